@@ -20,7 +20,7 @@ export const CASES = [
 	{ name: "start-list-models", operation: "pi --list-models", rounds: STARTS },
 	{ name: "start-native-version", operation: "pi-native --version", rounds: STARTS },
 	{ name: "start-0.87.1", operation: "pi 0.87.1, start to first answer", rounds: STARTS, memory: true },
-	{ name: "start-host", operation: "import and open", data: "1 MB", rounds: STARTS },
+	{ name: "start-application", operation: "import and open", data: "1 MB", rounds: STARTS },
 	{ name: "open-1mb", operation: "open", data: "1 MB", rounds: USUAL },
 	{ name: "open-10mb", operation: "open", data: "10 MB", rounds: USUAL },
 	{ name: "open-128mb", operation: "open", data: "128 MB", rounds: USUAL, memory: true },
@@ -70,7 +70,7 @@ export const CASES = [
 	{ name: "turn-uncompacted", operation: "turn", data: "turn, uncompacted", rounds: USUAL },
 	// Without an agent's directory, and so without a catalog.
 	{ name: "list-25", operation: "list", data: "25 files", rounds: USUAL },
-	...stores("25", "25 files", { rounds: USUAL }),
+	...directory("25", "25 files", { rounds: USUAL }),
 	{
 		name: "images-512mb",
 		operation: "open, footer, context entries",
@@ -79,11 +79,11 @@ export const CASES = [
 		memory: true,
 	},
 	{ name: "list-1000", operation: "list", data: "1,000 files", rounds: FEW, memory: true, onDemand: true },
-	...stores("1000", "1,000 files", { rounds: FEW, memory: true, onDemand: true }),
+	...directory("1000", "1,000 files", { rounds: FEW, memory: true, onDemand: true }),
 ];
 
 /** What is done with every session at once. */
-function stores(size, data, more) {
+function directory(size, data, more) {
 	const operations = {
 		"list-all-cold": "listAll, no catalog",
 		"list-all": "listAll",

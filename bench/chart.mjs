@@ -53,14 +53,14 @@ export function chart(rows) {
 		drawn.push(`<path class="${power === 0 ? "one" : "grid"}" d="M${at(power)} ${TOP - 6}V${bottom}"/>`);
 		drawn.push(text(at(power), TOP - 12, times(10 ** power), 'class="note" text-anchor="middle"'));
 	}
-	for (const [index, { title, case: name, ratio, peer, ours }] of shown.entries()) {
+	for (const [index, { title, case: name, ratio, pi, ours }] of shown.entries()) {
 		const y = TOP + index * ROW;
 		const [from, to] = [at(0), at(Math.log10(ratio))].sort((a, b) => a - b);
 		const isFaster = ratio >= 1;
 		drawn.push(text(NAMES, y + 16, title ?? name, 'text-anchor="end"'));
 		drawn.push(`<rect class="${isFaster ? "faster" : "slower"}" x="${from}" y="${y + 4}" width="${Math.max(to - from, 1)}" height="16" rx="2"/>`);
 		drawn.push(text(to + 6, y + 16, times(ratio)));
-		drawn.push(text(WIDTH - 16, y + 16, `${time(peer)} → ${time(ours)}`, 'class="note" text-anchor="end"'));
+		drawn.push(text(WIDTH - 16, y + 16, `${time(pi)} → ${time(ours)}`, 'class="note" text-anchor="end"'));
 	}
 	const height = bottom + 12;
 	return [

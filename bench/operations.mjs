@@ -276,7 +276,7 @@ export const OPERATIONS = {
 	},
 	"append 10 KB tool result": appendingText('line of output, "quoted"\n'.repeat(410), 4_000),
 	"append 10,000 letters of Japanese": appendingText("日本語の文章がここに続きます。これは長い\n".repeat(476), 4_000),
-	// In one piece, as a host gets it from a file's bytes.
+	// In one piece, as an application gets it from a file's bytes.
 	"append 1 MB image": appending(200, () => ({
 		role: "user",
 		content: [
@@ -357,7 +357,7 @@ export const OPERATIONS = {
 	"pi --list-models": starting({ until: "end", args: ["--list-models"] }),
 	"pi-native --version": starting({ until: "end", args: ["--version"], native: true }),
 	"pi 0.87.1, start to first answer": starting({ until: "answer", version: "0.87.1" }),
-	// What a host of its own pays before its first session is open.
+	// What an application of its own pays before its first session is open.
 	"import and open": {
 		imports: true,
 		run: async ({ url, path }) => (await import(url)).SessionManager.open(path),

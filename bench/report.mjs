@@ -31,11 +31,11 @@ const mebibytes = (bytes) => `${(bytes / 1_048_576).toFixed(0)} MB`;
  */
 export function rowsOf({ name, operation, data, memory }, rounds, failures) {
 	const answers = (side) => rounds.flatMap((round) => (round[side] ? [round[side]] : []));
-	const parts = Object.keys((answers("peer")[0] ?? answers("ours")[0])?.times ?? { "": 0 });
+	const parts = Object.keys((answers("pi")[0] ?? answers("ours")[0])?.times ?? { "": 0 });
 	return parts.map((part) => {
 		const title = [data?.startsWith(operation) ? undefined : operation, data].filter(Boolean).join(", ") + (part && `: ${part}`);
 		const row = { case: part ? `${name} ${part}` : name, title };
-		for (const side of ["peer", "ours"]) {
+		for (const side of ["pi", "ours"]) {
 			const given = answers(side);
 			if (failures[side]) row[`${side}Failure`] = failures[side];
 			if (given.length === 0) continue;
@@ -47,8 +47,8 @@ export function rowsOf({ name, operation, data, memory }, rounds, failures) {
 			}
 		}
 		const ratios = rounds
-			.filter((round) => round.peer && round.ours)
-			.map((round) => round.peer.times[part] / round.ours.times[part]);
+			.filter((round) => round.pi && round.ours)
+			.map((round) => round.pi.times[part] / round.ours.times[part]);
 		if (ratios.length > 0) {
 			row.ratio = median(ratios);
 			row.low = Math.min(...ratios);
@@ -63,8 +63,8 @@ export function header(node, data) {
 	const machine = `${cpus().length} cores (${cpu?.model ?? "unknown"}), ${mebibytes(totalmem())} of memory`;
 	const lines = [
 		`Node ${node}, ${machine}, ${process.platform} ${process.arch}`,
-		"Peer: pi 1.5.2. Both sides alternate, each measurement in a fresh process, files in the page cache.",
-		"Times are bound to this machine and its mood; the ratio (peer / ours, median of the rounds) carries over better.",
+		"pi 1.5.2 and this package alternate, each measurement in a fresh process, files in the page cache.",
+		"Times are bound to this machine and its mood; the ratio (pi / ours, median of the rounds) carries over better.",
 		"",
 	];
 	for (const [name, { made }] of data) {
@@ -75,11 +75,11 @@ export function header(node, data) {
 }
 
 export function table(rows) {
-	const cells = [["case", "peer", "ours", "ratio", "spread"]];
+	const cells = [["case", "pi", "ours", "ratio", "spread"]];
 	for (const row of rows) {
 		cells.push([
 			row.case,
-			row.peer === undefined ? "failed" : time(row.peer),
+			row.pi === undefined ? "failed" : time(row.pi),
 			row.ours === undefined ? "failed" : time(row.ours),
 			row.ratio === undefined ? "-" : row.ratio.toFixed(2),
 			row.ratio === undefined ? "-" : `${row.low.toFixed(2)} to ${row.high.toFixed(2)}`,
@@ -89,11 +89,11 @@ export function table(rows) {
 }
 
 export function memoryTable(rows) {
-	const cells = [["memory", "peer peak", "ours peak", "peer growth", "ours growth", "growth ours / peer"]];
+	const cells = [["memory", "pi peak", "ours peak", "pi growth", "ours growth", "growth ours / pi"]];
 	const show = (bytes) => (bytes === undefined ? "-" : mebibytes(bytes));
-	for (const row of rows.filter((row) => row.peerPeak !== undefined || row.oursPeak !== undefined)) {
-		const share = row.oursGrowth === undefined || !row.peerGrowth ? "-" : (row.oursGrowth / row.peerGrowth).toFixed(2);
-		cells.push([row.case, show(row.peerPeak), show(row.oursPeak), show(row.peerGrowth), show(row.oursGrowth), share]);
+	for (const row of rows.filter((row) => row.piPeak !== undefined || row.oursPeak !== undefined)) {
+		const share = row.oursGrowth === undefined || !row.piGrowth ? "-" : (row.oursGrowth / row.piGrowth).toFixed(2);
+		cells.push([row.case, show(row.piPeak), show(row.oursPeak), show(row.piGrowth), show(row.oursGrowth), share]);
 	}
 	return cells.length > 1 ? columns(cells) : "";
 }

@@ -34,7 +34,7 @@ const { values: options } = optionsOf(import.meta.url, {
 }, { counts: ["rounds"] });
 
 const modules = {
-	peer: join(referenceDir, "dist/core/session-manager.js"),
+	pi: join(referenceDir, "dist/core/session-manager.js"),
 	ours: resolve(process.env.PSN_MODULE ?? join(here, "../index.js")),
 };
 const node = options.runtime === undefined ? nodeBin : setupRuntime(options.runtime).binary;
@@ -66,7 +66,7 @@ function measure(side, operation, path) {
  */
 function agentFor(operation, side, path, isFirst) {
 	const { catalog } = OPERATIONS[operation];
-	if (catalog === "warm" && side === "peer") return;
+	if (catalog === "warm" && side === "pi") return;
 	if (catalog === "cold" || isFirst) rmSync(agent, { recursive: true, force: true });
 	if (!catalog) return;
 	mkdirSync(agent, { recursive: true });
@@ -90,10 +90,10 @@ function runCase(entry, data) {
 	const rounds = [];
 	const failures = {};
 	// Unmeasured: it leaves what the next ones find, compiled code above all.
-	if (OPERATIONS[entry.operation].starts) for (const side of ["peer", "ours"]) measure(side, entry.operation, path);
+	if (OPERATIONS[entry.operation].starts) for (const side of ["pi", "ours"]) measure(side, entry.operation, path);
 	for (let round = 0; round < count; round++) {
 		const result = {};
-		for (const side of round % 2 === 0 ? ["peer", "ours"] : ["ours", "peer"]) {
+		for (const side of round % 2 === 0 ? ["pi", "ours"] : ["ours", "pi"]) {
 			if (failures[side]) continue;
 			agentFor(entry.operation, side, path, round === 0);
 			const { answer, failure } = measure(side, entry.operation, path);

@@ -1,5 +1,5 @@
 // How large the catalog is against the sessions: `node bench/shares.mjs [directory of sessions]`, by default the
-// generated store of 1,000 files. The catalog is made anew, in a directory of its own.
+// generated directory of 1,000 files. The catalog is made anew, in a directory of its own.
 import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
@@ -27,17 +27,17 @@ async function quiet() {
 
 try {
 	const files = readdirSync(dir).filter((name) => name.endsWith(".jsonl"));
-	const store = files.reduce((sum, name) => sum + sizeOf(join(dir, name)), 0);
+	const total = files.reduce((sum, name) => sum + sizeOf(join(dir, name)), 0);
 	let letters = 0;
 	for (const info of await SessionManager.listAll(dir)) letters += Buffer.byteLength(info.allMessagesText);
 	const texts = await quiet();
 	await SessionManager.search("a word that is nowhere", { dir });
 	const whole = await quiet();
 	const row = (name, bytes) => {
-		const share = `${((100 * bytes) / store).toFixed(1)} %`;
+		const share = `${((100 * bytes) / total).toFixed(1)} %`;
 		console.log(`${name.padEnd(34)}${(bytes / 1e6).toFixed(1).padStart(10)} MB ${share.padStart(8)}`);
 	};
-	row(`store of ${files.length} files`, store);
+	row(`${files.length} session files`, total);
 	row("what users and assistants said", letters);
 	row("catalog with texts, after a list", texts);
 	row("index, after a search", whole - texts);

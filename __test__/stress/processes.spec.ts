@@ -67,10 +67,10 @@ test("two of our processes and two of pi's on one session", async () => {
 	await loadReference();
 	const file = writeSession(scratch(), [header(), message("root", null, user("begin"))]);
 	const pi = join(root, "peer/pi-1.5.2/dist/core/session-manager.js");
-	const PEER = `
+	const PI = `
 		const [file, name, count, module] = args;
-		const peer = await import(require("node:url").pathToFileURL(module).href);
-		const manager = peer.SessionManager.open(file);
+		const reference = await import(require("node:url").pathToFileURL(module).href);
+		const manager = reference.SessionManager.open(file);
 		const ids = [];
 		begin();
 		for (let n = 0; n < count; n++) {
@@ -79,7 +79,7 @@ test("two of our processes and two of pi's on one session", async () => {
 		}
 		say(ids.join("\\n"));`;
 	const entries = Math.ceil(count("crowd_entries") / 4);
-	const ends = await runTogether([WRITER, WRITER, PEER, PEER].map((script, number) => ({ script, args: [file, `writer ${number}`, entries, pi] })));
+	const ends = await runTogether([WRITER, WRITER, PI, PI].map((script, number) => ({ script, args: [file, `writer ${number}`, entries, pi] })));
 	for (const { code, errors } of ends) expect(code, errors).toBe(0);
 	const all = ends.map(({ lines }) => lines);
 	expectAll(file, all);

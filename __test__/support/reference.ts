@@ -15,12 +15,12 @@ const nativeImport = nativeRequire("./native-import.cjs") as (url: string) => Pr
 
 /** pi 1.5.2's `dist/core/session-manager.js`, installed first if it is not there yet. */
 export async function loadReference(): Promise<SessionModule> {
-	const peer = (await nativeImport(pathToFileURL(join(root, "peer/setup.mjs")).href)) as {
+	const setup = (await nativeImport(pathToFileURL(join(root, "peer/setup.mjs")).href)) as {
 		setup(): void;
 		referenceDir: string;
 	};
-	peer.setup();
-	const file = join(peer.referenceDir, "dist/core/session-manager.js");
+	setup.setup();
+	const file = join(setup.referenceDir, "dist/core/session-manager.js");
 	return (await nativeImport(pathToFileURL(file).href)) as SessionModule;
 }
 
@@ -38,6 +38,6 @@ export async function loadSubject(): Promise<SessionModule> {
 
 /**
  * Whether the module under test differs from pi where that is on purpose (docs/migration.md). `PSN_RULES=reference` says that it
- * behaves as pi itself: the way to try the tests on a copy of the peer.
+ * behaves as pi itself: the way to try the tests on a copy of the reference.
  */
 export const differsOnPurpose = process.env.PSN_RULES !== "reference";

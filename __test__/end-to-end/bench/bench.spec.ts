@@ -74,12 +74,12 @@ test("a case is measured on both sides: time, ratio, peak and what is kept after
 	const { rows, raw } = JSON.parse(readFileSync(json, "utf8"));
 	const names = rows.map((row: Json) => row.case);
 	expect(names).toEqual(expect.arrayContaining(["open-1mb", "append-message", "warm-small getTree"]));
-	for (const { peer, ours, ratio } of rows) {
-		expect(peer).toBeGreaterThan(0);
+	for (const { pi, ours, ratio } of rows) {
+		expect(pi).toBeGreaterThan(0);
 		expect(ours).toBeGreaterThan(0);
-		expect(ratio).toBeCloseTo(peer / ours, 6);
+		expect(ratio).toBeCloseTo(pi / ours, 6);
 	}
-	for (const side of ["peer", "ours"]) {
+	for (const side of ["pi", "ours"]) {
 		const [{ [side]: answer }] = raw["open-1mb"].rounds;
 		expect(answer.peak).toBeGreaterThan(1 << 20);
 		expect(Number.isFinite(answer.growth)).toBe(true);
@@ -87,14 +87,14 @@ test("a case is measured on both sides: time, ratio, peak and what is kept after
 	for (const name of names) expect(stdout).toContain(name);
 });
 
-test("starts of pi are measured by itself and under the hook, and a host's import", () => {
+test("starts of pi are measured by itself and under the hook, and an application's import", () => {
 	const json = join(scratch(), "starts.json");
-	const { status, stdout, stderr } = run("run.mjs", "--cases", "start-version,start-native,start-0.87.1,start-host", "--rounds", "1", "--json", json);
+	const { status, stdout, stderr } = run("run.mjs", "--cases", "start-version,start-native,start-0.87.1,start-application", "--rounds", "1", "--json", json);
 	expect(stderr + stdout).not.toContain("Failed");
 	expect(status).toBe(0);
 	const { rows, raw } = JSON.parse(readFileSync(json, "utf8"));
-	expect(rows.map((row: Json) => row.case)).toEqual(["start-version", "start-native-version", "start-0.87.1", "start-host"]);
-	for (const { peer, ours } of rows) for (const time of [peer, ours]) expect(time).toBeGreaterThan(0);
+	expect(rows.map((row: Json) => row.case)).toEqual(["start-version", "start-native-version", "start-0.87.1", "start-application"]);
+	for (const { pi, ours } of rows) for (const time of [pi, ours]) expect(time).toBeGreaterThan(0);
 	// Of a process that is still there, where the system tells.
 	if (process.platform === "linux") expect(raw["start-0.87.1"].rounds[0].ours.peak).toBeGreaterThan(1 << 20);
 });

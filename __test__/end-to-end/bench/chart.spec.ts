@@ -6,9 +6,9 @@ import { expect, test } from "vitest";
 import { root, scratch } from "../../support/scratch.js";
 
 const rows = [
-	{ case: "open-128mb", title: "open, 128 MB", peer: 1_000, ours: 10, ratio: 100 },
-	{ case: "warm getLeafId", title: 'warm reads: "<getLeafId> & more"', peer: 0.0001, ours: 0.0002, ratio: 0.5 },
-	{ case: "failed", title: "one that failed", peer: 12 },
+	{ case: "open-128mb", title: "open, 128 MB", pi: 1_000, ours: 10, ratio: 100 },
+	{ case: "warm getLeafId", title: 'warm reads: "<getLeafId> & more"', pi: 0.0001, ours: 0.0002, ratio: 0.5 },
+	{ case: "failed", title: "one that failed", pi: 12 },
 ];
 
 function drawn(...results: object[]): { status: number | null; stderr: string; svg: () => string } {

@@ -46,14 +46,14 @@ test("looking was said to write nothing, and wrote the catalog: these files and 
 	}
 });
 
-test("looking for sessions of a directory that has none made a directory in the store", async () => {
+test("looking for sessions of a directory that has none made its session directory", async () => {
 	const at = world();
 	put(at, "s-1", branched);
 	const before = snapshot(join(at.agent, "sessions"));
 	for (const args of [["list"], ["show"], ["tree"], ["stats"], ["verify"], ["search", "x"], ["export"], ["fork"]]) await run(at, [...args, "--cwd", "/nowhere"]);
 	expect(await run(at, ["list", "--cwd", "/nowhere"])).toMatchObject({ code: 0, out: expect.stringContaining("No sessions for /nowhere") });
 	expect(snapshot(join(at.agent, "sessions"))).toEqual(before);
-	// Nor where there is no store at all.
+	// Nor where there is no agent at all.
 	const empty = world();
 	for (const args of [["list"], ["list", "--all"], ["show"], ["stats", "--all"], ["verify", "--all"], ["list", "--dir", "./none"]]) await run(empty, args);
 	expect(readdirSync(empty.cwd)).toEqual([]);

@@ -112,7 +112,7 @@ describe("fork", () => {
 		expect(dirname((await goodJson(at, ["fork", elsewhere, "--entry", "e4"])).path)).toBe(join(there, "own"));
 	});
 
-	test("--entry put the new session beside its source, a fork of the whole into the store", async () => {
+	test("--entry put the new session beside its source, a fork of the whole into the session directory", async () => {
 		const at = world();
 		const source = join(at.cwd, "apart.jsonl");
 		const kept = put(at, "s-apart", branched);

@@ -23,7 +23,7 @@ const call = (id: string, day: number, model: string, total: number): Json =>
 	message(id, null, { ...assistant("x"), provider: "acme", model, usage: { input: 10, output: 5, cacheRead: 0, cacheWrite: 0, totalTokens: 15, cost: { total } }, timestamp: Date.UTC(2025, 0, day, 12) });
 
 /** Two projects, three days of which one is without calls, and a title that would be a script. */
-function store(): World {
+function twoProjects(): World {
 	const at = world();
 	put(at, "s-1", [message("u", null, user("the parser")), call("a", 1, "large", 2), call("b", 1, "small", 0.5), call("c", 3, "large", 1)]);
 	put(at, "s-2", [call("d", 3, "<img src=x onerror=alert(1)>", 0.25), entry("session_info", "n", "d", { name: "<script>alert(1)</script>" })], { cwd: "/other/<b>" });
@@ -49,7 +49,7 @@ const labels = (page: Page): Promise<(string | null)[]> => page.$$eval(".period"
 
 describe("the page of all sessions", () => {
 	test("shows cost by day stacked by model, by directory and by session, and takes no text for more than text", async () => {
-		const { page, requests, errors } = await open(store());
+		const { page, requests, errors } = await open(twoProjects());
 		expect(await page.$eval("h1", (title) => title.textContent)).toBe("$3.75");
 		expect(await labels(page)).toEqual(["2025-01-01: $2.50, 2 calls, acme/large $2.00, acme/small $0.5000", "2025-01-02: $0.00, 0 calls", "2025-01-03: $1.25, 2 calls, acme/large $1.00, acme/<img src=x onerror=alert(1)> $0.2500"]);
 		// The stack of the first day: four fifths of it are the dearer model.
@@ -66,7 +66,7 @@ describe("the page of all sessions", () => {
 	});
 
 	test("by keyboard: what a day stands for is shown while it has the focus", async () => {
-		const { page } = await open(store());
+		const { page } = await open(twoProjects());
 		const shown = () => page.$$eval(".said", (all) => all.filter((one) => getComputedStyle(one).display !== "none").map((one) => one.textContent));
 		expect(await shown()).toEqual([]);
 		await page.keyboard.press("Tab");
@@ -80,7 +80,7 @@ describe("the page of all sessions", () => {
 	});
 
 	test("light and dark, and narrow without a page wider than the window", async () => {
-		const { page } = await open(store(), [], { width: 360, height: 700 });
+		const { page } = await open(twoProjects(), [], { width: 360, height: 700 });
 		const colour = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
 		const seen = new Set<string>();
 		for (const value of ["light", "dark"]) {
@@ -113,7 +113,7 @@ describe("the page of all sessions", () => {
 	});
 
 	test("a clock that was wrong for one call neither ended the command nor drew the pause", async () => {
-		const at = store();
+		const at = twoProjects();
 		const late = (timestamp: number): Json => message(`t${timestamp}`, null, { ...assistant("x"), provider: "acme", model: "large", usage: { input: 1, output: 1, cacheRead: 0, cacheWrite: 0, totalTokens: 2, cost: { total: 1 } }, timestamp });
 		put(at, "s-3", [late(8.64e15), late(-8.64e15), late(-1e12)]);
 		for (const [by, last] of [["day", "+275760-09-13"], ["week", "+275760-09-08"], ["month", "+275760-09"]] as const) {
@@ -127,7 +127,7 @@ describe("the page of all sessions", () => {
 	});
 
 	test("a session whose tree was written beside the page is a link to it", async () => {
-		const at = store();
+		const at = twoProjects();
 		const { sessions } = { sessions: await goodJson(at, ["list", "--all"]) };
 		const { path } = sessions.find((one: Json) => one.id === "s-1");
 		await good(at, ["tree", path, "--html"]);
@@ -140,7 +140,7 @@ describe("the page of all sessions", () => {
 });
 
 test("stats --html writes a new file that only its owner reads, and never over a session", async () => {
-	const at = store();
+	const at = twoProjects();
 	expect(await good(at, ["stats", "--all", "--html"])).toMatch(/^usage\.html: 2 sessions, \$3\.75, /);
 	expect(statSync(join(at.cwd, "usage.html")).mode & 0o777).toBe(0o600);
 	expect(await run(at, ["stats", "--all", "--html"])).toMatchObject({ code: 1, err: expect.stringContaining("There is a file already") });

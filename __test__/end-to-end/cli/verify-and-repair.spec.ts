@@ -76,7 +76,7 @@ describe("repair", () => {
 });
 
 describe("the most damaged files", () => {
-	/** A store in which four files have no readable header, in a folder of pi's and in one of another's. */
+	/** Session directories in which four files have no readable header, in a folder of pi's and in one of another's. */
 	function damagedStore(): { at: ReturnType<typeof world>; bad: string[]; good: string } {
 		const at = world();
 		const good = put(at, "s-good", branched);

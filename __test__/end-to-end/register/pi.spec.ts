@@ -103,7 +103,7 @@ describe.each(PIS)("the bundle of $version", (one) => {
 		expect(await rpc.close()).toEqual({ code: 0, stderr: replaced(one) });
 	});
 
-	it("gives a host its SDK on our manager", async () => {
+	it("gives an application its SDK on our manager", async () => {
 		const cwd = scratch();
 		const index = pathToFileURL(join(dir, "dist/bundle/index.js")).href;
 		const script = `
@@ -117,7 +117,7 @@ describe.each(PIS)("the bundle of $version", (one) => {
 		`;
 		const env = pi.isolatedEnv(join(cwd, "home"));
 		pi.writeAgentDir(join(cwd, "home"), "http://127.0.0.1:9");
-		const outcome = await run(["--import", register, write(join(cwd, "host.mjs"), script)], cwd, env);
+		const outcome = await run(["--import", register, write(join(cwd, "application.mjs"), script)], cwd, env);
 		expect(outcome).toEqual({ code: 0, stdout: "true true true\ntrue true true\n", stderr: "" });
 	});
 

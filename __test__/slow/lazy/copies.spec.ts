@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import type { SessionManager } from "../../../index.js";
 import { CHANGES, FIXED } from "../../unit/lazy/changes.js";
-import { type Look, openLazy, openPeer, sampleFile, samples } from "../../unit/lazy/support.js";
+import { type Look, openLazy, openReference, sampleFile, samples } from "../../unit/lazy/support.js";
 
 const COUNT = samples().length;
 
@@ -33,7 +33,7 @@ for (const looked of [false, true]) {
 			test(name, () => {
 				for (let at = 0; at < COUNT; at++) {
 					for (const ofMessage of [false, true]) {
-						const [ours, pis] = [openLazy, openPeer].map((open) => branched(open(sampleFile()), at, ofMessage, change, looked));
+						const [ours, pis] = [openLazy, openReference].map((open) => branched(open(sampleFile()), at, ofMessage, change, looked));
 						expect(ours, `${at} ${ofMessage}`).toEqual(pis);
 					}
 				}

@@ -3,11 +3,11 @@ import { constants } from "node:buffer";
 import { closeSync, openSync, rmSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { run, session, store } from "../../unit/catalog/agent-dir.js";
+import { agentDir, run, session } from "../../unit/catalog/agent-dir.js";
 import { header, message, user } from "../../support/scratch.js";
 
 test("a first message longer than a string may be kept a list from ever settling", async () => {
-	const { agent, dir } = store(0);
+	const { agent, dir } = agentDir(0);
 	session(dir, 1);
 	const [begin, end] = JSON.stringify(message("a", null, user("|"))).split("|") as [string, string];
 	const file = openSync(join(dir, "endless.jsonl"), "w");

@@ -2,7 +2,7 @@
 import { closeSync, openSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { run, store } from "../../unit/catalog/agent-dir.js";
+import { agentDir, run } from "../../unit/catalog/agent-dir.js";
 
 describe("of one line of 90 MB, or four, a list and what it leaves to do held more than twice as much:", () => {
 	const text = JSON.stringify({ type: "text", text: "look" });
@@ -13,7 +13,7 @@ describe("of one line of 90 MB, or four, a list and what it leaves to do held mo
 		["a content before its role", '"message":{"content":"', '","role":"toolResult"}', 90 + 40],
 		["a key with an escape", '"k\\u0065y":1,"data":"', '"', 90 + 40],
 	] as const)("%s", async (_, begin, end, most) => {
-		const at = store(1);
+		const at = agentDir(1);
 		const piece = Buffer.alloc(1 << 20, "x");
 		const head = JSON.stringify({ type: "session", version: 3, id: "huge", timestamp: "2025-01-01T00:00:00.000Z", cwd: "/project" });
 		for (let n = 0; n < 4; n++) {

@@ -2,7 +2,7 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { namesIn, session, store, tick } from "../../unit/catalog/agent-dir.js";
+import { agentDir, namesIn, session, tick } from "../../unit/catalog/agent-dir.js";
 import { root, setEnv } from "../../support/scratch.js";
 
 const MANY = 100;
@@ -22,7 +22,7 @@ function run(script: string, limit: number): string {
 }
 
 async function many(): Promise<void> {
-	const at = store(0);
+	const at = agentDir(0);
 	for (let n = 0; n < MANY; n++) session(n % 4 === 3 ? at.other : at.dir, n);
 	await tick();
 	expect(namesIn(at.agent)).toEqual(["sessions"]);

@@ -1,9 +1,9 @@
-// SessionManager.search over stores that are hard to search: full disks, files that keep changing, sessions that go away.
+// SessionManager.search over directories that are hard to search: full disks, files that keep changing, sessions that go away.
 import { spawn, spawnSync } from "node:child_process";
 import { appendFileSync, existsSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { namesIn, session, settled, store, tick } from "../../unit/catalog/agent-dir.js";
+import { agentDir, namesIn, session, settled, tick } from "../../unit/catalog/agent-dir.js";
 import { api, entry, header, message, root, setEnv, user, writeSession } from "../../support/scratch.js";
 
 const { SessionManager } = api;
@@ -19,7 +19,7 @@ const script = (query: string): string => `
 `;
 
 test("a search on a full disk never settled", async () => {
-	const at = store(0);
+	const at = agentDir(0);
 	for (let n = 0; n < 30; n++) session(at.dir, n, [message(`f${n}`, "c", user(`word${n} `.repeat(3_000)))]);
 	await tick();
 	for (const most of [64, 300, 1_000]) {
@@ -32,7 +32,7 @@ test("a search on a full disk never settled", async () => {
 });
 
 test("a search among files that kept changing never settled, and its process ended before", async () => {
-	const at = store();
+	const at = agentDir();
 	await tick();
 	const source = `
 		const fs = require("node:fs");
@@ -60,7 +60,7 @@ test("a search among files that kept changing never settled, and its process end
 });
 
 test("each hit held a copy of its session's first message", async () => {
-	const at = store(0);
+	const at = agentDir(0);
 	const large = `${"many words ".repeat(1 << 20)}${"x".repeat(1 << 20)}`;
 	const hits = Array.from({ length: 400 }, (_, n) => message(`h${n}`, null, user(`needle ${n}`)));
 	writeSession(at.dir, [header({ id: "large" }), message("a", null, user(large)), ...hits], "large.jsonl");
@@ -78,7 +78,7 @@ test("each hit held a copy of its session's first message", async () => {
 });
 
 test("a search held the whole line of a giant text", async () => {
-	const at = store(0);
+	const at = agentDir(0);
 	const giant = `needle ${"many words ".repeat(300 * 95_000)}`;
 	for (const role of ["user", "assistant"]) {
 		const said = { role, content: [{ type: "text", text: giant }], timestamp: 1 };
@@ -97,7 +97,7 @@ test("a search held the whole line of a giant text", async () => {
 });
 
 test("the texts of a deleted session stayed in the catalog's files", async () => {
-	const at = store();
+	const at = agentDir();
 	const secret = "sk-Zq81secretTOKENabc";
 	const path = session(at.dir, 77, [message("s", "c", user(`my password is ${secret} `.repeat(40)))]);
 	await tick();
@@ -119,7 +119,7 @@ test("the texts of a deleted session stayed in the catalog's files", async () =>
 });
 
 test("the texts of a deleted session stayed in the catalog if the process ended while others were taken", async () => {
-	const at = store();
+	const at = agentDir();
 	const secret = "sk-Zq81secretTOKENabc";
 	const path = session(at.dir, 77, [message("s", "c", user(`my password is ${secret} `.repeat(3)))]);
 	await tick();
@@ -141,8 +141,8 @@ test("the texts of a deleted session stayed in the catalog if the process ended 
 	}
 });
 
-test("the catalog of a store with turnover grew for ever", async () => {
-	const at = store();
+test("the catalog of an agent whose sessions come and go grew for ever", async () => {
+	const at = agentDir();
 	let made = 0;
 	const random = (): string => (((made = (made * 48_271 + 11) % 2_147_483_647) >>> 0) + 36 ** 5).toString(36);
 	const sizes: number[] = [];
@@ -163,7 +163,7 @@ test("the catalog of a store with turnover grew for ever", async () => {
 });
 
 test("hits in files came in another order where nothing decides, and only their number was compared", async () => {
-	const at = store();
+	const at = agentDir();
 	const words = ["alpha", "beta", "gamma", "delta", "eps", "zeta"];
 	let state = 7;
 	const random = (below: number): number => (state = (state * 48_271) % 2_147_483_647) % below;
@@ -198,7 +198,7 @@ test("hits in files came in another order where nothing decides, and only their 
 });
 
 test("names, labels and forks are searched as they are now", async () => {
-	const at = store(1);
+	const at = agentDir(1);
 	const file = join(at.dir, "0.jsonl");
 	const append = (...lines: unknown[]) => appendFileSync(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
 	append(entry("session_info", "n1", "c", { name: "firstname" }), entry("label", "l1", "n1", { targetId: "a", label: "marked" }));
@@ -220,7 +220,7 @@ test("names, labels and forks are searched as they are now", async () => {
 });
 
 test("a query of signs alone finds them, newest first, and can be aborted", async () => {
-	const at = store();
+	const at = agentDir();
 	writeSession(at.dir, [header({ id: "signs" }), message("m", null, user("a => b; {x} && y"))], "signs.jsonl");
 	await tick();
 	for (const query of ["=>", "&&", "{ }", "; =>"]) expect(await ids(query), query).toEqual(["signs"]);
@@ -234,7 +234,7 @@ test("a query of signs alone finds them, newest first, and can be aborted", asyn
 });
 
 test("a query of thousands of terms took seconds for each thousand, deaf to its signal", async () => {
-	const at = store();
+	const at = agentDir();
 	const many = Array.from({ length: 5_000 }, (_, n) => `w${n}`);
 	writeSession(at.dir, [header({ id: "many" }), message("m", null, user(many.join(" ")))], "many.jsonl");
 	await tick();

@@ -49,13 +49,13 @@ function describeError(side: Side, error: unknown): string {
 }
 
 /**
- * Three kinds of errors of the peer, three rules. What it throws itself: the same text. What merely breaks inside it (a
+ * Three kinds of errors of the reference, three rules. What it throws itself: the same text. What merely breaks inside it (a
  * TypeError of V8's or of Node's argument checks): a TypeError, in words of our own. What the file system says: an error
- * that names the path, if the peer's does.
+ * that names the path, if the reference's does.
  */
-export function compareErrors(what: string, peer: Side, expected: unknown, ours: Side, actual: unknown): void {
+export function compareErrors(what: string, reference: Side, expected: unknown, ours: Side, actual: unknown): void {
 	const differs = () =>
-		new Difference(`${what} throws differently`, describeError(peer, expected), describeError(ours, actual));
+		new Difference(`${what} throws differently`, describeError(reference, expected), describeError(ours, actual));
 	if (!(actual instanceof Error) && expected instanceof Error) throw differs();
 	if (expected instanceof TypeError) {
 		if (!(actual instanceof TypeError)) throw differs();
@@ -63,10 +63,10 @@ export function compareErrors(what: string, peer: Side, expected: unknown, ours:
 		const path = field(expected, "path");
 		if (
 			typeof path === "string" &&
-			!ours.names.normalise(String(field(actual, "message"))).includes(peer.names.normalise(path))
+			!ours.names.normalise(String(field(actual, "message"))).includes(reference.names.normalise(path))
 		)
 			throw differs();
-	} else if (describeError(peer, expected) !== describeError(ours, actual)) {
+	} else if (describeError(reference, expected) !== describeError(ours, actual)) {
 		throw differs();
 	}
 }
@@ -74,15 +74,15 @@ export function compareErrors(what: string, peer: Side, expected: unknown, ours:
 /** Throws unless both ended alike; says whether both threw. */
 export function compareOutcomes(
 	what: string,
-	peer: Side,
+	reference: Side,
 	expected: Outcome,
 	ours: Side,
 	actual: Outcome,
 ): "threw" | "returned" {
 	if ("error" in expected) {
 		if (!("error" in actual))
-			throw new Difference(`${what} should throw`, describeError(peer, expected.error), "returned");
-		compareErrors(what, peer, expected.error, ours, actual.error);
+			throw new Difference(`${what} should throw`, describeError(reference, expected.error), "returned");
+		compareErrors(what, reference, expected.error, ours, actual.error);
 		return "threw";
 	}
 	if ("error" in actual)
@@ -93,20 +93,20 @@ export function compareOutcomes(
 /** Throws unless both values print alike; the difference is named by the shortest path to it. */
 export function compareValues(
 	what: string,
-	peer: Side,
+	reference: Side,
 	expected: unknown,
 	ours: Side,
 	actual: unknown,
 	keep = false,
 ): void {
-	const left = peer.dumper.dump(expected, keep);
+	const left = reference.dumper.dump(expected, keep);
 	const right = ours.dumper.dump(actual, keep);
 	if (left === right) return;
-	throw new Difference(`${what}${differingPath(peer, expected, ours, actual)}`, left, right);
+	throw new Difference(`${what}${differingPath(reference, expected, ours, actual)}`, left, right);
 }
 
 /** `.a[1].b` down to the innermost value whose print differs. */
-function differingPath(peer: Side, expected: unknown, ours: Side, actual: unknown, depth = 0): string {
+function differingPath(reference: Side, expected: unknown, ours: Side, actual: unknown, depth = 0): string {
 	// Values may be cyclic, and a difference in identity alone has no innermost value.
 	if (depth > 40) return "…";
 	if (typeof expected !== "object" || typeof actual !== "object" || expected === null || actual === null) return "";
@@ -120,8 +120,8 @@ function differingPath(peer: Side, expected: unknown, ours: Side, actual: unknow
 	for (const key of keys) {
 		const left = (expected as Record<string, unknown>)[key];
 		const right = (actual as Record<string, unknown>)[key];
-		if (show(peer, left) !== show(ours, right)) {
-			return `${Array.isArray(expected) ? `[${key}]` : `.${key}`}${differingPath(peer, left, ours, right, depth + 1)}`;
+		if (show(reference, left) !== show(ours, right)) {
+			return `${Array.isArray(expected) ? `[${key}]` : `.${key}`}${differingPath(reference, left, ours, right, depth + 1)}`;
 		}
 	}
 	return "";

@@ -39,10 +39,10 @@ export function stampFiles(side: Side, seed: number): void {
 	order.forEach((name, i) => utimesSync(byName.get(name) as string, 1600000000 + i * 10, 1600000000 + i * 10));
 }
 
-/** After a failed call: folders that the peer made on its way to the error need not exist on our side, later ones must. */
-export function forgiveFolders(peer: Side, ours: Side): void {
-	for (const dir of tree(peer).dirs) {
-		const counterpart = ours.names.resolve(peer.names.normalise(dir));
+/** After a failed call: folders that the reference made on its way to the error need not exist on our side, later ones must. */
+export function forgiveFolders(reference: Side, ours: Side): void {
+	for (const dir of tree(reference).dirs) {
+		const counterpart = ours.names.resolve(reference.names.normalise(dir));
 		if (existsSync(counterpart)) continue;
 		mkdirSync(counterpart, { recursive: true });
 		ours.written.add(counterpart);
@@ -54,18 +54,18 @@ function isBackup(path: string): boolean {
 }
 
 /** Compares everything on disk. */
-export function compareTrees(peer: Side, ours: Side, rules: { hostile: boolean; better: boolean }): void {
-	const [left, right] = [tree(peer), tree(ours)];
+export function compareTrees(reference: Side, ours: Side, rules: { hostile: boolean; better: boolean }): void {
+	const [left, right] = [tree(reference), tree(ours)];
 	const names = (side: Side, paths: string[]) =>
 		paths
 			.filter((path) => !isBackup(path))
 			.map((path) => side.names.normalise(path))
 			.sort();
 	for (const kind of ["dirs", "files"] as const) {
-		const [a, b] = [names(peer, left[kind]).join("\n"), names(ours, right[kind]).join("\n")];
+		const [a, b] = [names(reference, left[kind]).join("\n"), names(ours, right[kind]).join("\n")];
 		if (a !== b) throw new Difference(`the ${kind} on disk`, a, b);
 	}
-	for (const path of left.files) compareFile(peer, path, ours, rules);
+	for (const path of left.files) compareFile(reference, path, ours, rules);
 	if (rules.better) {
 		for (const path of right.files) checkMode(ours, path, 0o600);
 		for (const path of right.dirs) checkMode(ours, path, 0o700);
@@ -73,7 +73,7 @@ export function compareTrees(peer: Side, ours: Side, rules: { hostile: boolean; 
 	}
 }
 
-/** Section 9, "new files and directories". */
+/** docs/migration.md, "new files and directories". */
 function checkMode(ours: Side, path: string, mode: number): void {
 	if (ours.written.has(path) || isBackup(path)) return;
 	const actual = statSync(path).mode & 0o777;
@@ -81,13 +81,13 @@ function checkMode(ours: Side, path: string, mode: number): void {
 		throw new Difference(`the mode of ${ours.names.normalise(path)}`, mode.toString(8), actual.toString(8));
 }
 
-/** Compares one session file, named by its path on the peer's side. */
-export function compareFile(peer: Side, path: string, ours: Side, rules: { hostile: boolean }): void {
-	const name = peer.names.normalise(path);
-	const peerPath = resolve(peer.root, path);
+/** Compares one session file, named by its path on the reference's side. */
+export function compareFile(reference: Side, path: string, ours: Side, rules: { hostile: boolean }): void {
+	const name = reference.names.normalise(path);
+	const referencePath = resolve(reference.root, path);
 	// A folder given as a relative path stays relative.
 	const ourPath = resolve(ours.root, ours.names.resolve(name));
-	const left = existsSync(peerPath) ? readFileSync(peerPath, "utf8") : undefined;
+	const left = existsSync(referencePath) ? readFileSync(referencePath, "utf8") : undefined;
 	const right = existsSync(ourPath) ? readFileSync(ourPath, "utf8") : undefined;
 	const what = `the content of ${name}`;
 	if (left === undefined || right === undefined) {
@@ -95,14 +95,14 @@ export function compareFile(peer: Side, path: string, ours: Side, rules: { hosti
 			throw new Difference(what, left === undefined ? "no file" : "a file", right === undefined ? "no file" : "a file");
 		return;
 	}
-	if (peer.names.normalise(left) === ours.names.normalise(right)) return;
+	if (reference.names.normalise(left) === ours.names.normalise(right)) return;
 	// Entries that nobody has read yet may have ids without a name.
-	registerIds(peer, left);
+	registerIds(reference, left);
 	registerIds(ours, right);
-	const [a, b] = [peer.names.normalise(left), ours.names.normalise(right)];
+	const [a, b] = [reference.names.normalise(left), ours.names.normalise(right)];
 	if (a === b) return;
 	if (!rules.hostile) throw new Difference(what, a, b);
-	compareLines(what, entryLines(peer, left, new Set()), entryLines(ours, right, ours.junk));
+	compareLines(what, entryLines(reference, left, new Set()), entryLines(ours, right, ours.junk));
 }
 
 function registerIds(side: Side, text: string): void {
@@ -121,7 +121,7 @@ function compareLines(what: string, left: string[], right: string[]): void {
 
 /**
  * The lines of a file that stem from a hostile one, by value: pi writes a line it read anew, we may keep its bytes. Lines
- * that are no entry stay out, for where the peer drops them we keep them (section 9, "damaged lines at migration").
+ * that are no entry stay out, for where the reference drops them we keep them (docs/migration.md, "a line that is not an entry").
  */
 function entryLines(side: Side, text: string, junk: ReadonlySet<string>): string[] {
 	const result: string[] = [];
@@ -139,7 +139,7 @@ function entryLines(side: Side, text: string, junk: ReadonlySet<string>): string
 
 /**
  * A file that was there before the module came: its bytes stand at its head still, with what was appended behind them
- * (section 9, "last line without newline"); or it was migrated, and then the backup holds them and each damaged line stands
+ * (docs/migration.md, "opening a file whose last line has no newline"); or it was migrated, and then the backup holds them and each damaged line stands
  * where it stood.
  */
 function checkOriginal(ours: Side, path: string, bytes: Buffer): void {

@@ -24,7 +24,7 @@ function callAll(side: Side, entries: readonly Fields[], seed: number): Record<s
 	const results: Record<string, unknown> = {};
 	const call = (name: string, ...args: unknown[]) => {
 		const outcome = attempt(() => module[name]?.(...args));
-		// What the peer throws here is V8's own text.
+		// What the reference throws here is V8's own text.
 		results[`${Object.keys(results).length} ${name}`] =
 			"value" in outcome ? outcome.value : (outcome.error as Error).constructor.name;
 	};
@@ -66,15 +66,15 @@ export function functionsOnManager(world: World, slot: string): Step {
 const isObject = (value: unknown): value is Fields =>
 	typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** parseSessionEntries and migrateSessionEntries, on the text of a file. Both sides get the peer's text. */
+/** parseSessionEntries and migrateSessionEntries, on the text of a file. Both sides get the reference's text. */
 export function functionsOnFile(world: World): Step | undefined {
-	const { r, peer } = world;
+	const { r, reference } = world;
 	const files = world.files();
 	if (files.length === 0) return undefined;
 	const file = r.pick(files);
-	const path = peer.names.resolve(file);
+	const path = reference.names.resolve(file);
 	// With tokens for ids, so that each side gets its own. An id that has no token yet would get a different one on each side.
-	const content = peer.names.normalise(existsSync(path) ? readFileSync(path, "utf8") : "");
+	const content = reference.names.normalise(existsSync(path) ? readFileSync(path, "utf8") : "");
 	if (/"id":"[0-9a-f]{8}"/.test(content)) return undefined;
 	const seed = r.uint32();
 	const edge = r.pick(["", "\ufeff", "\n\n", " \u00a0"]);
@@ -85,7 +85,7 @@ export function functionsOnFile(world: World): Step | undefined {
 		run: (side) => {
 			const parsed = side.module.parseSessionEntries?.(edge + side.names.resolve(content)) as unknown[];
 			const asParsed = JSON.stringify(parsed);
-			// The peer breaks on entries that are none, and on message entries without a message (section 9).
+			// The reference breaks on entries that are none, and on message entries without a message.
 			const entries = parsed.filter(isObject).filter((entry) => entry.type !== "message" || isObject(entry.message));
 			const before = callAll(side, entries, seed);
 			// In place: the results of before and after hold the same objects.

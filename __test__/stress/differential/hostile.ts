@@ -1,14 +1,14 @@
-// Session files as they are met in the wild: valid sessions, damaged in every way that the peer survives.
+// Session files as they are met in the wild: valid sessions, damaged in every way that the reference survives.
 //
-// Where we do more than the peer on purpose (docs/migration.md), the two sides get different bytes, and the peer's are
+// Where we do more than the reference on purpose (docs/migration.md), the two sides get different bytes, and the reference's are
 // chosen so that its answer is the one that is expected of us:
-// - "a later line of valid JSON that is no object ...": such a line is ours alone (`peer: null`), we must act as if it were
-//   not there, and keep it. In version 1 the peer gets a later session line for it: like that one it counts in a
+// - "a later line of valid JSON that is no object ...": such a line is ours alone (`reference: null`), we must act as if it were
+//   not there, and keep it. In version 1 the reference gets a later session line for it: like that one it counts in a
 //   `firstKeptEntryIndex`, which is an index of what parsed, and is no entry.
-// - "a message entry without a message object": the peer gets the entry under a type it does not know.
-// Kept out altogether: duplicate ids and cycles (the peer hangs), replacements of context edits that are no object and names
-// that are no string (the peer breaks on reading), `null`, `0`, `false` or `""` before the header (the peer skips them,
-// section 3 does not), headers above 1 MiB.
+// - "a message entry without a message object": the reference gets the entry under a type it does not know.
+// Kept out altogether: duplicate ids and cycles (the reference hangs), replacements of context edits that are no object and names
+// that are no string (the reference breaks on reading), `null`, `0`, `false` or `""` before the header (the reference skips them,
+// we do not), headers above 1 MiB.
 import { READABLE_TIMESTAMPS, mutateEntry, relink } from "./hostile-entries.js";
 import { hostileText, junkLine, nonEntryLine } from "./hostile-lines.js";
 import { NON_ENTRY_ID, STAND_IN_TYPE } from "./names.js";
@@ -17,8 +17,8 @@ import { type Fields, session } from "./sessions.js";
 
 export interface Line {
 	bytes: Buffer;
-	/** What stands in the peer's file instead; null: nothing. */
-	peer?: Buffer | null;
+	/** What stands in the reference's file instead; null: nothing. */
+	reference?: Buffer | null;
 	/** Valid JSON and yet no entry. */
 	nonEntry?: boolean;
 	/** Shortening a case leaves it in: without it the line after, meant for below a header, would be taken for one. */
@@ -34,8 +34,8 @@ export interface HostileFile {
 	version: unknown;
 }
 
-export function render(file: HostileFile, forPeer: boolean): Buffer {
-	const lines = file.lines.map((line) => (forPeer && line.peer !== undefined ? line.peer : line.bytes));
+export function render(file: HostileFile, forReference: boolean): Buffer {
+	const lines = file.lines.map((line) => (forReference && line.reference !== undefined ? line.reference : line.bytes));
 	const parts: Buffer[] = [];
 	lines.forEach((bytes, i) => {
 		if (bytes === null) return;
@@ -47,9 +47,9 @@ export function render(file: HostileFile, forPeer: boolean): Buffer {
 
 export interface HostileOptions {
 	cwd: string;
-	/** Whether section 9 holds for the module under test. */
+	/** Whether the module under test differs on purpose (docs/migration.md). */
 	better: boolean;
-	/** Leave out what makes the whole session vanish from the peer's list. */
+	/** Leave out what makes the whole session vanish from the reference's list. */
 	listable: boolean;
 }
 
@@ -111,9 +111,9 @@ export function hostileFile(r: Random, options: HostileOptions): HostileFile {
 	if (r.chance(0.1)) insert(r, lines, Buffer.from(r.pick(["null", "0", "-0", "false", '""', " null "])));
 	let sameForBoth = noMessage.size === 0;
 	if (options.better && r.chance(0.2)) {
-		const peer = givesIds(version) ? Buffer.from(`{"type":"session","id":"${NON_ENTRY_ID}"}`) : null;
+		const reference = givesIds(version) ? Buffer.from(`{"type":"session","id":"${NON_ENTRY_ID}"}`) : null;
 		for (let i = r.between(1, 3); i > 0; i--)
-			insert(r, lines, nonEntryLine(r, givesIds(version)), { peer, nonEntry: true });
+			insert(r, lines, nonEntryLine(r, givesIds(version)), { reference, nonEntry: true });
 		sameForBoth = false;
 	}
 	const beforeHeader = r.chance(0.12) ? [{ bytes: options.listable ? Buffer.from(" \t") : junkLine(r) }] : [];
@@ -131,7 +131,7 @@ function entryLine(r: Random, entry: Fields, rough: boolean, withoutMessage: boo
 		const bare = r.chance(0.5) ? rest : { ...rest, message: r.pick([null, 5, "text", true, false]) };
 		return {
 			bytes: Buffer.from(JSON.stringify(bare)),
-			peer: Buffer.from(JSON.stringify({ ...bare, type: STAND_IN_TYPE })),
+			reference: Buffer.from(JSON.stringify({ ...bare, type: STAND_IN_TYPE })),
 		};
 	}
 	return { bytes: rough && r.chance(0.4) ? hostileText(r, entry) : Buffer.from(JSON.stringify(entry)) };

@@ -57,10 +57,10 @@ async function observe(
 }
 
 /**
- * The files as the peer has to see them to give the answer that is expected of us: without raw U+2028, U+2029 and CR,
+ * The files as the reference has to see them to give the answer that is expected of us: without raw U+2028, U+2029 and CR,
  * at which its line reader cuts, without null content, and with `parentSession` for `branchedFrom`.
  */
-async function withPeersView<T>(side: Side, stamp: number, body: () => Promise<T>): Promise<T> {
+async function withReferencesView<T>(side: Side, stamp: number, body: () => Promise<T>): Promise<T> {
 	const saved = sessionFiles(side).map((path) => [path, readFileSync(path)] as const);
 	for (const [path, bytes] of saved)
 		writeFileSync(path, bytes.toString("utf8").split("\n").flatMap(peersLine).join("\n"));
@@ -84,10 +84,10 @@ function peersLine(line: string): string[] {
 	return [JSON.stringify(value).replaceAll("\u2028", "\\u2028").replaceAll("\u2029", "\\u2029")];
 }
 
-/** How many session files a directory holds on the peer's side: some ways to abort need several. */
+/** How many session files a directory holds on the reference's side: some ways to abort need several. */
 function countIn(world: World, dir: string): number {
-	const prefix = world.peer.names.resolve(dir.replace(/\/$/, ""));
-	return sessionFiles(world.peer).filter((path) => path.startsWith(`${prefix}/`)).length;
+	const prefix = world.reference.names.resolve(dir.replace(/\/$/, ""));
+	return sessionFiles(world.reference).filter((path) => path.startsWith(`${prefix}/`)).length;
 }
 
 export function list(world: World): Step {
@@ -109,8 +109,8 @@ export function list(world: World): Step {
 	const quiet = abort === "never" && r.chance(0.2);
 	const skipsDir = all && !withDir && r.chance(0.5);
 	const run = async (side: Side) => {
-		// Aborted while it reads, the peer does reject, but its open streams throw past every catch as well.
-		const when = abort === "at the first progress" && (side.isPeer || !world.traits.better) ? "after the call" : abort;
+		// Aborted while it reads, the reference does reject, but its open streams throw past every catch as well.
+		const when = abort === "at the first progress" && (side.isReference || !world.traits.better) ? "after the call" : abort;
 		const controller = new AbortController();
 		const reason = new Error("the caller's reason");
 		if (when === "before") controller.abort(reason);
@@ -136,7 +136,7 @@ export function list(world: World): Step {
 		args: all ? [dirArg] : [cwd, dirArg],
 		run: (side) => {
 			stampFiles(side, n);
-			return side.isPeer && world.traits.better ? withPeersView(side, n, () => run(side)) : run(side);
+			return side.isReference && world.traits.better ? withReferencesView(side, n, () => run(side)) : run(side);
 		},
 	};
 }

@@ -5,7 +5,7 @@ import { anything, largeText, number, plain, text } from "./values.js";
 type Fields = Record<string, unknown>;
 
 export interface MessageOptions {
-	/** Content that is neither text nor blocks: listing such a session breaks in the peer. */
+	/** Content that is neither text nor blocks: listing such a session breaks in the reference. */
 	oddContent: boolean;
 	/** Values that only live in memory (undefined, Date, toJSON ...); without it, what a JSON line can hold. */
 	inMemory: boolean;

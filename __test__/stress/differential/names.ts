@@ -6,10 +6,10 @@ const GENERATED_ID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{1
 const ENTIRELY_GENERATED = new RegExp(`^(?:${GENERATED_ID.source})$`);
 const TOKEN = /⟦[0-9.]+⟧/g;
 
-/** What the peer gets as the type of a message entry without a message object, on which it would break: see hostile.ts. */
+/** What the reference gets as the type of a message entry without a message object, on which it would break: see hostile.ts. */
 export const STAND_IN_TYPE = "message!";
 
-/** The id of the session line that the peer gets for a line of version 1 that is no entry: see hostile.ts. */
+/** The id of the session line that the reference gets for a line of version 1 that is no entry: see hostile.ts. */
 export const NON_ENTRY_ID = "not-an-entry";
 
 export class Names {

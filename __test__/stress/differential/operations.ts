@@ -13,7 +13,7 @@ interface Operation {
 	/** Takes a session file's name from the clock, so it needs a time of its own. */
 	namesFile?: boolean;
 	makesEntry?: boolean;
-	mayMovePeer?: boolean;
+	mayMoveReference?: boolean;
 	allowed?(world: World, slot: string): boolean;
 }
 
@@ -155,9 +155,9 @@ const OPERATIONS: readonly Operation[] = [
 		args: (w, slot) => [w.entryId(slot, 0.1, w.r.chance(0.3) ? (e) => e.type === "label" : undefined)],
 	},
 	{ weight: 1, method: "newSession", namesFile: true, args: (w) => [w.sessionOptions()] },
-	{ weight: 2, method: "setSessionFile", namesFile: true, mayMovePeer: true, args: (w) => [w.file()] },
-	// A value that cannot be written. Only where the file is there already: at a first write the peer leaves half a file
-	// behind, and the retry fails (section 9, "any failed call").
+	{ weight: 2, method: "setSessionFile", namesFile: true, mayMoveReference: true, args: (w) => [w.file()] },
+	// A value that cannot be written. Only where the file is there already: at a first write the reference leaves half a file
+	// behind, and the retry fails (docs/migration.md, "a failed write").
 	{
 		weight: 1,
 		method: "appendMessage",
@@ -173,13 +173,13 @@ const OPERATIONS: readonly Operation[] = [
 	{
 		weight: 1,
 		method: "branchWithSummary",
-		mayMovePeer: true,
+		mayMoveReference: true,
 		allowed: (w, slot) => w.hasFile(slot),
 		args: (w, slot) => [w.entryId(slot, 0), literal("s"), made(w.r, unwritable)],
 	},
 ];
 
-/** In place of `undefined` messages and the like (section 9, "a message entry without a message object") there is nothing. */
+/** In place of `undefined` messages and the like (see hostile.ts) there is nothing. */
 export function operation(world: World, slot: string): Step {
 	const { r } = world;
 	if (r.chance(0.06) && !world.hasFile(slot)) return mutation(world, slot);
@@ -192,7 +192,7 @@ export function operation(world: World, slot: string): Step {
 		args,
 		slot,
 		makesEntry: op.makesEntry,
-		mayMovePeer: op.mayMovePeer,
+		mayMoveReference: op.mayMoveReference,
 		reads: world.readPlan(slot),
 		run: (side) => side.manager(slot)[op.method]?.(...args.map((arg) => arg.get(side))),
 	};

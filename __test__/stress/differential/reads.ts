@@ -71,24 +71,24 @@ function entriesOf(results: Map<Read, Outcome>, list: readonly Read[]): readonly
 	return outcome && "value" in outcome ? (outcome.value as { id?: unknown }[]) : [];
 }
 
-export function compareReads(peer: Side, ours: Side, slot: string, plan: ReadPlan): void {
+export function compareReads(reference: Side, ours: Side, slot: string, plan: ReadPlan): void {
 	const r = new Random(plan.seed);
 	const list = reads(plan, r);
 	const checkFresh = r.chance(0.1);
 	const order = r.chance(0.5) ? list : r.shuffle(list);
-	const expected = collect(peer, slot, list, order);
+	const expected = collect(reference, slot, list, order);
 	const actual = collect(ours, slot, list, order);
 	for (const read of list) {
 		const left = expected.get(read) as Outcome;
 		const right = actual.get(read) as Outcome;
 		const what = `${slot}.${read.name}`;
-		if (compareOutcomes(what, peer, left, ours, right) === "threw") continue;
+		if (compareOutcomes(what, reference, left, ours, right) === "threw") continue;
 		const [a, b] = [left, right].map((outcome) => (outcome as { value: unknown }).value);
 		if (read.name === "getTree()") {
 			settleTree(a, entriesOf(expected, list));
 			settleTree(b, entriesOf(actual, list));
 		}
-		compareValues(what, peer, a, ours, b, read.ofEntries);
+		compareValues(what, reference, a, ours, b, read.ofEntries);
 		if (checkFresh && Array.isArray(b) && read.run(ours, slot) === b) {
 			throw new Difference(what, "a new array each time", "the same array twice");
 		}

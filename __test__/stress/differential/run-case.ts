@@ -39,15 +39,15 @@ export async function runCase(
 	const folder = mkdtempSync(join(realpathSync(tmpdir()), "psn-"));
 	const steps: Step[] = [];
 	try {
-		const peer = makeSide(true, modules.reference, join(folder, "pi"));
+		const reference = makeSide(true, modules.reference, join(folder, "pi"));
 		const ours = makeSide(false, modules.subject, join(folder, "us"));
 		const traits = scenario.traits(r, modules);
-		for (const side of [peer, ours]) side.dumper.migratesFiles = traits.hostile;
-		const world = new World(r, peer, traits);
-		const run = new Run(peer, ours, traits);
+		for (const side of [reference, ours]) side.dumper.migratesFiles = traits.hostile;
+		const world = new World(r, reference, traits);
+		const run = new Run(reference, ours, traits);
 		for (let i = 0; ; i++) {
-			// Choosing looks at the peer, which may ask for its folder and environment.
-			peer.enter(0, traits.agentDir);
+			// Choosing looks at the reference, which may ask for its folder and environment.
+			reference.enter(0, traits.agentDir);
 			const step = replay ? replay[i] : scenario.next(world);
 			if (!step) break;
 			steps.push(step);
@@ -63,38 +63,38 @@ export async function runCase(
 	}
 }
 
-function makeSide(isPeer: boolean, module: SessionModule, root: string): Side {
+function makeSide(isReference: boolean, module: SessionModule, root: string): Side {
 	mkdirSync(root, { recursive: true });
-	return new Side(isPeer, module, root);
+	return new Side(isReference, module, root);
 }
 
 class Run {
-	/** The peer has written lines of a hostile file anew. */
-	private peerRewrote = false;
+	/** The reference has written lines of a hostile file anew. */
+	private referenceRewrote = false;
 
 	constructor(
-		private readonly peer: Side,
+		private readonly reference: Side,
 		private readonly ours: Side,
 		private readonly traits: Traits,
 	) {}
 
 	async step(step: Step): Promise<void> {
-		const { peer, ours } = this;
+		const { reference, ours } = this;
 		// A shortened case may lack the step that made the manager.
-		if (step.slot && !step.makesManager && !peer.managers.has(step.slot)) return;
-		for (const side of [peer, ours]) side.startStep(step.n);
-		const before = step.mayMovePeer && step.slot ? snapshot(ours, step.slot) : undefined;
-		const expected = await this.runOn(peer, step);
+		if (step.slot && !step.makesManager && !reference.managers.has(step.slot)) return;
+		for (const side of [reference, ours]) side.startStep(step.n);
+		const before = step.mayMoveReference && step.slot ? snapshot(ours, step.slot) : undefined;
+		const expected = await this.runOn(reference, step);
 		const actual = await this.runOn(ours, step);
-		const threw = compareOutcomes(step.name, peer, expected, ours, actual) === "threw";
+		const threw = compareOutcomes(step.name, reference, expected, ours, actual) === "threw";
 		// A snapshot printed entries; what follows prints them anew.
-		for (const side of [peer, ours]) side.dumper.startStep();
+		for (const side of [reference, ours]) side.dumper.startStep();
 		if (threw) this.afterError(step, before);
 		else {
 			if (this.traits.hostile) this.noteRewrite(step);
 			this.afterSuccess(step, (expected as { value: unknown }).value, (actual as { value: unknown }).value);
 		}
-		if (step.slot && peer.managers.has(step.slot)) {
+		if (step.slot && reference.managers.has(step.slot)) {
 			this.read(step);
 			this.retireOthers(step.slot);
 		}
@@ -123,39 +123,39 @@ class Run {
 	}
 
 	/**
-	 * Where the peer moves a line it stringifies it anew: -0 becomes 0, 1e999 null. Ours may keep the line, so once a file
+	 * Where the reference moves a line it stringifies it anew: -0 becomes 0, 1e999 null. Ours may keep the line, so once a file
 	 * of that kind is read again, these numbers count as what JSON.stringify makes of them.
 	 */
 	private noteRewrite(step: Step): void {
-		const { peer, ours } = this;
+		const { reference, ours } = this;
 		if (
 			step.name === "forkFrom" ||
-			(this.peerRewrote && /^(open|continueRecent|setSessionFile|load)/.test(step.name))
+			(this.referenceRewrote && /^(open|continueRecent|setSessionFile|load)/.test(step.name))
 		) {
-			peer.dumper.jsonNumbers = true;
+			reference.dumper.jsonNumbers = true;
 			ours.dumper.jsonNumbers = true;
 		}
 		const migrated = () =>
-			[...peer.originals].some(([path, bytes]) => !readFileSync(path).subarray(0, bytes.length).equals(bytes));
+			[...reference.originals].some(([path, bytes]) => !readFileSync(path).subarray(0, bytes.length).equals(bytes));
 		if (
 			step.name === "createBranchedSession" ||
 			(step.makesManager && migrated()) ||
 			(step.name === "setSessionFile" && migrated())
 		)
-			this.peerRewrote = true;
+			this.referenceRewrote = true;
 	}
 
 	private afterSuccess(step: Step, expected: unknown, actual: unknown): void {
 		if (!step.makesManager)
-			compareValues(`the result of ${step.name}`, this.peer, expected, this.ours, actual, step.makesEntry);
+			compareValues(`the result of ${step.name}`, this.reference, expected, this.ours, actual, step.makesEntry);
 		if (step.makesEntry) checkEntryId((actual as { id: string }).id);
 		else if (/^(append|branchWith)/.test(step.name)) checkEntryId(actual);
 		if (step.slot) checkSessionId(this.ours.manager(step.slot).getSessionId?.());
 	}
 
-	/** Section 9, "any failed call": ours is as before. Where the peer has moved, the two cannot be compared any further. */
+	/** docs/migration.md, "a failed write": ours is as before. Where the reference has moved, the two cannot be compared any further. */
 	private afterError(step: Step, before: string | undefined): void {
-		forgiveFolders(this.peer, this.ours);
+		forgiveFolders(this.reference, this.ours);
 		if (!step.slot || before === undefined) return;
 		if (this.traits.better) {
 			const after = snapshot(this.ours, step.slot);
@@ -165,49 +165,49 @@ class Run {
 	}
 
 	private read(step: Step): void {
-		const { peer, ours } = this;
+		const { reference, ours } = this;
 		const slot = step.slot as string;
-		if (step.reads) compareReads(peer, ours, slot, step.reads);
-		const file = peer.manager(slot).getSessionFile?.();
-		if (typeof file === "string") compareFile(peer, file, ours, this.traits);
+		if (step.reads) compareReads(reference, ours, slot, step.reads);
+		const file = reference.manager(slot).getSessionFile?.();
+		if (typeof file === "string") compareFile(reference, file, ours, this.traits);
 	}
 
-	/** Two managers that write one file are another matter (section 9, "file grown by another process"): the older one goes. */
+	/** Two managers that write one file are another matter (docs/migration.md, "another program appends to the file"): the older one goes. */
 	private retireOthers(slot: string): void {
 		const file = this.fileOf(slot);
-		for (const other of [...this.peer.managers.keys()]) {
+		for (const other of [...this.reference.managers.keys()]) {
 			if (other !== slot && file !== undefined && this.fileOf(other) === file) this.drop(other);
 		}
 		// Few enough that most steps meet a manager with a past.
-		if (this.peer.managers.size > 3) this.drop([...this.peer.managers.keys()][0] as string);
+		if (this.reference.managers.size > 3) this.drop([...this.reference.managers.keys()][0] as string);
 	}
 
 	private fileOf(slot: string): string | undefined {
-		const file = this.peer.manager(slot).getSessionFile?.();
-		return typeof file === "string" ? resolve(this.peer.root, file) : undefined;
+		const file = this.reference.manager(slot).getSessionFile?.();
+		return typeof file === "string" ? resolve(this.reference.root, file) : undefined;
 	}
 
 	private drop(slot: string): void {
-		this.peer.managers.delete(slot);
+		this.reference.managers.delete(slot);
 		this.ours.managers.delete(slot);
 	}
 
 	finish(): void {
-		for (const slot of this.peer.managers.keys()) {
-			for (const side of [this.peer, this.ours]) side.startStep(1_000_000);
-			compareReads(this.peer, this.ours, slot, { seed: 1, ids: [] });
+		for (const slot of this.reference.managers.keys()) {
+			for (const side of [this.reference, this.ours]) side.startStep(1_000_000);
+			compareReads(this.reference, this.ours, slot, { seed: 1, ids: [] });
 		}
-		compareTrees(this.peer, this.ours, this.traits);
+		compareTrees(this.reference, this.ours, this.traits);
 	}
 }
 
-/** Section 2: eight hex digits of a v4 UUID. */
+/** Eight hex digits of a v4 UUID. */
 function checkEntryId(id: unknown): void {
 	if (!/^[0-9a-f]{8}$/.test(String(id)))
 		throw new Difference("the form of a new entry id", "eight hex digits", String(id));
 }
 
-/** Section 2: a UUIDv7, unless the caller or the file gave one. */
+/** A UUIDv7, unless the caller or the file gave one. */
 function checkSessionId(id: unknown): void {
 	if (
 		/^[0-9a-f]{8}-/.test(String(id)) &&

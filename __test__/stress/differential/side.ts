@@ -20,7 +20,7 @@ export class Side {
 	readonly junk = new Set<string>();
 
 	constructor(
-		readonly isPeer: boolean,
+		readonly isReference: boolean,
 		readonly module: SessionModule,
 		readonly root: string,
 	) {

@@ -17,7 +17,7 @@ function callStatic(side: Side, method: string, args: readonly Arg[], detached: 
 	return detached ? call?.(...values) : side.module.SessionManager[method]?.(...values);
 }
 
-/** Missing and mistyped arguments, where the peer breaks at once. */
+/** Missing and mistyped arguments, where the reference breaks at once. */
 const BROKEN_ARGS: readonly (readonly [string, readonly unknown[]])[] = [
 	["create", []],
 	["create", [null]],
@@ -75,7 +75,7 @@ function handedOver(world: World): Arg {
 			oddContent: world.traits.oddContent,
 			maxEntries: 6,
 		});
-		// Without a header nothing migrates: an entry without an id would be one (section 9 has it as damaged).
+		// Without a header nothing migrates: an entry without an id would be one, which is damage.
 		if (r.chance(0.15) && header.version !== undefined) return entries;
 		return r.chance(0.1) ? [...entries, header] : [header, ...entries];
 	});
@@ -101,13 +101,13 @@ export function makeManager(world: World): Step {
 		reads: world.readPlan(undefined),
 		run: (side) => {
 			if (method === "continueRecent") stampFiles(side, n);
-			if (method === "forkFrom" && side.isPeer && world.traits.better) return forkMigrated(side, args, detached);
+			if (method === "forkFrom" && side.isReference && world.traits.better) return forkMigrated(side, args, detached);
 			return callStatic(side, method, args, detached);
 		},
 	};
 }
 
-/** Section 9, "forking a v1 or v2 file": ours copies it migrated, so the peer has to migrate its source before. */
+/** A fork of a version 1 or 2 file: ours copies it migrated, so the reference has to migrate its source before. */
 function forkMigrated(side: Side, args: readonly Arg[], detached: boolean): unknown {
 	const source = args[0]?.get(side);
 	if (typeof source !== "string") return callStatic(side, "forkFrom", args, detached);
@@ -134,19 +134,19 @@ export function writeFile(world: World, path: string, file: HostileFile): Step {
 			named(path),
 			{
 				show: () =>
-					`${lines.length} lines:${lines.map((line) => `\n      ${printable(line.bytes)}${line.nonEntry ? "  [no entry; pi gets none]" : line.peer ? "  [pi gets another type]" : ""}`).join("")}`,
+					`${lines.length} lines:${lines.map((line) => `\n      ${printable(line.bytes)}${line.nonEntry ? "  [no entry; pi gets none]" : line.reference ? "  [pi gets another type]" : ""}`).join("")}`,
 				get: () => undefined,
 			},
 		],
 		run: (side) => {
 			const target = side.names.resolve(path);
 			mkdirSync(dirname(target), { recursive: true });
-			const text = render({ ...file, lines }, side.isPeer && world.traits.better).toString("latin1");
+			const text = render({ ...file, lines }, side.isReference && world.traits.better).toString("latin1");
 			const bytes = Buffer.from(text.replaceAll("<root>", side.root), "latin1");
 			writeFileSync(target, bytes);
 			for (let made = target; made.startsWith(side.root); made = dirname(made)) side.written.add(made);
 			side.originals.set(target, bytes);
-			for (const line of lines) if (line.nonEntry && !side.isPeer) side.junk.add(line.bytes.toString());
+			for (const line of lines) if (line.nonEntry && !side.isReference) side.junk.add(line.bytes.toString());
 		},
 		parts: {
 			count: lines.length,
@@ -195,11 +195,11 @@ function headerId(world: World, seed: number): Arg {
 	const r = new Random(seed);
 	const files = world.files();
 	if (files.length === 0 || r.chance(0.2)) return literal("no-such-session");
-	const path = world.peer.names.resolve(r.pick(files));
+	const path = world.reference.names.resolve(r.pick(files));
 	const first = existsSync(path) ? (readFileSync(path, "utf8").split("\n", 1)[0] ?? "") : "";
 	const parsed = attempt(() => JSON.parse(first) as Fields | null);
 	const id = "value" in parsed ? parsed.value?.id : undefined;
-	return typeof id === "string" && world.peer.names.knows(id)
-		? named(world.peer.names.normalise(id))
+	return typeof id === "string" && world.reference.names.knows(id)
+		? named(world.reference.names.normalise(id))
 		: literal("no-such-session");
 }

@@ -28,8 +28,8 @@ export interface Step {
 	makesManager?: boolean;
 	/** The result is an entry, to be the same object ever after. */
 	makesEntry?: boolean;
-	/** If it throws, the peer may have moved, and ours must not. */
-	mayMovePeer?: boolean;
+	/** If it throws, the reference may have moved, and ours must not. */
+	mayMoveReference?: boolean;
 	/** Which reads follow; none: the next step comes unseen, so that what is made lazily stays unmade. */
 	reads?: ReadPlan;
 	/** Parts that a failing case can be freed of, and the step without some of them. */

@@ -1,5 +1,5 @@
 // The state of one case while it is generated: the two sides, what exists, and the choices made from it. Everything here is
-// read from the peer's side alone, so that choosing the next step makes nothing in the module under test.
+// read from the reference's side alone, so that choosing the next step makes nothing in the module under test.
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Manager } from "../../support/reference.js";
@@ -8,14 +8,14 @@ import type { Side } from "./side.js";
 import { type Arg, type ReadPlan, literal, named } from "./steps.js";
 
 export interface Traits {
-	/** Content that keeps a session out of the peer's list, where it breaks on it: then this case lists nothing. */
+	/** Content that keeps a session out of the reference's list, where it breaks on it: then this case lists nothing. */
 	oddContent: boolean;
 	/** How often a step is followed by reads. */
 	readRate: number;
 	agentDir: string | undefined;
 	/** Files with lines pi never wrote: compared by value, not by bytes. */
 	hostile: boolean;
-	/** Section 9 holds for the module under test. */
+	/** The module under test differs on purpose (docs/migration.md). */
 	better: boolean;
 }
 
@@ -50,7 +50,7 @@ export class World {
 
 	constructor(
 		readonly r: Random,
-		readonly peer: Side,
+		readonly reference: Side,
 		readonly traits: Traits,
 	) {}
 
@@ -72,12 +72,12 @@ export class World {
 	}
 
 	entries(slot: string): AnyEntry[] {
-		return this.peer.manager(slot).getEntries?.() as AnyEntry[];
+		return this.reference.manager(slot).getEntries?.() as AnyEntry[];
 	}
 
 	/** Ids are usable once both sides have a name for them. */
 	private nameable(entries: readonly AnyEntry[]): string[] {
-		return entries.map((entry) => entry.id).filter((id): id is string => this.peer.names.knows(id));
+		return entries.map((entry) => entry.id).filter((id): id is string => this.reference.names.knows(id));
 	}
 
 	/** The id of an entry, or with `oddity` of none. `among` narrows the choice where possible. */
@@ -86,25 +86,25 @@ export class World {
 		const entries = this.entries(slot);
 		const narrowed = among ? this.nameable(entries.filter(among)) : [];
 		const ids = narrowed.length > 0 ? narrowed : this.nameable(entries);
-		return ids.length > 0 ? named(this.peer.names.normalise(this.r.pick(ids))) : literal("0badc0de");
+		return ids.length > 0 ? named(this.reference.names.normalise(this.r.pick(ids))) : literal("0badc0de");
 	}
 
 	readPlan(slot: string | undefined): ReadPlan | undefined {
 		if (!this.r.chance(this.traits.readRate)) return undefined;
-		const entries = slot && this.peer.managers.has(slot) ? this.nameable(this.entries(slot)) : [];
+		const entries = slot && this.reference.managers.has(slot) ? this.nameable(this.entries(slot)) : [];
 		const ids = Array.from({ length: Math.min(2, entries.length) }, () =>
-			this.peer.names.normalise(this.r.pick(entries)),
+			this.reference.names.normalise(this.r.pick(entries)),
 		);
 		return { seed: this.r.uint32(), ids };
 	}
 
 	slots(): string[] {
-		return [...this.peer.managers.keys()];
+		return [...this.reference.managers.keys()];
 	}
 
 	/** The session's file is there: from now on each append is one more line of it. */
 	hasFile(slot: string): boolean {
-		const manager: Manager = this.peer.manager(slot);
+		const manager: Manager = this.reference.manager(slot);
 		const file = manager.getSessionFile?.();
 		return manager.isPersisted?.() === true && typeof file === "string" && existsSync(file);
 	}
@@ -141,10 +141,10 @@ export class World {
 			for (const item of readdirSync(dir, { withFileTypes: true })) {
 				const path = join(dir, item.name);
 				if (item.isDirectory()) walk(path);
-				else if (item.name.endsWith(".jsonl")) found.push(this.peer.names.normalise(path));
+				else if (item.name.endsWith(".jsonl")) found.push(this.reference.names.normalise(path));
 			}
 		};
-		walk(this.peer.root);
+		walk(this.reference.root);
 		return found.sort();
 	}
 

@@ -1,4 +1,4 @@
-// A store of sessions under an agent's directory, and what the peer lists of it.
+// An agent's directory with sessions, and what the reference lists of it.
 import { spawn } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -6,9 +6,9 @@ import type { SessionInfo } from "../../../index.js";
 import { loadReference } from "../../support/reference.js";
 import { type Json, api, assistant, header, message, ownAgent, root, scratch, setEnv, toolResult, user, writeSession } from "../../support/scratch.js";
 
-export const peer = (await loadReference()) as unknown as { SessionManager: typeof api.SessionManager };
+export const reference = (await loadReference()) as unknown as { SessionManager: typeof api.SessionManager };
 
-export interface Store {
+export interface AgentDir {
 	agent: string;
 	/** The sessions' directory of `/project`, and of `/other`. */
 	dir: string;
@@ -17,7 +17,7 @@ export interface Store {
 }
 
 /** An agent of the test's own with sessions in two projects. */
-export function store(count = 12): Store {
+export function agentDir(count = 12): AgentDir {
 	const { agent } = ownAgent();
 	setEnv({ PI_SESSION_CATALOG: undefined });
 	const dir = api.getDefaultSessionDir("/project");
@@ -63,12 +63,12 @@ export async function listed(): Promise<unknown> {
 }
 
 /** The same, by pi. */
-export async function listedByPeer(): Promise<unknown> {
-	return plain(await peer.SessionManager.listAll());
+export async function listedByReference(): Promise<unknown> {
+	return plain(await reference.SessionManager.listAll());
 }
 
 /** Waits until what lists and searches go on with in the background is done: until their threads are gone. */
-export async function settled({ catalog }: Store): Promise<void> {
+export async function settled({ catalog }: AgentDir): Promise<void> {
 	while (works() ?? (await moves(catalog))) await new Promise((resolve) => setTimeout(resolve, 10));
 }
 

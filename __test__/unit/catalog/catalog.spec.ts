@@ -4,12 +4,12 @@ import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { describe, expect, test } from "vitest";
 import { api, lockedOut, message, modeOf, ownAgent, root, scratch, setEnv, snapshot, user } from "../../support/scratch.js";
-import { type Store, abandonThreads, listed, listedByPeer, namesIn, plain, run, session, settled, store, tick } from "./agent-dir.js";
+import { type AgentDir, abandonThreads, agentDir, listed, listedByReference, namesIn, plain, run, session, settled, tick } from "./agent-dir.js";
 
 const { SessionManager } = api;
 
 test("it is the owner's alone, in the agent's directory, and nothing else is made anywhere", async () => {
-	const at = store();
+	const at = agentDir();
 	await listed();
 	await settled(at);
 	expect(namesIn(at.agent).filter((name) => !name.startsWith("session-catalog-5.sqlite"))).toEqual(["sessions"]);
@@ -31,14 +31,14 @@ test("a directory that is given stays as it was; without an agent there is no ca
 });
 
 test("a setting moves it, or does without; a worker's own environment counts", async () => {
-	const at = store();
+	const at = agentDir();
 	setEnv({ PI_SESSION_CATALOG: "off" });
-	expect(await listed()).toEqual(await listedByPeer());
+	expect(await listed()).toEqual(await listedByReference());
 	expect(await SessionManager.search("question")).toHaveLength(12);
 	expect(namesIn(at.agent)).toEqual(["sessions"]);
 	const elsewhere = join(scratch(), "deep", "file.db");
 	setEnv({ PI_SESSION_CATALOG: elsewhere });
-	expect(await listed()).toEqual(await listedByPeer());
+	expect(await listed()).toEqual(await listedByReference());
 	expect(existsSync(elsewhere)).toBe(true);
 	expect(namesIn(at.agent)).toEqual(["sessions"]);
 	const own = join(scratch(), "workers.db");
@@ -51,7 +51,7 @@ test("a setting moves it, or does without; a worker's own environment counts", a
 });
 
 describe("the answer is the same with a catalog that is", () => {
-	const broken: [string, (at: Store) => void][] = [
+	const broken: [string, (at: AgentDir) => void][] = [
 		[
 			"gone",
 			({ catalog }) => {
@@ -98,9 +98,9 @@ describe("the answer is the same with a catalog that is", () => {
 		],
 	];
 	test.each(broken)("%s", async (_what, harm) => {
-		const at = store();
+		const at = agentDir();
 		await tick();
-		const want = await listedByPeer();
+		const want = await listedByReference();
 		// From a process of its own, which leaves the catalog to this one.
 		await run(`await SessionManager.search("question"); await SessionManager.listAll();`);
 		const hits = await SessionManager.search("question");
@@ -115,13 +115,13 @@ describe("the answer is the same with a catalog that is", () => {
 	});
 
 	test("not to be written, or not to be read", async () => {
-		const at = store();
+		const at = agentDir();
 		await tick();
 		await listed();
 		await settled(at);
 		session(at.dir, 50);
 		for (const dir of [at.agent, join(at.agent, "sessions"), at.dir, at.other]) chmodSync(dir, 0o755);
-		const want = await listedByPeer();
+		const want = await listedByReference();
 		for (const mode of [0o555, 0o111]) {
 			chmodSync(at.agent, mode);
 			chmodSync(at.catalog, mode & 0o444);
@@ -136,7 +136,7 @@ describe("the answer is the same with a catalog that is", () => {
 });
 
 test("a process that ends right after its list leaves the next one what it read", async () => {
-	const at = store(3);
+	const at = agentDir(3);
 	const path = session(at.dir, 77);
 	await tick();
 	await run(`await SessionManager.listAll(); process.exit(0);`);
@@ -155,7 +155,7 @@ test("a process that ends right after its list leaves the next one what it read"
 });
 
 test("two processes list, search and append at once, and in the end all agree", async () => {
-	const at = store(40);
+	const at = agentDir(40);
 	const work = (name: string) => `
 		const fs = require("node:fs");
 		for (let n = 0; n < 25; n++) {
@@ -168,12 +168,12 @@ test("two processes list, search and append at once, and in the end all agree", 
 	// Both have ended before anything is checked: what they write to is taken away afterwards.
 	const done = await Promise.allSettled([run(work("one")), run(work("two"))]);
 	expect(done).toEqual(["done\n", "done\n"].map((value) => ({ status: "fulfilled", value })));
-	expect(await listed()).toEqual(await listedByPeer());
+	expect(await listed()).toEqual(await listedByReference());
 	expect(await SessionManager.search("by", { limit: 100 })).toHaveLength(50);
 });
 
 test("the environment may end in the middle of lists, searches and what they leave to do", async () => {
-	const at = store(30);
+	const at = agentDir(30);
 	for (let time = 0; time < 6; time++) {
 		const source = `const { SessionManager } = require(${JSON.stringify(join(root, "index.js"))});
 			for (let n = 0; n < 5; n++) { SessionManager.listAll(() => {}); SessionManager.search("question"); }
@@ -182,7 +182,7 @@ test("the environment may end in the middle of lists, searches and what they lea
 		await new Promise((resolve) => worker.on("exit", resolve));
 	}
 	abandonThreads();
-	expect(await listed()).toEqual(await listedByPeer());
+	expect(await listed()).toEqual(await listedByReference());
 	expect(at.dir).toBeDefined();
 });
 
@@ -190,7 +190,7 @@ describe("allMessagesText", () => {
 	const texts = async () => (await SessionManager.listAll()).map((info) => info.allMessagesText).sort();
 
 	test("is an own property that is fetched when it is read, and plain from then on", async () => {
-		store(1);
+		agentDir(1);
 		const [info] = await SessionManager.listAll();
 		const before = Object.getOwnPropertyDescriptor(info, "allMessagesText");
 		expect([typeof before?.get, before?.enumerable, before?.configurable]).toEqual(["function", true, true]);
@@ -204,7 +204,7 @@ describe("allMessagesText", () => {
 	});
 
 	test("comes along with copies, and can be set", async () => {
-		store(1);
+		agentDir(1);
 		const fresh = async () => (await SessionManager.listAll())[0] as any;
 		expect({ ...(await fresh()) }.allMessagesText).toBe("question 0 answer 0");
 		expect(structuredClone(await fresh()).allMessagesText).toBe("question 0 answer 0");
@@ -218,7 +218,7 @@ describe("allMessagesText", () => {
 
 	test("is what was listed, whether the catalog has it yet or not, and whatever became of the file", async () => {
 		for (const waits of [false, true]) {
-			const at = store(4);
+			const at = agentDir(4);
 			await tick();
 			if (waits) {
 				await listed();
@@ -240,7 +240,7 @@ describe("allMessagesText", () => {
 	});
 
 	test("is read on in the catalog when a file grows, with a last line that has no newline too", async () => {
-		const at = store(1);
+		const at = agentDir(1);
 		const path = join(at.dir, "0.jsonl");
 		let want = "question 0 answer 0";
 		for (let n = 0; n < 6; n++) {
@@ -253,13 +253,13 @@ describe("allMessagesText", () => {
 			expect(await texts()).toEqual([want]);
 			expect((await SessionManager.search(`word ${n}`)).map((hit) => hit.entryId)).toEqual([`n${n}`]);
 		}
-		expect(plain(await SessionManager.listAll())).toEqual(await listedByPeer());
+		expect(plain(await SessionManager.listAll())).toEqual(await listedByReference());
 		expect(await SessionManager.search("word")).toHaveLength(6);
 	});
 });
 
 test("no more than 64 results are handled in one turn of the event loop", async () => {
-	store(300);
+	agentDir(300);
 	for (let time = 0; time < 2; time++) {
 		let turn = 0;
 		let running = true;
@@ -277,7 +277,7 @@ test("no more than 64 results are handled in one turn of the event loop", async 
 });
 
 test("memory does not grow with a file's size, nor with a line's", async () => {
-	const at = store(1);
+	const at = agentDir(1);
 	const path = join(at.dir, "huge.jsonl");
 	writeFileSync(path, `${JSON.stringify({ type: "session", version: 3, id: "huge", timestamp: "2025-01-01T00:00:00.000Z", cwd: "/project" })}\n`);
 	appendFileSync(path, '{"type":"message","id":"a","parentId":null,"timestamp":"2025-01-01T00:00:00.000Z","message":{"role":"toolResult","content":"');

@@ -4,12 +4,12 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { runtime } from "../../support/runtime.js";
 import { api, header, message, scratch, user, writeSession } from "../../support/scratch.js";
-import { listed, peer, session, store, tick } from "./agent-dir.js";
+import { agentDir, listed, reference, session, tick } from "./agent-dir.js";
 
 const { SessionManager } = api;
 
 test("findById finds by the headers that are there, whatever the files are called", () => {
-	const { dir } = store(0);
+	const { dir } = agentDir(0);
 	for (let n = 0; n < 100; n++) session(dir, n);
 	const named = writeSession(dir, [header({ id: "named", cwd: "/project" })], "2025-01-01_named.jsonl");
 	expect(SessionManager.findById("/project", "named")).toBe(named);
@@ -47,13 +47,13 @@ test.runIf(process.platform === "linux")("no whole file is read to find one", ()
 });
 
 test("the catalog, or a file's name, gave another file than pi where two have one id", async () => {
-	const { dir } = store(0);
+	const { dir } = agentDir(0);
 	for (let n = 10; n < 90; n++) session(dir, n);
 	const put = (name: string, cwd = "/project") => writeSession(dir, [header({ id: "twice", cwd })], name);
 	const both = () => {
 		const found = SessionManager.findById("/project", "twice", dir);
 		// pi takes the first that its directory gives, which Bun does not sort.
-		if (runtime !== "bun") expect(found).toBe(peer.SessionManager.findById("/project", "twice", dir));
+		if (runtime !== "bun") expect(found).toBe(reference.SessionManager.findById("/project", "twice", dir));
 		return found;
 	};
 	const last = put("z.jsonl");
@@ -73,5 +73,5 @@ test("the catalog, or a file's name, gave another file than pi where two have on
 		writeSession(given, [header({ id: "twice", cwd })], `${name}.jsonl`);
 	}
 	expect(SessionManager.findById("/project", "twice", given)).toBe(join(given, "b.jsonl"));
-	if (runtime !== "bun") expect(peer.SessionManager.findById("/project", "twice", given)).toBe(join(given, "b.jsonl"));
+	if (runtime !== "bun") expect(reference.SessionManager.findById("/project", "twice", given)).toBe(join(given, "b.jsonl"));
 });

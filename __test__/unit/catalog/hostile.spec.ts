@@ -5,7 +5,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { api, header, lockedOut, scratch, setEnv, text } from "../../support/scratch.js";
-import { listedByPeer, run, session, store } from "./agent-dir.js";
+import { agentDir, listedByReference, run, session } from "./agent-dir.js";
 
 const { SessionManager } = api;
 
@@ -30,7 +30,7 @@ const everything = `
 	console.log(JSON.stringify(found));`;
 
 test("a pipe, a socket or a device under a session's name kept findById and continueRecent for ever", async () => {
-	const { dir } = store(2);
+	const { dir } = agentDir(2);
 	const link = join(dir, "..", "elsewhere.jsonl");
 	writeFileSync(link, text([header({ id: "linked", cwd: "/project" })]));
 	symlinkSync(link, join(dir, "link.jsonl"));
@@ -53,7 +53,7 @@ test("a pipe, a socket or a device under a session's name kept findById and cont
 });
 
 test("a file without a newline was read whole into memory, by findById on the caller's own thread", async () => {
-	const { dir } = store(2);
+	const { dir } = agentDir(2);
 	for (const [name, begins] of [
 		["zeros", ""],
 		["object", '{"type":"session","id":"none","x":"'],
@@ -86,7 +86,7 @@ test("a file without a newline was read whole into memory, by findById on the ca
 });
 
 test("a header's line of any length is found by all, and not held", async () => {
-	const { dir } = store(0);
+	const { dir } = agentDir(0);
 	const path = join(dir, "long.jsonl");
 	const head = JSON.stringify(header({ id: "long", cwd: "/project" })).slice(0, -1);
 	const file = openSync(path, "w");
@@ -102,11 +102,11 @@ test("a header's line of any length is found by all, and not held", async () => 
 	const [found, count, growth] = JSON.parse(await run(script)) as [string, number, number];
 	expect([found, count]).toEqual([path, 2]);
 	expect(growth).toBeLessThan(20_000);
-	expect(((await listedByPeer()) as unknown[]).length).toBe(2);
+	expect(((await listedByReference()) as unknown[]).length).toBe(2);
 });
 
 test("unreadable files hide no other from any call", async () => {
-	const { agent, dir, other } = store(3);
+	const { agent, dir, other } = agentDir(3);
 	for (const open of [agent, join(agent, "sessions"), dir, other]) chmodSync(open, 0o755);
 	const newest = session(dir, 9);
 	await lockedOut(newest, async () => {
@@ -122,7 +122,7 @@ test("unreadable files hide no other from any call", async () => {
 test.each(["file://host/x", "file://host/%zz", "file:///%zz", "file:///a%2fb"])(
 	"one session with the cwd %s hid all others from list, and findById and continueRecent threw",
 	async (cwd) => {
-		store(0);
+		agentDir(0);
 		const dir = scratch();
 		const odd = join(dir, "odd.jsonl");
 		const here = session(dir, 1);

@@ -16,21 +16,21 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { count } from "../../support/counts.mjs";
 import { api, entry, header, lockedOut, message, text, user, writeSession } from "../../support/scratch.js";
-import { listed, listedByPeer, namesIn, session, settled, store, tick } from "./agent-dir.js";
+import { type AgentDir, agentDir, listed, listedByReference, namesIn, session, settled, tick } from "./agent-dir.js";
 
 const { SessionManager } = api;
 
 /** Lists before a change and after it, and again; each time as pi does. */
-async function after(change: (at: ReturnType<typeof store>) => void | Promise<void>, count?: number): Promise<void> {
-	const at = store(count);
+async function after(change: (at: AgentDir) => void | Promise<void>, count?: number): Promise<void> {
+	const at = agentDir(count);
 	await tick();
-	expect(await listed()).toEqual(await listedByPeer());
+	expect(await listed()).toEqual(await listedByReference());
 	expect(namesIn(at.agent)).toContain("session-catalog-5.sqlite");
 	await change(at);
-	expect(await listed()).toEqual(await listedByPeer());
+	expect(await listed()).toEqual(await listedByReference());
 	await tick();
-	expect(await listed()).toEqual(await listedByPeer());
-	expect(await listed()).toEqual(await listedByPeer());
+	expect(await listed()).toEqual(await listedByReference());
+	expect(await listed()).toEqual(await listedByReference());
 }
 
 const line = (value: unknown) => `${JSON.stringify(value)}\n`;
@@ -49,7 +49,7 @@ describe("the list is pi's", () => {
 		after(async ({ dir }) => {
 			for (let n = 0; n < 6; n++) {
 				appendFileSync(join(dir, "0.jsonl"), more(`x${n}`));
-				expect(await listed()).toEqual(await listedByPeer());
+				expect(await listed()).toEqual(await listedByReference());
 			}
 		}));
 
@@ -107,9 +107,9 @@ describe("the list is pi's", () => {
 			const whole = more("d");
 			for (const part of [whole.slice(0, 30), whole.slice(30, -1), "\n", more("e").slice(0, -1)]) {
 				appendFileSync(path, part);
-				expect(await listed()).toEqual(await listedByPeer());
+				expect(await listed()).toEqual(await listedByReference());
 				await tick();
-				expect(await listed()).toEqual(await listedByPeer());
+				expect(await listed()).toEqual(await listedByReference());
 			}
 		}));
 
@@ -119,7 +119,7 @@ describe("the list is pi's", () => {
 			writeFileSync(join(dir, "torn.jsonl"), "torn {\n");
 			writeFileSync(join(dir, "junk.jsonl"), "5\n");
 			await tick();
-			expect(await listed()).toEqual(await listedByPeer());
+			expect(await listed()).toEqual(await listedByReference());
 			for (const name of ["empty", "torn", "junk"]) {
 				appendFileSync(join(dir, `${name}.jsonl`), text([header({ id: name }), message("a", null, user(name))]));
 			}
@@ -180,10 +180,10 @@ test("thousands of times that only JavaScript can read, and the newest of them",
 	}));
 
 test("a time that throws as one emptied the list", async () => {
-	const at = store();
+	const at = agentDir();
 	const thrown = { toString: 1, valueOf: 1 };
 	writeSession(at.dir, [header({ id: "made", timestamp: thrown })], "made.jsonl");
-	expect(await listed()).toEqual(await listedByPeer());
+	expect(await listed()).toEqual(await listedByReference());
 	expect(await listed()).toHaveLength(12);
 	const said = { ...message("a", null, user("x", { timestamp: undefined })), timestamp: thrown };
 	writeSession(at.dir, [header({ id: "said", timestamp: "2024-01-01T00:00:00.000Z" }), said], "said.jsonl");
@@ -193,7 +193,7 @@ test("a time that throws as one emptied the list", async () => {
 });
 
 test("an unreadable file is left out, and is back when it can be read", async () => {
-	const { agent, dir, other } = store();
+	const { agent, dir, other } = agentDir();
 	for (const open of [agent, join(agent, "sessions"), dir, other]) chmodSync(open, 0o755);
 	await tick();
 	const whole = await listed();
@@ -204,7 +204,7 @@ test("an unreadable file is left out, and is back when it can be read", async ()
 });
 
 test.runIf(process.platform === "linux")("what is unchanged is not read again, of what grew only the rest", async () => {
-	const at = store(3);
+	const at = agentDir(3);
 	const path = writeSession(at.dir, [header({ id: "large" }), ...Array.from({ length: 400 }, (_, n) => message(`m${n}`, null, user("y".repeat(50_000))))], "large.jsonl");
 	await tick();
 	const bytesRead = () => Number(/rchar: (\d+)/.exec(readFileSync("/proc/self/io", "utf8"))?.[1]);
@@ -228,7 +228,7 @@ test.runIf(process.platform === "linux")("what is unchanged is not read again, o
 const MANY = count("listed_files");
 
 test(`${MANY} files are listed, in order, and again`, async () => {
-	const { agent } = store(0);
+	const { agent } = agentDir(0);
 	const dir = join(agent, "sessions", "--many--");
 	mkdirSync(dir);
 	for (let n = 0; n < MANY; n++) {

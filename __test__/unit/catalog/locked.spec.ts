@@ -5,13 +5,13 @@ import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { api, root } from "../../support/scratch.js";
-import { listed, listedByPeer, run, session, store, tick } from "./agent-dir.js";
+import { agentDir, listed, listedByReference, run, session, tick } from "./agent-dir.js";
 
 const { SessionManager } = api;
 
 /** Locks a database, in a process that has SQLite, until the test is over. */
 async function lock(path: string): Promise<void> {
-	// Installed by the peer's tests already.
+	// Installed by the reference's tests already.
 	const { nodeBin } = (await import(pathToFileURL(resolve(root, "peer/setup.mjs")).href)) as { nodeBin: string };
 	const source = `const { DatabaseSync } = require("node:sqlite");
 		const db = new DatabaseSync(${JSON.stringify(path)});
@@ -25,14 +25,14 @@ async function lock(path: string): Promise<void> {
 }
 
 test("a locked catalog kept the user waiting half a second for each text", async () => {
-	const at = store(300);
+	const at = agentDir(300);
 	await tick();
 	// By a process of its own: this one has not opened it, and so can be locked out.
 	await run(`await SessionManager.listAll(); await SessionManager.search("question");`);
 	await lock(at.catalog);
 	const before = await SessionManager.listAll();
 	session(at.dir, 400);
-	const want = await listedByPeer();
+	const want = await listedByReference();
 	// With half a second for each each list would take two and a half minutes, which is more than a test may.
 	expect(before.map((info) => info.allMessagesText)).toEqual(before.map((info) => text(info.id)));
 	expect(await listed()).toEqual(want);

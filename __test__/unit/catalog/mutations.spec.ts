@@ -1,4 +1,4 @@
-// Everything that may happen to a store, at random, over a catalog that has seen it: every list is pi's.
+// Everything that may happen to session files, at random, over a catalog that has seen it: every list is pi's.
 import {
 	appendFileSync,
 	existsSync,
@@ -20,13 +20,13 @@ import { Random } from "../../stress/differential/random.js";
 import { count } from "../../support/counts.mjs";
 import { api, message, header as head } from "../../support/scratch.js";
 import { expectSameList } from "../../support/times.js";
-import { peer, plain, store } from "./agent-dir.js";
+import { agentDir, reference, plain } from "./agent-dir.js";
 
 const { SessionManager } = api;
 const seed = Number(process.env.PSN_SEED ?? 20251121);
 const rounds = count("catalog_mutations");
 
-/** A store that changes at random. */
+/** Session files that change at random. */
 class Changing {
 	private ids = 0;
 	/** Inodes of files that were changed in place, or grew, since the last list. */
@@ -152,14 +152,14 @@ class Changing {
 
 test(`whatever happens to files, every list is pi's (seed ${seed}, ${rounds} rounds)`, async () => {
 	const random = new Random(seed);
-	const { agent, dir, other } = store(0);
+	const { agent, dir, other } = agentDir(0);
 	const third = join(agent, "sessions", "--Ä--");
 	mkdirSync(third);
 	const changing = new Changing(random, [dir, other, third]);
 	for (let round = 0; round < rounds; round++) {
 		for (let count = random.int(8); count >= 0; count--) changing.change();
 		if (random.chance(0.3)) await new Promise((resolve) => setTimeout(resolve, random.int(50)));
-		const lists = async ({ SessionManager: from }: typeof peer, progress: [number, number][]) => [
+		const lists = async ({ SessionManager: from }: typeof reference, progress: [number, number][]) => [
 			plain(await from.listAll()),
 			plain(await from.listAll(dir)),
 			plain(await from.list("/project", third)),
@@ -168,7 +168,7 @@ test(`whatever happens to files, every list is pi's (seed ${seed}, ${rounds} rou
 		const [ours, theirs]: [number, number][][] = [[], []];
 		const got = await lists({ SessionManager }, ours as [number, number][]);
 		changing.listed();
-		const want = await lists(peer, theirs as [number, number][]);
+		const want = await lists(reference, theirs as [number, number][]);
 		expect(got).toHaveLength(want.length);
 		for (const [at, list] of want.entries()) expectSameList(got[at] as SessionInfo[], list, `round ${round}, list ${at}`);
 		expect(ours).toEqual(theirs);

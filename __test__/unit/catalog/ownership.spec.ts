@@ -4,7 +4,7 @@ import { chmodSync, lstatSync, mkdirSync, readFileSync, readlinkSync, symlinkSyn
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { api, header, modeOf, scratch, setEnv, snapshot, text } from "../../support/scratch.js";
-import { listed, listedByPeer, namesIn, run, settled, store, tick } from "./agent-dir.js";
+import { agentDir, listed, listedByReference, namesIn, run, settled, tick } from "./agent-dir.js";
 
 const { SessionManager } = api;
 
@@ -16,7 +16,7 @@ const formOf = (path: string): number | undefined => {
 
 /** Lists and searches, several times, with what is done between. */
 async function used(): Promise<void> {
-	const want = await listedByPeer();
+	const want = await listedByReference();
 	for (let time = 0; time < 2; time++) {
 		expect(await listed()).toEqual(want);
 		expect(await SessionManager.search("question")).toHaveLength(12);
@@ -48,7 +48,7 @@ describe("a setting deleted the file it named:", () => {
 		["a directory", (path) => mkdirSync(path)],
 	];
 	test.each(theirs)("%s", async (_what, make) => {
-		store();
+		agentDir();
 		const dir = scratch();
 		const path = join(dir, "named");
 		make(path);
@@ -59,7 +59,7 @@ describe("a setting deleted the file it named:", () => {
 	});
 
 	test("a pipe", async () => {
-		const at = store();
+		const at = agentDir();
 		const path = join(scratch(), "pipe");
 		execFileSync("mkfifo", [path]);
 		setEnv({ PI_SESSION_CATALOG: path });
@@ -71,7 +71,7 @@ describe("a setting deleted the file it named:", () => {
 });
 
 test("an empty file that is named becomes the catalog, and the owner's alone", async () => {
-	store();
+	agentDir();
 	const dir = scratch();
 	const path = join(dir, "named");
 	writeFileSync(path, "", { mode: 0o644 });
@@ -83,7 +83,7 @@ test("an empty file that is named becomes the catalog, and the owner's alone", a
 });
 
 test("the agent's own catalog had the mode of the file that was there before", async () => {
-	const at = store();
+	const at = agentDir();
 	writeFileSync(at.catalog, "no catalog", { mode: 0o644 });
 	chmodSync(at.catalog, 0o644);
 	await used();
@@ -94,7 +94,7 @@ test("the agent's own catalog had the mode of the file that was there before", a
 
 test("a catalog of a newer form is left alone, one of an older form made anew", async () => {
 	for (const named of [false, true]) {
-		const at = store();
+		const at = agentDir();
 		const path = named ? join(scratch(), "named") : at.catalog;
 		setEnv({ PI_SESSION_CATALOG: named ? path : undefined });
 		await tick();
@@ -115,7 +115,7 @@ test("a catalog of a newer form is left alone, one of an older form made anew", 
 
 describe("a link in the catalog's place", () => {
 	test("to a file that is something else is left, and so is the file", async () => {
-		const at = store();
+		const at = agentDir();
 		const target = join(scratch(), "notes.txt");
 		writeFileSync(target, "notes ".repeat(50));
 		symlinkSync(target, at.catalog);
@@ -124,13 +124,13 @@ describe("a link in the catalog's place", () => {
 	});
 
 	test("to nothing yet: the catalog is made there, if its directory is there", async () => {
-		const at = store();
+		const at = agentDir();
 		const dir = scratch();
 		symlinkSync(join(dir, "catalog"), at.catalog);
 		await used();
 		expect(formOf(join(dir, "catalog"))).toBeGreaterThan(0);
 		expect(lstatSync(at.catalog).isSymbolicLink()).toBe(true);
-		const away = store();
+		const away = agentDir();
 		symlinkSync(join(dir, "not mounted", "catalog"), away.catalog);
 		await used();
 		expect(namesIn(dir)).not.toContain("not mounted");

@@ -1,4 +1,4 @@
-// What a list does on the host's own thread: no more than a little at a time, and nothing that can be done elsewhere.
+// What a list does on JavaScript's own thread: no more than a little at a time, and nothing that can be done elsewhere.
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync, utimesSync } from "node:fs";
 import { join } from "node:path";
@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { Random } from "../../stress/differential/random.js";
 import { runtime } from "../../support/runtime.js";
 import { api, header, root, scratch, user, writeSession, message } from "../../support/scratch.js";
-import { peer, run, store } from "./agent-dir.js";
+import { agentDir, reference, run } from "./agent-dir.js";
 
 const { SessionManager } = api;
 
@@ -21,8 +21,8 @@ const COUNTED = `
 		};
 	}`;
 
-test("a process's first list loaded the host's sorting rules, and sorted all names at once", () => {
-	store(0);
+test("a process's first list loaded the runtime's sorting rules, and sorted all names at once", () => {
+	agentDir(0);
 	const dir = scratch();
 	const times: string[] = [];
 	for (let n = 0; n < 1_000; n++) {
@@ -55,7 +55,7 @@ function oddNames(random: Random, count: number): string[] {
 
 const seed = Number(process.env.PSN_SEED ?? 20251121);
 
-test(`odd names come in the host's order (seed ${seed})`, async () => {
+test(`odd names come in the runtime's order (seed ${seed})`, async () => {
 	const random = new Random(seed);
 	const dir = scratch();
 	for (const name of oddNames(random, 400)) {
@@ -67,10 +67,10 @@ test(`odd names come in the host's order (seed ${seed})`, async () => {
 		files.slice().sort((a, b) => b.localeCompare(a)),
 	);
 	expect((await SessionManager.listAll(dir)).map((info) => info.id)).toEqual(
-		(await peer.SessionManager.listAll(dir)).map((info) => info.id),
+		(await reference.SessionManager.listAll(dir)).map((info) => info.id),
 	);
 	// All directories: by time first.
-	const { agent } = store(0);
+	const { agent } = agentDir(0);
 	for (const name of ["one", "two"]) {
 		const there = join(agent, "sessions", name);
 		mkdirSync(there, { recursive: true });
@@ -81,7 +81,7 @@ test(`odd names come in the host's order (seed ${seed})`, async () => {
 		}
 	}
 	const ids = async (from: typeof SessionManager) => (await from.listAll()).map((info) => info.path);
-	expect(await ids(SessionManager)).toEqual(await ids(peer.SessionManager));
+	expect(await ids(SessionManager)).toEqual(await ids(reference.SessionManager));
 });
 
 test("names are in the order of the process's own language", async () => {
@@ -108,5 +108,5 @@ test("times that no date can have come where the engine's own sort puts them", a
 		writeSession(dir, [header({ id: `s${n}` }), message("a", null, user("x", { timestamp: time }))], `${n}.jsonl`);
 	}
 	const ids = async (from: typeof SessionManager) => (await from.listAll(dir)).map((info) => info.id);
-	expect(await ids(SessionManager)).toEqual(await ids(peer.SessionManager));
+	expect(await ids(SessionManager)).toEqual(await ids(reference.SessionManager));
 });

@@ -4,16 +4,16 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { Random } from "../../stress/differential/random.js";
 import { api, header, message, user, writeSession } from "../../support/scratch.js";
-import { peer, run, session, store, tick } from "./agent-dir.js";
+import { type AgentDir, agentDir, reference, run, session, tick } from "./agent-dir.js";
 
 const { SessionManager } = api;
 const seed = Number(process.env.PSN_SEED ?? 20251121);
 
 const SAID = ["plain", "caf\u00e9 \u00ff", "wide \u4e2d\u6587 \u{1f600}", "half \ud800 of it", "", "x\u0000y"];
 
-/** A store whose texts are of one byte a letter, of two, whole and broken, short and long. */
-async function mixed(): Promise<ReturnType<typeof store>> {
-	const at = store(0);
+/** Sessions whose texts are of one byte a letter, of two, whole and broken, short and long. */
+async function mixed(): Promise<AgentDir> {
+	const at = agentDir(0);
 	for (let n = 0; n < 60; n++) {
 		const said = `${SAID[n % SAID.length]} ${n} `.repeat(n % 7 === 0 ? 4_000 : 1);
 		writeSession(at.dir, [header({ id: `s${n}`, cwd: "/project" }), message("a", null, user(said))], `${n}.jsonl`);
@@ -26,7 +26,7 @@ async function mixed(): Promise<ReturnType<typeof store>> {
 test("all texts in the list's order, in the other one, every second one, and again, are pi's", async () => {
 	await mixed();
 	const ours = await SessionManager.listAll();
-	const want = new Map((await peer.SessionManager.listAll()).map((info) => [info.id, info.allMessagesText]));
+	const want = new Map((await reference.SessionManager.listAll()).map((info) => [info.id, info.allMessagesText]));
 	expect(want.size).toBe(60);
 	for (const order of [(list: typeof ours) => list, (list: typeof ours) => [...list].reverse(), (list: typeof ours) => list.filter((_, n) => n % 2 === 0)]) {
 		for (const info of order(await SessionManager.listAll())) expect(info.allMessagesText).toBe(want.get(info.id));
@@ -44,7 +44,7 @@ test(`whatever happens to files meanwhile, each text is what was listed, or noth
 	const at = await mixed();
 	for (let round = 0; round < 30; round++) {
 		const list = await SessionManager.listAll();
-		const want = new Map((await peer.SessionManager.listAll()).map((info) => [info.id, info.allMessagesText]));
+		const want = new Map((await reference.SessionManager.listAll()).map((info) => [info.id, info.allMessagesText]));
 		expect(list.length).toBe(want.size);
 		const touched = new Set<string>();
 		for (let n = 0; n < list.length; n++) {
@@ -68,7 +68,7 @@ test(`whatever happens to files meanwhile, each text is what was listed, or noth
 });
 
 test("a text of one list was given to the next one, which had found the file changed", async () => {
-	const at = store(0);
+	const at = agentDir(0);
 	const line = (word: string): string => JSON.stringify(message("b", "a", user(`the word is ${word}`)));
 	const around = (n: number): string => JSON.stringify(message(`x${n}`, null, user("y".repeat(6_000))));
 	const write = (n: number, word: string): void =>

@@ -1,4 +1,4 @@
-// Section 7: sessions in memory, of the caller's own objects.
+// Sessions in memory, of the caller's own objects.
 import { expect, test } from "vitest";
 import {
 	anyManager,

@@ -1,4 +1,4 @@
-// What hosts of sessions use beyond pi's own API: listening to appends, and windows of long branches.
+// What applications use beyond pi's own API: listening to appends, and windows of long branches.
 import { expect, test } from "vitest";
 import { api, scratch, user } from "../../support/scratch.js";
 

@@ -1,4 +1,4 @@
-// Section 5: branchWithSummary and createBranchedSession.
+// `branchWithSummary` and `createBranchedSession`.
 import { existsSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

@@ -1,4 +1,4 @@
-// Section 6: what the model sees. Every rule is shown on a manager and on the functions over plain lists.
+// What the model sees. Every rule is shown on a manager and on the functions over plain lists.
 import { describe, expect, test } from "vitest";
 import {
 	type Json,

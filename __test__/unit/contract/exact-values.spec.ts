@@ -1,4 +1,4 @@
-// Section 3: what stands in a file reaches JavaScript exactly as JSON.parse gives it.
+// What stands in a file reaches JavaScript exactly as JSON.parse gives it.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";

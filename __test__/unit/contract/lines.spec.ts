@@ -1,4 +1,4 @@
-// Section 2: the bytes of every kind of line, and the keys of every kind of entry.
+// The bytes of every kind of line, and the keys of every kind of entry.
 import { expect, test } from "vitest";
 import {
 	api,

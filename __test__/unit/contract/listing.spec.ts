@@ -1,4 +1,4 @@
-// Section 7: list and listAll.
+// `list` and `listAll`.
 import { mkdirSync, readdirSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";

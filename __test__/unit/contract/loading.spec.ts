@@ -1,4 +1,4 @@
-// Section 3 and 9: which lines are the header, entries, damage; what opening leaves untouched.
+// Which lines are the header, entries, damage; what opening leaves untouched.
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";

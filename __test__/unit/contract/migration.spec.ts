@@ -1,4 +1,4 @@
-// Sections 3 and 9: files of versions 1 and 2.
+// Files of versions 1 and 2.
 import { chmodSync, existsSync, lstatSync, mkdirSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-// Section 7: paths, default directories, the environment as it is when it is needed; errors of the file system.
+// Paths, default directories, the environment as it is when it is needed; errors of the file system.
 import { existsSync, mkdirSync, readdirSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";

@@ -1,4 +1,4 @@
-// Section 4: the system message that a compaction carries, the session's name, labels.
+// The system message that a compaction carries, the session's name, labels.
 import { expect, test } from "vitest";
 import { api, assistant, clockAt, inMemory, loose, message, opened, shape, system, user } from "../../support/scratch.js";
 

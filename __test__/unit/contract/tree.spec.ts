@@ -1,4 +1,4 @@
-// Section 5 and 9: the tree, and ids and parents that make no tree.
+// The tree, and ids and parents that make no tree.
 import { appendFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import {

@@ -1,7 +1,7 @@
 // Sessions in memory made of another session's entries.
 import { expect, test } from "vitest";
 import { type Json, api, shape, user } from "../../support/scratch.js";
-import { openLazy, openPeer, sampleFile, waiting } from "./support.js";
+import { openLazy, openReference, sampleFile, waiting } from "./support.js";
 
 test("a session in memory adopts entries of another without looking at their large values", () => {
 	const file = sampleFile();
@@ -18,12 +18,12 @@ test("a session in memory adopts entries of another without looking at their lar
 	copy.appendMessage(user("goes on"));
 	copy.branch("e3");
 	expect(held.map(waiting)).toEqual(before);
-	expect(copy.getBranch().map(shape)).toEqual(openPeer(file).getBranch("e3").map(shape));
+	expect(copy.getBranch().map(shape)).toEqual(openReference(file).getBranch("e3").map(shape));
 });
 
 test("adopted entries give messages as those of a file do", () => {
 	const file = sampleFile();
-	const [ours, pis] = [openLazy(file), openPeer(file)];
+	const [ours, pis] = [openLazy(file), openReference(file)];
 	const [copy, peers] = [ours, pis].map((manager) => {
 		const { SessionManager } = manager === ours ? api : { SessionManager: pis.constructor as any };
 		const copied = SessionManager.inMemory("/x", undefined, [manager.getHeader(), ...manager.getBranch()]);

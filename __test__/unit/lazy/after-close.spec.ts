@@ -6,13 +6,13 @@ import type { SessionManager } from "../../../index.js";
 import { Random, caseSeed } from "../../stress/differential/random.js";
 import { gc } from "../../support/runtime.js";
 import { api, assistant, caught, header, message, scratch, shape, text, user, writeSession } from "../../support/scratch.js";
-import { long, openLazy, openPeer, sampleFile, samples, waiting } from "./support.js";
+import { long, openLazy, openReference, sampleFile, samples, waiting } from "./support.js";
 
 /** What pi reads from a copy of a file as it is now. */
 function asPiReads(file: string): string[] {
 	const copy = join(scratch(), "copy.jsonl");
 	copyFileSync(file, copy);
-	return openPeer(copy).getEntries().map(shape);
+	return openReference(copy).getEntries().map(shape);
 }
 
 /** Entries of a manager that nobody has looked into, and what they are to show. */

@@ -8,7 +8,7 @@ import { Random, caseSeed } from "../../stress/differential/random.js";
 import { count } from "../../support/counts.mjs";
 import { api, assistant, clockAt, header, scratch, user } from "../../support/scratch.js";
 import { line } from "./lines.js";
-import { Peer, long } from "./support.js";
+import { Reference, long } from "./support.js";
 
 const SEED = 20261121;
 const CASES = count("gc_histories");
@@ -94,7 +94,7 @@ test(`${CASES * STEPS} random operations on entries that nobody holds, as in pi 
 			const file = join(dir, "session.jsonl");
 			const end = Buffer.from("\n");
 			writeFileSync(file, Buffer.concat([Buffer.from(JSON.stringify(header())), end, ...all.flatMap((one) => [one, end])]));
-			const side = new Side(name === "ours" ? api.SessionManager : Peer, dir, file);
+			const side = new Side(name === "ours" ? api.SessionManager : Reference, dir, file);
 			side.ids.push(...all.map((_, n) => `x-${n}`));
 			return side;
 		}) as [Side, Side];

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { inspect } from "node:util";
 import { expect, test } from "vitest";
 import { api, scratch } from "../../support/scratch.js";
-import { Peer, openLazy, waits } from "./support.js";
+import { Reference, openLazy, waits } from "./support.js";
 
 const long = (word: string) => [{ type: "text", text: `${word} `.repeat(600) }];
 function file(): string {
@@ -29,7 +29,7 @@ function branchedAfter(change: (message: any, other: any, entry: any) => void): 
 	const [one, two] = manager.getEntries() as any[];
 	change(one.message, two.message, one);
 	const path = manager.createBranchedSession("b") as string;
-	const written = Peer.open(path).getEntries();
+	const written = Reference.open(path).getEntries();
 	expect(JSON.stringify(written)).toBe(JSON.stringify(manager.getEntries()));
 	expect(written.length).toBe(2);
 }
@@ -84,7 +84,7 @@ for (const way of ["toJSON", "getter"]) {
 		expect(manager.getEntries().map((one) => one.id)).toEqual(["a", "b"]);
 		const id = manager.appendMessage({ role: "user", content: "after", timestamp: 1 });
 		expect((manager.getEntry(id) as any).message.content).toBe("after");
-		expect(Peer.open(other).getEntries().length).toBe(3);
+		expect(Reference.open(other).getEntries().length).toBe(3);
 	});
 }
 
@@ -118,7 +118,7 @@ test("a branch wrote a cut line of a message that had become longer where it sta
 			written(path, lines(`question${more}`));
 			// It is a change underneath like any other, and taken in.
 			const branch = manager.createBranchedSession("b") as string;
-			for (const one of [manager, openLazy(branch), Peer.open(branch)]) {
+			for (const one of [manager, openLazy(branch), Reference.open(branch)]) {
 				const entries = one.getBranch("b") as any[];
 				expect(entries.map(({ id }) => id)).toEqual(["a", "b"]);
 				expect(entries[1].message.content).toBe(`question${more}`);
@@ -132,7 +132,7 @@ test("a branch chained the children of an entry whose id had been changed to not
 	const manager = openLazy(written(join(scratch(), "s.jsonl"), [...lines, lineOf("c", "b", said(long("three")))]));
 	(manager.getEntry("b") as any).id = "bb";
 	const path = manager.createBranchedSession("c") as string;
-	for (const one of [manager, openLazy(path), Peer.open(path)]) {
+	for (const one of [manager, openLazy(path), Reference.open(path)]) {
 		expect(one.getBranch().map((entry) => [entry.id, entry.parentId])).toEqual([["a", null], ["b", "a"], ["c", "b"]]);
 	}
 });
@@ -161,7 +161,7 @@ test("an edit of the context read the content that it replaces", () => {
 	const custom = { ...lineOf("b", "a", { customType: "x", content: long("note"), display: true }), type: "custom_message" };
 	const lines = [lineOf("a", null, said(long("one"))), custom, lineOf("c", "b", said("three"))];
 	const path = written(join(scratch(), "s.jsonl"), lines);
-	const [ours, pis] = [openLazy(path), Peer.open(written(join(scratch(), "s.jsonl"), lines))].map((manager) => {
+	const [ours, pis] = [openLazy(path), Reference.open(written(join(scratch(), "s.jsonl"), lines))].map((manager) => {
 		const contexts: unknown[] = [];
 		for (const replacement of [{ content: "short" }, { content: [{ type: "text", text: "blocks" }] }, null]) {
 			for (const id of ["a", "b"]) manager.appendContextEdit(id, replacement as any);
@@ -194,7 +194,7 @@ test("a second branch read and wrote every body; and what was handed out needed 
 		expect(left()).toBe(6);
 		// Nothing of what was left is needed any more.
 		writeFileSync(before, "gone\n");
-		expect((Peer.open(branch).getEntries() as any[]).map((one) => one.message.content)).toEqual(lines.map((_, at) => long(`m${at}`)));
+		expect((Reference.open(branch).getEntries() as any[]).map((one) => one.message.content)).toEqual(lines.map((_, at) => long(`m${at}`)));
 	}
 	expect((manager.getEntries() as any[]).map((one) => one.message.content)).toEqual(lines.map((_, at) => long(`m${at}`)));
 });

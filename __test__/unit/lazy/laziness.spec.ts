@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import type { SessionManager } from "../../../index.js";
 import type { Json } from "../../support/scratch.js";
 import { api, assistant, entry, header, message, scratch, shape, text, user, writeSession } from "../../support/scratch.js";
-import { Peer, long, openLazy, openPlain, sampleFile, samples, waiting, withoutLaziness } from "./support.js";
+import { Reference, long, openLazy, openPlain, sampleFile, samples, waiting, withoutLaziness } from "./support.js";
 
 const ALL = [
 	...["message.content", "message.content", "message.content", "message.content message.details", "message.details"],
@@ -166,7 +166,7 @@ test("a session that is written for the first time leaves what it took from anot
 	expect(source.getEntries().map((one) => waiting(one).join(" "))).toEqual(ALL.slice(0, 10));
 	source.appendMessage(user("goes on"));
 	expect(source.getEntries().slice(0, 10).map((one) => waiting(one).join(" "))).toEqual(ALL.slice(0, 10));
-	expect(Peer.open(path).getEntries().map(shape)).toEqual(source.getEntries().map(shape));
+	expect(Reference.open(path).getEntries().map(shape)).toEqual(source.getEntries().map(shape));
 });
 
 test("forkFrom leaves entries that others hold of the source alone", () => {

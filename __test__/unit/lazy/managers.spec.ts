@@ -4,7 +4,7 @@ import { inspect } from "node:util";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import type { SessionManager } from "../../../index.js";
 import { anyManager, api, assistant, loose, user } from "../../support/scratch.js";
-import { Peer, openLazy, openPeer, sampleFile } from "./support.js";
+import { Reference, openLazy, openReference, sampleFile } from "./support.js";
 
 afterEach(() => {
 	vi.restoreAllMocks();
@@ -14,7 +14,7 @@ afterEach(() => {
 const methodsOf = (prototype: object): string[] =>
 	Object.getOwnPropertyNames(prototype).filter((name) => name !== "constructor");
 /** The methods that pi's class and ours have. */
-const shared = methodsOf(api.SessionManager.prototype).filter((name) => name in Peer.prototype);
+const shared = methodsOf(api.SessionManager.prototype).filter((name) => name in Reference.prototype);
 
 test("the methods that both classes have are compared", () => {
 	expect(shared.length).toBeGreaterThan(35);
@@ -108,7 +108,7 @@ describe("spies", () => {
 		expect(statics).toEqual(expect.arrayContaining(["create", "open", "list", "listAll", "inMemory", "forkFrom", "verify", "repair"]));
 		for (const name of statics) {
 			const before = Object.getOwnPropertyDescriptor(api.SessionManager, name);
-			const { writable, configurable } = Object.getOwnPropertyDescriptor(Peer, name in Peer ? name : "open") as PropertyDescriptor;
+			const { writable, configurable } = Object.getOwnPropertyDescriptor(Reference, name in Reference ? name : "open") as PropertyDescriptor;
 			expect(before, name).toMatchObject({ writable, configurable });
 			const spy = vi.spyOn(api.SessionManager, name as "open").mockReturnValue(5 as never);
 			expect(anyManager[name]?.()).toBe(5);
@@ -150,7 +150,7 @@ describe("fake timers", () => {
 });
 
 describe("comparisons and copies", () => {
-	const managers = (): [SessionManager, SessionManager] => [openLazy(sampleFile()), openPeer(sampleFile())];
+	const managers = (): [SessionManager, SessionManager] => [openLazy(sampleFile()), openReference(sampleFile())];
 
 	test("a manager equals itself", () => {
 		const [manager] = managers();

@@ -7,7 +7,7 @@ import { deserialize, serialize } from "node:v8";
 import { MessageChannel, Worker, receiveMessageOnPort } from "node:worker_threads";
 import { describe, expect, test } from "vitest";
 import { header, message, scratch, shape, writeSession } from "../../support/scratch.js";
-import { type Look, agrees, openLazy, openPeer, openPlain, sampleFile, waiting, waits } from "./support.js";
+import { type Look, agrees, openLazy, openReference, openPlain, sampleFile, waiting, waits } from "./support.js";
 
 /** What `console.log` prints. */
 function printed(value: unknown): string {
@@ -141,7 +141,7 @@ describe("at each entry and message", () => {
 
 test("the list of all entries is written byte by byte as pi's", () => {
 	const file = sampleFile();
-	const texts = [openLazy(file), openPlain(file), openPeer(file)].map((manager) => [
+	const texts = [openLazy(file), openPlain(file), openReference(file)].map((manager) => [
 		JSON.stringify(manager.getEntries()),
 		JSON.stringify(manager.getTree(), null, 2),
 		JSON.stringify(manager.buildSessionProjection()),
@@ -161,11 +161,11 @@ test("what is printed of a list, a tree and a context is what pi's print", () =>
 	];
 	for (const look of looks) {
 		for (const depth of [0, 1, 2, 5, null]) {
-			const [lazy, plain, peer] = [openLazy(file), openPlain(file), openPeer(file)].map((one) =>
+			const [lazy, plain, reference] = [openLazy(file), openPlain(file), openReference(file)].map((one) =>
 				inspect(look(one), { depth }),
 			);
-			expect(lazy).toBe(peer);
-			expect(plain).toBe(peer);
+			expect(lazy).toBe(reference);
+			expect(plain).toBe(reference);
 		}
 	}
 });
@@ -181,14 +181,14 @@ test("a worker gets whole entries", async () => {
 		worker.once("error", failed);
 	});
 	worker.postMessage(openLazy(file).getEntries());
-	expect(await answer).toBe(JSON.stringify(openPeer(file).getEntries()));
+	expect(await answer).toBe(JSON.stringify(openReference(file).getEntries()));
 	await worker.terminate();
 });
 
 describe("equality", () => {
 	const fresh = (): [any[], any[], any[], any[]] => {
 		const file = sampleFile();
-		return [openLazy(file), openLazy(file), openPlain(file), openPeer(file)].map((one) => one.getEntries()) as any;
+		return [openLazy(file), openLazy(file), openPlain(file), openReference(file)].map((one) => one.getEntries()) as any;
 	};
 
 	/** Runs a comparison of lists, of entries and of messages, each time of entries that nobody looked at. */

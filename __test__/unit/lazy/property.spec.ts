@@ -9,7 +9,7 @@ import { Random, caseSeed } from "../../stress/differential/random.js";
 import { count } from "../../support/counts.mjs";
 import { api, assistant, clockAt, header, scratch, shape, user } from "../../support/scratch.js";
 import { type Allowed, line } from "./lines.js";
-import { Peer, long, openLazy, openPeer, openPlain, waiting } from "./support.js";
+import { Reference, long, openLazy, openReference, openPlain, waiting } from "./support.js";
 
 const SEED = 20250711;
 const FILES = count("late_read_files");
@@ -35,10 +35,10 @@ test(`${FILES * LINES} lines read late agree with JSON.parse (seed ${SEED})`, ()
 		const r = new Random(seed);
 		const all = lines(r, LINES, { oddNumbers: true, oddBytes: true, oddMessages: true });
 		const file = write(join(scratch(), "session.jsonl"), all);
-		const [lazy, plain, peer] = [openLazy(file), openPlain(file), openPeer(file)].map((one) => one.getEntries()) as any;
+		const [lazy, plain, reference] = [openLazy(file), openPlain(file), openReference(file)].map((one) => one.getEntries()) as any;
 		expect(lazy.map((one: any) => one.id), `seed ${seed}`).toEqual(all.map((one) => JSON.parse(one.toString("utf8")).id));
 		waited += lazy.flatMap(waiting).length;
-		const written = [lazy, plain, peer].map((entries) => [] as string[]);
+		const written = [lazy, plain, reference].map((entries) => [] as string[]);
 		for (const at of r.shuffle([...all.keys()])) {
 			const want = JSON.parse((all[at] as Buffer).toString("utf8"));
 			const where = `seed ${seed}, line ${at}: ${(all[at] as Buffer).toString("utf8").slice(0, 300)}`;
@@ -51,11 +51,11 @@ test(`${FILES * LINES} lines read late agree with JSON.parse (seed ${SEED})`, ()
 			if (r.chance(0.3)) expect(JSON.stringify(lazy[at]), where).toBe(JSON.stringify(want));
 			expect(shape(lazy[at]), where).toBe(shape(want));
 			expect(shape(plain[at]), where).toBe(shape(want));
-			expect(shape(peer[at]), where).toBe(shape(want));
+			expect(shape(reference[at]), where).toBe(shape(want));
 			// Not vitest's equality, which asks the values for their constructors.
 			assert.deepStrictEqual(lazy[at], want, where);
 			expect(waiting(lazy[at])).toEqual([]);
-			for (const [side, entries] of [lazy, plain, peer].entries()) written[side]?.push(JSON.stringify(entries[at]));
+			for (const [side, entries] of [lazy, plain, reference].entries()) written[side]?.push(JSON.stringify(entries[at]));
 		}
 		expect(written[0]).toEqual(written[2]);
 		expect(written[1]).toEqual(written[2]);
@@ -258,11 +258,11 @@ test(`${CASES * STEPS} random operations among entries read late, as in pi (seed
 		const r = new Random(seed);
 		const all = lines(r, r.between(1, 30), { oddNumbers: false, oddBytes: true, oddMessages: false });
 		const root = scratch();
-		const [ours, peer] = (["ours", "pi"] as const).map((name) => {
+		const [ours, reference] = (["ours", "pi"] as const).map((name) => {
 			const dir = join(root, name);
 			mkdirSync(dir);
 			const file = write(join(dir, "session.jsonl"), all);
-			return new Side(name === "ours" ? api.SessionManager : Peer, dir, file);
+			return new Side(name === "ours" ? api.SessionManager : Reference, dir, file);
 		}) as [Side, Side];
 		for (let n = 0; n < STEPS; n++) {
 			const step = r.weighted(STEPS_BY_WEIGHT)(r);
@@ -277,20 +277,20 @@ test(`${CASES * STEPS} random operations among entries read late, as in pi (seed
 					return `thrown ${(error as Error).constructor.name}`;
 				}
 			};
-			const [one, other] = [outcome(ours), outcome(peer)];
+			const [one, other] = [outcome(ours), outcome(reference)];
 			same(one, other, where);
-			expect(ours.text(ours.manager.getLeafId()), where).toBe(peer.text(peer.manager.getLeafId()));
+			expect(ours.text(ours.manager.getLeafId()), where).toBe(reference.text(reference.manager.getLeafId()));
 			waited += ours.entries().flatMap(waiting).length;
 			if (r.chance(0.05)) {
 				looked++;
-				expect(ours.entries().map((item) => ours.text(item)), where).toEqual(peer.entries().map((item) => peer.text(item)));
+				expect(ours.entries().map((item) => ours.text(item)), where).toEqual(reference.entries().map((item) => reference.text(item)));
 			}
 		}
 		const where = `seed ${seed}, at the end`;
-		expect(ours.held.map((item) => ours.text(item)), where).toEqual(peer.held.map((item) => peer.text(item)));
-		expect(ours.entries().map((item) => ours.text(item)), where).toEqual(peer.entries().map((item) => peer.text(item)));
-		expect(JSON.stringify(ours.entries()).length, where).toBe(JSON.stringify(peer.entries()).length);
-		expect(linesOf(ours), where).toEqual(linesOf(peer));
+		expect(ours.held.map((item) => ours.text(item)), where).toEqual(reference.held.map((item) => reference.text(item)));
+		expect(ours.entries().map((item) => ours.text(item)), where).toEqual(reference.entries().map((item) => reference.text(item)));
+		expect(JSON.stringify(ours.entries()).length, where).toBe(JSON.stringify(reference.entries()).length);
+		expect(linesOf(ours), where).toEqual(linesOf(reference));
 	}
 	expect(waited).toBeGreaterThan(CASES * STEPS);
 	expect(looked).toBeGreaterThan(10);

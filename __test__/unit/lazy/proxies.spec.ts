@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { SessionManager } from "../../../index.js";
 import { api, assistant, clockAt, header, scratch, shape, user, writeSession } from "../../support/scratch.js";
-import { Peer, samples } from "./support.js";
+import { Reference, samples } from "./support.js";
 
 type Wrap = (manager: SessionManager) => SessionManager;
 
@@ -76,7 +76,7 @@ const CALLS: readonly (readonly [string, (manager: any, other: string) => unknow
 
 test("every method that pi's class has, too, is called", () => {
 	const names = Object.getOwnPropertyNames(api.SessionManager.prototype);
-	const shared = names.filter((name) => name !== "constructor" && name in Peer.prototype);
+	const shared = names.filter((name) => name !== "constructor" && name in Reference.prototype);
 	const called = new Set(CALLS.map(([name]) => name));
 	// What pi has beyond its declared interface is its own.
 	expect(shared.filter((name) => !called.has(name) && name !== "getEntryCount" && name !== "getPath")).toEqual([]);
@@ -87,7 +87,7 @@ for (const [kind, wrap] of Object.entries(WRAPS)) {
 		test("every call gives what pi's gives there", () => {
 			clockAt("2025-07-11T00:00:00.000Z");
 			const root = scratch();
-			const [ours, pis] = ([api.SessionManager, Peer] as const).map((Manager, at) => {
+			const [ours, pis] = ([api.SessionManager, Reference] as const).map((Manager, at) => {
 				const dir = join(root, `side${at}`);
 				mkdirSync(dir);
 				const lines = [header(), ...samples()];

@@ -7,7 +7,7 @@ import { type Json, api, assistant, entry, header, message, scratch, shape, user
 
 export const reference = await loadReference();
 /** pi's class, typed as ours. */
-export const Peer = reference.SessionManager as unknown as typeof api.SessionManager;
+export const Reference = reference.SessionManager as unknown as typeof api.SessionManager;
 
 const SWITCH = "PI_SESSION_LAZY_BODIES";
 
@@ -35,7 +35,7 @@ export const openPlain = (file: string): SessionManager =>
 	});
 
 /** The same in pi. */
-export const openPeer = (file: string): SessionManager => Peer.open(file);
+export const openReference = (file: string): SessionManager => Reference.open(file);
 
 /** Whether a value was not looked at yet. */
 export const waits = (object: unknown, key: string): boolean =>
@@ -136,17 +136,17 @@ function outcome(look: Look, object: unknown): string {
  */
 export function agrees(file: string, look: Look, left: (object: object) => string = remains): void {
 	const targets = (entries: any[]): unknown[] => [...entries, ...entries.flatMap((one) => one.message ?? [])];
-	const sides = [openLazy(file), openPlain(file), openPeer(file)].map((manager) => targets(manager.getEntries()));
-	const [lazy, plain, peer] = sides as [any[], any[], any[]];
+	const sides = [openLazy(file), openPlain(file), openReference(file)].map((manager) => targets(manager.getEntries()));
+	const [lazy, plain, reference] = sides as [any[], any[], any[]];
 	expect(lazy.some((one) => waiting(one).length > 0)).toBe(true);
 	expect(plain.flatMap(waiting)).toEqual([]);
-	for (const at of peer.keys()) {
-		const where = `${at} ${Object.keys(peer[at]).join(" ")}`;
-		const [one, two, three] = [lazy[at], plain[at], peer[at]].map((object) => outcome(look, object));
+	for (const at of reference.keys()) {
+		const where = `${at} ${Object.keys(reference[at]).join(" ")}`;
+		const [one, two, three] = [lazy[at], plain[at], reference[at]].map((object) => outcome(look, object));
 		expect(one, where).toBe(three);
 		expect(two, where).toBe(three);
 		// What is left of the object, key by key, and the nature of each property.
-		const [ours, whole, pis] = [lazy[at], plain[at], peer[at]].map(left);
+		const [ours, whole, pis] = [lazy[at], plain[at], reference[at]].map(left);
 		expect(ours, where).toBe(pis);
 		expect(whole, where).toBe(pis);
 	}

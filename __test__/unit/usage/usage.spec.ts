@@ -156,7 +156,7 @@ function expectSame(report: UsageReport<any>, sessions: Read[], limits: [number?
 }
 
 describe("usage", () => {
-	const cases = count("usage_stores");
+	const cases = count("usage_directories");
 	const first = Number(process.env.PSN_SEED ?? 1);
 	const by = ["model", "day", "project", "session"] as const;
 
