@@ -142,9 +142,11 @@ const checked = options.rest
 		);
 const built = Promise.all([installed, checked]).then(([isGood]) => isGood && step("build", command("npm", "run", "build:dev")));
 const rust = built.then(() => step("cargo test", cargoTest));
+const BROKEN_LINKS = ["-D", "rustdoc::broken_intra_doc_links", "--document-private-items"];
+const links = built.then(() => step("cargo doc", command("cargo", "rustdoc", "--locked", "--lib", "--", ...BROKEN_LINKS)));
 const specs = Promise.all([built, peer]).then(([addon, pi]) => addon && pi && step("vitest", vitest));
 await built.then((isGood) => isGood && step("generated files are fresh", () => fresh(before)));
-await Promise.all([rust, specs]);
+await Promise.all([rust, specs, links]);
 if (all) {
 	await step("clippy for other platforms", platforms);
 	if ((await built) && (await peer)) await step("runtimes", runtimes);

@@ -1,6 +1,6 @@
 //! The core: bytes, entries, tree, context, migration, files, lists.
 //!
-//! Plain Rust. Nothing in here knows of the JavaScript engine or of the addon layer above it: values that only
+//! Plain Rust. Nothing in here calls or depends on the JavaScript engine or the boundary: values that only
 //! JavaScript can judge (an odd date, the clock, the working directory) are asked of the caller. Files are the
 //! truth: an entry read from one is a span of it and a small index row, and its body is read when it is asked for.
 //!

@@ -1,4 +1,4 @@
-//! The boundary: what JavaScript sees of the core. One file per exported thing; argument in, core call, value out.
+//! The boundary: what JavaScript sees of the core. It takes arguments, calls the core and returns values.
 //!
 //! Invariants: nothing here decides what a session is or does; no state is borrowed while the caller's code may run;
 //! no panic reaches the engine.

@@ -2,7 +2,7 @@
 //!
 //! # Types
 //!
-//! [`AgentMessage`] and [`ContentBlock`] are serde types made by [`fields!`]: structs of optional fields, generic over what a
+//! [`AgentMessage`] and [`ContentBlock`] are serde types made by `fields!`: structs of optional fields, generic over what a
 //! field's value is read as. From a line a value is a [`Raw`] span, the JSON text between two positions of the line. From
 //! an object of the caller it is a handle of the JavaScript engine. The rules below ([`AgentMessage::head`] and the text that
 //! lists show) are written once, for both, against the [`Value`] trait.

@@ -29,7 +29,7 @@ pub enum KeyOrder {
 }
 
 impl KeyOrder {
-    /// the key order of a kind.
+    /// The key order of a kind.
     pub fn of(kind: EntryKind) -> Self {
         match kind {
             EntryKind::Custom | EntryKind::CustomMessage => KeyOrder::EnvelopeLast,

@@ -1,5 +1,5 @@
 //! The calls to the file system, one function each. Everything that the core does to a session file goes through
-//! here, so that tests can make each call fail in turn ([`faults`]).
+//! here, so that tests can make each call fail in turn (`faults`).
 
 #[cfg(target_os = "linux")]
 use std::ffi::CStr;

@@ -13,7 +13,7 @@ pub const WHOLE: usize = 1 << 18;
 /// How many bytes are read at first to find the header.
 pub const HEAD: usize = 4 << 10;
 
-/// The longest line that is read, in bytes. A string of V8 has at most 2^29 units of at most three bytes of UTF-8, so
+/// The longest line that is read, in bytes. A JavaScript string has at most 2^29 units of at most three bytes of UTF-8, so
 /// neither pi nor this module writes a longer line.
 pub const LONGEST: usize = 2 << 30;
 /// From this length on a line is searched for zero bytes, which no JSON has. Sparse files, and files that lost data in

@@ -1,4 +1,5 @@
-//! Exclusive sessions: a file beside the session's, named after it and locked as long as its holder lives.
+//! The session lock: a file beside the session's, named after it and locked as long as its holder lives. An exclusive session
+//! holds it while it is open; a repair and a merge hold it while they run.
 //!
 //! The lock is not on the session's own file, so that programs that know nothing of locks, pi above all, read and write it
 //! as ever. The lock is the operating system's and ends with the process that has it, however it ends; a lock file
@@ -7,7 +8,7 @@
 //! A lock on the session's file itself would end with any `close` of that file in the process (POSIX), name no process
 //! (`flock`), or keep pi out (Windows).
 //!
-//! A lock file is a regular file that holds [`MARK`] and its holder's process. It is written and locked before it gets
+//! A lock file is a regular file that holds a mark (`MARK`) and its holder's process. It is written and locked before it gets
 //! its name, and never changed. Anything else with that name belongs to another tool (some lock by the presence of a
 //! file, empty or with a number in it): it is neither written to nor removed, it locks nothing, and taking the lock is
 //! an error.

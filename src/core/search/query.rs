@@ -15,7 +15,7 @@ const MAX_CHARACTERS: usize = 8 << 10;
 /// How many terms, the longest, are searched as parts of words.
 const MAX_PARTS: usize = 8;
 
-/// SearchOptions of a search.
+/// The options of a search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SearchOptions {
     pub limit: usize,

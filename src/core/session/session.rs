@@ -149,7 +149,7 @@ impl Session {
         &self.notes
     }
 
-    /// Moves the leaf.
+    /// Moves the leaf; None is before the first entry.
     pub fn set_leaf(&mut self, leaf: Option<RowNo>) {
         self.index.tree.set_leaf(leaf);
     }

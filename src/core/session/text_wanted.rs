@@ -1,4 +1,4 @@
-//! Which appended messages need their JSON text.
+//! Which appended messages need their JSON text. The boundary asks, and makes no text that is not written.
 
 use super::session::Session;
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use super::ancestors::cycles;
 use super::tree::{ParentRef, RowNo, Tree};
 
-/// Orphans, repeated ids and cycles of a tree.
+/// What is wrong with a tree.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct TreeErrors {
     pub orphans: Vec<RowNo>,

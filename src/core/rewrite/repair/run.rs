@@ -32,7 +32,7 @@ pub struct RepairReport {
 /// How often a repair starts over because the file changed.
 const TRIES: usize = 20;
 
-/// RepairLog the session file at an absolute path. A good file is left alone. An error, and nothing changed, if it cannot
+/// Repairs the session file at an absolute path. A good file is left alone. An error, and nothing changed, if it cannot
 /// be read or written, if another process has its lock, or if nothing of a session is in it. `now` is the time in ms since
 /// 1970 and its text.
 ///

@@ -1,5 +1,3 @@
-//! Why a line was not scanned to its end.
-
 use std::io;
 
 use crate::core::json::scanner::ScanError;
