@@ -216,7 +216,7 @@ pub fn put(transaction: &Transaction<'_>, update: &Update) -> CatalogResult<()> 
         // The row in its place gets a new id, so that the purge deletes the old texts.
         forget(transaction, dir, name)?;
     }
-    let info = file.progress.kind.info();
+    let info = file.progress.kind.summary();
     let unparsed_dates = info.map(|info| info.unparsed_dates.to_lines()).filter(|all| !all.is_empty());
     let mut put = transaction.prepare_cached(
         "INSERT INTO session (id, dir, name, device, inode, size, modified, changed, seen, read_to, head_tail_hash, state,

@@ -7,7 +7,7 @@ use crate::core::base::time::Time;
 use crate::core::format::entry::{EntryHead, EntryKind, Parent};
 use crate::core::format::ids::entry_id;
 use crate::core::json::{quoted, ObjectText};
-use crate::core::tree::tree::{ParentRef, RowNo, Sym, Tree};
+use crate::core::tree::tree::{IdNo, ParentRef, RowNo, Tree};
 
 /// The plan of a branched session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,8 +43,8 @@ pub struct BranchLabel {
 /// Plans the session that holds the path to `to`.
 pub fn plan(tree: &Tree, to: RowNo) -> BranchPlan {
     let mut steps: Vec<BranchStep> = Vec::new();
-    let mut pending: Vec<Sym> = Vec::new();
-    let mut replaced: HashMap<Sym, RowNo> = HashMap::new();
+    let mut pending: Vec<IdNo> = Vec::new();
+    let mut replaced: HashMap<IdNo, RowNo> = HashMap::new();
     for no in tree.path(to) {
         let Some(row) = tree.row(no) else { continue };
         if row.kind == EntryKind::Label {
@@ -52,20 +52,20 @@ pub fn plan(tree: &Tree, to: RowNo) -> BranchPlan {
             continue;
         }
         replaced.extend(pending.drain(..).map(|label| (label, no)));
-        let kept = row.target.filter(|&sym| row.kind == EntryKind::Compaction && sym != row.id);
+        let kept = row.target.filter(|&id_no| row.kind == EntryKind::Compaction && id_no != row.id);
         let parent = steps.last().map(|step| tree.id_of(step.row));
-        let first_kept = kept.and_then(|sym| replaced.get(&sym)).map(|&row| tree.id_of(row).to_vec());
+        let first_kept = kept.and_then(|id_no| replaced.get(&id_no)).map(|&row| tree.id_of(row).to_vec());
         let stays = first_kept.is_none()
             && match (row.parent, parent) {
                 (ParentRef::Null, None) => true,
-                (ParentRef::Id(sym), Some(parent)) => tree.id_bytes(sym) == parent,
+                (ParentRef::Id(id_no), Some(parent)) => tree.id_bytes(id_no) == parent,
                 _ => false,
             };
         steps.push(BranchStep { row: no, parent: parent.map(<[u8]>::to_vec), first_kept, stays });
     }
     let mut ids: HashSet<Vec<u8>> = steps.iter().map(|step| tree.id_of(step.row).to_vec()).collect();
     let on_path: Vec<_> =
-        tree.labels().in_order().into_iter().filter(|(sym, _)| ids.contains(tree.id_bytes(*sym))).collect();
+        tree.labels().in_order().into_iter().filter(|(id_no, _)| ids.contains(tree.id_bytes(*id_no))).collect();
     let mut parent = steps.last().map(|step| tree.id_of(step.row).to_vec()).unwrap_or_default();
     let mut labels = Vec::with_capacity(on_path.len());
     for (target, from) in on_path {
@@ -93,7 +93,7 @@ impl BranchStep {
     /// The head of the entry in the new session, from its row in the old tree.
     pub fn head<'a>(&'a self, tree: &'a Tree) -> Option<EntryHead<'a>> {
         let row = tree.row(self.row)?;
-        let target = self.first_kept.as_deref().or_else(|| row.target.map(|sym| tree.id_bytes(sym)));
+        let target = self.first_kept.as_deref().or_else(|| row.target.map(|id_no| tree.id_bytes(id_no)));
         let target = target.map(Into::into);
         let (first_kept, target) = match row.kind {
             EntryKind::Compaction => (target, None),

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use super::projection::{context_rows, decides_model, steps_of};
 use super::projection::{Contribution, Projection, Settings, Step};
 use crate::core::format::entry::EntryKind;
-use crate::core::tree::tree::{Row, RowNo, Sym, Tree};
+use crate::core::tree::tree::{IdNo, Row, RowNo, Tree};
 
 /// The value of `changes` for a path that is not cached.
 const ODD: u64 = u64::MAX;
@@ -33,7 +33,7 @@ pub struct PathCache {
 #[derive(Debug, Default)]
 struct Context {
     steps: Vec<Step>,
-    edited: HashSet<Sym>,
+    edited: HashSet<IdNo>,
 }
 
 impl Context {
@@ -57,7 +57,7 @@ impl Context {
 }
 
 /// What an entry edits, if it is a context edit.
-fn edit_target(row: &Row) -> Option<Sym> {
+fn edit_target(row: &Row) -> Option<IdNo> {
     row.target.filter(|_| row.kind == EntryKind::ContextEdit)
 }
 

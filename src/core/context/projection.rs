@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use crate::core::format::agent_message::Role;
 use crate::core::format::entry::EntryKind;
-use crate::core::tree::tree::{Row, RowNo, Sym, Tree};
+use crate::core::tree::tree::{IdNo, Row, RowNo, Tree};
 
 /// What an entry gives to the context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,7 +115,7 @@ pub fn project(tree: &Tree, path: &[RowNo]) -> Projection {
 
 /// The steps of a context of these rows.
 pub fn steps_of(tree: &Tree, rows: &[RowNo]) -> Vec<Step> {
-    let edits: HashMap<Sym, RowNo> = rows
+    let edits: HashMap<IdNo, RowNo> = rows
         .iter()
         .filter_map(|&no| {
             let row = tree.row(no).filter(|row| row.kind == EntryKind::ContextEdit)?;

@@ -54,9 +54,9 @@ pub enum LineKind {
 
 /// The lines of a segment. Consecutive blank lines are one element: there may be millions of them.
 #[derive(Default)]
-struct Segment(Vec<IndexedLine>);
+struct ScanSegment(Vec<IndexedLine>);
 
-impl Segment {
+impl ScanSegment {
     fn push(&mut self, line: IndexedLine) {
         let run = self.0.last_mut().filter(|last| {
             let follows = last.ended && last.offset + last.len + 1 == line.offset;
@@ -144,7 +144,7 @@ fn scan_segment(
     end: u64,
     to: u64,
     buffer: &mut Vec<u8>,
-) -> Result<Segment> {
+) -> Result<ScanSegment> {
     // A line starts here if the byte before is a newline.
     let read_from = start - u64::from(!at_line);
     read_into(storage, read_from, (end - read_from) as usize, buffer)?;
@@ -152,10 +152,10 @@ fn scan_segment(
     if !at_line {
         match memchr::memchr(b'\n', buffer) {
             Some(newline) => at = newline + 1,
-            None => return Ok(Segment::default()),
+            None => return Ok(ScanSegment::default()),
         }
     }
-    let mut lines = Segment::default();
+    let mut lines = ScanSegment::default();
     while let Some(rest) = buffer.get(at..).filter(|rest| !rest.is_empty()) {
         let offset = read_from + at as u64;
         match memchr::memchr(b'\n', rest) {

@@ -184,7 +184,7 @@ impl Last<'_> {
 fn listed(fingerprint: FileFingerprint, row: CatalogRow, usage: SessionUsage) -> Option<ListedSession> {
     let CatalogRow { progress, head_tail_hash, .. } = row;
     let end = progress.end;
-    progress.kind.into_info().map(|info| ListedSession { summary: info, fingerprint, end, head_tail_hash, usage })
+    progress.kind.into_summary().map(|info| ListedSession { summary: info, fingerprint, end, head_tail_hash, usage })
 }
 
 /// Reads a file, or the part that its row does not have.
@@ -219,7 +219,7 @@ fn read_one(
     let head_tail_hash = head_tail_hash(&file, end)?;
     let usage = scope.usage.map_or_else(SessionUsage::default, |_| found.usage().clone());
     let listed =
-        found.info().map(|info| ListedSession { summary: info.clone(), fingerprint, end, head_tail_hash, usage });
+        found.summary().map(|info| ListedSession { summary: info.clone(), fingerprint, end, head_tail_hash, usage });
     let usage = std::mem::take(&mut found.progress.usage);
     let update = scope.is_cached.then(|| Update {
         dir: job.file.dir.clone(),
@@ -265,7 +265,7 @@ fn write_rows(
     updates: &[Update],
     gone: &Rows,
 ) -> Option<Catalog> {
-    let is_cacheable = |update: &&Update| update.file.progress.kind.info().is_none_or(rows::is_cacheable);
+    let is_cacheable = |update: &&Update| update.file.progress.kind.summary().is_none_or(rows::is_cacheable);
     let (cached, uncached): (Vec<&Update>, Vec<&Update>) = updates.iter().partition(is_cacheable);
     let outgrown: Vec<&Update> = uncached.into_iter().filter(|update| update.found.is_some()).collect();
     if cached.is_empty() && outgrown.is_empty() && gone.dirs.values().all(HashMap::is_empty) {

@@ -26,7 +26,7 @@ fields! {
 
 /// A change of one value: of a line's object or of the caller's.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Change {
+pub enum MigrationEdit {
     /// A header gets the current version.
     Version,
     Id(String),
@@ -62,11 +62,11 @@ impl Migrator {
         &mut self,
         fields: &OldFields<V>,
         is_hook: impl FnOnce(&V) -> std::result::Result<bool, E>,
-    ) -> std::result::Result<Vec<Change>, E> {
+    ) -> std::result::Result<Vec<MigrationEdit>, E> {
         let kind = fields.kind.as_ref().and_then(Value::text).unwrap_or_default();
         if *kind == *b"session" {
             self.given.push(None);
-            return Ok(vec![Change::Version]);
+            return Ok(vec![MigrationEdit::Version]);
         }
         let mut changes = Vec::new();
         if self.version == Version::V1 {
@@ -74,21 +74,23 @@ impl Migrator {
             let id = entry_id(|id| std::str::from_utf8(id).is_ok_and(|id| self.taken.contains(id)));
             self.taken.insert(id.clone());
             self.given.push(Some(id.clone()));
-            changes.push(Change::Id(id.clone()));
-            changes.push(Change::Parent(self.previous.replace(id)));
+            changes.push(MigrationEdit::Id(id.clone()));
+            changes.push(MigrationEdit::Parent(self.previous.replace(id)));
             let index = fields.first_kept_index.as_ref().and_then(Value::number);
             if let Some(index) = index.filter(|_| *kind == *b"compaction") {
                 let target = Some(index as usize).filter(|_| index.fract() == 0.0 && index >= 0.0);
                 match target.and_then(|target| self.given.get(target).cloned().flatten()) {
-                    Some(id) => changes.push(Change::FirstKept(id)),
-                    None => changes.extend(target.filter(|target| *target > position).map(Change::FirstKeptLater)),
+                    Some(id) => changes.push(MigrationEdit::FirstKept(id)),
+                    None => {
+                        changes.extend(target.filter(|target| *target > position).map(MigrationEdit::FirstKeptLater))
+                    }
                 }
-                changes.push(Change::FirstKeptIndexRemoved);
+                changes.push(MigrationEdit::FirstKeptIndexRemoved);
             }
         }
         let message = fields.message.as_ref().filter(|_| *kind == *b"message");
         if message.map_or(Ok(false), is_hook)? {
-            changes.push(Change::CustomRole);
+            changes.push(MigrationEdit::CustomRole);
         }
         Ok(changes)
     }
@@ -112,15 +114,15 @@ impl Migrator {
         let Ok(changes) = self.changes(&fields, is_hook);
         for change in &changes {
             match change {
-                Change::Version => object.set("version", CURRENT_VERSION.to_string()),
-                Change::Id(id) => object.set("id", quoted(id.as_bytes())),
-                Change::Parent(parent) => {
+                MigrationEdit::Version => object.set("version", CURRENT_VERSION.to_string()),
+                MigrationEdit::Id(id) => object.set("id", quoted(id.as_bytes())),
+                MigrationEdit::Parent(parent) => {
                     object.set("parentId", parent.as_ref().map_or("null".into(), |id| quoted(id.as_bytes())));
                 }
-                Change::FirstKept(id) => object.set("firstKeptEntryId", quoted(id.as_bytes())),
-                Change::FirstKeptLater(_) => {}
-                Change::FirstKeptIndexRemoved => object.remove("firstKeptEntryIndex"),
-                Change::CustomRole => {
+                MigrationEdit::FirstKept(id) => object.set("firstKeptEntryId", quoted(id.as_bytes())),
+                MigrationEdit::FirstKeptLater(_) => {}
+                MigrationEdit::FirstKeptIndexRemoved => object.remove("firstKeptEntryIndex"),
+                MigrationEdit::CustomRole => {
                     if let Some(message) = fields.message.and_then(with_custom_role) {
                         object.set("message", message);
                     }

@@ -78,7 +78,7 @@ impl TreeErrorReport {
     pub fn of(tree: &Tree, errors: &TreeErrors, line: &dyn Fn(RowNo) -> u64) -> Self {
         let id = |no: RowNo| to_string_lossy(tree.id_of(no)).into_owned();
         let parent = |no: RowNo| match tree.row(no).map(|row| row.parent) {
-            Some(ParentRef::Id(sym)) => to_string_lossy(tree.id_bytes(sym)).into_owned(),
+            Some(ParentRef::Id(id_no)) => to_string_lossy(tree.id_bytes(id_no)).into_owned(),
             Some(ParentRef::Number(number)) => number.to_string(),
             _ => "[object]".to_owned(),
         };

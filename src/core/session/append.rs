@@ -149,7 +149,7 @@ impl Session {
                 return Err(error);
             }
         };
-        self.notes.grown(start - expected, self.tree().len() - before);
+        self.history.grown(start - expected, self.tree().len() - before);
         if lacks_final_newline && span.offset == start {
             // The unended line is ended by the newline after the spaces, or by the one that the next try begins with.
             self.roll_back(span, line)?;
@@ -157,7 +157,7 @@ impl Session {
                 storage.set_lacks_final_newline(true);
             }
             self.size = self.index.read_to();
-            self.notes.repaired(
+            self.history.repaired(
                 "a line that continued another process's unended line was written again on a line of its own",
             );
             return Ok(Landing::RolledBack);
@@ -165,7 +165,7 @@ impl Session {
         if self.tree().find(envelope.id.as_bytes()).is_some() {
             self.roll_back(span, line)?;
             self.size = span.offset;
-            self.notes.repaired("an id that another process chose at the same moment was chosen again");
+            self.history.repaired("an id that another process chose at the same moment was chosen again");
             if new.id.is_some() {
                 return Err(self.id_taken(&envelope.id));
             }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::notes::{Change, ChangeCount};
+use super::history::{ChangeCount, ForeignChangeKind};
 use super::session::Session;
 use crate::core::rewrite::report::{Cycle, DuplicateId, Orphan, ReportedDamage, Totals, TreeErrorReport, REPORT_LIMIT};
 use crate::core::tree::tree::RowNo;
@@ -33,7 +33,7 @@ pub struct RepairMade {
 /// How often other processes changed the file in one way.
 #[derive(Debug, Serialize)]
 pub struct ForeignChange {
-    pub kind: Change,
+    pub kind: ForeignChangeKind,
     #[serde(flatten)]
     pub changed: ChangeCount,
 }
@@ -46,12 +46,12 @@ impl Session {
         let errors = check_integrity(tree);
         let line = |no: RowNo| self.line_number(no);
         let TreeErrorReport { orphans, duplicate_ids, cycles } = TreeErrorReport::of(tree, &errors, &line);
-        let notes = self.notes();
+        let history = self.history();
         Diagnostics {
             path: self.file().map(str::to_owned),
             damaged: self.damaged().iter().take(REPORT_LIMIT).map(ReportedDamage::from).collect(),
-            repairs: notes.repairs.iter().map(|(&what, &count)| RepairMade { what, count }).collect(),
-            foreign_changes: notes
+            repairs: history.repairs.iter().map(|(&what, &count)| RepairMade { what, count }).collect(),
+            foreign_changes: history
                 .changes
                 .iter()
                 .map(|(&kind, changed)| ForeignChange { kind, changed: changed.clone() })

@@ -3,7 +3,7 @@
 pub mod append;
 pub mod diagnostics;
 pub mod fork;
-pub mod notes;
+pub mod history;
 pub mod open;
 pub mod reconcile;
 pub mod session;

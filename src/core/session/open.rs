@@ -1,6 +1,6 @@
 //! Opening a session from its file, and making the file of one that has none.
 
-use super::reconcile::recreate::write_into_empty;
+use super::reconcile::write_from_objects::write_into_empty;
 use super::session::{check_length, Persistence, Session};
 use crate::core::base::error::{Error, Result};
 use crate::core::base::options::SessionFileOptions;
@@ -90,7 +90,7 @@ impl Session {
                 return opened(self);
             }
             if original.replace(Backup::OldVersion, &mut Migration::new(header.version))?.is_some() {
-                self.notes.repaired("migrated to version 3, the original kept beside it");
+                self.history.repaired("migrated to version 3, the original kept beside it");
                 return opened(self);
             }
         }
@@ -114,7 +114,7 @@ impl Session {
         if let Some(head) = head {
             self.push_local(head, None);
         }
-        self.adopt_file(storage, spans, Vec::new());
+        self.move_to_file(storage, spans, Vec::new());
         Ok(())
     }
 
@@ -128,7 +128,7 @@ impl Session {
         let mut storage = FileStorage::open(&path)?.with_durability(self.options.durability);
         let is_first = write_into_empty(&mut storage, header_line.to_vec())?;
         if is_first {
-            self.adopt_file(storage, vec![LineSpan::of(0, header_line.len())], Vec::new());
+            self.move_to_file(storage, vec![LineSpan::of(0, header_line.len())], Vec::new());
         }
         Ok(is_first)
     }

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::notes::Notes;
+use super::history::History;
 use super::session_lock::SessionLock;
 use super::sync_state::SyncStateCell;
 use crate::core::base::error::{Error, Result};
@@ -70,7 +70,7 @@ pub struct Session {
     pub(super) remap: Option<Box<RowRemap>>,
     pub(super) state: SyncStateCell,
     pub(super) lock: SessionLock,
-    pub(super) notes: Notes,
+    pub(super) history: History,
 }
 
 impl Session {
@@ -145,8 +145,8 @@ impl Session {
     }
 
     /// What happened to the session since it was opened.
-    pub fn notes(&self) -> &Notes {
-        &self.notes
+    pub fn history(&self) -> &History {
+        &self.history
     }
 
     /// Moves the leaf; None is before the first entry.
@@ -186,7 +186,7 @@ impl Session {
 
     /// Moves to a file just written. `spans` are those of the header and of every entry, `bodies` those that are
     /// known.
-    pub fn adopt_file(&mut self, storage: FileStorage, mut spans: Vec<LineSpan>, bodies: Vec<(RowNo, Body)>) {
+    pub fn move_to_file(&mut self, storage: FileStorage, mut spans: Vec<LineSpan>, bodies: Vec<(RowNo, Body)>) {
         let header = (!spans.is_empty()).then(|| spans.remove(0));
         self.index.set_spans(header, spans, bodies);
         self.header_span = header;
@@ -373,7 +373,7 @@ impl Session {
         storage.set_lacks_final_newline(lacks_final_newline);
         let grown = size - self.size;
         self.size = size.max(self.index.read_to());
-        self.notes.grown(grown, self.index.tree.len() - before);
+        self.history.grown(grown, self.index.tree.len() - before);
         Ok(())
     }
 }

@@ -1,6 +1,6 @@
 use std::fs;
 
-use super::notes::Change;
+use super::history::ForeignChangeKind;
 use super::*;
 use crate::core::base::error::Result;
 use crate::core::base::options::{Lock, SessionFileOptions};
@@ -274,7 +274,7 @@ fn a_file_cut_in_place_is_adopted() {
     assert!(world.text().contains("\"parentId\":\"a\""), "the nearest entry that is left is the parent");
     expect_whole(&session, &world);
     let kinds: Vec<_> = session.diagnostics().foreign_changes.iter().map(|one| one.kind).collect();
-    assert_eq!(kinds, [Change::Truncated]);
+    assert_eq!(kinds, [ForeignChangeKind::Truncated]);
 }
 
 #[test]
@@ -302,7 +302,7 @@ fn an_emptied_file_gets_nothing_but_the_whole_session() {
         let error = append_as(&mut session, None).expect_err("it is not written to");
         assert!(error.is_lost(), "{error}");
         assert_eq!(world.text(), "");
-        session.recreate_file(lines.iter().chain([&mine]).map(Vec::as_slice)).expect("written again");
+        session.write_from_objects(lines.iter().chain([&mine]).map(Vec::as_slice)).expect("written again");
         append(&mut session);
         assert_eq!(ids(&session).len(), 3);
         expect_whole(&session, &world);
@@ -320,7 +320,7 @@ fn a_rename_is_noticed_by_reload_and_flush() {
         notice(&mut session).expect("noticed");
         expect_whole(&session, &world);
         let kinds: Vec<_> = session.diagnostics().foreign_changes.iter().map(|one| one.kind).collect();
-        assert_eq!(kinds, [Change::Renamed]);
+        assert_eq!(kinds, [ForeignChangeKind::Renamed]);
         append(&mut session);
         expect_whole(&session, &world);
         assert_eq!(fs::read_to_string(world.dir.path().join("elsewhere")).expect("read").lines().count(), 3);

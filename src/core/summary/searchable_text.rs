@@ -287,7 +287,7 @@ mod tests {
         // The list that a search begins with cuts the first message in the same way.
         let never = AtomicBool::new(false);
         let listed = read_on(&file, size, SummaryProgress::default(), Some(MOST), &mut buffer, &never);
-        let first = listed.expect("read").and_then(|scan| scan.info()?.first_message.clone()).expect("a message");
+        let first = listed.expect("read").and_then(|scan| scan.summary()?.first_message.clone()).expect("a message");
         assert!(starts_so(&first), "{}", first.len());
         assert!(buffer.len() <= MOST, "{}", buffer.len());
         // A whole text is asked for without a limit.

@@ -78,7 +78,7 @@ pub enum FileKind {
 
 impl FileKind {
     /// The summary; None if it is not a session.
-    pub fn info(&self) -> Option<&SessionSummary> {
+    pub fn summary(&self) -> Option<&SessionSummary> {
         match self {
             FileKind::Session(_, info) => Some(info),
             FileKind::Undetermined | FileKind::NotASession => None,
@@ -86,7 +86,7 @@ impl FileKind {
     }
 
     /// The same, by value.
-    pub fn into_info(self) -> Option<SessionSummary> {
+    pub fn into_summary(self) -> Option<SessionSummary> {
         match self {
             FileKind::Session(_, info) => Some(info),
             FileKind::Undetermined | FileKind::NotASession => None,
@@ -121,8 +121,8 @@ pub struct SummaryScan {
 
 impl SummaryScan {
     /// The summary; None if it is not a session.
-    pub fn info(&self) -> Option<&SessionSummary> {
-        self.with_unended_line.as_ref().map_or(&self.progress.kind, |(kind, _)| kind).info()
+    pub fn summary(&self) -> Option<&SessionSummary> {
+        self.with_unended_line.as_ref().map_or(&self.progress.kind, |(kind, _)| kind).summary()
     }
 
     /// What its calls used.
@@ -386,7 +386,7 @@ mod tests {
             &mut Box::default(),
             &AtomicBool::new(false),
         );
-        read.expect("read").expect("not cancelled").info().cloned()
+        read.expect("read").expect("not cancelled").summary().cloned()
     }
 
     #[test]

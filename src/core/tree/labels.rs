@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::row::{RowNo, Sym};
+use super::row::{IdNo, RowNo};
 
 /// The label of one entry.
 #[derive(Debug, Clone, Copy)]
@@ -17,14 +17,14 @@ struct Label {
 /// The labels of a tree's entries.
 #[derive(Debug, Default)]
 pub struct Labels {
-    by_target: HashMap<Sym, Label>,
+    by_target: HashMap<IdNo, Label>,
     /// How many labels were set.
     set: u64,
 }
 
 impl Labels {
     /// Replays the label entry at `row`, which sets the label of `target` or clears it.
-    pub(super) fn replay(&mut self, target: Sym, row: RowNo, sets: bool) {
+    pub(super) fn replay(&mut self, target: IdNo, row: RowNo, sets: bool) {
         if !sets {
             self.by_target.remove(&target);
             return;
@@ -35,19 +35,19 @@ impl Labels {
     }
 
     /// The label entry that gives an entry its label.
-    pub fn row_of(&self, target: Sym) -> Option<RowNo> {
+    pub fn row_of(&self, target: IdNo) -> Option<RowNo> {
         self.by_target.get(&target).map(|label| label.row)
     }
 
     /// Every labelled id with its label entry, in the order they were first labelled since last cleared.
-    pub fn in_order(&self) -> Vec<(Sym, RowNo)> {
-        let mut all: Vec<_> = self.by_target.iter().map(|(&sym, label)| (label.order, sym, label.row)).collect();
+    pub fn in_order(&self) -> Vec<(IdNo, RowNo)> {
+        let mut all: Vec<_> = self.by_target.iter().map(|(&id_no, label)| (label.order, id_no, label.row)).collect();
         all.sort_unstable();
-        all.into_iter().map(|(_, sym, row)| (sym, row)).collect()
+        all.into_iter().map(|(_, id_no, row)| (id_no, row)).collect()
     }
 
     /// How many bytes of memory they take, about.
     pub fn memory(&self) -> usize {
-        self.by_target.capacity() * (std::mem::size_of::<(Sym, Label)>() + 1)
+        self.by_target.capacity() * (std::mem::size_of::<(IdNo, Label)>() + 1)
     }
 }

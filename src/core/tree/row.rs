@@ -7,7 +7,7 @@ use crate::core::format::entry::EntryKind;
 /// The number of a row, in file order from 0.
 pub type RowNo = u32;
 /// An interned id.
-pub type Sym = u32;
+pub type IdNo = u32;
 
 /// The end of a list that is linked by row numbers.
 pub(super) const NONE: RowNo = RowNo::MAX;
@@ -17,7 +17,7 @@ pub(super) const NONE: RowNo = RowNo::MAX;
 pub enum ParentRef {
     Missing,
     Null,
-    Id(Sym),
+    Id(IdNo),
     Number(f64),
     Other,
 }
@@ -29,10 +29,10 @@ pub struct Row {
     pub message: Option<MessageHead>,
     pub sets_label: bool,
     pub has_summary: bool,
-    pub id: Sym,
+    pub id: IdNo,
     pub parent: ParentRef,
     /// A compaction's first kept entry; the target of a label or context edit.
-    pub target: Option<Sym>,
+    pub target: Option<IdNo>,
     pub time: Time,
     /// The next row with the same parent.
     pub(super) next_sibling: RowNo,

@@ -1,9 +1,9 @@
 //! The tree in memory: one index row per entry, in file order, with ids, children, labels and the leaf.
 //!
 //! Ids are interned: every id that is seen, as an entry's own or as one it points at, becomes a small number
-//! ([`Sym`]). An id means the last entry that carries it.
+//! ([`IdNo`]). An id means the last entry that carries it.
 //!
-//! Invariants: rows are only ever added; `last_row` of a symbol is the newest row with that id; a walk to the root
+//! Invariants: rows are only ever added; `last_row` of an id is the newest row with that id; a walk to the root
 //! visits no row twice.
 
 use std::collections::HashSet;
@@ -15,7 +15,7 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 use super::ancestors::{cycles, path_to};
 use super::labels::Labels;
 use super::row::NONE;
-pub use super::row::{ParentRef, Row, RowNo, Sym};
+pub use super::row::{IdNo, ParentRef, Row, RowNo};
 use crate::core::format::entry::{EntryHead, EntryKind, Parent};
 
 /// The rows with one parent, a list linked through `next_sibling`.
@@ -32,7 +32,7 @@ impl Default for Children {
 }
 
 #[derive(Debug)]
-struct Symbol {
+struct InternedId {
     start: u64,
     len: u32,
     last_row: RowNo,
@@ -52,8 +52,8 @@ pub enum ChildrenOf<'a> {
 pub struct Tree {
     rows: Vec<Row>,
     arena: Vec<u8>,
-    symbols: Vec<Symbol>,
-    lookup: HashTable<Sym>,
+    ids: Vec<InternedId>,
+    lookup: HashTable<IdNo>,
     /// Seeded anew for each tree: ids come from files, which anyone may have written.
     hasher: DefaultHashBuilder,
     null_children: Children,
@@ -93,11 +93,11 @@ impl Tree {
             next_sibling: NONE,
         });
         self.link_child(parent, no);
-        if let Some(symbol) = self.symbols.get_mut(id as usize) {
-            self.distinct += usize::from(symbol.last_row == NONE);
+        if let Some(interned) = self.ids.get_mut(id as usize) {
+            self.distinct += usize::from(interned.last_row == NONE);
             // A repeated id, or one that was referred to before its entry came, changes the parent of other rows.
-            self.path_changes += u64::from(symbol.last_row != NONE || symbol.children.first != NONE);
-            symbol.last_row = no;
+            self.path_changes += u64::from(interned.last_row != NONE || interned.children.first != NONE);
+            interned.last_row = no;
         }
         if let (EntryKind::Label, Some(target)) = (head.kind, target) {
             self.labels.replay(target, no, head.sets_label);
@@ -112,36 +112,36 @@ impl Tree {
         no
     }
 
-    /// The symbol of a parent: mostly the last row's, which takes no search.
-    fn intern_parent(&mut self, id: &[u8]) -> Sym {
+    /// The number of a parent's id: mostly the last row's, which takes no search.
+    fn intern_parent(&mut self, id: &[u8]) -> IdNo {
         let last = self.rows.last().map(|row| row.id);
         last.filter(|&last| self.id_bytes(last) == id).unwrap_or_else(|| self.intern(id))
     }
 
-    fn intern(&mut self, id: &[u8]) -> Sym {
-        let Self { lookup, symbols, arena, hasher, .. } = self;
-        let bytes_of = |sym: &Sym| symbols.get(*sym as usize).map_or(&[][..], |symbol| span(arena, symbol));
+    fn intern(&mut self, id: &[u8]) -> IdNo {
+        let Self { lookup, ids, arena, hasher, .. } = self;
+        let bytes_of = |id_no: &IdNo| ids.get(*id_no as usize).map_or(&[][..], |interned| span(arena, interned));
         let hash = hasher.hash_one(id);
-        if let Some(&sym) = lookup.find(hash, |sym| bytes_of(sym) == id) {
-            return sym;
+        if let Some(&id_no) = lookup.find(hash, |id_no| bytes_of(id_no) == id) {
+            return id_no;
         }
-        let sym = symbols.len() as Sym;
-        lookup.insert_unique(hash, sym, |sym| hasher.hash_one(bytes_of_in(symbols, arena, *sym)));
-        symbols.push(Symbol {
+        let id_no = ids.len() as IdNo;
+        lookup.insert_unique(hash, id_no, |id_no| hasher.hash_one(bytes_of_in(ids, arena, *id_no)));
+        ids.push(InternedId {
             start: arena.len() as u64,
             len: id.len() as u32,
             last_row: NONE,
             children: Children::default(),
         });
         arena.extend_from_slice(id);
-        sym
+        id_no
     }
 
     fn link_child(&mut self, parent: ParentRef, row: RowNo) {
         let children = match parent {
             ParentRef::Null => Some(&mut self.null_children),
             ParentRef::Missing => Some(&mut self.missing_children),
-            ParentRef::Id(sym) => self.symbols.get_mut(sym as usize).map(|symbol| &mut symbol.children),
+            ParentRef::Id(id_no) => self.ids.get_mut(id_no as usize).map(|interned| &mut interned.children),
             ParentRef::Number(_) | ParentRef::Other => None,
         };
         let Some(children) = children else { return };
@@ -167,9 +167,9 @@ impl Tree {
     /// How many bytes of memory it takes, about.
     pub fn memory(&self) -> usize {
         let rows = self.rows.capacity() * std::mem::size_of::<Row>();
-        let symbols = self.symbols.capacity() * std::mem::size_of::<Symbol>();
-        let lookup = self.lookup.capacity() * (std::mem::size_of::<Sym>() + 1);
-        rows + symbols + lookup + self.labels.memory() + self.arena.capacity()
+        let ids = self.ids.capacity() * std::mem::size_of::<InternedId>();
+        let lookup = self.lookup.capacity() * (std::mem::size_of::<IdNo>() + 1);
+        rows + ids + lookup + self.labels.memory() + self.arena.capacity()
     }
 
     /// How many ids there are.
@@ -187,25 +187,25 @@ impl Tree {
         &self.rows
     }
 
-    /// The symbol of an id that was seen.
-    pub fn sym(&self, id: &[u8]) -> Option<Sym> {
+    /// The number of an id that was seen.
+    pub fn id_no(&self, id: &[u8]) -> Option<IdNo> {
         let hash = self.hasher.hash_one(id);
-        self.lookup.find(hash, |sym| bytes_of_in(&self.symbols, &self.arena, *sym) == id).copied()
+        self.lookup.find(hash, |id_no| bytes_of_in(&self.ids, &self.arena, *id_no) == id).copied()
     }
 
     /// The row that an id means: the last that carries it.
     pub fn find(&self, id: &[u8]) -> Option<RowNo> {
-        self.row_of(self.sym(id)?)
+        self.row_of(self.id_no(id)?)
     }
 
-    /// The row that a symbol means.
-    pub fn row_of(&self, sym: Sym) -> Option<RowNo> {
-        self.symbols.get(sym as usize).map(|symbol| symbol.last_row).filter(|&row| row != NONE)
+    /// The row that an id means.
+    pub fn row_of(&self, id_no: IdNo) -> Option<RowNo> {
+        self.ids.get(id_no as usize).map(|interned| interned.last_row).filter(|&row| row != NONE)
     }
 
     /// The bytes of an id, WTF-8.
-    pub fn id_bytes(&self, sym: Sym) -> &[u8] {
-        bytes_of_in(&self.symbols, &self.arena, sym)
+    pub fn id_bytes(&self, id_no: IdNo) -> &[u8] {
+        bytes_of_in(&self.ids, &self.arena, id_no)
     }
 
     /// The id of a row.
@@ -226,7 +226,7 @@ impl Tree {
             && row.message == head.message
             && self.has_parent(row, &head.parent)
             && self.id_bytes(row.id) == &*head.id
-            && row.target.map(|sym| self.id_bytes(sym)) == target
+            && row.target.map(|id_no| self.id_bytes(id_no)) == target
     }
 
     /// Whether a row's parent is what a line says.
@@ -234,7 +234,7 @@ impl Tree {
         match (row.parent, parent) {
             (ParentRef::Missing, Parent::Missing) | (ParentRef::Null, Parent::Null) => true,
             (ParentRef::Other, Parent::Other) => true,
-            (ParentRef::Id(sym), Parent::Id(id)) => self.id_bytes(sym) == &**id,
+            (ParentRef::Id(id_no), Parent::Id(id)) => self.id_bytes(id_no) == &**id,
             (ParentRef::Number(one), Parent::Number(other)) => one == *other,
             _ => false,
         }
@@ -263,7 +263,7 @@ impl Tree {
     /// The row that a walk towards the root visits after this one. An empty id leads nowhere, as in JavaScript.
     pub fn parent_row(&self, no: RowNo) -> Option<RowNo> {
         match self.row(no)?.parent {
-            ParentRef::Id(sym) if !self.id_bytes(sym).is_empty() => self.row_of(sym),
+            ParentRef::Id(id_no) if !self.id_bytes(id_no).is_empty() => self.row_of(id_no),
             _ => None,
         }
     }
@@ -314,8 +314,8 @@ impl Tree {
         let list = match of {
             ChildrenOf::Missing => self.missing_children,
             ChildrenOf::Null => self.null_children,
-            ChildrenOf::Id(id) => match self.sym(id).and_then(|sym| self.symbols.get(sym as usize)) {
-                Some(symbol) => symbol.children,
+            ChildrenOf::Id(id) => match self.id_no(id).and_then(|id_no| self.ids.get(id_no as usize)) {
+                Some(interned) => interned.children,
                 None => Children::default(),
             },
             ChildrenOf::Number(number) => {
@@ -358,19 +358,19 @@ impl Tree {
     fn tree_parent(&self, no: RowNo) -> Option<RowNo> {
         let row = self.row(no)?;
         match row.parent {
-            ParentRef::Id(sym) if sym != row.id => self.row_of(sym),
+            ParentRef::Id(id_no) if id_no != row.id => self.row_of(id_no),
             _ => None,
         }
     }
 }
 
-fn span<'a>(arena: &'a [u8], symbol: &Symbol) -> &'a [u8] {
-    let start = symbol.start as usize;
-    arena.get(start..start + symbol.len as usize).unwrap_or_default()
+fn span<'a>(arena: &'a [u8], interned: &InternedId) -> &'a [u8] {
+    let start = interned.start as usize;
+    arena.get(start..start + interned.len as usize).unwrap_or_default()
 }
 
-fn bytes_of_in<'a>(symbols: &[Symbol], arena: &'a [u8], sym: Sym) -> &'a [u8] {
-    symbols.get(sym as usize).map_or(&[], |symbol| span(arena, symbol))
+fn bytes_of_in<'a>(ids: &[InternedId], arena: &'a [u8], id_no: IdNo) -> &'a [u8] {
+    ids.get(id_no as usize).map_or(&[], |interned| span(arena, interned))
 }
 
 #[cfg(test)]

@@ -39,7 +39,7 @@ pub fn check_integrity(tree: &Tree) -> TreeErrors {
 
 fn is_orphan(tree: &Tree, no: RowNo) -> bool {
     match tree.row(no).map(|row| row.parent) {
-        Some(ParentRef::Id(sym)) => tree.row_of(sym).is_none(),
+        Some(ParentRef::Id(id_no)) => tree.row_of(id_no).is_none(),
         Some(ParentRef::Number(_) | ParentRef::Other) => true,
         Some(ParentRef::Null | ParentRef::Missing) | None => false,
     }

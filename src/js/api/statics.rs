@@ -26,7 +26,7 @@ use crate::js::factory::process::{now, JsProcess};
 use crate::js::lists::list;
 use crate::js::lists::search;
 use crate::js::lists::usage;
-use crate::js::manager::from_objects::adopt;
+use crate::js::manager::from_objects::session_from_objects;
 use crate::js::manager::gc;
 use crate::js::manager::identity_cache::IdentityCache;
 use crate::js::manager::session_dir::{self, search_dir, session_file, SearchDir};
@@ -193,8 +193,8 @@ impl SessionManager {
             return Self::at(env, config, None, options);
         }
         gc::collect(js)?;
-        let adopted = adopt(js, &config, options, args::list(js, entries, "entries")?)?;
-        Self { state: config.with(adopted) }.given(env)
+        let state = session_from_objects(js, &config, options, args::list(js, entries, "entries")?)?;
+        Self { state: config.with(state) }.given(env)
     }
 
     /// A new session in another working directory with the whole history of a session file.

@@ -191,7 +191,7 @@ fn append_silently<'env>(state: &RefCell<State>, js: JsEnv<'env>, mut new: Pendi
 }
 
 fn add<'env>(state: &RefCell<State>, js: JsEnv<'env>, new: &mut PendingEntry<'env>) -> Result<RowNo> {
-    let epoch = state.borrow().epoch;
+    let generation = state.borrow().generation;
     let mut text = new.text.take();
     let mut resupply = Resupply::default();
     for _ in 0..ATTEMPTS {
@@ -212,7 +212,7 @@ fn add<'env>(state: &RefCell<State>, js: JsEnv<'env>, new: &mut PendingEntry<'en
         let timestamp = iso(js, time)?;
         let committed = {
             let mut state = state.borrow_mut();
-            if state.epoch != epoch {
+            if state.generation != generation {
                 return Err(wrong_argument(js, "The manager went to another session while a value was written"));
             }
             match plan(&state, &new.head) == planned {
@@ -220,7 +220,7 @@ fn add<'env>(state: &RefCell<State>, js: JsEnv<'env>, new: &mut PendingEntry<'en
                     let text = text.as_deref().unwrap_or_default();
                     let row = write(&mut state.session, new, (time, timestamp), text, &kept);
                     // Entries of others may have come in even if that failed.
-                    if state.settle(js)? {
+                    if state.follow_remap(js)? {
                         // The list was replaced, too.
                         new.own.taken_out(js)?;
                     }

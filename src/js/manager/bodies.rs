@@ -30,8 +30,8 @@ const SWITCH: &str = "PI_SESSION_LAZY_BODIES";
 
 /// A manager, as the reader of its session's bodies sees it.
 pub trait Manager {
-    /// Does something with the manager's session; None if the manager is at another session than in that epoch.
-    fn with_session(&self, epoch: u64, work: &mut dyn FnMut(&Session)) -> Option<()>;
+    /// Does something with the manager's session; None if the manager is at another session than in that generation.
+    fn with_session(&self, generation: u64, work: &mut dyn FnMut(&Session)) -> Option<()>;
 
     /// Does something with the session that the manager is at now, after taking in what is in its file by now, if a line
     /// was not where it was indexed.
@@ -41,7 +41,7 @@ pub trait Manager {
 /// Finds a session as long as an entry may read its bodies.
 pub struct BodyReader {
     manager: Weak<dyn Manager>,
-    epoch: u64,
+    generation: u64,
     sequence: RefCell<Sequence>,
     /// The session, once its manager has let it go.
     left: RefCell<Option<(Session, ExternalMemory)>>,
@@ -121,7 +121,7 @@ impl BodyReader {
         let mut work = Some(work);
         let mut done = None;
         if let Some(manager) = self.manager.upgrade() {
-            manager.with_session(self.epoch, &mut |session| done = work.take().map(|work| work(session)));
+            manager.with_session(self.generation, &mut |session| done = work.take().map(|work| work(session)));
         }
         done.ok_or_else(|| Error::from_reason("The session of an entry is gone"))
     }
@@ -158,13 +158,14 @@ pub struct Bodies {
 
 impl Bodies {
     /// Makes the reader of a manager's session; None if laziness is turned off.
-    pub fn of(js: JsEnv<'_>, manager: Weak<dyn Manager>, epoch: u64) -> Result<Option<Self>> {
+    pub fn of(js: JsEnv<'_>, manager: Weak<dyn Manager>, generation: u64) -> Result<Option<Self>> {
         let value = factory::call(js, FactoryFn::Env, &[js.string(SWITCH.as_bytes())?])?;
         let switch = js.text(value)?.unwrap_or_default();
         if matches!(switch.as_slice(), b"off" | b"0" | b"false") {
             return Ok(None);
         }
-        let reader = Rc::new(BodyReader { manager, epoch, sequence: RefCell::default(), left: RefCell::default() });
+        let reader =
+            Rc::new(BodyReader { manager, generation, sequence: RefCell::default(), left: RefCell::default() });
         let external = js.external(reader.clone())?;
         Ok(Some(Self { reader, external: js.keep(external)? }))
     }

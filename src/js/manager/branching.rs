@@ -92,9 +92,9 @@ impl Branched {
     ) -> Result<()> {
         let fail = |error: CoreError| thrown(js, &error);
         self.cache.set_header(js, header)?;
-        let epoch = state.borrow().epoch;
+        let generation = state.borrow().generation;
         let mut own = self.own_lines(state, js, plan, header, file.is_some())?.into_iter();
-        same_session(state, js, epoch)?;
+        same_session(state, js, generation)?;
         let state = state.borrow();
         for step in &plan.steps {
             let head = step.head(state.session.tree());
@@ -193,7 +193,7 @@ impl Branched {
             Ok((spans, bodies))
         });
         let (storage, (spans, bodies)) = copy?;
-        self.session.adopt_file(storage, spans, bodies);
+        self.session.move_to_file(storage, spans, bodies);
         Ok(())
     }
 }
@@ -239,8 +239,8 @@ fn label_entry<'env>(state: &RefCell<State>, js: JsEnv<'env>, label: &BranchLabe
 }
 
 /// An error if serialising, which runs the caller's code, moved the manager to another session.
-fn same_session(state: &RefCell<State>, js: JsEnv<'_>, epoch: u64) -> Result<()> {
-    match state.borrow().epoch == epoch {
+fn same_session(state: &RefCell<State>, js: JsEnv<'_>, generation: u64) -> Result<()> {
+    match state.borrow().generation == generation {
         true => Ok(()),
         false => Err(wrong_argument(js, "The manager went to another session while its branch was written")),
     }

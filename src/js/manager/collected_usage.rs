@@ -6,7 +6,7 @@ use crate::core::tree::tree::RowNo;
 /// What was collected of a manager's session so far.
 pub struct CollectedUsage {
     pub usage: SessionUsage,
-    pub epoch: u64,
+    pub generation: u64,
     /// How many rows it covers, and the id of the last one: rows move if others wrote before ours.
     pub rows: RowNo,
     pub last: Vec<u8>,

@@ -6,7 +6,7 @@ use super::identity_cache::IdentityCache;
 use super::state::{new_session, ManagerConfig};
 use crate::core::format::header::{HeaderFields, Version, CURRENT_VERSION};
 use crate::core::json::Value;
-use crate::core::rewrite::migrate::{Change, Migrator, OldFields};
+use crate::core::rewrite::migrate::{MigrationEdit, Migrator, OldFields};
 use crate::core::session::Session;
 use crate::js::convert::errors::wrong_argument;
 use crate::js::convert::object::{field, with_entry_head, FieldValue};
@@ -32,7 +32,7 @@ fn type_of(js: JsEnv<'_>, value: JsVal<'_>) -> Result<Vec<u8>> {
 
 /// A session of these objects, which become its entries as they are. It has their header's id; without a header it gets a new
 /// one. Objects of an old version are migrated in place.
-pub fn adopt(
+pub fn session_from_objects(
     js: JsEnv<'_>,
     config: &ManagerConfig,
     options: JsVal<'_>,
@@ -110,22 +110,22 @@ fn migrate(js: JsEnv<'_>, values: &[JsVal<'_>], version: Version) -> Result<()> 
         };
         for change in migrator.changes(&fields, is_hook)? {
             let (object, key, new) = match change {
-                Change::Version => (*value, c"version", js.number(f64::from(CURRENT_VERSION))?),
-                Change::Id(id) => (*value, c"id", js.string(id.as_bytes())?),
-                Change::Parent(Some(id)) => (*value, c"parentId", js.string(id.as_bytes())?),
-                Change::Parent(None) => (*value, c"parentId", js.null()?),
-                Change::FirstKept(id) => (*value, c"firstKeptEntryId", js.string(id.as_bytes())?),
-                Change::FirstKeptLater(at) => match values.get(at) {
+                MigrationEdit::Version => (*value, c"version", js.number(f64::from(CURRENT_VERSION))?),
+                MigrationEdit::Id(id) => (*value, c"id", js.string(id.as_bytes())?),
+                MigrationEdit::Parent(Some(id)) => (*value, c"parentId", js.string(id.as_bytes())?),
+                MigrationEdit::Parent(None) => (*value, c"parentId", js.null()?),
+                MigrationEdit::FirstKept(id) => (*value, c"firstKeptEntryId", js.string(id.as_bytes())?),
+                MigrationEdit::FirstKeptLater(at) => match values.get(at) {
                     Some(later) if type_of(js, *later)? != b"session" => {
                         (*value, c"firstKeptEntryId", js.get(*later, c"id")?)
                     }
                     _ => continue,
                 },
-                Change::FirstKeptIndexRemoved => {
+                MigrationEdit::FirstKeptIndexRemoved => {
                     factory::call(js, FactoryFn::Remove, &[*value, js.string(b"firstKeptEntryIndex")?])?;
                     continue;
                 }
-                Change::CustomRole => match &fields.message {
+                MigrationEdit::CustomRole => match &fields.message {
                     Some(message) => (message.value(), c"role", js.string(b"custom")?),
                     None => continue,
                 },

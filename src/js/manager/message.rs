@@ -19,9 +19,9 @@ pub fn new_message<'env>(
     js: JsEnv<'env>,
     message: JsVal<'env>,
 ) -> Result<PendingEntry<'env>> {
-    let (list, wants, epoch) = {
+    let (list, wants, generation) = {
         let state = state.borrow();
-        (state.cache.list(js)?, TextWanted::by(&state.session), state.epoch)
+        (state.cache.list(js)?, TextWanted::by(&state.session), state.generation)
     };
     if wants == TextWanted::OfConversation && js.is_nullish(message)? {
         return Err(wrong_argument(js, "message must be an object"));
@@ -32,7 +32,7 @@ pub fn new_message<'env>(
     let slot = ListSlot { list, index: index as u32 };
     let text = text_of(js, text).map_err(|error| slot.take_back(js, error))?;
     // The caller's code has run. It may have moved the manager to another session, which has another list.
-    if state.borrow().epoch != epoch {
+    if state.borrow().generation != generation {
         let error = wrong_argument(js, "The manager went to another session while a value was written");
         return Err(slot.take_back(js, error));
     }

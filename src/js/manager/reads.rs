@@ -136,7 +136,7 @@ pub fn label<'env>(state: &RefCell<State>, js: JsEnv<'env>, id: JsVal<'env>) -> 
     let row = target_key(Some(&id).filter(|id| !id.is_undefined())).and_then(|id| {
         let state = state.borrow();
         let tree = state.session.tree();
-        tree.labels().row_of(tree.sym(&id)?)
+        tree.labels().row_of(tree.id_no(&id)?)
     });
     match row {
         Some(row) => js.get(object(state, js, row)?, c"label"),

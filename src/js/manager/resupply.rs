@@ -43,7 +43,7 @@ impl Resupply {
                     js.take_exception()?;
                     return Err(thrown(js, &error));
                 }
-                recreate_file(state, js)
+                write_from_objects(state, js)
             }
             false => {
                 self.supplied = true;
@@ -61,7 +61,7 @@ pub fn with_file(state: &RefCell<State>, js: JsEnv<'_>, work: impl Fn(&mut Sessi
         let done = {
             let mut state = state.borrow_mut();
             let done = work(&mut state.session);
-            state.settle(js)?;
+            state.follow_remap(js)?;
             done
         };
         match done {
@@ -80,8 +80,8 @@ pub fn reading<T>(state: &RefCell<State>, js: JsEnv<'_>, read: impl Fn() -> Resu
     let exception = js.take_exception()?;
     let recovered = {
         let mut state = state.borrow_mut();
-        let recovered = state.session.recover();
-        state.settle(js)?;
+        let recovered = state.session.refresh_for_read();
+        state.follow_remap(js)?;
         recovered
     };
     match (recovered, exception) {
@@ -93,9 +93,9 @@ pub fn reading<T>(state: &RefCell<State>, js: JsEnv<'_>, read: impl Fn() -> Resu
 
 /// Supplies the lines of entries that are missing in the file that replaced ours, made from the caller's objects.
 fn supply_lines(state: &RefCell<State>, js: JsEnv<'_>) -> Result<()> {
-    let (epoch, missing) = {
+    let (generation, missing) = {
         let state = state.borrow();
-        (state.epoch, state.session.missing_rows())
+        (state.generation, state.session.missing_rows())
     };
     let mut lines = HashMap::new();
     for row in missing {
@@ -120,7 +120,7 @@ fn supply_lines(state: &RefCell<State>, js: JsEnv<'_>) -> Result<()> {
         }
     }
     let mut state = state.borrow_mut();
-    if state.epoch != epoch {
+    if state.generation != generation {
         return Err(wrong_argument(js, "The session changed while it was written again"));
     }
     state.session.supply_lines(lines);
@@ -128,16 +128,16 @@ fn supply_lines(state: &RefCell<State>, js: JsEnv<'_>) -> Result<()> {
 }
 
 /// Writes the lost file of a session again from its objects. An error if not all entries have one.
-fn recreate_file(state: &RefCell<State>, js: JsEnv<'_>) -> Result<()> {
-    let (epoch, rows) = {
+fn write_from_objects(state: &RefCell<State>, js: JsEnv<'_>) -> Result<()> {
+    let (generation, rows) = {
         let state = state.borrow();
-        (state.epoch, state.session.tree().len())
+        (state.generation, state.session.tree().len())
     };
     super::materialize::header(state, js)?;
     let lines = kept_lines(state, js)?;
     let mut state = state.borrow_mut();
-    if state.epoch != epoch || state.session.tree().len() != rows || lines.len() != rows + 1 {
+    if state.generation != generation || state.session.tree().len() != rows || lines.len() != rows + 1 {
         return Err(wrong_argument(js, "The session changed while it was written again"));
     }
-    state.session.recreate_file(lines.iter().map(Vec::as_slice)).map_err(|error| thrown(js, &error))
+    state.session.write_from_objects(lines.iter().map(Vec::as_slice)).map_err(|error| thrown(js, &error))
 }

@@ -42,7 +42,7 @@ pub struct State {
     pub session: Session,
     pub cache: IdentityCache,
     /// Counts the sessions this manager has had.
-    pub epoch: u64,
+    pub generation: u64,
     /// What its calls used, as far as it was asked for.
     pub usage: Option<CollectedUsage>,
     /// The reader of this session's bodies; None until one is needed.
@@ -85,7 +85,7 @@ impl ManagerConfig {
         let ManagerConfig { cwd, dir, persistence, options } = self;
         Rc::new_cyclic(|me| {
             let (bodies, lazy, listens, memory, me) = (None, None, false, ExternalMemory::default(), me.clone());
-            let epoch = 0;
+            let generation = 0;
             RefCell::new(State {
                 cwd,
                 dir,
@@ -93,7 +93,7 @@ impl ManagerConfig {
                 options,
                 session,
                 cache,
-                epoch,
+                generation,
                 bodies,
                 lazy,
                 usage: None,
@@ -250,17 +250,17 @@ impl Collectable for RefCell<State> {
 }
 
 impl bodies::Manager for RefCell<State> {
-    fn with_session(&self, epoch: u64, work: &mut dyn FnMut(&Session)) -> Option<()> {
+    fn with_session(&self, generation: u64, work: &mut dyn FnMut(&Session)) -> Option<()> {
         let state = self.borrow();
-        (state.epoch == epoch).then(|| work(&state.session))
+        (state.generation == generation).then(|| work(&state.session))
     }
 
     fn with_current_session(&self, js: JsEnv<'_>, work: &mut dyn FnMut(&Session)) -> Result<()> {
         if self.borrow().session.is_suspect() {
             let mut state = self.try_borrow_mut().map_err(|error| Error::from_reason(error.to_string()))?;
             // If that failed, the body is not found below.
-            let _ = state.session.recover();
-            state.settle(js)?;
+            let _ = state.session.refresh_for_read();
+            state.follow_remap(js)?;
         }
         work(&self.borrow().session);
         Ok(())
@@ -270,11 +270,11 @@ impl bodies::Manager for RefCell<State> {
 impl State {
     /// Adjusts the cache to rows that came in or were renumbered: after every call that checks the file, even a failed one.
     /// Returns whether rows were renumbered.
-    pub fn settle(&mut self, js: JsEnv<'_>) -> Result<bool> {
+    pub fn follow_remap(&mut self, js: JsEnv<'_>) -> Result<bool> {
         let moved = self.session.take_remap();
         let has_moved = moved.is_some();
         if let Some(RowRemap { rows, old, same_header }) = moved {
-            self.epoch += 1;
+            self.generation += 1;
             // Entries that were made before read their bodies from the old file.
             let left = self.bodies.take().map_or(Ok(()), |bodies| {
                 let mut memory = ExternalMemory::default();
@@ -329,7 +329,7 @@ impl State {
         let mut session = std::mem::replace(&mut self.session, session);
         // Its entries may live long, and nothing is written to it any more.
         session.release_lock();
-        self.epoch += 1;
+        self.generation += 1;
         self.lazy = None;
         let memory = std::mem::take(&mut self.memory);
         match self.bodies.take() {
@@ -357,17 +357,17 @@ pub fn swap(state: &RefCell<State>, js: JsEnv<'_>, (session, mut cache): (Sessio
 
 /// What JavaScript reads bodies of this session from; None if laziness is turned off.
 pub fn source<'env>(state: &RefCell<State>, js: JsEnv<'env>) -> Result<Option<JsVal<'env>>> {
-    let (lazy, me, epoch) = {
+    let (lazy, me, generation) = {
         let state = state.borrow();
         if let Some(bodies) = &state.bodies {
             return bodies.external(js).map(Some);
         }
-        (state.lazy, state.me.clone(), state.epoch)
+        (state.lazy, state.me.clone(), state.generation)
     };
     if lazy == Some(false) {
         return Ok(None);
     }
-    let bodies = Bodies::of(js, me, epoch)?;
+    let bodies = Bodies::of(js, me, generation)?;
     let external = bodies.as_ref().map(|bodies| bodies.external(js)).transpose()?;
     let mut state = state.borrow_mut();
     state.lazy = Some(bodies.is_some());

@@ -28,7 +28,7 @@ pub fn usage<'env>(state: &RefCell<State>, js: JsEnv<'env>, options: JsVal<'env>
         let tree = state.session.tree();
         let is_prefix = |known: &CollectedUsage| {
             let last = known.rows.checked_sub(1).filter(|last| (*last as usize) < tree.len());
-            known.epoch == state.epoch && last.is_some_and(|last| tree.id_of(last) == known.last)
+            known.generation == state.generation && last.is_some_and(|last| tree.id_of(last) == known.last)
         };
         let known = collected.filter(|known| known.usage.keep >= options.largest && is_prefix(known));
         let rows = tree.len() as RowNo;
@@ -64,7 +64,7 @@ pub fn usage<'env>(state: &RefCell<State>, js: JsEnv<'env>, options: JsVal<'env>
     {
         let mut state = state.borrow_mut();
         let last = rows.checked_sub(1).map(|last| state.session.tree().id_of(last).to_vec()).unwrap_or_default();
-        state.usage = Some(CollectedUsage { usage, epoch: state.epoch, rows, last });
+        state.usage = Some(CollectedUsage { usage, generation: state.generation, rows, last });
     }
     parse(js, &json)
 }

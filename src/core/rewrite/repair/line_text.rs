@@ -14,7 +14,7 @@ pub enum LineSource {
 }
 
 /// The bytes of a line.
-pub fn text_of(storage: &dyn Storage, source: &LineSource) -> Result<Vec<u8>> {
+pub fn bytes_of(storage: &dyn Storage, source: &LineSource) -> Result<Vec<u8>> {
     match source {
         LineSource::Same(span) => bytes_at(storage, *span),
         LineSource::Text(text) => Ok(text.clone()),

@@ -1,8 +1,8 @@
 //! The content of the repaired file: the header and the entries that stay.
 
 use super::header::SalvagedHeader;
-use super::line_text::{damaged_text, text_of, LineSource};
-use super::relink::{Record, Relinker};
+use super::line_text::{bytes_of, damaged_text, LineSource};
+use super::relink::{KeptEntry, Relinker};
 use super::repair_log::RepairLog;
 use super::salvage::{pieces, Fields};
 use crate::core::base::error::Result;
@@ -15,7 +15,7 @@ use crate::core::storage::storage::{bytes_at, Storage};
 /// The content of the new file.
 pub struct RepairPlan {
     header: LineSource,
-    pub records: Vec<Record>,
+    pub entries: Vec<KeptEntry>,
     read: ReadTo,
 }
 
@@ -50,8 +50,8 @@ impl RepairPlan {
                 LineClass::Entry => {
                     let bytes = bytes_at(storage, line.span())?;
                     if let Some(head) = entry_in(&line_reader::text_of(&bytes)) {
-                        let record = Record::of(head, LineSource::Same(line.span()), line.number);
-                        relinker.push(record, &bytes, storage, repairs)?;
+                        let entry = KeptEntry::of(head, LineSource::Same(line.span()), line.number);
+                        relinker.push(entry, &bytes, storage, repairs)?;
                     }
                 }
                 LineClass::Damaged(fault) => {
@@ -64,8 +64,8 @@ impl RepairPlan {
                         match piece.whole.and_then(|whole| Some((whole, salvaged_entry(whole)?))) {
                             Some((whole, head)) => {
                                 entries += 1;
-                                let record = Record::of(head, LineSource::Text(whole.into()), line.number);
-                                relinker.push(record, whole.as_bytes(), storage, repairs)?;
+                                let entry = KeptEntry::of(head, LineSource::Text(whole.into()), line.number);
+                                relinker.push(entry, whole.as_bytes(), storage, repairs)?;
                             }
                             None if piece.is_header() => {}
                             None => relinker.push_missing(&piece.fields),
@@ -85,15 +85,15 @@ impl RepairPlan {
         // Without a header line of its own the file has a salvaged or a composed one.
         let header = header.unwrap_or_else(|| LineSource::Text(salvaged.map(|header| header.text).unwrap_or_default()));
         let read = ReadTo::all(survey.bytes, survey.torn_line_start);
-        Ok(Self { header, records: relinker.records, read })
+        Ok(Self { header, entries: relinker.entries, read })
     }
 }
 
 impl Rewrite for RepairPlan {
     fn write(&mut self, old: &dyn Storage, out: &mut dyn std::io::Write) -> Result<ReadTo> {
-        let header = text_of(old, &self.header);
-        let records = self.records.iter().map(|record| record.line_text(old));
-        for line in std::iter::once(header).chain(records) {
+        let header = bytes_of(old, &self.header);
+        let entries = self.entries.iter().map(|entry| entry.line_text(old));
+        for line in std::iter::once(header).chain(entries) {
             write_line(out, &line?, true, old.name())?;
         }
         Ok(self.read)

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::line_text::{text_of, LineSource};
+use super::line_text::{bytes_of, LineSource};
 use super::repair_log::RepairLog;
 use super::salvage::Fields;
 use crate::core::base::error::Result;
@@ -18,7 +18,7 @@ use crate::core::tree::tree_integrity::check_integrity;
 
 /// An entry that stays.
 #[derive(Debug)]
-pub struct Record {
+pub struct KeptEntry {
     pub head: EntryHead<'static>,
     pub source: LineSource,
     /// The number of its line in the old file, or of the line that it was salvaged from.
@@ -27,7 +27,7 @@ pub struct Record {
     edits: Vec<(&'static str, String)>,
 }
 
-impl Record {
+impl KeptEntry {
     pub fn of(head: EntryHead<'static>, source: LineSource, line: u64) -> Self {
         Self { head, source, line, edits: Vec::new() }
     }
@@ -46,7 +46,7 @@ impl Record {
 /// A damaged entry, or several in a row, and what can be read of the first.
 #[derive(Debug)]
 pub struct MissingEntry {
-    /// How many records are before it.
+    /// How many entries are before it.
     at: usize,
     id: Option<Vec<u8>>,
     parent: Option<Vec<u8>>,
@@ -57,7 +57,7 @@ pub struct MissingEntry {
 enum MissingParent<'a> {
     /// Known: the missing entry's parent, or its next ancestor that is not missing.
     Read(Option<&'a [u8]>),
-    /// Unknown: the record before this one is the best guess.
+    /// Unknown: the entry before this one is the best guess.
     Before(usize),
 }
 
@@ -67,31 +67,37 @@ const LONGEST_ID: usize = 256;
 /// Everything that stays, in file order.
 #[derive(Default)]
 pub struct Relinker {
-    pub records: Vec<Record>,
+    pub entries: Vec<KeptEntry>,
     missing: Vec<MissingEntry>,
-    /// The first record with each hash of its line.
+    /// The first entry with each hash of its line.
     by_hash: HashMap<u64, usize>,
 }
 
 impl Relinker {
     /// Adds the entry of a line, unless an earlier line is the same.
-    pub fn push(&mut self, record: Record, text: &[u8], storage: &dyn Storage, repairs: &mut RepairLog) -> Result<()> {
-        let first = *self.by_hash.entry(xxh3_64(text)).or_insert(self.records.len());
-        if let Some(first) = self.records.get(first) {
-            if first.head.id == record.head.id && text_of(storage, &first.source)? == text {
-                let what = format!("entry {} removed: it is an exact duplicate", to_string_lossy(&record.head.id));
-                repairs.push(record.line, what);
+    pub fn push(
+        &mut self,
+        entry: KeptEntry,
+        text: &[u8],
+        storage: &dyn Storage,
+        repairs: &mut RepairLog,
+    ) -> Result<()> {
+        let first = *self.by_hash.entry(xxh3_64(text)).or_insert(self.entries.len());
+        if let Some(first) = self.entries.get(first) {
+            if first.head.id == entry.head.id && bytes_of(storage, &first.source)? == text {
+                let what = format!("entry {} removed: it is an exact duplicate", to_string_lossy(&entry.head.id));
+                repairs.push(entry.line, what);
                 return Ok(());
             }
         }
-        self.records.push(record);
+        self.entries.push(entry);
         Ok(())
     }
 
     /// Adds a missing entry of which these fields are left. Several in a row of which nothing is left count as one.
     pub fn push_missing(&mut self, fields: &Fields<'_>) {
         let field = |name| Some(string_bytes(fields.get(name)?)?.into_owned());
-        let missing = MissingEntry { at: self.records.len(), id: field("id"), parent: field("parentId") };
+        let missing = MissingEntry { at: self.entries.len(), id: field("id"), parent: field("parentId") };
         let says_nothing = |one: &MissingEntry| one.id.is_none() && one.parent.is_none();
         if !(says_nothing(&missing)
             && self.missing.last().is_some_and(|last| last.at == missing.at && says_nothing(last)))
@@ -102,33 +108,33 @@ impl Relinker {
 
     /// Gives a new id to each entry whose id an earlier one has, and lets later references follow.
     pub fn rename_repeated(&mut self, repairs: &mut RepairLog) {
-        let mut taken: HashSet<Vec<u8>> = self.records.iter().map(|record| record.head.id.to_vec()).collect();
+        let mut taken: HashSet<Vec<u8>> = self.entries.iter().map(|entry| entry.head.id.to_vec()).collect();
         let mut seen: HashSet<Vec<u8>> = HashSet::new();
         let mut now: HashMap<Vec<u8>, Vec<u8>> = HashMap::new();
-        for record in &mut self.records {
-            if let Parent::Id(parent) = &record.head.parent {
+        for entry in &mut self.entries {
+            if let Parent::Id(parent) = &entry.head.parent {
                 if let Some(parent) = now.get(&**parent) {
-                    record.set_parent(Some(parent));
+                    entry.set_parent(Some(parent));
                 }
             }
-            let (key, pointed) = match record.head.kind {
-                EntryKind::Compaction => ("firstKeptEntryId", &record.head.first_kept),
-                _ => ("targetId", &record.head.target),
+            let (key, pointed) = match entry.head.kind {
+                EntryKind::Compaction => ("firstKeptEntryId", &entry.head.first_kept),
+                _ => ("targetId", &entry.head.target),
             };
             if let Some(target) = pointed.as_ref().and_then(|target| now.get(&**target)) {
-                record.set(key, quoted(target));
+                entry.set(key, quoted(target));
             }
-            if !seen.insert(record.head.id.to_vec()) {
+            if !seen.insert(entry.head.id.to_vec()) {
                 let id = entry_id(|id| taken.contains(id)).into_bytes();
                 taken.insert(id.clone());
-                let old = std::mem::replace(&mut record.head.id, id.clone().into());
+                let old = std::mem::replace(&mut entry.head.id, id.clone().into());
                 let what = format!(
                     "entry {} renamed to {}: an earlier entry has the same id",
                     to_string_lossy(&old),
                     to_string_lossy(&id)
                 );
-                repairs.push(record.line, what);
-                record.set("id", quoted(&id));
+                repairs.push(entry.line, what);
+                entry.set("id", quoted(&id));
                 now.insert(old.into_owned(), id);
             }
         }
@@ -138,7 +144,7 @@ impl Relinker {
     /// If the missing entry comes after its child, the entry before it may be a descendant of that child; then the entry before
     /// the child is taken, which cannot be one.
     pub fn relink(&mut self, repairs: &mut RepairLog) {
-        let ids: HashSet<&[u8]> = self.records.iter().map(|record| &*record.head.id).collect();
+        let ids: HashSet<&[u8]> = self.entries.iter().map(|entry| &*entry.head.id).collect();
         let mut by_id: HashMap<&[u8], usize> = HashMap::new();
         let mut parents: Vec<MissingParent<'_>> = Vec::with_capacity(self.missing.len());
         for (at, one) in self.missing.iter().enumerate() {
@@ -156,8 +162,8 @@ impl Relinker {
         let owned = |id: Option<&[u8]>| id.filter(|id| id.len() <= LONGEST_ID).map(<[u8]>::to_vec);
         let mut changes: Vec<(usize, Option<Vec<u8>>)> = Vec::new();
         let mut kept: Vec<(usize, Vec<u8>)> = Vec::new();
-        for (at, record) in self.records.iter().enumerate() {
-            let missing = match &record.head.parent {
+        for (at, entry) in self.entries.iter().enumerate() {
+            let missing = match &entry.head.parent {
                 Parent::Id(parent) if ids.contains(&**parent) => None,
                 Parent::Id(parent) => Some(by_id.get(&**parent).copied()),
                 Parent::Number(_) | Parent::Other => Some(None),
@@ -169,59 +175,59 @@ impl Relinker {
                 let parent = match missing.and_then(|missing| parents.get(missing)) {
                     Some(MissingParent::Read(parent)) => *parent,
                     Some(MissingParent::Before(next)) => {
-                        let before = (*next).min(at).checked_sub(1).and_then(|before| self.records.get(before));
+                        let before = (*next).min(at).checked_sub(1).and_then(|before| self.entries.get(before));
                         before.map(|before| &*before.head.id)
                     }
                     None => None,
                 };
                 changes.push((at, owned(parent)));
             }
-            let lost = record.head.first_kept.as_ref().filter(|id| !ids.contains(&***id));
+            let lost = entry.head.first_kept.as_ref().filter(|id| !ids.contains(&***id));
             if let Some(missing) = lost.and_then(|id| self.missing.get(*by_id.get(&**id)?)) {
-                let next = self.records.get(missing.at).filter(|_| at > missing.at);
+                let next = self.entries.get(missing.at).filter(|_| at > missing.at);
                 kept.extend(next.and_then(|next| owned(Some(&next.head.id))).map(|next| (at, next)));
             }
         }
         for (at, parent) in changes {
-            let Some(record) = self.records.get_mut(at) else { continue };
+            let Some(entry) = self.entries.get_mut(at) else { continue };
             let now = parent
                 .as_deref()
                 .map_or("made a root".into(), |parent| format!("reattached to {}", to_string_lossy(parent)));
-            let what = format!("entry {} {now}: its parent cannot be read", to_string_lossy(&record.head.id));
-            repairs.push(record.line, what);
-            record.set_parent(parent.as_deref());
+            let what = format!("entry {} {now}: its parent cannot be read", to_string_lossy(&entry.head.id));
+            repairs.push(entry.line, what);
+            entry.set_parent(parent.as_deref());
         }
         for (at, first) in kept {
-            let Some(record) = self.records.get_mut(at) else { continue };
+            let Some(entry) = self.entries.get_mut(at) else { continue };
             let what = format!(
                 "compaction {} keeps entries from {} on",
-                to_string_lossy(&record.head.id),
+                to_string_lossy(&entry.head.id),
                 to_string_lossy(&first)
             );
-            repairs.push(record.line, what);
-            record.set("firstKeptEntryId", quoted(&first));
+            repairs.push(entry.line, what);
+            entry.set("firstKeptEntryId", quoted(&first));
         }
     }
 
     /// Cuts every cycle at its first entry.
     pub fn cut_cycles(&mut self, repairs: &mut RepairLog) {
         let mut tree = Tree::default();
-        for record in &self.records {
-            tree.push(&record.head, true);
+        for entry in &self.entries {
+            tree.push(&entry.head, true);
         }
         for cycle in check_integrity(&tree).cycles {
-            let Some(record) = cycle.first().and_then(|&row| self.records.get_mut(row as usize)) else { continue };
-            let what = format!("entry {} made a root: it was its own ancestor", to_string_lossy(&record.head.id));
-            repairs.push(record.line, what);
-            record.set_parent(None);
+            let Some(entry) = cycle.first().and_then(|&row| self.entries.get_mut(row as usize)) else { continue };
+            let what = format!("entry {} made a root: it was its own ancestor", to_string_lossy(&entry.head.id));
+            repairs.push(entry.line, what);
+            entry.set_parent(None);
         }
     }
 }
 
-impl Record {
-    /// The record's line in the new file.
+impl KeptEntry {
+    /// The entry's line in the new file.
     pub fn line_text(&self, storage: &dyn Storage) -> Result<Vec<u8>> {
-        let bytes = text_of(storage, &self.source)?;
+        let bytes = bytes_of(storage, &self.source)?;
         if self.edits.is_empty() {
             return Ok(bytes);
         }

@@ -81,7 +81,7 @@ pub fn repair(path: &str, now: (f64, &str)) -> Result<RepairReport> {
         };
         let is_anything_lost = survey.lines.iter().any(is_lost);
         let mut plan = RepairPlan::of(storage, survey, header, &mut made)?;
-        if is_anything_lost && plan.records.is_empty() {
+        if is_anything_lost && plan.entries.is_empty() {
             // Notes, a program, a picture: the file never was a session.
             return Err(Error::not_a_session(path));
         }

@@ -8,7 +8,7 @@ use crate::core::format::header::{Header, Version};
 use crate::core::index::load::{load, DamagedLine, Index};
 use crate::core::io::line_reader::text_of;
 use crate::core::storage::storage::bytes_at;
-use crate::core::tree::tree::{ParentRef, RowNo, Sym};
+use crate::core::tree::tree::{IdNo, ParentRef, RowNo};
 
 use crate::core::session::session::Session;
 
@@ -95,9 +95,9 @@ pub(in crate::core::session) fn is_same_row(old: &Index, was: RowNo, new: &Index
         return false;
     };
     let length = |index: &Index, row| index.line_span(row).map(|span| span.len);
-    let text = |index: &Index, sym: Option<Sym>| sym.map(|sym| index.tree.id_bytes(sym).to_vec());
+    let text = |index: &Index, id_no: Option<IdNo>| id_no.map(|id_no| index.tree.id_bytes(id_no).to_vec());
     let parent = |index: &Index, of: ParentRef| match of {
-        ParentRef::Id(sym) => text(index, Some(sym)),
+        ParentRef::Id(id_no) => text(index, Some(id_no)),
         _ => None,
     };
     let roughly = old.tree.id_of(was) == new.tree.id_of(row)

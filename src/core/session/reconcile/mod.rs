@@ -6,6 +6,6 @@
 
 pub mod compare_known;
 pub mod rebase;
-pub mod recreate;
 pub mod refresh;
 pub mod reserialize;
+pub mod write_from_objects;

@@ -12,7 +12,7 @@ use crate::core::format::header::Version;
 use crate::core::index::load::{load, Index, Loaded};
 use crate::core::io::line_reader::text_of;
 use crate::core::io::owner;
-use crate::core::session::notes::Change;
+use crate::core::session::history::ForeignChangeKind;
 use crate::core::storage::file::FileStorage;
 use crate::core::storage::storage::{read_into, Storage};
 use crate::core::tree::tree::RowNo;
@@ -72,7 +72,7 @@ impl Session {
             added = add(&lines, &mut storage, &mut index)?;
         }
         if !added.is_empty() {
-            self.notes.repaired("entries of ours that a replaced file lacked were added to it");
+            self.history.repaired("entries of ours that a replaced file lacked were added to it");
         }
         let moved = self.remapped_rows(&index, &storage, old, &added)?;
         let ids: HashSet<&[u8]> = self.appended.iter().map(|&row| self.tree().id_of(row)).collect();
@@ -105,8 +105,8 @@ impl Session {
                 first
             }
         });
-        self.notes.changed(if is_truncated { Change::Truncated } else { Change::Replaced });
-        self.notes.grown(0, theirs.saturating_sub(known));
+        self.history.changed(if is_truncated { ForeignChangeKind::Truncated } else { ForeignChangeKind::Replaced });
+        self.history.grown(0, theirs.saturating_sub(known));
         Ok(SyncState::Current)
     }
 

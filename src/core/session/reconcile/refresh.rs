@@ -4,12 +4,12 @@
 use std::collections::HashMap;
 
 use crate::core::base::error::{Error, Result};
-use crate::core::session::notes::Change;
+use crate::core::session::history::ForeignChangeKind;
 use crate::core::storage::new_file::NewFile;
 use crate::core::storage::storage::{copy_bytes, FileStatus, Storage};
 use crate::core::tree::tree::RowNo;
 
-use super::recreate::WRITTEN_AGAIN;
+use super::write_from_objects::WRITTEN_AGAIN;
 use crate::core::session::session::{Persistence, RowRemap, Session};
 use crate::core::session::sync_state::{CheckDepth, PreviousFile, SyncState};
 use crate::core::summary::header_scan::first_header;
@@ -34,7 +34,7 @@ impl Session {
     }
 
     /// Takes in the file's state after a read found that a line was not where it was. Writes nothing.
-    pub fn recover(&mut self) -> Result<()> {
+    pub fn refresh_for_read(&mut self) -> Result<()> {
         self.check_file(CheckDepth::ForRead)
     }
 
@@ -136,8 +136,8 @@ impl Session {
                 Err(Error::changed(&name, "it is not there any more"))
             }
             FileStatus::Gone { deleted, .. } => {
-                let state = self.restore(depth, before)?;
-                self.notes.changed(if deleted { Change::Deleted } else { Change::Renamed });
+                let state = self.copy_back_deleted_file(depth, before)?;
+                self.history.changed(if deleted { ForeignChangeKind::Deleted } else { ForeignChangeKind::Renamed });
                 Ok(state)
             }
             // It may have been rewritten before it lost its name: then no line is where it was.
@@ -158,7 +158,7 @@ impl Session {
     }
 
     /// Writes a deleted file again, byte for byte, so that lines keep their offsets.
-    fn restore(&mut self, depth: CheckDepth, before: &SyncState) -> Result<SyncState> {
+    fn copy_back_deleted_file(&mut self, depth: CheckDepth, before: &SyncState) -> Result<SyncState> {
         // It may have been rewritten before it was deleted.
         let has_same_prefix = self.has_same_prefix()?;
         let Some(storage) = self.storage.as_ref() else {
@@ -179,7 +179,7 @@ impl Session {
         restored.set_lacks_final_newline(last != *b"\n");
         self.storage = Some(Box::new(restored));
         self.lock.recheck();
-        self.notes.repaired(WRITTEN_AGAIN);
+        self.history.repaired(WRITTEN_AGAIN);
         if !has_same_prefix {
             return self.rebase(PreviousFile::Gone, depth, before);
         }

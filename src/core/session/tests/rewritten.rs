@@ -79,7 +79,7 @@ fn another_users_file_with_the_same_session_got_our_entries() {
     assert!(error.to_string().contains("another user's file"), "{error}");
     assert_eq!(world.text(), theirs);
     world.replace("");
-    let error = on_file_system(another, || session.recreate_file(theirs.lines().map(str::as_bytes)));
+    let error = on_file_system(another, || session.write_from_objects(theirs.lines().map(str::as_bytes)));
     assert!(error.is_err_and(|error| error.to_string().contains("another user's file")));
     assert_eq!(world.text(), "");
 }
@@ -93,7 +93,7 @@ fn a_file_written_again_from_objects_counted_as_suspect() {
     world.write("");
     assert!(session.refresh().expect_err("nothing is left").is_lost());
     assert!(session.is_suspect());
-    session.recreate_file(lines.iter().map(String::as_bytes)).expect("written again");
+    session.write_from_objects(lines.iter().map(String::as_bytes)).expect("written again");
     assert!(!session.is_suspect(), "every line is where the index has it");
     append(&mut session);
     assert!(session.take_remap().is_none(), "no row became another one");

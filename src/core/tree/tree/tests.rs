@@ -49,7 +49,7 @@ fn labels_keep_the_order_of_their_first_setting_until_cleared() {
         label("6", "b", true),
     ]);
     let order: Vec<_> =
-        tree.labels().in_order().into_iter().map(|(sym, row)| (tree.id_bytes(sym).to_vec(), row)).collect();
+        tree.labels().in_order().into_iter().map(|(id_no, row)| (tree.id_bytes(id_no).to_vec(), row)).collect();
     assert_eq!(order, [(b"a".to_vec(), 2), (b"c".to_vec(), 3), (b"b".to_vec(), 5)]);
 }
 

@@ -37,7 +37,7 @@ fn others_write_before(call: FsCall, path: &str, id: &'static str) {
 fn append_or_rewrite(session: &mut Session) -> Result<()> {
     match append(session) {
         Err(error) if error.is_lost() => {
-            session.recreate_file(three().lines().map(str::as_bytes))?;
+            session.write_from_objects(three().lines().map(str::as_bytes))?;
             append(session)
         }
         result => result,

@@ -174,7 +174,7 @@ pub(crate) fn branch(dir: &Path, options: SessionFileOptions) -> Result<Session>
         crate::core::format::entry::Line::Entry(head) => drop(session.push_kept(&head)),
         other => panic!("{other:?}"),
     });
-    session.adopt_file(storage, spans, Vec::new());
+    session.move_to_file(storage, spans, Vec::new());
     Ok(session)
 }
 

@@ -67,7 +67,7 @@ fn with_fsync_the_disk_has_each_entry_before_its_append_returns() {
     let lines: Vec<String> = three().lines().map(str::to_owned).collect();
     let all = lines.iter().chain(std::iter::repeat_n(&lines[3], 7));
     waited_for(
-        &calls(|| session.recreate_file(all.map(String::as_bytes))),
+        &calls(|| session.write_from_objects(all.map(String::as_bytes))),
         &path,
         "a session written into an emptied file",
     );
@@ -142,7 +142,7 @@ fn what_is_written_whole_is_on_disk_before_it_has_its_name_and_then_the_name_is(
         let mut session = opened(&at(dir, "s.jsonl"), options);
         session.close();
         fs::remove_file(at(dir, "s.jsonl")).expect("removed");
-        session.recreate_file(three().lines().map(str::as_bytes))
+        session.write_from_objects(three().lines().map(str::as_bytes))
     };
     let forks: Work = |dir, options| {
         let source = ForkSource::open(&at(dir, "s.jsonl"))?;

@@ -239,7 +239,7 @@ fn is_the_same_in_the_end(tree: &Tree, naive: &Naive) -> Result<(), TestCaseErro
     let parents: Vec<_> = tree.parents().into_iter().map(|no| no.map(|no| no as usize)).collect();
     prop_assert_eq!(parents, naive.parents());
     let labels: Vec<_> =
-        tree.labels().in_order().into_iter().map(|(sym, row)| (text(tree.id_bytes(sym)), row as usize)).collect();
+        tree.labels().in_order().into_iter().map(|(id_no, row)| (text(tree.id_bytes(id_no)), row as usize)).collect();
     prop_assert_eq!(labels, naive.labels());
     let distinct: BTreeSet<_> = naive.all.iter().map(|made| &made.id).collect();
     prop_assert_eq!((tree.len(), tree.distinct()), (naive.all.len(), distinct.len()));

@@ -17,7 +17,7 @@ pub(in crate::core::session) const WRITTEN_AGAIN: &str =
 impl Session {
     /// Writes a lost file again from the lines of the header and of every entry, which the caller made from its
     /// objects.
-    pub fn recreate_file<'a>(&mut self, lines: impl Iterator<Item = &'a [u8]>) -> Result<()> {
+    pub fn write_from_objects<'a>(&mut self, lines: impl Iterator<Item = &'a [u8]>) -> Result<()> {
         let (Some(path), Some(lost)) = (self.file.clone(), self.storage.as_ref()) else {
             return Ok(());
         };
@@ -51,9 +51,9 @@ impl Session {
             Some(_) => return Err(Error::changed(&path, "another file has taken its place")),
         };
         self.lock.recheck();
-        self.adopt_file(storage, spans, Vec::new());
+        self.move_to_file(storage, spans, Vec::new());
         *self.state.get_mut() = SyncState::Current;
-        self.notes.repaired(WRITTEN_AGAIN);
+        self.history.repaired(WRITTEN_AGAIN);
         Ok(())
     }
 }

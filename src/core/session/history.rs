@@ -7,7 +7,7 @@ use serde::Serialize;
 /// How other processes changed a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Change {
+pub enum ForeignChangeKind {
     /// It was appended to.
     Grown,
     Deleted,
@@ -28,21 +28,21 @@ pub struct ChangeCount {
 
 /// What happened to a session since it was opened.
 #[derive(Debug, Default)]
-pub struct Notes {
-    pub(super) changes: BTreeMap<Change, ChangeCount>,
+pub struct History {
+    pub(super) changes: BTreeMap<ForeignChangeKind, ChangeCount>,
     pub(super) repairs: BTreeMap<&'static str, u64>,
 }
 
-impl Notes {
+impl History {
     /// Counts a change other than growth.
-    pub fn changed(&mut self, change: Change) {
+    pub fn changed(&mut self, change: ForeignChangeKind) {
         self.changes.entry(change).or_default().count += 1;
     }
 
     /// Counts what other processes appended, if anything.
     pub fn grown(&mut self, bytes: u64, entries: usize) {
         if bytes > 0 || entries > 0 {
-            let grown = self.changes.entry(Change::Grown).or_default();
+            let grown = self.changes.entry(ForeignChangeKind::Grown).or_default();
             grown.count += 1;
             grown.bytes += bytes;
             grown.entries += entries as u64;
