@@ -107,9 +107,9 @@ impl Catalog {
     /// Checkpoints the log if it is large: the next connection has to read it. If a reader of another process blocks that, a
     /// later call does it.
     pub fn truncate_log(&self) {
-        const LARGE: u64 = 256 << 10;
+        const LARGE_LOG: u64 = 256 << 10;
         let log = self.db.path().map(|path| format!("{path}-wal"));
-        let is_large = log.and_then(|log| fs::metadata(Path::new(&log)).ok()).is_some_and(|log| log.len() > LARGE);
+        let is_large = log.and_then(|log| fs::metadata(Path::new(&log)).ok()).is_some_and(|log| log.len() > LARGE_LOG);
         if is_large && !self.is_read_only() {
             // What stays in the log is read from there.
             let _ = self.checkpoint();

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::agent_message::{AgentMessage, MessageHead, Role};
-use super::body::{Body, BodyOf, LARGE};
+use super::body::{Body, BodyOf, LARGE_BODY};
 use crate::core::base::time::Time;
 use crate::core::json::reader::{is_json, read, Raw};
 use crate::core::json::{fields, Value};
@@ -199,7 +199,7 @@ pub fn read_line_and_bodies<T>(line: &str, least: usize, then: impl FnOnce(Line<
 /// The bodies of an entry's line.
 pub fn bodies_of(line: &[u8]) -> Vec<Body> {
     match std::str::from_utf8(line) {
-        Ok(line) => read_line_and_bodies(line, LARGE, |_, bodies| bodies),
+        Ok(line) => read_line_and_bodies(line, LARGE_BODY, |_, bodies| bodies),
         Err(_) => Vec::new(),
     }
 }

@@ -20,7 +20,7 @@ use crate::core::tree::tree::RowNo;
 const BATCH_BYTES: u64 = 1 << 20;
 
 /// Longer lines are copied one at a time, after all others: a session may consist of very long ones.
-const LARGE: u64 = 4 << 20;
+const LARGE_BATCH: u64 = 4 << 20;
 
 /// Writes a new file from what `work` adds: lines of `from`, whose index is `index`, and new lines. Without a storage there are
 /// only new lines. The file gets its name when all of it is written and every copied line was what the index says.
@@ -155,7 +155,7 @@ struct CopySource<'a> {
 
 impl CopySource<'_> {
     fn write(&self, parts: &[CopyPart], out: &NewFile) -> Result<()> {
-        let (large, usual): (Vec<_>, Vec<_>) = batches(parts).into_iter().partition(|batch| batch.size > LARGE);
+        let (large, usual): (Vec<_>, Vec<_>) = batches(parts).into_iter().partition(|batch| batch.size > LARGE_BATCH);
         try_on_threads(usual.len(), |buffer: &mut Vec<u8>, at| {
             usual.get(at).map_or(Ok(()), |batch| self.copy(batch, buffer, out))
         })?;
@@ -229,7 +229,7 @@ mod tests {
     fn lines_arrive_where_they_are_said_to() {
         let header = "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}";
         let lines: Vec<_> = (0..4_000)
-            .map(|n| if n % 1_900 == 1_899 { LARGE as usize + n } else { n % 700 })
+            .map(|n| if n % 1_900 == 1_899 { LARGE_BATCH as usize + n } else { n % 700 })
             .enumerate()
             .map(|(n, size)| format!("{{\"type\":\"custom\",\"id\":\"{n}\",\"data\":\"{}\"}}", "x".repeat(size)))
             .collect();

@@ -13,7 +13,7 @@ use std::sync::mpsc;
 
 use crate::core::base::error::{Error, Result};
 use crate::core::base::threads::cores;
-use crate::core::format::body::{Body, LARGE as LARGE_BODY};
+use crate::core::format::body::{Body, LARGE_BODY};
 use crate::core::format::entry::{read_line_and_bodies, Damage, EntryHead, Line};
 use crate::core::io::line_reader::{LineReader, RawLine, SkipReason};
 use crate::core::storage::storage::{read_into, Storage};

@@ -11,8 +11,9 @@ use std::sync::Arc;
 
 /// What replaces a long string in a text. The string's number follows where the text is parsed again. It needs no escape.
 pub const STAND_IN: &str = "\u{7f}";
-/// The least length of a long string, in bytes of JSON text.
-const LONG: usize = 256;
+/// The least length of a long string, in bytes of JSON text, or in units where a value is written: taking a shorter one
+/// out costs more than it saves.
+pub const LONG: usize = 256;
 /// A text of fewer bytes is taken apart though its long strings are few, or none.
 const SHORT: usize = 4 << 10;
 /// Texts that are nested deeper keep their strings: the code that puts strings back is recursive.

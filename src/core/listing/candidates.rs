@@ -2,10 +2,10 @@
 
 use std::io;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use crate::core::base::paths::{clean, is_absolute, join};
-use crate::core::base::threads::on_threads;
+use crate::core::base::threads::{into_inner, locked, on_threads};
 use crate::core::io::fd_pool::is_exhausted;
 use crate::core::io::file_fingerprint::FileFingerprint;
 use crate::core::io::session_files::{session_files, SessionName};
@@ -85,9 +85,9 @@ pub fn read_fingerprints(files: &mut [Candidate]) {
             meta.is_file().then(|| FileFingerprint::of(&meta))
         };
         let stamps: Vec<_> = files.map(fingerprint).collect();
-        stamped.lock().unwrap_or_else(PoisonError::into_inner).push((share, stamps));
+        locked(&stamped).push((share, stamps));
     });
-    for (share, stamps) in stamped.into_inner().unwrap_or_else(PoisonError::into_inner) {
+    for (share, stamps) in into_inner(stamped) {
         for (file, fingerprint) in files.iter_mut().skip(share * SHARE).zip(stamps) {
             file.fingerprint = fingerprint;
         }

@@ -6,11 +6,10 @@
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
+use crate::core::io::file_fingerprint::TICK;
+
 /// For how long after a path check a quick one is enough.
 pub const PATH_CHECK_INTERVAL: Duration = Duration::from_millis(10);
-
-/// File systems take times from a clock that ticks, ns: of two closer to each other it is not known which came first.
-const TICK: i64 = 20_000_000;
 
 const NEVER: i64 = i64::MIN;
 

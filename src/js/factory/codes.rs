@@ -7,7 +7,7 @@ use crate::core::context::projection::Contribution;
 use crate::core::format::agent_message::Role;
 use crate::core::format::body::BodyOf;
 use crate::core::index::read_entries::PLACEHOLDER;
-use crate::core::json::long_strings::STAND_IN;
+use crate::core::json::long_strings::{LONG, STAND_IN};
 use crate::core::session::text_wanted::TextWanted;
 use crate::js::engine::{JsEnv, JsVal};
 
@@ -38,6 +38,7 @@ pub fn codes<'env>(js: JsEnv<'env>) -> Result<JsVal<'env>> {
         },
         "placeholder": PLACEHOLDER,
         "standIn": STAND_IN,
+        "longString": LONG,
     });
     js.run(&format!("({codes})"))
 }

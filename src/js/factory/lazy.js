@@ -18,7 +18,7 @@
 	const INSPECT = Symbol.for("nodejs.util.inspect.custom");
 	const OF_MESSAGE = codes.bodyOfMessage;
 	const OF_ENTRY = codes.bodyOfEntry;
-	const LARGE = ["content", "details", "data"];
+	const BODY_KEYS = ["content", "details", "data"];
 	const ANY_OF_MESSAGE = OF_MESSAGE.content | OF_MESSAGE.details;
 	const ANY_OF_ENTRY = OF_ENTRY.content | OF_ENTRY.details | OF_ENTRY.data;
 	// Stands for a value that is not read, here as in lines without their bodies.
@@ -295,8 +295,8 @@
 		const cell = Marked.cellOf(object);
 		if (cell === undefined) return 0;
 		let left = 0;
-		for (let at = 0; at < LARGE.length; at++) {
-			const key = LARGE[at];
+		for (let at = 0; at < BODY_KEYS.length; at++) {
+			const key = BODY_KEYS[at];
 			const code = cell.codes[key] & cell.waiting;
 			if (code !== 0 && !hasRead(cell, key) && isOurs(object, key)) left |= code;
 		}

@@ -17,9 +17,7 @@
 	const OBJECT = Object.prototype;
 	const LIST = Array.prototype;
 	const NOT_PLAIN = Symbol("not plain");
-	const { standIn: STAND_IN } = codes;
-	// Of a shorter string taking it out costs more than it saves.
-	const LONG = 256;
+	const { standIn: STAND_IN, longString: LONG } = codes;
 	const DEEP = 32;
 	// A value of many small ones costs more to look at than its long strings save. At most MANY are looked at, and one more for
 	// every LETTERS_EACH letters of long strings.

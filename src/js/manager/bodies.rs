@@ -30,7 +30,7 @@ const SWITCH: &str = "PI_SESSION_LAZY_BODIES";
 
 /// A manager, as the reader of its session's bodies sees it.
 pub trait Manager {
-    /// Does something with the manager's session; None if the manager is at another session than in that generation.
+    /// Does something with the manager's session; None if the manager is at another generation.
     fn with_session(&self, generation: u64, work: &mut dyn FnMut(&Session)) -> Option<()>;
 
     /// Does something with the session that the manager is at now, after taking in what is in its file by now, if a line

@@ -41,7 +41,7 @@ pub struct State {
     pub options: SessionFileOptions,
     pub session: Session,
     pub cache: IdentityCache,
-    /// Counts the sessions this manager has had.
+    /// Raised when the manager goes to another session, and when the rows of its session are numbered anew.
     pub generation: u64,
     /// What its calls used, as far as it was asked for.
     pub usage: Option<CollectedUsage>,

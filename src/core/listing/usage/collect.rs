@@ -3,11 +3,12 @@
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use super::report::{sort_sessions, LeftOutFile, UsageSession};
 use crate::core::base::error::{Error, Result};
 use crate::core::base::paths;
+use crate::core::base::threads::{into_inner, locked};
 use crate::core::base::wtf8::to_string_lossy;
 use crate::core::catalog::location::CatalogLocation;
 use crate::core::io::fs;
@@ -73,7 +74,7 @@ impl Collection<'_> {
         let each = |at: usize, listed: Option<ListedSession>| {
             let Some(file) = files.get(at) else { return };
             {
-                let mut collected = collected.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut collected = locked(&collected);
                 match listed {
                     Some(listed) if (self.takes)(&listed.summary) => {
                         collected.sessions.push(session(file.path.clone(), listed))
@@ -95,7 +96,7 @@ impl Collection<'_> {
         if self.cancelled.load(Ordering::Relaxed) {
             return Ok(None);
         }
-        let mut collected = collected.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut collected = into_inner(collected);
         if let (UsageSource::File(_), Some(file), []) = (self.source, files.first(), &*collected.sessions) {
             return Err(why(file));
         }

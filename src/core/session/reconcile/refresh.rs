@@ -22,7 +22,7 @@ const CHECKS: usize = 4;
 
 impl Session {
     /// Takes in what other processes wrote to the file; the leaf stays. A file that was deleted is written again, one
-    /// that was replaced or truncated is adopted if it holds the same session.
+    /// that was replaced or truncated is taken in if it holds the same session.
     pub fn refresh(&mut self) -> Result<()> {
         self.check_file(CheckDepth::Quick)
     }
@@ -33,7 +33,7 @@ impl Session {
         self.check_file(CheckDepth::Full)
     }
 
-    /// Takes in the file's state after a read found that a line was not where it was. Writes nothing.
+    /// The same after a read found that a line was not where it was. Writes nothing.
     pub fn refresh_for_read(&mut self) -> Result<()> {
         self.check_file(CheckDepth::ForRead)
     }
@@ -157,7 +157,7 @@ impl Session {
         self.size = size;
     }
 
-    /// Writes a deleted file again, byte for byte, so that lines keep their offsets.
+    /// Writes a deleted or renamed file again from its open handle, byte for byte, so that lines keep their offsets.
     fn copy_back_deleted_file(&mut self, depth: CheckDepth, before: &SyncState) -> Result<SyncState> {
         // It may have been rewritten before it was deleted.
         let has_same_prefix = self.has_same_prefix()?;
