@@ -1,5 +1,5 @@
-// Makes the peer ready: installs pi 0.87.1 and a newer Node from the lock file, and unpacks pi 1.5.2's published
-// files beside them. Of 1.5.2 only the files are wanted: its session manager runs on 0.87.1's pi-ai.
+// Installs the agent (pi 0.87.1) and a newer Node from the lock file, and unpacks the published files of the reference (pi 1.5.2)
+// beside them. Of the reference only the files are wanted: its session manager runs on the pi-ai of 0.87.1.
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";

@@ -34,12 +34,12 @@ async function showCopy(module, showSession, path, scratch) {
 	}
 }
 
-async function peerIsReady() {
+async function agentIsReady() {
 	try {
 		const { setup, nodeBin } = await import("../peer/setup.mjs");
-		console.log(dim("> the peer: pi 0.87.1 and the newer Node it needs"));
+		console.log(dim("> pi 0.87.1, and the newer Node it needs"));
 		setup();
-		// A peer folder copied from another machine is complete and still of no use.
+		// A folder peer/ copied from another machine is complete and still of no use.
 		execFileSync(nodeBin, ["--version"], { stdio: "ignore" });
 		return true;
 	} catch (error) {
@@ -62,7 +62,7 @@ async function main(args) {
 	const { showSession } = await import("./demo/show-session.mjs");
 	const { watchAgent } = await import("./demo/watch-agent.mjs");
 	if (given) return await showCopy(module, showSession, given, scratch);
-	const file = (await peerIsReady()) ? await watchAgent(scratch) : writeSampleSession(module, scratch);
+	const file = (await agentIsReady()) ? await watchAgent(scratch) : writeSampleSession(module, scratch);
 	await showSession(module, file);
 }
 

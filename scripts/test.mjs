@@ -134,7 +134,7 @@ async function runtimes() {
 
 const before = GENERATED.map(content);
 const installed = step("install", command(process.execPath, "scripts/install.mjs"));
-const peer = installed.then((isGood) => isGood && step("peer", command(process.execPath, "peer/setup.mjs")));
+const pi = installed.then((isGood) => isGood && step("pi", command(process.execPath, "peer/setup.mjs")));
 const checked = options.rest
 	? Promise.resolve()
 	: step("cargo fmt", command("cargo", "fmt", "--check")).then(() =>
@@ -144,12 +144,12 @@ const built = Promise.all([installed, checked]).then(([isGood]) => isGood && ste
 const rust = built.then(() => step("cargo test", cargoTest));
 const BROKEN_LINKS = ["-D", "rustdoc::broken_intra_doc_links", "--document-private-items"];
 const links = built.then(() => step("cargo doc", command("cargo", "rustdoc", "--locked", "--lib", "--", ...BROKEN_LINKS)));
-const specs = Promise.all([built, peer]).then(([addon, pi]) => addon && pi && step("vitest", vitest));
+const specs = Promise.all([built, pi]).then(([addon, reference]) => addon && reference && step("vitest", vitest));
 await built.then((isGood) => isGood && step("generated files are fresh", () => fresh(before)));
 await Promise.all([rust, specs, links]);
 if (all) {
 	await step("clippy for other platforms", platforms);
-	if ((await built) && (await peer)) await step("runtimes", runtimes);
+	if ((await built) && (await pi)) await step("runtimes", runtimes);
 }
 
 for (const failure of failures) console.log(`\n  FAILED ${failure}`);

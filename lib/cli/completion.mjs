@@ -4,10 +4,10 @@ import { write } from "./output.mjs";
 import { listSessions, title } from "./sessions.mjs";
 
 /** @typedef {import("commander").Command} Command */
-/** @typedef {{ names: string[], about: string, sessions: boolean, choices: string[], options: { flags: string[], about: string, argument: "none" | "folder" | "file" | "other", choices: string[] }[] }} Known */
+/** @typedef {{ names: string[], about: string, sessions: boolean, choices: string[], options: { flags: string[], about: string, argument: "none" | "directory" | "file" | "other", choices: string[] }[] }} Known */
 
 /** What the option's value is, by how the help writes it. */
-const ARGUMENTS = /** @type {const} */ ({ "<folder>": "folder", "<file>": "file", "[file]": "file" });
+const ARGUMENTS = /** @type {const} */ ({ "<directory>": "directory", "<file>": "file", "[file]": "file" });
 
 /**
  * @param {Command} program
@@ -81,7 +81,7 @@ function bash(known) {
 		const values = options
 			.filter(({ argument }) => argument !== "none")
 			.map(({ flags, argument, choices }) => {
-				const found = argument === "folder" ? "_pi_sessions_paths -d" : argument === "file" ? "_pi_sessions_paths -f" : choices.length > 0 ? `_pi_sessions_words ${choices.join(" ")}` : ":";
+				const found = argument === "directory" ? "_pi_sessions_paths -d" : argument === "file" ? "_pi_sessions_paths -f" : choices.length > 0 ? `_pi_sessions_words ${choices.join(" ")}` : ":";
 				return `\t\t\t${flags.join("|")}) ${found}; return ;;`;
 			});
 		return [
@@ -142,7 +142,7 @@ function zsh(known) {
 	const names = known.flatMap(({ names, about }) => names.map((name) => `\t\t${quoted(`${zshText(name)}:${zshText(about)}`)}`)).join("\n");
 	const cases = known.map(({ names, options, sessions, choices }) => {
 		const specs = options.flatMap(({ flags, about, argument, choices }) => {
-			const values = { none: "", folder: ":folder:_files -/", file: ":file:_files", other: `:value:${choices.length > 0 ? `(${choices.join(" ")})` : ""}` }[argument];
+			const values = { none: "", directory: ":directory:_files -/", file: ":file:_files", other: `:value:${choices.length > 0 ? `(${choices.join(" ")})` : ""}` }[argument];
 			return flags.map((flag) => `\t\t\t${quoted(`${flag}${values !== "" && flag.startsWith("--") ? "=" : ""}[${zshText(about)}]${values}`)}`);
 		});
 		if (sessions) specs.push(`\t\t\t'*:session:_pi_sessions_ids'`);
@@ -193,7 +193,7 @@ function fish(known) {
 			...(choices.length > 0 ? [`complete -c pi-sessions ${within} -f -a '${choices.join(" ")}'`] : []),
 			...options.map(({ flags, about, argument, choices }) => {
 				const names = flags.map((flag) => (flag.startsWith("--") ? `-l ${flag.slice(2)}` : `-s ${flag.slice(1)}`)).join(" ");
-				const value = { none: "", folder: " -x -a '(__fish_complete_directories)'", file: " -r", other: ` -x${choices.length > 0 ? ` -a ${fishText(choices.join(" "))}` : ""}` }[argument];
+				const value = { none: "", directory: " -x -a '(__fish_complete_directories)'", file: " -r", other: ` -x${choices.length > 0 ? ` -a ${fishText(choices.join(" "))}` : ""}` }[argument];
 				return `complete -c pi-sessions ${within} ${names}${value} -d ${fishText(about)}`;
 			}),
 		];

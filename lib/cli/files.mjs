@@ -28,7 +28,7 @@ export async function writeText(path, pieces, { force, source }) {
 	}
 	const there = statSync(path, { bigint: true, throwIfNoEntry: false });
 	if (there) refuseSource(path, there, source);
-	if (there?.isDirectory()) throw new CommandError(`That is a folder: ${path}`);
+	if (there?.isDirectory()) throw new CommandError(`That is a directory: ${path}`);
 	// A device or a pipe takes what comes; nothing that was there is lost.
 	if (there && !there.isFile()) return await fill(path, "w", pieces);
 	if (!force && lstatSync(path, { throwIfNoEntry: false })) throw alreadyThere(path);
@@ -43,9 +43,9 @@ export async function writeText(path, pieces, { force, source }) {
  * @param {boolean} force
  */
 async function writeWhole(path, pieces, force) {
-	const folder = dirname(path);
-	if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) throw new CommandError(`No such folder: ${folder}`);
-	const draft = join(folder, `.${basename(path).slice(0, 40)}.${randomUUID().slice(0, 8)}.tmp`);
+	const dir = dirname(path);
+	if (!statSync(dir, { throwIfNoEntry: false })?.isDirectory()) throw new CommandError(`No such directory: ${dir}`);
+	const draft = join(dir, `.${basename(path).slice(0, 40)}.${randomUUID().slice(0, 8)}.tmp`);
 	const off = onSignal(() => rmSync(draft, { force: true }));
 	try {
 		const bytes = await fill(draft, "wx", pieces);

@@ -1,14 +1,14 @@
-// The shape of a tree for people: runs of entries without a fork, one below the other, and the runs that leave them.
+// The shape of a tree for people: runs of entries without a branch point, one below the other, and the runs that leave them.
 //
-// At each fork one child continues in its parent's column: the one that leads to the leaf, else the one with the most
+// At each branch point one child continues in its parent's column: the one that leads to the leaf, else the one with the most
 // entries below it. So only side branches indent, and no drawing is deeper than the logarithm of the session: each
-// side branch holds at most half of what its fork holds (one more where the leaf's branch is the smaller).
+// side branch holds at most half of what its branch point holds (one more where the leaf's branch is the smaller).
 import { roleOf } from "./entries.mjs";
 
 /** @typedef {import("./library.mjs").OutlineNode} Node an entry of an outline, or of a tree */
 
 /**
- * @typedef {object} Run entries in a line, from a root or a fork to a fork or an end
+ * @typedef {object} Run entries in a line, from a root or a branch point to a branch point or an end
  * @property {Node[]} nodes
  * @property {Run[]} sides branches that leave after its last entry, oldest first
  * @property {Run | undefined} next where the column goes on

@@ -23,9 +23,9 @@ function bytesOf(path) {
 	return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-/** @param {unknown} folder */
-const short = (folder) => {
-	const [cwd, home] = [asText(folder), homedir()];
+/** @param {unknown} dir */
+const short = (dir) => {
+	const [cwd, home] = [asText(dir), homedir()];
 	return cwd === home || cwd.startsWith(`${home}/`) ? `~${cwd.slice(home.length)}` : cwd;
 };
 
@@ -37,7 +37,7 @@ export async function list(options) {
 	const sessions = options.limit > 0 ? all.slice(0, options.limit) : all;
 	if (options.json) return await writeJson(sessions.map(asJson));
 	if (all.length === 0) {
-		return await write(options.all ? "No sessions\n" : `No sessions for ${safeLine(workingDirectory(options))}; --all lists those of every folder\n`);
+		return await write(options.all ? "No sessions\n" : `No sessions for ${safeLine(workingDirectory(options))}; --all lists those of every directory\n`);
 	}
 	// A beginning must be unique among all sessions. The ids of those that are not listed are taken from file names.
 	const others = options.all ? all.map(({ id }) => id) : sessionFiles({ ...options, all: true }).map(idInName);
@@ -151,7 +151,7 @@ export async function search(words, options) {
 		bar.stop();
 	}
 	if (options.json) return await writeJson(hits);
-	if (hits.length === 0) return await write(`Nothing found for ${safeLine(query)}${options.all ? "" : " in this folder's sessions; --all searches every folder's"}\n`);
+	if (hits.length === 0) return await write(`Nothing found for ${safeLine(query)}${options.all ? "" : " in this directory's sessions; --all searches every directory's"}\n`);
 	const more = options.limit > 0 && hits.length > options.limit;
 	let session = "";
 	for (const hit of more ? hits.slice(0, options.limit) : hits) {
@@ -166,8 +166,8 @@ export async function search(words, options) {
 function sessionLine(hit) {
 	const id = clip(hit.id, Math.min(ID_COLUMNS, columns()));
 	const name = clip(hit.name ?? "", Math.min(60, columns() - widthOf(id) - 2));
-	const folder = clip(short(hit.cwd), columns() - widthOf(id) - widthOf(name) - 4);
-	const parts = [id && paint.cyan(id), name && paint.bold(name), folder && paint.dim(folder)];
+	const dir = clip(short(hit.cwd), columns() - widthOf(id) - widthOf(name) - 4);
+	const parts = [id && paint.cyan(id), name && paint.bold(name), dir && paint.dim(dir)];
 	return parts.filter(Boolean).join("  ");
 }
 

@@ -19,7 +19,7 @@ const NAMES = { user: "User", assistant: "Assistant", toolResult: "Tool", bashEx
 export function* markdown(manager, entries, { full }) {
 	const header = manager.getHeader();
 	yield `# ${inline(manager.getSessionName() ?? "Session")}\n\n`;
-	yield `Session ${code(manager.getSessionId())}, begun ${inline(header?.timestamp)}, in ${code(header?.cwd) || "no folder"}\n`;
+	yield `Session ${code(manager.getSessionId())}, begun ${inline(header?.timestamp)}, in ${code(header?.cwd) || "no directory"}\n`;
 	for (const entry of entries) {
 		const role = roleOf(entry);
 		const label = manager.getLabel(entry.id);

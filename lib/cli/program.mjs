@@ -3,22 +3,31 @@ import { Command, InvalidArgumentError, Option } from "commander";
 import { createRequire } from "node:module";
 import { safeBlock } from "./text.mjs";
 
-/** Each command is loaded when it runs: loading all takes longer than most of them run. */
-const completeIds = async (/** @type {Parameters<typeof import("./completion.mjs").completeIds>} */ ...args) => (await import("./completion.mjs")).completeIds(...args);
-const completion = async (/** @type {Parameters<typeof import("./completion.mjs").completion>} */ ...args) => (await import("./completion.mjs")).completion(...args);
-const exportSession = async (/** @type {Parameters<typeof import("./fork-and-export.mjs").exportSession>} */ ...args) => (await import("./fork-and-export.mjs")).exportSession(...args);
-const fork = async (/** @type {Parameters<typeof import("./fork-and-export.mjs").fork>} */ ...args) => (await import("./fork-and-export.mjs")).fork(...args);
-const repair = async (/** @type {Parameters<typeof import("./verify-and-repair.mjs").repair>} */ ...args) => (await import("./verify-and-repair.mjs")).repair(...args);
-const verify = async (/** @type {Parameters<typeof import("./verify-and-repair.mjs").verify>} */ ...args) => (await import("./verify-and-repair.mjs")).verify(...args);
-const list = async (/** @type {Parameters<typeof import("./list.mjs").list>} */ ...args) => (await import("./list.mjs")).list(...args);
-const search = async (/** @type {Parameters<typeof import("./list.mjs").search>} */ ...args) => (await import("./list.mjs")).search(...args);
-const show = async (/** @type {Parameters<typeof import("./show.mjs").show>} */ ...args) => (await import("./show.mjs")).show(...args);
-const stats = async (/** @type {Parameters<typeof import("./stats.mjs").stats>} */ ...args) => (await import("./stats.mjs")).stats(...args);
-const pull = async (/** @type {Parameters<typeof import("./stores.mjs").pull>} */ ...args) => (await import("./stores.mjs")).pull(...args);
-const push = async (/** @type {Parameters<typeof import("./stores.mjs").push>} */ ...args) => (await import("./stores.mjs")).push(...args);
-const remote = async (/** @type {Parameters<typeof import("./stores.mjs").remote>} */ ...args) => (await import("./stores.mjs")).remote(...args);
-const sync = async (/** @type {Parameters<typeof import("./stores.mjs").sync>} */ ...args) => (await import("./stores.mjs")).sync(...args);
-const tree = async (/** @type {Parameters<typeof import("./tree.mjs").tree>} */ ...args) => (await import("./tree.mjs")).tree(...args);
+/**
+ * A function of a module that is loaded when the function is called: loading all commands takes longer than most of them run.
+ * @template {Record<string, any>} Module
+ * @template {keyof Module & string} Name
+ * @param {() => Promise<Module>} load
+ * @param {Name} name
+ * @returns {(...args: Parameters<Module[Name]>) => Promise<Awaited<ReturnType<Module[Name]>>>}
+ */
+const lazy = (load, name) => async (...args) => (await load())[name](...args);
+
+const completeIds = lazy(() => import("./completion.mjs"), "completeIds");
+const completion = lazy(() => import("./completion.mjs"), "completion");
+const exportSession = lazy(() => import("./fork-and-export.mjs"), "exportSession");
+const fork = lazy(() => import("./fork-and-export.mjs"), "fork");
+const repair = lazy(() => import("./verify-and-repair.mjs"), "repair");
+const verify = lazy(() => import("./verify-and-repair.mjs"), "verify");
+const list = lazy(() => import("./list.mjs"), "list");
+const search = lazy(() => import("./list.mjs"), "search");
+const show = lazy(() => import("./show.mjs"), "show");
+const stats = lazy(() => import("./stats.mjs"), "stats");
+const pull = lazy(() => import("./stores.mjs"), "pull");
+const push = lazy(() => import("./stores.mjs"), "push");
+const remote = lazy(() => import("./stores.mjs"), "remote");
+const sync = lazy(() => import("./stores.mjs"), "sync");
+const tree = lazy(() => import("./tree.mjs"), "tree");
 
 const { version } = createRequire(import.meta.url)("../../package.json");
 
@@ -39,14 +48,14 @@ function command(program, usage, summary, examples) {
 	return program
 		.command(usage)
 		.description(summary)
-		.option("--cwd <folder>", "the working directory whose sessions are meant (default: this one)")
-		.option("--dir <folder>", "a session directory other than pi's own")
+		.option("--cwd <directory>", "the working directory whose sessions are meant (default: this one)")
+		.option("--dir <directory>", "a session directory other than pi's own")
 		.option("--json", "JSON for programs")
 		.addHelpText("after", `\nExamples:\n${examples.map((example) => `  $ pi-sessions ${example}`).join("\n")}`);
 }
 
 /** @param {Command} one */
-const storeOptions = (one) => one.option("--store <url>", "postgres://…, s3://…, file:///… or a folder (default: PI_SESSION_NATIVE_STORE)");
+const storeOptions = (one) => one.option("--store <url>", "postgres://…, s3://…, file:///… or a directory (default: PI_SESSION_NATIVE_STORE)");
 
 const SESSION = "a file, the beginning of a session id, or nothing for the newest session of the working directory";
 
@@ -57,7 +66,7 @@ const SESSION = "a file, the beginning of a session id, or nothing for the newes
 export function buildProgram(result, asJson) {
 	const program = new Command("pi-sessions")
 		.configureOutput({ writeErr: (text) => void (asJson || process.stderr.write(safeBlock(text))) })
-		.description("Looks at the sessions of the pi coding agent. Only repair, pull and sync change sessions; fork, export, tree --html and stats --html make new files. What list, search, stats and ids read is remembered in the catalog (session-catalog-5.sqlite in the agent's directory; PI_SESSION_CATALOG=off: nowhere).")
+		.description("Shows, searches, checks and exports the sessions of the pi coding agent. Only repair, pull and sync change sessions; fork, export, tree --html and stats --html make new files. What they read is kept in the catalog, session-catalog-5.sqlite in the agent's directory (PI_SESSION_CATALOG=off: nowhere).")
 		.version(version)
 		.exitOverride()
 		.showHelpAfterError("(see --help)")
@@ -125,7 +134,7 @@ export function buildProgram(result, asJson) {
 	command(program, "fork", "Copies a session, or the path to one of its entries, into a new session", ["fork 0193a2b4", "fork 0193a2b4 --entry 1f2e3d4c --name 'another way'", "fork session.jsonl --into ~/other-project"])
 		.argument("[session]", SESSION)
 		.option("-e, --entry <entry>", "only the path to this entry (an id, its beginning, or a label)")
-		.option("--into <folder>", "the new session's working directory (default: the same)")
+		.option("--into <directory>", "the new session's working directory (default: the same)")
 		.option("--id <id>", "the new session's id; one that no session has yet")
 		.option("--name <name>", "the new session's name")
 		.action((session, options) => fork(session, options));
@@ -166,7 +175,7 @@ export function buildProgram(result, asJson) {
 		.argument("<shell>", "bash, zsh or fish")
 		.addHelpText(
 			"after",
-			"\nExamples:\n  $ source <(pi-sessions completion bash)   # in ~/.bashrc\n  $ pi-sessions completion zsh > ~/_pi-sessions   # into a folder of $fpath\n  $ pi-sessions completion fish > ~/.config/fish/completions/pi-sessions.fish",
+			"\nExamples:\n  $ source <(pi-sessions completion bash)   # in ~/.bashrc\n  $ pi-sessions completion zsh > ~/_pi-sessions   # into a directory of $fpath\n  $ pi-sessions completion fish > ~/.config/fish/completions/pi-sessions.fish",
 		)
 		.action((shell) => completion(shell, program));
 
@@ -174,7 +183,7 @@ export function buildProgram(result, asJson) {
 		.command("complete-ids", { hidden: true })
 		.description("Session ids for the completion scripts")
 		.argument("[beginning]")
-		.option("--dir <folder>")
+		.option("--dir <directory>")
 		.action((beginning, options) => completeIds(beginning ?? "", options));
 
 	return program;

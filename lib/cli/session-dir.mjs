@@ -49,9 +49,9 @@ const scopeCwd = ({ cwd }) => (cwd === undefined ? currentDirectory() : pathOf(c
  * @param {SessionScope} scope
  */
 export function workingDirectory(scope) {
-	const folder = scopeCwd(scope);
-	if (folder === undefined) throw new CommandError("The working directory was deleted; use --cwd to name another, or --all for the sessions of every directory");
-	return folder;
+	const cwd = scopeCwd(scope);
+	if (cwd === undefined) throw new CommandError("The working directory was deleted; use --cwd to name another, or --all for the sessions of every directory");
+	return cwd;
 }
 
 /**

@@ -48,12 +48,12 @@ export async function listSessions(scope) {
  */
 export function sessionFiles(scope) {
 	const dir = sessionDir(scope);
-	const folders = dir === undefined ? pathsIn(sessionsRoot()) : [pathOf(dir)];
-	return folders.flatMap((folder) => pathsIn(folder).filter((path) => path === folder || (path.endsWith(".jsonl") && !isFolder(path))));
+	const directories = dir === undefined ? pathsIn(sessionsRoot()) : [pathOf(dir)];
+	return directories.flatMap((directory) => pathsIn(directory).filter((path) => path === directory || (path.endsWith(".jsonl") && !isDirectory(path))));
 }
 
 /** @param {string} path */
-function isFolder(path) {
+function isDirectory(path) {
 	try {
 		return statSync(path).isDirectory();
 	} catch {
@@ -65,15 +65,15 @@ function isFolder(path) {
 /**
  * The paths in a directory; none if it is missing or not a directory. A directory that cannot be read is returned itself,
  * so that reading it reports the error.
- * @param {string} folder
+ * @param {string} directory
  */
-function pathsIn(folder) {
+function pathsIn(directory) {
 	try {
-		return readdirSync(folder)
+		return readdirSync(directory)
 			.sort()
-			.map((name) => join(folder, name));
+			.map((name) => join(directory, name));
 	} catch (error) {
-		return ["ENOENT", "ENOTDIR"].includes(/** @type {NodeJS.ErrnoException} */ (error).code ?? "") ? [] : [folder];
+		return ["ENOENT", "ENOTDIR"].includes(/** @type {NodeJS.ErrnoException} */ (error).code ?? "") ? [] : [directory];
 	}
 }
 
@@ -106,7 +106,7 @@ function newestSession(scope) {
 	const cwd = workingDirectory(scope);
 	const dir = sessionDir(scope);
 	const found = dir === undefined ? findMostRecentSession(defaultDir(cwd)) : findMostRecentSession(dir, cwd);
-	if (found === null) throw new CommandError(`No session for ${cwd}. \`pi-sessions list --all\` shows those of every folder`);
+	if (found === null) throw new CommandError(`No session for ${cwd}. \`pi-sessions list --all\` shows those of every directory`);
 	return found;
 }
 

@@ -240,10 +240,10 @@ const KEYS = {
 	day: { title: "DAY", least: 10 },
 	week: { title: "WEEK OF", least: 10 },
 	month: { title: "MONTH", least: 7 },
-	project: { title: "FOLDER", least: 16 },
+	project: { title: "DIRECTORY", least: 16 },
 	session: { title: "SESSION", least: 13 },
 };
-/** Rows of sessions and folders that the terminal shows; --json and --csv have all. */
+/** Rows of sessions and directories that the terminal shows; --json and --csv have all. */
 const SHOWN = 50;
 
 /**
@@ -261,7 +261,7 @@ function sumTable(grouping, all, total) {
 	const cells = rows.map((row) => [name(row), ...sumCells(row), ...(byTime ? [bar(share(row), 20)] : [])]);
 	const last = byTime ? [] : [["total", ...sumCells(total)]];
 	const more = all.length > rows.length ? [paint.dim(`(${count(all.length - rows.length)} more; --json or --csv for all)`)] : [];
-	return [...heading(`Tokens and cost by ${grouping === "project" ? "folder" : grouping}`), table([KEYS[grouping], ...SUM, ...(byTime ? [BAR] : [])], [...cells, ...last]), ...more];
+	return [...heading(`Tokens and cost by ${grouping === "project" ? "directory" : grouping}`), table([KEYS[grouping], ...SUM, ...(byTime ? [BAR] : [])], [...cells, ...last]), ...more];
 }
 
 /** @param {Report} report */

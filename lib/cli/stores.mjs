@@ -69,9 +69,9 @@ async function syncsOfAll(connection, options) {
 	const syncs = [];
 	for (const dir of new Set(sessionFiles(options).map((path) => dirname(path)))) {
 		const found = [...(await local.localSessions(dir)).values()];
-		const folders = new Set(found.flatMap(({ cwd }) => cwd ?? []));
+		const directories = new Set(found.flatMap(({ cwd }) => cwd ?? []));
 		// A directory of pi's own has the sessions of one working directory.
-		for (const cwd of isShared ? folders : [...folders].slice(0, 1)) syncs.push(await syncIn(connection, dir, cwd, isShared, options));
+		for (const cwd of isShared ? directories : [...directories].slice(0, 1)) syncs.push(await syncIn(connection, dir, cwd, isShared, options));
 	}
 	return syncs;
 }

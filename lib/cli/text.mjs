@@ -12,7 +12,7 @@ const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
 const INVISIBLE = /[\p{Default_Ignorable_Code_Point}\ufff9-\ufffb]+/gu;
 /** What something is written with: one variation selector, then one joiner. */
 const WRITTEN_WITH = /^([\u180b-\u180d\u180f\ufe00-\ufe0f\u{e0100}-\u{e01ef}])?([\u200c\u200d])?$/u;
-/** Of one character, from its begin: without `^` Node 26 does not find the flag U+1F3F3. */
+/** Tested on single characters. Without `^`, Node 26 does not find the flag U+1F3F3. */
 const SELECTED = /^[\p{Emoji}\p{sc=Han}\p{sc=Mongolian}]$/u;
 /** Pictures, and letters of scripts that join (Arabic, Indic). */
 const JOINED = /^(?!\p{sc=Latin})[\p{L}\p{M}\p{Extended_Pictographic}\p{Emoji_Modifier}]$/u;

@@ -60,11 +60,11 @@ export function* treeRows(manager) {
 function* rows(top, view) {
 	/** @type {Waiting[]} */
 	const waiting = [];
-	const push = (/** @type {{ sides: Run[], next: Run | undefined }} */ fork, /** @type {string} */ rail, /** @type {number} */ depth) => {
-		if (fork.next) waiting.push({ run: fork.next, first: rail, rest: rail, depth });
-		// The newest branches are shown; at a fork of hundreds the older ones become one line.
-		const hidden = fork.sides.length > view.limit + 1 ? fork.sides.slice(0, -view.limit) : [];
-		for (const run of fork.sides.slice(hidden.length).reverse()) {
+	const push = (/** @type {{ sides: Run[], next: Run | undefined }} */ branchPoint, /** @type {string} */ rail, /** @type {number} */ depth) => {
+		if (branchPoint.next) waiting.push({ run: branchPoint.next, first: rail, rest: rail, depth });
+		// The newest branches are shown; at a branch point of hundreds the older ones become one line.
+		const hidden = branchPoint.sides.length > view.limit + 1 ? branchPoint.sides.slice(0, -view.limit) : [];
+		for (const run of branchPoint.sides.slice(hidden.length).reverse()) {
 			waiting.push({ run, first: `${rail}├─`, rest: `${rail}│ `, depth: depth + 1 });
 		}
 		if (hidden.length > 0) waiting.push({ folded: hidden, first: `${rail}├─` });

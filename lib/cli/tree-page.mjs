@@ -145,7 +145,7 @@ function bodyOf(entry, most) {
 
 /**
  * The position of each entry: a column for each branch, a row for each step from its root. A side branch takes the first
- * column right of its fork's that is free over its whole length.
+ * column right of its branch point's that is free over its whole length.
  * @param {Manager} manager
  * @returns {Laid}
  */
@@ -180,8 +180,8 @@ function indexOf(manager) {
 		if (entry.id === leafId) index.leaf = place;
 		return place;
 	};
-	for (const { runs, fork, column, row } of strips(top)) {
-		let above = fork.place;
+	for (const { runs, branchPoint, column, row } of strips(top)) {
+		let above = branchPoint.place;
 		let at = row;
 		for (const run of runs) {
 			for (const node of run.nodes) above = add(/** @type {Node} */ (node), above, column, at++);
@@ -194,7 +194,7 @@ function indexOf(manager) {
 /**
  * @typedef {object} Strip what is in one column: a run and those that go on below it
  * @property {{ nodes: Run["nodes"], last: { place: number } }[]} runs
- * @property {{ place: number }} fork the entry it leaves, once that has its place
+ * @property {{ place: number }} branchPoint the entry it leaves, once that has its place
  * @property {Strip | undefined} from the strip of that entry
  * @property {number} row of its first entry
  * @property {number} end the row after its last
@@ -208,18 +208,18 @@ function indexOf(manager) {
 function strips(top) {
 	/** @type {Strip[]} */
 	const all = [];
-	/** @type {{ run: Run, fork: { place: number }, from: Strip | undefined, row: number }[]} */
+	/** @type {{ run: Run, branchPoint: { place: number }, from: Strip | undefined, row: number }[]} */
 	const waiting = [];
 	const roots = top.next ? [top.next, ...top.sides] : [];
-	for (const run of roots.reverse()) waiting.push({ run, fork: { place: -1 }, from: undefined, row: 0 });
+	for (const run of roots.reverse()) waiting.push({ run, branchPoint: { place: -1 }, from: undefined, row: 0 });
 	for (let one = waiting.pop(); one; one = waiting.pop()) {
 		/** @type {Strip} */
-		const strip = { runs: [], fork: one.fork, from: one.from, row: one.row, end: one.row, column: 0 };
+		const strip = { runs: [], branchPoint: one.branchPoint, from: one.from, row: one.row, end: one.row, column: 0 };
 		for (let run = /** @type {Run | undefined} */ (one.run); run; run = run.next) {
 			const last = { place: -1 };
 			strip.runs.push({ nodes: run.nodes, last });
 			strip.end += run.nodes.length;
-			for (const side of run.sides) waiting.push({ run: side, fork: last, from: strip, row: strip.end });
+			for (const side of run.sides) waiting.push({ run: side, branchPoint: last, from: strip, row: strip.end });
 		}
 		all.push(strip);
 	}

@@ -49,9 +49,9 @@ const tokens = (sum) => sum.input + sum.output + sum.cacheRead + sum.cacheWrite;
  * @param {Report} report
  * @param {string} notes
  * @param {Options} options
- * @param {string} folder where the page will be
+ * @param {string} dir where the page will be
  */
-function usagePage(report, notes, options, folder) {
+function usagePage(report, notes, options, dir) {
 	const style = part("colours.css") + part("usage.css");
 	const { total, by } = report;
 	// Models that cost nothing are compared by their tokens.
@@ -73,8 +73,8 @@ function usagePage(report, notes, options, folder) {
 		chartTitle: `${what} by ${periods.name}, by model`,
 		chart: chart(periods.rows, measure, shown, colours, `${what} by ${periods.name}`),
 		models: rowsOf(models.slice(0, 2 * COLOURS), measure, shown, ({ key }) => `<span class="swatch m${colours.get(key) ?? COLOURS - 1}"></span>${text(key, 60)}`, "Model"),
-		projects: rowsOf(byMeasure(by.project, measure, PROJECTS), measure, shown, ({ key }) => text(key || "(no folder)", 80), "Folder"),
-		sessions: rowsOf(byMeasure(by.session, measure, SESSIONS), measure, shown, (row) => `${linked(row, folder)}<small>${text(row.cwd, 60)}</small>`, "Session"),
+		projects: rowsOf(byMeasure(by.project, measure, PROJECTS), measure, shown, ({ key }) => text(key || "(no directory)", 80), "Directory"),
+		sessions: rowsOf(byMeasure(by.session, measure, SESSIONS), measure, shown, (row) => `${linked(row, dir)}<small>${text(row.cwd, 60)}</small>`, "Session"),
 	};
 	return part("usage.html").replace(/\{\{(\w+)\}\}/g, (_, name) => values[/** @type {keyof typeof values} */ (name)]);
 }
@@ -89,12 +89,12 @@ const byMeasure = (rows, measure, most) => [...rows].sort((a, b) => measure(b) -
 /**
  * A session's title; a link to its tree where `tree --html` has written it beside this page.
  * @param {Row} row
- * @param {string} folder
+ * @param {string} dir
  */
-function linked(row, folder) {
+function linked(row, dir) {
 	const page = `${basename(row.key).replace(/\.jsonl$/, "")}.html`;
 	const title = text(row.title || row.id || "(no messages)", 80);
-	return existsSync(join(folder, page)) ? `<a href="./${escaped(encodeURIComponent(page))}">${title}</a>` : title;
+	return existsSync(join(dir, page)) ? `<a href="./${escaped(encodeURIComponent(page))}">${title}</a>` : title;
 }
 
 /**

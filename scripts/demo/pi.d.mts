@@ -4,7 +4,7 @@ export const piPackage: string;
 export const referencePackage: string;
 export const referenceModule: string;
 export const moduleUnderTest: string;
-export function peerIsReady(): boolean;
+export function isInstalled(): boolean;
 export function agentDirOf(home: string): string;
 export function isolatedEnv(home: string): Record<string, string>;
 export function writeAgentDir(home: string, baseUrl: string, settings?: Record<string, unknown>): void;

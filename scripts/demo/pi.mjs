@@ -3,13 +3,13 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { agentDir as piPackage, nodeBin as peerNode, referenceDir } from "../../peer/setup.mjs";
+import { agentDir as piPackage, nodeBin as installedNode, referenceDir } from "../../peer/setup.mjs";
 
 export { piPackage };
 /** pi 1.5.2. Its bundle runs; its unbundled modules lack their dependencies here. */
 export const referencePackage = referenceDir;
 /** The Node that runs pi; another release is named in PSN_PI_NODE. */
-export const nodeBin = process.env.PSN_PI_NODE ?? peerNode;
+export const nodeBin = process.env.PSN_PI_NODE ?? installedNode;
 
 const here = dirname(fileURLToPath(import.meta.url));
 export const root = resolve(here, "../..");
@@ -18,7 +18,7 @@ const named = process.env.PSN_MODULE ?? join(root, "index.js");
 /** The module under test; another one (the reference itself, an older build) is named in PSN_MODULE, as path or URL. */
 export const moduleUnderTest = named.startsWith("file:") ? fileURLToPath(named) : resolve(named);
 
-export const peerIsReady = () => [nodeBin, piPackage, referenceModule].every((path) => existsSync(path));
+export const isInstalled = () => [nodeBin, piPackage, referenceModule].every((path) => existsSync(path));
 
 // Variables a process needs to run at all. Everything else stays outside: a key in the user's environment would
 // bring another model in, and PI_* settings would change what pi does.

@@ -96,8 +96,8 @@ describe("a file is whole or not there", () => {
 		const at = world();
 		const source = put(at, "s-1", branched);
 		mkdirSync(join(at.cwd, "folder"));
-		expect(await way(at, source, ["export -o", "folder"], "", "--force")).toMatchObject({ code: 1, err: "Error: That is a folder: folder\n" });
-		expect(await way(at, source, ["export -o", "no/where.md"])).toMatchObject({ code: 1, err: "Error: No such folder: no\n" });
+		expect(await way(at, source, ["export -o", "folder"], "", "--force")).toMatchObject({ code: 1, err: "Error: That is a directory: folder\n" });
+		expect(await way(at, source, ["export -o", "no/where.md"])).toMatchObject({ code: 1, err: "Error: No such directory: no\n" });
 		symlinkSync("nowhere", join(at.cwd, "dangling.md"));
 		expect(await way(at, source, ["export -o", "dangling.md"])).toMatchObject({ code: 1, err: expect.stringContaining("There is a file already") });
 	});

@@ -193,6 +193,13 @@ describe("pages", () => {
 		expect(variables(textOf("docs/environment.md"))).toEqual(variables(sources.map(read).join("\n")));
 	});
 
+	test("the catalog's file has the same name on every page and in the command's help", () => {
+		const name = /FILE_NAME: &str = "(.*)"/.exec(read(join(root, "src/core/catalog/file.rs")))?.[1];
+		const told = [...pages.map(textOf), read(join(root, "lib/cli/program.mjs"))].flatMap((text) => text.match(/session-catalog-\d+\.sqlite/g) ?? []);
+		expect(told.length).toBeGreaterThan(4);
+		expect([...new Set(told)]).toEqual([name]);
+	});
+
 	test("the README is short", () => {
 		const text = textOf("README.md");
 		expect(text.trimEnd().split("\n").length).toBeLessThanOrEqual(150);
