@@ -1,19 +1,20 @@
-// Machines that share a store in a directory.
+// Machines that share a store: in a directory, if none is given.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { DirectoryStore, SessionSync } from "../../lib/store/index.js";
+import { DirectoryStore, type LineStore, SessionSync } from "../../lib/store/index.js";
 import { SESSION, emptyDirectory, header } from "./lines.js";
 
 /** The name of the file of `SESSION`. */
 export const NAME = `2025-06-01T09-00-00-000Z_${SESSION}.jsonl`;
 export const text = (...lines: (Buffer | string)[]) => lines.map((line) => `${line}\n`).join("");
 
-export function world() {
+export function world(open?: (host: string) => LineStore) {
 	const path = emptyDirectory();
 	const errors: string[] = [];
-	const machine = (name: string, { isShared }: { isShared?: boolean } = {}) => {
+	/** With the `host` of another one it is another checkout on that machine. */
+	const machine = (name: string, { isShared, host = name }: { isShared?: boolean; host?: string } = {}) => {
 		const dir = join(path, name);
-		const store = new DirectoryStore({ path, host: name });
+		const store = open?.(host) ?? new DirectoryStore({ path, host });
 		const options = { store, address: path, notes: join(path, `notes-${name}`), dir, cwd: `/home/${name}/shop`, project: "shop", isShared };
 		const sync = () => new SessionSync({ ...options, onError: (error) => errors.push(error.message) });
 		/** `again` is another process. */

@@ -19,8 +19,8 @@ const { checkAt, readHeader, readLines } = require("./session-file.js");
  * @property {number} offset so many bytes of the file are stored
  * @property {string} check of what is before that
  * @property {string} [store] the store's id, if it has one
- * @property {boolean} [needsAll] the next pull is to load everything: the file may lack lines that the cursor has passed, or has entries
- *   with other ids than in the store
+ * @property {boolean} [needsAll] the next pull is to load everything: the file may lack lines that the cursor has passed, some of which
+ *   could not be read, or has entries with other ids than in the store
  */
 /**
  * @typedef {object} OutboxOptions

@@ -83,15 +83,17 @@ class PostgresStore {
 			...[lines.map(({ id }) => shownId(id)), lines.map(({ parentId }) => parentId === null ? null : shownId(parentId))],
 			...[lines.map(({ line }) => line), lines.map(({ line }) => sha256(line))],
 			...[after?.generation ?? null, after?.sequence ?? 0, after?.stamp ?? null, append.epoch ?? null],
+			...[after?.own?.sequence ?? null, after?.own?.stamp ?? null],
 		];
-		// `fresh` leaves out what is there already; a line that another host is storing right now is left out by the
-		// unique constraint, and a number with it.
+		// `there` is what is stored already; a line that another host is storing right now is left out by the unique
+		// constraint, and a number with it.
 		const [row] = await this.#query(
 			`WITH given AS (
 				SELECT * FROM unnest($5::text[], $6::text[], $7::bytea[], $8::bytea[]) WITH ORDINALITY AS g (entry_id, parent_id, line, sha256, n)
+			), there AS (
+				SELECT n, e.sequence, e.stamp FROM given g JOIN $.entries e ON e.session = $1 AND e.entry_id = g.entry_id AND e.sha256 = g.sha256
 			), fresh AS (
-				SELECT g.*, row_number() OVER (ORDER BY n) AS place FROM given g WHERE NOT EXISTS
-					(SELECT FROM $.entries e WHERE e.session = $1 AND e.entry_id = g.entry_id AND e.sha256 = g.sha256)
+				SELECT g.*, row_number() OVER (ORDER BY n) AS place FROM given g WHERE n NOT IN (SELECT n FROM there)
 			), added AS (
 				SELECT count(*) AS lines, coalesce(sum(octet_length(line)), 0) AS bytes FROM fresh
 			), made AS (
@@ -99,14 +101,15 @@ class PostgresStore {
 				SELECT $1, $2, $3, ARRAY[$4::text], lines, bytes FROM added WHERE $9::uuid IS NULL AND $12::bigint IS NULL
 				ON CONFLICT (id) DO UPDATE SET head = s.head + EXCLUDED.head, bytes = s.bytes + EXCLUDED.bytes, updated = now(),
 					hosts = CASE WHEN $4 = ANY (s.hosts) THEN s.hosts ELSE s.hosts || EXCLUDED.hosts END
-				RETURNING s.generation, s.head, s.head - (SELECT lines FROM added) AS base
+				RETURNING s.generation, s.head, s.head - (SELECT lines FROM added) AS base, xmax = 0 AS is_new
 			), changed AS (
 				UPDATE $.sessions AS s SET head = s.head + added.lines, bytes = s.bytes + added.bytes, updated = now(),
 					hosts = CASE WHEN $4 = ANY (s.hosts) THEN s.hosts ELSE s.hosts || ARRAY[$4::text] END
 				FROM added WHERE s.id = $1 AND ($9::uuid IS NOT NULL OR $12::bigint IS NOT NULL)
 					AND ($9::uuid IS NULL OR s.generation = $9 AND s.head >= $10 AND ${stampAt("$10")} IS NOT DISTINCT FROM $11::uuid)
+					AND ($13::bigint IS NULL OR EXISTS (SELECT FROM $.entries WHERE session = $1 AND sequence = $13 AND stamp IS NOT DISTINCT FROM $14::uuid))
 					AND ($12::bigint IS NULL OR s.epoch = $12 AND s.owner = $4)
-				RETURNING s.generation, s.head, s.head - added.lines AS base
+				RETURNING s.generation, s.head, s.head - added.lines AS base, false
 			), touched AS (
 				SELECT * FROM made UNION ALL SELECT * FROM changed
 			), stored AS (
@@ -114,17 +117,22 @@ class PostgresStore {
 				SELECT $1, base + place, entry_id, parent_id, $4, line, sha256 FROM fresh, touched
 				WHERE $9::uuid IS NULL OR generation = $9
 				ON CONFLICT (session, entry_id, sha256) DO NOTHING RETURNING sequence, stamp
+			), own AS (
+				SELECT sequence, stamp FROM stored UNION ALL SELECT sequence, stamp FROM there ORDER BY sequence DESC LIMIT 1
 			)
-			SELECT generation, head, base, (SELECT count(*) FROM stored) AS stored,
-				(SELECT stamp FROM stored ORDER BY sequence DESC LIMIT 1) AS stamp
-			FROM touched`,
+			SELECT generation, head, base, is_new, (SELECT count(*) FROM there) AS there, (SELECT count(*) FROM stored) AS stored,
+				(SELECT stamp FROM stored ORDER BY sequence DESC LIMIT 1) AS stamp, own.sequence AS own, own.stamp AS own_stamp
+			FROM touched LEFT JOIN own ON true`,
 			values,
 		);
 		if (!row || (after && row.generation !== after.generation)) throw await this.#refusal(session, append);
-		const { sequence, stamp } = after ?? { sequence: 0, stamp: null };
-		const isNext = Number(row.base) === sequence;
-		const cursor = isNext ? cursorText(row.generation, Number(row.head), row.stamp ?? stamp) : cursorText(row.generation, sequence, stamp);
-		return { stored: Number(row.stored), cursor };
+		// The session was deleted while this waited for it: the lines that were there are gone with it.
+		if (row.is_new && Number(row.there) > 0) return this.append(session, append);
+		const seen = after ?? { sequence: 0, stamp: null, own: undefined };
+		const isNext = Number(row.base) === seen.sequence;
+		const last = isNext ? { sequence: Number(row.head), stamp: row.stamp ?? seen.stamp } : { sequence: seen.sequence, stamp: seen.stamp };
+		const own = row.own === null ? undefined : { sequence: Number(row.own), stamp: row.own_stamp };
+		return { stored: Number(row.stored), cursor: cursorText(row.generation, last, later(own, seen.own)) };
 	}
 
 	/**
@@ -136,17 +144,17 @@ class PostgresStore {
 		checkId(session, "session");
 		const after = readCursor(cursor);
 		const rows = await this.#query(
-			`SELECT s.generation, s.head, ${stampAt("$2")} AS seen, e.sequence, e.host, e.line, e.sha256, e.stamp FROM $.sessions s LEFT JOIN (
+			`SELECT s.generation, s.head, ${stampAt("$2")} AS seen, (SELECT stamp FROM $.entries WHERE session = $1 AND sequence = $5) AS own, e.sequence, e.host, e.line, e.sha256, e.stamp FROM $.sessions s LEFT JOIN (
 				SELECT *, sum(octet_length(line)) OVER (ORDER BY sequence) - octet_length(line) AS before FROM (
 					SELECT sequence, host, line, sha256, stamp FROM $.entries WHERE session = $1 AND sequence > $2 ORDER BY sequence LIMIT $4
 				) following
 			) e ON e.before < $3 WHERE s.id = $1 ORDER BY e.sequence`,
-			[session, after?.sequence ?? 0, PAGE_BYTES, PAGE_LINES],
+			[session, after?.sequence ?? 0, PAGE_BYTES, PAGE_LINES, after?.own?.sequence ?? null],
 		);
 		/** @type {import("./index").Page} */
 		const page = { lines: [], cursor: NOTHING, comesAfter: true, more: false, problems: [] };
 		const [first] = rows;
-		if (after && (first?.generation !== after.generation || Number(first.head) < after.sequence || first.seen !== after.stamp))
+		if (after && (first?.generation !== after.generation || Number(first.head) < after.sequence || first.seen !== after.stamp || (after.own && first.own !== after.own.stamp)))
 			throw reset(session);
 		if (!first) return page;
 		let [last, passed] = [Number(first.head), first.seen];
@@ -158,7 +166,7 @@ class PostgresStore {
 			else if (!entryOf(line)) page.problems.push({ session, where, message: "it is not an entry" });
 			else page.lines.push({ line, host, clock: last, index: 0 });
 		}
-		page.cursor = cursorText(first.generation, last, passed);
+		page.cursor = cursorText(first.generation, { sequence: last, stamp: passed }, after?.own);
 		page.more = last < Number(first.head);
 		return page;
 	}
@@ -339,23 +347,34 @@ const stampAt = (number) => `(SELECT stamp FROM $.entries WHERE session = $1 AND
 
 /** The cursor of a session that is not there. */
 const NOTHING = "0:0";
-/** Generation, sequence and stamp; releases before had two numbers. */
+/** Generation, sequence and stamp, and once more the last two of a later row; releases before had two numbers. */
 const UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}";
-const CURSOR = new RegExp(`^(${UUID}):(\\d{1,15}):(${UUID})?$`);
+const CURSOR = new RegExp(`^(${UUID}):(\\d{1,15}):(${UUID})?(?::(\\d{1,15}):(${UUID})?)?$`);
 const OLD_CURSOR = /^\d{1,15}:\d{1,15}$/;
 const NO_GENERATION = "00000000-0000-0000-0000-000000000000";
 
-/** @param {string} generation @param {number} sequence @param {string | null} stamp */
-const cursorText = (generation, sequence, stamp) => `${generation}:${sequence}:${stamp ?? ""}`;
+/** @typedef {{ sequence: number, stamp: string | null }} Row */
+
+/**
+ * @param {string} generation
+ * @param {Row} last that was passed
+ * @param {Row} [own] the last one that is known to be stored, if it comes later: a store that was restored to a state without it is
+ *   noticed
+ */
+const cursorText = (generation, last, own) => [last, ...(own && own.sequence > last.sequence ? [own] : [])].reduce((text, { sequence, stamp }) => `${text}:${sequence}:${stamp ?? ""}`, generation);
+
+/** @param {Row | undefined} a @param {Row | undefined} b */
+const later = (a, b) => (a && b && b.sequence > a.sequence ? b : (a ?? b));
 
 /**
  * Undefined if nothing was seen.
  * @param {string} [text]
+ * @returns {(Row & { generation: string, own?: Row }) | undefined}
  */
 function readCursor(text = NOTHING) {
 	if (text === NOTHING) return undefined;
-	const [, generation, sequence, stamp = null] = CURSOR.exec(text) ?? [];
-	if (generation !== undefined) return { generation, sequence: Number(sequence), stamp };
+	const [, generation, sequence, stamp = null, own, ownStamp = null] = CURSOR.exec(text) ?? [];
+	if (generation !== undefined) return { generation, sequence: Number(sequence), stamp, own: own === undefined ? undefined : { sequence: Number(own), stamp: ownStamp } };
 	// It cannot be compared: the session is loaded from the beginning.
 	if (OLD_CURSOR.test(text)) return { generation: NO_GENERATION, sequence: 0, stamp: null };
 	throw new StoreError("invalid", "The cursor is not one of this store");

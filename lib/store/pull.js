@@ -41,7 +41,7 @@ async function pull(options) {
 	if (note && tail) {
 		const page = await loadNew(options, note.cursor);
 		if (page?.lines.length === 0) {
-			await onNote?.({ ...note, cursor: page.cursor }, page.problems);
+			await onNote?.({ ...note, cursor: page.cursor, needsAll: page.problems.length > 0 }, page.problems);
 			return { added: 0, renamed: [], problems: page.problems };
 		}
 		if (page?.comesAfter) {
@@ -52,6 +52,8 @@ async function pull(options) {
 	for (let loaded = -1; ; ) {
 		const page = await loadAll(store, session, undefined, options.onProgress);
 		if (page.lines.length === 0) {
+			const [problem] = page.problems;
+			if (options.header && problem) throw new StoreError("failed", `Session ${session}: ${problem.where}: ${problem.message}`);
 			if (options.header) throw new StoreError("not-found", `Session ${session} has no lines in the store`);
 			// It was deleted from the store, and a push must not put it back: the old note stays.
 			return { added: 0, renamed: [], problems: page.problems };
@@ -124,7 +126,7 @@ async function done({ file, onNote }, page, { added, renamed, storedBytes: offse
 	const handle = await fs.open(file);
 	try {
 		// Another pull may have replaced the file since: the note then matches no file.
-		await onNote?.({ cursor: page.cursor, offset, check: await checkAt(handle, offset, inode), needsAll: renamed.length > 0 }, page.problems);
+		await onNote?.({ cursor: page.cursor, offset, check: await checkAt(handle, offset, inode), needsAll: renamed.length > 0 || page.problems.length > 0 }, page.problems);
 	} finally {
 		await handle.close();
 	}

@@ -100,10 +100,12 @@ class S3Objects {
 
 	/** @param {string[]} paths */
 	async remove(paths) {
-		await inParallel(PARALLEL, paths, async (path) => {
-			const answer = await this.#ask("DELETE", this.#url(path));
-			if (answer.status >= 300 && answer.status !== 404) throw this.#refusal(answer);
-		});
+		// Those that come later are removed when those before are gone: what a kill leaves is an earlier state.
+		for (let at = 0; at < paths.length; at += PARALLEL)
+			await inParallel(PARALLEL, paths.slice(at, at + PARALLEL), async (path) => {
+				const answer = await this.#ask("DELETE", this.#url(path));
+				if (answer.status >= 300 && answer.status !== 404) throw this.#refusal(answer);
+			});
 	}
 
 	/** @param {string} path */

@@ -93,7 +93,7 @@ class SegmentClaims {
 	 * @returns {Promise<State>}
 	 */
 	async #stateOf(folder, listed) {
-		for (;;) {
+		for (let tries = 0; tries < TRIES; tries++) {
 			const last = changesIn(folder, listed).at(-1);
 			if (!last) return { number: 0, epoch: 0, until: new Date(0) };
 			const { number, path, modified } = last;
@@ -108,6 +108,7 @@ class SegmentClaims {
 			// A later change removed it.
 			listed = await this.#objects.list(folder);
 		}
+		throw new StoreError("failed", `${this.#objects.name()}: the last change of a claim in ${folder} is listed, but cannot be read`);
 	}
 
 	/** @param {Change[]} changes */

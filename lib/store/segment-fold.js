@@ -40,7 +40,10 @@ class SegmentFolding {
 		if (last.to < (this.#failed.get(session) ?? 0) + FOLD_AT) return;
 		try {
 			const batches = await this.#read(session, small);
-			if (batches.length !== last.to - first.from + 1) return;
+			if (batches.length !== last.to - first.from + 1) {
+				this.#failed.set(session, last.to);
+				return;
+			}
 			await this.#objects.create(segmentPath(session, this.#host, first.from, last.to), Buffer.concat(batches.map(({ bytes }) => bytes)));
 			const now = hostsIn(session, await this.#objects.list(folderOf(session, this.#host))).get(this.#host) ?? [];
 			const needed = new Set(coverOf(now));

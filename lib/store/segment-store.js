@@ -61,8 +61,8 @@ class SegmentStore {
 	#claims;
 	#folding;
 	#prepared = { read: false, write: false };
-	/** The sum of the last batch that was appended here, by session: it needs no check. @type {Map<string, string>} */
-	#last = new Map();
+	/** The last segment that was created here, by session: as long as it is listed the same it needs no check. @type {Map<string, Segment>} */
+	#created = new Map();
 	/**
 	 * Where the last append ended, by session and by the cursor that it gave: with another machine of the same id that is after it.
 	 * @type {Map<string, { after: string, end: string }>}
@@ -105,7 +105,10 @@ class SegmentStore {
 				for (const line of batch.lines) lines.delete(lineKey(line));
 				pass(batch);
 			});
-			if (lines.size === 0) return { stored: 0, cursor: cursor.toString() };
+			if (lines.size === 0) {
+				cursor.know(this.host, end.of(this.host));
+				return { stored: 0, cursor: cursor.toString() };
+			}
 			const { count, sum: prev } = end.of(this.host);
 			taken = count > before ? 0 : taken + 1;
 			if (taken > TAKEN_TRIES) throw new StoreError("failed", `Session ${session}: ${segmentPath(session, this.host, count + 1)} is taken, but cannot be read`);
@@ -131,7 +134,9 @@ class SegmentStore {
 			}
 			end.pass(batch);
 			pass(batch);
-			this.#last.set(session, batch.sum);
+			cursor.know(this.host, batch);
+			const created = own.find(({ from, to }) => from === batch.count && to === batch.count);
+			if (created) this.#created.set(session, created);
 			this.#ends.set(session, { after: cursor.toString(), end: end.toString() });
 			await this.#folding.fold(session, own);
 			return { stored: lines.size, cursor: cursor.toString() };
@@ -210,7 +215,7 @@ class SegmentStore {
 			await this.#objects.remove(all.map(({ path }) => path).sort().reverse());
 		}
 		await this.#objects.remove([...projects].map((project) => projectPath(project, session)));
-		this.#last.delete(session);
+		this.#created.delete(session);
 		this.#ends.delete(session);
 	}
 
@@ -240,7 +245,9 @@ class SegmentStore {
 			const hosts = await this.#hostsOf(session);
 			const segments = hosts.get(this.host) ?? [];
 			// In a directory that is synchronised, what another host has may be away for a moment.
-			if (lastOf(segments) < cursor.of(this.host).count || (hosts.size === 0 && cursor.hosts.size > 0)) throw reset(session);
+			const { own } = cursor;
+			const known = Math.max(cursor.of(this.host).count, own?.host === this.host ? own.count : 0);
+			if (lastOf(segments) < known || (hosts.size === 0 && cursor.hosts.size > 0)) throw reset(session);
 			const read = await this.#readHost(session, this.host, segments, cursor, Infinity, take);
 			if (!read.problem) return hosts;
 			if (!read.gone || attempt > RELISTS)
@@ -263,7 +270,7 @@ class SegmentStore {
 		const page = { lines: [], cursor: "", more: false, problems: [], comesAfter: true };
 		let room = PAGE_BYTES;
 		for (const [host, segments] of [...hosts].sort(([a], [b]) => compareText(a, b))) {
-			const { problem, gone, bytes, more } = await this.#readHost(session, host, segments, cursor, room, (batch, path) => {
+			const { problem, gone, bytes, more, breaks } = await this.#readHost(session, host, segments, cursor, room, (batch, path) => {
 				if (batch.clock <= start.clock) page.comesAfter = false;
 				for (const [index, line] of batch.lines.entries()) {
 					if (entryOf(line)) page.lines.push({ line, host, clock: batch.clock, index });
@@ -271,6 +278,7 @@ class SegmentStore {
 				}
 			});
 			if (gone && !settled) return undefined;
+			page.problems.push(...breaks);
 			if (problem) page.problems.push(problem);
 			page.more ||= more;
 			room -= bytes;
@@ -282,43 +290,65 @@ class SegmentStore {
 
 	/**
 	 * Gives the batches of a host that the cursor has not passed, one by one, and moves the cursor along. Ends before the
-	 * first one that is missing or cannot be read: those after it wait, as it may come yet.
+	 * first one that is missing or cannot be read: those after it wait, as it may come yet. `breaks` are batches that do not follow the
+	 * one before them: that one was replaced by another.
 	 * @param {string} session
 	 * @param {string} host
 	 * @param {Segment[]} segments
 	 * @param {SegmentCursor} cursor
 	 * @param {number} room ends after the segment that fills it; at once if there is none
 	 * @param {(batch: Batch, path: string) => void} take
-	 * @returns {Promise<{ bytes: number, more: boolean, gone?: boolean, problem?: Problem }>}
+	 * @returns {Promise<{ bytes: number, more: boolean, breaks: Problem[], gone?: boolean, problem?: Problem }>}
 	 */
 	async #readHost(session, host, segments, cursor, room, take) {
 		const last = lastOf(segments);
+		/** @type {Problem[]} */
+		const breaks = [];
 		for (let bytes = 0; ; ) {
 			const next = cursor.of(host).count + 1;
-			if (next > last) return this.#checkLast(session, host, segments, cursor, bytes);
-			if (bytes >= room) return { bytes, more: true };
+			if (next > last) return { breaks, ...(await this.#checkLast(session, host, segments, cursor, bytes)) };
+			if (bytes >= room) return { bytes, more: true, breaks };
 			for (const { segment, content } of await this.#getNext(segments, next, room - bytes)) {
-				const { count, sum } = cursor.of(host);
+				const { count } = cursor.of(host);
 				if (!content || segment.from > count + 1) {
 					const problem = { session, where: segmentPath(session, host, count + 1), message: "it is missing" };
-					return { bytes, more: false, gone: true, problem };
+					return { bytes, more: false, breaks, gone: true, problem };
 				}
 				bytes += content.length;
 				const { batches, fault } = decodeSegment(content, { session, ...segment });
-				const fresh = batches.filter((batch) => batch.count > count);
-				if (fresh[0] && fresh[0].prev !== sum) throw reset(session);
-				for (const batch of fresh) {
+				for (const batch of batches.filter((batch) => batch.count > count)) {
+					const { count: before, sum } = cursor.of(host);
+					const where = `${segment.path}, batch ${batch.count}`;
+					if (cursor.contradicts(batch)) throw reset(session);
+					if (batch.prev !== sum) {
+						// What the cursor has passed may not be there any more: an old state was put back.
+						if (before === count && (await this.#sumOf(session, segments, before)) !== sum) throw reset(session);
+						breaks.push({ session, where, message: "it does not follow the one before it, which was replaced" });
+					}
 					if (batch.clock > LAST_CLOCK) {
-						const problem = { session, where: `${segment.path}, batch ${batch.count}`, message: "its clock cannot be right" };
-						return { bytes: bytes - content.length, more: false, problem };
+						const problem = { session, where, message: "its clock cannot be right" };
+						return { bytes: bytes - content.length, more: false, breaks, problem };
 					}
 					take(batch, segment.path);
 					cursor.pass(batch);
 				}
 				// It takes no room of the page: those of other hosts are read all the same.
-				if (fault) return { bytes: bytes - content.length, more: false, problem: { session, where: segment.path, message: fault } };
+				if (fault) return { bytes: bytes - content.length, more: false, breaks, problem: { session, where: segment.path, message: fault } };
 			}
 		}
+	}
+
+	/**
+	 * The checksum of a host's batch, as it is in the store now; that of none is empty.
+	 * @param {string} session
+	 * @param {Segment[]} segments
+	 * @param {number} count
+	 */
+	async #sumOf(session, segments, count) {
+		if (count === 0) return "";
+		const segment = covering(segments, count);
+		const content = segment && (await this.#objects.get(segment.path));
+		return content && decodeSegment(content, { session, ...segment }).batches.find((batch) => batch.count === count)?.sum;
 	}
 
 	/**
@@ -334,7 +364,9 @@ class SegmentStore {
 	async #checkLast(session, host, segments, cursor, bytes) {
 		const { count, sum } = cursor.of(host);
 		const segment = covering(segments, count);
-		if (bytes > 0 || !segment || segment.from < segment.to || (host === this.host && sum === this.#last.get(session))) return { bytes, more: false };
+		if (bytes > 0 || !segment || segment.from < segment.to) return { bytes, more: false };
+		const created = host === this.host ? this.#created.get(session) : undefined;
+		if (created?.path === segment.path && created.size === segment.size && created.modified.getTime() === segment.modified.getTime()) return { bytes, more: false };
 		const head = await this.#objects.get(segment.path, HEAD_BYTES);
 		if (!head) return { bytes, more: false, gone: true, problem: { session, where: segment.path, message: "it is missing" } };
 		const found = readSum(head);
@@ -465,6 +497,7 @@ const reset = (session) => new StoreError("reset", `Session ${session} is not th
  */
 function checkCursor(session, cursor, hosts) {
 	for (const [host, { count }] of cursor.hosts) if (lastOf(hosts.get(host) ?? []) < count) throw reset(session);
+	if (cursor.own && lastOf(hosts.get(cursor.own.host) ?? []) < cursor.own.count) throw reset(session);
 }
 
 exports.SegmentStore = SegmentStore;

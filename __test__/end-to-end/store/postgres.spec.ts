@@ -1,4 +1,5 @@
 // The store in a real PostgreSQL.
+import { appendFileSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { inspect } from "node:util";
 import pg from "pg";
@@ -7,6 +8,7 @@ import { conformanceCases } from "../../../lib/store/conformance.js";
 import { type LineStore, PostgresStore, StoreError, loadAll, openStore } from "../../../lib/store/index.js";
 import { crowd } from "../../support/crowd.js";
 import { SESSION, append, entries, entry, header, ids, library } from "../../support/lines.js";
+import { text, world } from "../../support/machines.js";
 import { PASSWORD, type Postgres, type Proxy, freePort, startPostgres, startProxy } from "../../support/servers.js";
 
 const { MIGRATIONS } = createRequire(library)("./postgres-schema.js");
@@ -146,6 +148,60 @@ test("a backup that was restored, and filled again with as many lines, refuses c
 	}
 	expect(ids(await a.load(SESSION, kept))).toEqual(["y0", "z", "x2", "b0", "b1", "b2", "b3"]);
 	expect((await a.list()).store).toBe(store);
+});
+
+test("what a host had stored after another one's lines was lost to others when a backup was restored", async () => {
+	const schema = newSchema();
+	const { machine, begin } = world((host) => open(schema, host));
+	const [a, b] = [machine("a"), machine("b")];
+	begin(a, entry("r"));
+	await a.sync.push();
+	await b.sync.pull();
+	appendFileSync(b.file, text(entry("b1")));
+	await b.sync.push();
+	await admin.query(`CREATE TABLE ${schema}.s AS SELECT * FROM ${schema}.sessions; CREATE TABLE ${schema}.e AS SELECT * FROM ${schema}.entries`);
+	appendFileSync(a.file, text(...entries("a", 5)));
+	expect(await a.sync.push()).toMatchObject([{ lag: 0 }]);
+	await admin.query(`BEGIN; DELETE FROM ${schema}.sessions; INSERT INTO ${schema}.sessions SELECT * FROM ${schema}.s; INSERT INTO ${schema}.entries SELECT * FROM ${schema}.e; COMMIT`);
+	for (const { again } of [a, b, a, b]) {
+		await again().push();
+		await again().pull();
+	}
+	const all = ["r", "b1", "a0", "a1", "a2", "a3", "a4"];
+	expect(ids(await loadAll(open(schema, "reader"), SESSION))).toEqual(all);
+	for (const { file } of [a, b]) expect(readFileSync(file, "utf8")).toContain(text(...all.map(entry)));
+});
+
+test("lines that were there were left out of a session that was deleted while an append waited for it", async () => {
+	const schema = newSchema();
+	const store = open(schema);
+	await append(store, [entry("a1")]);
+	const deleting = new pg.Client(server.url());
+	await deleting.connect();
+	onTestFinished(() => deleting.end());
+	await deleting.query("BEGIN");
+	await deleting.query(`DELETE FROM ${schema}.sessions`);
+	const appended = append(store, [entry("a1"), entry("a2")]);
+	const isWaiting = async () => (await admin.query("SELECT FROM pg_locks WHERE NOT granted")).rows.length > 0;
+	while (!(await isWaiting())) await new Promise((resolve) => setTimeout(resolve, 5));
+	await deleting.query("COMMIT");
+	await appended;
+	expect(ids(await loadAll(store, SESSION)).sort()).toEqual(["a1", "a2"]);
+});
+
+test("a damaged row that was put right never reached those who had passed it", async () => {
+	const schema = newSchema();
+	const { machine, begin } = world((host) => open(schema, host));
+	const [a, b] = [machine("a"), machine("b")];
+	begin(a, entry("r"), entry("x"), entry("y"));
+	await a.sync.push();
+	await admin.query(`UPDATE ${schema}.entries SET line = line || ' '::bytea WHERE sequence = 2`);
+	for (let round = 0; round < 2; round++) expect(await b.again().pull()).toMatchObject([{ problems: [{ message: "its checksum is wrong" }] }]);
+	await admin.query(`UPDATE ${schema}.entries SET line = $1 WHERE sequence = 2`, [entry("x")]);
+	expect(await b.again().pull()).toMatchObject([{ added: 1, problems: [] }]);
+	expect(readFileSync(b.file, "utf8")).toContain(text(entry("r"), entry("x"), entry("y")));
+	// All is as it should be: nothing is loaded again.
+	expect(await b.again().pull()).toEqual([]);
 });
 
 test("tables that are dropped and made anew under a process that runs are another store", async () => {

@@ -204,3 +204,28 @@ test("a claim whose next number cannot be used ends with an error", async () => 
 	writeFileSync(join(path, "sessions", SESSION, ".claims", "9999999999.json"), "{}");
 	await expect(open(path).claim(SESSION, { ttl: 1000 })).rejects.toMatchObject({ code: "failed", message: expect.stringContaining("its claim cannot be changed") });
 });
+
+test("one batch that was replaced by another valid one made the whole session unreadable", async () => {
+	const [path, twin] = [emptyDirectory(), emptyDirectory()];
+	await append(open(path, "b"), [entry("b1")]);
+	let after = (await append(open(path), [entry("a1")])).cursor;
+	cpSync(path, twin, { recursive: true });
+	await append(open(twin), [entry("t2")], after);
+	for (const line of entries("x", 3)) after = (await append(open(path), [line], after)).cursor;
+	cpSync(join(twin, segment("a", 2)), join(path, segment("a", 2)));
+	const read = async () => {
+		const page = await loadAll(open(path, "reader"), SESSION);
+		expect(new Set(ids(page))).toEqual(new Set(["b1", "a1", "t2", "x1", "x2"]));
+		expect(page.problems).toHaveLength(1);
+		expect(page.problems[0]).toMatchObject({ where: expect.stringContaining("batch 3"), message: "it does not follow the one before it, which was replaced" });
+		return page;
+	};
+	await read();
+	// Who has seen the later ones goes on, also when they are folded.
+	for (const line of entries("x", 70).slice(3)) after = (await append(open(path), [line], after)).cursor;
+	const folded = readdirSync(join(path, "sessions", SESSION, "a")).filter((name) => name.includes("-"));
+	expect(folded).toHaveLength(1);
+	const page = await loadAll(open(path, "reader"), SESSION);
+	expect(page.problems).toHaveLength(1);
+	expect(page.lines).toHaveLength(1 + 2 + 69);
+});

@@ -330,3 +330,51 @@ test("a pull ends with an error if an entry whose id is taken cannot be stored f
 	appendFileSync(a.file, "\n");
 	expect(await a.sync.pull()).toMatchObject([{ added: 1, renamed: [{ id: "c0ffee00" }] }]);
 });
+
+/** Pushes and pulls everywhere until nothing is left to do, by new processes. */
+async function settle(...machines: ReturnType<ReturnType<typeof world>["machine"]>[]): Promise<unknown[]> {
+	const errors: unknown[] = [];
+	for (let round = 0; round < 3; round++)
+		for (const { again } of machines) {
+			const sync = again();
+			errors.push(...[...(await sync.push()), ...(await sync.pull())].flatMap(({ error }) => error ?? []));
+		}
+	return errors;
+}
+
+test("what a checkout had stored after another one's lines was lost to others when the store was put back", async () => {
+	const { path, machine, begin } = world();
+	const [one, two, other] = [machine("one", { host: "a" }), machine("two", { host: "a" }), machine("b")];
+	begin(one, entry("r"));
+	await one.sync.push();
+	for (const { sync } of [two, other]) await sync.pull();
+	appendFileSync(one.file, text(entry("y")));
+	await one.sync.push();
+	const backup = join(path, "backup");
+	cpSync(join(path, "sessions"), backup, { recursive: true });
+	for (const id of ["z1", "z2"]) {
+		appendFileSync(two.file, text(entry(id)));
+		expect(await two.sync.push()).toMatchObject([{ lag: 0 }]);
+	}
+	rmSync(join(path, "sessions"), { recursive: true });
+	cpSync(backup, join(path, "sessions"), { recursive: true });
+	expect(await settle(one, two, other)).toEqual([]);
+	for (const { file } of [one, two, other]) expect(idsIn(file)).toEqual(["r", "y", "z1", "z2"]);
+});
+
+test("a session that one checkout put back was unreadable for others once another checkout went on with it", async () => {
+	const { path, machine, begin } = world();
+	const [one, two, other] = [machine("one", { host: "a" }), machine("two", { host: "a" }), machine("b")];
+	begin(one, entry("r"));
+	await one.sync.push();
+	for (const { sync } of [two, other]) await sync.pull();
+	await other.store.delete(SESSION);
+	appendFileSync(two.file, text(entry("q")));
+	expect(await two.sync.push({ session: SESSION })).toMatchObject([{ lag: 0 }]);
+	appendFileSync(one.file, text(entry("x")));
+	expect(await one.sync.push()).toMatchObject([{ lag: 0 }]);
+	expect(await settle(one, two, other)).toEqual([]);
+	for (const { file } of [one, two, other]) expect(new Set(idsIn(file))).toEqual(new Set(["r", "q", "x"]));
+	expect(idsIn(other.file)).toEqual(idsIn(one.file));
+	expect((await loadAll(new DirectoryStore({ path, host: "reader" }), SESSION)).problems).toEqual([]);
+});
