@@ -252,7 +252,7 @@ impl SessionManager {
         };
         let is_text = content.map_or(Ok(false), |content| Ok::<_, Error>(js.text(content)?.is_some()))?;
         if let Some(content) = content.filter(|_| !is_text) {
-            if args::optional_list(js, content)?.is_none() {
+            if args::optional_array(js, content)?.is_none() {
                 return Err(thrown(js, &CoreError::replacement()));
             }
         }

@@ -241,7 +241,7 @@ pub fn get_latest_compaction_entry<'env>(env: &'env Env, entries: JsVal<'env>) -
     if js.is_nullish(entries)? {
         return Err(wrong_argument(js, "entries must be an array"));
     }
-    let Some(list) = args::optional_list(js, entries)? else {
+    let Some(list) = args::optional_array(js, entries)? else {
         return js.null();
     };
     for at in (0..js.len(list)?).rev() {

@@ -34,28 +34,28 @@ pub fn optional_path(js: JsEnv<'_>, value: JsVal<'_>, name: &str) -> Result<Opti
 
 /// A list argument.
 pub fn list<'env>(js: JsEnv<'env>, value: JsVal<'env>, name: &str) -> Result<JsVal<'env>> {
-    match optional_list(js, value)? {
+    match optional_array(js, value)? {
         Some(list) => Ok(list),
         None => Err(wrong_argument(js, format!("{name} must be an array"))),
     }
 }
 
-/// A value as a plain list; None if it is none. A Proxy of a list is one, as for `Array.isArray`.
-pub fn optional_list<'env>(js: JsEnv<'env>, value: JsVal<'env>) -> Result<Option<JsVal<'env>>> {
+/// A value as a plain array; None if it is none. A Proxy of an array is one, as for `Array.isArray`.
+pub fn optional_array<'env>(js: JsEnv<'env>, value: JsVal<'env>) -> Result<Option<JsVal<'env>>> {
     if js.is_array(value)? {
         return Ok(Some(value));
     }
     if !js.is_object(value)? {
         return Ok(None);
     }
-    let list = factory::call(js, FactoryFn::ListOf, &[value])?;
-    Ok(Some(list).filter(|list| js.is_array(*list).unwrap_or(false)))
+    let array = factory::call(js, FactoryFn::ArrayOf, &[value])?;
+    Ok(Some(array).filter(|array| js.is_array(*array).unwrap_or(false)))
 }
 
-/// Whether a list argument that may be left out has elements. As in the reference, whatever has no length is left out.
+/// Whether an array argument that may be left out has elements. As in the reference, whatever has no length is left out.
 pub fn has_elements(js: JsEnv<'_>, value: JsVal<'_>, name: &str) -> Result<bool> {
-    if let Some(list) = optional_list(js, value)? {
-        return Ok(js.len(list)? > 0);
+    if let Some(array) = optional_array(js, value)? {
+        return Ok(js.len(array)? > 0);
     }
     if js.is_nullish(value)? {
         return Ok(false);

@@ -43,7 +43,7 @@ fn groupings(js: JsEnv<'_>, by: JsVal<'_>) -> Result<Vec<Grouping>> {
     if js.is_nullish(by)? {
         return Ok(vec![Grouping::Model]);
     }
-    let names = match args::optional_list(js, by)? {
+    let names = match args::optional_array(js, by)? {
         Some(list) => (0..js.len(list)?).map(|at| js.text(js.at(list, at)?)).collect::<Result<Vec<_>>>()?,
         None => vec![js.text(by)?],
     };

@@ -124,10 +124,10 @@ methods! {
     pub fn number(value: f64) -> JsVal<'env> = napi_create_double, "number";
     /// An empty object.
     pub fn object() -> JsVal<'env> = napi_create_object, "object";
-    /// A list of that many holes.
+    /// An array of that many holes.
     pub fn array(len: usize) -> JsVal<'env> = napi_create_array_with_length, "array";
     pub(super) fn type_code(value: JsVal<'_>) -> i32 = napi_typeof, "typeof";
-    /// Whether it is a list.
+    /// Whether it is an array.
     pub fn is_array(value: JsVal<'_>) -> bool = napi_is_array, "isArray";
     pub(super) fn double(value: JsVal<'_>) -> f64 = napi_get_value_double, "number value";
     pub(super) fn bool_value(value: JsVal<'_>) -> bool = napi_get_value_bool, "boolean value";
@@ -140,7 +140,7 @@ methods! {
     pub fn get_key(object: JsVal<'_>, key: JsVal<'_>) -> JsVal<'env> = napi_get_property, "property";
     /// Sets a property. May run a setter. An object that refuses it says nothing: see [`JsEnv::define`].
     pub fn set(object: JsVal<'_>, name: &CStr, value: JsVal<'_>) = napi_set_named_property, "setting a property";
-    /// The length of a list.
+    /// The length of an array.
     pub fn len(array: JsVal<'_>) -> u32 = napi_get_array_length, "length";
     /// An element.
     pub fn at(array: JsVal<'_>, at: u32) -> JsVal<'env> = napi_get_element, "element";

@@ -126,10 +126,10 @@
 		header: (id, timestamp, cwd, parentSession) => ({ type: "session", version: 3, id, timestamp, cwd, parentSession }),
 		envelopeFirst: (type, id, parentId, timestamp, own) => ({ type, id, parentId, timestamp, ...own }),
 		envelopeLast: (type, id, parentId, timestamp, own) => ({ type, ...own, id, parentId, timestamp }),
-		// Everything an append needs of a message, in one call: puts its entry's own fields at the end of the list, gives
+		// Everything an append needs of a message, in one call: puts its entry's own fields at the end of the array, gives
 		// their text if it is wanted, and leaves in the scratch the role's code (-1 for no object), whether content is
-		// missing, the time, and the place in the list.
-		message(list, message, wants) {
+		// missing, the time, and the place in the array.
+		message(array, message, wants) {
 			let role = -1;
 			let content;
 			if ((typeof message === "object" && message !== null) || typeof message === "function") {
@@ -146,9 +146,9 @@
 			scratch[2] = world.Date.now();
 			scratch[0] = role;
 			scratch[1] = (content ?? null) === null ? 1 : 0;
-			const at = list.length;
+			const at = array.length;
 			scratch[3] = at;
-			put(list, at, own);
+			put(array, at, own);
 			return text;
 		},
 		ownThinkingLevel: (thinkingLevel) => ({ thinkingLevel }),

@@ -27,7 +27,7 @@ factory! {
     Subscribe = c"subscribe",
     Notify = c"notify",
     FinishClass = c"finishClass",
-    ListOf = c"listOf",
+    ArrayOf = c"arrayOf",
     Now = c"now",
     Cwd = c"cwd",
     Env = c"env",

@@ -94,11 +94,11 @@
 				},
 			};
 		},
-		// The infos at these positions of a list that has holes.
+		// The infos at these positions of an array that has holes.
 		inOrder(infos, rows) {
-			const list = [];
-			for (let at = 0; at < rows.length; at++) put(list, at, infos[rows[at]]);
-			return list;
+			const ordered = [];
+			for (let at = 0; at < rows.length; at++) put(ordered, at, infos[rows[at]]);
+			return ordered;
 		},
 		hit: (path, id, name, cwd, entryId, role, timestamp, snippet) => ({
 			path,
@@ -113,14 +113,14 @@
 		// For invalid times (a date too far away): only the engine's own sort gives the same order. Holes, where a file was not a
 		// session, are left out.
 		newestFirst(infos) {
-			const list = [];
-			for (let at = 0; at < infos.length; at++) if (hasOwn(infos, at)) put(list, list.length, infos[at]);
-			return sort(list, (a, b) => getTime(b.modified) - getTime(a.modified));
+			const whole = [];
+			for (let at = 0; at < infos.length; at++) if (hasOwn(infos, at)) put(whole, whole.length, infos[at]);
+			return sort(whole, (a, b) => getTime(b.modified) - getTime(a.modified));
 		},
 		// Positions of files, the newest first, those of one time by name, the last first.
 		sortFiles: (order, times, names) =>
 			sort(order, (a, b) => times[b] - times[a] || localeCompare(names[b], names[a]) || a - b),
-		// Inserts an info into a sorted list, after those of the same time.
+		// Inserts an info into a sorted array, after those of the same time.
 		insertNewest(infos, info) {
 			const at = getTime(info.modified);
 			let from = 0;

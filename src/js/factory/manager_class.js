@@ -65,10 +65,10 @@
 	const has = unbound(WeakMap.prototype.has);
 	const set = unbound(WeakMap.prototype.set);
 
-	// A new list of listeners without one of them, or with another at the end. A list that is being iterated does not change.
-	function listenersWith(list, added, removed) {
+	// New listeners without one of them, or with another at the end. Those that are being called do not change.
+	function listenersWith(listeners, added, removed) {
 		const all = { __proto__: null, length: 0 };
-		for (let at = 0; at < (list?.length ?? 0); at++) if (list[at] !== removed) all[all.length++] = list[at];
+		for (let at = 0; at < (listeners?.length ?? 0); at++) if (listeners[at] !== removed) all[all.length++] = listeners[at];
 		if (added !== undefined) all[all.length++] = added;
 		return all;
 	}

@@ -1,4 +1,4 @@
-// Plain operations on lists, maps and objects, many of them the caller's.
+// Plain operations on arrays, maps and objects, many of them the caller's.
 (shared) => {
 	"use strict";
 	const { put, unbound } = shared;
@@ -11,12 +11,12 @@
 	const setHas = unbound(Set.prototype.has);
 
 	return {
-		// A list that is not a plain array: a Proxy of one is read as one.
-		listOf(value) {
+		// A plain array of what another array holds: a Proxy of an array is one, too.
+		arrayOf(value) {
 			if (!isArray(value)) return undefined;
-			const list = [];
-			for (let at = 0; at < value.length; at++) put(list, at, value[at]);
-			return list;
+			const array = [];
+			for (let at = 0; at < value.length; at++) put(array, at, value[at]);
+			return array;
 		},
 		templateText: (value) => `${value}`,
 		entriesOf: (object) => entries(object),
@@ -28,15 +28,15 @@
 			delete object[key];
 		},
 		mapGet: (map, key) => map.get(key),
-		entriesById(list) {
+		entriesById(array) {
 			const map = new Map();
-			for (let at = 0; at < list.length; at++) mapSet(map, list[at].id, list[at]);
+			for (let at = 0; at < array.length; at++) mapSet(map, array[at].id, array[at]);
 			return map;
 		},
 		newSet: () => new Set(),
 		addNew: (set, value) => !setHas(set, value) && Boolean(setAdd(set, value)),
-		copy: (list) => slice(list),
-		run: (list, from, to) => slice(list, from, to),
+		copy: (array) => slice(array),
+		run: (array, from, to) => slice(array, from, to),
 		pick(objects, rows) {
 			const picked = new Array(rows.length);
 			for (let at = 0; at < rows.length; at++) picked[at] = objects[rows[at]];

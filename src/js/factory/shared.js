@@ -13,10 +13,10 @@
 
 	// The descriptor of a plain data property, whatever setters or attributes Object.prototype was given.
 	const plain = (value) => ({ __proto__: null, value, writable: true, enumerable: true, configurable: true });
-	// Sets an element of the list itself, even if arrays were given a setter for its index.
-	function put(list, at, value) {
-		if (at in list) defineProperty(list, at, plain(value));
-		else list[at] = value;
+	// Sets an element of the array itself, even if arrays were given a setter for its index.
+	function put(array, at, value) {
+		if (at in array) defineProperty(array, at, plain(value));
+		else array[at] = value;
 	}
 
 	return { plain, put, time, unbound };

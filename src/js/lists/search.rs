@@ -84,7 +84,7 @@ fn mark(js: JsEnv<'_>, value: JsVal<'_>) -> Result<[String; 2]> {
     if js.is_nullish(value)? {
         return Ok(["«".into(), "»".into()]);
     }
-    if let Some(list) = args::optional_list(js, value)?.filter(|list| js.len(*list).is_ok_and(|size| size == 2)) {
+    if let Some(list) = args::optional_array(js, value)?.filter(|list| js.len(*list).is_ok_and(|size| size == 2)) {
         if let (Some(open), Some(close)) = (js.text(js.at(list, 0)?)?, js.text(js.at(list, 1)?)?) {
             return Ok([to_string_lossy(&open).into_owned(), to_string_lossy(&close).into_owned()]);
         }

@@ -47,22 +47,22 @@ pub struct PendingEntry<'env> {
 #[derive(Clone, Copy)]
 pub enum OwnFields<'env> {
     Given(JsVal<'env>),
-    /// It is in the manager's list already: the list of the session that the append began with, and ends with or fails.
-    InList(ListSlot<'env>),
+    /// It is in the manager's array of entries already: that of the session that the append began with, and ends with or fails.
+    InArray(ArraySlot<'env>),
 }
 
-/// An element at the end of a manager's list.
+/// An element at the end of a manager's array of entries.
 #[derive(Clone, Copy)]
-pub struct ListSlot<'env> {
-    pub list: JsVal<'env>,
+pub struct ArraySlot<'env> {
+    pub array: JsVal<'env>,
     pub index: u32,
 }
 
-impl<'env> ListSlot<'env> {
-    /// Takes the object out of the list again. Gives back `reason`, its exception still pending.
+impl<'env> ArraySlot<'env> {
+    /// Takes the object out of the array again. Gives back `reason`, its exception still pending.
     pub fn take_back(self, js: JsEnv<'_>, reason: Error) -> Error {
         let exception = js.take_exception();
-        let taken = js.number(f64::from(self.index)).and_then(|index| js.set(self.list, c"length", index));
+        let taken = js.number(f64::from(self.index)).and_then(|index| js.set(self.array, c"length", index));
         match (exception, taken) {
             (Ok(Some(exception)), Ok(())) => js.throw(exception),
             (Ok(None), Ok(())) => reason,
@@ -72,14 +72,14 @@ impl<'env> ListSlot<'env> {
 }
 
 impl<'env> OwnFields<'env> {
-    /// Takes the object out of the list, if it is in it: the caller's code may append where it runs, and the entry that it
+    /// Takes the object out of the array, if it is in it: the caller's code may append where it runs, and the entry that it
     /// appends takes this index.
     pub fn taken_out(&mut self, js: JsEnv<'env>) -> Result<JsVal<'env>> {
         let value = match *self {
             OwnFields::Given(value) => value,
-            OwnFields::InList(ListSlot { list, index }) => {
-                let value = js.at(list, index)?;
-                js.set(list, c"length", js.number(f64::from(index))?)?;
+            OwnFields::InArray(ArraySlot { array, index }) => {
+                let value = js.at(array, index)?;
+                js.set(array, c"length", js.number(f64::from(index))?)?;
                 value
             }
         };
@@ -94,7 +94,7 @@ impl<'env> PendingEntry<'env> {
         Self::with_own(kind, OwnFields::Given(own))
     }
 
-    /// The same with own fields that may be in the list.
+    /// The same with own fields that may be in the array.
     pub fn with_own(kind: EntryKind, own: OwnFields<'env>) -> Self {
         Self { kind, own, text: None, head: NewHead::default(), below: ParentChoice::Leaf, id: None, time: None }
     }
@@ -177,13 +177,13 @@ fn append_silently<'env>(state: &RefCell<State>, js: JsEnv<'env>, mut new: Pendi
             state.borrow_mut().cache.set_own(js, row, own)?;
             Ok(row)
         }
-        OwnFields::InList(slot) => {
+        OwnFields::InArray(slot) => {
             let row = row.map_err(|error| slot.take_back(js, error))?;
             let mut state = state.borrow_mut();
             match slot.index == row {
                 true => state.cache.mark_own(row),
                 // Entries of other processes came in before it.
-                false => state.cache.set_own(js, row, js.at(slot.list, slot.index)?)?,
+                false => state.cache.set_own(js, row, js.at(slot.array, slot.index)?)?,
             }
             Ok(row)
         }
@@ -221,7 +221,7 @@ fn add<'env>(state: &RefCell<State>, js: JsEnv<'env>, new: &mut PendingEntry<'en
                     let row = write(&mut state.session, new, (time, timestamp), text, &kept);
                     // Entries of others may have come in even if that failed.
                     if state.follow_remap(js)? {
-                        // The list was replaced, too.
+                        // The array was replaced, too.
                         new.own.taken_out(js)?;
                     }
                     Some(row)
