@@ -23,6 +23,8 @@ pub enum InjectedFault {
 #[derive(Default)]
 struct State {
     plan: Option<(usize, InjectedFault)>,
+    /// The next call of this kind is the one of the plan.
+    awaited: Option<FsCall>,
     made: Vec<FsCall>,
     /// The files of the calls that have one, by the call's number.
     files: Vec<(usize, FileId)>,
@@ -85,7 +87,17 @@ pub(crate) fn about(file: &File) {
 
 /// Runs work in which call number `at` (from 0) goes wrong.
 pub fn with<T>(at: usize, fault: InjectedFault, work: impl FnOnce() -> T) -> (T, Made) {
-    STATE.with(|state| *state.borrow_mut() = State { plan: Some((at, fault)), ..State::default() });
+    under(State { plan: Some((at, fault)), ..State::default() }, work)
+}
+
+/// Runs work in which its first call of a kind goes wrong. How many calls come before it may depend on the time: a path check is
+/// due every few milliseconds.
+pub fn with_first<T>(call: FsCall, fault: InjectedFault, work: impl FnOnce() -> T) -> (T, Made) {
+    under(State { plan: Some((usize::MAX, fault)), awaited: Some(call), ..State::default() }, work)
+}
+
+fn under<T>(plan: State, work: impl FnOnce() -> T) -> (T, Made) {
+    STATE.with(|state| *state.borrow_mut() = plan);
     let result = work();
     let state = STATE.with(|state| state.take());
     // Drops what was to happen before a call that was not made.
@@ -207,10 +219,12 @@ pub(crate) fn inject(call: FsCall) -> io::Result<()> {
     refuse(refused.map(|(_, code)| *code))?;
     STATE.with(|state| {
         let mut state = state.borrow_mut();
-        let Some((at, fault)) = state.plan else {
+        let Some((planned, fault)) = state.plan else {
             return Ok(());
         };
         let number = state.made.len();
+        let at = if state.awaited.take_if(|awaited| *awaited == call).is_some() { number } else { planned };
+        state.plan = Some((at, fault));
         state.made.push(call);
         let moves = matches!(call, FsCall::Read | FsCall::Write);
         let error = match fault {

@@ -33,22 +33,26 @@ fn custom(id: &str, parent: &str) -> String {
 /// At 30,000 lines of each kind the first of these took 75 seconds; the time grew with the square.
 #[test]
 fn repairs_of_60_000_incomplete_or_entangled_lines_took_minutes() {
-    const N: usize = 60_000;
-    let all = |line: &dyn Fn(usize) -> String| (0..N).map(line).collect::<String>();
+    let lines = crate::core::testing::tests::count("repaired_lines") as usize;
+    let all = |line: &dyn Fn(usize) -> String| (0..lines).map(line).collect::<String>();
     let torn =
         |n: usize| format!("{{\"type\":\"custom\",\"id\":\"g{n}\",\"parentId\":\"g{}\",\"x\n", n.wrapping_sub(1));
     let junk = all(&|_| "?\n".to_owned());
-    for (what, lines, entries) in [
-        ("orphans before gaps", all(&|n| custom(&format!("a{n}"), &format!("z{n}"))) + &junk, N),
-        ("gaps before orphans", junk.clone() + &all(&|n| custom(&format!("a{n}"), &format!("z{n}"))), N),
+    for (what, text, entries) in [
+        ("orphans before gaps", all(&|n| custom(&format!("a{n}"), &format!("z{n}"))) + &junk, lines),
+        ("gaps before orphans", junk.clone() + &all(&|n| custom(&format!("a{n}"), &format!("z{n}"))), lines),
         ("repeated lines before gaps", all(&|_| custom("a", "z")) + &junk, 1),
-        ("a chain of gaps", all(&torn) + &all(&|n| custom(&format!("a{n}"), &format!("g{}", N - 1))), N),
-        ("a cycle of gaps", all(&|n| torn(n).replace("\"g0\"", "\"g5\"")) + &custom("a", &format!("g{}", N - 1)), 1),
-        ("cycles of two", all(&|n| custom(&format!("a{n}"), &format!("a{}", n ^ 1))), N),
-        ("one cycle", all(&|n| custom(&format!("a{n}"), &format!("a{}", (n + 1) % N))), N),
-        ("one id", all(&|n| custom("a", &format!("b{n}"))), N),
+        ("a chain of gaps", all(&torn) + &all(&|n| custom(&format!("a{n}"), &format!("g{}", lines - 1))), lines),
+        (
+            "a cycle of gaps",
+            all(&|n| torn(n).replace("\"g0\"", "\"g5\"")) + &custom("a", &format!("g{}", lines - 1)),
+            1,
+        ),
+        ("cycles of two", all(&|n| custom(&format!("a{n}"), &format!("a{}", n ^ 1))), lines),
+        ("one cycle", all(&|n| custom(&format!("a{n}"), &format!("a{}", (n + 1) % lines))), lines),
+        ("one id", all(&|n| custom("a", &format!("b{n}"))), lines),
     ] {
-        let (_dir, path) = written(&format!("{HEADER}\n{lines}"));
+        let (_dir, path) = written(&format!("{HEADER}\n{text}"));
         let report = repair(&path, (0.0, "now")).expect(what);
         assert!(report.after.ok, "{what}");
         assert_eq!(report.after.entries, entries as u64, "{what}");
