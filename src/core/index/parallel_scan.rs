@@ -190,7 +190,7 @@ fn line_across(storage: &dyn Storage, offset: u64, to: u64) -> Result<IndexedLin
 pub fn indexed_line(line: RawLine<'_>) -> IndexedLine {
     let (kind, bodies) = match line.skipped {
         Some((why, _)) => (LineKind::Damaged(why.into()), Vec::new()),
-        None => read_kind(&line.text()),
+        None => read_kind(line.text()),
     };
     let (offset, len, ended, is_torn) = (line.offset, line.length(), line.ended, line.is_torn());
     IndexedLine { offset, len, lines: 1, ended, is_torn, kind, bodies }
@@ -199,7 +199,7 @@ pub fn indexed_line(line: RawLine<'_>) -> IndexedLine {
 fn read_kind(text: &Cow<'_, str>) -> (LineKind, Vec<Body>) {
     // Offsets in a text whose invalid UTF-8 was replaced are not those in the file.
     let least = if matches!(text, Cow::Borrowed(_)) { LARGE_BODY } else { usize::MAX };
-    read_line_and_bodies(text, least, |line, bodies| match line {
+    read_line_and_bodies(&text, least, |line, bodies| match line {
         Line::Entry(head) => (LineKind::Entry(head.into_owned()), bodies),
         Line::Header | Line::Blank => (LineKind::Nothing, Vec::new()),
         Line::Damaged(damage) => (LineKind::Damaged(damage), Vec::new()),
