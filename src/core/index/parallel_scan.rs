@@ -196,7 +196,7 @@ pub fn indexed_line(line: RawLine<'_>) -> IndexedLine {
     IndexedLine { offset, len, lines: 1, ended, is_torn, kind, bodies }
 }
 
-fn read_kind(text: &Cow<'_, str>) -> (LineKind, Vec<Body>) {
+fn read_kind(text: Cow<'_, str>) -> (LineKind, Vec<Body>) {
     // Offsets in a text whose invalid UTF-8 was replaced are not those in the file.
     let least = if matches!(text, Cow::Borrowed(_)) { LARGE_BODY } else { usize::MAX };
     read_line_and_bodies(&text, least, |line, bodies| match line {
