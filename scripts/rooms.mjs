@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 
 /** The rooms of each half, lowest first. `src/js` may import all of `src/core`, which imports nothing of `src/js`. */
 export const ROOMS = {
-	core: ["base", "json", "format", "io", "storage", "summary", "tree", "context", "index", "rewrite", "session", "catalog", "listing", "search"],
+	core: ["base", "json", "format", "io", "storage", "summary", "tree", "context", "index", "transcript", "rewrite", "session", "catalog", "listing", "search"],
 	js: ["engine", "factory", "convert", "manager", "lists", "api"],
 };
 

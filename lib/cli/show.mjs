@@ -19,6 +19,8 @@ const TITLE = 100;
 const TEXT_LINES = 200;
 /** How many entries are made at first, and how many at most together. */
 const [FIRST_BATCH, BATCH] = [32, 1024];
+/** In fewer columns an entry's first line may have to be cut. */
+const LEAST_COLUMNS = 80;
 
 /**
  * @param {string | undefined} query
@@ -26,17 +28,42 @@ const [FIRST_BATCH, BATCH] = [32, 1024];
  */
 export async function show(query, options) {
 	const path = await sessionPath(query, options);
-	readTextsAtOnce(path);
+	const full = Boolean(options.full);
+	// The library draws most of what has no colours.
+	const isPlain = !options.json && options.limit === 0 && !paint.isColorSupported && Number.isInteger(columns()) && columns() >= LEAST_COLUMNS;
+	if (!isPlain) readTextsAtOnce(path);
 	const manager = openReadOnly(path);
 	const leaf = options.leaf === undefined ? undefined : findEntry(manager, options.leaf).id;
 	const isWhole = leaf === undefined && options.limit === 0;
 	// A window of a huge session makes only the entries that it shows.
-	const entries = isWhole ? branchOf(manager) : manager.getBranch(leaf, options.limit > 0 ? { limit: options.limit } : undefined);
+	const entries = isPlain ? drawn(manager, leaf, full) : isWhole ? branchOf(manager) : manager.getBranch(leaf, options.limit > 0 ? { limit: options.limit } : undefined);
 	if (options.json) {
 		const head = { path, header: manager.getHeader(), leafId: leaf ?? manager.getLeafId() };
 		return await writeJsonList(head, "entries", entries);
 	}
-	await writePaged(() => conversation(manager, path, entries, Boolean(options.full)), options);
+	await writePaged(() => conversation(manager, path, entries, options), options);
+}
+
+/**
+ * A branch as the library draws it: bytes, each of them several entries, and the entries that it leaves to this module. The first are
+ * drawn before all are read.
+ * @param {Manager} manager
+ * @param {string | undefined} leaf
+ * @param {boolean} full
+ * @returns {Iterable<Uint8Array | SessionEntry>}
+ */
+function drawn(manager, leaf, full) {
+	const lines = full ? {} : { textLines: TEXT_LINES, outputLines: OUTPUT_LINES };
+	return {
+		*[Symbol.iterator]() {
+			for (let from = 0, limit = FIRST_BATCH; ; limit = Infinity) {
+				const { count, parts } = manager.drawTranscript(leaf, { from, limit, columns: columns(), ...lines });
+				if (count === 0) return;
+				yield* parts;
+				from += count;
+			}
+		},
+	};
 }
 
 /**
@@ -64,10 +91,10 @@ function* batchesOf(manager, branch) {
 /**
  * @param {Manager} manager
  * @param {string} path
- * @param {Iterable<SessionEntry>} entries
- * @param {boolean} full
+ * @param {Iterable<Uint8Array | SessionEntry>} entries
+ * @param {Options} options
  */
-function* conversation(manager, path, entries, full) {
+function* conversation(manager, path, entries, { full = false, limit }) {
 	const header = manager.getHeader();
 	yield paint.bold(clip(manager.getSessionName() ?? "(no name)", columns()));
 	const about = [clip(manager.getSessionId(), ID_COLUMNS), safeLine(header?.timestamp), safeLine(header?.cwd)].filter(Boolean);
@@ -76,7 +103,11 @@ function* conversation(manager, path, entries, full) {
 	yield paint.dim(safeLine(path));
 	let isFirst = true;
 	for (const entry of entries) {
-		if (isFirst && manager.getEntry(entry.parentId ?? "")) {
+		if (entry instanceof Uint8Array) {
+			yield entry;
+			continue;
+		}
+		if (isFirst && limit > 0 && manager.getEntry(entry.parentId ?? "")) {
 			for (const line of wrapped("Earlier entries are not shown; --limit 0 shows all", columns())) yield paint.dim(line);
 		}
 		isFirst = false;

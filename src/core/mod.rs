@@ -25,4 +25,5 @@ pub mod storage;
 pub mod summary;
 #[cfg(test)]
 mod testing;
+pub mod transcript;
 pub mod tree;

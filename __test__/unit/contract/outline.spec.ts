@@ -74,3 +74,11 @@ test("an outline makes no entries but those whose kind it does not know", () => 
 	expect(tree[0].entry).toEqual({ type: "message", id: "a", timestamp: (manager.getEntry("a") as any).timestamp, message: { role: "user" } });
 	expect(tree[0].children[0].entry).toBe(manager.getEntry("b"));
 });
+
+test("ISO times in an outline are in UTC, others are what entries say", () => {
+	const { manager } = opened([message("a", null, undefined, { timestamp: "2025-01-02T00:00:00+02:00" }), message("b", "a", undefined, { timestamp: "Jan 5 2031" })]);
+	const { tree } = manager.getOutline();
+	expect(tree[0]?.entry.timestamp).toBe("2025-01-01T22:00:00.000Z");
+	expect(tree[0]?.children[0]?.entry.timestamp).toBe("Jan 5 2031");
+	expect(manager.getEntry("a")?.timestamp).toBe("2025-01-02T00:00:00+02:00");
+});

@@ -239,7 +239,7 @@ fn is_key(bytes: &[u8], from: usize) -> bool {
 /// Writes the WTF-8 of a valid JSON string's text, given without its quotes. Gives how long it is, and whether it is all
 /// ASCII; None if it is no string. What an escape stands for is shorter than the escape, but a word more is written than
 /// is used: the room must be a word longer than the string.
-fn unescape(string: &[u8], room: &mut [u8]) -> Option<(usize, bool)> {
+pub fn unescape(string: &[u8], room: &mut [u8]) -> Option<(usize, bool)> {
     const SLASHES: u64 = u64::from_ne_bytes([b'\\'; WORD]);
     const ONES: u64 = u64::from_ne_bytes([1; WORD]);
     const HIGH: u64 = u64::from_ne_bytes([0x80; WORD]);

@@ -25,6 +25,8 @@ use crate::core::json::long_strings::Parts;
 use crate::core::storage::file::FileStorage;
 use crate::core::storage::new_file::NewFile;
 use crate::core::storage::storage::{bytes_at, Storage};
+use crate::core::transcript::branch::{draw, Transcript};
+use crate::core::transcript::message::Layout;
 use crate::core::tree::tree::{RowNo, Tree};
 
 /// Whether a session writes to a file.
@@ -299,6 +301,21 @@ impl Session {
         match &self.storage {
             Some(storage) => self.note_mismatch(self.index.lines_without_bodies(&**storage, rows, each)),
             None => Ok(()),
+        }
+    }
+
+    /// The first of these entries as plain text, those whose lines come to about `most` bytes together.
+    pub fn transcript(&self, rows: &[RowNo], layout: Layout, most: usize) -> Result<Transcript> {
+        let mut size = 0;
+        let fitting = rows.iter().take_while(|row| {
+            let fits = size < most;
+            size += self.line_span(**row).map_or(0, |span| span.len as usize);
+            fits
+        });
+        let rows = rows.get(..fitting.count()).unwrap_or_default();
+        match &self.storage {
+            Some(storage) => self.note_mismatch(draw(&self.index, &**storage, rows, layout)),
+            None => Ok(Transcript { text: Vec::new(), ends: vec![0; rows.len()] }),
         }
     }
 

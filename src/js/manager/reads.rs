@@ -1,6 +1,7 @@
 //! Reading a manager: rows from the core, objects from the cache.
 
 use std::cell::RefCell;
+use std::ffi::CStr;
 
 use napi::{Result, ValueType};
 
@@ -76,18 +77,21 @@ fn path_to(tree: &Tree, end: Option<RowNo>) -> Vec<RowNo> {
     end.map(|end| tree.path(end)).unwrap_or_default()
 }
 
-/// The limit in the options of a read: a whole number from 0 on, or none.
-pub fn limit(js: JsEnv<'_>, options: JsVal<'_>) -> Result<Option<usize>> {
-    let limit = match js.is_object(options)? {
-        true => js.get(options, c"limit")?,
+/// A number in the options of a read: a whole one from 0 on, or none.
+pub fn whole_number(js: JsEnv<'_>, options: JsVal<'_>, key: &CStr) -> Result<Option<usize>> {
+    let number = match js.is_object(options)? {
+        true => js.get(options, key)?,
         false => js.undefined()?,
     };
-    if js.is_undefined(limit)? {
+    if js.is_undefined(number)? {
         return Ok(None);
     }
-    match js.number_value(limit)?.filter(|limit| *limit >= 0.0 && (limit.fract() == 0.0 || limit.is_infinite())) {
-        Some(limit) => Ok(Some(limit as usize)),
-        None => Err(wrong_argument(js, "options.limit must be a whole number from 0 on")),
+    match js.number_value(number)?.filter(|number| *number >= 0.0 && (number.fract() == 0.0 || number.is_infinite())) {
+        Some(number) => Ok(Some(number as usize)),
+        None => {
+            let key = key.to_string_lossy();
+            Err(wrong_argument(js, format!("options.{key} must be a whole number from 0 on")))
+        }
     }
 }
 
@@ -98,15 +102,19 @@ pub fn branch<'env>(
     from: JsVal<'env>,
     limit: Option<usize>,
 ) -> Result<JsVal<'env>> {
-    let end = path_end(state, js, from)?;
-    let path = if let (Some(limit), Some(end)) = (limit, end) {
-        state.borrow().session.tree().end_of_path(end, limit)
-    } else if end.is_some() && end == leaf(state) {
-        state.borrow_mut().session.cached_path(end).to_vec()
-    } else {
-        path_to(state.borrow().session.tree(), end)
+    let path = match (limit, path_end(state, js, from)?) {
+        (Some(limit), Some(end)) => state.borrow().session.tree().end_of_path(end, limit),
+        (_, end) => path_rows(state, end),
     };
     list_of(state, js, &path)
+}
+
+/// The rows of the path to an entry.
+pub fn path_rows(state: &RefCell<State>, end: Option<RowNo>) -> Vec<RowNo> {
+    match end.is_some() && end == leaf(state) {
+        true => state.borrow_mut().session.cached_path(end).to_vec(),
+        false => path_to(state.borrow().session.tree(), end),
+    }
 }
 
 /// The entries of the context of the path to the leaf.
