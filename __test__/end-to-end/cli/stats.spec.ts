@@ -1,6 +1,6 @@
 // What sessions cost and what fills them: `pi-sessions stats`.
 import { statSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
 import { type Json, api, assistant, entry, linesOf, message, user } from "../../support/scratch.js";
@@ -179,6 +179,45 @@ describe("stats", () => {
 		expect((await good(at, ["stats"])).replace(/\s+/g, " ")).toContain("Not added: 1 call without usage, 1 call with amounts that are no numbers, 1 call with amounts below 0, 1 call with amounts of unknown kinds.");
 		// Rows for programs have no place for it.
 		expect(await run(at, ["stats", "--csv", "--utc"])).toEqual({ code: 0, out: expect.stringMatching(/^day,.*\n"2025-01-01",3,2,2,30,3,3\n$/), err: expect.stringMatching(/^Not added: 1 call without usage, .*\.\n$/) });
+	});
+
+	test("each kind of wrong usage, and calls without a model or a time, are told and counted apart", async () => {
+		const at = world();
+		const odd = (id: string, more: Json, own: Json = {}, timestamp?: unknown): Json => message(id, null, { ...assistant("x"), provider: "acme", model: "large", usage: { ...usage(1, 1, 1), ...more }, timestamp: Date.UTC(2025, 0, 1), ...own }, timestamp === undefined ? {} : { timestamp });
+		const entries = [
+			odd("a", { input: "5" }), odd("b", { output: -1 }), odd("c", { cacheRead: "1e999" }), odd("d", { cacheWrite: undefined }), odd("e", { cost: null }),
+			odd("f", { cost: "free" }), odd("g", { audio: 7 }), odd("h", {}, { provider: "", model: undefined }), odd("i", {}, { model: 7 }), odd("j", {}, { timestamp: "later" }, "never"),
+		];
+		const path = put(at, "s-odd", entries.map((one) => JSON.stringify(one).replace('"1e999"', "1e999")));
+		const { leftOut, total, models, days } = await goodJson(at, ["stats", "--utc"]);
+		expect(leftOut).toEqual({ withoutUsage: 0, missing: 2, notNumbers: 2, negative: 1, infinite: 1, unknownKinds: 1, withoutModel: 2, withoutTime: 1, damagedLines: 0 });
+		expect(total).toMatchObject({ calls: 10, input: 9, output: 9, cost: 8 });
+		expect(models.map(({ model, calls }: any) => [model, calls]).sort()).toEqual([["(no model)", 1], ["acme/(no model)", 1], ["acme/large", 8]]);
+		expect(days.map(({ day, calls }: any) => [day, calls])).toEqual([["(no date)", 1], ["2025-01-01", 9]]);
+		const told = "Not added: 2 calls with amounts missing, 2 calls with amounts that are no numbers, 1 call with amounts below 0, 1 call with amounts without end, 1 call with amounts of unknown kinds. Of those added: 2 calls without a model's name, 1 call without a time.";
+		expect((await good(at, ["stats"])).replace(/\s+/g, " ")).toContain(told);
+		expect(await goodJson(at, ["stats", "--all"])).toMatchObject({ leftOut, total });
+		expect(await goodJson(at, ["stats", path])).toMatchObject({ leftOut, total });
+	});
+
+	test("files that are no sessions are named apart, and the exit code is 1", async () => {
+		const at = world();
+		const dir = dirname(put(at, "s-1", spent));
+		writeFileSync(join(dir, "poem.jsonl"), "no session\n");
+		writeFileSync(join(dir, "empty.jsonl"), "");
+		writeFileSync(join(dir, "notes.txt"), "not looked at");
+		for (const args of [[], ["--by", "model"], ["--csv"], ["--html", "-"]]) {
+			const { code, out, err } = await run(at, ["stats", "--all", ...args]);
+			expect({ args, code }).toEqual({ args, code: 1 });
+			expect(out).not.toBe("");
+			expect(err).toContain(join(dir, "poem.jsonl"));
+			expect(err).not.toContain("notes.txt");
+		}
+		const { code, out } = await run(at, ["stats", "--all", "--json"]);
+		const { unreadable, total } = JSON.parse(out);
+		expect({ code, calls: total.calls }).toEqual({ code: 1, calls: 5 });
+		expect(unreadable.map(({ path }: any) => path)).toContain(join(dir, "poem.jsonl"));
+		expect(await run(at, ["stats", join(dir, "poem.jsonl")])).toMatchObject({ code: 1, out: "", err: expect.stringContaining("not a valid pi session") });
 	});
 
 	test("sums hold when usage is missing or no number", async () => {

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { Random } from "../../stress/differential/random.js";
 import { count } from "../../support/counts.mjs";
 import { type World, branched, good, lines, put, run, world } from "../../support/cli.js";
-import { type Json, api, assistant, entry, message, toolResult, user } from "../../support/store.js";
+import { type Json, api, assistant, entry, message, toolResult, user } from "../../support/scratch.js";
 
 /** Shows a session both ways and compares. Gives what was shown. */
 async function same(at: World, args: string[], what: string, env: NodeJS.ProcessEnv = {}): Promise<string> {
