@@ -200,6 +200,15 @@ describe("pages", () => {
 		expect([...new Set(told)]).toEqual([name]);
 	});
 
+	test("the hook's page says of each of its files what it does", () => {
+		const files = readdirSync(join(root, "lib/register"));
+		const named = [...textOf("docs/pi-hook.md").matchAll(/^\| (`[^|]*\.mjs`[^|]*) \|/gm)].flatMap(([, cell]) => (cell as string).match(/[\w*-]+\.mjs/g) ?? []);
+		const isNamed = (file: string) => named.some((name) => name === file || (name.endsWith("*.mjs") && file.startsWith(name.slice(0, -"*.mjs".length))));
+		expect(files.length).toBeGreaterThan(10);
+		expect(files.filter((file) => !isNamed(file))).toEqual([]);
+		expect(named.filter((name) => !name.includes("*") && !files.includes(name))).toEqual([]);
+	});
+
 	test("the README is short", () => {
 		const text = textOf("README.md");
 		expect(text.trimEnd().split("\n").length).toBeLessThanOrEqual(150);

@@ -40,12 +40,12 @@ impl SessionsDir {
 
 #[test]
 fn every_file_is_handed_on_once() {
-    let store = SessionsDir::new();
+    let sessions = SessionsDir::new();
     for n in 0..50 {
-        store.write(&format!("{n}.jsonl"), &if n % 7 == 0 { "junk".into() } else { session("s", "") });
+        sessions.write(&format!("{n}.jsonl"), &if n % 7 == 0 { "junk".into() } else { session("s", "") });
     }
-    for location in [None, Some(&store.location), Some(&store.location)] {
-        let (seen, _) = store.list(location);
+    for location in [None, Some(&sessions.location), Some(&sessions.location)] {
+        let (seen, _) = sessions.list(location);
         assert_eq!((seen.len(), seen.values().flatten().count()), (50, 42));
         wait_for_next_file_time();
     }
@@ -53,49 +53,49 @@ fn every_file_is_handed_on_once() {
 
 #[test]
 fn a_cancelled_reading_stops() {
-    let store = SessionsDir::new();
-    (0..20).for_each(|n| store.write(&format!("{n}.jsonl"), &session("s", "")));
-    let files = store.files();
-    read_all(&files, Some(&store.location), &AtomicBool::new(true), &|_, _| panic!("nothing should be read"))
+    let sessions = SessionsDir::new();
+    (0..20).for_each(|n| sessions.write(&format!("{n}.jsonl"), &session("s", "")));
+    let files = sessions.files();
+    read_all(&files, Some(&sessions.location), &AtomicBool::new(true), &|_, _| panic!("nothing should be read"))
         .expect("read");
-    assert!(!store.location.path.exists());
+    assert!(!sessions.location.path.exists());
 }
 
 #[test]
 fn a_catalog_that_another_one_writes_to_changes_no_answer() {
-    let store = SessionsDir::new();
-    store.write("a.jsonl", &session("a", &said("m", "user", "hi")));
+    let sessions = SessionsDir::new();
+    sessions.write("a.jsonl", &session("a", &said("m", "user", "hi")));
     wait_for_next_file_time();
-    let (want, catalog) = store.list(Some(&store.location));
-    let other = rusqlite::Connection::open(&store.location.path).expect("opened");
+    let (want, catalog) = sessions.list(Some(&sessions.location));
+    let other = rusqlite::Connection::open(&sessions.location.path).expect("opened");
     drop(catalog);
     other.execute_batch("BEGIN EXCLUSIVE").expect("locked");
-    store.write("b.jsonl", &session("b", ""));
+    sessions.write("b.jsonl", &session("b", ""));
     for _ in 0..2 {
-        let (seen, catalog) = store.list(Some(&store.location));
+        let (seen, catalog) = sessions.list(Some(&sessions.location));
         assert_eq!((seen.len(), seen["a.jsonl"].clone()), (2, want["a.jsonl"].clone()));
         assert!(catalog.is_none(), "nothing could be written");
     }
     other.execute_batch("ROLLBACK").expect("unlocked");
-    assert!(store.list(Some(&store.location)).1.is_some());
+    assert!(sessions.list(Some(&sessions.location)).1.is_some());
 }
 
 #[test]
 fn nobody_is_kept_from_writing_while_files_are_read() {
-    let store = SessionsDir::new();
-    (0..8).for_each(|n| store.write(&format!("{n}.jsonl"), &session("s", "")));
+    let sessions = SessionsDir::new();
+    (0..8).for_each(|n| sessions.write(&format!("{n}.jsonl"), &session("s", "")));
     wait_for_next_file_time();
-    drop(store.list(Some(&store.location)));
-    (0..8).for_each(|n| store.write(&format!("{n}.jsonl"), &session("t", &said("m", "user", "hi"))));
-    let files = store.files();
+    drop(sessions.list(Some(&sessions.location)));
+    (0..8).for_each(|n| sessions.write(&format!("{n}.jsonl"), &session("t", &said("m", "user", "hi"))));
+    let files = sessions.files();
     let left = AtomicUsize::new(files.len());
     // One at a time, so that they do not keep each other from writing.
     let turn = Mutex::new(());
-    read_all(&files, Some(&store.location), &AtomicBool::new(false), &|_, _| {
+    read_all(&files, Some(&sessions.location), &AtomicBool::new(false), &|_, _| {
         // The last one comes when everything is written.
         let _turn = turn.lock().expect("whole");
         if left.fetch_sub(1, Ordering::SeqCst) > 1 {
-            let other = rusqlite::Connection::open(&store.location.path).expect("opened");
+            let other = rusqlite::Connection::open(&sessions.location.path).expect("opened");
             other.busy_timeout(Duration::ZERO).expect("set");
             other.execute_batch("BEGIN IMMEDIATE; ROLLBACK").expect("not locked");
         }
@@ -105,68 +105,68 @@ fn nobody_is_kept_from_writing_while_files_are_read() {
 
 #[test]
 fn a_list_that_took_longer_put_an_older_state_over_a_newer_one() {
-    let store = SessionsDir::new();
+    let sessions = SessionsDir::new();
     let names = ["a.jsonl", "b.jsonl", "c.jsonl"];
-    names.iter().for_each(|name| store.write(name, &session("s", "")));
+    names.iter().for_each(|name| sessions.write(name, &session("s", "")));
     wait_for_next_file_time();
-    drop(store.list(Some(&store.location)));
-    names.iter().for_each(|name| store.write(name, &session("s", &said("m", "user", "hi"))));
-    let files = store.files();
+    drop(sessions.list(Some(&sessions.location)));
+    names.iter().for_each(|name| sessions.write(name, &session("s", &said("m", "user", "hi"))));
+    let files = sessions.files();
     let newer = Mutex::new(None);
-    read_all(&files, Some(&store.location), &AtomicBool::new(false), &|at, _| {
+    read_all(&files, Some(&sessions.location), &AtomicBool::new(false), &|at, _| {
         let mut newer = newer.lock().expect("whole");
         // This one is read but not written yet when it grows, and another list is quicker.
         if newer.is_none() {
-            store.write(&files[at].name, &session("s", &said("m", "user", "hi").repeat(2)));
-            let catalog = store.list(Some(&store.location)).1.expect("made");
+            sessions.write(&files[at].name, &session("s", &said("m", "user", "hi").repeat(2)));
+            let catalog = sessions.list(Some(&sessions.location)).1.expect("made");
             let row = rows::of_file(catalog.db(), &files[at].dir, &files[at].name).expect("asked");
             *newer = Some((at, row.expect("there")));
         }
     })
     .expect("read");
     let (at, want) = newer.into_inner().expect("whole").expect("listed");
-    let catalog = Catalog::open(&store.location).expect("opened");
+    let catalog = Catalog::open(&sessions.location).expect("opened");
     let row = rows::of_file(catalog.db(), &files[at].dir, &files[at].name).expect("asked");
     assert_eq!(row, Some(want));
 }
 
 #[test]
 fn a_catalog_that_has_no_room_changes_no_answer() {
-    let store = SessionsDir::new();
-    store.write("a.jsonl", &session("a", &said("m", "user", "hi")));
+    let sessions = SessionsDir::new();
+    sessions.write("a.jsonl", &session("a", &said("m", "user", "hi")));
     wait_for_next_file_time();
-    let (_, catalog) = store.list(Some(&store.location));
+    let (_, catalog) = sessions.list(Some(&sessions.location));
     let catalog = catalog.expect("made");
     let pages: i64 = catalog.db().query_row("PRAGMA page_count", [], |row| row.get(0)).expect("asked");
     catalog.db().pragma_update(None, "max_page_count", pages).expect("set");
     for n in 0..200 {
-        store.write(&format!("{n}.jsonl"), &session("s", &said("m", "user", &"long ".repeat(400))));
+        sessions.write(&format!("{n}.jsonl"), &session("s", &said("m", "user", &"long ".repeat(400))));
     }
-    let files = store.files();
+    let files = sessions.files();
     let seen = Mutex::new(0);
-    let after = read_with(&files, Some(catalog), Some(&store.location), &AtomicBool::new(false), &|_, listed| {
+    let after = read_with(&files, Some(catalog), Some(&sessions.location), &AtomicBool::new(false), &|_, listed| {
         *seen.lock().expect("whole") += usize::from(listed.is_some());
     })
     .expect("read");
     assert_eq!(seen.into_inner().expect("whole"), 201);
     assert!(after.is_none(), "the disk was full");
     wait_for_next_file_time();
-    let (seen, catalog) = store.list(Some(&store.location));
+    let (seen, catalog) = sessions.list(Some(&sessions.location));
     assert_eq!((seen.len(), catalog.is_some()), (201, true));
 }
 
 #[test]
 fn texts_are_what_was_listed_wherever_they_come_from() {
-    let store = SessionsDir::new();
+    let sessions = SessionsDir::new();
     let body: String = (0..3000)
         .map(|n| said(&n.to_string(), if n % 3 == 0 { "toolResult" } else { "user" }, &format!("{n} \\ud83d")))
         .collect();
-    store.write("a.jsonl", &session("a", &body));
+    sessions.write("a.jsonl", &session("a", &body));
     wait_for_next_file_time();
-    let (seen, catalog) = store.list(Some(&store.location));
+    let (seen, catalog) = sessions.list(Some(&sessions.location));
     let source = ListedState::of(seen["a.jsonl"].as_ref().expect("a session"));
     assert_eq!(ListedState::from_text(&source.to_text()), Some(source));
-    let dir = store.dir.path().to_str().expect("text").to_owned();
+    let dir = sessions.dir.path().to_str().expect("text").to_owned();
     let fetch = |catalog: Option<&Catalog>| {
         let mut all = vec![1, 2, 3];
         text(catalog, &dir, "a.jsonl", &source, &mut all);
@@ -180,25 +180,25 @@ fn texts_are_what_was_listed_wherever_they_come_from() {
     let taken = ingest_session(&mut catalog, &todo[0], &mut Box::default(), &AtomicBool::new(false));
     taken.expect("taken");
     assert_eq!((todo.len(), pending(catalog.db()).expect("asked").len()), (1, 0));
-    fs::remove_file(store.dir.path().join("a.jsonl")).expect("removed");
+    fs::remove_file(sessions.dir.path().join("a.jsonl")).expect("removed");
     assert_eq!(fetch(Some(&catalog)), want, "from the catalog");
     assert_eq!(fetch(None), b"");
 }
 
 #[test]
 fn a_text_that_was_fetched_while_it_was_ingested_was_given_twice() {
-    let store = SessionsDir::new();
-    store.write("a.jsonl", &session("a", &said("m", "user", "once")));
+    let sessions = SessionsDir::new();
+    sessions.write("a.jsonl", &session("a", &said("m", "user", "once")));
     wait_for_next_file_time();
-    let dir = store.dir.path().to_str().expect("text").to_owned();
+    let dir = sessions.dir.path().to_str().expect("text").to_owned();
     for _ in 0..40 {
-        let _ = fs::remove_file(&store.location.path);
-        let _ = fs::remove_file(store.dir.path().join("catalog-wal"));
-        let _ = fs::remove_file(store.dir.path().join("catalog-shm"));
-        let (seen, catalog) = store.list(Some(&store.location));
+        let _ = fs::remove_file(&sessions.location.path);
+        let _ = fs::remove_file(sessions.dir.path().join("catalog-wal"));
+        let _ = fs::remove_file(sessions.dir.path().join("catalog-shm"));
+        let (seen, catalog) = sessions.list(Some(&sessions.location));
         let source = ListedState::of(seen["a.jsonl"].as_ref().expect("a session"));
         let mut filling = catalog.expect("made");
-        let reading = Catalog::open(&store.location).expect("opened");
+        let reading = Catalog::open(&sessions.location).expect("opened");
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 let todo = pending(filling.db()).expect("asked");
@@ -214,9 +214,9 @@ fn a_text_that_was_fetched_while_it_was_ingested_was_given_twice() {
 }
 
 /// The text of a.jsonl as it was when it was listed.
-fn text_of_a(store: &SessionsDir, catalog: Option<&Catalog>, source: &ListedState) -> String {
+fn text_of_a(sessions: &SessionsDir, catalog: Option<&Catalog>, source: &ListedState) -> String {
     let mut all = Vec::new();
-    text(catalog, store.dir.path().to_str().expect("text"), "a.jsonl", source, &mut all);
+    text(catalog, sessions.dir.path().to_str().expect("text"), "a.jsonl", source, &mut all);
     String::from_utf8(all).expect("text")
 }
 
@@ -235,17 +235,17 @@ fn a_last_line_that_went_on_left_its_old_text_in_the_catalog() {
         ("\n", "one tail"),
         ("\n{\"type\":\"message\",\"id\":\"n\",\"message\":{\"role\":\"user\",\"content\":\"two\"}}", "one tail two"),
     ] {
-        let store = SessionsDir::new();
+        let sessions = SessionsDir::new();
         let before = session("a", &(said("m", "user", "one") + &said("n", "user", "tail")));
-        store.write("a.jsonl", before.trim_end());
-        let (_, catalog) = store.list(Some(&store.location));
+        sessions.write("a.jsonl", before.trim_end());
+        let (_, catalog) = sessions.list(Some(&sessions.location));
         take_all(&mut catalog.expect("made"));
-        store.append("a.jsonl", more);
-        let (seen, catalog) = store.list(Some(&store.location));
+        sessions.append("a.jsonl", more);
+        let (seen, catalog) = sessions.list(Some(&sessions.location));
         let source = ListedState::of(seen["a.jsonl"].as_ref().expect("a session"));
-        assert_eq!(text_of_a(&store, catalog.as_ref(), &source), want, "{more}");
+        assert_eq!(text_of_a(&sessions, catalog.as_ref(), &source), want, "{more}");
         take_all(&mut catalog.expect("made"));
-        assert_eq!(text_of_a(&store, Catalog::open(&store.location).as_ref(), &source), want, "{more}");
+        assert_eq!(text_of_a(&sessions, Catalog::open(&sessions.location).as_ref(), &source), want, "{more}");
     }
 }
 
@@ -254,23 +254,23 @@ proptest! {
 
     #[test]
     fn a_text_stays_what_was_listed_however_the_file_grows(cuts in proptest::collection::vec((0usize..90, any::<bool>()), 1..8)) {
-        let store = SessionsDir::new();
+        let sessions = SessionsDir::new();
         let lines: String = (0..9).map(|n| said(&n.to_string(), "user", &format!("text {n}"))).collect();
-        store.write("a.jsonl", &session("a", ""));
+        sessions.write("a.jsonl", &session("a", ""));
         let (mut at, mut listed) = (0, Vec::new());
         for (size, takes) in cuts {
             let more = &lines[at..(at + size).min(lines.len())];
             at += more.len();
-            store.append("a.jsonl", more);
-            let (seen, catalog) = store.list(Some(&store.location));
+            sessions.append("a.jsonl", more);
+            let (seen, catalog) = sessions.list(Some(&sessions.location));
             let source = ListedState::of(seen["a.jsonl"].as_ref().expect("a session"));
             let mut catalog = catalog.expect("made");
-            listed.push((source, text_of_a(&store, None, &source)));
+            listed.push((source, text_of_a(&sessions, None, &source)));
             if takes {
                 take_all(&mut catalog);
             }
             for (source, want) in &listed {
-                prop_assert_eq!(&text_of_a(&store, Some(&catalog), source), want);
+                prop_assert_eq!(&text_of_a(&sessions, Some(&catalog), source), want);
             }
         }
     }
@@ -278,15 +278,15 @@ proptest! {
 
 #[test]
 fn a_list_that_was_aborted_cached_nothing() {
-    let store = SessionsDir::new();
-    (0..40).for_each(|n| store.write(&format!("{n}.jsonl"), &session(&n.to_string(), &said("m", "user", "hi"))));
-    let files = store.files();
+    let sessions = SessionsDir::new();
+    (0..40).for_each(|n| sessions.write(&format!("{n}.jsonl"), &session(&n.to_string(), &said("m", "user", "hi"))));
+    let files = sessions.files();
     let (cancelled, given) = (AtomicBool::new(false), AtomicUsize::new(0));
-    read_all(&files, Some(&store.location), &cancelled, &|_, _| {
+    read_all(&files, Some(&sessions.location), &cancelled, &|_, _| {
         cancelled.store(given.fetch_add(1, Ordering::SeqCst) >= 9, Ordering::SeqCst);
     })
     .expect("read");
-    let catalog = Catalog::open(&store.location).expect("made");
+    let catalog = Catalog::open(&sessions.location).expect("made");
     let mut known = 0;
     rows::in_dir(catalog.db(), &files[0].dir, |_, _| known += 1).expect("asked");
     assert!((10..40).contains(&known), "{known}");
@@ -294,11 +294,11 @@ fn a_list_that_was_aborted_cached_nothing() {
 
 #[test]
 fn the_first_file_of_the_list_is_read_first_then_the_largest() {
-    let store = SessionsDir::new();
+    let sessions = SessionsDir::new();
     for (name, size) in [("a", 10), ("b", 500), ("c", 9_000), ("d", 70)] {
-        store.write(&format!("{name}.jsonl"), &session(name, &"\n".repeat(size)));
+        sessions.write(&format!("{name}.jsonl"), &session(name, &"\n".repeat(size)));
     }
-    let files = store.files();
+    let files = sessions.files();
     let mut jobs: Vec<_> =
         files.iter().enumerate().map(|(at, file)| Job { at, file, row: None, usage: None }).collect();
     in_reading_order(&mut jobs);

@@ -91,64 +91,64 @@ fn sorted(mut all: Vec<String>) -> Vec<String> {
 
 #[test]
 fn a_search_missed_what_another_list_had_put_a_new_row_for() {
-    let store = SessionsDir::new();
-    store.say("a", &["found"]);
-    let files = store.files();
+    let sessions = SessionsDir::new();
+    sessions.say("a", &["found"]);
+    let files = sessions.files();
     let disturbs = |_: usize, _: usize| {
-        store.sql("DELETE FROM session");
-        read_all(&files, Some(&store.location), &never(), &|_, _| {}).expect("read").expect("listed");
+        sessions.sql("DELETE FROM session");
+        read_all(&files, Some(&sessions.location), &never(), &|_, _| {}).expect("read").expect("listed");
     };
     let request = Request {
         files: &files,
         takes: &|_| true,
         query: &Query::of("found").expect("a query"),
         options: &SearchOptions { limit: 9, mark: ["<".into(), ">".into()] },
-        location: Some(&store.location),
+        location: Some(&sessions.location),
         cancelled: &never(),
         progress: &disturbs,
     };
     let (found, _catalog) = request.run().expect("an answer").expect("not cancelled");
     assert_eq!(found.iter().map(|one| one.hit.snippet.as_str()).collect::<Vec<_>>(), ["<found>"]);
-    assert!(fs::metadata(&store.location.path).is_ok(), "the catalog is whole and stays");
+    assert!(fs::metadata(&sessions.location.path).is_ok(), "the catalog is whole and stays");
 }
 
 #[test]
 fn a_search_waited_ten_seconds_for_a_lock_and_then_read_everything_anew() {
-    let store = SessionsDir::new();
-    store.say("old", &["hello old"]);
-    assert_eq!(store.found("hello"), ["<hello> old"]);
-    let other = store.db();
+    let sessions = SessionsDir::new();
+    sessions.say("old", &["hello old"]);
+    assert_eq!(sessions.found("hello"), ["<hello> old"]);
+    let other = sessions.db();
     other.execute_batch("BEGIN IMMEDIATE").expect("locked");
-    store.say("new", &["hello new"]);
+    sessions.say("new", &["hello new"]);
     // The new one is read from its file: the lock stays.
-    assert_eq!(sorted(store.found("hello")), ["<hello> new", "<hello> old"]);
-    assert_eq!(store.found("hello new"), ["<hello> <new>"]);
+    assert_eq!(sorted(sessions.found("hello")), ["<hello> new", "<hello> old"]);
+    assert_eq!(sessions.found("hello new"), ["<hello> <new>"]);
     other.execute_batch("COMMIT").expect("unlocked");
-    assert_eq!(sorted(store.found("hello")), ["<hello> new", "<hello> old"]);
+    assert_eq!(sorted(sessions.found("hello")), ["<hello> new", "<hello> old"]);
 }
 
 #[test]
 fn a_part_of_a_word_was_searched_for_in_only_the_thousand_shortest_words() {
-    let store = SessionsDir::new();
+    let sessions = SessionsDir::new();
     let noise: Vec<String> = (0..2_600).map(|n| format!("contr{n:x}")).collect();
-    store.say("noise", &[noise.join(" ")]);
-    store.say("target", &["a thecontrollersarehere needles"]);
+    sessions.say("noise", &[noise.join(" ")]);
+    sessions.say("target", &["a thecontrollersarehere needles"]);
     for query in ["ontr eedl", "ontrollersare eedl", "contr needle", "ontrol", "ollersarehere"] {
-        assert_eq!(store.found(query).len(), 1, "{query}");
+        assert_eq!(sessions.found(query).len(), 1, "{query}");
     }
-    assert_eq!(store.found("ontr").len(), 2);
+    assert_eq!(sessions.found("ontr").len(), 2);
 }
 
 #[test]
 fn a_text_was_missed_after_twenty_thousand_newer_ones_with_its_words() {
-    let store = SessionsDir::new();
-    store.say("old", &["see foo.bar here"]);
-    assert_eq!(store.found("foo.bar").len(), 1);
+    let sessions = SessionsDir::new();
+    sessions.say("old", &["see foo.bar here"]);
+    assert_eq!(sessions.found("foo.bar").len(), 1);
     let newer: Vec<String> = (0..20_001).map(|n| format!("foo bar {n}")).collect();
-    store.say("new", &newer);
-    assert_eq!(store.found("foo.bar"), ["see <foo.bar> here"]);
-    assert_eq!(store.found("foo bar").len(), 20_002);
-    assert_eq!(store.found("oo.ba"), ["see f<oo.ba>r here"]);
+    sessions.say("new", &newer);
+    assert_eq!(sessions.found("foo.bar"), ["see <foo.bar> here"]);
+    assert_eq!(sessions.found("foo bar").len(), 20_002);
+    assert_eq!(sessions.found("oo.ba"), ["see f<oo.ba>r here"]);
 }
 
 #[test]
@@ -167,9 +167,9 @@ fn every_text_that_holds_a_query_is_found_by_index_and_files_alike() {
         let words: Vec<String> = (0..1 + random(30)).map(|_| word(&mut random)).collect();
         texts.push(words.join(" "));
     }
-    let store = SessionsDir::new();
+    let sessions = SessionsDir::new();
     for (n, texts) in texts.chunks(60).enumerate() {
-        store.say(&format!("s{n}"), texts);
+        sessions.say(&format!("s{n}"), texts);
     }
     for _ in 0..120 {
         let whole: Vec<char> = texts[random(texts.len())].chars().collect();
@@ -182,80 +182,80 @@ fn every_text_that_holds_a_query_is_found_by_index_and_files_alike() {
             continue;
         }
         let want = texts.iter().filter(|text| query.split_whitespace().all(|term| text.contains(term))).count();
-        assert_eq!(store.found(&query).len(), want, "{query:?} by the index");
-        assert_eq!(store.found_in_files(&query).len(), want, "{query:?} in the files");
+        assert_eq!(sessions.found(&query).len(), want, "{query:?} by the index");
+        assert_eq!(sessions.found_in_files(&query).len(), want, "{query:?} in the files");
     }
 }
 
 #[test]
 fn a_text_beyond_what_the_catalog_takes_is_cut_and_shown_whole() {
-    let store = SessionsDir::new();
+    let sessions = SessionsDir::new();
     let text = format!("beginning {} ending", "filler ".repeat(MAX_TEXT_BYTES / 7 + 1));
-    store.say("long", &[text.as_str(), "short"]);
-    assert_eq!(store.found("beginning").len(), 1);
-    assert_eq!(store.found("short").len(), 1);
-    assert_eq!(store.found("ending").len(), 0);
-    assert_eq!(store.found_in_files("ending").len(), 0);
-    let files = store.files();
+    sessions.say("long", &[text.as_str(), "short"]);
+    assert_eq!(sessions.found("beginning").len(), 1);
+    assert_eq!(sessions.found("short").len(), 1);
+    assert_eq!(sessions.found("ending").len(), 0);
+    assert_eq!(sessions.found_in_files("ending").len(), 0);
+    let files = sessions.files();
     let source = Mutex::new(None);
     let take = |_: usize, found: Option<ListedSession>| {
         *source.lock().expect("held") = found.map(|found| session_text::ListedState::of(&found));
     };
-    let catalog = read_all(&files, Some(&store.location), &never(), &take).expect("read");
+    let catalog = read_all(&files, Some(&sessions.location), &never(), &take).expect("read");
     let source = source.into_inner().expect("held").expect("listed");
     let mut all = Vec::new();
-    session_text::text(catalog.as_ref(), store.dir.path().to_str().expect("text"), "long.jsonl", &source, &mut all);
+    session_text::text(catalog.as_ref(), sessions.dir.path().to_str().expect("text"), "long.jsonl", &source, &mut all);
     assert_eq!(all.len(), text.len() + 1 + "short".len());
 }
 
 #[test]
 fn a_first_text_of_hundreds_of_megabytes_was_stored_whole() {
-    let store = SessionsDir::new();
-    store.say("giant", &[format!("beginning {}", "filler ".repeat(MAX_TEXT_BYTES / 7)), "needle".into()]);
-    store.say("small", &["needle too"]);
+    let sessions = SessionsDir::new();
+    sessions.say("giant", &[format!("beginning {}", "filler ".repeat(MAX_TEXT_BYTES / 7)), "needle".into()]);
+    sessions.say("small", &["needle too"]);
     for _ in 0..2 {
-        assert_eq!(sorted(store.found("needle")), ["<needle>", "<needle> too"]);
-        assert_eq!(store.found("beginning").len(), 1);
-        store.list_into_catalog();
-        store.ingest();
+        assert_eq!(sorted(sessions.found("needle")), ["<needle>", "<needle> too"]);
+        assert_eq!(sessions.found("beginning").len(), 1);
+        sessions.list_into_catalog();
+        sessions.ingest();
     }
-    assert_eq!(store.count("SELECT count(*) FROM session"), 1);
-    assert!(fs::metadata(&store.location.path).expect("there").len() < 1 << 20);
+    assert_eq!(sessions.count("SELECT count(*) FROM session"), 1);
+    assert!(fs::metadata(&sessions.location.path).expect("there").len() < 1 << 20);
     // A file that shrinks is cached again, and one that grows leaves nothing behind.
-    store.say("giant", &["needle three"]);
-    assert_eq!(store.found("needle").len(), 2);
-    store.ingest();
-    assert_eq!(store.count("SELECT count(*) FROM text"), 2);
-    store.say("giant", &["needle four ".repeat(1 << 20)]);
-    assert_eq!(store.found("needle").len(), 2);
-    store.ingest();
-    assert_eq!(store.count("SELECT count(*) FROM text"), 1);
+    sessions.say("giant", &["needle three"]);
+    assert_eq!(sessions.found("needle").len(), 2);
+    sessions.ingest();
+    assert_eq!(sessions.count("SELECT count(*) FROM text"), 2);
+    sessions.say("giant", &["needle four ".repeat(1 << 20)]);
+    assert_eq!(sessions.found("needle").len(), 2);
+    sessions.ingest();
+    assert_eq!(sessions.count("SELECT count(*) FROM text"), 1);
 }
 
 #[test]
 fn what_was_deleted_stayed_in_the_catalog() {
-    let store = SessionsDir::new();
+    let sessions = SessionsDir::new();
     let secrets: Vec<String> = (0..400).map(|n| format!("secretive{n} zq81SECRET{n} key")).collect();
-    store.say("gone", &secrets);
-    store.say("kept", &["key kept", "zq81SECRET7 is said here, too"]);
-    assert_eq!(store.found("key").len(), 401);
-    assert_eq!(store.found("secretive").len(), 400);
-    fs::remove_file(store.path("gone")).expect("removed");
-    assert_eq!(store.found("key").len(), 1);
-    store.ingest();
-    let count = |sql: &str| store.count(sql);
+    sessions.say("gone", &secrets);
+    sessions.say("kept", &["key kept", "zq81SECRET7 is said here, too"]);
+    assert_eq!(sessions.found("key").len(), 401);
+    assert_eq!(sessions.found("secretive").len(), 400);
+    fs::remove_file(sessions.path("gone")).expect("removed");
+    assert_eq!(sessions.found("key").len(), 1);
+    sessions.ingest();
+    let count = |sql: &str| sessions.count(sql);
     assert_eq!(count("SELECT count(*) FROM text"), 1);
     assert_eq!(count("SELECT count(*) FROM word WHERE word LIKE 'secretive%'"), 0);
     assert_eq!(count("SELECT count(*) FROM word_term WHERE term LIKE 'secretive%'"), 0);
     assert_eq!(count("SELECT count(*) FROM word WHERE word = 'zq81secret7'"), 1);
     for ending in ["", "-wal"] {
-        let file = format!("{}{ending}", store.location.path.display());
+        let file = format!("{}{ending}", sessions.location.path.display());
         for what in ["secretive1", "zq81SECRET1", "zq81secret3", "ecretive"] {
             assert!(!holds(Path::new(&file), what), "{what} in {file}");
         }
     }
-    assert_eq!(store.found("zq81").len(), 1);
-    assert_eq!(store.found("secretive").len(), 0);
+    assert_eq!(sessions.found("zq81").len(), 1);
+    assert_eq!(sessions.found("secretive").len(), 0);
 }
 
 fn holds(file: &Path, what: &str) -> bool {
@@ -263,43 +263,47 @@ fn holds(file: &Path, what: &str) -> bool {
 }
 
 #[test]
-fn a_store_with_turnover_made_the_catalog_grow() {
-    let store = SessionsDir::new();
-    store.say("kept", &["kept"]);
+fn sessions_that_come_and_go_made_the_catalog_grow() {
+    let sessions = SessionsDir::new();
+    sessions.say("kept", &["kept"]);
     let mut sizes = Vec::new();
     for round in 0..8 {
         let words: Vec<String> = (0..20_000).map(|n| format!("w{round}x{n}")).collect();
         let texts: Vec<String> = words.chunks(100).map(|words| words.join(" ")).collect();
-        store.say("turned", &texts);
-        assert_eq!(store.found(&format!("w{round}x77")).len(), 3, "{round}");
-        fs::remove_file(store.path("turned")).expect("removed");
-        assert_eq!(store.found("kept").len(), 1);
-        ingest_pending(Catalog::open(&store.location).expect("opened"), &store.location, &never());
-        sizes.push(fs::metadata(&store.location.path).expect("there").len());
+        sessions.say("turned", &texts);
+        assert_eq!(sessions.found(&format!("w{round}x77")).len(), 3, "{round}");
+        fs::remove_file(sessions.path("turned")).expect("removed");
+        assert_eq!(sessions.found("kept").len(), 1);
+        ingest_pending(Catalog::open(&sessions.location).expect("opened"), &sessions.location, &never());
+        sizes.push(fs::metadata(&sessions.location.path).expect("there").len());
     }
     println!("{sizes:?}");
-    assert_eq!(store.count("SELECT count(*) FROM word"), 1);
+    assert_eq!(sessions.count("SELECT count(*) FROM word"), 1);
     assert!(sizes[7] <= sizes[1] * 3 / 2, "{sizes:?}");
 }
 
 #[test]
 fn a_long_query_passed_over_all_words_once_for_each_term() {
-    let store = SessionsDir::new();
+    let sessions = SessionsDir::new();
     let many: Vec<String> = (0..6_000).map(|n| format!("w{n}")).collect();
-    store.say("a", &[many.join(" "), many.join("."), "語".repeat(3_000), "q".repeat(70_000)]);
+    sessions.say("a", &[many.join(" "), many.join("."), "語".repeat(3_000), "q".repeat(70_000)]);
     for size in [63, 64, 65, 1_000, 5_000] {
-        assert_eq!(store.found(&many[..size].join(" ")).len(), 2, "{size} terms");
-        assert_eq!(store.found(&many[..size].join(".")).len(), 1, "{size} words in one");
-        assert_eq!(store.found(&format!("{} missing", many[..size].join(" "))).len(), 0, "{size} terms and one more");
+        assert_eq!(sessions.found(&many[..size].join(" ")).len(), 2, "{size} terms");
+        assert_eq!(sessions.found(&many[..size].join(".")).len(), 1, "{size} words in one");
+        assert_eq!(
+            sessions.found(&format!("{} missing", many[..size].join(" "))).len(),
+            0,
+            "{size} terms and one more"
+        );
     }
     for size in [63, 64, 65, 3_000] {
-        assert_eq!(store.found(&"語".repeat(size)).len(), 1, "{size} characters");
-        assert_eq!(store.found(&"q".repeat(size)).len(), 1, "{size} letters");
+        assert_eq!(sessions.found(&"語".repeat(size)).len(), 1, "{size} characters");
+        assert_eq!(sessions.found(&"q".repeat(size)).len(), 1, "{size} letters");
     }
-    assert_eq!(store.found(&"語".repeat(3_001)).len(), 0);
-    assert_eq!(store.found(&many[..4_000].join(".")[1..]).len(), 1, "more than is looked at, from within a word");
-    assert_eq!(store.found(&"q".repeat(60_000)).len(), 1);
+    assert_eq!(sessions.found(&"語".repeat(3_001)).len(), 0);
+    assert_eq!(sessions.found(&many[..4_000].join(".")[1..]).len(), 1, "more than is looked at, from within a word");
+    assert_eq!(sessions.found(&"q".repeat(60_000)).len(), 1);
     let cancelled = Arc::new(AtomicBool::new(true));
-    assert_eq!(store.asked(&many.join(" "), Some(&store.location), &cancelled), None);
-    assert_eq!(store.asked("=>", Some(&store.location), &cancelled), None);
+    assert_eq!(sessions.asked(&many.join(" "), Some(&sessions.location), &cancelled), None);
+    assert_eq!(sessions.asked("=>", Some(&sessions.location), &cancelled), None);
 }

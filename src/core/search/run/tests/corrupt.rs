@@ -7,20 +7,20 @@ const QUERIES: [&str; 7] = ["needle", "eedl", "lpha3x1", "beta gamma", "gam", "�
 
 /// Sessions that were searched, so that the catalog has everything; its file is whole, the log is empty.
 fn searched() -> SessionsDir {
-    let store = SessionsDir::new();
+    let sessions = SessionsDir::new();
     for name in 0..4 {
         let texts: Vec<String> =
             (0..30).map(|n| format!("alpha{name}x{n} beta gamma{n} needle{} 日本語 w{}", n % 3, name * n)).collect();
-        store.say(&format!("s{name}"), &texts);
+        sessions.say(&format!("s{name}"), &texts);
     }
-    store.found("needle");
-    store.ingest();
-    assert!(Catalog::open(&store.location).expect("opened").checkpoint().expect("written"));
-    store
+    sessions.found("needle");
+    sessions.ingest();
+    assert!(Catalog::open(&sessions.location).expect("opened").checkpoint().expect("written"));
+    sessions
 }
 
-fn answers(store: &SessionsDir) -> [Vec<String>; 7] {
-    QUERIES.map(|query| sorted(store.found(query)))
+fn answers(sessions: &SessionsDir) -> [Vec<String>; 7] {
+    QUERIES.map(|query| sorted(sessions.found(query)))
 }
 
 /// Changes the bytes of a catalog's file.
@@ -37,45 +37,45 @@ fn a_corrupt_catalog_is_deleted_and_rebuilt() {
         ("the text encoding", |bytes| bytes[56..60].fill(0x77)),
     ];
     for (what, harm) in harms {
-        let store = searched();
-        let mut bytes = fs::read(&store.location.path).expect("read");
+        let sessions = searched();
+        let mut bytes = fs::read(&sessions.location.path).expect("read");
         harm(&mut bytes);
         for ending in ["-wal", "-shm"] {
-            let _ = fs::remove_file(format!("{}{ending}", store.location.path.display()));
+            let _ = fs::remove_file(format!("{}{ending}", sessions.location.path.display()));
         }
-        fs::write(&store.location.path, &bytes).expect("written");
+        fs::write(&sessions.location.path, &bytes).expect("written");
         for _ in 0..2 {
-            assert_eq!(answers(&store), want, "{what}");
+            assert_eq!(answers(&sessions), want, "{what}");
         }
-        assert_eq!(store.count("SELECT count(*) FROM session"), 4, "{what}: rebuilt");
-        assert!(store.count("SELECT count(*) FROM text WHERE is_indexed = 1") >= 4, "{what}: rebuilt");
+        assert_eq!(sessions.count("SELECT count(*) FROM session"), 4, "{what}: rebuilt");
+        assert!(sessions.count("SELECT count(*) FROM text WHERE is_indexed = 1") >= 4, "{what}: rebuilt");
     }
 }
 
 #[test]
 fn tables_that_are_missing_are_rebuilt() {
     for harm in ["DROP TABLE word", "DROP TABLE word_index", "DROP TABLE text", "DROP TABLE session"] {
-        let store = searched();
-        let want = answers(&store);
-        store.sql(harm);
+        let sessions = searched();
+        let want = answers(&sessions);
+        sessions.sql(harm);
         for _ in 0..2 {
-            assert_eq!(answers(&store), want, "{harm}");
+            assert_eq!(answers(&sessions), want, "{harm}");
         }
-        assert_eq!(store.count("SELECT count(*) FROM session"), 4, "{harm}");
+        assert_eq!(sessions.count("SELECT count(*) FROM session"), 4, "{harm}");
     }
 }
 
 #[test]
 fn another_programs_database_is_left_alone_and_done_without() {
     let want = answers(&searched());
-    let store = searched();
+    let sessions = searched();
     for ending in ["", "-wal", "-shm"] {
-        let _ = fs::remove_file(format!("{}{ending}", store.location.path.display()));
+        let _ = fs::remove_file(format!("{}{ending}", sessions.location.path.display()));
     }
-    let other = Connection::open(&store.location.path).expect("opened");
+    let other = Connection::open(&sessions.location.path).expect("opened");
     other.execute_batch("CREATE TABLE notes (note TEXT); INSERT INTO notes VALUES ('mine')").expect("made");
     drop(other);
-    let before = fs::read(&store.location.path).expect("read");
-    assert_eq!(answers(&store), want);
-    assert_eq!(fs::read(&store.location.path).expect("read"), before);
+    let before = fs::read(&sessions.location.path).expect("read");
+    assert_eq!(answers(&sessions), want);
+    assert_eq!(fs::read(&sessions.location.path).expect("read"), before);
 }
