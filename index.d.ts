@@ -1074,7 +1074,7 @@ export interface SearchHit {
 }
 
 /**
- * What usage is added up by. Weeks are named by their Monday.
+ * What usage is added up by. Weeks are named by their Monday. A project is a working directory.
  *
  * @example
  * ```ts

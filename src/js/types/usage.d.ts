@@ -1,5 +1,5 @@
 /**
- * What usage is added up by. Weeks are named by their Monday.
+ * What usage is added up by. Weeks are named by their Monday. A project is a working directory.
  *
  * @example
  * ```ts

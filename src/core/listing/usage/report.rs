@@ -37,6 +37,7 @@ pub struct LeftOutFile {
 pub enum Grouping {
     Model,
     Period(Period),
+    /// The working directory.
     Project,
     Session,
 }
