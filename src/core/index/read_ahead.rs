@@ -139,7 +139,7 @@ fn read(file: &File, lines: &[AheadLine], bytes: &mut Vec<u8>) -> Vec<AheadBody>
         for AheadLine { row, span, expected } in batch {
             let from = (span.offset - start) as usize;
             let line = bytes.get(from..from + span.len as usize).unwrap_or_default();
-            if !expected.is_around(line) {
+            if !expected.is_same_outside_bodies(line) {
                 continue;
             }
             for body in &expected.bodies {

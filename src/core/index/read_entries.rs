@@ -40,14 +40,14 @@ impl ExpectedLine {
     /// A body of a line. None unless it is JSON and the line around it is whole and this entry's.
     pub fn body(&self, line: &[u8], of: BodyOf) -> Option<Parts> {
         let body = *self.bodies.iter().find(|body| body.of == of)?;
-        if !self.is_around(line) {
+        if !self.is_same_outside_bodies(line) {
             return None;
         }
         Parts::of(line.get(body.from as usize..body.end() as usize)?)
     }
 
     /// Whether a line is this entry, its bodies aside.
-    pub fn is_around(&self, line: &[u8]) -> bool {
+    pub fn is_same_outside_bodies(&self, line: &[u8]) -> bool {
         let mut joined = Vec::with_capacity(1 << 10);
         let mut from = 0;
         for body in &self.bodies {

@@ -108,6 +108,16 @@ pub fn resize(bytes: &mut Vec<u8>, len: usize) -> io::Result<()> {
     Ok(())
 }
 
+/// Reads once, and again if a signal interrupted that. Gives how many bytes were read, 0 at the end.
+pub fn read_some(source: &mut impl Read, into: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match source.read(into) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            result => return result,
+        }
+    }
+}
+
 /// Reads lines from a source, holding at most a chunk or the longest line that is read.
 pub struct LineReader<R> {
     source: R,
@@ -226,12 +236,7 @@ impl<R: Read> LineReader<R> {
         }
         self.chunk = (self.chunk * 2).min(WHOLE);
         let free = self.buffer.get_mut(self.end..).unwrap_or_default();
-        let read = loop {
-            match self.source.read(free) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                result => break result?,
-            }
-        };
+        let read = read_some(&mut self.source, free)?;
         self.end += read;
         self.at_end = read == 0;
         Ok(())

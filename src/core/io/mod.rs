@@ -4,6 +4,7 @@ pub mod at_exit;
 pub mod dirs;
 pub mod fd_pool;
 pub mod file_fingerprint;
+pub mod file_window;
 pub mod fs;
 pub mod head_tail_hash;
 pub mod held_lock;

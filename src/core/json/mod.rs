@@ -1,12 +1,11 @@
 //! JSON text as `JSON.parse` accepts it, read without building values: a field of an object is a span of its text, a string
 //! is WTF-8, and an edit of an object's own keys leaves every other byte as it was.
 //!
-//! One [`scanner`] checks and skips values, in text or in a [`file_window`]; [`reader`] is the serde deserializer on
+//! One [`scanner`] checks and skips values, in any [`Input`](scanner::Input); [`reader`] is the serde deserializer on
 //! top of it. serde's derived structs reject repeated keys and its strings reject lone surrogates, both of which `JSON.parse`
 //! accepts, hence `fields!` and raw values.
 
 pub mod fields;
-pub mod file_window;
 pub mod long_strings;
 pub mod object_text;
 pub mod quote;

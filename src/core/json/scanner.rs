@@ -1,6 +1,6 @@
 //! The JSON scanner: checks and skips values by the rules of `JSON.parse`, without building them.
 //!
-//! It reads from an [`Input`]: text in memory, or a [`FileWindow`](super::file_window::FileWindow) that moves over a file. A value of
+//! It reads from an [`Input`]: text in memory, or a window that moves over a file (`io/file_window.rs`). A value of
 //! any size and any depth is skipped in the memory that the input has. Only a value that the caller asks for is kept in
 //! one piece, up to a limit.
 
@@ -379,7 +379,7 @@ pub mod tests {
     use std::io::Read;
 
     use super::*;
-    use crate::core::json::file_window::FileWindow;
+    use crate::core::io::file_window::FileWindow;
     use crate::core::json::reader::tests::near_json;
     use crate::core::testing::tests::count;
     use proptest::prelude::*;

@@ -48,7 +48,7 @@ fn least_unescaped(inside: &[u8]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::json::file_window::FileWindow;
+    use crate::core::io::file_window::FileWindow;
     use crate::core::json::scanner::tests::Pieces;
     use crate::core::json::string::string_bytes;
     use crate::core::testing::tests::count;

@@ -1,12 +1,12 @@
 //! The trait of storages, and reads that work on any of them.
 
 use std::fs::{File, Metadata};
-use std::io::{self, Read};
+use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
 use crate::core::base::error::{Error, Result};
-use crate::core::io::line_reader::resize;
+use crate::core::io::line_reader::{read_some, resize};
 use crate::core::io::line_span::LineSpan;
 
 /// How many bytes are copied at once.
@@ -31,10 +31,7 @@ pub fn copy_bytes(storage: &dyn Storage, from: u64, to: u64, each: &mut dyn FnMu
     let size = storage.size()?.min(to).saturating_sub(from);
     let mut buffer = vec![0; usize::try_from(size + 1).unwrap_or(CHUNK).min(CHUNK)];
     loop {
-        let size = match reader.read(&mut buffer) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            result => result.map_err(|error| Error::io("read", storage.name(), error))?,
-        };
+        let size = read_some(&mut reader, &mut buffer).map_err(|error| Error::io("read", storage.name(), error))?;
         let bytes = buffer.get(..size).unwrap_or_default();
         if bytes.is_empty() {
             return Ok(());

@@ -16,7 +16,7 @@ const OBJECTS: &str = include_str!("objects.js");
 const VALUES: &str = include_str!("values.js");
 const ENTRIES: &str = include_str!("entries.js");
 const LAZY: &str = include_str!("lazy.js");
-const MANAGER_CLASS: &str = include_str!("manager_class.js");
+const MANAGER_CLASS: &str = include_str!("manager-class.js");
 const LISTS: &str = include_str!("lists.js");
 
 thread_local! {

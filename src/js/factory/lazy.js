@@ -38,7 +38,7 @@
 		if (ahead.source !== source) return NOT_AHEAD;
 		while (ahead.at < rows.length && rows[ahead.at] < row) ahead.at++;
 		for (let { at } = ahead; rows[at] === row; at++) {
-			if (ahead.lacks[at] !== code || ahead.ids[at] !== id) continue;
+			if (ahead.omitted[at] !== code || ahead.ids[at] !== id) continue;
 			const value = ahead.values[at];
 			// It belongs to the entry alone from here on.
 			ahead.values[at] = NOT_AHEAD;
@@ -277,14 +277,14 @@
 		return object;
 	}
 
-	function defer(entry, row, lacks, source) {
-		if ((lacks & ANY_OF_MESSAGE) !== 0) {
-			const waiting = lacks & ANY_OF_MESSAGE;
+	function defer(entry, row, omitted, source) {
+		if ((omitted & ANY_OF_MESSAGE) !== 0) {
+			const waiting = omitted & ANY_OF_MESSAGE;
 			const message = withAccessors(entry.message, OF_MESSAGE, waiting);
 			entry.message = attach(new Cell(message, source, row, entry.id, OF_MESSAGE, waiting));
 		}
-		if ((lacks & ANY_OF_ENTRY) === 0) return entry;
-		const waiting = lacks & ANY_OF_ENTRY;
+		if ((omitted & ANY_OF_ENTRY) === 0) return entry;
+		const waiting = omitted & ANY_OF_ENTRY;
 		return attach(new Cell(withAccessors(entry, OF_ENTRY, waiting), source, row, entry.id, OF_ENTRY, waiting));
 	}
 
@@ -343,11 +343,11 @@
 	return {
 		defer,
 		// Keeps values that were read ahead, and gives the one of a place; `undefined` for a place that is none of them.
-		keepAhead(source, rows, lacks, ids, values, at) {
+		keepAhead(source, rows, omitted, ids, values, at) {
 			const value = values[at];
 			if (at < values.length) values[at] = NOT_AHEAD;
 			const isFirst = ahead === undefined;
-			ahead = { __proto__: null, source, rows, lacks, ids, values, at: 0 };
+			ahead = { __proto__: null, source, rows, omitted, ids, values, at: 0 };
 			if (isFirst) dropAhead();
 			return value;
 		},
@@ -395,7 +395,7 @@
 		},
 		// Makes the entries of a text, a list of lines, in their places. False, and none is made, unless they are those
 		// whose `ids` these are, each followed by a line feed: lines may be a list together that are none by themselves.
-		fill(objects, rows, lacks, source, text, ids) {
+		fill(objects, rows, omitted, source, text, ids) {
 			const values = parse(text);
 			if (values.length !== rows.length) return false;
 			let read = 0;
@@ -407,7 +407,7 @@
 			// None of the caller's code runs until all are made.
 			assignable = isAssignable();
 			for (let at = 0; at < rows.length; at++) {
-				const value = lacks[at] === 0 ? values[at] : defer(values[at], rows[at], lacks[at], source);
+				const value = omitted[at] === 0 ? values[at] : defer(values[at], rows[at], omitted[at], source);
 				const row = rows[at];
 				// An index may have been given a setter for all arrays.
 				if (row in objects) defineProperty(objects, row, plain(value));

@@ -212,8 +212,8 @@ fn is_as_in_file(state: &RefCell<State>, js: JsEnv<'_>, step: &BranchStep, entry
     let codes = js.number_value(js.at(found, 0)?)?;
     let text = js.text(js.at(found, 1)?)?.unwrap_or_default();
     let mut same = false;
-    let mut compare = |_, line: &str, lacks: u8| {
-        same = codes == Some(f64::from(lacks)) && step.line(line).is_some_and(|line| line == text);
+    let mut compare = |_, line: &str, omitted: u8| {
+        same = codes == Some(f64::from(omitted)) && step.line(line).is_some_and(|line| line == text);
         Ok(())
     };
     let read = state.borrow().session.lines_without_bodies(&[step.row], &mut compare);

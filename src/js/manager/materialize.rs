@@ -150,8 +150,8 @@ impl Iterator for ParseBatches<'_> {
         let (rows, later) = self.rest.split_at(self.length(self.rest, BATCH_BYTES).min(self.rest.len()));
         self.rest = later;
         let mut batch = ParseBatch::default();
-        let mut take = |row, line: &str, lacks| {
-            batch.add(row, line, lacks);
+        let mut take = |row, line: &str, omitted| {
+            batch.add(row, line, omitted);
             Ok(())
         };
         let read = match self.lazy {

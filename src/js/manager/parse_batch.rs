@@ -33,8 +33,8 @@ struct JoinedLines {
     /// Where each of them ends in the text.
     ends: Vec<usize>,
     rows: Vec<RowNo>,
-    /// The codes of the bodies that each of them lacks.
-    lacks: Vec<u8>,
+    /// The codes of the bodies that were omitted from each of them.
+    omitted: Vec<u8>,
 }
 
 /// Why a line gives no entry.
@@ -46,20 +46,20 @@ pub enum UnusableLine {
 }
 
 impl ParseBatch {
-    /// Adds a row's line, which lacks the bodies with these codes.
-    pub fn add(&mut self, row: RowNo, line: &str, lacks: u8) {
+    /// Adds a row's line, from which the bodies with these codes were omitted.
+    pub fn add(&mut self, row: RowNo, line: &str, omitted: u8) {
         let together = if line.is_ascii() { &mut self.ascii } else { &mut self.wide };
         let is_full = !together.text.is_empty() && together.text.len() + line.len() > TOGETHER;
         // Those made together are between brackets.
         if is_full || line.len() > LONGEST_TEXT - 2 {
-            self.alone.push((row, line.to_owned(), lacks));
+            self.alone.push((row, line.to_owned(), omitted));
             return;
         }
         together.text.push(if together.text.is_empty() { b'[' } else { b',' });
         together.text.extend_from_slice(line.as_bytes());
         together.ends.push(together.text.len());
         together.rows.push(row);
-        together.lacks.push(lacks);
+        together.omitted.push(omitted);
     }
 
     /// Ends the batch. This takes no engine, and is done by the thread that reads the lines.
@@ -87,8 +87,8 @@ impl ParseBatch {
     ) -> Result<Option<UnusableLine>> {
         let source = source.map_or_else(|| js.undefined(), Ok)?;
         let to = EntryTarget { js, tree, list, source };
-        for (row, line, lacks) in &self.alone {
-            if let Some(unusable) = to.make(*row, line, *lacks)? {
+        for (row, line, omitted) in &self.alone {
+            if let Some(unusable) = to.make(*row, line, *omitted)? {
                 return Ok(Some(unusable));
             }
         }
@@ -110,13 +110,13 @@ impl JoinedLines {
             ids.push(b'\n');
         }
         let filled = to.js.scoped(|js, _| {
-            let (rows, lacks) = (js.u32s(&self.rows)?, js.u8s(&self.lacks)?);
+            let (rows, omitted) = (js.u32s(&self.rows)?, js.u8s(&self.omitted)?);
             let text = match self.units.take() {
                 Some(units) => js.owned_string(units)?,
                 None => js.string(&self.text)?,
             };
             let filled =
-                factory::call(js, FactoryFn::Fill, &[to.list, rows, lacks, to.source, text, js.string(&ids)?])?;
+                factory::call(js, FactoryFn::Fill, &[to.list, rows, omitted, to.source, text, js.string(&ids)?])?;
             js.is_truthy(filled)
         })?;
         match filled {
@@ -128,9 +128,9 @@ impl JoinedLines {
 
     fn one_by_one(&self, to: &EntryTarget<'_, '_>) -> Result<Option<UnusableLine>> {
         let mut from = 1;
-        for ((&row, &lacks), &end) in self.rows.iter().zip(&self.lacks).zip(&self.ends) {
+        for ((&row, &omitted), &end) in self.rows.iter().zip(&self.omitted).zip(&self.ends) {
             let line = String::from_utf8_lossy(self.text.get(from..end).unwrap_or_default());
-            if let Some(unusable) = to.make(row, &line, lacks)? {
+            if let Some(unusable) = to.make(row, &line, omitted)? {
                 return Ok(Some(unusable));
             }
             from = end + 1;
@@ -149,7 +149,7 @@ struct EntryTarget<'a, 'env> {
 
 impl EntryTarget<'_, '_> {
     /// Makes one entry of its line.
-    fn make(&self, row: RowNo, line: &str, lacks: u8) -> Result<Option<UnusableLine>> {
+    fn make(&self, row: RowNo, line: &str, omitted: u8) -> Result<Option<UnusableLine>> {
         let js = self.js;
         js.scoped(|js, _| {
             let entry = match parse(js, line) {
@@ -162,11 +162,11 @@ impl EntryTarget<'_, '_> {
             if js.text(js.get(entry, c"id")?)?.as_deref() != Some(self.tree.id_of(row)) {
                 return Ok(Some(UnusableLine::Other(row)));
             }
-            let entry = match lacks {
+            let entry = match omitted {
                 0 => entry,
                 _ => {
-                    let [row, lacks] = [js.number(f64::from(row))?, js.number(f64::from(lacks))?];
-                    factory::call(js, FactoryFn::Defer, &[entry, row, lacks, self.source])?
+                    let [row, omitted] = [js.number(f64::from(row))?, js.number(f64::from(omitted))?];
+                    factory::call(js, FactoryFn::Defer, &[entry, row, omitted, self.source])?
                 }
             };
             js.set_at(self.list, row, entry)?;

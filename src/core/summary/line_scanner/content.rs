@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-use crate::core::json::file_window::FileWindow;
+use crate::core::io::file_window::FileWindow;
 use crate::core::json::scanner::{ScanError, Scanner};
 
 /// The fields of a block that are read, as keys with their quotes.

@@ -5,8 +5,8 @@ use std::io::{self, Read};
 use super::content::members;
 use super::scanner::LineScanner;
 use crate::core::format::header::Header;
+use crate::core::io::file_window::FileWindow;
 use crate::core::io::line_reader::text_of;
-use crate::core::json::file_window::FileWindow;
 use crate::core::json::scanner::{ScanError, Scanner};
 
 /// How many bytes a header may have that are kept: its keys and the fields that are read. A line with more is not a header.

@@ -5,8 +5,8 @@ use std::io::{self, Read};
 use super::content::{texts_only, value};
 use super::error::{LineScan, LineScanError};
 use super::short_value::ShortValue;
+use crate::core::io::file_window::FileWindow;
 use crate::core::io::line_reader::HEAD;
-use crate::core::json::file_window::FileWindow;
 use crate::core::json::scanner::Scanner;
 use crate::core::summary::usage::call::{scan_usage, UsageValue};
 

@@ -2,7 +2,8 @@
 
 use std::io::{self, Read};
 
-use super::scanner::Input;
+use super::line_reader::read_some;
+use crate::core::json::scanner::Input;
 
 /// How much of a file is held at once: what fits into a processor's cache.
 const SIZE: usize = 256 << 10;
@@ -66,12 +67,7 @@ impl<R: Read> Input for FileWindow<R> {
         self.end -= keep;
         self.dropped += keep as u64;
         let free = self.buffer.get_mut(self.end..).unwrap_or_default();
-        let read = loop {
-            match self.source.read(free) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                result => break result?,
-            }
-        };
+        let read = read_some(&mut self.source, free)?;
         self.end += read;
         self.at_end = read == 0;
         Ok(Some(keep))
