@@ -1,7 +1,7 @@
 //! JSON strings from UTF-16 units, the form in which a JavaScript engine gives its strings fastest, and from ASCII letters.
 
-use super::simd::{push_escaped_utf16, push_utf16};
-use crate::core::base::wtf8::push_json_string;
+use super::simd::push_escaped_utf16;
+use crate::core::base::wtf8::{push_json_string, push_utf16};
 
 /// How many units are converted at once: they stay in the processor's cache from one step to the next.
 const PIECE: usize = 1 << 14;

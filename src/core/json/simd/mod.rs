@@ -18,8 +18,6 @@ mod utf16;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-use crate::core::base::wtf8;
-
 pub use self::block::Skipped;
 #[cfg(target_arch = "aarch64")]
 pub use self::neon::{short_end, skip_string};
@@ -28,26 +26,13 @@ pub use self::plain::{short_end, skip_string};
 #[cfg(target_arch = "x86_64")]
 pub use self::x86::{short_end, skip_string};
 
-/// Appends the WTF-8 of UTF-16 units, with AVX2 where the processor has it.
-pub fn push_utf16(out: &mut Vec<u8>, units: &[u16]) {
-    if wtf8::push_ascii(out, units) {
-        return;
-    }
-    #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("avx2") {
-        // SAFETY: the processor has the feature that the function needs.
-        return unsafe { utf16::push_utf16_avx2::<false>(out, units) };
-    }
-    wtf8::push_utf16(out, units);
-}
-
 /// Appends the text of a JSON string of UTF-16 units, without its quotes. Gives whether it could: if the processor has AVX2
 /// and the units are not all ASCII.
 pub fn push_escaped_utf16(out: &mut Vec<u8>, units: &[u16]) -> bool {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") && units.iter().fold(0, |all, unit| all | unit) >= 0x80 {
         // SAFETY: the processor has the feature that the function needs.
-        unsafe { utf16::push_utf16_avx2::<true>(out, units) };
+        unsafe { utf16::push_escaped_avx2(out, units) };
         return true;
     }
     let _ = (out, units);

