@@ -5,7 +5,7 @@
 //! A branch of 128 MB takes 71 ms this way. It took 96 ms with two reading threads and one writing thread, and takes 77 ms with
 //! batches of 256 KB.
 
-use super::load::Index;
+use super::index::Index;
 use crate::core::base::error::{Error, Result};
 use crate::core::base::options::Durability;
 use crate::core::base::threads::try_on_threads;

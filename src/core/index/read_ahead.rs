@@ -4,7 +4,7 @@ use std::fs::File;
 use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
 
-use super::load::Index;
+use super::index::Index;
 use super::read_entries::ExpectedLine;
 use crate::core::format::body::BodyOf;
 use crate::core::io::file_fingerprint::{now, would_show_change, Nanos};

@@ -1,7 +1,7 @@
 //! Reads entries' lines from the storage, whole or without their bodies. Each is checked to be the entry that was
 //! indexed.
 
-use super::load::Index;
+use super::index::Index;
 use crate::core::base::error::{Error, Result};
 use crate::core::base::wtf8::to_string_lossy;
 use crate::core::format::body::{Body, BodyOf};

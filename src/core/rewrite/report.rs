@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::core::base::wtf8::to_string_lossy;
-use crate::core::index::load::DamagedLine;
+use crate::core::index::index::DamagedLine;
 use crate::core::tree::tree::{ParentRef, RowNo, Tree};
 use crate::core::tree::tree_integrity::TreeErrors;
 

@@ -16,7 +16,7 @@ use crate::core::format::entry::{EntryHead, EntryKind, Line};
 use crate::core::format::ids::new_entry_id;
 use crate::core::format::serialize::{Envelope, NewHead};
 use crate::core::index::copy::{copy_lines, Copier};
-use crate::core::index::load::{DamagedLine, Index};
+use crate::core::index::index::{DamagedLine, Index};
 use crate::core::index::read_ahead::{AheadBody, ReadAhead};
 use crate::core::index::read_entries::Each;
 use crate::core::io::line_reader::LONGEST;

@@ -8,7 +8,7 @@ use crate::core::base::threads::{into_inner, locked, try_on_threads};
 use crate::core::format::agent_message::Role;
 use crate::core::format::body::BodyOf;
 use crate::core::format::entry::EntryKind;
-use crate::core::index::load::Index;
+use crate::core::index::index::Index;
 use crate::core::storage::storage::Storage;
 use crate::core::tree::tree::RowNo;
 

@@ -5,7 +5,8 @@
 
 use crate::core::base::error::{Error, Result};
 use crate::core::format::header::{Header, Version};
-use crate::core::index::load::{load, DamagedLine, Index};
+use crate::core::index::index::{DamagedLine, Index};
+use crate::core::index::load::load;
 use crate::core::io::line_reader::text_of;
 use crate::core::storage::storage::bytes_at;
 use crate::core::tree::tree::{IdNo, ParentRef, RowNo};

@@ -1,0 +1,175 @@
+//! The index of a session: its tree, and where each entry's line is.
+
+use std::io::Read;
+
+use super::parallel_scan::{indexed_line, IndexedLine, LineKind};
+use super::torn_line::IndexedEnd;
+use crate::core::base::error::{Error, Result};
+use crate::core::context::path_cache::PathCache;
+use crate::core::context::projection::Projection;
+use crate::core::format::body::Body;
+use crate::core::format::entry::{Damage, EntryHead};
+use crate::core::io::line_reader::{LineReader, RawLine, WHOLE};
+use crate::core::io::line_span::LineSpan;
+use crate::core::storage::storage::Storage;
+use crate::core::tree::tree::{RowNo, Tree};
+
+/// A line that is not an entry. It may be longer than any [`LineSpan`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DamagedLine {
+    /// Counted from 1.
+    pub number: u64,
+    pub offset: u64,
+    /// How many bytes it has, without the newline.
+    pub len: u64,
+    pub damage: Damage,
+}
+
+impl DamagedLine {
+    /// Where its bytes end, its newline not counted.
+    pub fn end(&self) -> u64 {
+        self.offset + self.len
+    }
+}
+
+/// The index of a session: its tree, and where each entry's line is.
+#[derive(Debug, Default)]
+pub struct Index {
+    pub tree: Tree,
+    path_cache: PathCache,
+    /// Per row; None for an entry that is not in the storage.
+    spans: Vec<Option<LineSpan>>,
+    /// The large values of entries in the storage, by row.
+    bodies: Vec<(RowNo, Body)>,
+    pub(super) end: IndexedEnd,
+    pub(super) lines: u64,
+    damaged: Vec<DamagedLine>,
+}
+
+/// The next line of a storage.
+pub(super) fn next<'a, R: Read>(reader: &'a mut LineReader<R>, storage: &dyn Storage) -> Result<Option<RawLine<'a>>> {
+    reader.next_line().map_err(|error| Error::io("read", storage.name(), error))
+}
+
+impl Index {
+    /// Takes a line; with `advance` the leaf moves to its entry.
+    pub(super) fn index_line(&mut self, line: IndexedLine, advance: bool) {
+        let lines = self.end.advance(&line);
+        if lines == 0 {
+            return;
+        }
+        self.lines += lines;
+        let IndexedLine { offset, len, kind, bodies, .. } = line;
+        match kind {
+            LineKind::Entry(head) => {
+                let row = self.tree.push(&head, advance);
+                self.spans.push(Some(LineSpan::of(offset, len as usize)));
+                self.bodies.extend(bodies.into_iter().map(|body| (row, body)));
+            }
+            LineKind::Nothing => {}
+            LineKind::Damaged(damage) => self.damaged.push(DamagedLine { number: self.lines, offset, len, damage }),
+        }
+    }
+
+    /// Indexes what other processes appended; the leaf stays. Returns whether the last line lacks its newline.
+    pub fn read_more(&mut self, storage: &dyn Storage) -> Result<bool> {
+        let reader = storage.reader(self.end.offset)?;
+        let size = storage.size()?.saturating_sub(self.end.offset);
+        self.read_on(storage, reader, size)
+    }
+
+    /// Indexes what other processes appended before `end`, the start of a line of ours.
+    pub fn read_more_until(&mut self, storage: &dyn Storage, end: u64) -> Result<bool> {
+        let reader = storage.reader(self.end.offset)?;
+        let size = end.saturating_sub(self.end.offset);
+        self.read_on(storage, reader.take(size), size)
+    }
+
+    fn read_on(&mut self, storage: &dyn Storage, source: impl Read, size: u64) -> Result<bool> {
+        // Mostly a line or two, for which a small buffer is enough.
+        let chunk = usize::try_from(size).unwrap_or(WHOLE).clamp(1, WHOLE);
+        let mut reader = LineReader::new(source, self.end.offset, chunk);
+        let mut lacks_final_newline = false;
+        while let Some(line) = next(&mut reader, storage)? {
+            lacks_final_newline = !line.ended;
+            self.index_line(indexed_line(line), false);
+        }
+        Ok(lacks_final_newline)
+    }
+
+    /// The path to `end`, cached.
+    pub fn cached_path(&mut self, end: Option<RowNo>) -> &[RowNo] {
+        self.path_cache.follow(&self.tree, end);
+        self.path_cache.rows()
+    }
+
+    /// The context of the path to `end`, cached.
+    pub fn cached_projection(&mut self, end: Option<RowNo>) -> Projection {
+        self.path_cache.follow(&self.tree, end);
+        self.path_cache.projection(&self.tree)
+    }
+
+    /// How many bytes of memory it takes, about.
+    pub fn memory(&self) -> usize {
+        let spans = self.spans.capacity() * std::mem::size_of::<Option<LineSpan>>();
+        let bodies = self.bodies.capacity() * std::mem::size_of::<(RowNo, Body)>();
+        let damaged = self.damaged.capacity() * std::mem::size_of::<DamagedLine>();
+        self.tree.memory() + spans + bodies + damaged
+    }
+
+    /// How far the storage was read, in bytes.
+    pub fn read_to(&self) -> u64 {
+        self.end.offset
+    }
+
+    /// Whether the last indexed line is unended.
+    pub fn is_after_unended_line(&self) -> bool {
+        self.end.after_unended_line
+    }
+
+    /// Adds an entry of ours, whose line is at `span` if it has one; the leaf moves to it.
+    pub fn push(&mut self, head: &EntryHead<'_>, span: Option<LineSpan>) -> RowNo {
+        let row = self.tree.push(head, true);
+        self.spans.push(span);
+        if let Some(span) = span {
+            self.lines += 1;
+            self.end.set(self.end.offset.max(span.end() + 1), false);
+        }
+        row
+    }
+
+    /// Where an entry's line is.
+    pub fn line_span(&self, row: RowNo) -> Option<LineSpan> {
+        self.spans.get(row as usize).copied().flatten()
+    }
+
+    /// Sets where the header, every entry and their bodies are now; `spans` has one for each row. There are no other
+    /// lines.
+    pub fn set_spans(&mut self, header: Option<LineSpan>, spans: Vec<LineSpan>, bodies: Vec<(RowNo, Body)>) {
+        self.lines = spans.len() as u64 + u64::from(header.is_some());
+        let last = spans.last().or(header.as_ref());
+        self.end.set(last.map_or(0, |last| last.end() + 1), false);
+        self.damaged.clear();
+        self.spans = spans.into_iter().map(Some).collect();
+        self.bodies = bodies;
+    }
+
+    /// Sets where the header and every entry are in a copy of the storage, which has the same bodies.
+    pub fn move_to(&mut self, header: LineSpan, spans: Vec<LineSpan>) {
+        let bodies = std::mem::take(&mut self.bodies);
+        self.set_spans(Some(header), spans, bodies);
+    }
+
+    /// The large values of an entry, in their order in its line.
+    pub fn bodies(&self, row: RowNo) -> &[(RowNo, Body)] {
+        let from = self.bodies.partition_point(|(of, _)| *of < row);
+        let rest = self.bodies.get(from..).unwrap_or_default();
+        let count = rest.iter().take_while(|(of, _)| *of == row).count();
+        rest.get(..count).unwrap_or_default()
+    }
+
+    /// The lines that are not entries.
+    pub fn damaged(&self) -> &[DamagedLine] {
+        &self.damaged
+    }
+}
