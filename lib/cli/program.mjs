@@ -66,7 +66,7 @@ const SESSION = "a file, the beginning of a session id, or nothing for the newes
 export function buildProgram(result, asJson) {
 	const program = new Command("pi-sessions")
 		.configureOutput({ writeErr: (text) => void (asJson || process.stderr.write(safeBlock(text))) })
-		.description("Shows, searches, checks and exports the sessions of the pi coding agent. Only repair, pull and sync change sessions; fork, export, tree --html and stats --html make new files. What they read is kept in the catalog, session-catalog-5.sqlite in the agent's directory (PI_SESSION_CATALOG=off: nowhere).")
+		.description("Shows, searches, checks and exports the sessions of the pi coding agent. Only repair, pull and sync change sessions; fork, export, tree --html and stats --html make new files. What they read is kept in the catalog, session-catalog-6.sqlite in the agent's directory (PI_SESSION_CATALOG=off: nowhere).")
 		.version(version)
 		.exitOverride()
 		.showHelpAfterError("(see --help)")

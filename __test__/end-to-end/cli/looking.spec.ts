@@ -33,7 +33,7 @@ test("looking was said to write nothing, and wrote the catalog: these files and 
 	for (const args of looks) await good(at, args, { PI_SESSION_CATALOG: "off" });
 	expect(snapshot(home)).toEqual(before);
 	for (const args of looks) await good(at, args);
-	const catalog = ["session-catalog-5.sqlite", "session-catalog-5.sqlite-shm", "session-catalog-5.sqlite-wal"];
+	const catalog = ["session-catalog-6.sqlite", "session-catalog-6.sqlite-shm", "session-catalog-6.sqlite-wal"];
 	expect(readdirSync(at.agent).sort()).toEqual([...catalog, "sessions"]);
 	for (const name of catalog) expect(modeOf(join(at.agent, name))).toBe(0o600);
 	const others = Object.entries(snapshot(home)).filter(([name]) => !catalog.some((one) => name === `./agent/${one}`));
@@ -41,7 +41,7 @@ test("looking was said to write nothing, and wrote the catalog: these files and 
 	// The page and the help say so.
 	const page = readFileSync(join(root, "docs/cli.md"), "utf8");
 	for (const said of [page, await good(at, ["--help"])]) {
-		expect(said).toContain("session-catalog-5.sqlite");
+		expect(said).toContain("session-catalog-6.sqlite");
 		expect(said).toContain("PI_SESSION_CATALOG=off");
 	}
 });

@@ -134,6 +134,6 @@ describe("a link in the catalog's place", () => {
 		symlinkSync(join(dir, "not mounted", "catalog"), away.catalog);
 		await used();
 		expect(namesIn(dir)).not.toContain("not mounted");
-		expect(namesIn(away.agent)).toEqual(["session-catalog-5.sqlite", "sessions"]);
+		expect(namesIn(away.agent)).toEqual(["session-catalog-6.sqlite", "sessions"]);
 	});
 });

@@ -9,7 +9,7 @@ pub const APPLICATION_ID: i32 = 0x7069_7363;
 
 /// The version of the tables. Raise it, and the number in the catalog's file name, with every change of them: a catalog of an
 /// older version is rebuilt, one of a newer version is left alone.
-pub const FORMAT_VERSION: i32 = 5;
+pub const FORMAT_VERSION: i32 = 6;
 
 /// Rows of texts are large, and need fewer pages if these are.
 const PAGE_SIZE: i64 = 16 << 10;

@@ -306,15 +306,24 @@ impl SessionUsage {
         }
         self.largest.push(entry);
         if self.largest.len() >= self.keep.saturating_mul(2).saturating_add(LARGEST_KEPT) {
-            self.settle();
+            self.drop_small();
         }
     }
 
     /// Sorts the largest entries, the largest first, and drops those that are too many.
     pub fn settle(&mut self) {
+        self.drop_small();
         self.largest.sort_unstable_by(|a, b| b.cmp(a));
+    }
+
+    /// Drops what is not among the largest entries, and keeps the others in any order.
+    fn drop_small(&mut self) {
+        let Some(last) = self.keep.checked_sub(1).filter(|last| *last < self.largest.len()) else {
+            return self.largest.truncate(self.keep);
+        };
+        let (_, floor, _) = self.largest.select_nth_unstable_by(last, |a, b| b.cmp(a));
+        self.floor = Some(floor.clone());
         self.largest.truncate(self.keep);
-        self.floor = self.largest.last().filter(|_| self.largest.len() == self.keep).cloned();
     }
 
     /// How many entries there are, and their bytes.
