@@ -78,11 +78,11 @@ impl Parts<Place> {
     /// The parts of a text, its strings among others; None if it is no JSON.
     pub fn among(bytes: &[u8], strings: &mut Strings) -> Option<Self> {
         let text = simdutf8::basic::from_utf8(bytes).ok()?;
-        match take_apart_among(text, strings) {
-            // A long string that is closed is a valid one.
-            Some(apart) => std::str::from_utf8(&apart.rest).is_ok_and(is_json).then_some(Parts::Apart(apart)),
-            None if is_json(text) => Some(Parts::Whole(text.to_owned())),
-            None => None,
+        // A long string that is closed is a valid one.
+        let is_valid = |apart: &Apart<Place>| std::str::from_utf8(&apart.rest).is_ok_and(is_json);
+        match strings.add_all(|strings| take_apart_among(text, strings).filter(is_valid)) {
+            Some(apart) => Some(Parts::Apart(apart)),
+            None => is_json(text).then(|| Parts::Whole(text.to_owned())),
         }
     }
 }
@@ -143,6 +143,16 @@ impl Strings {
     /// How many characters share the memory.
     pub fn length(&self) -> usize {
         self.latin1.used + self.utf16.used
+    }
+
+    /// Adds the strings of a text, or none if `work` refuses the text.
+    fn add_all<T>(&mut self, work: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
+        let before = (self.latin1.used, self.utf16.used);
+        let done = work(self);
+        if done.is_none() {
+            (self.latin1.used, self.utf16.used) = before;
+        }
+        done
     }
 
     /// Adds a valid JSON string, given without its quotes.
@@ -362,6 +372,14 @@ mod tests {
         let short = format!(r#"["{}"]"#, "x".repeat(LONG - 1));
         assert_eq!(apart(&short), Some(Apart { rest: short.clone().into(), strings: Vec::new() }));
         assert_eq!(apart(&format!("[{}1]", "1,".repeat(SHORT))), None);
+        // A text that is refused leaves nothing among the strings of others.
+        let mut among = Strings::of(0);
+        for refused in
+            [format!(r#"["{long}{long}{long}{long}","\u007f"]"#), format!(r#"["{long}{long}{long}{long}",]"#)]
+        {
+            assert!(!matches!(Parts::among(refused.as_bytes(), &mut among), Some(Parts::Apart(_))));
+            assert_eq!(among.length(), 0);
+        }
         // One that begins with a mark could be mistaken.
         for marked in ["\x7f0", r"\u007f0", r"\u007F"] {
             assert!(apart(&format!(r#"["{long}","{marked}"]"#)).is_none(), "{marked}");
