@@ -3,13 +3,13 @@
 import { readFileSync, writeSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname } from "node:path";
-import { CLAIM_MS, notStored } from "./store.mjs";
+import { CLAIM_MS, STORE_VARIABLE, isExclusive, notStored } from "./store-shared.mjs";
 
 const require = createRequire(import.meta.url);
 const { SessionSync, hostId, openStore } = require("../store/index.js");
 const { Notes, notesBeside } = require("../store/notes.js");
 const { findProject } = require("../store/project.js");
-const address = process.env.PI_SESSION_NATIVE_STORE;
+const address = process.env[STORE_VARIABLE];
 const task = JSON.parse(readFileSync(0, "utf8"));
 
 /** Before pi starts: pulls what this project's sessions lack. */
@@ -89,7 +89,7 @@ function mark(notes, session, file) {
 
 /** A claim of a session that this host is to have alone, if it is stored already, and the store has claims. */
 async function claimOf(store, session) {
-	if (process.env.PI_SESSION_NATIVE_LOCK !== "exclusive" || !store.claim) return undefined;
+	if (!isExclusive() || !store.claim) return undefined;
 	try {
 		return (await store.claim(session, { ttl: CLAIM_MS })).epoch;
 	} catch (error) {

@@ -2,7 +2,7 @@
 import { execFile, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { appendFileSync, mkdirSync, readFileSync, readdirSync, renameSync, writeFileSync } from "node:fs";
-import { createServer, type AddressInfo } from "node:net";
+import { createServer, type AddressInfo, type Socket } from "node:net";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
@@ -156,11 +156,9 @@ test("a session that was made while the store was away is stored by a later proc
 });
 
 test("the worker names what an earlier process could not store before the store has answered", async () => {
-	const silent = createServer(() => {});
-	await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
-	onTestFinished(() => void silent.close());
-	const address = `s3://bucket?endpoint=http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
-	const at = machine({ PI_SESSION_NATIVE_STORE: address, AWS_ACCESS_KEY_ID: "me", AWS_SECRET_ACCESS_KEY: "s3cret" });
+	const silent = await silentStore();
+	const address = silent.PI_SESSION_NATIVE_STORE;
+	const at = machine(silent);
 	const file = join(at.dir, NAME);
 	writeFileSync(file, text(header(), entry("mine")));
 	new SessionSync({ store: reader(at), address, notes: join(at.agent, "session-stores"), dir: at.dir, cwd: at.work }).mark(SESSION);
@@ -188,14 +186,18 @@ test("what a manager appended before it went on to another session is stored at 
 	expect((await loadAll(reader(at), stored?.session ?? "")).lines).toHaveLength(2);
 });
 
-/** The address of a store that takes connections and says nothing. */
-async function silentStore(): Promise<Record<string, string>> {
-	const silent = createServer(() => {});
+/** A server that takes connections and says nothing. */
+async function silentServer(onConnection: (socket: Socket) => void = () => {}): Promise<number> {
+	const silent = createServer((socket) => onConnection(socket.on("error", () => {})));
 	await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
 	onTestFinished(() => void silent.close());
-	const address = `s3://bucket?endpoint=http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
-	return { PI_SESSION_NATIVE_STORE: address, AWS_ACCESS_KEY_ID: "me", AWS_SECRET_ACCESS_KEY: "s3cret" };
+	return (silent.address() as AddressInfo).port;
 }
+
+const silentBucket = (port: number) => ({ PI_SESSION_NATIVE_STORE: `s3://bucket?endpoint=http://127.0.0.1:${port}&timeout=600000`, AWS_ACCESS_KEY_ID: "me", AWS_SECRET_ACCESS_KEY: "s3cret" });
+
+/** The environment of a store that never answers. */
+const silentStore = async () => silentBucket(await silentServer());
 
 test("a timeout that is none is named in one line, and two seconds count", async () => {
 	const values = ["soon", "0", "-5", "1.5", "1e99"];
@@ -281,21 +283,25 @@ test("while git is slow to name the project of another directory, its session is
 	mkdirSync(bin);
 	// Longer than several looks at the managers.
 	writeFileSync(join(bin, "git"), "#!/bin/sh\nsleep 1.5\nexit 1\n", { mode: 0o755 });
-	const { out } = await pi(
-		{ ...at, env: { ...at.env, PATH: `${bin}:${process.env.PATH}` } },
-		`const { SessionSync } = createRequire(${JSON.stringify(join(root, "index.js"))})("./lib/store/index.js");
+	const followed = join(at.path, "followed");
+	const preload = join(at.path, "counting.cjs");
+	writeFileSync(preload, `
+		const { SessionSync } = require(${JSON.stringify(join(root, "lib/store/index.js"))});
 		const { follow } = SessionSync.prototype;
 		const followers = new Set();
 		SessionSync.prototype.follow = function (...args) {
 			followers.add(this);
+			require("node:fs").writeFileSync(${JSON.stringify(followed)}, String(followers.size));
 			return follow.apply(this, args);
-		};
+		};`);
+	const { end } = await pi(
+		{ ...at, env: { ...at.env, PATH: `${bin}:${process.env.PATH}`, NODE_OPTIONS: `--require ${preload}` } },
+		`import { existsSync } from "node:fs";
 		SessionManager.create(${JSON.stringify(at.path)}).appendMessage({ role: "user", content: "Hello", timestamp: 1 });
-		while (followers.size === 0) await new Promise((resolve) => setTimeout(resolve, 20));
-		await new Promise((resolve) => setTimeout(resolve, 1000));
-		console.log(followers.size);`,
+		while (!existsSync(${JSON.stringify(followed)})) await new Promise((resolve) => setTimeout(resolve, 20));
+		await new Promise((resolve) => setTimeout(resolve, 1000));`,
 	);
-	expect(out).toBe("1\n");
+	expect([end, readFileSync(followed, "utf8")]).toEqual([0, "1"]);
 });
 
 test("git that fails is said at pi's start, with the name that is taken in its place", async () => {
@@ -313,4 +319,93 @@ test("a timeout that is set counts, at the start and at the end", async () => {
 		"pi-session-native: the store did not answer within 0.001 s; pi starts with the sessions that are here",
 		"pi-session-native: not all is stored yet (the store did not answer within 0.001 s); the next start goes on with it, or pi-sessions push",
 	]);
+});
+
+test("of many damaged sessions in a store five are named when pi starts, and the others counted", async () => {
+	const at = machine();
+	const desktop = new DirectoryStore({ path: at.address, host: "desktop" });
+	for (let n = 0; n < 7; n++) {
+		await desktop.append(`s${n}`, { header: header(`s${n}`), lines: [entry("a")], project: "shop" });
+		writeFileSync(join(at.address, `sessions/s${n}/desktop/0000000001.lines`), "no segment");
+	}
+	const lines = (await pi(at, "")).err.trim().split("\n");
+	expect(lines.slice(0, 5)).toEqual(Array(5).fill(expect.stringMatching(/^pi-session-native: session s\d: .*it is not a segment/)));
+	expect(lines.slice(5)).toEqual(["pi-session-native: 2 more problems; pi-sessions pull names them"]);
+});
+
+/** Lets the follower hold a connection to a server of the test's, which is closed when the process is gone, whatever it waits for. */
+function lifeline({ path }: Machine, port: number): string {
+	const preload = join(path, "lifeline.cjs");
+	writeFileSync(preload, `if (process.argv[1]?.endsWith("store-follower.mjs")) require("node:net").connect(${port}, "127.0.0.1").unref();`);
+	return `--require ${preload}`;
+}
+
+/** A store in a directory that hangs, as a network drive whose server is gone: opening a pipe that nobody writes to waits for ever. */
+function hangingMachine(): Machine {
+	const at = machine({ PI_SESSION_NATIVE_STORE_TIMEOUT: "1" });
+	execFileSync("mkfifo", [join(at.address, "store.json")]);
+	return at;
+}
+
+/** Five sessions that grow while names are looked up, for which a process has four threads in all. */
+const GROWING = `
+	const { lookup } = await import("node:dns/promises");
+	const managers = Array.from({ length: 5 }, () => SessionManager.create(process.cwd()));
+	for (let n = 0; n < 12; n++) {
+		for (const manager of managers) manager.appendMessage({ role: "user", content: "Hello", timestamp: n });
+		await new Promise((resolve) => setTimeout(resolve, 250));
+		await lookup("localhost");
+	}`;
+
+test.each(["process.exit(7);", "process.exitCode = 7;"])("a store in a directory that hangs takes no thread from pi, which looks up names and ends (%s)", async (last) => {
+	const { end, err } = await pi(hangingMachine(), GROWING + last);
+	expect(end).toBe(7);
+	expect(err).toContain("not all is stored yet (the store did not answer within 0.001 s)");
+});
+
+test("the process that follows sessions ends with pi when pi is killed, though its own calls to the store hang", async () => {
+	const at = hangingMachine();
+	let closed: Promise<unknown> | undefined;
+	const port = await silentServer((socket) => (closed = once(socket.resume(), "close")));
+	const { end } = await pi({ ...at, env: { ...at.env, NODE_OPTIONS: lifeline(at, port) } }, `${GROWING} process.kill(process.pid, "SIGKILL");`);
+	expect(end).toBe("SIGKILL");
+	expect(closed).toBeDefined();
+	await closed;
+});
+
+test.each([
+	["PostgreSQL", (port: number) => ({ PI_SESSION_NATIVE_STORE: `postgres://me:s3cret@127.0.0.1:${port}/x?timeout=600000` })],
+	["a bucket", silentBucket],
+])("%s that takes connections and says nothing does not keep a program from ending by itself", async (_, envOf) => {
+	const marker = join(emptyDirectory(), "connected");
+	const port = await silentServer(() => writeFileSync(marker, ""));
+	const at = machine({ PI_SESSION_NATIVE_STORE_TIMEOUT: "1", ...envOf(port) });
+	const { end, err } = await pi(
+		at,
+		`const { existsSync } = await import("node:fs");
+		SessionManager.create(process.cwd()).appendMessage({ role: "user", content: "Hello", timestamp: 1 });
+		while (!existsSync(${JSON.stringify(marker)})) await new Promise((resolve) => setTimeout(resolve, 20));`,
+	);
+	expect(end).toBe(0);
+	expect(err).toContain("not all is stored yet");
+});
+
+test("where the process that follows sessions is gone that is said, and the rest is stored when pi ends", async () => {
+	const at = machine();
+	const preload = join(at.path, "dying.cjs");
+	writeFileSync(preload, `if (process.argv[1]?.endsWith("store-follower.mjs")) process.exit(3);`);
+	const body = `SessionManager.create(process.cwd()).appendMessage({ role: "user", content: "Hello", timestamp: 1 });
+		process.stdin.once("data", () => process.exit());`;
+	const env = { ...at.env, NODE_OPTIONS: `--require ${preload}` } as NodeJS.ProcessEnv;
+	const child = spawn(process.execPath, ["--input-type=module", "-e", program(body)], { cwd: at.work, env, stdio: ["pipe", "inherit", "pipe"] });
+	onTestFinished(() => void child.kill("SIGKILL"));
+	let err = "";
+	child.stderr.setEncoding("utf8").on("data", (part: string) => (err += part));
+	while (!err.includes("\n")) await once(child.stderr, "data");
+	const ended = once(child, "close");
+	child.stdin.end("\n");
+	expect(await ended).toEqual([0, null]);
+	expect(err).toBe("pi-session-native: the process that stores what is appended has ended (exit code 3); the rest is stored when pi ends\n");
+	const [stored] = (await reader(at).list()).sessions;
+	expect((await loadAll(reader(at), stored?.session ?? "")).lines).toHaveLength(1);
 });

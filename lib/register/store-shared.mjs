@@ -1,0 +1,15 @@
+// What pi's process and the processes that talk to a store have in common (see store.mjs).
+
+/** The variable that names the store. */
+export const STORE_VARIABLE = "PI_SESSION_NATIVE_STORE";
+
+/** How long a session counts as in use here after the last claim, in milliseconds. */
+export const CLAIM_MS = 60_000;
+
+/** Why lines of a session that another host has are not stored. */
+export const IN_USE = "another host uses it, and PI_SESSION_NATIVE_LOCK=exclusive is set";
+
+export const isExclusive = () => process.env.PI_SESSION_NATIVE_LOCK === "exclusive";
+
+/** A failure that trying again does not mend. */
+export const notStored = (session, { message }) => `session ${session} is not stored: ${message}`;
