@@ -1693,8 +1693,8 @@ export declare class SessionManager {
    */
   static verify(path: string): VerifyReport
   /**
-   * Repairs a damaged session file: damaged lines are removed, and their children become children of the entry before them.
-   * The original stays beside the file. A good file is left as it is.
+   * Repairs a damaged session file. Whole entries inside damaged lines are kept, and the rest of these lines is removed. Children of a
+   * removed entry get its parent if that can be read, else the entry before it. The original stays beside the file. A good file is left as it is.
    *
    * @throws If the file cannot be read or written, or nothing of a session is in it.
    * @example
@@ -1708,7 +1708,7 @@ export declare class SessionManager {
    */
   static repair(path: string): RepairReport
   /**
-   * Whether a manager has the session lock of a session file, in this process or another.
+   * Whether a manager, a repair or a pull has the session lock of a session file, in this process or another.
    *
    * @throws If the lock cannot be checked.
    * @example
@@ -2182,11 +2182,11 @@ export declare class SessionManager {
    */
   static search(query: string, options?: SearchOptions): Promise<SearchHit[]>
   /**
-   * Adds up what the model calls of all sessions used: of one working directory, of those in one directory, or of one
+   * Adds up what the model calls of all sessions used, or only those of one working directory, of one directory or of one
    * file. A call that is in several sessions, because one was forked from another, counts once, for the oldest of them. What was read
    * is remembered in the catalog; of a file that grew, what is new is read.
    *
-   * Sums are exact: amounts are added call by call, the oldest session first. What cannot be added is left out, and
+   * Sums are the same with and without the catalog: amounts are added call by call, the oldest session first. What cannot be added is left out, and
    * counted in `leftOut`.
    *
    * @throws `TypeError` for an option of a wrong type, the signal's reason, if it is or becomes aborted, the system's error

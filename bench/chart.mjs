@@ -8,7 +8,7 @@ import { times, time } from "./report.mjs";
 const WIDTH = 840;
 const ROW = 26;
 const TOP = 58;
-/** Where names end, where the scale begins and ends; times are behind it. */
+/** Where names end, where the scale begins and ends; times are to its right. */
 const NAMES = 290;
 const SCALE = { from: 304, to: 650 };
 

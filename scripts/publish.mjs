@@ -15,7 +15,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 const shell = process.platform === "win32";
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 
-/** `latest` for a release; for a version before one, the word behind its dash, or `next` if there is none. */
+/** `latest` for a release; for a version before one, the word after its dash, or `next` if there is none. */
 export function distTag(version) {
 	const before = /^\d+\.\d+\.\d+-([^+]+)/.exec(version)?.[1];
 	if (before === undefined) return "latest";

@@ -1,5 +1,5 @@
 // A writer that is killed at a random moment, again and again: whatever it had acknowledged is found in its files, and
-// every file is whole. `kill.spec.ts` runs a few kills, `npm run kills` thousands.
+// every file is whole. `kills.spec.ts` runs a few kills, `npm run kills` thousands.
 import { spawn } from "node:child_process";
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { createHash } from "node:crypto";

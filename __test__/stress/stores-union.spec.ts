@@ -50,7 +50,7 @@ class Host {
 		const parentId = this.random.chance(0.3) && mine.length > 0 ? this.random.pick(mine) : null;
 		appendFileSync(this.file, `${JSON.stringify({ type: "message", id: own, parentId, by: this.name, nth: this.made.length })}\n`);
 		this.made.push(own);
-		if (this.random.chance(0.1)) appendFileSync(this.file, `{"type":"message", damaged behind ${id}\n`);
+		if (this.random.chance(0.1)) appendFileSync(this.file, `{"type":"message", damaged after ${id}\n`);
 	}
 
 	async push(): Promise<void> {

@@ -111,7 +111,7 @@ function begun(line, items, inParagraph) {
 		const [marker, gap = ""] = /^(?:[-+*]|\d{1,9}[.)])( +|$)/.exec(said) ?? [];
 		if (marker === undefined || (inParagraph && /^(?!1[.)])\d/.test(marker))) return blockOf(said, column, inParagraph);
 		inParagraph = false;
-		// After five spaces and more the item begins with code, one column behind its mark.
+		// After five spaces and more the item begins with code, one column after its mark.
 		const isAlone = said.length === marker.length;
 		items.push(column + spaces.length + marker.length - (isAlone || gap.length > 4 ? gap.length - 1 : 0));
 		if (isAlone || gap.length > 4) return undefined;

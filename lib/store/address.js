@@ -65,7 +65,7 @@ function checkPath(text) {
 	const rest = text.replace(DRIVE, "");
 	if (MAY_HOLD_A_PASSWORD.some((sign) => sign.test(rest)))
 		throw invalid(
-			"The address of the store is neither a path nor a URL such as postgres://user@host/database, s3://bucket/prefix or file:///directory (a path with a colon is to begin with / or ./, and one with an @ after it is to be a file: URL)",
+			"The address of the store is neither a path nor a URL such as postgres://user@host/database, s3://bucket/prefix or file:///directory (a path with a colon must begin with / or ./, and one with an @ after it must be a file: URL)",
 		);
 }
 

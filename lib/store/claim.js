@@ -6,7 +6,7 @@ const { StoreError } = require("./errors.js");
  * @param {{ host?: string | null, epoch: number }} holder
  */
 const claimedError = (session, { host, epoch }) =>
-	new StoreError("claimed", `Session ${session} is claimed by ${host == null ? "nobody" : `host ${host}`} (epoch ${epoch})`);
+	new StoreError("claimed", host == null ? `The claim of session ${session} has ended (epoch ${epoch})` : `Session ${session} is claimed by host ${host} (epoch ${epoch})`);
 
 /** @param {number} ttl */
 function checkTtl(ttl) {

@@ -268,7 +268,7 @@ async function syncFolder(folder) {
 class DirectoryStore extends SegmentStore {
 	/** @param {import("./index").DirectoryStoreOptions} options */
 	constructor({ path, host }) {
-		if (typeof path !== "string" || path === "") throw new StoreError("invalid", "A directory store is to have a path");
+		if (typeof path !== "string" || path === "") throw new StoreError("invalid", "A directory store must have a path");
 		// Errors show it.
 		if (!isAbsolute(path)) checkPath(path);
 		super(new DirectoryObjects(path), host);

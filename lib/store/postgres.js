@@ -63,7 +63,7 @@ class PostgresStore {
 			const pool = openPool(address.href, silence);
 			this.#client = pool;
 			this.#end = () => pool.end();
-		} else throw new StoreError("invalid", "A PostgreSQL store is to have a client or a URL");
+		} else throw new StoreError("invalid", "A PostgreSQL store must have a client or a URL");
 		this.#schema = schema ?? SCHEMA;
 		if (!/^[a-z_][a-z0-9_]{0,62}$/.test(this.#schema)) throw new StoreError("invalid", `Not a name of a schema here: ${JSON.stringify(schema)}`);
 	}

@@ -210,7 +210,7 @@ class S3Objects {
 		}
 		const { accessKeyId, secretAccessKey, sessionToken } = keys ?? {};
 		if (!accessKeyId || !secretAccessKey || typeof accessKeyId !== "string" || typeof secretAccessKey !== "string")
-			throw new StoreError("denied", `${this.name()}: the credentials are to have an accessKeyId and a secretAccessKey`);
+			throw new StoreError("denied", `${this.name()}: the credentials must have an accessKeyId and a secretAccessKey`);
 		return { accessKeyId, secretAccessKey, sessionToken };
 	}
 
@@ -280,8 +280,8 @@ function fromEnvironment() {
 /** @param {string} text */
 function parseEndpoint(text) {
 	const url = parseUrl(text);
-	if (!/^https?:$/.test(url.protocol)) throw new StoreError("invalid", "The endpoint of S3 is to be an http: or https: URL");
-	if (url.username || url.password) throw new StoreError("invalid", "The endpoint of S3 is to be without user and password");
+	if (!/^https?:$/.test(url.protocol)) throw new StoreError("invalid", "The endpoint of S3 must be an http: or https: URL");
+	if (url.username || url.password) throw new StoreError("invalid", "The endpoint of S3 must not contain a user or password");
 	return url;
 }
 

@@ -51,7 +51,7 @@ export function isolatedEnv(home) {
 
 export const agentDirOf = (home) => join(home, "agent");
 
-/** Writes the agent folder of `home`: one provider, the scripted model behind `baseUrl`. */
+/** Writes the agent folder of `home`: one provider, the scripted model at `baseUrl`. */
 export function writeAgentDir(home, baseUrl, settings = {}) {
 	const dir = agentDirOf(home);
 	mkdirSync(dir, { recursive: true });

@@ -91,7 +91,7 @@ describe("what is remembered about a bundle", () => {
 		"code for an offset": (plan) => (plan.values[0].start = CODE),
 		"an offset that is no integer": (plan) => (plan.values[0].start += 0.5),
 		"an offset below zero": (plan) => (plan.values[0].start = -1),
-		"an offset behind the file's end": (plan) => (plan.values[1].end = 1e9),
+		"an offset after the file's end": (plan) => (plan.values[1].end = 1e9),
 		"an offset that cuts more than the value": (plan) => (plan.values[1].end += 1),
 		"an offset that cuts less than the value": (plan) => (plan.values[1].end -= 1),
 		"an offset at another value": (plan) => (plan.values[1].start += 1),

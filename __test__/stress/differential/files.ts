@@ -73,7 +73,7 @@ export function compareTrees(reference: Side, ours: Side, rules: { hostile: bool
 	}
 }
 
-/** docs/migration.md, "new files and directories". */
+/** docs/moving-from-pi.md, "new files and directories". */
 function checkMode(ours: Side, path: string, mode: number): void {
 	if (ours.written.has(path) || isBackup(path)) return;
 	const actual = statSync(path).mode & 0o777;
@@ -121,7 +121,7 @@ function compareLines(what: string, left: string[], right: string[]): void {
 
 /**
  * The lines of a file that stem from a hostile one, by value: pi writes a line it read anew, we may keep its bytes. Lines
- * that are no entry stay out, for where the reference drops them we keep them (docs/migration.md, "a line that is not an entry").
+ * that are no entry stay out, for where the reference drops them we keep them (docs/moving-from-pi.md, "a line that is not an entry").
  */
 function entryLines(side: Side, text: string, junk: ReadonlySet<string>): string[] {
 	const result: string[] = [];
@@ -138,8 +138,8 @@ function entryLines(side: Side, text: string, junk: ReadonlySet<string>): string
 }
 
 /**
- * A file that was there before the module came: its bytes stand at its head still, with what was appended behind them
- * (docs/migration.md, "opening a file whose last line has no newline"); or it was migrated, and then the backup holds them and each damaged line stands
+ * A file that was there before the module came: its bytes stand at its head still, with what was appended after them
+ * (docs/moving-from-pi.md, "opening a file whose last line has no newline"); or it was migrated, and then the backup holds them and each damaged line stands
  * where it stood.
  */
 function checkOriginal(ours: Side, path: string, bytes: Buffer): void {

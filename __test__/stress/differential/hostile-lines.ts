@@ -94,7 +94,7 @@ function isSameEntry(json: string, value: Fields): boolean {
 			(key) => JSON.stringify(parsed[key]) === JSON.stringify(value[key]),
 		);
 	} catch {
-		// The second rewrite did not fit behind the first.
+		// The second rewrite did not fit after the first.
 		return false;
 	}
 }

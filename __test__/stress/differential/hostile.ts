@@ -1,6 +1,6 @@
 // Session files as they are met in the wild: valid sessions, damaged in every way that the reference survives.
 //
-// Where we do more than the reference on purpose (docs/migration.md), the two sides get different bytes, and the reference's are
+// Where we do more than the reference on purpose (docs/moving-from-pi.md), the two sides get different bytes, and the reference's are
 // chosen so that its answer is the one that is expected of us:
 // - "a later line of valid JSON that is no object ...": such a line is ours alone (`reference: null`), we must act as if it were
 //   not there, and keep it. In version 1 the reference gets a later session line for it: like that one it counts in a
@@ -47,7 +47,7 @@ export function render(file: HostileFile, forReference: boolean): Buffer {
 
 export interface HostileOptions {
 	cwd: string;
-	/** Whether the module under test differs on purpose (docs/migration.md). */
+	/** Whether the module under test differs on purpose (docs/moving-from-pi.md). */
 	better: boolean;
 	/** Leave out what makes the whole session vanish from the reference's list. */
 	listable: boolean;

@@ -157,7 +157,7 @@ const OPERATIONS: readonly Operation[] = [
 	{ weight: 1, method: "newSession", namesFile: true, args: (w) => [w.sessionOptions()] },
 	{ weight: 2, method: "setSessionFile", namesFile: true, mayMoveReference: true, args: (w) => [w.file()] },
 	// A value that cannot be written. Only where the file is there already: at a first write the reference leaves half a file
-	// behind, and the retry fails (docs/migration.md, "a failed write").
+	// behind, and the retry fails (docs/moving-from-pi.md, "a failed write").
 	{
 		weight: 1,
 		method: "appendMessage",

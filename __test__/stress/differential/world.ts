@@ -15,7 +15,7 @@ export interface Traits {
 	agentDir: string | undefined;
 	/** Files with lines pi never wrote: compared by value, not by bytes. */
 	hostile: boolean;
-	/** The module under test differs on purpose (docs/migration.md). */
+	/** The module under test differs on purpose (docs/moving-from-pi.md). */
 	better: boolean;
 }
 

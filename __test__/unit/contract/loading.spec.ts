@@ -80,7 +80,7 @@ test("a later line of type session is not an entry", () => {
 	expect(manager.getEntryCount()).toBe(2);
 });
 
-test("the leaf is the last entry, whatever lies behind it", () => {
+test("the leaf is the last entry, whatever comes after it", () => {
 	const { manager } = opened([message("a", null), message("b", "a"), message("c", "a"), "torn {", "7"]);
 	expect(manager.getLeafId()).toBe("c");
 	expect(ids(manager.getBranch())).toEqual(["a", "c"]);

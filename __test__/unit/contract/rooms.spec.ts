@@ -9,7 +9,7 @@ const root = resolve(__dirname, "../../..");
 /** Sources of these texts; paths are below `src`. */
 const sources = (files: Record<string, string>): Map<string, string> => new Map(Object.entries(files).map(([path, text]) => [`src/${path}`, text]));
 
-test("no room imports one that is behind it, and no files import each other", () => {
+test("no room imports one that comes after it, and no files import each other", () => {
 	const all = readSources(root);
 	expect(all.size).toBeGreaterThan(100);
 	expect(importProblems(all)).toEqual([]);

@@ -62,7 +62,7 @@ test.each([
 	["", "is empty"],
 	['""', "is empty"],
 	["ftp://h/x", "No store is known for addresses that begin with ftp:"],
-	["ab:c", "is to begin with / or ./"],
+	["ab:c", "must begin with / or ./"],
 	["file://elsewhere/x", "must be of this machine"],
 	["postgres://h:port/x", "is no URL (it begins with postgres:)"],
 	["s3://bucket:9000/x", "A bucket has no port"],
@@ -77,7 +77,7 @@ test.each([
 	["s3://bucket/x?timeout=99999999999", "whole number of milliseconds"],
 	["s3://bucket/%zz", "must be written %25"],
 	["s3://bucket/x?endpoint=ftp://h", "http: or https: URL"],
-	["s3://bucket/x?endpoint=http%3A%2F%2Fme%3Ahunter2%40h", "without user and password"],
+	["s3://bucket/x?endpoint=http%3A%2F%2Fme%3Ahunter2%40h", "must not contain a user or password"],
 ])("%s cannot be opened", async (address, why) => {
 	const error = await openStore(address, { host: "a" }).catch((thrown: unknown) => thrown);
 	expect(error).toMatchObject({ name: "StoreError", code: "invalid", message: expect.stringContaining(why) });

@@ -103,7 +103,7 @@ test("a damaged change holds nothing, and the next epoch is higher all the same"
 	for (let nth = 0; nth < 3; nth++) await laptop.claim(SESSION, { ttl: HOUR });
 	writeFileSync(join(folder(path), "0000000003.json"), "{");
 	expect(await claimIn(desktop)).toBeUndefined();
-	await expect(append(laptop, [entry("b")], undefined, 1)).rejects.toMatchObject({ code: "claimed", message: `Session ${SESSION} is claimed by nobody (epoch 3)` });
+	await expect(append(laptop, [entry("b")], undefined, 1)).rejects.toMatchObject({ code: "claimed", message: `The claim of session ${SESSION} has ended (epoch 3)` });
 	expect((await desktop.claim(SESSION, { ttl: HOUR })).epoch).toBe(4);
 });
 

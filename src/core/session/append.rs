@@ -1,6 +1,6 @@
 //! Appending one line.
 //!
-//! A check before the write (`fstat`) tells whether the file is still there, and whether it has grown. After the write
+//! A check before the write (`statx`, or `fstat` where there is none) tells whether the file is still there, and whether it has grown. After the write
 //! `lseek` tells where the line is. What other processes wrote in between is before it and is read first. In two
 //! cases the line is rolled back and written again:
 //! - It continues an unended line of another process: it is written on a line of its own.

@@ -1,7 +1,7 @@
 //! Which changes of a file were made by others: its times, compared with those of our own checks and writes. The caller
 //! gives the time, in ns since 1970.
 //!
-//! A path check asks what the path leads to and reads the times of that file. A quick check is one `fstat` of the open file.
+//! A path check asks what the path leads to and reads the times of that file. A quick check is one `statx` of the open file (`fstat` where there is none).
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;

@@ -367,11 +367,11 @@ impl SessionManager {
 
 #[napi]
 impl SessionManager {
-    /// Adds up what the model calls of all sessions used: of one working directory, of those in one directory, or of one
+    /// Adds up what the model calls of all sessions used, or only those of one working directory, of one directory or of one
     /// file. A call that is in several sessions, because one was forked from another, counts once, for the oldest of them. What was read
     /// is remembered in the catalog; of a file that grew, what is new is read.
     ///
-    /// Sums are exact: amounts are added call by call, the oldest session first. What cannot be added is left out, and
+    /// Sums are the same with and without the catalog: amounts are added call by call, the oldest session first. What cannot be added is left out, and
     /// counted in `leftOut`.
     ///
     /// @throws `TypeError` for an option of a wrong type, the signal's reason, if it is or becomes aborted, the system's error

@@ -114,7 +114,7 @@ pub fn create(path: &str, session: &str, header: &[u8], stored: StoredLines<'_>)
     let is_header =
         !header.contains(&b'\n') && Header::read(&header_text).is_some_and(|header| header.id == session.as_bytes());
     if !is_header {
-        return Err(Error::argument("header must be the header of the session"));
+        return Err(Error::argument("`header` must be the header line of this session"));
     }
     let layout = Layout::new_file(stored)?;
     let mut file = NewFile::create(path)?;

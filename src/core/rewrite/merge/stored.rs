@@ -23,7 +23,9 @@ impl<'a> StoredLines<'a> {
     pub fn new(bytes: &'a [u8], hosts: &'a [u32]) -> Result<Self> {
         let ended = bytes.is_empty() || bytes.ends_with(b"\n");
         if !ended || memchr::memchr_iter(b'\n', bytes).count() != hosts.len() {
-            return Err(Error::argument("lines must hold one line, ended by a newline, for each of hosts"));
+            return Err(Error::argument(
+                "`lines` must hold as many lines as `hosts` has numbers, each ended by a newline",
+            ));
         }
         Ok(Self { bytes, hosts })
     }
