@@ -205,13 +205,13 @@ fn usual_amounts(json: &[u8]) -> Option<(Amounts, usize)> {
             Key::Output => output = Some(usual_number(rest)?),
             Key::CacheRead => cache_read = Some(usual_number(rest)?),
             Key::CacheWrite => cache_write = Some(usual_number(rest)?),
-            Key::Part => _ = usual_number(rest)?,
+            Key::Part => _ = usual_number_text(rest)?,
             Key::Cost => {
                 cost = None;
                 usual_members(rest, &mut |key, rest| {
-                    let number = usual_number(rest)?;
-                    if let Key::Total = key {
-                        cost = Some(number);
+                    match key {
+                        Key::Total => cost = Some(usual_number(rest)?),
+                        _ => _ = usual_number_text(rest)?,
                     }
                     Some(())
                 })?;
@@ -249,6 +249,10 @@ fn usual_members(rest: &mut &[u8], member: &mut dyn FnMut(Key, &mut &[u8]) -> Op
 
 /// Takes a number without sign and exponent.
 fn usual_number(rest: &mut &[u8]) -> Option<f64> {
+    number(usual_number_text(rest)?).filter(|number| number.is_finite())
+}
+
+fn usual_number_text<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
     let is_digit = |byte: &u8| byte.is_ascii_digit();
     let whole = rest.iter().take_while(|byte| is_digit(byte)).count();
     let fraction = match rest.get(whole) {
@@ -261,7 +265,7 @@ fn usual_number(rest: &mut &[u8]) -> Option<f64> {
         return None;
     }
     *rest = after;
-    number(text)
+    Some(text)
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -423,6 +427,14 @@ mod tests {
             (UsageValue::Null, UsageValue::NoObject, UsageValue::NoObject)
         );
         assert!(scan_usage(&mut Scanner::new(&br#"{"input":1"#[..])).is_err());
+    }
+
+    #[test]
+    fn a_number_of_hundreds_of_digits_made_a_sum_infinite() {
+        let digits = "9".repeat(400);
+        let text = format!(r#"{{"input":{digits},"output":7,"cacheRead":0,"cacheWrite":0,"cost":{{"total":0}}}}"#);
+        let amounts = Amounts { output: 7.0, ..Amounts::default() };
+        assert_eq!(scanned(&text), UsageValue::Amounts(amounts, CallErrors::INFINITE));
     }
 
     #[test]
