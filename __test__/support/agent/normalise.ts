@@ -12,6 +12,7 @@ const CLOCKS: [RegExp, string][] = [
 	[/\b\d{4}-\d\d-\d\d\b/g, "<date>"],
 	[/\b1[6-9]\d{11}\b/g, "<ms>"],
 	[/(\bdurationMs\\*":)\d+/g, "$1<ms>"],
+	[/(\bwall_time_seconds\\*":)[\d.]+/g, "$1<s>"],
 ];
 
 const encoded = (path: string) => path.replace(/^[/\\]/, "").replace(/[/\\:]/g, "-");
