@@ -1222,7 +1222,7 @@ export interface UsageLeftOut {
 	unknownKinds: number;
 	/** Calls whose provider or model has no name. */
 	withoutModel: number;
-	/** Calls that nothing tells the time of: neither a number nor an ISO text. */
+	/** Calls that nothing tells the time of: neither a number nor an ISO text. With `since` or `until` they are not added. */
 	withoutTime: number;
 	/** Lines that are not entries. */
 	damagedLines: number;

@@ -35,7 +35,7 @@ export async function stats(query, options) {
 	if (options.html !== undefined) {
 		if (options.by && !isTime(options.by)) throw new UsageError(`--by ${options.by} cannot be combined with --html, whose chart is by day, week or month`);
 		const report = await addUp(query, options, [...PAGE_GROUPINGS]);
-		await writeUsagePage(report, notCounted(report), file ?? "usage.html", options);
+		await writeUsagePage(report, notCounted(report, isLimited(options)), file ?? "usage.html", options);
 		return tellLeftOut(report, options);
 	}
 	/** @type {Grouping[]} */
@@ -45,7 +45,7 @@ export async function stats(query, options) {
 	if (options.csv) {
 		await write(`${csv(/** @type {Grouping} */ (by[0]), rows)}\n`);
 		// Rows have no column for it.
-		const notes = notCounted(report);
+		const notes = notCounted(report, isLimited(options));
 		if (notes !== "") process.stderr.write(`${notes}\n`);
 	}
 	else if (options.json) await writeJson(asJson(report, options));
@@ -207,11 +207,15 @@ function lines(report, options) {
 	const sums = [...(files.length > 0 ? [files.join(", ")] : []), calls].join("; ");
 	const tables = total.calls > 0 ? Object.entries(report.by).flatMap(([grouping, rows]) => sumTable(/** @type {Grouping} */ (grouping), rows, total)) : [];
 	const rest = isLimited(options) || options.by ? [] : [...kinds(report), ...largest(report, Boolean(options.all)), ...growth(report)];
-	return [...wrapped(sums, columns()), ...wrapped(notCounted(report), columns()).filter(Boolean).map((text) => paint.dim(text)), ...tables, ...rest];
+	return [...wrapped(sums, columns()), ...wrapped(notCounted(report, isLimited(options)), columns()).filter(Boolean).map((text) => paint.dim(text)), ...tables, ...rest];
 }
 
-/** What is not in the sums, in words. @param {Report} report */
-function notCounted({ leftOut }) {
+/**
+ * What is not in the sums, in words.
+ * @param {Report} report
+ * @param {boolean} isOfATime calls without a time are not added then
+ */
+function notCounted({ leftOut }, isOfATime) {
 	const { withoutUsage, missing, notNumbers, negative, infinite, unknownKinds, withoutModel, withoutTime, damagedLines, files } = leftOut;
 	const calls = [
 		[withoutUsage, "without usage"],
@@ -220,10 +224,11 @@ function notCounted({ leftOut }) {
 		[negative, "with amounts below 0"],
 		[infinite, "with amounts without end"],
 		[unknownKinds, "with amounts of unknown kinds"],
+		[isOfATime ? withoutTime : 0, "without a time"],
 	];
 	const unnamed = [
 		[withoutModel, "without a model's name"],
-		[withoutTime, "without a time"],
+		[isOfATime ? 0 : withoutTime, "without a time"],
 	];
 	const told = (/** @type {(number | string)[][]} */ all) => all.filter(([number]) => Number(number) > 0).map(([number, what]) => `${counted(Number(number), "call")} ${what}`);
 	const others = [

@@ -80,10 +80,17 @@ class Outbox {
 		try {
 			return await this.#tryPortion();
 		} catch (error) {
-			if (!(error instanceof StoreError) || error.code !== "reset" || this.#wasReset) throw error;
-			await this.#checkDeletion();
+			if (!(error instanceof StoreError) || error.code !== "reset") throw error;
+			const listed = await this.#checkDeletion();
+			// The cursor stays: it tells that the session was stored, should it be gone when everything is loaded.
+			if (isAnother(listed, this.#note) || !this.#note) await this.#drop();
+			else {
+				this.#note = { ...this.#note, offset: 0, check: "" };
+				this.#savedNote = this.#note;
+				await this.#options.onNote?.(this.#note);
+			}
+			if (this.#wasReset) throw error;
 			this.#wasReset = true;
-			await this.#drop();
 			return true;
 		}
 	}
@@ -93,6 +100,7 @@ class Outbox {
 		const { store, session, restores } = this.#options;
 		const listed = await store.list({ session });
 		if (!this.#isOfAnother(listed) && !isListed(listed) && !restores) throw new DeletedError(session);
+		return listed;
 	}
 
 	async #tryPortion() {

@@ -101,7 +101,7 @@ class PostgresStore {
 				SELECT $1, $2, $3, ARRAY[$4::text], lines, bytes FROM added WHERE $9::uuid IS NULL AND $12::bigint IS NULL
 				ON CONFLICT (id) DO UPDATE SET head = s.head + EXCLUDED.head, bytes = s.bytes + EXCLUDED.bytes, updated = now(),
 					hosts = CASE WHEN $4 = ANY (s.hosts) THEN s.hosts ELSE s.hosts || EXCLUDED.hosts END
-				RETURNING s.generation, s.head, s.head - (SELECT lines FROM added) AS base, xmax = 0 AS is_new
+				RETURNING s.generation, s.head, s.head - (SELECT lines FROM added) AS base
 			), changed AS (
 				UPDATE $.sessions AS s SET head = s.head + added.lines, bytes = s.bytes + added.bytes, updated = now(),
 					hosts = CASE WHEN $4 = ANY (s.hosts) THEN s.hosts ELSE s.hosts || ARRAY[$4::text] END
@@ -109,7 +109,7 @@ class PostgresStore {
 					AND ($9::uuid IS NULL OR s.generation = $9 AND s.head >= $10 AND ${stampAt("$10")} IS NOT DISTINCT FROM $11::uuid)
 					AND ($13::bigint IS NULL OR EXISTS (SELECT FROM $.entries WHERE session = $1 AND sequence = $13 AND stamp IS NOT DISTINCT FROM $14::uuid))
 					AND ($12::bigint IS NULL OR s.epoch = $12 AND s.owner = $4)
-				RETURNING s.generation, s.head, s.head - added.lines AS base, false
+				RETURNING s.generation, s.head, s.head - added.lines AS base
 			), touched AS (
 				SELECT * FROM made UNION ALL SELECT * FROM changed
 			), stored AS (
@@ -120,14 +120,17 @@ class PostgresStore {
 			), own AS (
 				SELECT sequence, stamp FROM stored UNION ALL SELECT sequence, stamp FROM there ORDER BY sequence DESC LIMIT 1
 			)
-			SELECT generation, head, base, is_new, (SELECT count(*) FROM there) AS there, (SELECT count(*) FROM stored) AS stored,
+			SELECT generation, (SELECT generation FROM $.sessions WHERE id = $1) AS was, head, base,
+				(SELECT count(*) FROM there) AS there, (SELECT count(*) FROM stored) AS stored,
 				(SELECT stamp FROM stored ORDER BY sequence DESC LIMIT 1) AS stamp, own.sequence AS own, own.stamp AS own_stamp
 			FROM touched LEFT JOIN own ON true`,
 			values,
 		);
 		if (!row || (after && row.generation !== after.generation)) throw await this.#refusal(session, append);
-		// The session was deleted while this waited for it: the lines that were there are gone with it.
-		if (row.is_new && Number(row.there) > 0) return this.append(session, append);
+		// The session was deleted while this waited for it: the lines that were there are gone with it. What another host stored in the
+		// same moment is there the next time, so that the cursor covers it.
+		if (Number(row.there) > 0 && row.was !== row.generation) return this.append(session, append);
+		if (Number(row.there) + Number(row.stored) < lines.length) return this.append(session, append);
 		const seen = after ?? { sequence: 0, stamp: null, own: undefined };
 		const isNext = Number(row.base) === seen.sequence;
 		const last = isNext ? { sequence: Number(row.head), stamp: row.stamp ?? seen.stamp } : { sequence: seen.sequence, stamp: seen.stamp };

@@ -138,7 +138,7 @@ class SessionSync {
 			let before = this.#notes.get(session)?.offset ?? 0;
 			/** @type {import("./push").PushOptions["onNote"]} */
 			const onNote = (note) => {
-				if (!note) before = 0;
+				if (!note?.offset) before = 0;
 				return this.#notes.set(session, note);
 			};
 			const push = this.#pushOf({ session, file }, { epoch: () => epoch, checks: true, restores, onNote, onProgress: told, onPassedOver, onError: (error) => failures.push(error) });

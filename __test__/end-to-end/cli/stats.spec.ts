@@ -194,6 +194,10 @@ describe("stats", () => {
 		expect(total).toMatchObject({ calls: 10, input: 9, output: 9, cost: 8 });
 		expect(models.map(({ model, calls }: any) => [model, calls]).sort()).toEqual([["(no model)", 1], ["acme/(no model)", 1], ["acme/large", 8]]);
 		expect(days.map(({ day, calls }: any) => [day, calls])).toEqual([["(no date)", 1], ["2025-01-01", 9]]);
+		// Whether a call without a time is of a time cannot be known: it is left out, and that is said.
+		const since = await goodJson(at, ["stats", "--utc", "--since", "2020-01-01"]);
+		expect([since.total.calls, since.leftOut.withoutTime]).toEqual([9, 1]);
+		expect(await good(at, ["stats", "--since", "2020-01-01"])).toMatch(/Not added: [^.]*1 call without a time\./);
 		const told = "Not added: 2 calls with amounts missing, 2 calls with amounts that are no numbers, 1 call with amounts below 0, 1 call with amounts without end, 1 call with amounts of unknown kinds. Of those added: 2 calls without a model's name, 1 call without a time.";
 		expect((await good(at, ["stats"])).replace(/\s+/g, " ")).toContain(told);
 		expect(await goodJson(at, ["stats", "--all"])).toMatchObject({ leftOut, total });

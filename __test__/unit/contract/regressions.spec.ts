@@ -14,7 +14,8 @@ function inChild(script: string, { args = [] as string[], engine = {} as EngineF
 	const code = `const { SessionManager } = require(${JSON.stringify(join(root, "index.js"))});\n${script}`;
 	const command = scriptCommand(scriptFile(code), args, engine);
 	if (!shell) return execFileSync(command[0] as string, command.slice(1), { encoding: "utf8" });
-	return execFileSync("bash", ["-c", `${shell}; exec "$@"`, "bash", ...command], { encoding: "utf8" });
+	// Deno's caches, which all its processes share, must not be what is too large.
+	return execFileSync("bash", ["-c", `${shell}; exec "$@"`, "bash", ...command], { encoding: "utf8", env: { ...process.env, DENO_DIR: scratch() } });
 }
 
 test("a synchronous loop over sessions ran out of memory: nothing was collected before the loop ended", () => {

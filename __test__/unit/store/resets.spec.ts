@@ -378,3 +378,65 @@ test("a session that one checkout put back was unreadable for others once anothe
 	expect(idsIn(other.file)).toEqual(idsIn(one.file));
 	expect((await loadAll(new DirectoryStore({ path, host: "reader" }), SESSION)).problems).toEqual([]);
 });
+
+test("a followed file was never stored again after the store was put back twice within one push", async () => {
+	const { path, machine, begin } = world();
+	const [a, b] = [machine("a"), machine("b")];
+	begin(a, entry("root"));
+	await a.sync.push();
+	await b.sync.pull();
+	const [stored, older, newer] = [join(path, "sessions"), join(path, "older"), join(path, "newer")];
+	cpSync(stored, older, { recursive: true });
+	appendFileSync(b.file, text(entry("b1")));
+	await b.sync.push();
+	appendFileSync(a.file, text(entry("a1")));
+	await a.sync.push();
+	cpSync(stored, newer, { recursive: true });
+	appendFileSync(a.file, text(entry("a2")));
+	await a.sync.push();
+	const restore = (from: string) => {
+		rmSync(stored, { recursive: true });
+		cpSync(from, stored, { recursive: true });
+	};
+	const backups = [newer, older];
+	const append = a.store.append.bind(a.store);
+	vi.spyOn(a.store, "append").mockImplementation((session, lines) => {
+		const from = backups.shift();
+		if (from) restore(from);
+		return append(session, lines);
+	});
+	a.sync.follow({ session: SESSION, file: a.file });
+	appendFileSync(a.file, text(entry("a3")));
+	expect(await a.sync.flush(patient)).toBe(true);
+	await a.sync.stop();
+	expect(backups).toEqual([]);
+	expect(ids(await loadAll(machine("r").store, SESSION))).toEqual(expect.arrayContaining(["root", "a1", "a2", "a3"]));
+});
+
+test("a session whose deletion was under way while its file was pushed came back", async () => {
+	const { path, machine, begin, errors } = world();
+	const [a, b] = [machine("a"), machine("b")];
+	begin(a, entry("root"));
+	await a.sync.push();
+	await b.sync.pull();
+	appendFileSync(b.file, text(entry("b1")));
+	await b.sync.push();
+	appendFileSync(a.file, text(entry("a1")));
+	await a.sync.push();
+	// The push is refused while segments of b are there still; when everything is loaded, they are gone, too.
+	let isDeleting = false;
+	const list = a.store.list.bind(a.store);
+	vi.spyOn(a.store, "list").mockImplementation(async (filter) => {
+		const listed = await list(filter);
+		if (isDeleting) {
+			isDeleting = false;
+			await b.store.delete(SESSION);
+		}
+		return listed;
+	});
+	appendFileSync(a.file, text(entry("a2")));
+	rmSync(join(path, "sessions", SESSION, "a"), { recursive: true });
+	isDeleting = true;
+	expect(await a.again().push()).toMatchObject([{ error: { code: "reset", message: expect.stringContaining("was deleted from the store") } }]);
+	expect([(await b.store.list()).sessions, errors]).toEqual([[], []]);
+});

@@ -111,13 +111,17 @@ function plainSum(sessions: Read[], since = -Infinity, until = Infinity) {
 			} else if (isTool) model = `(tool ${name(say.toolName) || "without a name"})`;
 			const time = typeof entry.message?.timestamp === "number" ? dateOf(entry.message.timestamp) : dateOf(entry.timestamp);
 			if (Number.isNaN(time)) flags.add("withoutTime");
-			if (Number.isNaN(time) ? since !== -Infinity || until !== Infinity : time < since || time >= until) continue;
+			if (time < since || time >= until) continue;
 			const times = [entry.timestamp, entry.message?.timestamp].filter((one) => one !== undefined && one !== null).map((one) => (one === Infinity ? "infinite" : one));
 			const identity = JSON.stringify([times.length > 0 ? times : entry.id, model, amounts]);
 			const nth = (own.get(identity) ?? 0) + 1;
 			own.set(identity, nth);
 			if (nth <= (counted.get(identity) ?? 0)) continue;
 			counted.set(identity, nth);
+			if (Number.isNaN(time) && (since !== -Infinity || until !== Infinity)) {
+				left.withoutTime++;
+				continue;
+			}
 			for (const flag of flags) left[flag]++;
 			if (!isObject) continue;
 			const date = new Date(time);

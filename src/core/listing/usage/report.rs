@@ -190,15 +190,19 @@ pub fn utc_days(sessions: &[UsageSession]) -> Vec<f64> {
 pub fn report(sessions: &[UsageSession], calendar: &Calendar, options: &ReportOptions) -> Report {
     let mut adding = Adding::new(calendar, options);
     let mut copies = Copies::default();
+    let is_limited = options.since > f64::NEG_INFINITY || options.until < f64::INFINITY;
     for (position, session) in sessions.iter().enumerate() {
         adding.begin(session);
         for call in &session.usage.calls {
-            let is_in_time = match call.time.is_nan() {
-                true => options.since == f64::NEG_INFINITY && options.until == f64::INFINITY,
-                false => call.time >= options.since && call.time < options.until,
-            };
-            if is_in_time && copies.is_new(position, call) {
-                adding.add(position, session, call);
+            let has_time = !call.time.is_nan();
+            if has_time && !(call.time >= options.since && call.time < options.until) || !copies.is_new(position, call)
+            {
+                continue;
+            }
+            match has_time || !is_limited {
+                true => adding.add(position, session, call),
+                // Whether it is of that time is not known.
+                false => adding.left_out.without_time += 1,
             }
         }
     }
