@@ -556,6 +556,21 @@ function requireNative() {
   }
 }
 
+// Added by scripts/loader.mjs.
+function createLoadErrorMessage(errors) {
+  const { platform, arch } = process
+  const abi = platform === 'linux' ? (isMusl() ? '-musl' : '-gnu') : platform === 'win32' ? '-msvc' : ''
+  const target = `${platform}-${arch}${abi}`
+  const failed = errors.find((error) => error?.code !== 'MODULE_NOT_FOUND')
+  if (failed) {
+    return `pi-session-native: the addon for ${target} does not load: ${failed.message ?? failed}`
+  }
+  return (
+    `pi-session-native: no addon for ${target} was found. In a clone run \`npm install && npm run build\`; ` +
+    `elsewhere install pi-session-native-${target} in the same version.`
+  )
+}
+
 function createLoadErrorChain(errors) {
   return errors.reduce((previous, current) => {
     let message
@@ -723,11 +738,7 @@ if (!nativeBinding || forceWasi) {
 
 if (!nativeBinding) {
   if (loadErrors.length > 0) {
-    const error = new Error(
-      `Cannot find native binding. ` +
-        `npm has a bug related to optional dependencies (https://github.com/npm/cli/issues/4828). ` +
-        'Please try `npm i` again after removing both package-lock.json and node_modules directory.',
-    )
+    const error = new Error(createLoadErrorMessage(loadErrors))
     // assign instead of the `new Error(message, { cause })` options form,
     // which Node < 16.9 silently ignores
     error.cause = createLoadErrorChain(loadErrors)

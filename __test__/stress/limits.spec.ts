@@ -9,7 +9,8 @@ const { SessionManager } = api;
 const exclusive = { lock: "exclusive" } as const;
 const LONGEST = 255;
 
-test("a session whose name had 250 bytes could not be written to: its lock's name was too long", () => {
+// Regression: its lock's name was too long.
+test("a session whose name has 250 bytes can be written to", () => {
 	for (let length = 219; length <= 224; length++) {
 		for (const options of [{}, exclusive]) {
 			const dir = scratch();
@@ -60,7 +61,8 @@ test("long names: append, lock, migrate, repair", () => {
 	}
 });
 
-test("where a process could open few files, its sessions did not make room for a new one, a branch or a lock", async () => {
+// Regression: they made none.
+test("where a process can open few files, its sessions make room for a new one, a branch or a lock", async () => {
 	const dir = scratch();
 	for (let n = 0; n < 100; n++) writeSession(dir, [header({ id: `s${n}` })], `${n}.jsonl`);
 	writeSession(dir, [{ type: "session", id: "old" }, { type: "message", message: user() }], "old.jsonl");
@@ -115,7 +117,8 @@ test("where a process could open few files, its sessions did not make room for a
 	expect(lines).toEqual(names.map((name) => `${name}: done`));
 });
 
-test("where the sessions opened first were deleted, no other one made room", async () => {
+// Regression: no other one made room.
+test("where the sessions opened first were deleted, others make room", async () => {
 	const dir = scratch();
 	for (let n = 0; n < 150; n++) writeSession(dir, [header({ id: `s${n}` })], `${n}.jsonl`);
 	const script = `

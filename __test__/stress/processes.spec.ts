@@ -103,7 +103,8 @@ test("four processes that all begin with an empty file begin one session", async
 	}
 });
 
-test("processes that opened one old file at once each migrated it, and lost each other's entries", async () => {
+// Regression: each migrated it, and they lost each other's entries.
+test("processes that open one old file at once migrate it once, and lose no entry", async () => {
 	for (let round = 0; round < 4; round++) {
 		const old = [
 			{ type: "session", id: "old", timestamp: "2025-01-01T00:00:00.000Z", cwd: "/somewhere" },

@@ -1,14 +1,12 @@
 // The library as the command uses it. The library reads and writes sessions; the command only shows them.
-import * as library from "../../index.js";
-
-export const {
+export {
 	CURRENT_SESSION_VERSION,
 	SessionManager,
 	findMostRecentSession,
 	getDefaultSessionDir,
 	loadEntriesFromFile,
 	migrateSessionEntries,
-} = library;
+} from "../../index.mjs";
 
 /** @typedef {import("../../index.js").SessionEntry} SessionEntry */
 /** @typedef {import("../../index.js").SessionHeader} SessionHeader */

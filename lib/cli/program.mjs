@@ -66,7 +66,7 @@ const SESSION = "a file, the beginning of a session id, or nothing for the newes
 export function buildProgram(result, asJson) {
 	const program = new Command("pi-sessions")
 		.configureOutput({ writeErr: (text) => void (asJson || process.stderr.write(safeBlock(text))) })
-		.description("Shows, searches, checks and exports the sessions of the pi coding agent. Only repair, pull and sync change sessions; fork, export, tree --html and stats --html make new files. What they read is kept in the catalog, session-catalog-6.sqlite in the agent's directory (PI_SESSION_CATALOG=off: nowhere).")
+		.description("Shows, searches, checks and exports the sessions of the pi coding agent. Only repair, pull and sync change sessions; fork, export, tree --html and stats --html make new files. What they read is kept in the catalog, session-catalog-7.sqlite in the agent's directory (PI_SESSION_CATALOG=off: nowhere).")
 		.version(version)
 		.exitOverride()
 		.showHelpAfterError("(see --help)")
@@ -134,8 +134,8 @@ export function buildProgram(result, asJson) {
 	command(program, "fork", "Copies a session, or the path to one of its entries, into a new session", ["fork 0193a2b4", "fork 0193a2b4 --entry 1f2e3d4c --name 'another way'", "fork session.jsonl --into ~/other-project"])
 		.argument("[session]", SESSION)
 		.option("-e, --entry <entry>", "only the path to this entry (an id, its beginning, or a label)")
-		.option("--into <directory>", "the new session's working directory (default: the same)")
-		.option("--id <id>", "the new session's id; one that no session has yet")
+		.option("--into <directory>", "the new session's working directory (default: the same); not with --entry")
+		.option("--id <id>", "the new session's id; one that no session has yet; not with --entry")
 		.option("--name <name>", "the new session's name")
 		.action((session, options) => fork(session, options));
 

@@ -163,7 +163,7 @@ export function findEntry(manager, query) {
 /** Reading takes no lock, even if the environment asks for one, and waits for none. */
 export const UNLOCKED = /** @type {const} */ ({ lock: "none" });
 
-/** So large a file is shown in little memory, whatever of it is not shown; smaller ones in less time. */
+/** From this size on, bodies are read one by one to save memory; smaller files are read at once, which is faster. */
 const LARGE = 160 * 1024 * 1024;
 
 /**

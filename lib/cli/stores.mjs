@@ -83,8 +83,12 @@ async function syncsOfAll(connection, options) {
  */
 async function localSession(query, options) {
 	const path = await sessionPath(query, options);
-	const found = [...(await local.localSessions(dirname(path))).values()].find(({ file }) => file === path);
-	if (!found) throw new CommandError(`Not a session of the current version with an id that a store takes: ${path}`);
+	let why = path.endsWith(".jsonl") ? "Another file in its directory has the same session" : "Its name does not end in .jsonl";
+	const sessions = await local.localSessions(dirname(path), (file, reason) => {
+		if (file === path) why = reason;
+	});
+	const found = [...sessions.values()].find(({ file }) => file === path);
+	if (!found) throw new CommandError(`A store cannot take ${safeLine(path)}: ${safeLine(why)}`);
 	return found;
 }
 
@@ -144,7 +148,7 @@ async function pushed(connection, query, options) {
  */
 export async function pull(query, options) {
 	checkUse(query, options);
-	return withStore(options, (connection) => pulled(connection, query, options), "Nothing new is stored");
+	return withStore(options, (connection) => pulled(connection, query, options), "The store has nothing new");
 }
 
 /**

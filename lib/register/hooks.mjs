@@ -10,7 +10,7 @@ const require = module.createRequire(import.meta.url);
 
 const GUARD = new URL("guard.mjs", import.meta.url).href;
 const APP = new URL("app.mjs", import.meta.url).href;
-const OURS = new URL("../../index.js", import.meta.url).href;
+const OURS = new URL("../../index.mjs", import.meta.url).href;
 /** The module that replaces a pi's manager. It has no file: `load` makes its text. */
 const STAND_IN = new URL("stand-in.mjs", import.meta.url).href;
 /** Ends the URL of an edited module, so that V8's compile cache never has it under the URL of pi's file. */
@@ -191,7 +191,7 @@ export class Hooks {
 
 	#standIn(dir) {
 		const pi = this.#packages.in(dir);
-		const names = Object.keys(this.#loadOurs()).filter((name) => name !== "default" && name !== "module.exports");
+		const names = Object.keys(this.#loadOurs()).filter((name) => name !== "default" && name !== "module.exports" && !name.startsWith("__"));
 		const source = [
 			`import * as config from ${JSON.stringify(pi.configUrl)};`,
 			`import { setApp } from ${JSON.stringify(APP)};`,

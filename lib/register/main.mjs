@@ -43,9 +43,8 @@ function loadOurs() {
 	try {
 		ours = require("../../index.js");
 	} catch (error) {
-		const reasons = [];
-		for (let at = error; at instanceof Error; at = at.cause) reasons.push(at.message.split("\n")[0]);
-		throw new Unfit(`the addon for ${process.platform} ${process.arch} does not load: ${reasons.join(": ")}`);
+		const [reason] = error.message.split("\n");
+		throw new Unfit(reason.replace(/^pi-session-native: /, ""));
 	}
 	store?.watch(ours.SessionManager, ours.getDefaultSessionDir);
 	return ours;

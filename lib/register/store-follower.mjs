@@ -7,15 +7,20 @@
 import { createRequire } from "node:module";
 import { dirname } from "node:path";
 import { createInterface } from "node:readline";
-import { CLAIM_MS, IN_USE, STORE_VARIABLE, isExclusive, notStored } from "./store-shared.mjs";
+import { Claims } from "./store-claims.mjs";
+import { STORE_VARIABLE, isExclusive, notStored } from "./store-shared.mjs";
 
 const require = createRequire(import.meta.url);
-const { SessionSync, StoreError, hostId, openStore } = require("../store/index.js");
+const { SessionSync, hostId, openStore } = require("../store/index.js");
 const { findProject } = require("../store/project.js");
 
 const TICK_MS = 400;
 /** When a claim is renewed. */
 const RENEW_MS = 20_000;
+/** How many sessions that earlier processes left are begun at the same time: each takes some megabytes. */
+const FEW = 4;
+/** How soon the next ones follow. */
+const NEXT_MS = 50;
 
 const address = process.env[STORE_VARIABLE];
 let notes;
@@ -25,12 +30,15 @@ let open = [];
 const projects = new Map();
 /** Promises, by the directory of the files and the working directory. */
 const syncs = new Map();
-/** @type {Map<string, { at: number, epoch: number | undefined }>} */
-const claims = new Map();
+/** When each session was last claimed. */
+const claimedAt = new Map();
 /** Ids of sessions that other hosts use. */
 const inUse = new Set();
+/** Ids of sessions that were stored to their end, or could not be. */
+const settled = new Set();
 const shown = new Set();
 let store;
+let claims;
 
 /** Ends at once. A call that hangs would keep `process.exit` waiting. */
 const end = () => process.kill(process.pid, "SIGKILL");
@@ -46,19 +54,30 @@ function hear(line) {
 }
 
 function look() {
-	for (const one of leftover) void attend(one, false);
 	for (const one of open) void attend(one, true);
+}
+
+/** Begins with the next sessions that earlier processes left. */
+function storeLeft() {
+	for (const one of leftover.filter(({ session }) => !settled.has(session)).slice(0, FEW)) void attend(one, false);
 }
 
 /** Follows a session, and claims it if it is open. What fails is tried again with the next look. */
 async function attend(one, isOpen) {
+	const { session } = one;
 	try {
 		const sync = await syncOf(one);
-		sync.follow({ ...one, epoch: () => epochOf(one.session) });
-		if (isOpen && isClaimDue(one.session) && (sync.lagOf(one) === 0 || inUse.has(one.session))) await claim(one.session);
+		sync.follow(one);
+		const isStored = sync.lagOf(one) === 0;
+		if (isStored) settled.add(session);
+		if (!isOpen || !isClaimDue(session) || !(isStored || claims.has(session) || inUse.has(session))) return;
 	} catch (error) {
-		fail(error, one.session);
+		fail(error, session);
+		return;
 	}
+	await claim(session).catch((error) => {
+		if (error.code !== "claimed" && !error.retryable) show(`session ${session} is not claimed: ${error.message}`, `claim ${session} ${error.code}`);
+	});
 }
 
 /** One for each directory of files and working directory, though the next look may come before git has answered. */
@@ -74,7 +93,9 @@ function syncOf({ file, cwd }) {
 
 async function openSync(dir, cwd) {
 	store ??= await openStore(address, { host: hostId(notes) });
-	return new SessionSync({ store, address, notes, dir, cwd, project: await projectOf(cwd), onError: fail });
+	claims ??= new Claims(store);
+	const epoch = isExclusive() ? epochOf : undefined;
+	return new SessionSync({ store, address, notes, dir, cwd, project: await projectOf(cwd), epoch, onError: fail });
 }
 
 async function projectOf(cwd) {
@@ -87,41 +108,46 @@ async function projectOf(cwd) {
 	return project;
 }
 
-/** Where the store has claims: none while one is asked for, which may take for ever. */
-const isClaimDue = (session) => store.claim !== undefined && performance.now() - (claims.get(session)?.at ?? -Infinity) >= RENEW_MS;
+/** Where the store has claims: not while one is asked for, which may take for ever. */
+const isClaimDue = (session) => store.claim !== undefined && performance.now() - (claimedAt.get(session) ?? -Infinity) >= RENEW_MS;
 
 async function claim(session) {
-	let epoch = claims.get(session)?.epoch;
-	claims.set(session, { at: Infinity, epoch });
+	claimedAt.set(session, Infinity);
 	try {
-		({ epoch } = await store.claim(session, { ttl: CLAIM_MS }));
+		if (!(await claims.claim(session))) return;
 		inUse.delete(session);
-		report({ claimed: [session, epoch] });
+		report({ claimed: session });
 	} catch (error) {
-		if (error.code !== "claimed") throw error;
-		if (!inUse.has(session)) show(`${error.message}: its lines will be another branch of the tree`);
-		inUse.add(session);
-		report({ inUse: [session, error.message] });
+		if (error.code === "claimed") {
+			const then = isExclusive() ? "what is said here is stored when that host has given it up" : "what is said here becomes a second branch";
+			if (!inUse.has(session)) show(`${error.message}: ${then}`);
+			inUse.add(session);
+			report({ inUse: [session, error.message] });
+		}
+		throw error;
 	} finally {
-		claims.set(session, { at: performance.now(), epoch });
+		claimedAt.set(session, performance.now());
 	}
 }
 
-/** The claim that appends go by where this host is to have the session alone. Throws if another host has it. */
-function epochOf(session) {
-	if (!isExclusive()) return undefined;
-	if (inUse.has(session)) throw new StoreError("claimed", IN_USE);
-	return claims.get(session)?.epoch;
+/** The claim that an append goes by. What the store does not have yet is claimed once it has. */
+async function epochOf(session) {
+	const epoch = await claims.epochOf(session, claim);
+	if (epoch === undefined) claimedAt.delete(session);
+	return epoch;
 }
 
 /** Errors that may pass are retried, and reported when pi ends if they did not. */
 function fail(error, session) {
-	if (!error.retryable) show(notStored(session, error));
+	settled.add(session);
+	if (error.code === "claimed") claims.forget(session);
+	else if (!error.retryable) show(notStored(session, error), `${session} ${error.code}`);
 }
 
-function show(line) {
-	if (shown.has(line)) return;
-	shown.add(line);
+/** Says a line, if it is the first one about `what`. */
+function show(line, what = line) {
+	if (shown.has(what)) return;
+	shown.add(what);
 	report({ show: line });
 }
 
@@ -131,3 +157,4 @@ for (const stream of [process.stdin, process.stdout]) stream.on("error", end);
 // However pi ends, its end of standard input closes.
 createInterface({ input: process.stdin }).on("line", hear).on("close", end);
 setInterval(look, TICK_MS);
+setInterval(storeLeft, NEXT_MS);

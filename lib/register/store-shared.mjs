@@ -3,11 +3,8 @@
 /** The variable that names the store. */
 export const STORE_VARIABLE = "PI_SESSION_NATIVE_STORE";
 
-/** How long a session counts as in use here after the last claim, in milliseconds. */
+/** How long a session counts as in use after the last claim, in milliseconds. */
 export const CLAIM_MS = 60_000;
-
-/** Why lines of a session that another host has are not stored. */
-export const IN_USE = "another host uses it, and PI_SESSION_NATIVE_LOCK=exclusive is set";
 
 export const isExclusive = () => process.env.PI_SESSION_NATIVE_LOCK === "exclusive";
 

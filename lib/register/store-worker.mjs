@@ -3,7 +3,8 @@
 import { readFileSync, writeSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname } from "node:path";
-import { CLAIM_MS, STORE_VARIABLE, isExclusive, notStored } from "./store-shared.mjs";
+import { Claims } from "./store-claims.mjs";
+import { STORE_VARIABLE, isExclusive, notStored } from "./store-shared.mjs";
 
 const require = createRequire(import.meta.url);
 const { SessionSync, hostId, openStore } = require("../store/index.js");
@@ -24,7 +25,7 @@ async function pullProject() {
 	answer({ project, problem });
 	answer({ leftover: await leftovers(new SessionSync(options)) });
 	const store = await openStore(address, { host: hostId(notes) });
-	const sync = new SessionSync({ ...options, store });
+	const sync = new SessionSync({ ...options, store, epoch: epochsOf(new Claims(store)) });
 	const { items, problems } = await sync.compare();
 	const inUse = items.flatMap(({ session, stored }) => (stored.claim && stored.claim.host !== store.host ? [{ session, host: stored.claim.host }] : []));
 	answer({ inUse });
@@ -57,15 +58,13 @@ async function pushRest() {
 	const store = await openStore(address, { host: hostId(notes) });
 	const errors = [];
 	const told = [];
-	const released = [...claimed];
+	const claims = new Claims(store);
 	const projects = new Map();
-	for (const { session, file, cwd, epoch, project } of sessions) {
+	for (const { session, file, cwd, project } of sessions) {
 		if (!projects.has(cwd)) projects.set(cwd, project ?? (await findProject(cwd)).project);
-		const sync = new SessionSync({ store, address, notes, dir: dirname(file), cwd, project: projects.get(cwd) });
+		const sync = new SessionSync({ store, address, notes, dir: dirname(file), cwd, project: projects.get(cwd), epoch: epochsOf(claims) });
 		try {
-			const own = epoch ?? (await claimOf(store, session));
-			if (own !== undefined) released.push(session);
-			for (const { error } of await sync.push({ session, tries: 1, epoch: own, restores: false })) if (error) {
+			for (const { error } of await sync.push({ session, tries: 1, restores: false })) if (error) {
 				// The next start has no more success with what was deleted from the store.
 				if (error.code === "reset") told.push(notStored(session, error));
 				else errors.push(error.message);
@@ -74,7 +73,7 @@ async function pushRest() {
 			errors.push(error.message);
 		}
 	}
-	for (const session of new Set(released)) await store.claim?.(session, { ttl: 0 }).catch(() => {});
+	for (const session of new Set([...claimed, ...claims.sessions])) await store.claim?.(session, { ttl: 0 }).catch(() => {});
 	return { errors, told };
 }
 
@@ -87,16 +86,8 @@ function mark(notes, session, file) {
 	}
 }
 
-/** A claim of a session that this host is to have alone, if it is stored already, and the store has claims. */
-async function claimOf(store, session) {
-	if (!isExclusive() || !store.claim) return undefined;
-	try {
-		return (await store.claim(session, { ttl: CLAIM_MS })).epoch;
-	} catch (error) {
-		if (error.code === "not-found") return undefined;
-		throw error;
-	}
-}
+/** What appends go by. */
+const epochsOf = (claims) => (isExclusive() ? (session) => claims.epochOf(session) : undefined);
 
 /** Writes a result without waiting: this process may be stopped at any time. */
 function answer(result) {

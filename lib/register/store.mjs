@@ -8,7 +8,7 @@ import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { manifestOf } from "./package.mjs";
 import { Follower, runTask } from "./store-processes.mjs";
-import { IN_USE, STORE_VARIABLE, isExclusive } from "./store-shared.mjs";
+import { CLAIM_MS, STORE_VARIABLE, isExclusive } from "./store-shared.mjs";
 
 const require = createRequire(import.meta.url);
 /** How long pi's start and end wait for the store, in milliseconds. */
@@ -43,10 +43,10 @@ class StoreInPi {
 	#managers = new Set();
 	/** By working directory. */
 	#projects = new Map();
-	/** The epochs of this host's claims, by session. */
-	#epochs = new Map();
-	/** Which sessions other hosts use: a sentence for each, by session. */
+	/** Which sessions other hosts use, by session: a sentence, and how long it holds unless it is heard again. */
 	#inUse = new Map();
+	/** What the follower said that it claimed. */
+	#claimed = new Set();
 	#notesFolder;
 	/** What earlier processes did not manage to store. */
 	#leftover = [];
@@ -76,9 +76,14 @@ class StoreInPi {
 		if (project !== undefined) this.#projects.set(process.cwd(), project);
 		if (problem !== undefined) say(problem);
 		sayFew(errors, (count) => `${count} more problems; ${pull} names them`);
-		for (const { session, host } of inUse) this.#inUse.set(session, `Session ${session} is in use on ${safe(host)}`);
+		for (const { session, host } of inUse) this.#use(session, `Session ${session} is in use on ${host}`);
 		sayFew(inUse.map(({ session, host }) => `session ${session} is in use on ${host}`), (count) => `${count} more sessions are in use on other hosts; pi-sessions remote shows them`);
 		if (error !== undefined) say(this.#incomplete(error, lacking, pull));
+	}
+
+	/** Notes that another host uses a session. */
+	#use(session, sentence) {
+		this.#inUse.set(session, { sentence: safe(sentence), until: performance.now() + CLAIM_MS });
 	}
 
 	/** What is lacking after a pull that was stopped. */
@@ -110,9 +115,9 @@ class StoreInPi {
 	/** Takes a manager that was made; throws if its session is in use elsewhere and wanted alone. */
 	#register(manager) {
 		const use = this.#inUse.get(manager.getSessionId());
-		if (use !== undefined && isExclusive()) {
+		if (use !== undefined && performance.now() < use.until && isExclusive()) {
 			manager.close();
-			throw new Error(`${use}, and PI_SESSION_NATIVE_LOCK=exclusive is set`);
+			throw new Error(`${use.sentence}, and PI_SESSION_NATIVE_LOCK=exclusive is set`);
 		}
 		this.#managers.add(new WeakRef(manager));
 		return manager;
@@ -148,10 +153,10 @@ class StoreInPi {
 	#hear({ project, claimed, inUse, show }) {
 		if (project) this.#projects.set(...project);
 		if (claimed) {
-			this.#epochs.set(...claimed);
-			this.#inUse.delete(claimed[0]);
+			this.#claimed.add(claimed);
+			this.#inUse.delete(claimed);
 		}
-		if (inUse) this.#inUse.set(inUse[0], safe(inUse[1]));
+		if (inUse) this.#use(...inUse);
 		if (show) this.#show(show);
 	}
 
@@ -168,21 +173,17 @@ class StoreInPi {
 		this.#follower?.stop();
 		const all = new Map([...this.#leftover, ...this.#followed.values(), ...this.#sessions()].map((one) => [one.file, one]));
 		const unstored = [...all.values()].filter((one) => existsSync(one.file) && this.#isUnstored(one));
-		const isRefused = ({ session }) => isExclusive() && this.#inUse.has(session);
-		const epochOf = (session) => (isExclusive() ? this.#epochs.get(session) : undefined);
-		const sessions = unstored.filter((one) => !isRefused(one)).map((one) => ({ ...one, project: this.#projects.get(one.cwd), epoch: epochOf(one.session) }));
+		const sessions = unstored.map((one) => ({ ...one, project: this.#projects.get(one.cwd) }));
 		// The follower may have claimed more than it could say. Giving up what another host has changes nothing.
-		const claimed = [...new Set([...this.#followed.values()].map(({ session }) => session))];
+		const claimed = [...new Set([...this.#claimed, ...[...this.#followed.values()].map(({ session }) => session)])];
 		for (const line of this.#delayed) say(line);
-		const { session: refused } = unstored.find(isRefused) ?? {};
-		let why = refused === undefined ? undefined : `session ${refused}: ${IN_USE}`;
 		if (sessions.length > 0 || claimed.length > 0) {
 			const { result, error } = this.#run({ task: "push", notes: this.#notesFolder(), sessions, claimed });
 			for (const line of result.told ?? []) if (!this.#shown.has(line)) say(line);
 			// Where only claims were to be given up, all is stored, and they end by themselves.
-			if (sessions.length > 0) why = (error === undefined ? result.errors[0] : error === "timeout" ? this.#lateness() : error) ?? why;
+			const why = error === undefined ? result.errors[0] : error === "timeout" ? this.#lateness() : error;
+			if (sessions.length > 0 && why !== undefined) say(`not all is stored yet (${why}); the next start goes on with it, or pi-sessions push`);
 		}
-		if (why !== undefined) say(`not all is stored yet (${why}); the next start goes on with it, or pi-sessions push`);
 	}
 
 	/** Whether a file has lines that are not known to be stored, by this machine's notes. */

@@ -1,6 +1,6 @@
 // What a host has seen of a session whose lines are in segments: the highest clock, and for each host how many batches
-// and the checksum of the last of them. `own` is the last batch that it knows to be stored and has not passed, because another
-// process of the host appended before it: if the store is put back to a state without that batch, the cursor shows it.
+// and the checksum of the last of them. `own`: this host's newest stored batch, if the cursor stops before it because another process
+// of this host appended in between. It shows when the store was put back to a state without that batch.
 const { StoreError } = require("./errors.js");
 const { isCount, isObject } = require("./lines.js");
 const { isId } = require("./names.js");

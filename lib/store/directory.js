@@ -18,6 +18,10 @@ const DRAFT = ".draft-";
 const RELISTS = 20;
 /** A draft of this age was left by a killed process. */
 const ABANDONED_MS = 24 * 3600 * 1000;
+/** The name of a draft in a message of the system, which would be another one each time. */
+const DRAFT_NAME = /[\\/]\.draft-[0-9a-f-]{36}/g;
+/** What file systems say that cannot synchronise a directory. */
+const UNSYNCED_FOLDERS = new Set(["EINVAL", "ENOTSUP", "EOPNOTSUPP", "EBADF"]);
 const WITHOUT_LINKS = new Set(["EPERM", "ENOSYS", "ENOTSUP", "EOPNOTSUPP", "EMLINK", "UNKNOWN"]);
 
 class DirectoryObjects {
@@ -191,7 +195,7 @@ class DirectoryObjects {
 		const code = isObject(error) ? error.code : undefined;
 		/** @param {import("./index").StoreErrorCode} kind @param {string} said */
 		const made = (kind, said) => new StoreError(kind, `${this.#root}: ${said}`, { cause: error });
-		const said = error instanceof Error ? error.message : String(error);
+		const said = (error instanceof Error ? error.message : String(error)).replace(DRAFT_NAME, "");
 		switch (code) {
 			case "ENOSPC":
 			case "EDQUOT":
@@ -260,6 +264,8 @@ async function syncFolder(folder) {
 	const handle = await fs.open(folder);
 	try {
 		await handle.sync();
+	} catch (error) {
+		if (!isObject(error) || !UNSYNCED_FOLDERS.has(String(error.code))) throw error;
 	} finally {
 		await handle.close();
 	}

@@ -1,5 +1,5 @@
 /**
- * Works on items, several at the same time. Gives the results in the items' order.
+ * Works on items, several at the same time. Gives the results in the items' order. After the first failure no more of them begin.
  * @template T, R
  * @param {number} limit how many at the same time
  * @param {readonly T[]} items
@@ -12,7 +12,12 @@ async function inParallel(limit, items, work, signal) {
 	const results = [];
 	let next = 0;
 	const one = async () => {
-		for (let at = next++; at < items.length && !signal?.aborted; at = next++) results[at] = await work(/** @type {T} */ (items[at]), at);
+		try {
+			for (let at = next++; at < items.length && !signal?.aborted; at = next++) results[at] = await work(/** @type {T} */ (items[at]), at);
+		} catch (error) {
+			next = Infinity;
+			throw error;
+		}
 	};
 	await Promise.all(Array.from({ length: limit }, one));
 	return results.filter(() => true);

@@ -312,6 +312,11 @@ export interface SessionSyncOptions {
 	isShared?: boolean;
 	/** By default `projectOf(cwd)`. */
 	project?: string;
+	/**
+	 * Gives the claim that appends to a session are to go by, and may make it first: the store then refuses them once a newer claim
+	 * was made. If it rejects, what was to be appended waits.
+	 */
+	epoch?: (session: string) => number | undefined | Promise<number | undefined>;
 	/** Is called with errors while files are followed, once with a deletion. What failed is tried again. */
 	onError?: (error: Error, session: string) => void;
 }
@@ -333,10 +338,10 @@ export class SessionSync {
 	pull(options?: SyncOptions & { items?: SyncItem[] }): Promise<PullResult[]>;
 	/**
 	 * Stores what the files of this machine hold; 5 `tries` in a row by default. What fails is in the result of its session.
-	 * With an epoch the store refuses what a newer claim forbids. A session that was deleted from the store is put back if `restores`
-	 * is true, which it is by default if the session is named; otherwise its result has an error with code `reset`.
+	 * A session that was deleted from the store is put back if `restores` is true, which it is by default if the session is named;
+	 * otherwise its result has an error with code `reset`.
 	 */
-	push(options?: SyncOptions & { tries?: number; epoch?: number; restores?: boolean }): Promise<PushResult[]>;
+	push(options?: SyncOptions & { tries?: number; restores?: boolean }): Promise<PushResult[]>;
 	/** The sessions of this machine that `push` is about. */
 	local(session?: string): Promise<{ session: string; file: string; cwd: string | undefined }[]>;
 	/** Whether a session was pushed, pulled, followed or marked here, also if nothing of it could be stored. */
@@ -345,12 +350,9 @@ export class SessionSync {
 	mark(session: string): void;
 	/** How many bytes of a session's file are not known to be stored. */
 	lagOf(local: { session: string; file: string }): number;
-	/**
-	 * Stores what is appended to a session's file from now on, by whatever process, until `stop`. The file may come later.
-	 * With an epoch the store refuses what a newer claim forbids.
-	 */
-	follow(local: { session: string; file: string; epoch?: () => number | undefined }): void;
-	/** Stores what the followed files hold, now. Gives false if that takes longer than so many milliseconds. */
+	/** Stores what is appended to a session's file from now on, by whatever process, until `stop`. The file may come later. */
+	follow(local: { session: string; file: string }): void;
+	/** Stores what the followed files hold, now. Gives false if that takes longer than so many milliseconds, or `stop` comes first. */
 	flush(options: { timeout: number }): Promise<boolean>;
 	/** How many bytes of the followed files are not known to be stored. */
 	lag(): number;

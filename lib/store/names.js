@@ -9,10 +9,10 @@ const ID = /^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$/;
 /** Names of devices on Windows, with any extension. */
 const DEVICE = /^(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\.|$)/i;
 /** Even with only capitals, the name fits into the 255 bytes of a file name. */
-const LONGEST = 120;
+const MAX_ID_LENGTH = 120;
 
 /** @param {unknown} id @returns {id is string} */
-const isId = (id) => typeof id === "string" && id.length <= LONGEST && ID.test(id) && !DEVICE.test(id);
+const isId = (id) => typeof id === "string" && id.length <= MAX_ID_LENGTH && ID.test(id) && !DEVICE.test(id);
 
 /**
  * Gives the id back, or throws.
@@ -22,7 +22,7 @@ const isId = (id) => typeof id === "string" && id.length <= LONGEST && ID.test(i
 function checkId(id, of) {
 	if (isId(id)) return id;
 	const shown = typeof id === "string" ? JSON.stringify(id.slice(0, 200)) : typeof id;
-	const rule = `${LONGEST} letters, digits, ".", "_", "-" at most, no mark at either end, no device of Windows`;
+	const rule = `${MAX_ID_LENGTH} letters, digits, ".", "_", "-" at most, no mark at either end, no device of Windows`;
 	throw new StoreError("invalid", `Not an id of a ${of}: ${shown} (${rule})`);
 }
 

@@ -34,9 +34,9 @@ const { checkAt, readHeader, readLines } = require("./session-file.js");
  *   waited for
  * @property {(error: Error) => void} [onPassedOver] is given an error for each line that is too long for the store
  * @property {{ value?: string }} [storeId] the id of the store, shared with other outboxes of it
- * @property {boolean} [checks] shows the store the cursor if the file has nothing new: a store that was made anew or put back is noticed, too
+ * @property {boolean} [verifiesCursor] shows the store the cursor if the file has nothing new: a store that was made anew or put back is noticed, too
  * @property {boolean} [restores] stores a session again that was deleted from the store
- * @property {() => number | undefined} [epoch] the claim that appends are to go by
+ * @property {() => number | undefined | Promise<number | undefined>} [epoch] gives the claim that an append is to go by
  * @property {(bytes: number) => void} [onProgress] is given how much of the file is stored
  */
 
@@ -83,7 +83,7 @@ class Outbox {
 			if (!(error instanceof StoreError) || error.code !== "reset") throw error;
 			const listed = await this.#checkDeletion();
 			// The cursor stays: it tells that the session was stored, should it be gone when everything is loaded.
-			if (isAnother(listed, this.#note) || !this.#note) await this.#drop();
+			if (isAnotherStore(listed, this.#note) || !this.#note) await this.#drop();
 			else {
 				this.#note = { ...this.#note, offset: 0, check: "" };
 				this.#savedNote = this.#note;
@@ -126,7 +126,7 @@ class Outbox {
 			const fresh = lines.filter((line) => fits(line) && entryOf(line) && !this.#storedLines.has(lineKey(line)));
 			let { cursor, offset } = this.#note;
 			if (fresh.length > 0) {
-				const append = { header, lines: fresh, project, after: cursor, epoch: epoch?.() };
+				const append = { header, lines: fresh, project, after: cursor, epoch: await epoch?.() };
 				({ cursor } = await store.append(session, append));
 				this.#isCompared = true;
 				// A store gets its id with the first append.
@@ -162,8 +162,8 @@ class Outbox {
 
 	/** Shows the store the cursor, where nothing was appended that did so. */
 	async #compare() {
-		const { checks, store, session } = this.#options;
-		if (!checks || this.#isCompared || !this.#note) return;
+		const { verifiesCursor, store, session } = this.#options;
+		if (!verifiesCursor || this.#isCompared || !this.#note) return;
 		await store.load(session, this.#note.cursor);
 		this.#isCompared = true;
 	}
@@ -171,7 +171,7 @@ class Outbox {
 	/** @param {SessionList} listed */
 	#isOfAnother(listed) {
 		this.#options.storeId.value = listed.store;
-		return isAnother(listed, this.#note);
+		return isAnotherStore(listed, this.#note);
 	}
 
 	async #drop() {
@@ -193,7 +193,7 @@ class DeletedError extends StoreError {
  * @param {SessionList} list
  * @param {Note | undefined} note
  */
-const isAnother = ({ store, sessions }, note) => note?.store !== undefined && store !== note.store && (store !== undefined || sessions.length === 0);
+const isAnotherStore = ({ store, sessions }, note) => note?.store !== undefined && store !== note.store && (store !== undefined || sessions.length === 0);
 
 /** @param {SessionList} list of one session */
 const isListed = ({ sessions, problems }) => sessions.length + problems.length > 0;
@@ -208,4 +208,4 @@ const isSame = (a, b) => a?.cursor === b?.cursor && a?.offset === b?.offset && a
 
 exports.DeletedError = DeletedError;
 exports.Outbox = Outbox;
-exports.isAnother = isAnother;
+exports.isAnotherStore = isAnotherStore;

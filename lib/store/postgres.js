@@ -129,8 +129,12 @@ class PostgresStore {
 		if (!row || (after && row.generation !== after.generation)) throw await this.#refusal(session, append);
 		// The session was deleted while this waited for it: the lines that were there are gone with it. What another host stored in the
 		// same moment is there the next time, so that the cursor covers it.
-		if (Number(row.there) > 0 && row.was !== row.generation) return this.append(session, append);
-		if (Number(row.there) + Number(row.stored) < lines.length) return this.append(session, append);
+		const isGone = Number(row.there) > 0 && row.was !== row.generation;
+		if (isGone || Number(row.there) + Number(row.stored) < lines.length) {
+			const again = await this.append(session, append);
+			const isSame = readCursor(again.cursor)?.generation === row.generation;
+			return isSame ? { ...again, stored: again.stored + Number(row.stored) } : again;
+		}
 		const seen = after ?? { sequence: 0, stamp: null, own: undefined };
 		const isNext = Number(row.base) === seen.sequence;
 		const last = isNext ? { sequence: Number(row.head), stamp: row.stamp ?? seen.stamp } : { sequence: seen.sequence, stamp: seen.stamp };

@@ -68,7 +68,7 @@ class Push {
 	}
 
 	/**
-	 * Stores what the file holds, now. Gives false if that takes longer, or the session was deleted from the store.
+	 * Stores what the file holds, now. Gives false if that takes longer, the session was deleted from the store, or `stop` came first.
 	 * @param {{ timeout: number, until?: () => boolean }} options `timeout` in milliseconds; `until` tells that trying again is in vain
 	 */
 	async flush({ timeout, until }) {
@@ -78,7 +78,7 @@ class Push {
 			await this.#within(this.#running, end);
 			this.#start();
 			if (!(await this.#within(this.#running, end))) return false;
-			if (this.#failures === 0) return true;
+			if (this.#failures === 0) return !this.#isStopped;
 			if (this.#isDeleted || until?.()) return false;
 			if (!(await this.#within(new Promise((resolve) => setTimeout(resolve, this.#wait())), end))) return false;
 		}

@@ -1,5 +1,9 @@
 // Folding: the batches of many small segments are written into a larger one, and the small ones are removed then. Where
 // both are there, the larger one counts.
+//
+// Only the process that created the larger one removes the small ones, and only if a list that it makes afterwards has all of them.
+// Otherwise the session was deleted meanwhile, or another process has folded them into yet another segment: it removes its own, on
+// account of which nothing was removed yet.
 const { StoreError } = require("./errors.js");
 const { coverOf, folderOf, hostsIn, segmentPath } = require("./segment-names.js");
 const { decodeSegment } = require("./segment.js");
@@ -44,10 +48,13 @@ class SegmentFolding {
 				this.#failed.set(session, last.to);
 				return;
 			}
-			await this.#objects.create(segmentPath(session, this.#host, first.from, last.to), Buffer.concat(batches.map(({ bytes }) => bytes)));
+			const folded = segmentPath(session, this.#host, first.from, last.to);
+			if (!(await this.#objects.create(folded, Buffer.concat(batches.map(({ bytes }) => bytes))))) return;
 			const now = hostsIn(session, await this.#objects.list(folderOf(session, this.#host))).get(this.#host) ?? [];
-			const needed = new Set(coverOf(now));
-			await this.#objects.remove(now.filter((segment) => !needed.has(segment)).map(({ path }) => path));
+			const there = new Set(now.map(({ path }) => path));
+			const isWhole = small.every(({ path }) => there.has(path));
+			const within = now.filter(({ path, from, to }) => path !== folded && first.from <= from && to <= last.to).map(({ path }) => path);
+			await this.#objects.remove(isWhole ? within : [folded]);
 			this.#failed.delete(session);
 		} catch (error) {
 			if (!(error instanceof StoreError)) throw error;

@@ -43,7 +43,7 @@ const { HEAD_BYTES, decodeSegment, encodeBatch, readHead, readSum } = require(".
  */
 
 const VERSION = 1;
-const MARK = "store.json";
+const LAYOUT_FILE = "store.json";
 /** A page ends after the segment that reaches this. */
 const PAGE_BYTES = 8 * 1024 * 1024;
 /** How often a list is read again because a segment was gone; after that it counts as missing. */
@@ -64,7 +64,8 @@ class SegmentStore {
 	/** The last segment that was created here, by session: as long as it is listed the same it needs no check. @type {Map<string, Segment>} */
 	#created = new Map();
 	/**
-	 * Where the last append ended, by session and by the cursor that it gave: with another machine of the same id that is after it.
+	 * For each session, the cursor that the last append returned (`after`) and where this host's batches ended (`end`). They differ if
+	 * another machine uses the same id.
 	 * @type {Map<string, { after: string, end: string }>}
 	 */
 	#ends = new Map();
@@ -461,14 +462,14 @@ class SegmentStore {
 
 	/** Checks the layout's version. Gives the store's id; undefined if nothing has been written yet. */
 	async #readMark() {
-		const mark = await this.#objects.get(MARK);
+		const mark = await this.#objects.get(LAYOUT_FILE);
 		if (!mark) {
 			this.#prepared = { read: false, write: false };
 			return undefined;
 		}
 		const value = parse(mark);
 		if (!isObject(value) || value.store !== "pi-session-native" || typeof value.version !== "number")
-			throw new StoreError("failed", `${this.#objects.name()}: ${MARK} is not that of a store of sessions`);
+			throw new StoreError("failed", `${this.#objects.name()}: ${LAYOUT_FILE} is not that of a store of sessions`);
 		if (value.version > VERSION)
 			throw new StoreError("newer-schema", `${this.#objects.name()} has layout ${value.version}, this release knows ${VERSION}: install a newer pi-session-native`);
 		this.#prepared.read = true;
@@ -479,7 +480,7 @@ class SegmentStore {
 		if (this.#prepared.write) return;
 		const mark = Buffer.from(`${JSON.stringify({ store: "pi-session-native", version: VERSION, id: randomUUID() })}\n`);
 		// Everything depends on this: a writer that replaces an existing object loses lines.
-		if ((await this.#objects.create(MARK, mark)) && (await this.#objects.create(MARK, mark)))
+		if ((await this.#objects.create(LAYOUT_FILE, mark)) && (await this.#objects.create(LAYOUT_FILE, mark)))
 			throw new StoreError("unsupported", `${this.#objects.name()} replaces objects that it was told to keep (If-None-Match)`);
 		await this.#prepareToRead();
 		this.#prepared.write = true;

@@ -5,7 +5,7 @@ const { isObject, parse, sha256 } = require("./lines.js");
 /** @typedef {import("node:fs").promises.FileHandle} FileHandle */
 
 /** How much is read, and sent, at once. */
-const BATCH_BYTES = 1024 * 1024;
+const PORTION_BYTES = 1024 * 1024;
 /** Enough for most headers. */
 const HEAD_BYTES = 4096;
 /** How many bytes before an offset are compared. */
@@ -52,7 +52,7 @@ async function tailAt(file, offset) {
  * @param {number} offset
  * @param {number} [size] so much in place of a megabyte
  */
-async function readLines(file, offset, size = BATCH_BYTES) {
+async function readLines(file, offset, size = PORTION_BYTES) {
 	const there = (await file.stat()).size - offset;
 	for (let length = size; ; length *= 2) {
 		const read = await readAt(file, offset, Math.max(0, Math.min(length, there)));

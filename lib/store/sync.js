@@ -8,7 +8,7 @@ const { fileFor, localSessions } = require("./local.js");
 const { Notes } = require("./notes.js");
 const { projectOf } = require("./project.js");
 const { isAsNoted, localHeader, pull } = require("./pull.js");
-const { isAnother } = require("./outbox.js");
+const { isAnotherStore } = require("./outbox.js");
 const { Push } = require("./push.js");
 
 /** @typedef {import("./index").StoredSession} StoredSession */
@@ -50,7 +50,7 @@ class SessionSync {
 		this.#storeId.value = list.store;
 		const local = await localSessions(dir);
 		// Notes on an earlier store at this address do not hold for this one.
-		for (const one of local.keys()) if (isAnother(list, this.#notes.get(one))) await this.#notes.set(one, undefined);
+		for (const one of local.keys()) if (isAnotherStore(list, this.#notes.get(one))) await this.#notes.set(one, undefined);
 		const items = await inParallel(PARALLEL, sessions, async (stored) => {
 			const note = this.#notes.get(stored.session);
 			const file = local.get(stored.session)?.file;
@@ -114,10 +114,10 @@ class SessionSync {
 
 	/**
 	 * Stores what the files of this machine hold, each for itself. Of one session, or of all of the working directory.
-	 * @param {import("./index").SyncOptions & { tries?: number, epoch?: number, restores?: boolean }} [options]
+	 * @param {import("./index").SyncOptions & { tries?: number, restores?: boolean }} [options]
 	 * @returns {Promise<import("./index").PushResult[]>}
 	 */
-	async push({ session, signal, tries = TRIES, epoch, restores = session !== undefined, onProgress } = {}) {
+	async push({ session, signal, tries = TRIES, restores = session !== undefined, onProgress } = {}) {
 		const wanted = await this.local(session);
 		// A file may be gone since.
 		const sizes = await Promise.all(wanted.map(({ file }) => fs.stat(file).then(({ size }) => size, () => 0)));
@@ -141,7 +141,7 @@ class SessionSync {
 				if (!note?.offset) before = 0;
 				return this.#notes.set(session, note);
 			};
-			const push = this.#pushOf({ session, file }, { epoch: () => epoch, checks: true, restores, onNote, onProgress: told, onPassedOver, onError: (error) => failures.push(error) });
+			const push = this.#pushOf({ session, file }, { verifiesCursor: true, restores, onNote, onProgress: told, onPassedOver, onError: (error) => failures.push(error) });
 			const isInVain = () => failures.length >= tries || failures.some((error) => !(error instanceof StoreError) || !error.retryable);
 			const isStored = await push.flush({ timeout: Infinity, until: isInVain });
 			await push.stop();
@@ -196,18 +196,18 @@ class SessionSync {
 
 	/**
 	 * Stores what is appended to a session's file from now on, by whatever process, until `stop`. The file may come later.
-	 * @param {{ session: string, file: string, epoch?: () => number | undefined }} local
+	 * @param {{ session: string, file: string }} local
 	 */
-	follow({ session, file, epoch }) {
+	follow({ session, file }) {
 		if (this.#pushes.has(file)) return;
-		const push = this.#pushOf({ session, file }, { epoch });
+		const push = this.#pushOf({ session, file });
 		this.#pushes.set(file, push);
 		this.mark(session);
 		push.follow();
 	}
 
 	/**
-	 * Stores what the followed files hold, now. Gives false if that takes longer.
+	 * Stores what the followed files hold, now. Gives false if that takes longer, or `stop` comes first.
 	 * @param {{ timeout: number }} options in milliseconds
 	 */
 	async flush({ timeout }) {
@@ -231,10 +231,11 @@ class SessionSync {
 	 * @param {Partial<import("./push").PushOptions>} [more]
 	 */
 	#pushOf({ session, file }, more = {}) {
-		const { store, onError } = this.#options;
+		const { store, onError, epoch } = this.#options;
 		const readNote = () => this.#notes.get(session);
 		return new Push({
 			...{ store, session, file, project: this.project, note: readNote(), readNote, storeId: this.#storeId },
+			epoch: () => epoch?.(session),
 			onNote: (note) => this.#notes.set(session, note),
 			onError: (error) => onError?.(error, session),
 			onPassedOver: (error) => onError?.(error, session),

@@ -115,7 +115,8 @@ test("file names with spaces stay one word", async () => {
 	expect(await inFish(at, "pi-sessions show my")).toEqual(["my own session.jsonl"]);
 });
 
-test("a session whose id is a command in a shell ran when Tab was pressed", async () => {
+// Regression: a session whose id is a command in a shell ran when Tab was pressed.
+test("a session whose id is a command in a shell does not run when Tab is pressed", async () => {
 	const at = shellWorld();
 	const commands = ["x$(touch${IFS}PWNED-1)", "x`touch PWNED-2`", "x;touch PWNED-3", "x'$(touch PWNED-4)'", "x(touch PWNED-5)", 'x"$(touch PWNED-6)"', "x\n$(touch PWNED-7)", "-x", "x*", "x\\$(touch PWNED-8)", "$(touch PWNED-9)"];
 	for (const [index, id] of commands.entries()) put(at, id, [message("a", null, user("id"))], { name: `hostile-${index}.jsonl` });

@@ -12,7 +12,8 @@ const makeFifo = (path: string): void => {
 	execFileSync("mkfifo", [path]);
 };
 
-test.skipIf(process.platform === "win32")("stats --all hung for ever on a FIFO among the sessions", async () => {
+// Regression: stats --all hung for ever on a FIFO among the sessions.
+test.skipIf(process.platform === "win32")("stats --all names a FIFO among the sessions, and ends", async () => {
 	const at = world();
 	const path = put(at, "0194-session", branched);
 	const fifo = join(dirname(path), "x.jsonl");
@@ -25,7 +26,8 @@ test.skipIf(process.platform === "win32")("stats --all hung for ever on a FIFO a
 	expect(await run(at, ["verify", "--all"])).toMatchObject({ code: 1, out: expect.stringContaining(fifo) });
 });
 
-test.skipIf(process.platform === "win32")("list, search, stats and completion hung on a FIFO at .pi/settings.json", async () => {
+// Regression: they hung on it.
+test.skipIf(process.platform === "win32")("list, search, stats and completion end with a FIFO at .pi/settings.json", async () => {
 	const at = world();
 	put(at, "0194-session", branched);
 	const fifo = join(at.cwd, ".pi", "settings.json");
@@ -36,7 +38,8 @@ test.skipIf(process.platform === "win32")("list, search, stats and completion hu
 	expect(await good({ ...at, cwd: at.agent }, ["list", "--all"])).toContain("The parser");
 });
 
-test("on Windows the default pager was looked for in the working directory first", () => {
+// Regression: on Windows the default pager was looked for in the working directory first.
+test("on Windows the default pager is not looked for in the working directory", () => {
 	expect(pagerCommand("win32", { SystemRoot: "D:\\Windows" })).toEqual({ command: "D:\\Windows\\System32\\more.com", shell: false });
 	expect(pagerCommand("win32", { PAGER: "most" })).toEqual({ command: "most", shell: true });
 	expect(pagerCommand("linux", {})).toEqual({ command: "less", shell: true });

@@ -23,7 +23,8 @@ const way = (at: World, source: string, [command, name]: readonly [string, strin
 };
 
 describe("the session itself is not written over", () => {
-	test("export --force onto its own source destroyed the session", async () => {
+	// Regression: export --force onto its own source destroyed the session.
+	test("export --force onto its own source is refused", async () => {
 		const at = world();
 		const source = put(at, "s-self", large, { name: "self.jsonl" });
 		const page = put(at, "s-page", large, { name: "self.html" });
@@ -55,7 +56,8 @@ describe("a file is whole or not there", () => {
 	// A limit on the size of files stops the writing in the middle, as a full disk would.
 	const LIMIT = "trap '' XFSZ; ulimit -f 4;";
 
-	test("a failing export --force left a cut file in place of the old one", async () => {
+	// Regression: a failing export --force left a cut file in place of the old one.
+	test("a failing export --force leaves the old file as it was", async () => {
 		const at = world();
 		const source = put(at, "s-1", [...large, message("end", "b49", { ...assistant(), content: Array.from({ length: 4000 }, (_, at) => ({ type: "text", text: `${at} ${Math.sin(at)}` })) })]);
 		for (const one of WAYS) {
@@ -67,7 +69,8 @@ describe("a file is whole or not there", () => {
 		expect(readdirSync(at.cwd).sort()).toEqual(["copy.html", "copy.jsonl", "copy.md"]);
 	});
 
-	test("a failed export left a partial file that blocked the next", async () => {
+	// Regression: a failed export left a partial file that blocked the next.
+	test("a failed export leaves no partial file", async () => {
 		const at = world();
 		const source = put(at, "s-1", [...large, message("end", "b49", { ...assistant(), content: Array.from({ length: 4000 }, (_, at) => ({ type: "text", text: `${at} ${Math.sin(at)}` })) })]);
 		for (const one of WAYS) {
@@ -123,7 +126,8 @@ describe("a file is whole or not there", () => {
 });
 
 describe("standard output that takes nothing", () => {
-	test("a full disk behind it was a stack trace", async () => {
+	// Regression: a full disk was a stack trace.
+	test("a full disk behind it is an error in a line", async () => {
 		const at = world();
 		const source = put(at, "s-1", branched);
 		for (const command of ["show", "tree", "stats", "list", "export", "show --json", "verify", "--help"]) {
@@ -142,7 +146,8 @@ describe("standard output that takes nothing", () => {
 });
 
 describe("fork", () => {
-	test("--id of a session that is there made two sessions with one id", async () => {
+	// Regression: --id of a session that is there made two sessions with one id.
+	test("--id of a session that is there is refused", async () => {
 		const at = world();
 		const source = put(at, "s-1", branched);
 		const taken = put(at, "taken", branched, { cwd: "/other" });
@@ -153,7 +158,8 @@ describe("fork", () => {
 		expect(sessions(snapshot(at.agent))).toEqual(sessions(before));
 	});
 
-	test("--entry on a file whose header is above 64 KB said that its version was old", async () => {
+	// Regression: --entry on a file whose header is above 64 KB said that its version was old.
+	test("--entry takes a file whose header is above 64 KB", async () => {
 		const at = world();
 		const source = put(at, "s-1", branched, { header: { extra: "x".repeat(70_000) } });
 		const { code, out } = await run(at, ["fork", source, "--entry", "e4"]);

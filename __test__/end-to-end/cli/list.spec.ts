@@ -12,7 +12,8 @@ const ids = (out: string): string[] =>
 		.map((line) => line.split(/ {2,}/)[0] ?? "");
 
 describe("ids", () => {
-	test("were told apart among the rows shown alone: the beginning shown named sessions of other directories, too", async () => {
+	// Regression: the beginning of an id that was shown named sessions of other directories, too.
+	test("are told apart among all sessions, not among the rows shown alone", async () => {
 		const at = world();
 		put(at, "0194aaaa-1111-7000-8000-000000000001", say("said here"));
 		put(at, "0194aaaa-1111-7000-9000-000000000001", say("said there"), { cwd: "/other" });
@@ -23,7 +24,8 @@ describe("ids", () => {
 		}
 	});
 
-	test("that differ beyond what is shown were shown alike", async () => {
+	// Regression: such ids were shown alike.
+	test("that differ beyond what is shown are shown apart", async () => {
 		const at = world();
 		const long = "shared-beginning-of-more-than-thirty-six-letters";
 		for (const end of ["-1", "-2", "-3"]) put(at, `${long}${end}`, say(`said ${end}`));

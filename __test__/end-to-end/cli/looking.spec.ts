@@ -24,7 +24,8 @@ test("looking changes no file: not an old one that opening would migrate, not on
 	expect(snapshot(dirname(at.agent))).toEqual(before);
 });
 
-test("looking was said to write nothing, and wrote the catalog: these files and no others, and with PI_SESSION_CATALOG=off none", async () => {
+// Regression: looking was said to write nothing, and wrote the catalog.
+test("looking writes the catalog and no other file, and with PI_SESSION_CATALOG=off none", async () => {
 	const at = world();
 	put(at, "s-1", branched);
 	const home = dirname(at.agent);
@@ -33,7 +34,7 @@ test("looking was said to write nothing, and wrote the catalog: these files and 
 	for (const args of looks) await good(at, args, { PI_SESSION_CATALOG: "off" });
 	expect(snapshot(home)).toEqual(before);
 	for (const args of looks) await good(at, args);
-	const catalog = ["session-catalog-6.sqlite", "session-catalog-6.sqlite-shm", "session-catalog-6.sqlite-wal"];
+	const catalog = ["session-catalog-7.sqlite", "session-catalog-7.sqlite-shm", "session-catalog-7.sqlite-wal"];
 	expect(readdirSync(at.agent).sort()).toEqual([...catalog, "sessions"]);
 	for (const name of catalog) expect(modeOf(join(at.agent, name))).toBe(0o600);
 	const others = Object.entries(snapshot(home)).filter(([name]) => !catalog.some((one) => name === `./agent/${one}`));
@@ -41,12 +42,13 @@ test("looking was said to write nothing, and wrote the catalog: these files and 
 	// The page and the help say so.
 	const page = readFileSync(join(root, "docs/cli.md"), "utf8");
 	for (const said of [page, await good(at, ["--help"])]) {
-		expect(said).toContain("session-catalog-6.sqlite");
+		expect(said).toContain("session-catalog-7.sqlite");
 		expect(said).toContain("PI_SESSION_CATALOG=off");
 	}
 });
 
-test("looking for sessions of a directory that has none made its session directory", async () => {
+// Regression: looking for sessions of a directory that has none made its session directory.
+test("looking for sessions of a directory that has none does not make its session directory", async () => {
 	const at = world();
 	put(at, "s-1", branched);
 	const before = snapshot(join(at.agent, "sessions"));
@@ -60,7 +62,8 @@ test("looking for sessions of a directory that has none made its session directo
 	expect(existsSync(join(empty.agent, "sessions"))).toBe(false);
 });
 
-test("an id of 5,000 characters was printed whole", async () => {
+// Regression: an id of 5,000 characters was printed whole.
+test("an id of 5,000 characters is clipped", async () => {
 	const at = world();
 	const path = put(at, "x".repeat(5000), branched, { name: "one.jsonl" });
 	put(at, "x".repeat(4999), branched, { name: "two.jsonl" });

@@ -21,6 +21,7 @@ function headings(text: string): string[] {
 const conversation = (texts: readonly string[]): Json[] => texts.map((text, index) => message(`m${index}`, index === 0 ? null : `m${index - 1}`, index % 2 === 0 ? user(text) : assistant(text)));
 const names = (texts: readonly string[]): string[] => ["Session", ...texts.map((_, index) => (index % 2 === 0 ? "User" : "Assistant"))];
 
+// Regression: it swallowed the rest.
 test.each([
 	["a fence", "look:\n```js\nlet x"],
 	["a fence of tildes, longer ones in it", "~~~~\n~~~\n````"],
@@ -32,7 +33,7 @@ test.each([
 	["an instruction", "<?php echo 1;"],
 	["a declaration", "<!DOCTYPE html"],
 	["CDATA", "<![CDATA[ x > y"],
-])("%s that a text left open swallowed the rest of the conversation", async (_, text) => {
+])("%s that a text leaves open is closed before the rest of the conversation", async (_, text) => {
 	const at = world();
 	const texts = ["begin", text, "after", "the end"];
 	put(at, "s-open", conversation(texts));
@@ -57,9 +58,10 @@ test.each([
 	expect(headings(out)).toEqual(names(["", "", ""]));
 });
 
+// Regression: a line of quotation marks ended the export, and one of marks of items took a minute and more.
 test.each([
-	["a line of quotation marks ended the export", ">".repeat(20_000)],
-	["a line of marks of items took a minute and more", "* ".repeat(200_000) + "x"],
+	["a line of quotation marks does not end the export", ">".repeat(20_000)],
+	["a line of marks of items is written at once", "* ".repeat(200_000) + "x"],
 ])("%s", async (_, text) => {
 	const at = world();
 	put(at, "s-marks", conversation(["begin", text, "after"]));

@@ -108,7 +108,8 @@ describe("a file of version 1", () => {
 	const said = (role: string, text: string): Json => ({ type: "message", timestamp: "2024-01-01T00:00:00.000Z", message: role === "user" ? user(text) : assistant(text) });
 	const old: Json[] = [said("user", "one"), said("assistant", "two"), { type: "compaction", timestamp: "2024-01-01T00:00:00.000Z", summary: "before", firstKeptEntryIndex: 2, tokensBefore: 5 }, said("user", "three"), said("assistant", "four")];
 
-	test("showed its entries with other ids at each look", async () => {
+	// Regression: they had other ids at each look.
+	test("shows its entries with the same ids at each look", async () => {
 		const at = world();
 		const path = put(at, "old", old, { header: { version: undefined } });
 		const before = snapshot(dirname(path));

@@ -136,7 +136,8 @@ describe("the page of a session", () => {
 		await page.close();
 	});
 
-	test("a letter that is in a text a million times froze the page: the first thousand places are marked", async () => {
+	// Regression: such a letter froze the page.
+	test("of a letter that is in a text a million times the first thousand places are marked", async () => {
 		const many = "ab ".repeat(300_000);
 		const { page, errors } = await open([message("a", null, user(many)), message("b", "a", assistant("ab and ab"))], ["--full"], "#a");
 		expect(await find(page, "ab")).toBe("2 found");
@@ -152,7 +153,8 @@ describe("the page of a session", () => {
 		await page.close();
 	});
 
-	test("an address that ends in #100% left the page without its script", async () => {
+	// Regression: an address that ends in #100% left the page without its script.
+	test("an address that ends in #100% leaves the page with its script", async () => {
 		const plain = await open(branched, [], "#100%");
 		expect(plain.errors).toEqual([]);
 		await plain.page.close();
@@ -163,7 +165,8 @@ describe("the page of a session", () => {
 		await page.close();
 	});
 
-	test("an image that was left out for its size did not say so", async () => {
+	// Regression: an image that was left out for its size did not say so.
+	test("an image that is left out for its size says so", async () => {
 		const image = (mimeType: string, length: number): Json => ({ type: "image", mimeType, data: "A".repeat(length) });
 		const lines = [message("a", null, { role: "user", content: [image("image/png", 8000), image("image/png", 400), image("image/svg+xml", 400)] })];
 		const { page } = await open(lines, ["--max-entry", "4"], "#a");
@@ -249,7 +252,8 @@ describe("the page of a session", () => {
 		await page.close();
 	});
 
-	test("a page of 100,000 roots, or of as many branches at one fork, took time that grew with their square", async () => {
+	// Regression: a page of 100,000 roots, or of as many branches at one fork, took time that grew with their square.
+	test("a page of 100,000 roots, or of as many branches at one fork, takes linear time", async () => {
 		const roots = Array.from({ length: 100_000 }, (_, at) => message(`r${at}`, null, user(`root ${at}`)));
 		const branches = [message("top", null, user("the top")), ...Array.from({ length: 100_000 }, (_, at) => message(`b${at}`, "top", user(`branch ${at}`)))];
 		for (const [lines, hash, said] of [[roots, "#r5", "root 5"], [branches, "#b5", "branch 5"]] as const) {

@@ -17,7 +17,8 @@ describe("PI_SESSION_NATIVE_LOCK=exclusive", () => {
 	const env = { PI_SESSION_NATIVE_LOCK: "exclusive" };
 	const looks = [["show"], ["show", "--json"], ["tree"], ["tree", "--json"], ["tree", "--html", "-"], ["stats"], ["export"], ["export", "--format", "jsonl"]];
 
-	test("sessions that others hold could not be looked at", async () => {
+	// Regression: sessions that others hold could not be looked at.
+	test("sessions that others hold can be looked at", async () => {
 		const at = world();
 		const path = put(at, "s-held", branched);
 		const mine = api.SessionManager.open(path, undefined, undefined, { lock: "exclusive" });
@@ -41,7 +42,8 @@ describe("PI_SESSION_NATIVE_LOCK=exclusive", () => {
 	});
 });
 
-test("stats --all kept every session open that it had looked at, and ran out of files", async () => {
+// Regression: stats --all kept them open, and ran out of files.
+test("stats --all closes each session that it has looked at", async () => {
 	const at = world();
 	for (let index = 0; index < 200; index++) put(at, `s-${index}`, [message("a", null, user("hi")), message("b", "a", assistant("x".repeat(2000)))]);
 	const line = `ulimit -n 100; '${process.execPath}' '${bin}' stats --all --json`;
@@ -68,7 +70,8 @@ test("a session that is deleted while stats looks at it stays deleted", async ()
 describe("a signal during a scan", () => {
 	const ESC = "\u001b";
 
-	test.each([["SIGINT", 130], ["SIGTERM", 143], ["SIGHUP", 129]] as const)("%s left the terminal without cursor and without the wrapping of lines", async (signal, code) => {
+	// Regression: it left the terminal without them.
+	test.each([["SIGINT", 130], ["SIGTERM", 143], ["SIGHUP", 129]] as const)("%s leaves the terminal with its cursor and the wrapping of lines", async (signal, code) => {
 		const at = world();
 		put(at, "s-1", branched);
 		const env = guarded(

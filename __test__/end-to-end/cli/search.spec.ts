@@ -34,7 +34,8 @@ test("no text of a session acts on the terminal", async () => {
 	expect(out).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/);
 });
 
-test("--limit 0 gave 50 hits where help said all; that there were more was not told", async () => {
+// Regression: --limit 0 gave 50 hits where help said all; that there were more was not told.
+test("--limit 0 gives all hits, and without it a line says that there are more", async () => {
 	const at = world();
 	put(at, "s-many", Array.from({ length: 120 }, (_, index) => message(`m${index}`, index === 0 ? null : `m${index - 1}`, user(`needle ${index}`))));
 	expect(await goodJson(at, ["search", "needle", "--limit", "0"])).toHaveLength(120);

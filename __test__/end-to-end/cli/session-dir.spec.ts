@@ -20,7 +20,8 @@ function settings(folder: string, value: unknown): void {
 }
 
 describe("sessionDir of pi's settings", () => {
-	test("was not read: sessions that pi lists were not found", async () => {
+	// Regression: the setting was not read.
+	test("is read: sessions that pi lists are found", async () => {
 		const at = world();
 		const moved = moveTo(join(at.env.HOME as string, "kept"), put(at, "0194-kept", branched));
 		settings(at.agent, "\ufeff" + JSON.stringify({ sessionDir: "~/kept", theme: "dark" }));
@@ -84,7 +85,8 @@ describe("in a working directory that was deleted", () => {
 		return runProgram("bash", ["-c", `mkdir gone; cd gone; rmdir ../gone; exec ${words}`], at);
 	};
 
-	test("what needs none failed", async () => {
+	// Regression: they failed.
+	test("commands that need no working directory work", async () => {
 		const at = world();
 		const path = put(at, "0194-here", branched);
 		for (const args of [["list", "--all"], ["show", "0194"], ["show", path], ["tree", "0194"], ["stats", "--all"], ["verify", "--all"], ["export", "0194"], ["list", "--cwd", at.cwd], ["search", "--all", "parser"], ["search", "--cwd", at.cwd, "parser"]]) {
@@ -112,7 +114,8 @@ describe("fork", () => {
 		expect(dirname((await goodJson(at, ["fork", elsewhere, "--entry", "e4"])).path)).toBe(join(there, "own"));
 	});
 
-	test("--entry put the new session beside its source, a fork of the whole into the session directory", async () => {
+	// Regression: --entry put the new session beside its source.
+	test("a fork with --entry goes into the session directory, as one of the whole does", async () => {
 		const at = world();
 		const source = join(at.cwd, "apart.jsonl");
 		const kept = put(at, "s-apart", branched);
@@ -131,7 +134,8 @@ describe("fork", () => {
 	});
 });
 
-test("--output=~/x.md, --html=~/x.html and addresses of files made directories of that name, or failed", async () => {
+// Regression: they made directories of that name, or failed.
+test("--output=~/x.md, --html=~/x.html and addresses of files lead where they say", async () => {
 	const at = world();
 	const path = put(at, "s-1", [message("a", null, user("hello"))]);
 	const home = at.env.HOME as string;

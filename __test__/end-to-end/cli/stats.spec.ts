@@ -61,7 +61,8 @@ describe("stats", () => {
 		expect(await good(at, ["stats", "--all"])).toContain("2 sessions, 14 entries");
 	});
 
-	test("--all counted what a forked session had cost before the fork again", async () => {
+	// Regression: --all counted what a forked session had cost before the fork again.
+	test("--all counts what a forked session had cost before the fork once", async () => {
 		const at = world();
 		put(at, "s-source", spent);
 		const alone = await goodJson(at, ["stats", "--all"]);
@@ -78,7 +79,8 @@ describe("stats", () => {
 		expect((await goodJson(at, ["stats", path])).total.calls).toBe(3);
 	});
 
-	test("--all counted a forked session of version 1 again: its entries get new ids at each fork", async () => {
+	// Regression: --all counted a forked session of version 1 again.
+	test("--all counts a forked session of version 1 once, though its entries get new ids at each fork", async () => {
 		const at = world();
 		const old = (text: string): Json => ({ type: "message", timestamp: "2024-01-01T00:00:00.000Z", message: { ...assistant(text), provider: "acme", model: "large", usage: usage(100, 20, 0.5), timestamp: Date.UTC(2024, 0, 1) } });
 		// Two calls alike in one file are two.
@@ -89,7 +91,8 @@ describe("stats", () => {
 		expect(await goodJson(at, ["stats", "--all"])).toMatchObject({ sessions: 3, entries: 8, total: { calls: 2, cost: 1 }, models: [{ calls: 2 }], days: [{ calls: 2 }] });
 	});
 
-	test("--top many sorted all of them again at each entry", async () => {
+	// Regression: --top many sorted all of them again at each entry.
+	test("--top many does not sort all of them again at each entry", async () => {
 		const at = world();
 		const entries = Array.from({ length: 4000 }, (_, index) => message(`m${index}`, index === 0 ? null : `m${index - 1}`, user("x".repeat(index % 997))));
 		put(at, "s-many", entries);
@@ -132,7 +135,8 @@ describe("stats", () => {
 		] as const) expect(await run(at, ["stats", "--all", ...args])).toMatchObject({ code: 2, err: expect.stringContaining(args.includes("--json" as never) ? "--csv" : text) });
 	});
 
-	test("a wrong day was told only where there was a session, and one limit after the other gave an empty table", async () => {
+	// Regression: a wrong day was told only where there was a session, and one limit after the other gave an empty table.
+	test("a wrong day is told without a session, too, and limits in the wrong order are refused", async () => {
 		const at = world();
 		const told = async (...args: string[]): Promise<string> => {
 			const { code, err } = await run(at, ["stats", ...args]);

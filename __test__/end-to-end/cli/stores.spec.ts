@@ -48,7 +48,8 @@ test("a session goes from here to the store and from there to another machine", 
 	expect(await good(laptop, ["sync"])).toContain("Nothing to do");
 });
 
-test("files that are not stored, of another version or no sessions, were passed over without a word", async () => {
+// Regression: they were passed over without a word.
+test("files that are not stored, of another version or no sessions, are named", async () => {
 	const { laptop } = team();
 	const file = put(laptop, ID, [message("a", null, user("hello"))]);
 	const beside = (name: string, text: string) => writeFileSync(join(dirname(file), name), `${text}\n`);
@@ -65,6 +66,10 @@ test("files that are not stored, of another version or no sessions, were passed 
 		expect(told[index]).toMatch(why);
 	// A session that is named has nothing to do with the others.
 	expect((await run(laptop, ["push", ID])).err).toBe("");
+	// Of one that is named and cannot be stored it is told what is wrong with it.
+	const dir = dirname(file);
+	for (const [name, why] of [["later", "install a newer"], ["notes", "no header"], ["odd", "Not an id of a session"], ["old", "open it once"]])
+		expect((await run(laptop, ["push", join(dir, `${name}.jsonl`)])).err).toMatch(new RegExp(`A store cannot take .*${name}\\.jsonl: .*${why}`));
 });
 
 test("a session that was deleted here comes back when it is named; others of the store stay where they are", async () => {
@@ -73,9 +78,9 @@ test("a session that was deleted here comes back when it is named; others of the
 	await good(laptop, ["push"]);
 	await good(desktop, ["pull"]);
 	for (const file of filesOf(desktop)) rmSync(file);
-	expect(await good(desktop, ["pull"])).toBe("Nothing new is stored\n");
+	expect(await good(desktop, ["pull"])).toBe("The store has nothing new\n");
 	const other = { ...desktop, env: { ...desktop.env, PI_SESSION_NATIVE_PROJECT: "another" } };
-	expect(await good(other, ["pull"])).toBe("Nothing new is stored\n");
+	expect(await good(other, ["pull"])).toBe("The store has nothing new\n");
 	expect(await good(other, ["remote"])).toContain("--all lists those of every one");
 	expect(await good(other, ["remote", "--all"])).toContain("shop");
 	expect(await good(desktop, ["pull", "0194"])).toMatch(/1 line added/);
@@ -100,9 +105,9 @@ test("pull --all says how much is stored of projects that are not here", async (
 	const said = "1 more stored session of 1 project without a session directory here; pi-sessions remote --all lists what is stored\n";
 	put(laptop, ID, [message("a", null, user("hello"))]);
 	await good(laptop, ["push"]);
-	expect(await good(laptop, ["pull", "--all"])).toBe("Nothing new is stored\n");
+	expect(await good(laptop, ["pull", "--all"])).toBe("The store has nothing new\n");
 	const other = { ...desktop, env: { ...desktop.env, PI_SESSION_NATIVE_PROJECT: "another" } };
-	expect(await good(other, ["pull", "--all"])).toBe(`Nothing new is stored\n${said}`);
+	expect(await good(other, ["pull", "--all"])).toBe(`The store has nothing new\n${said}`);
 	expect(JSON.parse(await good(other, ["pull", "--all", "--json"]))).toMatchObject({ sessions: [], elsewhere: { sessions: 1, projects: 1 } });
 });
 

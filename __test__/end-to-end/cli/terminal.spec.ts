@@ -98,7 +98,8 @@ describe("narrow terminals", () => {
 		return { at, path, name: (line) => line.includes("/") || line.includes(at.agent) };
 	}
 
-	test.each(["list", "list --all", "tree --no-pager", "tree --no-pager --limit 0", "stats", "stats --all", "search begin", "search --all parser"])("%s was wider than the terminal", async (command) => {
+	// Regression: it was wider.
+	test.each(["list", "list --all", "tree --no-pager", "tree --no-pager --limit 0", "stats", "stats --all", "search begin", "search --all parser"])("%s is no wider than the terminal", async (command) => {
 		const { at } = wideWorld();
 		for (const columns of WIDTHS) {
 			const { code, out } = await runInTerminal(at, command.split(" "), { NO_COLOR: "1" }, columns);
@@ -133,7 +134,8 @@ describe("narrow terminals", () => {
 });
 
 describe("what cannot be seen", () => {
-	test("invisible characters reached the terminal", async () => {
+	// Regression: invisible characters reached the terminal.
+	test("invisible characters do not reach the terminal", async () => {
 		const at = world();
 		const hidden = "zero\u200bwidth \ufeffbom tag\u{e0041}\u{e0042} word\u2060joiner latin\u200djoined soft\u00adhyphen filler\u3164 selectors\u{e0100}\u{e0101} annotation\ufff9";
 		put(at, "s-1", [message("a", null, user(hidden)), entry("session_info", "b", "a", { name: hidden })]);
@@ -231,7 +233,8 @@ describe("use", () => {
 		expect(JSON.parse((await run(at, ["show", "nothing", "--json"])).err)).toEqual({ error: { message: expect.stringContaining("nothing") } });
 	});
 
-	test("a usage error with --json was told in plain text", async () => {
+	// Regression: a usage error with --json was told in plain text.
+	test("a usage error with --json is told in JSON", async () => {
 		const at = world();
 		const told = async (...args: string[]): Promise<unknown> => {
 			const { code, out, err } = await run(at, args);
@@ -247,7 +250,8 @@ describe("use", () => {
 		expect((await run(at, ["show", "--", "--json", "more"])).err).toMatch(/^error: too many arguments/);
 	});
 
-	test("stats and verify --all took the name of a session and did not look at it", async () => {
+	// Regression: they took it and did not look at it.
+	test("stats and verify --all refuse the name of a session", async () => {
 		const at = world();
 		put(at, "s-1", branched);
 		for (const command of ["stats", "verify"]) expect(await run(at, [command, "nope", "--all"])).toMatchObject({ code: 2, out: "", err: expect.stringMatching(/^Error: --all cannot be combined with/) });

@@ -112,7 +112,7 @@ describe("the page of all sessions", () => {
 		await page.close();
 	});
 
-	test("a clock that was wrong for one call neither ended the command nor drew the pause", async () => {
+	test("a clock that was wrong for one call neither ends the command nor draws the pause", async () => {
 		const at = twoProjects();
 		const late = (timestamp: number): Json => message(`t${timestamp}`, null, { ...assistant("x"), provider: "acme", model: "large", usage: { input: 1, output: 1, cacheRead: 0, cacheWrite: 0, totalTokens: 2, cost: { total: 1 } }, timestamp });
 		put(at, "s-3", [late(8.64e15), late(-8.64e15), late(-1e12)]);

@@ -92,7 +92,8 @@ describe("the most damaged files", () => {
 		return { at, bad: bad.map(([path]) => path).sort(), good };
 	}
 
-	test("verify --all said nothing about files without a readable header", async () => {
+	// Regression: verify --all said nothing about files without a readable header.
+	test("verify --all names files without a readable header", async () => {
 		const { at, bad, good } = damagedStore();
 		const { code, out, err } = await run(at, ["verify", "--all"]);
 		expect({ code, err }).toEqual({ code: 1, err: "" });
@@ -118,7 +119,8 @@ describe("the most damaged files", () => {
 		expect(sums).toMatchObject({ code: 1, err: expect.stringContaining(`EACCES: permission denied, scandir '${locked}'`) });
 	});
 
-	test("stats --all left them out and did not say so", async () => {
+	// Regression: stats --all left them out and did not say so.
+	test("stats --all says that it leaves them out", async () => {
 		const { at, bad } = damagedStore();
 		const { code, out, err } = await run(at, ["stats", "--all"]);
 		expect(code).toBe(1);
@@ -131,7 +133,8 @@ describe("the most damaged files", () => {
 	});
 });
 
-test("verify a b nope dropped the reports of a and b", async () => {
+// Regression: verify a b nope dropped the reports of a and b.
+test("verify a b nope gives the reports of a and b", async () => {
 	const at = world();
 	const good = put(at, "s-good", branched);
 	const bad = damaged(at);

@@ -92,6 +92,7 @@ test("commands in the text name scripts, files, options, cases and runtimes that
 	expect(wrong).toEqual([]);
 });
 
+// Regression: it was good whatever its options were.
 test.each([
 	["npm run benchmark", "package.json has no script benchmark"],
 	["npm run bench -- --cases list-25,list-of-nothing", "the benchmark has no case list-of-nothing"],
@@ -102,7 +103,7 @@ test.each([
 	["npm install && npm run built", "package.json has no script built"],
 	["npx vitest run __test__/nothing", "no file __test__/nothing"],
 	["node scripts/nothing.mjs", "no file scripts/nothing.mjs"],
-])("a command that is only looked up was good whatever its options were: %s", (command, problem) => {
+])("a command that is only looked up is checked with its options: %s", (command, problem) => {
 	expect(unknown(command)).toBe(problem);
 });
 
@@ -152,7 +153,8 @@ describe("pages", () => {
 		expect([...shown]).toEqual(expect.arrayContaining(["session", ...kinds]));
 	});
 
-	test("the file format's page left out fields that pi writes: it names every one of pi's own types", () => {
+	// Regression: it left out fields that pi writes.
+	test("the file format's page names every field of pi's own types", () => {
 		const pi = (path: string): string => join(root, "peer/node_modules/@earendil-works", path);
 		const published: Record<string, RegExp> = {
 			[join(root, "peer/pi-1.5.2/dist/core/session-manager.d.ts")]: /^SessionHeader$|^(?!Projected).*Entry(Base)?$/,
@@ -268,7 +270,8 @@ describe("index.d.ts", () => {
 		expect(silent).toEqual([]);
 	});
 
-	test("is all that docs/api.md is made from: a test's own message type stood there among pi's", () => {
+	// Regression: a test's own message type stood there among pi's.
+	test("is all that docs/api.md is made from", () => {
 		const declared = new Set([...declarations.matchAll(/^export (?:declare )?(?:interface|class|function|const|type) (\w+)/gm)].map(([, name]) => name));
 		const shown = [...textOf("docs/api.md").matchAll(/^### (.*?)(?:\(\))?$/gm)].map(([, name]) => (name as string).replaceAll("\\", ""));
 		expect(shown.length).toBeGreaterThan(60);

@@ -54,7 +54,8 @@ test("a tag is of the version of every manifest, and the changelog has a section
 	expect(caught(() => checkTag(dir, `v${version}`)).message).toContain(`${one} says 0.0.1`);
 });
 
-test("a tag was released with another version in Cargo.toml", () => {
+// Regression: a tag was released with another version in Cargo.toml.
+test("a tag with another version in Cargo.toml is refused", () => {
 	const { dir } = clone();
 	const { version } = manifest;
 	write(join(dir, "CHANGELOG.md"), `# Changelog\n\n## ${version}\n`);
@@ -72,7 +73,8 @@ test("the notices are those of the crates that are compiled in: node scripts/not
 });
 
 describe("the packages of a release", () => {
-	test("said of no repository, and npm refused the statement of where they were built: each names the one it is built in", () => {
+	// Regression: packages named no repository, and npm refused the statement of where they were built.
+	test("each names the repository it is built in", () => {
 		const { dir, addons, manifests } = clone();
 		expect(manifests).toHaveLength(9);
 		stage(dir, addons, { GITHUB_REPOSITORY: "somebody/of-theirs", GITHUB_SERVER_URL: "https://example.org" });
@@ -177,7 +179,8 @@ describe("publishing", () => {
 
 	const publish = (dir: string, { env }: Registry) => run(process.execPath, [join(root, "scripts/publish.mjs"), dir], env as any);
 
-	test("stopped half way and could not be run again: what is published is passed over, the main package comes last", async () => {
+	// Regression: a release that stopped half way could not be run again.
+	test("goes on when it is run again: what is published is passed over, the main package comes last", async () => {
 		const server = await registry();
 		const dir = await tarballs("1.2.3");
 		server.failing.add("pi-session-native-win32-x64-msvc");

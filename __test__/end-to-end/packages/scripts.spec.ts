@@ -15,7 +15,8 @@ function after(dir: string, code: string, script: string): string {
 	return stdout;
 }
 
-test("on Windows npm was started without a shell, which alone can start it", () => {
+// Regression: on Windows npm was started without a shell, which alone can start it.
+test("on Windows npm is started by a shell, which alone can start it", () => {
 	const dir = scratch();
 	mkdirSync(join(dir, "scripts"));
 	mkdirSync(join(dir, "node_modules"));
@@ -32,7 +33,8 @@ test("on Windows npm was started without a shell, which alone can start it", () 
 	}
 });
 
-test("the smoke test removed a directory with files of its own open in it, which Windows refuses", () => {
+// Regression: the smoke test removed a directory with files of its own open in it, which Windows refuses.
+test("the smoke test closes its files before it removes their directory", () => {
 	const asks = `const fs = require("node:fs");
 		const { rmSync } = fs;
 		fs.rmSync = (path, options) => {
@@ -44,7 +46,8 @@ test("the smoke test removed a directory with files of its own open in it, which
 	expect(after(scratch(), asks, join(root, "scripts/smoke.mjs"))).toMatch(/^works on .*\nopen: 0\n$/);
 });
 
-test("a number of kills that was none meant no kills, all found", () => {
+// Regression: a number of kills that was none meant no kills, all found.
+test("an option of a script that is no number is refused", () => {
 	for (const [script, option, value, said] of [
 		["scripts/kills", "kills", "x", "a number of at least 1"],
 		["scripts/kills", "kills", "0", "a number of at least 1"],
@@ -62,7 +65,8 @@ test("a number of kills that was none meant no kills, all found", () => {
 	for (const target of readdirSync(join(root, "fuzz/corpus"))) expect(read(join(root, "scripts/fuzz.mjs"))).toContain(`"${target}"`);
 });
 
-test("a script that was given an option it has not said so in a stack of its own lines alone", () => {
+// Regression: a script that was given an option it has not said so in a stack of its own lines alone.
+test("an option that a script does not have is refused in a line", () => {
 	for (const name of ["bench/run", "bench/generate", ...["differential", "fuzz", "kills", "leaks", "release", "runtimes"].map((one) => `scripts/${one}`)]) {
 		const run = (option: string) => spawnSync(process.execPath, [join(root, `${name}.mjs`), option], { encoding: "utf8" });
 		const wrong = run("--nothing");
@@ -81,7 +85,8 @@ interface Report {
 }
 const report = (): Promise<Report> => import(pathToFileURL(join(root, "scripts/report.mjs")).href) as Promise<Report>;
 
-test("what failed before or after the tests of a file was not named; each failure says how to repeat it", async () => {
+// Regression: what failed before or after the tests of a file was not named.
+test("what fails before or after the tests of a file is named; each failure says how to repeat it", async () => {
 	const { reported } = await report();
 	const file = (name: string, status: string, message: string, tests: [name: string, status: string, message?: string][]) => ({
 		name: join(root, name),
@@ -162,7 +167,8 @@ test result: FAILED. 1 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; 
 	});
 });
 
-test("tests of the core that crashed or never ended were not told from a build that failed", async () => {
+// Regression: tests of the core that crashed or never ended were not told from a build that failed.
+test("tests of the core that crash or never end are told from a build that fails", async () => {
 	const { reportedByCargo } = await report();
 	const crash = "test core::a ... ok\nerror: test failed, to rerun pass `--lib`\n\nCaused by:\n  process didn't exit successfully: `target/debug/deps/x-1 --test-threads=8` (signal: 6, SIGABRT: process abort signal)\n";
 	expect(reportedByCargo(101, crash, {})).toMatchObject({

@@ -121,7 +121,8 @@ describe("what is remembered about a bundle", () => {
 		planted[`nothing but null as ${key}`] = (plan) => (plan[key] = null);
 	}
 
-	it("was run as code when it was planted: it is compared with pi's files, and the bundle is analysed again", () => {
+	// Regression: a planted plan was run as code.
+	it("is not run as code when it is planted: it is compared with pi's files, and the bundle is analysed again", () => {
 		const fake = new Fake();
 		fake.runs();
 		const whole = readFileSync(fake.plan, "utf8");
@@ -152,7 +153,8 @@ describe("what is remembered about a bundle", () => {
 		fake.runs();
 	});
 
-	it("was code compiled by V8 from a directory that others may write: there is none then", () => {
+	// Regression: code compiled by V8 was taken from a directory that others may write.
+	it("is without code compiled by V8 where others may write its directory", () => {
 		const fake = new Fake();
 		const tmp = join(fake.cwd, "tmp");
 		mkdirSync(tmp);
@@ -184,7 +186,8 @@ describe("what is remembered about a bundle", () => {
 		expect(readFileSync(join(fake.cwd, "home/.cache"), "utf8")).toBe("a file");
 	});
 
-	it.runIf(process.getuid?.() === 0)("is nowhere in another user's home: root left a directory there that its user could not write", () => {
+	// Regression: root left a directory there that its user could not write.
+	it.runIf(process.getuid?.() === 0)("is nowhere in another user's home", () => {
 		const fake = new Fake();
 		const home = join(fake.cwd, "home");
 		mkdirSync(home);

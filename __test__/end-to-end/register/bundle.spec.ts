@@ -262,7 +262,8 @@ export async function main([, path, specifier]) {
 	});
 });
 
-it("a bundle that changed between its check and its start showed a stack", () => {
+// Regression: a bundle that changed between its check and its start showed a stack.
+it("a bundle that changes between its check and its start is refused in a line", () => {
 	const fake = new Fake();
 	fake.runs();
 	const { chunk } = fake;
@@ -294,7 +295,8 @@ export async function main([what, path]) {
 		return join(chunks, name as string);
 	};
 
-	it("was ended by a module loaded later that is not on our manager: that import fails, and pi goes on", () => {
+	// Regression: pi was ended by such a module.
+	it("goes on where a module loaded later is not on our manager: that import fails", () => {
 		const fake = new Fake({ files: { "dist/main.js": GOING_ON } });
 		fake.start();
 		const name = `dist/bundle/chunks/${basename(late(fake))}`;
@@ -304,7 +306,8 @@ export async function main([what, path]) {
 		expect(code).toBe(0);
 	});
 
-	it("said ENOENT or ENOTDIR of a module that an update of pi had removed, alone or with its directory", () => {
+	// Regression: the error was ENOENT or ENOTDIR.
+	it("says that pi was updated where an update removed a module, alone or with its directory", () => {
 		for (const what of ["remove", "cover"]) {
 			const fake = new Fake({ files: { "dist/main.js": GOING_ON } });
 			const path = late(fake);

@@ -33,7 +33,8 @@ function linked(cwd: string): string {
 	return command;
 }
 
-it("in a directory that was deleted pi-native showed a stack", () => {
+// Regression: in a directory that was deleted pi-native showed a stack.
+it("in a directory that was deleted pi-native says so in a line", () => {
 	const cwd = scratch();
 	fakePi(moduleDir(join(cwd, "lib")));
 	const gone = join(cwd, "gone");
@@ -98,7 +99,8 @@ describe("pi-native starts", () => {
 		expect(startedFrom(run(cwd, pathWith(join(cwd, "bin"))))).toBe(dir);
 	});
 
-	it("a pi that npm tells of at this start: what was stored of an earlier one could be planted", () => {
+	// Regression: what was stored of an earlier start could be planted.
+	it("a pi that npm tells of at this start, not at an earlier one", () => {
 		const cwd = scratch();
 		const dir = fakePi(moduleDir(join(cwd, "prefix/lib")));
 		const npm = `#!/bin/sh\necho "${cwd}/$(cat "${cwd}/where")/node_modules"\n`;
@@ -222,7 +224,8 @@ describe("pi-native starts nothing", () => {
 		refused(run(cwd, bare(bin)), "no pi is installed");
 	});
 
-	it("and says why where Node cannot require modules: it was an error of Node's own", () => {
+	// Regression: an error of Node's own was shown.
+	it("and says why where Node cannot require modules", () => {
 		const cwd = scratch();
 		const without = write(join(cwd, "without.mjs"), `import module from "node:module";\ndelete module.registerHooks;\n`);
 		for (const options of [["--no-experimental-require-module"], ["--no-experimental-require-module", "--import", without]]) {

@@ -201,7 +201,8 @@ describe("a pi that is started", () => {
 		stopped(node(["--import", register, join(cwd, "tau")], { cwd, env }), `${binary} is a single-binary build of pi`);
 	});
 
-	it("is stopped, when a package manager's shell script starts it: Node said nothing but SyntaxError", () => {
+	// Regression: Node said nothing but SyntaxError.
+	it("is stopped, when a package manager's shell script starts it", () => {
 		const cwd = scratch();
 		const modules = "global/5/node_modules/@earendil-works/pi-coding-agent";
 		const launcher = write(join(cwd, "bin/pi"), `#!/bin/sh\nbasedir=$(dirname "$0")\nexec node "$basedir/../${modules}/dist/bundle/cli.js" "$@"\n`, 0o755);
@@ -227,7 +228,8 @@ describe("a pi that is started", () => {
 });
 
 describe("a program that has nothing to do with pi", () => {
-	it("was ended for an argument that names a program: `-e code /bin/ls`", () => {
+	// Regression: the process was ended.
+	it("goes on with an argument that names a program: `-e code /bin/ls`", () => {
 		const cwd = scratch();
 		const binary = write(join(cwd, "pi"), "\x7fELF and so on", 0o755);
 		for (const argument of [process.execPath, binary]) {
@@ -237,7 +239,8 @@ describe("a program that has nothing to do with pi", () => {
 		}
 	});
 
-	it("was called a single binary of pi, whatever its name", () => {
+	// Regression: any program was called a single binary of pi.
+	it("is called a single binary of pi only under pi's name", () => {
 		const cwd = scratch();
 		const binary = write(join(cwd, "ls"), "\x7fELF and so on", 0o755);
 		const { stderr } = node(["--import", register, binary], { cwd });

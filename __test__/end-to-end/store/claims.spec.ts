@@ -52,13 +52,25 @@ async function setup({ address, env, open: storeOf }: SharedStore, before: (desk
 	return { desktop, end, stored: async () => ids(await loadAll(desktop, SESSION)) };
 }
 
+const OPEN = "globalThis.kept = SessionManager.open(file, undefined, undefined, { lock: 'none' });";
+
 describe.each([["PostgreSQL", inPostgres], ["a bucket", inBucket], ["a directory", inDirectory]])("%s", (_, start) => {
 	test("what was appended after another host had taken the session over is not stored at the end", async () => {
-			const { desktop, end, stored } = await setup(await start(), () => {}, "globalThis.kept = SessionManager.open(file, undefined, undefined, { lock: 'none' });");
+		const { desktop, end, stored } = await setup(await start(), () => {}, OPEN);
 		await vi.waitFor(async () => expect((await desktop.list()).sessions).toMatchObject([{ claim: { host: "laptop" } }]), { timeout: 300_000 });
 		await desktop.claim?.(SESSION, { ttl: 600_000, force: true });
 		expect(await end()).toContain("is claimed by host desktop");
 		expect(await stored()).toEqual(["stored"]);
+	});
+
+	// It was refused, for the epoch was the one from before.
+	test("what was appended after another host took the session over and gave it up is stored at the end", async () => {
+		const { desktop, end, stored } = await setup(await start(), () => {}, OPEN);
+		await vi.waitFor(async () => expect((await desktop.list()).sessions).toMatchObject([{ claim: { host: "laptop" } }]), { timeout: 300_000 });
+		await desktop.claim?.(SESSION, { ttl: 600_000, force: true });
+		await desktop.claim?.(SESSION, { ttl: 0 });
+		expect(await end()).toBe("");
+		expect(await stored()).toEqual(["stored", "late"]);
 	});
 
 	test("what an earlier process left of a session that another host has is not stored", async () => {
@@ -69,7 +81,7 @@ describe.each([["PostgreSQL", inPostgres], ["a bucket", inBucket], ["a directory
 		const { end, stored } = await setup(await start(), before, "");
 		const said = await end();
 		expect(said).toContain(`session ${SESSION} is in use on desktop\n`);
-		expect(said).toContain("not all is stored yet (session");
+		expect(said).toContain(`not all is stored yet (Session ${SESSION} is claimed by host desktop (epoch`);
 		expect(await stored()).toEqual(["stored"]);
 	});
 

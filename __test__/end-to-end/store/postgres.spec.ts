@@ -150,7 +150,8 @@ test("a backup that was restored, and filled again with as many lines, refuses c
 	expect((await a.list()).store).toBe(store);
 });
 
-test("what a host had stored after another one's lines was lost to others when a backup was restored", async () => {
+// Regression: it was lost to others.
+test("what a host stored after another one's lines reaches others after a backup was restored", async () => {
 	const schema = newSchema();
 	const { machine, begin } = world((host) => open(schema, host));
 	const [a, b] = [machine("a"), machine("b")];
@@ -172,7 +173,8 @@ test("what a host had stored after another one's lines was lost to others when a
 	for (const { file } of [a, b]) expect(readFileSync(file, "utf8")).toContain(text(...all.map(entry)));
 });
 
-test("lines that were there were left out of a session that was deleted while an append waited for it", async () => {
+// Regression: lines that were there before were left out.
+test("an append that waited while its session was deleted stores all its lines", async () => {
 	const schema = newSchema();
 	const store = open(schema);
 	await append(store, [entry("a1")]);
@@ -185,11 +187,12 @@ test("lines that were there were left out of a session that was deleted while an
 	const isWaiting = async () => (await admin.query("SELECT FROM pg_locks WHERE NOT granted")).rows.length > 0;
 	while (!(await isWaiting())) await new Promise((resolve) => setTimeout(resolve, 5));
 	await deleting.query("COMMIT");
-	await appended;
+	expect((await appended).stored).toBe(2);
 	expect(ids(await loadAll(store, SESSION)).sort()).toEqual(["a1", "a2"]);
 });
 
-test("a damaged row that was put right never reached those who had passed it", async () => {
+// Regression: it never did.
+test("a damaged row that was put right reaches those who have passed it", async () => {
 	const schema = newSchema();
 	const { machine, begin } = world((host) => open(schema, host));
 	const [a, b] = [machine("a"), machine("b")];
@@ -246,6 +249,22 @@ test("a line that commits late is not missed by a reader who asks for what comes
 	await client.query("COMMIT");
 	await second;
 	expect(ids(await reader.load(SESSION, cursor))).toEqual(["l0", "b0"]);
+});
+
+// Regression: it did not count that.
+test("an append that meets a line of another host's and is repeated counts what it stored at first", async () => {
+	const schema = newSchema();
+	await append(open(schema), [entry("a")]);
+	const client = new pg.Client(server.url());
+	await client.connect();
+	onTestFinished(() => client.end());
+	await client.query("BEGIN");
+	await append(new PostgresStore({ client, host: "late", schema }), [entry("both")]);
+	const second = append(open(schema, "b"), [entry("both"), entry("mine")]);
+	const isWaiting = async () => (await admin.query("SELECT FROM pg_locks WHERE NOT granted")).rows.length > 0;
+	while (!(await isWaiting())) await new Promise((resolve) => setTimeout(resolve, 5));
+	await client.query("COMMIT");
+	expect((await second).stored).toBe(1);
 });
 
 test("what was stored by a transaction that was rolled back is not there", async () => {

@@ -50,7 +50,8 @@ describe("list", () => {
 		expect(await goodJson(world(), ["list"])).toEqual([]);
 	});
 
-	test("--json read every text of every session, and left it out", async () => {
+	// Regression: --json read every text of every session, and left it out.
+	test("--json reads no text of a session", async () => {
 		const at = world();
 		put(at, "s-texts", branched);
 		const guard = join(at.cwd, "guard.mjs");
@@ -103,7 +104,8 @@ describe("a session is named", () => {
 		expect(told.error.candidates).toContainEqual({ id: "0194-one", path: one });
 	});
 
-	test("two sessions with one id could only be named by their files, which were not shown", async () => {
+	// Regression: the files were not shown.
+	test("of two sessions with one id the files are shown, by which they can be named", async () => {
 		const at = world();
 		const one = put(at, "same", branched, { name: "one.jsonl" });
 		const two = put(at, "same", [message("a", null, user("the other"))], { cwd: "/other" });

@@ -6,7 +6,8 @@ import { expect, test } from "vitest";
 import { agentDir, run, session } from "../../unit/catalog/agent-dir.js";
 import { header, message, user } from "../../support/scratch.js";
 
-test("a first message longer than a string may be kept a list from ever settling", async () => {
+// Regression: a first message longer than a string may be kept a list from ever settling.
+test("a list settles where a first message is longer than a string may be", async () => {
 	const { agent, dir } = agentDir(0);
 	session(dir, 1);
 	const [begin, end] = JSON.stringify(message("a", null, user("|"))).split("|") as [string, string];

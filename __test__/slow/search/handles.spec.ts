@@ -31,14 +31,16 @@ async function many(): Promise<void> {
 /** What a list or a search may give: everything, or the system's error. */
 const NONE_LEFT = "EMFILE: EMFILE: too many open files";
 
-test("a search with few file handles found a part of the sessions, and later searches nothing", async () => {
+// Regression: a search with few file handles found a part of the sessions, and later searches nothing.
+test("a search with few file handles finds all sessions, and so do later ones", async () => {
 	await many();
 	const first = run("for (let n = 0; n < 3; n++) console.log(await search());", 64);
 	expect(first).toBe(`${MANY}\n`.repeat(3));
 	expect(run("console.log(await list(), await search());", 64)).toBe(`${MANY} ${MANY}\n`);
 });
 
-test("of many searches at once with few file handles some found nothing", async () => {
+// Regression: of many searches at once with few file handles some found nothing.
+test("of many searches at once with few file handles each finds everything or rejects", async () => {
 	await many();
 	const all = "console.log((await Promise.all(Array.from({ length: 20 }, search))).join('\\n'));";
 	for (const catalog of [undefined, "off"]) {
@@ -49,7 +51,8 @@ test("of many searches at once with few file handles some found nothing", async 
 	}
 });
 
-test("without any file handle left a list was empty, and a search found nothing", async () => {
+// Regression: without any file handle left a list was empty, and a search found nothing.
+test("without any file handle left a list and a search reject", async () => {
 	await many();
 	const script = `
 		const held = [];

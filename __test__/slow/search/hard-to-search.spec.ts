@@ -18,7 +18,8 @@ const script = (query: string): string => `
 	SessionManager.search(${JSON.stringify(query)}).then((hits) => console.log("hits", hits.length), (why) => console.log("why", String(why)));
 `;
 
-test("a search on a full disk never settled", async () => {
+// Regression: a search on a full disk never settled.
+test("a search on a full disk settles", async () => {
 	const at = agentDir(0);
 	for (let n = 0; n < 30; n++) session(at.dir, n, [message(`f${n}`, "c", user(`word${n} `.repeat(3_000)))]);
 	await tick();
@@ -31,7 +32,8 @@ test("a search on a full disk never settled", async () => {
 	expect(await ids("word7")).toEqual(["s-7"]);
 });
 
-test("a search among files that kept changing never settled, and its process ended before", async () => {
+// Regression: a search among files that kept changing never settled, and its process ended before.
+test("a search among files that keep changing settles, and keeps its process alive until then", async () => {
 	const at = agentDir();
 	await tick();
 	const source = `
@@ -59,7 +61,8 @@ test("a search among files that kept changing never settled, and its process end
 	}
 });
 
-test("each hit held a copy of its session's first message", async () => {
+// Regression: each hit held a copy of its session's first message.
+test("no hit holds a copy of its session's first message", async () => {
 	const at = agentDir(0);
 	const large = `${"many words ".repeat(1 << 20)}${"x".repeat(1 << 20)}`;
 	const hits = Array.from({ length: 400 }, (_, n) => message(`h${n}`, null, user(`needle ${n}`)));
@@ -77,7 +80,8 @@ test("each hit held a copy of its session's first message", async () => {
 	}
 });
 
-test("a search held the whole line of a giant text", async () => {
+// Regression: a search held the whole line of a giant text.
+test("a search does not hold the whole line of a giant text", async () => {
 	const at = agentDir(0);
 	const giant = `needle ${"many words ".repeat(300 * 95_000)}`;
 	for (const role of ["user", "assistant"]) {
@@ -96,7 +100,8 @@ test("a search held the whole line of a giant text", async () => {
 	}
 });
 
-test("the texts of a deleted session stayed in the catalog's files", async () => {
+// Regression: the texts of a deleted session stayed in the catalog's files.
+test("the texts of a deleted session leave the catalog's files", async () => {
 	const at = agentDir();
 	const secret = "sk-Zq81secretTOKENabc";
 	const path = session(at.dir, 77, [message("s", "c", user(`my password is ${secret} `.repeat(40)))]);
@@ -118,7 +123,8 @@ test("the texts of a deleted session stayed in the catalog's files", async () =>
 	expect(await ids("question")).toHaveLength(12);
 });
 
-test("the texts of a deleted session stayed in the catalog if the process ended while others were taken", async () => {
+// Regression: the texts of a deleted session stayed in the catalog if the process ended while others were taken.
+test("the texts of a deleted session leave the catalog, though the process ends while others are taken", async () => {
 	const at = agentDir();
 	const secret = "sk-Zq81secretTOKENabc";
 	const path = session(at.dir, 77, [message("s", "c", user(`my password is ${secret} `.repeat(3)))]);
@@ -141,7 +147,8 @@ test("the texts of a deleted session stayed in the catalog if the process ended 
 	}
 });
 
-test("the catalog of an agent whose sessions come and go grew for ever", async () => {
+// Regression: the catalog of an agent whose sessions come and go grew for ever.
+test("the catalog of an agent whose sessions come and go stops growing", async () => {
 	const at = agentDir();
 	let made = 0;
 	const random = (): string => (((made = (made * 48_271 + 11) % 2_147_483_647) >>> 0) + 36 ** 5).toString(36);
@@ -162,7 +169,8 @@ test("the catalog of an agent whose sessions come and go grew for ever", async (
 	expect(sizes.at(-1) as number, sizes.join()).toBeLessThanOrEqual((sizes[1] as number) * 1.5);
 });
 
-test("hits in files came in another order where nothing decides, and only their number was compared", async () => {
+// Regression: hits in files came in another order where nothing decides, and only their number was compared.
+test("hits in files come in the order of the index where nothing decides", async () => {
 	const at = agentDir();
 	const words = ["alpha", "beta", "gamma", "delta", "eps", "zeta"];
 	let state = 7;
@@ -233,7 +241,8 @@ test("a query of signs alone finds them, newest first, and can be aborted", asyn
 	await settled(at);
 });
 
-test("a query of thousands of terms took seconds for each thousand, deaf to its signal", async () => {
+// Regression: a query of thousands of terms took seconds for each thousand, deaf to its signal.
+test("a query of thousands of terms is answered in time, and can be aborted", async () => {
 	const at = agentDir();
 	const many = Array.from({ length: 5_000 }, (_, n) => `w${n}`);
 	writeSession(at.dir, [header({ id: "many" }), message("m", null, user(many.join(" ")))], "many.jsonl");

@@ -12,7 +12,7 @@ test("it is the owner's alone, in the agent's directory, and nothing else is mad
 	const at = agentDir();
 	await listed();
 	await settled(at);
-	expect(namesIn(at.agent).filter((name) => !name.startsWith("session-catalog-6.sqlite"))).toEqual(["sessions"]);
+	expect(namesIn(at.agent).filter((name) => !name.startsWith("session-catalog-7.sqlite"))).toEqual(["sessions"]);
 	for (const name of namesIn(at.agent).filter((name) => name !== "sessions")) {
 		expect(modeOf(join(at.agent, name)), name).toBe(0o600);
 	}

@@ -46,7 +46,8 @@ test.runIf(process.platform === "linux")("no whole file is read to find one", ()
 	expect(bytesRead() - before).toBeLessThan(1 << 20);
 });
 
-test("the catalog, or a file's name, gave another file than pi where two have one id", async () => {
+// Regression: the catalog, or a file's name, gave another file.
+test("where two files have one id pi's is given, whatever the catalog or a name says", async () => {
 	const { dir } = agentDir(0);
 	for (let n = 10; n < 90; n++) session(dir, n);
 	const put = (name: string, cwd = "/project") => writeSession(dir, [header({ id: "twice", cwd })], name);

@@ -29,7 +29,8 @@ const everything = `
 	};
 	console.log(JSON.stringify(found));`;
 
-test("a pipe, a socket or a device under a session's name kept findById and continueRecent for ever", async () => {
+// Regression: a pipe, a socket or a device under a session's name kept findById and continueRecent for ever.
+test("a pipe, a socket or a device under a session's name does not keep findById and continueRecent", async () => {
 	const { dir } = agentDir(2);
 	const link = join(dir, "..", "elsewhere.jsonl");
 	writeFileSync(link, text([header({ id: "linked", cwd: "/project" })]));
@@ -52,7 +53,8 @@ test("a pipe, a socket or a device under a session's name kept findById and cont
 	expect(SessionManager.findById("/project", "linked")).toBe(join(dir, "link.jsonl"));
 });
 
-test("a file without a newline was read whole into memory, by findById on the caller's own thread", async () => {
+// Regression: findById did so on the caller's own thread.
+test("a file without a newline is not read whole into memory", async () => {
 	const { dir } = agentDir(2);
 	for (const [name, begins] of [
 		["zeros", ""],
@@ -119,8 +121,9 @@ test("unreadable files hide no other from any call", async () => {
 	expect(SessionManager.findById("/project", "s-9")).toBe(newest);
 });
 
+// Regression: it hid all others from list, and findById and continueRecent threw.
 test.each(["file://host/x", "file://host/%zz", "file:///%zz", "file:///a%2fb"])(
-	"one session with the cwd %s hid all others from list, and findById and continueRecent threw",
+	"one session with the cwd %s hides no other from list, findById and continueRecent",
 	async (cwd) => {
 		agentDir(0);
 		const dir = scratch();

@@ -25,7 +25,7 @@ async function after(change: (at: AgentDir) => void | Promise<void>, count?: num
 	const at = agentDir(count);
 	await tick();
 	expect(await listed()).toEqual(await listedByReference());
-	expect(namesIn(at.agent)).toContain("session-catalog-6.sqlite");
+	expect(namesIn(at.agent)).toContain("session-catalog-7.sqlite");
 	await change(at);
 	expect(await listed()).toEqual(await listedByReference());
 	await tick();
@@ -147,7 +147,8 @@ describe("the list is pi's", () => {
 		}));
 });
 
-test("texts and parents that are no texts were listed as JSON, or not at all", async () => {
+// Regression: they were listed as JSON, or not at all.
+test("texts and parents that are no texts are listed as in pi", async () => {
 	const blocks = [5, -0, 1.5, 1e21, 1e-7, null, true, [], ["a", [1, [null, "b"]], {}], {}, { x: "}" }, "plain"];
 	const each = blocks.map((value, n) => message(`t${n}`, null, user([{ type: "text", text: value }], { timestamp: n + 1 })));
 	const all = message("all", null, user([...blocks.map((value) => ({ type: "text", text: value })), { type: "text" }], { timestamp: 50 }));

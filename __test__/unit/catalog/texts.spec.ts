@@ -67,7 +67,8 @@ test(`whatever happens to files meanwhile, each text is what was listed, or noth
 	}
 });
 
-test("a text of one list was given to the next one, which had found the file changed", async () => {
+// Regression: a text of one list was given to the next one, which had found the file changed.
+test("a text of one list is not given to the next one, which has found the file changed", async () => {
 	const at = agentDir(0);
 	const line = (word: string): string => JSON.stringify(message("b", "a", user(`the word is ${word}`)));
 	const around = (n: number): string => JSON.stringify(message(`x${n}`, null, user("y".repeat(6_000))));
@@ -93,7 +94,8 @@ test("a text of one list was given to the next one, which had found the file cha
 	}
 });
 
-test("a setter on Array.prototype made a list empty", async () => {
+// Regression: a setter on Array.prototype made a list empty.
+test("a setter on Array.prototype leaves a list whole", async () => {
 	await mixed();
 	const script = `Object.defineProperty(Array.prototype, 0, { set() {}, configurable: true });
 		const list = await SessionManager.listAll();

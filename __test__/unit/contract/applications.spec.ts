@@ -72,7 +72,8 @@ test("a limit gives the end of a branch", () => {
 	}
 });
 
-test("an append gave another session's entry when a listener moved the manager", () => {
+// Regression: it gave another session's entry.
+test("an append gives its own entry when a listener moves the manager", () => {
 	const moves: ((manager: ReturnType<typeof api.SessionManager.create>) => void)[] = [
 		(manager) => void manager.newSession(),
 		(manager) => void manager.createBranchedSession(manager.getLeafId() as string),

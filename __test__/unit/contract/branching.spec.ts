@@ -226,7 +226,8 @@ test("a fork of a missing, empty or other file is the reference's error, and mak
 	expect(existsSync(target)).toBe(false);
 });
 
-test("a branch of entries that were all made here needed the old file, which was closed and gone", () => {
+// Regression: it needed that file, which was closed and gone.
+test("a branch of entries that were all made here does not need the old file", () => {
 	const dir = scratch();
 	const manager = api.SessionManager.create("/somewhere", dir);
 	const id = manager.appendMessage(user("one"));

@@ -327,10 +327,11 @@ describe("an aborted signal", () => {
 		return { signal: signal as unknown as AbortSignal, fire: () => listeners.forEach((listener) => listener()) };
 	};
 
+	// Regression: they were empty.
 	test.each([
 		["throws", { removeEventListener: () => { throw new Error("removed"); } }],
 		["is missing", { removeEventListener: undefined }],
-	])("whose removeEventListener %s made a list and a search empty", async (_what, more) => {
+	])("whose removeEventListener %s leaves a list and a search as they are", async (_what, more) => {
 		const dir = sessions(3);
 		for (let round = 0; round < 2; round++) {
 			expect(await SessionManager.list("/somewhere", dir, undefined, ownSignal(more).signal)).toHaveLength(3);
@@ -343,7 +344,8 @@ describe("an aborted signal", () => {
 		}
 	});
 
-	test("that a list or a search could not listen to was kept for ever, and so was the progress callback", async () => {
+	// Regression: they were kept for ever.
+	test("that a list or a search cannot listen to is released, and so is the progress callback", async () => {
 		const dir = sessions(1);
 		const starts = [
 			(signal: AbortSignal, onProgress: () => void) => SessionManager.list("/somewhere", dir, onProgress, signal),
@@ -363,7 +365,8 @@ describe("an aborted signal", () => {
 		expect(left()).toBe(0);
 	});
 
-	test("whose getter threw after a progress callback had thrown kept a list from ever settling", async () => {
+	// Regression: the list never settled.
+	test("whose getter throws after a progress callback has thrown lets the list settle", async () => {
 		const dir = sessions(3);
 		let armed = false;
 		const { signal } = ownSignal({
@@ -379,7 +382,8 @@ describe("an aborted signal", () => {
 		expect(await SessionManager.list("/somewhere", dir, onProgress, signal)).toEqual([]);
 	});
 
-	test("that fired while it said that it was not aborted kept a list and a search from ever settling", async () => {
+	// Regression: they never settled.
+	test("that fires while it says that it is not aborted lets a list and a search settle", async () => {
 		const dir = sessions(3);
 		for (const why of [reason, undefined]) {
 			const promises = [
@@ -399,7 +403,8 @@ describe("an aborted signal", () => {
 		}
 	});
 
-	test("that fired when the list was about to end let it resolve", async () => {
+	// Regression: the list resolved.
+	test("that fires when the list is about to end rejects it", async () => {
 		let asked = 0;
 		const { signal, fire } = ownSignal({
 			reason,

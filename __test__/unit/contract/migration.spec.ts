@@ -339,7 +339,8 @@ test("a migration that cannot write fails, names the path and leaves everything"
 	expect(snapshot(dir)).toEqual(before);
 });
 
-test("entries that are frozen lost their conversation without a word: migrating them is a TypeError, as in pi", () => {
+// Regression: they lost their conversation without a word.
+test("migrating frozen entries is a TypeError, as in pi", () => {
 	const old = () => [
 		Object.freeze({ type: "session", id: "s", timestamp: "2025-01-01T00:00:00.000Z", cwd: "/w" }),
 		Object.freeze({ type: "message", message: { role: "user", content: "Hi" } }),

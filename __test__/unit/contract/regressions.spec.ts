@@ -18,7 +18,8 @@ function inChild(script: string, { args = [] as string[], engine = {} as EngineF
 	return execFileSync("bash", ["-c", `${shell}; exec "$@"`, "bash", ...command], { encoding: "utf8", env: { ...process.env, DENO_DIR: scratch() } });
 }
 
-test("a synchronous loop over sessions ran out of memory: nothing was collected before the loop ended", () => {
+// Regression: nothing was collected before the loop ended.
+test("a synchronous loop over sessions takes bounded memory", () => {
 	const file = writeSession(scratch(), [
 		header(),
 		...Array.from({ length: 100 }, (_, n) => message(`e${n}`, n ? `e${n - 1}` : null, user("x".repeat(10_000)))),
@@ -27,7 +28,8 @@ test("a synchronous loop over sessions ran out of memory: nothing was collected 
 	expect(inChild(script, { args: [file], engine: { heapMb: 100 } })).toBe("done\n");
 });
 
-test("an entry that refers to its manager kept it alive for ever", () => {
+// Regression: an entry that refers to its manager kept it alive for ever.
+test("an entry that refers to its manager does not keep it alive", () => {
 	const script = `
 		const made = new FinalizationRegistry(() => collected++);
 		let collected = 0;
@@ -46,7 +48,8 @@ test("an entry that refers to its manager kept it alive for ever", () => {
 	expect(inChild(script, { engine: { gc: true } })).toBe("true\n");
 });
 
-test("entries of another process had no objects after an append of ours that failed", () => {
+// Regression: they had none.
+test("entries of another process have objects after an append of ours that failed", () => {
 	const file = writeSession(scratch(), [header(), message("a", null, user("first"))]);
 	const script = `
 		process.on("SIGXFSZ", () => {});
@@ -65,14 +68,16 @@ test("entries of another process had no objects after an append of ours that fai
 	expect(linesOf(file)).toHaveLength(3);
 });
 
-test("a toJSON that started a new session left a branched file with holes in it", () => {
+// Regression: it did.
+test("a toJSON that starts a new session leaves no branched file with holes in it", () => {
 	const { manager } = opened([message("a", null, user("one")), message("b", "a", user("two"))]);
 	const entry = manager.getEntry("a") as unknown as { message: Record<string, unknown> };
 	entry.message.toJSON = () => manager.newSession() && {};
 	expect(caught(() => manager.createBranchedSession("b")).message).toContain("another session");
 });
 
-test("a list whose signal throws when it is asked never ended", async () => {
+// Regression: it never ended.
+test("a list whose signal throws when it is asked settles", async () => {
 	const dir = scratch();
 	writeSession(dir, [header(), message("a", null, user("x"))]);
 	const controller = new AbortController();
@@ -87,7 +92,8 @@ test("a list whose signal throws when it is asked never ended", async () => {
 	await expect(SessionManager.list("/somewhere", dir, undefined, controller.signal)).rejects.toBe(reason);
 });
 
-test("a Proxy of a list was refused where the reference takes it", () => {
+// Regression: it was refused.
+test("a Proxy of a list is taken where the reference takes it", () => {
 	const entries = [{ type: "compaction", id: "c", parentId: null, timestamp: "", summary: "s" }];
 	const proxy = new Proxy(entries, {}) as never;
 	expect(api.getLatestCompactionEntry(proxy)).toBe(entries[0]);
@@ -97,14 +103,16 @@ test("a Proxy of a list was refused where the reference takes it", () => {
 	expect(manager.buildSessionContext().messages).toMatchObject([{ content: [{ type: "text", text: "y" }] }]);
 });
 
-test("a walk through ids that are not texts, in a cycle, never ended", () => {
+// Regression: it never ended.
+test("a walk through ids that are not texts, in a cycle, ends", () => {
 	const one = { type: "custom", id: 1, parentId: 2 };
 	const two = { type: "custom", id: 2, parentId: 1 };
 	const path = api.buildContextEntries([one, two] as never, 1 as never, new Map<unknown, unknown>([[1, one], [2, two]]) as never);
 	expect(path).toEqual([two, one]);
 });
 
-test("a payload that appends to its own session was serialised, and appended, again and again", () => {
+// Regression: it was serialised, and appended, again and again.
+test("a payload that appends to its own session is appended once", () => {
 	const { manager, file } = opened([message("a", null, user("x"))]);
 	let calls = 0;
 	loose(manager).appendCustomEntry?.("outer", {
@@ -117,7 +125,8 @@ test("a payload that appends to its own session was serialised, and appended, ag
 	expect([calls, manager.getEntryCount(), linesOf(file).length]).toEqual([1, 3, 4]);
 });
 
-test("what another process had written stayed when our own session went on", () => {
+// Regression: what another process had written stayed when our own session went on.
+test("what another process wrote stays when our own session goes on", () => {
 	const { manager, file } = opened([message("a", null, user("x"))]);
 	appendFileSync(file, `${JSON.stringify({ type: "custom", id: "theirs", parentId: "a" })}\n`);
 	const ours = manager.appendMessage({ role: "user", content: "y", timestamp: 1 });
@@ -125,7 +134,8 @@ test("what another process had written stayed when our own session went on", () 
 	expect(manager.getEntries().map((entry) => entry.id)).toEqual(["a", "theirs", ours]);
 });
 
-test("statics had no names and were constructors, and no function or method had a length: all are as pi's", async () => {
+// Regression: statics had no names and were constructors, and nothing had a length.
+test("statics, functions and methods have pi's names and lengths, and statics are no constructors", async () => {
 	const reference = (await loadReference()) as any;
 	const about = (value: any) => {
 		if (typeof value !== "function") return undefined;

@@ -52,6 +52,10 @@ test("an object that gives no object as JSON is an error, and loses nothing once
 	);
 	expect(existsSync(file)).toBe(false);
 	expect(ids(manager.getBranch())).toEqual(before);
+	(manager.getEntries()[1] as any).toJSON = () => undefined;
+	expect(caught(() => manager.appendMessage(user("four"))).message).toBe(
+		`Entry ${before[1]} has no JSON text: its toJSON gave undefined`,
+	);
 	delete (manager.getEntries()[1] as any).toJSON;
 	const last = manager.appendMessage(user("four"));
 	expect(jsonLines(file).slice(1).map((line) => line.id)).toEqual([...before, last]);

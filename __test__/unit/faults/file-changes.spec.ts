@@ -74,7 +74,8 @@ describe("deleted or renamed away: written again, whole, with its header", () =>
 		expect(modeOf(dirname(file))).toBe(0o700);
 	});
 
-	test("a viewer that was closed brought back the session that its user had deleted", () => {
+	// Regression: a viewer that was closed brought back the session that its user had deleted.
+	test("a viewer that is closed does not bring back the session that its user deleted", () => {
 		const { manager, file } = opened([message("a", null)]);
 		manager.getEntries();
 		rmSync(file);
@@ -194,7 +195,8 @@ describe("replaced or cut", () => {
 		expect(read(other)).toBe("");
 	});
 
-	test("emptied: an entry whose role a reader had changed became another object with the first append", () => {
+	// Regression: it became another object.
+	test("emptied: an entry whose role a reader had changed stays the same object at the first append", () => {
 		const { manager, file } = begun();
 		const [first] = manager.getEntries() as any[];
 		first.message.role = "custom";
@@ -264,7 +266,8 @@ test("private by default: files 0600, directories 0700, modes that are there sta
 	expect(readFileSync(`${old}.bak`, "utf8").endsWith("torn")).toBe(true);
 });
 
-test("a deleted file that was written again had lost its mode", () => {
+// Regression: a deleted file that was written again had lost its mode.
+test("a deleted file that is written again has its mode", () => {
 	const call: Record<string, (manager: ReturnType<typeof SessionManager.open>) => unknown> = {
 		append: (manager) => manager.appendCustomEntry("x"),
 		flush: (manager) => manager.flush(),

@@ -173,7 +173,8 @@ test("under PI_SESSION_NATIVE_LOCK pi met its own lock when it forked: what the 
 	mine.close();
 });
 
-test("a thread that ended took the lock of its process with it, which others of the process still had", async () => {
+// Regression: a thread that ended took it with it.
+test("a thread that ends leaves the lock of its process to the others", async () => {
 	const path = file();
 	const script = `
 		const { Worker } = require("node:worker_threads");
@@ -203,7 +204,8 @@ test("a thread that ended took the lock of its process with it, which others of 
 /** Longer than a manager goes without looking at everything there is to see of its file. */
 const aWhile = (): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 25);
 
-test("a manager that had written already went on beside an exclusive one", () => {
+// Regression: it went on.
+test("a manager that has written already is refused beside an exclusive one", () => {
 	const path = file();
 	const early = SessionManager.open(path);
 	early.appendCustomEntry("early");
@@ -263,7 +265,8 @@ test("a process that was writing already is refused from then on", async () => {
 	expect(SessionManager.verify(path).ok).toBe(true);
 });
 
-test("a lock file that was a link destroyed what it led to; a directory of its name stopped every append", () => {
+// Regression: such a link destroyed what it led to, and such a directory stopped every append.
+test("a lock file that is a link leaves what it leads to; a directory of its name stops no append", () => {
 	const dir = scratch();
 	const path = writeSession(dir, [header(), message("a", null)]);
 	const lock = `${path}.lock`;
@@ -293,7 +296,8 @@ test("a lock file that was a link destroyed what it led to; a directory of its n
 	}
 });
 
-test("other tools' lock files of a directory were swept away", async () => {
+// Regression: other tools' lock files of a directory were swept away.
+test("other tools' lock files of a directory stay", async () => {
 	const dir = scratch();
 	writeFileSync(join(dir, "other.jsonl.lock"), "precious");
 	mkdirSync(join(dir, "third.jsonl.lock"));
@@ -311,7 +315,8 @@ test("other tools' lock files of a directory were swept away", async () => {
 	]);
 });
 
-test("a holder whose lock file was deleted by hand never noticed that there were two", () => {
+// Regression: a holder whose lock file was deleted by hand never noticed that there were two.
+test("a holder whose lock file was deleted by hand notices that there are two", () => {
 	const path = file();
 	const first = openExclusive(path);
 	first.appendCustomEntry("one");
@@ -330,7 +335,8 @@ test("a holder whose lock file was deleted by hand never noticed that there were
 	expect(linesOf(path)).toHaveLength(5);
 });
 
-test("a lock stayed with the entries of a session that its manager had left", () => {
+// Regression: it stayed with the entries.
+test("a lock ends when its manager leaves the session, though its entries stay", () => {
 	const moves: ((manager: ReturnType<typeof openExclusive>) => void)[] = [
 		(manager) => void manager.newSession(),
 		(manager) => void manager.createBranchedSession(manager.getLeafId() as string),
@@ -349,7 +355,8 @@ test("a lock stayed with the entries of a session that its manager had left", ()
 	}
 });
 
-test("process.exit() left the lock file behind, in the process and in its threads", async () => {
+// Regression: process.exit() left it behind.
+test("process.exit() removes the lock file, in the process and in its threads", async () => {
 	for (const end of ["", "process.exit()", "process.exitCode = 3; throw new Error('on purpose')"]) {
 		const path = file();
 		const script = `
@@ -445,7 +452,8 @@ test("options that do not exist are refused by name", () => {
 	expect(linesOf(path)).toHaveLength(2);
 });
 
-test("a lock file of another user's refused every append", async () => {
+// Regression: it refused every append.
+test("a lock file of another user's stops no append", async () => {
 	const dir = scratch();
 	chmodSync(dir, 0o777);
 	const path = writeSession(dir, [header(), message("a", null)]);

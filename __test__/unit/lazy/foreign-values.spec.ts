@@ -16,7 +16,8 @@ function unread() {
 	throw new Error("the sample has no body that is read later");
 }
 
-test("an accessor called on the caller's object gave it the key to an entry's insides, and a body was read through any pointer", () => {
+// Regression: it gave the key to an entry's insides, and a body was read through any pointer.
+test("an accessor called on the caller's object gives nothing away", () => {
 	const { part, key, get } = unread();
 	const received: unknown[] = [];
 	const holder = {

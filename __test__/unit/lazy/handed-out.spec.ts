@@ -34,33 +34,38 @@ function branchedAfter(change: (message: any, other: any, entry: any) => void): 
 	expect(written.length).toBe(2);
 }
 
-test("a branch wrote the old content of a sealed message that had been given another", () => {
+// Regression: it wrote the old content.
+test("a branch writes the content that a sealed message was given", () => {
 	branchedAfter((message) => {
 		Object.seal(message);
 		message.content = "changed";
 	});
 });
 
-test("a branch wrote the old text of a frozen message whose content had been changed", () => {
+// Regression: it wrote the old text.
+test("a branch writes the changed text of a frozen message", () => {
 	branchedAfter((message) => {
 		Object.freeze(message);
 		message.content[0].text = "changed";
 	});
 });
 
-test("a branch wrote an entry's own content where it held another entry's message", () => {
+// Regression: it wrote the entry's own content.
+test("a branch writes another entry's message where an entry holds it", () => {
 	branchedAfter((_message, other, entry) => {
 		entry.message = other;
 	});
 });
 
-test("a branch took a 0 that the caller had written for a value that was not read", () => {
+// Regression: it was taken for a value that was not read.
+test("a branch writes a 0 that the caller wrote", () => {
 	branchedAfter((message) => {
 		message.content = 0;
 	});
 });
 
-test("a toJSON saw a 0 in place of another entry's content", () => {
+// Regression: it saw a 0.
+test("a toJSON sees another entry's content", () => {
 	const seen: unknown[] = [];
 	branchedAfter((message, other) => {
 		message.toJSON = function () {
@@ -72,7 +77,8 @@ test("a toJSON saw a 0 in place of another entry's content", () => {
 });
 
 for (const way of ["toJSON", "getter"]) {
-	test(`a message whose ${way} took the manager to another session was lost`, () => {
+	// Regression: it was lost.
+	test(`a message whose ${way} takes the manager to another session is refused`, () => {
 		const other = file();
 		const manager = openLazy(file());
 		const message: any = { role: "user", timestamp: 1 };
@@ -104,7 +110,8 @@ function written(path: string, lines: object[]): string {
 	return path;
 }
 
-test("a branch wrote a cut line of a message that had become longer where it stands", () => {
+// Regression: a branch wrote a cut line of a message that had become longer where it stands.
+test("a branch writes no cut line of a message that became longer where it stands", () => {
 	for (const more of ["?", "??", " and more"]) {
 		for (const label of [false, true]) {
 			const lines = (text: string): object[] => [
@@ -127,7 +134,8 @@ test("a branch wrote a cut line of a message that had become longer where it sta
 	}
 });
 
-test("a branch chained the children of an entry whose id had been changed to nothing", () => {
+// Regression: their parent was none of its entries.
+test("a branch keeps the children of an entry whose id was changed on its object", () => {
 	const lines = [lineOf("a", null, said("one")), lineOf("b", "a", { message: { role: "assistant", content: "two" } })];
 	const manager = openLazy(written(join(scratch(), "s.jsonl"), [...lines, lineOf("c", "b", said(long("three")))]));
 	(manager.getEntry("b") as any).id = "bb";
@@ -137,7 +145,8 @@ test("a branch chained the children of an entry whose id had been changed to not
 	}
 });
 
-test("what was assigned to a sealed entry showed in the session that had been branched from it", () => {
+// Regression: it did.
+test("what is assigned to a sealed entry does not show in the session that was branched from it", () => {
 	const custom = { ...lineOf("b", "a", { customType: "x", data: { text: long("data") } }), type: "custom" };
 	const manager = openLazy(written(join(scratch(), "s.jsonl"), [lineOf("a", null, said("hi")), custom]));
 	const old = Object.seal(manager.getEntry("b") as any);
@@ -147,7 +156,8 @@ test("what was assigned to a sealed entry showed in the session that had been br
 	expect((manager.getEntry("b") as any).data).toEqual({ text: long("data") });
 });
 
-test("a branch dropped the symbols of an entry that was not read", () => {
+// Regression: it dropped them.
+test("a branch keeps the symbols of an entry that was not read", () => {
 	const custom = { ...lineOf("b", "a", { customType: "x", data: { text: long("data") } }), type: "custom" };
 	const manager = openLazy(written(join(scratch(), "s.jsonl"), [lineOf("a", null, said("hi")), custom]));
 	const tag = Symbol("tag");
@@ -157,7 +167,8 @@ test("a branch dropped the symbols of an entry that was not read", () => {
 	expect(waits(manager.getEntry("b"), "data")).toBe(true);
 });
 
-test("an edit of the context read the content that it replaces", () => {
+// Regression: an edit of the context read the content that it replaces.
+test("an edit of the context does not read the content that it replaces", () => {
 	const custom = { ...lineOf("b", "a", { customType: "x", content: long("note"), display: true }), type: "custom_message" };
 	const lines = [lineOf("a", null, said(long("one"))), custom, lineOf("c", "b", said("three"))];
 	const path = written(join(scratch(), "s.jsonl"), lines);
@@ -174,7 +185,8 @@ test("an edit of the context read the content that it replaces", () => {
 	expect(waits(ours.manager.getEntry("b"), "content")).toBe(true);
 });
 
-test("a log of an entry ended with an error when its body could not be read", () => {
+// Regression: the log ended with it.
+test("a log of an entry shows the error where its body cannot be read", () => {
 	const path = written(join(scratch(), "s.jsonl"), [lineOf("a", null, said(long("one")))]);
 	const [one] = openLazy(path).getEntries();
 	written(path, [lineOf("b", null, said(long("other")))]);
@@ -182,7 +194,8 @@ test("a log of an entry ended with an error when its body could not be read", ()
 	expect(() => (one as any).message.content).toThrow("Session file changed underneath");
 });
 
-test("a second branch read and wrote every body; and what was handed out needed the file that had been left", () => {
+// Regression: it read and wrote every body, and what was handed out needed that file.
+test("a second branch reads no body, and what was handed out does not need the file that was left", () => {
 	const lines = Array.from({ length: 6 }, (_, at) => lineOf(`m${at}`, at ? `m${at - 1}` : null, at % 2 ? { message: { role: "assistant", content: long(`m${at}`) } } : said(long(`m${at}`))));
 	const path = written(join(scratch(), "s.jsonl"), lines);
 	const manager = openLazy(path);
@@ -199,7 +212,8 @@ test("a second branch read and wrote every body; and what was handed out needed 
 	expect((manager.getEntries() as any[]).map((one) => one.message.content)).toEqual(lines.map((_, at) => long(`m${at}`)));
 });
 
-test("the name, and a compaction, were errors for a file whose change everything else took in", () => {
+// Regression: they were errors.
+test("the name, and a compaction, take in a file's change, as everything else does", () => {
 	const info = { type: "session_info", id: "n", parentId: "b", timestamp: "2025-01-01T00:00:00.000Z", name: "called" };
 	const of = (text: string): object[] => [lineOf("a", null, said(text)), lineOf("b", "a", { message: { role: "system", content: "be" } }), info];
 	for (const ask of [(manager: any) => manager.getSessionName(), (manager: any) => manager.appendCompaction("so far", "a", 5).length]) {

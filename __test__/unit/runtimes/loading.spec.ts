@@ -1,6 +1,6 @@
 // The package by its name, as others load it: `require`, `import`, both, and through bundlers that leave it external.
 import { execFileSync } from "node:child_process";
-import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "esbuild";
 import { describe, expect, test } from "vitest";
@@ -36,12 +36,42 @@ describe("the package is loaded", () => {
 		expect(run(project(), "a.cjs", `const ${NAMES} = require("pi-session-native");${USE}`)).toBe("1 hello 3\n");
 	});
 
+	test("by import, with the names that require gives", () => {
+		const names = (all: string) => `console.log(Object.keys(${all}).filter((name) => name !== "default" && !name.startsWith("__")).sort().join());`;
+		const required = run(project(), "a.cjs", `const all = require("pi-session-native");${names("all")}`);
+		expect(required).toContain("SessionManager");
+		expect(run(project(), "a.mjs", `import * as all from "pi-session-native";${names("all")}`)).toBe(required);
+		const same = `import { createRequire } from "node:module"; import all, { SessionManager } from "pi-session-native";
+			const required = createRequire(import.meta.url)("pi-session-native");
+			console.log(all === required, SessionManager === required.SessionManager);`;
+		expect(run(project(), "b.mjs", same)).toBe("true true\n");
+	});
+
 	test("by import, by name and whole", () => {
 		expect(run(project(), "a.mjs", `import ${NAMES} from "pi-session-native";${USE}`)).toBe("1 hello 3\n");
 		const whole = `import * as all from "pi-session-native";\nconst ${NAMES} = all;${USE}`;
 		expect(run(project(), "b.mjs", whole)).toBe("1 hello 3\n");
 		const late = `const ${NAMES} = await import("pi-session-native");${USE}`;
 		expect(run(project(), "c.mjs", late)).toBe("1 hello 3\n");
+	});
+
+	// Regression: napi's loader blamed a bug of npm, and told people to delete their lock file.
+	test("without an addon the error says how to get one", () => {
+		const dir = scratch();
+		for (const name of ["index.js", "package.json"]) copyFileSync(join(root, name), join(dir, name));
+		const said = run(dir, "a.cjs", `try { require("./index.js") } catch (error) { console.log(error.message) }`);
+		const advice = "In a clone run `npm install && npm run build`; elsewhere install pi-session-native-(TARGET) in the same version.\n";
+		const target = /no addon for (\S+) was found/.exec(said)?.[1] as string;
+		expect(readdirSync(join(root, "npm"))).toContain(target);
+		expect(said).toBe(`pi-session-native: no addon for ${target} was found. ${advice.replace("(TARGET)", target)}`);
+	});
+
+	test("with an addon that is none the error says what is wrong with it", () => {
+		const dir = scratch();
+		for (const name of ["index.js", "package.json"]) copyFileSync(join(root, name), join(dir, name));
+		for (const target of readdirSync(join(root, "npm"))) writeFileSync(join(dir, `pi-session-native.${target}.node`), "no addon");
+		const said = run(dir, "a.cjs", `try { require("./index.js") } catch (error) { console.log(error.message) }`);
+		expect(said).toMatch(/^pi-session-native: the addon for \S+ does not load: /);
 	});
 
 	test("by both in one process as one class, and so by its entry for pi", () => {

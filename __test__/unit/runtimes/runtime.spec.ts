@@ -17,7 +17,8 @@ test("the tests run in the runtime that is said, workers and all", () => {
 	}
 });
 
-test("a method called on what is no manager was a plain Error of the binding on Bun and Deno: a TypeError everywhere", () => {
+// Regression: on Bun and Deno it was a plain Error of the binding.
+test("a method called on what is no manager is a TypeError on every runtime", () => {
 	const manager = api.SessionManager.inMemory("/x");
 	const others = [
 		undefined,

@@ -205,7 +205,8 @@ test("a claim whose next number cannot be used ends with an error", async () => 
 	await expect(open(path).claim(SESSION, { ttl: 1000 })).rejects.toMatchObject({ code: "failed", message: expect.stringContaining("its claim cannot be changed") });
 });
 
-test("one batch that was replaced by another valid one made the whole session unreadable", async () => {
+// Regression: it made the whole session unreadable.
+test("one batch that was replaced by another valid one is named, and what follows it is read", async () => {
 	const [path, twin] = [emptyDirectory(), emptyDirectory()];
 	await append(open(path, "b"), [entry("b1")]);
 	let after = (await append(open(path), [entry("a1")])).cursor;

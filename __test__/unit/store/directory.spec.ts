@@ -67,6 +67,30 @@ test("a segment has its name once it is on the disk, and the append ends once it
 	expect(steps).toEqual(["content", "name", "folder"]);
 });
 
+// Regression: it failed although it was stored.
+test.each(["EINVAL", "ENOTSUP", "EOPNOTSUPP", "EBADF"])("where directories cannot be synchronised an append succeeds (%s)", async (code) => {
+	const path = emptyDirectory();
+	const openFile = fs.promises.open;
+	vi.spyOn(fs.promises, "open").mockImplementation(async (...args: any[]) => {
+		const file = await (openFile as any)(...args);
+		if (args[1] === undefined && (await file.stat()).isDirectory()) file.sync = () => Promise.reject(Object.assign(new Error("fsync"), { code }));
+		return file;
+	});
+	expect((await append(open(path), entries("a", 1))).stored).toBe(1);
+});
+
+// Regression: it named one, another one each time.
+test("the message of a failure names no draft", async () => {
+	const path = emptyDirectory();
+	const store = open(path);
+	await append(store, entries("a", 1));
+	const denied = (name: string) => Object.assign(new Error(`EACCES: permission denied, open '${name}'`), { code: "EACCES" });
+	vi.spyOn(fs.promises, "open").mockImplementation((name) => Promise.reject(denied(String(name))));
+	const { code, message } = await failure(append(store, entries("b", 1)));
+	const folder = join(path, "sessions", SESSION, "a");
+	expect([code, message]).toEqual(["denied", `${path}: access is denied (EACCES: permission denied, open '${folder}')`]);
+});
+
 test("files and directories are open to whom the directory is open to", async () => {
 	const path = emptyDirectory();
 	fs.chmodSync(path, 0o770);
@@ -95,6 +119,24 @@ test("small segments are folded into one, and the reader of an older list lists 
 	});
 	expect(ids(await open(path, "reader").load(SESSION))).toEqual(entries("n", 64).map((_, at) => `n${at}`));
 	expect(filesOf(path)).toEqual([`sessions/${SESSION}/a/0000000001-0000000064.lines`, "store.json"]);
+});
+
+// Regression: it came back.
+test("a session that is deleted while it is folded does not come back", async () => {
+	const path = emptyDirectory();
+	const store = open(path);
+	let after: string | undefined;
+	for (const line of entries("n", 63)) after = (await append(store, [line], after)).cursor;
+	const read = fs.promises.readFile;
+	const spy = vi.spyOn(fs.promises, "readFile").mockImplementation(async (...args: any[]) => {
+		const content = await (read as any)(...args);
+		if (!String(args[0]).endsWith("0000000064.lines")) return content;
+		spy.mockImplementation(read);
+		await open(path, "b").delete(SESSION);
+		return content;
+	});
+	await append(store, [entry("n63")], after);
+	expect(filesOf(path)).toEqual(["store.json"]);
 });
 
 test("a writer that was held up while its batch's number was used and folded writes its lines again", async () => {
@@ -210,7 +252,8 @@ describe("a store that cannot be used says why", () => {
 		expect(fs.existsSync(path)).toBe(false);
 	});
 
-	test("a drive that was unmounted in the middle of an append was made as a directory, and written to", async () => {
+	// Regression: it was made, and written to.
+	test("a drive that is unmounted in the middle of an append is not made as a directory", async () => {
 		const path = join(emptyDirectory(), "drive");
 		mkdirSync(path);
 		await append(open(path), entries("a", 1));
@@ -354,7 +397,8 @@ test("a directory that was put back to an older state is noticed by who saw the 
 	expect(ids(await store.load(SESSION, cursor))).toEqual(["c0", "d0"]);
 });
 
-test("a list that was made while another process folded lacked the small segments and the large one: an append said that the session was gone", async () => {
+// Regression: it had neither, and an append said that the session was gone.
+test("a list that is made while another process folds has the small segments or the large one", async () => {
 	const path = emptyDirectory();
 	const store = open(path);
 	const { cursor: first } = await append(store, entries("a", 1));

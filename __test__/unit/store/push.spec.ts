@@ -143,6 +143,22 @@ test("a flush gives up when its time is over, and the store's answer still count
 	expect(noteOf()?.offset).toBe(text(header(), ...entries("a", 1)).length);
 });
 
+// Regression: it did.
+test("a flush that is stopped does not say that everything is stored", async () => {
+	const long = (id: string) => Buffer.from(`{"type":"message","id":"${id}","text":"${"x".repeat(800_000)}"}`);
+	const { store, push, portions } = setup([long("a"), long("b")]);
+	const one = push();
+	let stopped: Promise<void> | undefined;
+	const real = store.append.bind(store);
+	store.append = async (...args) => {
+		stopped = one.stop();
+		return real(...args);
+	};
+	expect(await one.flush(patient)).toBe(false);
+	await stopped;
+	expect([portions, one.lag() > 0]).toEqual([[["a"]], true]);
+});
+
 test("a session that was deleted from the store is not put back", async () => {
 	const { file, store, errors, push } = setup(entries("a", 1));
 	const one = push();

@@ -342,7 +342,8 @@ async function settle(...machines: ReturnType<ReturnType<typeof world>["machine"
 	return errors;
 }
 
-test("what a checkout had stored after another one's lines was lost to others when the store was put back", async () => {
+// Regression: it was lost to others.
+test("what a checkout stored after another one's lines reaches others after the store was put back", async () => {
 	const { path, machine, begin } = world();
 	const [one, two, other] = [machine("one", { host: "a" }), machine("two", { host: "a" }), machine("b")];
 	begin(one, entry("r"));
@@ -362,7 +363,8 @@ test("what a checkout had stored after another one's lines was lost to others wh
 	for (const { file } of [one, two, other]) expect(idsIn(file)).toEqual(["r", "y", "z1", "z2"]);
 });
 
-test("a session that one checkout put back was unreadable for others once another checkout went on with it", async () => {
+// Regression: it was unreadable for others.
+test("a session that one checkout put back stays readable when another checkout goes on with it", async () => {
 	const { path, machine, begin } = world();
 	const [one, two, other] = [machine("one", { host: "a" }), machine("two", { host: "a" }), machine("b")];
 	begin(one, entry("r"));
@@ -379,7 +381,8 @@ test("a session that one checkout put back was unreadable for others once anothe
 	expect((await loadAll(new DirectoryStore({ path, host: "reader" }), SESSION)).problems).toEqual([]);
 });
 
-test("a followed file was never stored again after the store was put back twice within one push", async () => {
+// Regression: it never was.
+test("a followed file is stored again after the store was put back twice within one push", async () => {
 	const { path, machine, begin } = world();
 	const [a, b] = [machine("a"), machine("b")];
 	begin(a, entry("root"));
@@ -413,7 +416,8 @@ test("a followed file was never stored again after the store was put back twice 
 	expect(ids(await loadAll(machine("r").store, SESSION))).toEqual(expect.arrayContaining(["root", "a1", "a2", "a3"]));
 });
 
-test("a session whose deletion was under way while its file was pushed came back", async () => {
+// Regression: it came back.
+test("a session whose deletion is under way while its file is pushed does not come back", async () => {
 	const { path, machine, begin, errors } = world();
 	const [a, b] = [machine("a"), machine("b")];
 	begin(a, entry("root"));

@@ -2,6 +2,7 @@
 import { appendFileSync, readFileSync, readdirSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
+import { StoreError } from "../../../lib/store/index.js";
 import { SESSION, entry } from "../../support/lines.js";
 import { text, world } from "../../support/machines.js";
 import { api } from "../../support/scratch.js";
@@ -136,6 +137,27 @@ test("an entry whose push is under way while a pull finds its id taken is there 
 	expect(all).toHaveLength(3);
 	const own = all.find(({ by }) => by === "a");
 	expect(all.find(({ id }) => id === "child").parentId).toBe(own.id);
+});
+
+// It pushed without one.
+test("a pull that has to push first asks for the claim that pushes go by", async () => {
+	const { machine, begin } = world();
+	const claims: string[] = [];
+	const a = machine("a", {
+		epoch: async (session) => {
+			claims.push(session);
+			throw new StoreError("claimed", "another host has it");
+		},
+	});
+	const b = machine("b");
+	const lineOf = (by: string) => Buffer.from(JSON.stringify({ type: "message", id: "c0ffee00", parentId: null, by }));
+	begin(b, lineOf("b"));
+	await b.sync.push();
+	begin(a, lineOf("a"));
+	expect(await a.sync.pull()).toMatchObject([{ added: 0, error: { code: "claimed" } }]);
+	expect(claims).toEqual([SESSION]);
+	expect((await b.store.load(SESSION)).lines).toHaveLength(1);
+	expect(await a.sync.push()).toMatchObject([{ error: { code: "claimed" } }]);
 });
 
 test("a line that was stored between a pull's load and its merge comes to its place in the store's order", async () => {

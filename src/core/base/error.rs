@@ -115,7 +115,7 @@ impl Error {
         Self(ErrorKind::Failed { text: text.into() })
     }
 
-    /// An argument that cannot be used; the text names it.
+    /// A `TypeError` in JavaScript: an argument cannot be used, or what a call needs of the caller's objects or process is wrong.
     pub fn argument(text: impl Into<String>) -> Self {
         Self(ErrorKind::Argument { text: text.into() })
     }

@@ -34,8 +34,9 @@ impl UnparsedDates {
 mod tests {
     use super::*;
 
+    /// Regression: every message with an odd time was kept in memory and in the catalog.
     #[test]
-    fn every_message_with_an_odd_time_was_kept_in_memory_and_in_the_catalog() {
+    fn of_odd_times_each_different_one_is_kept_once() {
         let mut all = UnparsedDates::default();
         for _ in 0..100_000 {
             all.add("\"Wed Jan 01 2025 00:00:00 GMT+0000\"");

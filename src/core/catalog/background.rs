@@ -1,5 +1,6 @@
 //! Background work on the catalog: after a list or a search has answered, its thread ingests what the catalog lacks.
 
+use std::any::Any;
 use std::collections::btree_map::{BTreeMap, Entry};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::path::PathBuf;
@@ -61,6 +62,15 @@ fn ingest_once(catalog: &mut Catalog, stop: &AtomicBool) -> CatalogResult<()> {
     Ok(())
 }
 
+/// The error of a task that panicked, with the panic's message if it is a text.
+fn panicked(what: &str, panic: &(dyn Any + Send)) -> Error {
+    let literal = panic.downcast_ref::<&str>().copied();
+    Error::failed(match literal.or_else(|| panic.downcast_ref::<String>().map(String::as_str)) {
+        Some(message) => format!("The {what} failed: {message}"),
+        None => format!("The {what} failed"),
+    })
+}
+
 /// Runs `answer` on a new thread, which then ingests what the catalog lacks. `sender` is dropped in between, so that it does
 /// not keep the process alive. Errors and panics of `answer` go to `failed`.
 pub fn spawn<S: Send + 'static>(
@@ -77,7 +87,7 @@ pub fn spawn<S: Send + 'static>(
     let run = move || {
         let _guards = guards;
         let answered = catch_unwind(AssertUnwindSafe(|| answer(&sender)));
-        let catalog = match answered.unwrap_or_else(|_| Err(Error::failed(format!("The {what} failed")))) {
+        let catalog = match answered.unwrap_or_else(|panic| Err(panicked(what, &*panic))) {
             Ok(catalog) => catalog,
             Err(error) => {
                 failed(&sender, error);
@@ -92,5 +102,22 @@ pub fn spawn<S: Send + 'static>(
     match thread::Builder::new().name(format!("pi-session-{what}")).spawn(run) {
         Ok(_) => Ok(()),
         Err(error) => Err(Error::failed(format!("The {what} could not be started: {error}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::panic::resume_unwind;
+
+    #[test]
+    fn an_error_of_a_panic_has_its_message() {
+        let error = |panic: Box<dyn Any + Send>| {
+            let panic = catch_unwind(AssertUnwindSafe(|| resume_unwind(panic))).expect_err("a panic");
+            panicked("search", &*panic).to_string()
+        };
+        assert_eq!(error(Box::new("broken")), "The search failed: broken");
+        assert_eq!(error(Box::new(String::from("row 7"))), "The search failed: row 7");
+        assert_eq!(error(Box::new(7)), "The search failed");
     }
 }

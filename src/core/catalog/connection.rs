@@ -33,7 +33,7 @@ impl Catalog {
 
     /// The same with another busy timeout.
     pub fn open_within(location: &CatalogLocation, busy_timeout: Duration) -> Option<Self> {
-        let path = fs::follow(&location.path).ok()?;
+        let path = fs::resolve_links(&location.path).ok()?;
         let file = CatalogFile::at(&path);
         if inspect(&path) != CatalogFileState::Catalog {
             return None;
@@ -49,7 +49,7 @@ impl Catalog {
 
     /// Opens the catalog for writing, and creates it if there is none. None if that fails, or if the file is not ours.
     pub fn create(location: &CatalogLocation) -> Option<Self> {
-        let path = fs::follow(&location.path).ok()?;
+        let path = fs::resolve_links(&location.path).ok()?;
         if let Some(dir) = path.parent().filter(|dir| !dir.is_dir()) {
             // The target of a link may be on a disk that is not mounted now: its directory is not ours to create.
             if !location.makes_dir || path != location.path {
@@ -121,9 +121,9 @@ impl Catalog {
         self.db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0).map(|is_blocked: bool| !is_blocked))
     }
 
-    /// A counter of the table `state`.
-    pub fn state(&self, name: &str) -> CatalogResult<i64> {
-        self.db.prepare_cached("SELECT value FROM state WHERE name = ?1")?.query_row([name], |row| row.get(0))
+    /// A counter of the table `counter`.
+    pub fn counter(&self, name: &str) -> CatalogResult<i64> {
+        self.db.prepare_cached("SELECT value FROM counter WHERE name = ?1")?.query_row([name], |row| row.get(0))
     }
 
     /// Runs `work` in a write transaction.
@@ -164,8 +164,9 @@ mod tests {
         locks.lines().filter(is_ours).count()
     }
 
+    /// Regression: a connection to a catalog that was replaced deleted the new one.
     #[test]
-    fn a_connection_to_a_catalog_that_was_replaced_deleted_the_new_one() {
+    fn a_connection_to_a_catalog_that_was_replaced_leaves_the_new_one() {
         let dir = tempfile::tempdir().expect("a directory");
         let location = CatalogLocation { path: dir.path().join("catalog"), makes_dir: false };
         let names = || {
@@ -179,26 +180,27 @@ mod tests {
             fs::remove_file(dir.path().join(name)).expect("removed");
         }
         let mut new = Catalog::create(&location).expect("created");
-        new.write(|transaction| transaction.execute("UPDATE state SET value = 7", [])).expect("written");
+        new.write(|transaction| transaction.execute("UPDATE counter SET value = 7", [])).expect("written");
         let before = names();
         discard_if_corrupt(replaced.file(), &corrupt("its pages"));
         assert_eq!((names(), before.len()), (before, 3));
         let other = Catalog::open(&location).expect("opened");
-        assert_eq!(other.state("pending_merges").expect("read"), 7);
+        assert_eq!(other.counter("pending_merges").expect("read"), 7);
         discard_if_corrupt(new.file(), &corrupt("its pages"));
         assert_eq!(names().len(), 0);
     }
 
+    /// Regression: looking at the file dropped the locks of open connections.
     #[test]
-    fn looking_at_the_file_dropped_the_locks_of_open_connections() {
+    fn inspecting_the_file_keeps_the_locks_of_open_connections() {
         let dir = tempfile::tempdir().expect("a directory");
         let location = CatalogLocation { path: dir.path().join("catalog"), makes_dir: false };
         let catalog = Catalog::create(&location).expect("created");
-        let state = catalog.state("pending_checkpoints").expect("read");
+        let state = catalog.counter("pending_checkpoints").expect("read");
         let before = locks_on(&location.path);
         assert!(before > 0);
         let other = Catalog::open(&location).expect("opened");
-        assert_eq!(other.state("pending_checkpoints").expect("read"), state);
+        assert_eq!(other.counter("pending_checkpoints").expect("read"), state);
         assert!(locks_on(&location.path) >= before);
         drop(other);
         assert!(locks_on(&location.path) >= before);

@@ -16,7 +16,7 @@ use crate::core::io::owner;
 
 /// The catalog's file in the agent's directory. Each format version has another file name, so that two releases do
 /// not rebuild each other's catalog.
-pub const FILE_NAME: &str = "session-catalog-6.sqlite";
+pub const FILE_NAME: &str = "session-catalog-7.sqlite";
 
 /// The beginning of an SQLite file, and the offsets of two numbers in its header.
 const MAGIC: &[u8] = b"SQLite format 3\0";
@@ -180,8 +180,9 @@ mod tests {
         bytes
     }
 
+    /// Regression: a catalog that another process created meanwhile was deleted with its log.
     #[test]
-    fn a_catalog_that_another_process_created_meanwhile_was_deleted_with_its_log() {
+    fn a_catalog_that_another_process_creates_meanwhile_stays_with_its_log() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join(FILE_NAME);
         fs::write(&path, database(APPLICATION_ID, FORMAT_VERSION - 1)).expect("written");
@@ -204,9 +205,10 @@ mod tests {
         assert_eq!(fs::read_dir(dir.path()).expect("read").count(), 0);
     }
 
+    /// Regression: another user's catalog was used.
     #[test]
     #[cfg(unix)]
-    fn another_users_catalog_was_used() {
+    fn another_users_catalog_is_not_used() {
         use crate::core::io::fs::faults::{on_file_system, FileSystem};
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("named.db");
@@ -222,8 +224,9 @@ mod tests {
         }
     }
 
+    /// Regression: a setting deleted the file it named.
     #[test]
-    fn a_setting_deleted_the_file_it_named() {
+    fn a_file_that_the_setting_names_is_not_deleted() {
         let dir = tempfile::tempdir().expect("a directory");
         for (bytes, named, own) in [
             (Vec::new(), CatalogFileState::Missing, CatalogFileState::Missing),

@@ -11,7 +11,7 @@ use rusqlite::{Connection, Transaction};
 use super::connection::Catalog;
 use super::error::CatalogResult;
 use super::rows::{self, CatalogRow};
-use super::text_rows::{advance_ingest, ingested_to, Batch, MAX_TEXT_BYTES};
+use super::text_rows::{advance_ingest, ingested_to, TextRowBuilder, MAX_TEXT_BYTES};
 use crate::core::format::header::Version;
 use crate::core::io::file_fingerprint::FileFingerprint;
 use crate::core::io::head_tail_hash::head_tail_hash;
@@ -34,7 +34,7 @@ pub struct PendingSession {
 /// The sessions with complete lines whose texts are not in the catalog, the least recently modified first.
 pub fn pending(db: &Connection) -> CatalogResult<Vec<PendingSession>> {
     let mut statement = db.prepare_cached(
-        "SELECT id, dir, name FROM session WHERE state > 1 AND texts_to < read_to ORDER BY modified, dir, name",
+        "SELECT id, dir, name FROM session WHERE file_kind IN (2, 3, 4) AND texts_to < read_to ORDER BY modified, dir, name",
     )?;
     let rows = statement
         .query_map([], |row| Ok(PendingSession { session: row.get(0)?, dir: row.get(1)?, name: row.get(2)? }))?;
@@ -58,7 +58,7 @@ pub struct IngestChunk {
     /// Where to read on.
     pub to: u64,
     /// Rows of texts.
-    pub batches: Vec<Batch>,
+    pub batches: Vec<TextRowBuilder>,
     /// Whether this is the last chunk.
     pub is_last: bool,
 }
@@ -82,7 +82,7 @@ impl IngestStart {
         if !has_same_prefix(file, row)? {
             return Ok(None);
         }
-        let mut batches = vec![Batch::default()];
+        let mut batches = vec![TextRowBuilder::default()];
         let mut size = 0;
         let mut to = row.progress.end;
         let full = AtomicBool::new(false);
@@ -91,8 +91,8 @@ impl IngestStart {
                 return;
             }
             size += text.text.len();
-            if batches.last().is_none_or(Batch::is_full) {
-                batches.push(Batch::default());
+            if batches.last().is_none_or(TextRowBuilder::is_full) {
+                batches.push(TextRowBuilder::default());
             }
             if let Some(last) = batches.last_mut() {
                 last.push(&text);
@@ -120,7 +120,7 @@ impl IngestChunk {
     pub fn write(
         &self,
         transaction: &Transaction<'_>,
-        mut put: impl FnMut(usize, &Batch, i64) -> CatalogResult<()>,
+        mut put: impl FnMut(usize, &TextRowBuilder, i64) -> CatalogResult<()>,
     ) -> CatalogResult<bool> {
         if !advance_ingest(transaction, self.row, self.from, self.to)? {
             return Ok(false);

@@ -61,8 +61,9 @@ mod tests {
         locked(&QUEUES).get(path).map_or(0, VecDeque::len)
     }
 
+    /// Regression: a search that was cancelled waited for the lock.
     #[test]
-    fn a_search_that_was_cancelled_waited_for_the_lock() {
+    fn a_search_that_is_cancelled_does_not_wait_for_the_lock() {
         let (path, cancelled) = (Path::new("/none/cancelled"), AtomicBool::new(false));
         let held = IngestLock::wait(path, &cancelled).expect("free");
         std::thread::scope(|scope| {
@@ -76,8 +77,9 @@ mod tests {
         assert!(IngestLock::wait(path, &AtomicBool::new(false)).is_some());
     }
 
+    /// Regression: a search of few sessions waited until another had ingested everything.
     #[test]
-    fn a_search_of_few_sessions_waited_until_another_had_ingested_everything() {
+    fn a_search_of_few_sessions_does_not_wait_until_another_has_ingested_everything() {
         let (path, never) = (Path::new("/none/order"), AtomicBool::new(false));
         let held = IngestLock::wait(path, &never).expect("free");
         let order = Mutex::new(Vec::new());

@@ -1,8 +1,8 @@
 //! The catalog: an SQLite file that caches what was read of session files, for lists, and indexes their texts, for search.
 //!
 //! Invariants: it is a cache; the files are the truth. A catalog that is missing, locked, corrupt, read-only or on a full disk
-//! changes no answer. No lock of SQLite's is held while a session file is read. A row is used only for the state of the file that it was
-//! read from, which the file's fingerprint identifies.
+//! hides no session and no text; the order of hits, and the choice beyond `limit`, may differ. No lock of SQLite's is held while a
+//! session file is read. A row is used only for the state of the file that it was read from, which the file's fingerprint identifies.
 
 pub mod background;
 pub mod connection;

@@ -58,7 +58,7 @@ impl CatalogRow {
 }
 
 const COLUMNS: &str =
-    "id, device, inode, size, modified, changed, seen, read_to, head_tail_hash, state, session_id, cwd, title, \
+    "id, device, inode, size, modified, changed, seen, read_to, head_tail_hash, file_kind, session_id, cwd, title, \
                        parent, created, active, unparsed_dates, messages, first, name";
 
 /// Calls `each` with the name and the row of each file in a directory.
@@ -96,7 +96,7 @@ fn remembered(row: &Row<'_>) -> CatalogResult<CatalogRow> {
         modified: row.get(4)?,
         changed: row.get(5)?,
     };
-    let state: i64 = row.get(9)?;
+    let file_kind: i64 = row.get(9)?;
     let unparsed_dates: Option<String> = row.get(16)?;
     let info = |version| -> CatalogResult<FileKind> {
         Ok(FileKind::Session(
@@ -114,7 +114,7 @@ fn remembered(row: &Row<'_>) -> CatalogResult<CatalogRow> {
             },
         ))
     };
-    let content = match state {
+    let kind = match file_kind {
         0 => FileKind::Undetermined,
         1 => FileKind::NotASession,
         2 => info(Version::V1)?,
@@ -125,7 +125,7 @@ fn remembered(row: &Row<'_>) -> CatalogResult<CatalogRow> {
         row: row.get(0)?,
         fingerprint,
         seen: row.get(6)?,
-        progress: SummaryProgress { kind: content, end: number(7)?, ..SummaryProgress::default() },
+        progress: SummaryProgress { kind, end: number(7)?, ..SummaryProgress::default() },
         head_tail_hash: number(8)?,
     })
 }
@@ -146,8 +146,9 @@ fn parent(stored: ValueRef<'_>) -> CatalogResult<Option<ParentSession>> {
     })
 }
 
-fn state_of(content: &FileKind) -> i64 {
-    match content {
+/// The column `file_kind`.
+fn code_of(kind: &FileKind) -> i64 {
+    match kind {
         FileKind::Undetermined => 0,
         FileKind::NotASession => 1,
         FileKind::Session(Version::V1, _) => 2,
@@ -219,11 +220,11 @@ pub fn put(transaction: &Transaction<'_>, update: &Update) -> CatalogResult<()> 
     let info = file.progress.kind.summary();
     let unparsed_dates = info.map(|info| info.unparsed_dates.to_lines()).filter(|all| !all.is_empty());
     let mut put = transaction.prepare_cached(
-        "INSERT INTO session (id, dir, name, device, inode, size, modified, changed, seen, read_to, head_tail_hash, state,
+        "INSERT INTO session (id, dir, name, device, inode, size, modified, changed, seen, read_to, head_tail_hash, file_kind,
            session_id, cwd, title, parent, created, active, unparsed_dates, messages, first)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)
          ON CONFLICT (id) DO UPDATE SET device = ?4, inode = ?5, size = ?6, modified = ?7, changed = ?8, seen = ?9,
-           read_to = ?10, head_tail_hash = ?11, state = ?12, session_id = ?13, cwd = ?14, title = ?15, parent = ?16, created = ?17,
+           read_to = ?10, head_tail_hash = ?11, file_kind = ?12, session_id = ?13, cwd = ?14, title = ?15, parent = ?16, created = ?17,
            active = ?18, unparsed_dates = ?19, messages = ?20, first = ?21
          RETURNING id",
     )?;
@@ -241,7 +242,7 @@ pub fn put(transaction: &Transaction<'_>, update: &Update) -> CatalogResult<()> 
             file.seen,
             file.progress.end as i64,
             file.head_tail_hash as i64,
-            state_of(&file.progress.kind),
+            code_of(&file.progress.kind),
             info.map(|info| &info.id),
             info.map(|info| &info.cwd),
             info.and_then(|info| info.name.as_ref()),

@@ -9,18 +9,22 @@ pub const APPLICATION_ID: i32 = 0x7069_7363;
 
 /// The version of the tables. Raise it, and the number in the catalog's file name, with every change of them: a catalog of an
 /// older version is rebuilt, one of a newer version is left alone.
-pub const FORMAT_VERSION: i32 = 6;
+pub const FORMAT_VERSION: i32 = 7;
 
 /// Rows of texts are large, and need fewer pages if these are.
 const PAGE_SIZE: i64 = 16 << 10;
 
-/// - `session`: one row per session file. `texts_to` is how far its texts were ingested.
+/// - `session`: one row per session file. `seen` is when it was read, `read_to` how far, `texts_to` how far its texts were
+///   ingested. `active` is the newest activity of a user or assistant, `first` the first message. `file_kind` is one of
+///   - 0: no line is JSON so far
+///   - 1: not a session
+///   - 2, 3, 4: a session of version 1, 2, 3
 /// - `usage`: what the calls of a session used, packed. A session whose usage is too large has no row.
 /// - `text`: the texts of sessions, several in a row.
 /// - `word_index`: the words of each text. Its rowids are made of the `text` row's id and the text's number in that row.
 /// - `word`: every distinct word of the index, for finding words by a part of them.
 /// - `word_term`: FTS5's own list of the words, for deleting rows of `word` that are not in it any more.
-/// - `state`: `pending_merges` counts deletions of texts whose words may still be in the index, `pending_checkpoints` those of
+/// - `counter`: `pending_merges` counts deletions of texts whose words may still be in the index, `pending_checkpoints` those of
 ///   sessions that may still be in the log.
 const TABLES: &str = "
 CREATE TABLE session (
@@ -35,7 +39,7 @@ CREATE TABLE session (
   seen INTEGER NOT NULL,
   read_to INTEGER NOT NULL,
   head_tail_hash INTEGER NOT NULL,
-  state INTEGER NOT NULL,
+  file_kind INTEGER NOT NULL,
   session_id BLOB,
   cwd BLOB,
   title BLOB,
@@ -62,10 +66,10 @@ CREATE TABLE word (word TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE VIRTUAL TABLE word_index USING fts5(words, content='', contentless_delete=1, tokenize='ascii');
 INSERT INTO word_index (word_index, rank) VALUES ('hashsize', 33554432);
 CREATE VIRTUAL TABLE word_term USING fts5vocab(word_index, row);
-CREATE TABLE state (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
-INSERT INTO state VALUES ('pending_merges', 0), ('pending_checkpoints', 0);
+CREATE TABLE counter (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+INSERT INTO counter VALUES ('pending_merges', 0), ('pending_checkpoints', 0);
 CREATE TRIGGER session_deleted AFTER DELETE ON session BEGIN
-  UPDATE state SET value = value + 1 WHERE name = 'pending_checkpoints';
+  UPDATE counter SET value = value + 1 WHERE name = 'pending_checkpoints';
   DELETE FROM usage WHERE session = OLD.id;
 END;
 ";

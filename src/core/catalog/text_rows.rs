@@ -46,7 +46,7 @@ struct Place<'a> {
 
 /// Texts to be written as one row.
 #[derive(Debug, Default)]
-pub struct Batch {
+pub struct TextRowBuilder {
     places: Vec<u8>,
     texts: Vec<u8>,
     count: usize,
@@ -54,7 +54,7 @@ pub struct Batch {
     end: u64,
 }
 
-impl Batch {
+impl TextRowBuilder {
     /// Whether it has no text.
     pub fn is_empty(&self) -> bool {
         self.count == 0

@@ -10,7 +10,7 @@ use crate::core::format::entry::EntryKind;
 use crate::core::tree::tree::{IdNo, Row, RowNo, Tree};
 
 /// The value of `changes` for a path that is not cached.
-const ODD: u64 = u64::MAX;
+const NOT_CACHED: u64 = u64::MAX;
 
 /// A path and its context, of one tree.
 #[derive(Debug, Default)]
@@ -81,7 +81,7 @@ impl PathCache {
     }
 
     /// Makes this the path from the root to `end`.
-    pub fn follow(&mut self, tree: &Tree, end: Option<RowNo>) {
+    pub fn move_to(&mut self, tree: &Tree, end: Option<RowNo>) {
         let Some(end) = end else {
             self.cut(tree, 0);
             return;
@@ -123,7 +123,7 @@ impl PathCache {
         let ascends = self.rows.windows(2).all(|pair| matches!(pair, [before, row] if before < row));
         // A path that starts inside a cycle is not part of the paths of other rows.
         let rooted = self.rows.first().is_none_or(|&first| tree.parent_row(first).is_none());
-        self.changes = if ascends && rooted { tree.path_changes() } else { ODD };
+        self.changes = if ascends && rooted { tree.path_changes() } else { NOT_CACHED };
     }
 
     /// Keeps the first `len` rows.
@@ -231,7 +231,7 @@ mod tests {
         let mut kept = PathCache::default();
         let mut cost = |tree: &Tree, end: usize| {
             let before = kept.visited;
-            kept.follow(tree, Some(end as RowNo));
+            kept.move_to(tree, Some(end as RowNo));
             let path = tree.path(end as RowNo);
             assert_eq!(kept.rows(), path);
             assert_eq!(kept.projection(tree), project(tree, &path));
@@ -271,7 +271,7 @@ mod tests {
                     }
                 }
                 let path = tree.leaf().map(|leaf| tree.path(leaf)).unwrap_or_default();
-                kept.follow(&tree, tree.leaf());
+                kept.move_to(&tree, tree.leaf());
                 prop_assert_eq!(kept.rows(), path.as_slice());
                 if at % 3 > 0 {
                     prop_assert_eq!(kept.projection(&tree), project(&tree, &path));

@@ -99,13 +99,13 @@ impl Index {
 
     /// The path to `end`, cached.
     pub fn cached_path(&mut self, end: Option<RowNo>) -> &[RowNo] {
-        self.path_cache.follow(&self.tree, end);
+        self.path_cache.move_to(&self.tree, end);
         self.path_cache.rows()
     }
 
     /// The context of the path to `end`, cached.
     pub fn cached_projection(&mut self, end: Option<RowNo>) -> Projection {
-        self.path_cache.follow(&self.tree, end);
+        self.path_cache.move_to(&self.tree, end);
         self.path_cache.projection(&self.tree)
     }
 
@@ -118,7 +118,7 @@ impl Index {
     }
 
     /// How far the storage was read, in bytes.
-    pub fn read_to(&self) -> u64 {
+    pub fn indexed_end(&self) -> u64 {
         self.end.offset
     }
 

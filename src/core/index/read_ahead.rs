@@ -20,8 +20,10 @@ pub const NEAR: RowNo = 64;
 /// How many bytes of lines are read ahead at first. Each time there are twice as many, for who has read on so far is the
 /// more likely to go on.
 pub const FIRST: usize = 64 << 10;
-/// How many at most; a longer line is not read ahead.
-const MOST: usize = 1 << 20;
+/// How many at most.
+const MOST: usize = 512 << 10;
+/// How many bytes a line may have that is read ahead.
+const LONGEST_LINE: usize = 1 << 20;
 /// How many characters share memory, which is there until the last string of them is gone.
 const SHARED: usize = 64 << 10;
 
@@ -64,7 +66,7 @@ impl Index {
         let mut end = from + NEAR;
         while size < bytes && row < end && (row as usize) < self.tree.len() {
             // A line of many bytes takes memory for nothing if nobody goes on reading.
-            let span = self.line_span(row).filter(|span| span.len as usize <= MOST);
+            let span = self.line_span(row).filter(|span| span.len as usize <= LONGEST_LINE);
             if let (Some(span), [_, ..]) = (span, self.bodies(row)) {
                 lines.push(AheadLine { row, span, expected: self.expected(row)? });
                 size += span.len as usize;

@@ -202,13 +202,13 @@ pub fn real_path(path: &Path) -> io::Result<PathBuf> {
 }
 
 /// How many links are followed before they count as a loop.
-const LINKS: usize = 40;
+const MAX_LINKS: usize = 40;
 
 /// Where a path leads through symbolic links, whether or not anything is there.
-pub fn follow(path: &Path) -> io::Result<PathBuf> {
+pub fn resolve_links(path: &Path) -> io::Result<PathBuf> {
     inject(FsCall::Stat)?;
     let mut at = path.to_owned();
-    for _ in 0..LINKS {
+    for _ in 0..MAX_LINKS {
         match fs::read_link(named(&at)) {
             Ok(to) => at = at.parent().unwrap_or(Path::new("")).join(to),
             // It is not a link, or nothing is there.

@@ -15,7 +15,7 @@ pub const HEAD: usize = 4 << 10;
 
 /// The longest line that is read, in bytes. A JavaScript string has at most 2^29 units of at most three bytes of UTF-8, so
 /// neither pi nor this module writes a longer line.
-pub const LONGEST: usize = 2 << 30;
+pub const MAX_LINE_BYTES: usize = 2 << 30;
 /// From this length on a line is searched for zero bytes, which no JSON has. Sparse files, and files that lost data in
 /// a power cut, have any number of them.
 const GIANT: usize = 16 << 20;
@@ -38,7 +38,7 @@ pub struct RawLine<'a> {
 pub enum SkipReason {
     /// It cannot be JSON.
     NotJson,
-    /// It is longer than [`LONGEST`].
+    /// It is longer than [`MAX_LINE_BYTES`].
     TooLong,
 }
 
@@ -148,7 +148,7 @@ impl<R: Read> LineReader<R> {
             without_zero: 0,
             offset,
             at_end: false,
-            longest: LONGEST,
+            longest: MAX_LINE_BYTES,
             giant: GIANT,
         }
     }

@@ -8,7 +8,7 @@
 //! A lock on the session's file itself would end with any `close` of that file in the process (POSIX), name no process
 //! (`flock`), or keep pi out (Windows).
 //!
-//! A lock file is a regular file that holds a mark (`MARK`) and its holder's process. It is written and locked before it gets
+//! A lock file is a regular file that holds a mark (`LOCK_PREFIX`) and its holder's process. It is written and locked before it gets
 //! its name, and never changed. Anything else with that name belongs to another tool (some lock by the presence of a
 //! file, empty or with a number in it): it is neither written to nor removed, it locks nothing, and taking the lock is
 //! an error.
@@ -32,9 +32,9 @@ use crate::core::base::error::{Error, Result};
 const TRIES: u32 = 125;
 const PAUSE: Duration = Duration::from_millis(2);
 /// What a lock file begins with; the process follows.
-const MARK: &str = "pi-session-native ";
+const LOCK_PREFIX: &str = "pi-session-native ";
 /// More bytes than a lock file ever holds.
-const LONGEST: u64 = 64;
+const MAX_LOCK_BYTES: u64 = 64;
 
 /// The lock of one session. It ends when this value goes, or the last that shares it.
 #[derive(Debug)]
@@ -183,7 +183,7 @@ fn make(path: &Path, session: &str) -> io::Result<Option<File>> {
     let mut temporary = Temporary::beside(path)?;
     // It is locked already, or files have no locks here.
     fs::try_lock(&temporary.file)?;
-    write!(temporary, "{MARK}{}", std::process::id())?;
+    write!(temporary, "{LOCK_PREFIX}{}", std::process::id())?;
     match fs::metadata(Path::new(session)) {
         // Who may read the session may see that it is locked, where the file system knows modes.
         Ok(meta) => drop(fs::set_like(&temporary.file, &meta)),
@@ -203,13 +203,13 @@ fn read_holder(file: &File) -> io::Result<Option<Holder>> {
         return Ok(None);
     }
     let mut text = String::new();
-    match (At { file, offset: 0 }).take(LONGEST).read_to_string(&mut text) {
+    match (At { file, offset: 0 }).take(MAX_LOCK_BYTES).read_to_string(&mut text) {
         Err(error) if error.kind() == io::ErrorKind::InvalidData => return Ok(None),
         // Elsewhere than on Unix a file that is locked cannot be read.
         Err(_) if cfg!(not(unix)) => return Ok(Some(None)),
         read => read?,
     };
-    let pid = text.strip_prefix(MARK).filter(|pid| pid.bytes().all(|byte| byte.is_ascii_digit()));
+    let pid = text.strip_prefix(LOCK_PREFIX).filter(|pid| pid.bytes().all(|byte| byte.is_ascii_digit()));
     Ok(pid.and_then(|pid| pid.parse().ok()).map(Some))
 }
 

@@ -114,8 +114,9 @@ mod tests {
         assert!(std::process::Command::new("mkfifo").arg(path).status().expect("run").success());
     }
 
+    /// Regression: a file that a file server had a lease on could not be opened.
     #[test]
-    fn a_file_that_a_file_server_had_a_lease_on_could_not_be_opened() {
+    fn a_file_that_a_file_server_has_a_lease_on_is_opened() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("leased");
         std::fs::write(&path, "x").expect("written");
@@ -127,8 +128,9 @@ mod tests {
         assert_eq!(opened.expect_err("it is never released").kind(), io::ErrorKind::WouldBlock);
     }
 
+    /// Regression: a pipe that took the place of a file was waited for.
     #[test]
-    fn a_pipe_that_took_the_place_of_a_file_was_waited_for() {
+    fn a_pipe_that_took_the_place_of_a_file_is_not_waited_for() {
         let dir = tempfile::tempdir().expect("a directory");
         for access in [Access::Read, Access::Append, Access::Overwrite] {
             let path = dir.path().join(format!("{access:?}"));

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The longest name that file systems take, in bytes.
-const LONGEST: usize = 255;
+const MAX_FILE_NAME_BYTES: usize = 255;
 /// How every session file's name ends.
 const SESSION: &str = ".jsonl";
 
 /// The name of `path` with `suffix`. If that is too long for a name, the end of the session's name is replaced by a
 /// hash of the whole, so that no two sessions get the same name.
 pub fn beside(path: &Path, suffix: &str) -> PathBuf {
-    let Some(name) = path.file_name().filter(|name| name.len() + suffix.len() > LONGEST) else {
+    let Some(name) = path.file_name().filter(|name| name.len() + suffix.len() > MAX_FILE_NAME_BYTES) else {
         let mut name = path.as_os_str().to_owned();
         name.push(suffix);
         return PathBuf::from(name);
@@ -20,7 +20,7 @@ pub fn beside(path: &Path, suffix: &str) -> PathBuf {
     let text = name.to_string_lossy();
     let stem = text.strip_suffix(SESSION).unwrap_or(&text);
     let end = format!("-{:016x}{SESSION}{suffix}", xxh3_64(name.as_encoded_bytes()));
-    let mut left = LONGEST.saturating_sub(end.len()).min(stem.len());
+    let mut left = MAX_FILE_NAME_BYTES.saturating_sub(end.len()).min(stem.len());
     while !stem.is_char_boundary(left) {
         left -= 1;
     }
@@ -31,18 +31,19 @@ pub fn beside(path: &Path, suffix: &str) -> PathBuf {
 mod tests {
     use super::*;
 
+    /// Regression: a session whose name was long had a lock with a name too long for any file.
     #[test]
-    fn a_session_whose_name_was_long_had_a_lock_with_a_name_too_long_for_any_file() {
+    fn a_session_with_a_long_name_has_a_lock_file_with_a_name_that_fits() {
         let dir = Path::new("/sessions");
         for suffix in [".lock", ".bak", ".v1.bak", ".v1.bak.17"] {
             for letter in ["a", "é", "漢", "😀"] {
-                for length in 1..=LONGEST / letter.len() {
+                for length in 1..=MAX_FILE_NAME_BYTES / letter.len() {
                     let session = dir.join(letter.repeat(length));
                     let name = beside(&session, suffix);
                     let text = name.file_name().and_then(|name| name.to_str()).expect("a name");
                     assert_eq!(name.parent(), Some(dir));
-                    assert!(text.len() <= LONGEST && text.ends_with(suffix), "{text}");
-                    let fits = letter.len() * length + suffix.len() <= LONGEST;
+                    assert!(text.len() <= MAX_FILE_NAME_BYTES && text.ends_with(suffix), "{text}");
+                    let fits = letter.len() * length + suffix.len() <= MAX_FILE_NAME_BYTES;
                     assert_eq!(text == letter.repeat(length) + suffix, fits, "{text}");
                     assert_eq!(name, beside(&session, suffix));
                 }

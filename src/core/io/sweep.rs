@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lock_file_of_another_tool_outlived_the_sweep() {
+    fn a_lock_file_of_another_tool_stays_after_the_sweep() {
         let dir = tempfile::tempdir().expect("a directory");
         std::fs::write(dir.path().join("other.jsonl.lock"), "precious").expect("written");
         std::fs::write(dir.path().join("dead.jsonl.lock"), "pi-session-native 4711").expect("written");

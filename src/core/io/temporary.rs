@@ -100,8 +100,9 @@ mod tests {
     use crate::core::io::fs::faults::{before_next, with, InjectedFault};
     use crate::core::io::fs::FsCall;
 
+    /// Regression: a file that was made while another was renamed without hard links was replaced.
     #[test]
-    fn a_file_that_was_made_while_another_was_renamed_without_hard_links_was_replaced() {
+    fn a_file_that_is_made_while_another_is_renamed_without_hard_links_stays() {
         let dir = tempfile::tempdir().expect("a directory");
         let target = dir.path().join("s.jsonl");
         let mut temporary = Temporary::beside(&target).expect("made");

@@ -2,7 +2,7 @@
 //! one, so it parses only the rest.
 
 use super::reader::is_json;
-use super::simd::{skip_string, Skipped};
+use super::simd::{skip_string, unescape_start, Skipped};
 use crate::core::base::shared_units::{Memory, SharedUnits, LEAST};
 use crate::core::base::string_buffer::{is_wide, write_utf16, Form, StringBuffer, Units};
 use crate::core::base::wtf8::push_utf16;
@@ -253,7 +253,7 @@ pub fn unescape(string: &[u8], room: &mut [u8]) -> Option<(usize, bool)> {
     const SLASHES: u64 = u64::from_ne_bytes([b'\\'; WORD]);
     const ONES: u64 = u64::from_ne_bytes([1; WORD]);
     const HIGH: u64 = u64::from_ne_bytes([0x80; WORD]);
-    let (mut at, mut to, mut all) = (0, 0, 0u64);
+    let (mut at, mut to, mut all) = unescape_start(string, room);
     loop {
         let rest = string.get(at..)?;
         if let Some(word) = rest.first_chunk::<WORD>() {
@@ -293,8 +293,11 @@ pub fn unescape(string: &[u8], room: &mut [u8]) -> Option<(usize, bool)> {
                 push_utf16(&mut text, &units);
                 room.get_mut(to..to + text.len())?.copy_from_slice(&text);
                 all |= text.iter().fold(0, |all, byte| all | u64::from(*byte));
-                at += length;
-                to += text.len();
+                let (read, written, bits) =
+                    unescape_start(string.get(at + length..)?, room.get_mut(to + text.len()..)?);
+                at += length + read;
+                to += text.len() + written;
+                all |= bits;
                 continue;
             }
             _ => return None,
@@ -339,12 +342,42 @@ mod tests {
         Some(room)
     }
 
+    /// Letters, characters that are escaped, and any others.
+    fn unit() -> impl Strategy<Value = u16> {
+        let escaped = prop::sample::select("\\\"\n\r\t\u{8}\u{c}\u{1}".encode_utf16().collect::<Vec<_>>());
+        prop_oneof![8 => 0x20u16..0x7f, 4 => escaped, 1 => Just(u16::from(b'u')), 1 => 0u16..0x100, 1 => 0xd7f0u16..0xe010, 1 => any::<u16>()]
+    }
+
     proptest! {
         #[test]
-        fn what_was_escaped_comes_back(units in prop::collection::vec(prop_oneof![0u16..0x100, 0xd7f0u16..0xe010, any::<u16>()], 0..64)) {
-            let text = from_utf16(&units);
+        fn what_was_escaped_comes_back(units in prop::collection::vec(unit(), 0..64), plain in 0usize..40) {
+            let text = ["x".repeat(plain).into_bytes(), from_utf16(&units)].concat();
             let json = quoted(&text);
             prop_assert_eq!(unescaped(&json[1..json.len() - 1]), Some(text));
+        }
+    }
+
+    #[test]
+    fn escapes_may_begin_at_any_byte_of_a_block() {
+        let escapes = [
+            r#"\""#,
+            r"\\",
+            r"\/",
+            r"\b",
+            r"\f",
+            r"\n",
+            r"\r",
+            r"\t",
+            r"\u0041",
+            r"\\n",
+            r"\\\n",
+            r"\\\\u",
+            r"\\\u65e5",
+        ];
+        for (escape, before) in escapes.iter().flat_map(|escape| (0..70).map(move |before| (escape, before))) {
+            let json = format!("{}{escape}u{escape}nrt{}", "x".repeat(before), "bfnrtu".repeat(12));
+            let text: String = serde_json::from_str(&format!("\"{json}\"")).expect("JSON");
+            assert_eq!(unescaped(&json), Some(text.into_bytes()), "{json}");
         }
     }
 

@@ -36,8 +36,9 @@ mod tests {
         String::from_utf8(out).expect("text")
     }
 
+    /// Regression: texts of blocks that were not texts were listed as json.
     #[test]
-    fn texts_of_blocks_that_were_not_texts_were_listed_as_json() {
+    fn texts_of_blocks_that_are_not_texts_are_listed_as_javascript_shows_them() {
         for (json, want) in [
             ("null", ""),
             ("true", "true"),

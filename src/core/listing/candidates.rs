@@ -76,10 +76,10 @@ pub fn absolute(dir: &str, cwd: &str) -> String {
 /// Reads the files' fingerprints.
 pub fn read_fingerprints(files: &mut [Candidate]) {
     /// How many files a thread takes at once.
-    const SHARE: usize = 512;
+    const FILES_PER_TASK: usize = 512;
     let stamped = Mutex::new(Vec::new());
-    on_threads(files.len().div_ceil(SHARE), |_: &mut (), share| {
-        let files = files.iter().skip(share * SHARE).take(SHARE);
+    on_threads(files.len().div_ceil(FILES_PER_TASK), |_: &mut (), share| {
+        let files = files.iter().skip(share * FILES_PER_TASK).take(FILES_PER_TASK);
         let fingerprint = |file: &Candidate| {
             let meta = fs::metadata(Path::new(&file.path)).ok()?;
             meta.is_file().then(|| FileFingerprint::of(&meta))
@@ -88,7 +88,7 @@ pub fn read_fingerprints(files: &mut [Candidate]) {
         locked(&stamped).push((share, stamps));
     });
     for (share, stamps) in into_inner(stamped) {
-        for (file, fingerprint) in files.iter_mut().skip(share * SHARE).zip(stamps) {
+        for (file, fingerprint) in files.iter_mut().skip(share * FILES_PER_TASK).zip(stamps) {
             file.fingerprint = fingerprint;
         }
     }

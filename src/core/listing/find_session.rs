@@ -49,10 +49,10 @@ pub fn lookup_filter(cwd: &str, dir: &str, is_given: bool, process: &dyn Process
 }
 
 /// How many files' times a thread reads at once.
-const TIMES: usize = 64;
+const STATS_PER_TASK: usize = 64;
 
 /// The session files among these entries, with their modification times.
-fn times(entries: &[DirEntry]) -> Vec<(f64, SessionName)> {
+fn modified_times(entries: &[DirEntry]) -> Vec<(f64, SessionName)> {
     let time_of = |entry: &DirEntry| {
         let named = SessionName::of(entry)?;
         // An entry's metadata needs no walk of the whole path, but does not follow links.
@@ -61,8 +61,9 @@ fn times(entries: &[DirEntry]) -> Vec<(f64, SessionName)> {
         Some((FileFingerprint::of(&meta).modified_ms(), named))
     };
     let files = Mutex::new(Vec::with_capacity(entries.len()));
-    on_threads(entries.len().div_ceil(TIMES), |_: &mut (), share| {
-        let some: Vec<_> = entries.iter().skip(share * TIMES).take(TIMES).filter_map(time_of).collect();
+    on_threads(entries.len().div_ceil(STATS_PER_TASK), |_: &mut (), share| {
+        let some: Vec<_> =
+            entries.iter().skip(share * STATS_PER_TASK).take(STATS_PER_TASK).filter_map(time_of).collect();
         locked(&files).extend(some);
     });
     into_inner(files)
@@ -71,7 +72,7 @@ fn times(entries: &[DirEntry]) -> Vec<(f64, SessionName)> {
 /// The most recently modified session file of a directory. Unreadable files and dangling links are skipped.
 pub fn most_recent(dir: &str, filter: Option<&CwdFilter<'_>>) -> Option<String> {
     let entries = open::list(Path::new(if dir.is_empty() { "." } else { dir })).ok()?;
-    let mut files = times(&entries);
+    let mut files = modified_times(&entries);
     // Files with the same time in name order.
     files.sort_by(|(a, left), (b, right)| b.total_cmp(a).then_with(|| left.name.cmp(&right.name)));
     let is_one = |named: &SessionName| header_in_dir(named, dir).is_some_and(|header| matches(&header, filter));
@@ -79,7 +80,7 @@ pub fn most_recent(dir: &str, filter: Option<&CwdFilter<'_>>) -> Option<String> 
 }
 
 /// How many headers a thread reads at once.
-const SHARE: usize = 16;
+const HEADERS_PER_TASK: usize = 16;
 
 /// The session file of a directory whose header has exactly this id, the first in name order. Headers are read, on several
 /// threads: checking what a name or the catalog says of a file costs as much.
@@ -99,8 +100,8 @@ pub fn by_id(dir: &str, id: &[u8], filter: Option<&CwdFilter<'_>>) -> Option<Str
 fn first_with_id(dir: &str, files: &[SessionName], id: &[u8]) -> Option<(usize, Header)> {
     let first = AtomicUsize::new(usize::MAX);
     let found = Mutex::new(None);
-    on_threads(files.len().div_ceil(SHARE), |_: &mut (), share| {
-        for (at, file) in files.iter().enumerate().skip(share * SHARE).take(SHARE) {
+    on_threads(files.len().div_ceil(HEADERS_PER_TASK), |_: &mut (), share| {
+        for (at, file) in files.iter().enumerate().skip(share * HEADERS_PER_TASK).take(HEADERS_PER_TASK) {
             if at > first.load(Ordering::Relaxed) {
                 break;
             }

@@ -229,8 +229,9 @@ fn batches(dates: &UnparsedDates, mut send: impl FnMut(String)) {
 mod tests {
     use super::*;
 
+    /// Regression: all unparsed dates of a file were asked for at once.
     #[test]
-    fn all_unparsed_dates_of_a_file_were_asked_for_at_once() {
+    fn unparsed_dates_of_a_file_are_asked_for_in_batches() {
         let mut dates = UnparsedDates::default();
         (0..1_000).for_each(|n| dates.add(&format!("\"Jan {n} 2025\"")));
         dates.add(&format!("\"{}\"", "x".repeat(3 * DATE_BYTES_AT_ONCE)));

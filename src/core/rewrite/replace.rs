@@ -153,7 +153,8 @@ impl RewriteTarget {
         move |error| Error::io(syscall, &self.path, error)
     }
 
-    /// Writes the new version to a temporary file and renames it over the old one, which stays as a backup. Symbolic links are followed; mode, owner and extended attributes are kept.
+    /// Writes the new version to a temporary file and renames it over the old one, which stays as a backup. Symbolic links are
+    /// followed; mode, owner and extended attributes are kept.
     /// None, and nothing changed, if the file was replaced or truncated meanwhile, or its torn last line was continued: the
     /// caller starts over.
     pub fn replace(self, backup: Backup, rewrite: &mut dyn Rewrite) -> Result<Option<Replaced>> {

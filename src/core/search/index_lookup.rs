@@ -15,15 +15,15 @@ use crate::core::catalog::fts::vocabulary::words_containing;
 use crate::core::catalog::text_rows::{row, StoredText, ROW_TEXTS};
 
 /// How many texts with whole words are ranked: those that were indexed last.
-pub const RANKED: usize = 20_000;
+pub const MAX_RANKED: usize = 20_000;
 /// How many scanned texts are ranked: those of the newest sessions.
-pub const SCANNED: usize = 5_000;
+pub const MAX_SCANNED: usize = 5_000;
 /// How many words one expression combines.
 const WORDS_AT_ONCE: usize = 50;
 /// With more candidates, scanning the texts is as fast.
 const MAX_CANDIDATES: usize = 200_000;
 /// With this few candidates, no other term is looked up.
-const FEW: usize = 2_000;
+const NARROW_ENOUGH: usize = 2_000;
 
 /// A search with the index.
 pub struct Search<'a> {
@@ -39,8 +39,8 @@ pub struct Search<'a> {
 type RowSessions = HashMap<i64, usize>;
 
 impl Search<'_> {
-    /// The hits, the best first: the query's words in order, then anywhere in a text, then as parts of words; within each by
-    /// BM25, then the newest session first. None if it was cancelled.
+    /// The hits, the best first: the query's words in order, in any order, as beginnings of words, as other parts of words; within
+    /// each tier by BM25, then the newest session first. None if it was cancelled.
     pub fn run(&self) -> CatalogResult<Option<Vec<Hit>>> {
         let row_sessions = self.row_sessions()?;
         let mut hits: Vec<Hit> = Vec::new();
@@ -95,7 +95,7 @@ impl Search<'_> {
         )?;
         let mut builder = HitBuilder::new(self.query, self.options);
         let is_exact = self.query.is_exact();
-        let most = RANKED.max(self.options.limit);
+        let most = MAX_RANKED.max(self.options.limit);
         let mut rows = statement.query([expression])?;
         let mut found: Vec<(f64, usize, i64)> = Vec::new();
         // Candidates in the current row of texts.
@@ -176,7 +176,7 @@ impl Search<'_> {
                     Some(all) => all.into_iter().filter(|id| one.binary_search(id).is_ok()).collect(),
                 });
             }
-            if found.as_ref().is_some_and(|found| found.len() <= FEW) || self.is_cancelled() {
+            if found.as_ref().is_some_and(|found| found.len() <= NARROW_ENOUGH) || self.is_cancelled() {
                 break;
             }
         }
@@ -223,7 +223,7 @@ impl Search<'_> {
         rows.sort_unstable();
         let mut builder = HitBuilder::new(self.query, self.options);
         let mut best: TopK<(usize, i64)> = TopK::new(self.options.limit - hits.len());
-        let most = SCANNED.max(self.options.limit);
+        let most = MAX_SCANNED.max(self.options.limit);
         let mut count = 0;
         for (session, Reverse(id)) in rows {
             if count >= most || self.is_cancelled() {

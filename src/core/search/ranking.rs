@@ -39,7 +39,7 @@ const MAX_MATCHES: usize = 64;
 /// BM25's constants, and the assumed mean number of words in a text.
 const K1: f64 = 1.2;
 const B: f64 = 0.75;
-const USUAL: f64 = 100.0;
+const MEAN_WORDS: f64 = 100.0;
 
 /// Matches texts with a query.
 pub struct Matcher<'a> {
@@ -69,7 +69,7 @@ impl<'a> Matcher<'a> {
         if !self.takes(folded) {
             return None;
         }
-        let longness = 1.0 - B + B * words_in(folded) as f64 / USUAL;
+        let longness = 1.0 - B + B * words_in(folded) as f64 / MEAN_WORDS;
         let mut tier = MatchTier::Words;
         let mut weight = 0.0;
         for finder in &self.finders {

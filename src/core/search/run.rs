@@ -27,7 +27,7 @@ use crate::core::listing::candidates::Candidate;
 use crate::core::listing::read_all::read_with;
 use crate::core::summary::session_summary::{ListedSession, SessionSummary};
 
-/// How long a search waits for another process that writes. So long an exit of this process may wait for the search.
+/// How long a search waits for another process that writes. The exit of this process may wait that long.
 const BUSY_TIMEOUT: Duration = Duration::from_millis(1_500);
 
 /// How many sessions are ingested at once.

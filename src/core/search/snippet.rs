@@ -144,8 +144,9 @@ mod tests {
         assert_eq!(of("aaa", &["aa", "aaa"]), "[aa][a]");
     }
 
+    /// Regression: each place was compared with every other.
     #[test]
-    fn most_terms_together_took_every_place_with_every_other() {
+    fn the_place_with_most_terms_is_found_in_one_pass() {
         use proptest::prelude::*;
         let plainly = |matches: &[(usize, usize, usize)]| {
             let together = |from: usize| {

@@ -1,8 +1,8 @@
 //! Appending one line.
 //!
-//! A check before the write (`statx`, or `fstat` where there is none) tells whether the file is still there, and whether it has grown. After the write
-//! `lseek` tells where the line is. What other processes wrote in between is before it and is read first. In two
-//! cases the line is rolled back and written again:
+//! A check before the write (`statx`, or `fstat` where there is none) tells whether the file is still there, and whether it
+//! has grown. After the write `lseek` tells where the line is. What other processes wrote in between is before it and is read
+//! first. In two cases the line is rolled back and written again:
 //! - It continues an unended line of another process: it is written on a line of its own.
 //! - Another process has used the same id meanwhile: it is written with a new id.
 //!
@@ -81,7 +81,7 @@ impl Session {
                 return Ok(self.push_kept(&head));
             };
             let mut text = line(new.kind, &envelope, new.own_fields);
-            check_length(&text)?;
+            check_length(&text, self.file.as_deref().unwrap_or_default())?;
             let span = match storage.append(&mut text) {
                 // Another file took its name before it was opened for writing.
                 Err(error) if error.needs_file_check() && left > 0 => {
@@ -92,7 +92,7 @@ impl Session {
             };
             // A newline may precede it that ends another writer's last line.
             let start = span.offset - (text.len() as u64 - 1 - u64::from(span.len));
-            if start == self.size && self.index.read_to() == start {
+            if start == self.size && self.index.indexed_end() == start {
                 self.size = span.end() + 1;
                 return Ok(self.push_local(&head, Some(span)));
             }
@@ -127,12 +127,12 @@ impl Session {
         new: &NewEntry<'_>,
     ) -> Result<Landing> {
         let expected = self.size;
-        let has_same_prefix = if start > expected { self.has_same_prefix() } else { Ok(start == expected) };
-        if !matches!(has_same_prefix, Ok(true)) {
+        let has_same_ends = if start > expected { self.has_same_ends() } else { Ok(start == expected) };
+        if !matches!(has_same_ends, Ok(true)) {
             // The file was truncated or rewritten a moment before; the next check takes that in.
             self.roll_back(span, line)?;
             self.mark_suspect();
-            return has_same_prefix.map(|_| Landing::RolledBack);
+            return has_same_ends.map(|_| Landing::RolledBack);
         }
         if start > expected {
             self.share();
@@ -156,7 +156,7 @@ impl Session {
             if let Some(storage) = self.storage.as_mut() {
                 storage.set_lacks_final_newline(true);
             }
-            self.size = self.index.read_to();
+            self.size = self.index.indexed_end();
             self.history.repaired(
                 "a line that continued another process's unended line was written again on a line of its own",
             );

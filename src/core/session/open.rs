@@ -62,7 +62,7 @@ impl Session {
         storage.set_lacks_final_newline(lacks_final_newline);
         session.id = header.id;
         // It may have grown while it was read.
-        session.size = size.max(index.read_to());
+        session.size = size.max(index.indexed_end());
         session.storage = Some(storage);
         session.header_span = Some(header_span);
         session.header_text = header_line;
@@ -107,7 +107,7 @@ impl Session {
         let mut file = NewFile::create(&path)?;
         let mut spans = Vec::with_capacity(self.tree().len() + 2);
         for line in lines {
-            check_length(line)?;
+            check_length(line, &path)?;
             spans.push(file.line(line)?);
         }
         let storage = file.finish(self.options.durability)?;

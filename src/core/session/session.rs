@@ -19,7 +19,7 @@ use crate::core::index::copy::{copy_lines, Copier};
 use crate::core::index::index::{DamagedLine, Index};
 use crate::core::index::read_ahead::{AheadBody, ReadAhead};
 use crate::core::index::read_entries::Each;
-use crate::core::io::line_reader::LONGEST;
+use crate::core::io::line_reader::MAX_LINE_BYTES;
 use crate::core::io::line_span::LineSpan;
 use crate::core::json::long_strings::Parts;
 use crate::core::storage::file::FileStorage;
@@ -91,7 +91,7 @@ impl Session {
         let mut session = Self::new(id, Persistence::File, Some(path.to_owned()));
         session.storage = Some(Box::new(storage));
         session.header_span = Some(header);
-        session.size = index.read_to();
+        session.size = index.indexed_end();
         session.index = index;
         session
     }
@@ -192,7 +192,7 @@ impl Session {
         let header = (!spans.is_empty()).then(|| spans.remove(0));
         self.index.set_spans(header, spans, bodies);
         self.header_span = header;
-        self.size = self.index.read_to();
+        self.size = self.index.indexed_end();
         self.storage = Some(Box::new(storage.with_durability(self.options.durability)));
     }
 
@@ -389,16 +389,19 @@ impl Session {
         let lacks_final_newline = self.index.read_more(&**storage)?;
         storage.set_lacks_final_newline(lacks_final_newline);
         let grown = size - self.size;
-        self.size = size.max(self.index.read_to());
+        self.size = size.max(self.index.indexed_end());
         self.history.grown(grown, self.index.tree.len() - before);
         Ok(())
     }
 }
 
-/// An error if a line is too long to be read again.
-pub(super) fn check_length(line: &[u8]) -> Result<()> {
-    match line.len() > LONGEST {
-        true => Err(Error::failed(format!("Line too long: {} bytes, at most {LONGEST}", line.len()))),
+/// An error if a line is too long to be read again from the file at `path`.
+pub(super) fn check_length(line: &[u8], path: &str) -> Result<()> {
+    match line.len() > MAX_LINE_BYTES {
+        true => Err(Error::failed(format!(
+            "The line of the entry has {} bytes, more than the {MAX_LINE_BYTES} that a line of a session file can have: {path}",
+            line.len()
+        ))),
         false => Ok(()),
     }
 }

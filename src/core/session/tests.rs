@@ -124,10 +124,11 @@ fn a_directory_that_was_deleted_with_the_file_is_made_again() {
     expect_whole(&session, &world);
 }
 
+/// Regression: where live files have no link count the first append did not end.
 /// The first append of a session made one temporary file after the other.
 #[test]
 #[cfg(unix)]
-fn where_live_files_have_no_link_count_the_first_append_did_not_end() {
+fn where_live_files_have_no_link_count_the_first_append_ends() {
     use crate::core::io::fs::faults::without_link_counts;
     let world = World::with(&["a"]);
     let path = world.dir.path().join("new.jsonl").to_str().expect("text").to_owned();
@@ -152,10 +153,11 @@ fn where_live_files_have_no_link_count_the_first_append_did_not_end() {
     assert_eq!(opened(&path).tree().len(), 2);
 }
 
+/// Regression: a deleted session was written again through a link that somebody planted.
 /// Whoever may write to the directory could have had a file written anywhere, missing directories included.
 #[test]
 #[cfg(unix)]
-fn a_deleted_session_was_written_again_through_a_link_that_somebody_planted() {
+fn a_deleted_session_is_not_written_again_through_a_planted_link() {
     for target in ["elsewhere/x.fish", "x.fish"] {
         let world = World::with(&["a"]);
         let mut session = opened(&world.path);
@@ -192,9 +194,10 @@ fn a_session_behind_a_link_is_written_again_where_the_link_led_at_first() {
     assert_eq!(opened(&world.path).tree().len(), 2);
 }
 
+/// Regression: a session whose link was deleted could never be written again.
 #[test]
 #[cfg(unix)]
-fn a_session_whose_link_was_deleted_could_never_be_written_again() {
+fn a_session_whose_link_was_deleted_is_written_again() {
     for deletes_target in [false, true] {
         let world = World::with(&["a"]);
         let link = world.dir.path().join("link.jsonl");
@@ -327,9 +330,10 @@ fn a_rename_is_noticed_by_reload_and_flush() {
     }
 }
 
+/// Regression: an append was an error when another file took the name between the check and the opening.
 #[test]
 #[cfg(unix)]
-fn an_append_was_an_error_when_another_file_took_the_name_between_the_check_and_the_opening() {
+fn an_append_succeeds_when_another_file_takes_the_name_between_the_check_and_the_opening() {
     for gone in [false, true] {
         let world = World::with(&["a", "b"]);
         let mut session = opened(&world.path);

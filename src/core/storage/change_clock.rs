@@ -1,7 +1,8 @@
 //! Which changes of a file were made by others: its times, compared with those of our own checks and writes. The caller
 //! gives the time, in ns since 1970.
 //!
-//! A path check asks what the path leads to and reads the times of that file. A quick check is one `statx` of the open file (`fstat` where there is none).
+//! A path check asks what the path leads to and reads the times of that file. A quick check is one `statx` of the open file (`fstat`
+//! where there is none).
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
@@ -13,6 +14,20 @@ pub const PATH_CHECK_INTERVAL: Duration = Duration::from_millis(10);
 
 const NEVER: i64 = i64::MIN;
 
+/// Which check is due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Due {
+    QuickCheck,
+    PathCheck,
+}
+
+/// Who may have changed a file since the last path check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChangedBy {
+    NobodyElse,
+    MaybeOthers,
+}
+
 /// The times of one file.
 pub struct ChangeClock {
     /// When the last check began.
@@ -21,7 +36,7 @@ pub struct ChangeClock {
     path_check: AtomicI64,
     /// When it was written to here.
     written: AtomicI64,
-    /// The inode's time when its content was known.
+    /// The change time that the file had when its content was last read, or [`NEVER`] if that was too recent to rely on.
     known: AtomicI64,
     /// How many path checks there were.
     path_checks: AtomicU64,
@@ -47,22 +62,28 @@ impl ChangeClock {
         }
     }
 
-    /// Begins a check, and tells whether a quick one is enough.
-    pub fn begin_check(&self, now: i64) -> bool {
+    /// Begins a check, and tells which one is due.
+    pub fn begin_check(&self, now: i64) -> Due {
         self.check_begun.store(now, Relaxed);
         let interval = 0..PATH_CHECK_INTERVAL.as_nanos() as i64;
-        now.checked_sub(self.path_check.load(Relaxed)).is_some_and(|since| interval.contains(&since))
+        match now.checked_sub(self.path_check.load(Relaxed)).is_some_and(|since| interval.contains(&since)) {
+            true => Due::QuickCheck,
+            false => Due::PathCheck,
+        }
     }
 
-    /// Ends a path check, which found that the inode changed at `changed`. Tells whether others may have changed it.
-    pub fn end_path_check(&self, changed: i64) -> bool {
+    /// Ends a path check, which found that the inode changed at `changed`.
+    pub fn end_path_check(&self, changed: i64) -> ChangedBy {
         let begun = self.check_begun.load(Relaxed);
         self.path_check.store(begun, Relaxed);
         self.path_checks.fetch_add(1, Relaxed);
         let is_known = changed == self.known.load(Relaxed);
         let is_ours = changed <= self.written.load(Relaxed).saturating_add(TICK);
         self.set_known(begun, changed);
-        !(is_known || is_ours)
+        match is_known || is_ours {
+            true => ChangedBy::NobodyElse,
+            false => ChangedBy::MaybeOthers,
+        }
     }
 
     /// How many path checks there were.
@@ -98,27 +119,27 @@ mod tests {
     fn only_times_that_no_write_of_ours_made_show_a_change_by_others() {
         let clock = ChangeClock::of_known(NOW, NOW - SECOND);
         clock.begin_check(NOW);
-        assert!(!clock.end_path_check(NOW - SECOND), "as it was when it was read");
+        assert_eq!(clock.end_path_check(NOW - SECOND), ChangedBy::NobodyElse, "as it was when it was read");
         clock.begin_check(NOW);
         clock.note_write();
         clock.begin_check(NOW + 1);
-        assert!(!clock.end_path_check(NOW + TICK), "a write of ours");
+        assert_eq!(clock.end_path_check(NOW + TICK), ChangedBy::NobodyElse, "a write of ours");
         clock.begin_check(NOW + SECOND);
-        assert!(clock.end_path_check(NOW + SECOND), "nobody here wrote then");
+        assert_eq!(clock.end_path_check(NOW + SECOND), ChangedBy::MaybeOthers, "nobody here wrote then");
         let racy = ChangeClock::of_known(NOW, NOW);
         racy.begin_check(NOW);
-        assert!(racy.end_path_check(NOW), "too close to be sure of");
+        assert_eq!(racy.end_path_check(NOW), ChangedBy::MaybeOthers, "too close to be sure of");
     }
 
     #[test]
     fn a_path_check_is_due_after_the_interval_and_when_the_clock_was_set_back() {
         let clock = ChangeClock::of_written(NOW);
-        assert!(!clock.begin_check(NOW), "there was none yet");
+        assert_eq!(clock.begin_check(NOW), Due::PathCheck, "there was none yet");
         clock.end_path_check(NOW);
         let interval = PATH_CHECK_INTERVAL.as_nanos() as i64;
-        assert!(clock.begin_check(NOW + interval - 1));
-        assert!(!clock.begin_check(NOW + interval));
-        assert!(!clock.begin_check(NOW - 1));
+        assert_eq!(clock.begin_check(NOW + interval - 1), Due::QuickCheck);
+        assert_eq!(clock.begin_check(NOW + interval), Due::PathCheck);
+        assert_eq!(clock.begin_check(NOW - 1), Due::PathCheck);
         assert_eq!(clock.path_checks(), 1);
     }
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::change_clock::ChangeClock;
+use super::change_clock::{ChangeClock, ChangedBy, Due};
 use super::write_lock::{lock_briefly, unlock};
 use crate::core::base::error::{Error, Result};
 use crate::core::base::options::Durability;
@@ -52,7 +52,7 @@ impl FileStorage {
     pub fn open(path: &str) -> Result<Self> {
         let file = open::regular(Path::new(path), Access::Read).map_err(|error| Error::io("open", path, error))?;
         let stat = fs::stat(&file).map_err(|error| Error::io("fstat", path, error))?;
-        let target = fs::follow(Path::new(path)).map_err(|error| Error::io("readlink", path, error))?;
+        let target = fs::resolve_links(Path::new(path)).map_err(|error| Error::io("readlink", path, error))?;
         Ok(Self::with(path, target, stat.file_id, file, ChangeClock::of_known(now(), stat.changed), Durability::Os))
     }
 
@@ -296,7 +296,7 @@ impl Storage for FileStorage {
             }
         };
         let reopened = self.reopened.load(Ordering::Relaxed);
-        if self.clock.begin_check(now()) && !checks_path && !reopened {
+        if self.clock.begin_check(now()) == Due::QuickCheck && !checks_path && !reopened {
             let (size, deleted) = fs::quick_stat(&handle.file).map_err(self.fail("fstat"))?;
             if !deleted {
                 return Ok(FileStatus::Here { size, touched: false, reopened });
@@ -306,7 +306,8 @@ impl Storage for FileStorage {
         match fs::stat_path(Path::new(&self.path)).map_err(self.fail("stat"))? {
             Some(stat) if stat.file_id == self.file_id => {
                 self.reopened.store(false, Ordering::Relaxed);
-                Ok(FileStatus::Here { size: stat.size, touched: self.clock.end_path_check(stat.changed), reopened })
+                let touched = self.clock.end_path_check(stat.changed) == ChangedBy::MaybeOthers;
+                Ok(FileStatus::Here { size: stat.size, touched, reopened })
             }
             Some(_) => Ok(FileStatus::Replaced { readable: !reopened }),
             None => {

@@ -172,9 +172,10 @@ mod tests {
         assert_eq!(std::fs::read_dir(dir.path()).expect("read").count(), 1);
     }
 
+    /// Regression: a new file kept the lock of its making.
     /// Another manager's appends waited a quarter of a second each for it, and a repair ten.
     #[test]
-    fn a_new_file_kept_the_lock_of_its_making() {
+    fn a_new_file_is_unlocked_once_it_has_its_name() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("new.jsonl");
         let mut file = NewFile::create(path.to_str().expect("text")).expect("created");

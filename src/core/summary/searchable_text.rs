@@ -239,8 +239,9 @@ mod tests {
         (file, 1 << 40)
     }
 
+    /// Regression: a process that ended waited for the end of a long line.
     #[test]
-    fn a_process_that_ended_waited_for_the_end_of_a_long_line() {
+    fn a_process_that_ends_does_not_wait_for_the_end_of_a_long_line() {
         for line in ["", r#"{"type":"message","id":"a","message":{"role":"toolResult","content":""#, "[1,\"\\u00"] {
             let (file, size) = endless(line);
             let (stop, full) = (AtomicBool::new(false), AtomicBool::new(false));
@@ -259,8 +260,9 @@ mod tests {
         }
     }
 
+    /// Regression: a search held the whole line of a giant text.
     #[test]
-    fn a_search_held_the_whole_line_of_a_giant_text() {
+    fn a_search_does_not_hold_the_whole_line_of_a_giant_text() {
         const MOST: usize = 1 << 20;
         let giant = r"one \u00e9 line\n".repeat(2 << 20);
         let blocks = format!(r#"[{{"type":"thinking","thinking":"{giant}"}},{{"type":"text","text":"{giant}"}}]"#);

@@ -13,11 +13,11 @@ use crate::core::storage::storage::Storage;
 use crate::core::tree::tree::RowNo;
 
 /// How many entries a thread draws at once.
-const SHARE: usize = 64;
+const ENTRIES_PER_TASK: usize = 64;
 /// Longer lines, in bytes, are not read for their texts.
-const LONGEST: u32 = 16 << 20;
+const MAX_LINE_BYTES: u32 = 16 << 20;
 /// A line with more bytes of what is not shown is not read for its texts.
-const UNSHOWN: u32 = 64 << 10;
+const MAX_UNSHOWN_BYTES: u32 = 64 << 10;
 
 /// Entries as plain text, in order.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub struct Transcript {
 
 /// Draws the messages among these entries. One that is not in the storage, has a label, or takes more than plain text is not drawn.
 pub fn draw(index: &Index, storage: &dyn Storage, rows: &[RowNo], layout: Layout) -> Result<Transcript> {
-    let shares: Vec<&[RowNo]> = rows.chunks(SHARE).collect();
+    let shares: Vec<&[RowNo]> = rows.chunks(ENTRIES_PER_TASK).collect();
     let drawn = Mutex::new(Vec::with_capacity(shares.len()));
     try_on_threads(shares.len(), |writer: &mut MessageWriter, at| {
         let share = shares.get(at).copied().unwrap_or_default();
@@ -77,6 +77,6 @@ fn is_message(index: &Index, row: RowNo) -> bool {
     entry.kind == EntryKind::Message
         && matches!(entry.role(), Some(Role::User | Role::Assistant | Role::ToolResult))
         && index.tree.labels().row_of(entry.id).is_none()
-        && span.len <= LONGEST
-        && unshown.map(|body| body.len).sum::<u32>() <= UNSHOWN
+        && span.len <= MAX_LINE_BYTES
+        && unshown.map(|body| body.len).sum::<u32>() <= MAX_UNSHOWN_BYTES
 }

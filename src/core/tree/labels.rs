@@ -8,7 +8,7 @@ use super::row::{IdNo, RowNo};
 /// The label of one entry.
 #[derive(Debug, Clone, Copy)]
 struct Label {
-    /// Orders labels by when they were first set since last cleared.
+    /// Rank by the first setting after the last clearing.
     order: u64,
     /// The label entry that set it last.
     row: RowNo,

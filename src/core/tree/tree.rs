@@ -48,21 +48,27 @@ pub enum ChildrenOf<'a> {
     Number(f64),
 }
 
+/// The rows of a session's entries, with their ids, children, labels and the leaf.
 #[derive(Debug, Default)]
 pub struct Tree {
     rows: Vec<Row>,
-    arena: Vec<u8>,
+    /// The bytes of all interned ids, one after the other.
+    id_bytes: Vec<u8>,
     ids: Vec<InternedId>,
     lookup: HashTable<IdNo>,
     /// Seeded anew for each tree: ids come from files, which anyone may have written.
     hasher: DefaultHashBuilder,
+    /// The rows whose `parentId` is null.
     null_children: Children,
+    /// The rows without a `parentId`.
     missing_children: Children,
+    /// How many different ids rows have.
     distinct: usize,
     labels: Labels,
     leaf: Option<RowNo>,
     last_info: Option<RowNo>,
-    conversation: bool,
+    /// Whether an entry is a message of a user or an assistant.
+    has_conversation_entry: bool,
     /// Counts additions that may change other rows' paths.
     path_changes: u64,
 }
@@ -105,7 +111,7 @@ impl Tree {
         if head.kind == EntryKind::SessionInfo {
             self.last_info = Some(no);
         }
-        self.conversation |= head.is_conversation();
+        self.has_conversation_entry |= head.is_conversation();
         if advance || self.leaf.and_then(|leaf| self.row(leaf)).is_some_and(|leaf| leaf.id == id) {
             self.leaf = Some(no);
         }
@@ -119,21 +125,21 @@ impl Tree {
     }
 
     fn intern(&mut self, id: &[u8]) -> IdNo {
-        let Self { lookup, ids, arena, hasher, .. } = self;
-        let bytes_of = |id_no: &IdNo| ids.get(*id_no as usize).map_or(&[][..], |interned| span(arena, interned));
+        let Self { lookup, ids, id_bytes, hasher, .. } = self;
+        let bytes_of = |id_no: &IdNo| ids.get(*id_no as usize).map_or(&[][..], |interned| span(id_bytes, interned));
         let hash = hasher.hash_one(id);
         if let Some(&id_no) = lookup.find(hash, |id_no| bytes_of(id_no) == id) {
             return id_no;
         }
         let id_no = ids.len() as IdNo;
-        lookup.insert_unique(hash, id_no, |id_no| hasher.hash_one(bytes_of_in(ids, arena, *id_no)));
+        lookup.insert_unique(hash, id_no, |id_no| hasher.hash_one(bytes_of_in(ids, id_bytes, *id_no)));
         ids.push(InternedId {
-            start: arena.len() as u64,
+            start: id_bytes.len() as u64,
             len: id.len() as u32,
             last_row: NONE,
             children: Children::default(),
         });
-        arena.extend_from_slice(id);
+        id_bytes.extend_from_slice(id);
         id_no
     }
 
@@ -169,7 +175,7 @@ impl Tree {
         let rows = self.rows.capacity() * std::mem::size_of::<Row>();
         let ids = self.ids.capacity() * std::mem::size_of::<InternedId>();
         let lookup = self.lookup.capacity() * (std::mem::size_of::<IdNo>() + 1);
-        rows + ids + lookup + self.labels.memory() + self.arena.capacity()
+        rows + ids + lookup + self.labels.memory() + self.id_bytes.capacity()
     }
 
     /// How many ids there are.
@@ -190,7 +196,7 @@ impl Tree {
     /// The number of an id that was seen.
     pub fn id_no(&self, id: &[u8]) -> Option<IdNo> {
         let hash = self.hasher.hash_one(id);
-        self.lookup.find(hash, |id_no| bytes_of_in(&self.ids, &self.arena, *id_no) == id).copied()
+        self.lookup.find(hash, |id_no| bytes_of_in(&self.ids, &self.id_bytes, *id_no) == id).copied()
     }
 
     /// The row that an id means: the last that carries it.
@@ -205,7 +211,7 @@ impl Tree {
 
     /// The bytes of an id, WTF-8.
     pub fn id_bytes(&self, id_no: IdNo) -> &[u8] {
-        bytes_of_in(&self.ids, &self.arena, id_no)
+        bytes_of_in(&self.ids, &self.id_bytes, id_no)
     }
 
     /// The id of a row.
@@ -257,7 +263,7 @@ impl Tree {
 
     /// Whether any entry is a user's or assistant's message.
     pub fn has_conversation(&self) -> bool {
-        self.conversation
+        self.has_conversation_entry
     }
 
     /// The row that a walk towards the root visits after this one. An empty id leads nowhere, as in JavaScript.
@@ -364,13 +370,13 @@ impl Tree {
     }
 }
 
-fn span<'a>(arena: &'a [u8], interned: &InternedId) -> &'a [u8] {
+fn span<'a>(id_bytes: &'a [u8], interned: &InternedId) -> &'a [u8] {
     let start = interned.start as usize;
-    arena.get(start..start + interned.len as usize).unwrap_or_default()
+    id_bytes.get(start..start + interned.len as usize).unwrap_or_default()
 }
 
-fn bytes_of_in<'a>(ids: &[InternedId], arena: &'a [u8], id_no: IdNo) -> &'a [u8] {
-    ids.get(id_no as usize).map_or(&[], |interned| span(arena, interned))
+fn bytes_of_in<'a>(ids: &[InternedId], id_bytes: &'a [u8], id_no: IdNo) -> &'a [u8] {
+    ids.get(id_no as usize).map_or(&[], |interned| span(id_bytes, interned))
 }
 
 #[cfg(test)]

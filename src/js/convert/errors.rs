@@ -39,7 +39,7 @@ pub fn thrown(js: JsEnv<'_>, error: &CoreError) -> Error {
     }
 }
 
-/// Throws a `TypeError` that names the argument.
+/// Throws a `TypeError`: an argument, or what the caller's code did meanwhile, is wrong.
 pub fn wrong_argument(js: JsEnv<'_>, text: impl Into<String>) -> Error {
     thrown(js, &CoreError::argument(text))
 }

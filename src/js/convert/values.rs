@@ -73,11 +73,7 @@ pub fn values_of<'env>(js: JsEnv<'env>, all: Vec<Apart>) -> napi::Result<JsVal<'
     }
     text.push(b']');
     let list = list_of(js, all.into_iter().flat_map(|apart| apart.strings))?;
-    let text = match text.is_ascii() {
-        true => js.owned_string(Units::Latin1(text.into()))?,
-        false => js.string(&text)?,
-    };
-    factory::call(js, FactoryFn::ParseAllApart, &[text, list, js.u32s(&starts)?])
+    factory::call(js, FactoryFn::ParseAllApart, &[js.string(&text)?, list, js.u32s(&starts)?])
 }
 
 fn list_of<'env>(js: JsEnv<'env>, strings: impl Iterator<Item = Units>) -> napi::Result<JsVal<'env>> {

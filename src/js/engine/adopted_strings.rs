@@ -9,17 +9,14 @@
 use std::ffi::{c_char, c_void};
 use std::sync::{Arc, OnceLock};
 
-use napi::{sys, Env, Result};
+use napi::{sys, Result};
 
 use super::env::{JsEnv, JsVal};
+use super::external_memory::{count, trim};
 use crate::core::base::shared_units::{Memory, SharedUnits, LEAST};
 
 /// Longer ones, in units, are copied: the copy fails where a string may not be so long.
 const LONGEST: usize = 1 << 28;
-
-/// How much memory is freed before it is given back to the system.
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
-const TRIM_STEP: usize = 32 << 20;
 
 /// A string, or the units if the engine does not adopt them.
 pub(super) enum Adopted<'env, T> {
@@ -100,29 +97,8 @@ unsafe extern "C" fn free<T>(env: sys::napi_env, _: *mut c_void, memory: *mut c_
     }
 }
 
-/// Gives freed memory back to the system when there is much: glibc keeps what other threads have allocated.
-fn trim(freed: usize) {
-    #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    {
-        use std::sync::atomic::{AtomicUsize, Ordering};
-        static FREED: AtomicUsize = AtomicUsize::new(0);
-        if FREED.fetch_add(freed, Ordering::Relaxed) + freed >= TRIM_STEP {
-            FREED.store(0, Ordering::Relaxed);
-            // SAFETY: it may be called at any time, on any thread.
-            unsafe { libc::malloc_trim(0) };
-        }
-    }
-    #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
-    let _ = freed;
-}
-
 fn size(bytes: usize) -> i64 {
     i64::try_from(bytes).unwrap_or(i64::MAX)
-}
-
-/// Counts memory as the engine's own, which collects garbage when there is much.
-fn count(env: sys::napi_env, bytes: i64) {
-    let _ = Env::from_raw(env).adjust_external_memory(bytes);
 }
 
 impl<'env> JsEnv<'env> {

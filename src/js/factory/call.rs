@@ -29,8 +29,8 @@ struct Factory {
     scratch: Scratch,
 }
 
-/// Compiles the factory for this environment. `read_body` reads the bodies of lazy entries.
-pub fn install(js: JsEnv<'_>, read_body: JsVal<'_>) -> Result<()> {
+/// Compiles the factory for this environment, with the functions that lazy entries call.
+pub fn install(js: JsEnv<'_>, [read_body, report_memory]: [JsVal<'_>; 2]) -> Result<()> {
     let codes = codes(js)?;
     let (scratch, numbers) = Scratch::new(js)?;
     let compile = |script: &str, args: &[JsVal<'_>]| js.call(js.run(script)?, args);
@@ -41,7 +41,7 @@ pub fn install(js: JsEnv<'_>, read_body: JsVal<'_>) -> Result<()> {
         compile(OBJECTS, &[shared])?,
         values,
         compile(ENTRIES, &[shared, codes, numbers, values])?,
-        compile(LAZY, &[shared, codes, read_body])?,
+        compile(LAZY, &[shared, codes, read_body, report_memory])?,
         compile(MANAGER_CLASS, &[shared, values])?,
         compile(LISTS, &[shared, numbers])?,
     ];

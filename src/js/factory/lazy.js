@@ -5,7 +5,7 @@
 // an object is of is in a private field of it. A Proxy of the object, or an object that inherits from it, has no
 // such field; it is found by the object's inspection function there, which `util.inspect` calls to show values instead of
 // accessors.
-(shared, codes, readBody) => {
+(shared, codes, readBody, reportMemory) => {
 	"use strict";
 	const { plain, unbound } = shared;
 	const { Boolean, TypeError } = globalThis;
@@ -31,6 +31,7 @@
 	const dropAhead = async () => {
 		await undefined;
 		ahead = undefined;
+		reportMemory();
 	};
 
 	function takeAhead(source, row, id, code) {
@@ -135,7 +136,7 @@
 		return defined;
 	}
 
-	function settled(cell, key) {
+	function markRead(cell, key) {
 		cell.waiting &= ~cell.codes[key];
 		if (cell.waiting !== 0) return;
 		const { object } = cell;
@@ -147,10 +148,10 @@
 	const isOurs = (object, key) => getOwnPropertyDescriptor(object, key)?.get === ACCESSORS[key].get;
 
 	// Whether a property is an accessor of ours that can be exchanged.
-	const canSettle = (property, key) => property?.get === ACCESSORS[key].get && property.configurable;
+	const canReplace = (property, key) => property?.get === ACCESSORS[key].get && property.configurable;
 
 	// Puts a value in an accessor's place; false where the object does not let go of it.
-	function settle(object, key, value) {
+	function replaceAccessor(object, key, value) {
 		const property = getOwnPropertyDescriptor(object, key);
 		return property.configurable && define(object, key, value, property.enumerable);
 	}
@@ -162,9 +163,9 @@
 		if (values[key] === NOT_READ) values[key] = cell.read(key);
 		// A frozen object keeps its accessor, which gives the same value every time.
 		const property = getOwnPropertyDescriptor(object, key);
-		if (canSettle(property, key)) {
+		if (canReplace(property, key)) {
 			// In this order: V8 takes four times as long to exchange the accessor first.
-			settled(cell, key);
+			markRead(cell, key);
 			define(object, key, values[key], property.enumerable);
 		}
 		return values[key];
@@ -202,14 +203,14 @@
 			if (cell === undefined) throw new TypeError(`${key} was taken from its entry`);
 			const value = touch(cell, key);
 			// An object that was given the entry's property descriptors.
-			if (this !== cell.object && isOurs(this, key)) settle(this, key, value);
+			if (this !== cell.object && isOurs(this, key)) replaceAccessor(this, key, value);
 			return value;
 		},
 		// As an assignment to plain data does: to the receiver, be it the object, a Proxy of it or its heir.
 		set(value) {
 			const cell = Marked.cellOf(this);
-			if (isOurs(this, key) ? settle(this, key, value) : defines(this, key, plain(value))) {
-				if (cell !== undefined) settled(cell, key);
+			if (isOurs(this, key) ? replaceAccessor(this, key, value) : defines(this, key, plain(value))) {
+				if (cell !== undefined) markRead(cell, key);
 			} else if (cell !== undefined && !isFrozen(this)) {
 				// A sealed object keeps its accessor, and can be written to.
 				cell.given ??= { __proto__: null };

@@ -101,6 +101,6 @@ impl paths::Process for ProcessSnapshot {
     }
 
     fn file_url(&self, url: &str) -> CoreResult<String> {
-        Err(CoreError::argument(format!("Not understood here: {url}")))
+        Err(CoreError::argument(format!("A file: URL cannot be resolved on this thread; give a path: {url}")))
     }
 }

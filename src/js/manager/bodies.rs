@@ -4,6 +4,7 @@
 //! [`BodyReader`], which finds the session wherever it is by then, and keeps it when its manager lets it go.
 
 use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::rc::{Rc, Weak};
 
 use napi::{Error, Result, Status};
@@ -24,6 +25,8 @@ use crate::js::factory::{self, FactoryFn};
 
 /// From how many bodies on, asked for one after another, the next ones are read ahead.
 const LONG_SEQUENCE: usize = 8;
+/// How many threads read ahead: for one, the reader of a long session waits nearly half of the time.
+const THREADS: usize = 3;
 
 /// The environment variable that turns laziness off.
 const SWITCH: &str = "PI_SESSION_LAZY_BODIES";
@@ -55,9 +58,9 @@ struct Sequence {
     end: RowNo,
     /// How many bodies were asked for in order.
     length: usize,
-    ahead: Option<ReadAhead>,
-    /// What the lines were read into that were read ahead last.
-    room: Vec<u8>,
+    ahead: VecDeque<ReadAhead>,
+    /// Memory into which lines were read ahead, for the next ones.
+    rooms: Vec<Vec<u8>>,
 }
 
 impl Sequence {
@@ -66,26 +69,41 @@ impl Sequence {
         let is_next = row >= self.last && row < self.last.max(self.end) + NEAR;
         (self.length, self.last) = (if is_next { self.length + 1 } else { 0 }, row);
         if self.length < LONG_SEQUENCE {
-            (self.ahead, self.room) = (None, Vec::new());
+            (self.ahead, self.rooms) = (VecDeque::new(), Vec::new());
             return Vec::new();
         }
-        match self.ahead.take() {
-            Some(ahead) if ahead.has(row) => {
-                let (end, bytes) = ahead.next();
-                self.end = end;
-                self.ahead = session.read_ahead(end, bytes, std::mem::take(&mut self.room));
-                let (bodies, room) = session.finish_read_ahead(ahead).unwrap_or_default();
-                self.room = room;
-                bodies
+        // The reader may leave rows out.
+        while self.ahead.front().is_some_and(|ahead| ahead.next().0 <= row) {
+            self.ahead.pop_front();
+        }
+        let ahead = match self.ahead.front() {
+            Some(ahead) if ahead.has(row) => self.ahead.pop_front(),
+            Some(_) => None,
+            None => {
+                self.end = row + 1;
+                self.read_on(session, (self.end, FIRST));
+                None
             }
-            Some(ahead) if row < self.end => {
-                self.ahead = Some(ahead);
-                Vec::new()
-            }
-            _ => {
-                self.ahead = session.read_ahead(row + 1, FIRST, Vec::new());
-                Vec::new()
-            }
+        };
+        let Some(ahead) = ahead else { return Vec::new() };
+        let next = ahead.next();
+        self.end = next.0;
+        let (bodies, room) = session.finish_read_ahead(ahead).unwrap_or_default();
+        self.rooms.push(room);
+        self.read_on(session, self.ahead.back().map_or(next, ReadAhead::next));
+        if self.ahead.is_empty() {
+            self.rooms.clear();
+        }
+        bodies
+    }
+
+    /// Starts to read ahead from a row on, about so many bytes at first, until as many threads read as may.
+    fn read_on(&mut self, session: &Session, (mut from, mut bytes): (RowNo, usize)) {
+        while self.ahead.len() < THREADS {
+            let room = self.rooms.pop().unwrap_or_default();
+            let Some(ahead) = session.read_ahead(from, bytes, room) else { break };
+            (from, bytes) = ahead.next();
+            self.ahead.push_back(ahead);
         }
     }
 }
@@ -98,7 +116,7 @@ impl Releasable for BodyReader {
 }
 
 thread_local! {
-    /// The reader whose bodies are read ahead: one on each thread, for it keeps a file open and up to 1 MB of memory.
+    /// The reader whose bodies are read ahead: one on each thread, for it keeps a file open and memory for lines.
     static AHEAD: RefCell<Weak<BodyReader>> = const { RefCell::new(Weak::new()) };
 }
 
@@ -185,15 +203,20 @@ impl Bodies {
     }
 }
 
-/// The function `readBody(reader, row, id, code)` for `lazy.js`; nothing else gets it.
-pub fn reader<'env>(js: JsEnv<'env>) -> Result<JsVal<'env>> {
-    js.function("readBody", |js, args| {
+/// The functions `readBody(reader, row, id, code)` and `reportMemory()` for `lazy.js`; nothing else gets them.
+pub fn functions<'env>(js: JsEnv<'env>) -> Result<[JsVal<'env>; 2]> {
+    let read_body = js.function("readBody", |js, args| {
         read_body(js, args).map_err(|error| match error.status {
             Status::PendingException => error,
             // An exception that is pending stays.
             _ => thrown(js, &CoreError::failed(error.reason.to_string())),
         })
-    })
+    })?;
+    let report_memory = js.function("reportMemory", |js, _| {
+        js.report_external_memory();
+        js.undefined()
+    })?;
+    Ok([read_body, report_memory])
 }
 
 fn read_body<'env>(js: JsEnv<'env>, args: &[JsVal<'env>]) -> Result<JsVal<'env>> {
@@ -250,10 +273,14 @@ fn body_ahead<'env>(
         return Ok(None);
     }
     let at = rows.iter().zip(&codes).position(|(&at, &code)| at == row && code == of as u8);
-    let values = values_of(js, all)?;
-    let place = js.number(at.unwrap_or(rows.len()) as f64)?;
-    let value =
-        factory::call(js, FactoryFn::KeepAhead, &[source, js.u32s(&rows)?, js.u8s(&codes)?, ids, values, place])?;
+    let keep = || {
+        let values = values_of(js, all)?;
+        let place = js.number(at.unwrap_or(rows.len()) as f64)?;
+        factory::call(js, FactoryFn::KeepAhead, &[source, js.u32s(&rows)?, js.u8s(&codes)?, ids, values, place])
+    };
+    // `lazy.js` reports the memory of these strings when the job ends.
+    js.defer_external_memory();
+    let value = keep().inspect_err(|_| js.report_external_memory())?;
     Ok(at.map(|_| value))
 }
 

@@ -162,22 +162,26 @@ impl Branched {
         file: &str,
         own: &mut dyn Iterator<Item = Option<Vec<u8>>>,
     ) -> CoreResult<()> {
-        let gone = || CoreError::failed("An entry of the branch has no line");
+        let gone = |row: RowNo| {
+            let id = to_string_lossy(old.tree().id_of(row));
+            CoreError::failed(format!("The line of entry {id} is no longer in {}", old.file().unwrap_or_default()))
+        };
+        let no_header = || CoreError::failed("The new session's header has no line");
         let out = NewFile::create(file)?;
         let copy = old.copied(out, self.session.options().durability, |copier| {
             let mut spans = Vec::with_capacity(plan.steps.len() + plan.labels.len() + 1);
             let mut bodies = Vec::new();
-            spans.push(copier.write(own.next().flatten().ok_or_else(gone)?));
+            spans.push(copier.write(own.next().flatten().ok_or_else(no_header)?));
             for (at, step) in plan.steps.iter().enumerate() {
                 let row = at as RowNo;
-                let own = if self.cache.has(row) { own.next().ok_or_else(gone)? } else { None };
+                let own = if self.cache.has(row) { own.next().ok_or_else(|| gone(step.row))? } else { None };
                 let span = if let Some(line) = own {
                     copier.write(line)
                 } else if step.stays {
                     bodies.extend(old.bodies(step.row).iter().map(|(_, body)| (row, *body)));
-                    copier.keep(step.row).ok_or_else(gone)?
+                    copier.keep(step.row).ok_or_else(|| gone(step.row))?
                 } else {
-                    let line = old.line_to_copy(step.row)?.ok_or_else(gone)?;
+                    let line = old.line_to_copy(step.row)?.ok_or_else(|| gone(step.row))?;
                     let line = step.line(&line).ok_or_else(|| {
                         let id = to_string_lossy(old.tree().id_of(step.row)).into_owned();
                         CoreError::changed(old.file().unwrap_or_default(), format!("entry {id} is no longer JSON"))

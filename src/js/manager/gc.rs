@@ -11,7 +11,7 @@ use napi::Result;
 use crate::js::engine::{EnvId, JsEnv, Persistent};
 
 /// Each opening checks one in this many registered objects, on average.
-const SHARE: usize = 16;
+const CHECK_ONE_IN: usize = 16;
 
 /// A manager's state.
 pub trait Collectable {
@@ -75,7 +75,7 @@ pub fn register_reader(js: JsEnv<'_>, reader: Weak<dyn Releasable>, held: Persis
 pub fn collect(js: JsEnv<'_>) -> Result<()> {
     let due = with_registry(js, |registry| {
         registry.opened += 1;
-        let is_due = registry.opened >= (registry.managers.len() + registry.readers.len()) / SHARE;
+        let is_due = registry.opened >= (registry.managers.len() + registry.readers.len()) / CHECK_ONE_IN;
         is_due.then(|| {
             registry.opened = 0;
             (std::mem::take(&mut registry.managers), std::mem::take(&mut registry.readers))

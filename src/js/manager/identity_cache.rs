@@ -86,7 +86,7 @@ impl IdentityCache {
     }
 
     /// Renumbers rows. `rows` has for each row the number that it had before, if it had one.
-    pub fn follow(&mut self, js: JsEnv<'_>, rows: &[Option<RowNo>]) -> Result<()> {
+    pub fn renumber(&mut self, js: JsEnv<'_>, rows: &[Option<RowNo>]) -> Result<()> {
         let old = self.list(js)?;
         let new = js.array(rows.len())?;
         let mut slots = vec![ObjectSlot::Empty; rows.len()];

@@ -26,7 +26,7 @@ const BATCH_BYTES: usize = 1 << 18;
 /// From how many bytes of lines on a thread is worth its start.
 const MANY: usize = 2 * BATCH_BYTES;
 /// How many batches are read ahead.
-const AHEAD: usize = 3;
+const BATCHES_AHEAD: usize = 3;
 
 /// Makes the objects of these rows that are not made yet.
 pub fn ensure(state: &RefCell<State>, js: JsEnv<'_>, rows: impl Iterator<Item = RowNo>) -> Result<()> {
@@ -89,7 +89,7 @@ fn make_missing(
     }
     // Lines are read ahead on another thread while this one makes objects.
     std::thread::scope(|scope| {
-        let (send, received) = mpsc::sync_channel(AHEAD);
+        let (send, received) = mpsc::sync_channel(BATCHES_AHEAD);
         let read_ahead = move || {
             for batch in batches {
                 if send.send(batch).is_err() {

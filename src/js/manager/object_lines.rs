@@ -7,6 +7,7 @@ use napi::Result;
 use super::materialize::ensure;
 use super::state::State;
 use crate::core::base::error::Result as CoreResult;
+use crate::core::base::wtf8::to_string_lossy;
 use crate::core::tree::tree::RowNo;
 use crate::js::convert::errors::{thrown, wrong_argument};
 use crate::js::convert::text::text_of;
@@ -22,22 +23,30 @@ pub fn kept_lines(state: &RefCell<State>, js: JsEnv<'_>) -> Result<Vec<Vec<u8>>>
         let state = state.borrow();
         (state.cache.header(js)?, state.cache.list(js)?)
     };
+    let headers = usize::from(header.is_some());
     let mut lines = Vec::new();
     for values in [js.array_of(header.as_slice())?, entries] {
         let texts = factory::call(js, FactoryFn::Lines, &[values])?;
         for at in 0..js.len(texts)? {
             js.scoped(|js, _| {
                 let text = text_of(js, js.at(texts, at)?)?;
-                lines.push(text.ok_or_else(|| wrong_argument(js, "An entry has no JSON text"))?);
+                lines.push(text.ok_or_else(|| wrong_argument(js, no_text(state, lines.len().checked_sub(headers))))?);
                 Ok(())
             })?;
         }
     }
     let state = state.borrow();
-    let is_header = |at: usize| at < usize::from(header.is_some());
-    let known = lines.into_iter().enumerate().map(|(at, line)| match is_header(at) {
-        true => state.session.header_as_known(line),
-        false => state.session.line_as_known((at - usize::from(header.is_some())) as RowNo, line),
+    let known = lines.into_iter().enumerate().map(|(at, line)| match at.checked_sub(headers) {
+        None => state.session.header_as_known(line),
+        Some(row) => state.session.line_as_known(row as RowNo, line),
     });
     known.collect::<CoreResult<_>>().map_err(|error| thrown(js, &error))
+}
+
+/// Why the entry of a row, or the header, cannot be written.
+fn no_text(state: &RefCell<State>, row: Option<usize>) -> String {
+    let what = row.map_or("The header".into(), |row| {
+        format!("Entry {}", to_string_lossy(state.borrow().session.tree().id_of(row as RowNo)))
+    });
+    format!("{what} has no JSON text: its toJSON gave undefined")
 }

@@ -284,7 +284,7 @@ impl State {
             // Entries may outlive their manager, whose other objects are gone then.
             match self.cache.is_collected(js)? {
                 true => self.cache.clear(),
-                false => self.cache.follow(js, &rows)?,
+                false => self.cache.renumber(js, &rows)?,
             }
             if !same_header && !self.cache.is_collected(js)? {
                 self.cache.forget_header(js)?;

@@ -10,18 +10,18 @@ use super::index::{put_words, tokenized, Indexer};
 use crate::core::catalog::connection::Catalog;
 use crate::core::catalog::error::CatalogResult;
 use crate::core::catalog::ingest::{IngestChunk, IngestStart};
-use crate::core::catalog::text_rows::Batch;
+use crate::core::catalog::text_rows::TextRowBuilder;
 
 /// How many chunks wait to be written, and how many bytes of text one transaction writes. More would make other writers wait;
 /// fewer would give the index more segments.
 const WAITING: usize = 4;
 const CHUNK_BYTES: usize = 8 << 20;
 
-/// A chunk and the words of its texts, row by row.
+/// A chunk, its texts tokenized row by row, and their distinct words.
 struct TokenizedChunk {
     chunk: IngestChunk,
-    words: Vec<Vec<String>>,
-    known: HashSet<Box<str>>,
+    texts: Vec<Vec<String>>,
+    words: HashSet<Box<str>>,
     size: usize,
 }
 
@@ -89,10 +89,10 @@ fn read_session(
 }
 
 fn tokenize(chunk: IngestChunk) -> TokenizedChunk {
-    let mut known = HashSet::new();
-    let words = chunk.batches.iter().map(|batch| tokenized(&batch.as_row(), &mut known)).collect();
-    let size = chunk.batches.iter().map(Batch::size).sum();
-    TokenizedChunk { chunk, words, known, size }
+    let mut words = HashSet::new();
+    let texts = chunk.batches.iter().map(|batch| tokenized(&batch.as_row(), &mut words)).collect();
+    let size = chunk.batches.iter().map(TextRowBuilder::size).sum();
+    TokenizedChunk { chunk, texts, words, size }
 }
 
 fn write_all(
@@ -125,7 +125,7 @@ fn write_all(
             chunks.iter().try_for_each(|chunk| write(transaction, indexer, chunk))
         })?;
         for tokenized in chunks {
-            indexer.learn(tokenized.known);
+            indexer.learn(tokenized.words);
             ended += usize::from(tokenized.chunk.is_last);
         }
         progress(ended);
@@ -134,11 +134,11 @@ fn write_all(
 }
 
 fn write(transaction: &Transaction<'_>, indexer: &Indexer, tokenized: &TokenizedChunk) -> CatalogResult<()> {
-    let TokenizedChunk { chunk, words, known, .. } = tokenized;
+    let TokenizedChunk { chunk, texts, words, .. } = tokenized;
     chunk.write(transaction, |at, batch, session| {
         let row = batch.put(transaction, session, true)?;
-        put_words(transaction, row, words.get(at).map(Vec::as_slice).unwrap_or_default())
+        put_words(transaction, row, texts.get(at).map(Vec::as_slice).unwrap_or_default())
     })?;
     // Even if no text was written: from here on the words count as known.
-    indexer.add(transaction, known)
+    indexer.add(transaction, words)
 }

@@ -25,9 +25,9 @@ pub struct Indexer {
     version: i64,
 }
 
-/// Rows of texts as words.
+/// The tokenized texts of some rows, and their distinct words.
 struct TokenizedRows {
-    rows: Vec<(i64, Vec<String>)>,
+    texts: Vec<(i64, Vec<String>)>,
     words: HashSet<Box<str>>,
 }
 
@@ -69,7 +69,7 @@ impl Indexer {
             let tokenized = tokenize(catalog, &rows, cancelled)?;
             catalog.write(|transaction| {
                 self.refresh(transaction)?;
-                for (id, texts) in &tokenized.rows {
+                for (id, texts) in &tokenized.texts {
                     put(transaction, *id, texts)?;
                 }
                 self.add(transaction, &tokenized.words)
@@ -91,7 +91,7 @@ pub fn tokenized(texts: &TextRow<'_>, words: &mut HashSet<Box<str>>) -> Vec<Stri
 }
 
 fn tokenize(catalog: &Catalog, rows: &[i64], cancelled: &AtomicBool) -> CatalogResult<TokenizedRows> {
-    let mut tokenized = TokenizedRows { rows: Vec::new(), words: HashSet::new() };
+    let mut tokenized = TokenizedRows { texts: Vec::new(), words: HashSet::new() };
     let mut size = 0;
     for &id in rows {
         let texts = row(catalog.db(), id, |texts| {
@@ -99,7 +99,7 @@ fn tokenize(catalog: &Catalog, rows: &[i64], cancelled: &AtomicBool) -> CatalogR
             self::tokenized(texts, &mut tokenized.words)
         })?;
         // Another process may have deleted it.
-        tokenized.rows.extend(texts.map(|texts| (id, texts)));
+        tokenized.texts.extend(texts.map(|texts| (id, texts)));
         if size >= INDEXED_AT_ONCE || cancelled.load(Ordering::Relaxed) {
             break;
         }

@@ -3,9 +3,10 @@ use std::os::unix::fs::PermissionsExt;
 use super::faults::{with, InjectedFault};
 use super::*;
 
+/// Regression: where modes cannot be set no file could be replaced.
 /// FUSE mounts and drives of other systems refuse it.
 #[test]
-fn where_modes_cannot_be_set_no_file_could_be_replaced() {
+fn where_modes_cannot_be_set_files_are_replaced() {
     let dir = tempfile::tempdir().expect("a directory");
     let file_with = |name: &str, mode: u32| {
         let file = File::create_new(dir.path().join(name)).expect("created");

@@ -79,9 +79,10 @@ fn whatever_else_has_the_name_of_a_lock_file_stays_and_locks_nothing() {
     std::fs::remove_dir(&lock).expect("removed");
 }
 
+/// Regression: lock files of other tools were deleted while in use.
 /// Tools that know no other lock than that its file is there leave it empty, or write their process into it.
 #[test]
-fn lock_files_of_other_tools_were_deleted_while_in_use() {
+fn lock_files_of_other_tools_are_not_deleted() {
     let dir = tempfile::tempdir().expect("a directory");
     let session = dir.path().join("s.jsonl").to_str().expect("text").to_owned();
     let lock = path_of(&session);
@@ -96,9 +97,10 @@ fn lock_files_of_other_tools_were_deleted_while_in_use() {
     }
 }
 
+/// Regression: a lock held while its file had a second name locked nothing.
 /// A snapshot that links files gives the lock file a second name.
 #[test]
-fn a_lock_held_while_its_file_had_a_second_name_locked_nothing() {
+fn a_lock_held_while_its_file_has_a_second_name_keeps_others_out() {
     let dir = tempfile::tempdir().expect("a directory");
     let session = dir.path().join("s.jsonl").to_str().expect("text").to_owned();
     let mine = FileLock::take(&session).expect("taken");
@@ -153,10 +155,11 @@ fn whoever_may_read_a_session_may_see_that_it_is_locked() {
     }
 }
 
+/// Regression: a lock file that may not be looked at stopped every append.
 /// An exclusive lock of another user, or one on a disk that is read-only now, or one that can have no name.
 #[test]
 #[cfg(unix)]
-fn a_lock_file_that_may_not_be_looked_at_stopped_every_append() {
+fn a_lock_file_that_may_not_be_looked_at_stops_no_append() {
     let dir = crate::core::testing::faults::tests::scratch();
     let session = dir.path().join("s.jsonl").to_str().expect("text").to_owned();
     let lock = path_of(&session);

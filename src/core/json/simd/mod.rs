@@ -14,6 +14,8 @@ mod neon;
 #[cfg(any(not(any(target_arch = "x86_64", target_arch = "aarch64")), test))]
 mod plain;
 #[cfg(target_arch = "x86_64")]
+mod unescape;
+#[cfg(target_arch = "x86_64")]
 mod utf16;
 #[cfg(target_arch = "x86_64")]
 mod x86;
@@ -26,17 +28,29 @@ pub use self::plain::{short_end, skip_string};
 #[cfg(target_arch = "x86_64")]
 pub use self::x86::{short_end, skip_string};
 
-/// Appends the text of a JSON string of UTF-16 units, without its quotes. Gives whether it could: if the processor has AVX2
-/// and the units are not all ASCII.
+/// Appends the text of a JSON string of UTF-16 units, without its quotes. Gives whether it could: if the processor has AVX2.
 pub fn push_escaped_utf16(out: &mut Vec<u8>, units: &[u16]) -> bool {
     #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("avx2") && units.iter().fold(0, |all, unit| all | unit) >= 0x80 {
-        // SAFETY: the processor has the feature that the function needs.
+    if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("popcnt") {
+        // SAFETY: the processor has the features that the function needs.
         unsafe { utf16::push_escaped_avx2(out, units) };
         return true;
     }
     let _ = (out, units);
     false
+}
+
+/// Unescapes the beginning of a valid JSON string, given without its quotes, into room for as many bytes. Gives how many
+/// bytes were read and written, and the bits of all that were read: none are, if the processor lacks AVX2 or there are few.
+pub fn unescape_start(string: &[u8], room: &mut [u8]) -> (usize, usize, u64) {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("popcnt") {
+        // SAFETY: the processor has the features that the function needs.
+        let done = unsafe { unescape::unescape_avx2(string, room) };
+        return (done.read, done.written, done.bits);
+    }
+    let _ = (string, room);
+    (0, 0, 0)
 }
 
 #[cfg(test)]

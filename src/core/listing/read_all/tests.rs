@@ -103,8 +103,9 @@ fn nobody_is_kept_from_writing_while_files_are_read() {
     .expect("read");
 }
 
+/// Regression: a list that took longer put an older state over a newer one.
 #[test]
-fn a_list_that_took_longer_put_an_older_state_over_a_newer_one() {
+fn a_list_that_takes_longer_puts_no_older_state_over_a_newer_one() {
     let sessions = SessionsDir::new();
     let names = ["a.jsonl", "b.jsonl", "c.jsonl"];
     names.iter().for_each(|name| sessions.write(name, &session("s", "")));
@@ -185,8 +186,9 @@ fn texts_are_what_was_listed_wherever_they_come_from() {
     assert_eq!(fetch(None), b"");
 }
 
+/// Regression: a text that was fetched while it was ingested was given twice.
 #[test]
-fn a_text_that_was_fetched_while_it_was_ingested_was_given_twice() {
+fn a_text_that_is_fetched_while_it_is_ingested_is_given_once() {
     let sessions = SessionsDir::new();
     sessions.write("a.jsonl", &session("a", &said("m", "user", "once")));
     wait_for_next_file_time();
@@ -227,8 +229,9 @@ fn take_all(catalog: &mut Catalog) {
     }
 }
 
+/// Regression: a last line that went on left its old text in the catalog.
 #[test]
-fn a_last_line_that_went_on_left_its_old_text_in_the_catalog() {
+fn a_last_line_that_goes_on_leaves_no_old_text_in_the_catalog() {
     for (more, want) in [
         ("fused\n", "one"),
         ("fused", "one"),
@@ -276,8 +279,9 @@ proptest! {
     }
 }
 
+/// Regression: a list that was aborted cached nothing.
 #[test]
-fn a_list_that_was_aborted_cached_nothing() {
+fn a_list_that_is_aborted_caches_what_it_has_read() {
     let sessions = SessionsDir::new();
     (0..40).for_each(|n| sessions.write(&format!("{n}.jsonl"), &session(&n.to_string(), &said("m", "user", "hi"))));
     let files = sessions.files();

@@ -28,9 +28,9 @@ fn text_at(storage: &dyn Storage, span: LineSpan) -> Result<String> {
 }
 
 /// Longer damaged lines are not searched for entries. After a power cut, or in a sparse file, a line may be any number of zeros.
-const LONGEST: u64 = 64 << 20;
+const MAX_SEARCHED_BYTES: u64 = 64 << 20;
 
 /// The text of a damaged line; None if it is too long.
 pub fn damaged_text(storage: &dyn Storage, line: &SurveyedLine) -> Result<Option<String>> {
-    (line.len <= LONGEST).then(|| text_at(storage, line.span())).transpose()
+    (line.len <= MAX_SEARCHED_BYTES).then(|| text_at(storage, line.span())).transpose()
 }

@@ -78,8 +78,9 @@ fn children_of_a_line_of_which_nothing_is_left_become_children_of_the_entry_befo
     assert_eq!(parents(&lines), pairs(&[("a", "Null"), ("d", "a")]), "through two damaged lines");
 }
 
+/// Regression: a child before its lost parent became a child of its own descendant.
 #[test]
-fn a_child_before_its_lost_parent_became_a_child_of_its_own_descendant() {
+fn a_child_before_its_lost_parent_is_no_child_of_its_own_descendant() {
     let nothing_left = "{\"type\":\"custom\",\"id\":\"c\"";
     let lines = [HEADER, &entry("a", "null"), &entry("d", "c"), &entry("e", "d"), nothing_left, &entry("f", "c"), ""];
     let (_, lines) = repaired(&lines);

@@ -39,9 +39,10 @@ fn names(dir: &tempfile::TempDir) -> Vec<String> {
     names
 }
 
+/// Regression: lines that pi wrote during a migration were only in the backup.
 /// What pi appends between the copy and the rename, or to the old file after it.
 #[test]
-fn lines_that_pi_wrote_during_a_migration_were_only_in_the_backup() {
+fn lines_that_pi_writes_during_a_migration_are_in_the_new_file() {
     for moment in [FsCall::Write, FsCall::Link, FsCall::Sync, FsCall::Rename] {
         let (dir, path) = old_file(OLD);
         let other = path.clone();
@@ -66,8 +67,9 @@ fn lines_that_pi_wrote_during_a_migration_were_only_in_the_backup() {
     assert!(verify(&path).expect("read").ok);
 }
 
+/// Regression: a last line that was ended during a migration was in the new file twice.
 #[test]
-fn a_last_line_that_was_ended_during_a_migration_was_in_the_new_file_twice() {
+fn a_last_line_that_is_ended_during_a_migration_is_in_the_new_file_once() {
     let last = &PI[..PI.len() - 1];
     for (rest, entries) in [("\n", 2), ("\n\n", 2), (PI, 3), ("\r\n", 2)] {
         for moment in [FsCall::Sync, FsCall::Rename] {
@@ -80,9 +82,10 @@ fn a_last_line_that_was_ended_during_a_migration_was_in_the_new_file_twice() {
     }
 }
 
+/// Regression: a file that another process had migrated was migrated over it.
 /// Each of several processes wrote its own ids over what the first had made, with a backup of it.
 #[test]
-fn a_file_that_another_process_had_migrated_was_migrated_over_it() {
+fn a_file_that_another_process_has_migrated_is_not_migrated_again() {
     for moment in [FsCall::Write, FsCall::Link, FsCall::Sync] {
         let (dir, path) = old_file(OLD);
         let other = path.clone();
@@ -123,8 +126,9 @@ fn a_file_that_pi_migrated_meanwhile_is_pis() {
     }
 }
 
+/// Regression: eight threads that opened one old file each gave it other ids.
 #[test]
-fn eight_threads_that_opened_one_old_file_each_gave_it_other_ids() {
+fn eight_threads_that_open_one_old_file_give_it_the_same_ids() {
     for _ in 0..10 {
         let (dir, path) = old_file(&(OLD.to_owned() + &PI.repeat(500)));
         let all: Vec<Vec<Vec<u8>>> = std::thread::scope(|scope| {
@@ -151,10 +155,11 @@ fn the_backup_that_a_killed_migration_had_made_is_the_backup() {
     assert!(verify(&path).expect("read").ok);
 }
 
+/// Regression: a migrated file lost its extended attributes.
 /// The attributes of the new file and of the backup, which is the old one.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_migrated_file_lost_its_extended_attributes() {
+fn a_migrated_file_keeps_its_extended_attributes() {
     use rustix::fs::{getxattr, setxattr, XattrFlags};
     let (dir, path) = old_file(OLD);
     setxattr(&path, c"user.note", b"mine", XattrFlags::empty()).expect("the file system keeps attributes");
@@ -166,10 +171,11 @@ fn a_migrated_file_lost_its_extended_attributes() {
     }
 }
 
+/// Regression: a read only file was replaced by its migration.
 /// A migration renamed the new file over one that nobody may write. Whoever may write everything, as root, still does.
 #[cfg(unix)]
 #[test]
-fn a_read_only_file_was_replaced_by_its_migration() {
+fn a_read_only_file_is_not_migrated() {
     use std::os::unix::fs::PermissionsExt;
     let (dir, path) = old_file(OLD);
     fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).expect("changed");

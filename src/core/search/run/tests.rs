@@ -89,8 +89,9 @@ fn sorted(mut all: Vec<String>) -> Vec<String> {
     all
 }
 
+/// Regression: a search missed what another list had put a new row for.
 #[test]
-fn a_search_missed_what_another_list_had_put_a_new_row_for() {
+fn a_search_finds_what_another_list_has_put_a_new_row_for() {
     let sessions = SessionsDir::new();
     sessions.say("a", &["found"]);
     let files = sessions.files();
@@ -112,8 +113,9 @@ fn a_search_missed_what_another_list_had_put_a_new_row_for() {
     assert!(fs::metadata(&sessions.location.path).is_ok(), "the catalog is whole and stays");
 }
 
+/// Regression: a search waited ten seconds for a lock and then read everything anew.
 #[test]
-fn a_search_waited_ten_seconds_for_a_lock_and_then_read_everything_anew() {
+fn a_search_beside_a_lock_reads_only_what_is_new_from_files() {
     let sessions = SessionsDir::new();
     sessions.say("old", &["hello old"]);
     assert_eq!(sessions.found("hello"), ["<hello> old"]);
@@ -127,8 +129,9 @@ fn a_search_waited_ten_seconds_for_a_lock_and_then_read_everything_anew() {
     assert_eq!(sorted(sessions.found("hello")), ["<hello> new", "<hello> old"]);
 }
 
+/// Regression: a part of a word was searched for in only the thousand shortest words.
 #[test]
-fn a_part_of_a_word_was_searched_for_in_only_the_thousand_shortest_words() {
+fn a_part_of_a_word_is_searched_for_in_all_words() {
     let sessions = SessionsDir::new();
     let noise: Vec<String> = (0..2_600).map(|n| format!("contr{n:x}")).collect();
     sessions.say("noise", &[noise.join(" ")]);
@@ -139,8 +142,9 @@ fn a_part_of_a_word_was_searched_for_in_only_the_thousand_shortest_words() {
     assert_eq!(sessions.found("ontr").len(), 2);
 }
 
+/// Regression: a text was missed after twenty thousand newer ones with its words.
 #[test]
-fn a_text_was_missed_after_twenty_thousand_newer_ones_with_its_words() {
+fn a_text_is_found_after_twenty_thousand_newer_ones_with_its_words() {
     let sessions = SessionsDir::new();
     sessions.say("old", &["see foo.bar here"]);
     assert_eq!(sessions.found("foo.bar").len(), 1);
@@ -208,8 +212,9 @@ fn a_text_beyond_what_the_catalog_takes_is_cut_and_shown_whole() {
     assert_eq!(all.len(), text.len() + 1 + "short".len());
 }
 
+/// Regression: a first text of hundreds of megabytes was stored whole.
 #[test]
-fn a_first_text_of_hundreds_of_megabytes_was_stored_whole() {
+fn a_first_text_of_hundreds_of_megabytes_is_not_stored() {
     let sessions = SessionsDir::new();
     sessions.say("giant", &[format!("beginning {}", "filler ".repeat(MAX_TEXT_BYTES / 7)), "needle".into()]);
     sessions.say("small", &["needle too"]);
@@ -232,8 +237,9 @@ fn a_first_text_of_hundreds_of_megabytes_was_stored_whole() {
     assert_eq!(sessions.count("SELECT count(*) FROM text"), 1);
 }
 
+/// Regression: what was deleted stayed in the catalog.
 #[test]
-fn what_was_deleted_stayed_in_the_catalog() {
+fn what_was_deleted_leaves_the_catalog() {
     let sessions = SessionsDir::new();
     let secrets: Vec<String> = (0..400).map(|n| format!("secretive{n} zq81SECRET{n} key")).collect();
     sessions.say("gone", &secrets);
@@ -262,8 +268,9 @@ fn holds(file: &Path, what: &str) -> bool {
     memchr::memmem::find(&fs::read(file).unwrap_or_default(), what.as_bytes()).is_some()
 }
 
+/// Regression: sessions that come and go made the catalog grow.
 #[test]
-fn sessions_that_come_and_go_made_the_catalog_grow() {
+fn sessions_that_come_and_go_leave_no_room_taken_in_the_catalog() {
     let sessions = SessionsDir::new();
     sessions.say("kept", &["kept"]);
     let mut sizes = Vec::new();
@@ -282,8 +289,9 @@ fn sessions_that_come_and_go_made_the_catalog_grow() {
     assert!(sizes[7] <= sizes[1] * 3 / 2, "{sizes:?}");
 }
 
+/// Regression: a long query passed over all words once for each term.
 #[test]
-fn a_long_query_passed_over_all_words_once_for_each_term() {
+fn a_long_query_passes_over_all_words_once() {
     let sessions = SessionsDir::new();
     let many: Vec<String> = (0..6_000).map(|n| format!("w{n}")).collect();
     sessions.say("a", &[many.join(" "), many.join("."), "語".repeat(3_000), "q".repeat(70_000)]);

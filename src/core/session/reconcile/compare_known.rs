@@ -15,7 +15,7 @@ use crate::core::session::session::Session;
 
 impl Session {
     /// Whether the header and the last known entry are where they were.
-    pub(in crate::core::session) fn has_same_prefix(&self) -> Result<bool> {
+    pub(in crate::core::session) fn has_same_ends(&self) -> Result<bool> {
         match self.check_ends() {
             Ok(()) => Ok(true),
             Err(error) if error.as_io().is_none() => Ok(false),
@@ -27,7 +27,7 @@ impl Session {
         let Some(storage) = self.storage.as_deref() else {
             return Ok(());
         };
-        let end = self.index.read_to();
+        let end = self.index.indexed_end();
         if let Some(span) = self.header_span {
             let line = bytes_at(storage, span)?;
             let header = Header::read(&text_of(&line));

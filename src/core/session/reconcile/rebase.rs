@@ -85,7 +85,7 @@ impl Session {
         let same_header = self.header_text.is_some() && self.header_text == header_line;
         let leaf = self.leaf_in(&index);
         index.tree.set_leaf(leaf);
-        self.size = storage.size()?.max(index.read_to());
+        self.size = storage.size()?.max(index.indexed_end());
         // Nothing below can fail.
         self.appended = appended;
         self.altered.extend(altered);
@@ -229,7 +229,7 @@ fn add(lines: &[(RowNo, String)], storage: &mut FileStorage, index: &mut Index) 
     let mut added = HashMap::new();
     for (was, line) in lines {
         let span = storage.append(&mut line.clone().into_bytes())?;
-        if span.offset > index.read_to() {
+        if span.offset > index.indexed_end() {
             index.read_more_until(storage, span.offset)?;
         }
         read_line(line, |line| {

@@ -15,7 +15,7 @@ use crate::core::session::sync_state::{CheckDepth, PreviousFile, SyncState};
 use crate::core::summary::header_scan::first_header;
 
 /// Up to this size, in bytes, a full check reads the whole file.
-const SMALL: u64 = 1 << 20;
+const FULL_READ_LIMIT: u64 = 1 << 20;
 
 /// How often the check is repeated when another file takes its name meanwhile.
 const CHECKS: usize = 4;
@@ -116,16 +116,16 @@ impl Session {
                 let touched = was_touched || touched && size == self.size;
                 let reads_all = match depth {
                     CheckDepth::Quick | CheckDepth::Ends => before.is_suspect(),
-                    CheckDepth::Full | CheckDepth::ForRead => before.is_suspect() || size <= SMALL || touched,
+                    CheckDepth::Full | CheckDepth::ForRead => before.is_suspect() || size <= FULL_READ_LIMIT || touched,
                 };
-                if !(if reads_all { self.has_same_content()? } else { self.has_same_prefix()? }) {
+                if !(if reads_all { self.has_same_content()? } else { self.has_same_ends()? }) {
                     let previous = if reopened { PreviousFile::Gone } else { PreviousFile::Rewritten };
                     return self.rebase(previous, depth, before);
                 }
                 match size {
                     _ if size == self.size => {}
                     _ if size > self.size => self.read_appended(size)?,
-                    _ if size >= self.index.read_to() => self.forget_unended_line(size),
+                    _ if size >= self.index.indexed_end() => self.forget_unended_line(size),
                     _ if reopened => return self.rebase(PreviousFile::Gone, depth, before),
                     _ => return self.rebase(PreviousFile::Rewritten, depth, before),
                 }
@@ -141,7 +141,7 @@ impl Session {
                 Ok(state)
             }
             // It may have been rewritten before it lost its name: then no line is where it was.
-            FileStatus::Replaced { readable } => match readable && self.has_same_prefix()? {
+            FileStatus::Replaced { readable } => match readable && self.has_same_ends()? {
                 true => self.rebase(PreviousFile::Open, depth, before),
                 false => self.rebase(PreviousFile::Gone, depth, before),
             },
@@ -150,7 +150,7 @@ impl Session {
 
     /// Another writer rolled back its unended line: the storage ends at `size` now.
     fn forget_unended_line(&mut self, size: u64) {
-        let lacks_final_newline = size > self.index.read_to() || self.index.is_after_unended_line();
+        let lacks_final_newline = size > self.index.indexed_end() || self.index.is_after_unended_line();
         if let Some(storage) = self.storage.as_mut() {
             storage.set_lacks_final_newline(lacks_final_newline);
         }
@@ -160,11 +160,11 @@ impl Session {
     /// Writes a deleted or renamed file again from its open handle, byte for byte, so that lines keep their offsets.
     fn copy_back_deleted_file(&mut self, depth: CheckDepth, before: &SyncState) -> Result<SyncState> {
         // It may have been rewritten before it was deleted.
-        let has_same_prefix = self.has_same_prefix()?;
+        let has_same_ends = self.has_same_ends()?;
         let Some(storage) = self.storage.as_ref() else {
             return Ok(SyncState::Current);
         };
-        if !has_same_prefix && first_header(&**storage)?.is_none_or(|header| header.id != self.id) {
+        if !has_same_ends && first_header(&**storage)?.is_none_or(|header| header.id != self.id) {
             return Err(Error::lost(storage.name()));
         }
         let mut file = NewFile::again(&**storage)?;
@@ -180,11 +180,11 @@ impl Session {
         self.storage = Some(Box::new(restored));
         self.lock.recheck();
         self.history.repaired(WRITTEN_AGAIN);
-        if !has_same_prefix {
+        if !has_same_ends {
             return self.rebase(PreviousFile::Gone, depth, before);
         }
         // Other processes may have appended to the old file meanwhile.
-        if self.size > self.index.read_to() {
+        if self.size > self.index.indexed_end() {
             self.read_appended(self.size)?;
         }
         Ok(if matches!(before, SyncState::Touched) { SyncState::Touched } else { SyncState::Current })

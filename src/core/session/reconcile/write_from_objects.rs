@@ -27,7 +27,7 @@ impl Session {
             None => {
                 let mut file = NewFile::again(&**lost)?;
                 for line in lines {
-                    check_length(line)?;
+                    check_length(line, &path)?;
                     spans.push(file.line(line)?);
                 }
                 file.finish_safely(self.options.durability)?
@@ -35,7 +35,7 @@ impl Session {
             Some(now) if now.size == 0 => {
                 let mut all = Vec::new();
                 for line in lines {
-                    check_length(line)?;
+                    check_length(line, &path)?;
                     spans.push(LineSpan::of(all.len() as u64, line.len()));
                     all.extend_from_slice(line);
                     all.push(b'\n');

@@ -29,9 +29,10 @@ fn an_exclusive_session_keeps_others_from_writing_until_it_is_closed() {
     expect_whole(&plain, &world);
 }
 
+/// Regression: an append got an exception while another process repaired the file.
 /// A repair of another process: it holds the lock while it puts another file in the place of the session's.
 #[test]
-fn an_append_got_an_exception_while_another_process_repaired_the_file() {
+fn an_append_waits_while_another_process_repairs_the_file() {
     let world = World::with(&["a"]);
     world.add("torn\n");
     let mut session = opened(&world.path);

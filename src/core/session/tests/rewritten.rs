@@ -64,9 +64,10 @@ fn another_sessions_file_that_was_ours_and_is_deleted_is_not_written_again_as_ou
     assert!(!fs::exists(&world.path).expect("asked"));
 }
 
+/// Regression: another user's file with the same session got our entries.
 #[test]
 #[cfg(unix)]
-fn another_users_file_with_the_same_session_got_our_entries() {
+fn another_users_file_with_the_same_session_gets_no_entry_of_ours() {
     use crate::core::io::fs::faults::{on_file_system, FileSystem};
     let world = World::with(&["a"]);
     let mut session = opened(&world.path);
@@ -84,8 +85,9 @@ fn another_users_file_with_the_same_session_got_our_entries() {
     assert_eq!(world.text(), "");
 }
 
+/// Regression: a file written again from objects counted as suspect.
 #[test]
-fn a_file_written_again_from_objects_counted_as_suspect() {
+fn a_file_written_again_from_objects_is_not_suspect() {
     let world = World::with(&["a"]);
     let mut session = opened(&world.path);
     let mine = append(&mut session);

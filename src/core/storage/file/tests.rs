@@ -43,9 +43,10 @@ fn many(dir: &Path) -> Vec<FileStorage> {
     (0..fd_pool::MAX_OPEN + 40).map(one).collect()
 }
 
+/// Regression: without link counts no file was ever closed.
 #[test]
 #[cfg(unix)]
-fn without_link_counts_no_file_was_ever_closed() {
+fn without_link_counts_files_are_closed_for_others() {
     let dir = tempfile::tempdir().expect("a directory");
     let (first, made) = crate::core::io::fs::faults::without_link_counts(|| {
         let all = many(dir.path());
@@ -55,9 +56,10 @@ fn without_link_counts_no_file_was_ever_closed() {
     assert_eq!(readable(&made), made.len());
 }
 
+/// Regression: the only handle of a deleted file was closed for others.
 #[test]
 #[cfg(unix)]
-fn the_only_handle_of_a_deleted_file_was_closed_for_others() {
+fn the_only_handle_of_a_deleted_file_is_not_closed_for_others() {
     let dir = tempfile::tempdir().expect("a directory");
     let all = many(dir.path());
     std::fs::remove_dir_all(dir.path()).expect("removed");
@@ -106,9 +108,10 @@ fn a_file_without_an_end_is_not_a_session_file() {
     }
 }
 
+/// Regression: deleted files filled the pool and every other file was closed at once.
 #[test]
 #[cfg(unix)]
-fn deleted_files_filled_the_pool_and_every_other_file_was_closed_at_once() {
+fn deleted_files_leave_room_in_the_pool_for_others() {
     let dir = tempfile::tempdir().expect("a directory");
     let deleted = many(dir.path());
     std::fs::remove_dir_all(dir.path()).expect("removed");

@@ -429,8 +429,9 @@ mod tests {
         assert!(scan_usage(&mut Scanner::new(&br#"{"input":1"#[..])).is_err());
     }
 
+    /// Regression: a number of hundreds of digits made a sum infinite.
     #[test]
-    fn a_number_of_hundreds_of_digits_made_a_sum_infinite() {
+    fn a_number_of_hundreds_of_digits_is_left_out_of_a_sum() {
         let digits = "9".repeat(400);
         let text = format!(r#"{{"input":{digits},"output":7,"cacheRead":0,"cacheWrite":0,"cost":{{"total":0}}}}"#);
         let amounts = Amounts { output: 7.0, ..Amounts::default() };

@@ -101,8 +101,9 @@ fn calls_outside_the_limits_and_those_without_a_time_are_left_out() {
     assert_eq!((report.total.calls, report.left_out.negative, report.left_out.without_time), (1, 1, 1));
 }
 
+/// Regression: a year beyond 9999 came before all others.
 #[test]
-fn a_year_beyond_9999_came_before_all_others() {
+fn years_beyond_9999_come_after_all_others() {
     let year = 365.25 * 24.0;
     let lines = [9_000.0, 1.0, -3_000.0, 200.0]
         .map(|years: f64| call("a", 0, "m", "1").replace(":0}}", &format!(":{}}}}}", (years * year).trunc() * HOUR)));

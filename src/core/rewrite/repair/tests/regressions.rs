@@ -30,9 +30,10 @@ fn custom(id: &str, parent: &str) -> String {
     format!("{{\"type\":\"custom\",\"id\":\"{id}\",\"parentId\":\"{parent}\"}}\n")
 }
 
+/// Regression: repairs of 60,000 incomplete or entangled lines took minutes.
 /// At 30,000 lines of each kind the first of these took 75 seconds; the time grew with the square.
 #[test]
-fn repairs_of_60_000_incomplete_or_entangled_lines_took_minutes() {
+fn incomplete_or_entangled_lines_are_repaired_in_linear_time() {
     let lines = crate::core::testing::tests::count("repaired_lines") as usize;
     let all = |line: &dyn Fn(usize) -> String| (0..lines).map(line).collect::<String>();
     let torn =
@@ -59,9 +60,10 @@ fn repairs_of_60_000_incomplete_or_entangled_lines_took_minutes() {
     }
 }
 
+/// Regression: one line of many beginnings took minutes.
 /// A megabyte of beginnings, each of which was parsed to the end of the line: ten thousand times.
 #[test]
-fn one_line_of_many_beginnings_took_minutes() {
+fn one_line_of_many_beginnings_is_repaired_in_linear_time() {
     for line in [
         "{\"type\":\"x\",\"v\":[".repeat(100_000) + &"1,".repeat(500_000),
         "{\"type\":\"".repeat(200_000),
@@ -77,9 +79,10 @@ fn one_line_of_many_beginnings_took_minutes() {
     }
 }
 
+/// Regression: ten thousand children each got a parent with a name of a megabyte.
 /// A repaired file is not much longer than the damaged one, whatever ids it has.
 #[test]
-fn ten_thousand_children_each_got_a_parent_with_a_name_of_a_megabyte() {
+fn a_long_id_of_a_lost_parent_is_not_repeated_for_each_child() {
     let long = "x".repeat(1 << 20);
     let gap = format!("{{\"type\":\"custom\",\"id\":\"gap\",\"parentId\":\"{long}\",\"x\n");
     let children: String = (0..10_000).map(|n| custom(&n.to_string(), "gap")).collect();
@@ -116,9 +119,10 @@ fn wants_value(half: &str) -> bool {
     !in_string && (last == ':' || last == '[' || last == ',' && open.last() == Some(&'['))
 }
 
+/// Regression: a tool's arguments became an entry.
 /// An incomplete assistant line whose tool call had an entry-like object among its arguments put that into the session.
 #[test]
-fn a_tools_arguments_became_an_entry() {
+fn arguments_of_a_tool_call_are_not_entries() {
     let line = format!(
         "{{\"type\":\"message\",\"id\":\"b\",\"parentId\":\"a\",\"message\":{{\"role\":\"assistant\",\"content\":[\
          {{\"type\":\"text\",\"text\":\"a \\\"quoted\\\" {{ brace, caf\\u00e9: [\"}},{{\"type\":\"toolCall\",\"id\":\"c\",\
@@ -148,9 +152,10 @@ fn a_tools_arguments_became_an_entry() {
     }
 }
 
+/// Regression: fused lines with a space or their id first were dropped.
 /// Only lines that began as pi writes them were looked at.
 #[test]
-fn fused_lines_with_a_space_or_their_id_first_were_dropped() {
+fn fused_lines_with_a_space_or_their_id_first_are_separated() {
     let one = "{\"type\": \"custom\", \"id\": \"a\", \"parentId\": null}";
     let two = "{\"id\":\"b\",\"parentId\":\"a\",\"type\":\"custom\"}";
     let (report, lines) =
@@ -164,9 +169,10 @@ const WHOLE_HEADER: &str =
     "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"timestamp\":\"2025-01-01T00:00:00.000Z\",\
                             \"cwd\":\"/my/project\",\"parentSession\":\"/p\"}";
 
+/// Regression: a header that could be read was replaced by an empty one.
 /// A byte order mark, zeros, half a line or an entry on its line cost a session its header, and so its working directory.
 #[test]
-fn a_header_that_could_be_read_was_replaced_by_an_empty_one() {
+fn a_header_that_can_be_read_is_kept() {
     let half = &entry("x", "null")[..30];
     let alone = [format!("\u{feff}{WHOLE_HEADER}"), format!("\0\0\0\0{WHOLE_HEADER}"), format!("{half}{WHOLE_HEADER}")];
     for (line, entries) in alone.iter().map(|line| (line.clone(), 1)).chain([
@@ -210,9 +216,10 @@ fn an_incomplete_header_keeps_what_can_be_read_of_it() {
     }
 }
 
+/// Regression: an old file with a damaged header lost all its entries.
 /// A header of version 3 was written before entries that have no ids, and none of them was kept.
 #[test]
-fn an_old_file_with_a_damaged_header_lost_all_its_entries() {
+fn an_old_file_with_a_damaged_header_stays_as_it_is() {
     let first = "{\"type\":\"session\",\"id\":\"s\",\"timestamp\":\"t\",\"cwd\":\"/c\"}";
     let second = first.replace("\"id\"", "\"version\":2,\"id\"");
     let said = "{\"type\":\"message\",\"timestamp\":\"t\",\"message\":{\"role\":\"user\",\"content\":\"x\"}}";
@@ -234,9 +241,10 @@ fn an_old_file_with_a_damaged_header_lost_all_its_entries() {
     }
 }
 
+/// Regression: lines that pi wrote during a repair were nowhere.
 /// What pi appends while a file is copied, between the copy and the rename, and to the old file after it.
 #[test]
-fn lines_that_pi_wrote_during_a_repair_were_nowhere() {
+fn lines_that_pi_writes_during_a_repair_are_in_the_new_file() {
     for moment in [FsCall::Write, FsCall::Sync, FsCall::Rename] {
         let (_dir, path) = written(&format!("{HEADER}\n{}\ntorn\n", entry("a", "null")));
         let other = path.clone();
@@ -260,8 +268,9 @@ fn lines_that_pi_wrote_during_a_repair_were_nowhere() {
     assert_eq!((report.after.entries, report.after.damaged.len()), (3, 1), "half a line stays to be seen");
 }
 
+/// Regression: half a line that went on during a repair was cut in two.
 #[test]
-fn half_a_line_that_went_on_during_a_repair_was_cut_in_two() {
+fn half_a_line_that_goes_on_during_a_repair_stays_one_line() {
     for moment in [FsCall::Sync, FsCall::Rename] {
         let late = custom("pi1", "a");
         let (_dir, path) = written(&format!("{HEADER}\n{}\ntorn\n{}", entry("a", "null"), &late[..20]));
@@ -272,8 +281,9 @@ fn half_a_line_that_went_on_during_a_repair_was_cut_in_two() {
     }
 }
 
+/// Regression: a damaged line before blanks came back with what was added during the repair.
 #[test]
-fn a_damaged_line_before_blanks_came_back_with_what_was_added_during_the_repair() {
+fn a_damaged_line_before_blanks_stays_away_when_lines_are_added_during_the_repair() {
     for moment in [FsCall::Sync, FsCall::Rename] {
         let (_dir, path) = written(&format!("{HEADER}\n{}\ntorn\n   ", entry("a", "null")));
         let other = path.clone();
@@ -283,9 +293,10 @@ fn a_damaged_line_before_blanks_came_back_with_what_was_added_during_the_repair(
     }
 }
 
+/// Regression: a file that was repaired while the lock was waited for was overwritten.
 /// The survey was made before the lock was taken.
 #[test]
-fn a_file_that_was_repaired_while_the_lock_was_waited_for_was_overwritten() {
+fn a_file_that_is_repaired_while_the_lock_is_waited_for_is_not_overwritten() {
     let (dir, path) = written(&format!("{HEADER}\ntorn\n"));
     let other = path.clone();
     before_next(FsCall::Lock, move || {
@@ -296,8 +307,9 @@ fn a_file_that_was_repaired_while_the_lock_was_waited_for_was_overwritten() {
     assert_eq!(fs::read_dir(dir.path()).expect("read").count(), 1);
 }
 
+/// Regression: a file that another replaced during a repair lost the other's work.
 #[test]
-fn a_file_that_another_replaced_during_a_repair_lost_the_others_work() {
+fn a_file_that_another_replaces_during_a_repair_keeps_the_others_work() {
     for moment in [FsCall::Write, FsCall::Sync] {
         let (dir, path) = written(&format!("{HEADER}\ntorn\n"));
         let other = path.clone();
@@ -329,8 +341,9 @@ fn a_survey_and_a_repair_read_a_file_to_the_same_byte() {
     assert_eq!(read, ReadTo::all(survey.bytes, Some(survey.bytes - 4)));
 }
 
+/// Regression: a text that is not a session was made an empty session.
 #[test]
-fn a_text_that_is_not_a_session_was_made_an_empty_session() {
+fn a_text_that_is_not_a_session_is_refused_by_a_repair() {
     for text in ["shopping:\nmilk\n", "#!/bin/sh\n", "{\"key\":\"secret\"}\n", "[1]", "\u{0}\u{0}\u{0}"] {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("notes.txt");

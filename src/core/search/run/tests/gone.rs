@@ -27,9 +27,10 @@ fn said() -> SessionsDir {
     sessions
 }
 
+/// Regression: another file mode made the whole index be deleted.
 #[cfg(unix)]
 #[test]
-fn another_file_mode_made_the_whole_index_be_deleted() {
+fn another_file_mode_leaves_the_index() {
     use std::os::unix::fs::PermissionsExt;
     let sessions = said();
     let before = numbers(&sessions);
@@ -46,7 +47,7 @@ fn another_file_mode_made_the_whole_index_be_deleted() {
     fs::hard_link(sessions.path("b"), sessions.dir.path().join("backup")).expect("linked");
     assert_eq!(sessions.found("hello").len(), 42);
     assert_eq!(numbers(&sessions), before);
-    assert_eq!(sessions.count("SELECT value FROM state WHERE name = 'pending_checkpoints'"), 0);
+    assert_eq!(sessions.count("SELECT value FROM counter WHERE name = 'pending_checkpoints'"), 0);
 }
 
 #[test]
@@ -89,8 +90,9 @@ fn texts_of_a_file_that_says_something_else_now_go() {
     }
 }
 
+/// Regression: a replaced file was answered from its old row where the catalog could not be written.
 #[test]
-fn a_replaced_file_was_answered_from_its_old_row_where_the_catalog_could_not_be_written() {
+fn a_replaced_file_is_read_where_the_catalog_cannot_be_written() {
     let sessions = said();
     // Neither its first nor its last 4 KB, nor its size, tell that it was replaced.
     let filler = "filler ".repeat(1_000);
@@ -138,20 +140,21 @@ fn a_purge_that_was_stopped_is_finished_by_the_next_one() {
     let mut catalog = Catalog::open(&sessions.location).expect("opened");
     purge(&mut catalog, &AtomicBool::new(true)).expect("stopped");
     assert!(sessions.count("SELECT count(*) FROM text") > 1, "nothing is deleted yet");
-    assert!(sessions.count("SELECT value FROM state WHERE name = 'pending_checkpoints'") > 0, "the purge is pending");
+    assert!(sessions.count("SELECT value FROM counter WHERE name = 'pending_checkpoints'") > 0, "the purge is pending");
     drop(catalog);
     sessions.ingest();
     assert_eq!(sessions.count("SELECT count(*) FROM text"), 1);
     assert_eq!(sessions.count("SELECT count(*) FROM word"), 1);
-    assert_eq!(sessions.count("SELECT value FROM state WHERE name = 'pending_checkpoints'"), 0);
+    assert_eq!(sessions.count("SELECT value FROM counter WHERE name = 'pending_checkpoints'"), 0);
     for ending in ["", "-wal"] {
         let file = format!("{}{ending}", sessions.location.path.display());
         assert!(!holds(Path::new(&file), "secretive"), "{file}");
     }
 }
 
+/// Regression: searches that began together each indexed everything.
 #[test]
-fn searches_that_began_together_each_indexed_everything() {
+fn searches_that_begin_together_index_everything_once() {
     let sessions = SessionsDir::new();
     for name in 0..20 {
         let texts: Vec<String> = (0..200).map(|n| format!("hello {name} {n} {}", "filler ".repeat(50))).collect();

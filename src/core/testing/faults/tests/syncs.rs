@@ -234,9 +234,10 @@ fn where_a_directory_cannot_be_synced_all_is_written_as_ever() {
     }
 }
 
+/// Regression: a directory that could not be synced kept lines from the new file.
 /// Its error came before what others had written meanwhile was carried over.
 #[test]
-fn a_directory_that_could_not_be_synced_kept_lines_from_the_new_file() {
+fn late_lines_are_in_the_new_file_where_its_directory_cannot_be_synced() {
     let (dir, path, session) = with_three(OS);
     drop(session);
     add(&path, "torn\n");

@@ -199,7 +199,7 @@ fn is_the_same(tree: &Tree, cache: &mut PathCache, naive: &Naive) -> Result<(), 
     let path = naive.path(naive.leaf);
     prop_assert_eq!(tree.leaf().map(|no| no as usize), naive.leaf);
     let leaf = tree.leaf();
-    cache.follow(tree, leaf);
+    cache.move_to(tree, leaf);
     prop_assert_eq!(rows(cache.rows()), path.clone());
     let projection = cache.projection(tree);
     let steps: Vec<_> =

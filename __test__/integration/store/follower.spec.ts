@@ -1,0 +1,168 @@
+// The process that follows sessions, and the one that stores the rest when pi ends, without pi: what they claim, and what they say.
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { DirectoryStore, type LineStore, loadAll } from "../../../lib/store/index.js";
+import { SESSION, append, emptyDirectory, entry, header, ids } from "../../support/lines.js";
+import { NAME, text } from "../../support/machines.js";
+
+const register = resolve(__dirname, "../../../lib/register");
+const HOUR = 3_600_000;
+const LONG = { timeout: 500_000, interval: 20 };
+
+/** A session whose first entry is stored, in a file that has one more that is not. */
+async function setup() {
+	const path = emptyDirectory();
+	const [address, dir] = [join(path, "store"), join(path, "sessions")];
+	for (const one of [address, dir]) mkdirSync(one);
+	const file = join(dir, NAME);
+	writeFileSync(file, text(header(), entry("stored"), entry("waits")));
+	const [laptop, desktop] = ["laptop", "desktop"].map((host) => new DirectoryStore({ path: address, host })) as [LineStore, LineStore];
+	await append(desktop, [entry("stored")]);
+	return { path, address, notes: join(path, "notes"), file, one: { session: SESSION, file, cwd: "/shop" }, laptop, desktop, stored: async () => ids(await loadAll(desktop, SESSION)) };
+}
+type World = Awaited<ReturnType<typeof setup>>;
+
+const envOf = ({ address }: World, more: Record<string, string>) =>
+	({ ...process.env, PI_SESSION_NATIVE_STORE: address, PI_SESSION_NATIVE_HOST: "laptop", PI_SESSION_NATIVE_LOCK: "exclusive", ...more }) as NodeJS.ProcessEnv;
+
+function follow(at: World, first: object, more: Record<string, string> = {}) {
+	const child: ChildProcess = spawn(process.execPath, [join(register, "store-follower.mjs")], { stdio: ["pipe", "pipe", "inherit"], env: envOf(at, more) });
+	onTestFinished(() => void child.kill("SIGKILL"));
+	let said = "";
+	child.stdout?.setEncoding("utf8").on("data", (part: string) => (said += part));
+	child.stdin?.write(`${JSON.stringify({ notes: at.notes, leftover: [], projects: [["/shop", "shop"]], inUse: [], ...first })}\n`);
+	const heard = (): { claimed?: string; inUse?: [string, string]; show?: string }[] => said.split("\n").slice(0, -1).map((line) => JSON.parse(line));
+	return { heard, hears: (name: "claimed" | "inUse" | "show", times = 1) => vi.waitFor(() => expect(heard().filter((one) => one[name]).length).toBeGreaterThanOrEqual(times), LONG) };
+}
+
+// They were stored before the claim was asked for.
+test.each(["open", "leftover"])("no line is stored while another host has the session, though the process was not told so (%s)", async (how) => {
+	const at = await setup();
+	await at.desktop.claim?.(SESSION, { ttl: HOUR });
+	const { heard, hears } = follow(at, { [how]: [at.one] });
+	await hears("inUse");
+	expect(await at.stored()).toEqual(["stored"]);
+	expect(heard().slice(0, 2)).toEqual([
+		{ show: `Session ${SESSION} is claimed by host desktop (epoch 1): what is said here is stored when that host has given it up` },
+		{ inUse: [SESSION, `Session ${SESSION} is claimed by host desktop (epoch 1)`] },
+	]);
+	await at.desktop.claim?.(SESSION, { ttl: 0 });
+	await vi.waitFor(async () => expect(await at.stored()).toEqual(["stored", "waits"]), LONG);
+});
+
+test("a session that the store does not have yet is stored, and claimed then", async () => {
+	const at = await setup();
+	await at.desktop.delete(SESSION);
+	const { hears } = follow(at, { open: [at.one] });
+	await hears("claimed");
+	expect(await at.stored()).toEqual(["stored", "waits"]);
+	expect((await at.desktop.list()).sessions).toMatchObject([{ claim: { host: "laptop" } }]);
+});
+
+// The epoch from before was used for ever.
+test("after another host took a session over and gave it up, what waits is stored", async () => {
+	const at = await setup();
+	const { hears } = follow(at, { open: [at.one] });
+	await hears("claimed");
+	await vi.waitFor(async () => expect(await at.stored()).toEqual(["stored", "waits"]), LONG);
+	await at.desktop.claim?.(SESSION, { ttl: HOUR, force: true });
+	appendFileSync(at.file, text(entry("late")));
+	await hears("inUse");
+	expect(await at.stored()).toEqual(["stored", "waits"]);
+	await at.desktop.claim?.(SESSION, { ttl: 0 });
+	await vi.waitFor(async () => expect(await at.stored()).toEqual(["stored", "waits", "late"]), LONG);
+});
+
+// The epoch from before was used for ever.
+test("after another process of this host gave a session up, it is claimed again, and what is appended is stored", async () => {
+	const at = await setup();
+	const { heard, hears } = follow(at, { open: [at.one] });
+	await hears("claimed");
+	await vi.waitFor(async () => expect(await at.stored()).toEqual(["stored", "waits"]), LONG);
+	await at.laptop.claim?.(SESSION, { ttl: 0 });
+	appendFileSync(at.file, text(entry("late")));
+	await vi.waitFor(async () => expect(await at.stored()).toEqual(["stored", "waits", "late"]), LONG);
+	await hears("claimed", 2);
+	expect(heard().filter(({ show }) => show)).toEqual([]);
+	expect((await at.desktop.list()).sessions).toMatchObject([{ claim: { host: "laptop" } }]);
+});
+
+/** What the worker says when pi ends. */
+const atEnd = async (at: World) => {
+	const task = { task: "push", notes: at.notes, sessions: [{ ...at.one, project: "shop" }], claimed: [] };
+	const said = await new Promise<string>((resolve) => {
+		const child = execFile(process.execPath, [join(register, "store-worker.mjs")], { env: envOf(at, {}) }, (_, out) => resolve(out));
+		child.stdin?.end(JSON.stringify(task));
+	});
+	return JSON.parse(said);
+};
+
+test("when pi ends, what waits is stored if no other host has the session, and the claim given up", async () => {
+	const at = await setup();
+	await at.desktop.claim?.(SESSION, { ttl: HOUR });
+	expect(await atEnd(at)).toMatchObject({ errors: [`Session ${SESSION} is claimed by host desktop (epoch 1)`] });
+	await at.desktop.claim?.(SESSION, { ttl: 0 });
+	expect(await atEnd(at)).toMatchObject({ errors: [], told: [] });
+	expect(await at.stored()).toEqual(["stored", "waits"]);
+	expect((await at.desktop.list()).sessions[0]?.claim).toBeUndefined();
+});
+
+/** Lets calls of the process fail that make a file below a directory, and counts them. */
+function failing(at: World, folder: string): Record<string, string> {
+	const preload = join(at.path, "failing.cjs");
+	writeFileSync(preload, `
+		const fs = require("node:fs");
+		const { open } = fs.promises;
+		fs.promises.open = async (path, ...more) => {
+			if (!String(path).includes(${JSON.stringify(folder)}) || more[0] !== "wx") return open.call(fs.promises, path, ...more);
+			fs.appendFileSync(${JSON.stringify(join(at.path, "calls"))}, "x");
+			throw Object.assign(new Error(\`EACCES: permission denied, try \${fs.statSync(${JSON.stringify(join(at.path, "calls"))}).size}\`), { code: "EACCES" });
+		};`);
+	return { NODE_OPTIONS: `--require ${preload}`, PI_SESSION_NATIVE_LOCK: "" };
+}
+const calls = ({ path }: World) => (existsSync(join(path, "calls")) ? readFileSync(join(path, "calls")).length : 0);
+
+// Each message was another one, and said.
+test("a store that may not be written to is said once, however often it is tried", async () => {
+	const at = await setup();
+	const { heard, hears } = follow(at, { open: [at.one] }, failing(at, "laptop"));
+	await hears("show");
+	await vi.waitFor(() => expect(calls(at)).toBeGreaterThan(3), LONG);
+	expect(heard()).toEqual([{ show: `session ${SESSION} is not stored: ${at.address}: access is denied (EACCES: permission denied, try 1)` }]);
+});
+
+// It was called not stored.
+test("a session of which only the claim fails is called not claimed", async () => {
+	const at = await setup();
+	const { heard, hears } = follow(at, { open: [at.one] }, failing(at, ".claims"));
+	await hears("show");
+	expect(heard()).toEqual([{ show: expect.stringMatching(`^session ${SESSION} is not claimed: .*: access is denied`) }]);
+	expect(await at.stored()).toEqual(["stored", "waits"]);
+});
+
+// All were begun at the same time, which took some megabytes each.
+test("of the sessions that earlier processes left a few are stored at the same time", async () => {
+	const at = await setup();
+	const leftover = Array.from({ length: 20 }, (_, n) => ({ session: `s${n}`, file: join(at.path, "sessions", `2025-06-01T09-00-00-000Z_s${n}.jsonl`), cwd: "/shop" }));
+	for (const { session, file } of leftover) writeFileSync(file, text(header(session), entry("a")));
+	const preload = join(at.path, "counting.cjs");
+	const most = join(at.path, "most");
+	writeFileSync(preload, `
+		const { DirectoryStore } = require(${JSON.stringify(resolve(register, "../store/index.js"))});
+		const { append } = DirectoryStore.prototype;
+		let [now, most] = [0, 0];
+		DirectoryStore.prototype.append = async function (...args) {
+			most = Math.max(most, ++now);
+			require("node:fs").writeFileSync(${JSON.stringify(most)}, String(most));
+			try {
+				return await append.apply(this, args);
+			} finally {
+				now--;
+			}
+		};`);
+	follow(at, { leftover }, { NODE_OPTIONS: `--require ${preload}`, PI_SESSION_NATIVE_LOCK: "" });
+	await vi.waitFor(async () => expect((await at.desktop.list()).sessions).toHaveLength(21), LONG);
+	expect(Number(readFileSync(most, "utf8"))).toBeLessThanOrEqual(4);
+});
