@@ -22,6 +22,8 @@ const KEYS = [
 	...["a", "content", "text", "\\u0061", "10", "2", "-1", "01", "4294967294", "4294967295", "__proto__", "\\u005f_proto__"],
 	...["constructor", "", "toString", "length", "toJSON", "é", "\\ud83d", "\u007f"],
 ];
+// A key with which JSON.parse of Node 24 and 26 later reads other keys wrong: https://github.com/nodejs/node/issues/63785
+const POISON = '"\\\\"';
 
 const spaces = fc.constantFrom("", "", "", "", "", " ", "\t", "\r", "  ");
 const string = fc
@@ -32,7 +34,9 @@ const { value, block } = fc.letrec<{ value: string; block: string }>((tie) => {
 	const list = (item: fc.Arbitrary<string>, open: string, close: string): fc.Arbitrary<string> =>
 		fc.array(fc.tuple(spaces, item, spaces).map((parts) => parts.join("")), { maxLength: 5 })
 			.map((items) => `${open}${items.join(",")}${close}`);
-	const key = fc.oneof({ weight: 4, arbitrary: fc.constantFrom(...KEYS).map((key) => `"${key}"`) }, { weight: 1, arbitrary: string });
+	const key = fc
+		.oneof({ weight: 4, arbitrary: fc.constantFrom(...KEYS).map((key) => `"${key}"`) }, { weight: 1, arbitrary: string })
+		.map((key) => (key === POISON ? '""' : key));
 	const field = fc.tuple(key, spaces, tie("value")).map(([key, space, value]) => `${key}${space}:${space}${value}`);
 	const scalar = fc.constantFrom("true", "false", "null", ...NUMBERS);
 	return {

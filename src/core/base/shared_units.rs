@@ -1,8 +1,8 @@
 //! Code units of many texts in one allocation, which is freed with the last of them.
 
 use std::ops::{Deref, Range};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// Texts of fewer bytes are better copied: what is kept for a shared one takes some hundred bytes.
 pub const LEAST: usize = 1 << 10;
@@ -18,13 +18,13 @@ pub struct SharedUnits<T> {
 #[derive(Debug)]
 pub struct Memory<T> {
     units: Vec<T>,
-    is_counted: AtomicBool,
+    counter: OnceLock<MemoryCounter>,
 }
 
 impl<T> Memory<T> {
     /// Memory for texts.
     pub fn new(units: Vec<T>) -> Arc<Self> {
-        Arc::new(Self { units, is_counted: AtomicBool::new(false) })
+        Arc::new(Self { units, counter: OnceLock::new() })
     }
 
     /// Its size in bytes.
@@ -32,14 +32,55 @@ impl<T> Memory<T> {
         size_of_val(&*self.units)
     }
 
-    /// Marks it as counted. Gives whether it was not before: whoever counts memory counts each once.
-    pub fn count(&self) -> bool {
-        !self.is_counted.swap(true, Ordering::Relaxed)
+    /// Adds its size to a counter, from which it is taken when the memory is freed. Later counters change nothing.
+    pub fn count_in(&self, counter: &MemoryCounter) {
+        self.counter.get_or_init(|| {
+            counter.add(self.counted());
+            counter.clone()
+        });
     }
 
-    /// Whether it was counted.
-    pub fn is_counted(&self) -> bool {
-        self.is_counted.load(Ordering::Relaxed)
+    /// The counter that it was added to.
+    pub fn counter(&self) -> Option<&MemoryCounter> {
+        self.counter.get()
+    }
+
+    fn counted(&self) -> i64 {
+        i64::try_from(self.bytes()).unwrap_or(i64::MAX)
+    }
+}
+
+impl<T> Drop for Memory<T> {
+    fn drop(&mut self) {
+        if let Some(counter) = self.counter.get() {
+            counter.add(-self.counted());
+        }
+    }
+}
+
+/// How many bytes of shared memory came, less those that were freed, since this was last taken. Copies count as one, on
+/// whatever thread memory is freed: the sum of what was taken is never below zero.
+#[derive(Clone, Debug, Default)]
+pub struct MemoryCounter(Arc<AtomicI64>);
+
+impl MemoryCounter {
+    fn add(&self, bytes: i64) {
+        self.0.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// The number of bytes.
+    pub fn bytes(&self) -> i64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// The number of bytes, from which it counts anew.
+    pub fn take(&self) -> i64 {
+        self.0.swap(0, Ordering::Relaxed)
+    }
+
+    /// Whether the two count as one.
+    pub fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
     }
 }
 
@@ -103,12 +144,24 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_counted_once() {
+    fn memory_is_counted_once_until_it_is_freed() {
+        let (counter, other) = (MemoryCounter::default(), MemoryCounter::default());
         let text = SharedUnits::from(vec![0u16; 4]);
-        assert!(!text.memory().is_counted());
-        assert!(text.memory().count());
-        assert!(!text.clone().memory().count());
-        assert!(text.memory().is_counted());
+        text.memory().count_in(&counter);
+        text.clone().memory().count_in(&other);
+        assert!(text.memory().counter().is_some_and(|found| found.is(&counter) && !found.is(&other)));
+        assert_eq!((counter.take(), counter.bytes(), other.bytes()), (8, 0, 0));
+        std::thread::spawn(move || drop(text)).join().unwrap();
+        assert_eq!(counter.take(), -8);
+    }
+
+    #[test]
+    fn memory_that_comes_and_goes_before_it_is_taken_counts_nothing() {
+        let counter = MemoryCounter::default();
+        let text = SharedUnits::from(vec![0u8; 1000]);
+        text.memory().count_in(&counter);
+        std::thread::spawn(move || drop(text)).join().unwrap();
+        assert_eq!(counter.take(), 0);
     }
 
     #[test]

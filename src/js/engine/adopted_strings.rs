@@ -12,7 +12,7 @@ use std::sync::{Arc, OnceLock};
 use napi::{sys, Result};
 
 use super::env::{JsEnv, JsVal};
-use super::external_memory::{count, trim};
+use super::external_memory::{self, trim};
 use crate::core::base::shared_units::{Memory, SharedUnits, LEAST};
 
 /// Longer ones, in units, are copied: the copy fails where a string may not be so long.
@@ -83,22 +83,19 @@ fn symbol(_: &std::ffi::CStr) -> Option<*mut c_void> {
     None
 }
 
-/// Lets go of the memory of a string that was collected.
+/// Lets go of the memory of a string that was collected. From Node 26 on the engine may call it on another thread, while the
+/// environment's own waits for the collection to end.
 // SAFETY: called by the engine alone, once, with what `adopted` gave it. `env` is null when the environment has ended.
 unsafe extern "C" fn free<T>(env: sys::napi_env, _: *mut c_void, memory: *mut c_void) {
     // SAFETY: `adopted` made this pointer of an `Arc` of this type, which was the string's.
     let memory = unsafe { Arc::from_raw(memory.cast::<Memory<T>>().cast_const()) };
     let Some(memory) = Arc::into_inner(memory) else { return };
-    let (bytes, is_counted) = (memory.bytes(), memory.is_counted());
+    let (bytes, counter) = (memory.bytes(), memory.counter().cloned());
     drop(memory);
     trim(bytes);
-    if is_counted && !env.is_null() {
-        count(env, -size(bytes));
+    if let Some(counter) = counter.filter(|_| !env.is_null()) {
+        external_memory::report_here(env, &counter);
     }
-}
-
-fn size(bytes: usize) -> i64 {
-    i64::try_from(bytes).unwrap_or(i64::MAX)
 }
 
 impl<'env> JsEnv<'env> {
@@ -131,8 +128,8 @@ impl<'env> JsEnv<'env> {
             drop(unsafe { Arc::from_raw(hint) });
         }
         self.check(status, "string")?;
-        if !copied && memory.count() {
-            count(self.raw(), size(memory.bytes()));
+        if !copied {
+            external_memory::count(self.raw(), memory);
         }
         self.made(out).map(Adopted::String)
     }

@@ -8,6 +8,7 @@ use std::cell::Cell;
 use napi::{sys, Env};
 
 use super::env::JsEnv;
+use crate::core::base::shared_units::{Memory, MemoryCounter};
 
 /// The least change, in bytes, that is reported to the engine.
 const STEP: i64 = 256 << 10;
@@ -19,23 +20,24 @@ const MOST_DEFERRED: i64 = 128 << 20;
 const TRIM_STEP: usize = 32 << 20;
 
 thread_local! {
-    static CHANGES: Changes = const { Changes { deferred: Cell::new(None) } };
+    static STRINGS: Strings = Strings::default();
 }
 
-/// Changes of the amount of memory, in bytes, of which the engine of this thread is to be told.
-struct Changes {
-    /// What is reported when the running job ends; None if all is reported at once.
-    deferred: Cell<Option<i64>>,
+/// The memory of strings of which the engine of this thread is to be told.
+#[derive(Default)]
+struct Strings {
+    /// What the engine was not told yet.
+    unreported: MemoryCounter,
+    /// Whether a job runs at whose end the engine is told.
+    is_deferred: Cell<bool>,
 }
 
-impl Changes {
-    /// Takes a change in. Gives what is to be reported now.
-    fn add(&self, bytes: i64) -> Option<i64> {
-        let Some(deferred) = self.deferred.get() else { return Some(bytes) };
-        let all = deferred + bytes;
-        let is_due = all.abs() >= MOST_DEFERRED;
-        self.deferred.set(Some(if is_due { 0 } else { all }));
-        is_due.then_some(all)
+impl Strings {
+    /// Gives the bytes of which the engine is to be told now.
+    fn take_due(&self) -> Option<i64> {
+        let bytes = self.unreported.bytes();
+        let is_due = bytes != 0 && (!self.is_deferred.get() || bytes.abs() >= MOST_DEFERRED);
+        is_due.then(|| self.unreported.take())
     }
 }
 
@@ -61,32 +63,52 @@ impl Drop for ExternalMemory {
     fn drop(&mut self) {
         if let Some((env, counted)) = self.counted.take().filter(|(_, counted)| *counted != 0) {
             adjust(env, -counted);
+            // What other threads have freed of its texts.
+            let _ = STRINGS.try_with(|strings| report(env, strings, false));
         }
     }
 }
 
 impl JsEnv<'_> {
-    /// From here on changes are reported when [`report_external_memory`](Self::report_external_memory) is called, or when
-    /// there are many.
+    /// From here on the memory of strings is reported when
+    /// [`report_external_memory`](Self::report_external_memory) is called, or when there is much.
     pub fn defer_external_memory(self) {
-        CHANGES.with(|changes| changes.deferred.set(changes.deferred.get().or(Some(0))));
+        STRINGS.with(|strings| strings.is_deferred.set(true));
     }
 
-    /// Reports the changes that were deferred, and from here on each at once.
+    /// Reports what was deferred, and from here on each string at once.
     pub fn report_external_memory(self) {
-        if let Some(bytes) = CHANGES.with(|changes| changes.deferred.take()) {
-            adjust(self.raw(), bytes);
-            trim(usize::try_from(bytes).unwrap_or_default());
-        }
+        STRINGS.with(|strings| {
+            strings.is_deferred.set(false);
+            report(self.raw(), strings, true);
+        });
     }
 }
 
-/// Adds to the memory that the engine counts as its own, or takes from it. The environment is alive.
-pub(super) fn count(env: sys::napi_env, bytes: i64) {
-    let Some(due) = CHANGES.with(|changes| changes.add(bytes)) else { return };
-    adjust(env, due);
-    if due != bytes {
-        trim(usize::try_from(due).unwrap_or_default());
+/// Counts the memory of a string as the engine's own until it is freed.
+pub(super) fn count<T>(env: sys::napi_env, memory: &Memory<T>) {
+    STRINGS.with(|strings| {
+        memory.count_in(&strings.unreported);
+        report(env, strings, strings.is_deferred.get());
+    });
+}
+
+/// Reports that memory was freed, if it was counted on this thread. On another one the environment must not be used: its own
+/// thread reports it with the next string, or when a manager is collected.
+pub(super) fn report_here(env: sys::napi_env, counter: &MemoryCounter) {
+    let _ = STRINGS.try_with(|strings| {
+        if counter.is(&strings.unreported) {
+            report(env, strings, false);
+        }
+    });
+}
+
+/// Tells the engine what is due. `is_read_ahead`: threads that read ahead may have left memory that is free.
+fn report(env: sys::napi_env, strings: &Strings, is_read_ahead: bool) {
+    let Some(bytes) = strings.take_due() else { return };
+    adjust(env, bytes);
+    if is_read_ahead {
+        trim(usize::try_from(bytes).unwrap_or_default());
     }
 }
 
@@ -111,20 +133,4 @@ fn adjust(env: sys::napi_env, bytes: i64) {
     // The environment is alive: what holds external memory is owned by objects of it and dropped in calls of the engine,
     // the last ones while it ends the environment.
     let _ = Env::from_raw(env).adjust_external_memory(bytes);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn changes_are_reported_at_once_or_when_there_are_many() {
-        let changes = Changes { deferred: Cell::new(None) };
-        assert_eq!((changes.add(5), changes.add(-3)), (Some(5), Some(-3)));
-        changes.deferred.set(Some(0));
-        assert_eq!((changes.add(5), changes.add(-3), changes.deferred.get()), (None, None, Some(2)));
-        assert_eq!((changes.add(MOST_DEFERRED - 3), changes.add(1)), (None, Some(MOST_DEFERRED)));
-        assert_eq!((changes.add(-1), changes.deferred.take()), (None, Some(-1)));
-        assert_eq!(changes.add(7), Some(7));
-    }
 }
