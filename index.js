@@ -565,6 +565,10 @@ function createLoadErrorMessage(errors) {
   if (failed) {
     return `pi-session-native: the addon for ${target} does not load: ${failed.message ?? failed}`
   }
+  const { NAPI_RS_NATIVE_LIBRARY_PATH: path } = process.env
+  if (path) {
+    return `pi-session-native: NAPI_RS_NATIVE_LIBRARY_PATH is ${path}, and there is no addon for ${target}`
+  }
   return (
     `pi-session-native: no addon for ${target} was found. In a clone run \`npm install && npm run build\`; ` +
     `elsewhere install pi-session-native-${target} in the same version.`

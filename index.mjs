@@ -1,13 +1,12 @@
-// The package for `import`. Of a CommonJS module Node reads the whole text to find the names it exports, which for the
-// loader in index.js takes longer than all else that it does. Bundlers get index.js, by the condition `module`.
-import { createRequire } from "node:module";
-
-const addon = createRequire(import.meta.url)("./index.js");
+// The package for `import`. Node reads the text of a CommonJS module that is imported to find the names that it exports: of the
+// loader in index.js that takes longer than all else that it does. lib/addon.js hides it from Node, and shows it to bundlers.
+import addon from "./lib/addon.js";
 
 export default addon;
 export const {
 	CURRENT_SESSION_VERSION,
 	SessionManager,
+	__napiBindingTarget,
 	assertValidSessionId,
 	buildContextEntries,
 	buildSessionContext,

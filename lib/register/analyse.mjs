@@ -4,9 +4,8 @@
 import { posix } from "node:path";
 import { parse } from "acorn";
 import { parse as lex } from "es-module-lexer/js";
-import { HANDLE } from "./bundle.mjs";
 import { BUNDLE, CONFIG, MANAGER } from "./package.mjs";
-import { namesOf } from "./plan.mjs";
+import { HANDLE, namesOf } from "./plan.mjs";
 
 const refuse = (why) => {
 	throw new Error(why);

@@ -8,15 +8,13 @@ import { closeSync, existsSync, fstatSync, openSync, readFileSync, readdirSync, 
 import module from "node:module";
 import { declaredMembers, lackedMembers } from "./members.mjs";
 import { BUNDLE, CONFIG, MANAGER, Unfit } from "./package.mjs";
-import { constantsOf, isPlan, namesOf } from "./plan.mjs";
+import { HANDLE, constantsOf, isPlan, namesOf } from "./plan.mjs";
 import { recall, remember } from "./private-cache.mjs";
 
 const require = module.createRequire(import.meta.url);
 
 /** Raised with every change of what is stored or of what `analyse` accepts. */
 const FORMAT = 2;
-/** The name by which an edited module reaches ours. */
-export const HANDLE = "__piSessionNative";
 const HOOKED = new URL("hooked.mjs", import.meta.url).href;
 const GUARD = new URL("guard.mjs", import.meta.url).href;
 const IMPORT = `import{hooked as ${HANDLE}}from${JSON.stringify(HOOKED)};`;

@@ -3,6 +3,8 @@
 import { Script } from "node:vm";
 import { BUNDLE, CONFIG, MANAGER } from "./package.mjs";
 
+/** The name by which an edited module reaches ours. */
+export const HANDLE = "__piSessionNative";
 const IDENTIFIER = /^[A-Za-z_$][\w$]*$/;
 /** What may represent a name in an edited module: a local name, or a property of a namespace object. */
 const BINDING = /^[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)?$/;

@@ -69,7 +69,8 @@ async function attend(one, isOpen) {
 		const sync = await syncOf(one);
 		sync.follow(one);
 		const isStored = sync.lagOf(one) === 0;
-		if (isStored) settled.add(session);
+		// A last line without an end is not stored, and may never get one.
+		if (isStored || sync.hasStored(one)) settled.add(session);
 		if (!isOpen || !isClaimDue(session) || !(isStored || claims.has(session) || inUse.has(session))) return;
 	} catch (error) {
 		fail(error, session);

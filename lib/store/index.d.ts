@@ -352,6 +352,8 @@ export class SessionSync {
 	lagOf(local: { session: string; file: string }): number;
 	/** Stores what is appended to a session's file from now on, by whatever process, until `stop`. The file may come later. */
 	follow(local: { session: string; file: string }): void;
+	/** Whether a followed file's lines were stored when it was last read: all that it held but a last one without an end. */
+	hasStored(local: { file: string }): boolean;
 	/** Stores what the followed files hold, now. Gives false if that takes longer than so many milliseconds, or `stop` comes first. */
 	flush(options: { timeout: number }): Promise<boolean>;
 	/** How many bytes of the followed files are not known to be stored. */

@@ -32,6 +32,7 @@ class Push {
 	#isDeleted = false;
 	/** Whether the file grew since it was last read. */
 	#hasGrown = false;
+	#hasStored = false;
 	#isStopped = false;
 
 	/** @param {PushOptions} options */
@@ -65,6 +66,11 @@ class Push {
 	/** How many bytes of the file are not known to be stored. A file that is not there has none. */
 	lag() {
 		return this.#outbox.lag();
+	}
+
+	/** Whether the last try has stored the file's lines: all that it held but a last one without an end. */
+	hasStored() {
+		return this.#hasStored;
 	}
 
 	/**
@@ -131,9 +137,10 @@ class Push {
 		try {
 			this.#outbox.refresh();
 			while (!this.#isStopped && (await this.#outbox.storePortion()));
-			[this.#failures, this.#isDeleted] = [0, false];
+			[this.#failures, this.#isDeleted, this.#hasStored] = [0, false, !this.#isStopped];
 		} catch (error) {
 			this.#failures++;
+			this.#hasStored = false;
 			const wasDeleted = this.#isDeleted;
 			this.#isDeleted = error instanceof DeletedError;
 			if (!(wasDeleted && this.#isDeleted)) this.#options.onError?.(error instanceof Error ? error : new Error(String(error)));

@@ -51,8 +51,8 @@ class SegmentFolding {
 			const folded = segmentPath(session, this.#host, first.from, last.to);
 			if (!(await this.#objects.create(folded, Buffer.concat(batches.map(({ bytes }) => bytes))))) return;
 			const now = hostsIn(session, await this.#objects.list(folderOf(session, this.#host))).get(this.#host) ?? [];
-			const there = new Set(now.map(({ path }) => path));
-			const isWhole = small.every(({ path }) => there.has(path));
+			const there = new Set(now.map(identityOf));
+			const isWhole = small.every((segment) => there.has(identityOf(segment)));
 			const within = now.filter(({ path, from, to }) => path !== folded && first.from <= from && to <= last.to).map(({ path }) => path);
 			await this.#objects.remove(isWhole ? within : [folded]);
 			this.#failed.delete(session);
@@ -80,5 +80,8 @@ class SegmentFolding {
 		return batches;
 	}
 }
+
+/** A session that was deleted and stored again has segments of the same paths. @param {Segment} segment */
+const identityOf = ({ path, size, modified }) => `${path} ${size} ${modified.getTime()}`;
 
 exports.SegmentFolding = SegmentFolding;

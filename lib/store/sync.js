@@ -207,6 +207,14 @@ class SessionSync {
 	}
 
 	/**
+	 * Whether a followed file's lines were stored when it was last read: all that it held but a last one without an end.
+	 * @param {{ file: string }} local
+	 */
+	hasStored({ file }) {
+		return this.#pushes.get(file)?.hasStored() ?? false;
+	}
+
+	/**
 	 * Stores what the followed files hold, now. Gives false if that takes longer, or `stop` comes first.
 	 * @param {{ timeout: number }} options in milliseconds
 	 */

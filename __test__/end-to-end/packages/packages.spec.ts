@@ -16,7 +16,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseTriple } from "@napi-rs/cli";
-import { build } from "esbuild";
+import { type BuildOptions, build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { fakePi, moduleDir } from "../register/fake-pi.js";
 import { root } from "../../support/scratch.js";
@@ -252,10 +252,15 @@ describe("installed in an empty project, without Rust on the path,", () => {
 		expect(await node("--input-type=module", "-e", `import { openStore } from "pi-session-native/store"; import "pi-session-native/store/conformance"; ${use}`)).toEqual(said);
 	});
 
-	test("it works in a bundle that takes its JavaScript in and leaves the addon external", async () => {
+	// Regression: conditions of one's own, and Bun's bundler, got a module whose addon they could not see.
+	test.each<[string, BuildOptions]>([
+		["by default", {}],
+		["with conditions of one's own", { conditions: ["own"] }],
+		["of modules", { conditions: ["own"], format: "esm", banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' } }],
+	])("it works in a bundle that takes its JavaScript in and leaves the addon external, %s", async (_, options) => {
 		const source = `import { SessionManager } from "pi-session-native";\nconsole.log(SessionManager.inMemory("/x").getEntryCount());\n`;
 		writeFileSync(join(dir, "source.mjs"), source);
-		const outfile = join(dir, "out/bundle.cjs");
+		const outfile = join(dir, options.format === "esm" ? "out/bundle.mjs" : "out/bundle.cjs");
 		await build({
 			entryPoints: [join(dir, "source.mjs")],
 			outfile,
@@ -264,9 +269,12 @@ describe("installed in an empty project, without Rust on the path,", () => {
 			external: ["*.node", "pi-session-native-*"],
 			// The loader asks for every platform's package, where it must and where not; that is its way.
 			logLevel: "error",
+			...options,
 		});
-		expect(readFileSync(outfile, "utf8")).not.toContain(`require("pi-session-native")`);
-		expect(await node("out/bundle.cjs")).toEqual({ code: 0, stdout: "0\n", stderr: "" });
+		const text = readFileSync(outfile, "utf8");
+		expect(text).not.toContain(`"pi-session-native"`);
+		expect(text).not.toContain("./index.js");
+		expect(await node(outfile)).toEqual({ code: 0, stdout: "0\n", stderr: "" });
 	});
 
 	test("its command is there, and says what it lacks", async () => {

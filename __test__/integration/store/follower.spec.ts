@@ -166,3 +166,14 @@ test("of the sessions that earlier processes left a few are stored at the same t
 	await vi.waitFor(async () => expect((await at.desktop.list()).sessions).toHaveLength(21), LONG);
 	expect(Number(readFileSync(most, "utf8"))).toBeLessThanOrEqual(4);
 });
+
+// Regression: they were followed for ever, and others waited until pi ended.
+test("sessions whose last line has no end do not keep others that were left from being stored", async () => {
+	const at = await setup();
+	const left = (session: string) => ({ session, file: join(at.path, "sessions", `2025-06-01T09-00-00-000Z_${session}.jsonl`), cwd: "/shop" });
+	const leftover = ["torn0", "torn1", "torn2", "torn3", "whole"].map(left);
+	for (const { session, file } of leftover) writeFileSync(file, text(header(session), entry("a")) + (session === "whole" ? "" : '{"type":"mess'));
+	follow(at, { leftover }, { PI_SESSION_NATIVE_LOCK: "" });
+	await vi.waitFor(async () => expect(ids(await loadAll(at.desktop, "whole"))).toEqual(["a"]), LONG);
+	expect(ids(await loadAll(at.desktop, "torn3"))).toEqual(["a"]);
+});

@@ -13,14 +13,25 @@ const settled = () => new Promise((resolve) => setImmediate(resolve));
 /** Objects in memory, of which each actor makes a call when it is its turn. */
 function world(count: number) {
 	const objects = new Map<string, Buffer>();
-	let prev = "";
-	for (let at = 1; at <= count; at++) {
-		const meta = { session: SESSION, host: "a", count: at, clock: at, prev, header: at === 1 ? header() : undefined, lines: [entry(`n${at}`)] };
-		const { bytes, sum } = encodeBatch(meta);
-		objects.set(segmentPath(SESSION, "a", at), bytes);
-		prev = sum;
-	}
-	const listed = () => [...objects].map(([path, { length: size }]) => ({ path, size, modified: new Date(0) }));
+	let modified = new Date(0);
+	/** Stores so many batches of one entry each. */
+	const fill = (letter: string) => {
+		let prev = "";
+		for (let at = 1; at <= count; at++) {
+			const lines = [entry(`${letter}${at}`)];
+			const { bytes, sum } = encodeBatch({ session: SESSION, host: "a", count: at, clock: at, prev, header: at === 1 ? header() : undefined, lines });
+			objects.set(segmentPath(SESSION, "a", at), bytes);
+			prev = sum;
+		}
+	};
+	fill("n");
+	/** The session is deleted and stored again, with other entries of the same length. */
+	const replace = () => {
+		objects.clear();
+		modified = new Date(1000);
+		fill("m");
+	};
+	const listed = () => [...objects].map(([path, { length: size }]) => ({ path, size, modified }));
 	const segments = () => hostsIn(SESSION, listed()).get("a") ?? [];
 	const turns = new Map<string, () => void>();
 	const actor = (name: string) => {
@@ -49,7 +60,7 @@ function world(count: number) {
 	const finish = async () => {
 		for (await settled(); turns.size > 0; ) for (const name of turns.keys()) await go(name);
 	};
-	return { objects, segments, actor, go, finish };
+	return { objects, segments, actor, go, finish, replace };
 }
 
 /** Every order of the letters, each as often as it is there. */
@@ -87,4 +98,16 @@ test.each([64, 65])("a session that is deleted while two processes fold does not
 		const { objects } = await run(order, { lastOfB, deletes: true });
 		expect([order, [...objects.keys()]]).toEqual([order, []]);
 	}
+});
+
+// Regression: the larger segment with the entries from before took their places.
+test("segments of a session that was deleted and stored again while a process folded it stay", async () => {
+	const at = world(64);
+	const folding = new SegmentFolding(at.actor("a"), "a").fold(SESSION, at.segments());
+	await settled();
+	at.replace();
+	const restored = new Map(at.objects);
+	await at.finish();
+	await folding;
+	expect(at.objects).toEqual(restored);
 });

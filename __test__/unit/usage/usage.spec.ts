@@ -268,6 +268,7 @@ describe("usage", () => {
 			[{ by: ["day", 5] }, "by must be of"],
 			[{ since: "never" }, "since must be a time"],
 			[{ until: {} }, "until must be a time"],
+			[{ since: true }, "since must be a time"],
 			[{ largest: -1 }, "largest must be a number that is not negative"],
 			[{ path: 5 }, "path must be a string"],
 			[{ path: "/a.jsonl", dir: "/a" }, "path cannot be combined with cwd or dir"],

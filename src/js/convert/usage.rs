@@ -1,6 +1,6 @@
 //! The options of usage reports, the calendar of JavaScript's time zone, and reports as JavaScript values.
 
-use napi::Result;
+use napi::{Result, ValueType};
 
 use super::args;
 use super::errors::wrong_argument;
@@ -22,6 +22,8 @@ pub fn report_options(js: JsEnv<'_>, options: JsVal<'_>) -> Result<(ReportOption
     let by = groupings(js, option(c"by")?)?;
     let time = |name, value: JsVal<'_>, otherwise: f64| match js.is_nullish(value)? {
         true => Ok(otherwise),
+        // Of a boolean, too, JavaScript makes a time.
+        false if js.kind(value)? == ValueType::Boolean => Err(wrong_argument(js, format!("{name} must be a time"))),
         false => {
             let time = factory::call(js, FactoryFn::NewestTime, &[js.array_of(&[value])?])?;
             js.number_value(time)?.ok_or_else(|| wrong_argument(js, format!("{name} must be a time")))
