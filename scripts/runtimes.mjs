@@ -31,8 +31,8 @@ const LEFT_OUT = [
 const COMMAND = "__test__/integration/cli/";
 /** Node's module hooks change from release to release, so pi is hooked on each that it runs on. */
 export const HOOKED = ["node24", "node26"];
-/** Releases between the oldest and the newest Node: in a quick run, what takes minutes is run on those two alone. */
-const BETWEEN = ["node22", "node24"];
+/** In a quick run, what takes minutes is run on the oldest and the newest Node and on Bun. Deno's engine is the newest Node's. */
+const SHORT = ["node22", "node24", "deno"];
 const LONG = ["__test__/slow/lazy/*", "__test__/end-to-end/register/pi.spec.ts", "__test__/end-to-end/register/tui.spec.ts"];
 /** Random cases beside pi in a quick run. */
 const DIFFERENTIAL_CASES = "300";
@@ -41,7 +41,7 @@ const DIFFERENTIAL_CASES = "300";
 function filesOf(name, specs, quick) {
 	if (specs !== SPECS) return specs;
 	const more = [...(HOOKED.includes(name) ? ["__test__/end-to-end/register/"] : []), ...(name.startsWith("node") ? [COMMAND] : [])];
-	const leftOut = quick && BETWEEN.includes(name) ? [...LEFT_OUT, ...LONG] : LEFT_OUT;
+	const leftOut = quick && SHORT.includes(name) ? [...LEFT_OUT, ...LONG] : LEFT_OUT;
 	return [...specs, ...more, ...leftOut.flatMap((file) => ["--exclude", file])];
 }
 
