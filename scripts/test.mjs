@@ -1,6 +1,6 @@
 // The tests, on a fresh clone too: installs, builds and runs, with nothing but Node, npm, cargo and a C compiler to begin with.
 //   npm test                                 before a commit: checks of the sources, the core, the package in short
-//   npm run test:all                         everything in full, on every runtime, with browser, shells, terminals, packages
+//   npm run test:all                         everything in full, with browser, shells, terminals, packages; and with few random cases on the other runtimes
 //   npm run test:all -- --rest               what `npm test` left out
 //   npm run test:all -- --strict             a missing tool is a failure, not a test that is not run
 //
@@ -22,10 +22,12 @@ const { values: options } = optionsOf(import.meta.url, {
 const all = options.all || options.rest;
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const GENERATED = ["index.js", "index.d.ts"];
-/** Folders of `__test__`. */
-const SHORT = ["unit", "integration", "stress"];
-const LONG = ["slow", "end-to-end"];
-const folders = options.rest ? ["stress", ...LONG] : all ? [...SHORT, ...LONG] : SHORT;
+/** Parts of `__test__`. */
+const SHORT = ["unit/", "integration/", "stress/"];
+const LONG = ["slow/", "end-to-end/"];
+/** The short tests with random cases, of which `npm test` runs few. */
+const RANDOM = ["stress/", ...["catalog/listing", "catalog/mutations", "lazy/gc", "lazy/property", "usage/usage"].map((name) => `unit/${name}.spec.ts`)];
+const parts = options.rest ? [...RANDOM, ...LONG] : all ? [...SHORT, ...LONG] : SHORT;
 
 const env = { ...process.env, PSN_COUNTS: process.env.PSN_COUNTS ?? (all ? "full" : "taste") };
 // What `npm test` needs is said at the top.
@@ -105,7 +107,7 @@ async function vitest() {
 	let output = "";
 	const result = await reported(
 		async (reporters) => {
-			const tests = folders.map((folder) => `__test__/${folder}/`);
+			const tests = parts.map((part) => `__test__/${part}`);
 			const ran = await run(process.execPath, [VITEST, "run", "--silent=passed-only", ...tests, ...reporters]);
 			output = ran.output;
 			return ran.code;

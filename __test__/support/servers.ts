@@ -178,6 +178,8 @@ export interface Proxy extends Server {
 	delay(milliseconds: number): void;
 	/** What the server sends comes in pieces of so many bytes, one every 25 ms. */
 	pace(bytes: number): void;
+	/** How long pieces have waited for their turn since the last `pace`, in milliseconds. */
+	paced(): number;
 	/** All well again, for new connections. */
 	heal(): void;
 }
@@ -185,7 +187,7 @@ export interface Proxy extends Server {
 /** A way to a server that can be troubled. */
 export async function startProxy(target: number): Promise<Proxy> {
 	const sockets = new Set<Socket>();
-	let [held, wait, pace] = [false, 0, Infinity];
+	let [held, wait, pace, paced] = [false, 0, Infinity, 0];
 	const left = { up: Infinity, down: Infinity };
 	const cut = (): void => {
 		for (const socket of sockets) socket.destroy();
@@ -204,6 +206,7 @@ export async function startProxy(target: number): Promise<Proxy> {
 				for (; at + step < part.length; at += step) {
 					to.write(part.subarray(at, at + step));
 					await new Promise((resolve) => setTimeout(resolve, 25));
+					paced += 25;
 				}
 				if (part.length === piece.length) to.write(part.subarray(at));
 				else to.write(part.subarray(at), cut);
@@ -227,7 +230,8 @@ export async function startProxy(target: number): Promise<Proxy> {
 		cutAnswerAfter: (bytes) => (left.down = bytes),
 		hold: () => (held = true),
 		delay: (milliseconds) => (wait = milliseconds),
-		pace: (bytes) => (pace = bytes),
+		pace: (bytes) => ([pace, paced] = [bytes, 0]),
+		paced: () => paced,
 		heal: () => {
 			cut();
 			[held, wait, pace] = [false, 0, Infinity];

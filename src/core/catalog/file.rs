@@ -154,12 +154,11 @@ pub fn create_private(path: &Path) -> io::Result<()> {
 
 #[cfg(unix)]
 fn make_private(path: &Path) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
     // Another user could read our sessions in it. For the administrator the call below would not fail.
     if !owner::is_trusted(&fs::metadata(path)?) {
         return Err(ErrorKind::PermissionDenied.into());
     }
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))
+    fs::make_private(path)
 }
 
 #[cfg(not(unix))]

@@ -77,7 +77,7 @@ END;
 /// Creates the tables if there are none, and configures this connection.
 pub fn prepare(db: &Connection) -> CatalogResult<()> {
     db.pragma_update(None, "temp_store", "MEMORY")?;
-    // The catalog holds what people said: deleted content is overwritten.
+    // Overwrites the texts of deleted rows. Their words stay in the index until a merge (`purge.rs`).
     db.pragma_update(None, "secure_delete", "ON")?;
     // Enough for lists. Caching pages of texts gains nothing.
     db.pragma_update(None, "cache_size", -8000)?;

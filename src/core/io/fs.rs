@@ -177,6 +177,13 @@ pub fn entry_at(path: &Path) -> io::Result<Option<fs::Metadata>> {
     }
 }
 
+/// Lets nobody but the file's user read and write what a path leads to.
+#[cfg(unix)]
+pub fn make_private(path: &Path) -> io::Result<()> {
+    inject(FsCall::Attributes)?;
+    fs::set_permissions(named(path), std::os::unix::fs::PermissionsExt::from_mode(0o600))
+}
+
 /// Mode, owner and times of what a path leads to.
 pub fn metadata(path: &Path) -> io::Result<fs::Metadata> {
     inject(FsCall::Stat)?;

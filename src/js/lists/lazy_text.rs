@@ -13,6 +13,7 @@ use crate::core::catalog::connection::{Catalog, SHORT_BUSY_TIMEOUT};
 use crate::core::catalog::location::CatalogLocation;
 use crate::core::catalog::session_text::{text, ListedState};
 use crate::core::io::file_fingerprint::FileFingerprint;
+use crate::core::io::fs;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
 
@@ -99,7 +100,7 @@ fn open_or_keep(path: &Path, before: Option<CachedCatalog>) -> Option<CachedCata
     if matches!(&before, Some(CachedCatalog::Avoided(since)) if since.elapsed() < AVOIDED) {
         return before;
     }
-    let now = FileFingerprint::of(&std::fs::metadata(path).ok()?);
+    let now = FileFingerprint::of(&fs::metadata(path).ok()?);
     if matches!(&before, Some(CachedCatalog::Open(fingerprint, _)) if fingerprint.is_same_file(&now)) {
         return before;
     }
