@@ -2367,7 +2367,7 @@ export interface MergeSince {
 export declare function migrateSessionEntries(entries: FileEntry[]): void
 
 /**
- * Every value in a text of JSON lines; lines that do not parse are passed over.
+ * Every value in a text of JSON lines; lines that do not parse are skipped.
  *
  * @throws `TypeError` if the content is not a string.
  * @example

@@ -63,7 +63,7 @@ export const CASES = [
 	{ name: "warm-128mb", operation: "warm reads", data: "128 MB", rounds: FEW },
 	{ name: "append-message", operation: "append 20 bytes", rounds: USUAL },
 	{ name: "append-tool-result", operation: "append 10 KB tool result", rounds: USUAL },
-	{ name: "append-japanese", operation: "append 10,000 letters of Japanese", rounds: USUAL },
+	{ name: "append-japanese", operation: "append 10,000 Japanese characters", rounds: USUAL },
 	{ name: "append-image", operation: "append 1 MB image", rounds: USUAL },
 	{ name: "append-memory", operation: "append 20 bytes in memory", rounds: USUAL },
 	{ name: "turn", operation: "turn", data: "turn", rounds: USUAL },

@@ -14,7 +14,7 @@ const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const TARGETS = ["x86_64-pc-windows-msvc", "aarch64-apple-darwin", "aarch64-unknown-linux-musl"];
 
 /** Takes the arguments of compilers and archivers, and makes the file that they would make. */
-const STAND_IN = `#!/bin/sh
+const FAKE_TOOL = `#!/bin/sh
 previous=
 for argument; do
 	case "$argument" in
@@ -39,11 +39,11 @@ function checkPlatforms(isStrict) {
 	}
 	const scratch = mkdtempSync(join(tmpdir(), "pi-session-native-platforms-"));
 	try {
-		const standIn = join(scratch, "stand-in");
-		writeFileSync(standIn, STAND_IN);
-		chmodSync(standIn, 0o755);
+		const fakeTool = join(scratch, "fake-tool");
+		writeFileSync(fakeTool, FAKE_TOOL);
+		chmodSync(fakeTool, 0o755);
 		const tools = TARGETS.flatMap((target) =>
-			["CC", "AR"].map((tool) => [`${tool}_${target.replaceAll("-", "_")}`, standIn]),
+			["CC", "AR"].map((tool) => [`${tool}_${target.replaceAll("-", "_")}`, fakeTool]),
 		);
 		const targets = TARGETS.flatMap((target) => ["--target", target]);
 		const clippy = ["clippy", "--locked", "--lib", "--tests", ...targets, "--", "-D", "warnings"];

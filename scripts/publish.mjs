@@ -2,7 +2,7 @@
 // whoever installs it finds the others.
 //   node scripts/publish.mjs <folder of tarballs>
 //
-// It may be run again after it failed half way: what the registry has is passed over. A version like 1.2.0-beta.1 gets
+// It may be run again after it failed half way: what the registry has is skipped. A version like 1.2.0-beta.1 gets
 // the dist-tag `beta`, so that nobody has it who did not ask for it. Where GitHub gives a token for it, each package is
 // published with npm's statement of where it was built.
 import { execFileSync, spawnSync } from "node:child_process";

@@ -163,7 +163,7 @@ class World {
 		return `${ended ? "" : "\n"}${text([message(`f${this.names++}`, "a", user("theirs"))])}`;
 	}
 
-	/** Another session stands at the path for a while: whoever looks is told, and nothing goes into it. */
+	/** Another session is at the path for a while: whoever looks is told, and nothing goes into it. */
 	private usurped(inPlace: boolean): void {
 		const before = readFileSync(this.file);
 		const other = OTHER + (inPlace ? text(Array.from({ length: 40 }, (_, n) => message(`o${n}`, "o"))) : "");

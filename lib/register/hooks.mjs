@@ -12,7 +12,7 @@ const GUARD = new URL("guard.mjs", import.meta.url).href;
 const APP = new URL("app.mjs", import.meta.url).href;
 const OURS = new URL("../../index.mjs", import.meta.url).href;
 /** The module that replaces a pi's manager. It has no file: `load` makes its text. */
-const STAND_IN = new URL("stand-in.mjs", import.meta.url).href;
+const REPLACEMENT = new URL("replacement.mjs", import.meta.url).href;
 /** Ends the URL of an edited module, so that V8's compile cache never has it under the URL of pi's file. */
 const EDITED = "?pi-session-native";
 
@@ -136,7 +136,7 @@ export class Hooks {
 		this.check(pi);
 		if (kind === "entry") return resolved;
 		this.#noteReplaced(pi);
-		return { url: `${STAND_IN}?${new URLSearchParams({ pi: pi.dir })}`, format: "module", shortCircuit: true };
+		return { url: `${REPLACEMENT}?${new URLSearchParams({ pi: pi.dir })}`, format: "module", shortCircuit: true };
 	}
 
 	/** The bundle that runs and has the module at a URL, with the module's name. It compares text only, because it is called for every import. */
@@ -158,7 +158,7 @@ export class Hooks {
 	}
 
 	#load(url, context, next) {
-		if (url.startsWith(`${STAND_IN}?`)) return this.#standIn(new URL(url).searchParams.get("pi"));
+		if (url.startsWith(`${REPLACEMENT}?`)) return this.#replacement(new URL(url).searchParams.get("pi"));
 		const running = this.#bundles.size > 0 ? this.#bundleAt(url) : undefined;
 		if (running) return this.#loadPiece(running.bundle, running.name, url, context, next);
 		const located = this.#packages.locate(url);
@@ -189,7 +189,7 @@ export class Hooks {
 		}
 	}
 
-	#standIn(dir) {
+	#replacement(dir) {
 		const pi = this.#packages.in(dir);
 		const names = Object.keys(this.#loadOurs()).filter((name) => name !== "default" && name !== "module.exports" && !name.startsWith("__"));
 		const source = [

@@ -123,7 +123,7 @@ export interface Claim {
  */
 export interface LineStore {
 	readonly host: string;
-	/** The longest line that it takes, in bytes; any length if it is not there. A push passes over longer ones and reports them. */
+	/** The longest line that it takes, in bytes; any length if it is not there. A push skips longer ones and reports them. */
 	readonly longestLine?: number;
 	/**
 	 * Stores lines. When it resolves they are as durable as anything in the store. It may be repeated after any failure, whole

@@ -15,11 +15,11 @@ const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 /**
  * The sessions in a directory, by id; of two files of one session the one whose name comes last. What is not a session, or one
- * of another version, is passed over.
+ * of another version, is skipped.
  * @param {string} dir
- * @param {(file: string, why: string) => void} [onPassedOver]
+ * @param {(file: string, why: string) => void} [onSkipped]
  */
-async function localSessions(dir, onPassedOver) {
+async function localSessions(dir, onSkipped) {
 	/** @type {Map<string, LocalSession>} */
 	const found = new Map();
 	const names = (await fs.readdir(dir).catch(none)).filter((name) => name.endsWith(".jsonl")).sort();
@@ -28,7 +28,7 @@ async function localSessions(dir, onPassedOver) {
 		try {
 			return await describe(file);
 		} catch (error) {
-			onPassedOver?.(file, error instanceof Error ? error.message : String(error));
+			onSkipped?.(file, error instanceof Error ? error.message : String(error));
 			return undefined;
 		}
 	});

@@ -32,7 +32,7 @@ const { checkAt, readHeader, readLines } = require("./session-file.js");
  * @property {() => Note | undefined} [readNote] gives the newest note: a pull, or another process, may have made it
  * @property {(note: Note | undefined) => unknown} [onNote] is given each note when it holds, or undefined if none does any more, and
  *   waited for
- * @property {(error: Error) => void} [onPassedOver] is given an error for each line that is too long for the store
+ * @property {(error: Error) => void} [onSkipped] is given an error for each line that is too long for the store
  * @property {{ value?: string }} [storeId] the id of the store, shared with other outboxes of it
  * @property {boolean} [verifiesCursor] shows the store the cursor if the file has nothing new: a store that was made anew or put back is noticed, too
  * @property {boolean} [restores] stores a session again that was deleted from the store
@@ -104,7 +104,7 @@ class Outbox {
 	}
 
 	async #tryPortion() {
-		const { store, session, project, readNote, onNote, onPassedOver, onProgress, epoch, storeId } = this.#options;
+		const { store, session, project, readNote, onNote, onSkipped, onProgress, epoch, storeId } = this.#options;
 		const file = await fs.open(this.#options.file).catch(unlessAbsent);
 		// A session gets its file with its first message.
 		if (!file) return false;
@@ -147,7 +147,7 @@ class Outbox {
 			this.#savedNote = this.#note;
 			this.#wasReset = false;
 			await onNote?.(this.#note);
-			for (const line of lines) if (!fits(line)) onPassedOver?.(new StoreError("invalid", `${tooLong(session, line, store.longestLine ?? 0)}: it stays in this machine's file`));
+			for (const line of lines) if (!fits(line)) onSkipped?.(new StoreError("invalid", `${tooLong(session, line, store.longestLine ?? 0)}: it stays in this machine's file`));
 			onProgress?.(offset);
 			return goesOn || this.#atEnd();
 		} finally {

@@ -128,8 +128,8 @@ class SessionSync {
 			/** @type {Error[]} */
 			let failures = [];
 			/** @type {Error | undefined} */
-			let passedOver;
-			const onPassedOver = (/** @type {Error} */ error) => (passedOver = error);
+			let skipped;
+			const onSkipped = (/** @type {Error} */ error) => (skipped = error);
 			const told = (/** @type {number} */ bytes) => {
 				failures = [];
 				done.set(session, bytes);
@@ -141,13 +141,13 @@ class SessionSync {
 				if (!note?.offset) before = 0;
 				return this.#notes.set(session, note);
 			};
-			const push = this.#pushOf({ session, file }, { verifiesCursor: true, restores, onNote, onProgress: told, onPassedOver, onError: (error) => failures.push(error) });
+			const push = this.#pushOf({ session, file }, { verifiesCursor: true, restores, onNote, onProgress: told, onSkipped, onError: (error) => failures.push(error) });
 			const isInVain = () => failures.length >= tries || failures.some((error) => !(error instanceof StoreError) || !error.retryable);
 			const isStored = await push.flush({ timeout: Infinity, until: isInVain });
 			await push.stop();
 			if (isStored) told(sizes[at] ?? 0);
 			const bytes = Math.max(0, (this.#notes.get(session)?.offset ?? 0) - before);
-			const error = isStored ? passedOver : failures.at(-1);
+			const error = isStored ? skipped : failures.at(-1);
 			return { session, file, bytes, lag: push.lag(), ...(error ? { error } : {}) };
 		}, signal);
 	}
@@ -157,7 +157,7 @@ class SessionSync {
 		/** @type {Error | undefined} */
 		let failure;
 		const fail = (/** @type {Error} */ error) => (failure = error);
-		const push = this.#pushOf(local, { onError: fail, onPassedOver: fail });
+		const push = this.#pushOf(local, { onError: fail, onSkipped: fail });
 		await push.flush({ timeout: Infinity, until: () => failure !== undefined });
 		await push.stop();
 		if (failure) throw failure;
@@ -246,7 +246,7 @@ class SessionSync {
 			epoch: () => epoch?.(session),
 			onNote: (note) => this.#notes.set(session, note),
 			onError: (error) => onError?.(error, session),
-			onPassedOver: (error) => onError?.(error, session),
+			onSkipped: (error) => onError?.(error, session),
 			...more,
 		});
 	}

@@ -48,7 +48,7 @@ test("a session goes from here to the store and from there to another machine", 
 	expect(await good(laptop, ["sync"])).toContain("Nothing to do");
 });
 
-// Regression: they were passed over without a word.
+// Regression: they were skipped without a word.
 test("files that are not stored, of another version or no sessions, are named", async () => {
 	const { laptop } = team();
 	const file = put(laptop, ID, [message("a", null, user("hello"))]);

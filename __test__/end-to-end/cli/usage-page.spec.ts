@@ -73,7 +73,7 @@ describe("the page of all sessions", () => {
 		expect(await page.evaluate(() => document.activeElement?.className)).toBe("scroll");
 		await page.keyboard.press("Tab");
 		expect(await shown()).toEqual([expect.stringMatching(/^2025-01-01: \$2\.50/)]);
-		// A day without calls is passed over.
+		// A day without calls is skipped.
 		await page.keyboard.press("Tab");
 		expect(await shown()).toEqual([expect.stringMatching(/^2025-01-03: \$1\.25/)]);
 		await page.close();

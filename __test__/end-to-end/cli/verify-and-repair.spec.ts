@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { anyManager, lockedOut, message, text, user } from "../../support/scratch.js";
 import { branched, put, run, world } from "../../support/cli.js";
 
-/** A file with a damaged line, an orphan, an id that stands twice, and a last line without an end. */
+/** A file with a damaged line, an orphan, an id that occurs twice, and a last line without an end. */
 function damaged(at: ReturnType<typeof world>): string {
 	const path = put(at, "s-bad", [message("a", null), message("b", "gone"), '{"type":"mess', message("a", "b", user("again"))]);
 	writeFileSync(path, readFileSync(path, "utf8").slice(0, -1));

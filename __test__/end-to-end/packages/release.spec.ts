@@ -180,7 +180,7 @@ describe("publishing", () => {
 	const publish = (dir: string, { env }: Registry) => run(process.execPath, [join(root, "scripts/publish.mjs"), dir], env as any);
 
 	// Regression: a release that stopped half way could not be run again.
-	test("goes on when it is run again: what is published is passed over, the main package comes last", async () => {
+	test("goes on when it is run again: what is published is skipped, the main package comes last", async () => {
 		const server = await registry();
 		const dir = await tarballs("1.2.3");
 		server.failing.add("pi-session-native-win32-x64-msvc");

@@ -1,5 +1,5 @@
-// A program in a terminal of its own (tmux), driven by keys and read as text. Nothing waits for a time: each step waits
-// for what the screen must show, and for the screen to come to rest.
+// A program in a terminal of its own (tmux), driven by keys and read as text. A step waits for what the screen must
+// show, and until four looks in a row are equal.
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";

@@ -299,7 +299,7 @@ test("a line that pg cannot carry is refused before it is sent, and so are sever
 	expect((await store.list()).sessions).toEqual([]);
 });
 
-test("rows that are not entries, whose checksum is wrong, and headers that lie are named and passed over", async () => {
+test("rows that are not entries, whose checksum is wrong, and headers that lie are named and skipped", async () => {
 	const schema = newSchema();
 	await append(open(schema), entries("a", 5));
 	await admin.query(`UPDATE ${schema}.entries SET line = 'no JSON', sha256 = sha256('no JSON') WHERE sequence = 2`);

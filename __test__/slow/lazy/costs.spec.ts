@@ -164,7 +164,7 @@ const MEMORY = `
 	const rss = () => process.memoryUsage.rss();
 	const peak = () => Number(/VmHWM:\\s+(\\d+)/.exec(require("node:fs").readFileSync("/proc/self/status", "utf8"))[1]) * 1024;`;
 
-test("with laziness turned off large bodies are read in strokes, not as one text", () => {
+test("with laziness turned off large bodies are read in batches, not as one text", () => {
 	const size = 200_000;
 	const lines = Array.from({ length: 400 }, (_, at) =>
 		// Half of them numbers: little is left of their text.
@@ -188,7 +188,7 @@ test("with laziness turned off large bodies are read in strokes, not as one text
 	);
 	expect(count).toBe(400);
 	expect(whole).toBe(400 * size);
-	// The values take 80 MB, and a stroke a few. All lines as one text, read and given to the engine, are 160 besides.
+	// The values take 80 MB, and a batch a few. All lines as one text, read and given to the engine, are 160 besides.
 	expect(grown).toBeLessThan(120e6);
 });
 

@@ -9,14 +9,14 @@ import { openLazy } from "../../unit/lazy/support.js";
 function sessionOf(lines: Iterable<string>): string {
 	const file = join(scratch(), "session.jsonl");
 	const fd = openSync(file, "w");
-	let stroke = `${JSON.stringify(header())}\n`;
+	let batch = `${JSON.stringify(header())}\n`;
 	for (const line of lines) {
-		stroke += `${line}\n`;
-		if (stroke.length < 1 << 22) continue;
-		writeSync(fd, stroke);
-		stroke = "";
+		batch += `${line}\n`;
+		if (batch.length < 1 << 22) continue;
+		writeSync(fd, batch);
+		batch = "";
 	}
-	writeSync(fd, stroke);
+	writeSync(fd, batch);
 	closeSync(fd);
 	return file;
 }

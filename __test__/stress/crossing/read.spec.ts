@@ -1,4 +1,4 @@
-// What stands in a file is read as JSON.parse reads it, in entries of their own and among others, with bodies and without.
+// What is in a file is read as JSON.parse reads it, in entries of their own and among others, with bodies and without.
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { count } from "../../support/counts.mjs";

@@ -1,5 +1,6 @@
 // Arguments of the wrong type: a TypeError that names the argument, and nothing changed; whatever is passed, the process
 // lives.
+import { dirname } from "node:path";
 import { describe, expect, test } from "vitest";
 import {
 	type Loose,
@@ -203,7 +204,7 @@ const methods = Object.getOwnPropertyNames(anyManager.prototype).filter((name) =
 
 test("anything at all, in any place, neither kills the process nor breaks the session", async () => {
 	ownAgent();
-	const { manager } = opened([message("a", null)]);
+	const { manager, file } = opened([message("a", null)]);
 	for (const method of methods.filter((name) => name !== "setSessionFile" && name !== "newSession")) {
 		for (const first of ANYTHING) {
 			for (const args of [[first()], ["a", first()], ["a", "b", first(), first(), first(), first()]]) {
@@ -217,6 +218,7 @@ test("anything at all, in any place, neither kills the process nor breaks the se
 	}
 	expect(manager.getEntries().length).toBe(manager.getEntryCount());
 	manager.getTree();
+	const before = stateOf(manager, dirname(file));
 	for (const name of Object.keys(api).filter(
 		(key) => key !== "SessionManager" && typeof functions[key] === "function",
 	)) {
@@ -230,7 +232,7 @@ test("anything at all, in any place, neither kills the process nor breaks the se
 			}
 		}
 	}
-	expect(stateOf(manager)).toBeDefined();
+	expect(stateOf(manager, dirname(file))).toEqual(before);
 });
 
 test("methods refuse receivers that are no session manager", () => {

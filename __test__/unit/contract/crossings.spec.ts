@@ -1,4 +1,4 @@
-// What pi appends and what stands in its files crosses by the fast way: the engine's own JSON takes what is odd alone.
+// What pi appends and what is in its files crosses by the fast way: the engine's own JSON takes only what is odd.
 import { expect, test } from "vitest";
 import { api, assistant, linesOf, loose, message, opened, scratch, toolResult, user } from "../../support/scratch.js";
 

@@ -1,4 +1,4 @@
-// What stands in a file reaches JavaScript exactly as JSON.parse gives it.
+// What is in a file reaches JavaScript exactly as JSON.parse gives it.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-// When a session gets its file, what stands in it then, and who may read it.
+// When a session gets its file, what is in it then, and who may read it.
 import { appendFileSync, chmodSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";

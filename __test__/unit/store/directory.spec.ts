@@ -203,7 +203,7 @@ describe("a segment that cannot be used is named, those of other hosts are read,
 	});
 });
 
-test("lines that are not entries, and headers that lie, are named and passed over", async () => {
+test("lines that are not entries, and headers that lie, are named and skipped", async () => {
 	const path = emptyDirectory();
 	await append(open(path), entries("a", 1));
 	const put = (session: string, host: string, said: Buffer, lines: Buffer[]) => {

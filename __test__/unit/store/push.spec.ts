@@ -54,17 +54,17 @@ test("a long file goes in portions of a megabyte; a longer line goes alone", asy
 	expect((await loadAll(store, SESSION)).lines).toHaveLength(7);
 });
 
-test("a line that is too long for the store is told and passed over, and what comes after it is stored", async () => {
+test("a line that is too long for the store is told and skipped, and what comes after it is stored", async () => {
 	const { push, store, file, errors, portions } = setup([entry("a"), entry("x".repeat(3000)), entry("b")]);
 	Object.defineProperty(store, "longestLine", { value: 1000 });
-	const passedOver: Error[] = [];
-	const one = push({ onPassedOver: (error: Error) => passedOver.push(error) });
+	const skipped: Error[] = [];
+	const one = push({ onSkipped: (error: Error) => skipped.push(error) });
 	expect(await one.flush(patient)).toBe(true);
 	expect([portions, errors, one.lag()]).toEqual([[["a", "b"]], [], 0]);
-	expect(passedOver).toMatchObject([{ name: "StoreError", code: "invalid", message: expect.stringMatching(/a line of 3042 bytes is longer than the 1000 that this store takes; it begins with .*xxx/) }]);
+	expect(skipped).toMatchObject([{ name: "StoreError", code: "invalid", message: expect.stringMatching(/a line of 3042 bytes is longer than the 1000 that this store takes; it begins with .*xxx/) }]);
 	appendFileSync(file, text(entry("c")));
 	expect(await one.flush(patient)).toBe(true);
-	expect([portions.at(-1), passedOver.length]).toEqual([["c"], 1]);
+	expect([portions.at(-1), skipped.length]).toEqual([["c"], 1]);
 });
 
 test("without its note it stores what is not there; with one of another file too", async () => {

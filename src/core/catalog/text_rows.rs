@@ -33,7 +33,7 @@ pub fn cut(text: &[u8]) -> &[u8] {
 
 /// What the column `places` holds for each text.
 #[derive(Serialize, Deserialize)]
-struct Place<'a> {
+struct StoredTextHeader<'a> {
     /// Of the text's kind.
     code: u8,
     /// How many bytes the end of its line is after that of the text before it.
@@ -75,8 +75,10 @@ impl TextRowBuilder {
         let kept = cut(&text.text);
         let code = text.kind.code() | if kept.len() < text.text.len() { CUT_FLAG } else { 0 };
         let (step, size) = (text.end - self.end, kept.len());
-        let written =
-            postcard::to_io(&Place { code, step, size, id: &text.id, timestamp: &text.timestamp }, &mut self.places);
+        let written = postcard::to_io(
+            &StoredTextHeader { code, step, size, id: &text.id, timestamp: &text.timestamp },
+            &mut self.places,
+        );
         debug_assert!(written.is_ok(), "writing to memory cannot fail");
         self.texts.extend_from_slice(kept);
         self.end = text.end;
@@ -131,7 +133,8 @@ impl<'a> TextRow<'a> {
         let (mut places, mut texts) = (self.places, self.texts);
         let mut end = 0u64;
         std::iter::from_fn(move || {
-            let (Place { code, step, size, id, timestamp }, later) = postcard::take_from_bytes(places).ok()?;
+            let (StoredTextHeader { code, step, size, id, timestamp }, later) =
+                postcard::take_from_bytes(places).ok()?;
             let (text, rest) = texts.split_at_checked(size)?;
             (places, texts) = (later, rest);
             end = end.checked_add(step)?;

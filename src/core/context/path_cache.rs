@@ -228,14 +228,14 @@ mod tests {
             };
             tree.push(&named(&format!("e{n}"), parent.as_deref(), kind, target.as_deref()), true);
         }
-        let mut kept = PathCache::default();
+        let mut cached = PathCache::default();
         let mut cost = |tree: &Tree, end: usize| {
-            let before = kept.visited;
-            kept.move_to(tree, Some(end as RowNo));
+            let before = cached.visited;
+            cached.move_to(tree, Some(end as RowNo));
             let path = tree.path(end as RowNo);
-            assert_eq!(kept.rows(), path);
-            assert_eq!(kept.projection(tree), project(tree, &path));
-            kept.visited - before
+            assert_eq!(cached.rows(), path);
+            assert_eq!(cached.projection(tree), project(tree, &path));
+            cached.visited - before
         };
         assert!(cost(&tree, ROWS - 1) >= ROWS, "all of it is looked at once");
         // Back and forth again.
@@ -250,14 +250,14 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(count("kept_paths")))]
-        /// Ids come twice, parents before and after, in cycles: what is kept is always what is made anew.
+        #![proptest_config(ProptestConfig::with_cases(count("cached_paths")))]
+        /// Ids come twice, parents before and after, in cycles: what is cached always equals what is computed anew.
         #[test]
-        fn what_is_kept_is_what_would_be_made_anew(
+        fn what_is_cached_equals_what_is_computed_anew(
             steps in prop::collection::vec((0u8..40, any::<u8>(), 0u8..14, 0u8..40, 0u8..4), 1..60)
         ) {
             let mut tree = Tree::default();
-            let mut kept = PathCache::default();
+            let mut cached = PathCache::default();
             for (id, at, kind, target, what) in steps {
                 let count = tree.len() as RowNo;
                 match what {
@@ -271,10 +271,10 @@ mod tests {
                     }
                 }
                 let path = tree.leaf().map(|leaf| tree.path(leaf)).unwrap_or_default();
-                kept.move_to(&tree, tree.leaf());
-                prop_assert_eq!(kept.rows(), path.as_slice());
+                cached.move_to(&tree, tree.leaf());
+                prop_assert_eq!(cached.rows(), path.as_slice());
                 if at % 3 > 0 {
-                    prop_assert_eq!(kept.projection(&tree), project(&tree, &path));
+                    prop_assert_eq!(cached.projection(&tree), project(&tree, &path));
                 }
             }
         }

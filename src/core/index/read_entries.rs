@@ -16,7 +16,7 @@ use crate::core::tree::tree::RowNo;
 const GAP: u64 = 8 << 10;
 
 /// What replaces a body in a line that is read without it: the boundary parses the rest.
-pub const PLACEHOLDER: u8 = 0;
+pub const BODY_PLACEHOLDER: u8 = 0;
 
 /// Takes a row, its line's text, and the codes of the bodies that the text lacks.
 pub type Each<'a> = dyn FnMut(RowNo, &str, u8) -> Result<()> + 'a;
@@ -52,7 +52,7 @@ impl ExpectedLine {
         let mut from = 0;
         for body in &self.bodies {
             joined.extend_from_slice(line.get(from..body.from as usize).unwrap_or_default());
-            joined.push(b'0' + PLACEHOLDER);
+            joined.push(b'0' + BODY_PLACEHOLDER);
             from = body.end() as usize;
         }
         joined.extend_from_slice(line.get(from..).unwrap_or_default());
@@ -161,7 +161,7 @@ impl Index {
                 match part.before {
                     Some(code) => {
                         joined.extend_from_slice(text);
-                        joined.push(b'0' + PLACEHOLDER);
+                        joined.push(b'0' + BODY_PLACEHOLDER);
                         omitted |= code;
                     }
                     None if omitted == 0 => self.hand_on(storage, part.row, text, 0, each)?,

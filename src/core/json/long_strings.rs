@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// What replaces a long string in a text. The string's number follows where the text is parsed again. It needs no escape.
-pub const STAND_IN: &str = "\u{7f}";
+pub const STRING_PLACEHOLDER: &str = "\u{7f}";
 /// The least length of a long string, in bytes of JSON text, or in units where a value is written: taking a shorter one
 /// out costs more than it saves.
 pub const LONG: usize = 256;
@@ -26,14 +26,14 @@ const WORD: usize = 8;
 pub enum Parts<S = Units> {
     /// The text as it is.
     Whole(String),
-    /// The text with a stand-in for each long string.
+    /// The text with a placeholder for each long string.
     Apart(Apart<S>),
 }
 
 /// A JSON text without its long strings.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Apart<S = Units> {
-    /// The text with a stand-in for each long string.
+    /// The text with a placeholder for each long string.
     pub rest: Vec<u8>,
     /// These strings.
     pub strings: Vec<S>,
@@ -51,7 +51,7 @@ pub struct Strings {
 
 /// A string among those of other texts.
 #[derive(Debug)]
-pub enum Place {
+pub enum StringLocation {
     Latin1(Range<usize>),
     Utf16(Range<usize>),
     /// It is in memory of its own.
@@ -74,12 +74,12 @@ impl Parts {
     }
 }
 
-impl Parts<Place> {
+impl Parts<StringLocation> {
     /// The parts of a text, its strings among others; None if it is no JSON.
     pub fn among(bytes: &[u8], strings: &mut Strings) -> Option<Self> {
         let text = simdutf8::basic::from_utf8(bytes).ok()?;
         // A long string that is closed is a valid one.
-        let is_valid = |apart: &Apart<Place>| std::str::from_utf8(&apart.rest).is_ok_and(is_json);
+        let is_valid = |apart: &Apart<StringLocation>| std::str::from_utf8(&apart.rest).is_ok_and(is_json);
         match strings.add_all(|strings| take_apart_among(text, strings).filter(is_valid)) {
             Some(apart) => Some(Parts::Apart(apart)),
             None => is_json(text).then(|| Parts::Whole(text.to_owned())),
@@ -88,7 +88,7 @@ impl Parts<Place> {
 }
 
 /// Takes the long strings out of a text. None if that is not worth it, if a string of the text could be mistaken for a
-/// stand-in, or if the text is not JSON.
+/// placeholder, or if the text is not JSON.
 pub fn take_apart(text: &str) -> Option<Apart> {
     let mut strings = Strings::of(text.len());
     let apart = take_apart_among(text, &mut strings)?;
@@ -98,7 +98,7 @@ pub fn take_apart(text: &str) -> Option<Apart> {
     }
 }
 
-fn take_apart_among(text: &str, among: &mut Strings) -> Option<Apart<Place>> {
+fn take_apart_among(text: &str, among: &mut Strings) -> Option<Apart<StringLocation>> {
     let bytes = text.as_bytes();
     let (mut rest, mut strings) = (Vec::new(), Vec::new());
     let (mut at, mut copied, mut depth) = (0, 0, 0usize);
@@ -111,12 +111,12 @@ fn take_apart_among(text: &str, among: &mut Strings) -> Option<Apart<Place>> {
             b'"' => {
                 let Skipped::Closed(end) = skip_string(bytes, at) else { return None };
                 let string = bytes.get(at..end - 1)?;
-                if string.starts_with(STAND_IN.as_bytes()) || string.starts_with(b"\\u007") {
+                if string.starts_with(STRING_PLACEHOLDER.as_bytes()) || string.starts_with(b"\\u007") {
                     return None;
                 }
                 if string.len() >= LONG && !is_key(bytes, end) {
                     rest.extend_from_slice(bytes.get(copied..at)?);
-                    rest.extend_from_slice(STAND_IN.as_bytes());
+                    rest.extend_from_slice(STRING_PLACEHOLDER.as_bytes());
                     rest.extend_from_slice(strings.len().to_string().as_bytes());
                     strings.push(among.add(string));
                     copied = end - 1;
@@ -156,7 +156,7 @@ impl Strings {
     }
 
     /// Adds a valid JSON string, given without its quotes.
-    fn add(&mut self, string: &[u8]) -> Place {
+    fn add(&mut self, string: &[u8]) -> StringLocation {
         let size = self.expected.max(string.len() + WORD);
         let room = self.latin1.room(string.len() + WORD, size);
         let (text, is_ascii) = match unescape(string, room) {
@@ -164,40 +164,40 @@ impl Strings {
             None => (string, false),
         };
         if text.len() < LEAST {
-            return Place::Apart(self.buffer.units_of(text));
+            return StringLocation::Apart(self.buffer.units_of(text));
         }
         if is_ascii {
             let length = text.len();
-            return Place::Latin1(self.latin1.add(length));
+            return StringLocation::Latin1(self.latin1.add(length));
         }
         if is_wide(text) {
             let length = write_utf16(text, self.utf16.room(text.len(), size));
-            return Place::Utf16(self.utf16.add(length));
+            return StringLocation::Utf16(self.utf16.add(length));
         }
         self.buffer.set(text);
-        let Form::Latin1(units) = self.buffer.get() else { return Place::Apart(self.buffer.units_of(text)) };
+        let Form::Latin1(units) = self.buffer.get() else { return StringLocation::Apart(self.buffer.units_of(text)) };
         let length = units.len();
         if let Some(room) = self.latin1.room(length, size).get_mut(..length) {
             room.copy_from_slice(units);
         }
-        Place::Latin1(self.latin1.add(length))
+        StringLocation::Latin1(self.latin1.add(length))
     }
 
     /// These texts, with their strings, which share the memory.
-    pub fn share(self, texts: Vec<Parts<Place>>) -> Vec<Parts> {
+    pub fn share(self, texts: Vec<Parts<StringLocation>>) -> Vec<Parts> {
         Self::shared(texts, self.latin1.share(), self.utf16.share())
     }
 
     /// These texts, with their strings, which share memory that is just large enough. The strings of other texts may be added then.
-    pub fn share_copy(&mut self, texts: Vec<Parts<Place>>) -> Vec<Parts> {
+    pub fn share_copy(&mut self, texts: Vec<Parts<StringLocation>>) -> Vec<Parts> {
         Self::shared(texts, self.latin1.share_copy(), self.utf16.share_copy())
     }
 
-    fn shared(texts: Vec<Parts<Place>>, latin1: Arc<Memory<u8>>, utf16: Arc<Memory<u16>>) -> Vec<Parts> {
+    fn shared(texts: Vec<Parts<StringLocation>>, latin1: Arc<Memory<u8>>, utf16: Arc<Memory<u16>>) -> Vec<Parts> {
         let string = |place| match place {
-            Place::Latin1(range) => Units::Latin1(SharedUnits::of(&latin1, range)),
-            Place::Utf16(range) => Units::Utf16(SharedUnits::of(&utf16, range)),
-            Place::Apart(units) => units,
+            StringLocation::Latin1(range) => Units::Latin1(SharedUnits::of(&latin1, range)),
+            StringLocation::Utf16(range) => Units::Utf16(SharedUnits::of(&utf16, range)),
+            StringLocation::Apart(units) => units,
         };
         let parts = |parts| match parts {
             Parts::Whole(text) => Parts::Whole(text),

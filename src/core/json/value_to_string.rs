@@ -30,7 +30,7 @@ pub fn push_to_string(json: &str, out: &mut Vec<u8>) {
 mod tests {
     use super::*;
 
-    fn shown(json: &str) -> String {
+    fn to_text(json: &str) -> String {
         let mut out = Vec::new();
         push_to_string(json, &mut out);
         String::from_utf8(out).expect("text")
@@ -52,7 +52,7 @@ mod tests {
             (r#"[ null , ["\u0041", {"x": "}\"{", "y": [{}]}] , false ]"#, ",A,[object Object],false"),
             ("[[],[[]],[null,null]]", ",,,"),
         ] {
-            assert_eq!(shown(json), want, "{json}");
+            assert_eq!(to_text(json), want, "{json}");
         }
     }
 
@@ -72,15 +72,15 @@ mod tests {
             ("-1e999", "-Infinity"),
             ("0.1", "0.1"),
         ] {
-            assert_eq!(shown(json), want, "{json}");
+            assert_eq!(to_text(json), want, "{json}");
         }
     }
 
     #[test]
     fn a_deep_value_takes_one_pass() {
         let deep = format!("{}1{}", "[".repeat(1 << 20), "]".repeat(1 << 20));
-        assert_eq!(shown(&deep), "1");
+        assert_eq!(to_text(&deep), "1");
         let deep = format!("[{}1{},2]", "{\"a\":".repeat(1 << 20), "}".repeat(1 << 20));
-        assert_eq!(shown(&deep), "[object Object],2");
+        assert_eq!(to_text(&deep), "[object Object],2");
     }
 }

@@ -77,18 +77,18 @@ pub fn absolute(dir: &str, cwd: &str) -> String {
 pub fn read_fingerprints(files: &mut [Candidate]) {
     /// How many files a thread takes at once.
     const FILES_PER_TASK: usize = 512;
-    let stamped = Mutex::new(Vec::new());
+    let fingerprints = Mutex::new(Vec::new());
     on_threads(files.len().div_ceil(FILES_PER_TASK), |_: &mut (), share| {
         let files = files.iter().skip(share * FILES_PER_TASK).take(FILES_PER_TASK);
         let fingerprint = |file: &Candidate| {
             let meta = fs::metadata(Path::new(&file.path)).ok()?;
             meta.is_file().then(|| FileFingerprint::of(&meta))
         };
-        let stamps: Vec<_> = files.map(fingerprint).collect();
-        locked(&stamped).push((share, stamps));
+        let of_share: Vec<_> = files.map(fingerprint).collect();
+        locked(&fingerprints).push((share, of_share));
     });
-    for (share, stamps) in into_inner(stamped) {
-        for (file, fingerprint) in files.iter_mut().skip(share * FILES_PER_TASK).zip(stamps) {
+    for (share, of_share) in into_inner(fingerprints) {
+        for (file, fingerprint) in files.iter_mut().skip(share * FILES_PER_TASK).zip(of_share) {
             file.fingerprint = fingerprint;
         }
     }

@@ -49,7 +49,7 @@ impl ListScope {
         }
     }
 
-    /// The directories that are there and cannot be read, and why. [`ListScope::find`] passes over them.
+    /// The directories that are there and cannot be read, and why. [`ListScope::find`] skips them.
     pub fn unreadable_dirs(&self) -> Vec<(String, io::Error)> {
         let dirs = if self.is_all { dirs_in(&self.dir) } else { Ok(vec![self.dir.clone()]) };
         let mut unreadable = match dirs {

@@ -9,7 +9,7 @@ pub mod reconcile;
 pub mod session;
 mod session_lock;
 mod sync_state;
-pub mod text_wanted;
+pub mod text_need;
 
 pub use self::append::{NewEntry, ParentChoice};
 pub use self::open::OpenResult;

@@ -26,7 +26,7 @@ use crate::core::storage::file::FileStorage;
 use crate::core::storage::new_file::NewFile;
 use crate::core::storage::storage::{bytes_at, Storage};
 use crate::core::transcript::branch::{draw, Transcript};
-use crate::core::transcript::message::Layout;
+use crate::core::transcript::message::DrawLayout;
 use crate::core::tree::tree::{RowNo, Tree};
 
 /// Whether a session writes to a file.
@@ -305,7 +305,7 @@ impl Session {
     }
 
     /// The first of these entries as plain text, those whose lines come to about `most` bytes together.
-    pub fn transcript(&self, rows: &[RowNo], layout: Layout, most: usize) -> Result<Transcript> {
+    pub fn transcript(&self, rows: &[RowNo], layout: DrawLayout, most: usize) -> Result<Transcript> {
         let mut size = 0;
         let fitting = rows.iter().take_while(|row| {
             let fits = size < most;

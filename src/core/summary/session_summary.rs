@@ -146,8 +146,8 @@ pub fn read_on(
     let mut lines = LineScanner::new(source, progress.end, std::mem::take(buffer));
     let mut found = read_lines(file, progress, most, &mut lines, &stops);
     if let Ok(Some(found)) = &mut found {
-        found.progress.usage.settle();
-        found.with_unended_line.iter_mut().for_each(|(_, usage)| usage.settle());
+        found.progress.usage.sort_largest();
+        found.with_unended_line.iter_mut().for_each(|(_, usage)| usage.sort_largest());
     }
     *buffer = lines.into_buffer();
     match is_stopped(&stops) {

@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use super::message::{Layout, MessageWriter};
+use super::message::{DrawLayout, MessageWriter};
 use crate::core::base::error::Result;
 use crate::core::base::threads::{into_inner, locked, try_on_threads};
 use crate::core::format::agent_message::Role;
@@ -28,7 +28,7 @@ pub struct Transcript {
 }
 
 /// Draws the messages among these entries. One that is not in the storage, has a label, or takes more than plain text is not drawn.
-pub fn draw(index: &Index, storage: &dyn Storage, rows: &[RowNo], layout: Layout) -> Result<Transcript> {
+pub fn draw(index: &Index, storage: &dyn Storage, rows: &[RowNo], layout: DrawLayout) -> Result<Transcript> {
     let shares: Vec<&[RowNo]> = rows.chunks(ENTRIES_PER_TASK).collect();
     let drawn = Mutex::new(Vec::with_capacity(shares.len()));
     try_on_threads(shares.len(), |writer: &mut MessageWriter, at| {
@@ -51,7 +51,7 @@ fn draw_share(
     index: &Index,
     storage: &dyn Storage,
     rows: &[RowNo],
-    layout: Layout,
+    layout: DrawLayout,
     writer: &mut MessageWriter,
 ) -> Result<Transcript> {
     let mut drawn = Transcript::default();

@@ -9,14 +9,14 @@ use crate::core::json::{fields, read, Raw, Value};
 
 /// How messages are drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Layout {
-    /// Columns of a line that is cut; at least [`Layout::LEAST_COLUMNS`].
+pub struct DrawLayout {
+    /// Columns of a line that is cut; at least [`DrawLayout::LEAST_COLUMNS`].
     pub columns: usize,
     /// How many lines and columns are shown at most; None for all.
     pub limits: Option<Limits>,
 }
 
-impl Layout {
+impl DrawLayout {
     /// In fewer columns heads have less than all they say.
     pub const LEAST_COLUMNS: usize = 80;
 }
@@ -78,7 +78,7 @@ pub struct MessageWriter {
 
 impl MessageWriter {
     /// Appends the lines of a message's entry. None if it is refused; what was appended is then of no use.
-    pub fn push(&mut self, line: &str, layout: Layout, out: &mut Vec<u8>) -> Option<()> {
+    pub fn push(&mut self, line: &str, layout: DrawLayout, out: &mut Vec<u8>) -> Option<()> {
         let entry = read::<ShownEntry<Raw<'_>, ShownMessage<Raw<'_>>>>(line).ok()?;
         let message = entry.message?;
         let role = Role::from_name(&message.role?.text()?);
@@ -132,8 +132,8 @@ impl MessageWriter {
         ends_with_break: bool,
         out: &mut Vec<u8>,
     ) -> Option<()> {
-        let excerpt = Excerpt::of(inside(text)?, lines, ends_with_break);
-        let shown = self.shown(excerpt.text)?;
+        let excerpt = Excerpt::of(string_contents(text)?, lines, ends_with_break);
+        let shown = self.displayable(excerpt.text)?;
         let shown = match ends_with_break && excerpt.left_out == 0 {
             true => shown.strip_suffix(b"\n").unwrap_or(shown),
             false => shown,
@@ -156,7 +156,7 @@ impl MessageWriter {
     }
 
     /// Appends the call of a tool.
-    fn push_call(&mut self, name: Raw<'_>, arguments: Raw<'_>, layout: Layout, out: &mut Vec<u8>) -> Option<()> {
+    fn push_call(&mut self, name: Raw<'_>, arguments: Raw<'_>, layout: DrawLayout, out: &mut Vec<u8>) -> Option<()> {
         let name = plain(name, NAME).filter(|name| *name != "!")?;
         let arguments = arguments.get();
         if !arguments.starts_with('{') || !is_canonical(arguments) {
@@ -174,14 +174,14 @@ impl MessageWriter {
         Some(())
     }
 
-    /// The text of the inside of a JSON string; None if a terminal must not get it as it is.
-    fn shown(&mut self, inside: &[u8]) -> Option<&[u8]> {
+    /// The text of a JSON string with these contents; None if a terminal must not get it as it is.
+    fn displayable(&mut self, contents: &[u8]) -> Option<&[u8]> {
         // What is unescaped is written a word at a time.
-        let room = inside.len() + size_of::<u64>();
+        let room = contents.len() + size_of::<u64>();
         if self.text.len() < room {
             self.text.resize(room, 0);
         }
-        let (length, _) = unescape(inside, &mut self.text)?;
+        let (length, _) = unescape(contents, &mut self.text)?;
         self.text.get(..length).filter(|text| is_shown(text))
     }
 }
@@ -217,8 +217,8 @@ fn tool_name(name: Option<Raw<'_>>) -> Option<&str> {
     }
 }
 
-/// The inside of a JSON string.
-fn inside(text: Raw<'_>) -> Option<&[u8]> {
+/// What is between the quotes of a JSON string.
+fn string_contents(text: Raw<'_>) -> Option<&[u8]> {
     Some(text.get().strip_prefix('"')?.strip_suffix('"')?.as_bytes())
 }
 

@@ -269,7 +269,7 @@ pub fn migrate_session_entries(env: &Env, entries: JsVal<'_>) -> Result<()> {
     from_objects::migrate_objects(js, args::list(js, entries, "entries")?)
 }
 
-/// Every value in a text of JSON lines; lines that do not parse are passed over.
+/// Every value in a text of JSON lines; lines that do not parse are skipped.
 ///
 /// @throws `TypeError` if the content is not a string.
 /// @example

@@ -23,7 +23,7 @@ use crate::js::manager::materialize;
 use crate::js::manager::outline::outline;
 use crate::js::manager::reads;
 use crate::js::manager::resupply::reading;
-use crate::js::manager::state::{self, State};
+use crate::js::manager::state::{self, ManagerState};
 use crate::js::manager::transcript::{transcript, TranscriptOptions};
 use crate::js::manager::usage::usage;
 
@@ -37,7 +37,7 @@ use crate::js::manager::usage::usage;
 /// ```
 #[napi(custom_finalize)]
 pub struct SessionManager {
-    pub(crate) state: Rc<RefCell<State>>,
+    pub(crate) state: Rc<RefCell<ManagerState>>,
 }
 
 impl ObjectFinalize for SessionManager {
@@ -62,7 +62,7 @@ impl SessionManager {
             state.cache.hold_by(js, anchor)?;
             state.count_memory(js);
         }
-        let manager: Weak<RefCell<State>> = Rc::downgrade(&instance.state);
+        let manager: Weak<RefCell<ManagerState>> = Rc::downgrade(&instance.state);
         gc::register_manager(js, manager);
         Ok(value)
     }
@@ -71,7 +71,7 @@ impl SessionManager {
     pub(crate) fn read<'env>(
         &self,
         env: &'env Env,
-        read: impl Fn(&RefCell<State>, JsEnv<'env>) -> Result<JsVal<'env>>,
+        read: impl Fn(&RefCell<ManagerState>, JsEnv<'env>) -> Result<JsVal<'env>>,
     ) -> Result<JsVal<'env>> {
         let js = JsEnv::new(env);
         reading(&self.state, js, || read(&self.state, js))

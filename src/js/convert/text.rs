@@ -5,7 +5,7 @@
 
 use napi::{Result, ValueType};
 
-use crate::core::json::long_strings::STAND_IN;
+use crate::core::json::long_strings::STRING_PLACEHOLDER;
 use crate::core::json::quote::{push_quoted, push_quoted_ascii};
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
@@ -25,12 +25,12 @@ pub fn text_of(js: JsEnv<'_>, written: JsVal<'_>) -> Result<Option<Vec<u8>>> {
     let mut out = Vec::with_capacity(skeleton.len() + (64 << 10));
     let mut rest = skeleton.as_slice();
     let mut count = 0;
-    while let Some(place) = stand_in(rest) {
+    while let Some(place) = find_placeholder(rest) {
         let (before, after) = rest.split_at(place);
         out.extend_from_slice(before);
         count += 1;
         js.scoped(|js, _| push_text(js, js.at(written, count)?, &mut out))?;
-        rest = after.get(STAND_IN.len() + 2..).unwrap_or_default();
+        rest = after.get(STRING_PLACEHOLDER.len() + 2..).unwrap_or_default();
     }
     out.extend_from_slice(rest);
     Ok(Some(out))
@@ -44,10 +44,10 @@ fn push_text(js: JsEnv<'_>, text: JsVal<'_>, out: &mut Vec<u8>) -> Result<()> {
     }
 }
 
-/// Where a string that stands for a long one begins. No other string is the same; one that ends so has a backslash before
+/// Where the placeholder of a long string begins. No other string is the same; one that ends so has a backslash before
 /// the quote.
-fn stand_in(text: &[u8]) -> Option<usize> {
-    let quoted = format!("\"{STAND_IN}\"");
+fn find_placeholder(text: &[u8]) -> Option<usize> {
+    let quoted = format!("\"{STRING_PLACEHOLDER}\"");
     let found = memchr::memmem::find_iter(text, quoted.as_bytes());
     found.into_iter().find(|&at| at.checked_sub(1).and_then(|before| text.get(before)) != Some(&b'\\'))
 }

@@ -6,9 +6,9 @@ use serde_json::json;
 use crate::core::context::projection::Contribution;
 use crate::core::format::agent_message::Role;
 use crate::core::format::body::BodyOf;
-use crate::core::index::read_entries::PLACEHOLDER;
-use crate::core::json::long_strings::{LONG, STAND_IN};
-use crate::core::session::text_wanted::TextWanted;
+use crate::core::index::read_entries::BODY_PLACEHOLDER;
+use crate::core::json::long_strings::{LONG, STRING_PLACEHOLDER};
+use crate::core::session::text_need::TextNeed;
 use crate::js::engine::{JsEnv, JsVal};
 
 /// The object that the factory takes its codes from.
@@ -25,7 +25,7 @@ pub fn codes<'env>(js: JsEnv<'env>) -> Result<JsVal<'env>> {
             "BRANCH_SUMMARY": Contribution::BranchSummary as u8,
             "COMPACTION": Contribution::Compaction as u8,
         },
-        "textWanted": { "ALWAYS": TextWanted::Always as u8, "OF_CONVERSATION": TextWanted::OfConversation as u8 },
+        "textNeed": { "ALWAYS": TextNeed::Always as u8, "OF_CONVERSATION": TextNeed::OfConversation as u8 },
         "bodyOfMessage": {
             "content": BodyOf::MessageContent as u8,
             "details": BodyOf::MessageDetails as u8,
@@ -36,8 +36,8 @@ pub fn codes<'env>(js: JsEnv<'env>) -> Result<JsVal<'env>> {
             "details": BodyOf::Details as u8,
             "data": BodyOf::Data as u8,
         },
-        "placeholder": PLACEHOLDER,
-        "standIn": STAND_IN,
+        "bodyPlaceholder": BODY_PLACEHOLDER,
+        "stringPlaceholder": STRING_PLACEHOLDER,
         "longString": LONG,
     });
     js.run(&format!("({codes})"))

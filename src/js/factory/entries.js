@@ -16,8 +16,8 @@
 
 	const { MESSAGE, MESSAGE_EMPTY_LIST, MESSAGE_EMPTY_TEXT } = codes.contribution;
 	const { NOTHING, CUSTOM_MESSAGE, BRANCH_SUMMARY, COMPACTION } = codes.contribution;
-	const TEXT_ALWAYS = codes.textWanted.ALWAYS;
-	const TEXT_OF_CONVERSATION = codes.textWanted.OF_CONVERSATION;
+	const TEXT_ALWAYS = codes.textNeed.ALWAYS;
+	const TEXT_OF_CONVERSATION = codes.textNeed.OF_CONVERSATION;
 
 	const roles = { __proto__: null };
 	codes.roles.forEach((name, code) => {

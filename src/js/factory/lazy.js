@@ -22,7 +22,7 @@
 	const ANY_OF_MESSAGE = OF_MESSAGE.content | OF_MESSAGE.details;
 	const ANY_OF_ENTRY = OF_ENTRY.content | OF_ENTRY.details | OF_ENTRY.data;
 	// Stands for a value that is not read, here as in lines without their bodies.
-	const PLACEHOLDER = codes.placeholder;
+	const BODY_PLACEHOLDER = codes.bodyPlaceholder;
 
 	// Values that were read ahead of who reads one entry after another, in the order of their rows. They are used until the
 	// running job ends: later the file may be another one.
@@ -315,7 +315,7 @@
 		const names = keys(object);
 		for (let at = 0; at < names.length; at++) {
 			const key = names[at];
-			put(shadow, key, (codes[key] & left) !== 0 ? PLACEHOLDER : object[key]);
+			put(shadow, key, (codes[key] & left) !== 0 ? BODY_PLACEHOLDER : object[key]);
 		}
 		return shadow;
 	}

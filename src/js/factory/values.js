@@ -17,16 +17,16 @@
 	const OBJECT = Object.prototype;
 	const LIST = Array.prototype;
 	const NOT_PLAIN = Symbol("not plain");
-	const { standIn: STAND_IN, longString: LONG } = codes;
+	const { stringPlaceholder: STRING_PLACEHOLDER, longString: LONG } = codes;
 	const DEEP = 32;
 	// A value of many small ones costs more to look at than its long strings save. At most MANY are looked at, and one more for
-	// every LETTERS_EACH letters of long strings.
+	// every UNITS_EACH units of long strings.
 	const MANY = 64;
-	const LETTERS_EACH = 32;
-	// With more letters the text may be longer than a string can be, which is the engine's error to throw.
-	const MOST_LETTERS = 1 << 26;
+	const UNITS_EACH = 32;
+	// With more units the text may be longer than a string can be, which is the engine's error to throw.
+	const MOST_UNITS = 1 << 26;
 	let left;
-	let letters;
+	let units;
 	// How often values and long texts crossed, and how often the engine's JSON alone was used for one. Tests read this.
 	const crossings = { written: 0, writtenByEngine: 0, parsed: 0, parsedByEngine: 0 };
 
@@ -34,14 +34,14 @@
 	let changes;
 	let changed;
 
-	// The value with stand-ins for its long strings, which are put into `texts`; itself if it has none.
+	// The value with placeholders for its long strings, which are put into `texts`; itself if it has none.
 	function withoutTexts(value, texts, depth) {
 		if (typeof value === "string") {
-			if (value.length < LONG) return value === STAND_IN ? NOT_PLAIN : value;
+			if (value.length < LONG) return value === STRING_PLACEHOLDER ? NOT_PLAIN : value;
 			texts[texts.length++] = value;
-			left += value.length / LETTERS_EACH;
-			letters += value.length;
-			return letters > MOST_LETTERS ? NOT_PLAIN : STAND_IN;
+			left += value.length / UNITS_EACH;
+			units += value.length;
+			return units > MOST_UNITS ? NOT_PLAIN : STRING_PLACEHOLDER;
 		}
 		if (typeof value === "function" || typeof value === "bigint") return NOT_PLAIN;
 		if (typeof value !== "object" || value === null) return value;
@@ -58,7 +58,7 @@
 		for (let at = 0; at < length; at++) {
 			const key = isList ? at : names[at];
 			const property = getOwnPropertyDescriptor(value, key);
-			if (property === undefined || property.get !== undefined || key === STAND_IN) return NOT_PLAIN;
+			if (property === undefined || property.get !== undefined || key === STRING_PLACEHOLDER) return NOT_PLAIN;
 			const is = withoutTexts(property.value, texts, depth - 1);
 			if (is === property.value) continue;
 			if (is === NOT_PLAIN) return NOT_PLAIN;
@@ -90,12 +90,12 @@
 	const canTell = () =>
 		isProxy !== undefined && getPrototypeOf(LIST) === OBJECT && !("get" in OBJECT) && !("value" in OBJECT);
 
-	// The JSON text of a value, or a list-like object of the text with stand-ins and the strings that they stand for.
+	// The JSON text of a value, or a list-like object of the text with placeholders and the strings that they replace.
 	function write(value) {
 		crossings.written++;
 		const texts = { __proto__: null, length: 1 };
 		left = MANY;
-		letters = 0;
+		units = 0;
 		changes = { __proto__: null };
 		changed = 0;
 		const shadow = canTell() ? withoutTexts(value, texts, DEEP) : NOT_PLAIN;
@@ -106,11 +106,11 @@
 		return texts;
 	}
 
-	// Puts long strings back into a value that was parsed without them: after each stand-in is the number of its string,
+	// Puts long strings back into a value that was parsed without them: after each placeholder is the number of its string,
 	// counted from `first`.
 	function putBack(value, texts, first) {
 		if (typeof value === "string") {
-			return value.length > 1 && value[0] === STAND_IN ? texts[first + +substring(value, 1)] : value;
+			return value.length > 1 && value[0] === STRING_PLACEHOLDER ? texts[first + +substring(value, 1)] : value;
 		}
 		if (typeof value !== "object" || value === null) return value;
 		const names = isArray(value) ? undefined : keys(value);
@@ -165,7 +165,7 @@
 				try {
 					value = parse(line);
 				} catch {
-					// A line that is not JSON is passed over, as everywhere.
+					// A line that is not JSON is skipped, as everywhere.
 					continue;
 				}
 				put(values, values.length, value);

@@ -10,7 +10,7 @@ use napi::{Error, Result};
 use super::materialize::object;
 use super::object_lines::kept_lines;
 use super::resupply::Resupply;
-use super::state::State;
+use super::state::ManagerState;
 use crate::core::base::error::Result as CoreResult;
 use crate::core::format::entry::EntryKind;
 use crate::core::format::serialize::{line, NewHead};
@@ -59,8 +59,8 @@ pub struct ArraySlot<'env> {
 }
 
 impl<'env> ArraySlot<'env> {
-    /// Takes the object out of the array again. Gives back `reason`, its exception still pending.
-    pub fn take_back(self, js: JsEnv<'_>, reason: Error) -> Error {
+    /// Removes the object from the array again. Gives back `reason`, its exception still pending.
+    pub fn remove_again(self, js: JsEnv<'_>, reason: Error) -> Error {
         let exception = js.take_exception();
         let taken = js.number(f64::from(self.index)).and_then(|index| js.set(self.array, c"length", index));
         match (exception, taken) {
@@ -117,7 +117,7 @@ enum AppendPlan {
     },
 }
 
-fn plan(state: &State, head: &NewHead) -> AppendPlan {
+fn plan(state: &ManagerState, head: &NewHead) -> AppendPlan {
     if state.session.writes_lines() {
         AppendPlan::WriteLine
     } else if state.session.makes_file_with(head) {
@@ -139,7 +139,7 @@ pub enum Appended<'env> {
 
 impl<'env> Appended<'env> {
     /// The entry's id.
-    pub fn id(&self, state: &RefCell<State>, js: JsEnv<'env>) -> Result<JsVal<'env>> {
+    pub fn id(&self, state: &RefCell<ManagerState>, js: JsEnv<'env>) -> Result<JsVal<'env>> {
         match *self {
             Self::Row(row) => js.string(state.borrow().session.tree().id_of(row)),
             Self::Notified { id, .. } => Ok(id),
@@ -147,7 +147,7 @@ impl<'env> Appended<'env> {
     }
 
     /// The entry's object.
-    pub fn entry(&self, state: &RefCell<State>, js: JsEnv<'env>) -> Result<JsVal<'env>> {
+    pub fn entry(&self, state: &RefCell<ManagerState>, js: JsEnv<'env>) -> Result<JsVal<'env>> {
         match *self {
             Self::Row(row) => object(state, js, row),
             Self::Notified { entry, .. } => Ok(entry),
@@ -156,7 +156,7 @@ impl<'env> Appended<'env> {
 }
 
 /// Appends an entry and calls the listeners.
-pub fn append<'env>(state: &RefCell<State>, js: JsEnv<'env>, new: PendingEntry<'env>) -> Result<Appended<'env>> {
+pub fn append<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, new: PendingEntry<'env>) -> Result<Appended<'env>> {
     let appended = Appended::Row(append_silently(state, js, new)?);
     if !state.borrow().listens {
         return Ok(appended);
@@ -169,7 +169,7 @@ pub fn append<'env>(state: &RefCell<State>, js: JsEnv<'env>, new: PendingEntry<'
     Ok(Appended::Notified { id, entry })
 }
 
-fn append_silently<'env>(state: &RefCell<State>, js: JsEnv<'env>, mut new: PendingEntry<'env>) -> Result<RowNo> {
+fn append_silently<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, mut new: PendingEntry<'env>) -> Result<RowNo> {
     let row = add(state, js, &mut new);
     match new.own {
         OwnFields::Given(own) => {
@@ -178,7 +178,7 @@ fn append_silently<'env>(state: &RefCell<State>, js: JsEnv<'env>, mut new: Pendi
             Ok(row)
         }
         OwnFields::InArray(slot) => {
-            let row = row.map_err(|error| slot.take_back(js, error))?;
+            let row = row.map_err(|error| slot.remove_again(js, error))?;
             let mut state = state.borrow_mut();
             match slot.index == row {
                 true => state.cache.mark_own(row),
@@ -190,7 +190,7 @@ fn append_silently<'env>(state: &RefCell<State>, js: JsEnv<'env>, mut new: Pendi
     }
 }
 
-fn add<'env>(state: &RefCell<State>, js: JsEnv<'env>, new: &mut PendingEntry<'env>) -> Result<RowNo> {
+fn add<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, new: &mut PendingEntry<'env>) -> Result<RowNo> {
     let generation = state.borrow().generation;
     let mut text = new.text.take();
     let mut resupply = Resupply::default();

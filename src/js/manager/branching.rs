@@ -7,7 +7,7 @@ use napi::{Error, Result};
 use super::identity_cache::IdentityCache;
 use super::materialize::{ensure, object};
 use super::session_dir::session_file;
-use super::state::{make_header, source, swap, State};
+use super::state::{make_header, source, swap, ManagerState};
 use crate::core::base::error::{Error as CoreError, Result as CoreResult};
 use crate::core::base::wtf8::to_string_lossy;
 use crate::core::context::branched_session::{plan, BranchLabel, BranchPlan, BranchStep};
@@ -24,7 +24,7 @@ use crate::js::factory::process;
 use crate::js::factory::{self, FactoryFn};
 
 /// Moves the manager to a new session that holds the path to `to`. Gives the new file's path, if it writes files.
-pub fn branched_session(state: &RefCell<State>, js: JsEnv<'_>, to: RowNo) -> Result<Option<String>> {
+pub fn branched_session(state: &RefCell<ManagerState>, js: JsEnv<'_>, to: RowNo) -> Result<Option<String>> {
     let now = process::now(js)?;
     let timestamp = iso(js, now)?;
     let id = ids::session_id(now).into_bytes();
@@ -84,7 +84,7 @@ struct Branched {
 impl Branched {
     fn build(
         &mut self,
-        state: &RefCell<State>,
+        state: &RefCell<ManagerState>,
         js: JsEnv<'_>,
         plan: &BranchPlan,
         header: JsVal<'_>,
@@ -117,7 +117,7 @@ impl Branched {
     /// what its object would be written as.
     fn own_lines(
         &mut self,
-        state: &RefCell<State>,
+        state: &RefCell<ManagerState>,
         js: JsEnv<'_>,
         plan: &BranchPlan,
         header: JsVal<'_>,
@@ -204,7 +204,7 @@ impl Branched {
 
 /// Whether an entry with bodies that were not read yet would be written as its line in the old file, with the new parent.
 /// The caller's code may run.
-fn is_as_in_file(state: &RefCell<State>, js: JsEnv<'_>, step: &BranchStep, entry: JsVal<'_>) -> Result<bool> {
+fn is_as_in_file(state: &RefCell<ManagerState>, js: JsEnv<'_>, step: &BranchStep, entry: JsVal<'_>) -> Result<bool> {
     let from = match &state.borrow().bodies {
         Some(bodies) => bodies.external(js)?,
         None => return Ok(false),
@@ -225,12 +225,12 @@ fn is_as_in_file(state: &RefCell<State>, js: JsEnv<'_>, step: &BranchStep, entry
     Ok(same)
 }
 
-fn is_made(state: &State, row: RowNo) -> bool {
+fn is_made(state: &ManagerState, row: RowNo) -> bool {
     state.cache.has(row) || state.cache.has_own(row)
 }
 
 /// The object of a label entry that is written again.
-fn label_entry<'env>(state: &RefCell<State>, js: JsEnv<'env>, label: &BranchLabel) -> Result<JsVal<'env>> {
+fn label_entry<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, label: &BranchLabel) -> Result<JsVal<'env>> {
     let from = object(state, js, label.from)?;
     let args = [
         js.string(label.id.as_bytes())?,
@@ -243,7 +243,7 @@ fn label_entry<'env>(state: &RefCell<State>, js: JsEnv<'env>, label: &BranchLabe
 }
 
 /// An error if serialising, which runs the caller's code, moved the manager to another session.
-fn same_session(state: &RefCell<State>, js: JsEnv<'_>, generation: u64) -> Result<()> {
+fn same_session(state: &RefCell<ManagerState>, js: JsEnv<'_>, generation: u64) -> Result<()> {
     match state.borrow().generation == generation {
         true => Ok(()),
         false => Err(wrong_argument(js, "The manager went to another session while its branch was written")),
@@ -251,7 +251,7 @@ fn same_session(state: &RefCell<State>, js: JsEnv<'_>, generation: u64) -> Resul
 }
 
 /// A new object of an entry with its new parent, around the same values.
-fn rechained<'env>(state: &RefCell<State>, js: JsEnv<'env>, step: &BranchStep) -> Result<JsVal<'env>> {
+fn rechained<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, step: &BranchStep) -> Result<JsVal<'env>> {
     let entry = object(state, js, step.row)?;
     let parent = match &step.parent {
         Some(parent) => js.string(parent)?,

@@ -6,7 +6,7 @@ use std::sync::mpsc;
 use napi::{Error, Result};
 
 use super::parse_batch::{ParseBatch, UnusableLine};
-use super::state::{source, State};
+use super::state::{source, ManagerState};
 use crate::core::base::error::{Error as CoreError, Result as CoreResult};
 use crate::core::base::string_buffer::StringBuffer;
 use crate::core::base::time::Time;
@@ -29,7 +29,7 @@ const MANY: usize = 2 * BATCH_BYTES;
 const BATCHES_AHEAD: usize = 3;
 
 /// Makes the objects of these rows that are not made yet.
-pub fn ensure(state: &RefCell<State>, js: JsEnv<'_>, rows: impl Iterator<Item = RowNo>) -> Result<()> {
+pub fn ensure(state: &RefCell<ManagerState>, js: JsEnv<'_>, rows: impl Iterator<Item = RowNo>) -> Result<()> {
     let missing: Vec<RowNo> = {
         let state = state.borrow();
         if state.cache.is_full() {
@@ -67,7 +67,7 @@ enum Failed {
 /// Makes entries of their lines and says which were `made`. Nothing here runs the caller's code, so the state may be
 /// borrowed meanwhile.
 fn make_missing(
-    state: &State,
+    state: &ManagerState,
     js: JsEnv<'_>,
     source: Option<JsVal<'_>>,
     rows: &[RowNo],
@@ -164,21 +164,21 @@ impl Iterator for ParseBatches<'_> {
 }
 
 /// The error for a line that began as its entry's and is another one.
-fn another(state: &RefCell<State>, row: RowNo) -> CoreError {
+fn another(state: &RefCell<ManagerState>, row: RowNo) -> CoreError {
     let state = state.borrow();
     state.session.mark_suspect();
     let what = format!("entry {} is no longer where it was", to_string_lossy(state.session.tree().id_of(row)));
     CoreError::changed(state.session.file().unwrap_or_default(), what)
 }
 
-fn too_long(state: &RefCell<State>, row: RowNo, size: usize) -> CoreError {
+fn too_long(state: &RefCell<ManagerState>, row: RowNo, size: usize) -> CoreError {
     let state = state.borrow();
     let id = to_string_lossy(state.session.tree().id_of(row)).into_owned();
     CoreError::too_long(state.session.file().unwrap_or_default(), &id, "a value", size)
 }
 
 /// Makes the object of an entry that was appended here from its own fields and its row.
-fn make_appended(state: &RefCell<State>, js: JsEnv<'_>, row: RowNo) -> Result<()> {
+fn make_appended(state: &RefCell<ManagerState>, js: JsEnv<'_>, row: RowNo) -> Result<()> {
     let (shape, args) = {
         let state = state.borrow();
         let tree = state.session.tree();
@@ -205,7 +205,7 @@ fn make_appended(state: &RefCell<State>, js: JsEnv<'_>, row: RowNo) -> Result<()
 }
 
 /// The error for lines that were whole when they were indexed and cannot be read now.
-fn unreadable(state: &RefCell<State>, js: JsEnv<'_>, error: Error) -> Result<Error> {
+fn unreadable(state: &RefCell<ManagerState>, js: JsEnv<'_>, error: Error) -> Result<Error> {
     let reason = match js.take_exception()? {
         Some(exception) => template_text(js, exception)?,
         None => error.reason.to_string(),
@@ -217,13 +217,13 @@ fn unreadable(state: &RefCell<State>, js: JsEnv<'_>, error: Error) -> Result<Err
 }
 
 /// One entry's object.
-pub fn object<'env>(state: &RefCell<State>, js: JsEnv<'env>, row: RowNo) -> Result<JsVal<'env>> {
+pub fn object<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, row: RowNo) -> Result<JsVal<'env>> {
     ensure(state, js, std::iter::once(row))?;
     state.borrow().cache.get(js, row)
 }
 
 /// The header's object.
-pub fn header<'env>(state: &RefCell<State>, js: JsEnv<'env>) -> Result<JsVal<'env>> {
+pub fn header<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>) -> Result<JsVal<'env>> {
     if let Some(header) = state.borrow().cache.header(js)? {
         return Ok(header);
     }

@@ -3,11 +3,11 @@
 use napi::Result;
 
 use super::append::{ArraySlot, OwnFields, PendingEntry};
-use super::state::State;
+use super::state::ManagerState;
 use crate::core::format::agent_message::{MessageHead, Role};
 use crate::core::format::entry::EntryKind;
 use crate::core::format::serialize::NewHead;
-use crate::core::session::text_wanted::TextWanted;
+use crate::core::session::text_need::TextNeed;
 use crate::js::convert::errors::wrong_argument;
 use crate::js::convert::text::text_of;
 use crate::js::engine::{JsEnv, JsVal};
@@ -15,26 +15,26 @@ use crate::js::factory::{self, scratch, FactoryFn};
 
 /// The new entry of a message, its own fields at the end of the manager's array of entries. The caller's code may run.
 pub fn new_message<'env>(
-    state: &std::cell::RefCell<State>,
+    state: &std::cell::RefCell<ManagerState>,
     js: JsEnv<'env>,
     message: JsVal<'env>,
 ) -> Result<PendingEntry<'env>> {
     let (array, wants, generation) = {
         let state = state.borrow();
-        (state.cache.list(js)?, TextWanted::by(&state.session), state.generation)
+        (state.cache.list(js)?, TextNeed::by(&state.session), state.generation)
     };
-    if wants == TextWanted::OfConversation && js.is_nullish(message)? {
+    if wants == TextNeed::OfConversation && js.is_nullish(message)? {
         return Err(wrong_argument(js, "message must be an object"));
     }
     let text = factory::call(js, FactoryFn::Message, &[array, message, js.number(f64::from(wants as u8))?])?;
     let [role, lacks_content, time, index] = scratch(js)?;
     let head = MessageHead { role: Role::from_code(role as usize), lacks_content: lacks_content != 0.0 };
     let slot = ArraySlot { array, index: index as u32 };
-    let text = text_of(js, text).map_err(|error| slot.take_back(js, error))?;
+    let text = text_of(js, text).map_err(|error| slot.remove_again(js, error))?;
     // The caller's code has run. It may have moved the manager to another session, which has another array.
     if state.borrow().generation != generation {
         let error = wrong_argument(js, "The manager went to another session while a value was written");
-        return Err(slot.take_back(js, error));
+        return Err(slot.remove_again(js, error));
     }
     let head = NewHead { message: (role >= 0.0).then_some(head), ..NewHead::default() };
     Ok(PendingEntry { text, time: Some(time), ..PendingEntry::with_own(EntryKind::Message, OwnFields::InArray(slot)) }

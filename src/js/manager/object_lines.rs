@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use napi::Result;
 
 use super::materialize::ensure;
-use super::state::State;
+use super::state::ManagerState;
 use crate::core::base::error::Result as CoreResult;
 use crate::core::base::wtf8::to_string_lossy;
 use crate::core::tree::tree::RowNo;
@@ -16,7 +16,7 @@ use crate::js::factory::{self, FactoryFn};
 
 /// The lines of the header and of every entry that the manager holds as objects, serialised now. Ids, parents and types are
 /// those of the tree.
-pub fn kept_lines(state: &RefCell<State>, js: JsEnv<'_>) -> Result<Vec<Vec<u8>>> {
+pub fn kept_lines(state: &RefCell<ManagerState>, js: JsEnv<'_>) -> Result<Vec<Vec<u8>>> {
     let rows = state.borrow().session.tree().len() as RowNo;
     ensure(state, js, 0..rows)?;
     let (header, entries) = {
@@ -44,7 +44,7 @@ pub fn kept_lines(state: &RefCell<State>, js: JsEnv<'_>) -> Result<Vec<Vec<u8>>>
 }
 
 /// Why the entry of a row, or the header, cannot be written.
-fn no_text(state: &RefCell<State>, row: Option<usize>) -> String {
+fn no_text(state: &RefCell<ManagerState>, row: Option<usize>) -> String {
     let what = row.map_or("The header".into(), |row| {
         format!("Entry {}", to_string_lossy(state.borrow().session.tree().id_of(row as RowNo)))
     });

@@ -6,7 +6,7 @@ use napi::Result;
 
 use super::materialize::ensure;
 use super::reads::{leaf, tree_shape, TreeShape};
-use super::state::State;
+use super::state::ManagerState;
 use crate::core::base::time::{iso, Time};
 use crate::core::base::wtf8::push_json_string;
 use crate::core::format::agent_message::Role;
@@ -17,7 +17,7 @@ use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
 
 /// The tree, and the ids of the branch of the leaf.
-pub fn outline<'env>(state: &RefCell<State>, js: JsEnv<'env>) -> Result<JsVal<'env>> {
+pub fn outline<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>) -> Result<JsVal<'env>> {
     let whole: Vec<RowNo> = {
         let state = state.borrow();
         let tree = state.session.tree();

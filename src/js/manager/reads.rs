@@ -7,7 +7,7 @@ use napi::{Result, ValueType};
 
 use super::context_messages;
 use super::materialize::{ensure, object};
-use super::state::State;
+use super::state::ManagerState;
 use crate::core::base::time::Time;
 use crate::core::base::wtf8::trim;
 use crate::core::context::projection::{Projection, Settings};
@@ -20,13 +20,13 @@ use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
 
 /// The row that an id argument means; None for what is not a string, or an id nobody has.
-pub fn row_of(state: &RefCell<State>, js: JsEnv<'_>, id: JsVal<'_>) -> Result<Option<RowNo>> {
+pub fn row_of(state: &RefCell<ManagerState>, js: JsEnv<'_>, id: JsVal<'_>) -> Result<Option<RowNo>> {
     let id = js.text(id)?;
     Ok(id.and_then(|id| state.borrow().session.tree().find(&id)))
 }
 
 /// A fresh list of these entries.
-pub fn list_of<'env>(state: &RefCell<State>, js: JsEnv<'env>, rows: &[RowNo]) -> Result<JsVal<'env>> {
+pub fn list_of<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, rows: &[RowNo]) -> Result<JsVal<'env>> {
     ensure(state, js, rows.iter().copied())?;
     let list = state.borrow().cache.list(js)?;
     match run_of(rows) {
@@ -43,29 +43,33 @@ fn run_of(rows: &[RowNo]) -> Option<(f64, f64)> {
 }
 
 /// A fresh list of every entry.
-pub fn all<'env>(state: &RefCell<State>, js: JsEnv<'env>) -> Result<JsVal<'env>> {
+pub fn all<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>) -> Result<JsVal<'env>> {
     ensure_all(state, js)?;
     let list = state.borrow().cache.list(js)?;
     factory::call(js, FactoryFn::Copy, &[list])
 }
 
-fn ensure_all(state: &RefCell<State>, js: JsEnv<'_>) -> Result<()> {
+fn ensure_all(state: &RefCell<ManagerState>, js: JsEnv<'_>) -> Result<()> {
     let rows = state.borrow().session.tree().len() as RowNo;
     ensure(state, js, 0..rows)
 }
 
 /// An entry, or `undefined`.
-pub fn entry_or_undefined<'env>(state: &RefCell<State>, js: JsEnv<'env>, row: Option<RowNo>) -> Result<JsVal<'env>> {
+pub fn entry_or_undefined<'env>(
+    state: &RefCell<ManagerState>,
+    js: JsEnv<'env>,
+    row: Option<RowNo>,
+) -> Result<JsVal<'env>> {
     row.map_or_else(|| js.undefined(), |row| object(state, js, row))
 }
 
 /// The leaf, unless its id is empty.
-pub fn leaf(state: &RefCell<State>) -> Option<RowNo> {
+pub fn leaf(state: &RefCell<ManagerState>) -> Option<RowNo> {
     named_leaf(state.borrow().session.tree())
 }
 
 /// The row that a path argument ends at: the leaf if it is null or undefined.
-pub fn path_end(state: &RefCell<State>, js: JsEnv<'_>, from: JsVal<'_>) -> Result<Option<RowNo>> {
+pub fn path_end(state: &RefCell<ManagerState>, js: JsEnv<'_>, from: JsVal<'_>) -> Result<Option<RowNo>> {
     if js.is_nullish(from)? {
         return Ok(leaf(state));
     }
@@ -97,7 +101,7 @@ pub fn whole_number(js: JsEnv<'_>, options: JsVal<'_>, key: &CStr) -> Result<Opt
 
 /// The path to an entry, or the last `limit` entries of it.
 pub fn branch<'env>(
-    state: &RefCell<State>,
+    state: &RefCell<ManagerState>,
     js: JsEnv<'env>,
     from: JsVal<'env>,
     limit: Option<usize>,
@@ -110,7 +114,7 @@ pub fn branch<'env>(
 }
 
 /// The rows of the path to an entry.
-pub fn path_rows(state: &RefCell<State>, end: Option<RowNo>) -> Vec<RowNo> {
+pub fn path_rows(state: &RefCell<ManagerState>, end: Option<RowNo>) -> Vec<RowNo> {
     match end.is_some() && end == leaf(state) {
         true => state.borrow_mut().session.cached_path(end).to_vec(),
         false => path_to(state.borrow().session.tree(), end),
@@ -118,14 +122,14 @@ pub fn path_rows(state: &RefCell<State>, end: Option<RowNo>) -> Vec<RowNo> {
 }
 
 /// The entries of the context of the path to the leaf.
-pub fn context_entries<'env>(state: &RefCell<State>, js: JsEnv<'env>) -> Result<JsVal<'env>> {
+pub fn context_entries<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>) -> Result<JsVal<'env>> {
     let projection = leaf_projection(state);
     let rows: Vec<RowNo> = projection.steps.iter().map(|step| step.row).collect();
     list_of(state, js, &rows)
 }
 
 /// The children of an id; of null and undefined, too.
-pub fn children<'env>(state: &RefCell<State>, js: JsEnv<'env>, of: JsVal<'env>) -> Result<JsVal<'env>> {
+pub fn children<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, of: JsVal<'env>) -> Result<JsVal<'env>> {
     let text = js.text(of)?;
     let asked = match (&text, js.kind(of)?, js.number_value(of)?) {
         (Some(id), ..) => Some(ChildrenOf::Id(id)),
@@ -139,7 +143,7 @@ pub fn children<'env>(state: &RefCell<State>, js: JsEnv<'env>, of: JsVal<'env>) 
 }
 
 /// The label of an id, or `undefined`.
-pub fn label<'env>(state: &RefCell<State>, js: JsEnv<'env>, id: JsVal<'env>) -> Result<JsVal<'env>> {
+pub fn label<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, id: JsVal<'env>) -> Result<JsVal<'env>> {
     let id = FieldValue::of(js, id);
     let row = target_key(Some(&id).filter(|id| !id.is_undefined())).and_then(|id| {
         let state = state.borrow();
@@ -153,7 +157,7 @@ pub fn label<'env>(state: &RefCell<State>, js: JsEnv<'env>, id: JsVal<'env>) -> 
 }
 
 /// The session's name: the newest session_info's, trimmed, unless it is empty.
-pub fn name<'env>(state: &RefCell<State>, js: JsEnv<'env>) -> Result<JsVal<'env>> {
+pub fn name<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>) -> Result<JsVal<'env>> {
     let row = state.borrow().session.tree().last_info();
     let Some(row) = row else {
         return js.undefined();
@@ -163,12 +167,12 @@ pub fn name<'env>(state: &RefCell<State>, js: JsEnv<'env>) -> Result<JsVal<'env>
 }
 
 /// The path of the session's file, or `undefined`.
-pub fn session_file<'env>(state: &RefCell<State>, js: JsEnv<'env>) -> Result<JsVal<'env>> {
+pub fn session_file<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>) -> Result<JsVal<'env>> {
     js.optional_string(state.borrow().session.file().map(str::as_bytes))
 }
 
 /// The whole tree.
-pub fn tree<'env>(state: &RefCell<State>, js: JsEnv<'env>) -> Result<JsVal<'env>> {
+pub fn tree<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>) -> Result<JsVal<'env>> {
     ensure_all(state, js)?;
     let (TreeShape { parents, labels, times }, list) = {
         let state = state.borrow();
@@ -202,7 +206,7 @@ pub fn tree_shape(tree: &Tree) -> TreeShape {
 }
 
 /// The projection of the path to the leaf.
-pub fn leaf_projection(state: &RefCell<State>) -> Projection {
+pub fn leaf_projection(state: &RefCell<ManagerState>) -> Projection {
     let mut state = state.borrow_mut();
     let end = context_end(state.session.tree());
     state.session.cached_projection(end)
@@ -210,7 +214,7 @@ pub fn leaf_projection(state: &RefCell<State>) -> Projection {
 
 /// Makes what the factory makes of a projection: `project` or `context`.
 pub fn projected<'env>(
-    state: &RefCell<State>,
+    state: &RefCell<ManagerState>,
     js: JsEnv<'env>,
     projection: &Projection,
     how: FactoryFn,
@@ -240,7 +244,12 @@ pub fn settings<'env>(
 }
 
 /// The context of the path to the leaf: what `how` makes of its projection, given to `wrap` with its settings.
-pub fn context<'env>(state: &RefCell<State>, js: JsEnv<'env>, how: FactoryFn, wrap: FactoryFn) -> Result<JsVal<'env>> {
+pub fn context<'env>(
+    state: &RefCell<ManagerState>,
+    js: JsEnv<'env>,
+    how: FactoryFn,
+    wrap: FactoryFn,
+) -> Result<JsVal<'env>> {
     let projection = leaf_projection(state);
     let made = projected(state, js, &projection, how)?;
     let is_message = |row| state.borrow().session.tree().row(row).is_some_and(|row| row.message.is_some());

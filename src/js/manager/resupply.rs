@@ -8,7 +8,7 @@ use napi::Result;
 
 use super::materialize::{ensure, object};
 use super::object_lines::kept_lines;
-use super::state::State;
+use super::state::ManagerState;
 use crate::core::base::error::{Error as CoreError, Result as CoreResult};
 use crate::core::session::Session;
 use crate::core::tree::tree::RowNo;
@@ -30,7 +30,7 @@ impl Resupply {
     }
 
     /// Does it, so that the call can be tried again. Throws the error if nothing can be done. The caller's code may run.
-    pub fn give(&mut self, state: &RefCell<State>, js: JsEnv<'_>, error: CoreError) -> Result<()> {
+    pub fn give(&mut self, state: &RefCell<ManagerState>, js: JsEnv<'_>, error: CoreError) -> Result<()> {
         if !self.can(&error) {
             return Err(thrown(js, &error));
         }
@@ -55,7 +55,11 @@ impl Resupply {
 
 /// Runs work that needs the file. Recreates the file or supplies lines if the core asks for it, and renumbers the objects if
 /// rows have changed.
-pub fn with_file(state: &RefCell<State>, js: JsEnv<'_>, work: impl Fn(&mut Session) -> CoreResult<()>) -> Result<()> {
+pub fn with_file(
+    state: &RefCell<ManagerState>,
+    js: JsEnv<'_>,
+    work: impl Fn(&mut Session) -> CoreResult<()>,
+) -> Result<()> {
     let mut resupply = Resupply::default();
     loop {
         let done = {
@@ -72,7 +76,7 @@ pub fn with_file(state: &RefCell<State>, js: JsEnv<'_>, work: impl Fn(&mut Sessi
 }
 
 /// Reads. If a line is not where it was, takes in the file's changes and reads again.
-pub fn reading<T>(state: &RefCell<State>, js: JsEnv<'_>, read: impl Fn() -> Result<T>) -> Result<T> {
+pub fn reading<T>(state: &RefCell<ManagerState>, js: JsEnv<'_>, read: impl Fn() -> Result<T>) -> Result<T> {
     let result = read();
     if result.is_ok() || !state.borrow().session.is_suspect() {
         return result;
@@ -92,7 +96,7 @@ pub fn reading<T>(state: &RefCell<State>, js: JsEnv<'_>, read: impl Fn() -> Resu
 }
 
 /// Supplies the lines of entries that are missing in the file that replaced ours, made from the caller's objects.
-fn supply_lines(state: &RefCell<State>, js: JsEnv<'_>) -> Result<()> {
+fn supply_lines(state: &RefCell<ManagerState>, js: JsEnv<'_>) -> Result<()> {
     let (generation, missing) = {
         let state = state.borrow();
         (state.generation, state.session.missing_rows())
@@ -128,7 +132,7 @@ fn supply_lines(state: &RefCell<State>, js: JsEnv<'_>) -> Result<()> {
 }
 
 /// Writes the lost file of a session again from its objects. An error if not all entries have one.
-fn write_from_objects(state: &RefCell<State>, js: JsEnv<'_>) -> Result<()> {
+fn write_from_objects(state: &RefCell<ManagerState>, js: JsEnv<'_>) -> Result<()> {
     let (generation, rows) = {
         let state = state.borrow();
         (state.generation, state.session.tree().len())

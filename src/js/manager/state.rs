@@ -33,7 +33,7 @@ use crate::js::factory::process;
 use crate::js::factory::{self, FactoryFn};
 
 /// A manager's state. It is never borrowed across a call that may run the caller's code.
-pub struct State {
+pub struct ManagerState {
     pub cwd: String,
     /// As it was given, not made absolute; empty in memory.
     pub dir: String,
@@ -53,7 +53,7 @@ pub struct State {
     pub lazy: Option<bool>,
     /// The session's memory, as the engine counts it.
     memory: ExternalMemory,
-    me: Weak<RefCell<State>>,
+    me: Weak<RefCell<ManagerState>>,
 }
 
 /// What a manager is opened with.
@@ -81,12 +81,12 @@ impl ManagerConfig {
     }
 
     /// The state of a manager with this session.
-    pub fn with(self, (session, cache): (Session, IdentityCache)) -> Rc<RefCell<State>> {
+    pub fn with(self, (session, cache): (Session, IdentityCache)) -> Rc<RefCell<ManagerState>> {
         let ManagerConfig { cwd, dir, persistence, options } = self;
         Rc::new_cyclic(|me| {
             let (bodies, lazy, listens, memory, me) = (None, None, false, ExternalMemory::default(), me.clone());
             let generation = 0;
-            RefCell::new(State {
+            RefCell::new(ManagerState {
                 cwd,
                 dir,
                 persistence,
@@ -236,7 +236,7 @@ fn write_header(js: JsEnv<'_>, session: &mut Session, cache: &IdentityCache) -> 
     }
 }
 
-impl Collectable for RefCell<State> {
+impl Collectable for RefCell<ManagerState> {
     fn is_held(&self, js: JsEnv<'_>) -> Result<bool> {
         // A manager whose call is running is still referenced.
         let Ok(mut state) = self.try_borrow_mut() else { return Ok(true) };
@@ -249,7 +249,7 @@ impl Collectable for RefCell<State> {
     }
 }
 
-impl bodies::Manager for RefCell<State> {
+impl bodies::Manager for RefCell<ManagerState> {
     fn with_session(&self, generation: u64, work: &mut dyn FnMut(&Session)) -> Option<()> {
         let state = self.borrow();
         (state.generation == generation).then(|| work(&state.session))
@@ -267,7 +267,7 @@ impl bodies::Manager for RefCell<State> {
     }
 }
 
-impl State {
+impl ManagerState {
     /// Adjusts the cache to rows that came in or were renumbered: after every call that checks the file, even a failed one.
     /// Returns whether rows were renumbered.
     pub fn follow_remap(&mut self, js: JsEnv<'_>) -> Result<bool> {
@@ -340,7 +340,11 @@ impl State {
 }
 
 /// Replaces a manager's session.
-pub fn swap(state: &RefCell<State>, js: JsEnv<'_>, (session, mut cache): (Session, IdentityCache)) -> Result<()> {
+pub fn swap(
+    state: &RefCell<ManagerState>,
+    js: JsEnv<'_>,
+    (session, mut cache): (Session, IdentityCache),
+) -> Result<()> {
     if let Some(anchor) = state.borrow().cache.anchor(js)? {
         cache.hold_by(js, anchor)?;
     }
@@ -356,7 +360,7 @@ pub fn swap(state: &RefCell<State>, js: JsEnv<'_>, (session, mut cache): (Sessio
 }
 
 /// What JavaScript reads bodies of this session from; None if laziness is turned off.
-pub fn source<'env>(state: &RefCell<State>, js: JsEnv<'env>) -> Result<Option<JsVal<'env>>> {
+pub fn source<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>) -> Result<Option<JsVal<'env>>> {
     let (lazy, me, generation) = {
         let state = state.borrow();
         if let Some(bodies) = &state.bodies {

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use napi::{Result, ValueType};
 
 use super::reads::{leaf_projection, projected};
-use super::state::State;
+use super::state::ManagerState;
 use crate::core::context::projection::{Contribution, Projection, Step};
 use crate::core::context::system_prompt::{replay, Date, SystemMessage};
 use crate::core::format::agent_message::Role;
@@ -15,7 +15,11 @@ use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
 
 /// The system message at the leaf, dated `timestamp` (ms since 1970); None if there is none.
-pub fn system_message<'env>(state: &RefCell<State>, js: JsEnv<'env>, timestamp: f64) -> Result<Option<JsVal<'env>>> {
+pub fn system_message<'env>(
+    state: &RefCell<ManagerState>,
+    js: JsEnv<'env>,
+    timestamp: f64,
+) -> Result<Option<JsVal<'env>>> {
     let messages = projected(state, js, &prompts(state), FactoryFn::Context)?;
     let mut parts = Vec::new();
     for at in 0..js.len(messages)? {
@@ -47,7 +51,7 @@ pub fn system_message<'env>(state: &RefCell<State>, js: JsEnv<'env>, timestamp: 
 }
 
 /// The entries of the context at the leaf that may be system messages. No other entry is read to find one.
-fn prompts(state: &RefCell<State>) -> Projection {
+fn prompts(state: &RefCell<ManagerState>) -> Projection {
     let mut projection = leaf_projection(state);
     let state = state.borrow();
     let role = |row| state.session.tree().row(row).and_then(|row| row.role());

@@ -6,8 +6,8 @@ use napi::Result;
 
 use super::materialize::ensure;
 use super::reads::{path_end, path_rows, whole_number};
-use super::state::State;
-use crate::core::transcript::message::{Layout, Limits};
+use super::state::ManagerState;
+use crate::core::transcript::message::{DrawLayout, Limits};
 use crate::js::convert::errors::{thrown, wrong_argument};
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
@@ -19,7 +19,7 @@ const BATCH_BYTES: usize = 8 << 20;
 pub struct TranscriptOptions {
     from: usize,
     limit: usize,
-    layout: Layout,
+    layout: DrawLayout,
 }
 
 impl TranscriptOptions {
@@ -30,13 +30,14 @@ impl TranscriptOptions {
             (Some(text), Some(output)) => Some(Limits { text, output }),
             _ => None,
         };
-        let columns = number(c"columns")?.filter(|columns| *columns >= Layout::LEAST_COLUMNS);
-        let columns = columns
-            .ok_or_else(|| wrong_argument(js, format!("options.columns must be at least {}", Layout::LEAST_COLUMNS)))?;
+        let columns = number(c"columns")?.filter(|columns| *columns >= DrawLayout::LEAST_COLUMNS);
+        let columns = columns.ok_or_else(|| {
+            wrong_argument(js, format!("options.columns must be at least {}", DrawLayout::LEAST_COLUMNS))
+        })?;
         Ok(Self {
             from: number(c"from")?.unwrap_or(0),
             limit: number(c"limit")?.unwrap_or(usize::MAX),
-            layout: Layout { columns, limits },
+            layout: DrawLayout { columns, limits },
         })
     }
 }
@@ -44,7 +45,7 @@ impl TranscriptOptions {
 /// A list of entries of the path to an entry: bytes for those that are drawn, several in one, and the others as they are. Then how many
 /// entries these are: fewer than the limit where they are large.
 pub fn transcript<'env>(
-    state: &RefCell<State>,
+    state: &RefCell<ManagerState>,
     js: JsEnv<'env>,
     leaf: JsVal<'env>,
     options: &TranscriptOptions,

@@ -6,7 +6,7 @@ use napi::Result;
 
 use super::collected_usage::CollectedUsage;
 use super::materialize::object;
-use super::state::State;
+use super::state::ManagerState;
 use crate::core::format::header::Version;
 use crate::core::listing::usage::calendar::Calendar;
 use crate::core::listing::usage::json::to_json;
@@ -20,7 +20,7 @@ use crate::js::convert::values::parse;
 use crate::js::engine::{JsEnv, JsVal};
 
 /// The report of a manager's session.
-pub fn usage<'env>(state: &RefCell<State>, js: JsEnv<'env>, options: JsVal<'env>) -> Result<JsVal<'env>> {
+pub fn usage<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, options: JsVal<'env>) -> Result<JsVal<'env>> {
     let (options, is_utc) = report_options(js, options)?;
     let (mut usage, from, rows) = {
         let mut state = state.borrow_mut();
@@ -38,7 +38,7 @@ pub fn usage<'env>(state: &RefCell<State>, js: JsEnv<'env>, options: JsVal<'env>
         }
     };
     collect(state, js, &mut usage, (from, rows))?;
-    usage.settle();
+    usage.sort_largest();
     let session = {
         let state = state.borrow();
         usage.damaged = state.session.damaged().len() as u64;
@@ -70,7 +70,7 @@ pub fn usage<'env>(state: &RefCell<State>, js: JsEnv<'env>, options: JsVal<'env>
 }
 
 /// Where a row's line is in the file, its newline included; in a session without a file its number stands for that.
-fn span(state: &State, row: RowNo, length: usize) -> (u64, u64) {
+fn span(state: &ManagerState, row: RowNo, length: usize) -> (u64, u64) {
     match state.session.line_span(row) {
         Some(span) => (span.offset, span.offset + u64::from(span.len) + 1),
         None => (u64::from(row), u64::from(row) + length as u64 + 1),
@@ -78,7 +78,12 @@ fn span(state: &State, row: RowNo, length: usize) -> (u64, u64) {
 }
 
 /// Collects rows, in their order: from their lines, or from the objects that are not in a file.
-fn collect(state: &RefCell<State>, js: JsEnv<'_>, usage: &mut SessionUsage, (from, to): (RowNo, RowNo)) -> Result<()> {
+fn collect(
+    state: &RefCell<ManagerState>,
+    js: JsEnv<'_>,
+    usage: &mut SessionUsage,
+    (from, to): (RowNo, RowNo),
+) -> Result<()> {
     let mut row = from;
     while row < to {
         let written: Vec<RowNo> = {

@@ -28,24 +28,24 @@ pub struct Escapes {
     pub unicode: u64,
 }
 
-/// Skips a string with these ways to find the masks of a block and to judge the last bytes, which are too few for one.
+/// Skips a string with these ways to find the masks of a block and to check the last bytes, which are too few for one.
 #[inline(always)]
 pub fn skip(
     bytes: &[u8],
     from: usize,
     masks: impl Fn(&[u8; BLOCK]) -> Masks + Copy,
     escapes: impl Fn(&[u8; BLOCK]) -> Escapes + Copy,
-    judge_last: impl Fn(&[u8], usize, &[u8]) -> Skipped,
+    check_last: impl Fn(&[u8], usize, &[u8]) -> Skipped,
 ) -> Skipped {
     let mut at = from;
     loop {
         let rest = bytes.get(at..).unwrap_or_default();
-        let judged = match rest.first_chunk::<BLOCK>() {
-            Some(block) => judge(bytes, at, block, BLOCK, masks, escapes),
+        let checked = match rest.first_chunk::<BLOCK>() {
+            Some(block) => check_block(bytes, at, block, BLOCK, masks, escapes),
             None if rest.is_empty() => return Skipped::Open(at),
-            None => judge_last(bytes, at, rest),
+            None => check_last(bytes, at, rest),
         };
-        match judged {
+        match checked {
             Skipped::Open(next) if next > at => at = next,
             other => return other,
         }
@@ -59,20 +59,20 @@ pub fn short(quotes: u64, others: u64) -> Option<u32> {
     (quotes != 0 && others & before == 0).then(|| quotes.trailing_zeros())
 }
 
-/// Judges the last bytes of a text. Callers keep it out of the loop over whole blocks, which is faster without it.
+/// Checks the last bytes of a text. Callers keep it out of the loop over whole blocks, which is faster without it.
 #[inline(always)]
-pub fn judge_padded(bytes: &[u8], at: usize, rest: &[u8], masks: impl Fn(&[u8; BLOCK]) -> Masks) -> Skipped {
+pub fn check_padded(bytes: &[u8], at: usize, rest: &[u8], masks: impl Fn(&[u8; BLOCK]) -> Masks) -> Skipped {
     let mut padded = [b' '; BLOCK];
     for (to, byte) in padded.iter_mut().zip(rest) {
         *to = *byte;
     }
-    judge(bytes, at, &padded, rest.len().min(BLOCK), masks, escapes)
+    check_block(bytes, at, &padded, rest.len().min(BLOCK), masks, escapes)
 }
 
-/// Judges the first `len` bytes of the block at position `at`. `Open` gives where the next block starts, or `at` itself if
+/// Checks the first `len` bytes of the block at position `at`. `Open` gives where the next block starts, or `at` itself if
 /// more bytes are needed.
 #[inline(always)]
-fn judge(
+fn check_block(
     bytes: &[u8],
     at: usize,
     block: &[u8; BLOCK],

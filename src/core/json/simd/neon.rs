@@ -2,16 +2,16 @@
 
 use std::arch::aarch64::*;
 
-use super::block::{judge_padded, short, skip, Escapes, Masks, Skipped, BLOCK};
+use super::block::{check_padded, short, skip, Escapes, Masks, Skipped, BLOCK};
 
 /// Skips a string.
 pub fn skip_string(bytes: &[u8], from: usize) -> Skipped {
-    skip(bytes, from, masks, escapes, judge_last)
+    skip(bytes, from, masks, escapes, check_last)
 }
 
 #[inline(never)]
-fn judge_last(bytes: &[u8], at: usize, rest: &[u8]) -> Skipped {
-    judge_padded(bytes, at, rest, masks)
+fn check_last(bytes: &[u8], at: usize, rest: &[u8]) -> Skipped {
+    check_padded(bytes, at, rest, masks)
 }
 
 /// The end of a string without escapes that is shorter than sixteen bytes; None if it may be anything else.

@@ -1,10 +1,10 @@
 //! Processors without vector instructions that are used here.
 
-use super::block::{escapes, judge_padded, plain_masks, skip, Skipped};
+use super::block::{check_padded, escapes, plain_masks, skip, Skipped};
 
 /// Skips a string.
 pub fn skip_string(bytes: &[u8], from: usize) -> Skipped {
-    skip(bytes, from, plain_masks, escapes, |bytes, at, rest| judge_padded(bytes, at, rest, plain_masks))
+    skip(bytes, from, plain_masks, escapes, |bytes, at, rest| check_padded(bytes, at, rest, plain_masks))
 }
 
 /// The end of a string without escapes that is shorter than sixteen bytes; None if it may be anything else.

@@ -76,7 +76,7 @@ proptest! {
 }
 
 #[test]
-fn every_byte_after_a_backslash_is_judged() {
+fn every_byte_after_a_backslash_is_checked() {
     for byte in 0..=255u8 {
         let mut bytes = vec![b'x'; 100];
         bytes.extend([b'\\', byte]);

@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::block::{escapes, judge_padded, short, skip, Escapes, Masks, Skipped, BLOCK};
+use super::block::{check_padded, escapes, short, skip, Escapes, Masks, Skipped, BLOCK};
 
 /// Skips a string, with AVX2 where the processor has it.
 pub fn skip_string(bytes: &[u8], from: usize) -> Skipped {
@@ -15,17 +15,17 @@ pub fn skip_string(bytes: &[u8], from: usize) -> Skipped {
 
 /// Skips a string with SSE2, which every processor of this architecture has.
 pub fn skip_sse2(bytes: &[u8], from: usize) -> Skipped {
-    skip(bytes, from, masks, escapes, judge_last)
+    skip(bytes, from, masks, escapes, check_last)
 }
 
 #[target_feature(enable = "avx2,bmi1")]
 fn skip_avx2(bytes: &[u8], from: usize) -> Skipped {
-    skip(bytes, from, |block| masks_avx2(block), |block| escapes_avx2(block), judge_last)
+    skip(bytes, from, |block| masks_avx2(block), |block| escapes_avx2(block), check_last)
 }
 
 #[inline(never)]
-fn judge_last(bytes: &[u8], at: usize, rest: &[u8]) -> Skipped {
-    judge_padded(bytes, at, rest, masks)
+fn check_last(bytes: &[u8], at: usize, rest: &[u8]) -> Skipped {
+    check_padded(bytes, at, rest, masks)
 }
 
 /// The end of a string without escapes that is shorter than sixteen bytes; None if it may be anything else.

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-use super::report::{LeftOutCalls, LeftOutFile, Report, Row, Sum, Table, UsageSession};
+use super::report::{LeftOutCalls, LeftOutFile, Report, Sum, Table, UsageRow, UsageSession};
 use crate::core::json::quoted;
 use crate::core::summary::usage::session_usage::LargeEntry;
 
@@ -61,7 +61,7 @@ impl All<'_> {
         })
     }
 
-    fn row(&self, out: &mut String, row: &Row) -> fmt::Result {
+    fn row(&self, out: &mut String, row: &UsageRow) -> fmt::Result {
         sum(out, &row.sum)?;
         out.push_str(",\"models\":[");
         self.models(out, &row.models)?;

@@ -100,7 +100,7 @@ impl Sum {
 
 /// The sum of one key of a grouping, and of each model in it.
 #[derive(Debug, Clone, Default)]
-pub struct Row {
+pub struct UsageRow {
     pub sum: Sum,
     /// The models' positions in [`Report::models`].
     pub models: Vec<(usize, Sum)>,
@@ -112,9 +112,9 @@ pub enum Table {
     /// By the models' positions in [`Report::models`].
     Models(Vec<(usize, Sum)>),
     /// By the names of periods or projects.
-    Named(Grouping, Vec<(Vec<u8>, Row)>),
+    Named(Grouping, Vec<(Vec<u8>, UsageRow)>),
     /// By the sessions' positions.
-    Sessions(Vec<(usize, Row)>),
+    Sessions(Vec<(usize, UsageRow)>),
 }
 
 /// A large entry: its session's position, and its position in the session's list of the largest.
@@ -271,7 +271,7 @@ struct Group {
     dates: Vec<f64>,
     /// Of sessions: their positions.
     sessions: Vec<usize>,
-    rows: Vec<Row>,
+    rows: Vec<UsageRow>,
     /// The row of the last call's session, project or date, as long as that stays the same.
     current: Option<usize>,
     /// The date of the current row.
@@ -382,7 +382,13 @@ impl<'a> Adding<'a> {
 }
 
 impl Group {
-    fn row(&mut self, position: usize, session: &UsageSession, time: f64, calendar: &Calendar) -> Option<&mut Row> {
+    fn row(
+        &mut self,
+        position: usize,
+        session: &UsageSession,
+        time: f64,
+        calendar: &Calendar,
+    ) -> Option<&mut UsageRow> {
         let at = match (self.grouping, self.current) {
             (Grouping::Model, _) => return None,
             (Grouping::Session | Grouping::Project, Some(at)) => at,
@@ -410,7 +416,7 @@ impl Group {
         };
         self.current = Some(at);
         if self.rows.len() <= at {
-            self.rows.resize_with(at + 1, Row::default);
+            self.rows.resize_with(at + 1, UsageRow::default);
         }
         self.rows.get_mut(at)
     }
@@ -437,7 +443,7 @@ impl Group {
     }
 }
 
-impl Row {
+impl UsageRow {
     fn add(&mut self, model: usize, amounts: &Amounts) {
         self.sum.add(amounts);
         match self.models.iter_mut().find(|(known, _)| *known == model) {

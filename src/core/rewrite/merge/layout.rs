@@ -61,7 +61,7 @@ pub struct OldFile {
 
 /// The merged file.
 #[derive(Debug)]
-pub struct Layout<'a> {
+pub struct MergeLayout<'a> {
     pieces: Vec<Piece<'a>>,
     read: ReadTo,
     /// Where the newline of the old file's unended line goes.
@@ -79,7 +79,7 @@ pub struct Layout<'a> {
 /// What became of laying out a merged file.
 #[derive(Debug)]
 pub enum LayoutResult<'a> {
-    Ready(Layout<'a>),
+    Ready(MergeLayout<'a>),
     /// The stored lines are not enough: one of them belongs to the front or has an id that is used there.
     NeedsAll,
     /// An entry that is not stored has an id that a stored one has, or refers to one that gets a new id. How it is to be edited is
@@ -183,7 +183,7 @@ impl OldFile {
     }
 }
 
-impl<'a> Layout<'a> {
+impl<'a> MergeLayout<'a> {
     /// The merged file, or what it needs first.
     pub fn of(storage: &dyn Storage, mut old: OldFile, stored: StoredLines<'a>) -> Result<LayoutResult<'a>> {
         let missing_newline_at = Some(old.size).filter(|_| old.lacks_final_newline);
@@ -334,7 +334,7 @@ impl<'a> Layout<'a> {
     }
 }
 
-impl Rewrite for Layout<'_> {
+impl Rewrite for MergeLayout<'_> {
     fn write(&mut self, old: &dyn Storage, out: &mut dyn Write) -> Result<ReadTo> {
         for piece in &self.pieces {
             match piece {

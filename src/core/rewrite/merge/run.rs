@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::ids::RenamedEntry;
-use super::layout::{Layout, LayoutResult, OldFile};
+use super::layout::{LayoutResult, MergeLayout, OldFile};
 use super::stored::StoredLines;
 use crate::core::base::error::{Error, Result};
 use crate::core::base::options::Durability;
@@ -64,7 +64,7 @@ pub fn merge(path: &str, session: &str, stored: StoredLines<'_>, since: Option<S
             break;
         }
         let old = OldFile::read(storage, session, since.map_or(0, |since| since.bytes), stored)?;
-        let mut layout = match Layout::of(storage, old, stored)? {
+        let mut layout = match MergeLayout::of(storage, old, stored)? {
             LayoutResult::Ready(layout) => layout,
             LayoutResult::NeedsPush => return Ok(Merged { needs_push: true, ..Merged::default() }),
             LayoutResult::NeedsAll => break,
@@ -75,7 +75,7 @@ pub fn merge(path: &str, session: &str, stored: StoredLines<'_>, since: Option<S
             let Some(replaced) = original.replace(Backup::None, &mut layout)? else { continue };
             file_id = replaced.file_id;
         }
-        let Layout { added, unstored, stored_bytes, renamed, is_changed: changed, .. } = layout;
+        let MergeLayout { added, unstored, stored_bytes, renamed, is_changed: changed, .. } = layout;
         // A last line without its newline gets it with the next change.
         let stored_bytes = if changed { stored_bytes } else { stored_bytes.min(size) };
         let inode = inode_of(file_id);
@@ -116,14 +116,14 @@ pub fn create(path: &str, session: &str, header: &[u8], stored: StoredLines<'_>)
     if !is_header {
         return Err(Error::argument("`header` must be the header line of this session"));
     }
-    let layout = Layout::new_file(stored)?;
+    let layout = MergeLayout::new_file(stored)?;
     let mut file = NewFile::create(path)?;
     file.line(header)?;
     for line in layout.new_lines() {
         file.line(line)?;
     }
     let inode = inode_of(file.finish_safely(Durability::Fsync)?.file_id());
-    let Layout { added, stored_bytes, renamed, .. } = layout;
+    let MergeLayout { added, stored_bytes, renamed, .. } = layout;
     let stored_bytes = stored_bytes + header.len() as u64 + 1;
     Ok(Merged { changed: true, added, stored_bytes, inode, renamed, ..Merged::default() })
 }

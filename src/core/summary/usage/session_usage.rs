@@ -58,7 +58,7 @@ pub struct SessionUsage {
     pub models: Vec<Vec<u8>>,
     pub kinds: Vec<KindSize>,
     pub minutes: Vec<Minute>,
-    /// The largest entries. More than `keep` of them in any order, until [`SessionUsage::settle`] sorts them.
+    /// The largest entries. More than `keep` of them in any order, until [`SessionUsage::sort_largest`] sorts them.
     pub largest: Vec<LargeEntry>,
     /// Lines that are neither entries nor blank.
     pub damaged: u64,
@@ -158,7 +158,7 @@ impl SessionUsage {
     pub fn unpack(bytes: &[u8]) -> Option<Self> {
         let (mut usage, rest) = postcard::take_from_bytes::<Self>(bytes).ok()?;
         usage.calls.shrink_to_fit();
-        usage.settle();
+        usage.sort_largest();
         rest.is_empty().then_some(usage)
     }
 
@@ -311,7 +311,7 @@ impl SessionUsage {
     }
 
     /// Sorts the largest entries, the largest first, and drops those that are too many.
-    pub fn settle(&mut self) {
+    pub fn sort_largest(&mut self) {
         self.drop_small();
         self.largest.sort_unstable_by(|a, b| b.cmp(a));
     }

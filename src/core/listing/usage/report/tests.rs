@@ -21,7 +21,7 @@ fn session(path: &str, created: f64, lines: &[String]) -> UsageSession {
         usage.add_line(line, Version::Current, (offset, end));
         offset = end;
     }
-    usage.settle();
+    usage.sort_largest();
     let text = |text: &str| text.as_bytes().to_vec();
     UsageSession { path: path.into(), id: text(path), cwd: text("/c"), title: text("t"), created, usage }
 }

@@ -20,7 +20,7 @@ impl SessionUsage {
             }
             offset = end;
         }
-        usage.settle();
+        usage.sort_largest();
         usage
     }
 }

@@ -5,7 +5,7 @@ use super::session::Session;
 /// Whether an append needs a message's JSON text, before its role is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub enum TextWanted {
+pub enum TextNeed {
     /// The session has no file.
     Never = 0,
     Always = 1,
@@ -13,7 +13,7 @@ pub enum TextWanted {
     OfConversation = 2,
 }
 
-impl TextWanted {
+impl TextNeed {
     /// What the next append to a session needs.
     pub fn by(session: &Session) -> Self {
         match (session.writes_lines(), session.is_persisted()) {
