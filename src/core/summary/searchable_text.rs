@@ -227,8 +227,12 @@ pub fn join(all: &mut Vec<u8>, kind: TextKind, text: &[u8]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::io::fs::faults::before_nth;
+    use crate::core::io::fs::FsCall;
     use crate::core::summary::session_summary::{read_on, SummaryProgress};
     use std::io::Write;
+    use std::sync::atomic::Ordering;
+    use std::sync::Arc;
 
     /// A session whose first line after the header does not end for a terabyte, and where it does.
     fn endless(line: &str) -> (File, u64) {
@@ -244,19 +248,20 @@ mod tests {
     fn a_process_that_ends_does_not_wait_for_the_end_of_a_long_line() {
         for line in ["", r#"{"type":"message","id":"a","message":{"role":"toolResult","content":""#, "[1,\"\\u00"] {
             let (file, size) = endless(line);
-            let (stop, full) = (AtomicBool::new(false), AtomicBool::new(false));
-            std::thread::scope(|scope| {
-                let reading = scope.spawn(|| {
-                    let stops = [&full, &stop];
-                    let each = &mut |_: SearchableText| panic!("there is none");
-                    let read = read_texts(&file, (0, size), None, None, &mut Box::default(), &stops, each);
-                    let listed = read_on(&file, size, SummaryProgress::default(), None, &mut Box::default(), &stop);
-                    (read.expect("read"), listed.expect("read"))
-                });
-                std::thread::sleep(std::time::Duration::from_millis(20));
-                stop.store(true, std::sync::atomic::Ordering::Relaxed);
-                assert_eq!(reading.join().expect("an end"), (Completion::Cancelled, None));
-            });
+            let (stop, full) = (Arc::new(AtomicBool::new(false)), AtomicBool::new(false));
+            // In the middle of the line.
+            let stop_at_a_later_read = || {
+                stop.store(false, Ordering::Relaxed);
+                let stop = stop.clone();
+                before_nth(4, FsCall::Read, move || stop.store(true, Ordering::Relaxed));
+            };
+            let (stops, each) = ([&full, &*stop], &mut |_: SearchableText| panic!("there is none"));
+            stop_at_a_later_read();
+            let read = read_texts(&file, (0, size), None, None, &mut Box::default(), &stops, each);
+            assert_eq!(read.expect("read"), Completion::Cancelled);
+            stop_at_a_later_read();
+            let listed = read_on(&file, size, SummaryProgress::default(), None, &mut Box::default(), &stop);
+            assert_eq!(listed.expect("read"), None);
         }
     }
 
