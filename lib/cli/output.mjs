@@ -6,7 +6,7 @@ import { win32 } from "node:path";
 import picocolors from "picocolors";
 import { CommandError } from "./errors.mjs";
 import { onSignal } from "./signals.mjs";
-import { clip, escapes, safeBlock, widthOf } from "./text.mjs";
+import { clip, clipMiddle, escapes, safeBlock, widthOf } from "./text.mjs";
 
 /**
  * Ends the command when its output cannot be written. `pi-sessions list | head` is not a failure: the reader has seen enough.
@@ -190,6 +190,7 @@ export async function writePaged(makeLines, { pager = true }) {
  * @property {string} title
  * @property {"right"} [align]
  * @property {number} [least] what its texts may be cut to before columns are left out; without it they never are cut
+ * @property {boolean} [middle] its texts are cut in the middle, not at the end
  * @property {number} [rank] the highest is left out first, where there is no room for all; without it it never is
  * @property {(text: string, row: number) => string} [paint]
  */
@@ -227,7 +228,7 @@ export function table(all, rows) {
 	const line = (texts, painted) =>
 		shown
 			.map(({ column, width, ...one }) => {
-				const text = clip(texts[column], width);
+				const text = (one.middle ? clipMiddle : clip)(texts[column], width);
 				const space = " ".repeat(Math.max(0, width - widthOf(text)));
 				const shownText = painted(one, text);
 				return one.align === "right" ? space + shownText : shownText + space;

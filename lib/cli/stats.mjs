@@ -8,7 +8,7 @@ import { pageFile, refuseWithoutPage } from "./page.mjs";
 import { openRegularFile } from "./regular-file.mjs";
 import { sessionDir } from "./session-dir.mjs";
 import { sessionPath } from "./sessions.mjs";
-import { clip, count, counted, dollars, safeLine, size, wrapped } from "./text.mjs";
+import { clip, clipMiddle, count, counted, dollars, safeLine, size, wrapped } from "./text.mjs";
 import { PAGE_GROUPINGS, writeUsagePage } from "./usage-page.mjs";
 
 /** @typedef {import("./library.mjs").UsageSum} Sum */
@@ -241,11 +241,11 @@ function notCounted({ leftOut }, isOfATime) {
 
 /** @type {Record<Grouping, import("./output.mjs").Column>} */
 const KEYS = {
-	model: { title: "MODEL", least: 10 },
+	model: { title: "MODEL", least: 10, middle: true },
 	day: { title: "DAY", least: 10 },
 	week: { title: "WEEK OF", least: 10 },
 	month: { title: "MONTH", least: 7 },
-	project: { title: "DIRECTORY", least: 16 },
+	project: { title: "DIRECTORY", least: 16, middle: true },
 	session: { title: "SESSION", least: 13 },
 };
 /** Rows of sessions and directories that the terminal shows; --json and --csv have all. */
@@ -262,7 +262,8 @@ function sumTable(grouping, all, total) {
 	const most = rows.reduce((most, { cost }) => Math.max(most, cost), 0);
 	const mostTokens = rows.reduce((most, row) => Math.max(most, tokens(row)), 0);
 	const share = (/** @type {Sum} */ sum) => (most > 0 ? sum.cost / most : mostTokens > 0 ? tokens(sum) / mostTokens : 0);
-	const name = (/** @type {Row} */ row) => clip(grouping === "session" ? `${row.id} ${row.title}` : row.key, byTime ? 16 : 40);
+	// No column is wider than the terminal; where the others need the room, the table cuts it further.
+	const name = (/** @type {Row} */ row) => (grouping === "session" ? clip(`${row.id} ${row.title}`, columns()) : clipMiddle(row.key, columns()));
 	const cells = rows.map((row) => [name(row), ...sumCells(row), ...(byTime ? [bar(share(row), 20)] : [])]);
 	const last = byTime ? [] : [["total", ...sumCells(total)]];
 	const more = all.length > rows.length ? [paint.dim(`(${count(all.length - rows.length)} more; --json or --csv for all)`)] : [];
@@ -293,7 +294,7 @@ function largest(report, many) {
 }
 
 /** @param {Report} report */
-function growth({ growth: steps }) {
+function growth({ growth: steps, bytes }) {
 	const first = steps[0];
 	const last = steps.at(-1);
 	if (!first || !last) return [];
@@ -301,7 +302,8 @@ function growth({ growth: steps }) {
 	const shown = Array.from({ length: room }, (_, index) => /** @type {{ bytes: number }} */ (steps[Math.ceil(((index + 1) * steps.length) / room) - 1]));
 	const line = shown.map(({ bytes }) => BARS[Math.min(BARS.length - 1, Math.floor((bytes / last.bytes) * BARS.length))]).join("");
 	const at = (/** @type {number} */ time) => new Date(time).toISOString().slice(0, 16);
-	return [...heading("Growth"), `${paint.green(line)} ${size(last.bytes)}`, ...wrapped(`${at(first.time)} to ${at(last.time)} UTC`, columns()).map((text) => paint.dim(text))];
+	const untimed = bytes > last.bytes ? wrapped(`${size(bytes - last.bytes)} in entries without a time are not drawn`, columns()) : [];
+	return [...heading("Growth"), `${paint.green(line)} ${size(last.bytes)}`, ...[...wrapped(`${at(first.time)} to ${at(last.time)} UTC`, columns()), ...untimed].map((text) => paint.dim(text))];
 }
 
 /**

@@ -167,9 +167,13 @@ async function pulled(connection, query, options) {
 		session = found.session;
 		syncs = [await syncOf(connection, found, options)];
 	} else if (query !== undefined) {
-		const { sessions } = await connection.store.list();
+		const { sessions, problems } = await connection.store.list();
 		const items = sessions.map((stored) => ({ id: stored.session, project: stored.project ?? "" }));
+		const readable = new Set(items.map(({ id }) => id));
+		const unreadable = new Set(problems.map((problem) => problem.session).filter((id) => !readable.has(id)));
+		items.push(...[...unreadable].map((id) => ({ id, project: "(unreadable)" })));
 		session = items[findByIdPrefix(query, items, ({ id, project }) => `${clip(id, 64)}  ${clip(project, 60)}`)]?.id;
+		if (session !== undefined && unreadable.has(session)) return { rows: problems.filter((problem) => problem.session === session).map(problemRow) };
 		// The directory of its file if it has one; else the working directory.
 		for (const sync of await syncsOfAll(connection, options)) if ((await sync.local(session)).length > 0) syncs = [sync];
 	} else if (options.all) syncs = await syncsOfAll(connection, options);
@@ -178,10 +182,10 @@ async function pulled(connection, query, options) {
 	const rows = [];
 	for (const sync of syncs) {
 		const { items, problems } = await sync.compare(session);
-		for (const { session: id, where, message } of problems) rows.push({ session: id, file: "", what: "", error: `${where}: ${message}` });
+		rows.push(...problems.map(problemRow));
 		const fresh = items.filter(({ state }) => state === "new" || state === "changed");
 		if (options.dryRun) {
-			rows.push(...fresh.map((item) => ({ session: item.session, file: item.file, what: item.state === "new" ? `${size(item.stored.bytes)} to be pulled` : "changed since the last pull" })));
+			rows.push(...fresh.map((item) => ({ session: item.session, file: item.file, what: item.state === "new" ? `${size(item.stored.bytes)} to be pulled` : "may have changed since the last pull" })));
 			continue;
 		}
 		const bar = progress("Pulling sessions");
@@ -197,6 +201,9 @@ async function pulled(connection, query, options) {
 	}
 	return { rows, ...(options.all ? { elsewhere: await storedElsewhere(connection, syncs) } : {}) };
 }
+
+/** @param {import("../store/index.js").Problem} problem @returns {Row} */
+const problemRow = ({ session, where, message }) => ({ session, file: "", what: "", error: `${where}: ${message}` });
 
 /**
  * How much is stored of projects that have no directory here: `--all` cannot know where to put it.
@@ -218,11 +225,23 @@ export async function sync(query, options) {
 	checkUse(query, options);
 	const both = async (/** @type {Connection} */ connection) => {
 		// An id that is only here cannot be found in the store.
-		const isStored = query === undefined || isPath(query) || (await connection.store.list()).sessions.some(({ session }) => session.startsWith(query));
+		const isStored = query === undefined || isPath(query) || (await storedIds(connection)).some((id) => id.startsWith(query));
 		const down = isStored ? await pulled(connection, query, options) : { rows: [] };
-		return { ...down, rows: [...down.rows, ...(await pushed(connection, query, options))] };
+		try {
+			return { ...down, rows: [...down.rows, ...(await pushed(connection, query, options))] };
+		} catch (error) {
+			// A session that could not be pulled may not be here.
+			if (error instanceof CommandError && down.rows.some((row) => row.error !== undefined)) return down;
+			throw error;
+		}
 	};
 	return withStore(options, both, "Nothing to do: here and in the store are the same sessions");
+}
+
+/** The ids of what is stored, those that cannot be read included. @param {Connection} connection */
+async function storedIds({ store }) {
+	const { sessions, problems } = await store.list();
+	return [...sessions, ...problems].map(({ session }) => session);
 }
 
 /** @param {string | undefined} query @param {Options} options */
@@ -241,7 +260,8 @@ async function report({ shown, store }, { rows, elsewhere }, options, nothing) {
 	if (options.json) await writeJson({ store: shown, host: store.host, dryRun: Boolean(options.dryRun), sessions: rows, elsewhere });
 	else {
 		for (const { session, file, what, error, notes = [] } of rows) {
-			const name = `${safeLine(session)}  ${paint.dim(safeLine(basename(file)))}`;
+			// Without a file there is only the session.
+			const name = file === "" ? safeLine(session) : `${safeLine(session)}  ${paint.dim(safeLine(basename(file)))}`;
 			await write(error === undefined ? `${paint.green(what)}  ${name}\n` : `${paint.red("failed")}  ${name}: ${safeLine(error)}\n`);
 			for (const note of notes) await write(`  ${safeLine(note)}\n`);
 		}

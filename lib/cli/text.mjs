@@ -149,6 +149,28 @@ export function clip(value, width) {
 	return cut || line.length > 8 * width ? `${kept}…` : line;
 }
 
+/**
+ * A text on one line, at most `width` columns wide, with `…` for its middle: it is often the end that tells paths and names of
+ * models apart, so two thirds of what is kept are the end.
+ * @param {unknown} value
+ * @param {number} width
+ */
+export function clipMiddle(value, width) {
+	const text = asText(value);
+	const most = 8 * width + 400;
+	const line = safeLine(text.length > 2 * most ? `${text.slice(0, most)}…${text.slice(-most)}`.toWellFormed() : text);
+	if (width < 5 || widthOf(line) <= width) return clip(line, width);
+	const before = clip(line, Math.floor(width / 3) + 1);
+	const room = width - widthOf(before);
+	const characters = [...graphemesOf(line)];
+	let from = characters.length;
+	for (let taken = 0; from > 0; from--) {
+		taken += charWidth(characters[from - 1] ?? "");
+		if (taken > room) break;
+	}
+	return before + characters.slice(from).join("");
+}
+
 /** The characters of a text as a reader counts them. @param {string} text */
 function* graphemesOf(text) {
 	graphemes ??= new Intl.Segmenter(undefined, { granularity: "grapheme" });

@@ -4,7 +4,7 @@ import { basename, dirname, join } from "node:path";
 import { writeText } from "./files.mjs";
 import { write, writeJson } from "./output.mjs";
 import { escaped, hash, part } from "./page.mjs";
-import { clip, count, counted, dollars, safeLine, size } from "./text.mjs";
+import { clip, clipMiddle, count, counted, dollars, safeLine, size, widthOf } from "./text.mjs";
 
 /** @typedef {import("./library.mjs").UsageReport} Report */
 /** @typedef {import("./library.mjs").UsageRow} Row */
@@ -19,8 +19,14 @@ const BARS = 92;
 const MOST_BARS = 4 * BARS;
 /** Models with a colour of their own. */
 const COLOURS = 8;
+/** How many rows the tables have. */
+const MODELS = 2 * COLOURS;
 const PROJECTS = 20;
 const SESSIONS = 30;
+/** Columns of the line above a chart: some 145 are as wide as it is, and a picture does not wrap its texts. */
+const SAID = 130;
+/** Columns of a name where the whole of it is told. */
+const WHOLE = 300;
 const DAY = 86_400_000;
 
 /** The size of the chart in its own units: it is drawn as wide as the page. */
@@ -40,8 +46,20 @@ export async function writeUsagePage(report, notes, file, options) {
 	await write(`${safeLine(file)}: ${counted(report.sessions, "session")}, ${dollars(report.total.cost)}, ${size(bytes)}\n`);
 }
 
-/** @param {unknown} value @param {number} [width] */
-const text = (value, width) => escaped(width === undefined ? safeLine(value) : clip(value, width));
+/** @param {unknown} value */
+const text = (value) => escaped(safeLine(value));
+
+/**
+ * A name as HTML; if it had to be cut, the whole of it is shown while it is pointed at.
+ * @param {unknown} value
+ * @param {number} width
+ * @param {(value: unknown, width: number) => string} cut
+ */
+function named(value, width, cut = clipMiddle) {
+	const [short, whole] = [cut(value, width), clipMiddle(value, WHOLE)];
+	return short === whole ? escaped(short) : `<span title="${escaped(whole)}">${escaped(short)}</span>`;
+}
+
 /** @param {Sum} sum */
 const tokens = (sum) => sum.input + sum.output + sum.cacheRead + sum.cacheWrite;
 
@@ -72,9 +90,9 @@ function usagePage(report, notes, options, dir) {
 		notes: notes === "" ? "" : `<p class="notes">${text(notes)}</p>`,
 		chartTitle: `${what} by ${periods.name}, by model`,
 		chart: chart(periods.rows, measure, shown, colours, `${what} by ${periods.name}`),
-		models: rowsOf(models.slice(0, 2 * COLOURS), measure, shown, ({ key }) => `<span class="swatch m${colours.get(key) ?? COLOURS - 1}"></span>${text(key, 60)}`, "Model"),
-		projects: rowsOf(byMeasure(by.project, measure, PROJECTS), measure, shown, ({ key }) => text(key || "(no directory)", 80), "Directory"),
-		sessions: rowsOf(byMeasure(by.session, measure, SESSIONS), measure, shown, (row) => `${linked(row, dir)}<small>${text(row.cwd, 60)}</small>`, "Session"),
+		models: rowsOf(models.slice(0, MODELS), measure, shown, ({ key }) => `<span class="swatch m${colours.get(key) ?? COLOURS - 1}"></span>${named(key, 60)}`, "Model") + more(models, MODELS, "model"),
+		projects: rowsOf(byMeasure(by.project, measure, PROJECTS), measure, shown, ({ key }) => named(key || "(no directory)", 80), "Directory") + more(by.project, PROJECTS, "project"),
+		sessions: rowsOf(byMeasure(by.session, measure, SESSIONS), measure, shown, (row) => `${linked(row, dir)}<small>${named(row.cwd, 60)}</small>`, "Session") + more(by.session, SESSIONS, "session"),
 	};
 	return part("usage.html").replace(/\{\{(\w+)\}\}/g, (_, name) => values[/** @type {keyof typeof values} */ (name)]);
 }
@@ -87,13 +105,21 @@ function usagePage(report, notes, options, dir) {
 const byMeasure = (rows, measure, most) => [...rows].sort((a, b) => measure(b) - measure(a)).slice(0, most);
 
 /**
+ * Says how many rows a table does not have.
+ * @param {Row[]} rows
+ * @param {number} most
+ * @param {string} by
+ */
+const more = ({ length }, most, by) => (length > most ? `<p class="notes">(${count(length - most)} more; pi-sessions stats --by ${by} with --json or --csv for all)</p>` : "");
+
+/**
  * A session's title; a link to its tree where `tree --html` has written it beside this page.
  * @param {Row} row
  * @param {string} dir
  */
 function linked(row, dir) {
 	const page = `${basename(row.key).replace(/\.jsonl$/, "")}.html`;
-	const title = text(row.title || row.id || "(no messages)", 80);
+	const title = named(row.title || row.id || "(no messages)", 80, clip);
 	return existsSync(join(dir, page)) ? `<a href="./${escaped(encodeURIComponent(page))}">${title}</a>` : title;
 }
 
@@ -178,11 +204,14 @@ function chart(rows, measure, shown, colours, title) {
 			below += amount;
 			return `<rect class="m${colour}" x="${number(x + step * 0.1)}" width="${number(step * 0.8)}" y="${number(y(below))}" height="${((room * amount) / high).toFixed(2)}"/>`;
 		});
-		const models = (row.models ?? []).slice(0, 3).map((model) => `${clip(model.key, 40)} ${shown(measure(model))}`);
-		const said = escaped([`${row.key}: ${shown(measure(row))}`, counted(row.calls, "call"), ...models].join(", "));
+		const models = (row.models ?? []).slice(0, 3);
+		const say = (/** @type {number} */ width) => [`${row.key}: ${shown(measure(row))}`, counted(row.calls, "call"), ...models.map((model) => `${clipMiddle(model.key, width)} ${shown(measure(model))}`)].join(", ");
+		const whole = say(WHOLE);
+		const said = widthOf(whole) > SAID ? say(Math.max(8, Math.floor((SAID - widthOf(say(0))) / models.length))) : whole;
+		const full = said === whole ? "" : `<title>${escaped(whole)}</title>`;
 		const date = index % every === 0 ? `<text class="axis" x="${number(x + step / 2)}" y="${height - 8}" text-anchor="middle">${escaped(row.key.slice(rows.length > 1 && row.key.length > 7 ? 5 : 0))}</text>` : "";
 		const target = `<rect class="target" x="${number(x)}" width="${number(step)}" y="${top}" height="${room}"/>`;
-		return `${date}<g class="period"${row.calls > 0 ? ' tabindex="0"' : ""} role="img" aria-label="${said}">${target}${stack.join("")}<text class="said" x="${left}" y="16">${said}</text></g>`;
+		return `${date}<g class="period"${row.calls > 0 ? ' tabindex="0"' : ""} role="img" aria-label="${escaped(whole)}">${full}${target}${stack.join("")}<text class="said" x="0" y="16">${escaped(said)}</text></g>`;
 	});
 	return `<svg class="chart" viewBox="0 0 ${width} ${height}" role="group" aria-label="${escaped(title)}">${lines.join("")}${bars.join("\n")}</svg>`;
 }

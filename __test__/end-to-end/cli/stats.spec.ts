@@ -208,6 +208,46 @@ describe("stats", () => {
 		expect(await goodJson(at, ["stats", path])).toMatchObject({ leftOut, total });
 	});
 
+	// Regression: of calls that were not added it said that they were added without a model's name and without a time.
+	test("a call without usage is not among those that were added, whatever else it lacks", async () => {
+		const at = world();
+		const bare = { role: "assistant", content: [] };
+		put(at, "s-bare", [...spent, message("h", "g", bare), message("i", "h", bare, { timestamp: "never" })]);
+		const { leftOut, total } = await goodJson(at, ["stats"]);
+		expect(leftOut).toMatchObject({ withoutUsage: 2, withoutModel: 0, withoutTime: 0 });
+		expect(total.calls).toBe(5);
+		const out = await good(at, ["stats"]);
+		expect(out).toContain("Not added: 2 calls without usage.\n");
+		expect(out).not.toContain("Of those added");
+	});
+
+	test("names are cut in the middle, and only where the terminal has no room", async () => {
+		const at = world();
+		const dirs = ["one", "two"].map((name) => `/home/somebody/${"projects/".repeat(6)}${name}`);
+		const one = (n: number): Json => message("a", null, { ...assistant("x"), provider: "acme", model: `${"very-".repeat(12)}large-${n}`, usage: usage(1, 1, 1), timestamp: Date.UTC(2025, 0, n) });
+		for (const [index, cwd] of dirs.entries()) put(at, `s-${index}`, [one(index + 1)], { cwd });
+		for (const [by, names, ends] of [["project", dirs, ["/one", "/two"]], ["model", [1, 2].map((n) => `acme/${"very-".repeat(12)}large-${n}`), ["-1", "-2"]]] as const) {
+			const rows = async (wide: string): Promise<string[]> => (await good(at, ["stats", "--all", "--by", by], { COLUMNS: wide })).split("\n").filter((line) => line.includes("$1.00"));
+			expect((await rows("160")).map((line) => line.split(" ")[0]).sort()).toEqual([...names].sort());
+			for (const wide of ["100", "60", "40"]) {
+				const cut = await rows(wide);
+				expect(cut.every((line) => line.length <= Number(wide))).toBe(true);
+				const shown = cut.map((line) => line.split(" ")[0] as string).sort();
+				for (const [index, name] of shown.entries()) expect(name).toMatch(new RegExp(`^${(names[0] as string).slice(0, 3)}[^…]*…[^…]*${ends[index]}$`));
+			}
+		}
+	});
+
+	test("growth says how much has no time", async () => {
+		const at = world();
+		put(at, "s-untimed", [...spent, message("h", "g", user("when?"), { timestamp: "never" })]);
+		const { bytes, growth } = await goodJson(at, ["stats"]);
+		expect(bytes).toBeGreaterThan(growth.at(-1).bytes);
+		expect(await good(at, ["stats"])).toContain(`UTC\n${bytes - growth.at(-1).bytes} B in entries without a time are not drawn\n`);
+		put(at, "s-timed", spent);
+		expect(await good(at, ["stats", "s-timed"])).not.toContain("not drawn");
+	});
+
 	test("files that are no sessions are named apart, and the exit code is 1", async () => {
 		const at = world();
 		const dir = dirname(put(at, "s-1", spent));

@@ -152,6 +152,31 @@ test("a session that is named by its path is pulled, too", async () => {
 	expect(readFileSync(file, "utf8").split("\n").slice(1)).toEqual(readFileSync(pulled, "utf8").split("\n").slice(1));
 });
 
+test("a stored session that cannot be read is told to be so where it is named, too", async () => {
+	const { store, laptop, desktop } = team();
+	put(laptop, "s-1", [message("a", null, user("hello"))]);
+	await good(laptop, ["push"]);
+	const batch = join(store, "sessions", "s-1", "laptop", "0000000001.lines");
+	writeFileSync(batch, readFileSync(batch, "utf8").replace('"id":"s-1"', '"id":"s-9"'));
+	const all = await run(desktop, ["pull"]);
+	expect(all).toMatchObject({ code: 1, out: expect.stringMatching(/^failed {2}s-1: \S+\.lines: .+\n$/) });
+	for (const args of [["pull", "s-1"], ["pull", "s-"], ["pull", "s-1", "--dry-run"], ["sync", "s-1"]]) expect(await run(desktop, args)).toEqual({ ...all, err: "" });
+	// Where the file is, it is told as well.
+	expect(await run(laptop, ["pull", "s-1"])).toEqual({ ...all, err: "" });
+	expect(await run(desktop, ["pull", "s-2"])).toMatchObject({ code: 1, err: 'Error: No session has an id that begins with "s-2"\n' });
+	expect(filesOf(desktop)).toEqual([]);
+});
+
+// Regression: it said that it had changed, though nobody else had stored anything.
+test("a dry run of a pull does not say more than it knows: what changed is found when it is pulled", async () => {
+	const { laptop } = team();
+	put(laptop, ID, [message("a", null, user("hello"))]);
+	await good(laptop, ["push"]);
+	expect(await good(laptop, ["pull", "--dry-run"])).toMatch(/^may have changed since the last pull {2}0194aaaa/);
+	expect(await good(laptop, ["pull"])).toBe("The store has nothing new\n");
+	expect(await good(laptop, ["pull", "--dry-run"])).toBe("The store has nothing new\n");
+});
+
 test("one bad file of the store keeps no other session back", async () => {
 	const { store, laptop, desktop } = team();
 	put(laptop, ID, [message("a", null, user("hello"))]);

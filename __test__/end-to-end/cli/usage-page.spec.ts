@@ -112,6 +112,29 @@ describe("the page of all sessions", () => {
 		await page.close();
 	});
 
+	test("says how many rows a table does not have, and has the whole of long names", async () => {
+		const at = world();
+		const model = (n: number) => `${"a-rather-long-name-of-a-model/".repeat(4)}${n}`;
+		for (let n = 0; n < 33; n++) put(at, `s-${n}`, [call("a", 1, model(n), 100_000 + n)], { cwd: `/home/somebody/${"projects/".repeat(10)}${n}` });
+		const { page, errors } = await open(at);
+		const ends = await page.$$eval("table + .notes", (all) => all.map((one) => one.textContent));
+		expect(ends).toEqual([["17", "model"], ["13", "project"], ["3", "session"]].map(([left, by]) => `(${left} more; pi-sessions stats --by ${by} with --json or --csv for all)`));
+		const names = await page.$$eval("table", (tables) => tables.map((one) => [...one.querySelectorAll("tbody th [title]")].map((name) => [name.getAttribute("title"), name.textContent])));
+		expect(names.map((rows) => rows.length)).toEqual([16, 20, 30]);
+		expect(names[0]?.[0]).toEqual([`acme/${model(32)}`, expect.stringMatching(/^acme\/a-rather.*….*\/32$/)]);
+		expect(names[1]?.[0]).toEqual([`/home/somebody/${"projects/".repeat(10)}32`, expect.stringMatching(/^\/home\/.*….*\/32$/)]);
+		// What a day stands for fits into the picture, and tells the models apart.
+		for (let n = 0; n < 2; n++) await page.keyboard.press("Tab");
+		const said = await page.$eval(".period .said", (text) => ({ text: text.textContent, right: (text as SVGTextElement).getBBox().x + (text as SVGTextElement).getBBox().width }));
+		expect(said.text).toMatch(/, acme\/[^,…]*…[^,…]*\/32 \$100,032\.00, acme\/[^,…]*…[^,…]*\/31 \$/);
+		expect(said.right).toBeLessThanOrEqual(960);
+		const label = (await labels(page))[0];
+		expect(label).toContain(`acme/${model(32)} $100,032.00`);
+		expect(await page.$eval(".period title", (title) => title.textContent)).toBe(label);
+		expect(errors).toEqual([]);
+		await page.close();
+	});
+
 	test("a clock that was wrong for one call neither ends the command nor draws the pause", async () => {
 		const at = twoProjects();
 		const late = (timestamp: number): Json => message(`t${timestamp}`, null, { ...assistant("x"), provider: "acme", model: "large", usage: { input: 1, output: 1, cacheRead: 0, cacheWrite: 0, totalTokens: 2, cost: { total: 1 } }, timestamp });

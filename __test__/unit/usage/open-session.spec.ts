@@ -1,5 +1,5 @@
 // `getUsage` of an open session: the sums of its file, kept as appends come.
-import { appendFileSync } from "node:fs";
+import { appendFileSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import type { SessionManager, UsageReport } from "../../../index.js";
 import { type Json, api, assistant, header, linesOf, loose, message, scratch, setEnv, user, writeSession } from "../../support/scratch.js";
@@ -34,6 +34,25 @@ test("is what the file says, and goes on with what is appended here and by other
 	// A limit of its own starts over.
 	expect(manager.getUsage({ largest: 150 }).largest).toHaveLength(7);
 	expect(manager.getUsage({ since: 8, until: 10 }).total).toMatchObject({ calls: 1, cost: 0.4 });
+});
+
+test("a last line without its newline has as many bytes as in the file, before it is ended and afterwards", async () => {
+	const path = writeSession(scratch(), lines());
+	const text = readFileSync(path, "utf8");
+	for (const end of ["\n", "\r\n"]) {
+		writeFileSync(path, text.trimEnd().replaceAll("\n", end));
+		const manager = api.SessionManager.open(path);
+		const same = async () => {
+			const [own, file] = [manager.getUsage({ by }), await ofFile(path)];
+			expect([own.bytes, own.kinds, own.largest, own.growth]).toEqual([file.bytes, file.kinds, file.largest, file.growth]);
+			return own.bytes;
+		};
+		const before = await same();
+		expect(before).toBe(statSync(path).size - Buffer.byteLength(linesOf(path)[0] as string) - 1);
+		expect(await same()).toBe(before);
+		manager.appendMessage(user("on"));
+		expect(await same()).toBeGreaterThan(before);
+	}
 });
 
 test("makes no entry: what getEntries gives is made when it is asked for", async () => {

@@ -122,7 +122,7 @@ function plainSum(sessions: Read[], since = -Infinity, until = Infinity) {
 				left.withoutTime++;
 				continue;
 			}
-			for (const flag of flags) left[flag]++;
+			for (const flag of isObject ? flags : (["withoutUsage"] as const)) left[flag]++;
 			if (!isObject) continue;
 			const date = new Date(time);
 			const two = (value: number) => String(value).padStart(2, "0");
@@ -269,6 +269,7 @@ describe("usage", () => {
 			[{ since: "never" }, "since must be a time"],
 			[{ until: {} }, "until must be a time"],
 			[{ since: true }, "since must be a time"],
+			[{ since: ["2025-01-02"] }, "since must be a time"],
 			[{ largest: -1 }, "largest must be a number that is not negative"],
 			[{ path: 5 }, "path must be a string"],
 			[{ path: "/a.jsonl", dir: "/a" }, "path cannot be combined with cwd or dir"],

@@ -136,6 +136,17 @@ impl Session {
         self.index.line_span(row)
     }
 
+    /// Where an entry's line begins and ends, its newline included if it has one.
+    pub fn whole_line(&self, row: RowNo) -> Option<(u64, u64)> {
+        // Only the last line can be without a newline.
+        self.line_span(row).map(|span| (span.offset, (span.end() + 1).min(self.index.indexed_end())))
+    }
+
+    /// Whether the last line has no newline yet.
+    pub fn is_after_unended_line(&self) -> bool {
+        self.index.is_after_unended_line()
+    }
+
     /// The lines that are not entries.
     pub fn damaged(&self) -> &[DamagedLine] {
         self.index.damaged()

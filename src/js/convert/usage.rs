@@ -22,8 +22,10 @@ pub fn report_options(js: JsEnv<'_>, options: JsVal<'_>) -> Result<(ReportOption
     let by = groupings(js, option(c"by")?)?;
     let time = |name, value: JsVal<'_>, otherwise: f64| match js.is_nullish(value)? {
         true => Ok(otherwise),
-        // Of a boolean, too, JavaScript makes a time.
-        false if js.kind(value)? == ValueType::Boolean => Err(wrong_argument(js, format!("{name} must be a time"))),
+        // Of a boolean, and of an array of one text, JavaScript makes a time, too.
+        false if js.kind(value)? == ValueType::Boolean || js.is_array(value)? => {
+            Err(wrong_argument(js, format!("{name} must be a time")))
+        }
         false => {
             let time = factory::call(js, FactoryFn::NewestTime, &[js.array_of(&[value])?])?;
             js.number_value(time)?.ok_or_else(|| wrong_argument(js, format!("{name} must be a time")))

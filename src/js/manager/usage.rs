@@ -64,17 +64,17 @@ pub fn usage<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, options: JsVa
     {
         let mut state = state.borrow_mut();
         let last = rows.checked_sub(1).map(|last| state.session.tree().id_of(last).to_vec()).unwrap_or_default();
-        state.usage = Some(CollectedUsage { usage, generation: state.generation, rows, last });
+        // The last line gets longer when it gets its newline.
+        let is_final = !state.session.is_after_unended_line();
+        state.usage = is_final.then_some(CollectedUsage { usage, generation: state.generation, rows, last });
     }
     parse(js, &json)
 }
 
 /// Where a row's line is in the file, its newline included; in a session without a file its number stands for that.
 fn span(state: &ManagerState, row: RowNo, length: usize) -> (u64, u64) {
-    match state.session.line_span(row) {
-        Some(span) => (span.offset, span.offset + u64::from(span.len) + 1),
-        None => (u64::from(row), u64::from(row) + length as u64 + 1),
-    }
+    let kept = || (u64::from(row), u64::from(row) + length as u64 + 1);
+    state.session.whole_line(row).unwrap_or_else(kept)
 }
 
 /// Collects rows, in their order: from their lines, or from the objects that are not in a file.

@@ -20,9 +20,12 @@ export type UsageGrouping = "model" | "day" | "week" | "month" | "project" | "se
 export interface UsageReportOptions<Grouping extends UsageGrouping = UsageGrouping> {
 	/** What rows are made by: one or several; by model unless told. */
 	by?: Grouping | readonly Grouping[];
-	/** Only calls from this time on. Calls without a time are left out then. */
+	/**
+	 * Only calls from this time on: a `Date`, milliseconds since 1970, or a text as `Date` reads it, of which `"2025-06-01"` is midnight
+	 * UTC although days are those of the clock unless `utc` is given. Calls without a time are left out then.
+	 */
 	since?: Date | number | string;
-	/** Only calls before this time. Calls without a time are left out then. */
+	/** Only calls before this time: until `"2025-06-01"` none of that day (UTC). Calls without a time are left out then. */
 	until?: Date | number | string;
 	/** Days begin at midnight UTC, not at the clock's. */
 	utc?: boolean;
@@ -90,7 +93,10 @@ export interface UsageRow extends UsageSum {
 	key: string;
 	/** The sums of its models, the dearest first; not in rows by model. */
 	models?: UsageRow[];
-	/** Of a session: its id, its working directory, and its name or the beginning of its first message. */
+	/**
+	 * Of a session: its id, its working directory, and its name or the beginning of its first message. The report of an open session
+	 * (`manager.getUsage`) has an empty title: its manager has the name.
+	 */
 	id?: string;
 	cwd?: string;
 	title?: string;
@@ -119,7 +125,10 @@ export interface UsageReport<Grouping extends UsageGrouping = UsageGrouping> {
 	kinds: { kind: string; entries: number; bytes: number }[];
 	/** The largest entries, and where their lines are in the files. */
 	largest: { path: string; sessionId: string; entryId: string; kind: string; bytes: number; offset: number }[];
-	/** Bytes after equal numbers of entries, in the order of their times (ms since 1970, to the minute). */
+	/**
+	 * Bytes after equal numbers of entries, in the order of their times (ms since 1970, to the minute). Entries whose `timestamp` is not a
+	 * time are not in it, so the last number can be less than `bytes`.
+	 */
 	growth: { time: number; bytes: number }[];
 	leftOut: UsageLeftOut;
 }
@@ -133,7 +142,7 @@ export interface UsageReport<Grouping extends UsageGrouping = UsageGrouping> {
  * ```
  */
 export interface UsageLeftOut {
-	/** Calls without usage. They are not in the number of calls. */
+	/** Calls without usage. They are not in the number of calls, and not in the numbers of what else is wrong with calls. */
 	withoutUsage: number;
 	/** Calls of which tokens of a kind, or the cost, are missing. */
 	missing: number;

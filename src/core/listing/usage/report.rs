@@ -134,9 +134,9 @@ pub struct LeftOutCalls {
 }
 
 impl LeftOutCalls {
+    /// Counts what is wrong with a call that has usage.
     fn add(&mut self, errors: CallErrors) {
         let count = |number: &mut u64, error| *number += u64::from(errors.contains(error));
-        count(&mut self.without_usage, CallErrors::NO_USAGE);
         count(&mut self.missing, CallErrors::MISSING);
         count(&mut self.not_numbers, CallErrors::NOT_A_NUMBER);
         count(&mut self.negative, CallErrors::NEGATIVE);
@@ -324,10 +324,12 @@ impl<'a> Adding<'a> {
     }
 
     fn add(&mut self, position: usize, session: &UsageSession, call: &Call) {
-        self.left_out.add(call.errors);
+        // It is not in the sums, whatever else it lacks.
         if call.errors.contains(CallErrors::NO_USAGE) {
+            self.left_out.without_usage += 1;
             return;
         }
+        self.left_out.add(call.errors);
         let model = self.session_models.get(call.model as usize).copied().unwrap_or_default();
         self.total.add(&call.amounts);
         if let Some(sum) = self.model_sums.get_mut(model) {

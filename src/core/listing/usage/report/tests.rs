@@ -91,7 +91,7 @@ fn calls_outside_the_limits_and_those_without_a_time_are_left_out() {
         missing: 1,
         negative: 1,
         infinite: 1,
-        without_model: 2,
+        without_model: 1,
         without_time: 1,
         ..LeftOutCalls::default()
     };
