@@ -37,9 +37,10 @@ describe("the package is loaded", () => {
 	});
 
 	test("by import, with the names that require gives", () => {
-		const names = (all: string) => `console.log(Object.keys(${all}).filter((name) => name !== "default" && !name.startsWith("__")).sort().join());`;
+		const names = (all: string) => `console.log(Object.keys(${all}).filter((name) => name !== "default" && name !== "module.exports").sort().join());`;
 		const required = run(project(), "a.cjs", `const all = require("pi-session-native");${names("all")}`);
 		expect(required).toContain("SessionManager");
+		expect(required).toContain("__napiBindingTarget");
 		expect(run(project(), "a.mjs", `import * as all from "pi-session-native";${names("all")}`)).toBe(required);
 		const same = `import { createRequire } from "node:module"; import all, { SessionManager } from "pi-session-native";
 			const required = createRequire(import.meta.url)("pi-session-native");
@@ -72,6 +73,14 @@ describe("the package is loaded", () => {
 		for (const target of readdirSync(join(root, "npm"))) writeFileSync(join(dir, `pi-session-native.${target}.node`), "no addon");
 		const said = run(dir, "a.cjs", `try { require("./index.js") } catch (error) { console.log(error.message) }`);
 		expect(said).toMatch(/^pi-session-native: the addon for \S+ does not load: /);
+	});
+
+	// Regression: it read as if the package were not installed.
+	test("where the variable names no addon the error names the variable", () => {
+		const path = join(scratch(), "nowhere.node");
+		const code = `process.env.NAPI_RS_NATIVE_LIBRARY_PATH = ${JSON.stringify(path)};
+			try { require("pi-session-native") } catch (error) { console.log(error.message) }`;
+		expect(run(project(), "a.cjs", code)).toMatch(`pi-session-native: NAPI_RS_NATIVE_LIBRARY_PATH is ${path}, and there is no addon for `);
 	});
 
 	test("by both in one process as one class, and so by its entry for pi", () => {
