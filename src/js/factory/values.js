@@ -138,11 +138,16 @@
 			crossings.parsed++;
 			return putBack(parse(text), texts, 0);
 		},
-		// The same for the elements of a list; `starts` has the place of each one's first string.
+		// The same for the elements of a list; `starts` has the place of each one's first string. A placeholder without a
+		// number stands for a list of one text block.
 		parseAllApart(text, texts, starts) {
 			const values = parse(text);
 			crossings.parsed += values.length;
-			for (let at = 0; at < values.length; at++) values[at] = putBack(values[at], texts, starts[at]);
+			for (let at = 0; at < values.length; at++) {
+				const value = values[at];
+				const first = starts[at];
+				values[at] = value === STRING_PLACEHOLDER ? [{ type: "text", text: texts[first] }] : putBack(value, texts, first);
+			}
 			return values;
 		},
 		write,
