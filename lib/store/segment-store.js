@@ -1,7 +1,7 @@
 // Lines in segments: immutable objects in a directory or an object store, which can do no more than list, read, create
 // what is not there yet, and remove.
 //
-//   store.json                                         the layout's version, and an id that another store has not
+//   store.json                                         the layout's version and the store's id (segment-layout.js)
 //   projects/<hash of a name>/<session>                empty: the project has that session
 //   sessions/<session>/<host>/0000000007.lines         the host's 7th batch
 //   sessions/<session>/<host>/0000000001-0000000064.lines   its first 64, folded into one segment
@@ -13,16 +13,16 @@
 // Small segments are folded into larger ones (segment-fold.js). A reader whose list is older finds a segment gone and lists
 // again. A writer that was held up could create a batch whose number was used, folded and removed since it listed; so it
 // lists once more after writing, and writes its lines again if a larger segment covers the number.
-const { randomUUID } = require("node:crypto");
 const { setTimeout: pause } = require("node:timers/promises");
 const { checkTtl } = require("./claim.js");
 const { StoreError } = require("./errors.js");
 const { SegmentCursor } = require("./cursor.js");
 const { inParallel } = require("./in-parallel.js");
-const { buffer, checkAppend, compareLines, compareText, entryOf, headerFault, isObject, lineKey, parse } = require("./lines.js");
+const { buffer, checkAppend, compareLines, compareText, entryOf, headerFault, lineKey } = require("./lines.js");
 const { checkId, idOf } = require("./names.js");
 const { SegmentClaims } = require("./segment-claims.js");
 const { SegmentFolding } = require("./segment-fold.js");
+const { SegmentLayout } = require("./segment-layout.js");
 const { SESSIONS, coverOf, covering, folderOf, folderOfProject, hostsIn, lastOf, projectPath, segmentPath } = require("./segment-names.js");
 const { HEAD_BYTES, decodeSegment, encodeBatch, readHead, readSum } = require("./segment.js");
 
@@ -42,8 +42,6 @@ const { HEAD_BYTES, decodeSegment, encodeBatch, readHead, readSum } = require(".
  * @property {() => string} name for messages
  */
 
-const VERSION = 1;
-const LAYOUT_FILE = "store.json";
 /** A page ends after the segment that reaches this. */
 const PAGE_BYTES = 8 * 1024 * 1024;
 /** How often a list is read again because a segment was gone; after that it counts as missing. */
@@ -60,7 +58,7 @@ class SegmentStore {
 	#objects;
 	#claims;
 	#folding;
-	#prepared = { read: false, write: false };
+	#layout;
 	/** The last segment that was created here, by session: as long as it is listed the same it needs no check. @type {Map<string, Segment>} */
 	#created = new Map();
 	/**
@@ -73,6 +71,7 @@ class SegmentStore {
 	/** @param {Objects} objects @param {string} host */
 	constructor(objects, host) {
 		this.#objects = objects;
+		this.#layout = new SegmentLayout(objects);
 		this.#claims = new SegmentClaims(objects, host);
 		this.#folding = new SegmentFolding(objects, host);
 		/** @readonly */
@@ -98,7 +97,7 @@ class SegmentStore {
 			// One that does not come after what the cursor has passed changes the order of what was loaded.
 			if (has && batch.clock > cursor.clock && cursor.of(this.host).count === batch.count - 1) cursor.pass(batch);
 		};
-		await this.#prepareToWrite();
+		await this.#layout.prepareToWrite();
 		for (let taken = 0; ; ) {
 			if (append.epoch !== undefined) await this.#claims.check(session, folderOf(session), append.epoch);
 			const { count: before } = end.of(this.host);
@@ -152,7 +151,7 @@ class SegmentStore {
 	async load(session, after) {
 		checkId(session, "session");
 		const start = new SegmentCursor(after);
-		await this.#prepareToRead();
+		await this.#layout.prepareToRead();
 		for (let attempt = 1; ; attempt++) {
 			const page = await this.#readPage(session, start, attempt > RELISTS);
 			if (page) return page;
@@ -165,7 +164,7 @@ class SegmentStore {
 	 */
 	async list({ session, project } = {}) {
 		if (session !== undefined) checkId(session, "session");
-		const store = await this.#readMark();
+		const store = await this.#layout.readId();
 		/** @type {import("./index").SessionList} */
 		const list = { sessions: [], problems: [], ...(store !== undefined && { store }) };
 		await inParallel(PARALLEL, await this.#foldersOf({ session, project }), async ({ session: id, listed: known }) => {
@@ -202,7 +201,7 @@ class SegmentStore {
 	/** @param {string} session */
 	async delete(session) {
 		checkId(session, "session");
-		await this.#prepareToRead();
+		await this.#layout.prepareToRead();
 		const projects = new Set();
 		// What is appended meanwhile goes, too.
 		for (let tries = 0; tries < TAKEN_TRIES; tries++) {
@@ -229,7 +228,7 @@ class SegmentStore {
 		checkId(session, "session");
 		const { ttl, force = false } = claim ?? {};
 		checkTtl(ttl);
-		await this.#prepareToRead();
+		await this.#layout.prepareToRead();
 		return this.#claims.claim(session, folderOf(session), { ttl, force });
 	}
 
@@ -454,36 +453,6 @@ class SegmentStore {
 	/** @param {string} session @param {string} host @returns {Promise<Segment[]>} */
 	async #segmentsOf(session, host) {
 		return hostsIn(session, await this.#objects.list(folderOf(session, host))).get(host) ?? [];
-	}
-
-	async #prepareToRead() {
-		if (!this.#prepared.read) await this.#readMark();
-	}
-
-	/** Checks the layout's version. Gives the store's id; undefined if nothing has been written yet. */
-	async #readMark() {
-		const mark = await this.#objects.get(LAYOUT_FILE);
-		if (!mark) {
-			this.#prepared = { read: false, write: false };
-			return undefined;
-		}
-		const value = parse(mark);
-		if (!isObject(value) || value.store !== "pi-session-native" || typeof value.version !== "number")
-			throw new StoreError("failed", `${this.#objects.name()}: ${LAYOUT_FILE} is not that of a store of sessions`);
-		if (value.version > VERSION)
-			throw new StoreError("newer-schema", `${this.#objects.name()} has layout ${value.version}, this release knows ${VERSION}: install a newer pi-session-native`);
-		this.#prepared.read = true;
-		return typeof value.id === "string" ? value.id : undefined;
-	}
-
-	async #prepareToWrite() {
-		if (this.#prepared.write) return;
-		const mark = Buffer.from(`${JSON.stringify({ store: "pi-session-native", version: VERSION, id: randomUUID() })}\n`);
-		// Everything depends on this: a writer that replaces an existing object loses lines.
-		if ((await this.#objects.create(LAYOUT_FILE, mark)) && (await this.#objects.create(LAYOUT_FILE, mark)))
-			throw new StoreError("unsupported", `${this.#objects.name()} replaces objects that it was told to keep (If-None-Match)`);
-		await this.#prepareToRead();
-		this.#prepared.write = true;
 	}
 }
 
