@@ -25,6 +25,7 @@ const CONTENTS: ((at: number) => Json | Json[] | string)[] = [
 	(at) => Array.from({ length: 300 }, (_, number) => ({ number, name: `n${at}` })),
 	(at) => ["\u007f0", "\u007f1", text(at)],
 	(at) => ["\u007f", text(at)],
+	(at) => `\u007f${text(at)}`,
 	(at) => [{ text: text(at), type: "text" }],
 	(at) => JSON.parse(`${"[".repeat(100)}${JSON.stringify(text(at))}${"]".repeat(100)}`),
 	(at) => JSON.parse(`{"__proto__":${JSON.stringify(text(at))},"b":1,"2":"two","1":${JSON.stringify(text(at + 1))}}`),
