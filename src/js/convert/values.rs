@@ -16,6 +16,11 @@ use crate::js::factory::{self, FactoryFn};
 
 /// How long a text may be that the engine takes as a string, in UTF-16 units: V8's limit. Other engines take more.
 pub const LONGEST_TEXT: usize = (1 << 29) - 24;
+/// A content that is one text block, as nearly all tool results have, without its text.
+const TEXT_BLOCK: &[u8] = b"[{\"type\":\"text\",\"text\":\"\x7f0\"}]";
+/// What replaces it where many texts are parsed together: the factory makes such a list without `JSON.parse`. No other text
+/// is the same: one with a string that begins so is not taken apart.
+const TEXT_BLOCK_PLACEHOLDER: &[u8] = b"\"\x7f\"";
 
 /// The value of a JSON text.
 pub fn parse<'env>(js: JsEnv<'env>, text: &str) -> napi::Result<JsVal<'env>> {
@@ -24,12 +29,6 @@ pub fn parse<'env>(js: JsEnv<'env>, text: &str) -> napi::Result<JsVal<'env>> {
         _ => parse_whole(js, text),
     }
 }
-
-/// A content without its long strings that is one text block, as of nearly all tool results and many messages of users.
-const TEXT_BLOCK: &[u8] = b"[{\"type\":\"text\",\"text\":\"\x7f0\"}]";
-/// What replaces it where many texts are parsed together: the factory makes such a list itself, in a tenth of the time. No
-/// other text is the same: one with a string that begins so is not taken apart.
-const TEXT_BLOCK_PLACEHOLDER: &[u8] = b"\"\x7f\"";
 
 /// Whether each of the strings can be one of the engine's.
 pub fn can_be_strings(strings: &[Units]) -> bool {
