@@ -5,7 +5,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::Mutex;
 
-use super::report::{sort_sessions, LeftOutFile, UsageSession};
+use super::add_up::sort_sessions;
+use super::report::{LeftOutFile, UsageSession};
 use crate::core::base::error::{Error, Result};
 use crate::core::base::paths;
 use crate::core::base::threads::{into_inner, locked};

@@ -1,0 +1,330 @@
+//! The sums over sessions.
+//!
+//! A call that is in several sessions, because one was forked from the other, counts once. (If sessions repeat a call, it counts
+//! as often as in the session that has it most often.) It counts for the oldest of these sessions, whichever is read first. Calls
+//! are added one by one, the oldest session first and each in the order of its file, so that costs are the same to the last bit.
+
+use hashbrown::hash_map::Entry;
+use hashbrown::HashMap;
+
+use super::calendar::{Calendar, DAY_MS};
+use super::report::{Grouping, LargeEntryAt, LeftOutCalls, Report, ReportOptions, Sum, Table, UsageRow, UsageSession};
+use crate::core::summary::usage::call::{Call, CallErrors};
+use crate::core::summary::usage::session_usage::KindSize;
+
+/// Brings sessions into the order in which they are added up: the oldest first.
+pub fn sort_sessions(sessions: &mut [UsageSession]) {
+    // NaN comes last.
+    sessions.sort_by(|a, b| a.created.total_cmp(&b.created).then_with(|| a.path.cmp(&b.path)));
+}
+
+/// The days of UTC that calls were made on, in days since 1970: JavaScript makes a calendar of them.
+pub fn utc_days(sessions: &[UsageSession]) -> Vec<f64> {
+    let mut days: Vec<f64> = Vec::new();
+    for call in sessions.iter().flat_map(|session| &session.usage.calls).filter(|call| !call.time.is_nan()) {
+        let day = (call.time / DAY_MS).floor();
+        if days.last() != Some(&day) {
+            days.push(day);
+        }
+    }
+    days.sort_by(f64::total_cmp);
+    days.dedup();
+    days
+}
+
+/// Adds up sessions, which [`sort_sessions`] has sorted.
+pub fn report(sessions: &[UsageSession], calendar: &Calendar, options: &ReportOptions) -> Report {
+    let mut adding = Adding::new(calendar, options);
+    let mut copies = Copies::default();
+    let is_limited = options.since > f64::NEG_INFINITY || options.until < f64::INFINITY;
+    for (position, session) in sessions.iter().enumerate() {
+        adding.begin(session);
+        for call in &session.usage.calls {
+            let has_time = !call.time.is_nan();
+            if has_time && !(call.time >= options.since && call.time < options.until) || !copies.is_new(position, call)
+            {
+                continue;
+            }
+            match has_time || !is_limited {
+                true => adding.add(position, session, call),
+                // Whether it is of that time is not known.
+                false => adding.left_out.without_time += 1,
+            }
+        }
+    }
+    adding.finish(sessions)
+}
+
+/// How many of each call were counted.
+#[derive(Default)]
+struct Copies(HashMap<(u64, u64), Counted>);
+
+struct Counted {
+    /// The most that one session has.
+    times: u32,
+    /// The session that was read last, and how many it has so far.
+    session: usize,
+    in_session: u32,
+}
+
+impl Copies {
+    /// Whether a session has a call more often than every session before it.
+    fn is_new(&mut self, session: usize, call: &Call) -> bool {
+        match self.0.entry((call.identity, call.time.to_bits())) {
+            Entry::Vacant(entry) => {
+                entry.insert(Counted { times: 1, session, in_session: 1 });
+                true
+            }
+            Entry::Occupied(mut entry) => {
+                let counted = entry.get_mut();
+                if counted.session != session {
+                    (counted.session, counted.in_session) = (session, 0);
+                }
+                counted.in_session += 1;
+                let is_new = counted.in_session > counted.times;
+                counted.times = counted.times.max(counted.in_session);
+                is_new
+            }
+        }
+    }
+}
+
+/// Distinct names, in the order in which they came.
+#[derive(Default)]
+struct Names {
+    positions: HashMap<Vec<u8>, usize>,
+    names: Vec<Vec<u8>>,
+}
+
+impl Names {
+    fn position(&mut self, name: &[u8]) -> usize {
+        if let Some(position) = self.positions.get(name) {
+            return *position;
+        }
+        let position = self.names.len();
+        self.positions.insert(name.to_vec(), position);
+        self.names.push(name.to_vec());
+        position
+    }
+}
+
+/// The rows of a grouping while calls are added.
+struct Group {
+    grouping: Grouping,
+    /// Of periods and projects.
+    names: Names,
+    /// A date in each period, or minus infinity.
+    dates: Vec<f64>,
+    /// Of sessions: their positions.
+    sessions: Vec<usize>,
+    rows: Vec<UsageRow>,
+    /// The row of the last call's session, project or date, as long as that stays the same.
+    current: Option<usize>,
+    /// The date of the current row.
+    date: f64,
+}
+
+struct Adding<'a> {
+    calendar: &'a Calendar,
+    options: &'a ReportOptions,
+    total: Sum,
+    left_out: LeftOutCalls,
+    models: Names,
+    model_sums: Vec<Sum>,
+    /// The positions of the current session's models.
+    session_models: Vec<usize>,
+    groups: Vec<Group>,
+}
+
+impl<'a> Adding<'a> {
+    fn new(calendar: &'a Calendar, options: &'a ReportOptions) -> Self {
+        let group = |grouping: &Grouping| Group {
+            grouping: *grouping,
+            names: Names::default(),
+            dates: Vec::new(),
+            sessions: Vec::new(),
+            rows: Vec::new(),
+            current: None,
+            date: f64::NAN,
+        };
+        Self {
+            calendar,
+            options,
+            total: Sum::default(),
+            left_out: LeftOutCalls::default(),
+            models: Names::default(),
+            model_sums: Vec::new(),
+            session_models: Vec::new(),
+            groups: options.by.iter().map(group).collect(),
+        }
+    }
+
+    fn begin(&mut self, session: &UsageSession) {
+        let models = &mut self.models;
+        self.session_models.clear();
+        self.session_models.extend(session.usage.models.iter().map(|name| models.position(name)));
+        self.model_sums.resize(self.models.names.len(), Sum::default());
+        for group in self.groups.iter_mut().filter(|group| !matches!(group.grouping, Grouping::Period(_))) {
+            group.current = None;
+        }
+    }
+
+    fn add(&mut self, position: usize, session: &UsageSession, call: &Call) {
+        // It is not in the sums, whatever else it lacks.
+        if call.errors.contains(CallErrors::NO_USAGE) {
+            self.left_out.without_usage += 1;
+            return;
+        }
+        self.left_out.add(call.errors);
+        let model = self.session_models.get(call.model as usize).copied().unwrap_or_default();
+        self.total.add(&call.amounts);
+        if let Some(sum) = self.model_sums.get_mut(model) {
+            sum.add(&call.amounts);
+        }
+        for group in &mut self.groups {
+            if let Some(row) = group.row(position, session, call.time, self.calendar) {
+                row.add(model, &call.amounts);
+            }
+        }
+    }
+
+    fn finish(self, sessions: &[UsageSession]) -> Report {
+        let mut kinds = Names::default();
+        let mut sizes: Vec<KindSize> = Vec::new();
+        for kind in sessions.iter().flat_map(|session| &session.usage.kinds) {
+            match sizes.get_mut(kinds.position(&kind.name)) {
+                Some(size) => {
+                    size.entries += kind.entries;
+                    size.bytes += kind.bytes;
+                }
+                None => sizes.push(kind.clone()),
+            }
+        }
+        let (entries, bytes) =
+            sizes.iter().fold((0, 0), |(entries, bytes), kind| (entries + kind.entries, bytes + kind.bytes));
+        sizes.sort_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| a.name.cmp(&b.name)));
+        let models = self.models.names;
+        let tables = self.groups.into_iter().map(|group| match group.grouping {
+            Grouping::Model => {
+                let mut rows: Vec<_> =
+                    self.model_sums.iter().copied().enumerate().filter(|(_, sum)| sum.calls > 0).collect();
+                sort_models(&mut rows, &models);
+                Table::Models(rows)
+            }
+            _ => group.finish(&models, sessions),
+        });
+        let tables = tables.collect();
+        Report {
+            entries,
+            bytes,
+            total: self.total,
+            models,
+            tables,
+            kinds: sizes,
+            largest: largest(sessions, self.options.largest),
+            growth: growth(sessions),
+            left_out: self.left_out,
+            damaged: sessions.iter().map(|session| session.usage.damaged).sum(),
+        }
+    }
+}
+
+impl Group {
+    fn row(
+        &mut self,
+        position: usize,
+        session: &UsageSession,
+        time: f64,
+        calendar: &Calendar,
+    ) -> Option<&mut UsageRow> {
+        let at = match (self.grouping, self.current) {
+            (Grouping::Model, _) => return None,
+            (Grouping::Session | Grouping::Project, Some(at)) => at,
+            (Grouping::Session, None) => {
+                self.sessions.push(position);
+                self.sessions.len() - 1
+            }
+            (Grouping::Project, None) => self.names.position(&session.cwd),
+            (Grouping::Period(period), current) => {
+                let date = if time.is_nan() { f64::NAN } else { calendar.date_of(time) };
+                match current.filter(|_| date == self.date) {
+                    Some(at) => at,
+                    None => {
+                        self.date = date;
+                        let label = if date.is_nan() { "(no date)".to_owned() } else { period.label(date) };
+                        let at = self.names.position(label.as_bytes());
+                        // The names of years beyond 9999 begin with a sign.
+                        if at == self.dates.len() {
+                            self.dates.push(if date.is_nan() { f64::NEG_INFINITY } else { date });
+                        }
+                        at
+                    }
+                }
+            }
+        };
+        self.current = Some(at);
+        if self.rows.len() <= at {
+            self.rows.resize_with(at + 1, UsageRow::default);
+        }
+        self.rows.get_mut(at)
+    }
+
+    /// The rows in their order: periods by time, the others by cost.
+    fn finish(self, models: &[Vec<u8>], sessions: &[UsageSession]) -> Table {
+        let mut rows = self.rows;
+        rows.iter_mut().for_each(|row| sort_models(&mut row.models, models));
+        if self.grouping == Grouping::Session {
+            let mut rows: Vec<_> = self.sessions.into_iter().zip(rows).collect();
+            let path = |position: usize| sessions.get(position).map(|session| &session.path);
+            rows.sort_by(|a, b| b.1.sum.order(&a.1.sum).then_with(|| path(a.0).cmp(&path(b.0))));
+            return Table::Sessions(rows);
+        }
+        let rows = self.names.names.into_iter().zip(rows);
+        if let Grouping::Period(_) = self.grouping {
+            let mut rows: Vec<_> = self.dates.into_iter().zip(rows).collect();
+            rows.sort_by(|a, b| a.0.total_cmp(&b.0));
+            return Table::Named(self.grouping, rows.into_iter().map(|(_, row)| row).collect());
+        }
+        let mut rows: Vec<_> = rows.collect();
+        rows.sort_by(|a, b| b.1.sum.order(&a.1.sum).then_with(|| a.0.cmp(&b.0)));
+        Table::Named(self.grouping, rows)
+    }
+}
+
+fn sort_models(rows: &mut [(usize, Sum)], names: &[Vec<u8>]) {
+    rows.sort_by(|(a, left), (b, right)| right.order(left).then_with(|| names.get(*a).cmp(&names.get(*b))));
+}
+
+/// The largest entries of all sessions.
+fn largest(sessions: &[UsageSession], count: usize) -> Vec<LargeEntryAt> {
+    let all = sessions.iter().enumerate().flat_map(|(position, session)| {
+        session.usage.largest.iter().take(count).enumerate().map(move |(at, entry)| (entry.bytes, position, at))
+    });
+    let mut all: Vec<_> = all.collect();
+    all.sort_by_key(|(bytes, position, at)| (std::cmp::Reverse(*bytes), *position, *at));
+    all.into_iter().take(count).map(|(_, position, at)| (position, at)).collect()
+}
+
+/// The largest number of steps in which growth is given.
+const STEPS: u64 = 60;
+
+/// The bytes of all sessions after equal numbers of entries, in the order of their times, to the minute.
+fn growth(sessions: &[UsageSession]) -> Vec<(f64, u64)> {
+    let mut minutes: Vec<_> = sessions.iter().flat_map(|session| &session.usage.minutes).collect();
+    minutes.sort_by_key(|minute| minute.minute);
+    let all = minutes.iter().map(|minute| minute.entries).sum::<u64>().max(1);
+    let mut steps: Vec<(f64, u64)> = Vec::new();
+    let (mut entries, mut bytes) = (0, 0);
+    for (at, minute) in minutes.iter().enumerate() {
+        let before = entries * STEPS / all;
+        entries += minute.entries;
+        bytes += minute.bytes;
+        if entries * STEPS / all != before || at + 1 == minutes.len() {
+            steps.push((minute.minute as f64 * 60_000.0, bytes));
+        }
+    }
+    steps
+}
+
+#[cfg(test)]
+mod tests;
