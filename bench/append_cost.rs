@@ -4,14 +4,17 @@
 //! Twice: in a row, as fast as it goes, and with a pause before each, as agents append. Behind a pause everything about
 //! the file is looked at, not its length alone. The three take turns; medians.
 
+// A benchmark that cannot go on stops.
+#![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
 use std::fs::File;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-use pi_session_native::core::base::options::SessionFileOptions;
-use pi_session_native::core::format::entry::EntryKind;
-use pi_session_native::core::format::serialize::{line, NewHead};
-use pi_session_native::core::session::{NewEntry, OpenResult, ParentChoice, Persistence, Session};
+use pi_session_core::base::options::SessionFileOptions;
+use pi_session_core::format::entry::EntryKind;
+use pi_session_core::format::serialize::{line, NewHead};
+use pi_session_core::session::{NewEntry, OpenResult, ParentChoice, Persistence, Session};
 
 const ROUNDS: usize = 15;
 const APPENDS: usize = 20_000;

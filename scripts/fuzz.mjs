@@ -1,5 +1,5 @@
 // Runs the fuzz targets for longer, each for so many seconds; inputs that do something new join the corpus in
-// fuzz/corpus, and so does one that fails:
+// src/core/fuzz/corpus, and so does one that fails:
 //   npm run fuzz -- --seconds 600 --seed 1 --target open
 import { spawnSync } from "node:child_process";
 import { optionsOf } from "./options.mjs";
@@ -13,5 +13,5 @@ const env = { ...process.env, PSN_FUZZ_SECONDS: String(values.seconds ?? 300), P
 if (values.target) env.PSN_FUZZ_TARGET = values.target;
 console.log(`fuzz: ${env.PSN_FUZZ_SECONDS} seconds each, seed ${seed}`);
 // The planted bugs are `npm test`'s business.
-const args = ["test", "--locked", "--release", "fuzz::", "--", "--nocapture", "--skip", "planted"];
+const args = ["test", "--locked", "--package", "pi-session-core", "--release", "fuzz::", "--", "--nocapture", "--skip", "planted"];
 process.exit(spawnSync("cargo", args, { env, stdio: "inherit" }).status ?? 1);

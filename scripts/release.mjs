@@ -22,9 +22,9 @@ const platformsOf = (dir) => readdirSync(join(dir, "npm")).sort();
 /** The manifests of all packages of a clone: the platforms', and the main one last. */
 const manifestsOf = (dir) => [...platformsOf(dir).map((name) => join(dir, "npm", name)), dir].map((one) => join(one, "package.json"));
 
-/** The version of the package in a `Cargo.toml`. */
+/** The version of the crates in the workspace's `Cargo.toml`. */
 function crateVersion(file) {
-	const [, section = ""] = readFileSync(file, "utf8").split(/^\[package\]$/m);
+	const [, section = ""] = readFileSync(file, "utf8").split(/^\[workspace\.package\]$/m);
 	return /^version = "([^"]*)"$/m.exec(section.split(/^\[/m)[0])?.[1];
 }
 

@@ -97,15 +97,15 @@ export function reportedByCargo(code, output, env = process.env) {
 	const names = [...output.matchAll(/^test (\S+) .*\.\.\. FAILED$/gm)].map(([, name]) => {
 		const printed = output.split(`---- ${name} stdout ----\n`)[1]?.split(/\n(?:---- |failures:|test result: )/)[0];
 		const panic = printed?.slice(Math.max(0, printed.search(/^thread .* panicked at/m)));
-		return failure(`cargo test ${name}`, panic, `${variables(env)}cargo test --lib -- --exact ${name}`);
+		return failure(`cargo test ${name}`, panic, `${variables(env)}cargo test -p pi-session-core --lib -- --exact ${name}`);
 	});
 	// Each test is named when it ends, by one thread before it begins, too.
 	const signal = /process didn't exit successfully: .*\(signal: (.*?)\)/.exec(output)?.[1];
 	const long = [...output.matchAll(/^test (\S+) has been running for over/gm)].map(([, name]) => name);
 	const hanging = results.length > 0 ? [] : long.filter((name) => !output.includes(`\ntest ${name} ... `));
-	const repeat = `${variables(env)}cargo test --lib -- --test-threads=1`;
+	const repeat = `${variables(env)}cargo test -p pi-session-core --lib -- --test-threads=1`;
 	if (signal) names.push(failure("cargo test: the process ended in the middle", `signal: ${signal}; the last test that the next command names is the cause`, repeat));
-	else for (const name of hanging) names.push(failure(`cargo test ${name}`, "did not end", `${variables(env)}cargo test --lib -- --exact ${name}`));
+	else for (const name of hanging) names.push(failure(`cargo test ${name}`, "did not end", `${variables(env)}cargo test -p pi-session-core --lib -- --exact ${name}`));
 	const ignored = sum(3);
 	if (ignored > 0) names.push(`cargo test: ${ignored} tests are ignored`);
 	return { code, passed: sum(1), failed: Math.max(names.length, sum(2)), notRun: 0, names, missing: [] };

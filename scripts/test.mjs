@@ -97,9 +97,9 @@ async function fresh(before) {
 }
 
 async function cargoTest() {
-	// The library alone: its tests are all in it, and the addon's build has compiled the rest. More threads than processors,
-	// for the longest tests wait for the disk and for locks.
-	const { code, output } = await run("cargo", ["test", "--locked", "--lib", "--no-fail-fast", "--", "--test-threads=8"]);
+	// The core alone has tests in Rust, and the addon's build has compiled the rest. More threads than processors, for the
+	// longest tests wait for the disk and for locks.
+	const { code, output } = await run("cargo", ["test", "--locked", "--package", "pi-session-core", "--lib", "--no-fail-fast", "--", "--test-threads=8"]);
 	return { ...reportedByCargo(code, output, env), output };
 }
 
@@ -144,8 +144,8 @@ const checked = options.rest
 		);
 const built = Promise.all([installed, checked]).then(([isGood]) => isGood && step("build", command("npm", "run", "build:dev")));
 const rust = built.then(() => step("cargo test", cargoTest));
-const BROKEN_LINKS = ["-D", "rustdoc::broken_intra_doc_links", "--document-private-items"];
-const links = options.rest ? Promise.resolve() : built.then(() => step("cargo doc", command("cargo", "rustdoc", "--locked", "--lib", "--", ...BROKEN_LINKS)));
+env.RUSTDOCFLAGS = "-D warnings";
+const links = options.rest ? Promise.resolve() : built.then(() => step("cargo doc", command("cargo", "doc", "--locked", "--no-deps", "--document-private-items")));
 const specs = Promise.all([built, pi]).then(([addon, reference]) => addon && reference && step("vitest", vitest));
 await built.then((isGood) => isGood && step("generated files are fresh", () => fresh(before)));
 await Promise.all([rust, specs, links]);

@@ -9,14 +9,13 @@ use super::engine::{JsEnv, JsVal};
 use super::factory::{self, FactoryFn};
 use super::lists::lazy_text;
 use super::manager::{bodies, gc};
-use crate::core::base::threads::stop_all;
-use crate::core::io::at_exit;
+use pi_session_core::base::threads::stop_all;
+use pi_session_core::io::at_exit;
 
 /// How many environments use the addon.
 static ENVIRONMENTS: AtomicUsize = AtomicUsize::new(0);
 
-// The engine calls this once per environment; test builds register nothing.
-#[cfg_attr(test, allow(dead_code))]
+// The engine calls this once per environment.
 #[napi(module_exports)]
 fn initialise(exports: Object, env: Env) -> Result<()> {
     let js = JsEnv::new(&env);

@@ -3,9 +3,6 @@
 //! Invariants: nothing here decides what a session is or does; no state is borrowed while the caller's code may run;
 //! no panic reaches the engine.
 
-// The class and the functions are registered with the engine at load time; test builds register nothing.
-#![cfg_attr(test, allow(dead_code, unused_imports))]
-
 mod api;
 mod convert;
 pub mod engine;

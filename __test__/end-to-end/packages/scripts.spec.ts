@@ -62,7 +62,7 @@ test("an option of a script that is no number is refused", () => {
 		const { status, stdout, stderr } = spawnSync(process.execPath, [join(root, `${script}.mjs`), `--${option}=${value}`], { encoding: "utf8" });
 		expect([status, stdout, stderr.split("\n")[0]]).toEqual([2, "", `--${option} is ${said}, not ${JSON.stringify(value)}`]);
 	}
-	for (const target of readdirSync(join(root, "fuzz/corpus"))) expect(read(join(root, "scripts/fuzz.mjs"))).toContain(`"${target}"`);
+	for (const target of readdirSync(join(root, "src/core/fuzz/corpus"))) expect(read(join(root, "scripts/fuzz.mjs"))).toContain(`"${target}"`);
 });
 
 // Regression: a script that was given an option it has not said so in a stack of its own lines alone.
@@ -162,7 +162,7 @@ test result: FAILED. 1 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; 
 		passed: 1,
 		failed: 1,
 		names: [
-			"cargo test core::b\n      thread 'core::b' panicked at src/b.rs:1:1:\n      lines: input 3 fails, seed: 5\n      seed: 5\n      again: PSN_FUZZ_SEED=5 cargo test --lib -- --exact core::b",
+			"cargo test core::b\n      thread 'core::b' panicked at src/b.rs:1:1:\n      lines: input 3 fails, seed: 5\n      seed: 5\n      again: PSN_FUZZ_SEED=5 cargo test -p pi-session-core --lib -- --exact core::b",
 		],
 	});
 });
@@ -173,11 +173,11 @@ test("tests of the core that crash or never end are told from a build that fails
 	const crash = "test core::a ... ok\nerror: test failed, to rerun pass `--lib`\n\nCaused by:\n  process didn't exit successfully: `target/debug/deps/x-1 --test-threads=8` (signal: 6, SIGABRT: process abort signal)\n";
 	expect(reportedByCargo(101, crash, {})).toMatchObject({
 		failed: 1,
-		names: [expect.stringMatching(/^cargo test: the process ended in the middle\n      signal: 6, SIGABRT: process abort signal;.*\n      again: cargo test --lib -- --test-threads=1$/)],
+		names: [expect.stringMatching(/^cargo test: the process ended in the middle\n      signal: 6, SIGABRT: process abort signal;.*\n      again: cargo test -p pi-session-core --lib -- --test-threads=1$/)],
 	});
 	const long = (name: string) => `test ${name} has been running for over 60 seconds\n`;
 	expect(reportedByCargo(1, `${long("core::slow")}${long("core::stuck")}test core::slow ... ok\n`, {})).toMatchObject({
 		failed: 1,
-		names: ["cargo test core::stuck\n      did not end\n      again: cargo test --lib -- --exact core::stuck"],
+		names: ["cargo test core::stuck\n      did not end\n      again: cargo test -p pi-session-core --lib -- --exact core::stuck"],
 	});
 });

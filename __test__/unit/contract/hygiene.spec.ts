@@ -1,44 +1,16 @@
 // Rules of the house that a reader could not check by eye.
-import { readFileSync, readdirSync } from "node:fs";
-import { join, relative } from "node:path";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { code, rust, shipped } from "../../support/rust.js";
 import { api, root } from "../../support/scratch.js";
 
-function filesBelow(dir: string, ext: string): string[] {
-	return readdirSync(dir, { withFileTypes: true }).flatMap((file) => {
-		const path = join(dir, file.name);
-		if (file.isDirectory()) return filesBelow(path, ext);
-		return file.name.endsWith(ext) ? [path] : [];
-	});
-}
-
-const rust = filesBelow(join(root, "src"), ".rs").map((path) => ({
-	path: relative(root, path),
-	text: readFileSync(path, "utf8"),
-}));
 const core = rust.filter(({ path }) => path.startsWith("src/core/"));
 const declarations = readFileSync(join(root, "index.d.ts"), "utf8");
-
-/** The lines of a file that are no tests, numbered from 1. Tests stand at the end, in a `tests.rs`, or below it. */
-function shipped({ path, text }: { path: string; text: string }): [number, string][] {
-	if (path.endsWith("/tests.rs") || path.includes("/tests/")) return [];
-	const lines = text.split("\n");
-	const end = lines.findIndex(
-		(line, at) => line.startsWith("#[cfg(test)]") && /^(pub )?mod tests/.test(lines[at + 1] ?? ""),
-	);
-	return lines.slice(0, end < 0 ? undefined : end).map((line, at) => [at + 1, line]);
-}
-
-/** A line without its comment. */
-const code = (line: string): string => line.replace(/\/\/.*$/, "");
 
 test("there is a core and a boundary to check", () => {
 	expect(core.length).toBeGreaterThan(10);
 	expect(rust.length).toBeGreaterThan(core.length);
-});
-
-test("the core never names napi", () => {
-	for (const { path, text } of core) expect(text.match(/.*napi.*/gi), path).toBeNull();
 });
 
 test("ARCHITECTURE.md names the files with unsafe code, and no other", () => {

@@ -13,8 +13,8 @@ use super::error::{is_busy, CatalogResult};
 use super::ingest::{forget_empty_dirs, ingest_session, pending};
 use super::location::CatalogLocation;
 use super::purge::purge;
-use crate::core::base::error::{Error, Result};
-use crate::core::base::threads::{locked, ThreadGuard};
+use crate::base::error::{Error, Result};
+use crate::base::threads::{locked, ThreadGuard};
 
 /// The catalogs that a thread of this process ingests into, and whether it must start once more when it is done.
 static INGESTING: Mutex<BTreeMap<PathBuf, bool>> = Mutex::new(BTreeMap::new());

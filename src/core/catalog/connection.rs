@@ -10,8 +10,8 @@ use super::error::{is_corrupt, CatalogResult};
 use super::file::{create_private, inspect, CatalogFile, CatalogFileState};
 use super::location::CatalogLocation;
 use super::schema;
-use crate::core::base::options::Durability;
-use crate::core::io::fs;
+use crate::base::options::Durability;
+use crate::io::fs;
 
 /// How long a list waits for another process that writes. What it cannot write, the next list reads again.
 pub const LIST_BUSY_TIMEOUT: Duration = Duration::from_millis(250);
@@ -55,7 +55,7 @@ impl Catalog {
             if !location.makes_dir || path != location.path {
                 return None;
             }
-            crate::core::storage::file::make_dir(dir.to_str()?, Durability::Os).ok()?;
+            crate::storage::file::make_dir(dir.to_str()?, Durability::Os).ok()?;
         }
         // A corrupt catalog is deleted in the first round and created in the second.
         for _ in 0..2 {
@@ -151,7 +151,7 @@ pub fn discard_if_corrupt(file: &CatalogFile, error: &rusqlite::Error) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::catalog::error::corrupt;
+    use crate::catalog::error::corrupt;
     use std::fs;
     use std::os::unix::fs::MetadataExt;
 

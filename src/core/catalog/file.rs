@@ -8,11 +8,11 @@ use std::sync::{LazyLock, Mutex, MutexGuard};
 use std::time::SystemTime;
 
 use super::schema::{APPLICATION_ID, FORMAT_VERSION};
-use crate::core::base::threads::locked;
-use crate::core::io::file_fingerprint::FileFingerprint;
-use crate::core::io::fs;
-use crate::core::io::open::{self, Access};
-use crate::core::io::owner;
+use crate::base::threads::locked;
+use crate::io::file_fingerprint::FileFingerprint;
+use crate::io::fs;
+use crate::io::open::{self, Access};
+use crate::io::owner;
 
 /// The catalog's file in the agent's directory. Each format version has another file name, so that two releases do
 /// not rebuild each other's catalog.
@@ -208,7 +208,7 @@ mod tests {
     #[test]
     #[cfg(unix)]
     fn another_users_catalog_is_not_used() {
-        use crate::core::io::fs::faults::{on_file_system, FileSystem};
+        use crate::io::fs::faults::{on_file_system, FileSystem};
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("named.db");
         let another = FileSystem { owner: Some(4711), ..FileSystem::PLAIN };

@@ -12,13 +12,13 @@ use super::connection::Catalog;
 use super::error::CatalogResult;
 use super::rows::{self, CatalogRow};
 use super::text_rows::{advance_ingest, ingested_to, TextRowBuilder, MAX_TEXT_BYTES};
-use crate::core::format::header::Version;
-use crate::core::io::file_fingerprint::FileFingerprint;
-use crate::core::io::head_tail_hash::head_tail_hash;
-use crate::core::io::open::{self, Access};
-use crate::core::io::session_files::session_files;
-use crate::core::summary::searchable_text::{read_texts, SearchableText};
-use crate::core::summary::session_summary::FileKind;
+use crate::format::header::Version;
+use crate::io::file_fingerprint::FileFingerprint;
+use crate::io::head_tail_hash::head_tail_hash;
+use crate::io::open::{self, Access};
+use crate::io::session_files::session_files;
+use crate::summary::searchable_text::{read_texts, SearchableText};
+use crate::summary::session_summary::FileKind;
 
 /// How many bytes of text one transaction writes, so that other writers do not wait long.
 const CHUNK_BYTES: usize = 4 << 20;

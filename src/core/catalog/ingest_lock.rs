@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::core::base::threads::locked;
+use crate::base::threads::locked;
 
 /// Per catalog the searches that ingest into it or wait for that, in the order in which they came. The first has the lock.
 /// A search that releases the lock and takes it again goes to the end.

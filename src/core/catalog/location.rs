@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use super::file::FILE_NAME;
-use crate::core::base::error::Result;
-use crate::core::base::paths::{self, Process};
+use crate::base::error::Result;
+use crate::base::paths::{self, Process};
 
 /// The environment variable that names the catalog's file, or is `off`.
 pub const VARIABLE: &str = "PI_SESSION_CATALOG";

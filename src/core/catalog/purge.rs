@@ -17,7 +17,7 @@ use super::connection::Catalog;
 use super::error::CatalogResult;
 use super::fts::vocabulary::{delete_unused, unused};
 use super::text_rows::ROW_TEXTS;
-use crate::core::base::threads::locked;
+use crate::base::threads::locked;
 
 /// How many rows of texts, pages of the index and words one transaction deletes: a few tens of milliseconds each.
 const ROWS_AT_ONCE: i64 = 32;

@@ -4,11 +4,11 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{params, Connection, OptionalExtension, Row, Transaction};
 
 use super::error::CatalogResult;
-use crate::core::base::unparsed_dates::UnparsedDates;
-use crate::core::format::header::{ParentSession, Version};
-use crate::core::io::file_fingerprint::{FileFingerprint, Nanos};
-use crate::core::summary::session_summary::{FileKind, SessionSummary, SummaryProgress};
-use crate::core::summary::usage::session_usage::SessionUsage;
+use crate::base::unparsed_dates::UnparsedDates;
+use crate::format::header::{ParentSession, Version};
+use crate::io::file_fingerprint::{FileFingerprint, Nanos};
+use crate::summary::session_summary::{FileKind, SessionSummary, SummaryProgress};
+use crate::summary::usage::session_usage::SessionUsage;
 
 /// A row of the table `session`.
 #[derive(Debug, Clone, PartialEq)]

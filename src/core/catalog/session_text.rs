@@ -7,12 +7,12 @@ use super::connection::Catalog;
 use super::error::CatalogResult;
 use super::rows;
 use super::text_rows::{ingested_to, of_session};
-use crate::core::io::file_fingerprint::FileFingerprint;
-use crate::core::io::head_tail_hash::head_tail_hash;
-use crate::core::io::open::{self, Access};
-use crate::core::summary::header_scan::header_in;
-use crate::core::summary::searchable_text::{join, read_texts, Completion, SearchableText};
-use crate::core::summary::session_summary::{FileKind, ListedSession};
+use crate::io::file_fingerprint::FileFingerprint;
+use crate::io::head_tail_hash::head_tail_hash;
+use crate::io::open::{self, Access};
+use crate::summary::header_scan::header_in;
+use crate::summary::searchable_text::{join, read_texts, Completion, SearchableText};
+use crate::summary::session_summary::{FileKind, ListedSession};
 
 /// The state of a file when it was listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use rusqlite::{params, Connection, OptionalExtension, Row, Transaction};
 use serde::{Deserialize, Serialize};
 
 use super::error::CatalogResult;
-use crate::core::summary::searchable_text::{SearchableText, TextKind};
+use crate::summary::searchable_text::{SearchableText, TextKind};
 
 /// From this size on, the next text goes to another row.
 const ROW_BYTES: usize = 64 << 10;
@@ -179,5 +179,5 @@ pub fn advance_ingest(transaction: &Transaction<'_>, session: i64, from: u64, to
 
 /// A text as UTF-8: lone surrogates become U+FFFD.
 pub fn unicode(text: &[u8]) -> Cow<'_, str> {
-    crate::core::base::wtf8::to_string_lossy(text)
+    crate::base::wtf8::to_string_lossy(text)
 }

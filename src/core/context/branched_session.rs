@@ -3,11 +3,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::core::base::time::Time;
-use crate::core::format::entry::{EntryHead, EntryKind, Parent};
-use crate::core::format::ids::entry_id;
-use crate::core::json::{quoted, ObjectText};
-use crate::core::tree::tree::{IdNo, ParentRef, RowNo, Tree};
+use crate::base::time::Time;
+use crate::format::entry::{EntryHead, EntryKind, Parent};
+use crate::format::ids::entry_id;
+use crate::json::{quoted, ObjectText};
+use crate::tree::tree::{IdNo, ParentRef, RowNo, Tree};
 
 /// The plan of a branched session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -133,7 +133,7 @@ impl BranchLabel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::format::entry::{read_line, Line};
+    use crate::format::entry::{read_line, Line};
 
     #[test]
     fn labels_leave_the_path_and_come_back_after_it() {

@@ -1,6 +1,6 @@
 //! Context edits: what a replacement does to the messages that the edited entry gives.
 
-use crate::core::format::agent_message::Role;
+use crate::format::agent_message::Role;
 
 /// What a replacement does to a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

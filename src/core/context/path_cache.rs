@@ -6,8 +6,8 @@ use std::collections::HashSet;
 
 use super::projection::{context_rows, decides_model, steps_of};
 use super::projection::{Contribution, Projection, Settings, Step};
-use crate::core::format::entry::EntryKind;
-use crate::core::tree::tree::{IdNo, Row, RowNo, Tree};
+use crate::format::entry::EntryKind;
+use crate::tree::tree::{IdNo, Row, RowNo, Tree};
 
 /// The value of `changes` for a path that is not cached.
 const NOT_CACHED: u64 = u64::MAX;
@@ -173,12 +173,12 @@ impl PathCache {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::base::time::Time;
-    use crate::core::context::projection::project;
-    use crate::core::format::agent_message::MessageHead;
-    use crate::core::format::agent_message::Role;
-    use crate::core::format::entry::{EntryHead, Parent};
-    use crate::core::testing::tests::count;
+    use crate::base::time::Time;
+    use crate::context::projection::project;
+    use crate::format::agent_message::MessageHead;
+    use crate::format::agent_message::Role;
+    use crate::format::entry::{EntryHead, Parent};
+    use crate::testing::tests::count;
     use proptest::prelude::*;
 
     fn head(id: u8, parent: Option<u8>, kind: u8, target: u8) -> EntryHead<'static> {

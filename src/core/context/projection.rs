@@ -5,9 +5,9 @@
 
 use std::collections::HashMap;
 
-use crate::core::format::agent_message::Role;
-use crate::core::format::entry::EntryKind;
-use crate::core::tree::tree::{IdNo, Row, RowNo, Tree};
+use crate::format::agent_message::Role;
+use crate::format::entry::EntryKind;
+use crate::tree::tree::{IdNo, Row, RowNo, Tree};
 
 /// What an entry gives to the context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -138,7 +138,7 @@ pub fn steps_of(tree: &Tree, rows: &[RowNo]) -> Vec<Step> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::format::entry::{read_line, Line};
+    use crate::format::entry::{read_line, Line};
 
     fn tree_of(lines: &[&str]) -> Tree {
         let mut tree = Tree::default();

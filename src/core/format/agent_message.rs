@@ -9,7 +9,7 @@
 //!
 //! # Reading a line
 //!
-//! `read::<AgentMessage<Raw>>(text)` runs the deserializer of [`json::reader`](crate::core::json::reader) over the text: it
+//! `read::<AgentMessage<Raw>>(text)` runs the deserializer of [`json::reader`](crate::json::reader) over the text: it
 //! stops at the three keys it knows and lets the scanner skip every other value. No string is decoded and nothing is
 //! allocated until a method asks for a field's text.
 //!
@@ -19,11 +19,11 @@
 //! those bytes or is the object that the caller gave. Unknown fields, the order of keys, number texts such as `1.50` and
 //! repeated keys therefore survive whatever this type knows of them. A lone surrogate (`"\ud83d"`, left where a tool's
 //! output was cut) cannot be in a Rust string: a text that is decoded becomes WTF-8 bytes, see
-//! [`wtf8`](crate::core::base::wtf8), and a lone surrogate in them is written as an escape again.
+//! [`wtf8`](crate::base::wtf8), and a lone surrogate in them is written as an escape again.
 
-use crate::core::json::reader::{read, Raw};
-use crate::core::json::value_to_string::push_to_string;
-use crate::core::json::{fields, Value};
+use crate::json::reader::{read, Raw};
+use crate::json::value_to_string::push_to_string;
+use crate::json::{fields, Value};
 
 fields! {
     /// A message, read from a line of the file or from the caller's object.

@@ -2,7 +2,7 @@
 //!
 //! The index keeps where each body is in its line, and the rest of the line is read without them.
 
-use crate::core::json::reader::Raw;
+use crate::json::reader::Raw;
 
 /// The least length of a body, in bytes of JSON text.
 pub const LARGE_BODY: usize = 512;

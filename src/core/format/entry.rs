@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use super::agent_message::{AgentMessage, MessageHead, Role};
 use super::body::{Body, BodyOf, LARGE_BODY};
-use crate::core::base::time::Time;
-use crate::core::json::reader::{is_json, read, Raw};
-use crate::core::json::{fields, Value};
+use crate::base::time::Time;
+use crate::json::reader::{is_json, read, Raw};
+use crate::json::{fields, Value};
 
 /// The kind of an entry, by its `type`. Entries of unknown types are kept and handed out unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! The session header: the file's first line, which is not part of the tree.
 
-use crate::core::json::reader::{read, Raw};
-use crate::core::json::{fields, ObjectText, Value};
+use crate::json::reader::{read, Raw};
+use crate::json::{fields, ObjectText, Value};
 
 /// The version of the files that are written.
 pub const CURRENT_VERSION: u32 = 3;
@@ -83,7 +83,7 @@ impl Version {
 
 /// The number that JavaScript converts a decimal text to.
 fn number_in(text: &[u8]) -> Option<f64> {
-    match std::str::from_utf8(crate::core::base::wtf8::trim(text)) {
+    match std::str::from_utf8(crate::base::wtf8::trim(text)) {
         Ok("") => Some(0.0),
         Ok(text) if text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'.' | b'-' | b'+' | b'e' | b'E')) => {
             text.parse().ok()
@@ -115,7 +115,7 @@ impl Header {
 
 /// The line of a new header without a newline, with the keys in pi's order.
 pub fn new_header_line(id: &str, timestamp: &str, cwd: &str, parent: Option<&str>) -> Vec<u8> {
-    let quoted = |text: &str| crate::core::json::quoted(text.as_bytes());
+    let quoted = |text: &str| crate::json::quoted(text.as_bytes());
     let mut line = ObjectText::default();
     line.set("type", "\"session\"");
     line.set("version", CURRENT_VERSION.to_string());

@@ -5,9 +5,9 @@ use std::sync::Mutex;
 use uuid::timestamp::context::ContextV7;
 use uuid::{Timestamp, Uuid};
 
-use crate::core::base::error::{Error, Result};
-use crate::core::base::options::EntryIds;
-use crate::core::base::threads::locked;
+use crate::base::error::{Error, Result};
+use crate::base::options::EntryIds;
+use crate::base::threads::locked;
 
 /// How often a short id is tried before a full UUID is taken.
 const SHORT_TRIES: usize = 100;

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use super::agent_message::MessageHead;
 use super::entry::{EntryHead, EntryKind, Parent};
-use crate::core::base::time::Time;
-use crate::core::base::wtf8::push_json_string;
+use crate::base::time::Time;
+use crate::base::wtf8::push_json_string;
 
 /// The envelope of an entry that is being appended.
 #[derive(Debug, Clone, PartialEq)]

@@ -6,15 +6,15 @@
 //! batches of 256 KB.
 
 use super::index::Index;
-use crate::core::base::error::{Error, Result};
-use crate::core::base::options::Durability;
-use crate::core::base::threads::try_on_threads;
-use crate::core::io::line_reader::{resize, text_of};
-use crate::core::io::line_span::LineSpan;
-use crate::core::storage::file::FileStorage;
-use crate::core::storage::new_file::NewFile;
-use crate::core::storage::storage::Storage;
-use crate::core::tree::tree::RowNo;
+use crate::base::error::{Error, Result};
+use crate::base::options::Durability;
+use crate::base::threads::try_on_threads;
+use crate::io::line_reader::{resize, text_of};
+use crate::io::line_span::LineSpan;
+use crate::storage::file::FileStorage;
+use crate::storage::new_file::NewFile;
+use crate::storage::storage::Storage;
+use crate::tree::tree::RowNo;
 
 /// How many bytes a batch has, unless one line has more. With smaller batches threads wait for each other at the file.
 const BATCH_BYTES: u64 = 1 << 20;
@@ -222,8 +222,8 @@ impl CopySource<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::index::load::load;
-    use crate::core::storage::memory::MemoryStorage;
+    use crate::index::load::load;
+    use crate::storage::memory::MemoryStorage;
 
     #[test]
     fn lines_arrive_where_they_are_said_to() {

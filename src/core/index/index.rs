@@ -4,15 +4,15 @@ use std::io::Read;
 
 use super::parallel_scan::{indexed_line, IndexedLine, LineKind};
 use super::torn_line::IndexedEnd;
-use crate::core::base::error::{Error, Result};
-use crate::core::context::path_cache::PathCache;
-use crate::core::context::projection::Projection;
-use crate::core::format::body::Body;
-use crate::core::format::entry::{Damage, EntryHead};
-use crate::core::io::line_reader::{LineReader, RawLine, WHOLE};
-use crate::core::io::line_span::LineSpan;
-use crate::core::storage::storage::Storage;
-use crate::core::tree::tree::{RowNo, Tree};
+use crate::base::error::{Error, Result};
+use crate::context::path_cache::PathCache;
+use crate::context::projection::Projection;
+use crate::format::body::Body;
+use crate::format::entry::{Damage, EntryHead};
+use crate::io::line_reader::{LineReader, RawLine, WHOLE};
+use crate::io::line_span::LineSpan;
+use crate::storage::storage::Storage;
+use crate::tree::tree::{RowNo, Tree};
 
 /// A line that is not an entry. It may be longer than any [`LineSpan`].
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,12 +2,12 @@
 
 use super::index::{next, Index};
 use super::parallel_scan::{indexed_line, scan, IndexedLine};
-use crate::core::base::error::Result;
-use crate::core::format::header::Header;
-use crate::core::io::line_reader::{LineReader, HEAD};
-use crate::core::io::line_span::LineSpan;
-use crate::core::json::reader::is_json;
-use crate::core::storage::storage::Storage;
+use crate::base::error::Result;
+use crate::format::header::Header;
+use crate::io::line_reader::{LineReader, HEAD};
+use crate::io::line_span::LineSpan;
+use crate::json::reader::is_json;
+use crate::storage::storage::Storage;
 
 /// A session file as it was read.
 #[derive(Debug)]
@@ -61,9 +61,9 @@ pub fn load(storage: &dyn Storage) -> Result<Option<Loaded>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::format::entry::Damage;
-    use crate::core::storage::memory::MemoryStorage;
-    use crate::core::tree::tree::RowNo;
+    use crate::format::entry::Damage;
+    use crate::storage::memory::MemoryStorage;
+    use crate::tree::tree::RowNo;
 
     fn load_text(text: &[u8]) -> Option<Loaded> {
         load(&MemoryStorage::new("test".into(), text.to_vec())).expect("readable")

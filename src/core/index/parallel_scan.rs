@@ -11,12 +11,12 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 
-use crate::core::base::error::{Error, Result};
-use crate::core::base::threads::cores;
-use crate::core::format::body::{Body, LARGE_BODY};
-use crate::core::format::entry::{read_line_and_bodies, Damage, EntryHead, Line};
-use crate::core::io::line_reader::{LineReader, RawLine, SkipReason};
-use crate::core::storage::storage::{read_into, Storage};
+use crate::base::error::{Error, Result};
+use crate::base::threads::cores;
+use crate::format::body::{Body, LARGE_BODY};
+use crate::format::entry::{read_line_and_bodies, Damage, EntryHead, Line};
+use crate::io::line_reader::{LineReader, RawLine, SkipReason};
+use crate::storage::storage::{read_into, Storage};
 
 /// How many bytes a segment has: it should stay in the processor's cache while it is scanned. Large files have larger
 /// segments, because a line that reaches into the next segment is read twice.
@@ -218,8 +218,8 @@ impl From<SkipReason> for Damage {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::io::line_reader::WHOLE;
-    use crate::core::storage::memory::MemoryStorage;
+    use crate::io::line_reader::WHOLE;
+    use crate::storage::memory::MemoryStorage;
 
     /// Lines of many lengths, some longer than segments, so that every kind of border occurs.
     fn text(seed: u64, lacks_final_newline: bool) -> Vec<u8> {

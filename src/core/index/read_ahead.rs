@@ -6,14 +6,14 @@ use std::thread::{Builder, JoinHandle};
 
 use super::index::Index;
 use super::read_entries::ExpectedLine;
-use crate::core::format::body::BodyOf;
-use crate::core::io::file_fingerprint::{now, would_show_change, Nanos};
-use crate::core::io::fs;
-use crate::core::io::line_reader::WHOLE;
-use crate::core::io::line_span::LineSpan;
-use crate::core::json::long_strings::{Parts, Strings};
-use crate::core::storage::storage::Storage;
-use crate::core::tree::tree::RowNo;
+use crate::format::body::BodyOf;
+use crate::io::file_fingerprint::{now, would_show_change, Nanos};
+use crate::io::fs;
+use crate::io::line_reader::WHOLE;
+use crate::io::line_span::LineSpan;
+use crate::json::long_strings::{Parts, Strings};
+use crate::storage::storage::Storage;
+use crate::tree::tree::RowNo;
 
 /// How many rows may lie between two bodies that are read one after the other.
 pub const NEAR: RowNo = 64;
@@ -163,10 +163,10 @@ fn read(file: &File, lines: &[AheadLine], bytes: &mut Vec<u8>) -> Vec<AheadBody>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::index::load::load;
-    use crate::core::storage::file::FileStorage;
-    use crate::core::storage::memory::MemoryStorage;
-    use crate::core::testing::tests::wait_for_next_file_time;
+    use crate::index::load::load;
+    use crate::storage::file::FileStorage;
+    use crate::storage::memory::MemoryStorage;
+    use crate::testing::tests::wait_for_next_file_time;
 
     /// A session in a file: in each third entry a body, or two.
     fn session(dir: &tempfile::TempDir) -> (String, String) {

@@ -2,15 +2,15 @@
 //! indexed.
 
 use super::index::Index;
-use crate::core::base::error::{Error, Result};
-use crate::core::base::wtf8::to_string_lossy;
-use crate::core::format::body::{Body, BodyOf};
-use crate::core::format::entry::{read_line, EntryKind, Line};
-use crate::core::io::line_reader::{text_of, WHOLE};
-use crate::core::io::line_span::LineSpan;
-use crate::core::json::long_strings::Parts;
-use crate::core::storage::storage::{bytes_at, read_into, Storage};
-use crate::core::tree::tree::RowNo;
+use crate::base::error::{Error, Result};
+use crate::base::wtf8::to_string_lossy;
+use crate::format::body::{Body, BodyOf};
+use crate::format::entry::{read_line, EntryKind, Line};
+use crate::io::line_reader::{text_of, WHOLE};
+use crate::io::line_span::LineSpan;
+use crate::json::long_strings::Parts;
+use crate::storage::storage::{bytes_at, read_into, Storage};
+use crate::tree::tree::RowNo;
 
 /// Parts with fewer bytes than this between them are read together.
 const GAP: u64 = 8 << 10;
@@ -251,8 +251,8 @@ fn shows_id(rest: &[u8], id: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::index::load::load;
-    use crate::core::storage::memory::MemoryStorage;
+    use crate::index::load::load;
+    use crate::storage::memory::MemoryStorage;
 
     #[test]
     fn lines_come_with_and_without_their_bodies() {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, Weak};
 use std::thread::{self, ThreadId};
 
 use super::held_lock::HeldLock;
-use crate::core::base::threads::locked;
+use crate::base::threads::locked;
 
 /// The locks that are held, and the threads that have them.
 static TAKEN: Mutex<Vec<(ThreadId, Weak<HeldLock>)>> = Mutex::new(Vec::new());

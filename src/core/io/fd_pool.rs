@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, Weak};
 
 use super::fs;
-use crate::core::base::threads::locked;
+use crate::base::threads::locked;
 
 /// How many session files are kept open at once. Node raises its process's limit to what the system allows, mostly
 /// thousands.

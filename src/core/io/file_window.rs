@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 
 use super::line_reader::read_some;
-use crate::core::json::scanner::Input;
+use crate::json::scanner::Input;
 
 /// How much of a file is held at once: what fits into a processor's cache.
 const SIZE: usize = 256 << 10;

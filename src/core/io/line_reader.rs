@@ -6,7 +6,7 @@ use std::io::{self, Read, Take};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::fs::At;
-use crate::core::json::reader::is_json;
+use crate::json::reader::is_json;
 
 /// How many bytes are read at once from a file that is read whole: more would not stay in the processor's cache.
 pub const WHOLE: usize = 1 << 18;

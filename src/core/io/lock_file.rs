@@ -25,7 +25,7 @@ use super::held_lock::{remove, HeldLock};
 use super::open;
 use super::sidecar_names::beside;
 use super::temporary::Temporary;
-use crate::core::base::error::{Error, Result};
+use crate::base::error::{Error, Result};
 
 /// How often, and at what interval, a lock is tried for before it is refused, a quarter of a second in all. Most repairs
 /// hold it for less, and so does a process that only checks it.

@@ -107,8 +107,8 @@ pub fn list(dir: &Path) -> io::Result<Vec<DirEntry>> {
 #[cfg(unix)]
 mod tests {
     use super::*;
-    use crate::core::io::fs::faults::{before_next, with, InjectedFault};
-    use crate::core::io::fs::FsCall;
+    use crate::io::fs::faults::{before_next, with, InjectedFault};
+    use crate::io::fs::FsCall;
 
     fn make_pipe(path: &Path) {
         assert!(std::process::Command::new("mkfifo").arg(path).status().expect("run").success());

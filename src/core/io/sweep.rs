@@ -8,7 +8,7 @@ use super::fs;
 use super::lock_file;
 use super::open::{self, Access};
 use super::temporary::{PREFIX, SUFFIX};
-use crate::core::base::threads::locked;
+use crate::base::threads::locked;
 
 /// The directories that this process swept.
 static SWEPT: Mutex<Option<HashSet<PathBuf>>> = Mutex::new(None);

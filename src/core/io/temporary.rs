@@ -97,8 +97,8 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::core::io::fs::faults::{before_next, with, InjectedFault};
-    use crate::core::io::fs::FsCall;
+    use crate::io::fs::faults::{before_next, with, InjectedFault};
+    use crate::io::fs::FsCall;
 
     /// Regression: a file that was made while another was renamed without hard links was replaced.
     #[test]

@@ -39,7 +39,7 @@ macro_rules! fields {
         }
 
         #[allow(dead_code)]
-        impl<Each> $name<$($crate::core::json::fields::each!($param, Each)),+> {
+        impl<Each> $name<$($crate::json::fields::each!($param, Each)),+> {
             /// Reads the fields one by one, in their order, by their keys.
             pub fn from_each<E>(
                 mut read: impl FnMut(&'static str) -> std::result::Result<Option<Each>, E>,
@@ -58,7 +58,7 @@ macro_rules! fields {
                     }
                     fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> std::result::Result<Self::Value, A::Error> {
                         let mut out = $name { $($field: None,)+ };
-                        while let Some(key) = map.next_key::<$crate::core::json::fields::Key<'de>>()? {
+                        while let Some(key) = map.next_key::<$crate::json::fields::Key<'de>>()? {
                             match &*key.0 {
                                 $(bytes if bytes == $key.as_bytes() => out.$field = Some(map.next_value()?),)+
                                 _ => {
@@ -90,7 +90,7 @@ pub(crate) use each;
 
 #[cfg(test)]
 mod tests {
-    use crate::core::json::reader::{read, Raw};
+    use crate::json::reader::{read, Raw};
 
     fields! {
         struct Sample<V> {

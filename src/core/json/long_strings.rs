@@ -3,9 +3,9 @@
 
 use super::reader::is_json;
 use super::simd::{skip_string, unescape_start, Skipped};
-use crate::core::base::shared_units::{Memory, SharedUnits, LEAST};
-use crate::core::base::string_buffer::{is_wide, write_utf16, Form, StringBuffer, Units};
-use crate::core::base::wtf8::push_utf16;
+use crate::base::shared_units::{Memory, SharedUnits, LEAST};
+use crate::base::string_buffer::{is_wide, write_utf16, Form, StringBuffer, Units};
+use crate::base::wtf8::push_utf16;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -329,8 +329,8 @@ fn unit_of(bytes: &[u8]) -> Option<u16> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::base::wtf8::from_utf16;
-    use crate::core::json::quoted;
+    use crate::base::wtf8::from_utf16;
+    use crate::json::quoted;
     use proptest::prelude::*;
 
     fn unescaped(string: &str) -> Option<Vec<u8>> {

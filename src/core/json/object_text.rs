@@ -7,7 +7,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 
 use super::fields::Key;
 use super::reader::{read, Raw};
-use crate::core::base::wtf8::push_json_string;
+use crate::base::wtf8::push_json_string;
 
 /// An object's own keys and values in order, each as text. As in JavaScript, a repeated key has its first position and its
 /// last value.

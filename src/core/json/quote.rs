@@ -1,7 +1,7 @@
 //! JSON strings from UTF-16 units, the form in which a JavaScript engine gives its strings fastest, and from ASCII letters.
 
 use super::simd::push_escaped_utf16;
-use crate::core::base::wtf8::{push_json_string, push_utf16};
+use crate::base::wtf8::{push_json_string, push_utf16};
 
 /// How many units are converted at once: they stay in the processor's cache from one step to the next.
 const PIECE: usize = 1 << 14;
@@ -63,7 +63,7 @@ fn piece_length(units: &[u16]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::base::wtf8::from_utf16;
+    use crate::base::wtf8::from_utf16;
     use proptest::prelude::*;
 
     fn quoted(units: &[u16]) -> Vec<u8> {

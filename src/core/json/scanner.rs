@@ -379,9 +379,9 @@ pub mod tests {
     use std::io::Read;
 
     use super::*;
-    use crate::core::io::file_window::FileWindow;
-    use crate::core::json::reader::tests::near_json;
-    use crate::core::testing::tests::count;
+    use crate::io::file_window::FileWindow;
+    use crate::json::reader::tests::near_json;
+    use crate::testing::tests::count;
     use proptest::prelude::*;
 
     /// A source that gives its bytes in pieces of these sizes, over and over.

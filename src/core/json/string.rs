@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 
 use super::fields::Key;
-use crate::core::base::wtf8::push_json_string;
+use crate::base::wtf8::push_json_string;
 
 /// The WTF-8 of a JSON string's text, quotes included; None if it is not a string.
 pub fn string_bytes(raw: &str) -> Option<Cow<'_, [u8]>> {
@@ -27,7 +27,7 @@ pub fn quoted(text: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::base::wtf8::from_utf16;
+    use crate::base::wtf8::from_utf16;
     use proptest::prelude::*;
 
     proptest! {

@@ -48,10 +48,10 @@ fn least_unescaped(inside: &[u8]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::io::file_window::FileWindow;
-    use crate::core::json::scanner::tests::Pieces;
-    use crate::core::json::string::string_bytes;
-    use crate::core::testing::tests::count;
+    use crate::io::file_window::FileWindow;
+    use crate::json::scanner::tests::Pieces;
+    use crate::json::string::string_bytes;
+    use crate::testing::tests::count;
     use proptest::prelude::*;
 
     const PIECES: [&str; 9] =

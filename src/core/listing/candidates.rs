@@ -4,12 +4,12 @@ use std::io;
 use std::path::Path;
 use std::sync::Mutex;
 
-use crate::core::base::paths::{clean, is_absolute, join};
-use crate::core::base::threads::{into_inner, locked, on_threads};
-use crate::core::io::fd_pool::is_exhausted;
-use crate::core::io::file_fingerprint::FileFingerprint;
-use crate::core::io::session_files::{session_files, SessionName};
-use crate::core::io::{fs, open};
+use crate::base::paths::{clean, is_absolute, join};
+use crate::base::threads::{into_inner, locked, on_threads};
+use crate::io::fd_pool::is_exhausted;
+use crate::io::file_fingerprint::FileFingerprint;
+use crate::io::session_files::{session_files, SessionName};
+use crate::io::{fs, open};
 
 /// A file that may be a session.
 #[derive(Debug, Clone, PartialEq)]

@@ -5,15 +5,15 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Mutex;
 
-use crate::core::base::error::Result;
-use crate::core::base::paths::{default_session_dir, is_same_path, join, resolve, Process};
-use crate::core::base::threads::{into_inner, locked, on_threads};
-use crate::core::base::wtf8::to_string_lossy;
-use crate::core::format::header::Header;
-use crate::core::io::file_fingerprint::FileFingerprint;
-use crate::core::io::session_files::{session_files, SessionName};
-use crate::core::io::{fs, open};
-use crate::core::summary::header_scan::header_among_others;
+use crate::base::error::Result;
+use crate::base::paths::{default_session_dir, is_same_path, join, resolve, Process};
+use crate::base::threads::{into_inner, locked, on_threads};
+use crate::base::wtf8::to_string_lossy;
+use crate::format::header::Header;
+use crate::io::file_fingerprint::FileFingerprint;
+use crate::io::session_files::{session_files, SessionName};
+use crate::io::{fs, open};
+use crate::summary::header_scan::header_among_others;
 
 /// The header of a file in a directory. A file that cannot be read, or is very large without a header, is not a session.
 fn header_in_dir(file: &SessionName, dir: &str) -> Option<Header> {
@@ -124,7 +124,7 @@ fn matches(header: &Header, filter: Option<&CwdFilter<'_>>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::base::paths::tests::Fixed;
+    use crate::base::paths::tests::Fixed;
     use std::fs;
 
     #[test]

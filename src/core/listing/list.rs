@@ -9,14 +9,14 @@ use super::candidates::{dirs_in, in_all_dirs, in_dir, Candidate};
 use super::find_session::CwdFilter;
 use super::locale_sort::{sort, Order, SortKey};
 use super::read_all::read_all;
-use crate::core::base::error::{Error, Result};
-use crate::core::base::paths::{join, Process};
-use crate::core::base::unparsed_dates::UnparsedDates;
-use crate::core::catalog::connection::Catalog;
-use crate::core::catalog::location::CatalogLocation;
-use crate::core::io::fd_pool::is_exhausted;
-use crate::core::io::session_files::session_files;
-use crate::core::summary::session_summary::ListedSession;
+use crate::base::error::{Error, Result};
+use crate::base::paths::{join, Process};
+use crate::base::unparsed_dates::UnparsedDates;
+use crate::catalog::connection::Catalog;
+use crate::catalog::location::CatalogLocation;
+use crate::io::fd_pool::is_exhausted;
+use crate::io::session_files::session_files;
+use crate::summary::session_summary::ListedSession;
 
 /// Which sessions are listed.
 #[derive(Debug, Clone)]

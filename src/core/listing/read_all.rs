@@ -7,18 +7,18 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::Mutex;
 
 use super::candidates::Candidate;
-use crate::core::base::error::{Error, Result};
-use crate::core::base::threads::{into_inner, locked, try_on_threads};
-use crate::core::catalog::connection::{discard_if_corrupt, Catalog};
-use crate::core::catalog::error::CatalogResult;
-use crate::core::catalog::location::CatalogLocation;
-use crate::core::catalog::rows::{self, CacheValidity, CatalogRow, Update, MAX_SUMMARY_BYTES};
-use crate::core::io::fd_pool::is_exhausted;
-use crate::core::io::file_fingerprint::{now, FileFingerprint};
-use crate::core::io::head_tail_hash::head_tail_hash;
-use crate::core::io::open::{self, Access};
-use crate::core::summary::session_summary::{read_on, FileKind, ListedSession, SummaryProgress};
-use crate::core::summary::usage::session_usage::{SessionUsage, LARGEST_KEPT};
+use crate::base::error::{Error, Result};
+use crate::base::threads::{into_inner, locked, try_on_threads};
+use crate::catalog::connection::{discard_if_corrupt, Catalog};
+use crate::catalog::error::CatalogResult;
+use crate::catalog::location::CatalogLocation;
+use crate::catalog::rows::{self, CacheValidity, CatalogRow, Update, MAX_SUMMARY_BYTES};
+use crate::io::fd_pool::is_exhausted;
+use crate::io::file_fingerprint::{now, FileFingerprint};
+use crate::io::head_tail_hash::head_tail_hash;
+use crate::io::open::{self, Access};
+use crate::summary::session_summary::{read_on, FileKind, ListedSession, SummaryProgress};
+use crate::summary::usage::session_usage::{SessionUsage, LARGEST_KEPT};
 
 /// A file that has to be read.
 struct Job<'a> {

@@ -5,15 +5,15 @@ use std::convert::Infallible;
 use std::io::Write;
 
 use super::replace::{write_line, ReadTo, Rewrite};
-use crate::core::base::error::{Error, Result};
-use crate::core::format::agent_message::Role;
-use crate::core::format::entry::{is_blank, read_message};
-use crate::core::format::header::{Version, CURRENT_VERSION};
-use crate::core::format::ids::entry_id;
-use crate::core::io::line_reader::{text_of, LineReader, WHOLE};
-use crate::core::json::reader::{is_json, read, Raw};
-use crate::core::json::{fields, quoted, ObjectText, Value};
-use crate::core::storage::storage::{copy_bytes, Storage};
+use crate::base::error::{Error, Result};
+use crate::format::agent_message::Role;
+use crate::format::entry::{is_blank, read_message};
+use crate::format::header::{Version, CURRENT_VERSION};
+use crate::format::ids::entry_id;
+use crate::io::line_reader::{text_of, LineReader, WHOLE};
+use crate::json::reader::{is_json, read, Raw};
+use crate::json::{fields, quoted, ObjectText, Value};
+use crate::storage::storage::{copy_bytes, Storage};
 
 fields! {
     /// The fields that a migration reads.

@@ -13,17 +13,17 @@ use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::core::base::error::{Error, Result};
-use crate::core::base::options::Durability;
-use crate::core::io::dirs;
-use crate::core::io::fs::{self, At, FileId, Writer};
-use crate::core::io::line_reader::{LineReader, RawLine, HEAD};
-use crate::core::io::open::{self, Access};
-use crate::core::io::sidecar_names;
-use crate::core::io::sweep::sweep_if_due;
-use crate::core::io::temporary::Temporary;
-use crate::core::storage::file::FileStorage;
-use crate::core::storage::storage::Storage;
+use crate::base::error::{Error, Result};
+use crate::base::options::Durability;
+use crate::io::dirs;
+use crate::io::fs::{self, At, FileId, Writer};
+use crate::io::line_reader::{LineReader, RawLine, HEAD};
+use crate::io::open::{self, Access};
+use crate::io::sidecar_names;
+use crate::io::sweep::sweep_if_due;
+use crate::io::temporary::Temporary;
+use crate::storage::file::FileStorage;
+use crate::storage::storage::Storage;
 
 /// How often, and at what interval, a file that another process replaces is tried again: ten seconds in all.
 const HOLD_TRIES: u32 = 5000;

@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 
-use crate::core::base::wtf8::to_string_lossy;
-use crate::core::index::index::DamagedLine;
-use crate::core::tree::tree::{ParentRef, RowNo, Tree};
-use crate::core::tree::tree_integrity::TreeErrors;
+use crate::base::wtf8::to_string_lossy;
+use crate::index::index::DamagedLine;
+use crate::tree::tree::{ParentRef, RowNo, Tree};
+use crate::tree::tree_integrity::TreeErrors;
 
 /// A line that is not an entry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -2,19 +2,19 @@
 
 use serde::Serialize;
 
-use crate::core::base::error::{Error, Result};
-use crate::core::base::wtf8::to_string_lossy;
-use crate::core::format::entry::{is_blank, read_line, Damage, EntryHead, Line};
-use crate::core::format::header::{Header, HeaderFields, Version};
-use crate::core::io::line_reader::{LineReader, WHOLE};
-use crate::core::io::line_span::LineSpan;
-use crate::core::json::reader::{is_json, read, Raw};
-use crate::core::json::Value;
-use crate::core::rewrite::report::{Cycle, DuplicateId, Orphan, ReportedDamage, Totals, TreeErrorReport, REPORT_LIMIT};
-use crate::core::storage::file::FileStorage;
-use crate::core::storage::storage::Storage;
-use crate::core::tree::tree::{RowNo, Tree};
-use crate::core::tree::tree_integrity::check_integrity;
+use crate::base::error::{Error, Result};
+use crate::base::wtf8::to_string_lossy;
+use crate::format::entry::{is_blank, read_line, Damage, EntryHead, Line};
+use crate::format::header::{Header, HeaderFields, Version};
+use crate::io::line_reader::{LineReader, WHOLE};
+use crate::io::line_span::LineSpan;
+use crate::json::reader::{is_json, read, Raw};
+use crate::json::Value;
+use crate::rewrite::report::{Cycle, DuplicateId, Orphan, ReportedDamage, Totals, TreeErrorReport, REPORT_LIMIT};
+use crate::storage::file::FileStorage;
+use crate::storage::storage::Storage;
+use crate::tree::tree::{RowNo, Tree};
+use crate::tree::tree_integrity::check_integrity;
 
 /// The report on a session file.
 #[derive(Debug, Clone, PartialEq, Serialize)]

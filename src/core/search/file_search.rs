@@ -8,12 +8,12 @@ use std::sync::Mutex;
 
 use super::hits::{Hit, HitBuilder, TopK};
 use super::query::{Query, SearchOptions};
-use crate::core::base::error::{Error, Result};
-use crate::core::base::threads::{into_inner, locked, try_on_threads};
-use crate::core::catalog::text_rows::{cut, StoredText, MAX_TEXT_BYTES};
-use crate::core::io::fd_pool::is_exhausted;
-use crate::core::io::open::{self, Access};
-use crate::core::summary::searchable_text::{read_texts, SearchableText};
+use crate::base::error::{Error, Result};
+use crate::base::threads::{into_inner, locked, try_on_threads};
+use crate::catalog::text_rows::{cut, StoredText, MAX_TEXT_BYTES};
+use crate::io::fd_pool::is_exhausted;
+use crate::io::open::{self, Access};
+use crate::summary::searchable_text::{read_texts, SearchableText};
 
 /// A file that is searched.
 #[derive(Debug, Clone, Copy)]

@@ -6,9 +6,9 @@ use super::query::{Query, SearchOptions};
 use super::ranking::{Matcher, Rank};
 
 use super::snippet::snippet;
-use crate::core::catalog::fts::tokenizer::fold_into;
-use crate::core::catalog::text_rows::{unicode, StoredText};
-use crate::core::summary::searchable_text::TextKind;
+use crate::catalog::fts::tokenizer::fold_into;
+use crate::catalog::text_rows::{unicode, StoredText};
+use crate::summary::searchable_text::TextKind;
 
 /// How many terms a snippet marks.
 const MAX_MARKED: usize = 64;

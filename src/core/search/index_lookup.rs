@@ -10,9 +10,9 @@ use rusqlite::Connection;
 use super::hits::{Hit, HitBuilder, TopK};
 use super::query::{Query, SearchOptions, Term};
 use super::ranking::Rank;
-use crate::core::catalog::error::{corrupt, CatalogResult};
-use crate::core::catalog::fts::vocabulary::words_containing;
-use crate::core::catalog::text_rows::{row, StoredText, ROW_TEXTS};
+use crate::catalog::error::{corrupt, CatalogResult};
+use crate::catalog::fts::vocabulary::words_containing;
+use crate::catalog::text_rows::{row, StoredText, ROW_TEXTS};
 
 /// How many texts with whole words are ranked: those that were indexed last.
 pub const MAX_RANKED: usize = 20_000;

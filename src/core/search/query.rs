@@ -3,8 +3,8 @@
 
 use std::collections::HashSet;
 
-use crate::core::catalog::fts::tokenizer::{folded, is_partial, query_words, text_runs, RunKind, TextRun};
-use crate::core::catalog::fts::vocabulary::WordPart;
+use crate::catalog::fts::tokenizer::{folded, is_partial, query_words, text_runs, RunKind, TextRun};
+use crate::catalog::fts::vocabulary::WordPart;
 
 /// How many terms the index is asked for; the others are checked in the texts that it finds.
 const MAX_TERMS: usize = 64;

@@ -3,7 +3,7 @@
 use memchr::memmem::{find_iter, Finder};
 
 use super::query::Query;
-use crate::core::catalog::fts::tokenizer::is_word_char;
+use crate::catalog::fts::tokenizer::is_word_char;
 
 /// How a text matches, the best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -124,7 +124,7 @@ fn match_tier(text: &str, at: usize, what: &[u8]) -> MatchTier {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::catalog::fts::tokenizer::folded;
+    use crate::catalog::fts::tokenizer::folded;
 
     fn tier(query: &str, text: &str) -> Option<MatchTier> {
         let query = Query::of(query).expect("a query");

@@ -13,19 +13,19 @@ use super::file_search::{search_files, SearchFile};
 use super::hits::Hit;
 use super::index_lookup::Search;
 use super::query::{Query, SearchOptions};
-use crate::core::base::error::{Error, Result};
-use crate::core::base::threads::{into_inner, locked};
-use crate::core::catalog::connection::{discard_if_corrupt, Catalog};
-use crate::core::catalog::error::{is_corrupt, CatalogResult};
-use crate::core::catalog::fts::build::build;
-use crate::core::catalog::fts::index::Indexer;
-use crate::core::catalog::ingest::{begin, pending, PendingSession};
-use crate::core::catalog::ingest_lock::IngestLock;
-use crate::core::catalog::location::CatalogLocation;
-use crate::core::io::file_fingerprint::FileFingerprint;
-use crate::core::listing::candidates::Candidate;
-use crate::core::listing::read_all::read_with;
-use crate::core::summary::session_summary::{ListedSession, SessionSummary};
+use crate::base::error::{Error, Result};
+use crate::base::threads::{into_inner, locked};
+use crate::catalog::connection::{discard_if_corrupt, Catalog};
+use crate::catalog::error::{is_corrupt, CatalogResult};
+use crate::catalog::fts::build::build;
+use crate::catalog::fts::index::Indexer;
+use crate::catalog::ingest::{begin, pending, PendingSession};
+use crate::catalog::ingest_lock::IngestLock;
+use crate::catalog::location::CatalogLocation;
+use crate::io::file_fingerprint::FileFingerprint;
+use crate::listing::candidates::Candidate;
+use crate::listing::read_all::read_with;
+use crate::summary::session_summary::{ListedSession, SessionSummary};
 
 /// How long a search waits for another process that writes. The exit of this process may wait that long.
 const BUSY_TIMEOUT: Duration = Duration::from_millis(1_500);
@@ -154,7 +154,7 @@ impl Request<'_> {
             };
             // It may be large, and hits do not show it.
             listed.summary.first_message = None;
-            let whole = PathBuf::from(crate::core::base::paths::join(&file.dir, &file.name));
+            let whole = PathBuf::from(crate::base::paths::join(&file.dir, &file.name));
             let session = SearchedSession { path: file.path.clone(), file: whole, listed, row: None };
             locked(&sessions).push(session);
         };
@@ -199,7 +199,7 @@ impl Request<'_> {
             let mut found = statement.query([dir])?;
             while let Some(row) = found.next()? {
                 let state: [i64; 6] = [row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?, row.get(6)?, row.get(7)?];
-                let file = PathBuf::from(crate::core::base::paths::join(dir, &row.get::<_, String>(0)?));
+                let file = PathBuf::from(crate::base::paths::join(dir, &row.get::<_, String>(0)?));
                 rows.insert(file, (row.get::<_, i64>(1)?, state));
             }
         }

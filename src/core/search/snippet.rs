@@ -1,6 +1,6 @@
 //! Snippets: a part of a text around a match.
 
-use crate::core::catalog::fts::tokenizer::lower;
+use crate::catalog::fts::tokenizer::lower;
 
 /// How many characters are shown before the match, and from its start on.
 const BEFORE: usize = 48;
@@ -130,7 +130,7 @@ fn in_text(text: &str, folded: &str, matches: &[(usize, usize, usize)]) -> Vec<(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::catalog::fts::tokenizer::folded;
+    use crate::catalog::fts::tokenizer::folded;
 
     fn of(text: &str, terms: &[&str]) -> String {
         snippet(text, &folded(text), terms, &["[".into(), "]".into()])

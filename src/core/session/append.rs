@@ -9,12 +9,12 @@
 //! If two processes choose one id at the same moment, the one whose line is later in the file sees the other's line and takes
 //! its own back. So ids stay unique without a lock.
 
-use crate::core::base::error::{Error, Result};
-use crate::core::base::wtf8::to_string_lossy;
-use crate::core::format::entry::EntryKind;
-use crate::core::format::serialize::{line, Envelope, NewHead};
-use crate::core::io::line_span::LineSpan;
-use crate::core::tree::tree::RowNo;
+use crate::base::error::{Error, Result};
+use crate::base::wtf8::to_string_lossy;
+use crate::format::entry::EntryKind;
+use crate::format::serialize::{line, Envelope, NewHead};
+use crate::io::line_span::LineSpan;
+use crate::tree::tree::RowNo;
 
 use super::session::{check_length, Session};
 

@@ -4,9 +4,9 @@ use serde::Serialize;
 
 use super::history::{ChangeCount, ForeignChangeKind};
 use super::session::Session;
-use crate::core::rewrite::report::{Cycle, DuplicateId, Orphan, ReportedDamage, Totals, TreeErrorReport, REPORT_LIMIT};
-use crate::core::tree::tree::RowNo;
-use crate::core::tree::tree_integrity::check_integrity;
+use crate::rewrite::report::{Cycle, DuplicateId, Orphan, ReportedDamage, Totals, TreeErrorReport, REPORT_LIMIT};
+use crate::tree::tree::RowNo;
+use crate::tree::tree_integrity::check_integrity;
 
 /// The diagnostics of a session.
 #[derive(Debug, Serialize)]

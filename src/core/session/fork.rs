@@ -2,19 +2,19 @@
 
 use super::open::OpenResult;
 use super::session::{Persistence, Session};
-use crate::core::base::error::{Error, Result};
-use crate::core::base::options::SessionFileOptions;
-use crate::core::format::header::Version;
-use crate::core::index::copy::copy_lines;
-use crate::core::index::load::load;
-use crate::core::io::line_reader::{text_of, LineReader, WHOLE};
-use crate::core::rewrite::migrate::Migrator;
-use crate::core::rewrite::verify::entry_in;
-use crate::core::storage::file::FileStorage;
-use crate::core::storage::new_file::NewFile;
-use crate::core::storage::storage::Storage;
-use crate::core::summary::header_scan::first_header;
-use crate::core::tree::tree::RowNo;
+use crate::base::error::{Error, Result};
+use crate::base::options::SessionFileOptions;
+use crate::format::header::Version;
+use crate::index::copy::copy_lines;
+use crate::index::load::load;
+use crate::io::line_reader::{text_of, LineReader, WHOLE};
+use crate::rewrite::migrate::Migrator;
+use crate::rewrite::verify::entry_in;
+use crate::storage::file::FileStorage;
+use crate::storage::new_file::NewFile;
+use crate::storage::storage::Storage;
+use crate::summary::header_scan::first_header;
+use crate::tree::tree::RowNo;
 
 /// A session file that can be forked.
 pub struct ForkSource {

@@ -2,19 +2,19 @@
 
 use super::reconcile::write_from_objects::write_into_empty;
 use super::session::{check_length, Persistence, Session};
-use crate::core::base::error::{Error, Result};
-use crate::core::base::options::SessionFileOptions;
-use crate::core::format::entry::EntryHead;
-use crate::core::format::header::Version;
-use crate::core::index::load::{load, Loaded};
-use crate::core::io::line_span::LineSpan;
-use crate::core::rewrite::migrate::Migration;
-use crate::core::rewrite::replace::{Backup, Rewrite, RewriteTarget};
-use crate::core::storage::file::FileStorage;
-use crate::core::storage::memory::MemoryStorage;
-use crate::core::storage::new_file::NewFile;
-use crate::core::storage::storage::Storage;
-use crate::core::summary::header_scan::first_header;
+use crate::base::error::{Error, Result};
+use crate::base::options::SessionFileOptions;
+use crate::format::entry::EntryHead;
+use crate::format::header::Version;
+use crate::index::load::{load, Loaded};
+use crate::io::line_span::LineSpan;
+use crate::rewrite::migrate::Migration;
+use crate::rewrite::replace::{Backup, Rewrite, RewriteTarget};
+use crate::storage::file::FileStorage;
+use crate::storage::memory::MemoryStorage;
+use crate::storage::new_file::NewFile;
+use crate::storage::storage::Storage;
+use crate::summary::header_scan::first_header;
 
 /// How often a migration starts again because the file changed meanwhile.
 const MIGRATION_TRIES: usize = 20;

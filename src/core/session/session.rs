@@ -8,26 +8,26 @@ use std::collections::{BTreeSet, HashMap};
 use super::history::History;
 use super::session_lock::SessionLock;
 use super::sync_state::SyncStateCell;
-use crate::core::base::error::{Error, Result};
-use crate::core::base::options::{Durability, SessionFileOptions};
-use crate::core::context::projection::Projection;
-use crate::core::format::body::{Body, BodyOf};
-use crate::core::format::entry::{EntryHead, EntryKind, Line};
-use crate::core::format::ids::new_entry_id;
-use crate::core::format::serialize::{Envelope, NewHead};
-use crate::core::index::copy::{copy_lines, Copier};
-use crate::core::index::index::{DamagedLine, Index};
-use crate::core::index::read_ahead::{AheadBody, ReadAhead};
-use crate::core::index::read_entries::Each;
-use crate::core::io::line_reader::MAX_LINE_BYTES;
-use crate::core::io::line_span::LineSpan;
-use crate::core::json::long_strings::Parts;
-use crate::core::storage::file::FileStorage;
-use crate::core::storage::new_file::NewFile;
-use crate::core::storage::storage::{bytes_at, Storage};
-use crate::core::transcript::branch::{draw, Transcript};
-use crate::core::transcript::message::DrawLayout;
-use crate::core::tree::tree::{RowNo, Tree};
+use crate::base::error::{Error, Result};
+use crate::base::options::{Durability, SessionFileOptions};
+use crate::context::projection::Projection;
+use crate::format::body::{Body, BodyOf};
+use crate::format::entry::{EntryHead, EntryKind, Line};
+use crate::format::ids::new_entry_id;
+use crate::format::serialize::{Envelope, NewHead};
+use crate::index::copy::{copy_lines, Copier};
+use crate::index::index::{DamagedLine, Index};
+use crate::index::read_ahead::{AheadBody, ReadAhead};
+use crate::index::read_entries::Each;
+use crate::io::line_reader::MAX_LINE_BYTES;
+use crate::io::line_span::LineSpan;
+use crate::json::long_strings::Parts;
+use crate::storage::file::FileStorage;
+use crate::storage::new_file::NewFile;
+use crate::storage::storage::{bytes_at, Storage};
+use crate::transcript::branch::{draw, Transcript};
+use crate::transcript::message::DrawLayout;
+use crate::tree::tree::{RowNo, Tree};
 
 /// Whether a session writes to a file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -307,7 +307,7 @@ impl Session {
         }
     }
 
-    /// The same without bodies, see [`crate::core::format::body`].
+    /// The same without bodies, see [`crate::format::body`].
     pub fn lines_without_bodies(&self, rows: &[RowNo], each: &mut Each<'_>) -> Result<()> {
         match &self.storage {
             Some(storage) => self.note_mismatch(self.index.lines_without_bodies(&**storage, rows, each)),

@@ -1,17 +1,17 @@
 //! Who may write: an exclusive session holds the session lock, other sessions make sure that nobody holds it.
 //!
-//! They check before their first line, and again after every path check ([`crate::core::storage::change_clock`]), which is made
+//! They check before their first line, and again after every path check ([`crate::storage::change_clock`]), which is made
 //! every ten milliseconds at most, so that most appends cost nothing more. A session that takes the lock waits that long before
 //! it reads the file. From then on no other session of this package writes.
 
 use std::path::Path;
 use std::time::Duration;
 
-use crate::core::base::error::{Error, Result};
-use crate::core::base::options::Lock;
-use crate::core::io::fs;
-use crate::core::io::lock_file::{wait_until_free, FileLock};
-use crate::core::storage::change_clock::PATH_CHECK_INTERVAL;
+use crate::base::error::{Error, Result};
+use crate::base::options::Lock;
+use crate::io::fs;
+use crate::io::lock_file::{wait_until_free, FileLock};
+use crate::storage::change_clock::PATH_CHECK_INTERVAL;
 
 /// The longest time from a writer's check to the end of its write.
 const MARGIN: Duration = Duration::from_millis(2);

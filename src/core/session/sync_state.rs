@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::core::base::threads::locked;
-use crate::core::tree::tree::RowNo;
+use crate::base::threads::locked;
+use crate::tree::tree::RowNo;
 
 /// Whether the file agrees with the index.
 #[derive(Debug, Default)]

@@ -2,13 +2,13 @@ use std::fs;
 
 use super::history::ForeignChangeKind;
 use super::*;
-use crate::core::base::error::Result;
-use crate::core::base::options::{Lock, SessionFileOptions};
-use crate::core::format::entry::EntryKind;
-use crate::core::format::serialize::NewHead;
-use crate::core::io::fs::faults::{before_next, before_nth};
-use crate::core::io::fs::FsCall;
-use crate::core::tree::tree::RowNo;
+use crate::base::error::Result;
+use crate::base::options::{Lock, SessionFileOptions};
+use crate::format::entry::EntryKind;
+use crate::format::serialize::NewHead;
+use crate::io::fs::faults::{before_next, before_nth};
+use crate::io::fs::FsCall;
+use crate::tree::tree::RowNo;
 
 /// Appends a custom entry, of an id that is chosen already or not.
 fn append_as(session: &mut Session, id: Option<&str>) -> Result<RowNo> {
@@ -89,7 +89,7 @@ fn add(path: &str, text: &str) {
 
 /// Memory and file tell the same, and the file is whole.
 fn expect_whole(session: &Session, world: &World) {
-    let report = crate::core::rewrite::verify::verify(&world.path).expect("readable");
+    let report = crate::rewrite::verify::verify(&world.path).expect("readable");
     assert!(report.damaged.is_empty() && report.duplicate_ids.is_empty(), "{report:?}\n{}", world.text());
     let (mut memory, mut file) = (ids(session), ids(&opened(&world.path)));
     memory.sort();
@@ -129,7 +129,7 @@ fn a_directory_that_was_deleted_with_the_file_is_made_again() {
 #[test]
 #[cfg(unix)]
 fn where_live_files_have_no_link_count_the_first_append_ends() {
-    use crate::core::io::fs::faults::without_link_counts;
+    use crate::io::fs::faults::without_link_counts;
     let world = World::with(&["a"]);
     let path = world.dir.path().join("new.jsonl").to_str().expect("text").to_owned();
     without_link_counts(|| {

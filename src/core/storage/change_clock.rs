@@ -7,7 +7,7 @@
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use crate::core::io::file_fingerprint::TICK;
+use crate::io::file_fingerprint::TICK;
 
 /// For how long after a path check a quick one is enough.
 pub const PATH_CHECK_INTERVAL: Duration = Duration::from_millis(10);

@@ -9,15 +9,15 @@ use std::time::Duration;
 
 use super::change_clock::{ChangeClock, ChangedBy, Due};
 use super::write_lock::{lock_briefly, unlock};
-use crate::core::base::error::{Error, Result};
-use crate::core::base::options::Durability;
-use crate::core::io::dirs;
-use crate::core::io::fd_pool::{OpenFile, PooledFile};
-use crate::core::io::file_fingerprint::now;
-use crate::core::io::fs::{self, At, FileId};
-use crate::core::io::line_span::LineSpan;
-use crate::core::io::open::{self, Access};
-use crate::core::storage::storage::{FileStatus, Storage};
+use crate::base::error::{Error, Result};
+use crate::base::options::Durability;
+use crate::io::dirs;
+use crate::io::fd_pool::{OpenFile, PooledFile};
+use crate::io::file_fingerprint::now;
+use crate::io::fs::{self, At, FileId};
+use crate::io::line_span::LineSpan;
+use crate::io::open::{self, Access};
+use crate::storage::storage::{FileStatus, Storage};
 
 /// How often, and at which interval, an unended line is checked again before it counts as one that nobody ends.
 const UNENDED_LINE_CHECKS: u32 = 3;

@@ -2,9 +2,9 @@
 
 use std::io::{self, Read};
 
-use crate::core::base::error::{Error, Result};
-use crate::core::io::line_span::LineSpan;
-use crate::core::storage::storage::Storage;
+use crate::base::error::{Error, Result};
+use crate::io::line_span::LineSpan;
+use crate::storage::storage::Storage;
 
 /// Lines in memory: a session that is read from a file but must not write to it.
 pub struct MemoryStorage {

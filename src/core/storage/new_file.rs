@@ -4,14 +4,14 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use super::file::FileStorage;
-use crate::core::base::error::{Error, Result};
-use crate::core::base::options::Durability;
-use crate::core::io::dirs;
-use crate::core::io::fs::{self, At};
-use crate::core::io::line_span::LineSpan;
-use crate::core::io::sweep::sweep_if_due;
-use crate::core::io::temporary::{taken, Temporary};
-use crate::core::storage::storage::Storage;
+use crate::base::error::{Error, Result};
+use crate::base::options::Durability;
+use crate::io::dirs;
+use crate::io::fs::{self, At};
+use crate::io::line_span::LineSpan;
+use crate::io::sweep::sweep_if_due;
+use crate::io::temporary::{taken, Temporary};
+use crate::storage::storage::Storage;
 
 /// How much is collected before it is written.
 const CHUNK: usize = 1 << 16;
@@ -127,8 +127,8 @@ impl NewFile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::io::open;
-    use crate::core::io::sweep::sweep;
+    use crate::io::open;
+    use crate::io::sweep::sweep;
 
     #[test]
     fn a_file_that_was_not_finished_is_gone() {

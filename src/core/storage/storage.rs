@@ -5,9 +5,9 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::core::base::error::{Error, Result};
-use crate::core::io::line_reader::{read_some, resize};
-use crate::core::io::line_span::LineSpan;
+use crate::base::error::{Error, Result};
+use crate::io::line_reader::{read_some, resize};
+use crate::io::line_span::LineSpan;
 
 /// How many bytes are copied at once.
 const CHUNK: usize = 1 << 20;
@@ -54,7 +54,7 @@ pub enum FileStatus {
     Replaced { readable: bool },
 }
 
-/// Stores a session's lines. Methods with a default are about files: only [`crate::core::storage::file::FileStorage`]
+/// Stores a session's lines. Methods with a default are about files: only [`crate::storage::file::FileStorage`]
 /// overrides them.
 pub trait Storage: Send + Sync {
     /// Fills `into` from `offset`; an error if there are not that many bytes.

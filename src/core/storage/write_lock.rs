@@ -1,10 +1,10 @@
 //! The write lock: once our writers to one file know of each other, one writes or truncates at a time. It is held for one
-//! write; the session lock ([`crate::core::io::lock_file`]) is held for as long as a session is open.
+//! write; the session lock ([`crate::io::lock_file`]) is held for as long as a session is open.
 
 use std::fs::File;
 use std::time::Duration;
 
-use crate::core::io::fs;
+use crate::io::fs;
 
 /// How often a writer tries the lock, and how long it waits each time.
 const LOCK_TRIES: u32 = 2000;

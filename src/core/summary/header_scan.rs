@@ -5,10 +5,10 @@ use std::path::Path;
 
 use super::line_scanner::header::HeaderLine;
 use super::line_scanner::LineScanner;
-use crate::core::base::error::{Error, Result};
-use crate::core::format::header::Header;
-use crate::core::io::open::{self, Access};
-use crate::core::storage::storage::Storage;
+use crate::base::error::{Error, Result};
+use crate::format::header::Header;
+use crate::io::open::{self, Access};
+use crate::storage::storage::Storage;
 
 /// How far [`header_among_others`] reads for the end of a header, in bytes.
 pub const HEADER_WITHIN: u64 = 64 << 20;

@@ -7,13 +7,13 @@ use std::sync::atomic::AtomicBool;
 use super::line_scanner::header::HeaderLine;
 use super::line_scanner::{FieldSet, LineScanError, LineScanner, ScannedLine};
 use super::session_summary::{string_of, with_line};
-use crate::core::base::wtf8::trim;
-use crate::core::format::agent_message::{AgentMessage, Role};
-use crate::core::format::entry::read_message;
-use crate::core::format::header::Version;
-use crate::core::io::line_reader::{is_stopped, text_of, Positioned};
-use crate::core::json::reader::{read, Raw};
-use crate::core::json::{fields, Value};
+use crate::base::wtf8::trim;
+use crate::format::agent_message::{AgentMessage, Role};
+use crate::format::entry::read_message;
+use crate::format::header::Version;
+use crate::io::line_reader::{is_stopped, text_of, Positioned};
+use crate::json::reader::{read, Raw};
+use crate::json::{fields, Value};
 
 fields! {
     /// The fields of an entry that have texts, or tell whose texts they are.
@@ -227,9 +227,9 @@ pub fn join(all: &mut Vec<u8>, kind: TextKind, text: &[u8]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::io::fs::faults::before_nth;
-    use crate::core::io::fs::FsCall;
-    use crate::core::summary::session_summary::{read_on, SummaryProgress};
+    use crate::io::fs::faults::before_nth;
+    use crate::io::fs::FsCall;
+    use crate::summary::session_summary::{read_on, SummaryProgress};
     use std::io::Write;
     use std::sync::atomic::Ordering;
     use std::sync::Arc;

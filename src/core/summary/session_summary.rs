@@ -8,19 +8,19 @@ use std::sync::Mutex;
 
 use super::line_scanner::header::HeaderLine;
 use super::line_scanner::{FieldSet, LineScanError, LineScanner, ScannedLine};
-use crate::core::base::threads::locked;
-use crate::core::base::time::Time;
-use crate::core::base::unparsed_dates::UnparsedDates;
-use crate::core::base::wtf8::trim;
-use crate::core::format::agent_message::{AgentMessage, Role};
-use crate::core::format::entry::{read_message, time_of};
-use crate::core::format::header::{Header, ParentSession, Version};
-use crate::core::io::file_fingerprint::FileFingerprint;
-use crate::core::io::line_reader::{is_stopped, text_of, Positioned};
-use crate::core::json::reader::{read, Raw};
-use crate::core::json::{fields, string_bytes, Value};
-use crate::core::summary::header_scan::HEADER_WITHIN;
-use crate::core::summary::usage::session_usage::SessionUsage;
+use crate::base::threads::locked;
+use crate::base::time::Time;
+use crate::base::unparsed_dates::UnparsedDates;
+use crate::base::wtf8::trim;
+use crate::format::agent_message::{AgentMessage, Role};
+use crate::format::entry::{read_message, time_of};
+use crate::format::header::{Header, ParentSession, Version};
+use crate::io::file_fingerprint::FileFingerprint;
+use crate::io::line_reader::{is_stopped, text_of, Positioned};
+use crate::json::reader::{read, Raw};
+use crate::json::{fields, string_bytes, Value};
+use crate::summary::header_scan::HEADER_WITHIN;
+use crate::summary::usage::session_usage::SessionUsage;
 
 fields! {
     /// The fields of an entry that a list reads.
@@ -59,7 +59,7 @@ pub struct SessionSummary {
 pub struct ListedSession {
     pub summary: SessionSummary,
     pub fingerprint: FileFingerprint,
-    /// Where the complete lines end, and the [`head_tail_hash`](crate::core::io::head_tail_hash) of the file up to there.
+    /// Where the complete lines end, and the [`head_tail_hash`](crate::io::head_tail_hash) of the file up to there.
     pub end: u64,
     pub head_tail_hash: u64,
     /// What its calls used; empty if the list was not asked for it.
@@ -361,7 +361,7 @@ impl SessionSummary {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::json::reader::is_json;
+    use crate::json::reader::is_json;
 
     impl SessionSummary {
         /// Every line read whole: slow, and simple enough to compare with.

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::core::catalog::location::CatalogLocation;
-use crate::core::listing::candidates::{in_dir, Candidate};
+use crate::catalog::location::CatalogLocation;
+use crate::listing::candidates::{in_dir, Candidate};
 
 /// How many random cases a test runs: the number that `PSN_<NAME>` gives, else that of the row `name` of
 /// `__test__/counts.json`, in the column that `PSN_COUNTS` names, or else in `taste`.

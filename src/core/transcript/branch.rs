@@ -3,14 +3,14 @@
 use std::sync::Mutex;
 
 use super::message::{DrawLayout, MessageWriter};
-use crate::core::base::error::Result;
-use crate::core::base::threads::{into_inner, locked, try_on_threads};
-use crate::core::format::agent_message::Role;
-use crate::core::format::body::BodyOf;
-use crate::core::format::entry::EntryKind;
-use crate::core::index::index::Index;
-use crate::core::storage::storage::Storage;
-use crate::core::tree::tree::RowNo;
+use crate::base::error::Result;
+use crate::base::threads::{into_inner, locked, try_on_threads};
+use crate::format::agent_message::Role;
+use crate::format::body::BodyOf;
+use crate::format::entry::EntryKind;
+use crate::index::index::Index;
+use crate::storage::storage::Storage;
+use crate::tree::tree::RowNo;
 
 /// How many entries a thread draws at once.
 const ENTRIES_PER_TASK: usize = 64;

@@ -3,8 +3,8 @@
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use std::fmt;
 
-use crate::core::json::fields::Key;
-use crate::core::json::{read, Raw};
+use crate::json::fields::Key;
+use crate::json::{read, Raw};
 
 /// An object of more members is not looked at: each is compared with all others.
 const MOST_MEMBERS: usize = 16;

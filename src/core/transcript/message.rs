@@ -3,9 +3,9 @@
 
 use super::canonical::is_canonical;
 use super::excerpt::Excerpt;
-use crate::core::format::agent_message::Role;
-use crate::core::json::long_strings::unescape;
-use crate::core::json::{fields, read, Raw, Value};
+use crate::format::agent_message::Role;
+use crate::json::long_strings::unescape;
+use crate::json::{fields, read, Raw, Value};
 
 /// How messages are drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

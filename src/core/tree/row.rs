@@ -1,8 +1,8 @@
 //! The index row of one entry.
 
-use crate::core::base::time::Time;
-use crate::core::format::agent_message::{MessageHead, Role};
-use crate::core::format::entry::EntryKind;
+use crate::base::time::Time;
+use crate::format::agent_message::{MessageHead, Role};
+use crate::format::entry::EntryKind;
 
 /// The number of a row, in file order from 0.
 pub type RowNo = u32;

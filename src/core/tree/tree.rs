@@ -16,7 +16,7 @@ use super::ancestors::{cycles, path_to};
 use super::labels::Labels;
 use super::row::NONE;
 pub use super::row::{IdNo, ParentRef, Row, RowNo};
-use crate::core::format::entry::{EntryHead, EntryKind, Parent};
+use crate::format::entry::{EntryHead, EntryKind, Parent};
 
 /// The rows with one parent, a list linked through `next_sibling`.
 #[derive(Debug, Clone, Copy)]

@@ -57,8 +57,8 @@ fn cycle_through(tree: &Tree, no: RowNo) -> Vec<RowNo> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::format::entry::{read_line, Line};
-    use crate::core::rewrite::report::{Orphan, TreeErrorReport};
+    use crate::format::entry::{read_line, Line};
+    use crate::rewrite::report::{Orphan, TreeErrorReport};
 
     fn tree(entries: &[(&str, &str)]) -> Tree {
         let mut tree = Tree::default();

@@ -4,11 +4,6 @@ use napi::bindgen_prelude::*;
 use napi_derive::napi;
 
 use super::manager::SessionManager;
-use crate::core::base::error::Error as CoreError;
-use crate::core::base::wtf8::one_line;
-use crate::core::context::context_edit::needs_block_list;
-use crate::core::format::entry::EntryKind;
-use crate::core::format::serialize::NewHead;
 use crate::js::convert::args;
 use crate::js::convert::errors::thrown;
 use crate::js::engine::{JsEnv, JsVal};
@@ -17,6 +12,11 @@ use crate::js::manager::append::{append, PendingEntry};
 use crate::js::manager::message::new_message;
 use crate::js::manager::resupply::reading;
 use crate::js::manager::system_message::system_message;
+use pi_session_core::base::error::Error as CoreError;
+use pi_session_core::base::wtf8::one_line;
+use pi_session_core::context::context_edit::needs_block_list;
+use pi_session_core::format::entry::EntryKind;
+use pi_session_core::format::serialize::NewHead;
 
 #[napi]
 impl SessionManager {

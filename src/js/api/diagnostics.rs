@@ -5,10 +5,6 @@ use napi_derive::napi;
 use serde::Serialize;
 
 use super::manager::SessionManager;
-use crate::core::base::error::Result as CoreResult;
-use crate::core::io::lock_file;
-use crate::core::rewrite::{repair, verify};
-use crate::core::session::Session;
 use crate::js::convert::errors::thrown;
 use crate::js::convert::paths::resolved;
 use crate::js::convert::time::iso;
@@ -16,6 +12,10 @@ use crate::js::convert::values::parse;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::process::now;
 use crate::js::manager::resupply::with_file;
+use pi_session_core::base::error::Result as CoreResult;
+use pi_session_core::io::lock_file;
+use pi_session_core::rewrite::{repair, verify};
+use pi_session_core::session::Session;
 
 /// A report of the core as an object.
 pub(super) fn reported<'env>(js: JsEnv<'env>, report: CoreResult<impl Serialize>) -> Result<JsVal<'env>> {

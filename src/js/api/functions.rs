@@ -3,17 +3,6 @@
 use napi::bindgen_prelude::*;
 use napi_derive::napi;
 
-use crate::core::base::error::Error as CoreError;
-use crate::core::base::paths;
-use crate::core::context::projection::{context_rows, project, Contribution};
-use crate::core::format::entry::{read_line, Damage, Line, Parent};
-use crate::core::format::header::Version;
-use crate::core::io::line_reader::{LineReader, WHOLE};
-use crate::core::storage::file::FileStorage;
-use crate::core::storage::storage::Storage;
-use crate::core::summary::header_scan::first_header;
-use crate::core::tree::ancestors::path_to;
-use crate::core::tree::tree::{RowNo, Tree};
 use crate::js::convert::args;
 use crate::js::convert::errors::{thrown, wrong_argument};
 use crate::js::convert::object::with_entry_head;
@@ -24,6 +13,17 @@ use crate::js::factory::{self, FactoryFn};
 use crate::js::manager::context_messages;
 use crate::js::manager::from_objects::{self, objects};
 use crate::js::manager::reads::settings;
+use pi_session_core::base::error::Error as CoreError;
+use pi_session_core::base::paths;
+use pi_session_core::context::projection::{context_rows, project, Contribution};
+use pi_session_core::format::entry::{read_line, Damage, Line, Parent};
+use pi_session_core::format::header::Version;
+use pi_session_core::io::line_reader::{LineReader, WHOLE};
+use pi_session_core::storage::file::FileStorage;
+use pi_session_core::storage::storage::Storage;
+use pi_session_core::summary::header_scan::first_header;
+use pi_session_core::tree::ancestors::path_to;
+use pi_session_core::tree::tree::{RowNo, Tree};
 
 /// What the hand-written types call the literal 3.
 pub type SessionVersion = u32;
@@ -35,7 +35,7 @@ pub type SessionVersion = u32;
 /// console.log(CURRENT_SESSION_VERSION); // → 3
 /// ```
 #[napi]
-pub const CURRENT_SESSION_VERSION: SessionVersion = crate::core::format::header::CURRENT_VERSION;
+pub const CURRENT_SESSION_VERSION: SessionVersion = pi_session_core::format::header::CURRENT_VERSION;
 
 /// A path through the caller's entries, indexed.
 struct JsPath<'env> {

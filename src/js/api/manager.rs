@@ -6,11 +6,6 @@ use std::rc::{Rc, Weak};
 use napi::bindgen_prelude::*;
 use napi_derive::napi;
 
-use crate::core::base::error::Error as CoreError;
-use crate::core::format::entry::EntryKind;
-use crate::core::format::serialize::NewHead;
-use crate::core::session::append::ParentChoice;
-use crate::core::tree::tree::RowNo;
 use crate::js::convert::args;
 use crate::js::convert::errors::{thrown, wrong_argument};
 use crate::js::convert::paths::resolved;
@@ -26,6 +21,11 @@ use crate::js::manager::resupply::reading;
 use crate::js::manager::state::{self, ManagerState};
 use crate::js::manager::transcript::{transcript, TranscriptOptions};
 use crate::js::manager::usage::usage;
+use pi_session_core::base::error::Error as CoreError;
+use pi_session_core::format::entry::EntryKind;
+use pi_session_core::format::serialize::NewHead;
+use pi_session_core::session::append::ParentChoice;
+use pi_session_core::tree::tree::RowNo;
 
 /// A conversation session: an append-only tree of entries in a JSONL file, or in memory.
 ///

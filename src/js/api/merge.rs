@@ -4,11 +4,11 @@ use napi::bindgen_prelude::*;
 use napi_derive::napi;
 
 use super::manager::SessionManager;
-use crate::core::rewrite::merge::{create, merge, Since, StoredLines};
 use crate::js::api::diagnostics::reported;
 use crate::js::convert::errors::thrown;
 use crate::js::convert::paths::resolved;
 use crate::js::engine::{JsEnv, JsVal};
+use pi_session_core::rewrite::merge::{create, merge, Since, StoredLines};
 
 /// Lines of a session as a store has them.
 ///

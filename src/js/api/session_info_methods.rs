@@ -4,10 +4,10 @@ use napi::bindgen_prelude::*;
 use napi_derive::napi;
 
 use super::manager::SessionManager;
-use crate::core::base::paths;
 use crate::js::convert::paths::on_paths;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::manager::reads;
+use pi_session_core::base::paths;
 
 #[napi]
 impl SessionManager {

@@ -6,16 +6,6 @@ use napi::bindgen_prelude::*;
 use napi_derive::napi;
 
 use super::manager::SessionManager;
-use crate::core::base::error::Error as CoreError;
-use crate::core::base::options::Durability;
-use crate::core::base::paths::{self, Process as _};
-use crate::core::base::wtf8::to_string_lossy;
-use crate::core::format::header::new_header_line;
-use crate::core::listing::find_session::{self, CwdFilter};
-use crate::core::listing::list::ListScope;
-use crate::core::session::fork::ForkSource;
-use crate::core::storage::file::make_dir;
-use crate::core::summary::header_scan::header_of;
 use crate::js::convert::args;
 use crate::js::convert::errors::thrown;
 use crate::js::convert::paths::on_paths;
@@ -31,6 +21,16 @@ use crate::js::manager::gc;
 use crate::js::manager::identity_cache::IdentityCache;
 use crate::js::manager::session_dir::{self, search_dir, session_file, SearchDir};
 use crate::js::manager::state::{self, ManagerConfig};
+use pi_session_core::base::error::Error as CoreError;
+use pi_session_core::base::options::Durability;
+use pi_session_core::base::paths::{self, Process as _};
+use pi_session_core::base::wtf8::to_string_lossy;
+use pi_session_core::format::header::new_header_line;
+use pi_session_core::listing::find_session::{self, CwdFilter};
+use pi_session_core::listing::list::ListScope;
+use pi_session_core::session::fork::ForkSource;
+use pi_session_core::storage::file::make_dir;
+use pi_session_core::summary::header_scan::header_of;
 
 impl SessionManager {
     fn at<'env>(
@@ -464,5 +464,5 @@ pub fn assert_valid_session_id(env: &Env, id: JsVal<'_>) -> Result<()> {
         // The reference's pattern is tested on whatever it is given, as text.
         None => args::template_text(js, id)?.into_bytes(),
     };
-    crate::core::format::ids::check_session_id(&id).map_err(|error| thrown(js, &error))
+    pi_session_core::format::ids::check_session_id(&id).map_err(|error| thrown(js, &error))
 }

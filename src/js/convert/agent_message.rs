@@ -14,9 +14,9 @@
 
 use napi::Result;
 
-use crate::core::format::agent_message::{MessageHead, Role};
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
+use pi_session_core::format::agent_message::{MessageHead, Role};
 
 /// What the index takes from a message; None for what is not an object.
 pub fn message_head(js: JsEnv<'_>, value: JsVal<'_>) -> Result<Option<MessageHead>> {

@@ -3,9 +3,9 @@
 use napi::Result;
 
 use super::errors::wrong_argument;
-use crate::core::base::wtf8::to_string_lossy;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
+use pi_session_core::base::wtf8::to_string_lossy;
 
 /// A string argument, WTF-8.
 pub fn text(js: JsEnv<'_>, value: JsVal<'_>, name: &str) -> Result<Vec<u8>> {

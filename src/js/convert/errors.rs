@@ -2,9 +2,9 @@
 
 use napi::Error;
 
-use crate::core::base::error::{code_of, Error as CoreError};
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::process::app_name;
+use pi_session_core::base::error::{code_of, Error as CoreError};
 
 /// Throws an error of the core: its text, a `TypeError` for a wrong argument, and Node's `code`, `errno`, `syscall`
 /// and `path` for the system's errors. An exception that is pending already stays.

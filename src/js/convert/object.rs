@@ -7,9 +7,9 @@ use std::borrow::Cow;
 use napi::Result;
 
 use super::agent_message::message_head;
-use crate::core::format::entry::{head_of, EntryFields, EntryHead};
-use crate::core::json::Value;
 use crate::js::engine::{JsEnv, JsVal};
+use pi_session_core::format::entry::{head_of, EntryFields, EntryHead};
+use pi_session_core::json::Value;
 
 /// A JavaScript value, read no further than asked.
 pub struct FieldValue<'env> {

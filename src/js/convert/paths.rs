@@ -4,10 +4,10 @@ use napi::Result;
 
 use super::args;
 use super::errors::thrown;
-use crate::core::base::error::Result as CoreResult;
-use crate::core::base::paths;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::process::JsProcess;
+use pi_session_core::base::error::Result as CoreResult;
+use pi_session_core::base::paths;
 
 /// Runs a core call that asks JavaScript about the process; its error is thrown.
 pub fn on_paths<T>(js: JsEnv<'_>, work: impl FnOnce(&JsProcess<'_>) -> CoreResult<T>) -> Result<T> {

@@ -5,10 +5,10 @@
 
 use napi::{Result, ValueType};
 
-use crate::core::json::long_strings::STRING_PLACEHOLDER;
-use crate::core::json::quote::{push_quoted, push_quoted_ascii};
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
+use pi_session_core::json::long_strings::STRING_PLACEHOLDER;
+use pi_session_core::json::quote::{push_quoted, push_quoted_ascii};
 
 /// The JSON text of a value; empty if it has none. The caller's code may run.
 pub fn line_of(js: JsEnv<'_>, value: JsVal<'_>) -> Result<Vec<u8>> {

@@ -3,8 +3,8 @@
 use napi::Result;
 
 use super::errors::wrong_argument;
-use crate::core::base::time;
 use crate::js::engine::JsEnv;
+use pi_session_core::base::time;
 
 /// An ISO 8601 time of ms since 1970.
 pub fn iso(js: JsEnv<'_>, ms: f64) -> Result<String> {

@@ -4,10 +4,10 @@ use napi::{Result, ValueType};
 
 use super::args;
 use super::errors::wrong_argument;
-use crate::core::listing::usage::calendar::Calendar;
-use crate::core::listing::usage::report::{Grouping, ReportOptions};
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
+use pi_session_core::listing::usage::calendar::Calendar;
+use pi_session_core::listing::usage::report::{Grouping, ReportOptions};
 
 /// How many of the largest entries are told, unless the options say.
 const LARGEST: usize = 10;

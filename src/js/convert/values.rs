@@ -9,10 +9,10 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use std::result::Result;
 
-use crate::core::base::string_buffer::Units;
-use crate::core::json::long_strings::{take_apart, Apart, Parts};
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
+use pi_session_core::base::string_buffer::Units;
+use pi_session_core::json::long_strings::{take_apart, Apart, Parts};
 
 /// How long a text may be that the engine takes as a string, in UTF-16 units: V8's limit. Other engines take more.
 pub const LONGEST_TEXT: usize = (1 << 29) - 24;

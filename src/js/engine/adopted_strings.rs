@@ -13,7 +13,7 @@ use napi::{sys, Result};
 
 use super::env::{JsEnv, JsVal};
 use super::external_memory::{self, trim};
-use crate::core::base::shared_units::{Memory, SharedUnits, LEAST};
+use pi_session_core::base::shared_units::{Memory, SharedUnits, LEAST};
 
 /// Longer ones, in units, are copied: the copy fails where a string may not be so long.
 const LONGEST: usize = 1 << 28;

@@ -8,7 +8,7 @@ use std::cell::Cell;
 use napi::{sys, Env};
 
 use super::env::JsEnv;
-use crate::core::base::shared_units::{Memory, MemoryCounter};
+use pi_session_core::base::shared_units::{Memory, MemoryCounter};
 
 /// The least change, in bytes, that is reported to the engine.
 const STEP: i64 = 256 << 10;

@@ -12,7 +12,7 @@ use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
 use napi::{Result, Status};
 
 use super::env::{JsEnv, JsVal};
-use crate::core::base::threads::locked;
+use pi_session_core::base::threads::locked;
 
 /// How long a slice takes, and how many messages it handles at most. The last message is always finished.
 const SLICE: Duration = Duration::from_millis(2);

@@ -10,8 +10,8 @@ use napi::{sys, Result, ValueType};
 
 use super::adopted_strings::Adopted;
 use super::env::{JsEnv, JsVal};
-use crate::core::base::string_buffer::{Form, StringBuffer, Units};
-use crate::core::base::wtf8;
+use pi_session_core::base::string_buffer::{Form, StringBuffer, Units};
+use pi_session_core::base::wtf8;
 
 /// The least length of a text beyond ASCII that is converted here, in bytes.
 const LONG_TEXT: usize = 1 << 10;

@@ -3,13 +3,13 @@
 use napi::Result;
 use serde_json::json;
 
-use crate::core::context::projection::Contribution;
-use crate::core::format::agent_message::Role;
-use crate::core::format::body::BodyOf;
-use crate::core::index::read_entries::BODY_PLACEHOLDER;
-use crate::core::json::long_strings::{LONG, STRING_PLACEHOLDER};
-use crate::core::session::text_need::TextNeed;
 use crate::js::engine::{JsEnv, JsVal};
+use pi_session_core::context::projection::Contribution;
+use pi_session_core::format::agent_message::Role;
+use pi_session_core::format::body::BodyOf;
+use pi_session_core::index::read_entries::BODY_PLACEHOLDER;
+use pi_session_core::json::long_strings::{LONG, STRING_PLACEHOLDER};
+use pi_session_core::session::text_need::TextNeed;
 
 /// The object that the factory takes its codes from.
 pub fn codes<'env>(js: JsEnv<'env>) -> Result<JsVal<'env>> {

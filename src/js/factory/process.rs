@@ -4,11 +4,11 @@ use napi::Result;
 
 use super::call;
 use super::functions::FactoryFn;
-use crate::core::base::error::{Error as CoreError, Result as CoreResult};
-use crate::core::base::paths;
-use crate::core::base::wtf8::to_string_lossy;
 use crate::js::engine::JsEnv;
 use crate::js::engine::JsVal;
+use pi_session_core::base::error::{Error as CoreError, Result as CoreResult};
+use pi_session_core::base::paths;
+use pi_session_core::base::wtf8::to_string_lossy;
 
 /// The time in ms since 1970, from JavaScript's clock, which tests replace.
 pub fn now(js: JsEnv<'_>) -> Result<f64> {

@@ -2,13 +2,13 @@
 
 use napi::Result;
 
-use crate::core::base::wtf8::to_string_lossy;
-use crate::core::catalog::session_text::ListedState;
-use crate::core::format::header::ParentSession;
-use crate::core::summary::session_summary::ListedSession;
 use crate::js::convert::values::parse;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
+use pi_session_core::base::wtf8::to_string_lossy;
+use pi_session_core::catalog::session_text::ListedState;
+use pi_session_core::format::header::ParentSession;
+use pi_session_core::summary::session_summary::ListedSession;
 
 /// How many bytes are shown of a first message that is longer than a string may be.
 const SHOWN_OF_ENDLESS: usize = 1 << 20;

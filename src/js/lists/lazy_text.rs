@@ -7,15 +7,15 @@ use std::time::{Duration, Instant};
 
 use napi::Result;
 
-use crate::core::base::paths;
-use crate::core::base::wtf8::to_string_lossy;
-use crate::core::catalog::connection::{Catalog, SHORT_BUSY_TIMEOUT};
-use crate::core::catalog::location::CatalogLocation;
-use crate::core::catalog::session_text::{text, ListedState};
-use crate::core::io::file_fingerprint::FileFingerprint;
-use crate::core::io::fs;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
+use pi_session_core::base::paths;
+use pi_session_core::base::wtf8::to_string_lossy;
+use pi_session_core::catalog::connection::{Catalog, SHORT_BUSY_TIMEOUT};
+use pi_session_core::catalog::location::CatalogLocation;
+use pi_session_core::catalog::session_text::{text, ListedState};
+use pi_session_core::io::file_fingerprint::FileFingerprint;
+use pi_session_core::io::fs;
 
 /// How many bytes are kept for the next text: fresh memory costs most here.
 const KEPT_BYTES: usize = 8 << 20;

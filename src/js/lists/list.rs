@@ -9,14 +9,14 @@ use napi::Result;
 
 use super::info::{info_object, InfoArgs};
 use super::task::{self, Deferred, Held, Task};
-use crate::core::base::paths::Process;
-use crate::core::catalog::location::{location, CatalogLocation};
-use crate::core::listing::list::{list as core_list, ListEvent, ListScope, ListedFile, PartialLists, SortRequest};
-use crate::core::summary::session_summary::ListedSession;
 use crate::js::convert::paths::on_paths;
 use crate::js::convert::values::parse;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, scratch, FactoryFn};
+use pi_session_core::base::paths::Process;
+use pi_session_core::catalog::location::{location, CatalogLocation};
+use pi_session_core::listing::list::{list as core_list, ListEvent, ListScope, ListedFile, PartialLists, SortRequest};
+use pi_session_core::summary::session_summary::ListedSession;
 
 /// The catalog's location and the working directory, as JavaScript sees them now. If reading the environment fails, there is
 /// no catalog.

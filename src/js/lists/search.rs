@@ -7,16 +7,6 @@ use napi::Result;
 
 use super::list::surroundings;
 use super::task::{self, Deferred, Events, Held, Task};
-use crate::core::base::error::{Error as CoreError, Result as CoreResult};
-use crate::core::base::options::Durability;
-use crate::core::base::paths;
-use crate::core::base::wtf8::to_string_lossy;
-use crate::core::catalog::connection::Catalog;
-use crate::core::catalog::location::CatalogLocation;
-use crate::core::listing::list::ListScope;
-use crate::core::search::query::{Query, SearchOptions};
-use crate::core::search::run::{Request, TextMatch};
-use crate::core::summary::session_summary::SessionSummary;
 use crate::js::convert::args;
 use crate::js::convert::errors::wrong_argument;
 use crate::js::convert::paths::on_paths;
@@ -24,6 +14,16 @@ use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::process::ProcessSnapshot;
 use crate::js::factory::{self, FactoryFn};
 use crate::js::manager::session_dir::{search_dir, SearchDir};
+use pi_session_core::base::error::{Error as CoreError, Result as CoreResult};
+use pi_session_core::base::options::Durability;
+use pi_session_core::base::paths;
+use pi_session_core::base::wtf8::to_string_lossy;
+use pi_session_core::catalog::connection::Catalog;
+use pi_session_core::catalog::location::CatalogLocation;
+use pi_session_core::listing::list::ListScope;
+use pi_session_core::search::query::{Query, SearchOptions};
+use pi_session_core::search::run::{Request, TextMatch};
+use pi_session_core::summary::session_summary::SessionSummary;
 
 /// The default limit of hits.
 const LIMIT: usize = 50;

@@ -8,14 +8,14 @@ use std::sync::Arc;
 
 use napi::{Error, Result, ValueType};
 
-use crate::core::base::error::{Error as CoreError, Result as CoreResult};
-use crate::core::catalog::background::spawn;
-use crate::core::catalog::connection::Catalog;
-use crate::core::catalog::location::CatalogLocation;
 use crate::js::convert::errors::{thrown, wrong_argument};
 pub use crate::js::engine::Deferred;
 use crate::js::engine::{queue, JsEnv, JsVal, Persistent, Sender, WeakSender};
 use crate::js::factory::{self, FactoryFn};
+use pi_session_core::base::error::{Error as CoreError, Result as CoreResult};
+use pi_session_core::catalog::background::spawn;
+use pi_session_core::catalog::connection::Catalog;
+use pi_session_core::catalog::location::CatalogLocation;
 
 /// Starts work and gives its promise. Whatever fails before the work has begun rejects it, as in an async function.
 pub fn promise<'env>(js: JsEnv<'env>, start: impl FnOnce(Deferred) -> Result<()>) -> Result<JsVal<'env>> {

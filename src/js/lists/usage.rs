@@ -8,21 +8,21 @@ use napi::Result;
 use super::list::surroundings;
 use super::search;
 use super::task::{self, Deferred, Events, Held, Task};
-use crate::core::base::error::{Error as CoreError, Result as CoreResult};
-use crate::core::catalog::location::CatalogLocation;
-use crate::core::listing::list::received;
-use crate::core::listing::usage::add_up::{report, utc_days};
-use crate::core::listing::usage::calendar::Calendar;
-use crate::core::listing::usage::collect::{entry_id, Collection, UsageSource};
-use crate::core::listing::usage::json::to_json;
-use crate::core::listing::usage::report::{Grouping, ReportOptions};
-use crate::core::summary::session_summary::SessionSummary;
 use crate::js::convert::errors::wrong_argument;
 use crate::js::convert::paths::{on_paths, resolved};
 use crate::js::convert::usage::{local_calendar, report_options};
 use crate::js::convert::values::parse;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::process::ProcessSnapshot;
+use pi_session_core::base::error::{Error as CoreError, Result as CoreResult};
+use pi_session_core::catalog::location::CatalogLocation;
+use pi_session_core::listing::list::received;
+use pi_session_core::listing::usage::add_up::{report, utc_days};
+use pi_session_core::listing::usage::calendar::Calendar;
+use pi_session_core::listing::usage::collect::{entry_id, Collection, UsageSource};
+use pi_session_core::listing::usage::json::to_json;
+use pi_session_core::listing::usage::report::{Grouping, ReportOptions};
+use pi_session_core::summary::session_summary::SessionSummary;
 
 /// What the collecting thread sends.
 enum UsageEvent {

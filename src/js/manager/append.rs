@@ -11,19 +11,19 @@ use super::materialize::object;
 use super::object_lines::kept_lines;
 use super::resupply::Resupply;
 use super::state::ManagerState;
-use crate::core::base::error::Result as CoreResult;
-use crate::core::format::entry::EntryKind;
-use crate::core::format::serialize::{line, NewHead};
-use crate::core::session::append::NewEntry;
-pub use crate::core::session::append::ParentChoice;
-use crate::core::session::Session;
-use crate::core::tree::tree::RowNo;
 use crate::js::convert::errors::wrong_argument;
 use crate::js::convert::text::line_of;
 use crate::js::convert::time::iso;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::process::now;
 use crate::js::factory::{self, FactoryFn};
+use pi_session_core::base::error::Result as CoreResult;
+use pi_session_core::format::entry::EntryKind;
+use pi_session_core::format::serialize::{line, NewHead};
+use pi_session_core::session::append::NewEntry;
+pub use pi_session_core::session::append::ParentChoice;
+use pi_session_core::session::Session;
+use pi_session_core::tree::tree::RowNo;
 
 /// How often an append starts over because the caller's own code changed the session under it.
 const ATTEMPTS: usize = 16;

@@ -10,18 +10,18 @@ use std::rc::{Rc, Weak};
 use napi::{Error, Result, Status};
 
 use super::gc::{self, Releasable};
-use crate::core::base::error::{Error as CoreError, Result as CoreResult};
-use crate::core::base::wtf8::to_string_lossy;
-use crate::core::format::body::BodyOf;
-use crate::core::format::entry::{read_line_and_bodies, EntryKind, Line};
-use crate::core::index::read_ahead::{AheadBody, ReadAhead, FIRST, NEAR};
-use crate::core::json::long_strings::Parts;
-use crate::core::session::Session;
-use crate::core::tree::tree::RowNo;
 use crate::js::convert::errors::thrown;
 use crate::js::convert::values::{can_be_strings, value_of, values_of};
 use crate::js::engine::{ExternalMemory, JsEnv, JsVal, Persistent};
 use crate::js::factory::{self, FactoryFn};
+use pi_session_core::base::error::{Error as CoreError, Result as CoreResult};
+use pi_session_core::base::wtf8::to_string_lossy;
+use pi_session_core::format::body::BodyOf;
+use pi_session_core::format::entry::{read_line_and_bodies, EntryKind, Line};
+use pi_session_core::index::read_ahead::{AheadBody, ReadAhead, FIRST, NEAR};
+use pi_session_core::json::long_strings::Parts;
+use pi_session_core::session::Session;
+use pi_session_core::tree::tree::RowNo;
 
 /// From how many bodies on, asked for one after another, the next ones are read ahead.
 const LONG_SEQUENCE: usize = 8;

@@ -8,20 +8,20 @@ use super::identity_cache::IdentityCache;
 use super::materialize::{ensure, object};
 use super::session_dir::session_file;
 use super::state::{make_header, source, swap, ManagerState};
-use crate::core::base::error::{Error as CoreError, Result as CoreResult};
-use crate::core::base::wtf8::to_string_lossy;
-use crate::core::context::branched_session::{plan, BranchLabel, BranchPlan, BranchStep};
-use crate::core::format::entry::{bodies_of, EntryKind};
-use crate::core::format::ids;
-use crate::core::session::{Persistence, Session};
-use crate::core::storage::new_file::NewFile;
-use crate::core::tree::tree::RowNo;
 use crate::js::convert::errors::{thrown, wrong_argument};
 use crate::js::convert::text::line_of;
 use crate::js::convert::time::iso;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::process;
 use crate::js::factory::{self, FactoryFn};
+use pi_session_core::base::error::{Error as CoreError, Result as CoreResult};
+use pi_session_core::base::wtf8::to_string_lossy;
+use pi_session_core::context::branched_session::{plan, BranchLabel, BranchPlan, BranchStep};
+use pi_session_core::format::entry::{bodies_of, EntryKind};
+use pi_session_core::format::ids;
+use pi_session_core::session::{Persistence, Session};
+use pi_session_core::storage::new_file::NewFile;
+use pi_session_core::tree::tree::RowNo;
 
 /// Moves the manager to a new session that holds the path to `to`. Gives the new file's path, if it writes files.
 pub fn branched_session(state: &RefCell<ManagerState>, js: JsEnv<'_>, to: RowNo) -> Result<Option<String>> {

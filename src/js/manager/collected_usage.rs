@@ -1,7 +1,7 @@
 //! What a manager keeps between two reports of usage.
 
-use crate::core::summary::usage::session_usage::SessionUsage;
-use crate::core::tree::tree::RowNo;
+use pi_session_core::summary::usage::session_usage::SessionUsage;
+use pi_session_core::tree::tree::RowNo;
 
 /// What was collected of a manager's session so far.
 pub struct CollectedUsage {

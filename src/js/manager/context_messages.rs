@@ -2,12 +2,12 @@
 
 use napi::{Result, ValueType};
 
-use crate::core::context::context_edit::{edited, Edited};
-use crate::core::context::projection::{Contribution, Projection};
-use crate::core::format::agent_message::Role;
 use crate::js::convert::errors::wrong_argument;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
+use pi_session_core::context::context_edit::{edited, Edited};
+use pi_session_core::context::projection::{Contribution, Projection};
+use pi_session_core::format::agent_message::Role;
 
 /// What the factory makes of a projection of the entries in a list: `project` or `context`.
 pub fn projected<'env>(

@@ -4,14 +4,14 @@ use napi::{Error, Result};
 
 use super::identity_cache::IdentityCache;
 use super::state::{new_session, ManagerConfig};
-use crate::core::format::header::{HeaderFields, Version, CURRENT_VERSION};
-use crate::core::json::Value;
-use crate::core::rewrite::migrate::{MigrationEdit, Migrator, OldFields};
-use crate::core::session::Session;
 use crate::js::convert::errors::wrong_argument;
 use crate::js::convert::object::{field, with_entry_head, FieldValue};
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
+use pi_session_core::format::header::{HeaderFields, Version, CURRENT_VERSION};
+use pi_session_core::json::Value;
+use pi_session_core::rewrite::migrate::{MigrationEdit, Migrator, OldFields};
+use pi_session_core::session::Session;
 
 /// The objects of a list; anything else in it is an error that names it.
 pub fn objects<'env>(js: JsEnv<'env>, list: JsVal<'env>, name: &str) -> Result<Vec<JsVal<'env>>> {

@@ -7,8 +7,8 @@
 
 use napi::Result;
 
-use crate::core::tree::tree::RowNo;
 use crate::js::engine::{JsEnv, JsVal, Persistent};
+use pi_session_core::tree::tree::RowNo;
 
 /// What is kept of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

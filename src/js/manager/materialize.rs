@@ -7,19 +7,19 @@ use napi::{Error, Result};
 
 use super::parse_batch::{ParseBatch, UnusableLine};
 use super::state::{source, ManagerState};
-use crate::core::base::error::{Error as CoreError, Result as CoreResult};
-use crate::core::base::string_buffer::StringBuffer;
-use crate::core::base::time::Time;
-use crate::core::base::wtf8::to_string_lossy;
-use crate::core::format::serialize::KeyOrder;
-use crate::core::session::Session;
-use crate::core::tree::tree::{ParentRef, RowNo};
 use crate::js::convert::args::template_text;
 use crate::js::convert::errors::thrown;
 use crate::js::convert::time::iso;
 use crate::js::convert::values::parse;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
+use pi_session_core::base::error::{Error as CoreError, Result as CoreResult};
+use pi_session_core::base::string_buffer::StringBuffer;
+use pi_session_core::base::time::Time;
+use pi_session_core::base::wtf8::to_string_lossy;
+use pi_session_core::format::serialize::KeyOrder;
+use pi_session_core::session::Session;
+use pi_session_core::tree::tree::{ParentRef, RowNo};
 
 /// How many bytes of lines are made into objects in one batch.
 const BATCH_BYTES: usize = 1 << 18;

@@ -4,14 +4,14 @@ use napi::Result;
 
 use super::append::{ArraySlot, OwnFields, PendingEntry};
 use super::state::ManagerState;
-use crate::core::format::agent_message::{MessageHead, Role};
-use crate::core::format::entry::EntryKind;
-use crate::core::format::serialize::NewHead;
-use crate::core::session::text_need::TextNeed;
 use crate::js::convert::errors::wrong_argument;
 use crate::js::convert::text::text_of;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, scratch, FactoryFn};
+use pi_session_core::format::agent_message::{MessageHead, Role};
+use pi_session_core::format::entry::EntryKind;
+use pi_session_core::format::serialize::NewHead;
+use pi_session_core::session::text_need::TextNeed;
 
 /// The new entry of a message, its own fields at the end of the manager's array of entries. The caller's code may run.
 pub fn new_message<'env>(

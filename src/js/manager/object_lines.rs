@@ -6,13 +6,13 @@ use napi::Result;
 
 use super::materialize::ensure;
 use super::state::ManagerState;
-use crate::core::base::error::Result as CoreResult;
-use crate::core::base::wtf8::to_string_lossy;
-use crate::core::tree::tree::RowNo;
 use crate::js::convert::errors::{thrown, wrong_argument};
 use crate::js::convert::text::text_of;
 use crate::js::engine::JsEnv;
 use crate::js::factory::{self, FactoryFn};
+use pi_session_core::base::error::Result as CoreResult;
+use pi_session_core::base::wtf8::to_string_lossy;
+use pi_session_core::tree::tree::RowNo;
 
 /// The lines of the header and of every entry that the manager holds as objects, serialised now. Ids, parents and types are
 /// those of the tree.

@@ -7,14 +7,14 @@ use napi::Result;
 use super::materialize::ensure;
 use super::reads::{leaf, tree_shape, TreeShape};
 use super::state::ManagerState;
-use crate::core::base::time::{iso, Time};
-use crate::core::base::wtf8::push_json_string;
-use crate::core::format::agent_message::Role;
-use crate::core::format::entry::EntryKind;
-use crate::core::tree::row::Row;
-use crate::core::tree::tree::{RowNo, Tree};
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
+use pi_session_core::base::time::{iso, Time};
+use pi_session_core::base::wtf8::push_json_string;
+use pi_session_core::format::agent_message::Role;
+use pi_session_core::format::entry::EntryKind;
+use pi_session_core::tree::row::Row;
+use pi_session_core::tree::tree::{RowNo, Tree};
 
 /// The tree, and the ids of the branch of the leaf.
 pub fn outline<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>) -> Result<JsVal<'env>> {

@@ -5,11 +5,11 @@
 
 use napi::Result;
 
-use crate::core::base::string_buffer::{StringBuffer, Units};
-use crate::core::tree::tree::{RowNo, Tree};
 use crate::js::convert::values::{parse, LONGEST_TEXT};
 use crate::js::engine::{adopts_strings, JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
+use pi_session_core::base::string_buffer::{StringBuffer, Units};
+use pi_session_core::tree::tree::{RowNo, Tree};
 
 /// How many bytes of lines are made together, a longer line aside: an engine limits the length of one text.
 const TOGETHER: usize = 1 << 20;

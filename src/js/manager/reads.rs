@@ -8,16 +8,16 @@ use napi::{Result, ValueType};
 use super::context_messages;
 use super::materialize::{ensure, object};
 use super::state::ManagerState;
-use crate::core::base::time::Time;
-use crate::core::base::wtf8::trim;
-use crate::core::context::projection::{Projection, Settings};
-use crate::core::format::entry::target_key;
-use crate::core::tree::leaf::{context_end, named_leaf};
-use crate::core::tree::tree::{ChildrenOf, RowNo, Tree};
 use crate::js::convert::errors::wrong_argument;
 use crate::js::convert::object::FieldValue;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
+use pi_session_core::base::time::Time;
+use pi_session_core::base::wtf8::trim;
+use pi_session_core::context::projection::{Projection, Settings};
+use pi_session_core::format::entry::target_key;
+use pi_session_core::tree::leaf::{context_end, named_leaf};
+use pi_session_core::tree::tree::{ChildrenOf, RowNo, Tree};
 
 /// The row that an id argument means; None for what is not a string, or an id nobody has.
 pub fn row_of(state: &RefCell<ManagerState>, js: JsEnv<'_>, id: JsVal<'_>) -> Result<Option<RowNo>> {

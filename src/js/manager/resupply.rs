@@ -9,12 +9,12 @@ use napi::Result;
 use super::materialize::{ensure, object};
 use super::object_lines::kept_lines;
 use super::state::ManagerState;
-use crate::core::base::error::{Error as CoreError, Result as CoreResult};
-use crate::core::session::Session;
-use crate::core::tree::tree::RowNo;
 use crate::js::convert::errors::{thrown, wrong_argument};
 use crate::js::convert::text::line_of;
 use crate::js::engine::JsEnv;
+use pi_session_core::base::error::{Error as CoreError, Result as CoreResult};
+use pi_session_core::session::Session;
+use pi_session_core::tree::tree::RowNo;
 
 /// What was done for one call so far: each step is taken once.
 #[derive(Default)]

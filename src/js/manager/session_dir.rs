@@ -2,14 +2,14 @@
 
 use napi::Result;
 
-use crate::core::base::options::Durability;
-use crate::core::base::{paths, time};
-use crate::core::listing::find_session::lookup_filter;
-use crate::core::storage::file::make_dir;
 use crate::js::convert::args;
 use crate::js::convert::errors::thrown;
 use crate::js::convert::paths::on_paths;
 use crate::js::engine::{JsEnv, JsVal};
+use pi_session_core::base::options::Durability;
+use pi_session_core::base::{paths, time};
+use pi_session_core::listing::find_session::lookup_filter;
+use pi_session_core::storage::file::make_dir;
 
 /// The directory of a working directory's sessions: the one that was given, or the default one, which is made.
 pub fn session_dir(js: JsEnv<'_>, cwd: &str, given: JsVal<'_>, durability: Durability) -> Result<String> {

@@ -12,16 +12,6 @@ use super::collected_usage::CollectedUsage;
 use super::gc::{self, Collectable};
 use super::identity_cache::IdentityCache;
 use super::session_dir::session_file;
-use crate::core::base::error::Error as CoreError;
-use crate::core::base::options::Durability;
-use crate::core::base::options::{
-    EntryIds, Lock, SessionFileOptions, DURABILITY_VARIABLE, LOCK_VARIABLE, STORE_VARIABLE,
-};
-use crate::core::base::paths;
-use crate::core::base::paths::Process as _;
-use crate::core::format::ids;
-use crate::core::session::{OpenResult, Persistence, RowRemap, Session};
-use crate::core::storage::file::make_dir;
 use crate::js::convert::args;
 use crate::js::convert::errors::thrown;
 use crate::js::convert::paths::on_paths;
@@ -31,6 +21,16 @@ use crate::js::engine::ExternalMemory;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::process;
 use crate::js::factory::{self, FactoryFn};
+use pi_session_core::base::error::Error as CoreError;
+use pi_session_core::base::options::Durability;
+use pi_session_core::base::options::{
+    EntryIds, Lock, SessionFileOptions, DURABILITY_VARIABLE, LOCK_VARIABLE, STORE_VARIABLE,
+};
+use pi_session_core::base::paths;
+use pi_session_core::base::paths::Process as _;
+use pi_session_core::format::ids;
+use pi_session_core::session::{OpenResult, Persistence, RowRemap, Session};
+use pi_session_core::storage::file::make_dir;
 
 /// A manager's state. It is never borrowed across a call that may run the caller's code.
 pub struct ManagerState {

@@ -6,13 +6,13 @@ use napi::{Result, ValueType};
 
 use super::reads::{leaf_projection, projected};
 use super::state::ManagerState;
-use crate::core::context::projection::{Contribution, Projection, Step};
-use crate::core::context::system_prompt::{replay, Date, SystemMessage};
-use crate::core::format::agent_message::Role;
 use crate::js::convert::args::template_text;
 use crate::js::convert::errors::wrong_argument;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
+use pi_session_core::context::projection::{Contribution, Projection, Step};
+use pi_session_core::context::system_prompt::{replay, Date, SystemMessage};
+use pi_session_core::format::agent_message::Role;
 
 /// The system message at the leaf, dated `timestamp` (ms since 1970); None if there is none.
 pub fn system_message<'env>(

@@ -7,10 +7,10 @@ use napi::Result;
 use super::materialize::ensure;
 use super::reads::{path_end, path_rows, whole_number};
 use super::state::ManagerState;
-use crate::core::transcript::message::{DrawLayout, Limits};
 use crate::js::convert::errors::{thrown, wrong_argument};
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
+use pi_session_core::transcript::message::{DrawLayout, Limits};
 
 /// How many bytes of lines are drawn together, about.
 const BATCH_BYTES: usize = 8 << 20;

@@ -7,18 +7,18 @@ use napi::Result;
 use super::collected_usage::CollectedUsage;
 use super::materialize::object;
 use super::state::ManagerState;
-use crate::core::format::header::Version;
-use crate::core::listing::usage::add_up::{report, utc_days};
-use crate::core::listing::usage::calendar::Calendar;
-use crate::core::listing::usage::json::to_json;
-use crate::core::listing::usage::report::UsageSession;
-use crate::core::summary::usage::session_usage::{LargeEntry, SessionUsage, LARGEST_KEPT};
-use crate::core::tree::tree::RowNo;
 use crate::js::convert::errors::thrown;
 use crate::js::convert::text::line_of;
 use crate::js::convert::usage::{local_calendar, report_options};
 use crate::js::convert::values::parse;
 use crate::js::engine::{JsEnv, JsVal};
+use pi_session_core::format::header::Version;
+use pi_session_core::listing::usage::add_up::{report, utc_days};
+use pi_session_core::listing::usage::calendar::Calendar;
+use pi_session_core::listing::usage::json::to_json;
+use pi_session_core::listing::usage::report::UsageSession;
+use pi_session_core::summary::usage::session_usage::{LargeEntry, SessionUsage, LARGEST_KEPT};
+use pi_session_core::tree::tree::RowNo;
 
 /// The report of a manager's session.
 pub fn usage<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, options: JsVal<'env>) -> Result<JsVal<'env>> {

@@ -7,10 +7,10 @@ use hashbrown::HashSet;
 use rusqlite::Transaction;
 
 use super::index::{put_words, tokenized, Indexer};
-use crate::core::catalog::connection::Catalog;
-use crate::core::catalog::error::CatalogResult;
-use crate::core::catalog::ingest::{IngestChunk, IngestStart};
-use crate::core::catalog::text_rows::TextRowBuilder;
+use crate::catalog::connection::Catalog;
+use crate::catalog::error::CatalogResult;
+use crate::catalog::ingest::{IngestChunk, IngestStart};
+use crate::catalog::text_rows::TextRowBuilder;
 
 /// How many chunks wait to be written, and how many bytes of text one transaction writes. More would make other writers wait;
 /// fewer would give the index more segments.

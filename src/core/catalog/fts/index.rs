@@ -7,9 +7,9 @@ use rusqlite::{params, Connection, Transaction};
 
 use super::tokenizer::index_words;
 use super::vocabulary;
-use crate::core::catalog::connection::Catalog;
-use crate::core::catalog::error::CatalogResult;
-use crate::core::catalog::text_rows::{row, unicode, TextRow, ROW_TEXTS};
+use crate::catalog::connection::Catalog;
+use crate::catalog::error::CatalogResult;
+use crate::catalog::text_rows::{row, unicode, TextRow, ROW_TEXTS};
 
 /// How many bytes of text one transaction indexes, so that other writers do not wait long.
 const INDEXED_AT_ONCE: usize = 8 << 20;

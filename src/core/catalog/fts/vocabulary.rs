@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use memchr::memmem::Finder;
 use rusqlite::{Connection, Transaction};
 
-use crate::core::catalog::error::CatalogResult;
+use crate::catalog::error::CatalogResult;
 
 /// Up to how many words that contain a part are looked up; with more of them, searching the texts themselves is faster.
 pub const MAX_WORDS: usize = 2_000;

@@ -1,6 +1,6 @@
 use super::*;
-use crate::core::io::fs::faults::{before_nth, with, InjectedFault};
-use crate::core::io::fs::FsCall;
+use crate::io::fs::faults::{before_nth, with, InjectedFault};
+use crate::io::fs::FsCall;
 use std::sync::Mutex;
 
 /// What the lock file of a process says.
@@ -116,10 +116,10 @@ fn a_lock_held_while_its_file_has_a_second_name_keeps_others_out() {
 #[test]
 #[cfg(unix)]
 fn a_lock_file_says_whose_it_is_from_the_moment_it_has_its_name() {
-    use crate::core::io::fs::faults::before_next;
-    use crate::core::io::fs::FsCall;
+    use crate::io::fs::faults::before_next;
+    use crate::io::fs::FsCall;
     for moment in [FsCall::Open, FsCall::Write, FsCall::Lock, FsCall::Attributes, FsCall::Link, FsCall::Remove] {
-        let dir = crate::core::testing::faults::tests::scratch();
+        let dir = crate::testing::faults::tests::scratch();
         let session = dir.path().join("s.jsonl").to_str().expect("text").to_owned();
         std::fs::write(&session, "").expect("written");
         let lock = path_of(&session);
@@ -160,7 +160,7 @@ fn whoever_may_read_a_session_may_see_that_it_is_locked() {
 #[test]
 #[cfg(unix)]
 fn a_lock_file_that_may_not_be_looked_at_stops_no_append() {
-    let dir = crate::core::testing::faults::tests::scratch();
+    let dir = crate::testing::faults::tests::scratch();
     let session = dir.path().join("s.jsonl").to_str().expect("text").to_owned();
     let lock = path_of(&session);
     std::fs::write(&lock, says("17")).expect("written");
@@ -195,7 +195,7 @@ fn a_lock_file_deleted_by_hand_is_noticed_and_that_of_the_next_holder_stays() {
 #[test]
 #[cfg(unix)]
 fn a_lock_that_could_not_be_written_leaves_no_file() {
-    let dir = crate::core::testing::faults::tests::scratch();
+    let dir = crate::testing::faults::tests::scratch();
     let session = dir.path().join("s.jsonl").to_str().expect("text").to_owned();
     // The first in a directory sweeps it.
     drop(FileLock::take(&session).expect("taken"));

@@ -1,7 +1,7 @@
 use super::block::bytewise;
 use super::*;
-use crate::core::base::wtf8;
-use crate::core::testing::tests::count;
+use crate::base::wtf8;
+use crate::testing::tests::count;
 use proptest::prelude::*;
 
 /// Bytes that resemble a string's, with quotes, backslashes and control characters at any distance.

@@ -6,7 +6,7 @@
 
 use std::arch::x86_64::*;
 
-use crate::core::base::wtf8;
+use crate::base::wtf8;
 
 const BLOCK: usize = 16;
 /// How many bytes three-byte characters leave of a block, and eight more.

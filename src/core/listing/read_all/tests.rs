@@ -1,10 +1,10 @@
 use std::fs;
 
 use super::*;
-use crate::core::catalog::ingest::{ingest_session, pending};
-use crate::core::catalog::session_text::{text, ListedState};
-use crate::core::summary::session_summary::SessionSummary;
-use crate::core::testing::tests::{count, wait_for_next_file_time, SessionsDir};
+use crate::catalog::ingest::{ingest_session, pending};
+use crate::catalog::session_text::{text, ListedState};
+use crate::summary::session_summary::SessionSummary;
+use crate::testing::tests::{count, wait_for_next_file_time, SessionsDir};
 use proptest::prelude::*;
 use std::time::Duration;
 

@@ -9,8 +9,8 @@ use hashbrown::HashMap;
 
 use super::calendar::{Calendar, DAY_MS};
 use super::report::{Grouping, LargeEntryAt, LeftOutCalls, Report, ReportOptions, Sum, Table, UsageRow, UsageSession};
-use crate::core::summary::usage::call::{Call, CallErrors};
-use crate::core::summary::usage::session_usage::KindSize;
+use crate::summary::usage::call::{Call, CallErrors};
+use crate::summary::usage::session_usage::KindSize;
 
 /// Brings sessions into the order in which they are added up: the oldest first.
 pub fn sort_sessions(sessions: &mut [UsageSession]) {

@@ -1,6 +1,6 @@
 //! The days that times belong to, in UTC or in the time zone of JavaScript.
 
-use crate::core::base::time::iso;
+use crate::base::time::iso;
 
 pub const DAY_MS: f64 = 86_400_000.0;
 

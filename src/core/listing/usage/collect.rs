@@ -7,21 +7,21 @@ use std::sync::Mutex;
 
 use super::add_up::sort_sessions;
 use super::report::{LeftOutFile, UsageSession};
-use crate::core::base::error::{Error, Result};
-use crate::core::base::paths;
-use crate::core::base::threads::{into_inner, locked};
-use crate::core::base::wtf8::to_string_lossy;
-use crate::core::catalog::location::CatalogLocation;
-use crate::core::io::fs;
-use crate::core::io::open::{self, Access};
-use crate::core::json::reader::{read, Raw};
-use crate::core::json::{fields, Value};
-use crate::core::listing::candidates::{absolute, read_fingerprints, Candidate};
-use crate::core::listing::list::ListScope;
-use crate::core::listing::read_all::read_all_with_usage;
-use crate::core::summary::session_summary::{with_line, ListedSession, SessionSummary};
-use crate::core::summary::usage::call::time;
-use crate::core::summary::usage::session_usage::LargeEntry;
+use crate::base::error::{Error, Result};
+use crate::base::paths;
+use crate::base::threads::{into_inner, locked};
+use crate::base::wtf8::to_string_lossy;
+use crate::catalog::location::CatalogLocation;
+use crate::io::fs;
+use crate::io::open::{self, Access};
+use crate::json::reader::{read, Raw};
+use crate::json::{fields, Value};
+use crate::listing::candidates::{absolute, read_fingerprints, Candidate};
+use crate::listing::list::ListScope;
+use crate::listing::read_all::read_all_with_usage;
+use crate::summary::session_summary::{with_line, ListedSession, SessionSummary};
+use crate::summary::usage::call::time;
+use crate::summary::usage::session_usage::LargeEntry;
 
 /// How many characters of the first message are the title of a session without a name.
 const TITLE_CHARS: usize = 200;

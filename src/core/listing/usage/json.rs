@@ -3,8 +3,8 @@
 use std::fmt::{self, Write};
 
 use super::report::{LeftOutCalls, LeftOutFile, Report, Sum, Table, UsageRow, UsageSession};
-use crate::core::json::quoted;
-use crate::core::summary::usage::session_usage::LargeEntry;
+use crate::json::quoted;
+use crate::summary::usage::session_usage::LargeEntry;
 
 /// The JSON text of a report over sessions. `id_of` gives the id of a large entry of a session.
 pub fn to_json(

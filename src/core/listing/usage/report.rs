@@ -1,8 +1,8 @@
 //! What a report of usage is.
 
 use super::calendar::Period;
-use crate::core::summary::usage::call::{Amounts, CallErrors};
-use crate::core::summary::usage::session_usage::{KindSize, SessionUsage};
+use crate::summary::usage::call::{Amounts, CallErrors};
+use crate::summary::usage::session_usage::{KindSize, SessionUsage};
 
 /// A session to be added up.
 #[derive(Debug)]

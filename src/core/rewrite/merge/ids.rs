@@ -10,8 +10,8 @@ use std::collections::HashMap;
 use serde::Serialize;
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
-use crate::core::io::line_reader::text_of;
-use crate::core::json::{quoted, string_bytes, ObjectText};
+use crate::io::line_reader::text_of;
+use crate::json::{quoted, string_bytes, ObjectText};
 
 /// The keys whose values are ids of other entries.
 const REFERENCES: [&str; 4] = ["parentId", "firstKeptEntryId", "targetId", "fromId"];

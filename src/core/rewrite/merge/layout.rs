@@ -9,15 +9,15 @@ use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 use super::ids::{Ids, NewIds, RenamedEntry};
 use super::stored::StoredLines;
-use crate::core::base::error::{Error, Result};
-use crate::core::base::wtf8::to_string_lossy;
-use crate::core::format::entry::{read_line, Line};
-use crate::core::format::header::{Header, Version};
-use crate::core::io::line_reader::{text_of, LineReader, WHOLE};
-use crate::core::io::line_span::LineSpan;
-use crate::core::json::reader::is_json;
-use crate::core::rewrite::replace::{write_line, ReadTo, Rewrite};
-use crate::core::storage::storage::{bytes_at, copy_bytes, Storage};
+use crate::base::error::{Error, Result};
+use crate::base::wtf8::to_string_lossy;
+use crate::format::entry::{read_line, Line};
+use crate::format::header::{Header, Version};
+use crate::io::line_reader::{text_of, LineReader, WHOLE};
+use crate::io::line_span::LineSpan;
+use crate::json::reader::is_json;
+use crate::rewrite::replace::{write_line, ReadTo, Rewrite};
+use crate::storage::storage::{bytes_at, copy_bytes, Storage};
 
 /// The bytes `from..to` of a file, whole lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,15 +5,15 @@ use serde::Serialize;
 use super::ids::RenamedEntry;
 use super::layout::{LayoutResult, MergeLayout, OldFile};
 use super::stored::StoredLines;
-use crate::core::base::error::{Error, Result};
-use crate::core::base::options::Durability;
-use crate::core::format::header::Header;
-use crate::core::io::fs::FileId;
-use crate::core::io::line_reader::text_of;
-use crate::core::io::lock_file::FileLock;
-use crate::core::rewrite::replace::{Backup, RewriteTarget};
-use crate::core::storage::new_file::NewFile;
-use crate::core::storage::storage::{read_into, Storage};
+use crate::base::error::{Error, Result};
+use crate::base::options::Durability;
+use crate::format::header::Header;
+use crate::io::fs::FileId;
+use crate::io::line_reader::text_of;
+use crate::io::lock_file::FileLock;
+use crate::rewrite::replace::{Backup, RewriteTarget};
+use crate::storage::new_file::NewFile;
+use crate::storage::storage::{read_into, Storage};
 
 /// How often a merge starts over because the file changed.
 const TRIES: usize = 20;

@@ -1,6 +1,6 @@
 //! Lines as a store gives them.
 
-use crate::core::base::error::{Error, Result};
+use crate::base::error::{Error, Result};
 
 /// The lines of a session in the store's order.
 #[derive(Debug, Clone, Copy)]

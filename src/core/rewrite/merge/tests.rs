@@ -2,10 +2,10 @@ use std::fs;
 use std::io::Write as _;
 
 use super::*;
-use crate::core::base::options::SessionFileOptions;
-use crate::core::io::fs::faults::before_next;
-use crate::core::io::fs::FsCall;
-use crate::core::session::{OpenResult, Persistence, Session};
+use crate::base::options::SessionFileOptions;
+use crate::io::fs::faults::before_next;
+use crate::io::fs::FsCall;
+use crate::session::{OpenResult, Persistence, Session};
 
 const HEADER: &str = r#"{"type":"session","version":3,"id":"s","timestamp":"t","cwd":"/here"}"#;
 

@@ -2,14 +2,14 @@
 
 use super::line_text::damaged_text;
 use super::salvage::{pieces, Fields};
-use crate::core::base::error::{Error, Result};
-use crate::core::base::time::Time;
-use crate::core::format::header::{new_header_line, Header, Version};
-use crate::core::format::ids::{check_session_id, session_id};
-use crate::core::json::reader::{read, Raw};
-use crate::core::json::string_bytes;
-use crate::core::rewrite::verify::{LineClass, Survey};
-use crate::core::storage::storage::Storage;
+use crate::base::error::{Error, Result};
+use crate::base::time::Time;
+use crate::format::header::{new_header_line, Header, Version};
+use crate::format::ids::{check_session_id, session_id};
+use crate::json::reader::{read, Raw};
+use crate::json::string_bytes;
+use crate::rewrite::verify::{LineClass, Survey};
+use crate::storage::storage::Storage;
 
 /// A header that is not a line of its own.
 pub struct SalvagedHeader {

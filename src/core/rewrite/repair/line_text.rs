@@ -1,9 +1,9 @@
 //! The text of a line, of the old file or a new one.
 
-use crate::core::base::error::Result;
-use crate::core::io::line_span::LineSpan;
-use crate::core::rewrite::verify::SurveyedLine;
-use crate::core::storage::storage::{bytes_at, Storage};
+use crate::base::error::Result;
+use crate::io::line_span::LineSpan;
+use crate::rewrite::verify::SurveyedLine;
+use crate::storage::storage::{bytes_at, Storage};
 
 /// The source of a line of the new file.
 #[derive(Debug, Clone)]

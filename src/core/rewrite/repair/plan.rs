@@ -5,12 +5,12 @@ use super::line_text::{bytes_of, damaged_text, LineSource};
 use super::relink::{KeptEntry, Relinker};
 use super::repair_log::RepairLog;
 use super::salvage::{pieces, Fields};
-use crate::core::base::error::Result;
-use crate::core::format::entry::{EntryHead, Parent};
-use crate::core::io::line_reader;
-use crate::core::rewrite::replace::{write_line, ReadTo, Rewrite};
-use crate::core::rewrite::verify::{entry_in, LineClass, Survey};
-use crate::core::storage::storage::{bytes_at, Storage};
+use crate::base::error::Result;
+use crate::format::entry::{EntryHead, Parent};
+use crate::io::line_reader;
+use crate::rewrite::replace::{write_line, ReadTo, Rewrite};
+use crate::rewrite::verify::{entry_in, LineClass, Survey};
+use crate::storage::storage::{bytes_at, Storage};
 
 /// The content of the new file.
 pub struct RepairPlan {

@@ -7,14 +7,14 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::line_text::{bytes_of, LineSource};
 use super::repair_log::RepairLog;
 use super::salvage::Fields;
-use crate::core::base::error::Result;
-use crate::core::base::wtf8::to_string_lossy;
-use crate::core::format::entry::{EntryHead, EntryKind, Parent};
-use crate::core::format::ids::entry_id;
-use crate::core::json::{quoted, string_bytes, ObjectText};
-use crate::core::storage::storage::Storage;
-use crate::core::tree::tree::Tree;
-use crate::core::tree::tree_integrity::check_integrity;
+use crate::base::error::Result;
+use crate::base::wtf8::to_string_lossy;
+use crate::format::entry::{EntryHead, EntryKind, Parent};
+use crate::format::ids::entry_id;
+use crate::json::{quoted, string_bytes, ObjectText};
+use crate::storage::storage::Storage;
+use crate::tree::tree::Tree;
+use crate::tree::tree_integrity::check_integrity;
 
 /// An entry that stays.
 #[derive(Debug)]

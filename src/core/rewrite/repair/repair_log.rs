@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::core::rewrite::report::REPORT_LIMIT;
+use crate::rewrite::report::REPORT_LIMIT;
 
 /// What was repaired in one line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -7,12 +7,12 @@ use serde::Serialize;
 use super::header;
 use super::plan::RepairPlan;
 use super::repair_log::{Repair, RepairLog};
-use crate::core::base::error::{Error, Result};
-use crate::core::format::header::Version;
-use crate::core::io::lock_file::FileLock;
-use crate::core::rewrite::migrate::Migration;
-use crate::core::rewrite::replace::{Backup, RewriteTarget};
-use crate::core::rewrite::verify::{verify, LineClass, Survey, SurveyedLine, VerifyReport};
+use crate::base::error::{Error, Result};
+use crate::format::header::Version;
+use crate::io::lock_file::FileLock;
+use crate::rewrite::migrate::Migration;
+use crate::rewrite::replace::{Backup, RewriteTarget};
+use crate::rewrite::verify::{verify, LineClass, Survey, SurveyedLine, VerifyReport};
 
 /// The report on a repair.
 #[derive(Debug, Serialize)]
@@ -23,7 +23,7 @@ pub struct RepairReport {
     pub backup: Option<String>,
     pub before: VerifyReport,
     pub after: VerifyReport,
-    /// The first repairs by line, at most [`REPORT_LIMIT`](crate::core::rewrite::report::REPORT_LIMIT).
+    /// The first repairs by line, at most [`REPORT_LIMIT`](crate::rewrite::report::REPORT_LIMIT).
     pub repairs: Vec<Repair>,
     /// How many repairs there were.
     pub repair_count: u64,

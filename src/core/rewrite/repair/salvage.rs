@@ -10,7 +10,7 @@
 
 use std::convert::Infallible;
 
-use crate::core::json::scanner::{ScanError, Scanner};
+use crate::json::scanner::{ScanError, Scanner};
 
 /// Fields of an object that may have lost its end, as their JSON texts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

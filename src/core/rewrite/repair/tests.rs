@@ -3,8 +3,8 @@ use std::fs;
 use proptest::prelude::*;
 
 use super::*;
-use crate::core::io::lock_file::FileLock;
-use crate::core::rewrite::verify::{entry_in, verify};
+use crate::io::lock_file::FileLock;
+use crate::rewrite::verify::{entry_in, verify};
 
 mod regressions;
 
@@ -17,7 +17,7 @@ fn entry(id: &str, parent: &str) -> String {
 
 /// Repairs these lines, the last of them unended, and gives the report and the new lines.
 fn repaired(lines: &[&str]) -> (RepairReport, Vec<String>) {
-    let dir = crate::core::testing::faults::tests::scratch();
+    let dir = crate::testing::faults::tests::scratch();
     let path = dir.path().join("2025_name-1.jsonl").to_str().expect("text").to_owned();
     let text = lines.join("\n");
     fs::write(&path, &text).expect("written");
@@ -37,7 +37,7 @@ fn parents(lines: &[String]) -> Vec<(String, String)> {
     heads
         .map(|head| {
             let parent = match head.parent {
-                crate::core::format::entry::Parent::Id(id) => String::from_utf8_lossy(&id).into_owned(),
+                crate::format::entry::Parent::Id(id) => String::from_utf8_lossy(&id).into_owned(),
                 other => format!("{other:?}"),
             };
             (String::from_utf8_lossy(&head.id).into_owned(), parent)
@@ -170,7 +170,7 @@ fn an_old_file_is_migrated_first() {
 
 #[test]
 fn a_locked_file_is_not_repaired() {
-    let dir = crate::core::testing::faults::tests::scratch();
+    let dir = crate::testing::faults::tests::scratch();
     let path = dir.path().join("s.jsonl").to_str().expect("text").to_owned();
     fs::write(&path, "torn").expect("written");
     let lock = FileLock::take(&path).expect("taken");
@@ -181,7 +181,7 @@ fn a_locked_file_is_not_repaired() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(crate::core::testing::tests::count("repaired_files")))]
+    #![proptest_config(ProptestConfig::with_cases(crate::testing::tests::count("repaired_files")))]
     /// Whatever is in a file, a repair ends, makes it good, and keeps every entry that could be read.
     #[test]
     fn any_file_becomes_a_good_one(

@@ -1,18 +1,18 @@
 use std::fs;
 use std::io::Write as _;
 
-use crate::core::base::options::SessionFileOptions;
-use crate::core::io::fs::faults::before_next;
-use crate::core::io::fs::FsCall;
-use crate::core::rewrite::verify::verify;
-use crate::core::session::{OpenResult, Persistence, Session};
+use crate::base::options::SessionFileOptions;
+use crate::io::fs::faults::before_next;
+use crate::io::fs::FsCall;
+use crate::rewrite::verify::verify;
+use crate::session::{OpenResult, Persistence, Session};
 
 const OLD: &str = "{\"type\":\"session\",\"id\":\"s\",\"timestamp\":\"t\",\"cwd\":\"/c\"}\n\
                    {\"type\":\"message\",\"timestamp\":\"t\",\"message\":{\"role\":\"user\"}}\n";
 const PI: &str = "{\"type\":\"custom\",\"timestamp\":\"t\",\"customType\":\"pi\"}\n";
 
 fn old_file(text: &str) -> (tempfile::TempDir, String) {
-    let dir = crate::core::testing::faults::tests::scratch();
+    let dir = crate::testing::faults::tests::scratch();
     let path = dir.path().join("s.jsonl").to_str().expect("text").to_owned();
     fs::write(&path, text).expect("written");
     (dir, path)

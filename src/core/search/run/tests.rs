@@ -4,11 +4,11 @@ use std::fs;
 use std::path::Path;
 
 use super::*;
-use crate::core::catalog::background::ingest_pending;
-use crate::core::catalog::session_text;
-use crate::core::catalog::text_rows::MAX_TEXT_BYTES;
-use crate::core::listing::read_all::read_all;
-use crate::core::testing::tests::SessionsDir;
+use crate::catalog::background::ingest_pending;
+use crate::catalog::session_text;
+use crate::catalog::text_rows::MAX_TEXT_BYTES;
+use crate::listing::read_all::read_all;
+use crate::testing::tests::SessionsDir;
 
 mod corrupt;
 mod gone;

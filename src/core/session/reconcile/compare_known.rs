@@ -3,19 +3,19 @@
 //! A file that grew was appended to or rewritten; its size does not tell which. If the header and the last known entry
 //! are where they were, the lines between them were not moved.
 
-use crate::core::base::error::{Error, Result};
-use crate::core::format::header::{Header, Version};
-use crate::core::index::index::{DamagedLine, Index};
-use crate::core::index::load::load;
-use crate::core::io::line_reader::text_of;
-use crate::core::storage::storage::bytes_at;
-use crate::core::tree::tree::{IdNo, ParentRef, RowNo};
+use crate::base::error::{Error, Result};
+use crate::format::header::{Header, Version};
+use crate::index::index::{DamagedLine, Index};
+use crate::index::load::load;
+use crate::io::line_reader::text_of;
+use crate::storage::storage::bytes_at;
+use crate::tree::tree::{IdNo, ParentRef, RowNo};
 
-use crate::core::session::session::Session;
+use crate::session::session::Session;
 
 impl Session {
     /// Whether the header and the last known entry are where they were.
-    pub(in crate::core::session) fn has_same_ends(&self) -> Result<bool> {
+    pub(in crate::session) fn has_same_ends(&self) -> Result<bool> {
         match self.check_ends() {
             Ok(()) => Ok(true),
             Err(error) if error.as_io().is_none() => Ok(false),
@@ -51,7 +51,7 @@ impl Session {
     }
 
     /// Whether every known line is where it was. Reads the whole file.
-    pub(in crate::core::session) fn has_same_content(&self) -> Result<bool> {
+    pub(in crate::session) fn has_same_content(&self) -> Result<bool> {
         let Some(storage) = self.storage.as_deref() else {
             return Ok(true);
         };
@@ -72,7 +72,7 @@ impl Session {
     }
 
     /// Whether an index is this session's, truncated: the same lines at the same offsets, as far as there are any.
-    pub(in crate::core::session) fn is_truncated_to(&self, index: &Index, size: u64) -> bool {
+    pub(in crate::session) fn is_truncated_to(&self, index: &Index, size: u64) -> bool {
         let rows = index.tree.len();
         let (before, now) = (self.damaged(), index.damaged());
         size < self.size
@@ -91,7 +91,7 @@ fn extent(line: &DamagedLine) -> (u64, u64) {
 
 /// Whether two rows have the same id, kind, length and parent; with `closely` also the same in everything else that is
 /// indexed.
-pub(in crate::core::session) fn is_same_row(old: &Index, was: RowNo, new: &Index, row: RowNo, closely: bool) -> bool {
+pub(in crate::session) fn is_same_row(old: &Index, was: RowNo, new: &Index, row: RowNo, closely: bool) -> bool {
     let (Some(a), Some(b)) = (old.tree.row(was), new.tree.row(row)) else {
         return false;
     };

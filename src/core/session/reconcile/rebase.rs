@@ -6,26 +6,26 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 
-use crate::core::base::error::{Error, Result};
-use crate::core::format::entry::{read_line, Line};
-use crate::core::format::header::Version;
-use crate::core::index::index::Index;
-use crate::core::index::load::{load, Loaded};
-use crate::core::io::line_reader::text_of;
-use crate::core::io::owner;
-use crate::core::session::history::ForeignChangeKind;
-use crate::core::storage::file::FileStorage;
-use crate::core::storage::storage::{read_into, Storage};
-use crate::core::tree::tree::RowNo;
+use crate::base::error::{Error, Result};
+use crate::format::entry::{read_line, Line};
+use crate::format::header::Version;
+use crate::index::index::Index;
+use crate::index::load::{load, Loaded};
+use crate::io::line_reader::text_of;
+use crate::io::owner;
+use crate::session::history::ForeignChangeKind;
+use crate::storage::file::FileStorage;
+use crate::storage::storage::{read_into, Storage};
+use crate::tree::tree::RowNo;
 
 use super::compare_known::is_same_row;
-use crate::core::session::session::{Persistence, RowRemap, Session};
-use crate::core::session::sync_state::{CheckDepth, PreviousFile, SyncState};
-use crate::core::summary::header_scan::first_header;
+use crate::session::session::{Persistence, RowRemap, Session};
+use crate::session::sync_state::{CheckDepth, PreviousFile, SyncState};
+use crate::summary::header_scan::first_header;
 
 impl Session {
     /// Moves to the file that is at the path now; an error if that is another session.
-    pub(in crate::core::session) fn rebase(
+    pub(in crate::session) fn rebase(
         &mut self,
         old: PreviousFile,
         depth: CheckDepth,

@@ -3,16 +3,16 @@
 
 use std::collections::HashMap;
 
-use crate::core::base::error::{Error, Result};
-use crate::core::session::history::ForeignChangeKind;
-use crate::core::storage::new_file::NewFile;
-use crate::core::storage::storage::{copy_bytes, FileStatus, Storage};
-use crate::core::tree::tree::RowNo;
+use crate::base::error::{Error, Result};
+use crate::session::history::ForeignChangeKind;
+use crate::storage::new_file::NewFile;
+use crate::storage::storage::{copy_bytes, FileStatus, Storage};
+use crate::tree::tree::RowNo;
 
 use super::write_from_objects::WRITTEN_AGAIN;
-use crate::core::session::session::{Persistence, RowRemap, Session};
-use crate::core::session::sync_state::{CheckDepth, PreviousFile, SyncState};
-use crate::core::summary::header_scan::first_header;
+use crate::session::session::{Persistence, RowRemap, Session};
+use crate::session::sync_state::{CheckDepth, PreviousFile, SyncState};
+use crate::summary::header_scan::first_header;
 
 /// Up to this size, in bytes, a full check reads the whole file.
 const FULL_READ_LIMIT: u64 = 1 << 20;

@@ -1,15 +1,15 @@
 //! Lines that the caller makes from its objects. The caller may have changed an object, but id, parent and type stay those of
 //! the tree.
 
-use crate::core::base::error::{Error, Result};
-use crate::core::base::wtf8::to_string_lossy;
-use crate::core::format::entry::{read_line, EntryHead, EntryKind, Line};
-use crate::core::format::header::{Header, Version, CURRENT_VERSION};
-use crate::core::io::line_reader::text_of;
-use crate::core::json::{quoted, ObjectText};
-use crate::core::tree::tree::{ParentRef, RowNo};
+use crate::base::error::{Error, Result};
+use crate::base::wtf8::to_string_lossy;
+use crate::format::entry::{read_line, EntryHead, EntryKind, Line};
+use crate::format::header::{Header, Version, CURRENT_VERSION};
+use crate::io::line_reader::text_of;
+use crate::json::{quoted, ObjectText};
+use crate::tree::tree::{ParentRef, RowNo};
 
-use crate::core::session::session::Session;
+use crate::session::session::Session;
 
 impl Session {
     /// The line of a header object. Type, version and id are the session's, whatever was done to the object.
@@ -86,7 +86,7 @@ impl Session {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::session::session::Persistence;
+    use crate::session::session::Persistence;
 
     fn session(lines: &[&str]) -> Session {
         let mut session = Session::new(b"s".to_vec(), Persistence::Memory, None);

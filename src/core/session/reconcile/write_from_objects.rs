@@ -2,17 +2,16 @@
 
 use std::path::Path;
 
-use crate::core::base::error::{Error, Result};
-use crate::core::io::fs;
-use crate::core::io::line_span::LineSpan;
-use crate::core::session::session::{check_length, Session};
-use crate::core::session::sync_state::SyncState;
-use crate::core::storage::file::FileStorage;
-use crate::core::storage::new_file::NewFile;
-use crate::core::storage::storage::Storage;
+use crate::base::error::{Error, Result};
+use crate::io::fs;
+use crate::io::line_span::LineSpan;
+use crate::session::session::{check_length, Session};
+use crate::session::sync_state::SyncState;
+use crate::storage::file::FileStorage;
+use crate::storage::new_file::NewFile;
+use crate::storage::storage::Storage;
 
-pub(in crate::core::session) const WRITTEN_AGAIN: &str =
-    "the deleted, renamed or emptied file was written again, whole";
+pub(in crate::session) const WRITTEN_AGAIN: &str = "the deleted, renamed or emptied file was written again, whole";
 
 impl Session {
     /// Writes a lost file again from the lines of the header and of every entry, which the caller made from its
@@ -59,7 +58,7 @@ impl Session {
 }
 
 /// Writes lines into an empty file, of which the last lacks its newline. False if another process wrote first.
-pub(in crate::core::session) fn write_into_empty(storage: &mut FileStorage, mut lines: Vec<u8>) -> Result<bool> {
+pub(in crate::session) fn write_into_empty(storage: &mut FileStorage, mut lines: Vec<u8>) -> Result<bool> {
     let span = storage.append(&mut lines)?;
     if span.offset != 0 {
         storage.set_shared();

@@ -1,7 +1,7 @@
 //! What other processes write in the moment of an append.
 
 use super::*;
-use crate::core::format::ids::tests::choose;
+use crate::format::ids::tests::choose;
 
 #[test]
 fn a_line_of_another_process_comes_in_before_ours() {
@@ -39,7 +39,7 @@ fn half_a_line_of_another_process_is_not_continued() {
                 let text = world.text();
                 assert!(text.lines().any(|line| line.trim_end() == half), "{text}");
                 assert_eq!(ids(&session), ids(&opened(&world.path)), "{text}");
-                let report = crate::core::rewrite::verify::verify(&world.path).expect("readable");
+                let report = crate::rewrite::verify::verify(&world.path).expect("readable");
                 assert_eq!(report.damaged.len(), usize::from(!is_whole), "{text}");
                 assert_eq!(session.damaged().len(), report.damaged.len());
                 let told = session.diagnostics();

@@ -1,7 +1,7 @@
 //! Sessions beside one that holds the lock of their file.
 
 use super::*;
-use crate::core::io::lock_file::FileLock;
+use crate::io::lock_file::FileLock;
 
 #[test]
 fn an_exclusive_session_keeps_others_from_writing_until_it_is_closed() {

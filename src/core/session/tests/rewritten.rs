@@ -3,7 +3,7 @@
 use std::fs::{File, TryLockError};
 
 use super::*;
-use crate::core::io::fs::faults::{with_first, InjectedFault};
+use crate::io::fs::faults::{with_first, InjectedFault};
 
 const OTHER: &str = "{\"type\":\"session\",\"version\":3,\"id\":\"other\"}\n";
 
@@ -68,7 +68,7 @@ fn another_sessions_file_that_was_ours_and_is_deleted_is_not_written_again_as_ou
 #[test]
 #[cfg(unix)]
 fn another_users_file_with_the_same_session_gets_no_entry_of_ours() {
-    use crate::core::io::fs::faults::{on_file_system, FileSystem};
+    use crate::io::fs::faults::{on_file_system, FileSystem};
     let world = World::with(&["a"]);
     let mut session = opened(&world.path);
     append(&mut session);

@@ -1,6 +1,6 @@
 use super::*;
-use crate::core::io::fd_pool;
-use crate::core::storage::new_file::NewFile;
+use crate::io::fd_pool;
+use crate::storage::new_file::NewFile;
 
 #[test]
 fn more_managers_than_open_files_read_and_write() {
@@ -48,7 +48,7 @@ fn many(dir: &Path) -> Vec<FileStorage> {
 #[cfg(unix)]
 fn without_link_counts_files_are_closed_for_others() {
     let dir = tempfile::tempdir().expect("a directory");
-    let (first, made) = crate::core::io::fs::faults::without_link_counts(|| {
+    let (first, made) = crate::io::fs::faults::without_link_counts(|| {
         let all = many(dir.path());
         (all.iter().filter(|storage| storage.is_open()).count(), all)
     });

@@ -2,8 +2,8 @@
 
 use std::io::{self, Read};
 
-use crate::core::io::file_window::FileWindow;
-use crate::core::json::scanner::{ScanError, Scanner};
+use crate::io::file_window::FileWindow;
+use crate::json::scanner::{ScanError, Scanner};
 
 /// The fields of a block that are read, as keys with their quotes.
 const BLOCK_FIELDS: [&[u8]; 2] = [b"\"type\"", b"\"text\""];

@@ -1,6 +1,6 @@
 use std::io;
 
-use crate::core::json::scanner::ScanError;
+use crate::json::scanner::ScanError;
 
 /// Why a line was not scanned to its end.
 #[derive(Debug)]

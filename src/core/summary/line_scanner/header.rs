@@ -4,10 +4,10 @@ use std::io::{self, Read};
 
 use super::content::members;
 use super::scanner::LineScanner;
-use crate::core::format::header::Header;
-use crate::core::io::file_window::FileWindow;
-use crate::core::io::line_reader::text_of;
-use crate::core::json::scanner::{ScanError, Scanner};
+use crate::format::header::Header;
+use crate::io::file_window::FileWindow;
+use crate::io::line_reader::text_of;
+use crate::json::scanner::{ScanError, Scanner};
 
 /// How many bytes a header may have that are kept: its keys and the fields that are read. A line with more is not a header.
 const LARGEST: usize = 64 << 20;
@@ -54,7 +54,7 @@ fn header_or_other<R: Read>(scanner: &mut Scanner<FileWindow<R>>) -> Result<Head
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::json::reader::is_json;
+    use crate::json::reader::is_json;
     use proptest::prelude::*;
 
     fn scanned(line: &[u8]) -> HeaderLine {

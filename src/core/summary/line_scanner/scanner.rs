@@ -5,10 +5,10 @@ use std::io::{self, Read};
 use super::content::{texts_only, value};
 use super::error::{LineScan, LineScanError};
 use super::short_value::ShortValue;
-use crate::core::io::file_window::FileWindow;
-use crate::core::io::line_reader::HEAD;
-use crate::core::json::scanner::Scanner;
-use crate::core::summary::usage::call::{scan_usage, UsageValue};
+use crate::io::file_window::FileWindow;
+use crate::io::line_reader::HEAD;
+use crate::json::scanner::Scanner;
+use crate::summary::usage::call::{scan_usage, UsageValue};
 
 /// The longest value that is kept; a line with a longer one needs the full reader.
 const LIMIT: usize = 4 << 20;

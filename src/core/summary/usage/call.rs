@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use crate::core::base::time::Time;
-use crate::core::io::line_reader::text_of;
-use crate::core::json::scanner::{Input, ScanResult, Scanner};
-use crate::core::json::string_bytes;
+use crate::base::time::Time;
+use crate::io::line_reader::text_of;
+use crate::json::scanner::{Input, ScanResult, Scanner};
+use crate::json::string_bytes;
 
 /// Numbers that are added up: tokens of each kind, and the cost in dollars.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]

@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::call::{number, plain, scan_usage, time, Amounts, Call, CallErrors, UsageValue};
-use crate::core::format::header::Version;
-use crate::core::json::reader::{read, Raw};
-use crate::core::json::scanner::Scanner;
-use crate::core::json::{fields, Value};
-use crate::core::summary::line_scanner::ScannedLine;
+use crate::format::header::Version;
+use crate::json::reader::{read, Raw};
+use crate::json::scanner::Scanner;
+use crate::json::{fields, Value};
+use crate::summary::line_scanner::ScannedLine;
 
 /// How many of a session's largest entries are kept.
 pub const LARGEST_KEPT: usize = 100;

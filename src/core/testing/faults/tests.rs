@@ -6,14 +6,14 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use crate::core::base::error::Result;
-use crate::core::base::options::Durability;
-use crate::core::base::options::{EntryIds, Lock, SessionFileOptions};
-use crate::core::format::entry::EntryKind;
-use crate::core::format::serialize::NewHead;
-use crate::core::io::fs::faults::{with, InjectedFault};
-use crate::core::session::append::{NewEntry, ParentChoice};
-use crate::core::session::{OpenResult, Persistence, Session};
+use crate::base::error::Result;
+use crate::base::options::Durability;
+use crate::base::options::{EntryIds, Lock, SessionFileOptions};
+use crate::format::entry::EntryKind;
+use crate::format::serialize::NewHead;
+use crate::io::fs::faults::{with, InjectedFault};
+use crate::session::append::{NewEntry, ParentChoice};
+use crate::session::{OpenResult, Persistence, Session};
 
 #[cfg(unix)]
 mod appends;
@@ -92,11 +92,11 @@ fn every_fault() -> Vec<InjectedFault> {
 
 /// No file is left behind that nobody will remove.
 fn nothing_left_behind(dir: &Path, what: &str) {
-    crate::core::io::sweep::sweep(dir);
+    crate::io::sweep::sweep(dir);
     for entry in fs::read_dir(dir).expect("read") {
         let path = entry.expect("read").path().into_os_string().into_string().expect("text");
         if let Some(session) = path.strip_suffix(".lock") {
-            assert_eq!(crate::core::io::lock_file::held(session).expect("asked"), None, "{what}: the lock is held");
+            assert_eq!(crate::io::lock_file::held(session).expect("asked"), None, "{what}: the lock is held");
             assert!(!Path::new(&path).exists(), "{what}: {path} was left");
         }
         assert!(!path.ends_with(".tmp"), "{what}: {path} was left");

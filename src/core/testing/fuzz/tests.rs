@@ -7,7 +7,7 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::core::testing::tests::count;
+use crate::testing::tests::count;
 
 mod lines;
 mod open;

@@ -3,7 +3,7 @@ use std::borrow::Cow;
 use proptest::prelude::*;
 
 use super::*;
-use crate::core::base::time::Time;
+use crate::base::time::Time;
 
 mod model;
 

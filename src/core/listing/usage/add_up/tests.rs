@@ -1,9 +1,9 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::core::format::header::Version;
-use crate::core::listing::usage::calendar::Period;
-use crate::core::summary::usage::session_usage::SessionUsage;
+use crate::format::header::Version;
+use crate::listing::usage::calendar::Period;
+use crate::summary::usage::session_usage::SessionUsage;
 
 const HOUR: f64 = 3_600_000.0;
 

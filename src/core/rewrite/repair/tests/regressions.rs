@@ -4,18 +4,18 @@
 use std::io::Write;
 
 use super::*;
-use crate::core::io::fs::faults::before_next;
-use crate::core::io::fs::FsCall;
-use crate::core::io::line_reader::RawLine;
-use crate::core::rewrite::repair::plan::salvaged_entry;
-use crate::core::rewrite::repair::salvage::{pieces, SalvagedPiece};
-use crate::core::rewrite::replace::ReadTo;
-use crate::core::rewrite::verify::Survey;
-use crate::core::storage::file::FileStorage;
-use crate::core::storage::new_file::NewFile;
+use crate::io::fs::faults::before_next;
+use crate::io::fs::FsCall;
+use crate::io::line_reader::RawLine;
+use crate::rewrite::repair::plan::salvaged_entry;
+use crate::rewrite::repair::salvage::{pieces, SalvagedPiece};
+use crate::rewrite::replace::ReadTo;
+use crate::rewrite::verify::Survey;
+use crate::storage::file::FileStorage;
+use crate::storage::new_file::NewFile;
 
 fn written(lines: &str) -> (tempfile::TempDir, String) {
-    let dir = crate::core::testing::faults::tests::scratch();
+    let dir = crate::testing::faults::tests::scratch();
     let path = dir.path().join("2026-01-02T03-04-05-006Z_name-1.jsonl").to_str().expect("text").to_owned();
     fs::write(&path, lines).expect("written");
     (dir, path)
@@ -34,7 +34,7 @@ fn custom(id: &str, parent: &str) -> String {
 /// At 30,000 lines of each kind the first of these took 75 seconds; the time grew with the square.
 #[test]
 fn incomplete_or_entangled_lines_are_repaired_in_linear_time() {
-    let lines = crate::core::testing::tests::count("repaired_lines") as usize;
+    let lines = crate::testing::tests::count("repaired_lines") as usize;
     let all = |line: &dyn Fn(usize) -> String| (0..lines).map(line).collect::<String>();
     let torn =
         |n: usize| format!("{{\"type\":\"custom\",\"id\":\"g{n}\",\"parentId\":\"g{}\",\"x\n", n.wrapping_sub(1));
@@ -196,8 +196,7 @@ fn an_incomplete_header_keeps_what_can_be_read_of_it() {
             let report = repair(&path, (0.0, "now")).expect("repaired");
             assert!(report.after.ok, "{line}");
             let file = fs::read_to_string(&path).expect("read");
-            let header =
-                crate::core::format::header::Header::read(file.lines().next().expect("a line")).expect("a header");
+            let header = crate::format::header::Header::read(file.lines().next().expect("a line")).expect("a header");
             let has = |field: &str| half.contains(field);
             let kept =
                 |field: &str, value: &str, other: &str| if has(field) { value.to_owned() } else { other.to_owned() };
@@ -210,7 +209,7 @@ fn an_incomplete_header_keeps_what_can_be_read_of_it() {
             let time = kept("2025-01-01T00:00:00.000Z\"", "2025-01-01T00:00:00.000Z", "2026-01-02T03:04:05.006Z");
             assert_eq!(header.timestamp, Some(format!("\"{time}\"")), "{line}");
             assert_eq!(header.cwd, Some(kept("\"/my/project\"", "/my/project", "").into_bytes()), "{line}");
-            let parent = has("\"/p\"").then(|| crate::core::format::header::ParentSession::Path(b"/p".to_vec()));
+            let parent = has("\"/p\"").then(|| crate::format::header::ParentSession::Path(b"/p".to_vec()));
             assert_eq!(header.parent, parent, "{line}");
         }
     }
@@ -318,7 +317,7 @@ fn a_file_that_another_replaces_during_a_repair_keeps_the_others_work() {
             for line in [HEADER, &entry("theirs", "null"), "torn again"] {
                 file.line(line.as_bytes()).expect("written");
             }
-            file.finish(crate::core::base::options::Durability::Os).expect("kept");
+            file.finish(crate::base::options::Durability::Os).expect("kept");
             fs::rename(format!("{other}.new"), &other).expect("renamed");
         });
         let report = repair(&path, (0.0, "now")).expect("repaired");

@@ -1,8 +1,8 @@
 //! Texts that go, those that need not because what the index has is dear, and those that wait.
 
 use super::*;
-use crate::core::catalog::purge::purge;
-use crate::core::testing::tests::wait_for_next_file_time;
+use crate::catalog::purge::purge;
+use crate::testing::tests::wait_for_next_file_time;
 
 /// The numbers of the sessions' rows and of their rows of texts, in the order of their names.
 fn numbers(sessions: &SessionsDir) -> Vec<(i64, i64, i64)> {

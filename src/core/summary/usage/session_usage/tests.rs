@@ -3,8 +3,8 @@ use std::sync::atomic::AtomicBool;
 use proptest::prelude::*;
 
 use super::*;
-use crate::core::summary::session_summary::{read_on, SummaryProgress, SummaryScan};
-use crate::core::testing::tests::count;
+use crate::summary::session_summary::{read_on, SummaryProgress, SummaryScan};
+use crate::testing::tests::count;
 
 const HEADER: &str = "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n";
 

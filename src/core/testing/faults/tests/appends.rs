@@ -3,9 +3,9 @@
 use std::cell::RefCell;
 
 use super::*;
-use crate::core::io::fs::faults::before_next;
-use crate::core::io::fs::FsCall;
-use crate::core::rewrite::verify::verify;
+use crate::io::fs::faults::before_next;
+use crate::io::fs::FsCall;
+use crate::rewrite::verify::verify;
 
 /// Something a session does, and what the world does to its file before, or meanwhile.
 struct Scenario {
@@ -252,7 +252,7 @@ fn check(scenario: &Scenario, at: usize, fault: InjectedFault) -> (Vec<FsCall>, 
     assert!(report.duplicate_ids.is_empty() && report.orphans.is_empty() && report.ends_with_newline, "{what}");
     nothing_left_behind(dir.path(), &what);
     if fused > 0 {
-        crate::core::rewrite::repair::repair(&path, (0.0, "t")).expect("repaired");
+        crate::rewrite::repair::repair(&path, (0.0, "t")).expect("repaired");
         let repaired = ids(&opened(&path, SessionFileOptions::default()));
         assert!(theirs.iter().chain(&acknowledged).all(|id| repaired.contains(id)), "{what}: {repaired:?}");
     }

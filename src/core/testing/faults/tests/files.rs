@@ -1,12 +1,12 @@
 //! Files that are written whole, and files that are only read, on a disk that fails: old or new, never in between.
 
 use super::*;
-use crate::core::base::error::Error;
-use crate::core::context::branched_session::plan;
-use crate::core::rewrite::merge::{create, merge, StoredLines};
-use crate::core::rewrite::verify::verify;
-use crate::core::session::fork::ForkSource;
-use crate::core::storage::new_file::NewFile;
+use crate::base::error::Error;
+use crate::context::branched_session::plan;
+use crate::rewrite::merge::{create, merge, StoredLines};
+use crate::rewrite::verify::verify;
+use crate::session::fork::ForkSource;
+use crate::storage::new_file::NewFile;
 
 /// Runs work on a fresh directory with a fault at every call in turn, checking after each.
 pub(crate) fn in_turn(
@@ -170,8 +170,8 @@ pub(crate) fn branch(dir: &Path, options: SessionFileOptions) -> Result<Session>
     for step in &plan.steps {
         session.push_kept(&step.head(old.tree()).expect("a row of the tree"));
     }
-    crate::core::format::entry::read_line(LABEL, |line| match line {
-        crate::core::format::entry::Line::Entry(head) => drop(session.push_kept(&head)),
+    crate::format::entry::read_line(LABEL, |line| match line {
+        crate::format::entry::Line::Entry(head) => drop(session.push_kept(&head)),
         other => panic!("{other:?}"),
     });
     session.move_to_file(storage, spans, Vec::new());
@@ -215,7 +215,7 @@ fn a_repair_that_fails_leaves_the_old_file_or_the_new_one() {
         |dir| {
             let path = at(dir, "s.jsonl");
             fs::write(&path, &broken).expect("written");
-            crate::core::rewrite::repair::repair(&path, (0.0, "t")).map(drop)
+            crate::rewrite::repair::repair(&path, (0.0, "t")).map(drop)
         },
         |dir, result, what| {
             let path = at(dir, "s.jsonl");

@@ -2,9 +2,9 @@
 
 use super::files::{in_turn, OLD};
 use super::*;
-use crate::core::base::error::Error;
-use crate::core::io::fs::faults::without_faults;
-use crate::core::io::fs::FsCall;
+use crate::base::error::Error;
+use crate::io::fs::faults::without_faults;
+use crate::io::fs::FsCall;
 
 #[test]
 fn a_lock_that_fails_is_not_held_and_leaves_nothing() {
@@ -16,15 +16,15 @@ fn a_lock_that_fails_is_not_held_and_leaves_nothing() {
                 if let Some(text) = left {
                     fs::write(format!("{path}.lock"), text).expect("written");
                 }
-                let lock = crate::core::io::lock_file::FileLock::take(&path)?;
+                let lock = crate::io::lock_file::FileLock::take(&path)?;
                 // Whoever was told that it has the lock has it.
                 let me = Some(Some(std::process::id()));
-                without_faults(|| assert_eq!(crate::core::io::lock_file::held(&path).expect("asked"), me));
+                without_faults(|| assert_eq!(crate::io::lock_file::held(&path).expect("asked"), me));
                 drop(lock);
                 Ok(())
             },
             |dir, _, what| {
-                let lock = crate::core::io::lock_file::FileLock::take(&at(dir, "s.jsonl"));
+                let lock = crate::io::lock_file::FileLock::take(&at(dir, "s.jsonl"));
                 lock.unwrap_or_else(|error| panic!("{what}: the next try failed: {error}"));
             },
         );
@@ -64,7 +64,7 @@ fn an_exclusive_open_that_fails_is_done_by_the_next() {
 fn new_directories_are_on_disk_with_their_names_or_made_again() {
     let make = |dir: &Path| {
         fs::create_dir_all(dir.join("a")).expect("made");
-        crate::core::storage::file::make_dir(&at(dir, "a/b/c/d"), Durability::Fsync)
+        crate::storage::file::make_dir(&at(dir, "a/b/c/d"), Durability::Fsync)
     };
     let syncs = |dir: &Path| {
         let (result, made) = with(usize::MAX, InjectedFault::Short, || make(dir));

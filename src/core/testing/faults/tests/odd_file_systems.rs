@@ -5,16 +5,16 @@ use std::sync::atomic::AtomicBool;
 
 use super::files::{branch, OLD};
 use super::*;
-use crate::core::base::error::Error;
-use crate::core::catalog::location::CatalogLocation;
-use crate::core::io::fs::faults::{on_file_system, FileSystem};
-use crate::core::io::fs::FsCall;
-use crate::core::listing::candidates::in_dir;
-use crate::core::listing::read_all::read_all;
-use crate::core::rewrite::merge::{merge, StoredLines};
-use crate::core::rewrite::repair::repair;
-use crate::core::rewrite::verify::verify;
-use crate::core::session::fork::ForkSource;
+use crate::base::error::Error;
+use crate::catalog::location::CatalogLocation;
+use crate::io::fs::faults::{on_file_system, FileSystem};
+use crate::io::fs::FsCall;
+use crate::listing::candidates::in_dir;
+use crate::listing::read_all::read_all;
+use crate::rewrite::merge::{merge, StoredLines};
+use crate::rewrite::repair::repair;
+use crate::rewrite::verify::verify;
+use crate::session::fork::ForkSource;
 
 /// What is done on a file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -284,7 +284,7 @@ fn where_names_have_no_case_a_session_has_one_lock() {
         let exclusive = SessionFileOptions { lock: Lock::Exclusive, ..OS };
         let mut first = opened(&at(dir.path(), "S.jsonl"), exclusive);
         append(&mut first).expect("appended");
-        let holder = crate::core::io::lock_file::held(&at(dir.path(), "s.JSONL")).expect("asked");
+        let holder = crate::io::lock_file::held(&at(dir.path(), "s.JSONL")).expect("asked");
         assert_eq!(holder, Some(Some(std::process::id())));
         let mut second = opened(&at(dir.path(), "s.jsonl"), OS);
         append(&mut first).expect("appended");

@@ -4,16 +4,16 @@ use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 
 use super::Subject;
-use crate::core::context::projection::project;
-use crate::core::format::entry::{read_line, Line};
-use crate::core::format::header::Header;
-use crate::core::index::index::Index;
-use crate::core::index::load::load;
-use crate::core::io::line_reader::text_of;
-use crate::core::json::reader::is_json;
-use crate::core::storage::memory::MemoryStorage;
-use crate::core::tree::tree::{ChildrenOf, RowNo, Tree};
-use crate::core::tree::tree_integrity::check_integrity;
+use crate::context::projection::project;
+use crate::format::entry::{read_line, Line};
+use crate::format::header::Header;
+use crate::index::index::Index;
+use crate::index::load::load;
+use crate::io::line_reader::text_of;
+use crate::json::reader::is_json;
+use crate::storage::memory::MemoryStorage;
+use crate::tree::tree::{ChildrenOf, RowNo, Tree};
+use crate::tree::tree_integrity::check_integrity;
 
 /// Ids of the entries that a plain reading finds; None for what is not a session.
 fn plainly(bytes: &[u8]) -> Option<Vec<Vec<u8>>> {
@@ -82,7 +82,7 @@ pub fn target(input: &[u8], subject: Subject) -> u64 {
         // The planted bug: a line that was torn when the file was opened is taken twice.
         if subject == Subject::Planted && !torn.is_empty() && early.index.tree.len() > before {
             let last = ids(&early.index).pop().unwrap_or_default();
-            let line = format!("{{\"id\":{}}}", crate::core::json::quoted(&last));
+            let line = format!("{{\"id\":{}}}", crate::json::quoted(&last));
             read_line(&line, |line| {
                 if let Line::Entry(head) = line {
                     early.index.push(&head, None);

@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use super::Subject;
-use crate::core::base::error::Result;
-use crate::core::base::options::SessionFileOptions;
-use crate::core::format::entry::EntryKind;
-use crate::core::format::serialize::NewHead;
-use crate::core::session::append::{NewEntry, ParentChoice};
-use crate::core::session::{OpenResult, Persistence, Session};
-use crate::core::testing::faults::tests::scratch;
-use crate::core::tree::tree::RowNo;
+use crate::base::error::Result;
+use crate::base::options::SessionFileOptions;
+use crate::format::entry::EntryKind;
+use crate::format::serialize::NewHead;
+use crate::session::append::{NewEntry, ParentChoice};
+use crate::session::{OpenResult, Persistence, Session};
+use crate::testing::faults::tests::scratch;
+use crate::tree::tree::RowNo;
 
 const HEADER: &str = "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"timestamp\":\"t\",\"cwd\":\"/c\"}\n";
 
@@ -242,7 +242,7 @@ pub fn target(input: &[u8], subject: Subject) -> u64 {
     }
     world.reload();
     assert_eq!(ids(&world.session), world.expected);
-    let report = crate::core::rewrite::verify::verify(&world.path).expect("readable");
+    let report = crate::rewrite::verify::verify(&world.path).expect("readable");
     assert!(report.duplicate_ids.is_empty());
     assert_eq!(ids(&opened(&world.path)), world.expected);
     let kinds: BTreeSet<u8> = input.iter().take(40).map(|byte| byte % 16).collect();

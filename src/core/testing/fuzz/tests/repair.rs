@@ -7,13 +7,13 @@ use std::fs;
 use std::hash::{Hash, Hasher};
 
 use super::Subject;
-use crate::core::format::entry::{is_blank, read_line, Line};
-use crate::core::format::header::Version;
-use crate::core::io::line_reader::text_of;
-use crate::core::json::ObjectText;
-use crate::core::rewrite::repair::repair;
-use crate::core::rewrite::verify::{verify, VerifyReport};
-use crate::core::testing::faults::tests::scratch;
+use crate::format::entry::{is_blank, read_line, Line};
+use crate::format::header::Version;
+use crate::io::line_reader::text_of;
+use crate::json::ObjectText;
+use crate::rewrite::repair::repair;
+use crate::rewrite::verify::{verify, VerifyReport};
+use crate::testing::faults::tests::scratch;
 
 /// What makes an entry the one it is, wherever it hangs: a repair may change what points at others, and a migration
 /// renames roles and indexes.
@@ -37,7 +37,7 @@ fn entries(bytes: &[u8], first_version: bool, migrates: bool) -> BTreeMap<Vec<u8
     for line in bytes.split(|byte| *byte == b'\n').map(text_of) {
         let is_entry = read_line(&line, |read| match read {
             Line::Entry(_) => true,
-            Line::Damaged(crate::core::format::entry::Damage::NoId) => first_version,
+            Line::Damaged(crate::format::entry::Damage::NoId) => first_version,
             _ => false,
         });
         if let Some(essence) = essence(&line, migrates).filter(|_| is_entry) {
@@ -98,10 +98,8 @@ pub fn target(input: &[u8], subject: Subject) -> u64 {
     assert_eq!(after, report.after);
     check_report(&after, &fs::read(&path).expect("read"));
 
-    let version = input
-        .split(|byte| *byte == b'\n')
-        .map(text_of)
-        .find_map(|line| crate::core::format::header::Header::read(&line));
+    let version =
+        input.split(|byte| *byte == b'\n').map(text_of).find_map(|line| crate::format::header::Header::read(&line));
     // Where a damaged line before it holds a header, that one tells the version.
     let is_migrated = report.repairs.iter().any(|one| one.what.starts_with("migrated"));
     let version = version.filter(|_| is_migrated || report.backup.is_none());

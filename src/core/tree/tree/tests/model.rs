@@ -6,12 +6,12 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 
 use super::*;
-use crate::core::context::branched_session::plan;
-use crate::core::context::path_cache::PathCache;
-use crate::core::context::projection::Contribution;
-use crate::core::format::entry::{read_line, Line};
-use crate::core::testing::tests::count;
-use crate::core::tree::tree_integrity::check_integrity;
+use crate::context::branched_session::plan;
+use crate::context::path_cache::PathCache;
+use crate::context::projection::Contribution;
+use crate::format::entry::{read_line, Line};
+use crate::testing::tests::count;
+use crate::tree::tree_integrity::check_integrity;
 
 /// Kinds as the file names them, some more often than others.
 const KINDS: [&str; 12] = [

@@ -1,0 +1,27 @@
+// The Rust sources, for the tests of their rules.
+import { readFileSync, readdirSync } from "node:fs";
+import { join, relative } from "node:path";
+import { root } from "./scratch.js";
+
+export interface RustFile {
+	/** From the repository's root. */
+	path: string;
+	text: string;
+}
+
+/** Every Rust file below `src`. */
+export const rust: RustFile[] = readdirSync(join(root, "src"), { recursive: true, encoding: "utf8" })
+	.filter((name) => name.endsWith(".rs"))
+	.map((name) => join(root, "src", name))
+	.map((path) => ({ path: relative(root, path).replaceAll("\\", "/"), text: readFileSync(path, "utf8") }));
+
+/** The lines of a file that are not tests, numbered from 1. Tests are at the end of a file, in a `tests.rs`, or below it. */
+export function shipped({ path, text }: RustFile): [number, string][] {
+	if (path.endsWith("/tests.rs") || path.includes("/tests/")) return [];
+	const lines = text.split("\n");
+	const end = lines.findIndex((line, at) => line.startsWith("#[cfg(test)]") && /^(pub )?mod tests/.test(lines[at + 1] ?? ""));
+	return lines.slice(0, end < 0 ? undefined : end).map((line, at) => [at + 1, line]);
+}
+
+/** A line without its comment. */
+export const code = (line: string): string => line.replace(/\/\/.*$/, "");
