@@ -1028,14 +1028,14 @@ export type SessionListProgress = (loaded: number, total: number, partialSession
  *
  * @example
  * ```ts
- * const options: SearchOptions = { dir, limit: 5, mark: ["[", "]"] };
+ * const options: SearchOptions = { sessionDir: dir, limit: 5, mark: ["[", "]"] };
  * ```
  */
 export interface SearchOptions {
-	/** Only sessions of this working directory: those that `list(cwd)` shows, or with `dir` those that `list(cwd, dir)` does. */
+	/** Only sessions of this working directory: those that `list(cwd)` shows, or with `sessionDir` those that `list(cwd, dir)` does. */
 	cwd?: string;
 	/** Only sessions in this directory, as `listAll(dir)` shows them. */
-	dir?: string;
+	sessionDir?: string;
 	/** The largest number of hits; 50 by default. */
 	limit?: number;
 	/** Ends the search; the promise is rejected with its reason. */
@@ -1113,16 +1113,16 @@ export interface UsageReportOptions<Grouping extends UsageGrouping = UsageGroupi
  *
  * @example
  * ```ts
- * const options: UsageOptions<"session"> = { dir, by: "session", onProgress: (read, total) => console.log(read, total) }; // → 1 1
+ * const options: UsageOptions<"session"> = { sessionDir: dir, by: "session", onProgress: (read, total) => console.log(read, total) }; // → 1 1
  * await SessionManager.usage(options);
  * ```
  */
 export interface UsageOptions<Grouping extends UsageGrouping = UsageGrouping> extends UsageReportOptions<Grouping> {
-	/** Only sessions of this working directory: those that `list(cwd)` shows, or with `dir` those that `list(cwd, dir)` does. */
+	/** Only sessions of this working directory: those that `list(cwd)` shows, or with `sessionDir` those that `list(cwd, dir)` does. */
 	cwd?: string;
 	/** Only sessions in this directory, as `listAll(dir)` shows them. */
-	dir?: string;
-	/** Only the session in this file, which is read without the catalog. Not with `cwd` or `dir`. */
+	sessionDir?: string;
+	/** Only the session in this file, which is read without the catalog. Not with `cwd` or `sessionDir`. */
 	path?: string;
 	/** Ends the report; the promise is rejected with its reason. */
 	signal?: AbortSignal;
@@ -1158,7 +1158,7 @@ export interface UsageSum {
  *
  * @example
  * ```ts
- * const { by } = await SessionManager.usage({ dir, by: "month" });
+ * const { by } = await SessionManager.usage({ sessionDir: dir, by: "month" });
  * const dearest = (row: UsageRow): string | undefined => row.models?.[0]?.key;
  * console.log(by.month.map(dearest)); // → [ 'acme/large' ]
  * ```
@@ -1182,7 +1182,7 @@ export interface UsageRow extends UsageSum {
  *
  * @example
  * ```ts
- * const { sessions, kinds, leftOut }: UsageReport = await SessionManager.usage({ dir });
+ * const { sessions, kinds, leftOut }: UsageReport = await SessionManager.usage({ sessionDir: dir });
  * console.log(sessions, kinds.map((kind) => kind.kind).sort(), leftOut.withoutUsage); // → 1 [ 'assistant', 'user' ] 0
  * ```
  */
@@ -2185,7 +2185,7 @@ export declare class SessionManager {
    * and the system's error (`EMFILE`, `ENFILE`) if no file can be opened: the promise is rejected with it.
    * @example
    * ```ts
-   * const hits = await SessionManager.search("Hello", { dir });
+   * const hits = await SessionManager.search("Hello", { sessionDir: dir });
    * console.log(hits.map((hit) => hit.path === file)); // → [ true ]
    * ```
    */
@@ -2202,7 +2202,7 @@ export declare class SessionManager {
    * if no file can be opened, and for `path` if the file cannot be read or is not a session: the promise is rejected with it.
    * @example
    * ```ts
-   * const { total, by } = await SessionManager.usage({ dir, by: ["day", "model"] });
+   * const { total, by } = await SessionManager.usage({ sessionDir: dir, by: ["day", "model"] });
    * console.log(total.calls, by.model.map((row) => row.key)); // → 1 [ 'acme/large' ]
    * ```
    */

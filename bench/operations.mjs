@@ -112,7 +112,7 @@ function footer(manager) {
 /** What all sessions cost, by model and day. Without `usage`, as one writes it with pi: over the entries of each file. */
 async function usage({ SessionManager, path }) {
 	if (SessionManager.usage) {
-		const { total } = await SessionManager.usage({ dir: path, by: ["model", "day"] });
+		const { total } = await SessionManager.usage({ sessionDir: path, by: ["model", "day"] });
 		if (!(total.cost > 0)) throw new Error("Nothing was added up");
 		sink += total.calls;
 		return;
@@ -163,7 +163,7 @@ const RARE = "4711";
 /** pi has no search: its sessions' list is read and every text looked through, as its selector does. */
 async function search({ SessionManager, path }, word) {
 	const hits = SessionManager.search
-		? await SessionManager.search(word, { dir: path })
+		? await SessionManager.search(word, { sessionDir: path })
 		: (await SessionManager.listAll(path)).filter((info) => info.allMessagesText.toLowerCase().includes(word));
 	if (hits.length === 0) throw new Error(`Not found: ${word}`);
 	sink += hits.length;

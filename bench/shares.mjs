@@ -31,7 +31,7 @@ try {
 	let letters = 0;
 	for (const info of await SessionManager.listAll(dir)) letters += Buffer.byteLength(info.allMessagesText);
 	const texts = await quiet();
-	await SessionManager.search("a word that is nowhere", { dir });
+	await SessionManager.search("a word that is nowhere", { sessionDir: dir });
 	const whole = await quiet();
 	const row = (name, bytes) => {
 		const share = `${((100 * bytes) / total).toFixed(1)} %`;

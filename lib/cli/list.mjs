@@ -141,7 +141,7 @@ export async function search(words, options) {
 	try {
 		hits = await SessionManager.search(query, {
 			...(options.all ? {} : { cwd: workingDirectory(options) }),
-			...(sessionDir(options) === undefined ? {} : { dir: sessionDir(options) }),
+			...(sessionDir(options) === undefined ? {} : { sessionDir: sessionDir(options) }),
 			// One more tells whether there are more.
 			limit: options.limit > 0 ? options.limit + (options.json ? 0 : 1) : Infinity,
 			...(options.json ? {} : { mark: [OPEN, CLOSE] }),

@@ -74,7 +74,7 @@ async function addUp(query, options, by) {
 	const utc = Boolean(options.utc);
 	const limits = limitsOf(options, utc);
 	const dir = sessionDir(options);
-	const where = options.all ? (dir === undefined ? {} : { dir }) : { path: await sessionPath(query, options) };
+	const where = options.all ? (dir === undefined ? {} : { sessionDir: dir }) : { path: await sessionPath(query, options) };
 	const bar = progress("Adding up");
 	try {
 		return await SessionManager.usage({ ...where, ...limits, by, utc, largest: options.top, ...(options.all ? { onProgress: bar.update } : {}) });

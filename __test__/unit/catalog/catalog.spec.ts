@@ -25,7 +25,7 @@ test("a directory that is given stays as it was; without an agent there is no ca
 	session(dir, 1);
 	const before = snapshot(dir);
 	expect(await SessionManager.listAll(dir)).toHaveLength(1);
-	expect(await SessionManager.search("question", { dir })).toHaveLength(1);
+	expect(await SessionManager.search("question", { sessionDir: dir })).toHaveLength(1);
 	expect(snapshot(dir)).toEqual(before);
 	expect(existsSync(agent)).toBe(false);
 });

@@ -134,7 +134,7 @@ test.each(["file://host/x", "file://host/%zz", "file:///%zz", "file:///a%2fb"])(
 			writeFileSync(odd, text([header({ id: "odd", cwd })]));
 			utimesSync(odd, 4_000_000_000, 4_000_000_000);
 			expect((await SessionManager.list("/project", dir)).map((info) => info.id)).toEqual(["s-1"]);
-			expect((await SessionManager.search("question", { cwd: "/project", dir })).map((hit) => hit.id)).toEqual(["s-1"]);
+			expect((await SessionManager.search("question", { cwd: "/project", sessionDir: dir })).map((hit) => hit.id)).toEqual(["s-1"]);
 			expect(SessionManager.findById("/project", "odd", dir)).toBeUndefined();
 			expect(SessionManager.findById("/project", "s-1", dir)).toBe(here);
 			expect(api.findMostRecentSession(dir, "/project")).toBe(here);

@@ -100,8 +100,8 @@ const script = (change: string): string => `
 			const listed = await SessionManager.listAll(listedDir);
 			say("listed", listed);
 			say("texts", listed[0].allMessagesText);
-			say("found", await SessionManager.search("question", { dir: listedDir }));
-			say("used", await SessionManager.usage({ dir: listedDir, by: ["day"] }));
+			say("found", await SessionManager.search("question", { sessionDir: listedDir }));
+			say("used", await SessionManager.usage({ sessionDir: listedDir, by: ["day"] }));
 		} catch (error) {
 			failure = error;
 		} finally {

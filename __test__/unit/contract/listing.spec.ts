@@ -334,7 +334,7 @@ describe("an aborted signal", () => {
 		const dir = sessions(3);
 		for (let round = 0; round < 2; round++) {
 			expect(await SessionManager.list("/somewhere", dir, undefined, ownSignal(more).signal)).toHaveLength(3);
-			expect(await SessionManager.search("nothing like it", { dir, signal: ownSignal(more).signal })).toEqual([]);
+			expect(await SessionManager.search("nothing like it", { sessionDir: dir, signal: ownSignal(more).signal })).toEqual([]);
 			const { signal, fire } = ownSignal(more);
 			const promise = SessionManager.list("/somewhere", dir, undefined, signal);
 			Object.assign(signal, { aborted: true, reason });
@@ -348,7 +348,7 @@ describe("an aborted signal", () => {
 		const dir = sessions(1);
 		const starts = [
 			(signal: AbortSignal, onProgress: () => void) => SessionManager.list("/somewhere", dir, onProgress, signal),
-			(signal: AbortSignal, onProgress: () => void) => SessionManager.search("x", { dir, onProgress, signal }),
+			(signal: AbortSignal, onProgress: () => void) => SessionManager.search("x", { sessionDir: dir, onProgress, signal }),
 		];
 		const given = await Promise.all(starts.map(async (start) => {
 			const { signal } = ownSignal({ addEventListener: () => { throw reason; } });
@@ -387,7 +387,7 @@ describe("an aborted signal", () => {
 		for (const why of [reason, undefined]) {
 			const promises = [
 				(signal: AbortSignal) => SessionManager.list("/somewhere", dir, undefined, signal),
-				(signal: AbortSignal) => SessionManager.search("x", { dir, signal }),
+				(signal: AbortSignal) => SessionManager.search("x", { sessionDir: dir, signal }),
 			].map((start) => {
 				const { signal, fire } = ownSignal({ reason: why });
 				const promise = start(signal);

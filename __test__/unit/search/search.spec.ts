@@ -31,7 +31,7 @@ function saying(...texts: string[]): string {
 }
 
 const search = (dir: string, query: string, options: SearchOptions = {}): Promise<SearchHit[]> =>
-	SessionManager.search(query, { dir, ...options });
+	SessionManager.search(query, { sessionDir: dir, ...options });
 const found = async (dir: string, query: string): Promise<string[]> =>
 	(await search(dir, query, { mark: ["", ""] })).map((hit) => hit.snippet);
 
@@ -211,10 +211,10 @@ test("cwd and dir choose sessions as list does", async () => {
 	const ids = async (options?: SearchOptions) => (await SessionManager.search("apple", options)).map((hit) => hit.id).sort();
 	expect(await ids()).toEqual(["one", "two"]);
 	expect(await ids({ cwd: "/one" })).toEqual(["one"]);
-	expect(await ids({ dir })).toEqual(["/one in dir", "/two in dir"]);
-	expect(await ids({ cwd: "/two", dir })).toEqual(["/two in dir"]);
+	expect(await ids({ sessionDir: dir })).toEqual(["/one in dir", "/two in dir"]);
+	expect(await ids({ cwd: "/two", sessionDir: dir })).toEqual(["/two in dir"]);
 	expect(await ids({ cwd: "/never/was" })).toEqual([]);
-	expect(await ids({ dir: join(dir, "missing") })).toEqual([]);
+	expect(await ids({ sessionDir: join(dir, "missing") })).toEqual([]);
 });
 
 test("what is new is found, what is gone is not, with progress while it is indexed and none otherwise", async () => {
@@ -303,7 +303,8 @@ test("wrong arguments reject with a TypeError that names them", async () => {
 		[["x", { limit: "many" }], "limit"],
 		[["x", { limit: -1 }], "limit"],
 		[["x", { cwd: 5 }], "cwd"],
-		[["x", { dir: 5 }], "dir"],
+		[["x", { sessionDir: 5 }], "sessionDir"],
+		[["x", { dir: "/a" }], 'SessionManager.search has no option "dir"; its options are cwd, sessionDir, limit'],
 		[["x", { mark: "<>" }], "mark"],
 		[["x", { mark: ["<"] }], "mark"],
 		[["x", { signal: {} }], "signal"],

@@ -184,7 +184,7 @@ describe("usage", () => {
 					return { ...file, text, entries: pi.parseSessionEntries(text).filter((entry) => entry?.type !== "session" && typeof entry?.id === "string") };
 				});
 			const told = `seed ${seed}`;
-			const report = (options: object = {}) => usage({ dir, by, ...options });
+			const report = (options: object = {}) => usage({ sessionDir: dir, by, ...options });
 			const cold = await report();
 			expect(existsSync(process.env.PI_SESSION_CATALOG as string), told).toBe(true);
 			const sessions = read();
@@ -216,13 +216,13 @@ describe("usage", () => {
 		writeFileSync(join(dir, "poem.jsonl"), "no session\n");
 		writeSession(api.getDefaultSessionDir("/other"), [header({ cwd: "/other" }), message("a", null, call(0.25, START + 1))], "b.jsonl");
 		const costs = async (options?: object) => (await usage(options)).total.cost;
-		expect([await costs(), await costs({ dir }), await costs({ cwd: "/other" }), await costs({ path })]).toEqual([0.75, 0.5, 0.25, 0.5]);
-		const { sessions, entries, leftOut, by, largest } = await usage({ dir, by: ["session", "week", "month"], utc: true, largest: 1 });
+		expect([await costs(), await costs({ sessionDir: dir }), await costs({ cwd: "/other" }), await costs({ path })]).toEqual([0.75, 0.5, 0.25, 0.5]);
+		const { sessions, entries, leftOut, by, largest } = await usage({ sessionDir: dir, by: ["session", "week", "month"], utc: true, largest: 1 });
 		expect({ sessions, entries }).toEqual({ sessions: 1, entries: 2 });
 		expect(leftOut.files).toEqual([{ path: join(dir, "poem.jsonl"), error: expect.stringContaining("is not a valid pi session") }]);
 		expect(by.session).toMatchObject([{ key: path, cwd: "/project", title: "go", calls: 1, models: [{ key: "acme/large", cost: 0.5 }] }]);
 		expect([by.week[0]?.key, by.month[0]?.key]).toEqual(["2025-03-24", "2025-03"]);
-		expect((await usage({ dir, largest: Infinity })).largest).toHaveLength(2);
+		expect((await usage({ sessionDir: dir, largest: Infinity })).largest).toHaveLength(2);
 		const [one] = largest;
 		const line = readFileSync(path).subarray(one?.offset, (one?.offset ?? 0) + (one?.bytes ?? 0));
 		expect(JSON.parse(String(line))).toMatchObject({ id: one?.entryId });
@@ -234,7 +234,7 @@ describe("usage", () => {
 		const dir = api.getDefaultSessionDir("/project");
 		const filler = (id: string) => message(id, null, user("x".repeat(10_000)));
 		const path = writeSession(dir, [header(), filler("a"), message("b", null, call(1, START)), filler("c")]);
-		const cost = async () => (await usage({ dir })).total.cost;
+		const cost = async () => (await usage({ sessionDir: dir })).total.cost;
 		expect(await cost()).toBe(1);
 		await tick();
 		// A change in the middle that pi never makes: who reads all of the file sees it.
@@ -272,8 +272,9 @@ describe("usage", () => {
 			[{ since: ["2025-01-02"] }, "since must be a time"],
 			[{ largest: -1 }, "largest must be a number that is not negative"],
 			[{ path: 5 }, "path must be a string"],
-			[{ path: "/a.jsonl", dir: "/a" }, "path cannot be combined with cwd or dir"],
-			[{ path: "/a.jsonl", cwd: "/a" }, "path cannot be combined with cwd or dir"],
+			[{ path: "/a.jsonl", sessionDir: "/a" }, "path cannot be combined with cwd or sessionDir"],
+			[{ path: "/a.jsonl", cwd: "/a" }, "path cannot be combined with cwd or sessionDir"],
+			[{ dir: "/a" }, 'SessionManager.usage has no option "dir"; its options are cwd, sessionDir, path, signal, onProgress, by, since, until, utc, largest'],
 			[{ largest: Number.NaN }, "largest must be a number that is not negative"],
 		] as const) {
 			await expect((anyManager as any).usage(options)).rejects.toThrow(TypeError);
@@ -283,6 +284,6 @@ describe("usage", () => {
 		const poem = join(scratch(), "poem.jsonl");
 		writeFileSync(poem, "no session\n");
 		await expect(usage({ path: poem })).rejects.toThrow("is not a valid pi session");
-		expect((await usage({ dir: "/nowhere" })).total.calls).toBe(0);
+		expect((await usage({ sessionDir: "/nowhere" })).total.calls).toBe(0);
 	});
 });

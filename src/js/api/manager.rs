@@ -6,7 +6,7 @@ use std::rc::{Rc, Weak};
 use napi::bindgen_prelude::*;
 use napi_derive::napi;
 
-use crate::js::convert::args;
+use crate::js::convert::args::{self, Options};
 use crate::js::convert::errors::{thrown, wrong_argument};
 use crate::js::convert::paths::resolved;
 use crate::js::engine::{JsEnv, JsVal};
@@ -213,7 +213,12 @@ impl SessionManager {
         ts_return_type = "SessionEntry[]"
     )]
     pub fn get_branch<'env>(&self, env: &'env Env, from_id: JsVal<'env>, options: JsVal<'env>) -> Result<JsVal<'env>> {
-        let limit = reads::whole_number(JsEnv::new(env), options, c"limit")?;
+        let js = JsEnv::new(env);
+        // As in pi, whatever else comes second is ignored: `ids.map(manager.getBranch, manager)` passes a number.
+        let limit = match js.is_object(options)? {
+            true => Options::of(js, options, "getBranch", &[c"limit"])?.whole_number(c"limit")?,
+            false => None,
+        };
         self.read(env, |state, js| reads::branch(state, js, from_id, limit))
     }
 

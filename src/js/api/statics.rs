@@ -6,7 +6,7 @@ use napi::bindgen_prelude::*;
 use napi_derive::napi;
 
 use super::manager::SessionManager;
-use crate::js::convert::args;
+use crate::js::convert::args::{self, Options};
 use crate::js::convert::errors::thrown;
 use crate::js::convert::paths::on_paths;
 use crate::js::convert::paths::resolved;
@@ -351,7 +351,7 @@ impl SessionManager {
     /// and the system's error (`EMFILE`, `ENFILE`) if no file can be opened: the promise is rejected with it.
     /// @example
     /// ```ts
-    /// const hits = await SessionManager.search("Hello", { dir });
+    /// const hits = await SessionManager.search("Hello", { sessionDir: dir });
     /// console.log(hits.map((hit) => hit.path === file)); // → [ true ]
     /// ```
     #[napi(
@@ -378,7 +378,7 @@ impl SessionManager {
     /// if no file can be opened, and for `path` if the file cannot be read or is not a session: the promise is rejected with it.
     /// @example
     /// ```ts
-    /// const { total, by } = await SessionManager.usage({ dir, by: ["day", "model"] });
+    /// const { total, by } = await SessionManager.usage({ sessionDir: dir, by: ["day", "model"] });
     /// console.log(total.calls, by.model.map((row) => row.key)); // → 1 [ 'acme/large' ]
     /// ```
     #[napi(
@@ -411,10 +411,7 @@ pub fn get_default_session_dir(env: &Env, cwd: JsVal<'_>, agent_dir: JsVal<'_>, 
         true => None,
         false => Some(args::path(js, agent_dir, "agentDir")?),
     };
-    let create = match js.is_nullish(options)? {
-        true => js.undefined()?,
-        false => js.get(options, c"create")?,
-    };
+    let create = Options::of(js, options, "getDefaultSessionDir", &[c"create"])?.get(c"create")?;
     let only_named = !js.is_nullish(create)? && !js.is_truthy(create)?;
     let dir = on_paths(js, |process| paths::default_session_dir(&cwd, agent.as_deref(), process))?;
     if !only_named && !std::path::Path::new(&dir).exists() {

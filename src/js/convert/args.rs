@@ -1,5 +1,7 @@
 //! Arguments: what the reference accepts, and a `TypeError` naming the argument for the rest.
 
+use std::ffi::CStr;
+
 use napi::Result;
 
 use super::errors::wrong_argument;
@@ -72,6 +74,54 @@ pub fn object<'env>(js: JsEnv<'env>, value: JsVal<'env>, name: &str) -> Result<J
     match js.is_object(value)? {
         true => Ok(value),
         false => Err(wrong_argument(js, format!("{name} must be an object"))),
+    }
+}
+
+/// The options of a call that pi does not have, or has without options. Undefined and null mean none.
+#[derive(Clone, Copy)]
+pub struct Options<'env> {
+    js: JsEnv<'env>,
+    given: Option<JsVal<'env>>,
+}
+
+impl<'env> Options<'env> {
+    /// Checks that every option is known: one that is misspelt would be ignored in silence.
+    pub fn of(js: JsEnv<'env>, value: JsVal<'env>, call: &str, known: &[&CStr]) -> Result<Self> {
+        if js.is_nullish(value)? {
+            return Ok(Self { js, given: None });
+        }
+        object(js, value, "options")?;
+        let names = known.iter().map(|name| js.string(name.to_bytes())).collect::<Result<Vec<_>>>()?;
+        let unknown = factory::call(js, FactoryFn::UnknownKey, &[value, js.array_of(&names)?])?;
+        match js.text(unknown)? {
+            None => Ok(Self { js, given: Some(value) }),
+            Some(unknown) => {
+                let known: Vec<_> = known.iter().map(|name| name.to_string_lossy()).collect();
+                let (unknown, known) = (to_string_lossy(&unknown), known.join(", "));
+                Err(wrong_argument(js, format!("{call} has no option \"{unknown}\"; its options are {known}")))
+            }
+        }
+    }
+
+    /// The value of an option; undefined if it was not given.
+    pub fn get(&self, name: &CStr) -> Result<JsVal<'env>> {
+        self.given.map_or_else(|| self.js.undefined(), |given| self.js.get(given, name))
+    }
+
+    /// A whole number from 0 on, or infinity; None if it was not given.
+    pub fn whole_number(&self, name: &CStr) -> Result<Option<usize>> {
+        let value = self.get(name)?;
+        if self.js.is_undefined(value)? {
+            return Ok(None);
+        }
+        let number = self.js.number_value(value)?;
+        match number.filter(|number| *number >= 0.0 && (number.fract() == 0.0 || number.is_infinite())) {
+            Some(number) => Ok(Some(number as usize)),
+            None => {
+                let name = name.to_string_lossy();
+                Err(wrong_argument(self.js, format!("options.{name} must be a whole number from 0 on")))
+            }
+        }
     }
 }
 

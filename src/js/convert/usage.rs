@@ -1,8 +1,10 @@
 //! The options of usage reports, the calendar of JavaScript's time zone, and reports as JavaScript values.
 
+use std::ffi::CStr;
+
 use napi::{Result, ValueType};
 
-use super::args;
+use super::args::{self, Options};
 use super::errors::wrong_argument;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
@@ -12,13 +14,12 @@ use pi_session_core::listing::usage::report::{Grouping, ReportOptions};
 /// How many of the largest entries are told, unless the options say.
 const LARGEST: usize = 10;
 
+/// The names of the options of a report.
+pub const REPORT_OPTIONS: &[&CStr] = &[c"by", c"since", c"until", c"utc", c"largest"];
+
 /// The options of a report, and whether its days are those of UTC.
-pub fn report_options(js: JsEnv<'_>, options: JsVal<'_>) -> Result<(ReportOptions, bool)> {
-    let given = !js.is_nullish(options)?;
-    if given {
-        args::object(js, options, "options")?;
-    }
-    let option = |name| if given { js.get(options, name) } else { js.undefined() };
+pub fn report_options<'env>(js: JsEnv<'env>, options: Options<'env>) -> Result<(ReportOptions, bool)> {
+    let option = |name| options.get(name);
     let by = groupings(js, option(c"by")?)?;
     let time = |name, value: JsVal<'_>, otherwise: f64| match js.is_nullish(value)? {
         true => Ok(otherwise),

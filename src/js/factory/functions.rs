@@ -28,6 +28,7 @@ factory! {
     Notify = c"notify",
     FinishClass = c"finishClass",
     ArrayOf = c"arrayOf",
+    UnknownKey = c"unknownKey",
     Now = c"now",
     Cwd = c"cwd",
     Env = c"env",

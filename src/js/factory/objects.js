@@ -3,7 +3,7 @@
 	"use strict";
 	const { put, unbound } = shared;
 	const { Array, Boolean, Error, Map, Set } = globalThis;
-	const { entries } = Object;
+	const { entries, keys } = Object;
 	const { isArray } = Array;
 	const slice = unbound(Array.prototype.slice);
 	const mapSet = unbound(Map.prototype.set);
@@ -17,6 +17,16 @@
 			const array = [];
 			for (let at = 0; at < value.length; at++) put(array, at, value[at]);
 			return array;
+		},
+		// The first own key of an object that is not in a list of names.
+		unknownKey(object, names) {
+			const own = keys(object);
+			for (let at = 0; at < own.length; at++) {
+				let isKnown = false;
+				for (let name = 0; name < names.length; name++) isKnown ||= names[name] === own[at];
+				if (!isKnown) return own[at];
+			}
+			return undefined;
 		},
 		templateText: (value) => `${value}`,
 		entriesOf: (object) => entries(object),

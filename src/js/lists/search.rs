@@ -1,5 +1,6 @@
 //! `search`: another thread searches; its hits arrive here in slices, in order.
 
+use std::ffi::CStr;
 use std::sync::atomic::AtomicBool;
 use std::sync::Arc;
 
@@ -7,7 +8,7 @@ use napi::Result;
 
 use super::list::surroundings;
 use super::task::{self, Deferred, Events, Held, Task};
-use crate::js::convert::args;
+use crate::js::convert::args::{self, Options};
 use crate::js::convert::errors::wrong_argument;
 use crate::js::convert::paths::on_paths;
 use crate::js::engine::{JsEnv, JsVal};
@@ -25,6 +26,8 @@ use pi_session_core::search::query::{Query, SearchOptions};
 use pi_session_core::search::run::{Request, TextMatch};
 use pi_session_core::summary::session_summary::SessionSummary;
 
+/// The options of a search.
+const OPTIONS: &[&CStr] = &[c"cwd", c"sessionDir", c"limit", c"signal", c"onProgress", c"mark"];
 /// The default limit of hits.
 const LIMIT: usize = 50;
 /// How many hits are handed over at once.
@@ -53,11 +56,8 @@ pub fn promise<'env>(js: JsEnv<'env>, query: JsVal<'env>, options: JsVal<'env>) 
 
 fn start(js: JsEnv<'_>, query: JsVal<'_>, options: JsVal<'_>, deferred: Deferred) -> Result<()> {
     let query = to_string_lossy(&args::text(js, query, "query")?).into_owned();
-    let given = !js.is_nullish(options)?;
-    if given {
-        args::object(js, options, "options")?;
-    }
-    let option = |name| if given { js.get(options, name) } else { js.undefined() };
+    let options = Options::of(js, options, "SessionManager.search", OPTIONS)?;
+    let option = |name| options.get(name);
     let asked_limit = option(c"limit")?;
     let limit = match (js.is_nullish(asked_limit)?, js.number_value(asked_limit)?) {
         (true, _) => LIMIT,
@@ -65,7 +65,7 @@ fn start(js: JsEnv<'_>, query: JsVal<'_>, options: JsVal<'_>, deferred: Deferred
         _ => return Err(wrong_argument(js, "limit must be a number that is not negative")),
     };
     let mark = mark(js, option(c"mark")?)?;
-    let scope = scope(js, option(c"cwd")?, option(c"dir")?)?;
+    let scope = scope(js, option(c"cwd")?, option(c"sessionDir")?)?;
     let (location, _) = surroundings(js)?;
     let asked = SearchRequest {
         scope,
@@ -93,8 +93,8 @@ fn mark(js: JsEnv<'_>, value: JsVal<'_>) -> Result<[String; 2]> {
 }
 
 /// The sessions that are searched: those that a list with the same arguments shows. No directory is made for it.
-pub fn scope(js: JsEnv<'_>, cwd: JsVal<'_>, dir: JsVal<'_>) -> Result<ListScope> {
-    let dir_given = args::optional_path(js, dir, "dir")?;
+pub fn scope(js: JsEnv<'_>, cwd: JsVal<'_>, session_dir: JsVal<'_>) -> Result<ListScope> {
+    let dir_given = args::optional_path(js, session_dir, "sessionDir")?;
     let cwd_given = match js.is_nullish(cwd)? {
         true => None,
         false => Some(args::path(js, cwd, "cwd")?),
@@ -106,7 +106,7 @@ pub fn scope(js: JsEnv<'_>, cwd: JsVal<'_>, dir: JsVal<'_>) -> Result<ListScope>
             Ok(ListScope::dir(on_paths(js, |process| paths::default_session_dir(&cwd, None, process))?, None))
         }
         (Some(_), Some(_)) => {
-            let SearchDir { dir, filter } = search_dir(js, cwd, dir, Durability::Os)?;
+            let SearchDir { dir, filter } = search_dir(js, cwd, session_dir, Durability::Os)?;
             Ok(ListScope::dir(dir, filter))
         }
     }

@@ -8,9 +8,10 @@ use napi::Result;
 use super::list::surroundings;
 use super::search;
 use super::task::{self, Deferred, Events, Held, Task};
+use crate::js::convert::args::Options;
 use crate::js::convert::errors::wrong_argument;
 use crate::js::convert::paths::{on_paths, resolved};
-use crate::js::convert::usage::{local_calendar, report_options};
+use crate::js::convert::usage::{local_calendar, report_options, REPORT_OPTIONS};
 use crate::js::convert::values::parse;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::process::ProcessSnapshot;
@@ -47,13 +48,14 @@ pub fn promise<'env>(js: JsEnv<'env>, options: JsVal<'env>) -> Result<JsVal<'env
 }
 
 fn start(js: JsEnv<'_>, options: JsVal<'_>, deferred: Deferred) -> Result<()> {
+    let known = [&[c"cwd", c"sessionDir", c"path", c"signal", c"onProgress"], REPORT_OPTIONS].concat();
+    let options = Options::of(js, options, "SessionManager.usage", &known)?;
     let (report_options, is_utc) = report_options(js, options)?;
-    let given = !js.is_nullish(options)?;
-    let option = |name| if given { js.get(options, name) } else { js.undefined() };
-    let [path, cwd, dir] = [option(c"path")?, option(c"cwd")?, option(c"dir")?];
+    let option = |name| options.get(name);
+    let [path, cwd, dir] = [option(c"path")?, option(c"cwd")?, option(c"sessionDir")?];
     let source = match js.is_nullish(path)? {
         false if js.is_nullish(cwd)? && js.is_nullish(dir)? => UsageSource::File(resolved(js, path, "path")?),
-        false => return Err(wrong_argument(js, "path cannot be combined with cwd or dir")),
+        false => return Err(wrong_argument(js, "path cannot be combined with cwd or sessionDir")),
         true => UsageSource::Sessions(search::scope(js, cwd, dir)?),
     };
     let (location, _) = surroundings(js)?;

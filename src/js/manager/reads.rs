@@ -1,14 +1,12 @@
 //! Reading a manager: rows from the core, objects from the cache.
 
 use std::cell::RefCell;
-use std::ffi::CStr;
 
 use napi::{Result, ValueType};
 
 use super::context_messages;
 use super::materialize::{ensure, object};
 use super::state::ManagerState;
-use crate::js::convert::errors::wrong_argument;
 use crate::js::convert::object::FieldValue;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
@@ -79,24 +77,6 @@ pub fn path_end(state: &RefCell<ManagerState>, js: JsEnv<'_>, from: JsVal<'_>) -
 
 fn path_to(tree: &Tree, end: Option<RowNo>) -> Vec<RowNo> {
     end.map(|end| tree.path(end)).unwrap_or_default()
-}
-
-/// A number in the options of a read: a whole one from 0 on, or none.
-pub fn whole_number(js: JsEnv<'_>, options: JsVal<'_>, key: &CStr) -> Result<Option<usize>> {
-    let number = match js.is_object(options)? {
-        true => js.get(options, key)?,
-        false => js.undefined()?,
-    };
-    if js.is_undefined(number)? {
-        return Ok(None);
-    }
-    match js.number_value(number)?.filter(|number| *number >= 0.0 && (number.fract() == 0.0 || number.is_infinite())) {
-        Some(number) => Ok(Some(number as usize)),
-        None => {
-            let key = key.to_string_lossy();
-            Err(wrong_argument(js, format!("options.{key} must be a whole number from 0 on")))
-        }
-    }
 }
 
 /// The path to an entry, or the last `limit` entries of it.

@@ -1,17 +1,21 @@
 //! Entries of a branch as plain text, for the command `pi-sessions`.
 
 use std::cell::RefCell;
+use std::ffi::CStr;
 
 use napi::Result;
 
 use super::materialize::ensure;
-use super::reads::{path_end, path_rows, whole_number};
+use super::reads::{path_end, path_rows};
 use super::state::ManagerState;
+use crate::js::convert::args::Options;
 use crate::js::convert::errors::{thrown, wrong_argument};
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
 use pi_session_core::transcript::message::{DrawLayout, Limits};
 
+/// The options of a transcript.
+const OPTIONS: &[&CStr] = &[c"from", c"limit", c"columns", c"textLines", c"outputLines"];
 /// How many bytes of lines are drawn together, about.
 const BATCH_BYTES: usize = 8 << 20;
 
@@ -24,8 +28,9 @@ pub struct TranscriptOptions {
 
 impl TranscriptOptions {
     /// Reads them.
-    pub fn of(js: JsEnv<'_>, options: JsVal<'_>) -> Result<Self> {
-        let number = |key| whole_number(js, options, key);
+    pub fn of<'env>(js: JsEnv<'env>, options: JsVal<'env>) -> Result<Self> {
+        let options = Options::of(js, options, "drawTranscript", OPTIONS)?;
+        let number = |name| options.whole_number(name);
         let limits = match (number(c"textLines")?, number(c"outputLines")?) {
             (Some(text), Some(output)) => Some(Limits { text, output }),
             _ => None,

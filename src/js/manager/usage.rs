@@ -7,9 +7,10 @@ use napi::Result;
 use super::collected_usage::CollectedUsage;
 use super::materialize::object;
 use super::state::ManagerState;
+use crate::js::convert::args::Options;
 use crate::js::convert::errors::thrown;
 use crate::js::convert::text::line_of;
-use crate::js::convert::usage::{local_calendar, report_options};
+use crate::js::convert::usage::{local_calendar, report_options, REPORT_OPTIONS};
 use crate::js::convert::values::parse;
 use crate::js::engine::{JsEnv, JsVal};
 use pi_session_core::format::header::Version;
@@ -22,6 +23,7 @@ use pi_session_core::tree::tree::RowNo;
 
 /// The report of a manager's session.
 pub fn usage<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, options: JsVal<'env>) -> Result<JsVal<'env>> {
+    let options = Options::of(js, options, "getUsage", REPORT_OPTIONS)?;
     let (options, is_utc) = report_options(js, options)?;
     let (mut usage, from, rows) = {
         let mut state = state.borrow_mut();

@@ -46,14 +46,14 @@ export type SessionListProgress = (loaded: number, total: number, partialSession
  *
  * @example
  * ```ts
- * const options: SearchOptions = { dir, limit: 5, mark: ["[", "]"] };
+ * const options: SearchOptions = { sessionDir: dir, limit: 5, mark: ["[", "]"] };
  * ```
  */
 export interface SearchOptions {
-	/** Only sessions of this working directory: those that `list(cwd)` shows, or with `dir` those that `list(cwd, dir)` does. */
+	/** Only sessions of this working directory: those that `list(cwd)` shows, or with `sessionDir` those that `list(cwd, dir)` does. */
 	cwd?: string;
 	/** Only sessions in this directory, as `listAll(dir)` shows them. */
-	dir?: string;
+	sessionDir?: string;
 	/** The largest number of hits; 50 by default. */
 	limit?: number;
 	/** Ends the search; the promise is rejected with its reason. */

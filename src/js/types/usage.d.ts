@@ -38,16 +38,16 @@ export interface UsageReportOptions<Grouping extends UsageGrouping = UsageGroupi
  *
  * @example
  * ```ts
- * const options: UsageOptions<"session"> = { dir, by: "session", onProgress: (read, total) => console.log(read, total) }; // → 1 1
+ * const options: UsageOptions<"session"> = { sessionDir: dir, by: "session", onProgress: (read, total) => console.log(read, total) }; // → 1 1
  * await SessionManager.usage(options);
  * ```
  */
 export interface UsageOptions<Grouping extends UsageGrouping = UsageGrouping> extends UsageReportOptions<Grouping> {
-	/** Only sessions of this working directory: those that `list(cwd)` shows, or with `dir` those that `list(cwd, dir)` does. */
+	/** Only sessions of this working directory: those that `list(cwd)` shows, or with `sessionDir` those that `list(cwd, dir)` does. */
 	cwd?: string;
 	/** Only sessions in this directory, as `listAll(dir)` shows them. */
-	dir?: string;
-	/** Only the session in this file, which is read without the catalog. Not with `cwd` or `dir`. */
+	sessionDir?: string;
+	/** Only the session in this file, which is read without the catalog. Not with `cwd` or `sessionDir`. */
 	path?: string;
 	/** Ends the report; the promise is rejected with its reason. */
 	signal?: AbortSignal;
@@ -83,7 +83,7 @@ export interface UsageSum {
  *
  * @example
  * ```ts
- * const { by } = await SessionManager.usage({ dir, by: "month" });
+ * const { by } = await SessionManager.usage({ sessionDir: dir, by: "month" });
  * const dearest = (row: UsageRow): string | undefined => row.models?.[0]?.key;
  * console.log(by.month.map(dearest)); // → [ 'acme/large' ]
  * ```
@@ -107,7 +107,7 @@ export interface UsageRow extends UsageSum {
  *
  * @example
  * ```ts
- * const { sessions, kinds, leftOut }: UsageReport = await SessionManager.usage({ dir });
+ * const { sessions, kinds, leftOut }: UsageReport = await SessionManager.usage({ sessionDir: dir });
  * console.log(sessions, kinds.map((kind) => kind.kind).sort(), leftOut.withoutUsage); // → 1 [ 'assistant', 'user' ] 0
  * ```
  */
