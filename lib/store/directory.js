@@ -7,6 +7,7 @@ const { promises: fs } = require("node:fs");
 const { dirname, isAbsolute, join, resolve } = require("node:path");
 const { checkPath } = require("./address.js");
 const { StoreError } = require("./errors.js");
+const { inParallel } = require("./in-parallel.js");
 const { isObject } = require("./lines.js");
 const { SegmentStore } = require("./segment-store.js");
 
@@ -16,12 +17,18 @@ const { SegmentStore } = require("./segment-store.js");
 const DRAFT = ".draft-";
 /** How often a folder is read again because a file was gone. A name that is no text is never found. */
 const RELISTS = 20;
+/** How many files of a folder are looked at at the same time: on a network drive each takes some milliseconds. */
+const PARALLEL = 16;
+/** What a directory hands on to those below it: its rights, its group and that only owners remove. */
+const FOLDER_MODE = 0o3777;
+const FILE_MODE = 0o666;
 /** A draft of this age was left by a killed process. */
 const ABANDONED_MS = 24 * 3600 * 1000;
 /** The name of a draft in a message of the system, which would be another one each time. */
 const DRAFT_NAME = /[\\/]\.draft-[0-9a-f-]{36}/g;
 /** What file systems say that cannot synchronise a directory. */
 const UNSYNCED_FOLDERS = new Set(["EINVAL", "ENOTSUP", "EOPNOTSUPP", "EBADF"]);
+const WITHOUT_MODES = new Set(["EPERM", "ENOSYS", "ENOTSUP", "EOPNOTSUPP"]);
 const WITHOUT_LINKS = new Set(["EPERM", "ENOSYS", "ENOTSUP", "EOPNOTSUPP", "EMLINK", "UNKNOWN"]);
 
 class DirectoryObjects {
@@ -45,20 +52,22 @@ class DirectoryObjects {
 		});
 	}
 
-	/** @param {string} prefix @param {number} [tries] @returns {Promise<Listed[]>} */
+	/**
+	 * `readdir` is not asked for types: where the system knows none, it looks at each file by itself, and fails as a whole if one is gone.
+	 * @param {string} prefix
+	 * @param {number} [tries]
+	 * @returns {Promise<Listed[]>}
+	 */
 	async #below(prefix, tries = RELISTS) {
-		const found = (await unlessGone(fs.readdir(join(this.#root, prefix), { withFileTypes: true }))) ?? [];
+		const names = ((await unlessGone(fs.readdir(join(this.#root, prefix)))) ?? []).filter((name) => !name.startsWith(DRAFT));
+		const stats = await inParallel(PARALLEL, names, async (name) => ({ name, stat: await unlessGone(fs.lstat(join(this.#root, prefix, name))) }));
+		// Another process has folded a file that is gone: what it is in now may have come after the names were read.
+		if (tries > 0 && stats.some(({ stat }) => stat === undefined)) return this.#below(prefix, tries - 1);
 		/** @type {Listed[]} */
 		const all = [];
-		for (const file of found.filter(({ name }) => !name.startsWith(DRAFT))) {
-			const path = `${prefix}${file.name}`;
-			if (file.isDirectory()) all.push(...(await this.#below(`${path}/`)));
-			else if (file.isFile()) {
-				const stat = await unlessGone(fs.stat(join(this.#root, path)));
-				if (stat) all.push({ path, size: stat.size, modified: stat.mtime });
-				// Another process has folded it: what it is in now may have come after the names were read.
-				else if (tries > 0) return this.#below(prefix, tries - 1);
-			}
+		for (const { name, stat } of stats) {
+			if (stat?.isDirectory()) all.push(...(await this.#below(`${prefix}${name}/`)));
+			else if (stat?.isFile()) all.push({ path: `${prefix}${name}`, size: stat.size, modified: stat.mtime });
 		}
 		return all;
 	}
@@ -83,13 +92,13 @@ class DirectoryObjects {
 	async create(path, bytes) {
 		return this.#guard(async () => {
 			const full = join(this.#root, path);
-			// Files get the permissions of the directory.
 			const { mode } = await fs.stat(this.#root);
-			await this.#makeFolder(dirname(full), mode & 0o777);
+			await this.#makeFolder(dirname(full), mode & FOLDER_MODE);
 			const draft = join(dirname(full), `${DRAFT}${randomUUID()}`);
 			try {
-				const file = await fs.open(draft, "wx", mode & 0o666);
+				const file = await fs.open(draft, "wx", mode & FILE_MODE);
 				try {
+					await setMode(draft, mode & FILE_MODE);
 					await file.writeFile(bytes);
 					await file.sync();
 				} finally {
@@ -168,6 +177,7 @@ class DirectoryObjects {
 		for (const dir of levels) {
 			try {
 				await fs.mkdir(dir, { mode });
+				await setMode(dir, mode);
 				made.unshift(dir);
 			} catch (error) {
 				if (/** @type {NodeJS.ErrnoException} */ (error).code !== "EEXIST") throw error;
@@ -255,6 +265,22 @@ async function claimName(draft, full) {
 	if (await unlessGone(fs.lstat(full))) return false;
 	await fs.rename(draft, full);
 	return true;
+}
+
+/**
+ * Gives what was made the rights of the store's directory, so that everybody who may use that may use this: the system takes from them
+ * what this process's umask names.
+ * @param {string} path
+ * @param {number} mode
+ */
+async function setMode(path, mode) {
+	if (((await fs.stat(path)).mode & FOLDER_MODE) === mode) return;
+	try {
+		await fs.chmod(path, mode);
+	} catch (error) {
+		// Drives that keep no rights, such as FAT and some network drives.
+		if (!isObject(error) || !WITHOUT_MODES.has(String(error.code))) throw error;
+	}
 }
 
 /** @param {string} folder */

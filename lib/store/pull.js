@@ -3,6 +3,9 @@
 // If the store only has new lines after those that are noted, only these are loaded; otherwise everything is. The addon
 // (`SessionManager.merge`) brings the file into the store's order. If entries that are not stored have ids that stored ones have, they
 // are pushed first: where they stand in the store's order decides which of them keeps the id.
+//
+// pi continues the session whose file changed last. So a pull gives a file the time of its newest entry: a session in which another
+// host was the last to write long ago must not become the one to continue because it was pulled now.
 const { promises: fs } = require("node:fs");
 const { StoreError } = require("./errors.js");
 const { isObject, parse } = require("./lines.js");
@@ -112,8 +115,49 @@ async function merge({ session, file, header, onMerge }, page, since) {
 	const numbers = new Map(names.map((name, at) => [name, at]));
 	const hosts = Uint32Array.from(page.lines, ({ host }) => numbers.get(host) ?? 0);
 	const lines = Buffer.concat(page.lines.flatMap(({ line }) => [line, NEWLINE]));
+	const before = await fs.stat(file).catch(unlessAbsent);
 	await onMerge?.();
-	return sessionManager().merge(file, { session, lines, hosts, header, since });
+	const merged = sessionManager().merge(file, { session, lines, hosts, header, since });
+	await keepTime(file, page, before?.mtimeMs);
+	return merged;
+}
+
+/**
+ * Sets a file's time to that of its newest entry: the later one of the time it had, and of what was loaded.
+ * @param {string} file
+ * @param {import("./index").Page} page
+ * @param {number | undefined} before
+ */
+async function keepTime(file, page, before) {
+	const newest = newestTime(page.lines);
+	if (newest === undefined && before === undefined) return;
+	// The clock of another host may be ahead.
+	const time = Math.min(Date.now(), Math.max(before ?? -Infinity, newest ?? -Infinity));
+	await fs.utimes(file, time / 1000, time / 1000);
+}
+
+/**
+ * When the newest of these lines was written, in milliseconds. As each host goes by one clock, its last line is its newest.
+ * @param {import("./index").StoredLine[]} lines
+ */
+function newestTime(lines) {
+	const seen = new Set();
+	/** @type {number | undefined} */
+	let newest;
+	for (const { host, line } of [...lines].reverse()) {
+		if (seen.has(host)) continue;
+		const value = parse(line);
+		const time = isObject(value) && typeof value.timestamp === "string" ? Date.parse(value.timestamp) : Number.NaN;
+		if (Number.isNaN(time)) continue;
+		seen.add(host);
+		newest = Math.max(newest ?? time, time);
+	}
+	return newest;
+}
+
+/** @param {NodeJS.ErrnoException} error @returns {undefined} */
+function unlessAbsent(error) {
+	if (error.code !== "ENOENT") throw error;
 }
 
 /**

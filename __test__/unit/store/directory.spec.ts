@@ -1,4 +1,5 @@
 // What is a directory's own: its files, what is wrong with them, and writers that die.
+import { execFileSync } from "node:child_process";
 import fs, { appendFileSync, cpSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
@@ -102,6 +103,83 @@ test("files and directories are open to whom the directory is open to", async ()
 	}
 	expect(fs.statSync(join(path, "sessions", SESSION)).mode & 0o777).toBe(0o770);
 	expect(fs.statSync(join(path, segment("a", 1))).mode & 0o777).toBe(0o660);
+});
+
+/** The rights of everything below a directory, by path: of files without the right to execute. */
+const modesOf = (path: string) =>
+	(readdirSync(path, { recursive: true }) as string[]).map((name) => {
+		const stat = fs.statSync(join(path, name));
+		return `${name} ${(stat.mode & 0o3777).toString(8)} ${stat.isDirectory() ? "folder" : "file"}`;
+	});
+
+// Regression: the umask was taken from them, and the second user was refused.
+test.skipIf(process.platform === "win32").each([0o022, 0o077])("files and directories have the rights of the directory whatever the umask is (%o)", async (umask) => {
+	const path = emptyDirectory();
+	fs.chmodSync(path, 0o2770);
+	const before = process.umask(umask);
+	try {
+		await append(open(path), entries("a", 1));
+	} finally {
+		process.umask(before);
+	}
+	expect(modesOf(path).filter((one) => !/ (2770 folder|660 file)$/.test(one))).toEqual([]);
+	expect(modesOf(path).length).toBeGreaterThan(3);
+});
+
+/** Appends as another user of this system. */
+function appendAs(uid: number, gid: number, umask: number, path: string, host: string, line: Buffer): void {
+	const code = `
+		process.umask(${umask});
+		const { DirectoryStore } = require(${JSON.stringify(library)});
+		const store = new DirectoryStore({ path: ${JSON.stringify(path)}, host: ${JSON.stringify(host)} });
+		const append = { header: Buffer.from(${JSON.stringify(String(header()))}), lines: [Buffer.from(${JSON.stringify(String(line))})], project: "shop" };
+		store.append(${JSON.stringify(SESSION)}, append).then(() => store.claim(${JSON.stringify(SESSION)}, { ttl: 60_000, force: true })).then(() => store.claim(${JSON.stringify(SESSION)}, { ttl: 0 })).catch((error) => {
+			console.error(error.message);
+			process.exit(1);
+		});`;
+	execFileSync(process.execPath, ["-e", code], { uid, gid, stdio: "pipe" });
+}
+
+// Only the system's administrator can be two users.
+test.skipIf(process.getuid?.() !== 0).each([[0o022, 0o077], [0o077, 0o022]])("two users of one group share a directory (umask %o and %o)", async (one, other) => {
+	const path = emptyDirectory();
+	fs.chownSync(path, 60_001, 60_000);
+	fs.chmodSync(path, 0o2770);
+	appendAs(60_001, 60_000, one, path, "alice", entry("a"));
+	appendAs(60_002, 60_000, other, path, "bob", entry("b"));
+	appendAs(60_001, 60_000, one, path, "alice", entry("c"));
+	expect(ids(await loadAll(open(path), SESSION)).sort()).toEqual(["a", "b", "c"]);
+	// Each may remove what the other one made.
+	execFileSync(process.execPath, ["-e", `const { DirectoryStore } = require(${JSON.stringify(library)}); new DirectoryStore({ path: ${JSON.stringify(path)}, host: "bob" }).delete(${JSON.stringify(SESSION)}).catch(() => process.exit(1))`], { uid: 60_002, gid: 60_000, stdio: "pipe" });
+	expect(filesOf(path)).toEqual(["store.json"]);
+});
+
+/** As where the system tells no types: whoever asks for them looks at each file, and fails as a whole if one is gone. */
+function withoutTypes(afterNames: (folder: string) => void): void {
+	const { readdir, lstat } = fs.promises;
+	vi.spyOn(fs.promises, "readdir").mockImplementation((async (folder: string, options?: { withFileTypes?: boolean }) => {
+		const names = await readdir(folder);
+		afterNames(folder.replace(/\/$/, ""));
+		if (!options?.withFileTypes) return names;
+		return Promise.all(names.map(async (name) => Object.assign(await lstat(join(folder, name)), { name })));
+	}) as never);
+}
+
+// Regression: the folder counted as empty, and of two processes of a host one lost an acknowledged line.
+test("where the system tells no types of files, one that goes does not hide the others", async () => {
+	const path = emptyDirectory();
+	await append(open(path), entries("a", 1));
+	const other = open(path, "b");
+	const { cursor } = await append(other, entries("b", 1));
+	const folder = join(path, "sessions", SESSION, "b");
+	writeFileSync(join(folder, "0000000009.going"), "");
+	withoutTypes((read) => {
+		if (read === folder) rmSync(join(folder, "0000000009.going"), { force: true });
+	});
+	expect(ids(await loadAll(open(path, "reader"), SESSION))).toEqual(["a0", "b0"]);
+	writeFileSync(join(folder, "0000000009.going"), "");
+	expect((await append(other, entries("c", 1), cursor)).stored).toBe(1);
+	expect((await open(path, "reader").list()).sessions).toMatchObject([{ hosts: ["a", "b"] }]);
 });
 
 test("small segments are folded into one, and the reader of an older list lists again", async () => {

@@ -1,5 +1,5 @@
 // From a store to a session's file, and the sessions of a project both ways.
-import { appendFileSync, existsSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, readFileSync, readdirSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { hostId } from "../../../lib/store/index.js";
@@ -24,6 +24,47 @@ test("a session that is not here comes with this machine's directory in its head
 	expect(api.SessionManager.open(b.file).getEntryCount()).toBe(2);
 	expect(await b.sync.pull()).toEqual([]);
 	expect(await b.sync.push()).toMatchObject([{ bytes: 0, lag: 0 }]);
+});
+
+/** An entry that was written at a time. */
+const at = (id: string, time: string) => Buffer.from(`{"type":"message","id":"${id}","parentId":null,"timestamp":"${time}","message":{"role":"user","content":"${id}"}}`);
+const timeOf = (file: string) => statSync(file).mtime.toISOString();
+
+// Regression: it got the time of the pull, and pi -c continued it.
+test("a pulled file has the time of its newest entry, so that it is not the one to continue because it was pulled", async () => {
+	const { machine, begin } = world();
+	const [a, b] = [machine("a"), machine("b")];
+	begin(a, at("a1", "2025-06-02T09:00:00.000Z"), at("a0", "2025-06-01T09:00:00.000Z"));
+	await a.sync.push();
+	const mine = api.SessionManager.create("/home/b/shop", b.dir);
+	mine.appendMessage({ role: "user", content: "Hello", timestamp: 1 });
+	await b.sync.pull();
+	// The host's last line counts as its newest.
+	expect(timeOf(b.file)).toBe("2025-06-01T09:00:00.000Z");
+	expect(api.findMostRecentSession(b.dir)).toBe(mine.getSessionFile());
+	appendFileSync(a.file, text(at("a2", "2025-06-03T09:00:00.000Z")));
+	await a.sync.push();
+	expect(await b.sync.pull()).toMatchObject([{ added: 1 }]);
+	expect(timeOf(b.file)).toBe("2025-06-03T09:00:00.000Z");
+	expect(api.findMostRecentSession(b.dir)).toBe(mine.getSessionFile());
+});
+
+test("a pull sets no file's time back, nor to a time that has not come", async () => {
+	const { machine, begin } = world();
+	const [a, b, c] = [machine("a"), machine("b"), machine("c")];
+	begin(a, at("a0", "2025-06-01T09:00:00.000Z"));
+	await a.sync.push();
+	await b.sync.pull();
+	appendFileSync(b.file, text(at("b0", "2025-06-05T09:00:00.000Z")));
+	utimesSync(b.file, new Date("2025-06-05T09:00:00.000Z"), new Date("2025-06-05T09:00:00.000Z"));
+	appendFileSync(a.file, text(at("a1", "2025-06-02T09:00:00.000Z")));
+	await a.sync.push();
+	expect(await b.sync.pull()).toMatchObject([{ added: 1 }]);
+	expect(timeOf(b.file)).toBe("2025-06-05T09:00:00.000Z");
+	appendFileSync(a.file, text(at("a2", "2999-06-02T09:00:00.000Z")));
+	await a.sync.push();
+	await c.sync.pull();
+	expect(statSync(c.file).mtimeMs).toBeLessThanOrEqual(Date.now());
 });
 
 test("what both went on with is a tree of two branches, in one order on both; only new lines are loaded where they suffice", async () => {
