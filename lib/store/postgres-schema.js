@@ -55,7 +55,8 @@ const VERSION = MIGRATIONS.length;
 const readVersion = (schema) => `SELECT max(version) AS version FROM ${schema}.schema_version`;
 
 /**
- * Brings the schema up to date. As it is one message, it is one transaction.
+ * Brings the schema up to date. As it is one message, it is one transaction. It may take longer than the connection's limits allow: large
+ * tables are rewritten, and another host may be at it.
  * @param {string} schema
  */
 function migrate(schema) {
@@ -63,6 +64,8 @@ function migrate(schema) {
 		(step, at) => `IF done < ${at + 1} THEN ${step(schema)} INSERT INTO ${schema}.schema_version VALUES (${at + 1}); END IF;`,
 	);
 	return `
+		SET LOCAL statement_timeout = 0;
+		SET LOCAL lock_timeout = 0;
 		SELECT pg_advisory_xact_lock(hashtext('pi-session-native ${schema}'));
 		DO $migrate$ DECLARE done int; BEGIN
 			IF to_regnamespace('${schema}') IS NULL THEN CREATE SCHEMA ${schema}; END IF;

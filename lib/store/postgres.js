@@ -29,8 +29,18 @@ const SQL_STATES = /** @type {Record<string, StoreErrorCode>} */ ({
 	"42501": "denied",
 	"53100": "full",
 	"53": "unreachable",
+	// Another transaction holds a lock for longer than an append waits.
+	"55P03": "unreachable",
 	"57": "unreachable",
 });
+
+/** Parameters of an address that say how the connection is encrypted; without them the server's host decides. */
+const TLS_PARAMETERS = ["ssl", "sslmode", "sslcert", "sslkey", "sslrootcert"];
+/** What `pg` understands in PGSSLMODE. Anything else would be plain text. */
+const TLS_MODES = new Set(["disable", "prefer", "require", "verify-ca", "verify-full", "no-verify"]);
+const THIS_MACHINE = /^(?:localhost|.*\.localhost|127(?:\.\d+){3}|\[?::1\]?)$/i;
+const NO_TLS = /does not support SSL|certificate/i;
+const TLS_HINT = "servers on other machines are reached by TLS with a certificate that is checked: in the address, sslrootcert=<file> names its authority, sslmode=no-verify takes any, sslmode=disable is plain text";
 
 /** No such table, column or operator: the tables were dropped, or changed by another release, while this process runs. */
 const OTHER_TABLES = new Set(["42P01", "42703", "42883"]);
@@ -60,7 +70,7 @@ class PostgresStore {
 			schema ??= address.searchParams.get("schema") ?? undefined;
 			const silence = timeout === undefined ? (timeoutIn(address) ?? TIMEOUT_MS) : checkTimeout(timeout);
 			for (const own of ["schema", "timeout"]) address.searchParams.delete(own);
-			const pool = openPool(address.href, silence);
+			const pool = openPool(address, silence);
 			this.#client = pool;
 			this.#end = () => pool.end();
 		} else throw new StoreError("invalid", "A PostgreSQL store must have a client or a URL");
@@ -330,6 +340,7 @@ class PostgresStore {
 		// Node tries several addresses and wraps what each said.
 		const causes = isObject(error) && Array.isArray(error.errors) ? error.errors : [error];
 		const said = causes.map((one) => (one instanceof Error ? one.message : String(one))).join("; ");
+		if (NO_TLS.test(said)) return new StoreError("failed", `${this.#name}: ${said} (${TLS_HINT})`, { cause: error });
 		const byState = /^[0-9A-DF-Z][0-9A-Z]{4}$/.test(state) ? (SQL_STATES[state] ?? SQL_STATES[state.slice(0, 2)] ?? "failed") : undefined;
 		// Codes of the system, not Node's own (ERR_…), which are faults of a call; `open` is that of a certificate.
 		const lost = (/^E(?!RR_)[A-Z]/.test(state) && !(isObject(error) && error.syscall === "open")) || /connection|terminated|timeout|not queryable|socket/i.test(said);
@@ -388,13 +399,15 @@ function readCursor(text = NOTHING) {
 }
 
 /**
- * @param {string} connectionString
+ * @param {URL} address
  * @param {number} timeout
  */
-function openPool(connectionString, timeout) {
+function openPool(address, timeout) {
 	const pool = new (requirePg().Pool)({
-		...{ connectionString, application_name: "pi-session-native", max: 4, keepAlive: true, allowExitOnIdle: true },
-		connectionTimeoutMillis: timeout,
+		...{ connectionString: address.href, application_name: "pi-session-native", max: 4, keepAlive: true, allowExitOnIdle: true },
+		...{ connectionTimeoutMillis: timeout, ssl: needsTls(address) ? true : undefined },
+		// A server goes on with what a client that is gone had asked for, and would wait for a lock for ever.
+		...{ statement_timeout: timeout, lock_timeout: Math.ceil(timeout / 2) },
 	});
 	// The socket counts from the last byte, in either direction; pg's own limit is one for the whole answer.
 	pool.on("connect", (client) => {
@@ -404,6 +417,18 @@ function openPool(connectionString, timeout) {
 	// A connection that breaks while nobody uses it is replaced; without a listener it would end the process.
 	pool.on("error", () => {});
 	return pool;
+}
+
+/**
+ * Whether a connection is to be encrypted, and the server's certificate checked, though neither the address nor the environment says so:
+ * if the server is another machine.
+ * @param {URL} address
+ */
+function needsTls(address) {
+	if (TLS_PARAMETERS.some((name) => address.searchParams.has(name)) || TLS_MODES.has(process.env.PGSSLMODE ?? "")) return false;
+	const host = decodeURIComponent(address.hostname) || address.searchParams.get("host") || process.env.PGHOST || "";
+	// A path is that of a socket of this machine.
+	return !host.startsWith("/") && !THIS_MACHINE.test(host);
 }
 
 /**

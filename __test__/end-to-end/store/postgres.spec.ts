@@ -1,13 +1,15 @@
 // The store in a real PostgreSQL.
-import { appendFileSync, readFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { appendFileSync, chmodSync, chownSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { join } from "node:path";
 import { inspect } from "node:util";
 import pg from "pg";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { conformanceCases } from "../../../lib/store/conformance.js";
 import { type LineStore, PostgresStore, StoreError, loadAll, openStore } from "../../../lib/store/index.js";
 import { crowd } from "../../support/crowd.js";
-import { SESSION, append, entries, entry, header, ids, library } from "../../support/lines.js";
+import { SESSION, append, emptyDirectory, entries, entry, header, ids, library } from "../../support/lines.js";
 import { text, world } from "../../support/machines.js";
 import { PASSWORD, type Postgres, type Proxy, freePort, startPostgres, startProxy } from "../../support/servers.js";
 
@@ -318,6 +320,95 @@ test("rows that are not entries, whose checksum is wrong, and headers that lie a
 		"../../etc: its id is not one of a session",
 		`s2: the header is that of session "${SESSION}"`,
 	]);
+});
+
+// Regression: the server waited on for a client that was gone, once for each repetition.
+test("an append that waits for a lock ends on the server, too, and may be repeated", async () => {
+	const schema = newSchema();
+	const store = open(schema, "a", server.url(), 1000);
+	const { cursor } = await append(store, entries("a", 1));
+	const holding = new pg.Client(server.url());
+	await holding.connect();
+	onTestFinished(() => holding.end());
+	await holding.query("BEGIN");
+	await holding.query(`SELECT FROM ${schema}.sessions FOR UPDATE`);
+	expect(await failure(append(store, entries("b", 1), cursor))).toMatchObject({ code: "unreachable", retryable: true, message: expect.stringContaining("lock timeout") });
+	expect((await admin.query("SELECT FROM pg_locks WHERE NOT granted")).rowCount).toBe(0);
+	await holding.query("COMMIT");
+	expect((await append(store, entries("b", 1), cursor)).stored).toBe(1);
+});
+
+test("a statement has the time of the address's timeout, and making the tables has any", async () => {
+	const schema = newSchema();
+	const { Client } = pg;
+	const said: string[] = [];
+	const client = new Client({ connectionString: server.url(), statement_timeout: 300, lock_timeout: 200 });
+	await client.connect();
+	onTestFinished(() => client.end());
+	const holding = new Client(server.url());
+	await holding.connect();
+	onTestFinished(() => holding.end());
+	await holding.query("BEGIN");
+	await holding.query(`SELECT pg_advisory_xact_lock(hashtext('pi-session-native ${schema}'))`);
+	const appended = append(new PostgresStore({ client, host: "a", schema }), entries("a", 1));
+	appended.catch((error) => said.push(error.message));
+	await holding.query("SELECT pg_sleep(1)");
+	await holding.query("COMMIT");
+	expect((await appended).stored).toBe(1);
+	expect(said).toEqual([]);
+	expect(await failure(new PostgresStore({ client: { query: () => client.query("SELECT pg_sleep(60)") }, host: "a", schema }).list())).toMatchObject({ code: "unreachable" });
+});
+
+/** The server under an address that is not known to be this machine's. */
+const elsewhere = (url: string) => url.replace("127.0.0.1", "0.0.0.0");
+
+describe.runIf(process.platform === "linux")("a server on another machine", () => {
+	// Regression: the password went over the network in plain text, and anybody could answer.
+	test("is not spoken to in plain text, unless the address or PGSSLMODE says so", async () => {
+		const schema = newSchema();
+		const refused = await failure(open(schema, "a", elsewhere(server.url())).list());
+		expect(refused).toMatchObject({ code: "failed", retryable: false, message: expect.stringMatching(/does not support SSL connections \(.*sslmode=disable is plain text\)$/) });
+		expect((await open(schema, "a", `${elsewhere(server.url())}?sslmode=disable`).list()).sessions).toEqual([]);
+		onTestFinished(() => void vi.unstubAllEnvs());
+		vi.stubEnv("PGSSLMODE", "allow");
+		expect((await failure(open(schema, "a", elsewhere(server.url())).list())).code).toBe("failed");
+		vi.stubEnv("PGSSLMODE", "disable");
+		expect((await open(schema, "a", elsewhere(server.url())).list()).sessions).toEqual([]);
+	});
+
+	test("must have a certificate that can be checked", async () => {
+		const folder = emptyDirectory();
+		const [key, certificate] = [join(folder, "key.pem"), join(folder, "certificate.pem")];
+		execFileSync("openssl", ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=test", "-addext", "subjectAltName=IP:0.0.0.0", "-keyout", key, "-out", certificate], { stdio: "pipe" });
+		chmodSync(folder, 0o711);
+		if (process.getuid?.() === 0) for (const path of [key, certificate]) chownSync(path, 65534, 65534);
+		const encrypted = await startPostgres(["ssl=on", `ssl_cert_file=${certificate}`, `ssl_key_file=${key}`]);
+		onTestFinished(() => encrypted.stop());
+		const schema = newSchema();
+		const url = elsewhere(encrypted.url());
+		expect(await failure(open(schema, "a", url).list())).toMatchObject({ code: "failed", message: expect.stringMatching(/self-signed certificate \(.*sslrootcert=<file>/) });
+		for (const more of [`?sslrootcert=${certificate}`, "?sslmode=no-verify"]) {
+			const store = open(schema, "a", url + more);
+			await store.list();
+			const client = new pg.Client(encrypted.url());
+			await client.connect();
+			onTestFinished(() => client.end());
+			const { rows } = await client.query("SELECT ssl FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE application_name = 'pi-session-native'");
+			expect(rows.length).toBeGreaterThan(0);
+			expect(rows.every(({ ssl }) => ssl)).toBe(true);
+		}
+	});
+});
+
+test("a password comes from the file of PostgreSQL's clients where the address has none", async () => {
+	const file = join(emptyDirectory(), "pgpass");
+	writeFileSync(file, `127.0.0.1:${server.port}:postgres:owner:${PASSWORD.replaceAll(":", "\\:")}\n`, { mode: 0o600 });
+	onTestFinished(() => void vi.unstubAllEnvs());
+	vi.stubEnv("PGPASSFILE", file);
+	const url = `postgres://owner@127.0.0.1:${server.port}/postgres`;
+	expect((await append(open(newSchema(), "a", url), entries("a", 1))).stored).toBe(1);
+	vi.stubEnv("PGPASSFILE", join(file, "none"));
+	expect((await failure(open(newSchema(), "a", url).list())).code).not.toBe("unreachable");
 });
 
 test("processes of one host and of others write to one session, some of them killed: what was acknowledged is there once", async () => {
