@@ -63,11 +63,9 @@ export function columns() {
 	return width;
 }
 
-/** @typedef {string | Uint8Array} Lines a line without its end, or the bytes of whole lines */
-
 /**
  * Writes to standard output and waits while it is full.
- * @param {string | Uint8Array} text
+ * @param {string} text
  */
 export async function write(text) {
 	if (!process.stdout.write(text)) await once(process.stdout, "drain");
@@ -112,7 +110,7 @@ export async function writeJsonList(head, key, items) {
 }
 
 /**
- * @param {Iterable<Lines>} lines
+ * @param {Iterable<string>} lines
  */
 export async function writeLines(lines) {
 	for (const chunk of chunksOf(lines)) await write(chunk);
@@ -123,16 +121,15 @@ const CHUNK = 1 << 16;
 
 /**
  * Lines in texts of about equal size, each line with its end.
- * @param {Iterable<Lines>} lines
+ * @param {Iterable<string>} lines
  */
 function* chunksOf(lines) {
 	let chunk = "";
 	for (const line of lines) {
-		if (typeof line === "string") chunk += `${line}\n`;
-		if (typeof line === "string" && chunk.length < CHUNK) continue;
-		if (chunk !== "") yield chunk;
+		chunk += `${line}\n`;
+		if (chunk.length < CHUNK) continue;
+		yield chunk;
 		chunk = "";
-		if (typeof line !== "string") yield line;
 	}
 	if (chunk !== "") yield chunk;
 }
@@ -152,7 +149,7 @@ export function pagerCommand(platform, env) {
 
 /**
  * Writes lines through `$PAGER`, else `less` (on Windows `more`), if standard output is a terminal.
- * @param {() => Iterable<Lines>} makeLines called again if there is no such pager
+ * @param {() => Iterable<string>} makeLines called again if there is no such pager
  * @param {{ pager?: boolean }} options
  */
 export async function writePaged(makeLines, { pager = true }) {
@@ -174,7 +171,7 @@ export async function writePaged(makeLines, { pager = true }) {
 	try {
 		for (const line of makeLines()) {
 			if (gone || child.exitCode !== null) break;
-			if (!child.stdin.write(typeof line === "string" ? `${line}\n` : line)) await Promise.race([once(child.stdin, "drain").catch(ignore), ended]);
+			if (!child.stdin.write(`${line}\n`)) await Promise.race([once(child.stdin, "drain").catch(ignore), ended]);
 		}
 		child.stdin.end();
 		const code = await ended;

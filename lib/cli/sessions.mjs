@@ -163,17 +163,6 @@ export function findEntry(manager, query) {
 /** Reading takes no lock, even if the environment asks for one, and waits for none. */
 export const UNLOCKED = /** @type {const} */ ({ lock: "none" });
 
-/** From this size on, bodies are read one by one to save memory; smaller files are read at once, which is faster. */
-const LARGE = 160 * 1024 * 1024;
-
-/**
- * Makes entries whole from the start: whoever shows each text once loses time where texts are read late.
- * @param {string} path
- */
-export function readTextsAtOnce(path) {
-	if (statSync(path).size < LARGE) process.env.PI_SESSION_LAZY_BODIES ??= "off";
-}
-
 /**
  * Opens a session read-only. Nothing is written, even where `SessionManager.open` would migrate an old file or write a
  * header to an empty one. The file stays open as long as the manager lives.

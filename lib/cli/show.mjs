@@ -3,7 +3,7 @@ import { stripVTControlCharacters } from "node:util";
 import { paintRole } from "./tree-lines.mjs";
 import { partsOf, roleOf } from "./entries.mjs";
 import { columns, paint, writeJsonList, writePaged } from "./output.mjs";
-import { ID_COLUMNS, findEntry, openReadOnly, readTextsAtOnce, sessionPath } from "./sessions.mjs";
+import { ID_COLUMNS, findEntry, openReadOnly, sessionPath } from "./sessions.mjs";
 import { clip, counted, safeBlock, safeLine, size, widthOf, wrapped } from "./text.mjs";
 
 /** @typedef {import("./entries.mjs").Part} Part */
@@ -18,9 +18,9 @@ const TITLE = 100;
 /** Lines of a message that are shown unless all are asked for: a log that was pasted as a message need not be read. */
 const TEXT_LINES = 200;
 /** How many entries are made at first, and how many at most together. */
-const [FIRST_BATCH, BATCH] = [32, 1024];
-/** In fewer columns an entry's first line may have to be cut. */
-const LEAST_COLUMNS = 80;
+const [FIRST_BATCH, BATCH] = [32, 256];
+/** What an entry may hold much of. */
+const BODIES = ["message", "content", "data", "details"];
 
 /**
  * @param {string | undefined} query
@@ -28,73 +28,70 @@ const LEAST_COLUMNS = 80;
  */
 export async function show(query, options) {
 	const path = await sessionPath(query, options);
-	const full = Boolean(options.full);
-	// The library draws most of what has no colours.
-	const isPlain = !options.json && options.limit === 0 && !paint.isColorSupported && Number.isInteger(columns()) && columns() >= LEAST_COLUMNS;
-	if (!isPlain) readTextsAtOnce(path);
-	const manager = openReadOnly(path);
-	const leaf = options.leaf === undefined ? undefined : findEntry(manager, options.leaf).id;
-	const isWhole = leaf === undefined && options.limit === 0;
-	// A window of a huge session makes only the entries that it shows.
-	const entries = isPlain ? drawn(manager, leaf, full) : isWhole ? branchOf(manager) : manager.getBranch(leaf, options.limit > 0 ? { limit: options.limit } : undefined);
+	const opened = openAt(path, options.leaf);
 	if (options.json) {
-		const head = { path, header: manager.getHeader(), leafId: leaf ?? manager.getLeafId() };
-		return await writeJsonList(head, "entries", entries);
+		const head = { path, header: opened.getHeader(), leafId: opened.getLeafId() };
+		return await writeJsonList(head, "entries", branchOf(opened, options.limit));
 	}
-	await writePaged(() => conversation(manager, path, entries, options), options);
-}
-
-/**
- * A branch as the library draws it: bytes, each of them several entries, and the entries that it leaves to this module. The first are
- * drawn before all are read.
- * @param {Manager} manager
- * @param {string | undefined} leaf
- * @param {boolean} full
- * @returns {Iterable<Uint8Array | SessionEntry>}
- */
-function drawn(manager, leaf, full) {
-	const lines = full ? {} : { textLines: TEXT_LINES, outputLines: OUTPUT_LINES };
-	return {
-		*[Symbol.iterator]() {
-			for (let from = 0, limit = FIRST_BATCH; ; limit = Infinity) {
-				const { count, parts } = manager.drawTranscript(leaf, { from, limit, columns: columns(), ...lines });
-				if (count === 0) return;
-				yield* parts;
-				from += count;
-			}
-		},
+	/** @type {Manager | undefined} */
+	let unread = opened;
+	const lines = () => {
+		// Entries that were shown are emptied, so showing them again takes another manager.
+		const manager = unread ?? openAt(path, options.leaf);
+		unread = undefined;
+		return conversation(manager, path, options);
 	};
+	await writePaged(lines, options);
 }
 
 /**
- * The entries of the branch of the leaf. They are made in growing batches, so that the first are shown before all are read.
- * @param {Manager} manager
- * @returns {Iterable<SessionEntry>}
+ * @param {string} path
+ * @param {string | undefined} leaf what names the last entry of the branch, if it is not that of the session
+ * @returns {Manager}
  */
-function branchOf(manager) {
-	const { branch } = manager.getOutline();
-	// An entry with the empty id can only be had with all others. Where there is no pager the entries are gone through twice.
-	return branch.includes("") ? manager.getBranch() : { [Symbol.iterator]: () => batchesOf(manager, branch) };
+function openAt(path, leaf) {
+	const manager = openReadOnly(path);
+	if (leaf !== undefined) manager.branch(findEntry(manager, leaf).id);
+	return manager;
 }
 
 /**
+ * The newest entries of the branch of the leaf; all for limit 0. An entry is emptied when the next one is asked for: the manager would keep
+ * the texts of the whole session.
  * @param {Manager} manager
- * @param {string[]} branch
+ * @param {number} limit
  */
-function* batchesOf(manager, branch) {
-	for (let from = 0, limit = FIRST_BATCH; from < branch.length; from += limit, limit = Math.min(2 * limit, BATCH)) {
-		const to = Math.min(from + limit, branch.length);
-		yield* manager.getBranch(branch[to - 1], { limit: to - from });
+function* branchOf(manager, limit) {
+	for (const entries of batchesOf(manager, limit)) {
+		for (const entry of entries) {
+			yield entry;
+			for (const key of BODIES) if (Object.hasOwn(entry, key)) Object.assign(entry, { [key]: undefined });
+		}
+	}
+}
+
+/**
+ * The same in growing batches, so that the first entries are shown before all are made.
+ * @param {Manager} manager
+ * @param {number} limit
+ */
+function* batchesOf(manager, limit) {
+	if (limit > 0) return yield manager.getBranch(undefined, { limit });
+	const ids = manager.getOutline().branch;
+	// The empty id names no entry.
+	if (ids.includes("")) return yield manager.getBranch();
+	for (let from = 0, batch = FIRST_BATCH; from < ids.length; from += batch, batch = Math.min(2 * batch, BATCH)) {
+		const to = Math.min(from + batch, ids.length);
+		yield manager.getBranch(ids[to - 1], { limit: to - from });
 	}
 }
 
 /**
  * @param {Manager} manager
  * @param {string} path
- * @param {Iterable<Uint8Array | SessionEntry>} entries
  * @param {Options} options
  */
-function* conversation(manager, path, entries, { full = false, limit }) {
+function* conversation(manager, path, { full = false, limit }) {
 	const header = manager.getHeader();
 	yield paint.bold(clip(manager.getSessionName() ?? "(no name)", columns()));
 	const about = [clip(manager.getSessionId(), ID_COLUMNS), safeLine(header?.timestamp), safeLine(header?.cwd)].filter(Boolean);
@@ -102,11 +99,7 @@ function* conversation(manager, path, entries, { full = false, limit }) {
 	for (const line of about.join("  ").length <= columns() ? [about.join("  ")] : about) yield paint.dim(line);
 	yield paint.dim(safeLine(path));
 	let isFirst = true;
-	for (const entry of entries) {
-		if (entry instanceof Uint8Array) {
-			yield entry;
-			continue;
-		}
+	for (const entry of branchOf(manager, limit)) {
 		if (isFirst && limit > 0 && manager.getEntry(entry.parentId ?? "")) {
 			for (const line of wrapped("Earlier entries are not shown; --limit 0 shows all", columns())) yield paint.dim(line);
 		}

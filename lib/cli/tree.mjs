@@ -3,7 +3,7 @@ import { basename } from "node:path";
 import { UsageError } from "./errors.mjs";
 import { write, writeJsonList, writePaged } from "./output.mjs";
 import { pageFile, refuseWithoutPage } from "./page.mjs";
-import { openReadOnly, readTextsAtOnce, sessionPath } from "./sessions.mjs";
+import { openReadOnly, sessionPath } from "./sessions.mjs";
 import { treeLines, treeRows } from "./tree-lines.mjs";
 import { writeTreePage } from "./tree-page.mjs";
 
@@ -16,7 +16,6 @@ export async function tree(query, options) {
 	refuseWithoutPage(options.html, { full: options.full, "max-entry": options.maxEntry, force: options.force });
 	if (options.full && options.maxEntry !== undefined) throw new UsageError("--full cannot be combined with --max-entry");
 	const path = await sessionPath(query, options);
-	if (options.html === undefined && !options.json) readTextsAtOnce(path);
 	const manager = openReadOnly(path);
 	if (options.html !== undefined) return await writeTreePage(manager, path, file ?? `${basename(path, ".jsonl")}.html`, options);
 	if (options.json) {

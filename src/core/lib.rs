@@ -28,5 +28,4 @@ pub mod storage;
 pub mod summary;
 #[cfg(test)]
 mod testing;
-pub mod transcript;
 pub mod tree;

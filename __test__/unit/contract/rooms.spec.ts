@@ -7,7 +7,7 @@ import { root } from "../../support/scratch.js";
 
 /** The folders of each half, lowest first. */
 const ROOMS = {
-	core: ["base", "json", "format", "io", "storage", "summary", "tree", "context", "index", "transcript", "rewrite", "session", "catalog", "listing", "search"],
+	core: ["base", "json", "format", "io", "storage", "summary", "tree", "context", "index", "rewrite", "session", "catalog", "listing", "search"],
 	js: ["engine", "factory", "convert", "manager", "lists", "api"],
 };
 

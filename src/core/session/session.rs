@@ -25,8 +25,6 @@ use crate::json::long_strings::Parts;
 use crate::storage::file::FileStorage;
 use crate::storage::new_file::NewFile;
 use crate::storage::storage::{bytes_at, Storage};
-use crate::transcript::branch::{draw, Transcript};
-use crate::transcript::message::DrawLayout;
 use crate::tree::tree::{RowNo, Tree};
 
 /// Whether a session writes to a file.
@@ -312,21 +310,6 @@ impl Session {
         match &self.storage {
             Some(storage) => self.note_mismatch(self.index.lines_without_bodies(&**storage, rows, each)),
             None => Ok(()),
-        }
-    }
-
-    /// The first of these entries as plain text, those whose lines come to about `most` bytes together.
-    pub fn transcript(&self, rows: &[RowNo], layout: DrawLayout, most: usize) -> Result<Transcript> {
-        let mut size = 0;
-        let fitting = rows.iter().take_while(|row| {
-            let fits = size < most;
-            size += self.line_span(**row).map_or(0, |span| span.len as usize);
-            fits
-        });
-        let rows = rows.get(..fitting.count()).unwrap_or_default();
-        match &self.storage {
-            Some(storage) => self.note_mismatch(draw(&self.index, &**storage, rows, layout)),
-            None => Ok(Transcript { text: Vec::new(), ends: vec![0; rows.len()] }),
         }
     }
 

@@ -19,7 +19,6 @@ use crate::js::manager::outline::outline;
 use crate::js::manager::reads;
 use crate::js::manager::resupply::reading;
 use crate::js::manager::state::{self, ManagerState};
-use crate::js::manager::transcript::{transcript, TranscriptOptions};
 use crate::js::manager::usage::usage;
 use pi_session_core::base::error::Error as CoreError;
 use pi_session_core::format::entry::EntryKind;
@@ -366,31 +365,6 @@ impl SessionManager {
     #[napi(catch_unwind, ts_return_type = "SessionOutline")]
     pub fn get_outline<'env>(&self, env: &'env Env) -> Result<JsVal<'env>> {
         self.read(env, outline)
-    }
-
-    /// A branch as `pi-sessions show` prints it without colours, from the root on. Messages that are plain text come as bytes, without an object for
-    /// their entries; entries that take more than that (images, labels, errors, control characters) come as they are. A call reads about 8 MB of
-    /// the file, so `count` may be less than the limit; it is 0 at the end.
-    ///
-    /// @throws `TypeError` if `columns` is less than 80, or an option is not a whole number from 0 on.
-    /// @example
-    /// ```ts
-    /// const { count, parts } = manager.drawTranscript(null, { columns: 120, textLines: 200, outputLines: 4 });
-    /// console.log(count, parts[0] instanceof Uint8Array); // → 2 true
-    /// ```
-    #[napi(
-        catch_unwind,
-        ts_args_type = "fromId: string | null | undefined, options: TranscriptOptions",
-        ts_return_type = "Transcript"
-    )]
-    pub fn draw_transcript<'env>(
-        &self,
-        env: &'env Env,
-        from_id: JsVal<'env>,
-        options: JsVal<'env>,
-    ) -> Result<JsVal<'env>> {
-        let options = TranscriptOptions::of(JsEnv::new(env), options)?;
-        self.read(env, |state, js| transcript(state, js, from_id, &options))
     }
 
     /// Moves the leaf to an earlier entry: the next one starts a branch there.

@@ -12,7 +12,6 @@
 	const { defineProperty, hasOwn } = Object;
 	const propertyIsEnumerable = unbound(Object.prototype.propertyIsEnumerable);
 	const sort = unbound(Array.prototype.sort);
-	const subarray = unbound(Uint8Array.prototype.subarray);
 
 	const { MESSAGE, MESSAGE_EMPTY_LIST, MESSAGE_EMPTY_TEXT } = codes.contribution;
 	const { NOTHING, CUSTOM_MESSAGE, BRANCH_SUMMARY, COMPACTION } = codes.contribution;
@@ -197,20 +196,6 @@
 			const branch = new Array(rows.length);
 			for (let at = 0; at < rows.length; at++) branch[at] = entries[rows[at]].id;
 			return { tree: tree(entries, objects, parents, labels, times), branch };
-		},
-		// `ends` says where each entry ends in the bytes: where the one before it does, if it is not drawn.
-		transcript(objects, rows, bytes, ends) {
-			const parts = [];
-			let from = 0;
-			for (let at = 0; at < ends.length; at++) {
-				const start = at === 0 ? 0 : ends[at - 1];
-				if (ends[at] > start) continue;
-				if (start > from) put(parts, parts.length, subarray(bytes, from, start));
-				from = start;
-				put(parts, parts.length, objects[rows[at]]);
-			}
-			if (bytes.length > from) put(parts, parts.length, subarray(bytes, from, bytes.length));
-			return { count: ends.length, parts };
 		},
 		// `lists` are the messages of the entries at these positions, which edits have changed.
 		project(objects, rows, gives, positions, lists) {

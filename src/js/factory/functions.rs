@@ -63,7 +63,6 @@ factory! {
     Run = c"run",
     Tree = c"tree",
     Outline = c"outline",
-    Transcript = c"transcript",
     Project = c"project",
     Context = c"context",
     WithSettings = c"withSettings",

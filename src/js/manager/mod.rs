@@ -18,5 +18,4 @@ pub mod resupply;
 pub mod session_dir;
 pub mod state;
 pub mod system_message;
-pub mod transcript;
 pub mod usage;

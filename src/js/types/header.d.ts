@@ -369,44 +369,6 @@ export interface OutlineNode {
 }
 
 /**
- * Which entries of a branch are drawn, and how.
- *
- * @example
- * ```ts
- * const options: TranscriptOptions = { columns: 120, textLines: 200, outputLines: 4 };
- * console.log(manager.drawTranscript(manager.getLeafId(), options).count); // → 2
- * ```
- */
-export interface TranscriptOptions {
-	/** How wide lines are that are cut, such as those of tool calls; 80 or more. */
-	columns: number;
-	/** The number of the first entry on the branch; 0 if missing. */
-	from?: number;
-	/** How many entries at most. */
-	limit?: number;
-	/** How many lines of a text are shown. Without this and `outputLines` all is shown. */
-	textLines?: number;
-	/** How many lines are shown of thinking and of what a tool printed. */
-	outputLines?: number;
-}
-
-/**
- * Entries of a branch, drawn.
- *
- * @example
- * ```ts
- * const { parts }: Transcript = manager.drawTranscript(null, { columns: 80 });
- * console.log(parts.length); // → 1
- * ```
- */
-export interface Transcript {
-	/** How many entries these are. */
-	count: number;
-	/** In order: the lines of one or more entries in UTF-8, and entries that are not drawn. */
-	parts: (Uint8Array | SessionEntry)[];
-}
-
-/**
  * One entry of the context and the messages it adds.
  *
  * @example
