@@ -20,7 +20,7 @@ const fork = lazy(() => import("./fork-and-export.mjs"), "fork");
 const repair = lazy(() => import("./verify-and-repair.mjs"), "repair");
 const verify = lazy(() => import("./verify-and-repair.mjs"), "verify");
 const list = lazy(() => import("./list.mjs"), "list");
-const search = lazy(() => import("./list.mjs"), "search");
+const search = lazy(() => import("./search.mjs"), "search");
 const show = lazy(() => import("./show.mjs"), "show");
 const stats = lazy(() => import("./stats.mjs"), "stats");
 const pull = lazy(() => import("./stores.mjs"), "pull");
