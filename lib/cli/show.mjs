@@ -74,6 +74,7 @@ function* branchOf(manager, limit) {
  * The same in growing batches, so that the first entries are shown before all are made.
  * @param {Manager} manager
  * @param {number} limit
+ * @returns {Generator<SessionEntry[]>}
  */
 function* batchesOf(manager, limit) {
 	if (limit > 0) return yield manager.getBranch(undefined, { limit });
