@@ -1,12 +1,14 @@
 // From a store to a session's file, and the sessions of a project both ways.
-import { appendFileSync, existsSync, readFileSync, readdirSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { hostId } from "../../../lib/store/index.js";
 import { api, setEnv, snapshot } from "../../support/scratch.js";
-import { SESSION, emptyDirectory, entries, entry, header } from "../../support/lines.js";
+import { SESSION, emptyDirectory, entries, entry, header, library } from "../../support/lines.js";
 import { NAME, text, world } from "../../support/machines.js";
 
+const { encodeBatch } = createRequire(library)("./segment.js");
 const linesOf = (path: string) => readFileSync(path, "utf8").trimEnd().split("\n");
 const idsIn = (path: string) => linesOf(path).slice(1).map((line) => JSON.parse(line).id);
 
@@ -65,6 +67,27 @@ test("a pull sets no file's time back, nor to a time that has not come", async (
 	await a.sync.push();
 	await c.sync.pull();
 	expect(statSync(c.file).mtimeMs).toBeLessThanOrEqual(Date.now());
+});
+
+test("stored lines that are not entries are skipped and named, each time; their checksums may be right", async () => {
+	const { path, machine, begin } = world();
+	const [a, b] = [machine("a"), machine("b")];
+	begin(a, entry("root"));
+	await a.sync.push();
+	const lines = ["{}", "null", "[]", "garbage", "", String(header()), String(entry("good"))].map((line) => Buffer.from(line));
+	const { bytes } = encodeBatch({ session: SESSION, host: "odd", count: 1, clock: 9, prev: "", header: header(), lines });
+	mkdirSync(join(path, "sessions", SESSION, "odd"), { recursive: true });
+	writeFileSync(join(path, "sessions", SESSION, "odd", "0000000001.lines"), bytes);
+	const problems = [1, 2, 3, 4, 5, 6].map((line) => ({
+		session: SESSION,
+		where: `sessions/${SESSION}/odd/0000000001.lines, line ${line} of batch 1`,
+		message: "it is not an entry",
+	}));
+	expect(await b.sync.pull()).toMatchObject([{ session: SESSION, added: 2, problems }]);
+	const pulled = readFileSync(b.file, "utf8");
+	expect(idsIn(b.file)).toEqual(["root", "good"]);
+	for (let again = 0; again < 2; again++) expect(await b.sync.pull({ session: SESSION })).toMatchObject([{ added: 0, problems }]);
+	expect(readFileSync(b.file, "utf8")).toBe(pulled);
 });
 
 test("what both went on with is a tree of two branches, in one order on both; only new lines are loaded where they suffice", async () => {

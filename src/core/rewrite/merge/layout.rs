@@ -94,7 +94,7 @@ impl OldFile {
         let mut old = Self::empty();
         let stored_ids: HashSet<_> = match front {
             0 => HashSet::new(),
-            _ => stored.iter().filter_map(|line| entry_id(&text_of(line.bytes))).collect(),
+            _ => stored.iter().filter_map(|line| entry_id(&text_of(line.bytes)).ok()).collect(),
         };
         let mut header = None;
         let mut reader = LineReader::new(storage.reader(0)?, 0, WHOLE);
@@ -108,7 +108,7 @@ impl OldFile {
             }
             let id = match line.skipped {
                 Some(_) => None,
-                None => entry_id(&text),
+                None => entry_id(&text).ok(),
             };
             let id = id.filter(|_| header.is_some());
             if range.from < front {
@@ -166,12 +166,18 @@ impl OldFile {
     }
 }
 
-/// The id of a line that is an entry.
-fn entry_id(text: &str) -> Option<Vec<u8>> {
+/// The id of a line that is an entry; else why it is not one.
+fn entry_id(text: &str) -> std::result::Result<Vec<u8>, &'static str> {
     read_line(text, |line| match line {
-        Line::Entry(head) => Some(head.id.into_owned()),
-        _ => None,
+        Line::Entry(head) => Ok(head.id.into_owned()),
+        Line::Header => Err("a header"),
+        Line::Blank => Err("blank"),
+        Line::Damaged(damage) => Err(damage.reason()),
     })
+}
+
+fn not_an_entry(number: usize, reason: &str) -> Error {
+    Error::argument(format!("line {number} of `lines` is not an entry: {reason}"))
 }
 
 impl OldFile {
@@ -256,12 +262,12 @@ impl<'a> MergeLayout<'a> {
         let mut by_host: HashMap<u32, NewIds> = HashMap::new();
         let mut seen = HashSet::new();
         let mut has_new = false;
-        for line in stored.iter() {
+        for (index, line) in stored.iter().enumerate() {
             let key = old.key(line.bytes);
             if !seen.insert(key) {
                 continue;
             }
-            let id = entry_id(&text_of(line.bytes)).unwrap_or_default();
+            let id = entry_id(&text_of(line.bytes)).map_err(|reason| not_an_entry(index + 1, reason))?;
             match old.front_ids.get(&id) {
                 // It is in front already. A line that comes before it in the store's order belongs there, too.
                 Some(&known) if known == key && !has_new => continue,

@@ -175,6 +175,37 @@ fn a_file_that_is_another_session_or_an_old_one_or_none_stays_as_it_is() {
     assert!(StoredLines::new(b"a\n", &[]).is_err());
 }
 
+/// Regression: such a line was added, and again with each merge.
+#[test]
+fn a_stored_line_that_is_not_an_entry_is_refused_by_its_number_and_changes_nothing() {
+    let refused = [
+        ("", "blank"),
+        (" \t", "blank"),
+        ("null", "valid JSON but no object"),
+        ("[]", "valid JSON but no object"),
+        ("{}", "an entry without a string id"),
+        (r#"{"type":"custom","id":5}"#, "an entry without a string id"),
+        ("garbage", "not valid JSON"),
+        (HEADER, "a header"),
+    ];
+    for (line, reason) in refused {
+        let file = file(&[&entry("a", "p")]);
+        let before = fs::read(&file.path).expect("read");
+        let lines = format!("{}\n{line}\n{}\n", entry("b", "p"), entry("c", "p"));
+        let stored = StoredLines::new(lines.as_bytes(), &[0, 1, 0]).expect("three lines");
+        let tail = format!("{}\n", entry("a", "p"));
+        let since = Since { bytes: file.size(), tail: tail.as_bytes() };
+        for since in [None, Some(since)] {
+            let error = merge(&file.path, "s", stored, since).expect_err(line);
+            assert_eq!(error.to_string(), format!("line 2 of `lines` is not an entry: {reason}"));
+        }
+        assert_eq!(fs::read(&file.path).expect("read"), before, "{line}");
+        fs::remove_file(&file.path).expect("removed");
+        create(&file.path, "s", HEADER.as_bytes(), stored).expect_err(line);
+        assert!(!fs::exists(&file.path).expect("asked"), "{line}");
+    }
+}
+
 #[test]
 fn a_new_file_has_the_header_and_the_lines() {
     let file = file(&[]);
