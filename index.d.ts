@@ -1457,6 +1457,43 @@ export interface MergeReport {
 }
 
 /**
+ * Lines of a session as a store has them. An array over a `SharedArrayBuffer` is refused with a `TypeError`.
+ *
+ * @example
+ * ```ts
+ * const nothingNew: MergeInput = { session: manager.getSessionId(), lines: Buffer.alloc(0), hosts: new Uint32Array() };
+ * console.log(SessionManager.merge(file, nothingNew).added); // → 0
+ * ```
+ */
+export interface MergeInput {
+	/** The id of the session. */
+	session: string;
+	/** Lines of entries in the store's order, each ended by a newline. */
+	lines: Uint8Array;
+	/** One number per line, equal for lines of the same host. */
+	hosts: Uint32Array;
+	/** The header line of a new file. Given, the file must not exist yet, and is made. */
+	header?: Uint8Array;
+	/** Given, `lines` are only those that sort after this beginning of the file. */
+	since?: MergeSince;
+}
+
+/**
+ * The beginning of a file that is known to hold stored lines in their order.
+ *
+ * @example
+ * ```ts
+ * const since: MergeSince = { bytes: 4096, tail: Buffer.from([0x7d, 0x0a]) };
+ * ```
+ */
+export interface MergeSince {
+	/** Its length in bytes; it ends with a newline. */
+	bytes: number;
+	/** Its last bytes, to recognise it by. If the file has others there, the report asks for all lines. */
+	tail: Uint8Array;
+}
+
+/**
  * Which binding artifact the generated loader actually loaded: `'native'` for
  * a native addon, otherwise the `platformArchABI` of the WASI flavor. Every
  * flavor napi-rs can build is listed, because `NAPI_RS_NATIVE_LIBRARY_PATH`
@@ -1938,8 +1975,9 @@ export declare class SessionManager {
    * its host follow; an entry that is not stored yet must be stored before that (`needsPush`). The file is replaced as a whole.
    * Open managers keep their leaf.
    *
-   * @throws If the file cannot be read or written, is another session's or of an old version, or is locked by another
-   * manager. It is then as it was.
+   * @throws `TypeError` for an argument of a wrong type, and for lines that are not entries: the message names the first of them.
+   * And if the file cannot be read or written, is another session's or of an old version, or is locked by another manager. It is
+   * then as it was.
    * @example
    * ```ts
    * const lines = Buffer.from(`{"type":"custom","id":"c0ffee00","parentId":null,"customType":"from elsewhere"}
@@ -2272,43 +2310,6 @@ export declare function getLatestCompactionEntry(entries: SessionEntry[]): Compa
  * ```
  */
 export declare function loadEntriesFromFile(filePath: string): FileEntry[]
-
-/**
- * Lines of a session as a store has them.
- *
- * @example
- * ```ts
- * const nothingNew: MergeInput = { session: manager.getSessionId(), lines: Buffer.alloc(0), hosts: new Uint32Array() };
- * console.log(SessionManager.merge(file, nothingNew).added); // → 0
- * ```
- */
-export interface MergeInput {
-  /** The id of the session. */
-  session: string
-  /** Lines of entries in the store's order, each ended by a newline. */
-  lines: Uint8Array
-  /** One number per line, equal for lines of the same host. */
-  hosts: Uint32Array
-  /** The header line of a new file. Given, the file must not exist yet, and is made. */
-  header?: Uint8Array
-  /** Given, `lines` are only those that sort after this beginning of the file. */
-  since?: MergeSince
-}
-
-/**
- * The beginning of a file that is known to hold stored lines in their order.
- *
- * @example
- * ```ts
- * const since: MergeSince = { bytes: 4096, tail: Buffer.from([0x7d, 0x0a]) };
- * ```
- */
-export interface MergeSince {
-  /** Its length in bytes; it ends with a newline. */
-  bytes: number
-  /** Its last bytes, to recognise it by. If the file has others there, the report asks for all lines. */
-  tail: Uint8Array
-}
 
 /**
  * Migrates a session's objects in place to the current version.

@@ -5,44 +5,56 @@ use napi_derive::napi;
 
 use super::manager::SessionManager;
 use crate::js::api::diagnostics::reported;
-use crate::js::convert::errors::thrown;
+use crate::js::convert::args;
+use crate::js::convert::errors::wrong_argument;
 use crate::js::convert::paths::resolved;
-use crate::js::engine::{JsEnv, JsVal};
+use crate::js::engine::{CallersArray, JsEnv, JsVal};
+use pi_session_core::base::wtf8::to_string_lossy;
 use pi_session_core::rewrite::merge::{create, merge, Since, StoredLines};
 
-/// Lines of a session as a store has them.
-///
-/// @example
-/// ```ts
-/// const nothingNew: MergeInput = { session: manager.getSessionId(), lines: Buffer.alloc(0), hosts: new Uint32Array() };
-/// console.log(SessionManager.merge(file, nothingNew).added); // → 0
-/// ```
-#[napi(object, object_to_js = false)]
-pub struct MergeInput {
-    /// The id of the session.
-    pub session: String,
-    /// Lines of entries in the store's order, each ended by a newline.
-    pub lines: Uint8Array,
-    /// One number per line, equal for lines of the same host.
-    pub hosts: Uint32Array,
-    /// The header line of a new file. Given, the file must not exist yet, and is made.
-    pub header: Option<Uint8Array>,
-    /// Given, `lines` are only those that sort after this beginning of the file.
-    pub since: Option<MergeSince>,
+/// What the caller passes, its numbers not read yet.
+struct MergeInput<'env> {
+    session: String,
+    lines: CallersArray<'env, u8>,
+    hosts: CallersArray<'env, u32>,
+    header: Option<CallersArray<'env, u8>>,
+    since: Option<MergeSince<'env>>,
 }
 
-/// The beginning of a file that is known to hold stored lines in their order.
-///
-/// @example
-/// ```ts
-/// const since: MergeSince = { bytes: 4096, tail: Buffer.from([0x7d, 0x0a]) };
-/// ```
-#[napi(object, object_to_js = false)]
-pub struct MergeSince {
-    /// Its length in bytes; it ends with a newline.
-    pub bytes: f64,
-    /// Its last bytes, to recognise it by. If the file has others there, the report asks for all lines.
-    pub tail: Uint8Array,
+struct MergeSince<'env> {
+    bytes: u64,
+    tail: CallersArray<'env, u8>,
+}
+
+impl<'env> MergeInput<'env> {
+    /// Reads each property once. A getter may transfer or resize the memory of an array that was read before it, so the
+    /// numbers are not read here.
+    fn read(js: JsEnv<'env>, stored: JsVal<'env>) -> Result<Self> {
+        let stored = args::object(js, stored, "stored")?;
+        Ok(Self {
+            session: to_string_lossy(&args::text(js, js.get(stored, c"session")?, "session")?).into_owned(),
+            lines: args::numbers(js, js.get(stored, c"lines")?, "lines")?,
+            hosts: args::numbers(js, js.get(stored, c"hosts")?, "hosts")?,
+            header: match js.get(stored, c"header")? {
+                header if js.is_nullish(header)? => None,
+                header => Some(args::numbers(js, header, "header")?),
+            },
+            since: match js.get(stored, c"since")? {
+                since if js.is_nullish(since)? => None,
+                since => Some(MergeSince::read(js, since)?),
+            },
+        })
+    }
+}
+
+impl<'env> MergeSince<'env> {
+    fn read(js: JsEnv<'env>, since: JsVal<'env>) -> Result<Self> {
+        let since = args::object(js, since, "since")?;
+        let Some(bytes) = js.number_value(js.get(since, c"bytes")?)? else {
+            return Err(wrong_argument(js, "since.bytes must be a number"));
+        };
+        Ok(Self { bytes: bytes as u64, tail: args::numbers(js, js.get(since, c"tail")?, "since.tail")? })
+    }
 }
 
 #[napi]
@@ -52,8 +64,9 @@ impl SessionManager {
     /// its host follow; an entry that is not stored yet must be stored before that (`needsPush`). The file is replaced as a whole.
     /// Open managers keep their leaf.
     ///
-    /// @throws If the file cannot be read or written, is another session's or of an old version, or is locked by another
-    /// manager. It is then as it was.
+    /// @throws `TypeError` for an argument of a wrong type, and for lines that are not entries: the message names the first of them.
+    /// And if the file cannot be read or written, is another session's or of an old version, or is locked by another manager. It is
+    /// then as it was.
     /// @example
     /// ```ts
     /// const lines = Buffer.from(`{"type":"custom","id":"c0ffee00","parentId":null,"customType":"from elsewhere"}
@@ -67,15 +80,19 @@ impl SessionManager {
         ts_args_type = "path: string, stored: MergeInput",
         ts_return_type = "MergeReport"
     )]
-    pub fn merge<'env>(env: &'env Env, path: JsVal<'env>, stored: MergeInput) -> Result<JsVal<'env>> {
+    pub fn merge<'env>(env: &'env Env, path: JsVal<'env>, stored: JsVal<'env>) -> Result<JsVal<'env>> {
         let js = JsEnv::new(env);
         let path = resolved(js, path, "path")?;
-        let lines = StoredLines::new(&stored.lines, &stored.hosts).map_err(|error| thrown(js, &error))?;
-        let since = stored.since.as_ref().map(|since| Since { bytes: since.bytes as u64, tail: &since.tail });
-        let done = match &stored.header {
-            Some(header) => create(&path, &stored.session, header, lines),
-            None => merge(&path, &stored.session, lines, since),
-        };
+        let MergeInput { session, lines, hosts, header, since } = MergeInput::read(js, stored)?;
+        let tail = since.as_ref().map(|since| since.tail);
+        let since_bytes = since.map_or(0, |since| since.bytes);
+        let done = js.with_numbers([Some(lines), header, tail], hosts, |[lines, header, tail], hosts| {
+            let lines = StoredLines::new(lines.unwrap_or_default(), hosts)?;
+            match header {
+                Some(header) => create(&path, &session, header, lines),
+                None => merge(&path, &session, lines, tail.map(|tail| Since { bytes: since_bytes, tail })),
+            }
+        })?;
         reported(js, done)
     }
 }

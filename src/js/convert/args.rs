@@ -5,7 +5,7 @@ use std::ffi::CStr;
 use napi::Result;
 
 use super::errors::wrong_argument;
-use crate::js::engine::{JsEnv, JsVal};
+use crate::js::engine::{CallersArray, Element, JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
 use pi_session_core::base::wtf8::to_string_lossy;
 
@@ -122,6 +122,14 @@ impl<'env> Options<'env> {
                 Err(wrong_argument(self.js, format!("options.{name} must be a whole number from 0 on")))
             }
         }
+    }
+}
+
+/// A typed array argument. An array whose memory other threads may write to is refused.
+pub fn numbers<'env, T: Element>(js: JsEnv<'env>, value: JsVal<'env>, name: &str) -> Result<CallersArray<'env, T>> {
+    match js.callers_array(value)? {
+        Some(array) => Ok(array),
+        None => Err(wrong_argument(js, format!("{name} must be a {} without a SharedArrayBuffer", T::NAME))),
     }
 }
 

@@ -21,4 +21,4 @@ pub use env::{EnvId, JsEnv, JsVal};
 pub use external_memory::ExternalMemory;
 pub use persistent::Persistent;
 pub use queue::{queue, Sender, WeakSender};
-pub use typed_arrays::Scratch;
+pub use typed_arrays::{CallersArray, Element, Scratch};

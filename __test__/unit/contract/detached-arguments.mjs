@@ -1,0 +1,233 @@
+// Calls everything that takes objects with getters and proxies that take the memory of the caller's own typed arrays away
+// while the arguments are read, in a process of its own: memory that is used afterwards may end it. Freed memory is
+// filled with `X` at once, so that what is read of it shows. Prints the name of each trial before it, and in the end a
+// line of JSON: how many trials there were, how they ended, and what was wrong.
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync, writeSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const modulePath = process.env.PSN_MODULE ?? resolve(dirname(fileURLToPath(import.meta.url)), "../../../index.js");
+const api = createRequire(import.meta.url)(modulePath);
+const { SessionManager } = api;
+const scratch = mkdtempSync(join(tmpdir(), "detached-"));
+process.on("exit", () => rmSync(scratch, { recursive: true, force: true }));
+process.env.PI_CODING_AGENT_DIR = join(scratch, "agent");
+
+/** Freed memory of the larger size goes back to the system, that of the smaller one is used for other things. */
+const SIZES = [2_000, 300_000];
+const SPOILED = "XXXXXXXX";
+
+// ---- The caller's memory ---------------------------------------------------------------------------------------
+
+const transfer = (buffer) => {
+	if (buffer.transfer) return buffer.transfer(0);
+	structuredClone(buffer, { transfer: [buffer] });
+	// The clone has the memory.
+	globalThis.gc();
+};
+/** The kinds of memory: makes some of a size with a view of it, and takes it away. */
+const MEMORY = {
+	transferred: { make: (size) => new ArrayBuffer(size), takeAway: transfer },
+	resized: { make: (size) => new ArrayBuffer(size, { maxByteLength: size + 8 }), takeAway: (buffer) => buffer.resize(0) },
+	"resized, followed": { make: (size) => new ArrayBuffer(size, { maxByteLength: size + 8 }), takeAway: (buffer) => buffer.resize(0), follows: true },
+	shared: { make: (size) => new SharedArrayBuffer(size), takeAway: (buffer) => new Uint8Array(buffer).fill(0x58) },
+};
+
+/** What a trial's arguments are made of. */
+let memory;
+let buffers = [];
+const view = (Type, size) => {
+	const buffer = memory.make(size * Type.BYTES_PER_ELEMENT);
+	buffers.push(buffer);
+	return memory.follows ? new Type(buffer) : new Type(buffer, 0, size);
+};
+const bytes = (text) => {
+	const encoded = Buffer.from(text);
+	const made = view(Uint8Array, encoded.length);
+	made.set(encoded);
+	return made;
+};
+
+let spoiled = [];
+function takeAway() {
+	const sizes = buffers.map(({ byteLength }) => byteLength);
+	for (const buffer of buffers) if (buffer.byteLength > 0) memory.takeAway(buffer);
+	for (const size of sizes) for (let n = 0; n < 4; n++) spoiled.push(new Uint8Array(size).fill(0x58));
+}
+
+// ---- What is called --------------------------------------------------------------------------------------------
+
+const HEADER = '{"type":"session","version":3,"id":"s","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/here"}';
+const entry = (id, size) => `{"type":"custom","id":"${id}","parentId":null,"customType":"x","data":"${"z".repeat(size)}"}`;
+const usage = () => ({ input: 1, output: 2, cost: { total: 0.5 }, more: bytes("more") });
+const content = (size) => [{ type: "text", text: "z".repeat(size), more: bytes("more") }];
+const message = (size) => ({ role: "user", content: content(size), timestamp: 1 });
+const entries = (size) => [
+	{ type: "session", version: 3, id: "s", timestamp: "2025-01-01T00:00:00.000Z", cwd: "/here" },
+	{ type: "message", id: "a", parentId: null, timestamp: "2025-01-01T00:00:00.000Z", message: message(size) },
+	{ type: "custom", id: "b", parentId: "a", timestamp: "2025-01-01T00:00:00.000Z", data: bytes("more") },
+];
+const byId = (list) => new Map(list.map((one) => [one.id, one]));
+const options = () => ({ id: "given", parentSession: "/p", durability: "os", lock: "none", ids: "long", more: bytes("more") });
+
+/** A fresh directory with a session file, and a manager that has it open. */
+function world(size) {
+	const dir = mkdtempSync(join(scratch, "world-"));
+	const file = join(dir, "s.jsonl");
+	writeFileSync(file, `${HEADER}\n${entry("a", size)}\n`);
+	return { dir, file, manager: SessionManager.open(file) };
+}
+
+/** By name: the arguments of a call, whose objects are made anew each time. */
+const METHODS = {
+	appendCompaction: (size) => ["summary", "a", 5, { text: "z".repeat(size), more: bytes("more") }, true, usage()],
+	appendContextEdit: (size) => ["m", { content: content(size) }],
+	appendCustomEntry: (size) => ["x", { text: "z".repeat(size), more: bytes("more") }],
+	appendCustomMessageEntry: (size) => ["x", content(size), true, { more: bytes("more") }],
+	appendMessage: (size) => [message(size)],
+	appendUsage: () => ["kind", "provider", "model", usage(), "note"],
+	branchWithSummary: (size) => ["a", "summary", { text: "z".repeat(size), more: bytes("more") }, true, usage()],
+	getBranch: () => ["a", { limit: 1 }],
+	newSession: () => [options()],
+};
+const merged = (size) => ({ session: "s", lines: bytes(`${entry("b", size)}\n${entry("c", 10)}\n`), hosts: view(Uint32Array, 2) });
+const STATICS = {
+	continueRecent: (_, { dir }) => ["/here", dir, options()],
+	create: (_, { dir }) => ["/here", dir, options()],
+	forkFrom: (_, { dir, file }) => [file, "/there", dir, options()],
+	inMemory: (size) => ["/here", options(), entries(size)],
+	list: (_, { dir }) => ["/here", dir, undefined, new AbortController().signal],
+	listAll: (_, { dir }) => [dir, undefined, new AbortController().signal],
+	merge: (size, { file }) => [file, merged(size)],
+	"merge, after what is known": (size, { file }) => {
+		const known = readFileSync(file);
+		return [file, { ...merged(size), since: { bytes: known.length, tail: bytes(known.toString()) } }];
+	},
+	"merge, into a new file": (size, { dir }) => [join(dir, "new.jsonl"), { ...merged(size), header: bytes(HEADER) }],
+	open: (_, { file }) => [file, undefined, undefined, options()],
+	search: (_, { dir }) => ["z", { sessionDir: dir, limit: 2, signal: new AbortController().signal }],
+	usage: (_, { dir }) => [{ sessionDir: dir, by: ["day", "model"], signal: new AbortController().signal }],
+};
+const FUNCTIONS = {
+	buildContextEntries: (size, _, list = entries(size)) => [list, "b", byId(list)],
+	buildSessionContext: (size, _, list = entries(size)) => [list, "b", byId(list)],
+	buildSessionProjection: (size, _, list = entries(size)) => [list, "b", byId(list)],
+	getDefaultSessionDir: (_, { dir }) => ["/here", dir, { create: false }],
+	getLatestCompactionEntry: (size) => [entries(size)],
+	migrateSessionEntries: (size) => [[{ type: "session", id: "s" }, ...entries(size).slice(1)]],
+	projectContextEntry: (size) => [entries(size)[1], { type: "context_edit", targetId: "a", replacement: { content: content(size) } }],
+	sessionEntryToContextMessages: (size) => [entries(size)[1]],
+};
+/** They take text, numbers, a listener or nothing. */
+const WITHOUT_OBJECTS = `
+	appendLabelChange appendModelChange appendSessionInfo appendThinkingLevelChange branch buildContextEntries
+	buildSessionContext buildSessionProjection close createBranchedSession flush getChildren getCwd getDiagnostics
+	getEntries getEntry getEntryCount getHeader getLabel getLeafEntry getLeafId getOutline getPath getSessionDir
+	getSessionFile getSessionId getSessionName getTree getUsage isPersisted onAppend reload resetLeaf setSessionFile
+	usesDefaultSessionDir findById isLocked repair verify assertValidSessionId findMostRecentSession
+	loadEntriesFromFile parseSessionEntries`.split(/\s+/);
+
+const kinds = [
+	["method", METHODS, Object.getOwnPropertyNames(SessionManager.prototype), (name, { manager }) => (...args) => manager[name](...args)],
+	["static", STATICS, Object.getOwnPropertyNames(SessionManager), (name) => SessionManager[name]],
+	["function", FUNCTIONS, Object.keys(api), (name) => api[name]],
+];
+const NOT_CALLS = ["constructor", "SessionManager", "prototype"];
+/** Exports that no call above names, and calls that name no export. */
+const unknown = kinds.flatMap(([kind, calls, names, found]) => {
+	const tried = Object.keys(calls).map((name) => name.split(",")[0]);
+	const isCall = (name) => !NOT_CALLS.includes(name) && typeof found(name, { manager: SessionManager.prototype }) === "function";
+	const missing = names.filter((name) => !tried.includes(name) && !WITHOUT_OBJECTS.includes(name) && isCall(name));
+	return [...missing, ...tried.filter((name) => !names.includes(name))].map((name) => `${kind} ${name}`);
+});
+
+// ---- Trials ----------------------------------------------------------------------------------------------------
+
+const isView = ArrayBuffer.isView;
+/** The places of objects and of their properties in arguments: `proxy` and `getter`, with the keys that lead there. */
+function* places(value, keys = []) {
+	if (typeof value !== "object" || value === null) return;
+	if (keys.length > 0) yield { how: "proxy", keys };
+	if (isView(value) || value instanceof AbortSignal || value instanceof Map) return;
+	for (const key of Object.keys(value)) {
+		if (keys.length > 0) yield { how: "getter", keys: [...keys, key] };
+		yield* places(value[key], [...keys, key]);
+	}
+}
+
+/** Puts a getter or a proxy in the place of a value of the arguments. */
+function meddle(args, { how, keys }) {
+	const key = keys.at(-1);
+	const holder = keys.slice(0, -1).reduce((value, one) => value[one], args);
+	const value = holder[key];
+	const after = (result) => (takeAway(), result);
+	const bound = (found) => (typeof found === "function" && value instanceof Map ? found.bind(value) : found);
+	const proxy = () =>
+		new Proxy(value, {
+			get: (target, name) => after(bound(Reflect.get(target, name))),
+			getOwnPropertyDescriptor: (target, name) => after(Reflect.getOwnPropertyDescriptor(target, name)),
+			getPrototypeOf: (target) => after(Reflect.getPrototypeOf(target)),
+			has: (target, name) => after(Reflect.has(target, name)),
+			ownKeys: (target) => after(Reflect.ownKeys(target)),
+		});
+	if (how === "proxy") holder[key] = proxy();
+	else Object.defineProperty(holder, key, { get: () => after(value), enumerable: true, configurable: true });
+}
+
+const count = { trials: 0, results: 0, errors: 0, unknown, wrong: [] };
+const text = (value) => {
+	try {
+		return JSON.stringify(value) ?? "";
+	} catch {
+		return "";
+	}
+};
+const contentsOf = (dir) => readdirSync(dir).filter((name) => name.endsWith(".jsonl")).map((name) => [name, readFileSync(join(dir, name), "latin1")]);
+
+async function attempt(title, [, , , found], name, args, here) {
+	count.trials++;
+	const called = name.split(",")[0];
+	const before = text(contentsOf(here.dir));
+	let told;
+	try {
+		told = text(await found(called, here)(...args));
+		count.results++;
+	} catch (error) {
+		count.errors++;
+		told = error instanceof Error ? error.message : `not an error: ${String(error)}`;
+		if (!(error instanceof Error)) count.wrong.push(`${title}: ${told}`);
+		if (text(contentsOf(here.dir)) !== before) count.wrong.push(`${title}: a call that failed changed a file`);
+	}
+	// No other thread may write to what a merge reads.
+	if (called === "merge" && memory === MEMORY.shared && !told.includes("SharedArrayBuffer")) count.wrong.push(`${title}: ${told}`);
+	for (const [file, content] of [["the result", told], ...contentsOf(here.dir)]) {
+		if (content.includes(SPOILED)) count.wrong.push(`${title}: ${file} has what was put into freed memory`);
+	}
+}
+
+for (const [memoryName, kindOfMemory] of Object.entries(MEMORY)) {
+	memory = kindOfMemory;
+	for (const kind of kinds) {
+		for (const [name, argsOf] of Object.entries(kind[1])) {
+			// Nothing else reads the numbers of typed arrays by itself.
+			for (const size of name.startsWith("merge") ? SIZES : SIZES.slice(0, 1)) {
+				for (const place of places(argsOf(size, world(size)))) {
+					const title = `${kind[0]} ${name}, ${place.how} at ${place.keys.join(".")}; ${memoryName}, ${size}`;
+					writeSync(1, `${title}\n`);
+					[buffers, spoiled] = [[], []];
+					const here = world(size);
+					const leaf = here.manager.appendMessage({ role: "user", content: "begin", timestamp: 1 });
+					const args = argsOf(size, here).map((one) => (one === "m" ? leaf : one));
+					meddle(args, place);
+					await attempt(title, kind, name, args, here);
+					here.manager.close();
+					rmSync(here.dir, { recursive: true });
+				}
+			}
+		}
+	}
+}
+console.log(JSON.stringify(count));
+process.exit(0);
