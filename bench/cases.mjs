@@ -13,6 +13,7 @@ export const CASES = [
 	{ name: "start-answer", operation: "start to first answer", rounds: STARTS, memory: true },
 	{ name: "start-answer-10mb", operation: "start to first answer", data: "10 MB", rounds: STARTS, memory: true },
 	{ name: "start-answer-128mb", operation: "start to first answer", data: "128 MB", rounds: STARTS, memory: true },
+	{ name: "start-first", operation: "first start of a new pi to first answer", rounds: STARTS },
 	{ name: "start-screen", operation: "start to first screen", rounds: STARTS },
 	{ name: "start-screen-10mb", operation: "start to first screen", data: "10 MB", rounds: STARTS },
 	{ name: "start-screen-128mb", operation: "start to first screen", data: "128 MB", rounds: STARTS },

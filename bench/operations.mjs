@@ -352,6 +352,7 @@ export const OPERATIONS = {
 	"search, rare word": { catalog: "warm", run: (context) => search(context, RARE) },
 	"search, common word": { catalog: "warm", run: (context) => search(context, COMMON) },
 	"start to first answer": starting({ until: "answer" }),
+	"first start of a new pi to first answer": starting({ until: "answer", isFirst: true }),
 	"start to first screen": starting({ until: "screen" }),
 	"pi --version": starting({ until: "end", args: ["--version"] }),
 	"pi --list-models": starting({ until: "end", args: ["--list-models"] }),

@@ -1,7 +1,7 @@
 // What a user of pi waits for: from the start of a process to the first answer of pi's RPC mode, to the first screen, or to
 // its end. One side is the bundle of pi 1.5.2 by itself, the other the same under our hook.
 import { spawn } from "node:child_process";
-import { closeSync, createReadStream, createWriteStream, mkdirSync, openSync, readFileSync, readSync, statSync, truncateSync } from "node:fs";
+import { closeSync, createReadStream, createWriteStream, mkdirSync, openSync, readFileSync, readSync, rmSync, statSync, truncateSync } from "node:fs";
 import { basename, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { nodeBin, piPackage, referencePackage, writeAgentDir } from "../scripts/demo/pi.mjs";
@@ -88,14 +88,16 @@ async function copyIn(cwd, path) {
 }
 
 /**
- * An operation that starts pi with `args`. `until` says what is waited for: "answer" (RPC), "screen", or "end".
+ * An operation that starts pi with `args`. `until` says what is waited for: "answer" (RPC), "screen", or "end". `isFirst`: as
+ * after an update of pi, without the code that V8 has compiled and without what the hook has stored.
  */
-export function starting({ until, args = [], ...how }) {
+export function starting({ until, args = [], isFirst = false, ...how }) {
 	return {
 		starts: true,
 		measure: async ({ ours, path, home }) => {
 			const cwd = join(home, "work");
 			const temporary = join(home, "tmp");
+			if (isFirst) for (const dir of [temporary, join(home, ".cache")]) rmSync(dir, { recursive: true, force: true });
 			for (const dir of [cwd, temporary]) mkdirSync(dir, { recursive: true });
 			writeAgentDir(home, "http://127.0.0.1:9");
 			const words = [...command(ours, how), ...args];

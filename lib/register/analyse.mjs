@@ -1,22 +1,36 @@
 // Analyses pi's bundle, once for each version of pi: where the chunk with the session manager declares the names that pi's own
-// module exports, and which modules import them from there. Everything is read from syntax trees. A bundle that is not exactly as
-// expected is refused with a reason; then pi runs unbundled.
+// module exports, and which modules import them from there. A bundle that is not exactly as expected is refused with a reason;
+// then pi runs unbundled.
+//
+// The user waits for this, and a bundle has 10 MB, of which a parser reads 2 MB in a second. So it parses only the statements
+// from the first of the names to the last. es-module-lexer, which is 20 times as fast, gives imports, exports and the depth of
+// brackets in front of these statements. Any other place where one of the names could be declared or assigned is found in the
+// text. The text does not say whether a place is in a string; where in doubt, the bundle is refused.
 import { posix } from "node:path";
-import { parse } from "acorn";
+import { Parser, parse, tokenizer } from "acorn";
 import { parse as lex } from "es-module-lexer/js";
 import { BUNDLE, CONFIG, MANAGER } from "./package.mjs";
 import { HANDLE, namesOf } from "./plan.mjs";
+
+const OPTIONS = { ecmaVersion: "latest", sourceType: "module", allowHashBang: true };
 
 const refuse = (why) => {
 	throw new Error(why);
 };
 
-function treeOf(text, name) {
+function understood(work, file) {
 	try {
-		return parse(text, { ecmaVersion: "latest", sourceType: "module", allowHashBang: true });
+		return work();
 	} catch (error) {
-		return refuse(`${name} is not understood: ${error.message}`);
+		return refuse(`${file} is not understood: ${error.message}`);
 	}
+}
+
+/** The statements from an offset on, which is at the top level. The parser reads no further than the caller does. */
+function* statementsFrom(text, at) {
+	const parser = new Parser(OPTIONS, text, at);
+	parser.nextToken();
+	while (parser.pos < text.length) yield parser.parseStatement(null, true, Object.create(null));
 }
 
 /** Calls `visit` with every node of a tree. */
@@ -29,58 +43,22 @@ function walk(node, visit) {
 	}
 }
 
-/** The names that a pattern binds or assigns, including those in its defaults. */
-function patternNames(pattern) {
-	const names = [];
-	walk(pattern, ({ type, name }) => type === "Identifier" && names.push(name));
-	return names;
-}
-
-/** The names that a module binds at its top level by a pattern, or by a `var` in a block. */
-function otherBindings(tree) {
-	const names = [];
-	const visit = (node, isTop) => {
-		if (/Function|^Class/.test(node.type)) return;
-		if (node.type === "VariableDeclaration" && (isTop || node.kind === "var")) {
-			const ids = node.declarations.map(({ id }) => id).filter(({ type }) => !isTop || type !== "Identifier");
-			names.push(...ids.flatMap(patternNames));
-		}
-		for (const value of Object.values(node).flat()) if (typeof value?.type === "string") visit(value, node.type.startsWith("Export"));
-	};
-	for (const statement of tree.body) visit(statement, true);
-	return names;
-}
-
 /** The names of a class's own methods, except the constructor. */
 function methodNames(node) {
 	const named = node.body.body.filter(({ type, computed }) => type === "MethodDefinition" && !computed);
 	return named.flatMap(({ kind, key }) => (kind === "constructor" || key.type !== "Identifier" ? [] : [key.name]));
 }
 
-/** The names that a module binds at its top level by declaring them, as `{ name, kind, node }`. */
-function bindingsOf(tree) {
-	return tree.body.flatMap((statement) => {
-		const node = statement.type.startsWith("Export") && statement.declaration ? statement.declaration : statement;
-		if (node.type === "VariableDeclaration") {
-			const plain = node.declarations.filter(({ id }) => id.type === "Identifier");
-			return plain.map((one) => ({ name: one.id.name, kind: "variable", node: one }));
-		}
-		const kind = { FunctionDeclaration: "function", ClassDeclaration: "class" }[node.type];
-		return kind && node.id ? [{ name: node.id.name, kind, node }] : [];
-	});
+/** The names that a statement declares, as `{ name, kind, value, start }`: `value` is the node that gives a name its value. */
+function declaredBy(statement) {
+	const node = statement.type.startsWith("Export") && statement.declaration ? statement.declaration : statement;
+	if (node.type === "VariableDeclaration") {
+		const plain = node.declarations.filter(({ id }) => id.type === "Identifier");
+		return plain.map(({ id, init, start }) => ({ name: id.name, kind: "variable", value: init, start }));
+	}
+	const kind = { FunctionDeclaration: "function", ClassDeclaration: "class" }[node.type];
+	return kind && node.id ? [{ name: node.id.name, kind, value: node, start: node.start }] : [];
 }
-
-/** What a module exports from its own top level, as pairs of the local name and the exported one. */
-function exportsOf(tree) {
-	return tree.body.flatMap((statement) => {
-		if (statement.type !== "ExportNamedDeclaration" || statement.source) return [];
-		if (statement.declaration) return bindingsOf({ body: [statement] }).map(({ name }) => [name, name]);
-		return statement.specifiers.map(({ local, exported }) => [local.name, exported.name ?? exported.value]);
-	});
-}
-
-/** The value that a declaration gives its name: a function, a class, or a variable's initial value. */
-const valueOf = ({ kind, node }) => (kind === "variable" ? node.init : node);
 
 /** The names of properties in a tree, sorted. A bundler renames variables, never properties. */
 function propertyNames(node) {
@@ -100,26 +78,89 @@ function outlineOf(node) {
 	return `${kind} ${node.params?.length ?? ""} ${propertyNames(node)}`;
 }
 
+/** How far around a name its neighbours are looked for. */
+const NEAR = 32;
+const DECLARES = /(?:^|[^\w$.])(?:(?:async\s+)?function\s*\*?|class|var|let|const)\s*$/;
+const ASSIGNS = /^[\s)]*(?:(?:[-+%^/]|\*\*?|<<|>>>?|&&?|\|\|?|\?\?)?=(?![=>])|\+\+|--)|^\s*(?:of|in)\b[^;]*\)/;
+
+/** Whether what stands before `text` is in a pattern that is assigned to, where `text` may follow a name in one. */
+function endsPattern(text) {
+	let depth = 0;
+	let isOutside = false;
+	try {
+		for (const { type, value } of tokenizer(text, OPTIONS)) {
+			if (isOutside) {
+				if (value === "=" || value === "of" || value === "in") return true;
+				if (![",", "]", "}"].includes(type.label)) return false;
+			}
+			isOutside = false;
+			if (["{", "[", "(", "${"].includes(type.label)) depth++;
+			else if (depth > 0) depth -= ["}", "]", ")"].includes(type.label) ? 1 : 0;
+			else if (type.label === ")" || type.label === ";") return false;
+			else isOutside = type.label === "}" || type.label === "]";
+		}
+		return false;
+	} catch {
+		return true;
+	}
+}
+
+/** Where a text may bind or assign a name, as `{ at, declares }`. */
+function bindings(text, name) {
+	const found = [];
+	for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + name.length)) {
+		const end = at + name.length;
+		const before = text.slice(Math.max(0, at - NEAR), at);
+		const after = text.slice(end, end + NEAR);
+		if (/[\w$#]$|(?:^|[^.])\.\s*$/.test(before) || /^[\w$]/.test(after)) continue;
+		const declares = DECLARES.test(before);
+		const mayBeInPattern = /[[{,:(.]\s*$/.test(before) && /^[\s)]*[\]},=]/.test(after);
+		if (declares || ASSIGNS.test(after) || /(?:\+\+|--)\s*$/.test(before) || (mayBeInPattern && endsPattern(text.slice(end))))
+			found.push({ at, declares });
+	}
+	return found;
+}
+
+/** Whether brackets are closed in a text, which begins between two tokens. */
+function isBalanced(text) {
+	try {
+		lex(text);
+		return true;
+	} catch {
+		return false;
+	}
+}
+
+/** The longest declaration that begins before one of the names. */
+const LARGEST_BEFORE = 1 << 16;
+const STATEMENT = /(?<=^|[;}\n]|\*\/|\bexport )[ \t]*(?=(?:(?:async\s+)?function|class|var|let|const)\b)/g;
+
+/** The offset of the top-level declaration that an offset is in, or undefined. */
+function declarationAround(text, at) {
+	const from = Math.max(0, at - LARGEST_BEFORE);
+	const starts = [...text.slice(from, at).matchAll(STATEMENT)].map(({ index, 0: space }) => from + index + space.length);
+	const start = starts.findLast((one) => isBalanced(text.slice(one, at)));
+	return start !== undefined && isBalanced(text.slice(0, start)) ? start : undefined;
+}
+
 /** The file of the bundle that a specifier in `file` leads to, if it is a relative one. */
 const target = (specifier, file) =>
 	/^\.\.?\//.test(specifier) ? posix.join(posix.dirname(file), specifier) : undefined;
 
-/** The top-level names of `file` that are imported from `from`, as pairs of the imported name (`*` for all) and the local. */
-function importsFrom(tree, file, from) {
-	return tree.body.flatMap((statement) => {
-		if (!statement.source || target(statement.source.value, file) !== from) return [];
-		if (statement.type !== "ImportDeclaration") return refuse(`${file} passes exports of ${from} on`);
-		return statement.specifiers.map(({ type, imported, local }) =>
-			type === "ImportSpecifier" ? [imported.name ?? imported.value, local.name] : ["*", local.name],
-		);
-	});
+/** What an import statement binds, as pairs of the imported name (`*` for all) and the local one. */
+function importedBy(statement) {
+	const [node] = statementsFrom(statement, 0);
+	if (node.type !== "ImportDeclaration") return [];
+	return node.specifiers.map(({ type, imported, local }) => [
+		type === "ImportSpecifier" ? (imported.name ?? imported.value) : "*",
+		local.name,
+	]);
 }
 
 class Analysis {
 	#read;
 	#files;
-	#trees = new Map();
-	#imports = new Map();
+	#modules = new Map();
 
 	/** `files` are the bundle's modules, `read` gives a file's text; files are named by their path in the package. */
 	constructor(files, read) {
@@ -127,197 +168,203 @@ class Analysis {
 		this.#read = read;
 	}
 
-	#tree(file) {
-		let tree = this.#trees.get(file);
-		if (!tree) this.#trees.set(file, (tree = treeOf(this.#read(file), file)));
-		return tree;
-	}
-
 	plan() {
-		const originals = this.#exported(MANAGER);
-		if (!originals.has("SessionManager")) refuse(`${MANAGER} exports no SessionManager`);
-		const config = this.#exported(CONFIG);
-		if (!config.has("getAgentDir")) refuse(`${CONFIG} exports no getAgentDir`);
 		const { names, settings } = namesOf(this.#read);
-		if (names.length !== originals.size || names.some((name) => !originals.has(name)))
+		if (!names.includes("SessionManager")) refuse(`${MANAGER} exports no SessionManager`);
+		if (!settings.includes("getAgentDir")) refuse(`${CONFIG} exports no getAgentDir`);
+		const exported = this.#module(MANAGER).exports.map(({ name }) => name);
+		if (exported.length !== names.length || names.some((name) => !exported.includes(name)))
 			refuse(`${MANAGER} does not write each export as a declaration on a line of its own`);
-		for (const name of config.keys()) if (!settings.includes(name)) config.delete(name);
-		const wanted = [...names, ...config.keys()];
-		// A file that does not contain a name cannot bind it.
-		const candidates = this.#files.filter((file) => wanted.some((name) => this.#read(file).includes(name)));
 
-		const found = [...originals].map(([name, original]) => this.#find(name, original, candidates));
-		const [{ file: chunk }] = found;
-		for (const { name, file } of found)
-			if (file !== chunk) refuse(`${found[0].name} is in ${chunk}, and ${name} in ${file}`);
-		const positions = found.map(({ node }) => node.start);
-		if (positions.some((at, index) => at < positions[index - 1]))
+		const sites = names.map((name) => this.#site(name));
+		const [{ file: chunk }] = sites;
+		for (const { name, file } of sites)
+			if (file !== chunk) refuse(`${names[0]} is in ${chunk}, and ${name} in ${file}`);
+		const text = this.#read(chunk);
+		if (text.startsWith("#!")) refuse(`${chunk} is a script of its own`);
+		if (text.includes(HANDLE)) refuse(`${chunk} uses the name ${HANDLE}`);
+		const found = this.#declarations(chunk, sites, MANAGER);
+		if (found.some(({ start }, index) => start < found[index - 1]?.start))
 			refuse(`the session manager's names are in another order in ${chunk} than in ${MANAGER}`);
-		if (this.#read(chunk).startsWith("#!")) refuse(`${chunk} is a script of its own`);
-		if (this.#read(chunk).includes(HANDLE)) refuse(`${chunk} uses the name ${HANDLE}`);
-		this.#refuseAssignments(chunk, originals);
-		this.#refuseCycle(chunk);
+		for (const { name, all } of sites) if (all.length > 1) refuse(`${chunk} assigns to ${name}`);
 
+		const importers = this.#importers(chunk);
+		if (importers.has(chunk)) refuse(`${chunk} imports itself by way of others`);
 		const manager = found.find(({ name }) => name === "SessionManager");
-		this.#refuseCopies(valueOf(originals.get("SessionManager")), valueOf(manager));
-		for (const [name, original] of config) {
-			const setting = this.#find(name, original, candidates);
-			if (setting.file === chunk && setting.kind !== "function" && setting.node.start > manager.node.start)
-				refuse(`${name} has its value after the session manager has in ${chunk}`);
-			const local = this.#localName(setting, chunk);
-			if (local !== name) refuse(`${chunk} calls ${name} ${local}`);
-		}
+		this.#refuseCopies(chunk, manager.value);
+		for (const name of settings) this.#checkSetting(name, chunk, manager.start);
 
-		const guarded = this.#starts().filter((file) => this.#reachable(file).has(chunk));
-		const entries = this.#starts().filter((file) => guarded.includes(file) || this.#launches(file, guarded));
+		const starts = this.#files.filter((file) => posix.dirname(file) === posix.dirname(`${BUNDLE}x`));
+		const guarded = starts.filter((file) => importers.has(file));
+		const entries = starts.filter((file) => guarded.includes(file) || this.#launches(file, guarded));
 		if (!entries.includes(`${BUNDLE}cli.js`)) refuse(`${BUNDLE}cli.js starts something else than ${chunk}`);
+		const offset = (at) => Buffer.byteLength(text.slice(0, at));
 		return {
 			chunk,
 			functions: found.filter(({ kind }) => kind === "function").map(({ name }) => name),
-			values: found.filter(({ kind }) => kind !== "function").map((one) => this.#value(one)),
-			expectedBindings: this.#expectedBindings(chunk, originals, candidates),
+			values: found
+				.filter(({ kind }) => kind !== "function")
+				.map(({ name, kind, value }) => ({ name, start: offset(value.start), end: offset(value.end), declares: kind === "class" })),
+			expectedBindings: this.#expectedBindings(chunk, names),
 			guarded,
 			entries,
 		};
 	}
 
+	/** A module's import statements and what it exports from its own top level. */
+	#module(file) {
+		let found = this.#modules.get(file);
+		if (found) return found;
+		const text = this.#read(file);
+		const [imports, exports] = this.#lexed(text, file);
+		const statements = imports.filter(({ type }) => type !== "dynamic" && type !== "import-meta");
+		found = {
+			imports: statements.map(({ specifier, importStart, importEnd }) => ({
+				from: target(specifier, file),
+				statement: text.slice(importStart, importEnd),
+			})),
+			exports: exports.filter(({ type }) => type === "direct"),
+		};
+		const missing = found.imports.find(({ from }) => from !== undefined && !this.#files.includes(from) && file.startsWith(BUNDLE));
+		if (missing) refuse(`${file} imports ${missing.from}, which is not there`);
+		this.#modules.set(file, found);
+		return found;
+	}
+
+	/** Only the parser says what is wrong. */
+	#lexed(text, file) {
+		return understood(() => {
+			try {
+				return lex(text, file);
+			} catch (error) {
+				parse(text, OPTIONS);
+				throw error;
+			}
+		}, file);
+	}
+
+	/** What a file imports from another one, as pairs of the imported name and the local one. */
+	#importsFrom(file, from) {
+		const statements = this.#module(file).imports.filter((one) => one.from === from);
+		if (statements.some(({ statement }) => statement.startsWith("export"))) refuse(`${file} passes exports of ${from} on`);
+		return statements.flatMap(({ statement }) => importedBy(statement));
+	}
+
+	/** The one file that declares a name, as `{ name, file, all }` with the places where it may be bound or assigned. */
+	#site(name) {
+		const found = this.#files.flatMap((file) => {
+			const text = this.#read(file);
+			// A module cannot bind a name that it imports.
+			const all = text.includes(name) ? bindings(text, name) : [];
+			const isImported = () => this.#module(file).imports.some(({ statement }) => statement.includes(name) && importedBy(statement).some(([, local]) => local === name));
+			return all.length > 0 && !isImported() ? [{ name, file, all }] : [];
+		});
+		if (found.length === 0) refuse(`nothing in its bundle declares ${name}`);
+		const declarations = found.flatMap(({ file, all }) => (found.length > 1 ? file : all.filter(({ declares }) => declares).map(() => file)));
+		if (declarations.length > 1) refuse(`${name} is declared more than once (${declarations.join(", ")})`);
+		return found[0];
+	}
+
+	/** The declarations of names that are bound at `sites` of a file: in the same way as in the unbundled module. */
+	#declarations(file, sites, original) {
+		const text = this.#read(file);
+		this.#module(file);
+		const places = sites.map(({ name, all }) => ({ name, at: (all.find(({ declares }) => declares) ?? all[0]).at }));
+		const first = places.reduce((one, other) => (other.at < one.at ? other : one));
+		const start = declarationAround(text, first.at) ?? refuse(`${first.name} is not declared by itself in ${file}`);
+		const found = new Map();
+		understood(() => {
+			for (const statement of statementsFrom(text, start)) {
+				for (const one of declaredBy(statement)) if (sites.some(({ name }) => name === one.name)) found.set(one.name, one);
+				if (found.size === sites.length) return;
+			}
+		}, file);
+		return sites.map(({ name }) => {
+			const one = found.get(name) ?? refuse(`${name} is not declared by itself in ${file}`);
+			if (!one.value) refuse(`${name} has no value where ${file} declares it`);
+			const expected = this.#original(original, name);
+			if ((one.kind === "function") !== (expected.kind === "function") || outlineOf(one.value) !== outlineOf(expected.value))
+				refuse(`${name} in ${file} differs from the unbundled module's`);
+			return one;
+		});
+	}
+
+	/** An unbundled module's declaration of a name that it exports. */
+	#original(file, name) {
+		const text = this.#read(file);
+		const [{ index }] = text.matchAll(new RegExp(`^export [^=(]*?(?<![\\w$])${name.replaceAll("$", "\\$")}(?![\\w$])`, "gm"));
+		const [statement] = understood(() => [statementsFrom(text, index).next().value], file);
+		return declaredBy(statement).find((one) => one.name === name);
+	}
+
 	/** Refuses a second class with the methods of pi's, whatever it is called: bundlers rename what collides. */
-	#refuseCopies(original, replaced) {
-		const methods = methodNames(original);
+	#refuseCopies(chunk, replaced) {
+		const methods = methodNames(this.#original(MANAGER, "SessionManager").value);
 		for (const file of this.#files) {
-			// Minifying keeps the names of methods.
-			if (!methods.every((name) => this.#read(file).includes(name))) continue;
-			walk(this.#tree(file), (node) => {
-				if (!/^Class(Declaration|Expression)$/.test(node.type) || node === replaced) return;
-				const names = new Set(methodNames(node));
-				if (methods.length > 0 && methods.every((name) => names.has(name)))
-					refuse(`${file} has a second class with the methods of SessionManager`);
-			});
+			const text = this.#read(file);
+			const pieces = file === chunk ? [text.slice(0, replaced.start), text.slice(replaced.end)] : [text];
+			// Minifying keeps the names of methods, and a call of one follows a dot.
+			const defines = (name) => pieces.some((piece) => hasDefinition(piece, name));
+			if (methods.length > 0 && methods.every(defines)) refuse(`${file} has a second class with the methods of SessionManager`);
 		}
 	}
 
-	/** A module's exports by name, each with its declaration. */
-	#exported(file) {
-		const tree = this.#tree(file);
-		const bindings = new Map(bindingsOf(tree).map((one) => [one.name, one]));
-		if (tree.body.some(({ type }) => /^Export(All|Default)/.test(type))) refuse(`${file} exports more than names`);
-		return new Map(
-			exportsOf(tree).map(([local, exported]) => {
-				const binding = bindings.get(local);
-				if (local !== exported || !binding) refuse(`${file} exports ${exported} in an unknown way`);
-				return [exported, binding];
-			}),
-		);
-	}
-
-	/** Where the bundle declares a name: once, and in the same way as the unbundled module. */
-	#find(name, original, candidates) {
-		const found = candidates.flatMap((file) => {
-			const others = otherBindings(this.#tree(file)).filter((one) => one === name);
-			const declared = bindingsOf(this.#tree(file)).filter((one) => one.name === name);
-			return [...declared.map((one) => ({ ...one, file })), ...others.map(() => ({ name, file }))];
-		});
-		if (found.length !== 1) {
-			const where = found.map(({ file }) => file).join(", ");
-			refuse(found.length === 0 ? `nothing in its bundle declares ${name}` : `${name} is declared more than once (${where})`);
-		}
-		const [one] = found;
-		if (!one.node) refuse(`${name} is not declared by itself in ${one.file}`);
-		if (!valueOf(one)) refuse(`${name} has no value where ${one.file} declares it`);
-		if ((one.kind === "function") !== (original.kind === "function") || outlineOf(valueOf(one)) !== outlineOf(valueOf(original)))
-			refuse(`${name} in ${one.file} differs from the unbundled module's`);
-		return one;
-	}
-
-	/** The piece of text that gives a name its value: byte offsets, and whether the text declares the name, too. */
-	#value(found) {
-		const { start, end } = valueOf(found);
-		const text = this.#read(found.file);
-		const offset = (at) => Buffer.byteLength(text.slice(0, at));
-		return { name: found.name, start: offset(start), end: offset(end), declares: found.kind === "class" };
-	}
-
-	#refuseAssignments(chunk, originals) {
-		walk(this.#tree(chunk), ({ type, left, argument }) => {
-			const isAssignment = type === "AssignmentExpression" || /^For(In|Of)Statement$/.test(type);
-			const pattern = isAssignment ? left : type === "UpdateExpression" ? argument : undefined;
-			if (!pattern || pattern.type === "MemberExpression" || pattern.type === "VariableDeclaration") return;
-			const name = patternNames(pattern).find((one) => originals.has(one));
-			if (name) refuse(`${chunk} assigns to ${name}`);
-		});
-	}
-
-	/** The files that a file imports by statements, directly or through others. */
-	#reachable(from) {
+	/** The files that import a file by statements, directly or through others. */
+	#importers(of) {
 		const reached = new Set();
-		const queue = [from];
-		for (let file = queue.pop(); file !== undefined; file = queue.pop()) {
-			for (const to of this.#importsOf(file)) {
-				if (reached.has(to)) continue;
-				reached.add(to);
-				queue.push(to);
+		const queue = [of];
+		for (let to = queue.pop(); to !== undefined; to = queue.pop()) {
+			for (const file of this.#files) {
+				// A specifier ends with the file's name.
+				if (reached.has(file) || !this.#read(file).includes(posix.basename(to))) continue;
+				if (!this.#module(file).imports.some(({ from }) => from === to)) continue;
+				reached.add(file);
+				queue.push(file);
 			}
 		}
 		return reached;
 	}
 
-	/** The files of the bundle that a file imports by statements. */
-	#importsOf(file) {
-		let found = this.#imports.get(file);
-		if (found) return found;
-		const statements = lex(this.#read(file), file)[0].filter(({ type }) => type === "static");
-		found = statements.flatMap(({ specifier }) => target(specifier ?? "", file) ?? []);
-		const missing = found.find((one) => !this.#files.includes(one));
-		if (missing) refuse(`${file} imports ${missing}, which is not there`);
-		this.#imports.set(file, found);
-		return found;
-	}
-
-	/** A module that runs before the chunk and imports from it could keep a function of pi's. */
-	#refuseCycle(chunk) {
-		if (this.#reachable(chunk).has(chunk)) refuse(`${chunk} imports itself by way of others`);
-	}
-
-	/** The chunk's own name for what a file declares. */
-	#localName({ name, file }, chunk) {
-		if (file === chunk) return name;
-		const [, exported] = exportsOf(this.#tree(file)).find(([local]) => local === name) ?? [];
-		const found = importsFrom(this.#tree(chunk), chunk, file).find(([imported]) => imported === exported);
-		return found?.[1] ?? refuse(`${chunk} does not import ${name} from ${file}`);
+	/** Refuses a chunk that does not see one of pi's settings by its name, or not before the session manager has its value. */
+	#checkSetting(name, chunk, managerStart) {
+		const site = this.#site(name);
+		const [{ kind, start }] = this.#declarations(site.file, [site], CONFIG);
+		if (site.file === chunk) {
+			if (kind !== "function" && start > managerStart) refuse(`${name} has its value after the session manager has in ${chunk}`);
+			return;
+		}
+		const exported = this.#module(site.file).exports.find(({ localName }) => localName === name)?.name;
+		const [, local] = this.#importsFrom(chunk, site.file).find(([imported]) => imported === exported) ?? [];
+		if (!local) refuse(`${chunk} does not import ${name} from ${site.file}`);
+		if (local !== name) refuse(`${chunk} calls ${name} ${local}`);
 	}
 
 	/**
 	 * By file, what must be ours when the file has run: pairs of an exported name and an expression (a name, or a property
 	 * of a namespace object that the bundler made) that stands for it. The names that the chunk declares are not among them.
 	 */
-	#expectedBindings(chunk, originals, candidates) {
-		const exported = new Map(exportsOf(this.#tree(chunk)).filter(([local]) => originals.has(local)));
-		for (const [local, name] of exported) if (local !== name) refuse(`${chunk} exports ${local} as ${name}`);
-		const bindings = {};
-		for (const file of candidates) {
-			const tree = this.#tree(file);
-			const imported = importsFrom(tree, file, chunk).flatMap(([name, local]) => {
-				if (name === "*") return [...exported.keys()].map((one) => [one, `${local}.${one}`]);
-				return originals.has(name) ? [[name, local]] : [];
+	#expectedBindings(chunk, names) {
+		const exported = this.#module(chunk).exports.filter(({ localName }) => names.includes(localName));
+		for (const { name, localName } of exported) if (localName !== name) refuse(`${chunk} exports ${localName} as ${name}`);
+		const expected = {};
+		for (const file of this.#files) {
+			if (file !== chunk && !this.#read(file).includes(posix.basename(chunk))) continue;
+			const imported = this.#importsFrom(file, chunk).flatMap(([name, local]) => {
+				if (name === "*") return exported.map((one) => [one.name, `${local}.${one.name}`]);
+				return names.includes(name) ? [[name, local]] : [];
 			});
-			const locals = file === chunk ? [...originals.keys()].map((name) => [name, name]) : imported;
-			const members = namespaceMembers(tree, new Map(locals.map(([name, local]) => [local, name])));
-			const expected = [...imported, ...members];
-			if (expected.length > 0) bindings[file] = expected;
+			const locals = new Map(file === chunk ? names.map((name) => [name, name]) : imported.map(([name, local]) => [local, name]));
+			const all = [...imported, ...namespaceMembers(this.#read(file), locals)];
+			if (all.length > 0) expected[file] = all;
 		}
-		return bindings;
-	}
-
-	/** The modules that pi may be started by. */
-	#starts() {
-		return this.#files.filter((file) => posix.dirname(file) === posix.dirname(`${BUNDLE}x`));
+		return expected;
 	}
 
 	/** Whether a file only starts one of `guarded`, by a relative path, and imports nothing else. */
 	#launches(file, guarded) {
 		const leads = [];
 		const strays = [];
-		walk(this.#tree(file), ({ type, value }) => {
+		walk(understood(() => parse(this.#read(file), OPTIONS), file), ({ type, value }) => {
 			if (type !== "Literal" || typeof value !== "string") return;
 			const to = target(value, file);
 			if (to !== undefined && guarded.includes(to)) leads.push(to);
@@ -327,16 +374,25 @@ class Analysis {
 	}
 }
 
+/** Whether a text has a method of this name: the name with `(` after it, and no dot before. */
+function hasDefinition(text, name) {
+	for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + name.length))
+		if (/^\s*\(/.test(text.slice(at + name.length, at + name.length + NEAR)) && !/[\w$.#]$/.test(text.slice(Math.max(0, at - 1), at))) return true;
+	return false;
+}
+
 /** Members of namespace objects, made as `helper(object, { name: () => local, … })`, that stand for locals in `names`. */
-function namespaceMembers(tree, names) {
-	return tree.body.flatMap(({ type, expression }) => {
-		if (type !== "ExpressionStatement" || expression.type !== "CallExpression") return [];
-		const [object, members] = expression.arguments;
-		if (object?.type !== "Identifier" || members?.type !== "ObjectExpression") return [];
-		return members.properties.flatMap(({ key, value }) => {
-			const name = value?.type === "ArrowFunctionExpression" && value.body.type === "Identifier" && names.get(value.body.name);
-			return name && key.type === "Identifier" ? [[name, `${object.name}.${key.name}`]] : [];
-		});
+function namespaceMembers(text, names) {
+	const objects = new Map();
+	for (const { index, 1: local } of text.matchAll(/:\s*\(\)\s*=>\s*([\w$]+)/g)) {
+		const open = names.has(local) ? text.lastIndexOf("{", index) : -1;
+		const [, key] = /([\w$]+)\s*$/.exec(text.slice(Math.max(0, index - NEAR), index)) ?? [];
+		if (open >= 0 && key) objects.set(open, [...(objects.get(open) ?? []), [names.get(local), key]]);
+	}
+	return [...objects].flatMap(([open, members]) => {
+		const [call, object] = /[\w$]+\s*\(\s*([\w$]+)\s*,\s*$/.exec(text.slice(Math.max(0, open - 8 * NEAR), open)) ?? [];
+		if (!call || !isBalanced(text.slice(0, open - call.length))) return [];
+		return members.map(([name, key]) => [name, `${object}.${key}`]);
 	});
 }
 
@@ -345,6 +401,3 @@ function namespaceMembers(tree, names) {
  * bundle's modules by their names in the package, `read` gives the text of a file of the package.
  */
 export const analyse = (files, read) => new Analysis(files, read).plan();
-
-/** Throws an error unless the text of an edited module parses. */
-export const refuseUnparsed = (text, file) => void treeOf(text, `${file} on our session manager`);

@@ -14,7 +14,7 @@ import { recall, remember } from "./private-cache.mjs";
 const require = module.createRequire(import.meta.url);
 
 /** Raised with every change of what is stored or of what `analyse` accepts. */
-const FORMAT = 2;
+const FORMAT = 3;
 const HOOKED = new URL("hooked.mjs", import.meta.url).href;
 const GUARD = new URL("guard.mjs", import.meta.url).href;
 const IMPORT = `import{hooked as ${HANDLE}}from${JSON.stringify(HOOKED)};`;
@@ -118,8 +118,11 @@ function recalled(name, pi, release) {
 	}
 }
 
+/** How long an analysis may take before the user is told what is waited for. */
+const SILENT_MS = 1_000;
+
 /** Analyses a bundle. Gives `{ bundle }` or `{ refused }` with the reason why there is none. */
-function analysed(name, pi, release) {
+function analysed(name, pi, release, tell) {
 	let analysis;
 	try {
 		analysis = require("./analyse.mjs");
@@ -138,11 +141,17 @@ function analysed(name, pi, release) {
 			if (!isUtf8(bytes)) throw new Error(`${file} is not valid UTF-8`);
 			texts.set(file, bytes.toString("utf8"));
 		}
-		const read = (file) => texts.get(file) ?? "";
+		let tellAt = Date.now() + SILENT_MS;
+		const read = (file) => {
+			if (Date.now() > tellAt) {
+				tellAt = Infinity;
+				tell(`${release}: reading the bundle of ${pi.title}, once for each version of pi`);
+			}
+			return texts.get(file) ?? "";
+		};
 		if (JSON.parse(read("package.json")).type !== "module") throw new Error("its files are not modules by their package.json");
 		const plan = analysis.analyse(Object.keys(files).filter((file) => file.startsWith(BUNDLE)), read);
 		const bundle = new Bundle(pi, { ...head, ...plan });
-		for (const file of bundle.edited) analysis.refuseUnparsed(bundle.source(file), file);
 		remember(name, { ...head, ...plan });
 		return { bundle };
 	} catch (error) {
@@ -171,11 +180,14 @@ export class Bundle {
 
 	#settings;
 
-	/** `{ bundle }` for a pi, or `{ refused }` with the reason why there is none. `release` is our package's name and version. */
-	static of(pi, ours, release) {
+	/**
+	 * `{ bundle }` for a pi, or `{ refused }` with the reason why there is none. `release` is our package's name and version,
+	 * `tell` takes a line for a user who waits.
+	 */
+	static of(pi, ours, release, tell) {
 		if (!existsSync(pi.path(`${BUNDLE}cli.js`))) return { refused: "it has none" };
 		const name = `bundle-${sha256(`${release}\n${pi.dir}`).slice(0, 32)}`;
-		const { bundle, refused } = recalled(name, pi, release) ?? analysed(name, pi, release);
+		const { bundle, refused } = recalled(name, pi, release) ?? analysed(name, pi, release, tell);
 		const why = refused ?? misfit(bundle, pi, ours);
 		return why === undefined ? { bundle } : { refused: why };
 	}
@@ -202,11 +214,6 @@ export class Bundle {
 	/** The module that declares the session manager. */
 	get chunk() {
 		return this.#plan.chunk;
-	}
-
-	/** The modules that are loaded with a text that is not their files'. */
-	get edited() {
-		return Object.keys(this.#plan.files).filter((name) => this.edits(name));
 	}
 
 	/** Whether pi may be started by this module. */

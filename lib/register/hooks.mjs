@@ -21,6 +21,7 @@ export class Hooks {
 	#loadOurs;
 	#release;
 	#say;
+	#tell;
 	#stop;
 	#checked = new Set();
 	#bundles = new Map();
@@ -32,13 +33,15 @@ export class Hooks {
 
 	/**
 	 * `load` gives our module, and is called when a pi is loaded: other scripts do not need it. `release` is
-	 * our package's name and version, `say` takes lines for the user, `stop` an error that was found in the middle of pi's modules.
+	 * our package's name and version, `say` takes lines for a user who wants to know more, `tell` those for every user, `stop` an
+	 * error that was found in the middle of pi's modules.
 	 */
-	constructor({ packages, load, release, say, stop }) {
+	constructor({ packages, load, release, say, tell, stop }) {
 		this.#packages = packages;
 		this.#loadOurs = load;
 		this.#release = release;
 		this.#say = say;
+		this.#tell = tell;
 		this.#stop = stop;
 	}
 
@@ -77,7 +80,7 @@ export class Hooks {
 	bundleOf(pi) {
 		if (this.#bundles.has(pi.dir)) return this.#bundles.get(pi.dir);
 		const ours = this.#loadOurs();
-		const { bundle, refused } = Bundle.of(pi, ours, this.#release);
+		const { bundle, refused } = Bundle.of(pi, ours, this.#release, this.#tell);
 		if (bundle) hooked.ours = ours;
 		else this.#refused.set(pi.dir, refused);
 		this.#bundles.set(pi.dir, bundle);

@@ -8,7 +8,7 @@ import { Hooks } from "./hooks.mjs";
 import { BUNDLE, Packages, Unfit } from "./package.mjs";
 import { privateFolder } from "./private-cache.mjs";
 import { readSettings } from "./settings.mjs";
-import { storeOfEnvironment } from "./store.mjs";
+import { STORE_VARIABLE } from "./store-shared.mjs";
 
 const require = module.createRequire(import.meta.url);
 
@@ -61,12 +61,13 @@ function install(settings) {
 			`${runtime} cannot run a pi with its session manager replaced (module.registerHooks, require of modules); Node 22.15 or newer can, and pi needs 22.19`,
 		);
 	}
-	if (isMainThread) store = storeOfEnvironment();
+	// Most have no store, and loading what it needs takes a few milliseconds.
+	if (isMainThread && process.env[STORE_VARIABLE]) store = require("./store.mjs").storeOfEnvironment();
 	const { name, version } = require("../../package.json");
 	const packages = new Packages(settings);
 	// A worker has the main thread's pi, which was reported already.
 	const say = settings.verbose && isMainThread ? print : () => {};
-	hooks = new Hooks({ packages, load: loadOurs, release: `${name} ${version}`, say, stop });
+	hooks = new Hooks({ packages, load: loadOurs, release: `${name} ${version}`, say, tell: isMainThread ? print : () => {}, stop });
 	hooks.install();
 	installed = packages;
 	return packages;

@@ -54,6 +54,25 @@ describe("a bundle", () => {
 		}
 	});
 
+	it("runs with names that are only read in ways that look like patterns, and with declarations among others", () => {
+		const fake = new Fake();
+		const reads = [
+			"function reads(a,b){return[{a:SessionManager,b},[SessionManager,b],{SessionManager},(SessionManager),`${[SessionManager]}`,a==SessionManager]}",
+			"function shows(b=[SessionManager],c={SessionManager,b}){return(SessionManager)==b||SessionManager===c?{a:SessionManager}:({SessionManager})=>b}",
+		];
+		fake.edit(fake.chunk, (text) => `${text};${reads.join("")}`.replace("var SessionManager=", "var first={a:function(){var x=1;return x}},SessionManager="));
+		fake.runs();
+	});
+
+	it("tells a user who waits for more than a second what for", () => {
+		const fake = new Fake();
+		const clock = write(join(fake.cwd, "clock.mjs"), "let now = 0;\nDate.now = () => (now += 600);\n");
+		const args = ["--import", clock, "--import", register, join(fake.dir, "dist/bundle/cli.js"), "one"];
+		const first = node(args, { cwd: fake.cwd });
+		expect(first).toMatchObject({ code: 0, stderr: `${own}: reading the bundle of ${TITLE}, once for each version of pi\n` });
+		expect(node(args, { cwd: fake.cwd })).toEqual({ ...first, stderr: "" });
+	});
+
 	it("is run as it is when it has letters beyond ASCII in front of the session manager", () => {
 		const fake = new Fake();
 		fake.edit(fake.chunk, (text) => `var greeting="Zoë \u{1f44b} \u4f60";${text}`);
@@ -100,6 +119,30 @@ describe("a bundle is refused, and pi runs unbundled,", () => {
 		"if something assigns to a name": [
 			"assigns to getDefaultSessionDir",
 			(fake) => fake.edit(fake.chunk, (text) => `function later(){[{getDefaultSessionDir}]=[{}]}${text}`),
+		],
+		"if something assigns to a name behind others in a pattern": [
+			"assigns to SessionManager",
+			(fake) => fake.edit(fake.chunk, (text) => `${text}function later(a,b){({a:[b.c[0],SessionManager],...b}={a})}`),
+		],
+		"if something assigns to a name in the head of a loop": [
+			"assigns to SessionManager",
+			(fake) => fake.edit(fake.chunk, (text) => `${text}function later(){for(SessionManager of[1]);}`),
+		],
+		"if something assigns to a name with an operator, or in brackets": [
+			"assigns to getDefaultSessionDir",
+			(fake) => fake.edit(fake.chunk, (text) => `${text}function later(){getDefaultSessionDir||=1;(getDefaultSessionDir)=2}`),
+		],
+		"if the text of something that assigns to a name is in it": [
+			"assigns to SessionManager",
+			(fake) => fake.edit(fake.chunk, (text) => text.replace("export{", 'eval("SessionManager=class{}");export{')),
+		],
+		"if a name is declared in a function": [
+			"is not declared by itself",
+			(fake) => fake.edit(fake.chunk, (text) => text.replace(/^([^]*)(export\{[^]*)$/, "(()=>{$1})();$2")),
+		],
+		"if a name is the name of a function's value": [
+			"getDefaultSessionDir is not declared by itself",
+			(fake) => fake.edit(fake.chunk, (text) => text.replace(/function getDefaultSessionDir[^}]*\}/, "var other=$&;")),
 		],
 		"if a function of that name is another one": [
 			"getDefaultSessionDir in dist/bundle/chunks/",
@@ -179,11 +222,10 @@ describe("a bundle that cannot run, nor pi unbundled, is stopped with one reason
 		stopped(fake, "these members of its SessionManager do not exist here: teleport");
 	});
 
-	it("if a name has another value when the chunk has run, by a way that its syntax does not show", () => {
-		for (const code of ['eval("getDefaultSessionDir=()=>1");', 'eval("SessionManager=class{}");']) {
+	it("if a name has another value when the chunk has run, by a way that its text does not show", () => {
+		for (const [name, value] of [["getDefaultSessionDir", "()=>1"], ["SessionManager", "class{}"]]) {
 			const fake = new Fake();
-			fake.edit(fake.chunk, (text) => text.replace(/export\{/, `${code}export{`));
-			const name = /eval\("(\w+)/.exec(code)?.[1];
+			fake.edit(fake.chunk, (text) => text.replace(/export\{/, `eval("${name}"+"=${value}");export{`));
 			stopped(fake, `${name} in dist/bundle/chunks/${basename(fake.chunk)} of ${fake.dir} was not replaced. pi was not started`);
 		}
 	});
