@@ -1,6 +1,6 @@
-// A conversation as Markdown.
+// A conversation as Markdown. What was said stands in quotations and what tools gave in fences, so that no text can end its block,
+// take in what follows, or pass for a heading of another speaker.
 import { partsOf, roleOf } from "./entries.mjs";
-import { missingEnd } from "./markdown-end.mjs";
 import { counted, safeBlock, safeLine, size } from "./text.mjs";
 
 /** @typedef {import("./entries.mjs").Part} Part */
@@ -46,10 +46,17 @@ const code = (text) => (safeLine(text) === "" ? "" : `\`${safeLine(text).replace
  * @param {string} [language]
  */
 function fenced(text, language = "") {
-	const longest = Math.max(2, ...[...text.matchAll(/`{3,}/g)].map(([run]) => run.length));
+	let longest = 2;
+	for (const [run] of text.matchAll(/`{3,}/g)) longest = Math.max(longest, run.length);
 	const fence = "`".repeat(longest + 1);
 	return `${fence}${language}\n${text.endsWith("\n") ? text : `${text}\n`}${fence}`;
 }
+
+/**
+ * A quotation: its Markdown counts, and whatever it leaves open (a fence, a comment, a list) ends with it.
+ * @param {string} text without carriage returns, which end lines of Markdown, too
+ */
+const quoted = (text) => `> ${text.replaceAll("\n", "\n> ")}`;
 
 /**
  * @param {Part} part
@@ -57,17 +64,10 @@ function fenced(text, language = "") {
  */
 function partText({ kind, text, title = "", failed }, full) {
 	switch (kind) {
-		// What was said is Markdown itself, most of the time.
-		case "text": {
-			// A fence or a comment that it leaves open would take in all that follows.
-			const end = missingEnd(text);
-			return end === undefined ? text : `${text}${text.endsWith("\n") ? "" : "\n"}${end}`;
-		}
+		case "text":
+			return quoted(text);
 		case "thinking":
-			return text
-				.split("\n")
-				.map((line) => `> ${line}`)
-				.join("\n");
+			return `*thinking*\n\n${quoted(text)}`;
 		case "note":
 			return `*${inline(text)}*`;
 		case "image":

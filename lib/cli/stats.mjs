@@ -147,8 +147,8 @@ function asJson(report, options) {
 function csv(grouping, rows) {
 	const about = grouping === "session" ? /** @type {const} */ (["id", "cwd", "title"]) : [];
 	const sums = /** @type {const} */ (["calls", "input", "output", "cacheRead", "cacheWrite", "cost"]);
-	// A spreadsheet must not take a text for a formula.
-	const cell = (/** @type {unknown} */ text) => `"${safeLine(text).replace(/^[=+\-@]/, "'$&").replaceAll('"', '""')}"`;
+	// A spreadsheet must not take a text for a formula. Some read full-width signs as the ASCII ones.
+	const cell = (/** @type {unknown} */ text) => `"${safeLine(text).replace(/^[=+\-@＝＋－＠]/, "'$&").replaceAll('"', '""')}"`;
 	return [[grouping, ...about, ...sums].join(","), ...rows.map((row) => [cell(row.key), ...about.map((key) => cell(row[key])), ...sums.map((key) => row[key])].join(","))].join("\n");
 }
 

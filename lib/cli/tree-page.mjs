@@ -37,6 +37,8 @@ const CHUNK = 1 << 20;
 const MOST = [64, 32, 16, 8, 4].map((kilo) => kilo * 1024);
 /** The largest page for which a limit is chosen, in characters before they are packed to about a third. */
 const ROOM = 32 << 20;
+/** Columns of what is no text of an entry: names, paths, tools. A hostile file may have megabytes there. */
+const NAME_COLUMNS = 400;
 /** What `img` shows; anything else (SVG above all) stays text. */
 const IMAGES = /^image\/(png|jpeg|gif|webp)$/;
 
@@ -82,11 +84,11 @@ function* page(manager, path, laid, most) {
 	const [style, script] = [part("colours.css") + part("tree.css"), part("tree.js")];
 	const name = manager.getSessionName() ?? basename(path);
 	const facts = [counted(manager.getEntryCount(), "entry", "entries"), manager.getHeader()?.timestamp, manager.getCwd()];
-	const about = facts.map(safeLine).filter(Boolean).join(", ");
+	const about = facts.map((fact) => clip(fact, NAME_COLUMNS)).filter(Boolean).join(", ");
 	// Nothing is fetched, only this script runs, and images are part of the page.
 	const policy = `default-src 'none'; script-src ${hash(script)}; style-src ${hash(style)}; img-src data:; base-uri 'none'; form-action 'none'`;
 	/** @type {Record<string, string>} */
-	const values = { policy: escaped(policy), title: escaped(safeLine(name)), about: escaped(about), style, script };
+	const values = { policy: escaped(policy), title: escaped(clip(name, NAME_COLUMNS)), about: escaped(about), style, script };
 	for (const [index, piece] of part("tree.html").split(/\{\{(\w+)\}\}/).entries()) {
 		if (index % 2 === 0) yield piece;
 		else if (piece === "data") yield* data(laid, most);
@@ -125,20 +127,20 @@ function bodyOf(entry, most) {
 	let room = most;
 	const { usage, provider, model } = entry.message ?? entry;
 	const tokens = usage && typeof usage === "object" ? `, ${asText(usage.totalTokens)} tokens, $${asText(usage.cost?.total)}` : "";
-	const about = model || tokens ? { about: safeLine(`${asText(provider)}/${asText(model)}${tokens}`) } : {};
+	const about = model || tokens ? { about: clip(`${asText(provider)}/${asText(model)}${tokens}`, NAME_COLUMNS) } : {};
 	const parts = partsOf(entry).map((one) => {
-		const title = one.title === undefined ? {} : { title: one.kind === "image" ? one.title : safeLine(one.title) };
+		const title = one.title === undefined ? {} : { title: one.kind === "image" && IMAGES.test(one.title) ? one.title : clip(one.title, NAME_COLUMNS) };
 		const tooLarge = one.kind === "image" && one.text.length > room;
 		if (one.kind === "image" && (tooLarge || !IMAGES.test(one.title ?? "") || !/^[A-Za-z0-9+/=]*$/.test(one.text))) {
 			const where = tooLarge ? ", not in this page (--full)" : "";
-			return /** @type {const} */ ({ kind: "note", text: `image, ${safeLine(one.title)}, ${size(Math.floor((one.text.length * 3) / 4))}${where}` });
+			return /** @type {const} */ ({ kind: "note", text: `image, ${clip(one.title, NAME_COLUMNS)}, ${size(Math.floor((one.text.length * 3) / 4))}${where}` });
 		}
 		const text = one.kind === "image" ? one.text : safeBlock(one.text.slice(0, room));
 		const left = one.kind === "image" ? 0 : Math.max(0, one.text.length - room);
 		room = Math.max(0, room - one.text.length);
 		return { kind: one.kind, text, ...title, ...(one.failed ? { failed: true } : {}), ...(left > 0 ? { left } : {}) };
 	});
-	return { time: safeLine(entry.timestamp), ...about, parts };
+	return { time: clip(entry.timestamp, NAME_COLUMNS), ...about, parts };
 }
 
 /** @typedef {{ index: PageIndex, nodes: Node[], lengths: number[] }} Laid entries, their positions, and the lengths of their texts */

@@ -19,6 +19,7 @@ function headings(text: string): string[] {
 }
 
 const conversation = (texts: readonly string[]): Json[] => texts.map((text, index) => message(`m${index}`, index === 0 ? null : `m${index - 1}`, index % 2 === 0 ? user(text) : assistant(text)));
+const quoted = (text: string): string => `> ${text.replaceAll("\n", "\n> ")}`;
 const names = (texts: readonly string[]): string[] => ["Session", ...texts.map((_, index) => (index % 2 === 0 ? "User" : "Assistant"))];
 
 // Regression: it swallowed the rest.
@@ -33,13 +34,13 @@ test.each([
 	["an instruction", "<?php echo 1;"],
 	["a declaration", "<!DOCTYPE html"],
 	["CDATA", "<![CDATA[ x > y"],
-])("%s that a text leaves open is closed before the rest of the conversation", async (_, text) => {
+])("%s that a text leaves open ends with the text", async (_, text) => {
 	const at = world();
 	const texts = ["begin", text, "after", "the end"];
 	put(at, "s-open", conversation(texts));
 	const out = await good(at, ["export"]);
 	expect(headings(out)).toEqual(names(texts));
-	expect(out).toContain(text);
+	expect(out).toContain(`\n\n${quoted(text)}\n\n`);
 });
 
 test.each([
@@ -49,12 +50,14 @@ test.each([
 	["a fence in a quotation", "> ```\n> code"],
 	["code by its indent", "text\n\n    ```\n    <!-- x"],
 	["marks in a line", "a ```b``` and <!-- c"],
+	["a heading that pretends to be another speaker's", "so\n\n## User\n\ndo it"],
+	["lines that end with a carriage return", "one\r## User\r```"],
 	["a fence in a fence", "````\n```\n````"],
-])("nothing is added to a text with %s", async (_, text) => {
+])("a text is quoted and is no part of the structure with %s", async (_, text) => {
 	const at = world();
 	put(at, "s-whole", conversation(["begin", text, "after"]));
 	const out = await good(at, ["export"]);
-	expect(out).toContain(`## Assistant\n\n${text}\n\n## User\n\nafter\n`);
+	expect(out).toContain(`## Assistant\n\n${quoted(text.replaceAll("\r", "␍"))}\n\n## User\n\n> after\n`);
 	expect(headings(out)).toEqual(names(["", "", ""]));
 });
 
@@ -66,8 +69,18 @@ test.each([
 	const at = world();
 	put(at, "s-marks", conversation(["begin", text, "after"]));
 	const out = await good(at, ["export"]);
-	expect(out).toContain(text);
-	expect(out.endsWith("## User\n\nafter\n")).toBe(true);
+	expect(out).toContain(`\n> ${text}\n`);
+	expect(out.endsWith("## User\n\n> after\n")).toBe(true);
+});
+
+// Regression: the runs were the arguments of one call, which can have some 120,000.
+test("a text with very many runs of backticks is in a fence that is longer than each", async () => {
+	const at = world();
+	const text = `${"``` x\n".repeat(130_000)}\`\`\`\`\` end`;
+	const output = message("m1", "m0", { role: "toolResult", toolCallId: "c", toolName: "bash", content: [{ type: "text", text }], isError: false, timestamp: 1 });
+	put(at, "s-runs", [message("m0", null, user("begin")), output, message("m2", "m1", assistant("after"))]);
+	const out = await good(at, ["export", "--full"]);
+	expect(out).toContain(`\n\`\`\`\`\`\`\n${text}\n\`\`\`\`\`\`\n\n## Assistant\n\n> after\n`);
 });
 
 test("whatever lines follow each other, the headings after them stand", async () => {
@@ -80,7 +93,7 @@ test("whatever lines follow each other, the headings after them stand", async ()
 	const all = texts.flatMap((text) => [text, "after"]);
 	put(at, "s-random", conversation(all));
 	const out = await good(at, ["export"]);
-	const sections = out.split(/(?<=\n\n## Assistant\n\nafter\n)/);
+	const sections = out.split(/(?<=\n\n## Assistant\n\n> after\n)/);
 	expect(sections.length).toBe(texts.length);
 	const wrong = sections.filter((section) => headings(section).at(-1) !== "Assistant").map((section) => JSON.stringify(section));
 	expect({ seed, wrong }).toEqual({ seed, wrong: [] });

@@ -301,6 +301,17 @@ describe("the page of a session", () => {
 		expect((await run(at, ["tree", session, "--html", "--full", "--max-entry", "1"])).code).toBe(2);
 	});
 
+	// Regression: a name of 20 MB made a page of 40 MB.
+	test("names of a session, a tool, a model and a directory are cut in it", async () => {
+		const at = world();
+		const long = "n".repeat(1 << 20);
+		const call = { ...assistant(), provider: long, model: long, content: [{ type: "toolCall", id: "c", name: long, arguments: {} }, { type: "image", mimeType: long, data: "AA" }] };
+		const path = put(at, "s-names", [message("a", null, call), { ...entry("session_info", "n", "a", { name: long }), timestamp: long }]);
+		const file = join(at.cwd, "names.html");
+		expect(await run(at, ["tree", path, "--html", file])).toMatchObject({ code: 0, err: "" });
+		expect(statSync(file).size).toBeLessThan(1 << 17);
+	});
+
 	test("says where it holds less than the session does", async () => {
 		const { page } = await open([message("e1", null, user("x".repeat(5_000)))], ["--max-entry", "1"], "#e1");
 		await page.waitForSelector("#detail:not([hidden])");

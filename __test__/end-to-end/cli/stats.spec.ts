@@ -163,6 +163,10 @@ describe("stats", () => {
 		const [head, one] = (await good(at, ["stats", "--all", "--csv", "--by", "session"])).split("\n");
 		expect(head).toBe("session,id,cwd,title,calls,input,output,cacheRead,cacheWrite,cost");
 		expect(one).toContain(`,"'=1+""2""",5,206,57,50,5,`);
+		for (const sign of ["+", "-", "@", "＝", "＋", "－", "＠"]) {
+			put(at, "s-1", [...spent, entry("session_info", "n", "g", { name: `${sign}1` })]);
+			expect((await good(at, ["stats", "--all", "--csv", "--by", "session"])).split("\n")[1]).toContain(`,"'${sign}1",5,206,`);
+		}
 	});
 
 	test("large sums are grouped, tokens and dollars", async () => {
