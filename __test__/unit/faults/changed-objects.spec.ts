@@ -48,7 +48,7 @@ test("an object that gives no object as JSON is an error, and loses nothing once
 		entries[1].toJSON = () => 5;
 	});
 	expect(caught(() => manager.appendMessage(user("four"))).message).toBe(
-		`Entry ${before[1]} cannot be written: its JSON is no object`,
+		`Entry ${before[1]} cannot be written: its JSON is not an object`,
 	);
 	expect(existsSync(file)).toBe(false);
 	expect(ids(manager.getBranch())).toEqual(before);

@@ -1,5 +1,5 @@
-//! The error of the core: one public type whose kinds stay private. Callers use predicates, users read the message. The
-//! texts are pi's wherever pi has one.
+//! The error of the core: what a program can act on is its [`code`](Error::code), what users read is its message. The texts
+//! are pi's wherever pi has one.
 
 use std::fmt;
 use std::io;
@@ -9,7 +9,49 @@ pub const APP_NAME: &str = "pi";
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-const ELSEWHERE: &str = "the path leads to another file";
+/// What kind of failure an [`Error`] is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ErrorCode {
+    /// The operating system refused a call. [`Error::as_io`] has its own code.
+    System,
+    /// An argument, or what a call needs of the caller's objects, cannot be used.
+    InvalidArgument,
+    /// A file is not a session, or cannot be used as one.
+    SessionInvalid,
+    /// A session file is not what it was when it was read, and what it is now cannot be taken in.
+    SessionChanged,
+    /// A session file was deleted, and not all of it can be written again.
+    SessionDeleted,
+    /// Another manager or process holds the lock of a session.
+    SessionLocked,
+    /// No entry has the id that was given.
+    EntryNotFound,
+    /// A context edit cannot apply to its target.
+    EntryNotEditable,
+    /// A line or a value is longer than a file or a JavaScript string may hold.
+    TooLong,
+    /// What this crate relies on does not hold: a bug in it.
+    Internal,
+}
+
+impl ErrorCode {
+    /// The `code` of the JavaScript error. The codes of [`ErrorCode::System`] are those of Node, as `ENOENT`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::System => "ERR_SYSTEM",
+            Self::InvalidArgument => "ERR_INVALID_ARGUMENT",
+            Self::SessionInvalid => "ERR_SESSION_INVALID",
+            Self::SessionChanged => "ERR_SESSION_CHANGED",
+            Self::SessionDeleted => "ERR_SESSION_DELETED",
+            Self::SessionLocked => "ERR_SESSION_LOCKED",
+            Self::EntryNotFound => "ERR_ENTRY_NOT_FOUND",
+            Self::EntryNotEditable => "ERR_ENTRY_NOT_EDITABLE",
+            Self::TooLong => "ERR_TOO_LONG",
+            Self::Internal => "ERR_INTERNAL",
+        }
+    }
+}
 
 /// An error of the core. `Display` gives the text that users see.
 #[derive(Debug)]
@@ -17,14 +59,40 @@ pub struct Error(ErrorKind);
 
 #[derive(Debug)]
 enum ErrorKind {
-    Io { syscall: &'static str, path: String, source: io::Error },
-    NotASession { path: String },
-    Changed { path: String, what: String },
-    Lost { path: String },
-    NeedsLines { path: String },
-    Locked { path: String, holder: Option<u32> },
-    Argument { text: String },
-    Failed { text: String },
+    Io {
+        syscall: &'static str,
+        path: String,
+        source: io::Error,
+    },
+    NotASession {
+        path: String,
+    },
+    Changed {
+        path: String,
+        what: String,
+    },
+    /// The path leads to another file than the open one.
+    Elsewhere {
+        path: String,
+    },
+    Lost {
+        path: String,
+    },
+    NeedsLines {
+        path: String,
+    },
+    Locked {
+        path: String,
+        holder: Option<u32>,
+    },
+    WrongType {
+        text: String,
+    },
+    Other {
+        code: ErrorCode,
+        text: String,
+        path: Option<String>,
+    },
 }
 
 impl Error {
@@ -46,34 +114,39 @@ impl Error {
         }
     }
 
-    /// The source of a fork is missing, empty or no session.
+    /// A session file cannot be used for what was asked. The path follows `text` in the message.
+    pub fn unusable(text: &str, path: &str) -> Self {
+        Self::about(ErrorCode::SessionInvalid, text, path)
+    }
+
+    /// The source of a fork is missing, empty or not a session.
     pub fn fork_source(path: &str) -> Self {
-        Self::failed(format!("Cannot fork: source session file is empty or invalid: {path}"))
+        Self::unusable("Cannot fork: source session file is empty or invalid", path)
     }
 
     /// No entry has this id; `shown` is the id as JavaScript prints it.
     pub fn entry_not_found(shown: impl fmt::Display) -> Self {
-        Self::failed(format!("Entry {shown} not found"))
+        Self::other(ErrorCode::EntryNotFound, format!("Entry {shown} not found"))
     }
 
     /// The target of a context edit is not on the path to the leaf.
     pub fn not_on_branch(shown: impl fmt::Display) -> Self {
-        Self::failed(format!("Entry {shown} is not on the active branch"))
+        Self::other(ErrorCode::EntryNotEditable, format!("Entry {shown} is not on the active branch"))
     }
 
     /// The target of a context edit contributes no editable content.
     pub fn not_editable(shown: impl fmt::Display) -> Self {
-        Self::failed(format!("Entry {shown} does not contribute editable model content"))
+        Self::other(ErrorCode::EntryNotEditable, format!("Entry {shown} does not contribute editable model content"))
     }
 
     /// The replacement of a context edit is neither null nor content.
     pub fn replacement() -> Self {
-        Self::failed("Context edit replacement must be null or contain string/array content")
+        Self::invalid("Context edit replacement must be null or contain string/array content")
     }
 
     /// A session id that cannot be part of a file name.
     pub fn session_id() -> Self {
-        Self::failed(
+        Self::invalid(
             "Session id must be non-empty, contain only alphanumeric characters, '-', '_', and '.', \
              and start and end with an alphanumeric character",
         )
@@ -86,7 +159,7 @@ impl Error {
 
     /// The path leads to another file than the one that is open.
     pub fn elsewhere(path: &str) -> Self {
-        Self::changed(path, ELSEWHERE)
+        Self(ErrorKind::Elsewhere { path: path.to_owned() })
     }
 
     /// The file was deleted, and what it held cannot be read any more.
@@ -104,25 +177,78 @@ impl Error {
         Self(ErrorKind::Locked { path: path.to_owned(), holder })
     }
 
-    /// Something is longer than a JavaScript string may be: `size` bytes of JSON in `what` of the entry `id`.
-    pub fn too_long(path: &str, id: &str, what: &str, size: usize) -> Self {
-        let what = format!("{what} of entry {id} has {size} bytes of JSON");
-        Self::failed(format!("{what}, which is more than a JavaScript string can hold: {path}"))
+    /// The lock file's path of the session at `path` has something else: `text` says what.
+    pub fn not_a_lock(text: &str, path: &str) -> Self {
+        Self::about(ErrorCode::SessionLocked, text, path)
     }
 
-    /// Any other failure.
-    pub fn failed(text: impl Into<String>) -> Self {
-        Self(ErrorKind::Failed { text: text.into() })
+    /// Something is longer than it may be. The path follows `text` in the message.
+    pub fn too_long(text: &str, path: &str) -> Self {
+        Self::about(ErrorCode::TooLong, text, path)
+    }
+
+    /// A value is longer than a JavaScript string may be: `size` bytes of JSON in `what` of the entry `id`.
+    pub fn value_too_long(path: &str, id: &str, what: &str, size: usize) -> Self {
+        let value = format!("{what} of entry {id} has {size} bytes of JSON");
+        Self::too_long(&format!("{value}, which is more than a JavaScript string can hold"), path)
+    }
+
+    /// What this crate relies on does not hold; `what` says what was found instead.
+    pub fn internal(what: impl fmt::Display) -> Self {
+        Self::other(ErrorCode::Internal, format!("Internal error of the session store: {what}"))
     }
 
     /// A `TypeError` in JavaScript: an argument cannot be used, or what a call needs of the caller's objects or process is wrong.
     pub fn argument(text: impl Into<String>) -> Self {
-        Self(ErrorKind::Argument { text: text.into() })
+        Self(ErrorKind::WrongType { text: text.into() })
     }
 
-    /// Whether the caller gave a value of a wrong type.
-    pub fn is_argument(&self) -> bool {
-        matches!(self.0, ErrorKind::Argument { .. })
+    /// As [`argument`](Self::argument), but an `Error` in JavaScript, as pi throws it.
+    pub fn invalid(text: impl Into<String>) -> Self {
+        Self::other(ErrorCode::InvalidArgument, text)
+    }
+
+    fn about(code: ErrorCode, text: &str, path: &str) -> Self {
+        Self(ErrorKind::Other { code, text: format!("{text}: {path}"), path: Some(path.to_owned()) })
+    }
+
+    fn other(code: ErrorCode, text: impl Into<String>) -> Self {
+        Self(ErrorKind::Other { code, text: text.into(), path: None })
+    }
+
+    /// What kind of failure it is.
+    pub fn code(&self) -> ErrorCode {
+        match &self.0 {
+            ErrorKind::Io { .. } => ErrorCode::System,
+            ErrorKind::NotASession { .. } => ErrorCode::SessionInvalid,
+            ErrorKind::Changed { .. } | ErrorKind::Elsewhere { .. } | ErrorKind::NeedsLines { .. } => {
+                ErrorCode::SessionChanged
+            }
+            ErrorKind::Lost { .. } => ErrorCode::SessionDeleted,
+            ErrorKind::Locked { .. } => ErrorCode::SessionLocked,
+            ErrorKind::WrongType { .. } => ErrorCode::InvalidArgument,
+            ErrorKind::Other { code, .. } => *code,
+        }
+    }
+
+    /// The file or directory that it is about, if it is about one.
+    pub fn path(&self) -> Option<&str> {
+        match &self.0 {
+            ErrorKind::Io { path, .. }
+            | ErrorKind::NotASession { path }
+            | ErrorKind::Changed { path, .. }
+            | ErrorKind::Elsewhere { path }
+            | ErrorKind::Lost { path }
+            | ErrorKind::NeedsLines { path }
+            | ErrorKind::Locked { path, .. } => Some(path),
+            ErrorKind::WrongType { .. } => None,
+            ErrorKind::Other { path, .. } => path.as_deref(),
+        }
+    }
+
+    /// Whether JavaScript's error is a `TypeError`.
+    pub fn is_type_error(&self) -> bool {
+        matches!(self.0, ErrorKind::WrongType { .. })
     }
 
     /// Whether the file was deleted and nothing of it can be read.
@@ -137,12 +263,12 @@ impl Error {
 
     /// Whether the file is not what the index says.
     pub fn is_changed(&self) -> bool {
-        matches!(self.0, ErrorKind::Changed { .. })
+        self.code() == ErrorCode::SessionChanged
     }
 
     /// Whether the path has led to another file, or to none, since the last check. Nothing was done, and a refresh is due.
     pub fn needs_file_check(&self) -> bool {
-        matches!(&self.0, ErrorKind::Changed { what, .. } if what == ELSEWHERE) || self.is_missing()
+        matches!(self.0, ErrorKind::Elsewhere { .. }) || self.is_missing()
     }
 
     /// Whether a file was not there.
@@ -157,6 +283,13 @@ impl Error {
             _ => None,
         }
     }
+}
+
+/// The part of `bytes` that the crate's own numbers say is there, or an internal error that names `what` it is of.
+pub fn part<'a>(bytes: &'a [u8], range: std::ops::Range<usize>, what: &'static str) -> Result<&'a [u8]> {
+    let (start, end) = (range.start, range.end);
+    let len = bytes.len();
+    bytes.get(range).ok_or_else(|| Error::internal(format_args!("bytes {start} to {end} of {what}, which has {len}")))
 }
 
 /// The symbolic name of an operating-system error and the words Node uses for it, for the codes that calls on files return.
@@ -216,6 +349,9 @@ impl fmt::Display for Error {
             ErrorKind::Changed { path, what } => {
                 write!(f, "Session file changed underneath: {what}: {path}")
             }
+            ErrorKind::Elsewhere { path } => {
+                write!(f, "Session file changed underneath: the path leads to another file: {path}")
+            }
             ErrorKind::Lost { path } => {
                 write!(f, "Session file was deleted, and not all of it is in memory: {path}")
             }
@@ -226,7 +362,7 @@ impl fmt::Display for Error {
                 write!(f, "Session file is locked by process {pid}: {path}")
             }
             ErrorKind::Locked { path, holder: None } => write!(f, "Session file is locked by another process: {path}"),
-            ErrorKind::Argument { text } | ErrorKind::Failed { text } => f.write_str(text),
+            ErrorKind::WrongType { text } | ErrorKind::Other { text, .. } => f.write_str(text),
         }
     }
 }
@@ -236,6 +372,22 @@ impl std::error::Error for Error {
         match &self.0 {
             ErrorKind::Io { source, .. } => Some(source),
             _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_that_is_not_there_is_an_internal_error_that_names_it() {
+        assert_eq!(part(b"abc", 1..3, "a text").expect("it is there"), b"bc");
+        for range in [0..4, 2..9, 4..4] {
+            let error = part(b"abc", range.clone(), "a text").expect_err("it is not there");
+            assert_eq!(error.code(), ErrorCode::Internal);
+            let text = format!("bytes {} to {} of a text, which has 3", range.start, range.end);
+            assert!(error.to_string().ends_with(&text), "{error}");
         }
     }
 }

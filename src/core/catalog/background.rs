@@ -65,9 +65,9 @@ fn ingest_once(catalog: &mut Catalog, stop: &AtomicBool) -> CatalogResult<()> {
 /// The error of a task that panicked, with the panic's message if it is a text.
 fn panicked(what: &str, panic: &(dyn Any + Send)) -> Error {
     let literal = panic.downcast_ref::<&str>().copied();
-    Error::failed(match literal.or_else(|| panic.downcast_ref::<String>().map(String::as_str)) {
-        Some(message) => format!("The {what} failed: {message}"),
-        None => format!("The {what} failed"),
+    Error::internal(match literal.or_else(|| panic.downcast_ref::<String>().map(String::as_str)) {
+        Some(message) => format!("the {what} failed: {message}"),
+        None => format!("the {what} failed"),
     })
 }
 
@@ -101,7 +101,7 @@ pub fn spawn<S: Send + 'static>(
     };
     match thread::Builder::new().name(format!("pi-session-{what}")).spawn(run) {
         Ok(_) => Ok(()),
-        Err(error) => Err(Error::failed(format!("The {what} could not be started: {error}"))),
+        Err(error) => Err(Error::io("thread", what, error)),
     }
 }
 

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::agent_message::MessageHead;
 use super::entry::{EntryHead, EntryKind, Parent};
+use crate::base::error::{Error, Result};
 use crate::base::time::Time;
 use crate::base::wtf8::push_json_string;
 
@@ -38,9 +39,11 @@ impl KeyOrder {
     }
 }
 
-/// An entry's line without its newline. `own` is the JSON text of an object that holds its own fields.
-pub fn line(kind: EntryKind, envelope: &Envelope, own: &[u8]) -> Vec<u8> {
-    let own = own.strip_prefix(b"{").and_then(|own| own.strip_suffix(b"}")).unwrap_or_default();
+/// An entry's line without its newline. `own` is the JSON text of an object that holds its own fields; an internal error if it
+/// is not one.
+pub fn line(kind: EntryKind, envelope: &Envelope, own: &[u8]) -> Result<Vec<u8>> {
+    let own = own.strip_prefix(b"{").and_then(|own| own.strip_suffix(b"}"));
+    let own = own.ok_or_else(|| Error::internal("an entry's own fields are not the JSON of an object"))?;
     let mut out = Vec::with_capacity(own.len() + 160);
     out.extend_from_slice(b"{\"type\":");
     push_json_string(&mut out, kind.name().as_bytes());
@@ -55,7 +58,7 @@ pub fn line(kind: EntryKind, envelope: &Envelope, own: &[u8]) -> Vec<u8> {
         }
     }
     out.push(b'}');
-    out
+    Ok(out)
 }
 
 fn push_own(out: &mut Vec<u8>, own: &[u8]) {
@@ -115,12 +118,15 @@ impl NewHead {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::error::ErrorCode;
 
     #[test]
     fn keys_are_in_the_references_order() {
         let envelope =
             Envelope { id: "a".into(), parent: Some(b"\xED\xA0\xBD".to_vec()), time: 0.0, timestamp: "t".into() };
-        let text = |kind, own: &str| String::from_utf8_lossy(&line(kind, &envelope, own.as_bytes())).into_owned();
+        let text = |kind, own: &str| {
+            String::from_utf8_lossy(&line(kind, &envelope, own.as_bytes()).expect("an object")).into_owned()
+        };
         assert_eq!(
             text(EntryKind::Message, r#"{"message":{}}"#),
             r#"{"type":"message","id":"a","parentId":"\ud83d","timestamp":"t","message":{}}"#
@@ -131,8 +137,17 @@ mod tests {
         );
         let root = Envelope { parent: None, ..envelope.clone() };
         assert_eq!(
-            String::from_utf8_lossy(&line(EntryKind::Custom, &root, br#"{"customType":"x"}"#)),
+            String::from_utf8_lossy(&line(EntryKind::Custom, &root, br#"{"customType":"x"}"#).expect("an object")),
             r#"{"type":"custom","customType":"x","id":"a","parentId":null,"timestamp":"t"}"#
         );
+    }
+
+    #[test]
+    fn own_fields_that_are_not_an_object_are_an_internal_error() {
+        let envelope = Envelope { id: "a".into(), parent: None, time: 0.0, timestamp: "t".into() };
+        for own in ["", "{", "[]", "null", "\"{}\""] {
+            let error = line(EntryKind::Message, &envelope, own.as_bytes()).expect_err(own);
+            assert_eq!(error.code(), ErrorCode::Internal, "{own}: {error}");
+        }
     }
 }

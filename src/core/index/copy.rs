@@ -6,7 +6,7 @@
 //! batches of 256 KB.
 
 use super::index::Index;
-use crate::base::error::{Error, Result};
+use crate::base::error::{part, Error, Result};
 use crate::base::options::Durability;
 use crate::base::threads::try_on_threads;
 use crate::io::line_reader::{resize, text_of};
@@ -171,17 +171,17 @@ impl CopySource<'_> {
         if buffer.len() < size {
             resize(buffer, size).map_err(fail)?;
         }
-        let bytes = buffer.get_mut(..size).unwrap_or_default();
+        let short = || Error::internal(format_args!("a batch of {size} bytes does not hold its lines"));
+        let bytes = buffer.get_mut(..size).ok_or_else(short)?;
         let mut left = &mut *bytes;
         for part in batch.parts {
-            let (here, rest) = left.split_at_mut_checked(part.size() as usize).unwrap_or_default();
+            let (here, rest) = left.split_at_mut_checked(part.size() as usize).ok_or_else(short)?;
             left = rest;
             match part {
                 CopyPart::Own(line) => {
-                    if let Some((newline, to)) = here.split_last_mut() {
-                        to.copy_from_slice(line);
-                        *newline = b'\n';
-                    }
+                    let (newline, to) = here.split_last_mut().ok_or_else(short)?;
+                    to.copy_from_slice(line);
+                    *newline = b'\n';
                 }
                 CopyPart::LineRun(run) => self.read(run, here)?,
             }
@@ -208,7 +208,7 @@ impl CopySource<'_> {
         for (span, row) in run {
             let at = (span.offset - start) as usize;
             let end = at + span.len as usize;
-            let line = bytes.get(at..end).unwrap_or_default();
+            let line = part(bytes, at..end, "a run of lines")?;
             self.index.check_copy(name, *row, &text_of(line))?;
             // A line that became longer still begins as it did.
             if bytes.get(end) != Some(&b'\n') {

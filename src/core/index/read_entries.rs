@@ -157,7 +157,8 @@ impl Index {
             let (batch, later) = rest.split_at(count);
             for part in batch {
                 let from = (part.span.offset - start) as usize;
-                let text = bytes.get(from..from + part.span.len as usize).unwrap_or_default();
+                let text =
+                    crate::base::error::part(&bytes, from..from + part.span.len as usize, "lines read together")?;
                 match part.before {
                     Some(code) => {
                         joined.extend_from_slice(text);

@@ -102,7 +102,7 @@ impl FileLock {
                 Status::Foreign => {
                     let path = path.to_string_lossy();
                     let what = "Session cannot be locked: the file at its lock file's path is not a lock file";
-                    return Err(Error::failed(format!("{what}: {path}")));
+                    return Err(Error::not_a_lock(what, &path));
                 }
             }
         }

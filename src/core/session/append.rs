@@ -9,7 +9,7 @@
 //! If two processes choose one id at the same moment, the one whose line is later in the file sees the other's line and takes
 //! its own back. So ids stay unique without a lock.
 
-use crate::base::error::{Error, Result};
+use crate::base::error::{part, Error, Result};
 use crate::base::wtf8::to_string_lossy;
 use crate::format::entry::EntryKind;
 use crate::format::serialize::{line, Envelope, NewHead};
@@ -80,7 +80,7 @@ impl Session {
             let Some(storage) = self.storage.as_mut() else {
                 return Ok(self.push_kept(&head));
             };
-            let mut text = line(new.kind, &envelope, new.own_fields);
+            let mut text = line(new.kind, &envelope, new.own_fields)?;
             check_length(&text, self.file.as_deref().unwrap_or_default())?;
             let span = match storage.append(&mut text) {
                 // Another file took its name before it was opened for writing.
@@ -97,7 +97,7 @@ impl Session {
                 return Ok(self.push_local(&head, Some(span)));
             }
             let end = text.len() - usize::from(text.ends_with(b"\n"));
-            let own = text.get(end.saturating_sub(span.len as usize)..end).unwrap_or_default();
+            let own = part(&text, end.saturating_sub(span.len as usize)..end, "the appended line")?;
             match self.check_landing(span, start, (&envelope, own), new)? {
                 Landing::Kept => return Ok(self.push_local(&head, Some(span))),
                 Landing::RolledBack => {}

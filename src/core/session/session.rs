@@ -392,10 +392,11 @@ impl Session {
 /// An error if a line is too long to be read again from the file at `path`.
 pub(super) fn check_length(line: &[u8], path: &str) -> Result<()> {
     match line.len() > MAX_LINE_BYTES {
-        true => Err(Error::failed(format!(
-            "The line of the entry has {} bytes, more than the {MAX_LINE_BYTES} that a line of a session file can have: {path}",
-            line.len()
-        ))),
+        true => {
+            let size = line.len();
+            let text = format!("The line of the entry has {size} bytes, more than the {MAX_LINE_BYTES} that a line of a session file can have");
+            Err(Error::too_long(&text, path))
+        }
         false => Ok(()),
     }
 }

@@ -6,8 +6,8 @@ use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::process::app_name;
 use pi_session_core::base::error::{code_of, Error as CoreError};
 
-/// Throws an error of the core: its text, a `TypeError` for a wrong argument, and Node's `code`, `errno`, `syscall`
-/// and `path` for the system's errors. An exception that is pending already stays.
+/// Throws an error of the core with its text, `code` and `path`: a `TypeError` for a wrong argument, and for the system's
+/// errors Node's `code`, `errno` and `syscall`. An exception that is pending already stays.
 pub fn thrown(js: JsEnv<'_>, error: &CoreError) -> Error {
     match js.take_exception() {
         Ok(Some(exception)) => return js.throw(exception),
@@ -19,16 +19,18 @@ pub fn thrown(js: JsEnv<'_>, error: &CoreError) -> Error {
         Ok(None) => error.to_string(),
         Err(error) => return error,
     };
-    let made = js.error(error.is_argument(), &text).and_then(|object| {
-        if let Some((syscall, path, source)) = error.as_io() {
-            let set = |name: &str, value: JsVal<'_>| js.define(object, js.string(name.as_bytes())?, value);
-            if let Some((code, _)) = code_of(source) {
-                set("code", js.string(code.as_bytes())?)?;
-            }
+    let made = js.error(error.is_type_error(), &text).and_then(|object| {
+        let set = |name: &str, value: JsVal<'_>| js.define(object, js.string(name.as_bytes())?, value);
+        let own = || error.code().name();
+        let code = error.as_io().map_or_else(own, |(.., source)| code_of(source).map_or_else(own, |(code, _)| code));
+        set("code", js.string(code.as_bytes())?)?;
+        if let Some((syscall, _, source)) = error.as_io() {
             if let Some(errno) = source.raw_os_error() {
                 set("errno", js.number(-f64::from(errno))?)?;
             }
             set("syscall", js.string(syscall.as_bytes())?)?;
+        }
+        if let Some(path) = error.path() {
             set("path", js.string(path.as_bytes())?)?;
         }
         Ok(object)

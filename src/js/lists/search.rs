@@ -135,7 +135,7 @@ fn answer(
     };
     let Some((mut hits, catalog)) = request.run()? else {
         // The promise rejects with the signal's reason.
-        return Err(CoreError::failed("The search was stopped"));
+        return Err(CoreError::internal("the search was stopped"));
     };
     while !hits.is_empty() {
         let rest = hits.split_off(hits.len().min(AT_ONCE));

@@ -69,7 +69,7 @@ fn start(js: JsEnv<'_>, options: JsVal<'_>, deferred: Deferred) -> Result<()> {
 impl UsageRequest {
     fn answer(&self, cancelled: &AtomicBool, events: &Events<UsageEvent>) -> CoreResult<()> {
         // The promise rejects with the signal's reason.
-        let stopped = || CoreError::failed("The report was stopped");
+        let stopped = || CoreError::internal("the report was stopped");
         let takes = |info: &SessionSummary| match &self.source {
             UsageSource::Sessions(scope) => scope.includes(&info.cwd, &self.process),
             UsageSource::File(_) => true,

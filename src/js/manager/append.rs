@@ -275,7 +275,7 @@ fn write(
     if !session.makes_file_with(&new.head) {
         return Ok(session.push_kept(&head));
     }
-    let last = line(new.kind, &envelope, text);
+    let last = line(new.kind, &envelope, text)?;
     let lines = kept.iter().map(Vec::as_slice).chain(std::iter::once(last.as_slice()));
     session.make_file(lines, Some(&head))?;
     Ok(session.tree().len() as RowNo - 1)

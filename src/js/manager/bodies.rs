@@ -209,7 +209,7 @@ pub fn functions<'env>(js: JsEnv<'env>) -> Result<[JsVal<'env>; 2]> {
         read_body(js, args).map_err(|error| match error.status {
             Status::PendingException => error,
             // An exception that is pending stays.
-            _ => thrown(js, &CoreError::failed(error.reason.to_string())),
+            _ => thrown(js, &CoreError::internal(&error.reason)),
         })
     })?;
     let report_memory = js.function("reportMemory", |js, _| {
@@ -312,7 +312,7 @@ fn body<'env>(js: JsEnv<'env>, reader: &BodyReader, row: RowNo, id: &[u8], of: B
         _ => {
             let file = reader.with_session(|session| Ok(session.file().unwrap_or_default().to_owned()));
             let file = file.ok().and_then(CoreResult::ok).unwrap_or_default();
-            thrown(js, &CoreError::too_long(&file, &to_string_lossy(id), of.name(), text.len))
+            thrown(js, &CoreError::value_too_long(&file, &to_string_lossy(id), of.name(), text.len))
         }
     })
 }

@@ -98,7 +98,8 @@ impl Branched {
         let state = state.borrow();
         for step in &plan.steps {
             let head = step.head(state.session.tree());
-            self.session.push_kept(&head.ok_or_else(|| Error::from_reason("An entry of the branch is gone"))?);
+            self.session
+                .push_kept(&head.ok_or_else(|| thrown(js, &CoreError::internal("an entry of the branch is gone")))?);
         }
         for label in &plan.labels {
             self.session.push_kept(&label.head(state.session.tree()));
@@ -164,9 +165,9 @@ impl Branched {
     ) -> CoreResult<()> {
         let gone = |row: RowNo| {
             let id = to_string_lossy(old.tree().id_of(row));
-            CoreError::failed(format!("The line of entry {id} is no longer in {}", old.file().unwrap_or_default()))
+            CoreError::changed(old.file().unwrap_or_default(), format!("the line of entry {id} is no longer there"))
         };
-        let no_header = || CoreError::failed("The new session's header has no line");
+        let no_header = || CoreError::internal("the new session's header has no line");
         let out = NewFile::create(file)?;
         let copy = old.copied(out, self.session.options().durability, |copier| {
             let mut spans = Vec::with_capacity(plan.steps.len() + plan.labels.len() + 1);

@@ -174,7 +174,7 @@ fn another(state: &RefCell<ManagerState>, row: RowNo) -> CoreError {
 fn too_long(state: &RefCell<ManagerState>, row: RowNo, size: usize) -> CoreError {
     let state = state.borrow();
     let id = to_string_lossy(state.session.tree().id_of(row)).into_owned();
-    CoreError::too_long(state.session.file().unwrap_or_default(), &id, "a value", size)
+    CoreError::value_too_long(state.session.file().unwrap_or_default(), &id, "a value", size)
 }
 
 /// Makes the object of an entry that was appended here from its own fields and its row.

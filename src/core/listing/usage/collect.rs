@@ -120,7 +120,7 @@ fn candidate(path: &str, cwd: &str) -> Candidate {
 fn why(file: &Candidate) -> Error {
     match open::regular(Path::new(&file.path), Access::Read) {
         Err(error) if error.raw_os_error().is_none() && error.kind() == ErrorKind::InvalidInput => {
-            Error::failed(format!("Not a regular file: {}", file.path))
+            Error::unusable("Not a regular file", &file.path)
         }
         Err(error) => Error::io("open", &file.path, error),
         Ok(_) => Error::not_a_session(&file.path),

@@ -39,7 +39,7 @@ pub fn find(storage: &dyn Storage, survey: &Survey, now: (f64, &str)) -> Result<
             let stated_version = || stated.map_or(Version::Current, |stated| Version::of(Some(&stated)));
             if header.map_or_else(stated_version, |(_, version)| version) != Version::Current {
                 let what = "Session cannot be repaired: its header is damaged, and of a version before 3";
-                return Err(Error::failed(format!("{what}: {path}")));
+                return Err(Error::unusable(what, path));
             }
             let salvaged = |text, whole| Some(SalvagedHeader { text, line: Some(line.number), whole });
             match header {

@@ -59,7 +59,7 @@ impl Session {
         })?;
         match is_known(&edited) {
             true => Ok(edited),
-            false => Err(Error::failed(format!("{what} cannot be written: its type was changed"))),
+            false => Err(Error::invalid(format!("{what} cannot be written: its type was changed"))),
         }
     }
 
@@ -67,7 +67,7 @@ impl Session {
         let text = text_of(line);
         let mut object = ObjectText::read(&text);
         if object.as_mut().and_then(edit).is_none() {
-            return Err(Error::failed(format!("{what} cannot be written: its JSON is no object")));
+            return Err(Error::invalid(format!("{what} cannot be written: its JSON is not an object")));
         }
         let mut out = Vec::with_capacity(line.len() + 32);
         object.unwrap_or_default().write(&mut out);

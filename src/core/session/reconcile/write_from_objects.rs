@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::base::error::{Error, Result};
+use crate::base::error::{part, Error, Result};
 use crate::io::fs;
 use crate::io::line_span::LineSpan;
 use crate::session::session::{check_length, Session};
@@ -62,7 +62,7 @@ pub(in crate::session) fn write_into_empty(storage: &mut FileStorage, mut lines:
     let span = storage.append(&mut lines)?;
     if span.offset != 0 {
         storage.set_shared();
-        storage.rollback_append(span, lines.get(..span.len as usize).unwrap_or_default())?;
+        storage.rollback_append(span, part(&lines, 0..span.len as usize, "the written lines")?)?;
     }
     Ok(span.offset == 0)
 }
