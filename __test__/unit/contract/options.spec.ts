@@ -11,7 +11,6 @@ test.each<[call: string, known: string, run: (options: unknown) => unknown]>([
 	["SessionManager.usage", "cwd, sessionDir, path", (options) => anyManager.usage?.(options)],
 	["getUsage", "by, since, until", (options) => loose(two()).getUsage?.(options)],
 	["getBranch", "limit", (options) => loose(two()).getBranch?.(undefined, options)],
-	["drawTranscript", "from, limit, columns", (options) => loose(two()).drawTranscript?.(null, options)],
 	["getDefaultSessionDir", "create", (options) => (api as unknown as Loose).getDefaultSessionDir?.("/x", scratch(), options)],
 ])("%s refuses an option that it does not know, and names those that it does", async (call, known, run) => {
 	const outcome = (async () => await run({ nope: undefined }))();
