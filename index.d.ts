@@ -1456,6 +1456,43 @@ export interface MergeReport {
 	renamed: { id: string; newId: string }[];
 }
 
+/**
+ * Lines of a session as a store has them. An array over a `SharedArrayBuffer` is refused with a `TypeError`.
+ *
+ * @example
+ * ```ts
+ * const nothingNew: MergeInput = { session: manager.getSessionId(), lines: Buffer.alloc(0), hosts: new Uint32Array() };
+ * console.log(SessionManager.merge(file, nothingNew).added); // → 0
+ * ```
+ */
+export interface MergeInput {
+	/** The id of the session. */
+	session: string;
+	/** Lines of entries in the store's order, each ended by a newline. */
+	lines: Uint8Array;
+	/** One number per line, equal for lines of the same host. */
+	hosts: Uint32Array;
+	/** The header line of a new file. Given, the file must not exist yet, and is made. */
+	header?: Uint8Array;
+	/** Given, `lines` are only those that sort after this beginning of the file. */
+	since?: MergeSince;
+}
+
+/**
+ * The beginning of a file that is known to hold stored lines in their order.
+ *
+ * @example
+ * ```ts
+ * const since: MergeSince = { bytes: 4096, tail: Buffer.from([0x7d, 0x0a]) };
+ * ```
+ */
+export interface MergeSince {
+	/** Its length in bytes; it ends with a newline. */
+	bytes: number;
+	/** Its last bytes, to recognise it by. If the file has others there, the report asks for all lines. */
+	tail: Uint8Array;
+}
+
 // Types of errors.
 
 /**
@@ -1520,43 +1557,6 @@ export interface SessionError extends Error {
 	errno?: number;
 	/** The call that the system refused. */
 	syscall?: string;
-}
-
-/**
- * Lines of a session as a store has them. An array over a `SharedArrayBuffer` is refused with a `TypeError`.
- *
- * @example
- * ```ts
- * const nothingNew: MergeInput = { session: manager.getSessionId(), lines: Buffer.alloc(0), hosts: new Uint32Array() };
- * console.log(SessionManager.merge(file, nothingNew).added); // → 0
- * ```
- */
-export interface MergeInput {
-	/** The id of the session. */
-	session: string;
-	/** Lines of entries in the store's order, each ended by a newline. */
-	lines: Uint8Array;
-	/** One number per line, equal for lines of the same host. */
-	hosts: Uint32Array;
-	/** The header line of a new file. Given, the file must not exist yet, and is made. */
-	header?: Uint8Array;
-	/** Given, `lines` are only those that sort after this beginning of the file. */
-	since?: MergeSince;
-}
-
-/**
- * The beginning of a file that is known to hold stored lines in their order.
- *
- * @example
- * ```ts
- * const since: MergeSince = { bytes: 4096, tail: Buffer.from([0x7d, 0x0a]) };
- * ```
- */
-export interface MergeSince {
-	/** Its length in bytes; it ends with a newline. */
-	bytes: number;
-	/** Its last bytes, to recognise it by. If the file has others there, the report asks for all lines. */
-	tail: Uint8Array;
 }
 
 /**
