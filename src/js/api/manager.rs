@@ -93,6 +93,13 @@ impl SessionManager {
 
 #[napi]
 impl SessionManager {
+    // Its declaration is in `getSessionId`: private, so that TypeScript does not offer it.
+    #[napi(constructor, skip_typescript)]
+    pub fn refuse(env: &Env) -> Result<Self> {
+        let text = "SessionManager has no public constructor. Call SessionManager.create, open, continueRecent, inMemory or forkFrom";
+        Err(wrong_argument(JsEnv::new(env), text))
+    }
+
     /// Switches to another session file, keeping the working directory and the session directory.
     ///
     /// @throws If the file is there and is not a session: `Session file is not a valid pi session: <path>`.

@@ -67,7 +67,7 @@ impl SessionManager {
     /// ```ts
     /// console.log(manager.getSessionId() === manager.getHeader()?.id); // → true
     /// ```
-    // The rest of the type is the class's constructor, which TypeScript must not offer; at run time there is none.
+    // The rest of the type is the class's constructor, which TypeScript must not offer; at run time it throws.
     #[napi(
         catch_unwind,
         ts_type = "(): string\n/** A manager comes from `create`, `open`, `continueRecent`, `inMemory` or `forkFrom`. */\nprivate constructor()"

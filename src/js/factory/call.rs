@@ -10,14 +10,21 @@ use super::codes::codes;
 use super::functions::{FactoryFn, NAMES};
 use crate::js::engine::{EnvId, JsEnv, JsVal, Persistent, Scratch};
 
-const SHARED: &str = include_str!("shared.js");
-const PROCESS: &str = include_str!("process.js");
-const OBJECTS: &str = include_str!("objects.js");
-const VALUES: &str = include_str!("values.js");
-const ENTRIES: &str = include_str!("entries.js");
-const LAZY: &str = include_str!("lazy.js");
-const MANAGER_CLASS: &str = include_str!("manager-class.js");
-const LISTS: &str = include_str!("lists.js");
+/// The text of a script. Its last line names it in stack traces, so that a reader knows whose code it is.
+macro_rules! script {
+    ($file:literal) => {
+        concat!(include_str!($file), "//# sourceURL=pi-session-native/src/js/factory/", $file)
+    };
+}
+
+const SHARED: &str = script!("shared.js");
+const PROCESS: &str = script!("process.js");
+const OBJECTS: &str = script!("objects.js");
+const VALUES: &str = script!("values.js");
+const ENTRIES: &str = script!("entries.js");
+const LAZY: &str = script!("lazy.js");
+const MANAGER_CLASS: &str = script!("manager-class.js");
+const LISTS: &str = script!("lists.js");
 
 thread_local! {
     /// One thread may hold several environments (vm contexts load the addon once each).

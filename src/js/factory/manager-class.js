@@ -59,6 +59,8 @@
 	};
 
 	const SELF = Symbol("pi-session-native.manager");
+	// The method that Node, Deno and Bun call to print an object.
+	const INSPECT = Symbol.for("nodejs.util.inspect.custom");
 
 	// What a manager holds, by the manager: it is collected with it.
 	const anchors = new WeakMap();
@@ -131,6 +133,19 @@
 					},
 				})[name]);
 			}
+			Object.defineProperty(prototype, INSPECT, {
+				value: {
+					inspect(depth, options, inspect) {
+						const manager = this?.[SELF];
+						if (depth < 0 || !has(anchors, manager)) return "[SessionManager]";
+						const [id, file] = [manager.getSessionId(), manager.getSessionFile()];
+						return `SessionManager ${inspect({ id, file, entries: manager.getEntryCount(), leaf: manager.getLeafId() }, options)}`;
+					},
+				}.inspect,
+				writable: true,
+				enumerable: false,
+				configurable: true,
+			});
 			Object.defineProperty(SessionManager, "length", { value: LENGTHS.SessionManager, configurable: true });
 			Object.defineProperty(functions, Symbol.for("pi-session-native.crossings"), { value: crossings });
 			for (const name of Object.keys(functions)) {

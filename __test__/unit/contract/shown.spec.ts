@@ -1,0 +1,42 @@
+// What a programmer sees of a manager: printed, in stack traces, and when it is made the wrong way.
+import { inspect } from "node:util";
+import { expect, test } from "vitest";
+import { anyManager, api, caught, header, inMemory, loose, message, scratch, writeSession } from "../../support/scratch.js";
+import { runtime } from "../../support/runtime.js";
+
+test("a printed manager shows its id, its file, how many entries it has, and its leaf", () => {
+	const file = writeSession(scratch(), [header({ id: "shown" }), message("a", null), message("b", "a")]);
+	const manager = api.SessionManager.open(file);
+	expect(inspect(manager, { breakLength: Infinity })).toBe(`SessionManager { id: 'shown', file: ${inspect(file)}, entries: 2, leaf: 'b' }`);
+	expect(inspect(inMemory(), { breakLength: Infinity })).toMatch(/^SessionManager \{ id: '.*', file: undefined, entries: 0, leaf: null \}$/);
+	expect(inspect([[[manager]]])).toContain("[SessionManager]");
+	expect(inspect(Object.create(manager))).toContain("'shown'");
+	expect(() => inspect(Object.create(anyManager.prototype as object))).not.toThrow();
+	// It is no entry in loops over the manager's properties, and no session's text acts on the terminal.
+	expect(Object.keys(manager)).toEqual([]);
+	const hostile = writeSession(scratch(), [header({ id: "\u001b[2J" })]);
+	expect(inspect(api.SessionManager.open(hostile))).not.toContain("\u001b");
+});
+
+test.each([
+	["new SessionManager()", () => new (anyManager as any)()],
+	["SessionManager()", () => (anyManager as any)()],
+	["a class that extends it", () => new (class extends (anyManager as any) {})()],
+])("%s says what to call instead", (_, make) => {
+	expect(make).toThrow(new TypeError("SessionManager has no public constructor. Call SessionManager.create, open, continueRecent, inMemory or forkFrom"));
+	// Managers are made as before.
+	expect(api.SessionManager.inMemory().getEntryCount()).toBe(0);
+});
+
+test.runIf(runtime !== "bun")("stack traces name this package's scripts", () => {
+	const frames = (work: () => unknown): string => (caught(work) as Error).stack ?? "";
+	expect(frames(() => anyManager.open?.(5))).toMatch(/ \(pi-session-native\/src\/js\/factory\/manager-class\.js:\d+:\d+\)/);
+	const own = {
+		role: "user",
+		get content() {
+			throw new Error("mine");
+		},
+	};
+	expect(frames(() => loose(inMemory()).appendMessage?.(own))).toMatch(/pi-session-native\/src\/js\/factory\/entries\.js:\d+/);
+	expect(frames(() => loose(inMemory()).appendMessage?.(own))).not.toContain("<anonymous>");
+});
