@@ -1235,6 +1235,28 @@ export interface SessionFileOptions {
 }
 
 /**
+ * How `SessionManager.open` opens a session.
+ *
+ * @example
+ * ```ts
+ * const options: OpenOptions = { readonly: true };
+ * console.log(SessionManager.open(file, options).getEntries().length); // → 2
+ * ```
+ */
+export interface OpenOptions extends SessionFileOptions {
+	/**
+	 * Shows the file and never writes: there must be one, a file of version 1 or 2 is migrated in memory (an entry of version 1 has its
+	 * number as its id), no lock is taken, and calls that change the session throw. `reload` takes in what others wrote, and moves the
+	 * leaf to the last entry. `isPersisted` is false.
+	 */
+	readonly?: boolean;
+	/** The directory of new sessions of this manager; the file's by default. */
+	sessionDir?: string;
+	/** The working directory; the header's by default. */
+	cwd?: string;
+}
+
+/**
  * A line of a session file that is not an entry. It is skipped, and stays in the file.
  *
  * @example
@@ -1506,6 +1528,7 @@ export interface MergeSince {
  * | `ERR_SESSION_CHANGED` | another program changed the file at `path` in a way that cannot be taken in; nothing was overwritten | `reload()`, or open it again |
  * | `ERR_SESSION_DELETED` | the file at `path` was deleted, and not all of its entries are in memory | restore the file, or begin a new session |
  * | `ERR_SESSION_LOCKED` | another manager or process holds the lock of the session at `path` | try again when it is closed |
+ * | `ERR_SESSION_READ_ONLY` | the session at `path` was opened with `readonly: true`, and the call would change it | open it without |
  * | `ERR_ENTRY_NOT_FOUND` | no entry has this id | use an id of `getEntries()` |
  * | `ERR_ENTRY_NOT_EDITABLE` | a context edit cannot apply to its target | choose an entry of the active branch that holds content |
  * | `ERR_TOO_LONG` | a line or value is longer than a session file or a JavaScript string can hold | shorten the value |
@@ -1528,6 +1551,7 @@ export type SessionErrorCode =
 	| "ERR_SESSION_CHANGED"
 	| "ERR_SESSION_DELETED"
 	| "ERR_SESSION_LOCKED"
+	| "ERR_SESSION_READ_ONLY"
 	| "ERR_ENTRY_NOT_FOUND"
 	| "ERR_ENTRY_NOT_EDITABLE"
 	| "ERR_TOO_LONG"
@@ -1708,6 +1732,9 @@ export declare class SessionManager {
    * Takes in what others wrote to the file since; the leaf stays. A file that was deleted or renamed away is written
    * again, whole. One that was replaced is adopted if it holds the same session; otherwise that is an error.
    *
+   * A read-only manager writes nothing: a file that is gone is an error, and the leaf moves to the last entry. If the file is of
+   * version 1 or 2, it is read again, and its entries are new objects.
+   *
    * @throws If another session, or none, is in the file's place, or the file cannot be read or written.
    * @example
    * ```ts
@@ -1738,7 +1765,7 @@ export declare class SessionManager {
    * but the file stays open, because it may be the only copy of what was appended.
    * @example
    * ```ts
-   * const mine = SessionManager.open(file, undefined, undefined, { lock: "exclusive" });
+   * const mine = SessionManager.open(file, { lock: "exclusive" });
    * mine.appendCustomEntry("mine");
    * mine.close();
    * console.log(SessionManager.isLocked(file)); // → false
@@ -1787,7 +1814,7 @@ export declare class SessionManager {
    * @throws If the lock cannot be checked.
    * @example
    * ```ts
-   * const mine = SessionManager.open(file, undefined, undefined, { lock: "exclusive" });
+   * const mine = SessionManager.open(file, { lock: "exclusive" });
    * mine.appendCustomEntry("mine");
    * console.log(SessionManager.isLocked(file)); // → true
    * mine.close();
@@ -2131,18 +2158,21 @@ export declare class SessionManager {
   static create(cwd: string, sessionDir?: string, options?: NewSessionOptions & SessionFileOptions): SessionManager
   /**
    * The session in a file; a new one, to be written there, if the file is missing or empty. The working directory
-   * is the header's unless one is given, the session directory the file's.
+   * is the header's unless one is given, the session directory the file's. With `readonly: true` nothing is written, ever.
    *
-   * @throws If the file is not a session: `Session file is not a valid pi session: <path>`; the file stays as it is.
+   * @throws If the file is not a session: `Session file is not a valid pi session: <path>`; the file stays as it is. With `readonly`,
+   * if there is no file, or an empty one. `TypeError` for an option that is not known.
    * @example
    * ```ts
-   * const session = SessionManager.open(file, undefined, undefined, { durability: "fsync" });
+   * const session = SessionManager.open(file, { durability: "fsync" });
    * console.log(session.getEntryCount()); // → 2
+   * const shown = SessionManager.open(file, { readonly: true });
+   * console.log(shown.getEntryCount(), shown.isPersisted()); // → 2 false
    * ```
    */
-  static open(path: string, sessionDir: string | undefined, cwdOverride: string | undefined, options?: SessionFileOptions): SessionManager
+  static open(path: string, options: OpenOptions): SessionManager
   /**
-   * The session in a file, written to as the environment says, or as pi does.
+   * The session in a file, with pi's arguments.
    *
    * @throws As with options.
    * @example

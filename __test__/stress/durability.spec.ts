@@ -12,13 +12,13 @@ const APPENDS = 5;
 /** What a process appends to, by the way that it came to its manager; `options` is what it was given. */
 const WAYS = {
 	create: "SessionManager.create('/p', dir, options)",
-	open: "SessionManager.open(file, undefined, undefined, options)",
+	open: "SessionManager.open(file, options)",
 	continueRecent: "SessionManager.continueRecent('/c', dir, options)",
 	forkFrom: "SessionManager.forkFrom(file, '/p', forks, options)",
 	newSession: "(() => { const m = SessionManager.create('/p', dir, options); m.newSession(); return m; })()",
 	setSessionFile: "(() => { const m = SessionManager.create('/p', dir, options); m.setSessionFile(file); return m; })()",
 	createBranchedSession:
-		"(() => { const m = SessionManager.open(file, undefined, undefined, options); m.createBranchedSession('a'); return m; })()",
+		"(() => { const m = SessionManager.open(file, options); m.createBranchedSession('a'); return m; })()",
 } as const;
 
 /** A library that counts, made of C. */

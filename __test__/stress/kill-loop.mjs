@@ -24,7 +24,7 @@ const WRITER = `
 	const say = (...words) => fs.writeSync(1, words.join(" ") + "\\n");
 	const user = (text) => ({ role: "user", content: text, timestamp: 1 });
 	const main = path.join(dir, "main.jsonl");
-	const manager = SessionManager.open(main, dir, undefined, { durability, lock });
+	const manager = SessionManager.open(main, { sessionDir: dir, durability, lock });
 	say("ready");
 	for (let n = 0; ; n++) {
 		const size = random(20) === 0 ? random(300000) : random(400);
@@ -72,7 +72,7 @@ const header = { type: "session", version: 3, id: "main", timestamp: "2025-01-01
 function expectRefused(SessionManager, main, pid) {
 	let refusal;
 	try {
-		SessionManager.open(main, undefined, undefined, { lock: "exclusive" }).close();
+		SessionManager.open(main, { lock: "exclusive" }).close();
 	} catch (error) {
 		refusal = error.message;
 	}

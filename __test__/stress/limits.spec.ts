@@ -34,7 +34,7 @@ test("long names: append, lock, migrate, repair", () => {
 		const at = (lines: Parameters<typeof writeSession>[1]): string => writeSession(scratch(), lines, name);
 		const file = at([header(), message("a", null)]);
 		SessionManager.open(file).appendCustomEntry("x");
-		const mine = SessionManager.open(file, undefined, undefined, exclusive);
+		const mine = SessionManager.open(file, exclusive);
 		mine.appendCustomEntry("y");
 		expect(SessionManager.isLocked(file)).toBe(true);
 		expect(caught(() => SessionManager.open(file).appendCustomEntry("z")).message).toContain("is locked by process");
@@ -87,7 +87,7 @@ test("where a process can open few files, its sessions make room for a new one, 
 				if (SessionManager.verify(at(99)).entries !== 3) throw new Error("not all is there");
 			},
 			migration: () => SessionManager.open(at("old")),
-			lock: () => SessionManager.open(at(7), undefined, undefined, { lock: "exclusive" }).close(),
+			lock: () => SessionManager.open(at(7), { lock: "exclusive" }).close(),
 			repair: () => SessionManager.repair(at(8)),
 		};
 		// Others of the process take what is left.

@@ -43,7 +43,7 @@ while (!isHere()) {
 	await pause(20);
 }
 // Some processes know of no store, and give short ids.
-const manager = SessionManager.open(file, undefined, undefined, { ids: random() < 0.7 ? "long" : "short" });
+const manager = SessionManager.open(file, { ids: random() < 0.7 ? "long" : "short" });
 sync.follow({ session, file });
 while (!isEnding) {
 	if (random() < 0.7) {

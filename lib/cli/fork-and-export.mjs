@@ -7,7 +7,7 @@ import { SessionManager, getDefaultSessionDir } from "./library.mjs";
 import { markdown } from "./markdown.mjs";
 import { json, write, writeJson } from "./output.mjs";
 import { pathOf, sessionDir, outputPath } from "./session-dir.mjs";
-import { UNLOCKED, findEntry, listSessions, openReadOnly, sessionPath } from "./sessions.mjs";
+import { UNLOCKED, findEntry, isOfOldVersion, listSessions, openReadOnly, sessionPath } from "./sessions.mjs";
 import { safeLine } from "./text.mjs";
 
 /** @typedef {import("./library.mjs").Manager} Manager */
@@ -68,29 +68,31 @@ async function forkAt(source, entry, options) {
 	if (options.into !== undefined) throw new UsageError("--into goes with a fork of the whole session, without --entry");
 	const looked = openReadOnly(source);
 	const { id } = findEntry(looked, entry);
-	if (!looked.isPersisted()) return await forkOldAt(looked, source, id, options);
+	if (isOfOldVersion(source)) return await forkOldAt(looked, source, id, options);
 	// As for a whole session: where sessions of its working directory are kept, wherever the source is.
 	const dir = sessionDirOf(looked.getCwd(), options) ?? getDefaultSessionDir(looked.getCwd());
-	const manager = SessionManager.open(source, dir, undefined, UNLOCKED);
+	const manager = SessionManager.open(source, { sessionDir: dir, ...UNLOCKED });
 	manager.createBranchedSession(id);
 	return manager;
 }
 
 /**
  * The same of an old file, which stays as it is: the path is taken from what it would be after migration.
- * @param {Manager} migrated in memory
+ * @param {Manager} looked
  * @param {string} source
  * @param {string} id
  * @param {ForkOptions} options
  */
-async function forkOldAt(migrated, source, id, options) {
+async function forkOldAt(looked, source, id, options) {
+	const header = /** @type {import("./library.mjs").SessionHeader} */ (looked.getHeader());
+	const migrated = SessionManager.inMemory(looked.getCwd(), undefined, [header, ...looked.getEntries()]);
 	migrated.createBranchedSession(id);
 	const entries = migrated.getEntries();
 	if (!entries.some((entry) => entry.type === "message" && ["user", "assistant"].includes(roleOf(entry)))) throw nothingToFork();
 	const made = SessionManager.create(migrated.getCwd(), sessionDirOf(migrated.getCwd(), options), { ...UNLOCKED, parentSession: source });
 	const file = /** @type {string} */ (made.getSessionFile());
 	await writeText(file, jsonLines(made, entries), { force: false, source });
-	return SessionManager.open(file, undefined, undefined, UNLOCKED);
+	return SessionManager.open(file, UNLOCKED);
 }
 
 /**

@@ -5,7 +5,6 @@ export {
 	findMostRecentSession,
 	getDefaultSessionDir,
 	loadEntriesFromFile,
-	migrateSessionEntries,
 } from "../../index.mjs";
 
 /** @typedef {import("../../index.js").SessionEntry} SessionEntry */

@@ -7,7 +7,6 @@ import {
 	SessionManager,
 	findMostRecentSession,
 	loadEntriesFromFile,
-	migrateSessionEntries,
 } from "./library.mjs";
 import { progress } from "./output.mjs";
 import { openRegularFile } from "./regular-file.mjs";
@@ -164,41 +163,25 @@ export function findEntry(manager, query) {
 export const UNLOCKED = /** @type {const} */ ({ lock: "none" });
 
 /**
- * Opens a session read-only. Nothing is written, even where `SessionManager.open` would migrate an old file or write a
- * header to an empty one. The file stays open as long as the manager lives.
+ * Opens a session read-only: nothing is written, even where `SessionManager.open` would migrate an old file or write a header to an
+ * empty one. The file stays open as long as the manager lives.
  * @param {string} path
  * @returns {Manager}
  */
 export function openReadOnly(path) {
-	if (isCurrent(readHeaderLine(path))) return SessionManager.open(path, undefined, undefined, UNLOCKED);
-	const entries = loadEntriesFromFile(path);
-	const header = /** @type {import("./library.mjs").SessionHeader | undefined} */ (entries[0]);
-	if (!header) throw new CommandError(`Session file is not a valid pi session: ${path}`);
-	if (isCurrent(header)) return SessionManager.open(path, undefined, undefined, UNLOCKED);
-	const hasNoIds = Number(header.version ?? 1) < 2;
-	migrateSessionEntries(entries);
-	if (hasNoIds) assignStableIds(/** @type {SessionEntry[]} */ (entries.slice(1)));
-	return SessionManager.inMemory(typeof header.cwd === "string" ? header.cwd : undefined, undefined, entries);
+	closeSync(openRegularFile(path));
+	return SessionManager.open(path, { readonly: true });
 }
 
 /**
- * Entries of version 1 have no ids, and migration makes new ones each time. A user who names an entry that was shown
- * needs a stable id: the entry's number in the session.
- * @param {SessionEntry[]} entries
+ * Whether a session file is of version 1 or 2: opening it for writing would migrate it.
+ * @param {string} path
  */
-function assignStableIds(entries) {
-	/** @type {Map<unknown, string>} */
-	const numbers = new Map(entries.map((entry, index) => [entry?.id, String(index + 1).padStart(8, "0")]));
-	for (const entry of entries.filter((one) => typeof one?.id === "string")) {
-		for (const field of /** @type {const} */ (["id", "parentId", "firstKeptEntryId"])) {
-			const given = numbers.get(/** @type {any} */ (entry)[field]);
-			if (given !== undefined) Object.assign(entry, { [field]: given });
-		}
-	}
+export function isOfOldVersion(path) {
+	// Of a longer or unusual header the library reads the line.
+	const header = readHeaderLine(path) ?? /** @type {{ version?: unknown } | undefined} */ (loadEntriesFromFile(path)[0]);
+	return Number(header?.version ?? 1) < CURRENT_SESSION_VERSION;
 }
-
-/** @param {{ version?: unknown } | undefined} header */
-const isCurrent = (header) => header !== undefined && Number(header.version ?? 1) >= CURRENT_SESSION_VERSION;
 
 /**
  * The header of a session, if the first 64 KB of the file hold it. Throws if the path is not a regular file.

@@ -21,7 +21,7 @@ describe("PI_SESSION_NATIVE_LOCK=exclusive", () => {
 	test("sessions that others hold can be looked at", async () => {
 		const at = world();
 		const path = put(at, "s-held", branched);
-		const mine = api.SessionManager.open(path, undefined, undefined, { lock: "exclusive" });
+		const mine = api.SessionManager.open(path, { lock: "exclusive" });
 		mine.appendCustomEntry("mine");
 		expect(api.SessionManager.isLocked(path)).toBe(true);
 		for (const [command = "", ...rest] of looks) expect((await good(at, [command, path, ...rest], env)).length).toBeGreaterThan(100);

@@ -52,7 +52,7 @@ async function setup({ address, env, open: storeOf }: SharedStore, before: (desk
 	return { desktop, end, stored: async () => ids(await loadAll(desktop, SESSION)) };
 }
 
-const OPEN = "globalThis.kept = SessionManager.open(file, undefined, undefined, { lock: 'none' });";
+const OPEN = "globalThis.kept = SessionManager.open(file, { lock: 'none' });";
 
 describe.each([["PostgreSQL", inPostgres], ["a bucket", inBucket], ["a directory", inDirectory]])("%s", (_, start) => {
 	test("what was appended after another host had taken the session over is not stored at the end", async () => {

@@ -66,8 +66,8 @@ test("a file that is not a session", () => {
 test("a session that another manager has locked", () => {
 	const { manager, file } = session();
 	manager.close();
-	const holder = SessionManager.open(file, undefined, undefined, { lock: "exclusive" });
-	expect(told(() => SessionManager.open(file, undefined, undefined, { lock: "exclusive" }))).toEqual({ code: "ERR_SESSION_LOCKED", path: file });
+	const holder = SessionManager.open(file, { lock: "exclusive" });
+	expect(told(() => SessionManager.open(file, { lock: "exclusive" }))).toEqual({ code: "ERR_SESSION_LOCKED", path: file });
 	holder.close();
 });
 

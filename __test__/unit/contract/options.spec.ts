@@ -9,6 +9,8 @@ const two = () => opened([header(), message("a", null), message("b", "a")]).mana
 test.each<[call: string, known: string, run: (options: unknown) => unknown]>([
 	["SessionManager.search", "cwd, sessionDir, limit", (options) => anyManager.search?.("x", options)],
 	["SessionManager.usage", "cwd, sessionDir, path", (options) => anyManager.usage?.(options)],
+	["SessionManager.open", "readonly, sessionDir, cwd, durability, lock, ids", (options) => anyManager.open?.("/none/such.jsonl", options)],
+	["SessionManager.continueRecent", "durability, lock, ids", (options) => anyManager.continueRecent?.("/x", scratch(), options)],
 	["getUsage", "by, since, until", (options) => loose(two()).getUsage?.(options)],
 	["getBranch", "limit", (options) => loose(two()).getBranch?.(undefined, options)],
 	["getDefaultSessionDir", "create", (options) => (api as unknown as Loose).getDefaultSessionDir?.("/x", scratch(), options)],
@@ -17,6 +19,16 @@ test.each<[call: string, known: string, run: (options: unknown) => unknown]>([
 	await expect(outcome).rejects.toThrow(TypeError);
 	await expect(outcome).rejects.toThrow(`${call} has no option "`);
 	await expect(outcome).rejects.toThrow(`its options are ${known}`);
+});
+
+test("open takes options in place of pi's positions", () => {
+	const { file } = opened([message("a", null)]);
+	const dir = scratch();
+	const { SessionManager } = api;
+	const manager = SessionManager.open(file, { sessionDir: dir, cwd: "/elsewhere" });
+	expect([manager.getSessionDir(), manager.getCwd(), manager.isPersisted()]).toEqual([dir, "/elsewhere", true]);
+	const [ours, positions] = [SessionManager.open(file, {}), SessionManager.open(file)];
+	expect([ours.getSessionDir(), ours.getCwd()]).toEqual([positions.getSessionDir(), positions.getCwd()]);
 });
 
 test("options that are inherited are taken as they are, and only own ones can be unknown", async () => {

@@ -31,10 +31,10 @@ import { ended, run, saying, start } from "../../support/children.js";
 const { SessionManager } = api;
 const file = (): string => writeSession(scratch(), [header(), message("a", null)]);
 const exclusive = { lock: "exclusive" } as const;
-const openExclusive = (path: string) => SessionManager.open(path, undefined, undefined, exclusive);
+const openExclusive = (path: string) => SessionManager.open(path, exclusive);
 
 const HOLDER = `
-	const manager = SessionManager.open(args[0], undefined, undefined, { lock: "exclusive" });
+	const manager = SessionManager.open(args[0], { lock: "exclusive" });
 	say("holding " + process.pid);
 	process.stdin.on("data", () => {
 		manager.appendCustomEntry("held");
@@ -144,7 +144,7 @@ test("every static takes the options, the environment gives them where they do n
 	const byEnvironment = SessionManager.open(path);
 	expect(SessionManager.isLocked(path)).toBe(true);
 	byEnvironment.close();
-	expect(SessionManager.open(path, undefined, undefined, { lock: "none" }).getEntryCount()).toBe(1);
+	expect(SessionManager.open(path, { lock: "none" }).getEntryCount()).toBe(1);
 	expect(SessionManager.isLocked(path)).toBe(false);
 });
 
@@ -360,7 +360,7 @@ test("process.exit() removes the lock file, in the process and in its threads", 
 	for (const end of ["", "process.exit()", "process.exitCode = 3; throw new Error('on purpose')"]) {
 		const path = file();
 		const script = `
-			globalThis.kept = SessionManager.open(args[0], undefined, undefined, { lock: "exclusive" });
+			globalThis.kept = SessionManager.open(args[0], { lock: "exclusive" });
 			kept.appendCustomEntry("x");
 			if (!SessionManager.isLocked(args[0])) throw new Error("not locked");
 			${end}`;
@@ -376,7 +376,7 @@ test("process.exit() removes the lock file, in the process and in its threads", 
 		const { Worker } = require("node:worker_threads");
 		const module = Object.keys(require.cache).find((name) => name.endsWith("index.js"));
 		const code = "const { SessionManager } = require(process.argv[2]);" +
-			"globalThis.kept = SessionManager.open(process.argv[3], undefined, undefined, { lock: 'exclusive' });" +
+			"globalThis.kept = SessionManager.open(process.argv[3], { lock: 'exclusive' });" +
 			"require('node:worker_threads').parentPort.postMessage(SessionManager.isLocked(process.argv[3]));" +
 			"process.exit();";
 		const worker = new Worker(code, { eval: true, argv: [module, args[0]] });
@@ -435,7 +435,7 @@ test("options that do not exist are refused by name", () => {
 		[{ lock: true }, "options.lock must be a string"],
 	] as const) {
 		for (const call of [
-			() => SessionManager.open(path, undefined, undefined, options as never),
+			() => SessionManager.open(path, options as never),
 			() => SessionManager.create("/x", scratch(), options as never),
 			() => SessionManager.continueRecent("/x", scratch(), options as never),
 			() => SessionManager.forkFrom(path, "/x", scratch(), options as never),

@@ -114,7 +114,7 @@ test("an open manager keeps its leaf, and goes on", async () => {
 	begin(b, entry("root"));
 	await b.sync.push();
 	await a.sync.pull();
-	const manager = api.SessionManager.open(a.file, undefined, undefined, { ids: "long" });
+	const manager = api.SessionManager.open(a.file, { ids: "long" });
 	const mine = manager.appendCustomEntry("mine");
 	expect(mine).toHaveLength(36);
 	appendFileSync(b.file, text(entry("theirs")));
@@ -135,7 +135,7 @@ test("an open manager sees what a pull added, and goes on after its own leaf", a
 	begin(b, entry("root"));
 	await b.sync.push();
 	await a.sync.pull();
-	const manager = api.SessionManager.open(a.file, undefined, undefined, { ids: "long" });
+	const manager = api.SessionManager.open(a.file, { ids: "long" });
 	appendFileSync(b.file, text(...entries("n", 3)));
 	await b.sync.push();
 	expect(await a.sync.pull()).toMatchObject([{ added: 3 }]);
@@ -222,7 +222,7 @@ test("what cannot be used is named, and files stay as they were", async () => {
 	await a.sync.push();
 	// The file here is another session's by now; one is locked.
 	begin(b, entry("mine"));
-	const holder = api.SessionManager.open(b.file, undefined, undefined, { lock: "exclusive" });
+	const holder = api.SessionManager.open(b.file, { lock: "exclusive" });
 	holder.appendCustomEntry("x");
 	const before = snapshot(b.dir);
 	const results = await b.sync.pull();

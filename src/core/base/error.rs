@@ -25,6 +25,8 @@ pub enum ErrorCode {
     SessionDeleted,
     /// Another manager or process holds the lock of a session.
     SessionLocked,
+    /// A session was opened read-only, and a call would change it.
+    SessionReadOnly,
     /// No entry has the id that was given.
     EntryNotFound,
     /// A context edit cannot apply to its target.
@@ -45,6 +47,7 @@ impl ErrorCode {
             Self::SessionChanged => "ERR_SESSION_CHANGED",
             Self::SessionDeleted => "ERR_SESSION_DELETED",
             Self::SessionLocked => "ERR_SESSION_LOCKED",
+            Self::SessionReadOnly => "ERR_SESSION_READ_ONLY",
             Self::EntryNotFound => "ERR_ENTRY_NOT_FOUND",
             Self::EntryNotEditable => "ERR_ENTRY_NOT_EDITABLE",
             Self::TooLong => "ERR_TOO_LONG",
@@ -180,6 +183,11 @@ impl Error {
     /// The lock file's path of the session at `path` has something else: `text` says what.
     pub fn not_a_lock(text: &str, path: &str) -> Self {
         Self::about(ErrorCode::SessionLocked, text, path)
+    }
+
+    /// The session of the file at `path` was opened read-only.
+    pub fn read_only(path: &str) -> Self {
+        Self::about(ErrorCode::SessionReadOnly, "The session was opened read-only and cannot be changed", path)
     }
 
     /// Something is longer than it may be. The path follows `text` in the message.

@@ -49,12 +49,14 @@ pub struct Migrator {
     given: Vec<Option<String>>,
     taken: std::collections::HashSet<String>,
     previous: Option<String>,
+    /// Whether ids are the entries' numbers.
+    is_numbered: bool,
 }
 
 impl Migrator {
     /// A migration from `version` to the current one.
     pub fn new(version: Version) -> Self {
-        Self { version, given: Vec::new(), taken: Default::default(), previous: None }
+        Self { version, given: Vec::new(), taken: Default::default(), previous: None, is_numbered: false }
     }
 
     /// How the next value changes. `is_hook` says whether a message is that of a hook.
@@ -71,7 +73,10 @@ impl Migrator {
         let mut changes = Vec::new();
         if self.version == Version::V1 {
             let position = self.given.len();
-            let id = entry_id(|id| std::str::from_utf8(id).is_ok_and(|id| self.taken.contains(id)));
+            let id = match self.is_numbered {
+                true => format!("{:08}", self.taken.len() + 1),
+                false => entry_id(|id| std::str::from_utf8(id).is_ok_and(|id| self.taken.contains(id))),
+            };
             self.taken.insert(id.clone());
             self.given.push(Some(id.clone()));
             changes.push(MigrationEdit::Id(id.clone()));
@@ -141,6 +146,11 @@ impl Migration {
     /// A migration from `version` to the current one.
     pub fn new(version: Version) -> Self {
         Self(Migrator::new(version))
+    }
+
+    /// The same for a copy that is only shown: an entry of version 1 gets its number as its id, the same each time.
+    pub fn numbered(version: Version) -> Self {
+        Self(Migrator { is_numbered: true, ..Migrator::new(version) })
     }
 
     /// Writes the new version of a line. Gives whether it has a newline.

@@ -39,10 +39,10 @@ impl Session {
     /// session never writes.
     pub fn open(path: &str, persistence: Persistence, options: SessionFileOptions) -> Result<OpenResult> {
         let storage = match FileStorage::open(path) {
-            Err(error) if error.is_missing() => return Ok(OpenResult::Missing),
+            Err(error) if error.is_missing() && persistence != Persistence::ReadOnly => return Ok(OpenResult::Missing),
             result => result?,
         };
-        if storage.size()? == 0 {
+        if storage.size()? == 0 && persistence != Persistence::ReadOnly {
             return Ok(OpenResult::Empty);
         }
         if first_header(&storage)?.is_none() {
@@ -71,9 +71,14 @@ impl Session {
     }
 
     fn migrated(&mut self, path: &str, old: Box<dyn Storage>, version: Version) -> Result<Box<dyn Storage>> {
-        if self.persistence == Persistence::Memory {
+        let in_memory = match self.persistence {
+            Persistence::Memory => Some(Migration::new(version)),
+            Persistence::ReadOnly => Some(Migration::numbered(version)),
+            Persistence::File => None,
+        };
+        if let Some(mut migration) = in_memory {
             let mut bytes = Vec::new();
-            Migration::new(version).write(&*old, &mut bytes)?;
+            migration.write(&*old, &mut bytes)?;
             return Ok(Box::new(MemoryStorage::new(path.to_owned(), bytes)));
         }
         drop(old);

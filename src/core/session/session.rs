@@ -30,9 +30,11 @@ use crate::tree::tree::{RowNo, Tree};
 /// Whether a session writes to a file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Persistence {
-    /// Never writes.
+    /// Has no file to write to: appends stay in memory.
     #[default]
     Memory,
+    /// Shows a file. Neither the file nor the session's entries can be changed through it; the leaf is the last entry.
+    ReadOnly,
     /// Writes to its file, which is created with the first user or assistant message.
     File,
 }
@@ -102,6 +104,20 @@ impl Session {
     /// Whether it writes to a file.
     pub fn is_persisted(&self) -> bool {
         self.persistence == Persistence::File
+    }
+
+    /// An error if the session was opened read-only.
+    pub fn check_writable(&self) -> Result<()> {
+        match self.persistence {
+            Persistence::ReadOnly => Err(Error::read_only(self.file.as_deref().unwrap_or_default())),
+            Persistence::Memory | Persistence::File => Ok(()),
+        }
+    }
+
+    /// Whether this shows a copy of a file of an old version, migrated in memory: changes of the file are not noticed.
+    pub fn is_migrated_copy(&self) -> bool {
+        self.persistence == Persistence::ReadOnly
+            && self.storage.as_ref().is_some_and(|storage| storage.target().is_none())
     }
 
     /// The path of its file, whether it exists yet or not.

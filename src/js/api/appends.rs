@@ -245,6 +245,7 @@ impl SessionManager {
         mut replacement: JsVal<'env>,
     ) -> Result<JsVal<'env>> {
         let js = JsEnv::new(env);
+        self.check_writable(js)?;
         let content = match js.kind(replacement)? {
             ValueType::Null => None,
             ValueType::Object => Some(js.get(replacement, c"content")?),
@@ -287,6 +288,7 @@ impl SessionManager {
         label: JsVal<'env>,
     ) -> Result<JsVal<'env>> {
         let js = JsEnv::new(env);
+        self.check_writable(js)?;
         self.known(js, target_id)?;
         let head = NewHead { target: js.text(target_id)?, sets_label: js.is_truthy(label)?, ..NewHead::default() };
         let own = factory::call(js, FactoryFn::OwnLabel, &[target_id, label])?;

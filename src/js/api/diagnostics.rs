@@ -12,6 +12,7 @@ use crate::js::convert::values::parse;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::process::now;
 use crate::js::manager::resupply::with_file;
+use crate::js::manager::state;
 use pi_session_core::base::error::Result as CoreResult;
 use pi_session_core::io::lock_file;
 use pi_session_core::rewrite::{repair, verify};
@@ -29,6 +30,9 @@ impl SessionManager {
     /// Takes in what others wrote to the file since; the leaf stays. A file that was deleted or renamed away is written
     /// again, whole. One that was replaced is adopted if it holds the same session; otherwise that is an error.
     ///
+    /// A read-only manager writes nothing: a file that is gone is an error, and the leaf moves to the last entry. If the file is of
+    /// version 1 or 2, it is read again, and its entries are new objects.
+    ///
     /// @throws If another session, or none, is in the file's place, or the file cannot be read or written.
     /// @example
     /// ```ts
@@ -38,7 +42,11 @@ impl SessionManager {
     /// ```
     #[napi(catch_unwind)]
     pub fn reload(&self, env: &Env) -> Result<()> {
-        with_file(&self.state, JsEnv::new(env), Session::reload)
+        let js = JsEnv::new(env);
+        if self.state.borrow().session.is_migrated_copy() {
+            return state::reopen(&self.state, js);
+        }
+        with_file(&self.state, js, Session::reload)
     }
 
     /// Checks the file as `reload` does, then waits until the disk has it. If the file changed in place and kept its length,
@@ -63,7 +71,7 @@ impl SessionManager {
     /// but the file stays open, because it may be the only copy of what was appended.
     /// @example
     /// ```ts
-    /// const mine = SessionManager.open(file, undefined, undefined, { lock: "exclusive" });
+    /// const mine = SessionManager.open(file, { lock: "exclusive" });
     /// mine.appendCustomEntry("mine");
     /// mine.close();
     /// console.log(SessionManager.isLocked(file)); // → false
@@ -131,7 +139,7 @@ impl SessionManager {
     /// @throws If the lock cannot be checked.
     /// @example
     /// ```ts
-    /// const mine = SessionManager.open(file, undefined, undefined, { lock: "exclusive" });
+    /// const mine = SessionManager.open(file, { lock: "exclusive" });
     /// mine.appendCustomEntry("mine");
     /// console.log(SessionManager.isLocked(file)); // → true
     /// mine.close();

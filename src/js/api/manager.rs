@@ -82,6 +82,11 @@ impl SessionManager {
         append(&self.state, js, new)?.id(&self.state, js)
     }
 
+    /// An error if the session was opened read-only.
+    pub(crate) fn check_writable(&self, js: JsEnv<'_>) -> Result<()> {
+        self.state.borrow().session.check_writable().map_err(|error| thrown(js, &error))
+    }
+
     /// The row an id argument means, or the reference's error.
     pub(crate) fn known(&self, js: JsEnv<'_>, id: JsVal<'_>) -> Result<RowNo> {
         match reads::row_of(&self.state, js, id)? {
@@ -110,6 +115,7 @@ impl SessionManager {
     #[napi(catch_unwind, ts_args_type = "sessionFile: string")]
     pub fn set_session_file(&self, env: &Env, session_file: JsVal<'_>) -> Result<()> {
         let js = JsEnv::new(env);
+        self.check_writable(js)?;
         let file = resolved(js, session_file, "sessionFile")?;
         let config = {
             let mut state = self.state.borrow_mut();
@@ -134,6 +140,7 @@ impl SessionManager {
     #[napi(catch_unwind, ts_args_type = "options?: NewSessionOptions", ts_return_type = "string | undefined")]
     pub fn new_session<'env>(&self, env: &'env Env, options: JsVal<'env>) -> Result<JsVal<'env>> {
         let js = JsEnv::new(env);
+        self.check_writable(js)?;
         let (config, file) = {
             let state = self.state.borrow();
             let file = state.session.file().filter(|_| !state.session.is_persisted());
@@ -385,7 +392,9 @@ impl SessionManager {
     /// ```
     #[napi(catch_unwind, ts_args_type = "branchFromId: string")]
     pub fn branch(&self, env: &Env, branch_from_id: JsVal<'_>) -> Result<()> {
-        let row = self.known(JsEnv::new(env), branch_from_id)?;
+        let js = JsEnv::new(env);
+        self.check_writable(js)?;
+        let row = self.known(js, branch_from_id)?;
         self.state.borrow_mut().session.set_leaf(Some(row));
         Ok(())
     }
@@ -399,8 +408,10 @@ impl SessionManager {
     /// console.log(manager.getTree().length); // → 2
     /// ```
     #[napi(catch_unwind)]
-    pub fn reset_leaf(&self) {
+    pub fn reset_leaf(&self, env: &Env) -> Result<()> {
+        self.check_writable(JsEnv::new(env))?;
         self.state.borrow_mut().session.set_leaf(None);
+        Ok(())
     }
 
     /// Moves the leaf as `branch` does (null: as `resetLeaf`), and appends a summary of the branch left there. Gives
@@ -456,6 +467,7 @@ impl SessionManager {
     #[napi(catch_unwind, ts_args_type = "leafId: string", ts_return_type = "string | undefined")]
     pub fn create_branched_session<'env>(&self, env: &'env Env, leaf_id: JsVal<'env>) -> Result<JsVal<'env>> {
         let js = JsEnv::new(env);
+        self.check_writable(js)?;
         gc::collect(js)?;
         let branched = || match reads::path_end(&self.state, js, leaf_id)? {
             Some(row) => branched_session(&self.state, js, row),

@@ -1,5 +1,6 @@
 //! The statics of `SessionManager`: making, opening, finding and listing sessions.
 
+use std::ffi::CStr;
 use std::path::Path;
 
 use napi::bindgen_prelude::*;
@@ -31,6 +32,36 @@ use pi_session_core::listing::list::ListScope;
 use pi_session_core::session::fork::ForkSource;
 use pi_session_core::storage::file::make_dir;
 use pi_session_core::summary::header_scan::header_of;
+
+/// What follows the path in `open`: pi's positions, or options.
+struct OpenArguments<'env> {
+    session_dir: JsVal<'env>,
+    cwd: NamedArgument<'env>,
+    read_only: bool,
+    options: JsVal<'env>,
+}
+
+struct NamedArgument<'env> {
+    name: &'static str,
+    value: JsVal<'env>,
+}
+
+/// How a session's file is written.
+const FILE_OPTIONS: &[&CStr] = &[c"durability", c"lock", c"ids"];
+
+impl<'env> OpenArguments<'env> {
+    fn of(js: JsEnv<'env>, second: JsVal<'env>, third: JsVal<'env>) -> Result<Self> {
+        if js.kind(second)? != ValueType::Object || js.is_array(second)? {
+            let cwd = NamedArgument { name: "cwdOverride", value: third };
+            return Ok(Self { session_dir: second, cwd, read_only: false, options: js.undefined()? });
+        }
+        let known = [&[c"readonly", c"sessionDir", c"cwd"], FILE_OPTIONS].concat();
+        let options = Options::of(js, second, "SessionManager.open", &known)?;
+        let cwd = NamedArgument { name: "options.cwd", value: options.get(c"cwd")? };
+        let (session_dir, read_only) = (options.get(c"sessionDir")?, options.boolean(c"readonly")?);
+        Ok(Self { session_dir, cwd, read_only, options: second })
+    }
+}
 
 impl SessionManager {
     fn at<'env>(
@@ -82,49 +113,54 @@ impl SessionManager {
     }
 
     /// The session in a file; a new one, to be written there, if the file is missing or empty. The working directory
-    /// is the header's unless one is given, the session directory the file's.
+    /// is the header's unless one is given, the session directory the file's. With `readonly: true` nothing is written, ever.
     ///
-    /// @throws If the file is not a session: `Session file is not a valid pi session: <path>`; the file stays as it is.
+    /// @throws If the file is not a session: `Session file is not a valid pi session: <path>`; the file stays as it is. With `readonly`,
+    /// if there is no file, or an empty one. `TypeError` for an option that is not known.
     /// @example
     /// ```ts
-    /// const session = SessionManager.open(file, undefined, undefined, { durability: "fsync" });
+    /// const session = SessionManager.open(file, { durability: "fsync" });
     /// console.log(session.getEntryCount()); // → 2
+    /// const shown = SessionManager.open(file, { readonly: true });
+    /// console.log(shown.getEntryCount(), shown.isPersisted()); // → 2 false
     /// ```
     #[napi(
         catch_unwind,
         configurable = true,
-        ts_type = "(path: string, sessionDir: string | undefined, cwdOverride: string | undefined, options?: SessionFileOptions): SessionManager\n/**\n * The session in a file, written to as the environment says, or as pi does.\n *\n * @throws As with options.\n * @example\n * ```ts\n * console.log(SessionManager.open(file, dir).getSessionDir() === dir); // → true\n * ```\n */\nstatic open(path: string, sessionDir?: string, cwdOverride?: string): SessionManager"
+        ts_type = "(path: string, options: OpenOptions): SessionManager\n/**\n * The session in a file, with pi's arguments.\n *\n * @throws As with options.\n * @example\n * ```ts\n * console.log(SessionManager.open(file, dir).getSessionDir() === dir); // → true\n * ```\n */\nstatic open(path: string, sessionDir?: string, cwdOverride?: string): SessionManager"
     )]
     pub fn open<'env>(
         env: &'env Env,
         path: JsVal<'env>,
-        session_dir: JsVal<'env>,
+        second: JsVal<'env>,
         cwd_override: JsVal<'env>,
-        options: JsVal<'env>,
     ) -> Result<JsVal<'env>> {
         let js = JsEnv::new(env);
         let file = resolved(js, path, "path")?;
+        let OpenArguments { session_dir, cwd, read_only, options } = OpenArguments::of(js, second, cwd_override)?;
         let file_options = state::options(js, options)?;
-        let mut cwd = None;
-        if js.is_undefined(cwd_override)? {
+        let mut from_header = None;
+        if js.is_undefined(cwd.value)? {
             match header_of(Path::new(&file)) {
-                Ok(header) => cwd = header.and_then(|header| header.cwd).map(|cwd| to_string_lossy(&cwd).into_owned()),
+                Ok(header) => from_header = header.and_then(|header| header.cwd),
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
                 Err(error) => return Err(thrown(js, &CoreError::io("read", &file, error))),
             }
-        } else if !js.is_nullish(cwd_override)? {
-            cwd = Some(args::path(js, cwd_override, "cwdOverride")?);
         }
-        let cwd = match cwd {
-            Some(cwd) => cwd,
-            None => on_paths(js, |process| process.cwd())?,
+        let cwd = match from_header {
+            Some(cwd) => to_string_lossy(&cwd).into_owned(),
+            None if js.is_nullish(cwd.value)? => on_paths(js, |process| process.cwd())?,
+            None => args::path(js, cwd.value, cwd.name)?,
         };
         let dir = match args::optional_path(js, session_dir, "sessionDir")? {
             Some(dir) => on_paths(js, |process| paths::normalize(&dir, process))?,
             None => paths::parent(&file),
         };
-        let config = ManagerConfig::on_disk(js, cwd, dir, file_options)?;
-        Self::at(env, config, Some(file), options)
+        let config = match read_only {
+            true => ManagerConfig::read_only(js, cwd, dir, file_options)?,
+            false => ManagerConfig::on_disk(js, cwd, dir, file_options)?,
+        };
+        Self::at(env, config, Some(file), js.undefined()?)
     }
 
     /// The session of a working directory that was changed last, or a new one.
@@ -147,6 +183,7 @@ impl SessionManager {
         options: JsVal<'env>,
     ) -> Result<JsVal<'env>> {
         let js = JsEnv::new(env);
+        Options::of(js, options, "SessionManager.continueRecent", FILE_OPTIONS)?;
         let file_options = state::options(js, options)?;
         let SearchDir { dir, filter } = search_dir(js, cwd, session_dir, file_options.durability)?;
         let cwd = args::path(js, cwd, "cwd")?;

@@ -108,6 +108,18 @@ impl<'env> Options<'env> {
         self.given.map_or_else(|| self.js.undefined(), |given| self.js.get(given, name))
     }
 
+    /// True or false; false if it was not given.
+    pub fn boolean(&self, name: &CStr) -> Result<bool> {
+        let value = self.get(name)?;
+        match (self.js.is_nullish(value)?, self.js.boolean_value(value)?) {
+            (true, _) => Ok(false),
+            (false, Some(value)) => Ok(value),
+            (false, None) => {
+                Err(wrong_argument(self.js, format!("options.{} must be true or false", name.to_string_lossy())))
+            }
+        }
+    }
+
     /// A whole number from 0 on, or infinity; None if it was not given.
     pub fn whole_number(&self, name: &CStr) -> Result<Option<usize>> {
         let value = self.get(name)?;

@@ -11,7 +11,7 @@ use super::materialize::object;
 use super::object_lines::kept_lines;
 use super::resupply::Resupply;
 use super::state::ManagerState;
-use crate::js::convert::errors::wrong_argument;
+use crate::js::convert::errors::{thrown, wrong_argument};
 use crate::js::convert::text::line_of;
 use crate::js::convert::time::iso;
 use crate::js::engine::{JsEnv, JsVal};
@@ -191,6 +191,7 @@ fn append_silently<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, mut new
 }
 
 fn add<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, new: &mut PendingEntry<'env>) -> Result<RowNo> {
+    state.borrow().session.check_writable().map_err(|error| thrown(js, &error))?;
     let generation = state.borrow().generation;
     let mut text = new.text.take();
     let mut resupply = Resupply::default();

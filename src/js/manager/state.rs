@@ -74,6 +74,12 @@ impl ManagerConfig {
         Ok(Self { cwd, dir, persistence: Persistence::File, options })
     }
 
+    /// A manager that shows a file. No directory is made.
+    pub fn read_only(js: JsEnv<'_>, cwd: String, dir: String, options: SessionFileOptions) -> Result<Self> {
+        let cwd = on_paths(js, |process| paths::resolve(&cwd, process))?;
+        Ok(Self { cwd, dir, persistence: Persistence::ReadOnly, options })
+    }
+
     /// A manager in memory.
     pub fn in_memory(js: JsEnv<'_>, cwd: String) -> Result<Self> {
         let cwd = on_paths(js, |process| paths::resolve(&cwd, process))?;
@@ -140,6 +146,15 @@ pub fn options(js: JsEnv<'_>, given: JsVal<'_>) -> Result<SessionFileOptions> {
             Some((.., true)) => EntryIds::Long,
         },
     })
+}
+
+/// Reads the file again, and replaces the manager's session by what is in it.
+pub fn reopen(state: &RefCell<ManagerState>, js: JsEnv<'_>) -> Result<()> {
+    let (config, file) = {
+        let state = state.borrow();
+        (state.config(), state.session.file().unwrap_or_default().to_owned())
+    };
+    swap(state, js, open_session(js, &config, file)?)
 }
 
 /// The id in the options of a new session: checked, or a new one.

@@ -32,6 +32,28 @@ export interface SessionFileOptions {
 }
 
 /**
+ * How `SessionManager.open` opens a session.
+ *
+ * @example
+ * ```ts
+ * const options: OpenOptions = { readonly: true };
+ * console.log(SessionManager.open(file, options).getEntries().length); // → 2
+ * ```
+ */
+export interface OpenOptions extends SessionFileOptions {
+	/**
+	 * Shows the file and never writes: there must be one, a file of version 1 or 2 is migrated in memory (an entry of version 1 has its
+	 * number as its id), no lock is taken, and calls that change the session throw. `reload` takes in what others wrote, and moves the
+	 * leaf to the last entry. `isPersisted` is false.
+	 */
+	readonly?: boolean;
+	/** The directory of new sessions of this manager; the file's by default. */
+	sessionDir?: string;
+	/** The working directory; the header's by default. */
+	cwd?: string;
+}
+
+/**
  * A line of a session file that is not an entry. It is skipped, and stays in the file.
  *
  * @example

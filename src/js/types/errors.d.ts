@@ -11,6 +11,7 @@
  * | `ERR_SESSION_CHANGED` | another program changed the file at `path` in a way that cannot be taken in; nothing was overwritten | `reload()`, or open it again |
  * | `ERR_SESSION_DELETED` | the file at `path` was deleted, and not all of its entries are in memory | restore the file, or begin a new session |
  * | `ERR_SESSION_LOCKED` | another manager or process holds the lock of the session at `path` | try again when it is closed |
+ * | `ERR_SESSION_READ_ONLY` | the session at `path` was opened with `readonly: true`, and the call would change it | open it without |
  * | `ERR_ENTRY_NOT_FOUND` | no entry has this id | use an id of `getEntries()` |
  * | `ERR_ENTRY_NOT_EDITABLE` | a context edit cannot apply to its target | choose an entry of the active branch that holds content |
  * | `ERR_TOO_LONG` | a line or value is longer than a session file or a JavaScript string can hold | shorten the value |
@@ -33,6 +34,7 @@ export type SessionErrorCode =
 	| "ERR_SESSION_CHANGED"
 	| "ERR_SESSION_DELETED"
 	| "ERR_SESSION_LOCKED"
+	| "ERR_SESSION_READ_ONLY"
 	| "ERR_ENTRY_NOT_FOUND"
 	| "ERR_ENTRY_NOT_EDITABLE"
 	| "ERR_TOO_LONG"

@@ -35,7 +35,7 @@ impl Session {
             return Ok(SyncState::Current);
         };
         // A repair copies lines until it is done: lines that are added before its end would be in the file twice.
-        let free = if depth == CheckDepth::ForRead { Ok(()) } else { self.lock.wait(&path) };
+        let free = if depth == CheckDepth::ForRead || !self.is_persisted() { Ok(()) } else { self.lock.wait(&path) };
         let mut storage = FileStorage::open(&path)?.with_durability(self.options.durability);
         let size = storage.size()?;
         if size == 0 {

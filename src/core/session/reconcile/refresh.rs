@@ -81,9 +81,25 @@ impl Session {
         self.remap.take().map(|moved| *moved)
     }
 
-    /// Checks the file and takes in what is found.
+    /// Checks the file and takes in what is found. The leaf of a read-only session follows the file.
     fn check_file(&mut self, depth: CheckDepth) -> Result<()> {
-        let Some(storage) = self.storage.as_ref().filter(|_| self.persistence == Persistence::File) else {
+        let checked = self.check_and_take_in(depth);
+        if self.persistence != Persistence::ReadOnly {
+            return checked;
+        }
+        let last = (self.tree().len() as RowNo).checked_sub(1);
+        self.set_leaf(last);
+        match checked {
+            // Nobody is asked to write it again.
+            Err(error) if error.is_lost() => {
+                Err(Error::changed(self.file().unwrap_or_default(), "it is empty or not there any more"))
+            }
+            checked => checked,
+        }
+    }
+
+    fn check_and_take_in(&mut self, depth: CheckDepth) -> Result<()> {
+        let Some(storage) = self.storage.as_ref().filter(|_| self.persistence != Persistence::Memory) else {
             return Ok(());
         };
         let is_quick = depth == CheckDepth::Quick && !self.state.get_mut().is_suspect();
@@ -132,7 +148,7 @@ impl Session {
                 Ok(if touched && !reads_all { SyncState::Touched } else { SyncState::Current })
             }
             FileStatus::Gone { readable: false, .. } => Err(Error::lost(&name)),
-            FileStatus::Gone { .. } if depth == CheckDepth::ForRead => {
+            FileStatus::Gone { .. } if depth == CheckDepth::ForRead || !self.is_persisted() => {
                 Err(Error::changed(&name, "it is not there any more"))
             }
             FileStatus::Gone { deleted, .. } => {
