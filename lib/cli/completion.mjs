@@ -1,7 +1,7 @@
 // `pi-sessions completion`: scripts for shells, made from the commands as they are.
 import { UsageError } from "./errors.mjs";
 import { write } from "./output.mjs";
-import { listSessions, title } from "./sessions.mjs";
+import { isPlainId, listSessions, title } from "./sessions.mjs";
 
 /** @typedef {import("commander").Command} Command */
 /** @typedef {{ names: string[], about: string, sessions: boolean, choices: string[], options: { flags: string[], about: string, argument: "none" | "directory" | "file" | "other", choices: string[] }[] }} Known */
@@ -56,9 +56,6 @@ export async function completion(shell, program) {
 	await write(script(commands(program)));
 }
 
-/** Ids that the library itself would give or take. Another may hold anything, and goes to no shell. */
-const ID = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,126}[A-Za-z0-9])?$/;
-
 /**
  * Ids that begin so, each with what its session is called.
  * @param {string} beginning
@@ -68,7 +65,7 @@ export async function completeIds(beginning, options) {
 	/** @type {Set<string>} */
 	const told = new Set();
 	for (const session of await listSessions({ ...options, all: true })) {
-		if (!ID.test(session.id) || !session.id.startsWith(beginning) || told.has(session.id)) continue;
+		if (!isPlainId(session.id) || !session.id.startsWith(beginning) || told.has(session.id)) continue;
 		told.add(session.id);
 		await write(`${session.id}\t${title(session, 60)}\n`);
 	}

@@ -66,6 +66,32 @@ function parted(nodes, byFirst, active) {
 }
 
 /**
+ * The tree of user messages alone: each is a child of the last one before it.
+ * @param {Node[]} roots
+ * @returns {Node[]}
+ */
+export function userNodes(roots) {
+	/** @type {Node[]} each node before those below it */
+	const order = [];
+	const waiting = [...roots];
+	for (let node = waiting.pop(); node; node = waiting.pop()) {
+		order.push(node);
+		for (const child of node.children) waiting.push(child);
+	}
+	/** @type {Map<Node, Node[]>} by node, the user messages that follow it, or itself */
+	const found = new Map();
+	const below = (/** @type {Node[]} */ nodes) => {
+		const lists = nodes.map((node) => found.get(node) ?? []).filter(({ length }) => length > 0);
+		return lists.length === 1 ? /** @type {Node[]} */ (lists[0]) : lists.flat();
+	};
+	for (const node of order.reverse()) {
+		const children = below(node.children);
+		found.set(node, roleOf(node.entry) === "user" ? [{ ...node, children }] : children);
+	}
+	return below(roots);
+}
+
+/**
  * Which entries of a run are shown when at most `limit` are: its ends, labelled ones and the leaf always, then what the
  * user said, then summaries, then the newest of the rest.
  * @param {Node[]} nodes

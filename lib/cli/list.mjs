@@ -1,13 +1,15 @@
 // `pi-sessions list`: sessions as a table.
 import { statSync } from "node:fs";
 import { basename } from "node:path";
-import { columns, paint, table, write, writeJson } from "./output.mjs";
+import { CommandError } from "./errors.mjs";
+import { columns, paint, table, write, writeJson, writePaged } from "./output.mjs";
+import { resume, resumeLines } from "./resume.mjs";
 import { underHome, workingDirectory } from "./session-dir.mjs";
 import { listSessions, sessionFiles, title } from "./sessions.mjs";
 import { age, clip, counted, safeLine, size, wrapped } from "./text.mjs";
 
 /** @typedef {import("./library.mjs").SessionInfo} SessionInfo */
-/** @typedef {import("./sessions.mjs").SessionScope & { json?: boolean }} Options */
+/** @typedef {import("./sessions.mjs").SessionScope & { limit: number, resume?: boolean, pager?: boolean }} Options */
 
 /** Ids are UUIDv7: this many characters contain the millisecond. */
 const ID_SHOWN = 13;
@@ -20,15 +22,32 @@ function bytesOf(path) {
 }
 
 /**
- * @param {Options & { limit: number }} options
+ * Gives the exit code.
+ * @param {Options} options
  */
 export async function list(options) {
 	const all = await listSessions(options);
 	const sessions = options.limit > 0 ? all.slice(0, options.limit) : all;
-	if (options.json) return await writeJson(sessions.map(asJson));
-	if (all.length === 0) {
-		return await write(options.all ? "No sessions\n" : `No sessions for ${safeLine(workingDirectory(options))}; --all lists those of every directory\n`);
+	const [first] = sessions;
+	if (options.resume) {
+		if (!first) throw new CommandError(nothing(options));
+		return await resume(first.path, options);
 	}
+	if (options.json) await writeJson(sessions.map(asJson));
+	else if (!first) await write(`${nothing(options)}\n`);
+	else await writePaged(() => lines(sessions, all, options), options);
+	return 0;
+}
+
+/** @param {Options} options */
+const nothing = (options) => `No sessions${options.all ? "" : ` for ${safeLine(workingDirectory(options))}`}${options.dir === undefined ? "" : ` in ${safeLine(options.dir)}`}${options.all ? "" : "; --all lists those of every directory"}`;
+
+/**
+ * @param {SessionInfo[]} sessions
+ * @param {SessionInfo[]} all
+ * @param {Options} options
+ */
+function lines(sessions, all, options) {
 	// A beginning must be unique among all sessions. The ids of those that are not listed are taken from file names.
 	const others = options.all ? all.map(({ id }) => id) : sessionFiles({ ...options, all: true }).map(idInName);
 	const { ids, repeated } = shownIds(sessions, others);
@@ -51,9 +70,13 @@ export async function list(options) {
 		],
 		rows,
 	);
-	await write(`${drawn}\n`);
-	if (repeated) for (const line of wrapped(REPEATED, columns())) await write(`${paint.dim(line)}\n`);
-	if (sessions.length < all.length) await write(`${paint.dim(`${counted(all.length - sessions.length, "older session")} not shown; --limit 0 shows all`)}\n`);
+	const older = all.length - sessions.length;
+	const notes = [
+		...(repeated ? wrapped(REPEATED, columns()) : []),
+		...(older > 0 ? wrapped(`${counted(older, "older session")} not shown; --limit 0 shows all`, columns()) : []),
+		...(options.dir !== undefined && !options.all ? wrapped(`Only the sessions of ${safeLine(workingDirectory(options))}; --all lists all of ${safeLine(options.dir)}`, columns()) : []),
+	];
+	return [...drawn, ...notes.map((line) => paint.dim(line)), ...sessions.slice(0, 1).flatMap((first) => resumeLines(first, options, sessions.length > 1 ? " (the first)" : ""))];
 }
 
 /**

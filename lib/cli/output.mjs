@@ -51,6 +51,9 @@ function coloured() {
 
 export const paint = picocolors.createColors(coloured());
 
+/** Whether people read the output: then it may say more than it would to programs. */
+export const isInTerminal = () => Boolean(process.stdout.isTTY);
+
 /** @type {number | undefined} */
 let width;
 
@@ -196,7 +199,7 @@ export async function writePaged(makeLines, { pager = true }) {
 const GAP = 2;
 
 /**
- * A table without borders that is no wider than the terminal.
+ * The lines of a table without borders that is no wider than the terminal.
  * @param {Column[]} all
  * @param {string[][]} rows one text for each column
  */
@@ -233,8 +236,11 @@ export function table(all, rows) {
 			.join(" ".repeat(GAP))
 			.trimEnd();
 	const head = line(all.map(({ title }) => title), (_, text) => paint.bold(text));
-	const drawn = [head, ...rows.map((row, index) => line(row, ({ paint: painted = (text) => text }, text) => painted(text, index)))].join("\n");
-	return missing.length === 0 ? drawn : `${drawn}\n${paint.dim(clip(`(no room for ${missing.join(", ")})`, width))}`;
+	// On every screen the columns have their titles.
+	const screen = isInTerminal() && process.stdout.rows > 4 ? process.stdout.rows - 2 : Infinity;
+	const drawn = rows.flatMap((row, index) => [...(index % screen === 0 ? [head] : []), line(row, ({ paint: painted = (text) => text }, text) => painted(text, index))]);
+	const note = missing.length === 0 ? [] : [paint.dim(clip(`(no room for ${missing.join(", ")})`, width))];
+	return [...(rows.length === 0 ? [head] : drawn), ...note];
 }
 
 /**

@@ -17,6 +17,7 @@ const completeIds = lazy(() => import("./completion.mjs"), "completeIds");
 const completion = lazy(() => import("./completion.mjs"), "completion");
 const exportSession = lazy(() => import("./fork-and-export.mjs"), "exportSession");
 const fork = lazy(() => import("./fork-and-export.mjs"), "fork");
+const rename = lazy(() => import("./rename.mjs"), "rename");
 const repair = lazy(() => import("./verify-and-repair.mjs"), "repair");
 const verify = lazy(() => import("./verify-and-repair.mjs"), "verify");
 const list = lazy(() => import("./list.mjs"), "list");
@@ -49,15 +50,22 @@ function command(program, usage, summary, examples) {
 		.command(usage)
 		.description(summary)
 		.option("--cwd <directory>", "the working directory whose sessions are meant (default: this one)")
-		.option("--dir <directory>", "a session directory other than pi's own")
+		.option("--dir <directory>", "a session directory other than pi's own (without --all, the working directory's sessions in it)")
 		.option("--json", "JSON for programs")
+		.showHelpAfterError(`(see pi-sessions ${usage} --help)`)
 		.addHelpText("after", `\nExamples:\n${examples.map((example) => `  $ pi-sessions ${example}`).join("\n")}`);
 }
 
 /** @param {Command} one */
 const storeOptions = (one) => one.option("--store <url>", "postgres://…, s3://…, file:///… or a directory (default: PI_SESSION_NATIVE_STORE)");
 
-const SESSION = "a file, the beginning of a session id, or nothing for the newest session of the working directory";
+const SESSION = "a file, the beginning of a session id, a name that no other session has, or nothing for the newest session of the working directory";
+
+/** @param {Command} one */
+const pagerOption = (one) => one.option("--no-pager", "never through $PAGER");
+
+/** @param {Command} one @param {string} which */
+const resumeOption = (one, which) => one.option("-r, --resume", `starts pi with ${which}`);
 
 /**
  * @param {{ code: number }} result where a command that found a problem says so
@@ -66,43 +74,49 @@ const SESSION = "a file, the beginning of a session id, or nothing for the newes
 export function buildProgram(result, asJson) {
 	const program = new Command("pi-sessions")
 		.configureOutput({ writeErr: (text) => void (asJson || process.stderr.write(safeBlock(text))) })
-		.description("Shows, searches, checks and exports the sessions of the pi coding agent. Only repair, pull and sync change sessions; fork, export, tree --html and stats --html make new files. What they read is kept in the catalog, session-catalog-7.sqlite in the agent's directory (PI_SESSION_CATALOG=off: nowhere).")
+		.description("Shows, searches, checks and exports the sessions of the pi coding agent. Only rename, repair, pull and sync change sessions; fork, export, tree --html and stats --html make new files. What they read is kept in the catalog, session-catalog-7.sqlite in the agent's directory (PI_SESSION_CATALOG=off: nowhere).")
 		.version(version)
 		.exitOverride()
-		.showHelpAfterError("(see --help)")
+		.showHelpAfterError("(see pi-sessions --help)")
+		.helpCommand(false)
 		.addHelpText("after", "\nExit codes: 0 good, 1 a problem was found or something failed, 2 usage error.");
 
-	command(program, "list", "Lists sessions, the newest activity first", ["list", "list --all --limit 20", "list --cwd ~/project --json"])
+	resumeOption(pagerOption(command(program, "list", "Lists sessions, the newest activity first", ["list", "list --all --limit 20", "list --cwd ~/project --json"])), "the first session of the list")
 		.alias("ls")
 		.option("-a, --all", "sessions of every working directory")
 		.option("-n, --limit <count>", "so many at most, 0 for all", wholeNumber, 0)
-		.action((options) => list(options));
+		.action(async (options) => {
+			result.code = await list(options);
+		});
 
-	command(program, "show", "Shows a conversation, tool output folded", ["show", "show 0193a2b4", "show --full session.jsonl | less -R", "show 0193a2b4 --limit 20"])
+	resumeOption(pagerOption(command(program, "show", "Shows a conversation, tool output folded", ["show", "show 0193a2b4", "show --full session.jsonl | less -R", "show 0193a2b4 --limit 20"])), "the session")
 		.argument("[session]", SESSION)
 		.option("-f, --full", "all of every tool's output")
 		.option("-l, --leaf <entry>", "the branch that ends at this entry (an id, its beginning, or a label)")
 		.option("-n, --limit <count>", "the newest entries alone, 0 for all", wholeNumber, 0)
-		.option("--no-pager", "never through $PAGER")
-		.action((session, options) => show(session, options));
+		.action(async (session, options) => {
+			result.code = await show(session, options);
+		});
 
-	command(program, "tree", "Draws a session's branches", ["tree", "tree 0193a2b4 --limit 0", "tree 0193a2b4 --html", "tree session.jsonl --html page.html --full"])
+	pagerOption(command(program, "tree", "Draws a session's branches", ["tree", "tree 0193a2b4 --limit 0", "tree 0193a2b4 --html", "tree session.jsonl --html page.html --full"]))
 		.argument("[session]", SESSION)
-		.option("-n, --limit <count>", "most entries per run, and most branches per branch point, that are drawn; 0 for all", wholeNumber, 12)
+		.option("-n, --limit <count>", "most entries per run, and most branches per branch point, that are drawn; 0 for all (default: 12, with --user 0)", wholeNumber)
+		.option("--user", "user messages alone")
 		.option("--html [file]", "a page to look at in a browser, in place of the drawing (- for standard output)")
 		.option("--max-entry <KB>", "with --html: how much of each entry the page holds (default: at most 64, less for a large session)", wholeNumber)
 		.option("-f, --full", "with --html: all of every entry")
 		.option("--force", "with --html: write over a file that is there")
-		.option("--no-pager", "never through $PAGER")
 		.action((session, options) => tree(session, options));
 
-	command(program, "search", "Searches what was said", ["search panic unwrap", "search --all 'connection refused' --limit 5"])
+	resumeOption(command(program, "search", "Searches what was said", ["search panic unwrap", "search --all 'checkout test' --limit 5"]), "the first session found")
 		.argument("<words...>", "what to look for")
 		.option("-a, --all", "in sessions of every working directory")
 		.option("-n, --limit <count>", "so many places at most, 0 for all", wholeNumber, 50)
-		.action((words, options) => search(words, options));
+		.action(async (words, options) => {
+			result.code = await search(words, options);
+		});
 
-	command(program, "stats", "Adds up tokens and cost by model and time, and what fills a session", ["stats", "stats --all --since 30d", "stats --all --by month", "stats 0193a2b4 --json"])
+	pagerOption(command(program, "stats", "Adds up tokens and cost by model and time, and what fills a session", ["stats", "stats --all --since 30d", "stats --all --by month", "stats 0193a2b4 --json"]))
 		.argument("[session]", SESSION)
 		.option("-a, --all", "all sessions of every working directory")
 		.addOption(new Option("--by <grouping>", "one table, by this").choices(["model", "day", "week", "month", "project", "session"]))
@@ -116,6 +130,11 @@ export function buildProgram(result, asJson) {
 		.action(async (session, options) => {
 			result.code = await stats(session, options);
 		});
+
+	command(program, "rename", "Gives a session another name", ["rename 0193a2b4 'The parser'", "rename 0193a2b4 ''"])
+		.argument("<session>", "a file, the beginning of a session id, or its name now")
+		.argument("<name>", "its name from now on; an empty one takes the name away")
+		.action((session, name, options) => rename(session, name, options));
 
 	command(program, "verify", "Looks for damage; exit code 1 if there is any", ["verify", "verify 0193a2b4 session.jsonl", "verify --all"])
 		.argument("[sessions...]", SESSION)
@@ -167,6 +186,16 @@ export function buildProgram(result, asJson) {
 		.option("-a, --all", "sessions of every project")
 		.action(async (options) => {
 			result.code = await remote(options);
+		});
+
+	program
+		.command("help")
+		.description("Shows the help of a command")
+		.argument("[command]", "without it, the help of all")
+		.action((name) => {
+			const known = program.commands.find((one) => [one.name(), ...one.aliases()].includes(name));
+			if (name !== undefined && !known) program.error(`error: unknown command '${name}'`);
+			(known ?? program).help();
 		});
 
 	program

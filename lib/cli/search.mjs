@@ -1,32 +1,36 @@
 // `pi-sessions search`: places where words were said, by session.
+import { partsOf, roleOf } from "./entries.mjs";
 import { UsageError } from "./errors.mjs";
 import { SessionManager } from "./library.mjs";
 import { columns, paint, progress, write, writeJson } from "./output.mjs";
-import { sessionDir, underHome, workingDirectory } from "./session-dir.mjs";
-import { ID_COLUMNS } from "./sessions.mjs";
-import { age, clip, safeLine, widthOf, wrapped } from "./text.mjs";
+import { resume, resumeLines } from "./resume.mjs";
+import { existingSessionDir, underHome, workingDirectory } from "./session-dir.mjs";
+import { ID_COLUMNS, listSessions, openReadOnly } from "./sessions.mjs";
+import { age, asText, clip, counted, safeLine, widthOf, wrapped } from "./text.mjs";
 
 /** @typedef {import("./library.mjs").SearchHit} SearchHit */
-/** @typedef {import("./session-dir.mjs").SessionScope & { limit: number }} Options */
+/** @typedef {import("./session-dir.mjs").SessionScope & { limit: number, resume?: boolean }} Options */
 
 /** Marks around the words found that no text of a session holds after it was made safe. */
 const OPEN = "\u0001";
 const CLOSE = "\u0002";
 
 /**
+ * Gives the exit code: 1 if nothing was found.
  * @param {string[]} words
  * @param {Options} options
  */
 export async function search(words, options) {
 	const query = words.join(" ").trim();
 	if (query === "") throw new UsageError("Words to look for are needed");
+	const dir = existingSessionDir(options);
 	const bar = progress("Searching");
 	/** @type {SearchHit[]} */
 	let hits;
 	try {
 		hits = await SessionManager.search(query, {
 			...(options.all ? {} : { cwd: workingDirectory(options) }),
-			...(sessionDir(options) === undefined ? {} : { sessionDir: sessionDir(options) }),
+			...(dir === undefined ? {} : { sessionDir: dir }),
 			// One more tells whether there are more.
 			limit: options.limit > 0 ? options.limit + (options.json ? 0 : 1) : Infinity,
 			...(options.json ? {} : { mark: [OPEN, CLOSE] }),
@@ -35,14 +39,59 @@ export async function search(words, options) {
 	} finally {
 		bar.stop();
 	}
-	if (options.json) return await writeJson(hits);
-	if (hits.length === 0) return await write(`Nothing found for ${safeLine(query)}${options.all ? "" : " in this directory's sessions; --all searches every directory's"}\n`);
+	numberEntries(hits);
+	const [first] = hits;
+	if (options.resume && first) return await resume(first.path, options);
+	if (options.json) await writeJson(hits);
+	else if (!first) await write(`${wrapped(await nothingFound(query, options), columns()).join("\n")}\n`);
+	else await writeHits(hits, options);
+	return first ? 0 : 1;
+}
+
+/**
+ * Entries of version 1 have no ids. Those that were found get the numbers by which they are shown and named.
+ * @param {SearchHit[]} hits
+ */
+function numberEntries(hits) {
+	/** @type {Map<string, import("./library.mjs").SessionEntry[]>} */
+	const read = new Map();
+	for (const hit of hits.filter(({ entryId }) => entryId === "")) {
+		const entries = read.get(hit.path) ?? openReadOnly(hit.path).getEntries();
+		read.set(hit.path, entries);
+		const alike = entries.filter((entry) => asText(entry.timestamp) === hit.timestamp && roleOf(entry) === hit.role);
+		const found = oneLine(hit.snippet.replace(/[\u0001\u0002«»]|^…|…$/g, ""));
+		hit.entryId = (alike.find((entry) => partsOf(entry).some(({ text }) => oneLine(text.replace(/[«»]/g, "")).includes(found))) ?? alike[0])?.id ?? "";
+	}
+}
+
+/** @param {string} text */
+const oneLine = (text) => text.replace(/\s+/g, " ").trim();
+
+/**
+ * What was searched, and what was not.
+ * @param {string} query
+ * @param {Options} options
+ */
+async function nothingFound(query, options) {
+	const searched = (await listSessions(options)).length;
+	const others = options.all ? 0 : (await listSessions({ ...options, all: true })).length - searched;
+	const dir = options.dir === undefined ? "" : ` in ${safeLine(options.dir)}`;
+	const where = options.all ? `all ${counted(searched, "session")}${dir}` : `the ${counted(searched, "session")} of ${safeLine(workingDirectory(options))}${dir}`;
+	const rest = others > 0 ? ` Not searched: ${counted(others, "session")} of other directories (--all searches them).` : "";
+	return `Nothing found for ${safeLine(query)} in ${where}.${rest} Tool output, thinking and images are not searched.`;
+}
+
+/**
+ * @param {SearchHit[]} hits
+ * @param {Options} options
+ */
+async function writeHits(hits, options) {
 	const more = options.limit > 0 && hits.length > options.limit;
-	let session = "";
-	for (const hit of more ? hits.slice(0, options.limit) : hits) {
-		if (hit.path !== session) await write(`${sessionLine(hit)}\n`);
-		session = hit.path;
-		await write(`${hitLines(hit).join("\n")}\n`);
+	const shown = more ? hits.slice(0, options.limit) : hits;
+	for (const [index, hit] of shown.entries()) {
+		const lines = hit.path === shown[index - 1]?.path ? [] : [sessionLine(hit)];
+		lines.push(...hitLines(hit), ...(hit.path === shown[index + 1]?.path ? [] : resumeLines(hit, options).map((line) => `  ${line}`)));
+		await write(`${lines.join("\n")}\n`);
 	}
 	if (more) for (const line of wrapped(`There are more than ${options.limit}; --limit 0 shows all`, columns())) await write(`${paint.dim(line)}\n`);
 }

@@ -1,4 +1,5 @@
 // Resolves the session directory that a command works on: from options, the environment and pi's settings, in pi's order.
+import { statSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -52,7 +53,7 @@ function currentDirectory() {
  * The working directory whose sessions are selected: `--cwd`, else the process's own.
  * @param {SessionScope} scope
  */
-const scopeCwd = ({ cwd }) => (cwd === undefined ? currentDirectory() : pathOf(cwd));
+export const scopeCwd = ({ cwd }) => (cwd === undefined ? currentDirectory() : pathOf(cwd));
 
 /**
  * Like `scopeCwd`, but throws if there is no working directory.
@@ -79,6 +80,17 @@ export const sessionsRoot = () => dirname(defaultDir(homedir()));
  * @returns {string | undefined}
  */
 export const sessionDir = (scope) => scope.dir ?? (process.env.PI_CODING_AGENT_SESSION_DIR || sessionDirSetting(scope));
+
+/**
+ * The same for a command that reads it: one that was named must be there.
+ * @param {SessionScope} scope
+ * @returns {string | undefined}
+ */
+export function existingSessionDir(scope) {
+	const dir = sessionDir(scope);
+	if (scope.dir !== undefined && !statSync(pathOf(scope.dir), { throwIfNoEntry: false })?.isDirectory()) throw new CommandError(`No such directory: ${scope.dir}`);
+	return dir;
+}
 
 /** @type {Map<string, string | undefined>} by working directory, so that a settings file is read, and warned about, once */
 const settingsCache = new Map();

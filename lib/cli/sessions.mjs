@@ -10,8 +10,8 @@ import {
 } from "./library.mjs";
 import { progress } from "./output.mjs";
 import { openRegularFile } from "./regular-file.mjs";
-import { defaultDir, pathOf, sessionDir, sessionsRoot, workingDirectory } from "./session-dir.mjs";
-import { asText, clip } from "./text.mjs";
+import { defaultDir, existingSessionDir, pathOf, sessionsRoot, workingDirectory } from "./session-dir.mjs";
+import { asText, clip, safeLine } from "./text.mjs";
 
 /** @typedef {import("./library.mjs").Manager} Manager */
 /** @typedef {import("./library.mjs").SessionInfo} SessionInfo */
@@ -28,7 +28,7 @@ export const ID_COLUMNS = 64;
  * @returns {Promise<SessionInfo[]>}
  */
 export async function listSessions(scope) {
-	const dir = sessionDir(scope);
+	const dir = existingSessionDir(scope);
 	const cwd = scope.all ? undefined : workingDirectory(scope);
 	const bar = progress("Reading sessions");
 	try {
@@ -46,7 +46,7 @@ export async function listSessions(scope) {
  * @returns {string[]}
  */
 export function sessionFiles(scope) {
-	const dir = sessionDir(scope);
+	const dir = existingSessionDir(scope);
 	const directories = dir === undefined ? pathsIn(sessionsRoot()) : [pathOf(dir)];
 	return directories.flatMap((directory) => pathsIn(directory).filter((path) => path === directory || (path.endsWith(".jsonl") && !isDirectory(path))));
 }
@@ -76,34 +76,43 @@ function pathsIn(directory) {
 	}
 }
 
-/** Whether what names a session is a path: else it is an id or its beginning. @param {string} query */
+/** Ids that the library itself would give or take. Another may hold anything, and goes to no shell. */
+const PLAIN_ID = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,126}[A-Za-z0-9])?$/;
+
+/** @param {string} id */
+export const isPlainId = (id) => PLAIN_ID.test(id);
+
+/** Whether what names a session is a path: else it is an id, its beginning, or a name. @param {string} query */
 export const isPath = (query) => /[\\/]/.test(query) || query.endsWith(".jsonl") || existsSync(query);
 
 /**
- * The file of a session: a path, the beginning of an id, or nothing for the newest of the working directory.
+ * The file of a session: a path, the beginning of an id, a name, or nothing for the newest of the working directory.
  * @param {string | undefined} query
  * @param {SessionScope} scope
  * @returns {Promise<string>}
  */
 export async function sessionPath(query, scope) {
 	if (query === undefined) return newestSession(scope);
-	if (isPath(query)) {
-		const path = pathOf(query);
-		const stats = statSync(path, { throwIfNoEntry: false });
-		if (!stats) throw new CommandError(`No such file: ${query}`);
-		if (!stats.isFile()) throw new CommandError(`Not a file: ${query}`);
-		return path;
-	}
+	const path = isPath(query) ? pathOf(query) : undefined;
+	const stats = path === undefined ? undefined : statSync(path, { throwIfNoEntry: false });
+	if (path !== undefined && stats?.isFile()) return path;
 	const sessions = await listSessions({ ...scope, all: true });
-	return sessions[findByIdPrefix(query, sessions, (session) => `${clip(session.id, ID_COLUMNS)}  ${title(session, 60)}`)]?.path ?? "";
+	// A name may look like a path.
+	if (!sessions.some(({ id, name }) => id.startsWith(query) || isNamed(name, query))) {
+		throw new CommandError(path === undefined ? `No session has an id that begins with ${JSON.stringify(query)}, or that name` : `${stats ? "Not a file" : "No such file"}: ${query}`);
+	}
+	return sessions[findOne(query, sessions, (session) => `${clip(session.id, ID_COLUMNS)}  ${title(session, 60)}`)]?.path ?? "";
 }
+
+/** @param {string | undefined} name @param {string} query */
+const isNamed = (name, query) => name !== undefined && query !== "" && safeLine(name) === query;
 
 /**
  * @param {SessionScope} scope
  */
 function newestSession(scope) {
 	const cwd = workingDirectory(scope);
-	const dir = sessionDir(scope);
+	const dir = existingSessionDir(scope);
 	const found = dir === undefined ? findMostRecentSession(defaultDir(cwd)) : findMostRecentSession(dir, cwd);
 	if (found === null) throw new CommandError(`No session for ${cwd}. \`pi-sessions list --all\` shows those of every directory`);
 	return found;
@@ -117,18 +126,20 @@ function newestSession(scope) {
 export const title = (session, width) => clip(session.name ?? session.firstMessage, width);
 
 /**
- * The index of the one item whose id equals the query or, if none does, begins with it.
- * @template {{ id: string }} T
+ * The index of the one item whose id equals the query or, if none does, begins with it or, if none does, whose name it is.
+ * @template {{ id: string, name?: string }} T
  * @param {string} query
  * @param {readonly T[]} items
  * @param {(item: T) => string} show
  * @param {string} [noun]
  * @returns {number}
  */
-export function findByIdPrefix(query, items, show, noun = "session") {
+export function findOne(query, items, show, noun = "session") {
 	const indices = items.map((_, index) => index);
 	const exact = indices.filter((index) => items[index]?.id === query);
-	const found = exact.length > 0 ? exact : indices.filter((index) => items[index]?.id.startsWith(query));
+	const begun = indices.filter((index) => items[index]?.id.startsWith(query));
+	const named = indices.filter((index) => isNamed(items[index]?.name, query));
+	const found = [exact, begun].find(({ length }) => length > 0) ?? named;
 	if (found.length === 1 && query !== "") return /** @type {number} */ (found[0]);
 	if (found.length === 0) throw new CommandError(`No ${noun} has an id that begins with ${JSON.stringify(query)}`);
 	const candidates = found.map((index) => /** @type {T & { path?: string }} */ (items[index]));
@@ -138,7 +149,7 @@ export function findByIdPrefix(query, items, show, noun = "session") {
 		return `  ${show(item)}${path}`;
 	});
 	if (candidates.length > CANDIDATES_SHOWN) lines.push(`  and ${candidates.length - CANDIDATES_SHOWN} more`);
-	const what = exact.length > 0 ? `the id of ${candidates.length} ${noun}s` : `the beginning of ${candidates.length} ${noun} ids`;
+	const what = found === begun ? `the beginning of ${candidates.length} ${noun} ids` : `the ${found === exact ? "id" : "name"} of ${candidates.length} ${noun}s`;
 	throw new CommandError(`${JSON.stringify(query)} is ${what}:\n${lines.join("\n")}`, {
 		candidates: candidates.map(({ id, path }) => (path === undefined ? { id } : { id, path })),
 	});
@@ -156,7 +167,7 @@ export function findEntry(manager, query) {
 	const entries = manager.getEntries();
 	const labelled = entries.filter((entry) => query !== "" && asText(manager.getLabel(entry.id)) === query);
 	if (labelled.length === 1) return /** @type {SessionEntry} */ (labelled[0]);
-	return /** @type {SessionEntry} */ (entries[findByIdPrefix(query, entries, (entry) => `${clip(entry.id, ID_COLUMNS)}  ${clip(entry.type, 30)}`, "entry")]);
+	return /** @type {SessionEntry} */ (entries[findOne(query, entries, (entry) => `${clip(entry.id, ID_COLUMNS)}  ${clip(entry.type, 30)}`, "entry")]);
 }
 
 /** Reading takes no lock, even if the environment asks for one, and waits for none. */

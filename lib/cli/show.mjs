@@ -3,13 +3,14 @@ import { stripVTControlCharacters } from "node:util";
 import { paintRole } from "./tree-lines.mjs";
 import { partsOf, roleOf } from "./entries.mjs";
 import { columns, paint, writeJsonList, writePaged } from "./output.mjs";
+import { resume, resumeLines } from "./resume.mjs";
 import { ID_COLUMNS, findEntry, openReadOnly, sessionPath } from "./sessions.mjs";
 import { clip, counted, safeBlock, safeLine, size, widthOf, wrapped } from "./text.mjs";
 
 /** @typedef {import("./entries.mjs").Part} Part */
 /** @typedef {import("./library.mjs").Manager} Manager */
 /** @typedef {import("./library.mjs").SessionEntry} SessionEntry */
-/** @typedef {{ cwd?: string, dir?: string, json?: boolean, full?: boolean, leaf?: string, limit: number, pager?: boolean }} Options */
+/** @typedef {{ cwd?: string, dir?: string, json?: boolean, full?: boolean, leaf?: string, limit: number, pager?: boolean, resume?: boolean }} Options */
 
 /** Lines of a tool's output that are shown unless all are asked for. */
 const OUTPUT_LINES = 4;
@@ -23,15 +24,18 @@ const [FIRST_BATCH, BATCH] = [32, 256];
 const BODIES = ["message", "content", "data", "details"];
 
 /**
+ * Gives the exit code.
  * @param {string | undefined} query
  * @param {Options} options
  */
 export async function show(query, options) {
 	const path = await sessionPath(query, options);
+	if (options.resume) return await resume(path, options);
 	const opened = openAt(path, options.leaf);
 	if (options.json) {
 		const head = { path, header: opened.getHeader(), leafId: opened.getLeafId() };
-		return await writeJsonList(head, "entries", branchOf(opened, options.limit));
+		await writeJsonList(head, "entries", branchOf(opened, options.limit));
+		return 0;
 	}
 	/** @type {Manager | undefined} */
 	let unread = opened;
@@ -42,6 +46,7 @@ export async function show(query, options) {
 		return conversation(manager, path, options);
 	};
 	await writePaged(lines, options);
+	return 0;
 }
 
 /**
@@ -92,7 +97,8 @@ function* batchesOf(manager, limit) {
  * @param {string} path
  * @param {Options} options
  */
-function* conversation(manager, path, { full = false, limit }) {
+function* conversation(manager, path, options) {
+	const { full = false, limit } = options;
 	const header = manager.getHeader();
 	yield paint.bold(clip(manager.getSessionName() ?? "(no name)", columns()));
 	const about = [clip(manager.getSessionId(), ID_COLUMNS), safeLine(header?.timestamp), safeLine(header?.cwd)].filter(Boolean);
@@ -113,6 +119,8 @@ function* conversation(manager, path, { full = false, limit }) {
 		const quiet = entry.type !== "message" && lines.length === 1 && !only.includes("\n") && widthOf(stripVTControlCharacters(`${head}  ${only}`)) <= columns();
 		yield* quiet ? [`${head}  ${only}`] : [head, ...lines];
 	}
+	const goesOn = resumeLines({ path, id: manager.getSessionId(), cwd: manager.getCwd() }, options);
+	yield* goesOn.length > 0 ? ["", ...goesOn] : [];
 }
 
 /**

@@ -3,20 +3,20 @@ import { closeSync, readSync } from "node:fs";
 import { preview } from "./entries.mjs";
 import { UsageError } from "./errors.mjs";
 import { SessionManager } from "./library.mjs";
-import { columns, paint, progress, table, write, writeJson } from "./output.mjs";
+import { columns, paint, progress, table, write, writeJson, writePaged } from "./output.mjs";
 import { pageFile, refuseWithoutPage } from "./page.mjs";
 import { openRegularFile } from "./regular-file.mjs";
-import { sessionDir } from "./session-dir.mjs";
+import { existingSessionDir } from "./session-dir.mjs";
 import { sessionPath } from "./sessions.mjs";
 import { clip, clipMiddle, count, counted, dollars, safeLine, size, wrapped } from "./text.mjs";
-import { PAGE_GROUPINGS, writeUsagePage } from "./usage-page.mjs";
+import { PAGE_GROUPINGS, periodOf, writeUsagePage } from "./usage-page.mjs";
 
 /** @typedef {import("./library.mjs").UsageSum} Sum */
 /** @typedef {import("./library.mjs").UsageRow} Row */
 /** @typedef {import("./library.mjs").UsageReport} Report */
 /** @typedef {import("./library.mjs").UsageGrouping} Grouping */
 /** @typedef {{ bytes: number, session: string, id: string, role: string, text: string }} Large */
-/** @typedef {{ cwd?: string, dir?: string, all?: boolean, json?: boolean, csv?: boolean, utc?: boolean, html?: string | true, force?: boolean, since?: string, until?: string, by?: Grouping, top: number }} Options */
+/** @typedef {{ cwd?: string, dir?: string, all?: boolean, json?: boolean, csv?: boolean, utc?: boolean, html?: string | true, force?: boolean, since?: string, until?: string, by?: Grouping, top: number, pager?: boolean }} Options */
 
 const BARS = "▁▂▃▄▅▆▇█";
 /** How many bytes of a large entry are read for its text. */
@@ -39,7 +39,7 @@ export async function stats(query, options) {
 		return tellLeftOut(report, options);
 	}
 	/** @type {Grouping[]} */
-	const by = options.by ? [options.by] : options.csv ? ["day"] : ["model", "day"];
+	const by = options.by ? [options.by] : options.csv ? ["day"] : options.json ? ["model", "day"] : ["model", "day", "week", "month"];
 	const report = await addUp(query, options, by);
 	const rows = report.by[/** @type {Grouping} */ (by[0])];
 	if (options.csv) {
@@ -49,7 +49,7 @@ export async function stats(query, options) {
 		if (notes !== "") process.stderr.write(`${notes}\n`);
 	}
 	else if (options.json) await writeJson(asJson(report, options));
-	else await write(`${lines(report, options).join("\n")}\n`);
+	else await writePaged(() => lines(report, options), options);
 	return tellLeftOut(report, options);
 }
 
@@ -73,7 +73,7 @@ function tellLeftOut({ leftOut: { files } }, options) {
 async function addUp(query, options, by) {
 	const utc = Boolean(options.utc);
 	const limits = limitsOf(options, utc);
-	const dir = sessionDir(options);
+	const dir = options.all ? existingSessionDir(options) : undefined;
 	const where = options.all ? (dir === undefined ? {} : { sessionDir: dir }) : { path: await sessionPath(query, options) };
 	const bar = progress("Adding up");
 	try {
@@ -205,9 +205,13 @@ function lines(report, options) {
 	const files = isLimited(options) ? sessions : [...sessions, counted(report.entries, "entry", "entries"), size(report.bytes)];
 	const calls = `${counted(total.calls, "model call")}${isLimited(options) ? " in this time" : ""}, ${dollars(total.cost)}`;
 	const sums = [...(files.length > 0 ? [files.join(", ")] : []), calls].join("; ");
-	const tables = total.calls > 0 ? Object.entries(report.by).flatMap(([grouping, rows]) => sumTable(/** @type {Grouping} */ (grouping), rows, total)) : [];
+	/** @type {Grouping[]} */
+	const by = options.by ? [options.by] : ["model", periodOf(report.by.day)];
+	const tables = total.calls > 0 ? by.flatMap((grouping) => sumTable(grouping, report.by[grouping], total)) : [];
 	const rest = isLimited(options) || options.by ? [] : [...kinds(report), ...largest(report, Boolean(options.all)), ...growth(report)];
-	return [...wrapped(sums, columns()), ...wrapped(notCounted(report, isLimited(options)), columns()).filter(Boolean).map((text) => paint.dim(text)), ...tables, ...rest];
+	// Who has read on to the end need not go back for the total.
+	const again = rest.length > 0 && tables.length > 0 ? [...heading("In all"), ...wrapped(sums, columns())] : [];
+	return [...wrapped(sums, columns()), ...wrapped(notCounted(report, isLimited(options)), columns()).filter(Boolean).map((text) => paint.dim(text)), ...tables, ...rest, ...again];
 }
 
 /**
@@ -265,9 +269,9 @@ function sumTable(grouping, all, total) {
 	// No column is wider than the terminal; where the others need the room, the table cuts it further.
 	const name = (/** @type {Row} */ row) => (grouping === "session" ? clip(`${row.id} ${row.title}`, columns()) : clipMiddle(row.key, columns()));
 	const cells = rows.map((row) => [name(row), ...sumCells(row), ...(byTime ? [bar(share(row), 20)] : [])]);
-	const last = byTime ? [] : [["total", ...sumCells(total)]];
+	const last = [["total", ...sumCells(total), ...(byTime ? [""] : [])]];
 	const more = all.length > rows.length ? [paint.dim(`(${count(all.length - rows.length)} more; --json or --csv for all)`)] : [];
-	return [...heading(`Tokens and cost by ${grouping === "project" ? "directory" : grouping}`), table([KEYS[grouping], ...SUM, ...(byTime ? [BAR] : [])], [...cells, ...last]), ...more];
+	return [...heading(`Tokens and cost by ${grouping === "project" ? "directory" : grouping}`), ...table([KEYS[grouping], ...SUM, ...(byTime ? [BAR] : [])], [...cells, ...last]), ...more];
 }
 
 /** @param {Report} report */
@@ -277,7 +281,7 @@ function kinds({ kinds, bytes }) {
 		const share = one.bytes / (bytes || 1);
 		return [clip(one.kind, 30), count(one.entries), size(one.bytes), `${(100 * share).toFixed(0)}%`, bar(share, 20)];
 	});
-	return [...heading("What fills it"), table([{ title: "KIND", least: 8 }, numbers("ENTRIES", 2), numbers("SIZE"), numbers("SHARE", 1), BAR], rows)];
+	return [...heading("What fills it"), ...table([{ title: "KIND", least: 8 }, numbers("ENTRIES", 2), numbers("SIZE"), numbers("SHARE", 1), BAR], rows)];
 }
 
 /**
@@ -290,7 +294,7 @@ function largest(report, many) {
 	const rows = all.map((one) => [size(one.bytes), clip(one.role, 16), clip(one.id, 8), ...(many ? [clip(one.session, 22)] : []), one.text]);
 	const session = { title: "SESSION", least: 13, rank: 2, paint: paint.dim };
 	const columns = [numbers("SIZE"), { title: "KIND", least: 6, rank: 3 }, { title: "ENTRY", least: 8, paint: paint.dim }, ...(many ? [session] : []), { title: "TEXT", least: 12, rank: 1 }];
-	return [...heading("Largest entries"), table(columns, rows)];
+	return [...heading("Largest entries"), ...table(columns, rows)];
 }
 
 /** @param {Report} report */

@@ -8,7 +8,7 @@ import projects from "../store/project.js";
 import { CommandError, UsageError } from "./errors.mjs";
 import { paint, progress, table, write, writeJson, writeWarning } from "./output.mjs";
 import { defaultDir, pathOf, sessionDir, sessionsRoot, workingDirectory } from "./session-dir.mjs";
-import { findByIdPrefix, isPath, sessionFiles, sessionPath } from "./sessions.mjs";
+import { findOne, isPath, sessionFiles, sessionPath } from "./sessions.mjs";
 import { age, clip, counted, safeLine, size } from "./text.mjs";
 
 /** @typedef {import("../store/index.js").LineStore} LineStore */
@@ -172,7 +172,7 @@ async function pulled(connection, query, options) {
 		const readable = new Set(items.map(({ id }) => id));
 		const unreadable = new Set(problems.map((problem) => problem.session).filter((id) => !readable.has(id)));
 		items.push(...[...unreadable].map((id) => ({ id, project: "(unreadable)" })));
-		session = items[findByIdPrefix(query, items, ({ id, project }) => `${clip(id, 64)}  ${clip(project, 60)}`)]?.id;
+		session = items[findOne(query, items, ({ id, project }) => `${clip(id, 64)}  ${clip(project, 60)}`)]?.id;
 		if (session !== undefined && unreadable.has(session)) return { rows: problems.filter((problem) => problem.session === session).map(problemRow) };
 		// The directory of its file if it has one; else the working directory.
 		for (const sync of await syncsOfAll(connection, options)) if ((await sync.local(session)).length > 0) syncs = [sync];
@@ -295,7 +295,7 @@ export async function remote(options) {
 				{ title: "AGE", align: /** @type {const} */ ("right"), rank: 1 },
 				{ title: "IN USE BY", rank: 5 },
 			];
-			await write(rows.length === 0 ? `No sessions in ${safeLine(shown)}${options.all ? "" : " of this project; --all lists those of every one"}\n` : `${table(columns, rows)}\n`);
+			await write(rows.length === 0 ? `No sessions in ${safeLine(shown)}${options.all ? "" : " of this project; --all lists those of every one"}\n` : `${table(columns, rows).join("\n")}\n`);
 			for (const { session, where, message } of problems) await write(`${paint.red("unreadable")}  ${safeLine(session)}: ${safeLine(where)}: ${safeLine(message)}\n`);
 		}
 		return problems.length > 0 ? 1 : 0;

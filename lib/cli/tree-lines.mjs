@@ -1,6 +1,6 @@
 // A session's tree, drawn: a line for each entry, in the order and with the indents of `layout.mjs`.
 import { preview, roleOf } from "./entries.mjs";
-import { folded, runsOf, sizeOf } from "./layout.mjs";
+import { folded, runsOf, sizeOf, userNodes } from "./layout.mjs";
 import { columns, paint } from "./output.mjs";
 import { clip, counted, safeLine, widthOf, wrapped } from "./text.mjs";
 
@@ -26,15 +26,19 @@ export const paintRole = (role) => (Object.hasOwn(roleColour, role) ? roleColour
  * The drawing of a session, line by line.
  * @param {Manager} manager
  * @param {number} limit most entries per run, and most branches per branch point, that are drawn
+ * @param {boolean} isOfUser user messages alone
  */
-export function* treeLines(manager, limit) {
+export function* treeLines(manager, limit, isOfUser) {
 	const { tree, branch } = manager.getOutline();
 	const active = new Set(branch);
-	const runs = runsOf(tree, active);
-	const view = { limit, leafId: manager.getLeafId(), active };
-	// Most entries are folded, and not read. Of several entries with one id a manager gives the last.
-	if (limit < Infinity && sizeOf(runs) === manager.getEntryCount()) yield* drawn(runs, { ...view, preview: ({ id }) => preview(manager.getEntry(id) ?? {}) });
-	else yield* drawn(runsOf(manager.getTree(), active), { ...view, preview });
+	const outlined = runsOf(tree, active);
+	// Most entries are not drawn, and not read. Of several entries with one id a manager gives the last.
+	const isOutline = (limit < Infinity || isOfUser) && sizeOf(outlined) === manager.getEntryCount();
+	const nodes = isOutline ? tree : manager.getTree();
+	const runs = isOfUser ? runsOf(userNodes(nodes), active) : isOutline ? outlined : runsOf(nodes, active);
+	if (sizeOf(runs) === 0) yield paint.dim("No user messages yet");
+	const of = isOutline ? (/** @type {Node["entry"]} */ { id }) => preview(manager.getEntry(id) ?? {}) : preview;
+	yield* drawn(runs, { limit, leafId: manager.getLeafId(), active, preview: of });
 }
 
 /**
@@ -92,6 +96,7 @@ function* rows(top, view) {
 function* drawn(top, view) {
 	const width = columns();
 	let hidden = 0;
+	let hidesUser = false;
 	for (const row of rows(top, view)) {
 		const rail = railFor(row.rail, width);
 		const fold = (/** @type {string} */ text) => paint.dim(`${rail}${clip(`⋮ ${text}`, width - rail.length)}`);
@@ -101,10 +106,11 @@ function* drawn(top, view) {
 			yield fold(`${counted(row.branches.length, "older branch", "older branches")}, ${counted(entries, "entry", "entries")}`);
 		} else if (Array.isArray(row.item)) {
 			hidden += row.item.length;
+			hidesUser ||= row.item.some(({ entry }) => roleOf(entry) === "user");
 			yield fold(`${counted(row.item.length, "entry", "entries")}: ${kinds(row.item)}`);
 		} else yield entryLine(row.item, rail, view, width);
 	}
-	if (hidden > 0) yield* wrapped(`${counted(hidden, "entry", "entries")} folded; --limit 0 shows all`, width).map((line) => paint.dim(line));
+	if (hidden > 0) yield* wrapped(`${counted(hidden, "entry", "entries")} folded; --limit 0 shows all${hidesUser ? ", --user the user messages alone" : ""}`, width).map((line) => paint.dim(line));
 }
 
 /**

@@ -143,6 +143,17 @@ function rowsOf(rows, measure, shown, name, title) {
 }
 
 /**
+ * What a time is divided into, so that there are not too many parts.
+ * @param {Row[]} days those with calls, in order
+ * @returns {"day" | "week" | "month"}
+ */
+export function periodOf(days) {
+	const dated = days.filter(({ key }) => !key.startsWith("("));
+	const length = (Date.parse(dated.at(-1)?.key ?? "") - Date.parse(dated[0]?.key ?? "")) / DAY;
+	return length >= 7 * BARS ? "month" : length >= BARS ? "week" : "day";
+}
+
+/**
  * The rows of a chart: of every day, week or month from the first to the last, so that empty periods are shown.
  * @param {Report} report
  * @param {string | undefined} wanted
@@ -152,8 +163,7 @@ function periodsOf({ by }, wanted) {
 	const days = by.day.filter(({ key }) => !key.startsWith("("));
 	const [first, last] = [days[0]?.key, days.at(-1)?.key];
 	if (first === undefined || last === undefined) return { name: "day", span: "", rows: [] };
-	const length = (Date.parse(last) - Date.parse(first)) / DAY;
-	const name = wanted === "day" || wanted === "week" || wanted === "month" ? wanted : length < BARS ? "day" : length < 7 * BARS ? "week" : "month";
+	const name = wanted === "day" || wanted === "week" || wanted === "month" ? wanted : periodOf(days);
 	const rows = by[name].filter(({ key }) => !key.startsWith("("));
 	const span = first === last ? first : `${first} to ${last}`;
 	const known = new Map(rows.map((row) => [row.key, row]));

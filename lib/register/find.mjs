@@ -123,7 +123,8 @@ const isStrange = (dir) => !isAbsolute(dir) || [dir, realOr(dir)].some(isOfWorki
 const foldersOnPath = (env) =>
 	(env.PATH ?? env.Path ?? "").split(delimiter).filter((dir) => dir !== "" && !isStrange(dir));
 
-function commandsOnPath(names, env) {
+/** The files on the path, in its order, that have one of these names. */
+export function commandsOnPath(names, env) {
 	const files = process.platform === "win32" ? names.flatMap((name) => [`${name}.cmd`, `${name}.exe`]) : names;
 	const paths = foldersOnPath(env).flatMap((dir) => files.map((file) => join(dir, file)));
 	return paths.filter(isReadableFile);

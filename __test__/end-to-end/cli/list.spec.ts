@@ -1,7 +1,8 @@
 // The table of `pi-sessions list`: ids that name one session each, and many rows.
+import { dirname } from "node:path";
 import { describe, expect, test } from "vitest";
 import { message, user } from "../../support/scratch.js";
-import { good, goodJson, lines, put, world } from "../../support/cli.js";
+import { good, goodJson, lines, put, run, runInTerminal, world } from "../../support/cli.js";
 
 const say = (text: string) => [message("a", null, user(text))];
 /** The column of ids. */
@@ -65,4 +66,34 @@ test("the columns of a table of many rows begin where they do in the first", asy
 	const begins = (line = ""): number => /\S+ +\S+ +\d+ B +\d+ {2}/.exec(line)?.[0].length ?? -1;
 	expect(new Set(out.slice(1).map(begins))).toEqual(new Set([begins(out[1])]));
 	expect(out[0]?.indexOf("NAME OR")).toBe(begins(out[1]));
+});
+
+test("on a terminal the titles of the columns are on every screen", async () => {
+	const at = world();
+	for (let index = 0; index < 90; index++) put(at, `s-${index}`, say("word"));
+	const out = (await runInTerminal(at, ["list", "--no-pager"], { NO_COLOR: "1" })).out.replace(/\u001b\[[\d;?]*[A-Za-z]|\u001b[78]/g, "").replaceAll("\r", "");
+	// The terminal has 40 lines.
+	expect(lines(out).flatMap((line, at) => (/ID +AGE/.test(line) ? [at] : []))).toEqual([0, 39, 78]);
+	expect(out.match(/^s-/gm)).toHaveLength(90);
+});
+
+describe("--dir", () => {
+	// Regression: it was an empty list.
+	test("is an error where there is no such directory, for every command that looks into it", async () => {
+		const at = world();
+		put(at, "s-1", say("word"));
+		for (const args of [["list"], ["list", "--all"], ["search", "word"], ["stats", "--all"], ["verify", "--all"], ["show"], ["show", "s-1"]]) {
+			expect(await run(at, [...args, "--dir", "/nope"]), args.join(" ")).toEqual({ code: 1, out: "", err: "Error: No such directory: /nope\n" });
+		}
+		// Of the environment it may be one that is yet to be made.
+		expect(await good(at, ["list"], { PI_CODING_AGENT_SESSION_DIR: "/nope" })).toContain("No sessions for");
+	});
+
+	test("without --all says that only the working directory's sessions are listed", async () => {
+		const at = world();
+		const dir = dirname(put(at, "s-1", say("word")));
+		expect(lines(await good(at, ["list", "--dir", dir], { COLUMNS: "1000" })).at(-1)).toBe(`Only the sessions of ${at.cwd}; --all lists all of ${dir}`);
+		expect(await good(at, ["list", "--dir", dir, "--all"])).not.toContain("Only the sessions");
+		expect(await good(at, ["list", "--dir", dir, "--cwd", "/other"])).toBe(`No sessions for /other in ${dir}; --all lists those of every directory\n`);
+	});
 });

@@ -25,7 +25,7 @@ describe("PI_SESSION_NATIVE_LOCK=exclusive", () => {
 		mine.appendCustomEntry("mine");
 		expect(api.SessionManager.isLocked(path)).toBe(true);
 		for (const [command = "", ...rest] of looks) expect((await good(at, [command, path, ...rest], env)).length).toBeGreaterThan(100);
-		expect(await goodJson(at, ["stats", "--all"], env)).toMatchObject({ sessions: 1, unreadable: [] });
+		expect(await goodJson(at, ["stats", "--all", "--no-pager"], env)).toMatchObject({ sessions: 1, unreadable: [] });
 		for (const args of [["fork", path], ["fork", path, "--entry", "e4"]]) expect((await goodJson(at, args, env)).parentSession).toBe(path);
 		mine.close();
 	});
@@ -83,7 +83,7 @@ describe("a signal during a scan", () => {
 				return new Promise(() => {});
 			};`,
 		);
-		const result = await runInTerminal(at, ["list", "--all"], env);
+		const result = await runInTerminal(at, ["list", "--all", "--no-pager"], env);
 		expect(result.out).toMatch(/Reading sessions .*1\/2/);
 		for (const [hidden, shown] of [["?25l", "?25h"], ["?7l", "?7h"]]) {
 			expect(result.out).toContain(`${ESC}[${hidden}`);

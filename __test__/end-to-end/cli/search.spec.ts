@@ -1,6 +1,6 @@
 // `pi-sessions search`: places where words were said.
 import { expect, test } from "vitest";
-import { assistant, message, user } from "../../support/scratch.js";
+import { type Json, assistant, message, user } from "../../support/scratch.js";
 import { branched, good, goodJson, lines, put, run, world } from "../../support/cli.js";
 
 test("shows places by session, the words in them marked on a terminal", async () => {
@@ -52,4 +52,30 @@ test("--limit 0 gives all hits, and without it a line says that there are more",
 	const exact = await good(at, ["search", "needle", "--limit", "120"]);
 	expect(hits(exact)).toBe(120);
 	expect(exact).not.toContain("There are more");
+});
+
+// Regression: it ended as if something had been found, and did not say where it had looked.
+test("nothing found is exit code 1, and says what was searched and what was not", async () => {
+	const at = world();
+	put(at, "s-1", branched);
+	put(at, "s-2", [message("a", null, user("else"))], { cwd: "/other" });
+	const told = async (...args: string[]): Promise<string> => {
+		const { code, out, err } = await run(at, ["search", "never-said", ...args], { COLUMNS: "1000" });
+		expect({ code, err }).toEqual({ code: 1, err: "" });
+		return out;
+	};
+	expect(await told()).toBe(`Nothing found for never-said in the 1 session of ${at.cwd}. Not searched: 1 session of other directories (--all searches them). Tool output, thinking and images are not searched.\n`);
+	expect(await told("--all")).toBe("Nothing found for never-said in all 2 sessions. Tool output, thinking and images are not searched.\n");
+	expect(await told("--all", "--json")).toBe("[]\n");
+});
+
+// Regression: they had none.
+test("entries of version 1 have their number, by which they can be shown", async () => {
+	const at = world();
+	const old = (text: string, second: number): Json => ({ type: "message", timestamp: `2024-01-01T00:00:0${second}.000Z`, message: user(text) });
+	const path = put(at, "s-old", [old("begin", 0), old("a needle", 1), old("another\n  needle", 2), old("a third needle", 2)], { header: { version: undefined } });
+	const hits = await goodJson(at, ["search", "needle"]);
+	expect(hits.map(({ entryId, snippet }: any) => [entryId, snippet]).sort()).toEqual([["00000002", "a «needle»"], ["00000003", "another «needle»"], ["00000004", "a third «needle»"]]);
+	expect(await good(at, ["search", "another"])).toContain("  00000003 ");
+	expect(await good(at, ["show", path, "--leaf", "00000003"])).toContain("another\n  needle");
 });

@@ -52,6 +52,21 @@ describe("stats", () => {
 		expect(out).toMatch(/^[▁▂▃▄▅▆▇█]+█ 5\.0 KB$/m);
 	});
 
+	// Regression: a year of sessions was a thousand lines by day, and the total was at the beginning alone.
+	test("a long time is divided by week or month, and the total stands at the end, too", async () => {
+		const at = world();
+		const calls = (days: number): Json[] => Array.from({ length: days }, (_, day) => message(`d${day}`, day === 0 ? null : `d${day - 1}`, { ...assistant("on"), provider: "acme", model: "large", usage: usage(1, 1, 0.01), timestamp: Date.UTC(2024, 0, 1 + day, 12) }));
+		for (const [days, period, rows] of [[92, "day", 92], [93, "week", 14], [644, "week", 92], [645, "month", 22]] as const) {
+			const out = await good(at, ["stats", put(at, `s-${days}`, calls(days))]);
+			const table = out.split(`Tokens and cost by ${period}\n`)[1]?.split("\n\n")[0]?.split("\n") ?? [];
+			expect(table).toHaveLength(rows + 2);
+			expect(table.at(-1)).toMatch(new RegExp(`^total +${days} `));
+			expect(out).toMatch(new RegExp(`In all\\n${days} entries, .*; ${days} model calls, .*\\n$`));
+			expect((await goodJson(at, ["stats", `s-${days}`])).days).toHaveLength(days);
+		}
+		expect(await good(at, ["stats", "s-645", "--by", "day"])).toContain("2024-01-02");
+	});
+
 	test("--all adds up every session and tells which it could not read", async () => {
 		const at = world();
 		put(at, "s-1", spent);

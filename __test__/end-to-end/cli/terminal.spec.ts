@@ -30,16 +30,16 @@ describe("colours", () => {
 });
 
 describe("the pager", () => {
-	test("is $PAGER, in a terminal, for show and tree", async () => {
+	test("is $PAGER, in a terminal, for what is long", async () => {
 		const at = world();
 		put(at, "s-1", branched);
 		const PAGER = program(at, "pager", "sed 's/^/paged: /'");
-		for (const command of ["show", "tree"]) {
+		for (const command of ["show", "tree", "list", "stats"]) {
 			expect((await runInTerminal(at, [command], { PAGER })).out).toContain("paged: ");
 			expect((await runInTerminal(at, [command, "--no-pager"], { PAGER })).out).not.toContain("paged: ");
 			expect((await run(at, [command], { PAGER })).out).not.toContain("paged: ");
 		}
-		expect((await runInTerminal(at, ["list"], { PAGER })).out).not.toContain("paged: ");
+		expect((await runInTerminal(at, ["verify"], { PAGER })).out).not.toContain("paged: ");
 	});
 
 	test("one that is not there costs nothing but itself", async () => {
@@ -62,7 +62,7 @@ describe("the pager", () => {
 test("a scan shows its progress in a terminal, and only there", async () => {
 	const at = world();
 	for (let index = 0; index < 5; index++) put(at, `s-${index}`, branched);
-	expect((await runInTerminal(at, ["list"])).out).toMatch(/Reading sessions .*5\/5/);
+	expect((await runInTerminal(at, ["list", "--no-pager"])).out).toMatch(/Reading sessions .*5\/5/);
 	expect((await run(at, ["list"])).err).toBe("");
 });
 
@@ -70,7 +70,7 @@ test("a terminal's width is kept to", async () => {
 	const at = world();
 	put(at, "s-1", [message("a", null, user("word ".repeat(100))), message("b", "a", assistant("日本語 ".repeat(100)))]);
 	for (const command of ["list", "tree"]) {
-		const { out } = await runInTerminal(at, [command, "--no-pager"].slice(0, command === "list" ? 1 : 2), { NO_COLOR: "1" });
+		const { out } = await runInTerminal(at, [command, "--no-pager"], { NO_COLOR: "1" });
 		const rows = out.replace(/\r/g, "").split("\n").filter((line) => line.includes("word") || line.includes("日本語"));
 		expect(rows.length).toBeGreaterThan(0);
 		// Wide letters take two columns.
@@ -99,7 +99,7 @@ describe("narrow terminals", () => {
 	}
 
 	// Regression: it was wider.
-	test.each(["list", "list --all", "tree --no-pager", "tree --no-pager --limit 0", "stats", "stats --all", "search begin", "search --all parser"])("%s is no wider than the terminal", async (command) => {
+	test.each(["list --no-pager", "list --no-pager --all", "tree --no-pager", "tree --no-pager --limit 0", "stats --no-pager", "stats --no-pager --all", "search begin", "search --all parser"])("%s is no wider than the terminal", async (command) => {
 		const { at } = wideWorld();
 		for (const columns of WIDTHS) {
 			const { code, out } = await runInTerminal(at, command.split(" "), { NO_COLOR: "1" }, columns);
@@ -107,7 +107,8 @@ describe("narrow terminals", () => {
 			// Progress is drawn over and cleared.
 			const rows = out.replace(/\u001b\[[\d;?]*[A-Za-z]|\u001b[78]/g, "").split(/\r?\n/).map((line) => line.split("\r").at(-1) ?? "").filter((line) => !/^(Reading|Adding|Searching)/.test(line));
 			expect(rows.length).toBeGreaterThan(1);
-			expect({ columns, wide: rows.filter((row) => widthOf(row) > columns) }).toEqual({ columns, wide: [] });
+			// What is there to be copied stays whole.
+			expect({ columns, wide: rows.filter((row) => widthOf(row) > columns && !/^ *pi --session /.test(row)) }).toEqual({ columns, wide: [] });
 		}
 	});
 
@@ -126,7 +127,7 @@ describe("narrow terminals", () => {
 		for (const columns of WIDTHS) {
 			const shown = (await runInTerminal(at, ["show", path, "--no-pager"], { NO_COLOR: "1" }, columns)).out.replaceAll("\r", "");
 			expect(shown).toContain(path);
-			const said = (line: string): boolean => name(line) || line.includes("👨‍👩‍👧‍👦 👨‍👩‍👧‍👦 👨‍👩‍👧‍👦 👨‍👩‍👧‍👦") || line.startsWith("begin") || /^0194aaaa|^names the session|^labels m399/.test(line) || /^2025-01-01T[\d:.]+Z$/.test(line);
+			const said = (line: string): boolean => name(line) || line.startsWith("pi --session ") || line.includes("👨‍👩‍👧‍👦 👨‍👩‍👧‍👦 👨‍👩‍👧‍👦 👨‍👩‍👧‍👦") || line.startsWith("begin") || /^0194aaaa|^names the session|^labels m399/.test(line) || /^2025-01-01T[\d:.]+Z$/.test(line);
 			expect({ columns, wide: shown.split("\n").filter((line) => widthOf(line) > columns && !said(line)) }).toEqual({ columns, wide: [] });
 			expect((await runInTerminal(at, ["verify", path], { NO_COLOR: "1" }, columns)).out).toContain(path);
 		}
@@ -210,7 +211,7 @@ describe("use", () => {
 		const at = world();
 		const { out } = await run(at, ["--help"]);
 		const names = [...out.matchAll(/^ {2}(\w+)(?:\|\w+)? [[<]/gm)].map(([, name]) => name as string).filter((name) => name !== "help");
-		expect(names).toEqual(["list", "show", "tree", "search", "stats", "verify", "repair", "fork", "export", "push", "pull", "sync", "remote", "completion"]);
+		expect(names).toEqual(["list", "show", "tree", "search", "stats", "rename", "verify", "repair", "fork", "export", "push", "pull", "sync", "remote", "completion"]);
 		for (const name of names) {
 			const help = await run(at, [name, "--help"]);
 			expect(help.code).toBe(0);
@@ -224,7 +225,7 @@ describe("use", () => {
 		const codes = async (...all: string[][]): Promise<unknown[]> => Promise.all(all.map(async (args) => (await run(at, args)).code));
 		expect(await codes(["list"], ["--help"], ["help", "show"], ["--version"])).toEqual([0, 0, 0, 0]);
 		expect(await codes(["show", "nothing"], ["tree", "./nothing.jsonl"])).toEqual([1, 1]);
-		expect(await codes([], ["nothing"], ["show", "a", "b"], ["list", "--limit", "many"], ["search"], ["search", " "], ["repair"], ["show", "--nothing"], ["completion", "tcsh"])).toEqual(Array(9).fill(2));
+		expect(await codes([], ["nothing"], ["show", "a", "b"], ["list", "--limit", "many"], ["search"], ["search", " "], ["repair"], ["show", "--nothing"], ["completion", "tcsh"], ["help", "nothing"])).toEqual(Array(10).fill(2));
 	});
 
 	test("an error is one line, JSON where output is", async () => {
@@ -245,7 +246,7 @@ describe("use", () => {
 		expect(await told("repair", "--json")).toEqual({ error: { message: "missing required argument 'session'" } });
 		expect(await told("list", "--json", "--limit", "many")).toEqual({ error: { message: expect.stringContaining("A whole number is needed") } });
 		expect(await told("nothing", "--json")).toEqual({ error: { message: "unknown command 'nothing'" } });
-		expect((await run(at, ["show", "--bogus"])).err).toBe("error: unknown option '--bogus'\n(see --help)\n");
+		expect((await run(at, ["show", "--bogus"])).err).toBe("error: unknown option '--bogus'\n(see pi-sessions show --help)\n");
 		// An argument that only looks like it.
 		expect((await run(at, ["show", "--", "--json", "more"])).err).toMatch(/^error: too many arguments/);
 	});

@@ -121,7 +121,7 @@ describe("a session is named", () => {
 	test("what is not there is an error that says so", async () => {
 		const at = world();
 		put(at, "s-1", branched);
-		expect(await run(at, ["show", "zzz"])).toMatchObject({ code: 1, err: 'Error: No session has an id that begins with "zzz"\n' });
+		expect(await run(at, ["show", "zzz"])).toMatchObject({ code: 1, err: 'Error: No session has an id that begins with "zzz", or that name\n' });
 		expect(await run(at, ["show", "./zzz.jsonl"])).toMatchObject({ code: 1, err: "Error: No such file: ./zzz.jsonl\n" });
 		expect(await run(at, ["show", "./"])).toMatchObject({ code: 1, err: "Error: Not a file: ./\n" });
 		expect(await run(at, ["show", "--cwd", "/nowhere"])).toMatchObject({ code: 1, err: expect.stringContaining("No session for /nowhere") });
@@ -239,6 +239,27 @@ describe("tree", () => {
 			expect.stringMatching(/^● e8 toolResult read: line 1 of the log .*…$/),
 			"● e9 assistant Both are mended ◀ leaf",
 		]);
+	});
+
+	test("--user draws the user messages alone, on their branches", async () => {
+		const at = world();
+		put(at, "s-tree", branched);
+		expect(lines(await good(at, ["tree", "--user"]))).toEqual(["● e1 user What is wrong with the parser?", "├─○ e3 user Only the first", "● e7 user Both, please"]);
+		expect(await good(at, ["tree", "--user", "--limit", "1"])).toContain("e7");
+		put(at, "s-none", [message("a", null, assistant("hello"))], { cwd: "/other" });
+		expect(await good(at, ["tree", "--user", "s-none"])).toBe("No user messages yet\n");
+		for (const more of ["--json", "--html"]) expect((await run(at, ["tree", "s-tree", "--user", more])).code).toBe(2);
+	});
+
+	// Regression: of 77 folded user messages nothing said how to see them.
+	test("says how to see user messages that were folded", async () => {
+		const at = world();
+		put(at, "s-talk", Array.from({ length: 100 }, (_, index) => message(`m${index}`, index === 0 ? null : `m${index - 1}`, index % 2 === 0 ? user(`question ${index}`) : assistant("answer"))));
+		const out = lines(await good(at, ["tree"]));
+		// The newest, as far as the limit goes.
+		expect(out.filter((line) => line.includes("question"))).toHaveLength(11);
+		expect(out.at(-1)).toBe("79 entries folded; --limit 0 shows all, --user the user messages alone");
+		expect(lines(await good(at, ["tree", "--user"]))).toHaveLength(50);
 	});
 
 	test("folds long runs and keeps what matters in them; --limit 0 shows all", async () => {

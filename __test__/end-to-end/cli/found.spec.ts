@@ -1,0 +1,135 @@
+// What can be done with a session that was found: going on with it in pi, naming it by its name, renaming it.
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { type World, branched, good, goodJson, lines, put, run, runInTerminal, world } from "../../support/cli.js";
+import { type Json, api, entry, linesOf, message, user } from "../../support/scratch.js";
+
+const say = (text: string): Json[] => [message("a", null, user(text))];
+const named = (name: string): Json[] => [...say("hello"), entry("session_info", "n", "a", { name })];
+/** Lines of a terminal, without what moves its cursor. */
+const shown = (out: string): string[] => lines(out.replace(/\u001b\[[\d;?]*[A-Za-z]|\u001b[78]/g, "").replaceAll("\r", ""));
+const inTerminal = async (at: World, args: string[], columns = 300): Promise<string[]> => shown((await runInTerminal(at, args, { NO_COLOR: "1", PAGER: "cat" }, columns)).out);
+
+describe("the line that goes on with a session", () => {
+	test("names it by its id where pi looks for it, else by its file", async () => {
+		const at = world();
+		put(at, "0194aaaa-1111", branched);
+		const there = put(at, "0194bbbb-1111", say("elsewhere"), { cwd: "/it's other" });
+		expect((await inTerminal(at, ["show", "0194a"])).at(-1)).toBe("Go on: pi --session 0194aaaa-1111");
+		expect((await inTerminal(at, ["list"])).at(-1)).toBe("Go on: pi --session 0194aaaa-1111");
+		expect((await inTerminal(at, ["list", "--all"])).at(-1)).toMatch(/^Go on \(the first\): pi --session /);
+		const quoted = `pi --session '${there.replaceAll("'", "'\\''")}'`;
+		expect((await inTerminal(at, ["show", "0194b"])).at(-1)).toBe(`Go on: ${quoted}`);
+		expect((await inTerminal(at, ["show", "0194b"], 30)).slice(-2)).toEqual(["Go on:", quoted]);
+		const dir = dirname(put(at, "0194cccc-1111", say("kept"), { name: "kept.jsonl" }));
+		expect((await inTerminal(at, ["show", "0194c", "--dir", dir])).at(-1)).toBe(`Go on: pi --session ${join(dir, "kept.jsonl")}`);
+		const hits = await inTerminal(at, ["search", "--all", "parser", "elsewhere"]);
+		expect(hits.join()).not.toContain("Go on");
+		expect((await inTerminal(at, ["search", "parser"])).filter((line) => line.startsWith("  Go on"))).toEqual(["  Go on: pi --session 0194aaaa-1111"]);
+	});
+
+	test("is for a terminal alone", async () => {
+		const at = world();
+		put(at, "s-1", branched);
+		for (const args of [["list"], ["show"], ["search", "parser"]]) {
+			expect(await good(at, args)).not.toContain("pi --session");
+			expect((await runInTerminal(at, [...args, "--json"])).out).not.toContain("pi --session");
+		}
+	});
+
+	test("is left out where a name holds what a terminal must not get", async () => {
+		const at = world();
+		const path = join(at.cwd, "red\u001b[31m.jsonl");
+		writeFileSync(path, readFileSync(put(at, "red\u001b[31m; reboot", say("hello"))));
+		for (const args of [["show", path], ["list", "--dir", at.cwd]]) {
+			const out = await inTerminal(at, args);
+			expect(out.join()).toContain("hello");
+			expect(out.join()).not.toContain("Go on");
+		}
+	});
+});
+
+describe("--resume", () => {
+	/** A folder for the path with a pi that says how it was started. */
+	function pi(at: World, dir: string, code = 0): string {
+		mkdirSync(join(at.cwd, dir), { recursive: true });
+		const path = join(at.cwd, dir, "pi");
+		writeFileSync(path, `#!/bin/sh\necho "pi $*"\nexit ${code}\n`);
+		chmodSync(path, 0o755);
+		return dirname(path);
+	}
+
+	test.skipIf(process.platform === "win32")("starts pi with the session that was found, and ends as pi does", async () => {
+		const at = world();
+		const path = put(at, "s-1", branched);
+		const there = put(at, "s-2", say("elsewhere"), { cwd: "/other" });
+		const env = { PATH: `${pi(at, "tools", 3)}:${at.env.PATH}` };
+		expect(await run(at, ["show", "s-1", "--resume"], env)).toEqual({ code: 3, out: `pi --session ${path}\n`, err: "" });
+		expect((await run(at, ["list", "--resume"], env)).out).toBe(`pi --session ${path}\n`);
+		expect((await run(at, ["search", "--all", "elsewhere", "-r"], env)).out).toBe(`pi --session ${there}\n`);
+		expect(await run(at, ["list", "--resume", "--cwd", "/nowhere"], env)).toMatchObject({ code: 1, err: expect.stringContaining("No sessions for /nowhere") });
+		expect(await run(at, ["search", "never-said", "--resume"], env)).toMatchObject({ code: 1, out: expect.stringContaining("Nothing found") });
+		expect(await run(at, ["show", "--resume", "--json"], env)).toMatchObject({ code: 2, out: "" });
+	});
+
+	test.skipIf(process.platform === "win32")("starts no pi that came with the working directory", async () => {
+		const at = world();
+		put(at, "s-1", branched);
+		for (const dir of [pi(at, "node_modules/.bin"), "."]) {
+			pi(at, ".");
+			expect(await run(at, ["show", "--resume"], { PATH: dir })).toEqual({ code: 1, out: "", err: "Error: No pi is on the path\n" });
+		}
+	});
+});
+
+describe("a name", () => {
+	test("finds a session where it is the only one, whatever it looks like", async () => {
+		const at = world();
+		put(at, "s-1", named("The parser"), { cwd: "/other" });
+		put(at, "s-2", named("fix src/parser.ts"));
+		put(at, "s-3", named("src"));
+		mkdirSync(join(at.cwd, "src"));
+		for (const name of ["The parser", "fix src/parser.ts", "src"]) expect((await good(at, ["show", name])).split("\n")[0]).toBe(name);
+		expect((await run(at, ["show", "The"])).err).toBe('Error: No session has an id that begins with "The", or that name\n');
+	});
+
+	test("that several sessions have is an error that lists them; an id comes first", async () => {
+		const at = world();
+		put(at, "s-1", named("twice"));
+		put(at, "s-2", named("twice"));
+		put(at, "s-3", named("s-1"));
+		const { code, err } = await run(at, ["show", "twice"]);
+		expect(code).toBe(1);
+		expect(lines(err)).toEqual(['Error: "twice" is the name of 2 sessions:', expect.stringMatching(/^ {2}s-[12] {2}twice$/), expect.stringMatching(/^ {2}s-[12] {2}twice$/)]);
+		expect(await good(at, ["show", "s-1"])).toMatch(/^twice\n/);
+	});
+});
+
+describe("rename", () => {
+	test("names a session, as pi's own /name does, and takes a name away", async () => {
+		const at = world();
+		const path = put(at, "s-1", say("hello"));
+		const before = linesOf(path);
+		expect(await good(at, ["rename", "s-1", "The parser"])).toBe("s-1  The parser\n");
+		expect(linesOf(path).slice(0, before.length)).toEqual(before);
+		expect(JSON.parse(linesOf(path).at(-1) as string)).toMatchObject({ type: "session_info", parentId: "a", name: "The parser" });
+		expect(api.SessionManager.open(path).getSessionName()).toBe("The parser");
+		expect(await goodJson(at, ["rename", "The parser", "again"])).toEqual({ path, id: "s-1", name: "again" });
+		expect(await good(at, ["rename", "s-1", ""])).toBe("s-1  (no name)\n");
+		expect((await goodJson(at, ["list"]))[0].name).toBeUndefined();
+	});
+
+	test("prints no name as it is", async () => {
+		const at = world();
+		put(at, "s-1", say("hello"));
+		expect(await good(at, ["rename", "s-1", "red\u001b[31m\u202e"])).toBe("s-1  red\\u202e\n");
+	});
+
+	test("needs a session and a name", async () => {
+		const at = world();
+		expect(await run(at, ["rename"])).toMatchObject({ code: 2, err: expect.stringContaining("(see pi-sessions rename --help)") });
+		expect(await run(at, ["rename", "s-1"])).toMatchObject({ code: 2, err: expect.stringContaining("missing required argument 'name'") });
+		expect((await run(at, ["rename", "nothing", "name"])).code).toBe(1);
+	});
+});

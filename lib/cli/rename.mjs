@@ -1,0 +1,24 @@
+// `pi-sessions rename`: gives a session another name, as pi does.
+import { SessionManager } from "./library.mjs";
+import { write, writeJson } from "./output.mjs";
+import { sessionPath } from "./sessions.mjs";
+import { safeLine } from "./text.mjs";
+
+/**
+ * @param {string} query
+ * @param {string} name the empty text takes the name away
+ * @param {import("./session-dir.mjs").SessionScope} options
+ */
+export async function rename(query, name, options) {
+	const path = await sessionPath(query, options);
+	const manager = SessionManager.open(path);
+	try {
+		manager.appendSessionInfo(name);
+		const id = manager.getSessionId();
+		const now = manager.getSessionName();
+		if (options.json) await writeJson({ path, id, name: now });
+		else await write(`${safeLine(id)}  ${now === undefined ? "(no name)" : safeLine(now)}\n`);
+	} finally {
+		manager.close();
+	}
+}

@@ -1,0 +1,73 @@
+// Going on with a session in pi: the line that says how, and `--resume`, which starts it.
+import { spawn } from "node:child_process";
+import { dirname } from "node:path";
+import { CommandError, UsageError } from "./errors.mjs";
+import { columns, isInTerminal, paint } from "./output.mjs";
+import { defaultDir, pathOf, scopeCwd, sessionDir } from "./session-dir.mjs";
+import { isPlainId } from "./sessions.mjs";
+import { safeLine, widthOf } from "./text.mjs";
+
+/** @typedef {import("./session-dir.mjs").SessionScope} SessionScope */
+/** @typedef {{ path: string, id: string, cwd: string }} Session what is known of one */
+
+/**
+ * The line that goes on with a session, for a terminal; none in a pipe.
+ * @param {Session} session
+ * @param {SessionScope} scope
+ * @param {string} [what] which session that is, where several were shown
+ * @returns {string[]}
+ */
+export function resumeLines(session, scope, what = "") {
+	const command = isInTerminal() ? resumeCommand(session, scope) : undefined;
+	if (command === undefined) return [];
+	const line = `Go on${what}: ${command}`;
+	// What may be copied is not cut, nor broken.
+	return (widthOf(line) <= columns() ? [line] : [`Go on${what}:`, command]).map((text) => paint.dim(text));
+}
+
+/**
+ * What is typed to go on with a session. By its id pi finds those of the working directory; another it would copy there first, so that is
+ * named by its file.
+ * @param {Session} session
+ * @param {SessionScope} scope
+ * @returns {string | undefined} undefined where the name holds what a terminal must not get
+ */
+function resumeCommand({ path, id, cwd }, scope) {
+	const isHere = scope.dir === undefined && cwd === scopeCwd(scope) && scope.cwd === undefined && dirname(path) === pathOf(sessionDir(scope) ?? defaultDir(cwd));
+	const name = isHere && isPlainId(id) ? id : path;
+	return safeLine(name) === name ? `pi --session ${quoted(name)}` : undefined;
+}
+
+/** @param {string} text for a shell */
+function quoted(text) {
+	if (/^[\w@%+=:,./-]+$/.test(text)) return text;
+	return process.platform === "win32" ? `"${text}"` : `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+/**
+ * Starts pi with a session, and waits for its end. Gives its exit code.
+ * @param {string} path
+ * @param {{ json?: boolean }} options
+ * @returns {Promise<number>}
+ */
+export async function resume(path, { json }) {
+	if (json) throw new UsageError("--resume cannot be combined with --json");
+	// As for `pi-native`: what came with the working directory was not installed by the user. The module has no types.
+	/** @type {{ commandsOnPath(names: string[], env: NodeJS.ProcessEnv): string[] }} */
+	const { commandsOnPath } = await import(String(new URL("../register/find.mjs", import.meta.url)));
+	const [pi] = commandsOnPath(["pi"], process.env);
+	if (pi === undefined) throw new CommandError("No pi is on the path");
+	const isShell = process.platform === "win32";
+	const child = spawn(isShell ? `"${pi}"` : pi, ["--session", isShell ? `"${path}"` : path], { stdio: "inherit", shell: isShell });
+	// The terminal's keys are pi's.
+	const ignore = () => {};
+	process.on("SIGINT", ignore);
+	try {
+		return await new Promise((resolve, reject) => {
+			child.on("error", reject);
+			child.on("close", (code) => resolve(code ?? 1));
+		});
+	} finally {
+		process.off("SIGINT", ignore);
+	}
+}
