@@ -1,11 +1,53 @@
-//! The core: bytes, entries, tree, context, migration, files, lists.
+//! Reads and writes the session files of the pi coding agent: opening, the tree of entries, appending, the model's context,
+//! migration, repair, lists and search. It is the core of the Node addon `pi-session-native`, and depends on neither Node nor V8.
 //!
-//! Plain Rust. Nothing in here calls or depends on the JavaScript engine or the boundary: values that only
-//! JavaScript can judge (an odd date, the clock, the working directory) are asked of the caller. Files are the
-//! truth: an entry read from one is a span of it and a small index row, and its body is read when it is asked for.
+//! A session is a file of JSON lines: a header, then entries, each of which names its parent. [`session::Session::open`] reads
+//! it once and keeps an index of small rows ([`tree::row::Row`]); the lines stay in the file and are read when they are asked for.
+//! [`session::Session::append`] writes one line. Several processes may append to one file. [`listing::list::list`] lists many
+//! sessions.
 //!
-//! Texts that come from JSON may hold lone surrogates, which Rust strings cannot. They are kept as WTF-8 bytes
-//! (`[u8]`), see [`base::wtf8`].
+//! ```
+//! use pi_session_core::base::options::SessionFileOptions;
+//! use pi_session_core::format::entry::EntryKind;
+//! use pi_session_core::format::serialize::NewHead;
+//! use pi_session_core::session::{NewEntry, OpenResult, ParentChoice, Persistence, Session};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let dir = tempfile::tempdir()?;
+//! let path = dir.path().join("session.jsonl");
+//! std::fs::write(
+//!     &path,
+//!     r#"{"type":"session","version":3,"id":"1","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/project"}
+//! {"type":"message","id":"a0000000","parentId":null,"timestamp":"2026-01-01T00:00:00.000Z","message":{"role":"user","content":"Hi"}}
+//! "#,
+//! )?;
+//! let path = path.to_string_lossy();
+//! let opened = Session::open(&path, Persistence::File, SessionFileOptions::default())?;
+//! let OpenResult::Session(mut session) = opened else { panic!("the file is there, and not empty") };
+//!
+//! // Entries are numbered in the order of the file.
+//! session.append(&NewEntry {
+//!     kind: EntryKind::Custom,
+//!     head: &NewHead::default(),
+//!     own_fields: br#"{"customType":"note","data":1}"#,
+//!     below: ParentChoice::Leaf,
+//!     id: None,
+//!     time: 1767225600000.0,
+//!     timestamp: "2026-01-01T00:00:00.000Z",
+//! })?;
+//! let leaf = session.tree().leaf().expect("the new entry");
+//! let kinds: Vec<_> = session.tree().path(leaf).iter().filter_map(|&row| session.tree().row(row)).map(|row| row.kind).collect();
+//! assert_eq!(kinds, [EntryKind::Message, EntryKind::Custom]);
+//! assert!(session.line(0)?.expect("it is in the file").contains(r#""content":"Hi""#));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! `examples/sessions.rs` lists a directory and walks its newest session.
+//!
+//! Files are the truth: bytes are copied as they are, and unknown fields survive everything. What only JavaScript can decide (a
+//! date that is not ISO, the order of `localeCompare`, the clock, the working directory) is asked of the caller. Texts from JSON
+//! may hold lone surrogates, which Rust strings cannot: they are WTF-8 bytes (`[u8]`), see [`base::wtf8`].
 
 // A room may have the name of its main file.
 #![allow(clippy::module_inception)]

@@ -1,9 +1,11 @@
 use std::fs;
 use std::io::Write as _;
+use std::panic::AssertUnwindSafe;
 
 use crate::base::options::SessionFileOptions;
 use crate::io::fs::faults::before_next;
 use crate::io::fs::FsCall;
+use crate::rewrite::repair::repair;
 use crate::rewrite::verify::verify;
 use crate::session::{OpenResult, Persistence, Session};
 
@@ -65,6 +67,31 @@ fn lines_that_pi_writes_during_a_migration_are_in_the_new_file() {
     });
     assert_eq!(opened(&path).tree().len(), 4);
     assert!(verify(&path).expect("read").ok);
+}
+
+/// What docs/durability.md says of a process that ends between the rename and the last look at the old file.
+#[test]
+fn a_line_written_right_before_the_rename_of_a_process_that_then_ends_is_in_the_backup_of_a_migration_alone() {
+    let ends_after_rename = |path: &str, work: &dyn Fn(&str)| {
+        let other = path.to_owned();
+        before_next(FsCall::Rename, move || {
+            add(&other, PI);
+            before_next(FsCall::Sync, || panic!("the process ends"));
+        });
+        assert!(std::panic::catch_unwind(AssertUnwindSafe(|| work(path))).is_err(), "it ended");
+    };
+    let (dir, path) = old_file(OLD);
+    ends_after_rename(&path, &|path| drop(opened(path)));
+    assert_eq!(opened(&path).tree().len(), 1, "the new file lacks the line");
+    assert_eq!(fs::read_to_string(dir.path().join("s.jsonl.v1.bak")).expect("kept"), format!("{OLD}{PI}"));
+
+    let damaged =
+        "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n{\"type\":\"custom\",\"id\":\"a\",\"parentId\":\"gone\"}\n";
+    let (dir, path) = old_file(damaged);
+    ends_after_rename(&path, &|path| drop(repair(path, (0.0, "t"))));
+    assert!(verify(&path).expect("read").ok, "the file is repaired");
+    assert!(!fs::read_to_string(&path).expect("read").contains("\"pi\""));
+    assert_eq!(fs::read_to_string(dir.path().join("s.jsonl.bak")).expect("kept"), damaged);
 }
 
 /// Regression: a last line that was ended during a migration was in the new file twice.
