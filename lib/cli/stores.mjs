@@ -5,6 +5,7 @@ import { readAddress } from "../store/address.js";
 import local from "../store/local.js";
 import storeNotes from "../store/notes.js";
 import projects from "../store/project.js";
+import settings from "../store/settings.js";
 import { CommandError, UsageError } from "./errors.mjs";
 import { paint, progress, table, write, writeJson, writeWarning } from "./output.mjs";
 import { defaultDir, pathOf, sessionDir, sessionsRoot, workingDirectory } from "./session-dir.mjs";
@@ -34,8 +35,9 @@ async function withStore(options, work, nothing) {
 
 /** @param {Options} options @returns {Promise<Connection>} */
 async function connect(options) {
-	const text = options.store ?? process.env.PI_SESSION_NATIVE_STORE;
-	if (!text) throw new UsageError("Which store? --store <url>, or PI_SESSION_NATIVE_STORE");
+	if (options.store) settings.checkArgument(options.store);
+	const text = options.store || settings.storeAddress(dirname(sessionsRoot()));
+	if (!text) throw new UsageError("Which store? --store <url>, PI_SESSION_NATIVE_STORE, or session-store.json in the agent's directory");
 	const { place, shown } = readAddress(text);
 	const notes = storeNotes.notesBeside(sessionsRoot());
 	return { store: await openStore(place, { host: hostId(notes) }), address: place, shown, notes };

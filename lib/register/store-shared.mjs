@@ -1,6 +1,6 @@
 // What pi's process and the processes that talk to a store have in common (see store.mjs).
 
-/** The variable that names the store. */
+/** The variable that names the store; these processes get the whole address in it. */
 export const STORE_VARIABLE = "PI_SESSION_NATIVE_STORE";
 
 /** How long a session counts as in use after the last claim, in milliseconds. */

@@ -24,9 +24,29 @@ const SHOWS_NOTHING = new Set(["--help", "-h", "--version", "-v", "--list-models
 /** pi's commands that are about no session, as the first argument. */
 const COMMANDS = new Set(["install", "remove", "uninstall", "update", "list", "config", "auth"]);
 
-/** The store that the environment names, or undefined. */
+/**
+ * The store that the environment or the settings name, or undefined. From then on the environment, which pi's tools get, has the
+ * address without its password.
+ */
 export function storeOfEnvironment(env = process.env) {
-	return env[STORE_VARIABLE] ? new StoreInPi(env[STORE_VARIABLE], timeoutOf(env[TIMEOUT_VARIABLE])) : undefined;
+	const { publicAddress, storeAddress } = require("../store/settings.js");
+	try {
+		const address = storeAddress(agentDirIn(env), env);
+		if (address === undefined) return undefined;
+		const seen = publicAddress(address);
+		if (seen === undefined) delete env[STORE_VARIABLE];
+		else env[STORE_VARIABLE] = seen;
+		return new StoreInPi(address, timeoutOf(env[TIMEOUT_VARIABLE]));
+	} catch (error) {
+		say(`no store is used: ${error.message}`);
+		return undefined;
+	}
+}
+
+/** The directory of pi's settings and sessions. */
+function agentDirIn(env) {
+	const dir = env.PI_CODING_AGENT_DIR || join("~", ".pi", "agent");
+	return dir.replace(/^~(?=[\\/]|$)/, homedir());
 }
 
 function timeoutOf(text = "") {

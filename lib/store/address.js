@@ -129,6 +129,25 @@ function checkTimeout(timeout) {
 	throw invalid(`The timeout of a store must be a whole number of milliseconds, 1 to ${LONGEST_TIMEOUT}`);
 }
 
+/** @param {Address} address */
+function hasPassword({ kind, place }) {
+	if (kind !== "postgres") return false;
+	const url = new URL(place);
+	return url.password !== "" || url.searchParams.has("password");
+}
+
+/**
+ * The place without a password. Its parameters, such as the schema, stay.
+ * @param {Address} address
+ */
+function withoutPassword(address) {
+	if (!hasPassword(address)) return address.place;
+	const url = new URL(address.place);
+	url.password = "";
+	url.searchParams.delete("password");
+	return url.href;
+}
+
 /**
  * A URL that can be shown: without its password, and without parameters, which may be keys.
  * @param {URL} url
@@ -154,7 +173,9 @@ function parseUrl(text) {
 exports.checkPath = checkPath;
 exports.checkTimeout = checkTimeout;
 exports.endpointOfEnvironment = endpointOfEnvironment;
+exports.hasPassword = hasPassword;
 exports.parseUrl = parseUrl;
 exports.readAddress = readAddress;
 exports.timeoutIn = timeoutIn;
+exports.withoutPassword = withoutPassword;
 exports.withoutSecrets = withoutSecrets;

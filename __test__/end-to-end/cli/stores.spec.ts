@@ -1,5 +1,5 @@
 // `pi-sessions push`, `pull`, `sync` and `remote`, with a store in a directory that two machines share.
-import { appendFileSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { type World, good, lines, put, run, world } from "../../support/cli.js";
@@ -46,6 +46,21 @@ test("a session goes from here to the store and from there to another machine", 
 	expect(await good(laptop, ["sync", "--all"])).toMatch(/^1 line added/);
 	expect(readFileSync(file, "utf8").split("\n").slice(1)).toEqual(readFileSync(pulled, "utf8").split("\n").slice(1));
 	expect(await good(laptop, ["sync"])).toContain("Nothing to do");
+});
+
+test("a file that only its owner may read names the store where the variable does not", async () => {
+	const { store, laptop } = team();
+	put(laptop, ID, [message("a", null, user("hello"))]);
+	const file = join(laptop.agent, "session-store.json");
+	const at = { ...laptop, env: { ...laptop.env, PI_SESSION_NATIVE_STORE: undefined } };
+	writeFileSync(file, JSON.stringify({ store }), { mode: 0o600 });
+	expect(await good(at, ["push"])).toMatch(/ stored {2}0194aaaa/);
+	expect(await good(laptop, ["push"])).toBe("Everything is stored\n");
+	writeFileSync(file, "[]");
+	expect((await run(at, ["push"])).err).toContain('must be a JSON object such as {"store": "postgres://me@host/database"}');
+	if (process.platform === "win32") return;
+	chmodSync(file, 0o640);
+	expect(await run(at, ["push"])).toMatchObject({ code: 1, err: `Error: ${file} may hold a password, and others may read or change it: chmod 600 ${file}\n` });
 });
 
 // Regression: they were skipped without a word.
@@ -119,7 +134,7 @@ test("what is wrong is said: no store, one that is not there, wrong use; never w
 		expect(out + err).not.toContain("s3cret");
 		return { code, err: err.trim(), out };
 	};
-	expect(await said(["push"])).toMatchObject({ code: 2, err: "Error: Which store? --store <url>, or PI_SESSION_NATIVE_STORE" });
+	expect(await said(["push"])).toMatchObject({ code: 2, err: "Error: Which store? --store <url>, PI_SESSION_NATIVE_STORE, or session-store.json in the agent's directory" });
 	const missing = join(laptop.cwd, "no-such");
 	const before = snapshot(join(laptop.agent, "sessions"));
 	for (const command of ["pull", "push", "sync", "remote"])
@@ -128,7 +143,9 @@ test("what is wrong is said: no store, one that is not there, wrong use; never w
 	expect(await said(["pull", "--store", "postgres://me:s3cret@[x"])).toMatchObject({ code: 1, err: expect.stringContaining("is no URL") });
 	for (const mistyped of ["host=127.0.0.1 user=me password=s3cret dbname=x", "postgres//me:s3cret@127.0.0.1/x"])
 		expect(await said(["pull", "--json", "--store", mistyped])).toMatchObject({ code: 1, err: expect.stringContaining("neither a path nor a URL") });
-	const refused = await said(["pull", "--store", "postgres://me:s3cret@127.0.0.1:1/x?password=s3cret"]);
+	for (const secret of ["postgres://me:s3cret@127.0.0.1:1/x", "postgres://me@127.0.0.1:1/x?password=s3cret"])
+		expect(await said(["pull", "--store", secret])).toMatchObject({ code: 1, err: expect.stringContaining("A password in an argument is seen by every user of this machine") });
+	const refused = await said(["pull"], "postgres://me:s3cret@127.0.0.1:1/x?password=s3cret");
 	expect(refused).toMatchObject({ code: 1, err: expect.stringContaining("postgres://me@127.0.0.1:1/x") });
 	expect(await said(["push", ID, "--all"], missing)).toMatchObject({ code: 2, err: "Error: --all cannot be combined with a session" });
 	expect(await said(["pull", "zzz"], laptop.cwd)).toMatchObject({ code: 1, err: 'Error: No session has an id that begins with "zzz"' });

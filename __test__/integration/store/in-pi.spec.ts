@@ -1,13 +1,14 @@
 // A store in the environment of a process whose managers the register hook watches, without pi: its start, its end, and what is said.
 import { execFile, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { appendFileSync, mkdirSync, readFileSync, readdirSync, renameSync, writeFileSync } from "node:fs";
+import { appendFileSync, chmodSync, mkdirSync, readFileSync, readdirSync, renameSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { createServer, type AddressInfo, type Socket } from "node:net";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { DirectoryStore, SessionSync, loadAll } from "../../../lib/store/index.js";
-import { SESSION, emptyDirectory, entries, entry, header } from "../../support/lines.js";
+import { SESSION, emptyDirectory, entries, entry, header, library } from "../../support/lines.js";
 import { snapshot } from "../../support/scratch.js";
 
 const root = resolve(__dirname, "../../..");
@@ -57,8 +58,8 @@ const program = (body: string) => `
 	const { SessionManager, getDefaultSessionDir } = createRequire(${JSON.stringify(join(root, "index.js"))})("./index.js");
 	const before = Object.getOwnPropertyDescriptors(SessionManager);
 	const store = storeOfEnvironment();
-	store.pullBefore({ dir: ${JSON.stringify(root)} }, []);
-	store.watch(SessionManager, getDefaultSessionDir);
+	store?.pullBefore({ dir: ${JSON.stringify(root)} }, []);
+	store?.watch(SessionManager, getDefaultSessionDir);
 	${body}`;
 const pi = (at: Machine, body: string) => node(at, ["--input-type=module", "-e", program(body)]);
 
@@ -198,6 +199,43 @@ const silentBucket = (port: number) => ({ PI_SESSION_NATIVE_STORE: `s3://bucket?
 
 /** The environment of a store that never answers. */
 const silentStore = async () => silentBucket(await silentServer());
+
+// Regression: the agent's tools had the password, and what they print is stored.
+test("the environment of pi's tools has the store's address without its password", async () => {
+	const port = await silentServer();
+	const address = (user: string) => `postgres://${user}@127.0.0.1:${port}/x?schema=s`;
+	const at = machine({ PI_SESSION_NATIVE_STORE: `${address("me:s3cret")}&password=s3cret`, PI_SESSION_NATIVE_STORE_TIMEOUT: "1" });
+	const { out } = await pi(
+		at,
+		`const { execFileSync } = await import("node:child_process");
+		const tool = execFileSync(process.execPath, ["-p", "JSON.stringify(process.env)"], { encoding: "utf8" });
+		const manager = SessionManager.create(process.cwd());
+		console.log(JSON.stringify([tool.includes("s3cret"), JSON.parse(tool).PI_SESSION_NATIVE_STORE, manager.appendMessage({ role: "user", content: "Hello", timestamp: 1 }).length]));`,
+	);
+	// A variable without its password still means long ids.
+	expect(JSON.parse(out)).toEqual([false, address("me"), 36]);
+	const damaged = machine({ PI_SESSION_NATIVE_STORE: "postgres//me:s3cret@x/y" });
+	expect((await pi(damaged, `console.log(String(process.env.PI_SESSION_NATIVE_STORE));`)).out).toBe("undefined\n");
+});
+
+test("settings that only their owner may read name the store; what pi starts uses their password", async () => {
+	const at = machine({ PI_SESSION_NATIVE_STORE: "" });
+	writeFileSync(join(at.agent, "session-store.json"), JSON.stringify({ store: at.address }), { mode: 0o600 });
+	const hello = `SessionManager.create(process.cwd()).appendMessage({ role: "user", content: "Hello", timestamp: 1 });`;
+	expect((await pi(at, hello)).err).toBe("");
+	expect((await reader(at).list()).sessions).toHaveLength(1);
+	// A pi that was started by pi has the variable, too.
+	const secret = (user: string) => `postgres://${user}@127.0.0.1:1/x`;
+	writeFileSync(join(at.agent, "session-store.json"), JSON.stringify({ store: secret("me:s3cret") }));
+	const { storeAddress } = createRequire(library)("./settings.js");
+	expect(storeAddress(at.agent, { PI_SESSION_NATIVE_STORE: secret("me") })).toBe(secret("me:s3cret"));
+	expect(storeAddress(at.agent, { PI_SESSION_NATIVE_STORE: `${secret("me")}y` })).toBe(`${secret("me")}y`);
+	if (process.platform === "win32") return;
+	chmodSync(join(at.agent, "session-store.json"), 0o644);
+	const { err } = await pi(at, hello);
+	expect(err).toContain("no store is used: ");
+	expect(err).toContain("others may read or change it: chmod 600");
+});
 
 test("a timeout that is none is named in one line, and two seconds count", async () => {
 	const values = ["soon", "0", "-5", "1.5", "1e99"];
