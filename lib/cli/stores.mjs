@@ -56,8 +56,9 @@ function syncHere(connection, options) {
 
 /** @param {Connection} connection @param {string} dir @param {string} cwd @param {boolean} isShared @param {Options} options */
 async function syncIn({ store, address, notes }, dir, cwd, isShared, { json }) {
-	const { project, problem } = await projects.findProject(cwd);
-	if (problem !== undefined) writeWarning(safeLine(problem), Boolean(json));
+	const { project, isOwn, problem } = await projects.findProject(cwd, store.host);
+	const why = problem ?? (isOwn ? `${cwd} has no git remote, so its sessions are shared with no other machine (PI_SESSION_NATIVE_PROJECT names a project)` : undefined);
+	if (why !== undefined) writeWarning(safeLine(why), Boolean(json));
 	return new SessionSync({ store, address, notes, dir, cwd, isShared, project });
 }
 

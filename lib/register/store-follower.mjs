@@ -1,8 +1,8 @@
 // Stores what is appended to pi's sessions while pi runs, and claims them: a process of its own (see store.mjs).
 //
 // Each line of standard input is a JSON object. The first tells where notes are (`notes`), what earlier processes did not manage to
-// store (`leftover`), the `projects` of working directories, and the ids of sessions that other hosts use (`inUse`); later ones what
-// pi has `open`. Each line of standard output tells one thing that pi's process is to know: a `project`, a session that is
+// store (`leftover`), the `projects` of working directories, the ids of sessions that other hosts use (`inUse`), and for how long this
+// process may go on without pi (`timeout`, in milliseconds); later ones what pi has `open`. Each line of standard output tells one thing that pi's process is to know: a `project`, a session that is
 // `claimed` or `inUse`, or a line to `show`.
 import { createRequire } from "node:module";
 import { dirname } from "node:path";
@@ -24,6 +24,7 @@ const NEXT_MS = 50;
 
 const address = process.env[STORE_VARIABLE];
 let notes;
+let timeout = 0;
 let leftover = [];
 let open = [];
 /** By working directory. */
@@ -43,11 +44,23 @@ let claims;
 /** Ends at once. A call that hangs would keep `process.exit` waiting. */
 const end = () => process.kill(process.pid, "SIGKILL");
 
+/**
+ * Stores the last lines and gives up the claims of a pi that was killed: one that ends by itself stops this process, and does that.
+ */
+async function finish() {
+	clearInterval(looking);
+	setTimeout(end, timeout);
+	const opened = await Promise.allSettled(syncs.values());
+	await Promise.allSettled(opened.map(({ value: sync }) => sync?.flush({ timeout })));
+	if (store?.claim) await Promise.allSettled((claims?.sessions ?? []).map((session) => store.claim(session, { ttl: 0 })));
+	end();
+}
+
 const report = (what) => process.stdout.write(`${JSON.stringify(what)}\n`);
 
 function hear(line) {
 	const message = JSON.parse(line);
-	({ notes = notes, leftover = leftover, open = open } = message);
+	({ notes = notes, timeout = timeout, leftover = leftover, open = open } = message);
 	for (const [cwd, project] of message.projects ?? []) projects.set(cwd, project);
 	for (const session of message.inUse ?? []) inUse.add(session);
 	look();
@@ -102,7 +115,7 @@ async function openSync(dir, cwd) {
 async function projectOf(cwd) {
 	const known = projects.get(cwd);
 	if (known !== undefined) return known;
-	const { project, problem } = await findProject(cwd);
+	const { project, problem } = await findProject(cwd, hostId(notes));
 	projects.set(cwd, project);
 	report({ project: [cwd, project] });
 	if (problem !== undefined) show(problem);
@@ -154,8 +167,10 @@ function show(line, what = line) {
 
 // A terminal sends these to pi, too, which may go on.
 for (const signal of ["SIGINT", "SIGHUP"]) process.on(signal, () => {});
-for (const stream of [process.stdin, process.stdout]) stream.on("error", end);
+process.stdin.on("error", end);
+// What is said to a pi that is gone is lost.
+process.stdout.on("error", () => {});
 // However pi ends, its end of standard input closes.
-createInterface({ input: process.stdin }).on("line", hear).on("close", end);
-setInterval(look, TICK_MS);
+createInterface({ input: process.stdin }).on("line", hear).on("close", finish);
+const looking = setInterval(look, TICK_MS);
 setInterval(storeLeft, NEXT_MS);

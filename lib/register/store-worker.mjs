@@ -1,6 +1,6 @@
 // Pulls before pi starts, and pushes after it has ended (see store.mjs). The task comes on standard input. Results go to
 // standard output, one JSON object a line; a later line adds to those before it.
-import { readFileSync, writeSync } from "node:fs";
+import { existsSync, readFileSync, writeSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname } from "node:path";
 import { Claims } from "./store-claims.mjs";
@@ -9,6 +9,7 @@ import { STORE_VARIABLE, isExclusive, notStored } from "./store-shared.mjs";
 const require = createRequire(import.meta.url);
 const { SessionSync, hostId, openStore } = require("../store/index.js");
 const { Notes, notesBeside } = require("../store/notes.js");
+const { Pending } = require("../store/pending.js");
 const { findProject } = require("../store/project.js");
 const address = process.env[STORE_VARIABLE];
 const task = JSON.parse(readFileSync(0, "utf8"));
@@ -19,11 +20,11 @@ async function pullProject() {
 	const cwd = process.cwd();
 	const own = sessionDir({ dir: task.dir, cwd });
 	const notes = notesBeside(sessionsRoot());
-	const { project, problem } = await findProject(cwd);
+	const { project, problem } = await findProject(cwd, hostId(notes));
 	const options = { address, notes, dir: own === undefined ? defaultDir(cwd) : pathOf(own), isShared: own !== undefined, cwd, project };
 	// First: this process may be stopped before the store answers.
 	answer({ project, problem });
-	answer({ leftover: await leftovers(new SessionSync(options)) });
+	answer({ leftover: await leftovers(new SessionSync(options), notes) });
 	const store = await openStore(address, { host: hostId(notes) });
 	const sync = new SessionSync({ ...options, store, epoch: epochsOf(new Claims(store)) });
 	const { items, problems } = await sync.compare();
@@ -39,13 +40,27 @@ async function pullProject() {
 		...renamed.map(({ id, newId }) => `session ${session}: entry ${id} is ${newId} now, another host's came first with that id`),
 		...problems.map(described),
 	]);
-	return { errors: [...problems.map(described), ...errors], leftover: await leftovers(sync) };
+	return { errors: [...problems.map(described), ...errors], leftover: await leftovers(sync, notes) };
 }
 
-/** What an earlier process did not manage to store. */
-async function leftovers(sync) {
-	const found = (await sync.local()).filter((local) => sync.isNoted(local.session) && sync.lagOf(local) > 0);
-	return found.map((local) => ({ ...local, cwd: process.cwd() }));
+/** What earlier processes did not manage to store: of this project's sessions, and of whatever they had open. */
+async function leftovers(sync, notes) {
+	const cwd = process.cwd();
+	const found = (await sync.local()).filter((local) => sync.isNoted(local.session) && sync.lagOf(local) > 0).map((local) => ({ ...local, cwd }));
+	const files = new Set(found.map(({ file }) => file));
+	const others = [];
+	new Pending(notes, address).review((one) => {
+		const isLacking = existsSync(one.file) && new SessionSync({ address, notes, dir: dirname(one.file), cwd: one.cwd, project: "" }).lagOf(one) > 0;
+		if (isLacking && !files.has(one.file)) others.push(one);
+		files.add(one.file);
+		return isLacking;
+	});
+	for (const one of others) {
+		// The name that is set here is not that of another directory.
+		if (one.cwd === cwd) delete one.project;
+		else one.project ??= (await findProject(one.cwd, hostId(notes), "")).project;
+	}
+	return [...found, ...others];
 }
 
 const described = ({ session, where, message }) => `session ${session}: ${where}: ${message}`;
@@ -61,7 +76,7 @@ async function pushRest() {
 	const claims = new Claims(store);
 	const projects = new Map();
 	for (const { session, file, cwd, project } of sessions) {
-		if (!projects.has(cwd)) projects.set(cwd, project ?? (await findProject(cwd)).project);
+		if (!projects.has(cwd)) projects.set(cwd, project ?? (await findProject(cwd, store.host)).project);
 		const sync = new SessionSync({ store, address, notes, dir: dirname(file), cwd, project: projects.get(cwd), epoch: epochsOf(claims) });
 		try {
 			for (const { error } of await sync.push({ session, tries: 1, restores: false })) if (error) {

@@ -70,8 +70,8 @@ class StoreInPi {
 	#notesFolder;
 	/** What earlier processes did not manage to store. */
 	#leftover = [];
-	/** What the follower was told of, by file; managers may have gone on to other sessions since. */
-	#followed = new Map();
+	/** What managers had open so far, by file, as it is written down; they may have gone on to other sessions since. */
+	#opened = new Map();
 	#follower;
 	/** The lines that were shown while pi ran, and those that wait until it has ended. */
 	#shown = new Set();
@@ -93,6 +93,7 @@ class StoreInPi {
 		const pull = dir === undefined ? "pi-sessions pull" : `pi-sessions pull --dir ${dir}`;
 		const { leftover = [], inUse = [], errors = [], project, problem, lacking } = result;
 		this.#leftover = leftover;
+		for (const one of leftover) if (one.project !== undefined) this.#projects.set(one.cwd, one.project);
 		if (project !== undefined) this.#projects.set(process.cwd(), project);
 		if (problem !== undefined) say(problem);
 		sayFew(errors, (count) => `${count} more problems; ${pull} names them`);
@@ -140,7 +141,46 @@ class StoreInPi {
 			throw new Error(`${use.sentence}, and PI_SESSION_NATIVE_LOCK=exclusive is set`);
 		}
 		this.#managers.add(new WeakRef(manager));
+		this.#writeDown();
 		return manager;
+	}
+
+	/** Writes down which sessions are open, before they have anything to store: this process may be killed at any time. */
+	#writeDown() {
+		const opened = [...this.#sessions()].map((one) => ({ ...one, project: this.#projects.get(one.cwd) || process.env.PI_SESSION_NATIVE_PROJECT }));
+		for (const one of opened) {
+			const known = this.#opened.get(one.file);
+			if (known && known.project === one.project) continue;
+			this.#opened.set(one.file, one);
+			try {
+				this.#pending()?.add(one);
+			} catch (error) {
+				this.#show(`which sessions are open cannot be written down (${error.message}): what is not stored when pi is killed waits for pi-sessions push`);
+			}
+		}
+	}
+
+	/** Takes back what was written down of files that are stored, or were never made. */
+	#strikeOut() {
+		const pending = this.#pending();
+		for (const one of this.#opened.values()) {
+			if (existsSync(one.file) && this.#isUnstored(one)) continue;
+			try {
+				pending?.remove(one.file);
+			} catch {
+				// The next start finds that there is nothing to do.
+			}
+		}
+	}
+
+	/** Undefined if the address is not understood: the worker says what is wrong with it. */
+	#pending() {
+		const { Pending } = require("../store/pending.js");
+		try {
+			return new Pending(this.#notesFolder(), this.#address);
+		} catch {
+			return undefined;
+		}
 	}
 
 	/** What the managers have open now: they may have moved to another session since. */
@@ -157,14 +197,14 @@ class StoreInPi {
 
 	/** Tells the follower what is open. A pi that has no session with a file, and nothing left to store, has no follower. */
 	#tick() {
+		this.#writeDown();
 		const open = [...this.#sessions()].filter(({ file }) => existsSync(file));
-		for (const one of open) this.#followed.set(one.file, one);
 		if (!this.#follower && open.length + this.#leftover.length > 0) this.#follower = this.#startFollower();
 		this.#follower?.follow(open);
 	}
 
 	#startFollower() {
-		const first = { notes: this.#notesFolder(), leftover: this.#leftover, projects: [...this.#projects], inUse: [...this.#inUse.keys()] };
+		const first = { notes: this.#notesFolder(), timeout: this.#timeout, leftover: this.#leftover, projects: [...this.#projects], inUse: [...this.#inUse.keys()] };
 		const onEnd = (why) => this.#show(`the process that stores what is appended has ended (${why}); the rest is stored when pi ends`);
 		return new Follower(first, { env: { [STORE_VARIABLE]: this.#address }, onReport: (report) => this.#hear(report), onEnd });
 	}
@@ -191,11 +231,13 @@ class StoreInPi {
 	#end() {
 		// What it was about to do is done below, in the time that there is for it.
 		this.#follower?.stop();
-		const all = new Map([...this.#leftover, ...this.#followed.values(), ...this.#sessions()].map((one) => [one.file, one]));
+		this.#writeDown();
+		const opened = [...this.#opened.values()].filter(({ file }) => existsSync(file));
+		const all = new Map([...this.#leftover, ...opened].map((one) => [one.file, one]));
 		const unstored = [...all.values()].filter((one) => existsSync(one.file) && this.#isUnstored(one));
 		const sessions = unstored.map((one) => ({ ...one, project: this.#projects.get(one.cwd) }));
 		// The follower may have claimed more than it could say. Giving up what another host has changes nothing.
-		const claimed = [...new Set([...this.#claimed, ...[...this.#followed.values()].map(({ session }) => session)])];
+		const claimed = [...new Set([...this.#claimed, ...opened.map(({ session }) => session)])];
 		for (const line of this.#delayed) say(line);
 		if (sessions.length > 0 || claimed.length > 0) {
 			const { result, error } = this.#run({ task: "push", notes: this.#notesFolder(), sessions, claimed });
@@ -204,6 +246,7 @@ class StoreInPi {
 			const why = error === undefined ? result.errors[0] : error === "timeout" ? this.#lateness() : error;
 			if (sessions.length > 0 && why !== undefined) say(`not all is stored yet (${why}); the next start goes on with it, or pi-sessions push`);
 		}
+		this.#strikeOut();
 	}
 
 	/** Whether a file has lines that are not known to be stored, by this machine's notes. */

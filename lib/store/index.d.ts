@@ -310,7 +310,7 @@ export interface SessionSyncOptions {
 	cwd: string;
 	/** The directory has sessions of other working directories, too, which are not pushed. */
 	isShared?: boolean;
-	/** By default `projectOf(cwd)`. */
+	/** By default `projectOf(cwd, store.host)`. */
 	project?: string;
 	/**
 	 * Gives the claim that appends to a session are to go by, and may make it first: the store then refuses them once a newer claim
@@ -368,7 +368,8 @@ export class SessionSync {
 export function hostId(folder: string): string;
 
 /**
- * The project of a working directory, a name that is the same on every machine: `PI_SESSION_NATIVE_PROJECT` if that is set;
- * the git remote, with the directory below the repository's root; else the name of the directory, also where git fails.
+ * The project of a working directory, a name that is the same on every machine: `PI_SESSION_NATIVE_PROJECT` if that is set, else the git
+ * remote, with the directory below the repository's root. Without a remote, and where git fails, it has the directory's path and the id of
+ * this machine, so that no other machine has a project of that name.
  */
-export function projectOf(cwd: string): string;
+export function projectOf(cwd: string, host: string): string;

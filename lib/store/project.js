@@ -1,14 +1,21 @@
 // The project of a session, a name that is the same on every machine: the git remote of its working directory, in one spelling
-// whatever protocol and user it was cloned with.
+// whatever protocol and user it was cloned with. A directory without a remote has a name that is this machine's alone: the names of
+// directories say nothing, and sessions must not come to whoever has one of the same name.
 const { execFile, spawnSync } = require("node:child_process");
+const { createHash } = require("node:crypto");
 const { existsSync } = require("node:fs");
-const { basename, dirname, join } = require("node:path");
+const { dirname, join } = require("node:path");
 
 /** @typedef {{ stdout: string | null, stderr: string | null, error?: NodeJS.ErrnoException | null }} Answer of git */
-/** @typedef {{ project: string, problem?: string }} Found `problem`: a sentence for the user if git failed: then the directory gives the name */
+/**
+ * `isOwn`: the name is this machine's alone. `problem`: a sentence for the user if that is because git failed.
+ * @typedef {{ project: string, isOwn?: true, problem?: string }} Found
+ */
 
 /** A repository on a broken network drive must not keep anybody waiting. */
 const TIMEOUT_MS = 2000;
+/** Stores take names of a limited length. */
+const LONGEST_PATH = 800;
 /** Variables that would make git use another directory. */
 const MISLEADING = ["GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_NAMESPACE"];
 /** What is asked: the remotes, and where the directory is below the repository's root. */
@@ -42,46 +49,55 @@ function optionsOfGit() {
 
 /**
  * The project of a working directory: the one that is set, else the remote `origin` or the only remote, with the directory below the
- * repository's root after a colon (`github.com/me/shop:packages/cart`); without a remote the name of the directory.
+ * repository's root after a colon (`github.com/me/shop:packages/cart`); without a remote a name of this machine's own.
  * @param {string} cwd
+ * @param {string} host this machine's id
  */
-function projectOf(cwd) {
+function projectOf(cwd, host) {
 	const set = process.env.PI_SESSION_NATIVE_PROJECT;
-	return set || projectFrom(cwd, QUESTIONS.map((args) => spawnSync("git", ["-C", cwd, ...args], optionsOfGit()))).project;
+	return set || projectFrom({ cwd, host }, QUESTIONS.map((args) => spawnSync("git", ["-C", cwd, ...args], optionsOfGit()))).project;
 }
 
 /**
  * The same without waiting for git on the caller's thread, and with what went wrong.
  * @param {string} cwd
+ * @param {string} host
+ * @param {string} [set] the one that is set
  * @returns {Promise<Found>}
  */
-async function findProject(cwd) {
-	const set = process.env.PI_SESSION_NATIVE_PROJECT;
+async function findProject(cwd, host, set = process.env.PI_SESSION_NATIVE_PROJECT) {
 	if (set) return { project: set };
 	/** @param {string[]} args @returns {Promise<Answer>} */
 	const ask = (args) => new Promise((resolve) => {
 		execFile("git", ["-C", cwd, ...args], optionsOfGit(), (error, stdout, stderr) => resolve({ stdout, stderr, error: /** @type {NodeJS.ErrnoException} */ (error) }));
 	});
-	return projectFrom(cwd, await Promise.all(QUESTIONS.map(ask)));
+	return projectFrom({ cwd, host }, await Promise.all(QUESTIONS.map(ask)));
 }
 
 /**
- * @param {string} cwd
+ * @param {{ cwd: string, host: string }} here
  * @param {Answer[]} answers
  * @returns {Found}
  */
-function projectFrom(cwd, [remotes, prefix]) {
-	// The root of a drive has no name of its own.
-	const own = basename(cwd) || cwd;
+function projectFrom({ cwd, host }, [remotes, prefix]) {
+	/** @type {Found} */
+	const own = { project: ownProject(cwd, host), isOwn: true };
 	const problem = problemOf(cwd, remotes) ?? problemOf(cwd, prefix);
-	if (problem !== undefined) return { project: own, problem: `${problem} in ${cwd}, so its project is taken to be ${JSON.stringify(own)} (PI_SESSION_NATIVE_PROJECT names it)` };
+	if (problem !== undefined) return { ...own, problem: `${problem} in ${cwd}, so its sessions are shared with no other machine (PI_SESSION_NATIVE_PROJECT names a project)` };
 	const urls = new Map([...(remotes?.stdout ?? "").matchAll(/^(\S+)\t(.*) \(fetch\)/gm)].map(([, name, url]) => [name, url]));
 	const remote = urls.get("origin") ?? (urls.size === 1 ? [...urls.values()][0] : undefined);
 	const name = remote === undefined ? undefined : normalizeRemote(remote);
-	if (name === undefined) return { project: own };
+	if (name === undefined) return own;
 	const below = (prefix?.stdout ?? "").trim().replace(/\/$/, "");
 	return { project: below === "" ? name : `${name}:${below}` };
 }
+
+/**
+ * The name of a directory that no other machine has. No remote gives a name with an absolute path after the host.
+ * @param {string} cwd
+ * @param {string} host
+ */
+const ownProject = (cwd, host) => `${host}:${cwd.length <= LONGEST_PATH ? cwd : createHash("sha256").update(cwd).digest("hex")}`;
 
 /**
  * Why git gave no answer; undefined if it did, or there is no repository.

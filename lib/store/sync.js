@@ -35,7 +35,7 @@ class SessionSync {
 		/** @readonly */
 		this.dir = options.dir;
 		/** @readonly */
-		this.project = options.project ?? projectOf(options.cwd);
+		this.project = options.project ?? projectOf(options.cwd, options.store.host);
 	}
 
 	/**

@@ -1,6 +1,7 @@
 // The process that follows sessions, and the one that stores the rest when pi ends, without pi: what they claim, and what they say.
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
 import { join, resolve } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { DirectoryStore, type LineStore, loadAll } from "../../../lib/store/index.js";
@@ -32,9 +33,15 @@ function follow(at: World, first: object, more: Record<string, string> = {}) {
 	onTestFinished(() => void child.kill("SIGKILL"));
 	let said = "";
 	child.stdout?.setEncoding("utf8").on("data", (part: string) => (said += part));
-	child.stdin?.write(`${JSON.stringify({ notes: at.notes, leftover: [], projects: [["/shop", "shop"]], inUse: [], ...first })}\n`);
+	child.stdin?.write(`${JSON.stringify({ notes: at.notes, timeout: 300_000, leftover: [], projects: [["/shop", "shop"]], inUse: [], ...first })}\n`);
 	const heard = (): { claimed?: string; inUse?: [string, string]; show?: string }[] => said.split("\n").slice(0, -1).map((line) => JSON.parse(line));
-	return { heard, hears: (name: "claimed" | "inUse" | "show", times = 1) => vi.waitFor(() => expect(heard().filter((one) => one[name]).length).toBeGreaterThanOrEqual(times), LONG) };
+	/** pi is gone: its end of standard input closes. */
+	const close = async () => {
+		const closed = once(child, "close");
+		child.stdin?.end();
+		await closed;
+	};
+	return { heard, close, hears: (name: "claimed" | "inUse" | "show", times = 1) => vi.waitFor(() => expect(heard().filter((one) => one[name]).length).toBeGreaterThanOrEqual(times), LONG) };
 }
 
 // They were stored before the claim was asked for.
@@ -87,6 +94,18 @@ test("after another process of this host gave a session up, it is claimed again,
 	await hears("claimed", 2);
 	expect(heard().filter(({ show }) => show)).toEqual([]);
 	expect((await at.desktop.list()).sessions).toMatchObject([{ claim: { host: "laptop" } }]);
+});
+
+// Regression: it ended at once, and the last lines waited for the next start.
+test("when pi was killed the last lines are stored, and the claims given up", async () => {
+	const at = await setup();
+	const { hears, close } = follow(at, { open: [at.one] });
+	await hears("claimed");
+	await vi.waitFor(async () => expect(await at.stored()).toEqual(["stored", "waits"]), LONG);
+	appendFileSync(at.file, text(entry("last")));
+	await close();
+	expect(await at.stored()).toEqual(["stored", "waits", "last"]);
+	expect((await at.desktop.list()).sessions[0]?.claim).toBeUndefined();
 });
 
 /** What the worker says when pi ends. */

@@ -171,6 +171,62 @@ test("the worker names what an earlier process could not store before the store 
 	expect(Object.assign({}, ...out.trim().split("\n").map((line) => JSON.parse(line)))).toEqual({ project: "shop", leftover: [{ session: SESSION, file, cwd: at.work }] });
 });
 
+const HELLO = `const manager = SessionManager.create(process.cwd()); manager.appendMessage({ role: "user", content: "Hello", timestamp: 1 });`;
+const storedLines = async (at: Machine) => Promise.all((await reader(at).list()).sessions.map(async ({ session }) => (await loadAll(reader(at), session)).lines.length));
+const writtenDown = (at: Machine) => readdirSync(join(at.agent, "session-stores/open"), { recursive: true }).filter((name) => String(name).endsWith(".json"));
+
+// Regression: it was never stored, for nothing said that it was to be.
+test("a new session of a pi that is killed at its first message is stored by a later one", async () => {
+	const at = machine();
+	expect((await pi(at, `${HELLO} process.kill(process.pid, "SIGKILL");`)).end).toBe("SIGKILL");
+	expect((await reader(at).list()).sessions).toEqual([]);
+	expect((await pi(at, "")).err).toBe("");
+	expect(await storedLines(at)).toEqual([1]);
+	// Regression: the one that goes on to another session by itself, too.
+	const killed = `const manager = SessionManager.create(process.cwd());
+		manager.newSession();
+		await new Promise((resolve) => setTimeout(resolve, 1000));
+		manager.appendMessage({ role: "user", content: "Hello", timestamp: 1 });
+		process.kill(process.pid, "SIGKILL");`;
+	expect((await pi(at, killed)).end).toBe("SIGKILL");
+	expect((await pi(at, "")).err).toBe("");
+	expect(await storedLines(at)).toEqual([1, 1]);
+	await pi(at, "");
+	expect(writtenDown(at)).toEqual([]);
+});
+
+test("a pi that ends leaves nothing written down of what is stored, nor of sessions without a message", async () => {
+	const at = machine();
+	await pi(at, `${HELLO} SessionManager.create(process.cwd());`);
+	expect([await storedLines(at), writtenDown(at)]).toEqual([[1], []]);
+});
+
+// Regression: a pi in another project did not know of it.
+test("what could not be stored of one project is stored by a pi in another one, under its own project", async () => {
+	const at = machine();
+	renameSync(at.address, `${at.address}.away`);
+	expect((await pi(at, HELLO)).err).toContain("not all is stored yet");
+	renameSync(`${at.address}.away`, at.address);
+	const elsewhere = { ...at, work: join(at.path, "elsewhere"), env: { ...at.env, PI_SESSION_NATIVE_PROJECT: "another" } };
+	mkdirSync(elsewhere.work);
+	expect((await pi(elsewhere, "")).err).toBe("");
+	expect((await reader(at).list()).sessions).toMatchObject([{ project: "shop" }]);
+	expect(await storedLines(at)).toEqual([1]);
+});
+
+// Regression: the directories of one name were one project, and every /workspace of every container.
+test("directories of one name without a remote are not one project, unless it is named", async () => {
+	const at = machine({ PI_SESSION_NATIVE_PROJECT: "" });
+	const desktop = (name: string) => ({ ...at, agent: join(at.path, "desktop"), env: { ...at.env, PI_SESSION_NATIVE_HOST: "desktop", PI_SESSION_NATIVE_PROJECT: name, PI_CODING_AGENT_DIR: join(at.path, "desktop") } });
+	await pi(at, HELLO);
+	const [stored] = (await reader(at).list()).sessions;
+	expect(stored?.project).toBe(`laptop:${at.work}`);
+	const seen = async (name: string) => (await pi(desktop(name), "console.log((await SessionManager.list(process.cwd())).length);")).out.trim();
+	expect(await seen("")).toBe("0");
+	await pi({ ...at, env: { ...at.env, PI_SESSION_NATIVE_PROJECT: "shop" } }, HELLO);
+	expect(await seen("shop")).toBe("1");
+});
+
 test("what a manager appended before it went on to another session is stored at the end", async () => {
 	const at = machine();
 	const { err } = await pi(
@@ -342,11 +398,11 @@ test("while git is slow to name the project of another directory, its session is
 	expect([end, readFileSync(followed, "utf8")]).toEqual([0, "1"]);
 });
 
-test("git that fails is said at pi's start, with the name that is taken in its place", async () => {
+test("git that fails is said at pi's start, with what follows", async () => {
 	const at = machine({ PI_SESSION_NATIVE_PROJECT: "", GIT_TEST_ASSUME_DIFFERENT_OWNER: "1" });
 	execFileSync("git", ["init", "-q", at.work]);
 	const { err } = await pi(at, "");
-	expect(err).toMatch(/^pi-session-native: git failed: detected dubious ownership in repository at \S+ in \S+, so its project is taken to be "shop" \(PI_SESSION_NATIVE_PROJECT names it\)\n$/);
+	expect(err).toMatch(/^pi-session-native: git failed: detected dubious ownership in repository at \S+ in \S+, so its sessions are shared with no other machine \(PI_SESSION_NATIVE_PROJECT names a project\)\n$/);
 });
 
 test("a timeout that is set counts, at the start and at the end", async () => {

@@ -30,7 +30,7 @@ test.each([
 	expect(normalizeRemote(remote)).toBe(name);
 });
 
-test("a directory is part of its remote, at its place below the repository's root; without a remote it is its name", () => {
+test("a directory is part of its remote, at its place below the repository's root; without a remote its name is this machine's alone", () => {
 	const dir = emptyDirectory();
 	const git = (...args: string[]) => execFileSync("git", ["-C", join(dir, "work"), ...args], { stdio: "pipe" });
 	mkdirSync(join(dir, "work/packages/cart"), { recursive: true });
@@ -39,25 +39,25 @@ test("a directory is part of its remote, at its place below the repository's roo
 	onTestFinished(() => {
 		vi.unstubAllEnvs();
 	});
-	expect(projectOf(join(dir, "work"))).toBe("work");
+	expect(projectOf(join(dir, "work"), "laptop")).toBe(`laptop:${join(dir, "work")}`);
 	git("init", "-q");
-	expect(projectOf(join(dir, "work/packages"))).toBe("packages");
+	expect(projectOf(join(dir, "work/packages"), "laptop")).toBe(`laptop:${join(dir, "work/packages")}`);
 	git("remote", "add", "upstream", "https://example.org/them/shop.git");
-	expect(projectOf(join(dir, "work"))).toBe("example.org/them/shop");
+	expect(projectOf(join(dir, "work"), "laptop")).toBe("example.org/them/shop");
 	git("remote", "add", "fork", "https://example.org/another/shop.git");
-	expect(projectOf(join(dir, "work"))).toBe("work");
+	expect(projectOf(join(dir, "work"), "laptop")).toBe(`laptop:${join(dir, "work")}`);
 	git("remote", "add", "origin", "short:me/shop.git");
 	git("config", "url.git@example.org:.insteadOf", "short:");
-	expect(projectOf(join(dir, "work"))).toBe("example.org/me/shop");
-	expect(projectOf(join(dir, "work/packages/cart"))).toBe("example.org/me/shop:packages/cart");
+	expect(projectOf(join(dir, "work"), "laptop")).toBe("example.org/me/shop");
+	expect(projectOf(join(dir, "work/packages/cart"), "laptop")).toBe("example.org/me/shop:packages/cart");
 	vi.stubEnv("GIT_DIR", "/nowhere");
-	expect(projectOf(join(dir, "work"))).toBe("example.org/me/shop");
+	expect(projectOf(join(dir, "work"), "laptop")).toBe("example.org/me/shop");
 	vi.stubEnv("GIT_DIR", undefined);
 	git("remote", "set-url", "origin", "/srv/shop.git");
-	expect(projectOf(join(dir, "work"))).toBe("work");
-	expect(projectOf(join(dir, "gone"))).toBe("gone");
+	expect(projectOf(join(dir, "work"), "laptop")).toBe(`laptop:${join(dir, "work")}`);
+	expect(projectOf(join(dir, "gone"), "laptop")).toBe(`laptop:${join(dir, "gone")}`);
 	vi.stubEnv("PATH", "");
-	expect(projectOf(join(dir, "work"))).toBe("work");
+	expect(projectOf(join(dir, "work"), "laptop")).toBe(`laptop:${join(dir, "work")}`);
 });
 
 test("git that fails is told from a directory without a repository or a remote", async () => {
@@ -68,32 +68,37 @@ test("git that fails is told from a directory without a repository or a remote",
 	onTestFinished(() => {
 		vi.unstubAllEnvs();
 	});
-	const own = { project: "shop" };
-	const named = (problem: string) => ({ ...own, problem: `${problem} in ${work}, so its project is taken to be "shop" (PI_SESSION_NATIVE_PROJECT names it)` });
-	expect(await findProject(work)).toEqual(own);
+	const own = { project: `laptop:${work}`, isOwn: true };
+	const named = (problem: string) => ({ ...own, problem: `${problem} in ${work}, so its sessions are shared with no other machine (PI_SESSION_NATIVE_PROJECT names a project)` });
+	expect(await findProject(work, "laptop")).toEqual(own);
 	vi.stubEnv("PATH", "");
-	expect(await findProject(work)).toEqual(own);
+	expect(await findProject(work, "laptop")).toEqual(own);
 	mkdirSync(join(work, ".git"));
-	expect(await findProject(work)).toEqual(named("git is not installed"));
+	expect(await findProject(work, "laptop")).toEqual(named("git is not installed"));
 	vi.unstubAllEnvs();
 	execFileSync("git", ["init", "-q", work]);
-	expect(await findProject(work)).toEqual(own);
+	expect(await findProject(work, "laptop")).toEqual(own);
 	execFileSync("git", ["-C", work, "remote", "add", "origin", "https://example.org/me/shop.git"]);
-	expect(await findProject(work)).toEqual({ project: "example.org/me/shop" });
+	expect(await findProject(work, "laptop")).toEqual({ project: "example.org/me/shop" });
 	vi.stubEnv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1");
-	expect(await findProject(work)).toEqual({ ...own, problem: expect.stringMatching(/^git failed: detected dubious ownership/) });
-	expect(projectOf(work)).toBe("shop");
+	expect(await findProject(work, "laptop")).toEqual({ ...own, problem: expect.stringMatching(/^git failed: detected dubious ownership/) });
+	expect(projectOf(work, "laptop")).toBe(`laptop:${work}`);
 	vi.stubEnv("PI_SESSION_NATIVE_PROJECT", "set");
-	expect(await findProject(work)).toEqual({ project: "set" });
+	expect(await findProject(work, "laptop")).toEqual({ project: "set" });
 	vi.unstubAllEnvs();
-	expect(await findProject(join(dir, "gone"))).toEqual({ project: "gone" });
-	expect([projectOf("/"), await findProject("/")]).toEqual(["/", { project: "/" }]);
+	expect(await findProject(join(dir, "gone"), "laptop")).toEqual({ project: `laptop:${join(dir, "gone")}`, isOwn: true });
+	expect([projectOf("/", "laptop"), await findProject("/", "laptop")]).toEqual(["laptop:/", { project: "laptop:/", isOwn: true }]);
+});
+
+test("a path that is longer than the name of a project may be has another one of this machine's alone", () => {
+	const long = (name: string) => projectOf(`/${"x".repeat(3000)}/${name}`, "laptop");
+	expect([long("a").length < 1000, long("a") === long("a"), long("a") === long("b"), long("a").startsWith("laptop:")]).toEqual([true, true, false, true]);
 });
 
 test("git is asked without holding up the process", async () => {
 	let turns = 0;
 	const turning = setInterval(() => turns++, 0);
-	const asked = findProject(emptyDirectory());
+	const asked = findProject(emptyDirectory(), "laptop");
 	expect(turns).toBe(0);
 	await asked;
 	clearInterval(turning);
