@@ -139,7 +139,7 @@ class SessionSync {
 			/** @type {import("./push").PushOptions["onNote"]} */
 			const onNote = (note) => {
 				if (!note?.offset) before = 0;
-				return this.#notes.set(session, note);
+				return this.#setPushed(session, note);
 			};
 			const push = this.#pushOf({ session, file }, { verifiesCursor: true, restores, onNote, onProgress: told, onSkipped, onError: (error) => failures.push(error) });
 			const isInVain = () => failures.length >= tries || failures.some((error) => !(error instanceof StoreError) || !error.retryable);
@@ -235,6 +235,15 @@ class SessionSync {
 	}
 
 	/**
+	 * What the list said before a push is forgotten: a store that was set back to that says it again, and lacks what was pushed.
+	 * @param {string} session
+	 * @param {import("./outbox").Note | undefined} note
+	 */
+	#setPushed(session, note) {
+		return this.#notes.set(session, note && { ...note, listed: undefined });
+	}
+
+	/**
 	 * @param {{ session: string, file: string }} local
 	 * @param {Partial<import("./push").PushOptions>} [more]
 	 */
@@ -244,7 +253,7 @@ class SessionSync {
 		return new Push({
 			...{ store, session, file, project: this.project, note: readNote(), readNote, storeId: this.#storeId },
 			epoch: () => epoch?.(session),
-			onNote: (note) => this.#notes.set(session, note),
+			onNote: (note) => this.#setPushed(session, note),
 			onError: (error) => onError?.(error, session),
 			onSkipped: (error) => onError?.(error, session),
 			...more,

@@ -1,7 +1,7 @@
 // A store in the environment of a process whose managers the register hook watches, without pi: its start, its end, and what is said.
 import { execFile, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { appendFileSync, chmodSync, mkdirSync, readFileSync, readdirSync, renameSync, writeFileSync } from "node:fs";
+import { appendFileSync, chmodSync, cpSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { createServer, type AddressInfo, type Socket } from "node:net";
 import { join, resolve } from "node:path";
@@ -212,6 +212,24 @@ test("what could not be stored of one project is stored by a pi in another one, 
 	expect((await pi(elsewhere, "")).err).toBe("");
 	expect((await reader(at).list()).sessions).toMatchObject([{ project: "shop" }]);
 	expect(await storedLines(at)).toEqual([1]);
+});
+
+// Regression: its list was the one from before the last push, so that nothing was asked, and the session stayed incomplete there.
+test("a session that nobody goes on with is complete again after the store was set back, at the next start", async () => {
+	const at = machine();
+	await pi(at, HELLO);
+	await pi(at, "");
+	const backup = `${at.address}.backup`;
+	const copy = { recursive: true, preserveTimestamps: true };
+	cpSync(at.address, backup, copy);
+	const before = await reader(at).list();
+	await pi(at, `SessionManager.continueRecent(process.cwd()).appendMessage({ role: "user", content: "And on", timestamp: 2 });`);
+	expect(await storedLines(at)).toEqual([2]);
+	rmSync(at.address, { recursive: true });
+	cpSync(backup, at.address, copy);
+	expect(await reader(at).list()).toEqual(before);
+	expect((await pi(at, "")).err).toBe("");
+	expect(await storedLines(at)).toEqual([2]);
 });
 
 // Regression: the directories of one name were one project, and every /workspace of every container.
