@@ -24,6 +24,7 @@ export const append = (store: LineStore, lines: Buffer[], after?: string, epoch?
 /** A directory of the running test's own. */
 export function emptyDirectory(): string {
 	const path = mkdtempSync(join(tmpdir(), "psn-store-"));
-	onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+	// The process that stores what a killed pi had said may still write notes.
+	onTestFinished(() => rmSync(path, { recursive: true, force: true, maxRetries: 100 }));
 	return path;
 }

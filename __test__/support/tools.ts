@@ -19,9 +19,13 @@ export function tool(names: string | string[], install = [names].flat()[0] as st
 	const folders = [...(process.env.PATH ?? "").split(delimiter), ...others];
 	const path = folders.flatMap((folder) => programs.map((name) => join(folder, name))).find((one) => existsSync(one));
 	if (path) return path;
-	const missing = `${programs[0]} is missing: ${install.includes(" ") ? install : `apt-get install -y ${install}`}`;
+	return missing(`${programs[0]} is missing: ${install.includes(" ") ? install : `apt-get install -y ${install}`}`);
+}
+
+/** Ends the test as not run, or as failed where everything is to be there. */
+export function missing(what: string): never {
 	const test = TestRunner.getCurrentTest();
-	if (process.env.PSN_STRICT || !test) throw new Error(missing);
-	test.meta.missing = missing;
-	return test.context.skip(missing) as never;
+	if (process.env.PSN_STRICT || !test) throw new Error(what);
+	test.meta.missing = what;
+	return test.context.skip(what) as never;
 }

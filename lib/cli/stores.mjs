@@ -54,11 +54,15 @@ function syncHere(connection, options) {
 	return syncIn(connection, own === undefined ? defaultDir(cwd) : pathOf(own), cwd, own !== undefined, options);
 }
 
+/** What was said of directories: `sync` looks at each twice. @type {Set<string>} */
+const warned = new Set();
+
 /** @param {Connection} connection @param {string} dir @param {string} cwd @param {boolean} isShared @param {Options} options */
 async function syncIn({ store, address, notes }, dir, cwd, isShared, { json }) {
 	const { project, isOwn, problem } = await projects.findProject(cwd, store.host);
 	const why = problem ?? (isOwn ? `${cwd} has no git remote, so its sessions are shared with no other machine (PI_SESSION_NATIVE_PROJECT names a project)` : undefined);
-	if (why !== undefined) writeWarning(safeLine(why), Boolean(json));
+	if (why !== undefined && !warned.has(why)) writeWarning(safeLine(why), Boolean(json));
+	if (why !== undefined) warned.add(why);
 	return new SessionSync({ store, address, notes, dir, cwd, isShared, project });
 }
 

@@ -1,21 +1,78 @@
 // The processes that talk to a store for pi. A store may hang: a call to a network drive whose server is gone keeps one of the
 // few threads of its process for ever, and a silent server keeps a socket open. Here that ends with the process.
-import { spawn, spawnSync } from "node:child_process";
+//
+// A process within such a call cannot even be killed. So nobody waits for one of these: what it says comes by a file, and if it does
+// not come in time, the process is told to end and left to itself.
+import { spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { closeSync, openSync, readSync, unlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const WORKER = fileURLToPath(new URL("store-worker.mjs", import.meta.url));
 const FOLLOWER = fileURLToPath(new URL("store-follower.mjs", import.meta.url));
+/** How often a worker's answer is looked for. */
+const LOOK_MS = 5;
 
 /**
  * Lets a worker do a task for as long as `timeout` allows, in milliseconds. Stopping it leaves every file as it was, or new. `result` is
  * what it said until then; `error` is "timeout", or why it failed.
  */
 export function runTask(task, { timeout, env }) {
-	const options = { input: JSON.stringify(task), encoding: "utf8", timeout, killSignal: "SIGKILL", maxBuffer: Infinity, windowsHide: true };
-	const { stdout, stderr, error } = spawnSync(process.execPath, [WORKER], { ...options, env: { ...process.env, ...env } });
-	const result = Object.assign({}, ...(stdout ?? "").split("\n").map(parsed));
-	if (!error && result.isDone) return { result };
-	return { result, error: error?.code === "ETIMEDOUT" ? "timeout" : (error?.message ?? (stderr.trim().split("\n").pop() || "no answer")) };
+	const files = [];
+	try {
+		for (const content of [JSON.stringify({ ...task, timeout }), "", ""]) files.push(unnamedFile(content));
+		const child = spawn(process.execPath, [WORKER], { detached: true, stdio: files, windowsHide: true, env: { ...process.env, ...env } });
+		// It was not started: that is known below.
+		child.on("error", () => {});
+		child.unref();
+		if (child.pid === undefined) return { result: {}, error: "its process cannot be started" };
+		const result = answerOf(files[1], performance.now() + timeout);
+		if (result.isDone) return { result };
+		if (!result.isOver) {
+			child.kill("SIGKILL");
+			return { result, error: "timeout" };
+		}
+		return { result, error: textOf(files[2]).trim().split("\n").pop() || "no answer" };
+	} catch (error) {
+		return { result: {}, error: error.message };
+	} finally {
+		for (const file of files) closeSync(file);
+	}
+}
+
+/** What a worker has said when it has ended, or the time has come. */
+function answerOf(file, end) {
+	for (;;) {
+		const isLate = performance.now() >= end;
+		const result = Object.assign({}, ...textOf(file).split("\n").map(parsed));
+		if (result.isDone || result.isOver || isLate) return result;
+		Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LOOK_MS);
+	}
+}
+
+/** A file that nobody else finds, and that is gone with the last process that has it open. */
+function unnamedFile(content) {
+	const path = join(tmpdir(), `pi-session-native-${randomUUID()}`);
+	writeFileSync(path, content, { flag: "wx", mode: 0o600 });
+	try {
+		return openSync(path, "r+");
+	} finally {
+		unlinkSync(path);
+	}
+}
+
+/** What is in a file so far, whatever its other holders have read or written. */
+function textOf(file) {
+	const pieces = [];
+	for (let at = 0; ; ) {
+		const piece = Buffer.alloc(64 * 1024);
+		const length = readSync(file, piece, 0, piece.length, at);
+		if (length === 0) return Buffer.concat(pieces).toString("utf8");
+		pieces.push(piece.subarray(0, length));
+		at += length;
+	}
 }
 
 /** A process that follows sessions until this one ends, however it ends. It does not keep this one running. */

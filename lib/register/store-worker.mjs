@@ -1,5 +1,6 @@
 // Pulls before pi starts, and pushes after it has ended (see store.mjs). The task comes on standard input. Results go to
-// standard output, one JSON object a line; a later line adds to those before it.
+// standard output, one JSON object a line; a later line adds to those before it. `isReached`: the store has answered. `isDone`: the task is
+// done. `isOver`: this process has ended, whatever came in its way.
 import { existsSync, readFileSync, writeSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname } from "node:path";
@@ -27,6 +28,7 @@ async function pullProject() {
 	answer({ leftover: await leftovers(new SessionSync(options), notes) });
 	const store = await openStore(address, { host: hostId(notes) });
 	const sync = new SessionSync({ ...options, store, epoch: epochsOf(new Claims(store)) });
+	await reach(store);
 	const { items, problems } = await sync.compare();
 	const inUse = items.flatMap(({ session, stored }) => (stored.claim && stored.claim.host !== store.host ? [{ session, host: stored.claim.host }] : []));
 	answer({ inUse });
@@ -71,6 +73,7 @@ async function pushRest() {
 	// First, because the store may not answer. Sessions that ended within a moment have no note yet.
 	for (const { session, file } of sessions) mark(notes, session, file);
 	const store = await openStore(address, { host: hostId(notes) });
+	await reach(store);
 	const errors = [];
 	const told = [];
 	const claims = new Claims(store);
@@ -101,6 +104,12 @@ function mark(notes, session, file) {
 	}
 }
 
+/** A store that answers this may still take its time with the rest; one that does not is left alone for a while. */
+async function reach(store) {
+	await store.list({ session: "0" });
+	answer({ isReached: true });
+}
+
 /** What appends go by. */
 const epochsOf = (claims) => (isExclusive() ? (session) => claims.epochOf(session) : undefined);
 
@@ -110,6 +119,9 @@ function answer(result) {
 	for (let at = 0; at < bytes.length; ) at += writeSync(1, bytes, at);
 }
 
+// Whoever waits for it may be gone, or have ended to wait.
+if (task.timeout !== undefined) setTimeout(() => process.kill(process.pid, "SIGKILL"), task.timeout);
+process.on("exit", () => answer({ isOver: true }));
 const done = await (task.task === "pull" ? pullProject() : pushRest()).catch((error) => ({ errors: [error.message] }));
 answer({ ...done, isDone: true });
 process.exit();

@@ -44,10 +44,9 @@ export function storeOfEnvironment(env = process.env) {
 }
 
 /** The directory of pi's settings and sessions. */
-function agentDirIn(env) {
-	const dir = env.PI_CODING_AGENT_DIR || join("~", ".pi", "agent");
-	return dir.replace(/^~(?=[\\/]|$)/, homedir());
-}
+const agentDirIn = (env) => expanded(env.PI_CODING_AGENT_DIR || join("~", ".pi", "agent"));
+
+const expanded = (path) => path.replace(/^~(?=[\\/]|$)/, homedir());
 
 function timeoutOf(text = "") {
 	const timeout = text === "" ? TIMEOUT_MS : Number(text);
@@ -89,7 +88,13 @@ class StoreInPi {
 		if (COMMANDS.has(options[0]) || options.some((arg) => SHOWS_NOTHING.has(arg))) return;
 		const at = options.findIndex((arg) => arg === "--session-dir");
 		const dir = at < 0 ? options.find((arg) => arg.startsWith("--session-dir="))?.slice("--session-dir=".length) : options[at + 1];
-		const { result, error } = this.#run({ task: "pull", dir }, { PI_CODING_AGENT_DIR: agentDirOf(pi) });
+		const agentDir = agentDirOf(pi);
+		this.#notesFolder = () => join(agentDir, "session-stores");
+		if (this.#silence((silence) => silence.isRecent())) {
+			say("the store did not answer less than a minute ago, and is not asked; pi starts with the sessions that are here");
+			return;
+		}
+		const { result, error } = this.#run({ task: "pull", dir }, { PI_CODING_AGENT_DIR: agentDir });
 		const pull = dir === undefined ? "pi-sessions pull" : `pi-sessions pull --dir ${dir}`;
 		const { leftover = [], inUse = [], errors = [], project, problem, lacking } = result;
 		this.#leftover = leftover;
@@ -239,14 +244,20 @@ class StoreInPi {
 		// The follower may have claimed more than it could say. Giving up what another host has changes nothing.
 		const claimed = [...new Set([...this.#claimed, ...opened.map(({ session }) => session)])];
 		for (const line of this.#delayed) say(line);
-		if (sessions.length > 0 || claimed.length > 0) {
+		if (sessions.length > 0 && this.#silence((silence) => silence.isRecent())) say(this.#notAllStored(this.#lateness()));
+		else if (sessions.length > 0 || claimed.length > 0) {
+			endBySignals();
 			const { result, error } = this.#run({ task: "push", notes: this.#notesFolder(), sessions, claimed });
 			for (const line of result.told ?? []) if (!this.#shown.has(line)) say(line);
 			// Where only claims were to be given up, all is stored, and they end by themselves.
 			const why = error === undefined ? result.errors[0] : error === "timeout" ? this.#lateness() : error;
-			if (sessions.length > 0 && why !== undefined) say(`not all is stored yet (${why}); the next start goes on with it, or pi-sessions push`);
+			if (sessions.length > 0 && why !== undefined) say(this.#notAllStored(why));
 		}
 		this.#strikeOut();
+	}
+
+	#notAllStored(why) {
+		return `not all is stored yet (${why}); the next start goes on with it, or pi-sessions push`;
 	}
 
 	/** Whether a file has lines that are not known to be stored, by this machine's notes. */
@@ -261,12 +272,30 @@ class StoreInPi {
 	}
 
 	#run(task, env = {}) {
-		return runTask(task, { timeout: this.#timeout, env: { [STORE_VARIABLE]: this.#address, ...env } });
+		const done = runTask(task, { timeout: this.#timeout, env: { [STORE_VARIABLE]: this.#address, ...env } });
+		if (done.result.isReached) this.#silence((silence) => silence.end());
+		else if (done.error === "timeout") this.#silence((silence) => silence.begin());
+		return done;
+	}
+
+	/** Notes that the store is silent, or asks for it; undefined if that cannot be noted: then it is asked, and waited for. */
+	#silence(work) {
+		const { Silence } = require("../store/silence.js");
+		try {
+			return work(new Silence(this.#notesFolder(), this.#address));
+		} catch {
+			return undefined;
+		}
 	}
 
 	#lateness() {
 		return `the store did not answer within ${this.#timeout / 1000} s`;
 	}
+}
+
+/** From here on signals end this process at once: pi has ended, and nobody would hear of them while the store is waited for. */
+function endBySignals() {
+	for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.removeAllListeners(signal);
 }
 
 /** One line that is fit for a terminal: what a store holds was written by others. */
@@ -289,5 +318,5 @@ function sayFew(lines, more) {
 /** The directory of a pi's settings and sessions: renamed builds have their own. */
 function agentDirOf(pi) {
 	const { name = "pi", configDir = ".pi" } = manifestOf(pi.dir)?.piConfig ?? {};
-	return process.env[`${name.toUpperCase()}_CODING_AGENT_DIR`] || join(homedir(), configDir, "agent");
+	return expanded(process.env[`${name.toUpperCase()}_CODING_AGENT_DIR`] || join("~", configDir, "agent"));
 }

@@ -77,7 +77,7 @@ function reader(): { cwd: string; env: NodeJS.ProcessEnv } {
 	mkdirSync(store, { recursive: true });
 	const command = put(at.cwd, ".bin/pi-sessions", `#!/bin/sh\nexec '${process.execPath}' '${bin}' "$@"\n`);
 	chmodSync(command, 0o755);
-	return { cwd: at.cwd, env: { ...at.env, PI_SESSION_NATIVE_STORE: store, PATH: `${join(at.cwd, ".bin")}:${at.env.PATH}` } };
+	return { cwd: at.cwd, env: { ...at.env, PI_SESSION_NATIVE_STORE: store, PI_SESSION_NATIVE_PROJECT: "shop", PATH: `${join(at.cwd, ".bin")}:${at.env.PATH}` } };
 }
 
 /**

@@ -115,7 +115,7 @@ const atEnd = async (at: World) => {
 		const child = execFile(process.execPath, [join(register, "store-worker.mjs")], { env: envOf(at, {}) }, (_, out) => resolve(out));
 		child.stdin?.end(JSON.stringify(task));
 	});
-	return JSON.parse(said);
+	return Object.assign({}, ...said.trim().split("\n").map((line) => JSON.parse(line)));
 };
 
 test("when pi ends, what waits is stored if no other host has the session, and the claim given up", async () => {

@@ -46,8 +46,9 @@ function node({ work, env }: Machine, args: string[], input = ""): Promise<{ end
 
 /** What the worker says: of several lines the later ones add to those before. */
 const ask = async (at: Machine, task: { task: string }) => {
-	const { isDone, project, ...said } = Object.assign({}, ...(await node(at, [worker], JSON.stringify(task))).out.trim().split("\n").map((line) => JSON.parse(line)));
-	expect([isDone, project]).toEqual([true, task.task === "pull" ? "shop" : undefined]);
+	const { isDone, isOver, isReached, project, ...said } = Object.assign({}, ...(await node(at, [worker], JSON.stringify(task))).out.trim().split("\n").map((line) => JSON.parse(line)));
+	expect([isDone, isOver, project]).toEqual([true, true, task.task === "pull" ? "shop" : undefined]);
+	expect(isReached === true).toBe(said.errors.length === 0 || said.inUse !== undefined);
 	return said;
 };
 
