@@ -128,7 +128,13 @@ class StoreInPi {
 		for (const name of STATICS) {
 			const declared = Object.getOwnPropertyDescriptor(SessionManager, name);
 			const original = declared.value;
-			const value = { [name](...args) { return register(original.apply(this, args)); } }[name];
+			const value = {
+				[name](...args) {
+					const manager = original.apply(this, args);
+					// A session that is only looked at has nothing to store, and nobody is to see that it is in use.
+					return args.some((arg) => arg?.readonly === true) ? manager : register(manager);
+				},
+			}[name];
 			Object.defineProperty(value, "length", { value: original.length, configurable: true });
 			Object.defineProperty(SessionManager, name, { ...declared, value });
 		}

@@ -1,7 +1,7 @@
 // A store in the environment of a process whose managers the register hook watches, without pi: its start, its end, and what is said.
 import { execFile, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { appendFileSync, chmodSync, cpSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, chmodSync, cpSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { createServer, type AddressInfo, type Socket } from "node:net";
 import { join, resolve } from "node:path";
@@ -194,6 +194,16 @@ test("a new session of a pi that is killed at its first message is stored by a l
 	expect(await storedLines(at)).toEqual([1, 1]);
 	await pi(at, "");
 	expect(writtenDown(at)).toEqual([]);
+});
+
+// Regression: it was stored, and claimed.
+test("a session that is opened to be read is neither stored nor written down", async () => {
+	const at = machine();
+	writeFileSync(join(at.dir, NAME), text(header(), entry("mine")));
+	const { out, err } = await pi(at, `console.log(SessionManager.open(${JSON.stringify(join(at.dir, NAME))}, { readonly: true }).getEntryCount());`);
+	expect([out, err]).toEqual(["1\n", ""]);
+	expect((await reader(at).list()).sessions).toEqual([]);
+	expect(existsSync(join(at.agent, "session-stores/open"))).toBe(false);
 });
 
 test("a pi that ends leaves nothing written down of what is stored, nor of sessions without a message", async () => {
