@@ -1,12 +1,14 @@
 // Segments as files in a directory.
 //
 // A file is written under another name, synchronised, and linked to its own name, which fails if that is taken. So a file with
-// the name is whole. File systems without links rename after a check instead; there, two processes of one host can collide.
+// the name is whole. File systems without links rename after a check instead, one process of this machine at a time: other machines write
+// below other names.
 const { randomUUID } = require("node:crypto");
 const { promises: fs } = require("node:fs");
 const { dirname, isAbsolute, join, resolve } = require("node:path");
 const { checkPath } = require("./address.js");
 const { StoreError } = require("./errors.js");
+const { withHostLock } = require("./host-lock.js");
 const { inParallel } = require("./in-parallel.js");
 const { isObject } = require("./lines.js");
 const { SegmentStore } = require("./segment-store.js");
@@ -262,9 +264,11 @@ async function claimName(draft, full) {
 		if (code === "EEXIST") return false;
 		if (!WITHOUT_LINKS.has(code)) throw error;
 	}
-	if (await unlessGone(fs.lstat(full))) return false;
-	await fs.rename(draft, full);
-	return true;
+	return withHostLock(full, async () => {
+		if (await unlessGone(fs.lstat(full))) return false;
+		await fs.rename(draft, full);
+		return true;
+	});
 }
 
 /**

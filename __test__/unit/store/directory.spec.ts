@@ -238,7 +238,7 @@ test("a writer that was held up while its batch's number was used and folded wri
 });
 
 describe("where files have no second names", () => {
-	test.each(conformanceCases.filter(({ name }) => /repeated|hosts that never met|small appends/.test(name)))("$name", async ({ run }) => {
+	test.each(conformanceCases)("$name", async ({ run }) => {
 		vi.spyOn(fs.promises, "link").mockRejectedValue(Object.assign(new Error("not supported"), { code: "EPERM" }));
 		const path = emptyDirectory();
 		await run({ open: async (host) => open(path, host) });
