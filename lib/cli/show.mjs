@@ -18,8 +18,6 @@ const OUTPUT_LINES = 4;
 const TITLE = 100;
 /** Lines of a message that are shown unless all are asked for: a log that was pasted as a message need not be read. */
 const TEXT_LINES = 200;
-/** How many entries are made at first, and how many at most together. */
-const [FIRST_BATCH, BATCH] = [32, 256];
 /** What an entry may hold much of. */
 const BODIES = ["message", "content", "data", "details"];
 
@@ -31,73 +29,46 @@ const BODIES = ["message", "content", "data", "details"];
 export async function show(query, options) {
 	const path = await sessionPath(query, options);
 	if (options.resume) return await resume(path, options);
-	const opened = openAt(path, options.leaf);
+	const opened = openReadOnly(path);
+	const leaf = options.leaf === undefined ? undefined : findEntry(opened, options.leaf).id;
 	if (options.json) {
-		const head = { path, header: opened.getHeader(), leafId: opened.getLeafId() };
-		await writeJsonList(head, "entries", branchOf(opened, options.limit));
+		const head = { path, header: opened.getHeader(), leafId: leaf ?? opened.getLeafId() };
+		await writeJsonList(head, "entries", branchOf(opened, leaf, options.limit));
 		return 0;
 	}
 	/** @type {Manager | undefined} */
 	let unread = opened;
 	const lines = () => {
 		// Entries that were shown are emptied, so showing them again takes another manager.
-		const manager = unread ?? openAt(path, options.leaf);
+		const manager = unread ?? openReadOnly(path);
 		unread = undefined;
-		return conversation(manager, path, options);
+		return conversation(manager, path, leaf, options);
 	};
 	await writePaged(lines, options);
 	return 0;
 }
 
 /**
- * @param {string} path
- * @param {string | undefined} leaf what names the last entry of the branch, if it is not that of the session
- * @returns {Manager}
- */
-function openAt(path, leaf) {
-	const manager = openReadOnly(path);
-	if (leaf !== undefined) manager.branch(findEntry(manager, leaf).id);
-	return manager;
-}
-
-/**
- * The newest entries of the branch of the leaf; all for limit 0. An entry is emptied when the next one is asked for: the manager would keep
- * the texts of the whole session.
+ * The newest entries of a branch; all for limit 0. An entry is emptied when the next one is asked for: the manager would keep the texts of the
+ * whole session, which it reads when they are looked at.
  * @param {Manager} manager
+ * @param {string | undefined} leaf
  * @param {number} limit
  */
-function* branchOf(manager, limit) {
-	for (const entries of batchesOf(manager, limit)) {
-		for (const entry of entries) {
-			yield entry;
-			for (const key of BODIES) if (Object.hasOwn(entry, key)) Object.assign(entry, { [key]: undefined });
-		}
-	}
-}
-
-/**
- * The same in growing batches, so that the first entries are shown before all are made.
- * @param {Manager} manager
- * @param {number} limit
- * @returns {Generator<SessionEntry[]>}
- */
-function* batchesOf(manager, limit) {
-	if (limit > 0) return yield manager.getBranch(undefined, { limit });
-	const ids = manager.getOutline().branch;
-	// The empty id names no entry.
-	if (ids.includes("")) return yield manager.getBranch();
-	for (let from = 0, batch = FIRST_BATCH; from < ids.length; from += batch, batch = Math.min(2 * batch, BATCH)) {
-		const to = Math.min(from + batch, ids.length);
-		yield manager.getBranch(ids[to - 1], { limit: to - from });
+function* branchOf(manager, leaf, limit) {
+	for (const entry of manager.getBranch(leaf, limit > 0 ? { limit } : undefined)) {
+		yield entry;
+		for (const key of BODIES) if (Object.hasOwn(entry, key)) Object.assign(entry, { [key]: undefined });
 	}
 }
 
 /**
  * @param {Manager} manager
  * @param {string} path
+ * @param {string | undefined} leaf
  * @param {Options} options
  */
-function* conversation(manager, path, options) {
+function* conversation(manager, path, leaf, options) {
 	const { full = false, limit } = options;
 	const header = manager.getHeader();
 	yield paint.bold(clip(manager.getSessionName() ?? "(no name)", columns()));
@@ -106,7 +77,7 @@ function* conversation(manager, path, options) {
 	for (const line of about.join("  ").length <= columns() ? [about.join("  ")] : about) yield paint.dim(line);
 	yield paint.dim(safeLine(path));
 	let isFirst = true;
-	for (const entry of branchOf(manager, limit)) {
+	for (const entry of branchOf(manager, leaf, limit)) {
 		if (isFirst && limit > 0 && manager.getEntry(entry.parentId ?? "")) {
 			for (const line of wrapped("Earlier entries are not shown; --limit 0 shows all", columns())) yield paint.dim(line);
 		}

@@ -354,7 +354,7 @@ describe("export", () => {
 		put(at, "s-export", branched);
 		const out = await good(at, ["export"]);
 		expect(out).toContain("# The parser\n\nSession `s-export`, begun 2025-01-01T00:00:00.000Z, in `");
-		expect(out).toContain("\n## Assistant (before mending)\n\nTwo things. Shall I mend them?\n");
+		expect(out).toContain("\n## Assistant (before mending)\n\n> Two things. Shall I mend them?\n");
 		expect(out).toContain("\n## Tool\n\n**read**:\n\n```\nline 1 of the log\n");
 		expect(out).not.toContain("Only the first");
 		expect(await good(at, ["export", "--leaf", "e4"])).toContain("Only the first");
