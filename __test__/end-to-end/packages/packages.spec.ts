@@ -319,3 +319,39 @@ test("without its platform's package it installs, and says what is missing when 
 	expect(hooked).toMatchObject({ code: 1, stdout: "" });
 	expect(hooked.stderr).toMatch(/^pi-session-native: (no addon for \S+ was found\. |Node \S+ cannot run a pi)/);
 });
+
+describe("a clone that is packed for a program, as the README says", () => {
+	let dir: string;
+	beforeAll(async () => {
+		const packed = join(scratch, "packed");
+		const tarball = checked(spawnSync(process.execPath, [join(root, "scripts/pack.mjs"), packed], { encoding: "utf8" })).trim();
+		expect(readdirSync(packed)).toEqual([`pi-session-native-${manifest.version}.tgz`]);
+		for (const page of ["README.md", "docs/moving-from-pi.md"]) {
+			expect(readFileSync(join(root, page), "utf8")).toContain(`/pi-session-native-${manifest.version}.tgz\``);
+		}
+		dir = await project("program", tarball, ...dependencies);
+		// pi, as the project has it.
+		mkdirSync(join(dir, "node_modules/@earendil-works"), { recursive: true });
+		symlinkSync(join(root, "peer/node_modules/@earendil-works/pi-coding-agent"), join(dir, "node_modules/@earendil-works/pi-coding-agent"));
+		symlinkSync(join(root, "node_modules/@types"), join(dir, "node_modules/@types"));
+	});
+
+	test("has the addon of this machine, and runs", async () => {
+		const code = `const { SessionManager } = require("pi-session-native"); console.log(SessionManager.inMemory("/x").getCwd());`;
+		expect(await run("node", ["-e", code], dir)).toEqual({ code: 0, stdout: "/x\n", stderr: "" });
+	});
+
+	// Regression: with a link in node_modules everything of `pi-session-native/pi` was `any`.
+	test.each(["pi-session-native", "pi-session-native/pi"])("%s is typed: a method that is not there is an error", (entry) => {
+		const program = (call: string) => `import { SessionManager } from "${entry}";\nconst manager = SessionManager.inMemory();\n${call};\nexport {};\n`;
+		const check = (call: string): string => {
+			writeFileSync(join(dir, "program.mts"), program(call));
+			const tsc = join(root, "node_modules/typescript-native/bin/tsc");
+			const flags = ["--noEmit", "--strict", "--skipLibCheck", "--exactOptionalPropertyTypes", "--target", "es2022", "--module", "nodenext", "--types", "node"];
+			return spawnSync(process.execPath, [tsc, ...flags, "program.mts"], { cwd: dir, encoding: "utf8" }).stdout;
+		};
+		expect(check("manager.onAppend(() => {})")).toBe("");
+		expect(check("manager.thisDoesNotExist(1)")).toMatch(/program\.mts.*error TS2339: Property 'thisDoesNotExist' does not exist on type/);
+		expect(check("manager.appendMessage(1)")).toContain("error TS");
+	});
+});

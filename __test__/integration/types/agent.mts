@@ -15,8 +15,34 @@ const { session } = await createAgentSession({ sessionManager: SessionManager.in
 
 const opened: SessionManager = SessionManager.open("/session.jsonl");
 const asPi: PiSessionManager = opened;
-const asOurs: SessionManager = PiSessionManager.inMemory();
 holds<false, [IsAny<SessionManager>, IsAny<typeof SessionManager>, IsAny<typeof session>]>();
+
+// What this package adds is there, on the class and on each way to a manager.
+const made = [
+	SessionManager.create("/project", "/sessions", { durability: "fsync" }),
+	SessionManager.open("/session.jsonl", "/sessions"),
+	SessionManager.open("/session.jsonl", { readonly: true }),
+	SessionManager.continueRecent("/project", undefined, { lock: "exclusive" }),
+	SessionManager.inMemory(),
+	SessionManager.forkFrom("/session.jsonl", "/elsewhere"),
+] as const satisfies readonly SessionManager[];
+for (const manager of made) {
+	const stop = manager.onAppend((entry) => entry.id);
+	stop();
+	const newest = manager.getBranch(undefined, { limit: 50 });
+	holds<false, [IsAny<typeof manager>, IsAny<typeof newest>]>();
+	manager.reload();
+	manager.close();
+	// @ts-expect-error: what neither class has
+	manager.thisDoesNotExist(1);
+}
+const hits = await SessionManager.search("question", { sessionDir: "/sessions" });
+const report = await SessionManager.usage({ by: "model" });
+holds<false, [IsAny<typeof hits>, IsAny<typeof report>]>();
+const classOfPi: typeof PiSessionManager = SessionManager;
+const isOne = (value: object): boolean => value instanceof SessionManager && value.getEntryCount() > 0;
+// @ts-expect-error: a manager of pi's own has none of it
+const asOurs: SessionManager = PiSessionManager.inMemory();
 
 // The rest of the module comes along, and its types meet the agent's.
 const context = buildSessionContext(opened.getEntries());
@@ -30,4 +56,4 @@ const nominal: CreateAgentSessionOptions = { sessionManager: PlainSessionManager
 // @ts-expect-error: and pi's own constructor is private
 new SessionManager();
 
-export { asOurs, asPi, context, forExtensions, nominal };
+export { asOurs, asPi, classOfPi, context, forExtensions, hits, isOne, nominal, report };
