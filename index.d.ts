@@ -1187,7 +1187,7 @@ export interface UsageLeftOut {
 	notNumbers: number;
 	/** Calls with an amount below 0. */
 	negative: number;
-	/** Calls with an amount that is too large for a number. */
+	/** Calls with an amount that is too large for a number, or that would make a sum too large for one. */
 	infinite: number;
 	/** Calls with amounts of kinds that this release does not know. */
 	unknownKinds: number;

@@ -9,7 +9,7 @@ import { openRegularFile } from "./regular-file.mjs";
 import { existingSessionDir } from "./session-dir.mjs";
 import { sessionPath } from "./sessions.mjs";
 import { clip, clipMiddle, count, counted, dollars, safeLine, size, wrapped } from "./text.mjs";
-import { PAGE_GROUPINGS, periodOf, writeUsagePage } from "./usage-page.mjs";
+import { PAGE_GROUPINGS, periodOf, tokens, writeUsagePage } from "./usage-page.mjs";
 
 /** @typedef {import("./library.mjs").UsageSum} Sum */
 /** @typedef {import("./library.mjs").UsageRow} Row */
@@ -189,8 +189,6 @@ const BAR = { title: "", rank: 9, paint: paint.green };
 const SUM = [numbers("CALLS", 1), numbers("INPUT", 3), numbers("OUTPUT", 2), numbers("CACHE READ", 5), numbers("CACHE WRITE", 6), numbers("COST")];
 /** @type {(sum: Sum) => string[]} */
 const sumCells = (sum) => [count(sum.calls), count(sum.input), count(sum.output), count(sum.cacheRead), count(sum.cacheWrite), dollars(sum.cost)];
-/** @type {(sum: Sum) => number} */
-const tokens = (sum) => sum.input + sum.output + sum.cacheRead + sum.cacheWrite;
 /** @type {(text: string) => string[]} */
 const heading = (text) => ["", paint.bold(paint.cyan(clip(text, columns())))];
 

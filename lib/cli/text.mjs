@@ -252,8 +252,8 @@ export function age(then, now = Date.now()) {
  */
 export function count(value) {
 	const rounded = Math.round(value);
-	// A thousand times as fast as the formatter, which also has to be created first.
-	return rounded < 1e21 ? String(rounded).replace(/\B(?=(?:\d{3})+$)/g, ",") : value.toLocaleString("en-US");
+	// A thousand times as fast as the formatter. From 1e21 on a text has an exponent, as that of dollars.
+	return rounded < 1e21 ? String(rounded).replace(/\B(?=(?:\d{3})+$)/g, ",") : String(rounded);
 }
 
 /**

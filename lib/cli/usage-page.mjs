@@ -60,8 +60,11 @@ function named(value, width, cut = clipMiddle) {
 	return short === whole ? escaped(short) : `<span title="${escaped(whole)}">${escaped(short)}</span>`;
 }
 
-/** @param {Sum} sum */
-const tokens = (sum) => sum.input + sum.output + sum.cacheRead + sum.cacheWrite;
+/** Adds sums, which are finite, to one that is. @param {number[]} sums */
+const plus = (...sums) => Math.min(Number.MAX_VALUE, sums.reduce((all, one) => all + one, 0));
+
+/** The tokens of all kinds. @param {Sum} sum */
+export const tokens = (sum) => plus(sum.input, sum.output, sum.cacheRead, sum.cacheWrite);
 
 /**
  * @param {Report} report
@@ -134,7 +137,7 @@ function linked(row, dir) {
 function rowsOf(rows, measure, shown, name, title) {
 	const most = rows.reduce((most, row) => Math.max(most, measure(row)), 0);
 	const line = (/** @type {Row} */ row) => {
-		const share = most > 0 ? (100 * measure(row)) / most : 0;
+		const share = most > 0 ? 100 * (measure(row) / most) : 0;
 		const bar = `<svg class="bar" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true"><rect width="${share.toFixed(2)}" height="8"/></svg>`;
 		return `<tr><th scope="row">${name(row)}${bar}</th><td>${count(row.calls)}</td><td>${count(tokens(row))}</td><td>${text(shown(measure(row)).replace(/ tokens$/, ""))}</td></tr>`;
 	};
@@ -196,7 +199,7 @@ function chart(rows, measure, shown, colours, title) {
 	const high = niceAbove(most);
 	const room = height - top - bottom;
 	const step = (width - left) / rows.length;
-	const y = (/** @type {number} */ amount) => height - bottom - (room * amount) / high;
+	const y = (/** @type {number} */ amount) => height - bottom - room * (amount / high);
 	const number = (/** @type {number} */ value) => value.toFixed(1);
 	const lines = [0, 0.25, 0.5, 0.75, 1].map((part) => `<line x1="${left}" x2="${width}" y1="${number(y(part * high))}" y2="${number(y(part * high))}"/><text class="axis" x="${left - 6}" y="${number(y(part * high) + 4)}" text-anchor="end">${escaped(shown(part * high).replace(/ tokens$/, ""))}</text>`);
 	const every = Math.ceil(rows.length / 10);
@@ -206,13 +209,13 @@ function chart(rows, measure, shown, colours, title) {
 		const parts = Array.from({ length: COLOURS }, () => 0);
 		for (const model of row.models ?? []) {
 			const colour = colours.get(model.key) ?? COLOURS - 1;
-			parts[colour] = (parts[colour] ?? 0) + measure(model);
+			parts[colour] = plus(parts[colour] ?? 0, measure(model));
 		}
 		let below = 0;
 		const stack = parts.map((amount, colour) => {
 			if (amount === 0) return "";
-			below += amount;
-			return `<rect class="m${colour}" x="${number(x + step * 0.1)}" width="${number(step * 0.8)}" y="${number(y(below))}" height="${((room * amount) / high).toFixed(2)}"/>`;
+			below = plus(below, amount);
+			return `<rect class="m${colour}" x="${number(x + step * 0.1)}" width="${number(step * 0.8)}" y="${number(y(below))}" height="${(room * (amount / high)).toFixed(2)}"/>`;
 		});
 		const models = (row.models ?? []).slice(0, 3);
 		const say = (/** @type {number} */ width) => [`${row.key}: ${shown(measure(row))}`, counted(row.calls, "call"), ...models.map((model) => `${clipMiddle(model.key, width)} ${shown(measure(model))}`)].join(", ");
@@ -226,8 +229,9 @@ function chart(rows, measure, shown, colours, title) {
 	return `<svg class="chart" viewBox="0 0 ${width} ${height}" role="group" aria-label="${escaped(title)}">${lines.join("")}${bars.join("\n")}</svg>`;
 }
 
-/** The next round amount that is not below this one. @param {number} amount */
+/** The next round amount that is not below this one; the amount itself where doubles have none. @param {number} amount */
 function niceAbove(amount) {
 	const power = 10 ** Math.floor(Math.log10(amount));
-	return ([1, 1.5, 2, 3, 4, 5, 6, 8, 10].find((factor) => factor * power >= amount) ?? 10) * power;
+	const nice = ([1, 1.5, 2, 3, 4, 5, 6, 8, 10].find((factor) => factor * power >= amount) ?? 10) * power;
+	return nice >= amount && nice < Infinity ? nice : amount;
 }

@@ -192,6 +192,39 @@ describe("stats", () => {
 		expect(out).toMatch(/acme\/large +1 +1,234,567 +999 +10 +1 +\$35,200\.75\n/);
 	});
 
+	// Regression: the page had $Infinity and 21 coordinates that were NaN.
+	test("the tables and the page stay whole for the largest sums that there are, and for the smallest", async () => {
+		const of = (id: string, amount: number, day: number, model: string): Json =>
+			message(id, null, { ...assistant("x"), provider: "acme", model, usage: { input: amount, output: amount, cacheRead: amount, cacheWrite: amount, cost: { total: amount } }, timestamp: Date.UTC(2025, 0, day, 12) });
+		const cases: [string, number[], string][] = [
+			["huge", [1.7e308, 1.7e308, 1e308], "$1.7e+308"],
+			["largest", [Number.MAX_VALUE, 1, Number.MIN_VALUE], "$1.7976931348623157e+308"],
+			["tiny", [Number.MIN_VALUE, Number.MIN_VALUE, Number.MIN_VALUE], "$0.0000"],
+			["many tokens", [1e300, 2e300, 3e300], "$6e+300"],
+		];
+		for (const [name, amounts, cost] of cases) {
+			const at = world();
+			put(at, "s-costs", amounts.map((amount, day) => of(`e${day}`, amount, 1 + day, `m${day}`)));
+			const pages = [await good(at, ["stats", "--html", "-", "--all", "--utc"])];
+			// Without cost the page shows tokens.
+			put(at, "s-free", amounts.map((amount, day) => of(`f${day}`, amount, 1 + day, `m${day}`)).map((one: any) => ({ ...one, message: { ...one.message, usage: { ...one.message.usage, cost: { total: 0 } } } })));
+			pages.push(await good(at, ["stats", "s-free", "--html", "-", "--utc"]));
+			for (const page of pages) {
+				expect(page.match(/[^\s"]*(?:NaN|Infinity|undefined)[^\s"]*/g), name).toBeNull();
+				const numbers = [...page.matchAll(/ (?:x|y|x1|x2|y1|y2|width|height)="([^"]*)"/g)].map(([, number]) => Number(number));
+				expect(numbers.length, name).toBeGreaterThan(40);
+				expect(Math.max(...numbers), name).toBeLessThanOrEqual(960);
+				expect(Math.min(...numbers), name).toBeGreaterThanOrEqual(0);
+			}
+			for (const by of [[], ["--by", "model"], ["--by", "session"]]) {
+				const told = await good(at, ["stats", "s-costs", "--utc", ...by]);
+				expect(told, name).toContain(cost);
+				expect(told, name).not.toMatch(/NaN|Infinity|∞/);
+			}
+			expect((await run(at, ["stats", "s-costs", "--csv", "--by", "model"])).out, name).not.toMatch(/NaN|Infinity/);
+		}
+	});
+
 	test("what is not added is told", async () => {
 		const at = world();
 		const odd = (id: string, more: Json): Json => message(id, null, { ...assistant("x"), provider: "acme", model: "large", usage: { ...usage(1, 1, 1), ...more }, timestamp: Date.UTC(2025, 0, 1) });

@@ -1,8 +1,9 @@
 // `getUsage` of an open session: the sums of its file, kept as appends come.
-import { appendFileSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import type { SessionManager, UsageReport } from "../../../index.js";
-import { type Json, api, assistant, header, linesOf, loose, message, scratch, setEnv, user, writeSession } from "../../support/scratch.js";
+import { type Json, api, assistant, header, linesOf, loose, message, ownAgent, scratch, setEnv, user, writeSession } from "../../support/scratch.js";
 
 const by = ["model", "day", "project"] as const;
 const call = (total: number, timestamp: number, model = "large"): any => ({ ...assistant("x"), provider: "acme", model, usage: { input: 1, output: 2, cacheRead: 3, cacheWrite: 4, totalTokens: 10, cost: { total } }, timestamp });
@@ -53,6 +54,23 @@ test("a last line without its newline has as many bytes as in the file, before i
 		manager.appendMessage(user("on"));
 		expect(await same()).toBeGreaterThan(before);
 	}
+});
+
+// Regression: the sums were Infinity, and leftOut.infinite was 0.
+test("an amount that would make a sum infinite is left out and counted: of an open session, of its file, with a catalog and without", async () => {
+	const { agent } = ownAgent();
+	mkdirSync(agent, { recursive: true });
+	const huge = [header({ cwd: "/project" }), message("a", null, call(1.7e308, 1)), message("b", "a", call(1.7e308, 2)), message("c", "b", call(0.5, 3))];
+	const path = writeSession(scratch(), huge);
+	const manager = api.SessionManager.open(path);
+	const report = manager.getUsage({ by });
+	expect(report).toMatchObject({ total: { calls: 3, input: 3, cost: 1.7e308 }, leftOut: { infinite: 1 } });
+	expect(report.by.model).toMatchObject([{ calls: 3, input: 3, cost: 1.7e308 }]);
+	expect(sums(await ofFile(path))).toEqual(sums(report));
+	setEnv({ PI_SESSION_CATALOG: undefined });
+	// The first reads the file into the catalog, the second asks the catalog.
+	for (let time = 0; time < 2; time++) expect(sums(await api.SessionManager.usage({ sessionDir: dirname(path), by }))).toEqual(sums(report));
+	expect(existsSync(join(agent, "session-catalog-7.sqlite"))).toBe(true);
 });
 
 test("makes no entry: what getEntries gives is made when it is asked for", async () => {

@@ -28,7 +28,7 @@ const START = Date.UTC(2025, 2, 28);
 /** A session's lines: calls as pi writes them, and as nobody should. */
 function randomLines(random: () => number, entries: number): string[] {
 	const pick = <T>(...choices: T[]): T => choices[Math.floor(random() * choices.length)] as T;
-	const odd = () => pick<unknown>("5", null, undefined, -3, [], {}, true, "1e999");
+	const odd = () => pick<unknown>("5", null, undefined, -3, [], {}, true, "1e999", 1.7e308);
 	const amount = () => (random() < 0.06 ? odd() : pick(0, Math.floor(random() * 5000), random()));
 	const spent = (): unknown => {
 		if (random() < 0.05) return pick<unknown>(null, undefined, 5, "x", [], {});
@@ -122,6 +122,9 @@ function plainSum(sessions: Read[], since = -Infinity, until = Infinity) {
 				left.withoutTime++;
 				continue;
 			}
+			const sums = [total.input, total.output, total.cacheRead, total.cacheWrite, total.cost];
+			const added = amounts.map((amount, at) => (Number.isFinite(amount + (sums[at] as number)) ? amount : 0));
+			if (added.some((amount, at) => amount !== amounts[at])) flags.add("infinite");
 			for (const flag of isObject ? flags : (["withoutUsage"] as const)) left[flag]++;
 			if (!isObject) continue;
 			const date = new Date(time);
@@ -130,9 +133,9 @@ function plainSum(sessions: Read[], since = -Infinity, until = Infinity) {
 			for (const [table, key] of Object.entries({ model, day, project: cwd, session: path })) {
 				const sums = tables[table] as Map<string, UsageSum>;
 				const sum = sums.get(key) ?? nothing();
-				sums.set(key, add(sum, amounts));
+				sums.set(key, add(sum, added));
 			}
-			add(total, amounts);
+			add(total, added);
 		}
 	}
 	return { total, tables, left };

@@ -9,7 +9,7 @@ use hashbrown::HashMap;
 
 use super::calendar::{Calendar, DAY_MS};
 use super::report::{Grouping, LargeEntryAt, LeftOutCalls, Report, ReportOptions, Sum, Table, UsageRow, UsageSession};
-use crate::summary::usage::call::{Call, CallErrors};
+use crate::summary::usage::call::{Amounts, Call, CallErrors};
 use crate::summary::usage::session_usage::KindSize;
 
 /// Brings sessions into the order in which they are added up: the oldest first.
@@ -175,17 +175,31 @@ impl<'a> Adding<'a> {
             self.left_out.without_usage += 1;
             return;
         }
-        self.left_out.add(call.errors);
+        let (amounts, errors) = self.addable(call);
+        self.left_out.add(errors);
         let model = self.session_models.get(call.model as usize).copied().unwrap_or_default();
-        self.total.add(&call.amounts);
+        self.total.add(&amounts);
         if let Some(sum) = self.model_sums.get_mut(model) {
-            sum.add(&call.amounts);
+            sum.add(&amounts);
         }
         for group in &mut self.groups {
             if let Some(row) = group.row(position, session, call.time, self.calendar) {
-                row.add(model, &call.amounts);
+                row.add(model, &amounts);
             }
         }
+    }
+
+    /// The amounts of a call without those that would make a sum infinite, and what is wrong with it. The total decides: no
+    /// amount is below 0, so no other sum is larger.
+    fn addable(&self, call: &Call) -> (Amounts, CallErrors) {
+        let (mut amounts, mut errors) = (call.amounts.to_array(), call.errors);
+        for (amount, sum) in amounts.iter_mut().zip(self.total.amounts.to_array()) {
+            if (*amount + sum).is_infinite() {
+                *amount = 0.0;
+                errors.add(CallErrors::INFINITE);
+            }
+        }
+        (Amounts::from_array(amounts), errors)
     }
 
     fn finish(self, sessions: &[UsageSession]) -> Report {

@@ -84,7 +84,7 @@ impl CallErrors {
     pub const NOT_A_NUMBER: CallErrors = CallErrors(4);
     /// An amount is below 0.
     pub const NEGATIVE: CallErrors = CallErrors(8);
-    /// An amount is larger than a double holds.
+    /// An amount is larger than a double holds, or makes a sum larger.
     pub const INFINITE: CallErrors = CallErrors(16);
     /// There is an amount of a kind that this release does not know.
     pub const UNKNOWN_KIND: CallErrors = CallErrors(32);

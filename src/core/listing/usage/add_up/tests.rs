@@ -103,6 +103,25 @@ fn calls_outside_the_limits_and_those_without_a_time_are_left_out() {
     assert_eq!((report.total.calls, report.left_out.negative, report.left_out.without_time), (1, 1, 1));
 }
 
+/// Regression: the sums were infinite, and nothing counted the calls.
+#[test]
+fn an_amount_that_would_make_a_sum_infinite_is_left_out_and_counted() {
+    let huge = |cost: &str, input: &str, hour: u32, model: &str| {
+        call("a", hour, model, cost).replace("\"input\":1,", &format!("\"input\":{input},"))
+    };
+    let lines = [huge("1.7e308", "1", 1, "m"), huge("1.7e308", "1e308", 30, "n"), huge("0.5", "1e308", 2, "m")];
+    let by = [Grouping::Model, Grouping::Period(Period::Day), Grouping::Project, Grouping::Session];
+    let (report, sessions) = reported(vec![session("/a", 1.0, &lines)], &options(&by));
+    assert_eq!((report.total.calls, report.left_out.infinite), (3, 2));
+    assert_eq!((report.total.amounts.cost, report.total.amounts.input), (1.7e308, 1e308));
+    let Table::Models(models) = &report.tables[0] else { panic!("no models") };
+    let costs: Vec<_> = models.iter().map(|(_, sum)| (sum.calls, sum.amounts.cost)).collect();
+    assert_eq!(costs, [(2, 1.7e308), (1, 0.0)]);
+    assert_eq!(named(&report.tables[1]), [("1970-01-01".into(), 2, 1.7e308), ("1970-01-02".into(), 1, 0.0)]);
+    assert_eq!(named(&report.tables[2]), [("/c".into(), 3, 1.7e308)]);
+    assert_eq!(by_session(&report.tables[3], &sessions), [("/a".into(), 3)]);
+}
+
 /// Regression: a year beyond 9999 came before all others.
 #[test]
 fn years_beyond_9999_come_after_all_others() {
