@@ -7,7 +7,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use super::error::{is_corrupt, CatalogResult};
-use super::file::{create_private, inspect, CatalogFile, CatalogFileState};
+use super::file::{create_private, inspect, is_in_trusted_dir, CatalogFile, CatalogFileState};
 use super::location::CatalogLocation;
 use super::schema;
 use crate::base::options::Durability;
@@ -52,7 +52,7 @@ impl Catalog {
         let path = fs::resolve_links(&location.path).ok()?;
         if let Some(dir) = path.parent().filter(|dir| !dir.is_dir()) {
             // The target of a link may be on a disk that is not mounted now: its directory is not ours to create.
-            if !location.makes_dir || path != location.path {
+            if !location.makes_dir || path != location.path || !is_in_trusted_dir(dir) {
                 return None;
             }
             crate::storage::file::make_dir(dir.to_str()?, Durability::Os).ok()?;

@@ -144,8 +144,19 @@ fn application_and_version(bytes: &[u8]) -> Option<(i32, i32)> {
     is_database.then(|| Some((number(APPLICATION_ID_AT)?, number(FORMAT_VERSION_AT)?))).flatten()
 }
 
-/// Creates an empty file that only its owner may read, or gives an existing one these permissions.
+/// Whether a directory, or the one that it is to be created in, belongs to this process's user or to the administrator. In a
+/// directory of another user a catalog would be one that this user cannot read, and that no other takes the place of.
+pub fn is_in_trusted_dir(dir: &Path) -> bool {
+    let existing = dir.ancestors().find_map(|dir| fs::metadata(dir).ok());
+    existing.is_some_and(|meta| owner::is_trusted(&meta))
+}
+
+/// Creates an empty file that only its owner may read, or gives an existing one these permissions. An error in another user's
+/// directory.
 pub fn create_private(path: &Path) -> io::Result<()> {
+    if !path.parent().is_some_and(is_in_trusted_dir) {
+        return Err(ErrorKind::PermissionDenied.into());
+    }
     match open::new_private(path) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => make_private(path),
         made => made.map(|_| ()),
