@@ -57,8 +57,8 @@ async function observe(
 }
 
 /**
- * The files as the reference has to see them to give the answer that is expected of us: without raw U+2028, U+2029 and CR,
- * at which its line reader cuts, without null content, and with `parentSession` for `branchedFrom`.
+ * The files as the reference has to see them to give the answer that is expected of us: without CR and, from Node 24 on, raw
+ * U+2028 and U+2029, at which its `readline` ends lines (docs/moving-from-pi.md), without null content, and with `parentSession` for `branchedFrom`.
  */
 async function withReferencesView<T>(side: Side, stamp: number, body: () => Promise<T>): Promise<T> {
 	const saved = sessionFiles(side).map((path) => [path, readFileSync(path)] as const);
