@@ -3,7 +3,7 @@ import { basename } from "node:path";
 import { gzipSync } from "node:zlib";
 import { partsOf, previewOf, roleOf } from "./entries.mjs";
 import { writeText } from "./files.mjs";
-import { FreeColumns, runsOf } from "./layout.mjs";
+import { runsOf } from "./layout.mjs";
 import { write, writeJson } from "./output.mjs";
 import { escaped, hash, part } from "./page.mjs";
 import { asText, clip, counted, safeBlock, safeLine, size } from "./text.mjs";
@@ -227,7 +227,29 @@ function strips(top) {
 	}
 	// A strip begins in a later row than the one it leaves, so that one has its column by then.
 	all.sort((a, b) => a.row - b.row);
-	const free = new FreeColumns();
-	for (const strip of all) strip.column = free.take(strip.from ? strip.from.column + 1 : 0, strip.row, strip.end);
+	place(all);
 	return all;
+}
+
+/**
+ * Gives each strip the first column right of its branch point's in which nothing is in its first row, nor right above it: the line that leads
+ * to it runs there.
+ * @param {Strip[]} strips by row
+ */
+function place(strips) {
+	/** @type {number[]} by column, the row after what is in it so far */
+	const ends = [];
+	/** @type {Map<number, number>} by the column where the search begins, where it goes on: in one row no column becomes free */
+	const next = new Map();
+	let row = -1;
+	for (const strip of strips) {
+		if (strip.row !== row) next.clear();
+		row = strip.row;
+		const from = strip.from ? strip.from.column + 1 : 0;
+		let column = next.get(from) ?? from;
+		while ((ends[column] ?? -1) >= row) column++;
+		ends[column] = strip.end;
+		next.set(from, column + 1);
+		strip.column = column;
+	}
 }

@@ -2,11 +2,12 @@
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { gunzipSync } from "node:zlib";
 import puppeteer, { type Browser, type Page } from "puppeteer-core";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { Random } from "../../stress/differential/random.js";
-import { type Json, assistant, entry, message, root, user } from "../../support/scratch.js";
-import { branched, put, run, world } from "../../support/cli.js";
+import { type Json, assistant, entry, message, user } from "../../support/scratch.js";
+import { branched, good, put, run, world } from "../../support/cli.js";
 import { tool } from "../../support/tools.js";
 
 /** A loaded machine is slow, not wrong. */
@@ -264,19 +265,24 @@ describe("the page of a session", () => {
 		}
 	});
 
-	test("a branch takes the first column that is free over its whole length", async () => {
-		const { FreeColumns } = await import(join(root, "lib/cli/layout.mjs"));
+	test("a branch takes the first column right of its branch point that is free in its first row and above it", async () => {
 		const seed = Number(process.env.PSN_SEED ?? 1);
 		const random = new Random(seed);
-		for (let round = 0; round < 300; round++) {
-			const [columns, free]: [any, number[]] = [new FreeColumns(), []];
-			for (let step = 0, row = 0; step < 80; step++) {
-				row += random.int(3);
-				const [from, end] = [random.int(random.chance(0.1) ? 50 : 10), row + 1 + random.int(8)];
-				let wanted = from;
-				while ((free[wanted] ?? -1) >= row) wanted++;
-				free[wanted] = end;
-				expect({ seed, round, step, column: columns.take(from, row, end) }).toEqual({ seed, round, step, column: wanted });
+		for (let round = 0; round < 5; round++) {
+			const entries = Array.from({ length: 300 }, (_, at) => message(`m${at}`, at === 0 || random.chance(0.02) ? null : `m${random.chance(0.6) ? at - 1 : random.int(at)}`, user("word")));
+			const at = world();
+			const page = await good(at, ["tree", put(at, "s-columns", entries), "--html", "-"]);
+			const packed = /id="index">([^<]*)</.exec(page)?.[1] ?? "";
+			const { columns, rows, parents } = JSON.parse(gunzipSync(Buffer.from(packed, "base64")).toString()) as Record<string, number[]>;
+			const taken = new Set(rows.map((row, node) => `${columns[node]},${row}`));
+			expect({ seed, round, taken: taken.size }).toEqual({ seed, round, taken: entries.length });
+			const isTaken = (column: number, row: number): boolean => taken.has(`${column},${row}`);
+			for (const [node, parent] of parents.entries()) {
+				const [column, row] = [columns[node], rows[node]] as [number, number];
+				if (parent >= 0 && columns[parent] === column) continue;
+				const from = parent < 0 ? 0 : (columns[parent] as number) + 1;
+				const blocked = Array.from({ length: column - from }, (_, more) => isTaken(from + more, row) || isTaken(from + more, row - 1));
+				expect({ seed, round, node, above: isTaken(column, row - 1), blocked: blocked.every(Boolean) }).toEqual({ seed, round, node, above: false, blocked: true });
 			}
 		}
 	});
