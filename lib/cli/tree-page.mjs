@@ -37,6 +37,8 @@ const CHUNK = 1 << 20;
 const MOST = [64, 32, 16, 8, 4].map((kilo) => kilo * 1024);
 /** The largest page for which a limit is chosen, in characters before they are packed to about a third. */
 const ROOM = 32 << 20;
+/** The page's script, in parts. */
+const SCRIPTS = ["tree-data.js", "tree-drawing.js", "tree-detail.js", "tree.js"];
 /** Columns of what is no text of an entry: names, paths, tools. A hostile file may have megabytes there. */
 const NAME_COLUMNS = 400;
 /** What `img` shows; anything else (SVG above all) stays text. */
@@ -81,7 +83,7 @@ const packed = (value) => gzipSync(JSON.stringify(value), { level: 3 }).toString
  * @returns {Generator<string>}
  */
 function* page(manager, path, laid, most) {
-	const [style, script] = [part("colours.css") + part("tree.css"), part("tree.js")];
+	const [style, script] = [part("colours.css") + part("tree.css"), SCRIPTS.map(part).join("")];
 	const name = manager.getSessionName() ?? basename(path);
 	const facts = [counted(manager.getEntryCount(), "entry", "entries"), manager.getHeader()?.timestamp, manager.getCwd()];
 	const about = facts.map((fact) => clip(fact, NAME_COLUMNS)).filter(Boolean).join(", ");
