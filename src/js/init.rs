@@ -19,7 +19,7 @@ static ENVIRONMENTS: AtomicUsize = AtomicUsize::new(0);
 #[napi(module_exports)]
 fn initialise(exports: Object, env: Env) -> Result<()> {
     let js = JsEnv::new(&env);
-    factory::install(js, bodies::functions(js)?)?;
+    factory::install(js, bodies::read_body_function(js)?)?;
     lazy_text::install(js)?;
     gc::install(js);
     ENVIRONMENTS.fetch_add(1, Ordering::Relaxed);

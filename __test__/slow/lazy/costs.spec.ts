@@ -77,27 +77,6 @@ test("an append is one write to a file that stays open", () => {
 	expect(readFileSync(file, "utf8").split("\n")).toHaveLength(1_004);
 });
 
-test("reading ahead of one session ends where bodies of another are read", () => {
-	const write = (count: number): string => {
-		const entries = Array.from({ length: count }, (_, at) => message(`e${at}`, at === 0 ? null : `e${at - 1}`, user(long("x", 10_000))));
-		return writeSession(scratch(), [header(), ...entries]);
-	};
-	const [file, other, small] = [write(100), write(1), write(0)];
-	// A file that has just changed is not read ahead.
-	Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 40);
-	const look = (one: any): number => one.message.content.length;
-	const manager = openLazy(file);
-	expect(manager.getEntries().slice(0, 20).map(look)).toHaveLength(20);
-	// So many that the first one's file is closed, but for what reads ahead.
-	const many = Array.from({ length: 600 }, () => openLazy(small));
-	const descriptors = (): string[] => readdirSync("/proc/self/fd").filter((fd) => isOpenOn(fd, file));
-	expect(descriptors()).toHaveLength(1);
-	expect(openLazy(other).getEntries().map(look)).toHaveLength(1);
-	expect(descriptors()).toEqual([]);
-	expect(manager.getEntries().map(look)).toHaveLength(100);
-	expect(many).toHaveLength(600);
-});
-
 function isOpenOn(fd: string, file: string): boolean {
 	try {
 		return readlinkSync(`/proc/self/fd/${fd}`) === file;
@@ -190,23 +169,6 @@ test("with laziness turned off large bodies are read in batches, not as one text
 	expect(whole).toBe(400 * size);
 	// The values take 80 MB, and a batch a few. All lines as one text, read and given to the engine, are 160 besides.
 	expect(grown).toBeLessThan(120e6);
-});
-
-test("a text that is kept does not hold what was read ahead with it", () => {
-	const lines = Array.from({ length: 4000 }, (_, at) => message(`m${at}`, at ? `m${at - 1}` : null, user(long(`${at} `, 16_000))));
-	const file = writeSession(scratch(), [header(), ...lines]);
-	const { kept, held } = measured(`
-		const external = () => (gc(), gc(), process.memoryUsage().external);
-		const before = external();
-		const look = () => {
-			const texts = SessionManager.open(${JSON.stringify(file)}).getEntries().map(({ message }) => message.content[0].text);
-			return texts.filter((_, at) => at % 60 === 0);
-		};
-		const kept = look();
-		return { kept: kept.length, held: external() - before };`);
-	expect(kept).toBe(67);
-	// The file has 64 MB, the texts 1; each is in memory that it shares with those that were read with it, some 64 KB.
-	expect(held).toBeLessThan(12e6);
 });
 
 /** A session of very many small entries: its index is as large as its file. */

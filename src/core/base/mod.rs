@@ -3,8 +3,6 @@
 pub mod error;
 pub mod options;
 pub mod paths;
-pub mod shared_units;
-pub mod string_buffer;
 pub mod threads;
 pub mod time;
 pub mod unparsed_dates;

@@ -4,6 +4,5 @@ pub mod copy;
 pub mod index;
 pub mod load;
 pub mod parallel_scan;
-pub mod read_ahead;
 pub mod read_entries;
 pub mod torn_line;

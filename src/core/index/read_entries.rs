@@ -4,7 +4,7 @@
 use super::index::Index;
 use crate::base::error::{Error, Result};
 use crate::base::wtf8::to_string_lossy;
-use crate::format::body::{Body, BodyOf};
+use crate::format::body::BodyOf;
 use crate::format::entry::{read_line, EntryKind, Line};
 use crate::io::line_reader::{text_of, WHOLE};
 use crate::io::line_span::LineSpan;
@@ -27,39 +27,6 @@ struct LinePart {
     span: LineSpan,
     /// The code of the body after it; None for the last part.
     before: Option<u8>,
-}
-
-/// What the index knows of an entry's line: enough to tell whether a line is still that entry's.
-pub struct ExpectedLine {
-    pub id: Box<[u8]>,
-    kind: EntryKind,
-    pub bodies: Vec<Body>,
-}
-
-impl ExpectedLine {
-    /// A body of a line. None unless it is JSON and the line around it is whole and this entry's.
-    pub fn body(&self, line: &[u8], of: BodyOf) -> Option<Parts> {
-        let body = *self.bodies.iter().find(|body| body.of == of)?;
-        if !self.is_same_outside_bodies(line) {
-            return None;
-        }
-        Parts::of(line.get(body.from as usize..body.end() as usize)?)
-    }
-
-    /// Whether a line is this entry, its bodies aside.
-    pub fn is_same_outside_bodies(&self, line: &[u8]) -> bool {
-        let mut joined = Vec::with_capacity(1 << 10);
-        let mut from = 0;
-        for body in &self.bodies {
-            joined.extend_from_slice(line.get(from..body.from as usize).unwrap_or_default());
-            joined.push(b'0' + BODY_PLACEHOLDER);
-            from = body.end() as usize;
-        }
-        joined.extend_from_slice(line.get(from..).unwrap_or_default());
-        let is_entry =
-            |line: &Line<'_>| matches!(line, Line::Entry(head) if *head.id == *self.id && head.kind == self.kind);
-        !joined.contains(&b'\n') && read_line(&text_of(&joined), |line| is_entry(&line))
-    }
 }
 
 impl Index {
@@ -112,8 +79,8 @@ impl Index {
         // Most of the line is the body: the whole line is read at once.
         if body.len > span.len / 2 {
             let Ok(line) = bytes_at(storage, span) else { return Ok(None) };
-            let Some(expected) = self.expected(row) else { return Ok(None) };
-            return Ok(expected.body(&line, of));
+            let text = line.get(body.from as usize..body.end() as usize);
+            return Ok(text.filter(|_| self.is_entry_outside_bodies(row, &line)).and_then(Parts::of));
         }
         let mut fits = false;
         let mut take = |_, line: &str, omitted: u8| {
@@ -127,11 +94,17 @@ impl Index {
         Ok(Parts::of(&bytes))
     }
 
-    /// What the line of a row must be.
-    pub fn expected(&self, row: RowNo) -> Option<ExpectedLine> {
-        let kind = self.tree.row(row)?.kind;
-        let bodies = self.bodies(row).iter().map(|(_, body)| *body).collect();
-        Some(ExpectedLine { id: self.tree.id_of(row).into(), kind, bodies })
+    /// Whether a line is this row's entry, its bodies aside.
+    fn is_entry_outside_bodies(&self, row: RowNo, line: &[u8]) -> bool {
+        let mut joined = Vec::with_capacity(1 << 10);
+        let mut from = 0;
+        for (_, body) in self.bodies(row) {
+            joined.extend_from_slice(line.get(from..body.from as usize).unwrap_or_default());
+            joined.push(b'0' + BODY_PLACEHOLDER);
+            from = body.end() as usize;
+        }
+        joined.extend_from_slice(line.get(from..).unwrap_or_default());
+        !joined.contains(&b'\n') && read_line(&text_of(&joined), |line| self.is_entry(row, &line))
     }
 
     fn read(&self, storage: &dyn Storage, parts: &[LinePart], each: &mut Each<'_>) -> Result<()> {

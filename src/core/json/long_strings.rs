@@ -1,13 +1,9 @@
-//! Takes the long strings out of a JSON text. A JavaScript engine makes a string from bytes ten times as fast as it parses
-//! one, so it parses only the rest.
+//! Takes the long strings out of a JSON text. A JavaScript engine makes a string from bytes several times as fast as it
+//! parses one, so it parses only the rest.
 
 use super::reader::is_json;
-use super::simd::{skip_string, unescape_start, Skipped};
-use crate::base::shared_units::{Memory, SharedUnits, LEAST};
-use crate::base::string_buffer::{is_wide, write_utf16, Form, StringBuffer, Units};
+use super::simd::{skip_string, Skipped};
 use crate::base::wtf8::push_utf16;
-use std::ops::Range;
-use std::sync::Arc;
 
 /// What replaces a long string in a text. The string's number follows where the text is parsed again. It needs no escape.
 pub const STRING_PLACEHOLDER: &str = "\u{7f}";
@@ -18,89 +14,33 @@ pub const LONG: usize = 256;
 const SHORT: usize = 4 << 10;
 /// Texts that are nested deeper keep their strings: the code that puts strings back is recursive.
 const DEEP: usize = 64;
-/// How many bytes of a string are looked at together.
-const WORD: usize = 8;
 
 /// A JSON text in the form that a JavaScript engine takes fastest.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Parts<S = Units> {
-    /// The text as it is.
-    Whole(String),
-    /// The text with a placeholder for each long string.
-    Apart(Apart<S>),
-}
-
-/// A JSON text without its long strings.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Apart<S = Units> {
-    /// The text with a placeholder for each long string.
-    pub rest: Vec<u8>,
-    /// These strings.
-    pub strings: Vec<S>,
-}
-
-/// Where the strings of texts are put that are taken apart together.
-#[derive(Debug, Default)]
-pub struct Strings {
-    /// How many bytes of texts there will be.
-    expected: usize,
-    latin1: Room<u8>,
-    utf16: Room<u16>,
-    buffer: StringBuffer,
-}
-
-/// A string among those of other texts.
-#[derive(Debug)]
-pub enum StringLocation {
-    Latin1(Range<usize>),
-    Utf16(Range<usize>),
-    /// It is in memory of its own.
-    Apart(Units),
-}
-
-/// Units of strings, and room for more.
-#[derive(Debug, Default)]
-struct Room<T> {
-    units: Vec<T>,
-    used: usize,
+pub struct Parts {
+    /// The text, with a placeholder for each of the strings.
+    pub text: String,
+    /// The long strings that were taken out of it, in WTF-8. There may be none.
+    pub strings: Vec<Vec<u8>>,
 }
 
 impl Parts {
-    /// The parts of a text; None if it is no JSON.
+    /// The parts of a text; None if it is not JSON.
     pub fn of(bytes: &[u8]) -> Option<Self> {
-        let mut strings = Strings::of(bytes.len());
-        let parts = Parts::among(bytes, &mut strings)?;
-        strings.share(vec![parts]).pop()
-    }
-}
-
-impl Parts<StringLocation> {
-    /// The parts of a text, its strings among others; None if it is no JSON.
-    pub fn among(bytes: &[u8], strings: &mut Strings) -> Option<Self> {
         let text = simdutf8::basic::from_utf8(bytes).ok()?;
         // A long string that is closed is a valid one.
-        let is_valid = |apart: &Apart<StringLocation>| std::str::from_utf8(&apart.rest).is_ok_and(is_json);
-        match strings.add_all(|strings| take_apart_among(text, strings).filter(is_valid)) {
-            Some(apart) => Some(Parts::Apart(apart)),
-            None => is_json(text).then(|| Parts::Whole(text.to_owned())),
+        match take_apart(text).filter(|parts| is_json(&parts.text)) {
+            Some(parts) => Some(parts),
+            None => is_json(text).then(|| Self { text: text.to_owned(), strings: Vec::new() }),
         }
     }
 }
 
 /// Takes the long strings out of a text. None if that is not worth it, if a string of the text could be mistaken for a
 /// placeholder, or if the text is not JSON.
-pub fn take_apart(text: &str) -> Option<Apart> {
-    let mut strings = Strings::of(text.len());
-    let apart = take_apart_among(text, &mut strings)?;
-    match strings.share(vec![Parts::Apart(apart)]).pop()? {
-        Parts::Apart(apart) => Some(apart),
-        Parts::Whole(_) => None,
-    }
-}
-
-fn take_apart_among(text: &str, among: &mut Strings) -> Option<Apart<StringLocation>> {
+pub fn take_apart(text: &str) -> Option<Parts> {
     let bytes = text.as_bytes();
-    let (mut rest, mut strings) = (Vec::new(), Vec::new());
+    let mut parts = Parts { text: String::new(), strings: Vec::new() };
     let (mut at, mut copied, mut depth) = (0, 0, 0usize);
     let mut taken = 0;
     while let Some(&byte) = bytes.get(at) {
@@ -115,10 +55,10 @@ fn take_apart_among(text: &str, among: &mut Strings) -> Option<Apart<StringLocat
                     return None;
                 }
                 if string.len() >= LONG && !is_key(bytes, end) {
-                    rest.extend_from_slice(bytes.get(copied..at)?);
-                    rest.extend_from_slice(STRING_PLACEHOLDER.as_bytes());
-                    rest.extend_from_slice(strings.len().to_string().as_bytes());
-                    strings.push(among.add(string));
+                    parts.text.push_str(text.get(copied..at)?);
+                    parts.text.push_str(STRING_PLACEHOLDER);
+                    parts.text.push_str(&parts.strings.len().to_string());
+                    parts.strings.push(unescape(string)?);
                     copied = end - 1;
                     taken += string.len();
                 }
@@ -130,114 +70,11 @@ fn take_apart_among(text: &str, among: &mut Strings) -> Option<Apart<StringLocat
             return None;
         }
     }
-    rest.extend_from_slice(bytes.get(copied..)?);
-    (taken > text.len() / 2 || text.len() < SHORT).then_some(Apart { rest, strings })
-}
-
-impl Strings {
-    /// Memory for the strings of so many bytes of texts.
-    pub fn of(expected: usize) -> Self {
-        Self { expected, ..Self::default() }
+    if taken <= text.len() / 2 && text.len() >= SHORT {
+        return None;
     }
-
-    /// How many characters share the memory.
-    pub fn length(&self) -> usize {
-        self.latin1.used + self.utf16.used
-    }
-
-    /// Adds the strings of a text, or none if `work` refuses the text.
-    fn add_all<T>(&mut self, work: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
-        let before = (self.latin1.used, self.utf16.used);
-        let done = work(self);
-        if done.is_none() {
-            (self.latin1.used, self.utf16.used) = before;
-        }
-        done
-    }
-
-    /// Adds a valid JSON string, given without its quotes.
-    fn add(&mut self, string: &[u8]) -> StringLocation {
-        let size = self.expected.max(string.len() + WORD);
-        let room = self.latin1.room(string.len() + WORD, size);
-        let (text, is_ascii) = match unescape(string, room) {
-            Some((length, is_ascii)) => (room.get(..length).unwrap_or_default(), is_ascii),
-            None => (string, false),
-        };
-        if text.len() < LEAST {
-            return StringLocation::Apart(self.buffer.units_of(text));
-        }
-        if is_ascii {
-            let length = text.len();
-            return StringLocation::Latin1(self.latin1.add(length));
-        }
-        if is_wide(text) {
-            let length = write_utf16(text, self.utf16.room(text.len(), size));
-            return StringLocation::Utf16(self.utf16.add(length));
-        }
-        self.buffer.set(text);
-        let Form::Latin1(units) = self.buffer.get() else { return StringLocation::Apart(self.buffer.units_of(text)) };
-        let length = units.len();
-        if let Some(room) = self.latin1.room(length, size).get_mut(..length) {
-            room.copy_from_slice(units);
-        }
-        StringLocation::Latin1(self.latin1.add(length))
-    }
-
-    /// These texts, with their strings, which share the memory.
-    pub fn share(self, texts: Vec<Parts<StringLocation>>) -> Vec<Parts> {
-        Self::shared(texts, self.latin1.share(), self.utf16.share())
-    }
-
-    /// These texts, with their strings, which share memory that is just large enough. The strings of other texts may be added then.
-    pub fn share_copy(&mut self, texts: Vec<Parts<StringLocation>>) -> Vec<Parts> {
-        Self::shared(texts, self.latin1.share_copy(), self.utf16.share_copy())
-    }
-
-    fn shared(texts: Vec<Parts<StringLocation>>, latin1: Arc<Memory<u8>>, utf16: Arc<Memory<u16>>) -> Vec<Parts> {
-        let string = |place| match place {
-            StringLocation::Latin1(range) => Units::Latin1(SharedUnits::of(&latin1, range)),
-            StringLocation::Utf16(range) => Units::Utf16(SharedUnits::of(&utf16, range)),
-            StringLocation::Apart(units) => units,
-        };
-        let parts = |parts| match parts {
-            Parts::Whole(text) => Parts::Whole(text),
-            Parts::Apart(Apart { rest, strings }) => {
-                Parts::Apart(Apart { rest, strings: strings.into_iter().map(string).collect() })
-            }
-        };
-        texts.into_iter().map(parts).collect()
-    }
-}
-
-impl<T: Copy + Default> Room<T> {
-    /// Room for so many units more. The first time there is room for `expected`: pages that are not written take no memory.
-    fn room(&mut self, count: usize, expected: usize) -> &mut [T] {
-        if self.units.is_empty() {
-            self.units = vec![T::default(); expected.max(count)];
-        }
-        if self.units.len() < self.used + count {
-            self.units.resize(self.used + count, T::default());
-        }
-        self.units.get_mut(self.used..).unwrap_or_default()
-    }
-
-    /// Adds so many units, which are in the room.
-    fn add(&mut self, count: usize) -> Range<usize> {
-        let from = self.used;
-        self.used += count;
-        from..self.used
-    }
-
-    fn share(mut self) -> Arc<Memory<T>> {
-        self.units.truncate(self.used);
-        self.units.shrink_to_fit();
-        Memory::new(self.units)
-    }
-
-    fn share_copy(&mut self) -> Arc<Memory<T>> {
-        let used = std::mem::take(&mut self.used);
-        Memory::new(self.units.get(..used).unwrap_or_default().to_vec())
-    }
+    parts.text.push_str(text.get(copied..)?);
+    Some(parts)
 }
 
 /// Whether a colon comes next.
@@ -246,67 +83,41 @@ fn is_key(bytes: &[u8], from: usize) -> bool {
     rest.iter().find(|byte| !matches!(byte, b' ' | b'\t' | b'\r' | b'\n')) == Some(&b':')
 }
 
-/// Writes the WTF-8 of a valid JSON string's text, given without its quotes. Gives how long it is, and whether it is all
-/// ASCII; None if it is no string. What an escape stands for is shorter than the escape, but a word more is written than
-/// is used: the room must be a word longer than the string.
-pub fn unescape(string: &[u8], room: &mut [u8]) -> Option<(usize, bool)> {
-    const SLASHES: u64 = u64::from_ne_bytes([b'\\'; WORD]);
-    const ONES: u64 = u64::from_ne_bytes([1; WORD]);
-    const HIGH: u64 = u64::from_ne_bytes([0x80; WORD]);
-    let (mut at, mut to, mut all) = unescape_start(string, room);
-    loop {
-        let rest = string.get(at..)?;
-        if let Some(word) = rest.first_chunk::<WORD>() {
-            room.get_mut(to..to + WORD)?.copy_from_slice(word);
-            let word = u64::from_le_bytes(*word);
-            all |= word;
-            // The lowest bit that is set is of the first backslash.
-            let found = word ^ SLASHES;
-            let found = found.wrapping_sub(ONES) & !found & HIGH;
-            let length = if found == 0 { WORD } else { found.trailing_zeros() as usize / 8 };
-            at += length;
-            to += length;
-            if found == 0 {
-                continue;
-            }
-        } else {
-            let Some(&byte) = rest.first() else { break };
-            if byte != b'\\' {
-                *room.get_mut(to)? = byte;
-                all |= u64::from(byte);
-                at += 1;
-                to += 1;
-                continue;
-            }
-        }
-        let escape = string.get(at..)?;
-        let byte = match escape.get(1)? {
-            kind @ (b'"' | b'\\' | b'/') => *kind,
-            b'b' => 0x08,
-            b'f' => 0x0c,
-            b'n' => b'\n',
-            b'r' => b'\r',
-            b't' => b'\t',
+/// The WTF-8 of a valid JSON string's text, given without its quotes; None if it is not one.
+fn unescape(string: &[u8]) -> Option<Vec<u8>> {
+    let mut text = Vec::with_capacity(string.len());
+    let mut rest = string;
+    while let Some(at) = memchr::memchr(b'\\', rest) {
+        let (before, escape) = rest.split_at(at);
+        text.extend_from_slice(before);
+        let length = match escape.get(1)? {
             b'u' => {
                 let (units, length) = units_of(escape)?;
-                let mut text = Vec::new();
                 push_utf16(&mut text, &units);
-                room.get_mut(to..to + text.len())?.copy_from_slice(&text);
-                all |= text.iter().fold(0, |all, byte| all | u64::from(*byte));
-                let (read, written, bits) =
-                    unescape_start(string.get(at + length..)?, room.get_mut(to + text.len()..)?);
-                at += length + read;
-                to += text.len() + written;
-                all |= bits;
-                continue;
+                length
             }
-            _ => return None,
+            kind => {
+                text.push(escaped(*kind)?);
+                2
+            }
         };
-        *room.get_mut(to)? = byte;
-        at += 2;
-        to += 1;
+        rest = escape.get(length..)?;
     }
-    Some((to, all & HIGH == 0))
+    text.extend_from_slice(rest);
+    Some(text)
+}
+
+/// What a character after a backslash stands for.
+fn escaped(kind: u8) -> Option<u8> {
+    match kind {
+        b'"' | b'\\' | b'/' => Some(kind),
+        b'b' => Some(0x08),
+        b'f' => Some(0x0c),
+        b'n' => Some(b'\n'),
+        b'r' => Some(b'\r'),
+        b't' => Some(b'\t'),
+        _ => None,
+    }
 }
 
 /// The units of the `\uXXXX` escapes that the bytes begin with, as two that follow one another may be the halves of a
@@ -334,12 +145,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn unescaped(string: &str) -> Option<Vec<u8>> {
-        // What was there before does not matter.
-        let mut room = b"before".repeat(9 + string.len() / 6);
-        let (length, is_ascii) = unescape(string.as_bytes(), &mut room)?;
-        assert!(!is_ascii || room[..length].is_ascii());
-        room.truncate(length);
-        Some(room)
+        unescape(string.as_bytes())
     }
 
     /// Letters, characters that are escaped, and any others.
@@ -396,28 +202,26 @@ mod tests {
     fn long_strings_are_taken_out_and_keys_are_not() {
         let long = "x".repeat(LONG);
         let text = format!(r#"{{"{long}" : 1,"a":["{long}\n",{{"b":"{long}"}},"short"],"c":"{long}{long}"}}"#);
-        let apart = take_apart;
-        let Apart { rest: found, strings } = apart(&text).expect("long strings");
-        let rest = format!("{{\"{long}\" : 1,\"a\":[\"\x7f0\",{{\"b\":\"\x7f1\"}},\"short\"],\"c\":\"\x7f2\"}}");
-        assert_eq!(String::from_utf8_lossy(&found), rest);
-        let units = |text: String| Units::Latin1(text.into_bytes().into());
-        assert_eq!(strings, [units(format!("{long}\n")), units(long.clone()), units([&*long, &*long].concat())]);
+        let parts = take_apart(&text).expect("long strings");
+        assert_eq!(
+            parts.text,
+            format!("{{\"{long}\" : 1,\"a\":[\"\x7f0\",{{\"b\":\"\x7f1\"}},\"short\"],\"c\":\"\x7f2\"}}")
+        );
+        assert_eq!(
+            parts.strings,
+            [format!("{long}\n"), long.clone(), [&*long, &*long].concat()].map(String::into_bytes)
+        );
         let short = format!(r#"["{}"]"#, "x".repeat(LONG - 1));
-        assert_eq!(apart(&short), Some(Apart { rest: short.clone().into(), strings: Vec::new() }));
-        assert_eq!(apart(&format!("[{}1]", "1,".repeat(SHORT))), None);
-        // A text that is refused leaves nothing among the strings of others.
-        let mut among = Strings::of(0);
-        for refused in
-            [format!(r#"["{long}{long}{long}{long}","\u007f"]"#), format!(r#"["{long}{long}{long}{long}",]"#)]
-        {
-            assert!(!matches!(Parts::among(refused.as_bytes(), &mut among), Some(Parts::Apart(_))));
-            assert_eq!(among.length(), 0);
-        }
+        assert_eq!(take_apart(&short), Some(Parts { text: short.clone(), strings: Vec::new() }));
+        assert_eq!(take_apart(&format!("[{}1]", "1,".repeat(SHORT))), None);
+        let marked = format!(r#"["{long}{long}{long}{long}","\u007f"]"#);
+        assert_eq!(Parts::of(marked.as_bytes()), Some(Parts { text: marked, strings: Vec::new() }));
+        assert_eq!(Parts::of(format!(r#"["{long}{long}{long}{long}",]"#).as_bytes()), None);
         // One that begins with a mark could be mistaken.
         for marked in ["\x7f0", r"\u007f0", r"\u007F"] {
-            assert!(apart(&format!(r#"["{long}","{marked}"]"#)).is_none(), "{marked}");
+            assert!(take_apart(&format!(r#"["{long}","{marked}"]"#)).is_none(), "{marked}");
         }
         let deep = format!("{}\"{long}\"{}", "[".repeat(DEEP + 1), "]".repeat(DEEP + 1));
-        assert!(apart(&deep).is_none());
+        assert!(take_apart(&deep).is_none());
     }
 }

@@ -17,7 +17,6 @@ use crate::format::ids::new_entry_id;
 use crate::format::serialize::{Envelope, NewHead};
 use crate::index::copy::{copy_lines, Copier};
 use crate::index::index::{DamagedLine, Index};
-use crate::index::read_ahead::{AheadBody, ReadAhead};
 use crate::index::read_entries::Each;
 use crate::io::line_reader::MAX_LINE_BYTES;
 use crate::io::line_span::LineSpan;
@@ -282,18 +281,6 @@ impl Session {
             Some(storage) => self.index.body(&**storage, row, of),
             None => Ok(None),
         }
-    }
-
-    /// Starts to read bodies on another thread: those of about so many bytes of lines from a row on. Lines are read into
-    /// `room`.
-    pub fn read_ahead(&self, from: RowNo, bytes: usize, room: Vec<u8>) -> Option<ReadAhead> {
-        self.storage.as_ref().and_then(|storage| self.index.read_ahead(&**storage, from, bytes, room))
-    }
-
-    /// The bodies that were read ahead, in the order of their lines, and the room for the next ones. None if the file or
-    /// its index has changed since.
-    pub fn finish_read_ahead(&self, ahead: ReadAhead) -> Option<(Vec<AheadBody>, Vec<u8>)> {
-        self.index.finish_read_ahead(ahead)
     }
 
     /// How long an entry's line is without its bodies, in bytes; 0 if the caller keeps the entry.

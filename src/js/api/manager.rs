@@ -56,11 +56,7 @@ impl SessionManager {
         let instance = self.into_instance(env)?;
         let value = JsVal::of(&instance);
         let anchor = factory::call(js, FactoryFn::Anchor, &[value])?;
-        {
-            let mut state = instance.state.borrow_mut();
-            state.cache.hold_by(js, anchor)?;
-            state.count_memory(js);
-        }
+        instance.state.borrow_mut().cache.hold_by(js, anchor)?;
         let manager: Weak<RefCell<ManagerState>> = Rc::downgrade(&instance.state);
         gc::register_manager(js, manager);
         Ok(value)

@@ -11,28 +11,20 @@ use std::result::Result;
 
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
-use pi_session_core::base::string_buffer::Units;
-use pi_session_core::json::long_strings::{take_apart, Apart, Parts};
+use pi_session_core::json::long_strings::{take_apart, Parts};
 
 /// How long a text may be that the engine takes as a string, in UTF-16 units: V8's limit. Other engines take more.
 pub const LONGEST_TEXT: usize = (1 << 29) - 24;
-/// A content that is one text block, as nearly all tool results have, without its text.
-const TEXT_BLOCK: &[u8] = b"[{\"type\":\"text\",\"text\":\"\x7f0\"}]";
-/// What replaces it where many texts are parsed together: the factory makes such a list without `JSON.parse`. No other text
-/// is the same: one with a string that begins so is not taken apart.
-const TEXT_BLOCK_PLACEHOLDER: &[u8] = b"\"\x7f\"";
+/// A content that is one text block, as nearly all tool results have, without its text: made without `JSON.parse`, which
+/// takes longer than the rest of the work for it.
+const TEXT_BLOCK: &str = "[{\"type\":\"text\",\"text\":\"\x7f0\"}]";
 
 /// The value of a JSON text.
 pub fn parse<'env>(js: JsEnv<'env>, text: &str) -> napi::Result<JsVal<'env>> {
     match take_apart(text) {
-        Some(apart) if can_be_strings(&apart.strings) => put_together(js, apart),
-        _ => parse_whole(js, text),
+        Some(parts) => value_of(js, &parts),
+        None => parse_whole(js, text),
     }
-}
-
-/// Whether each of the strings can be one of the engine's.
-pub fn can_be_strings(strings: &[Units]) -> bool {
-    strings.iter().all(|string| string.len() <= LONGEST_TEXT)
 }
 
 fn parse_whole<'env>(js: JsEnv<'env>, text: &str) -> napi::Result<JsVal<'env>> {
@@ -44,49 +36,19 @@ fn parse_whole<'env>(js: JsEnv<'env>, text: &str) -> napi::Result<JsVal<'env>> {
     parse_by_engine(js, text)
 }
 
-/// The value of a JSON text in parts.
-pub fn value_of<'env>(js: JsEnv<'env>, parts: Parts) -> napi::Result<JsVal<'env>> {
-    match parts {
-        Parts::Whole(text) => parse_whole(js, &text),
-        // A string that is too long for this engine is an error of the engine's.
-        Parts::Apart(apart) => put_together(js, apart),
-    }
-}
-
-/// The value of a text that long strings were taken out of.
-fn put_together<'env>(js: JsEnv<'env>, apart: Apart) -> napi::Result<JsVal<'env>> {
-    let Apart { rest, strings } = apart;
+/// The value of a JSON text in parts. A string that is too long for the engine is its error.
+pub fn value_of<'env>(js: JsEnv<'env>, Parts { text, strings }: &Parts) -> napi::Result<JsVal<'env>> {
     if strings.is_empty() {
-        return factory::call(js, FactoryFn::Parse, &[js.string(&rest)?]);
+        return parse_whole(js, text);
     }
-    let list = list_of(js, strings.into_iter())?;
-    factory::call(js, FactoryFn::ParseApart, &[js.string(&rest)?, list])
-}
-
-/// A list of the values of texts that long strings were taken out of, all of them made by one call.
-pub fn values_of<'env>(js: JsEnv<'env>, all: Vec<Apart>) -> napi::Result<JsVal<'env>> {
-    let mut text = vec![b'['];
-    let mut starts = Vec::with_capacity(all.len());
-    let mut count = 0;
-    for apart in &all {
-        if !starts.is_empty() {
-            text.push(b',');
-        }
-        text.extend_from_slice(if apart.rest == TEXT_BLOCK { TEXT_BLOCK_PLACEHOLDER } else { &apart.rest });
-        starts.push(count);
-        count += apart.strings.len() as u32;
+    if let (TEXT_BLOCK, [string]) = (text.as_str(), strings.as_slice()) {
+        return factory::call(js, FactoryFn::TextBlock, &[js.string(string)?]);
     }
-    text.push(b']');
-    let list = list_of(js, all.into_iter().flat_map(|apart| apart.strings))?;
-    factory::call(js, FactoryFn::ParseAllApart, &[js.string(&text)?, list, js.u32s(&starts)?])
-}
-
-fn list_of<'env>(js: JsEnv<'env>, strings: impl Iterator<Item = Units>) -> napi::Result<JsVal<'env>> {
     let list = js.array(0)?;
-    for (at, string) in strings.enumerate() {
-        js.scoped(|js, _| js.set_at(list, at as u32, js.owned_string(string)?))?;
+    for (at, string) in strings.iter().enumerate() {
+        js.scoped(|js, _| js.set_at(list, at as u32, js.string(string)?))?;
     }
-    Ok(list)
+    factory::call(js, FactoryFn::ParseApart, &[js.string(text.as_bytes())?, list])
 }
 
 /// The value of a JSON text, by the engine's own `JSON.parse`.

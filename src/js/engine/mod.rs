@@ -2,11 +2,9 @@
 //!
 //! Invariants: no safe function takes or gives a bare pointer of the engine; a handle does not outlive its scope.
 
-mod adopted_strings;
 mod deferred;
 mod env;
 mod external;
-mod external_memory;
 mod functions;
 mod node_api;
 mod persistent;
@@ -15,10 +13,8 @@ mod strings;
 mod typed_arrays;
 mod values;
 
-pub use adopted_strings::adopts_strings;
 pub use deferred::Deferred;
 pub use env::{EnvId, JsEnv, JsVal};
-pub use external_memory::ExternalMemory;
 pub use persistent::Persistent;
 pub use queue::{queue, Sender, WeakSender};
 pub use typed_arrays::{CallersArray, Element, Scratch};

@@ -78,7 +78,7 @@ macro_rules! plain_values {
     )+};
 }
 
-plain_values!(bool = false, i32 = 0, u32 = 0, usize = 0, f64 = 0.0);
+plain_values!(bool = false, i32 = 0, i64 = 0, u32 = 0, usize = 0, f64 = 0.0);
 
 /// Methods that call one Node-API function, which takes nothing but handles and plain values, keeps none of them, and
 /// refuses values of a wrong type. After `->` stands what it writes to its last argument; without, it has no such one.
@@ -146,6 +146,8 @@ methods! {
     pub fn at(array: JsVal<'_>, at: u32) -> JsVal<'env> = napi_get_element, "element";
     pub(super) fn has_element(array: JsVal<'_>, at: u32) -> bool = napi_has_element, "element";
     pub(super) fn set_element(array: JsVal<'_>, at: u32, value: JsVal<'_>) = napi_set_element, "setting an element";
+    /// Adds to what the engine knows of memory outside of its heap that its objects keep: with more it collects sooner.
+    pub fn adjust_external_memory(bytes: i64) -> i64 = napi_adjust_external_memory, "external memory";
     pub(super) fn run_script(source: JsVal<'_>) -> JsVal<'env> = napi_run_script, "script";
     pub(super) fn new_error(code: Option<JsVal<'_>>, text: JsVal<'_>) -> JsVal<'env> = napi_create_error, "creating an error";
     pub(super) fn new_type_error(code: Option<JsVal<'_>>, text: JsVal<'_>) -> JsVal<'env> = napi_create_type_error, "creating an error";

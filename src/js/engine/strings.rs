@@ -1,32 +1,37 @@
 //! Strings of the engine from bytes, and back.
 //!
-//! Text is WTF-8: UTF-8 that may hold lone surrogates. Long text beyond ASCII is converted here, because the engine
-//! reads UTF-8 a byte at a time.
+//! Text is WTF-8: UTF-8 that may hold lone surrogates. Text beyond ASCII is converted here, because the engine reads UTF-8
+//! a byte at a time.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::ptr::null_mut;
+use std::thread::LocalKey;
 
+use encoding_rs::mem::{convert_str_to_utf16, convert_utf8_to_latin1_lossy, is_utf8_latin1};
 use napi::{sys, Result, ValueType};
 
-use super::adopted_strings::Adopted;
 use super::env::{JsEnv, JsVal};
-use pi_session_core::base::string_buffer::{Form, StringBuffer, Units};
 use pi_session_core::base::wtf8;
 
-/// The least length of a text beyond ASCII that is converted here, in bytes.
-const LONG_TEXT: usize = 1 << 10;
 /// Room for most strings, in units.
 const SHORT: usize = 512;
 /// From how many units on a string that begins like base64 is copied as bytes, if it is ASCII: so many are looked at.
 const LONG_BASE64: usize = 1 << 14;
 const BASE64_START: usize = 64;
-/// How many bytes are kept for the next string.
+/// How many bytes are kept for the next string: page faults of fresh memory cost more than a conversion.
 const KEPT: usize = 8 << 20;
 
 thread_local! {
-    static BUFFER: RefCell<StringBuffer> = RefCell::default();
     static UNITS: Cell<Vec<u16>> = const { Cell::new(Vec::new()) };
     static LETTERS: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
+/// Keeps a buffer for the next string, unless it is large.
+fn keep<T>(buffer: &'static LocalKey<Cell<Vec<T>>>, mut units: Vec<T>) {
+    units.clear();
+    if size_of::<T>() * units.capacity() <= KEPT {
+        buffer.set(units);
+    }
 }
 
 /// A Node-API function that makes a string of so many units.
@@ -52,46 +57,32 @@ impl<'env> JsEnv<'env> {
         self.make_string(sys::napi_create_string_latin1, bytes)
     }
 
+    fn utf16(self, units: &[u16]) -> Result<JsVal<'env>> {
+        self.make_string(sys::napi_create_string_utf16, units)
+    }
+
     /// A string from WTF-8.
     pub fn string(self, bytes: &[u8]) -> Result<JsVal<'env>> {
         if bytes.is_ascii() {
             return self.latin1(bytes);
         }
-        if bytes.len() < LONG_TEXT {
-            return match std::str::from_utf8(bytes) {
-                Ok(_) => self.make_string(sys::napi_create_string_utf8, bytes),
-                Err(_) => self.make_string(sys::napi_create_string_utf16, &wtf8::to_utf16(bytes)),
-            };
+        if is_utf8_latin1(bytes) {
+            let mut letters = LETTERS.take();
+            letters.resize(bytes.len(), 0);
+            let size = convert_utf8_to_latin1_lossy(bytes, &mut letters);
+            let string = self.latin1(letters.get(..size).unwrap_or_default());
+            keep(&LETTERS, letters);
+            return string;
         }
-        BUFFER.with(|buffer| {
-            let mut buffer = buffer.borrow_mut();
-            buffer.set(bytes);
-            let string = self.buffered_string(&buffer);
-            buffer.trim();
-            string
-        })
-    }
-
-    /// A string of these units. The memory of many units becomes the string's own.
-    pub fn owned_string(self, units: Units) -> Result<JsVal<'env>> {
-        match units {
-            Units::Latin1(units) => match self.adopted_latin1(units)? {
-                Adopted::String(string) => Ok(string),
-                Adopted::Refused(units) => self.latin1(&units),
-            },
-            Units::Utf16(units) => match self.adopted_utf16(units)? {
-                Adopted::String(string) => Ok(string),
-                Adopted::Refused(units) => self.make_string(sys::napi_create_string_utf16, &units),
-            },
-        }
-    }
-
-    /// A string of a buffer's text.
-    pub fn buffered_string(self, buffer: &StringBuffer) -> Result<JsVal<'env>> {
-        match buffer.get() {
-            Form::Latin1(bytes) => self.latin1(bytes),
-            Form::Utf16(units) => self.make_string(sys::napi_create_string_utf16, units),
-        }
+        let Ok(text) = std::str::from_utf8(bytes) else {
+            return self.utf16(&wtf8::to_utf16(bytes));
+        };
+        let mut units = UNITS.take();
+        units.resize(bytes.len(), 0);
+        let size = convert_str_to_utf16(text, &mut units);
+        let string = self.utf16(units.get(..size).unwrap_or_default());
+        keep(&UNITS, units);
+        string
     }
 
     /// A string, or `undefined`.
@@ -121,10 +112,7 @@ impl<'env> JsEnv<'env> {
         // SAFETY: the engine has written so many units.
         unsafe { units.set_len(size) };
         let done = work(&units);
-        units.clear();
-        if size_of::<u16>() * units.capacity() <= KEPT {
-            UNITS.set(units);
-        }
+        keep(&UNITS, units);
         Ok(done)
     }
 
@@ -153,10 +141,7 @@ impl<'env> JsEnv<'env> {
         // SAFETY: the engine has written so many letters.
         unsafe { letters.set_len(copied) };
         let done = (copied == size).then(|| work(&letters));
-        letters.clear();
-        if letters.capacity() <= KEPT {
-            LETTERS.set(letters);
-        }
+        keep(&LETTERS, letters);
         Ok(done)
     }
 

@@ -36,8 +36,8 @@ struct Factory {
     scratch: Scratch,
 }
 
-/// Compiles the factory for this environment, with the functions that lazy entries call.
-pub fn install(js: JsEnv<'_>, [read_body, report_memory]: [JsVal<'_>; 2]) -> Result<()> {
+/// Compiles the factory for this environment, with the function that lazy entries call.
+pub fn install(js: JsEnv<'_>, read_body: JsVal<'_>) -> Result<()> {
     let codes = codes(js)?;
     let (scratch, numbers) = Scratch::new(js)?;
     let compile = |script: &str, args: &[JsVal<'_>]| js.call(js.run(script)?, args);
@@ -48,7 +48,7 @@ pub fn install(js: JsEnv<'_>, [read_body, report_memory]: [JsVal<'_>; 2]) -> Res
         compile(OBJECTS, &[shared])?,
         values,
         compile(ENTRIES, &[shared, codes, numbers, values])?,
-        compile(LAZY, &[shared, codes, read_body, report_memory])?,
+        compile(LAZY, &[shared, codes, read_body])?,
         compile(MANAGER_CLASS, &[shared, values])?,
         compile(LISTS, &[shared, numbers])?,
     ];

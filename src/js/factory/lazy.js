@@ -5,7 +5,7 @@
 // an object is of is in a private field of it. A Proxy of the object, or an object that inherits from it, has no
 // such field; it is found by the object's inspection function there, which `util.inspect` calls to show values instead of
 // accessors.
-(shared, codes, readBody, reportMemory) => {
+(shared, codes, readBody) => {
 	"use strict";
 	const { plain, unbound } = shared;
 	const { Boolean, TypeError } = globalThis;
@@ -24,30 +24,6 @@
 	// Stands for a value that is not read, here as in lines without their bodies.
 	const BODY_PLACEHOLDER = codes.bodyPlaceholder;
 
-	// Values that were read ahead of who reads one entry after another, in the order of their rows. They are used until the
-	// running job ends: later the file may be another one.
-	let ahead;
-	const NOT_AHEAD = Symbol("not read ahead");
-	const dropAhead = async () => {
-		await undefined;
-		ahead = undefined;
-		reportMemory();
-	};
-
-	function takeAhead(source, row, id, code) {
-		const { rows } = ahead;
-		if (ahead.source !== source) return NOT_AHEAD;
-		while (ahead.at < rows.length && rows[ahead.at] < row) ahead.at++;
-		for (let { at } = ahead; rows[at] === row; at++) {
-			if (ahead.omitted[at] !== code || ahead.ids[at] !== id) continue;
-			const value = ahead.values[at];
-			// It belongs to the entry alone from here on.
-			ahead.values[at] = NOT_AHEAD;
-			return value;
-		}
-		return NOT_AHEAD;
-	}
-
 	// What it takes to read an object's values. The caller's code never gets one.
 	class Cell {
 		#source;
@@ -64,9 +40,7 @@
 			this.inspect = undefined;
 		}
 		read(key) {
-			const code = this.codes[key];
-			const value = ahead === undefined ? NOT_AHEAD : takeAhead(this.#source, this.row, this.id, code);
-			return value === NOT_AHEAD ? readBody(this.#source, this.row, this.id, code) : value;
+			return readBody(this.#source, this.row, this.id, this.codes[key]);
 		}
 		// The same values are in another file now.
 		moveTo(row, source) {
@@ -343,15 +317,6 @@
 
 	return {
 		defer,
-		// Keeps values that were read ahead, and gives the one of a place; `undefined` for a place that is none of them.
-		keepAhead(source, rows, omitted, ids, values, at) {
-			const value = values[at];
-			if (at < values.length) values[at] = NOT_AHEAD;
-			const isFirst = ahead === undefined;
-			ahead = { __proto__: null, source, rows, omitted, ids, values, at: 0 };
-			if (isFirst) dropAhead();
-			return value;
-		},
 		// The entries of a list are read from a session of their own from here on: each row's from its line there.
 		moveTo(objects, source) {
 			for (let row = 0; row < objects.length; row++) {

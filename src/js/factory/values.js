@@ -106,11 +106,10 @@
 		return texts;
 	}
 
-	// Puts long strings back into a value that was parsed without them: after each placeholder is the number of its string,
-	// counted from `first`.
-	function putBack(value, texts, first) {
+	// Puts long strings back into a value that was parsed without them: after each placeholder is the number of its string.
+	function putBack(value, texts) {
 		if (typeof value === "string") {
-			return value.length > 1 && value[0] === STRING_PLACEHOLDER ? texts[first + +substring(value, 1)] : value;
+			return value.length > 1 && value[0] === STRING_PLACEHOLDER ? texts[+substring(value, 1)] : value;
 		}
 		if (typeof value !== "object" || value === null) return value;
 		const names = isArray(value) ? undefined : keys(value);
@@ -118,7 +117,7 @@
 		for (let at = 0; at < length; at++) {
 			const key = names === undefined ? at : names[at];
 			const was = value[key];
-			const is = putBack(was, texts, first);
+			const is = putBack(was, texts);
 			if (is !== was) value[key] = is;
 		}
 		return value;
@@ -136,19 +135,12 @@
 		// The value of a text that these long strings were taken out of.
 		parseApart(text, texts) {
 			crossings.parsed++;
-			return putBack(parse(text), texts, 0);
+			return putBack(parse(text), texts);
 		},
-		// The same for the elements of a list; `starts` has the place of each one's first string. A placeholder without a
-		// number stands for a list of one text block.
-		parseAllApart(text, texts, starts) {
-			const values = parse(text);
-			crossings.parsed += values.length;
-			for (let at = 0; at < values.length; at++) {
-				const value = values[at];
-				const first = starts[at];
-				values[at] = value === STRING_PLACEHOLDER ? [{ type: "text", text: texts[first] }] : putBack(value, texts, first);
-			}
-			return values;
+		// The value of a text that is one text block.
+		textBlock(text) {
+			crossings.parsed++;
+			return [{ type: "text", text }];
 		},
 		write,
 		// Each value's line; undefined for one that has none.

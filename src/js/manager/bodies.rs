@@ -4,29 +4,22 @@
 //! [`BodyReader`], which finds the session wherever it is by then, and keeps it when its manager lets it go.
 
 use std::cell::RefCell;
-use std::collections::VecDeque;
 use std::rc::{Rc, Weak};
 
 use napi::{Error, Result, Status};
 
 use super::gc::{self, Releasable};
 use crate::js::convert::errors::thrown;
-use crate::js::convert::values::{can_be_strings, value_of, values_of};
-use crate::js::engine::{ExternalMemory, JsEnv, JsVal, Persistent};
+use crate::js::convert::values::value_of;
+use crate::js::engine::{JsEnv, JsVal, Persistent};
 use crate::js::factory::{self, FactoryFn};
 use pi_session_core::base::error::{Error as CoreError, Result as CoreResult};
 use pi_session_core::base::wtf8::to_string_lossy;
 use pi_session_core::format::body::BodyOf;
 use pi_session_core::format::entry::{read_line_and_bodies, EntryKind, Line};
-use pi_session_core::index::read_ahead::{AheadBody, ReadAhead, FIRST, NEAR};
 use pi_session_core::json::long_strings::Parts;
 use pi_session_core::session::Session;
 use pi_session_core::tree::tree::RowNo;
-
-/// From how many bodies on, asked for one after another, the next ones are read ahead.
-const LONG_SEQUENCE: usize = 8;
-/// How many threads read ahead: for one, the reader of a long session waits nearly half of the time.
-const THREADS: usize = 3;
 
 /// The environment variable that turns laziness off.
 const SWITCH: &str = "PI_SESSION_LAZY_BODIES";
@@ -45,95 +38,24 @@ pub trait Manager {
 pub struct BodyReader {
     manager: Weak<dyn Manager>,
     generation: u64,
-    sequence: RefCell<Sequence>,
     /// The session, once its manager has let it go.
-    left: RefCell<Option<(Session, ExternalMemory)>>,
-}
-
-/// Which bodies are asked for, one after another, and what is read ahead for that reason.
-#[derive(Default)]
-struct Sequence {
-    last: RowNo,
-    /// The row after those that were read ahead and handed to JavaScript, which asks for none of them again.
-    end: RowNo,
-    /// How many bodies were asked for in order.
-    length: usize,
-    ahead: VecDeque<ReadAhead>,
-    /// Memory into which lines were read ahead, for the next ones.
-    rooms: Vec<Vec<u8>>,
-}
-
-impl Sequence {
-    /// Notes that a row's body is asked for. Gives those that were read ahead, if it is one of them.
-    fn next(&mut self, session: &Session, row: RowNo) -> Vec<AheadBody> {
-        let is_next = row >= self.last && row < self.last.max(self.end) + NEAR;
-        (self.length, self.last) = (if is_next { self.length + 1 } else { 0 }, row);
-        if self.length < LONG_SEQUENCE {
-            (self.ahead, self.rooms) = (VecDeque::new(), Vec::new());
-            return Vec::new();
-        }
-        // The reader may leave rows out.
-        while self.ahead.front().is_some_and(|ahead| ahead.next().0 <= row) {
-            self.ahead.pop_front();
-        }
-        let ahead = match self.ahead.front() {
-            Some(ahead) if ahead.has(row) => self.ahead.pop_front(),
-            Some(_) => None,
-            None => {
-                self.end = row + 1;
-                self.read_on(session, (self.end, FIRST));
-                None
-            }
-        };
-        let Some(ahead) = ahead else { return Vec::new() };
-        let next = ahead.next();
-        self.end = next.0;
-        let (bodies, room) = session.finish_read_ahead(ahead).unwrap_or_default();
-        self.rooms.push(room);
-        self.read_on(session, self.ahead.back().map_or(next, ReadAhead::next));
-        if self.ahead.is_empty() {
-            self.rooms.clear();
-        }
-        bodies
-    }
-
-    /// Starts to read ahead from a row on, about so many bytes at first, until as many threads read as may.
-    fn read_on(&mut self, session: &Session, (mut from, mut bytes): (RowNo, usize)) {
-        while self.ahead.len() < THREADS {
-            let room = self.rooms.pop().unwrap_or_default();
-            let Some(ahead) = session.read_ahead(from, bytes, room) else { break };
-            (from, bytes) = ahead.next();
-            self.ahead.push_back(ahead);
-        }
-    }
+    left: RefCell<Option<Session>>,
 }
 
 impl Releasable for BodyReader {
     fn release(&self) {
-        self.sequence.take();
         self.left.take();
     }
-}
 
-thread_local! {
-    /// The reader whose bodies are read ahead: one on each thread, for it keeps a file open and memory for lines.
-    static AHEAD: RefCell<Weak<BodyReader>> = const { RefCell::new(Weak::new()) };
-}
-
-/// Ends the reading ahead of all other readers.
-fn end_other_sequences(reader: &Rc<BodyReader>) {
-    let is_other = |last: &RefCell<Weak<BodyReader>>| last.borrow().as_ptr() != Rc::as_ptr(reader);
-    if AHEAD.with(is_other) {
-        if let Some(other) = AHEAD.replace(Rc::downgrade(reader)).upgrade() {
-            other.sequence.take();
-        }
+    fn memory(&self) -> usize {
+        self.left.borrow().as_ref().map_or(0, Session::memory)
     }
 }
 
 impl BodyReader {
     /// Does something with the session that the entry was given out of.
     fn with_session<T>(&self, work: impl FnOnce(&Session) -> CoreResult<T>) -> Result<CoreResult<T>> {
-        if let Some((session, _)) = &*self.left.borrow() {
+        if let Some(session) = &*self.left.borrow() {
             return Ok(work(session));
         }
         let mut work = Some(work);
@@ -182,8 +104,7 @@ impl Bodies {
         if matches!(switch.as_slice(), b"off" | b"0" | b"false") {
             return Ok(None);
         }
-        let reader =
-            Rc::new(BodyReader { manager, generation, sequence: RefCell::default(), left: RefCell::default() });
+        let reader = Rc::new(BodyReader { manager, generation, left: RefCell::default() });
         let external = js.external(reader.clone())?;
         Ok(Some(Self { reader, external: js.keep(external)? }))
     }
@@ -194,29 +115,22 @@ impl Bodies {
     }
 
     /// Leaves the session to the entries that may still read their bodies from it.
-    pub fn leave(self, js: JsEnv<'_>, session: Session, memory: ExternalMemory) -> Result<()> {
-        // What is read ahead keeps the file open.
-        self.reader.sequence.take();
-        self.reader.left.replace(Some((session, memory)));
+    pub fn leave(self, js: JsEnv<'_>, session: Session) -> Result<()> {
+        self.reader.left.replace(Some(session));
         let reader = Rc::downgrade(&self.reader);
         gc::register_reader(js, reader, self.external)
     }
 }
 
-/// The functions `readBody(reader, row, id, code)` and `reportMemory()` for `lazy.js`; nothing else gets them.
-pub fn functions<'env>(js: JsEnv<'env>) -> Result<[JsVal<'env>; 2]> {
-    let read_body = js.function("readBody", |js, args| {
+/// The function `readBody(reader, row, id, code)` for `lazy.js`; nothing else gets it.
+pub fn read_body_function<'env>(js: JsEnv<'env>) -> Result<JsVal<'env>> {
+    js.function("readBody", |js, args| {
         read_body(js, args).map_err(|error| match error.status {
             Status::PendingException => error,
             // An exception that is pending stays.
             _ => thrown(js, &CoreError::internal(&error.reason)),
         })
-    })?;
-    let report_memory = js.function("reportMemory", |js, _| {
-        js.report_external_memory();
-        js.undefined()
-    })?;
-    Ok([read_body, report_memory])
+    })
 }
 
 fn read_body<'env>(js: JsEnv<'env>, args: &[JsVal<'env>]) -> Result<JsVal<'env>> {
@@ -230,58 +144,7 @@ fn read_body<'env>(js: JsEnv<'env>, args: &[JsVal<'env>]) -> Result<JsVal<'env>>
     let of = BodyOf::from_code(number(code)? as u8);
     let of = of.ok_or_else(|| Error::from_reason("A body of no kind was asked for"))?;
     let row = number(row)? as RowNo;
-    match body_ahead(js, &reader, source, row, &id, of)? {
-        Some(value) => Ok(value),
-        None => body(js, &reader, row, &id, of),
-    }
-}
-
-/// A body that was read ahead. Others that were read with it are handed to `lazy.js`, which needs no call for them.
-fn body_ahead<'env>(
-    js: JsEnv<'env>,
-    reader: &Rc<BodyReader>,
-    source: JsVal<'env>,
-    row: RowNo,
-    id: &[u8],
-    of: BodyOf,
-) -> Result<Option<JsVal<'env>>> {
-    let (mut rows, mut codes, mut all) = (Vec::new(), Vec::new(), Vec::new());
-    let mut ids = js.undefined()?;
-    end_other_sequences(reader);
-    let found = reader.with_session(|session| {
-        if session.tree().id_of(row) != id {
-            return Ok(Ok(()));
-        }
-        for AheadBody { row, of, parts } in reader.sequence.borrow_mut().next(session, row) {
-            let Parts::Apart(apart) = parts else { continue };
-            if can_be_strings(&apart.strings) {
-                rows.push(row);
-                codes.push(of as u8);
-                all.push(apart);
-            }
-        }
-        Ok(js.array(0).and_then(|list| {
-            ids = list;
-            let each = |(at, &row): (usize, &RowNo)| js.set_at(list, at as u32, js.string(session.tree().id_of(row))?);
-            rows.iter().enumerate().try_for_each(each)
-        }))
-    })?;
-    if let Ok(made) = found {
-        made?;
-    }
-    if all.is_empty() {
-        return Ok(None);
-    }
-    let at = rows.iter().zip(&codes).position(|(&at, &code)| at == row && code == of as u8);
-    let keep = || {
-        let values = values_of(js, all)?;
-        let place = js.number(at.unwrap_or(rows.len()) as f64)?;
-        factory::call(js, FactoryFn::KeepAhead, &[source, js.u32s(&rows)?, js.u8s(&codes)?, ids, values, place])
-    };
-    // `lazy.js` reports the memory of these strings when the job ends.
-    js.defer_external_memory();
-    let value = keep().inspect_err(|_| js.report_external_memory())?;
-    Ok(at.map(|_| value))
+    body(js, &reader, row, &id, of)
 }
 
 fn body<'env>(js: JsEnv<'env>, reader: &BodyReader, row: RowNo, id: &[u8], of: BodyOf) -> Result<JsVal<'env>> {
@@ -307,7 +170,7 @@ fn body<'env>(js: JsEnv<'env>, reader: &BodyReader, row: RowNo, id: &[u8], of: B
         (Err(error), Some(was)) => reader.find(js, id, of, &was)?.ok_or_else(|| thrown(js, &error))?,
         (Err(error), None) => return Err(thrown(js, &error)),
     };
-    value_of(js, text.parts).map_err(|_| match js.take_exception() {
+    value_of(js, &text.parts).map_err(|_| match js.take_exception() {
         Ok(Some(exception)) => js.throw(exception),
         _ => {
             let file = reader.with_session(|session| Ok(session.file().unwrap_or_default().to_owned()));

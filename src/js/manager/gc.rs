@@ -1,7 +1,8 @@
 //! Releases sessions that JavaScript no longer references, without waiting for finalisers.
 //!
 //! The engine runs finalisers when the event loop turns, so a loop that opens session after session without a turn
-//! would keep all of them in memory. So every opening checks which of the earlier ones were collected.
+//! would keep all of them in memory. So every opening checks which of the earlier ones were collected, and tells the engine
+//! how much memory the others take: it would not collect for what it does not know of.
 
 use std::cell::RefCell;
 use std::rc::Weak;
@@ -17,12 +18,18 @@ const CHECK_ONE_IN: usize = 16;
 pub trait Collectable {
     /// Whether JavaScript may still reference the manager. If not, its session is released.
     fn is_held(&self, js: JsEnv<'_>) -> Result<bool>;
+
+    /// How many bytes of memory its session takes.
+    fn memory(&self) -> usize;
 }
 
 /// What lazy entries read from once their manager has left the session.
 pub trait Releasable {
     /// Releases the session: no entry is left that could read from it.
     fn release(&self);
+
+    /// How many bytes of memory the session takes.
+    fn memory(&self) -> usize;
 }
 
 thread_local! {
@@ -37,6 +44,18 @@ struct Registry {
     readers: Vec<(Weak<dyn Releasable>, Persistent)>,
     /// How many sessions were opened since the last collection.
     opened: usize,
+    /// How many bytes the engine was told that sessions take.
+    reported: i64,
+}
+
+impl Registry {
+    /// How many bytes more the sessions take than the engine was told. It is told of them next.
+    fn take_unreported(&mut self) -> i64 {
+        let of_managers = self.managers.iter().filter_map(Weak::upgrade).map(|manager| manager.memory());
+        let of_readers = self.readers.iter().filter_map(|(reader, _)| reader.upgrade()).map(|reader| reader.memory());
+        let now = i64::try_from(of_managers.chain(of_readers).sum::<usize>()).unwrap_or(i64::MAX);
+        now - std::mem::replace(&mut self.reported, now)
+    }
 }
 
 /// Begins the registry of an environment.
@@ -101,5 +120,8 @@ pub fn collect(js: JsEnv<'_>) -> Result<()> {
         }
         js.release(held)?;
     }
-    Ok(())
+    match with_registry(js, Registry::take_unreported) {
+        None | Some(0) => Ok(()),
+        Some(bytes) => js.adjust_external_memory(bytes).map(drop),
+    }
 }

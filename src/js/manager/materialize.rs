@@ -14,7 +14,6 @@ use crate::js::convert::values::parse;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
 use pi_session_core::base::error::{Error as CoreError, Result as CoreResult};
-use pi_session_core::base::string_buffer::StringBuffer;
 use pi_session_core::base::time::Time;
 use pi_session_core::base::wtf8::to_string_lossy;
 use pi_session_core::format::serialize::KeyOrder;
@@ -75,7 +74,7 @@ fn make_missing(
 ) -> std::result::Result<(), Failed> {
     let list = state.cache.list(js).map_err(Failed::Make)?;
     let session = &state.session;
-    let mut make = |mut batch: ParseBatch| match batch.make(js, session.tree(), list, source) {
+    let mut make = |batch: ParseBatch| match batch.make(js, session.tree(), list, source) {
         Ok(None) => {
             made.extend(batch.rows());
             Ok(())
@@ -83,7 +82,7 @@ fn make_missing(
         Ok(Some(unusable)) => Err(Failed::UnusableLine(unusable)),
         Err(error) => Err(Failed::Make(error)),
     };
-    let batches = ParseBatches { session, rest: rows, lazy: source.is_some(), buffer: StringBuffer::default() };
+    let batches = ParseBatches { session, rest: rows, lazy: source.is_some() };
     if !batches.are_many() {
         return batches.into_iter().try_for_each(|batch| make(batch.map_err(Failed::Read)?));
     }
@@ -99,7 +98,7 @@ fn make_missing(
         };
         if std::thread::Builder::new().spawn_scoped(scope, read_ahead).is_err() {
             // No thread can be had: this one does it all.
-            let batches = ParseBatches { session, rest: rows, lazy: source.is_some(), buffer: StringBuffer::default() };
+            let batches = ParseBatches { session, rest: rows, lazy: source.is_some() };
             return batches.into_iter().try_for_each(|batch| make(batch.map_err(Failed::Read)?));
         }
         received.into_iter().try_for_each(|batch| make(batch.map_err(Failed::Read)?))
@@ -112,7 +111,6 @@ struct ParseBatches<'a> {
     rest: &'a [RowNo],
     /// Whether bodies are left out.
     lazy: bool,
-    buffer: StringBuffer,
 }
 
 impl ParseBatches<'_> {
@@ -158,7 +156,7 @@ impl Iterator for ParseBatches<'_> {
             true => self.session.lines_without_bodies(rows, &mut take),
             false => self.session.lines(rows, &mut take),
         };
-        batch.finish(&mut self.buffer);
+        batch.finish();
         Some(read.map(|()| batch))
     }
 }

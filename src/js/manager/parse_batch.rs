@@ -6,9 +6,8 @@
 use napi::Result;
 
 use crate::js::convert::values::{parse, LONGEST_TEXT};
-use crate::js::engine::{adopts_strings, JsEnv, JsVal};
+use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
-use pi_session_core::base::string_buffer::{StringBuffer, Units};
 use pi_session_core::tree::tree::{RowNo, Tree};
 
 /// How many bytes of lines are made together, a longer line aside: an engine limits the length of one text.
@@ -28,8 +27,6 @@ pub struct ParseBatch {
 struct JoinedLines {
     /// A list of the lines.
     text: Vec<u8>,
-    /// The whole of it, as an engine takes it that does not copy it.
-    units: Option<Units>,
     /// Where each of them ends in the text.
     ends: Vec<usize>,
     rows: Vec<RowNo>,
@@ -63,11 +60,9 @@ impl ParseBatch {
     }
 
     /// Ends the batch. This takes no engine, and is done by the thread that reads the lines.
-    pub fn finish(&mut self, buffer: &mut StringBuffer) {
-        for together in [&mut self.ascii, &mut self.wide] {
-            together.text.push(b']');
-            together.units = adopts_strings().then(|| buffer.units_of(&together.text));
-        }
+    pub fn finish(&mut self) {
+        self.ascii.text.push(b']');
+        self.wide.text.push(b']');
     }
 
     /// The rows that were added.
@@ -79,7 +74,7 @@ impl ParseBatch {
     /// Makes the entries in their places of a list. Their bodies are read from `source`. Gives a line that is not an entry
     /// of its row, if there is one.
     pub fn make(
-        &mut self,
+        &self,
         js: JsEnv<'_>,
         tree: &Tree,
         list: JsVal<'_>,
@@ -100,7 +95,7 @@ impl ParseBatch {
 }
 
 impl JoinedLines {
-    fn make(&mut self, to: &EntryTarget<'_, '_>) -> Result<Option<UnusableLine>> {
+    fn make(&self, to: &EntryTarget<'_, '_>) -> Result<Option<UnusableLine>> {
         if self.rows.is_empty() {
             return Ok(None);
         }
@@ -111,12 +106,8 @@ impl JoinedLines {
         }
         let filled = to.js.scoped(|js, _| {
             let (rows, omitted) = (js.u32s(&self.rows)?, js.u8s(&self.omitted)?);
-            let text = match self.units.take() {
-                Some(units) => js.owned_string(units)?,
-                None => js.string(&self.text)?,
-            };
-            let filled =
-                factory::call(js, FactoryFn::Fill, &[to.list, rows, omitted, to.source, text, js.string(&ids)?])?;
+            let (text, ids) = (js.string(&self.text)?, js.string(&ids)?);
+            let filled = factory::call(js, FactoryFn::Fill, &[to.list, rows, omitted, to.source, text, ids])?;
             js.is_truthy(filled)
         })?;
         match filled {

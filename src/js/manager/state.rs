@@ -17,7 +17,6 @@ use crate::js::convert::errors::thrown;
 use crate::js::convert::paths::on_paths;
 use crate::js::convert::text::line_of;
 use crate::js::convert::time::iso;
-use crate::js::engine::ExternalMemory;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::process;
 use crate::js::factory::{self, FactoryFn};
@@ -51,8 +50,6 @@ pub struct ManagerState {
     pub listens: bool,
     /// Whether bodies are read on first access; None until it matters.
     pub lazy: Option<bool>,
-    /// The session's memory, as the engine counts it.
-    memory: ExternalMemory,
     me: Weak<RefCell<ManagerState>>,
 }
 
@@ -90,7 +87,7 @@ impl ManagerConfig {
     pub fn with(self, (session, cache): (Session, IdentityCache)) -> Rc<RefCell<ManagerState>> {
         let ManagerConfig { cwd, dir, persistence, options } = self;
         Rc::new_cyclic(|me| {
-            let (bodies, lazy, listens, memory, me) = (None, None, false, ExternalMemory::default(), me.clone());
+            let (bodies, lazy, listens, me) = (None, None, false, me.clone());
             let generation = 0;
             RefCell::new(ManagerState {
                 cwd,
@@ -104,7 +101,6 @@ impl ManagerConfig {
                 lazy,
                 usage: None,
                 listens,
-                memory,
                 me,
             })
         })
@@ -262,6 +258,10 @@ impl Collectable for RefCell<ManagerState> {
         state.release_session(js)?;
         Ok(false)
     }
+
+    fn memory(&self) -> usize {
+        self.try_borrow().map_or(0, |state| state.session.memory())
+    }
 }
 
 impl bodies::Manager for RefCell<ManagerState> {
@@ -291,11 +291,7 @@ impl ManagerState {
         if let Some(RowRemap { rows, old, same_header }) = moved {
             self.generation += 1;
             // Entries that were made before read their bodies from the old file.
-            let left = self.bodies.take().map_or(Ok(()), |bodies| {
-                let mut memory = ExternalMemory::default();
-                memory.set(js, old.memory());
-                bodies.leave(js, old, memory)
-            });
+            let left = self.bodies.take().map_or(Ok(()), |bodies| bodies.leave(js, old));
             // Entries may outlive their manager, whose other objects are gone then.
             match self.cache.is_collected(js)? {
                 true => self.cache.clear(),
@@ -307,13 +303,7 @@ impl ManagerState {
             left?;
         }
         self.cache.grow(self.session.tree().len());
-        self.count_memory(js);
         Ok(has_moved)
-    }
-
-    /// Tells the engine how much memory the session holds.
-    pub fn count_memory(&mut self, js: JsEnv<'_>) {
-        self.memory.set(js, self.session.memory());
     }
 
     /// What this manager was opened with.
@@ -346,9 +336,8 @@ impl ManagerState {
         session.release_lock();
         self.generation += 1;
         self.lazy = None;
-        let memory = std::mem::take(&mut self.memory);
         match self.bodies.take() {
-            Some(bodies) => bodies.leave(js, session, memory),
+            Some(bodies) => bodies.leave(js, session),
             None => Ok(()),
         }
     }
@@ -367,7 +356,6 @@ pub fn swap(
         let mut state = state.borrow_mut();
         let cache = std::mem::replace(&mut state.cache, cache);
         let left = state.replace(js, session);
-        state.count_memory(js);
         (left, cache)
     };
     cache.release(js)?;

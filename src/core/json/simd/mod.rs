@@ -14,8 +14,6 @@ mod neon;
 #[cfg(any(not(any(target_arch = "x86_64", target_arch = "aarch64")), test))]
 mod plain;
 #[cfg(target_arch = "x86_64")]
-mod unescape;
-#[cfg(target_arch = "x86_64")]
 mod utf16;
 #[cfg(target_arch = "x86_64")]
 mod x86;
@@ -38,19 +36,6 @@ pub fn push_escaped_utf16(out: &mut Vec<u8>, units: &[u16]) -> bool {
     }
     let _ = (out, units);
     false
-}
-
-/// Unescapes the beginning of a valid JSON string, given without its quotes, into room for as many bytes. Gives how many
-/// bytes were read and written, and the bits of all that were read: none are, if the processor lacks AVX2 or there are few.
-pub fn unescape_start(string: &[u8], room: &mut [u8]) -> (usize, usize, u64) {
-    #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("popcnt") {
-        // SAFETY: the processor has the features that the function needs.
-        let done = unsafe { unescape::unescape_avx2(string, room) };
-        return (done.read, done.written, done.bits);
-    }
-    let _ = (string, room);
-    (0, 0, 0)
 }
 
 #[cfg(test)]
