@@ -40,13 +40,7 @@ pub fn release_all() {
     mine.retain(|(_, held)| !others.iter().any(|(_, other)| other.ptr_eq(held)));
     *taken = others;
     drop(taken);
-    release(mine);
-}
-
-fn release(locks: Vec<(ThreadId, Weak<HeldLock>)>) {
-    for held in locks.iter().filter_map(|(_, held)| held.upgrade()) {
-        held.release();
-    }
+    mine.iter().filter_map(|(_, held)| held.upgrade()).for_each(|held| held.release());
 }
 
 /// Makes the end of the process release all locks: `process.exit()` does not end environments.
@@ -54,9 +48,9 @@ fn release(locks: Vec<(ThreadId, Weak<HeldLock>)>) {
 fn at_exit() {
     static ASKED: std::sync::Once = std::sync::Once::new();
     extern "C" fn end() {
-        // Another thread may hold this mutex and never run again.
-        let taken = TAKEN.try_lock().map(|mut taken| std::mem::take(&mut *taken));
-        release(taken.unwrap_or_default());
+        // Another thread may hold a mutex and never run again.
+        let taken = TAKEN.try_lock().map(|mut taken| std::mem::take(&mut *taken)).unwrap_or_default();
+        taken.iter().filter_map(|(_, held)| held.upgrade()).for_each(|held| held.try_release());
     }
     // If this is refused, lock files stay until the next process finds them, as after a crash.
     ASKED.call_once(|| {

@@ -44,10 +44,18 @@ impl HeldLock {
 
     /// Removes the file and ends the lock.
     pub fn release(&self) {
-        let Some(file) = locked(&self.file).take() else {
-            return;
-        };
-        if fs::is_at(&self.path, &file).unwrap_or(false) {
+        self.remove_file(locked(&self.file).take());
+    }
+
+    /// The same at the end of the process, which must not wait: not if another thread is looking at the file.
+    pub(super) fn try_release(&self) {
+        if let Ok(mut file) = self.file.try_lock() {
+            self.remove_file(file.take());
+        }
+    }
+
+    fn remove_file(&self, file: Option<File>) {
+        if let Some(file) = file.filter(|file| fs::is_at(&self.path, file).unwrap_or(false)) {
             let _ = remove(&self.path, file);
         }
     }
@@ -58,4 +66,22 @@ impl HeldLock {
 pub fn remove(path: &Path, file: File) -> io::Result<()> {
     let _held = cfg!(unix).then_some(file);
     fs::remove(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_the_process_waits_for_no_thread_that_looks_at_a_lock() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("session.lock");
+        let held = HeldLock::new(path.clone(), File::create(&path).expect("made"), false);
+        let looking = held.file.lock().expect("free");
+        held.try_release();
+        assert!(path.exists());
+        drop(looking);
+        held.try_release();
+        assert!(!path.exists());
+    }
 }
