@@ -1,16 +1,16 @@
 // Draws results as a chart: `node bench/chart.mjs chart.svg results.json…`. The results are those of
-// `npm run bench -- --json results.json`; `npm run bench -- --chart chart.svg` draws those of its own run.
+// `npm run bench -- --json results.json`; `npm run bench -- --chart chart.svg` draws those of its own run, and `--readme` the README's.
 import { readFileSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { times, time } from "./report.mjs";
 
-const WIDTH = 840;
+const WIDTH = 960;
 const ROW = 26;
 const TOP = 58;
 /** Where names end, where the scale begins and ends; times are to its right. */
-const NAMES = 290;
-const SCALE = { from: 304, to: 650 };
+const NAMES = 450;
+const SCALE = { from: 464, to: 770 };
 
 /** Colours of both schemes; whoever shows the chart says which one is wanted. */
 const STYLE = `
@@ -35,9 +35,9 @@ const text = (x, y, said, attributes = "") => `<text x="${x}" y="${y}"${attribut
 
 /**
  * An SVG of the rows that have a ratio: a bar for each, on a logarithmic scale from 1 on. Bars to the right are cases
- * in which ours is faster.
+ * in which ours is faster. `about` is a line below them; `show` of a row writes its figures, times unless it is given.
  */
-export function chart(rows) {
+export function chart(rows, about) {
 	const shown = rows.filter(({ ratio }) => ratio > 0);
 	if (shown.length === 0) throw new Error("No case was measured on both sides: there is nothing to draw");
 	const powers = shown.map(({ ratio }) => Math.log10(ratio));
@@ -53,16 +53,17 @@ export function chart(rows) {
 		drawn.push(`<path class="${power === 0 ? "one" : "grid"}" d="M${at(power)} ${TOP - 6}V${bottom}"/>`);
 		drawn.push(text(at(power), TOP - 12, times(10 ** power), 'class="note" text-anchor="middle"'));
 	}
-	for (const [index, { title, case: name, ratio, pi, ours }] of shown.entries()) {
+	for (const [index, { title, case: name, ratio, pi, ours, show = time }] of shown.entries()) {
 		const y = TOP + index * ROW;
 		const [from, to] = [at(0), at(Math.log10(ratio))].sort((a, b) => a - b);
 		const isFaster = ratio >= 1;
 		drawn.push(text(NAMES, y + 16, title ?? name, 'text-anchor="end"'));
 		drawn.push(`<rect class="${isFaster ? "faster" : "slower"}" x="${from}" y="${y + 4}" width="${Math.max(to - from, 1)}" height="16" rx="2"/>`);
 		drawn.push(text(to + 6, y + 16, times(ratio)));
-		drawn.push(text(WIDTH - 16, y + 16, `${time(pi)} → ${time(ours)}`, 'class="note" text-anchor="end"'));
+		drawn.push(text(WIDTH - 16, y + 16, `${show(pi)} → ${show(ours)}`, 'class="note" text-anchor="end"'));
 	}
-	const height = bottom + 12;
+	if (about) drawn.push(text(16, bottom + 24, about, 'class="note"'));
+	const height = bottom + (about ? 36 : 12);
 	return [
 		`<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}" role="img">`,
 		"<title>Time of pi 1.5.2 divided by time of pi-session-native, by case</title>",

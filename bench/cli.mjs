@@ -2,7 +2,7 @@
 //
 //   npm run bench:cli -- [--rounds N] [--cases name,prefix] [--against checkout] [--quick]
 //
-// --against measures another built checkout of this repository alternately. --quick leaves out 128 MB and 1,000 files. What
+// --against measures another built checkout of this repository alternately. --quick leaves out 128 MiB and 1,000 files. What
 // the commands print goes nowhere.
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
@@ -19,14 +19,14 @@ const CASES = [
 	{ name: "stats --all without catalog", data: "1,000 files", args: (path) => ["stats", "--all", "--dir", path], catalog: "none" },
 	{ name: "stats --all", data: "1,000 files", args: (path) => ["stats", "--all", "--dir", path], catalog: "earlier" },
 	{ name: "list --all", data: "1,000 files", args: (path) => ["list", "--all", "--dir", path], catalog: "earlier" },
-	...["4 MB", "128 MB"].flatMap((data) =>
+	...["4 MiB", "128 MiB"].flatMap((data) =>
 		[["stats"], ["show"], ["show", "--limit", "100"], ["tree"]].map(([name, ...more]) => ({ name: `${[name, ...more].join(" ")} of ${data}`, data, args: (path) => [name, path, ...more], catalog: "none" })),
 	),
 ];
 
 const { values: options } = optionsOf(import.meta.url, { options: { rounds: { type: "string" }, cases: { type: "string" }, against: { type: "string" }, quick: { type: "boolean", default: false } } }, { counts: ["rounds"] });
 const wanted = options.cases?.split(",");
-const cases = CASES.filter(({ name, data }) => (wanted ? wanted.some((one) => name.startsWith(one)) : !options.quick || data === "4 MB"));
+const cases = CASES.filter(({ name, data }) => (wanted ? wanted.some((one) => name.startsWith(one)) : !options.quick || data === "4 MiB"));
 if (cases.length === 0) {
 	console.error(`No such case: ${options.cases}. There are: ${CASES.map(({ name }) => name).join(", ")}`);
 	process.exit(2);

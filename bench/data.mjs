@@ -24,15 +24,15 @@ export const dataDir = join(dirname(fileURLToPath(import.meta.url)), "data");
 
 /** Parameters of a session (see generate.mjs); with `files`, of a directory of sessions that share `bytes`. */
 export const DATA = {
-	"1 MB": { bytes: MIB },
-	"4 MB": { bytes: 4 * MIB },
-	"10 MB": { bytes: 10 * MIB },
-	"128 MB": { bytes: 128 * MIB },
+	"1 MiB": { bytes: MIB },
+	"4 MiB": { bytes: 4 * MIB },
+	"10 MiB": { bytes: 10 * MIB },
+	"128 MiB": { bytes: 128 * MIB },
 	small: { entries: 21_000, sizes: "small", compactEvery: 0 },
 	turn: { entries: 1_600 },
 	"turn, uncompacted": { entries: 1_600, compactEvery: 0 },
-	"128 MB, ASCII": { bytes: 128 * MIB, wide: 0 },
-	"512 MB images": { bytes: 512 * MIB, images: 0.9 },
+	"128 MiB, ASCII": { bytes: 128 * MIB, wide: 0 },
+	"512 MiB images": { bytes: 512 * MIB, images: 0.9 },
 	"25 files": { files: 25, bytes: 40 * MIB },
 	"1,000 files": { files: 1_000, bytes: 2_800 * MIB },
 };

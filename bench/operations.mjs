@@ -277,7 +277,7 @@ export const OPERATIONS = {
 	"append 10 KB tool result": appendingText('line of output, "quoted"\n'.repeat(410), 4_000),
 	"append 10,000 Japanese characters": appendingText("日本語の文章がここに続きます。これは長い\n".repeat(476), 4_000),
 	// In one piece, as an application gets it from a file's bytes.
-	"append 1 MB image": appending(200, () => ({
+	"append 1 MiB image": appending(200, () => ({
 		role: "user",
 		content: [
 			{ type: "text", text: "look" },

@@ -23,7 +23,7 @@ export function time(milliseconds) {
 const digits = (value) => (value >= 100 ? value.toFixed(0) : value.toPrecision(3));
 /** A ratio: `29×`, `1.3×`. */
 export const times = (ratio) => `${ratio >= 10 ? Math.round(ratio).toLocaleString("en") : Number(ratio.toPrecision(2))}×`;
-const mebibytes = (bytes) => `${(bytes / 1_048_576).toFixed(0)} MB`;
+const mebibytes = (bytes) => `${(bytes / 1_048_576).toFixed(0)} MiB`;
 
 /**
  * Rows of one case, one for each time that it gives. `rounds` holds per round what each side answered; a round counts

@@ -1,8 +1,9 @@
 // Measures our session manager against pi's, in one run:
 //
-//   npm run bench -- [--cases name,prefix] [--rounds N] [--quick] [--runtime node24] [--json file] [--chart file.svg]
+//   npm run bench -- [--cases name,prefix] [--rounds N] [--quick] [--runtime node24] [--json file] [--chart file.svg] [--readme]
 //
-// --quick leaves the 128 MB sessions out and takes few rounds. The module under test is this package; the environment
+// --quick leaves the 128 MiB sessions out and takes few rounds. --readme measures what the README shows, and writes its table, its
+// chart and the results. The module under test is this package; the environment
 // variable PSN_MODULE names another one (pi's own, say, to see that both sides are measured alike).
 import { spawnSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
@@ -11,10 +12,11 @@ import { fileURLToPath } from "node:url";
 import { nodeBin, referenceDir, setup } from "../peer/setup.mjs";
 import { setup as setupRuntime } from "../runtimes/setup.mjs";
 import { optionsOf } from "../scripts/options.mjs";
-import { select } from "./cases.mjs";
+import { CASES, select } from "./cases.mjs";
 import { chart } from "./chart.mjs";
 import { dataDir, provide, warmUp } from "./data.mjs";
 import { OPERATIONS } from "./operations.mjs";
+import { ROUNDS, publish } from "./readme.mjs";
 import { header, memoryTable, rowsOf, table } from "./report.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -30,6 +32,7 @@ const { values: options } = optionsOf(import.meta.url, {
 		runtime: { type: "string" },
 		json: { type: "string" },
 		chart: { type: "string" },
+		readme: { type: "boolean", default: false },
 	},
 }, { counts: ["rounds"] });
 
@@ -86,7 +89,7 @@ function source(operation, path) {
 
 function runCase(entry, data) {
 	const { path, restore } = source(entry.operation, data?.path);
-	const count = options.rounds ?? (options.quick ? QUICK_ROUNDS : entry.rounds);
+	const count = options.rounds ?? (options.readme ? ROUNDS.get(entry.name) : options.quick ? QUICK_ROUNDS : entry.rounds);
 	const rounds = [];
 	const failures = {};
 	// Unmeasured: it leaves what the next ones find, compiled code above all.
@@ -107,7 +110,7 @@ function runCase(entry, data) {
 }
 
 function main() {
-	const cases = select(options.cases?.split(","), options.quick);
+	const cases = options.readme ? CASES.filter(({ name }) => ROUNDS.has(name)) : select(options.cases?.split(","), options.quick);
 	setup();
 	mkdirSync(scratch, { recursive: true });
 	const data = new Map();
@@ -144,7 +147,7 @@ function main() {
 	if (failed.length > 0) {
 		console.log(`\nFailed:\n${failed.join("\n")}`);
 		process.exitCode = 1;
-	}
+	} else if (options.readme) publish(rows, version.trim());
 	if (options.json) writeFileSync(options.json, `${JSON.stringify({ node: version.trim(), rows, raw }, null, "\t")}\n`);
 	if (options.chart) writeFileSync(options.chart, chart(rows));
 }

@@ -103,7 +103,7 @@ export function buildProgram(result, asJson) {
 		.option("-n, --limit <count>", "most entries per run, and most branches per branch point, that are drawn; 0 for all (default: 12, with --user 0)", wholeNumber)
 		.option("--user", "user messages alone")
 		.option("--html [file]", "a page to look at in a browser, in place of the drawing (- for standard output)")
-		.option("--max-entry <KB>", "with --html: how much of each entry the page holds (default: at most 64, less for a large session)", wholeNumber)
+		.option("--max-entry <KiB>", "with --html: how much of each entry the page holds (default: at most 64, less for a large session)", wholeNumber)
 		.option("-f, --full", "with --html: all of every entry")
 		.option("--force", "with --html: write over a file that is there")
 		.action((session, options) => tree(session, options));

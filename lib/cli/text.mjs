@@ -215,7 +215,7 @@ export function wrapped(text, width) {
  * @param {number} bytes
  */
 export function size(bytes) {
-	const units = ["B", "KB", "MB", "GB", "TB"];
+	const units = ["B", "KiB", "MiB", "GiB", "TiB"];
 	let value = bytes;
 	let unit = 0;
 	while (value >= 1024 && unit < units.length - 1) {

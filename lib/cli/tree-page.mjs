@@ -60,7 +60,7 @@ export async function writeTreePage(manager, path, file, options) {
 	const cut = laid.lengths.filter((length) => length > most).length;
 	if (options.json) return await writeJson({ path: file, bytes, entries: manager.getEntryCount(), cut, ...(cut > 0 ? { maxEntry: most / 1024 } : {}) });
 	await write(`${safeLine(file)}: ${counted(manager.getEntryCount(), "entry", "entries")}, ${size(bytes)}\n`);
-	if (cut > 0) await write(`${counted(cut, "entry is", "entries are")} cut at ${most / 1024} KB; --full holds all\n`);
+	if (cut > 0) await write(`${counted(cut, "entry is", "entries are")} cut at ${most / 1024} KiB; --full holds all\n`);
 }
 
 /**

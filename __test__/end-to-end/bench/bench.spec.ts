@@ -109,9 +109,9 @@ test("an unknown case is named, with those that there are", () => {
 test("commands of pi-sessions are measured, alone and against another checkout", () => {
 	const alone = run("cli.mjs", "--quick", "--rounds", "1");
 	expect([alone.status, alone.stderr]).toEqual([0, ""]);
-	expect(alone.stdout.split("\n").slice(2, -1).map((row) => row.replace(/\d[\d.]* m?s \|$/, "T |"))).toEqual(["stats of 4 MB", "show of 4 MB", "show --limit 100 of 4 MB", "tree of 4 MB"].map((name) => `| ${name} | T |`));
+	expect(alone.stdout.split("\n").slice(2, -1).map((row) => row.replace(/\d[\d.]* m?s \|$/, "T |"))).toEqual(["stats of 4 MiB", "show of 4 MiB", "show --limit 100 of 4 MiB", "tree of 4 MiB"].map((name) => `| ${name} | T |`));
 	const both = run("cli.mjs", "--cases", "tree of 4", "--rounds", "1", "--against", root);
-	expect(both.stdout).toMatch(/\| tree of 4 MB \| [\d.]+ m?s \| [\d.]+ m?s \| [\d.]+× \|\n$/);
+	expect(both.stdout).toMatch(/\| tree of 4 MiB \| [\d.]+ m?s \| [\d.]+ m?s \| [\d.]+× \|\n$/);
 	expect(run("cli.mjs", "--cases", "tree of 4 TB")).toMatchObject({ status: 2, stderr: expect.stringContaining("No such case: tree of 4 TB. There are: stats --all without catalog") });
 	const wrong = run("cli.mjs", "--cases", "tree of 4", "--against", scratch());
 	expect(wrong).toMatchObject({ status: 1, stderr: expect.stringMatching(/^against: pi-sessions tree .* ended by exit code 1: /) });

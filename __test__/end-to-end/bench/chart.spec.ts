@@ -2,7 +2,9 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { CASES } from "../../../bench/cases.mjs";
+import { FILES, ROUNDS, ROWS, chartWith, readmeWith } from "../../../bench/readme.mjs";
 import { root, scratch } from "../../support/scratch.js";
 
 const rows = [
@@ -42,8 +44,27 @@ test("a chart of nothing is an error", () => {
 	expect(stderr).toContain("No case was measured on both sides");
 });
 
-test("the README's chart is one that the benchmark draws", () => {
-	const svg = readFileSync(join(root, "docs/benchmarks.svg"), "utf8");
-	expect(svg).toContain("Time of pi 1.5.2 divided by time of pi-session-native");
-	expect(svg.match(/<rect class="faster"/g)?.length).toBeGreaterThan(5);
+describe("the README's figures", () => {
+	const results = JSON.parse(readFileSync(join(root, FILES.results), "utf8"));
+
+	test("are of one run: its table, its chart and the results agree, with machine, date and commit", () => {
+		const readme = readFileSync(join(root, FILES.readme), "utf8");
+		expect(readme).toBe(readmeWith(readme, results));
+		const svg = readFileSync(join(root, FILES.chart), "utf8");
+		expect(svg).toBe(chartWith(results));
+		expect(svg.match(/<rect class="faster"/g)?.length).toBeGreaterThan(5);
+		for (const text of [readme, svg]) expect(text).toMatch(/pi 1\.5\.2, Node \d+\.\d+\.\d+, \d+ cores \(.+\), \d{4}-\d{2}-\d{2}, commit [0-9a-f]{10}/);
+	});
+
+	test("are of cases that there are, each measured", () => {
+		for (const { case: name } of ROWS) {
+			expect(CASES.map((one) => one.name)).toContain(name);
+			expect(ROUNDS.get(name)).toBeGreaterThan(0);
+		}
+	});
+
+	test("are not written where a side failed, or where the README has no place for them", () => {
+		expect(() => readmeWith("# README", results)).toThrow("README.md lacks the lines");
+		expect(() => chartWith({ ...results, rows: results.rows.slice(1) })).toThrow("was not measured on both sides");
+	});
 });

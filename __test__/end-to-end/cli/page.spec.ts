@@ -173,7 +173,7 @@ describe("the page of a session", () => {
 		const { page } = await open(lines, ["--max-entry", "4"], "#a");
 		await page.waitForSelector("#detail:not([hidden])");
 		const notes = (where: Page): Promise<(string | null)[]> => where.$$eval("#detail pre", (all) => all.map((one) => one.textContent));
-		expect(await notes(page)).toEqual(["image, image/png, 5.9 KB, not in this page (--full)", "image, image/svg+xml, 300 B"]);
+		expect(await notes(page)).toEqual(["image, image/png, 5.9 KiB, not in this page (--full)", "image, image/svg+xml, 300 B"]);
 		expect(await page.$$eval("#detail img", (all) => all.length)).toBe(1);
 		await page.close();
 		const whole = await open(lines, ["--full"], "#a");
@@ -303,7 +303,7 @@ describe("the page of a session", () => {
 		expect(told).toMatchObject({ cut: 1500, maxEntry: 1 });
 		expect(full.bytes).toBeGreaterThan(2 * short.bytes);
 		expect(short.bytes).toBeGreaterThan(2 * told.bytes);
-		expect((await run(at, ["tree", session, "--html", "page.html", "--force"])).out).toMatch(/^page\.html: 1,500 entries, .*\n1,500 entries are cut at 16 KB; --full holds all\n$/);
+		expect((await run(at, ["tree", session, "--html", "page.html", "--force"])).out).toMatch(/^page\.html: 1,500 entries, .*\n1,500 entries are cut at 16 KiB; --full holds all\n$/);
 		expect((await run(at, ["tree", session, "--html", "--full", "--max-entry", "1"])).code).toBe(2);
 	});
 

@@ -46,10 +46,10 @@ describe("stats", () => {
 		expect(told.bytes).toBe(statSync(path).size - Buffer.byteLength(linesOf(path)[0] as string) - 1);
 		expect(told.growth.at(-1).bytes).toBe(told.bytes);
 		const out = await good(at, ["stats"]);
-		expect(out).toContain("7 entries, 5.0 KB; 5 model calls, $0.9000");
+		expect(out).toContain("7 entries, 5.0 KiB; 5 model calls, $0.9000");
 		expect(out).toMatch(/acme\/large +3 +200 +50 +30 +3 +\$0\.8500/);
 		expect(out).toMatch(/2025-01-02 +2 +101 +32 +20 +2 +\$0\.2600 +█/);
-		expect(out).toMatch(/^[▁▂▃▄▅▆▇█]+█ 5\.0 KB$/m);
+		expect(out).toMatch(/^[▁▂▃▄▅▆▇█]+█ 5\.0 KiB$/m);
 	});
 
 	// Regression: a year of sessions was a thousand lines by day, and the total was at the beginning alone.

@@ -11,7 +11,7 @@ const pack = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 const NPM = ["install", "ci", "pack", "publish", "uninstall"];
 const CARGO = ["test", "build", "fmt", "clippy", "run", "fuzz", "+nightly"];
 /** Programs of which nothing here is named. */
-const OTHERS = ["git", "cd", "apt-get", "sudo", "export"];
+const OTHERS = ["git", "cd", "rm", "apt-get", "sudo", "export"];
 
 /** What is wrong with a command; nothing if all that it names is there. */
 export function unknown(command: string): string | undefined {

@@ -17,7 +17,7 @@ describe("list", () => {
 		expect(head).toMatch(/^ID +AGE +SIZE +MSGS +NAME OR FIRST MESSAGE$/);
 		expect(rows).toHaveLength(2);
 		expect(rows[0]).toMatch(/^0194aaaa-1111 +3h +\d+ B +1 +first words$/);
-		expect(rows[1]).toMatch(/^0194aaaa-1112 +2d +[\d.]+ KB +7 +The parser$/);
+		expect(rows[1]).toMatch(/^0194aaaa-1112 +2d +[\d.]+ KiB +7 +The parser$/);
 	});
 
 	test("--all lists every directory's, --cwd another's, --limit fewer", async () => {
@@ -304,7 +304,7 @@ describe("tree", () => {
 	test("--html writes a page beside nothing else, and not over a file", async () => {
 		const at = world();
 		const path = put(at, "s-page", branched, { name: "talk.jsonl" });
-		expect(await good(at, ["tree", path, "--html"])).toMatch(/^talk\.html: 11 entries, [\d.]+ KB\n$/);
+		expect(await good(at, ["tree", path, "--html"])).toMatch(/^talk\.html: 11 entries, [\d.]+ KiB\n$/);
 		expect(modeOf(join(at.cwd, "talk.html"))).toBe(0o600);
 		expect(await run(at, ["tree", path, "--html"])).toMatchObject({ code: 1, err: "Error: There is a file already: talk.html (--force writes over it)\n" });
 		expect(await goodJson(at, ["tree", path, "--html", "--force"])).toMatchObject({ path: "talk.html", entries: 11 });
