@@ -133,15 +133,17 @@ function isBalanced(text) {
 
 /** The longest declaration that begins before one of the names. */
 const LARGEST_BEFORE = 1 << 16;
-const STATEMENT = /(?<=^|[;}\n]|\*\/|\bexport )[ \t]*(?=(?:(?:async\s+)?function|class|var|let|const)\b)/g;
+const STATEMENT = /(?<=^|[;}\n]|\*\/)[ \t]*(?=(?:export\s+)?(?:(?:async\s+)?function|class|var|let|const)\b)/g;
 
-/** The offset of the top-level declaration that an offset is in, or undefined. */
+/** The offset of the declaration that an offset is in, or undefined. */
 function declarationAround(text, at) {
 	const from = Math.max(0, at - LARGEST_BEFORE);
 	const starts = [...text.slice(from, at).matchAll(STATEMENT)].map(({ index, 0: space }) => from + index + space.length);
-	const start = starts.findLast((one) => isBalanced(text.slice(one, at)));
-	return start !== undefined && isBalanced(text.slice(0, start)) ? start : undefined;
+	return starts.findLast((one) => isBalanced(text.slice(one, at).replace(/^export\s/, "")));
 }
+
+/** An export that is put in front of a statement: es-module-lexer finds it only at the top level. */
+const MARK = "__topLevel";
 
 /** The file of the bundle that a specifier in `file` leads to, if it is a relative one. */
 const target = (specifier, file) =>
@@ -161,8 +163,12 @@ class Analysis {
 	#read;
 	#files;
 	#modules = new Map();
+	#originals = new Map();
 
-	/** `files` are the bundle's modules, `read` gives a file's text; files are named by their path in the package. */
+	/**
+	 * `files` are the bundle's modules, `read` gives a file's bytes as latin1 text, in which offsets are those of bytes; files are
+	 * named by their path in the package.
+	 */
 	constructor(files, read) {
 		this.#files = files;
 		this.#read = read;
@@ -198,24 +204,27 @@ class Analysis {
 		const guarded = starts.filter((file) => importers.has(file));
 		const entries = starts.filter((file) => guarded.includes(file) || this.#launches(file, guarded));
 		if (!entries.includes(`${BUNDLE}cli.js`)) refuse(`${BUNDLE}cli.js starts something else than ${chunk}`);
-		const offset = (at) => Buffer.byteLength(text.slice(0, at));
 		return {
 			chunk,
 			functions: found.filter(({ kind }) => kind === "function").map(({ name }) => name),
 			values: found
 				.filter(({ kind }) => kind !== "function")
-				.map(({ name, kind, value }) => ({ name, start: offset(value.start), end: offset(value.end), declares: kind === "class" })),
+				.map(({ name, kind, value }) => ({ name, start: value.start, end: value.end, declares: kind === "class" })),
 			expectedBindings: this.#expectedBindings(chunk, names),
 			guarded,
 			entries,
 		};
 	}
 
-	/** A module's import statements and what it exports from its own top level. */
-	#module(file) {
+	/**
+	 * A module's import statements and what it exports from its own top level. `start` is the offset of a statement that must be at
+	 * the top level.
+	 */
+	#module(file, start) {
 		let found = this.#modules.get(file);
-		if (found) return found;
-		const text = this.#read(file);
+		if (found && start === undefined) return found;
+		const whole = this.#read(file);
+		const text = start === undefined ? whole : `${whole.slice(0, start)};export{${MARK}};${whole.slice(start)}`;
 		const [imports, exports] = this.#lexed(text, file);
 		const statements = imports.filter(({ type }) => type !== "dynamic" && type !== "import-meta");
 		found = {
@@ -223,7 +232,8 @@ class Analysis {
 				from: target(specifier, file),
 				statement: text.slice(importStart, importEnd),
 			})),
-			exports: exports.filter(({ type }) => type === "direct"),
+			exports: exports.filter(({ type, name }) => type === "direct" && name !== MARK),
+			isTopLevel: exports.some(({ name }) => name === MARK),
 		};
 		const missing = found.imports.find(({ from }) => from !== undefined && !this.#files.includes(from) && file.startsWith(BUNDLE));
 		if (missing) refuse(`${file} imports ${missing.from}, which is not there`);
@@ -252,13 +262,15 @@ class Analysis {
 
 	/** The one file that declares a name, as `{ name, file, all }` with the places where it may be bound or assigned. */
 	#site(name) {
-		const found = this.#files.flatMap((file) => {
+		const flagged = this.#files.flatMap((file) => {
 			const text = this.#read(file);
-			// A module cannot bind a name that it imports.
 			const all = text.includes(name) ? bindings(text, name) : [];
-			const isImported = () => this.#module(file).imports.some(({ statement }) => statement.includes(name) && importedBy(statement).some(([, local]) => local === name));
-			return all.length > 0 && !isImported() ? [{ name, file, all }] : [];
+			return all.length > 0 ? [{ name, file, all }] : [];
 		});
+		// A module cannot bind a name that it imports.
+		const isImported = ({ file }) =>
+			this.#module(file).imports.some(({ statement }) => statement.includes(name) && importedBy(statement).some(([, local]) => local === name));
+		const found = flagged.length > 1 ? flagged.filter((one) => !isImported(one)) : flagged;
 		if (found.length === 0) refuse(`nothing in its bundle declares ${name}`);
 		const declarations = found.flatMap(({ file, all }) => (found.length > 1 ? file : all.filter(({ declares }) => declares).map(() => file)));
 		if (declarations.length > 1) refuse(`${name} is declared more than once (${declarations.join(", ")})`);
@@ -268,10 +280,11 @@ class Analysis {
 	/** The declarations of names that are bound at `sites` of a file: in the same way as in the unbundled module. */
 	#declarations(file, sites, original) {
 		const text = this.#read(file);
-		this.#module(file);
 		const places = sites.map(({ name, all }) => ({ name, at: (all.find(({ declares }) => declares) ?? all[0]).at }));
 		const first = places.reduce((one, other) => (other.at < one.at ? other : one));
-		const start = declarationAround(text, first.at) ?? refuse(`${first.name} is not declared by itself in ${file}`);
+		const start = declarationAround(text, first.at);
+		const { isTopLevel } = this.#module(file, start);
+		if (!isTopLevel) refuse(`${first.name} is not declared by itself in ${file}`);
 		const found = new Map();
 		understood(() => {
 			for (const statement of statementsFrom(text, start)) {
@@ -291,10 +304,14 @@ class Analysis {
 
 	/** An unbundled module's declaration of a name that it exports. */
 	#original(file, name) {
+		const known = this.#originals.get(name);
+		if (known) return known;
 		const text = this.#read(file);
 		const [{ index }] = text.matchAll(new RegExp(`^export [^=(]*?(?<![\\w$])${name.replaceAll("$", "\\$")}(?![\\w$])`, "gm"));
 		const [statement] = understood(() => [statementsFrom(text, index).next().value], file);
-		return declaredBy(statement).find((one) => one.name === name);
+		const found = declaredBy(statement).find((one) => one.name === name);
+		this.#originals.set(name, found);
+		return found;
 	}
 
 	/** Refuses a second class with the methods of pi's, whatever it is called: bundlers rename what collides. */
@@ -398,6 +415,6 @@ function namespaceMembers(text, names) {
 
 /**
  * How the bundle of a pi is to be edited (see bundle.mjs). Throws an error with the reason if it cannot be. `files` are the
- * bundle's modules by their names in the package, `read` gives the text of a file of the package.
+ * bundle's modules by their names in the package, `read` gives the bytes of a file of the package as latin1 text.
  */
 export const analyse = (files, read) => new Analysis(files, read).plan();

@@ -118,8 +118,8 @@ function recalled(name, pi, release) {
 	}
 }
 
-/** How long an analysis may take before the user is told what is waited for. */
-const SILENT_MS = 1_000;
+/** How much time of the processor an analysis may take, in microseconds, before the user is told what is waited for. */
+const SILENT_US = 1_000_000;
 
 /** Analyses a bundle. Gives `{ bundle }` or `{ refused }` with the reason why there is none. */
 function analysed(name, pi, release, tell) {
@@ -139,11 +139,11 @@ function analysed(name, pi, release, tell) {
 			const bytes = readFileSync(pi.path(file));
 			files[file] = fingerprintOf(before, sha256(bytes));
 			if (!isUtf8(bytes)) throw new Error(`${file} is not valid UTF-8`);
-			texts.set(file, bytes.toString("utf8"));
+			texts.set(file, bytes.latin1Slice());
 		}
-		let tellAt = Date.now() + SILENT_MS;
+		let tellAt = process.cpuUsage().user + SILENT_US;
 		const read = (file) => {
-			if (Date.now() > tellAt) {
+			if (process.cpuUsage().user > tellAt) {
 				tellAt = Infinity;
 				tell(`${release}: reading the bundle of ${pi.title}, once for each version of pi`);
 			}

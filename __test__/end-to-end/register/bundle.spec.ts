@@ -64,9 +64,16 @@ describe("a bundle", () => {
 		fake.runs();
 	});
 
-	it("tells a user who waits for more than a second what for", () => {
+	it("runs with names that are exported where they are declared", () => {
 		const fake = new Fake();
-		const clock = write(join(fake.cwd, "clock.mjs"), "let now = 0;\nDate.now = () => (now += 600);\n");
+		fake.edit(fake.chunk, (text) => text.replace(/(export\{.*?)CURRENT_SESSION_VERSION,/s, "$1").replace("var CURRENT_SESSION_VERSION=", "export var CURRENT_SESSION_VERSION="));
+		expect(readFileSync(fake.chunk, "utf8")).toMatch(/export var CURRENT_SESSION_VERSION=(?!.*export\{[^}]*CURRENT_SESSION_VERSION)/s);
+		fake.runs();
+	});
+
+	it("tells a user who waits for more than a second of the processor's time what for", () => {
+		const fake = new Fake();
+		const clock = write(join(fake.cwd, "clock.mjs"), "let user = 0;\nprocess.cpuUsage = () => ({ user: (user += 600_000), system: 0 });\n");
 		const args = ["--import", clock, "--import", register, join(fake.dir, "dist/bundle/cli.js"), "one"];
 		const first = node(args, { cwd: fake.cwd });
 		expect(first).toMatchObject({ code: 0, stderr: `${own}: reading the bundle of ${TITLE}, once for each version of pi\n` });
