@@ -52,7 +52,7 @@ export function readmeWith(readme, results) {
 	const table = ["| case | pi 1.5.2 | this package | ratio |", "| --- | --- | --- | --- |", ...lines, "", `${about(results)}.`];
 	const [from, to] = [readme.indexOf(BEGIN), readme.indexOf(END)];
 	if (from < 0 || to < from) throw new Error(`README.md lacks the lines ${BEGIN} and ${END}`);
-	return `${readme.slice(0, from)}${BEGIN}\n\n${table.join("\n")}\n\n${readme.slice(to)}`;
+	return `${readme.slice(0, from)}${BEGIN}\n${table.join("\n")}\n\n${readme.slice(to)}`;
 }
 
 /** The chart of these results. */
