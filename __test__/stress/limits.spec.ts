@@ -61,36 +61,31 @@ test("long names: append, lock, migrate, repair", () => {
 	}
 });
 
-// Regression: they made none.
-test("where a process can open few files, its sessions make room for a new one, a branch or a lock", async () => {
+test("where a process can open no more files, a call that needs one says so, changes nothing, and works when there is room", async () => {
 	const dir = scratch();
-	for (let n = 0; n < 100; n++) writeSession(dir, [header({ id: `s${n}` })], `${n}.jsonl`);
+	for (let n = 0; n < 10; n++) writeSession(dir, [header({ id: `s${n}` }), message("a", null, user())], `${n}.jsonl`);
 	writeSession(dir, [{ type: "session", id: "old" }, { type: "message", message: user() }], "old.jsonl");
 	const script = `
 		const path = require("node:path");
 		const user = (content) => ({ role: "user", content, timestamp: 1 });
 		const at = (name) => path.join(args[0], name + ".jsonl");
 		fs.appendFileSync(at(8), "torn\\n");
-		const managers = Array.from({ length: 100 }, (_, n) => SessionManager.open(at(n)));
-		const first = managers.map((manager) => manager.appendMessage(user("x")));
+		const managers = Array.from({ length: 8 }, (_, n) => SessionManager.open(at(n)));
+		const [opened, closed, deleted, branched, fresh] = [managers[0], managers[1], managers[2], managers[3], SessionManager.create("/somewhere", args[0])];
+		for (const manager of [closed, deleted]) manager.appendCustomEntry("mine");
+		closed.close();
 		const ways = {
-			"new session": () => SessionManager.create("/somewhere", args[0]).appendMessage(user("a")),
-			branch: () => managers[0].createBranchedSession(first[0]),
+			append: () => opened.appendMessage(user("a")),
+			"append after close": () => closed.appendMessage(user("a")),
+			"append to a deleted file": () => deleted.appendCustomEntry("x"),
+			"new session": () => fresh.appendMessage(user("a")),
+			branch: () => branched.createBranchedSession("a"),
 			fork: () => SessionManager.forkFrom(at(5), "/elsewhere", args[0]),
-			append: () => managers[50].appendMessage(user("a")),
-			flush: () => managers[51].flush(),
-			"deleted file": () => {
-				managers[99].appendCustomEntry("open");
-				fs.rmSync(at(99));
-				fill();
-				managers[99].appendCustomEntry("x");
-				if (SessionManager.verify(at(99)).entries !== 3) throw new Error("not all is there");
-			},
+			open: () => SessionManager.open(at(9)),
 			migration: () => SessionManager.open(at("old")),
-			lock: () => SessionManager.open(at(7), { lock: "exclusive" }).close(),
+			lock: () => SessionManager.open(at(7), { lock: "exclusive" }),
 			repair: () => SessionManager.repair(at(8)),
 		};
-		// Others of the process take what is left.
 		const taken = [];
 		const fill = () => {
 			try {
@@ -99,41 +94,55 @@ test("where a process can open few files, its sessions make room for a new one, 
 				if (error.code !== "EMFILE") throw error;
 			}
 		};
+		const files = () => JSON.stringify(fs.readdirSync(args[0]).sort().map((name) => [name, fs.readFileSync(path.join(args[0], name), "utf8")]));
+		const states = () => JSON.stringify([opened, closed, deleted, branched, fresh].map((manager) => [manager.getEntryCount(), manager.getLeafId(), manager.getSessionFile()]));
 		for (const [name, way] of Object.entries(ways)) {
-			// All of ours that can be open are.
-			while (taken.length > 0) fs.closeSync(taken.pop());
-			for (const manager of managers.slice(10)) manager.reload();
+			if (way === ways["append to a deleted file"]) fs.rmSync(at(2));
+			const [wasFiles, before] = [files(), files() + states()];
 			fill();
+			let error;
 			try {
 				way();
-				say(name + ": done");
-			} catch (error) {
-				say(name + ": " + error.message);
+			} catch (thrown) {
+				error = thrown;
 			}
-		}`;
+			while (taken.length > 0) fs.closeSync(taken.pop());
+			const isSame = files() + states() === before ? "nothing changed" : "changed";
+			say([name, error?.code, typeof error?.path, isSame].join(", "));
+			way();
+			if (files() === wasFiles) say(name + " did nothing");
+		}
+		say("deleted: " + SessionManager.verify(at(2)).entries);`;
 	const { lines, errors, code } = await ended(startLimited("ulimit -n 96", script, [dir]));
 	expect([errors, code]).toEqual(["", 0]);
-	const names = ["new session", "branch", "fork", "append", "flush", "deleted file", "migration", "lock", "repair"];
-	expect(lines).toEqual(names.map((name) => `${name}: done`));
+	const names = ["append", "append after close", "append to a deleted file", "new session", "branch", "fork", "open", "migration", "lock", "repair"];
+	expect(lines.filter((line) => !line.endsWith("did nothing"))).toEqual([...names.map((name) => `${name}, EMFILE, string, nothing changed`), "deleted: 3"]);
+	// To open a session changes nothing, with its lock too.
+	expect(lines.filter((line) => line.endsWith("did nothing"))).toEqual(["open did nothing"]);
 });
 
-// Regression: no other one made room.
-test("where the sessions opened first were deleted, others make room", async () => {
+test("more managers than the process may open files are an error that names the file; those that are open go on", async () => {
 	const dir = scratch();
 	for (let n = 0; n < 150; n++) writeSession(dir, [header({ id: `s${n}` })], `${n}.jsonl`);
 	const script = `
 		const path = require("node:path");
 		const at = (n) => path.join(args[0], n + ".jsonl");
-		globalThis.kept = [];
-		for (let n = 0; n < 150; n++) {
-			kept.push(SessionManager.open(at(n)));
-			kept[n].appendCustomEntry("mine");
-			if (n < 40) fs.rmSync(at(n));
+		const kept = [];
+		try {
+			for (let n = 0; n < 150; n++) {
+				kept.push(SessionManager.open(at(n)));
+				kept[n].appendCustomEntry("mine");
+			}
+		} catch (error) {
+			// It is opened for reading first, and for writing by the append.
+			say(error.code + " " + ([at(kept.length), at(kept.length - 1)].includes(error.path) ? "at the next" : error.path));
 		}
-		// What was deleted is written again of what was kept open.
-		kept[0].appendCustomEntry("again");
-		say("entries " + SessionManager.verify(at(0)).entries);`;
+		if (kept.length < 40) say("only " + kept.length);
+		// A manager that is closed makes room.
+		kept.shift().close();
+		kept[5].appendCustomEntry("more");
+		say("entries " + kept[5].getEntryCount());`;
 	const { lines, errors, code } = await ended(startLimited("ulimit -n 96", script, [dir]));
 	expect([errors, code]).toEqual(["", 0]);
-	expect(lines).toEqual(["entries 2"]);
+	expect(lines).toEqual(["EMFILE at the next", "entries 2"]);
 });

@@ -2,7 +2,6 @@
 
 pub mod at_exit;
 pub mod dirs;
-pub mod fd_pool;
 pub mod file_fingerprint;
 pub mod file_window;
 pub mod fs;

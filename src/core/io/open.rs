@@ -1,11 +1,10 @@
-//! Opening files. Where a process has no file descriptor left, one is freed and the file is opened once more.
+//! Opening files.
 
 use std::fs::{DirEntry, File, OpenOptions};
 use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-use super::fd_pool::retry_on_emfile;
 use super::fs;
 
 /// What a file is opened for.
@@ -21,7 +20,7 @@ pub enum Access {
 /// Opens a file that must be there.
 pub fn existing(path: &Path, access: Access) -> io::Result<File> {
     let options = options(access);
-    retry_on_emfile(|| fs::open(path, &options))
+    fs::open(path, &options)
 }
 
 /// Opens a file, but no pipe, socket or device, which may block or have no end. Directories fail when they are read.
@@ -55,7 +54,7 @@ const LEASE_PAUSE: Duration = Duration::from_millis(5);
 fn open_when_released(path: &Path, options: &OpenOptions) -> io::Result<File> {
     let mut tries = 0;
     loop {
-        match retry_on_emfile(|| fs::open(path, options)) {
+        match fs::open(path, options) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock && tries < LEASE_TRIES => {
                 tries += 1;
                 std::thread::sleep(LEASE_PAUSE);
@@ -84,23 +83,35 @@ pub fn lock_file(path: &Path, writes: bool) -> io::Result<File> {
     open_when_released(path, &options)
 }
 
+/// Whether an error says that there is no file descriptor left, or no memory for one. It says nothing of the file, which must
+/// not count as unreadable.
+pub fn is_exhausted(error: &io::Error) -> bool {
+    #[cfg(unix)]
+    return matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE | libc::ENOMEM));
+    #[cfg(not(unix))]
+    {
+        let _ = error;
+        false
+    }
+}
+
 /// Creates a file for its owner only; an error if something is there already.
 pub fn new_private(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    retry_on_emfile(|| fs::open(path, &options))
+    fs::open(path, &options)
 }
 
 /// Another handle of the same open file.
 pub fn duplicate(file: &File) -> io::Result<File> {
-    retry_on_emfile(|| fs::duplicate(file))
+    fs::duplicate(file)
 }
 
 /// The entries of a directory.
 pub fn list(dir: &Path) -> io::Result<Vec<DirEntry>> {
-    retry_on_emfile(|| fs::list(dir))
+    fs::list(dir)
 }
 
 #[cfg(test)]

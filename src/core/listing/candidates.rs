@@ -6,8 +6,8 @@ use std::sync::Mutex;
 
 use crate::base::paths::{clean, is_absolute, join};
 use crate::base::threads::{into_inner, locked, on_threads};
-use crate::io::fd_pool::is_exhausted;
 use crate::io::file_fingerprint::FileFingerprint;
+use crate::io::open::is_exhausted;
 use crate::io::session_files::{session_files, SessionName};
 use crate::io::{fs, open};
 

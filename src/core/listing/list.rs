@@ -14,7 +14,7 @@ use crate::base::paths::{join, Process};
 use crate::base::unparsed_dates::UnparsedDates;
 use crate::catalog::connection::Catalog;
 use crate::catalog::location::CatalogLocation;
-use crate::io::fd_pool::is_exhausted;
+use crate::io::open::is_exhausted;
 use crate::io::session_files::session_files;
 use crate::summary::session_summary::ListedSession;
 

@@ -11,7 +11,7 @@ use super::query::{Query, SearchOptions};
 use crate::base::error::{Error, Result};
 use crate::base::threads::{into_inner, locked, try_on_threads};
 use crate::catalog::text_rows::{cut, StoredText, MAX_TEXT_BYTES};
-use crate::io::fd_pool::is_exhausted;
+use crate::io::open::is_exhausted;
 use crate::io::open::{self, Access};
 use crate::summary::searchable_text::{read_texts, SearchableText};
 

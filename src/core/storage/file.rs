@@ -4,15 +4,15 @@ use std::fs::{File, Metadata};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::change_clock::{ChangeClock, ChangedBy, Due};
 use super::write_lock::{lock_briefly, unlock};
 use crate::base::error::{Error, Result};
 use crate::base::options::Durability;
+use crate::base::threads::locked;
 use crate::io::dirs;
-use crate::io::fd_pool::{OpenFile, PooledFile};
 use crate::io::file_fingerprint::now;
 use crate::io::fs::{self, At, FileId};
 use crate::io::line_span::LineSpan;
@@ -22,6 +22,13 @@ use crate::storage::storage::{FileStatus, Storage};
 /// How often, and at which interval, an unended line is checked again before it counts as one that nobody ends.
 const UNENDED_LINE_CHECKS: u32 = 3;
 const UNENDED_LINE_PAUSE: Duration = Duration::from_millis(1);
+
+/// A file that is open, for reading or for both.
+#[derive(Clone)]
+struct OpenFile {
+    file: Arc<File>,
+    appends: bool,
+}
 
 /// What opening the file again found.
 enum Reached {
@@ -38,7 +45,8 @@ pub struct FileStorage {
     /// Where the path led when the file was opened.
     target: PathBuf,
     file_id: FileId,
-    handle: PooledFile,
+    /// None after [`Storage::close`], until the file is needed again.
+    handle: Mutex<Option<OpenFile>>,
     lacks_final_newline: bool,
     shared: bool,
     durability: Durability,
@@ -72,7 +80,7 @@ impl FileStorage {
 
     /// Unlocks a file that was locked while it was written.
     pub(crate) fn unlock(&self) {
-        if let Some(handle) = self.handle.get() {
+        if let Some(handle) = self.open_handle() {
             // Where this fails files have no locks.
             let _ = fs::unlock(&handle.file);
         }
@@ -88,7 +96,7 @@ impl FileStorage {
     ) -> Self {
         Self {
             path: path.to_owned(),
-            handle: PooledFile::new(&target, OpenFile { file: Arc::new(file), appends: false }),
+            handle: Mutex::new(Some(OpenFile { file: Arc::new(file), appends: false })),
             target,
             file_id,
             lacks_final_newline: false,
@@ -119,9 +127,13 @@ impl FileStorage {
         move |error| Error::io(syscall, &self.path, error)
     }
 
+    fn open_handle(&self) -> Option<OpenFile> {
+        locked(&self.handle).clone()
+    }
+
     /// A handle for reading, or for appending as well; the file is opened again if it was closed.
     fn reach(&self, appends: bool) -> Result<Reached> {
-        let open = self.handle.get();
+        let open = self.open_handle();
         let was_open = open.is_some();
         if let Some(handle) = open.filter(|handle| handle.appends || !appends) {
             return Ok(Reached::OpenFile(handle));
@@ -138,7 +150,7 @@ impl FileStorage {
             self.reopened.store(true, Ordering::Relaxed);
         }
         let handle = OpenFile { file: Arc::new(file), appends };
-        self.handle.put(handle.clone());
+        *locked(&self.handle) = Some(handle.clone());
         Ok(Reached::OpenFile(handle))
     }
 
@@ -283,7 +295,7 @@ impl Storage for FileStorage {
         let handle = match self.reach(!checks_path)? {
             Reached::OpenFile(handle) => handle,
             missing_or_other => {
-                let reading = self.handle.get().filter(|_| !self.reopened.load(Ordering::Relaxed));
+                let reading = self.open_handle().filter(|_| !self.reopened.load(Ordering::Relaxed));
                 let readable = reading.is_some();
                 return Ok(match missing_or_other {
                     Reached::Missing => {
@@ -381,11 +393,11 @@ impl Storage for FileStorage {
     }
 
     fn is_open(&self) -> bool {
-        self.handle.is_open() && !self.reopened.load(Ordering::Relaxed)
+        self.open_handle().is_some() && !self.reopened.load(Ordering::Relaxed)
     }
 
     fn close(&mut self) {
-        self.handle.close();
+        locked(&self.handle).take();
     }
 
     fn target(&self) -> Option<&Path> {
