@@ -986,6 +986,40 @@ export interface SessionInfo {
 export type SessionListProgress = (loaded: number, total: number, partialSessions?: readonly SessionInfo[]) => void;
 
 /**
+ * Which sessions `SessionManager.findByIdPrefix` looks through; those of every working directory without options. Where pi is configured
+ * to keep sessions in another directory (`getConfiguredSessionDir`), that one is looked through in place of the default ones.
+ *
+ * @example
+ * ```ts
+ * const scope: SessionScopeOptions = { cwd, sessionDir: dir };
+ * console.log(SessionManager.findByIdPrefix("", scope).length); // → 1
+ * ```
+ */
+export interface SessionScopeOptions {
+	/** Only sessions of this working directory: those that `list(cwd)` shows, or with `sessionDir` those that `list(cwd, sessionDir)` does. */
+	cwd?: string | undefined;
+	/** Only sessions in this directory, as `listAll(sessionDir)` shows them. */
+	sessionDir?: string | undefined;
+}
+
+/**
+ * A session that was found by its id.
+ *
+ * @example
+ * ```ts
+ * const found: FoundSession[] = SessionManager.findByIdPrefix(manager.getSessionId(), { sessionDir: dir });
+ * console.log(found.map((session) => session.path === file)); // → [ true ]
+ * ```
+ */
+export interface FoundSession {
+	/** The session's file. */
+	path: string;
+	id: string;
+	/** Empty if the file does not say. */
+	cwd: string;
+}
+
+/**
  * How `SessionManager.search` searches.
  *
  * @example
@@ -996,7 +1030,7 @@ export type SessionListProgress = (loaded: number, total: number, partialSession
 export interface SearchOptions {
 	/** Only sessions of this working directory: those that `list(cwd)` shows, or with `sessionDir` those that `list(cwd, dir)` does. */
 	cwd?: string;
-	/** Only sessions in this directory, as `listAll(dir)` shows them. */
+	/** Only sessions in this directory, as `listAll(dir)` shows them. Without it, the one that pi is configured to use, if any. */
 	sessionDir?: string;
 	/** The largest number of hits; 50 by default. */
 	limit?: number;
@@ -1056,18 +1090,18 @@ export type UsageGrouping = "model" | "day" | "week" | "month" | "project" | "se
  */
 export interface UsageReportOptions<Grouping extends UsageGrouping = UsageGrouping> {
 	/** What rows are made by: one or several; by model unless told. */
-	by?: Grouping | readonly Grouping[];
+	by?: Grouping | readonly Grouping[] | undefined;
 	/**
 	 * Only calls from this time on: a `Date`, milliseconds since 1970, or a text as `Date` reads it, of which `"2025-06-01"` is midnight
 	 * UTC although days are those of the clock unless `utc` is given. Calls without a time are left out then.
 	 */
-	since?: Date | number | string;
+	since?: Date | number | string | undefined;
 	/** Only calls before this time: until `"2025-06-01"` none of that day (UTC). Calls without a time are left out then. */
-	until?: Date | number | string;
+	until?: Date | number | string | undefined;
 	/** Days begin at midnight UTC, not at the clock's. */
-	utc?: boolean;
+	utc?: boolean | undefined;
 	/** How many of the largest entries are told; 10 unless told. More than 100 are found without the catalog. */
-	largest?: number;
+	largest?: number | undefined;
 }
 
 /**
@@ -1081,15 +1115,15 @@ export interface UsageReportOptions<Grouping extends UsageGrouping = UsageGroupi
  */
 export interface UsageOptions<Grouping extends UsageGrouping = UsageGrouping> extends UsageReportOptions<Grouping> {
 	/** Only sessions of this working directory: those that `list(cwd)` shows, or with `sessionDir` those that `list(cwd, dir)` does. */
-	cwd?: string;
-	/** Only sessions in this directory, as `listAll(dir)` shows them. */
-	sessionDir?: string;
+	cwd?: string | undefined;
+	/** Only sessions in this directory, as `listAll(dir)` shows them. Without it, the one that pi is configured to use, if any. */
+	sessionDir?: string | undefined;
 	/** Only the session in this file, which is read without the catalog. Not with `cwd` or `sessionDir`. */
-	path?: string;
+	path?: string | undefined;
 	/** Ends the report; the promise is rejected with its reason. */
-	signal?: AbortSignal;
+	signal?: AbortSignal | undefined;
 	/** Told how many files were read, and how many there are. */
-	onProgress?: (read: number, total: number) => void;
+	onProgress?: ((read: number, total: number) => void) | undefined;
 }
 
 /**
@@ -1219,19 +1253,19 @@ export interface SessionFileOptions {
 	 * When an append returns: when the operating system has the line (`"os"`, the default: the line survives the end of this
 	 * process), or when the disk has it (`"fsync"`: it survives a power cut).
 	 */
-	durability?: "os" | "fsync";
+	durability?: "os" | "fsync" | undefined;
 	/**
 	 * Who may write to the file: anyone (`"none"`, the default), or only this manager (`"exclusive"`). The session lock is
 	 * advisory: every manager of this package checks it before it writes, pi does not. It is released by `close`, and by the
 	 * end of the process, however it ends. With `PI_SESSION_NATIVE_LOCK=exclusive` the process holds it, and its managers
 	 * share it.
 	 */
-	lock?: "none" | "exclusive";
+	lock?: "none" | "exclusive" | undefined;
 	/**
 	 * The ids of new entries: eight digits (`"short"`, the default), or UUIDs (`"long"`), which are unique among copies of
 	 * the session on other machines, too. With `PI_SESSION_NATIVE_STORE` the default is `"long"`.
 	 */
-	ids?: "short" | "long";
+	ids?: "short" | "long" | undefined;
 }
 
 /**
@@ -1249,11 +1283,11 @@ export interface OpenOptions extends SessionFileOptions {
 	 * number as its id), no lock is taken, and calls that change the session throw. `reload` takes in what others wrote, and moves the
 	 * leaf to the last entry. `isPersisted` is false.
 	 */
-	readonly?: boolean;
+	readonly?: boolean | undefined;
 	/** The directory of new sessions of this manager; the file's by default. */
-	sessionDir?: string;
+	sessionDir?: string | undefined;
 	/** The working directory; the header's by default. */
-	cwd?: string;
+	cwd?: string | undefined;
 }
 
 /**
@@ -1822,6 +1856,18 @@ export declare class SessionManager {
    */
   static isLocked(path: string): boolean
   /**
+   * The sessions whose id is this one or, if there is none, begins with it, in every working directory; in the order of their paths.
+   * Reads only headers. `search` explains the options.
+   *
+   * @throws `TypeError` for an argument of a wrong type, or an option that is not known.
+   * @example
+   * ```ts
+   * const [found] = SessionManager.findByIdPrefix(manager.getSessionId().slice(0, 8), { sessionDir: dir });
+   * console.log(found?.path === file, found?.cwd === cwd); // → true true
+   * ```
+   */
+  static findByIdPrefix(idPrefix: string, options?: SessionScopeOptions): FoundSession[]
+  /**
    * Switches to another session file, keeping the working directory and the session directory.
    *
    * @throws If the file is there and is not a session: `Session file is not a valid pi session: <path>`.
@@ -1900,7 +1946,7 @@ export declare class SessionManager {
    * console.log(manager.getBranch(undefined, { limit: 1 })[0]?.id === manager.getLeafId()); // → true
    * ```
    */
-  getBranch(fromId?: string, options?: { limit?: number }): SessionEntry[]
+  getBranch(fromId?: string, options?: { limit?: number | undefined }): SessionEntry[]
   /**
    * Calls a listener with each entry that is appended through this manager from now on, once it is in the session
    * and, where there is a file, written. What it throws is reported as an uncaught exception; the append stays.
@@ -2257,7 +2303,7 @@ export declare class SessionManager {
    * console.log(sessions.map((session) => session.messageCount)); // → [ 2 ]
    * ```
    */
-  static listAll(...args: [onProgress?: SessionListProgress, signal?: AbortSignal] | [sessionDir?: string, onProgress?: SessionListProgress, signal?: AbortSignal]): Promise<SessionInfo[]>
+  static listAll(...args: [onProgress?: SessionListProgress | undefined, signal?: AbortSignal | undefined] | [sessionDir?: string | undefined, onProgress?: SessionListProgress | undefined, signal?: AbortSignal | undefined]): Promise<SessionInfo[]>
   /**
    * Finds what users and assistants said, names, labels and summaries in all sessions, those of one working directory
    * or those in one directory; the best hits first. Each part of the query that white space sets apart must be in
@@ -2360,6 +2406,24 @@ export declare const CURRENT_SESSION_VERSION: SessionVersion
 export declare function findMostRecentSession(sessionDir: string, cwd?: string): string | null
 
 /**
+ * The session directory that pi is configured to use for a working directory, by default the process's: that of the environment
+ * variable `PI_CODING_AGENT_SESSION_DIR`, else `sessionDir` of the project's `.pi/settings.json`, else that of the agent's `settings.json`.
+ * Undefined if none is named: sessions are in the default directories then. `search`, `usage`, `findByIdPrefix` and `pi-sessions` look there;
+ * `list`, `create` and the like, as pi's, only where they are told.
+ *
+ * `onWarning` is told of settings that are ignored because they cannot be read.
+ *
+ * @throws `TypeError` for an argument of a wrong type, or an option that is not known.
+ * @example
+ * ```ts
+ * const configured = getConfiguredSessionDir(cwd, { onWarning: (text) => console.error(text) });
+ * const sessions = await SessionManager.list(cwd, configured ?? dir);
+ * console.log(configured, sessions.length); // → undefined 1
+ * ```
+ */
+export declare function getConfiguredSessionDir(cwd?: string, options?: { onWarning?: ((text: string) => void) | undefined }): string | undefined
+
+/**
  * The default directory of a working directory's sessions; with `create: false` it is only named, else made if it is
  * not there.
  *
@@ -2455,3 +2519,17 @@ export declare function projectContextEntry(entry: SessionEntry, edit: ContextEd
  * ```
  */
 export declare function sessionEntryToContextMessages(entry: SessionEntry): AgentMessage[]
+
+/**
+ * Names the agent's directory for the rest of this thread: a renamed build of pi has its own, and a program beside it must look there.
+ * It comes before `PI_CODING_AGENT_DIR` and `~/.pi/agent`; undefined returns to these. Under `pi-native` it is known.
+ *
+ * @throws `TypeError` if it is not a path.
+ * @example
+ * ```ts
+ * setAgentDir("/home/me/.acme/agent");
+ * console.log(getDefaultSessionDir("/shop", undefined, { create: false })); // → /home/me/.acme/agent/sessions/--shop--
+ * setAgentDir(undefined);
+ * ```
+ */
+export declare function setAgentDir(agentDir: string | undefined): void

@@ -12,6 +12,7 @@ export const {
 	buildSessionContext,
 	buildSessionProjection,
 	findMostRecentSession,
+	getConfiguredSessionDir,
 	getDefaultSessionDir,
 	getLatestCompactionEntry,
 	loadEntriesFromFile,
@@ -19,4 +20,5 @@ export const {
 	parseSessionEntries,
 	projectContextEntry,
 	sessionEntryToContextMessages,
+	setAgentDir,
 } = addon;

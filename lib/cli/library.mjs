@@ -3,6 +3,7 @@ export {
 	CURRENT_SESSION_VERSION,
 	SessionManager,
 	findMostRecentSession,
+	getConfiguredSessionDir,
 	getDefaultSessionDir,
 	loadEntriesFromFile,
 } from "../../index.mjs";

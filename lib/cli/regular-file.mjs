@@ -1,6 +1,6 @@
 // Opens files that others may have put in place. A FIFO would block `open` for ever, and the signals with it, so files
 // are opened without blocking and checked afterwards: a check of the path before would leave a gap.
-import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
+import { closeSync, constants, fstatSync, openSync } from "node:fs";
 import { CommandError } from "./errors.mjs";
 
 /** Windows has no such flag, and no FIFO that a path could name. */
@@ -20,20 +20,5 @@ export function openRegularFile(path) {
 	} catch (error) {
 		closeSync(file);
 		throw error;
-	}
-}
-
-/**
- * Reads a regular file as UTF-8.
- * @param {string} path
- * @returns {string}
- * @throws {CommandError} as `openRegularFile` does
- */
-export function readRegularFile(path) {
-	const file = openRegularFile(path);
-	try {
-		return readFileSync(file, "utf8");
-	} finally {
-		closeSync(file);
 	}
 }

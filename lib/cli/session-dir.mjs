@@ -4,8 +4,7 @@ import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { CommandError } from "./errors.mjs";
-import { readRegularFile } from "./regular-file.mjs";
-import { getDefaultSessionDir } from "./library.mjs";
+import { getConfiguredSessionDir, getDefaultSessionDir } from "./library.mjs";
 import { writeWarning } from "./output.mjs";
 import { asText } from "./text.mjs";
 
@@ -79,7 +78,7 @@ export const sessionsRoot = () => dirname(defaultDir(homedir()));
  * @param {SessionScope} scope
  * @returns {string | undefined}
  */
-export const sessionDir = (scope) => scope.dir ?? (process.env.PI_CODING_AGENT_SESSION_DIR || sessionDirSetting(scope));
+export const sessionDir = (scope) => scope.dir ?? configuredDir(scope);
 
 /**
  * The same for a command that reads it: one that was named must be there.
@@ -93,41 +92,15 @@ export function existingSessionDir(scope) {
 }
 
 /** @type {Map<string, string | undefined>} by working directory, so that a settings file is read, and warned about, once */
-const settingsCache = new Map();
+const configured = new Map();
 
 /**
- * `sessionDir` of pi's settings. The project's settings override the agent's; a relative path starts from the working directory.
+ * The session directory that the environment or pi's settings name.
  * @param {SessionScope} scope
  */
-function sessionDirSetting(scope) {
+function configuredDir(scope) {
 	const cwd = scopeCwd(scope);
 	const key = cwd ?? "";
-	if (settingsCache.has(key)) return settingsCache.get(key);
-	const files = [join(dirname(sessionsRoot()), "settings.json"), ...(cwd === undefined ? [] : [join(cwd, ".pi", "settings.json")])];
-	/** @type {string | undefined} */
-	let found;
-	for (const file of files) found = readSessionDir(file, Boolean(scope.json)) ?? found;
-	// An empty value in the project's settings cancels the agent's, as in pi.
-	const dir = found ? pathOf(found, cwd) : undefined;
-	settingsCache.set(key, dir);
-	return dir;
-}
-
-/**
- * Reads `sessionDir` from a settings file. A file that cannot be read counts as empty, as in pi, and gives a warning.
- * @param {string} file
- * @param {boolean} asJson
- * @returns {string | undefined}
- */
-function readSessionDir(file, asJson) {
-	try {
-		const text = readRegularFile(file).replace(/^\ufeff/, "");
-		const dir = text === "" ? undefined : JSON.parse(text)?.sessionDir;
-		if (dir === undefined || typeof dir === "string") return dir;
-		writeWarning(`${file}: sessionDir is not a string and is ignored`, asJson);
-	} catch (error) {
-		const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
-		if (code !== "ENOENT" && code !== "ENOTDIR") writeWarning(`Settings are ignored because they cannot be read: ${file}: ${message}`, asJson);
-	}
-	return undefined;
+	if (!configured.has(key)) configured.set(key, getConfiguredSessionDir(cwd, { onWarning: (text) => writeWarning(text, Boolean(scope.json)) }));
+	return configured.get(key);
 }

@@ -45,6 +45,7 @@ export class Project {
 		mkdirSync(join(this.dir, "node_modules/@earendil-works"), { recursive: true });
 		symlinkSync(root, join(this.dir, "node_modules/pi-session-native"));
 		symlinkSync(join(root, "peer/node_modules/@earendil-works/pi-coding-agent"), join(this.dir, "node_modules/@earendil-works/pi-coding-agent"));
+		for (const name of ["esbuild", "vitest"]) symlinkSync(join(root, "node_modules", name), join(this.dir, "node_modules", name));
 		writeFileSync(join(this.dir, "package.json"), '{ "type": "module" }\n');
 	}
 
@@ -69,6 +70,7 @@ export class Project {
 			module: ts.ModuleKind.NodeNext,
 			moduleResolution: ts.ModuleResolutionKind.NodeNext,
 			strict: true,
+			exactOptionalPropertyTypes: true,
 			noEmit: true,
 			skipLibCheck: true,
 			types: ["node"],
@@ -88,12 +90,14 @@ export class Project {
 		const dir = this.folder(block);
 		const source = moduleOf(block).replaceAll("/path/to/", `${dir}/`);
 		const { outputText } = ts.transpileModule(source, { compilerOptions: { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext } });
-		const file = join(dir, "block.mjs");
+		const isTest = /from "vitest"/.test(source);
+		const file = join(dir, isTest ? "block.spec.mjs" : "block.mjs");
 		writeFileSync(file, outputText);
 		const home = join(dir, "home");
 		mkdirSync(home, { recursive: true });
 		const env = { PATH: process.env.PATH, HOME: home, PI_CODING_AGENT_DIR: join(home, "agent"), PI_OFFLINE: "1", NO_COLOR: "1" };
-		const { out, err, code } = await runProgram(node, [file], { cwd: dir, env });
+		const args = isTest ? [join(root, "node_modules/vitest/vitest.mjs"), "run", "--root", dir] : [file];
+		const { out, err, code } = await runProgram(node, args, { cwd: dir, env });
 		return { expected: printed(block.code), lines: out.split("\n").slice(0, -1), err, code };
 	}
 }

@@ -57,7 +57,7 @@ describe("index.d.ts", () => {
 	});
 });
 
-test("the exports are those of the contract", () => {
+test("the exports are those of the contract, and two of this package's own", () => {
 	expect(
 		Object.keys(api)
 			.filter((name) => name !== "__napiBindingTarget")
@@ -68,6 +68,7 @@ test("the exports are those of the contract", () => {
 			...["buildSessionContext", "buildSessionProjection", "findMostRecentSession", "getDefaultSessionDir"],
 			...["getLatestCompactionEntry", "loadEntriesFromFile", "migrateSessionEntries", "parseSessionEntries"],
 			...["projectContextEntry", "sessionEntryToContextMessages"],
+			...["getConfiguredSessionDir", "setAgentDir"],
 		].sort(),
 	);
 });

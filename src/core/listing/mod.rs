@@ -1,6 +1,8 @@
 //! Lists of sessions, and finding one among many.
 
 pub mod candidates;
+pub mod configured_dir;
+pub mod find_by_prefix;
 pub mod find_session;
 pub mod list;
 pub mod locale_sort;

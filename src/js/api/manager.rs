@@ -218,7 +218,7 @@ impl SessionManager {
     /// ```
     #[napi(
         catch_unwind,
-        ts_args_type = "fromId?: string, options?: { limit?: number }",
+        ts_args_type = "fromId?: string, options?: { limit?: number | undefined }",
         ts_return_type = "SessionEntry[]"
     )]
     pub fn get_branch<'env>(&self, env: &'env Env, from_id: JsVal<'env>, options: JsVal<'env>) -> Result<JsVal<'env>> {

@@ -2,6 +2,7 @@
 
 pub mod appends;
 pub mod diagnostics;
+pub mod directories;
 pub mod functions;
 pub mod manager;
 pub mod merge;

@@ -349,7 +349,7 @@ impl SessionManager {
     #[napi(
         catch_unwind,
         configurable = true,
-        ts_args_type = "...args: [onProgress?: SessionListProgress, signal?: AbortSignal] | [sessionDir?: string, onProgress?: SessionListProgress, signal?: AbortSignal]",
+        ts_args_type = "...args: [onProgress?: SessionListProgress | undefined, signal?: AbortSignal | undefined] | [sessionDir?: string | undefined, onProgress?: SessionListProgress | undefined, signal?: AbortSignal | undefined]",
         ts_return_type = "Promise<SessionInfo[]>"
     )]
     pub fn list_all<'env>(

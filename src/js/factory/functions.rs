@@ -35,6 +35,7 @@ factory! {
     Home = c"home",
     FileUrl = c"fileUrl",
     AgentDir = c"agentDir",
+    SetAgentDir = c"setAgentDir",
     AppName = c"appName",
     TemplateText = c"templateText",
     EntriesOf = c"entriesOf",

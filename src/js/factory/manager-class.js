@@ -15,6 +15,7 @@
 		continueRecent: 2,
 		forkFrom: 4,
 		findById: 3,
+		findByIdPrefix: 1,
 		list: 4,
 		listAll: 3,
 		search: 1,
@@ -45,7 +46,9 @@
 	};
 	const FUNCTION_LENGTHS = {
 		assertValidSessionId: 1,
+		getConfiguredSessionDir: 0,
 		getDefaultSessionDir: 1,
+		setAgentDir: 1,
 		findMostRecentSession: 2,
 		buildContextEntries: 3,
 		buildSessionContext: 3,

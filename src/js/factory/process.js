@@ -6,6 +6,8 @@
 	const { URL, decodeURIComponent } = world;
 	// Set by lib/register/app.mjs: the pi that this process runs, which may be a renamed build.
 	const APP = Symbol.for("pi-session-native.app");
+	// Set by the program, for this thread.
+	let ownAgentDir;
 	const builtin = (name) => world.process?.getBuiltinModule?.(name);
 
 	return {
@@ -17,7 +19,10 @@
 			const convert = builtin("node:url")?.fileURLToPath;
 			return convert ? convert(url) : decodeURIComponent(new URL(url).pathname);
 		},
-		agentDir: () => world[APP]?.getAgentDir(),
+		agentDir: () => ownAgentDir ?? world[APP]?.getAgentDir(),
+		setAgentDir(dir) {
+			ownAgentDir = dir;
+		},
 		appName: () => world[APP]?.name,
 	};
 };

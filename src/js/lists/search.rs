@@ -14,13 +14,13 @@ use crate::js::convert::paths::on_paths;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::process::ProcessSnapshot;
 use crate::js::factory::{self, FactoryFn};
-use crate::js::manager::session_dir::{search_dir, SearchDir};
+use crate::js::manager::session_dir::configured_session_dir;
 use pi_session_core::base::error::{Error as CoreError, Result as CoreResult};
-use pi_session_core::base::options::Durability;
 use pi_session_core::base::paths;
 use pi_session_core::base::wtf8::to_string_lossy;
 use pi_session_core::catalog::connection::Catalog;
 use pi_session_core::catalog::location::CatalogLocation;
+use pi_session_core::listing::find_session::lookup_filter;
 use pi_session_core::listing::list::ListScope;
 use pi_session_core::search::query::{Query, SearchOptions};
 use pi_session_core::search::run::{Request, TextMatch};
@@ -92,21 +92,27 @@ fn mark(js: JsEnv<'_>, value: JsVal<'_>) -> Result<[String; 2]> {
     Err(wrong_argument(js, "mark must be an array of two strings"))
 }
 
-/// The sessions that are searched: those that a list with the same arguments shows. No directory is made for it.
+/// The sessions that are searched: those that a list with the same arguments shows, or those of the directory that pi is configured
+/// to use. No directory is made for it.
 pub fn scope(js: JsEnv<'_>, cwd: JsVal<'_>, session_dir: JsVal<'_>) -> Result<ListScope> {
     let dir_given = args::optional_path(js, session_dir, "sessionDir")?;
     let cwd_given = match js.is_nullish(cwd)? {
         true => None,
         false => Some(args::path(js, cwd, "cwd")?),
     };
-    match (cwd_given, dir_given) {
+    // Without a directory of the caller's, the one that pi is configured to use.
+    let dir = match dir_given {
+        Some(dir) => Some(on_paths(js, |process| paths::normalize(&dir, process))?),
+        None => configured_session_dir(js, cwd_given.as_deref())?.dir,
+    };
+    match (cwd_given, dir) {
         (None, None) => Ok(ListScope::all(on_paths(js, |process| paths::sessions_dir(process))?)),
-        (None, Some(dir)) => Ok(ListScope::dir(on_paths(js, |process| paths::normalize(&dir, process))?, None)),
+        (None, Some(dir)) => Ok(ListScope::dir(dir, None)),
         (Some(cwd), None) => {
             Ok(ListScope::dir(on_paths(js, |process| paths::default_session_dir(&cwd, None, process))?, None))
         }
-        (Some(_), Some(_)) => {
-            let SearchDir { dir, filter } = search_dir(js, cwd, session_dir, Durability::Os)?;
+        (Some(cwd), Some(dir)) => {
+            let filter = on_paths(js, |process| lookup_filter(&cwd, &dir, true, process))?;
             Ok(ListScope::dir(dir, filter))
         }
     }

@@ -7,7 +7,9 @@ use crate::js::convert::errors::thrown;
 use crate::js::convert::paths::on_paths;
 use crate::js::engine::{JsEnv, JsVal};
 use pi_session_core::base::options::Durability;
+use pi_session_core::base::paths::Process as _;
 use pi_session_core::base::{paths, time};
+use pi_session_core::listing::configured_dir::{configured_dir, ConfiguredDir};
 use pi_session_core::listing::find_session::lookup_filter;
 use pi_session_core::storage::file::make_dir;
 
@@ -45,4 +47,15 @@ pub fn search_dir(js: JsEnv<'_>, cwd: JsVal<'_>, given: JsVal<'_>, durability: D
     let is_given = !js.is_undefined(given)?;
     let filter = on_paths(js, |process| lookup_filter(&cwd, &dir, is_given, process))?;
     Ok(SearchDir { dir, filter })
+}
+
+/// The session directory that pi is configured to use for a working directory, by default the process's, which may be gone.
+pub fn configured_session_dir(js: JsEnv<'_>, cwd: Option<&str>) -> Result<ConfiguredDir> {
+    on_paths(js, |process| {
+        let own = match cwd {
+            Some(_) => None,
+            None => process.cwd().inspect_err(|_| process.give_up()).ok(),
+        };
+        configured_dir(cwd.or(own.as_deref()), process)
+    })
 }

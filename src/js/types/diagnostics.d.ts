@@ -16,19 +16,19 @@ export interface SessionFileOptions {
 	 * When an append returns: when the operating system has the line (`"os"`, the default: the line survives the end of this
 	 * process), or when the disk has it (`"fsync"`: it survives a power cut).
 	 */
-	durability?: "os" | "fsync";
+	durability?: "os" | "fsync" | undefined;
 	/**
 	 * Who may write to the file: anyone (`"none"`, the default), or only this manager (`"exclusive"`). The session lock is
 	 * advisory: every manager of this package checks it before it writes, pi does not. It is released by `close`, and by the
 	 * end of the process, however it ends. With `PI_SESSION_NATIVE_LOCK=exclusive` the process holds it, and its managers
 	 * share it.
 	 */
-	lock?: "none" | "exclusive";
+	lock?: "none" | "exclusive" | undefined;
 	/**
 	 * The ids of new entries: eight digits (`"short"`, the default), or UUIDs (`"long"`), which are unique among copies of
 	 * the session on other machines, too. With `PI_SESSION_NATIVE_STORE` the default is `"long"`.
 	 */
-	ids?: "short" | "long";
+	ids?: "short" | "long" | undefined;
 }
 
 /**
@@ -46,11 +46,11 @@ export interface OpenOptions extends SessionFileOptions {
 	 * number as its id), no lock is taken, and calls that change the session throw. `reload` takes in what others wrote, and moves the
 	 * leaf to the last entry. `isPersisted` is false.
 	 */
-	readonly?: boolean;
+	readonly?: boolean | undefined;
 	/** The directory of new sessions of this manager; the file's by default. */
-	sessionDir?: string;
+	sessionDir?: string | undefined;
 	/** The working directory; the header's by default. */
-	cwd?: string;
+	cwd?: string | undefined;
 }
 
 /**

@@ -42,6 +42,40 @@ export interface SessionInfo {
 export type SessionListProgress = (loaded: number, total: number, partialSessions?: readonly SessionInfo[]) => void;
 
 /**
+ * Which sessions `SessionManager.findByIdPrefix` looks through; those of every working directory without options. Where pi is configured
+ * to keep sessions in another directory (`getConfiguredSessionDir`), that one is looked through in place of the default ones.
+ *
+ * @example
+ * ```ts
+ * const scope: SessionScopeOptions = { cwd, sessionDir: dir };
+ * console.log(SessionManager.findByIdPrefix("", scope).length); // → 1
+ * ```
+ */
+export interface SessionScopeOptions {
+	/** Only sessions of this working directory: those that `list(cwd)` shows, or with `sessionDir` those that `list(cwd, sessionDir)` does. */
+	cwd?: string | undefined;
+	/** Only sessions in this directory, as `listAll(sessionDir)` shows them. */
+	sessionDir?: string | undefined;
+}
+
+/**
+ * A session that was found by its id.
+ *
+ * @example
+ * ```ts
+ * const found: FoundSession[] = SessionManager.findByIdPrefix(manager.getSessionId(), { sessionDir: dir });
+ * console.log(found.map((session) => session.path === file)); // → [ true ]
+ * ```
+ */
+export interface FoundSession {
+	/** The session's file. */
+	path: string;
+	id: string;
+	/** Empty if the file does not say. */
+	cwd: string;
+}
+
+/**
  * How `SessionManager.search` searches.
  *
  * @example
@@ -52,7 +86,7 @@ export type SessionListProgress = (loaded: number, total: number, partialSession
 export interface SearchOptions {
 	/** Only sessions of this working directory: those that `list(cwd)` shows, or with `sessionDir` those that `list(cwd, dir)` does. */
 	cwd?: string;
-	/** Only sessions in this directory, as `listAll(dir)` shows them. */
+	/** Only sessions in this directory, as `listAll(dir)` shows them. Without it, the one that pi is configured to use, if any. */
 	sessionDir?: string;
 	/** The largest number of hits; 50 by default. */
 	limit?: number;

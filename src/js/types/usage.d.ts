@@ -19,18 +19,18 @@ export type UsageGrouping = "model" | "day" | "week" | "month" | "project" | "se
  */
 export interface UsageReportOptions<Grouping extends UsageGrouping = UsageGrouping> {
 	/** What rows are made by: one or several; by model unless told. */
-	by?: Grouping | readonly Grouping[];
+	by?: Grouping | readonly Grouping[] | undefined;
 	/**
 	 * Only calls from this time on: a `Date`, milliseconds since 1970, or a text as `Date` reads it, of which `"2025-06-01"` is midnight
 	 * UTC although days are those of the clock unless `utc` is given. Calls without a time are left out then.
 	 */
-	since?: Date | number | string;
+	since?: Date | number | string | undefined;
 	/** Only calls before this time: until `"2025-06-01"` none of that day (UTC). Calls without a time are left out then. */
-	until?: Date | number | string;
+	until?: Date | number | string | undefined;
 	/** Days begin at midnight UTC, not at the clock's. */
-	utc?: boolean;
+	utc?: boolean | undefined;
 	/** How many of the largest entries are told; 10 unless told. More than 100 are found without the catalog. */
-	largest?: number;
+	largest?: number | undefined;
 }
 
 /**
@@ -44,15 +44,15 @@ export interface UsageReportOptions<Grouping extends UsageGrouping = UsageGroupi
  */
 export interface UsageOptions<Grouping extends UsageGrouping = UsageGrouping> extends UsageReportOptions<Grouping> {
 	/** Only sessions of this working directory: those that `list(cwd)` shows, or with `sessionDir` those that `list(cwd, dir)` does. */
-	cwd?: string;
-	/** Only sessions in this directory, as `listAll(dir)` shows them. */
-	sessionDir?: string;
+	cwd?: string | undefined;
+	/** Only sessions in this directory, as `listAll(dir)` shows them. Without it, the one that pi is configured to use, if any. */
+	sessionDir?: string | undefined;
 	/** Only the session in this file, which is read without the catalog. Not with `cwd` or `sessionDir`. */
-	path?: string;
+	path?: string | undefined;
 	/** Ends the report; the promise is rejected with its reason. */
-	signal?: AbortSignal;
+	signal?: AbortSignal | undefined;
 	/** Told how many files were read, and how many there are. */
-	onProgress?: (read: number, total: number) => void;
+	onProgress?: ((read: number, total: number) => void) | undefined;
 }
 
 /**

@@ -1,0 +1,105 @@
+// Where sessions are looked for: the directory that pi is configured to use, every working directory by id, and the agent's directory.
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { anyManager, api, assistant, enter, header, message, ownAgent, scratch, setEnv, user, writeSession } from "../../support/scratch.js";
+
+const { SessionManager, getConfiguredSessionDir, getDefaultSessionDir, setAgentDir } = api;
+
+/** A session that says a word, in a directory that is made. */
+function put(dir: string, id: string, cwd: string): string {
+	mkdirSync(dir, { recursive: true });
+	return writeSession(dir, [header({ id, cwd }), message("a", null, user("parser")), message("b", "a", assistant("done"))], `${id}.jsonl`);
+}
+
+function settings(folder: string, value: unknown): void {
+	mkdirSync(folder, { recursive: true });
+	writeFileSync(join(folder, "settings.json"), typeof value === "string" ? value : JSON.stringify(value));
+}
+
+const found = async (options?: object) => (await SessionManager.search("parser", options)).map(({ id }) => id).sort().join();
+const counted = async (options?: object) => (await SessionManager.usage(options)).sessions;
+const prefixed = (options?: object) => SessionManager.findByIdPrefix("", options).map(({ id }) => id).sort().join();
+
+describe("the configured session directory", () => {
+	test("is that of the environment, the project's settings or the agent's, and is looked through by search, usage and findByIdPrefix", async () => {
+		const { agent, home } = ownAgent();
+		setEnv({ PI_CODING_AGENT_SESSION_DIR: undefined });
+		const project = scratch();
+		enter(project);
+		put(join(agent, "sessions", "--elsewhere--"), "default", "/elsewhere");
+		put(getDefaultSessionDir(project), "own", project);
+		for (const name of ["environment", "project", "agent"]) {
+			put(join(home, name), `${name}-here`, project);
+			put(join(home, name), `${name}-there`, "/there");
+		}
+		const all = async (options?: object) => {
+			expect(await counted(options)).toBe((await found(options)).split(",").length);
+			expect(prefixed(options)).toBe(await found(options));
+			return await found(options);
+		};
+		expect([getConfiguredSessionDir(), await all(), await all({ cwd: project })]).toEqual([undefined, "default,own", "own"]);
+		settings(agent, { sessionDir: "~/agent" });
+		expect([getConfiguredSessionDir(), await all(), await all({ cwd: project })]).toEqual([join(home, "agent"), "agent-here,agent-there", "agent-here"]);
+		settings(join(project, ".pi"), { sessionDir: join(home, "project") });
+		expect([getConfiguredSessionDir(), await all(), await all({ cwd: "/there" })]).toEqual([join(home, "project"), "project-here,project-there", "agent-there"]);
+		expect(getConfiguredSessionDir("/there")).toBe(join(home, "agent"));
+		setEnv({ PI_CODING_AGENT_SESSION_DIR: "~/environment" });
+		expect([getConfiguredSessionDir(), await all({ cwd: "/there" })]).toEqual([join(home, "environment"), "environment-there"]);
+		// What is told comes first, and pi's own calls look where they always did.
+		expect(await all({ sessionDir: join(home, "project") })).toBe("project-here,project-there");
+		expect((await SessionManager.list(project)).map(({ id }) => id)).toEqual(["own"]);
+		expect((await SessionManager.listAll()).map(({ id }) => id).sort()).toEqual(["default", "own"]);
+	});
+
+	test("settings that cannot be read are ignored, and told to who wants to know", () => {
+		const { agent } = ownAgent();
+		setEnv({ PI_CODING_AGENT_SESSION_DIR: undefined });
+		const warnings: string[] = [];
+		const onWarning = (text: string) => warnings.push(text);
+		settings(agent, "{ not JSON");
+		expect([getConfiguredSessionDir("/x", { onWarning }), getConfiguredSessionDir("/x")]).toEqual([undefined, undefined]);
+		settings(agent, { sessionDir: 7 });
+		getConfiguredSessionDir("/x", { onWarning });
+		const file = join(agent, "settings.json");
+		expect(warnings).toEqual([`Settings are ignored because they cannot be read: ${file}: it is not valid JSON`, `${file}: sessionDir is not a string and is ignored`]);
+		const why = new Error("stop");
+		expect(() => getConfiguredSessionDir("/x", { onWarning: () => { throw why; } })).toThrow(why);
+	});
+});
+
+describe("findByIdPrefix", () => {
+	test("finds a session in every working directory: exactly its id, else those that begin with it", () => {
+		const { agent } = ownAgent();
+		setEnv({ PI_CODING_AGENT_SESSION_DIR: undefined });
+		const at = (name: string) => join(agent, "sessions", name);
+		const [one, two] = [put(at("--a--"), "0193a2b4-1", "/a"), put(at("--b--"), "0193a2b4-12", "/b")];
+		writeFileSync(join(at("--a--"), "damaged.jsonl"), "not a session\n");
+		expect(SessionManager.findByIdPrefix("0193a2b4-12")).toEqual([{ path: two, id: "0193a2b4-12", cwd: "/b" }]);
+		expect(SessionManager.findByIdPrefix("0193a2b4-1").map(({ path }) => path)).toEqual([one]);
+		expect(SessionManager.findByIdPrefix("0193").map(({ path }) => path)).toEqual([one, two]);
+		expect(SessionManager.findByIdPrefix("0193", { cwd: "/b" }).map(({ path }) => path)).toEqual([two]);
+		expect(SessionManager.findByIdPrefix("0194")).toEqual([]);
+		expect(() => anyManager.findByIdPrefix?.(5)).toThrow("idPrefix must be a string");
+		expect(() => anyManager.findByIdPrefix?.("x", { dir: "/a" })).toThrow('SessionManager.findByIdPrefix has no option "dir"');
+	});
+});
+
+describe("setAgentDir", () => {
+	test("names the agent's directory, before the environment, until it is taken back", async () => {
+		const { agent } = ownAgent();
+		setEnv({ PI_CODING_AGENT_SESSION_DIR: undefined });
+		const acme = scratch();
+		put(join(acme, "sessions", "--x--"), "acme", "/x");
+		const named = () => getDefaultSessionDir("/x", undefined, { create: false });
+		try {
+			setAgentDir(acme);
+			expect([named(), await found(), prefixed()]).toEqual([join(acme, "sessions/--x--"), "acme", "acme"]);
+			expect(() => (api as any).setAgentDir(5)).toThrow("agentDir must be a string");
+			expect(named()).toBe(join(acme, "sessions/--x--"));
+		} finally {
+			setAgentDir(undefined);
+		}
+		expect([named(), await found()]).toEqual([join(agent, "sessions/--x--"), ""]);
+	});
+});

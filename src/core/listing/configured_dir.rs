@@ -1,0 +1,141 @@
+//! The session directory that pi's configuration names: an environment variable, or `sessionDir` of the settings.
+
+use std::io::Read;
+use std::path::Path;
+
+use crate::base::error::Result;
+use crate::base::paths::{agent_dir, clean, is_absolute, join, normalize, resolve, Process};
+use crate::base::wtf8::to_string_lossy;
+use crate::io::open::{self, Access};
+use crate::json::reader::{is_json, read, Raw};
+use crate::json::{fields, string_bytes};
+
+/// Names the session directory of all working directories.
+pub const SESSION_DIR_VARIABLE: &str = "PI_CODING_AGENT_SESSION_DIR";
+
+fields! {
+    /// The settings that say where sessions are.
+    struct Settings<V> {
+        session_dir: V = "sessionDir",
+    }
+}
+
+/// What the configuration says.
+#[derive(Debug, Default)]
+pub struct ConfiguredDir {
+    /// None if sessions are in the default directories.
+    pub dir: Option<String>,
+    /// Settings that are ignored, and why.
+    pub problems: Vec<String>,
+}
+
+/// The session directory that the environment names, else the settings: the project's, if there is a working directory,
+/// override the agent's, and an empty one takes back what the agent's say. A relative path in settings starts from the working
+/// directory. As in pi, settings that cannot be read count as empty.
+pub fn configured_dir(cwd: Option<&str>, process: &dyn Process) -> Result<ConfiguredDir> {
+    if let Some(dir) = process.env(SESSION_DIR_VARIABLE)?.filter(|dir| !dir.is_empty()) {
+        return Ok(ConfiguredDir { dir: Some(normalize(&dir, process)?), problems: Vec::new() });
+    }
+    let cwd = cwd.map(|cwd| resolve(cwd, process)).transpose()?;
+    let mut files = vec![join(&agent_dir(process)?, "settings.json")];
+    files.extend(cwd.as_deref().map(|cwd| join(cwd, ".pi/settings.json")));
+    let mut configured = ConfiguredDir::default();
+    for file in files {
+        match session_dir_in(&file) {
+            Ok(None) => {}
+            Ok(dir) => configured.dir = dir,
+            Err(problem) => configured.problems.push(problem),
+        }
+    }
+    if let Some(dir) = configured.dir.take().filter(|dir| !dir.is_empty()) {
+        let dir = normalize(&dir, process)?;
+        configured.dir = Some(match cwd {
+            Some(cwd) if !is_absolute(&dir) => join(&cwd, &dir),
+            _ => clean(&dir),
+        });
+    }
+    Ok(configured)
+}
+
+/// `sessionDir` of a settings file; an error if the file is there and cannot be used.
+fn session_dir_in(file: &str) -> std::result::Result<Option<String>, String> {
+    let unreadable =
+        |why: &dyn std::fmt::Display| format!("Settings are ignored because they cannot be read: {file}: {why}");
+    let mut bytes = Vec::new();
+    let text = open::regular(Path::new(file), Access::Read).and_then(|mut open| open.read_to_end(&mut bytes));
+    match text {
+        Err(error) if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {
+            return Ok(None)
+        }
+        text => text.map_err(|error| unreadable(&error))?,
+    };
+    let text = String::from_utf8_lossy(&bytes);
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    if text.is_empty() {
+        return Ok(None);
+    }
+    if !is_json(text) {
+        return Err(unreadable(&"it is not valid JSON"));
+    }
+    // Values that are not objects have no settings.
+    let Some(dir) = read::<Settings<Raw<'_>>>(text).ok().and_then(|settings| settings.session_dir) else {
+        return Ok(None);
+    };
+    match string_bytes(dir.get()) {
+        Some(dir) => Ok(Some(to_string_lossy(&dir).into_owned())),
+        None => Err(format!("{file}: sessionDir is not a string and is ignored")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::paths::tests::Fixed;
+
+    struct WithAgent(String);
+
+    impl Process for WithAgent {
+        fn cwd(&self) -> Result<String> {
+            Fixed.cwd()
+        }
+        fn home(&self) -> Result<String> {
+            Fixed.home()
+        }
+        fn env(&self, _name: &str) -> Result<Option<String>> {
+            Ok(None)
+        }
+        fn file_url(&self, url: &str) -> Result<String> {
+            Fixed.file_url(url)
+        }
+        fn agent_dir(&self) -> Result<Option<String>> {
+            Ok(Some(self.0.clone()))
+        }
+    }
+
+    #[test]
+    fn the_environment_comes_before_settings() {
+        assert_eq!(configured_dir(Some("/c"), &Fixed).expect("read").dir.as_deref(), Some("/home/me/agent"));
+    }
+
+    #[test]
+    fn settings_are_read_as_pi_reads_them() {
+        let agent = tempfile::tempdir().expect("a directory");
+        let file = agent.path().join("settings.json");
+        let process = WithAgent(agent.path().to_str().expect("text").to_owned());
+        for (text, dir, problem) in [
+            ("", None, false),
+            ("\u{feff}{\"sessionDir\": \"~/kept\"}", Some("/home/me/kept"), false),
+            (r#"{"sessionDir": "own/./x", "theme": {}}"#, Some("/c/own/x"), false),
+            (r#"{"sessionDir": "a", "sessionDir": "\u002fb"}"#, Some("/b"), false),
+            ("{\"sessionDir\": \"\"}", None, false),
+            ("[]", None, false),
+            ("null", None, false),
+            ("{\"sessionDir\": 7}", None, true),
+            ("{ not JSON", None, true),
+        ] {
+            std::fs::write(&file, text).expect("written");
+            let found = configured_dir(Some("/c"), &process).expect("read");
+            assert_eq!((found.dir.as_deref(), !found.problems.is_empty()), (dir, problem), "{text}");
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Where sessions are: the agent's directory, the configured session directory, and a session by its id wherever it is.
+
+use std::ffi::CStr;
+
+use napi::bindgen_prelude::*;
+use napi_derive::napi;
+
+use super::manager::SessionManager;
+use crate::js::convert::args::{self, Options};
+use crate::js::convert::errors::{thrown, wrong_argument};
+use crate::js::convert::paths::{on_paths, resolved};
+use crate::js::engine::{JsEnv, JsVal};
+use crate::js::factory::process::ProcessSnapshot;
+use crate::js::factory::{self, FactoryFn};
+use crate::js::lists::search;
+use crate::js::manager::session_dir::configured_session_dir;
+use pi_session_core::listing::find_by_prefix::by_id_prefix;
+
+#[napi]
+impl SessionManager {
+    /// The sessions whose id is this one or, if there is none, begins with it, in every working directory; in the order of their paths.
+    /// Reads only headers. `search` explains the options.
+    ///
+    /// @throws `TypeError` for an argument of a wrong type, or an option that is not known.
+    /// @example
+    /// ```ts
+    /// const [found] = SessionManager.findByIdPrefix(manager.getSessionId().slice(0, 8), { sessionDir: dir });
+    /// console.log(found?.path === file, found?.cwd === cwd); // → true true
+    /// ```
+    #[napi(
+        catch_unwind,
+        configurable = true,
+        ts_args_type = "idPrefix: string, options?: SessionScopeOptions",
+        ts_return_type = "FoundSession[]"
+    )]
+    pub fn find_by_id_prefix<'env>(
+        env: &'env Env,
+        id_prefix: JsVal<'env>,
+        options: JsVal<'env>,
+    ) -> Result<JsVal<'env>> {
+        const OPTIONS: &[&CStr] = &[c"cwd", c"sessionDir"];
+        let js = JsEnv::new(env);
+        let prefix = args::text(js, id_prefix, "idPrefix")?;
+        let options = Options::of(js, options, "SessionManager.findByIdPrefix", OPTIONS)?;
+        let scope = search::scope(js, options.get(c"cwd")?, options.get(c"sessionDir")?)?;
+        let process = on_paths(js, ProcessSnapshot::of)?;
+        let found = by_id_prefix(&scope, &prefix, &process.cwd, &process).map_err(|error| thrown(js, &error))?;
+        let list = js.array(0)?;
+        for (at, session) in found.iter().enumerate() {
+            let object = js.object()?;
+            js.set(object, c"path", js.string(session.path.as_bytes())?)?;
+            js.set(object, c"id", js.string(&session.id)?)?;
+            js.set(object, c"cwd", js.string(&session.cwd)?)?;
+            js.set_at(list, at as u32, object)?;
+        }
+        Ok(list)
+    }
+}
+
+/// The session directory that pi is configured to use for a working directory, by default the process's: that of the environment
+/// variable `PI_CODING_AGENT_SESSION_DIR`, else `sessionDir` of the project's `.pi/settings.json`, else that of the agent's `settings.json`.
+/// Undefined if none is named: sessions are in the default directories then. `search`, `usage`, `findByIdPrefix` and `pi-sessions` look there;
+/// `list`, `create` and the like, as pi's, only where they are told.
+///
+/// `onWarning` is told of settings that are ignored because they cannot be read.
+///
+/// @throws `TypeError` for an argument of a wrong type, or an option that is not known.
+/// @example
+/// ```ts
+/// const configured = getConfiguredSessionDir(cwd, { onWarning: (text) => console.error(text) });
+/// const sessions = await SessionManager.list(cwd, configured ?? dir);
+/// console.log(configured, sessions.length); // → undefined 1
+/// ```
+#[napi(
+    catch_unwind,
+    ts_args_type = "cwd?: string, options?: { onWarning?: ((text: string) => void) | undefined }",
+    ts_return_type = "string | undefined"
+)]
+pub fn get_configured_session_dir<'env>(env: &'env Env, cwd: JsVal<'env>, options: JsVal<'env>) -> Result<JsVal<'env>> {
+    let js = JsEnv::new(env);
+    let cwd = match js.is_nullish(cwd)? {
+        true => None,
+        false => Some(args::path(js, cwd, "cwd")?),
+    };
+    let on_warning = Options::of(js, options, "getConfiguredSessionDir", &[c"onWarning"])?.get(c"onWarning")?;
+    let is_told = match js.kind(on_warning)? {
+        ValueType::Function => true,
+        ValueType::Null | ValueType::Undefined => false,
+        _ => return Err(wrong_argument(js, "options.onWarning must be a function")),
+    };
+    let configured = configured_session_dir(js, cwd.as_deref())?;
+    if is_told {
+        for problem in &configured.problems {
+            js.call(on_warning, &[js.string(problem.as_bytes())?])?;
+        }
+    }
+    js.optional_string(configured.dir.as_deref().map(str::as_bytes))
+}
+
+/// Names the agent's directory for the rest of this thread: a renamed build of pi has its own, and a program beside it must look there.
+/// It comes before `PI_CODING_AGENT_DIR` and `~/.pi/agent`; undefined returns to these. Under `pi-native` it is known.
+///
+/// @throws `TypeError` if it is not a path.
+/// @example
+/// ```ts
+/// setAgentDir("/home/me/.acme/agent");
+/// console.log(getDefaultSessionDir("/shop", undefined, { create: false })); // → /home/me/.acme/agent/sessions/--shop--
+/// setAgentDir(undefined);
+/// ```
+#[napi(catch_unwind, ts_args_type = "agentDir: string | undefined")]
+pub fn set_agent_dir(env: &Env, agent_dir: JsVal<'_>) -> Result<()> {
+    let js = JsEnv::new(env);
+    let dir = match js.is_nullish(agent_dir)? {
+        true => js.undefined()?,
+        false => js.string(resolved(js, agent_dir, "agentDir")?.as_bytes())?,
+    };
+    factory::call(js, FactoryFn::SetAgentDir, &[dir]).map(drop)
+}
