@@ -12,6 +12,8 @@ import { fileURLToPath } from "node:url";
 
 const WORKER = fileURLToPath(new URL("store-worker.mjs", import.meta.url));
 const FOLLOWER = fileURLToPath(new URL("store-follower.mjs", import.meta.url));
+/** On a network drive each call waits for some milliseconds, and no more calls than Node has threads at the same time: four by itself. */
+const THREADS = { UV_THREADPOOL_SIZE: "16" };
 /** How often a worker's answer is looked for. */
 const LOOK_MS = 5;
 
@@ -23,7 +25,7 @@ export function runTask(task, { timeout, env }) {
 	const files = [];
 	try {
 		for (const content of [JSON.stringify({ ...task, timeout }), "", ""]) files.push(unnamedFile(content));
-		const child = spawn(process.execPath, [WORKER], { detached: true, stdio: files, windowsHide: true, env: { ...process.env, ...env } });
+		const child = spawn(process.execPath, [WORKER], { detached: true, stdio: files, windowsHide: true, env: { ...THREADS, ...process.env, ...env } });
 		// It was not started: that is known below.
 		child.on("error", () => {});
 		child.unref();
@@ -92,7 +94,7 @@ export class Follower {
 			this.#isOver = true;
 		};
 		try {
-			this.#child = spawn(process.execPath, [FOLLOWER], { stdio: ["pipe", "pipe", "ignore"], windowsHide: true, env: { ...process.env, ...env } });
+			this.#child = spawn(process.execPath, [FOLLOWER], { stdio: ["pipe", "pipe", "ignore"], windowsHide: true, env: { ...THREADS, ...process.env, ...env } });
 		} catch (error) {
 			over(error.message);
 			return;

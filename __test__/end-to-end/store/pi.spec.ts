@@ -1,9 +1,10 @@
 // pi with a store in its environment, without code: two machines, one project.
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { appendFileSync, existsSync, mkdirSync, readFileSync, readdirSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { startModelServer } from "../../../scripts/demo/model-server.mjs";
 import * as pi from "../../../scripts/demo/pi.mjs";
 import { DirectoryStore, loadAll } from "../../../lib/store/index.js";
@@ -17,6 +18,14 @@ interface Outcome {
 	stdout: string;
 	stderr: string;
 }
+
+// The first start of a pi reads its bundle, and says so where that takes long: here before the tests, for all machines.
+let cache: string;
+beforeAll(() => {
+	cache = mkdtempSync(join(tmpdir(), "psn-cache-"));
+	execFileSync(pi.nodeBin, [piNative, "--version"], { env: { ...pi.isolatedEnv(cache), PI_SESSION_NATIVE_PACKAGE: pi.piPackage, XDG_CACHE_HOME: cache } as NodeJS.ProcessEnv, stdio: "pipe" });
+});
+afterAll(() => rmSync(cache, { recursive: true, force: true }));
 
 /** A machine: a home, and a clone of the project in a folder of its own. */
 async function machine(path: string, name: string, answers: unknown[]) {
@@ -33,7 +42,7 @@ async function machine(path: string, name: string, answers: unknown[]) {
 		const command = [...(env.HOOK ? ["--import", register, join(pi.piPackage, "dist/cli.js")] : [piNative]), ...args];
 		const child: ChildProcess = spawn(pi.nodeBin, command, {
 			cwd: work,
-			env: { ...pi.isolatedEnv(home), PI_SESSION_NATIVE_PACKAGE: pi.piPackage, PI_SESSION_NATIVE_HOST: name, PI_SESSION_NATIVE_STORE_TIMEOUT: "120000", ...env } as NodeJS.ProcessEnv,
+			env: { ...pi.isolatedEnv(home), XDG_CACHE_HOME: cache, PI_SESSION_NATIVE_PACKAGE: pi.piPackage, PI_SESSION_NATIVE_HOST: name, PI_SESSION_NATIVE_STORE_TIMEOUT: "120000", ...env } as NodeJS.ProcessEnv,
 			stdio: ["ignore", "pipe", "pipe"],
 			timeout: 300_000,
 		});

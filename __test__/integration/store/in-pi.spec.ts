@@ -322,6 +322,21 @@ test("settings that only their owner may read name the store; what pi starts use
 	expect(err).toContain("others may read or change it: chmod 600");
 });
 
+test("what talks to the store makes more calls to a drive at the same time than Node does by itself", async () => {
+	const at = machine();
+	const preload = join(at.path, "threads.cjs");
+	writeFileSync(preload, `require("node:fs").appendFileSync(${JSON.stringify(join(at.path, "threads"))}, \`\${process.argv[1]?.split(/[\\\\/]/).pop()} \${process.env.UV_THREADPOOL_SIZE}\\n\`);`);
+	const body = `${HELLO}
+		const { readFileSync } = await import("node:fs");
+		while (!readFileSync(${JSON.stringify(join(at.path, "threads"))}, "utf8").includes("store-follower")) await new Promise((resolve) => setTimeout(resolve, 20));`;
+	await pi({ ...at, env: { ...at.env, NODE_OPTIONS: `--require ${preload}`, UV_THREADPOOL_SIZE: undefined } }, body);
+	const seen = () => new Set(readFileSync(join(at.path, "threads"), "utf8").trim().split("\n"));
+	expect(seen()).toContain("store-worker.mjs 16");
+	expect(seen()).toContain("store-follower.mjs 16");
+	await pi({ ...at, env: { ...at.env, NODE_OPTIONS: `--require ${preload}`, UV_THREADPOOL_SIZE: "5" } }, "");
+	expect(seen()).toContain("store-worker.mjs 5");
+});
+
 test("a timeout that is none is named in one line, and two seconds count", async () => {
 	const values = ["soon", "0", "-5", "1.5", "1e99"];
 	const at = machine();
