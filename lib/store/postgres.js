@@ -426,7 +426,7 @@ function openPool(address, timeout) {
  */
 function needsTls(address) {
 	if (TLS_PARAMETERS.some((name) => address.searchParams.has(name)) || TLS_MODES.has(process.env.PGSSLMODE ?? "")) return false;
-	const host = decodeURIComponent(address.hostname) || address.searchParams.get("host") || process.env.PGHOST || "";
+	const host = address.hostname.replace(/%2f/gi, "/") || address.searchParams.get("host") || process.env.PGHOST || "";
 	// A path is that of a socket of this machine.
 	return !host.startsWith("/") && !THIS_MACHINE.test(host);
 }

@@ -438,6 +438,10 @@ describe("a store that cannot be used says why, and no password", () => {
 		expect(error.message).toMatch(/^postgres:\/\/owner@127\.0\.0\.1:\d+\/postgres: connect ECONNREFUSED/);
 	});
 
+	test("its host is not one", async () => {
+		expect((await failure(open("s", "a", `postgres://owner:${encodeURIComponent(PASSWORD)}@a%zz/x`).list())).name).toBe("StoreError");
+	});
+
 	test("the password is wrong", async () => {
 		expect(await failure(open("s", "a", server.url({ password: `${PASSWORD}-wrong` })).load(SESSION))).toMatchObject({ code: "denied", retryable: false });
 	});
