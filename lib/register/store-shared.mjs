@@ -1,7 +1,8 @@
 // What pi's process and the processes that talk to a store have in common (see store.mjs).
+import { createRequire } from "node:module";
 
-/** The variable that names the store; these processes get the whole address in it. */
-export const STORE_VARIABLE = "PI_SESSION_NATIVE_STORE";
+/** The processes that talk to a store get its whole address in the variable. */
+export const { SETTINGS_FILE, STORE_VARIABLE } = createRequire(import.meta.url)("../store/setting-names.js");
 
 /** How long a session counts as in use after the last claim, in milliseconds. */
 export const CLAIM_MS = 60_000;

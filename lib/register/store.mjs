@@ -8,7 +8,7 @@ import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { manifestOf } from "./package.mjs";
 import { Follower, runTask } from "./store-processes.mjs";
-import { CLAIM_MS, STORE_VARIABLE, isExclusive } from "./store-shared.mjs";
+import { CLAIM_MS, SETTINGS_FILE, STORE_VARIABLE, isExclusive } from "./store-shared.mjs";
 
 const require = createRequire(import.meta.url);
 /** How long pi's start and end wait for the store, in milliseconds. */
@@ -29,9 +29,12 @@ const COMMANDS = new Set(["install", "remove", "uninstall", "update", "list", "c
  * address without its password.
  */
 export function storeOfEnvironment(env = process.env) {
+	const agentDir = agentDirIn(env);
+	// Most pis have none, and are not to load anything for it.
+	if (!env[STORE_VARIABLE] && !existsSync(join(agentDir, SETTINGS_FILE))) return undefined;
 	const { publicAddress, storeAddress } = require("../store/settings.js");
 	try {
-		const address = storeAddress(agentDirIn(env), env);
+		const address = storeAddress(agentDir, env);
 		if (address === undefined) return undefined;
 		const seen = publicAddress(address);
 		if (seen === undefined) delete env[STORE_VARIABLE];

@@ -7,10 +7,8 @@ const { join } = require("node:path");
 const { hasPassword, readAddress, withoutPassword } = require("./address.js");
 const { StoreError } = require("./errors.js");
 const { isObject, parse } = require("./lines.js");
+const { SETTINGS_FILE, STORE_VARIABLE } = require("./setting-names.js");
 
-/** The variable that names the store. */
-const STORE_VARIABLE = "PI_SESSION_NATIVE_STORE";
-const FILE = "session-store.json";
 /** The rights of everybody but the owner. */
 const OTHERS = 0o077;
 
@@ -23,7 +21,7 @@ const OTHERS = 0o077;
  */
 function storeAddress(agentDir, env = process.env) {
 	const set = env[STORE_VARIABLE] || undefined;
-	const kept = readSettings(join(agentDir, FILE));
+	const kept = readSettings(join(agentDir, SETTINGS_FILE));
 	return set === undefined || (kept !== undefined && isSameStore(set, kept)) ? kept : set;
 }
 
@@ -83,10 +81,9 @@ function publicAddress(address) {
  */
 function checkArgument(address) {
 	if (hasPassword(readAddress(address)))
-		throw new StoreError("invalid", `A password in an argument is seen by every user of this machine: let ~/.pgpass, ${STORE_VARIABLE} or ${FILE} have it`);
+		throw new StoreError("invalid", `A password in an argument is seen by every user of this machine: let ~/.pgpass, ${STORE_VARIABLE} or ${SETTINGS_FILE} have it`);
 }
 
-exports.STORE_VARIABLE = STORE_VARIABLE;
 exports.checkArgument = checkArgument;
 exports.publicAddress = publicAddress;
 exports.storeAddress = storeAddress;
