@@ -2,10 +2,11 @@
 import { statSync } from "node:fs";
 import { basename } from "node:path";
 import { CommandError } from "./errors.mjs";
-import { columns, paint, table, write, writeJson, writePaged } from "./output.mjs";
+import { columns, paint, write, writeJson, writePaged } from "./output.mjs";
 import { resume, resumeLines } from "./resume.mjs";
 import { underHome, workingDirectory } from "./session-dir.mjs";
 import { listSessions, sessionFiles, title } from "./sessions.mjs";
+import { table } from "./table.mjs";
 import { age, clip, counted, safeLine, size, wrapped } from "./text.mjs";
 
 /** @typedef {import("./library.mjs").SessionInfo} SessionInfo */

@@ -3,11 +3,12 @@ import { closeSync, readSync } from "node:fs";
 import { preview } from "./entries.mjs";
 import { UsageError } from "./errors.mjs";
 import { SessionManager } from "./library.mjs";
-import { columns, paint, progress, table, write, writeJson, writePaged } from "./output.mjs";
+import { columns, paint, progress, write, writeJson, writePaged } from "./output.mjs";
 import { pageFile, refuseWithoutPage } from "./page.mjs";
 import { openRegularFile } from "./regular-file.mjs";
 import { existingSessionDir } from "./session-dir.mjs";
 import { sessionPath } from "./sessions.mjs";
+import { table } from "./table.mjs";
 import { clip, clipMiddle, count, counted, dollars, safeLine, size, wrapped } from "./text.mjs";
 import { PAGE_GROUPINGS, periodOf, tokens, writeUsagePage } from "./usage-page.mjs";
 
@@ -181,9 +182,9 @@ function textAt(path, offset, bytes) {
 	}
 }
 
-/** @type {(title: string, rank?: number) => import("./output.mjs").Column} a column of numbers */
+/** @type {(title: string, rank?: number) => import("./table.mjs").Column} a column of numbers */
 const numbers = (title, rank) => ({ title, align: "right", ...(rank === undefined ? {} : { rank }) });
-/** @type {import("./output.mjs").Column} */
+/** @type {import("./table.mjs").Column} */
 const BAR = { title: "", rank: 9, paint: paint.green };
 /** The columns of a sum, the most important first: cost, then calls. */
 const SUM = [numbers("CALLS", 1), numbers("INPUT", 3), numbers("OUTPUT", 2), numbers("CACHE READ", 5), numbers("CACHE WRITE", 6), numbers("COST")];
@@ -241,7 +242,7 @@ function notCounted({ leftOut }, isOfATime) {
 	return [...(left.length > 0 ? [`Not added: ${left.join(", ")}.`] : []), ...(told(unnamed).length > 0 ? [`Of those added: ${told(unnamed).join(", ")}.`] : [])].join(" ");
 }
 
-/** @type {Record<Grouping, import("./output.mjs").Column>} */
+/** @type {Record<Grouping, import("./table.mjs").Column>} */
 const KEYS = {
 	model: { title: "MODEL", least: 10, middle: true },
 	day: { title: "DAY", least: 10 },

@@ -7,9 +7,10 @@ import storeNotes from "../store/notes.js";
 import projects from "../store/project.js";
 import settings from "../store/settings.js";
 import { CommandError, UsageError } from "./errors.mjs";
-import { paint, progress, table, write, writeJson, writeWarning } from "./output.mjs";
+import { paint, progress, write, writeJson, writeWarning } from "./output.mjs";
 import { defaultDir, pathOf, sessionDir, sessionsRoot, workingDirectory } from "./session-dir.mjs";
 import { findOne, isPath, sessionFiles, sessionPath } from "./sessions.mjs";
+import { table } from "./table.mjs";
 import { age, clip, counted, safeLine, size } from "./text.mjs";
 
 /** @typedef {import("../store/index.js").LineStore} LineStore */
