@@ -4,7 +4,7 @@ import { basename } from "node:path";
 import { CommandError } from "./errors.mjs";
 import { columns, paint, write, writeJson, writePaged } from "./output.mjs";
 import { resume, resumeLines } from "./resume.mjs";
-import { underHome, workingDirectory } from "./session-dir.mjs";
+import { existingSessionDir, underHome, workingDirectory } from "./session-dir.mjs";
 import { listSessions, sessionFiles, title } from "./sessions.mjs";
 import { table } from "./table.mjs";
 import { age, clip, counted, safeLine, size, wrapped } from "./text.mjs";
@@ -27,6 +27,7 @@ function bytesOf(path) {
  * @param {Options} options
  */
 export async function list(options) {
+	existingSessionDir(options);
 	const all = await listSessions(options);
 	const sessions = options.limit > 0 ? all.slice(0, options.limit) : all;
 	const [first] = sessions;

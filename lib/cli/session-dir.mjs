@@ -81,7 +81,7 @@ export const sessionsRoot = () => dirname(defaultDir(homedir()));
 export const sessionDir = (scope) => scope.dir ?? configuredDir(scope);
 
 /**
- * The same for a command that reads it: one that was named must be there.
+ * The same for a command that only reads it: one that was named must be there. Others may make it.
  * @param {SessionScope} scope
  * @returns {string | undefined}
  */

@@ -10,7 +10,7 @@ import {
 } from "./library.mjs";
 import { progress } from "./output.mjs";
 import { openRegularFile } from "./regular-file.mjs";
-import { defaultDir, existingSessionDir, pathOf, sessionsRoot, workingDirectory } from "./session-dir.mjs";
+import { defaultDir, existingSessionDir, pathOf, sessionDir, sessionsRoot, workingDirectory } from "./session-dir.mjs";
 import { asText, clip, safeLine } from "./text.mjs";
 
 /** @typedef {import("./library.mjs").Manager} Manager */
@@ -28,7 +28,7 @@ export const ID_COLUMNS = 64;
  * @returns {Promise<SessionInfo[]>}
  */
 export async function listSessions(scope) {
-	const dir = existingSessionDir(scope);
+	const dir = sessionDir(scope);
 	const cwd = scope.all ? undefined : workingDirectory(scope);
 	const bar = progress("Reading sessions");
 	try {
@@ -46,7 +46,7 @@ export async function listSessions(scope) {
  * @returns {string[]}
  */
 export function sessionFiles(scope) {
-	const dir = existingSessionDir(scope);
+	const dir = sessionDir(scope);
 	const directories = dir === undefined ? pathsIn(sessionsRoot()) : [pathOf(dir)];
 	return directories.flatMap((directory) => pathsIn(directory).filter((path) => path === directory || (path.endsWith(".jsonl") && !isDirectory(path))));
 }
@@ -96,6 +96,7 @@ export async function sessionPath(query, scope) {
 	const path = isPath(query) ? pathOf(query) : undefined;
 	const stats = path === undefined ? undefined : statSync(path, { throwIfNoEntry: false });
 	if (path !== undefined && stats?.isFile()) return path;
+	existingSessionDir(scope);
 	const sessions = await listSessions({ ...scope, all: true });
 	// A name may look like a path.
 	if (!sessions.some(({ id, name }) => id.startsWith(query) || isNamed(name, query))) {

@@ -2,6 +2,7 @@
 import { UsageError } from "./errors.mjs";
 import { SessionManager } from "./library.mjs";
 import { paint, progress, write, writeJson } from "./output.mjs";
+import { existingSessionDir } from "./session-dir.mjs";
 import { sessionFiles, sessionPath } from "./sessions.mjs";
 import { yieldToSignals } from "./signals.mjs";
 import { count, counted, safeLine, size } from "./text.mjs";
@@ -20,6 +21,7 @@ const SHOWN = 20;
  */
 export async function verify(queries, options) {
 	if (options.all && queries.length > 0) throw new UsageError("--all cannot be combined with sessions");
+	if (options.all) existingSessionDir(options);
 	const asked = options.all ? sessionFiles(options) : queries.length > 0 ? queries : [undefined];
 	/** @type {(VerifyReport | Failure)[]} */
 	const reports = [];

@@ -1,5 +1,6 @@
 // The table of `pi-sessions list`: ids that name one session each, and many rows.
-import { dirname } from "node:path";
+import { mkdirSync, readdirSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { message, user } from "../../support/scratch.js";
 import { good, goodJson, lines, put, run, runInTerminal, world } from "../../support/cli.js";
@@ -87,6 +88,18 @@ describe("--dir", () => {
 		}
 		// Of the environment it may be one that is yet to be made.
 		expect(await good(at, ["list"], { PI_CODING_AGENT_SESSION_DIR: "/nope" })).toContain("No sessions for");
+	});
+
+	test("may be one that is yet to be made for what writes there", async () => {
+		const at = world();
+		const path = put(at, "s-1", say("word"));
+		mkdirSync(join(at.cwd, "store"));
+		const env = { PI_SESSION_NATIVE_PROJECT: "project" };
+		await good(at, ["push", "s-1", "--store", "./store"], env);
+		expect(await good(at, ["pull", "s-1", "--store", "./store", "--dir", "./pulled"], env)).toContain("s-1");
+		expect(readdirSync(join(at.cwd, "pulled"))).toHaveLength(1);
+		await good(at, ["fork", path, "--id", "s-2", "--dir", "./forked"]);
+		expect(readdirSync(join(at.cwd, "forked"))).toHaveLength(1);
 	});
 
 	test("without --all says that only the working directory's sessions are listed", async () => {
