@@ -263,8 +263,7 @@ class Analysis {
 	/** The one file that declares a name, as `{ name, file, all }` with the places where it may be bound or assigned. */
 	#site(name) {
 		const flagged = this.#files.flatMap((file) => {
-			const text = this.#read(file);
-			const all = text.includes(name) ? bindings(text, name) : [];
+			const all = bindings(this.#read(file), name);
 			return all.length > 0 ? [{ name, file, all }] : [];
 		});
 		// A module cannot bind a name that it imports.
