@@ -10,7 +10,7 @@ import { table } from "./table.mjs";
 import { age, clip, counted, safeLine, size, wrapped } from "./text.mjs";
 
 /** @typedef {import("./library.mjs").SessionInfo} SessionInfo */
-/** @typedef {import("./sessions.mjs").SessionScope & { limit: number, resume?: boolean, pager?: boolean }} Options */
+/** @typedef {import("./sessions.mjs").SessionScope & { limit?: number, resume?: boolean, pager?: boolean }} Options */
 
 /** Ids are UUIDv7: this many characters contain the millisecond. */
 const ID_SHOWN = 13;
@@ -29,7 +29,7 @@ function bytesOf(path) {
 export async function list(options) {
 	existingSessionDir(options);
 	const all = await listSessions(options);
-	const sessions = options.limit > 0 ? all.slice(0, options.limit) : all;
+	const sessions = all.slice(0, options.limit);
 	const [first] = sessions;
 	if (options.resume) {
 		if (!first) throw new CommandError(nothing(options));
@@ -75,7 +75,7 @@ function lines(sessions, all, options) {
 	const older = all.length - sessions.length;
 	const notes = [
 		...(repeated ? wrapped(REPEATED, columns()) : []),
-		...(older > 0 ? wrapped(`${counted(older, "older session")} not shown; --limit 0 shows all`, columns()) : []),
+		...(older > 0 ? wrapped(`${counted(older, "older session")} not shown; --limit all shows all`, columns()) : []),
 		...(options.dir !== undefined && !options.all ? wrapped(`Only the sessions of ${safeLine(workingDirectory(options))}; --all lists all of ${safeLine(options.dir)}`, columns()) : []),
 	];
 	return [...drawn, ...notes.map((line) => paint.dim(line)), ...sessions.slice(0, 1).flatMap((first) => resumeLines(first, options, sessions.length > 1 ? " (the first)" : ""))];

@@ -39,6 +39,16 @@ function wholeNumber(text) {
 }
 
 /**
+ * @param {string} text
+ * @returns {number}
+ */
+function limit(text) {
+	if (text === "all") return Infinity;
+	if (!/^\d+$/.test(text)) throw new InvalidArgumentError("A whole number or all is needed.");
+	return Number(text);
+}
+
+/**
  * A command with the options that all commands have.
  * @param {Command} program
  * @param {string} usage
@@ -84,7 +94,7 @@ export function buildProgram(result, asJson) {
 	resumeOption(pagerOption(command(program, "list", "Lists sessions, the newest activity first", ["list", "list --all --limit 20", "list --cwd ~/project --json"])), "the first session of the list")
 		.alias("ls")
 		.option("-a, --all", "sessions of every working directory")
-		.option("-n, --limit <count>", "so many at most, 0 for all", wholeNumber, 0)
+		.option("-n, --limit <count>", "so many at most (default: all)", limit)
 		.action(async (options) => {
 			result.code = await list(options);
 		});
@@ -93,14 +103,14 @@ export function buildProgram(result, asJson) {
 		.argument("[session]", SESSION)
 		.option("-f, --full", "all of every tool's output")
 		.option("-l, --leaf <entry>", "the branch that ends at this entry (an id, its beginning, or a label)")
-		.option("-n, --limit <count>", "the newest entries alone, 0 for all", wholeNumber, 0)
+		.option("-n, --limit <count>", "so many entries, the newest (default: all)", limit)
 		.action(async (session, options) => {
 			result.code = await show(session, options);
 		});
 
-	pagerOption(command(program, "tree", "Draws a session's branches", ["tree", "tree 0193a2b4 --limit 0", "tree 0193a2b4 --html", "tree session.jsonl --html page.html --full"]))
+	pagerOption(command(program, "tree", "Draws a session's branches", ["tree", "tree 0193a2b4 --limit all", "tree 0193a2b4 --html", "tree session.jsonl --html page.html --full"]))
 		.argument("[session]", SESSION)
-		.option("-n, --limit <count>", "most entries per run, and most branches per branch point, that are drawn; 0 for all (default: 12, with --user 0)", wholeNumber)
+		.option("-n, --limit <count>", "most entries per run, and most branches per branch point, that are drawn, or all (default: 12, with --user all)", limit)
 		.option("--user", "user messages alone")
 		.option("--html [file]", "a page to look at in a browser, in place of the drawing (- for standard output)")
 		.option("--max-entry <KiB>", "with --html: how much of each entry the page holds (default: at most 64, less for a large session)", wholeNumber)
@@ -111,7 +121,7 @@ export function buildProgram(result, asJson) {
 	resumeOption(command(program, "search", "Searches what was said", ["search panic unwrap", "search --all 'checkout test' --limit 5"]), "the first session found")
 		.argument("<words...>", "what to look for")
 		.option("-a, --all", "in sessions of every working directory")
-		.option("-n, --limit <count>", "so many places at most, 0 for all", wholeNumber, 50)
+		.option("-n, --limit <count>", "so many places at most, or all", limit, 50)
 		.action(async (words, options) => {
 			result.code = await search(words, options);
 		});

@@ -32,7 +32,7 @@ export async function search(words, options) {
 			...(options.all ? {} : { cwd: workingDirectory(options) }),
 			...(dir === undefined ? {} : { sessionDir: dir }),
 			// One more tells whether there are more.
-			limit: options.limit > 0 ? options.limit + (options.json ? 0 : 1) : Infinity,
+			limit: options.limit + (options.json ? 0 : 1),
 			...(options.json ? {} : { mark: [OPEN, CLOSE] }),
 			onProgress: bar.update,
 		});
@@ -86,14 +86,14 @@ async function nothingFound(query, options) {
  * @param {Options} options
  */
 async function writeHits(hits, options) {
-	const more = options.limit > 0 && hits.length > options.limit;
+	const more = hits.length > options.limit;
 	const shown = more ? hits.slice(0, options.limit) : hits;
 	for (const [index, hit] of shown.entries()) {
 		const lines = hit.path === shown[index - 1]?.path ? [] : [sessionLine(hit)];
 		lines.push(...hitLines(hit), ...(hit.path === shown[index + 1]?.path ? [] : resumeLines(hit, options).map((line) => `  ${line}`)));
 		await write(`${lines.join("\n")}\n`);
 	}
-	if (more) for (const line of wrapped(`There are more than ${options.limit}; --limit 0 shows all`, columns())) await write(`${paint.dim(line)}\n`);
+	if (more) for (const line of wrapped(`There are more than ${options.limit}; --limit all shows all`, columns())) await write(`${paint.dim(line)}\n`);
 }
 
 /** @param {SearchHit} hit */

@@ -10,7 +10,7 @@ import { clip, counted, safeBlock, safeLine, size, widthOf, wrapped } from "./te
 /** @typedef {import("./entries.mjs").Part} Part */
 /** @typedef {import("./library.mjs").Manager} Manager */
 /** @typedef {import("./library.mjs").SessionEntry} SessionEntry */
-/** @typedef {{ cwd?: string, dir?: string, json?: boolean, full?: boolean, leaf?: string, limit: number, pager?: boolean, resume?: boolean }} Options */
+/** @typedef {{ cwd?: string, dir?: string, json?: boolean, full?: boolean, leaf?: string, limit?: number, pager?: boolean, resume?: boolean }} Options */
 
 /** Lines of a tool's output that are shown unless all are asked for. */
 const OUTPUT_LINES = 4;
@@ -33,7 +33,7 @@ export async function show(query, options) {
 	const leaf = options.leaf === undefined ? undefined : findEntry(opened, options.leaf).id;
 	if (options.json) {
 		const head = { path, header: opened.getHeader(), leafId: leaf ?? opened.getLeafId() };
-		await writeJsonList(head, "entries", branchOf(opened, leaf, options.limit));
+		await writeJsonList(head, "entries", branchOf(opened, leaf, options.limit ?? Infinity));
 		return 0;
 	}
 	/** @type {Manager | undefined} */
@@ -49,14 +49,14 @@ export async function show(query, options) {
 }
 
 /**
- * The newest entries of a branch; all for limit 0. An entry is emptied when the next one is asked for: the manager would keep the texts of the
+ * The newest entries of a branch; all without a limit. An entry is emptied when the next one is asked for: the manager would keep the texts of the
  * whole session, which it reads when they are looked at.
  * @param {Manager} manager
  * @param {string | undefined} leaf
  * @param {number} limit
  */
 function* branchOf(manager, leaf, limit) {
-	for (const entry of manager.getBranch(leaf, limit > 0 ? { limit } : undefined)) {
+	for (const entry of manager.getBranch(leaf, { limit })) {
 		yield entry;
 		for (const key of BODIES) if (Object.hasOwn(entry, key)) Object.assign(entry, { [key]: undefined });
 	}
@@ -69,7 +69,7 @@ function* branchOf(manager, leaf, limit) {
  * @param {Options} options
  */
 function* conversation(manager, path, leaf, options) {
-	const { full = false, limit } = options;
+	const { full = false, limit = Infinity } = options;
 	const header = manager.getHeader();
 	yield paint.bold(clip(manager.getSessionName() ?? "(no name)", columns()));
 	const about = [clip(manager.getSessionId(), ID_COLUMNS), safeLine(header?.timestamp), safeLine(header?.cwd)].filter(Boolean);
@@ -78,8 +78,8 @@ function* conversation(manager, path, leaf, options) {
 	yield paint.dim(safeLine(path));
 	let isFirst = true;
 	for (const entry of branchOf(manager, leaf, limit)) {
-		if (isFirst && limit > 0 && manager.getEntry(entry.parentId ?? "")) {
-			for (const line of wrapped("Earlier entries are not shown; --limit 0 shows all", columns())) yield paint.dim(line);
+		if (isFirst && limit < Infinity && manager.getEntry(entry.parentId ?? "")) {
+			for (const line of wrapped("Earlier entries are not shown; --limit all shows all", columns())) yield paint.dim(line);
 		}
 		isFirst = false;
 		const lines = partsOf(entry).flatMap((part) => partLines(part, full));

@@ -67,7 +67,7 @@ function* rows(top, view) {
 	const push = (/** @type {{ sides: Run[], next: Run | undefined }} */ branchPoint, /** @type {string} */ rail, /** @type {number} */ depth) => {
 		if (branchPoint.next) waiting.push({ run: branchPoint.next, first: rail, rest: rail, depth });
 		// The newest branches are shown; at a branch point of hundreds the older ones become one line.
-		const hidden = branchPoint.sides.length > view.limit + 1 ? branchPoint.sides.slice(0, -view.limit) : [];
+		const hidden = branchPoint.sides.length > view.limit + 1 ? branchPoint.sides.slice(0, branchPoint.sides.length - view.limit) : [];
 		for (const run of branchPoint.sides.slice(hidden.length).reverse()) {
 			waiting.push({ run, first: `${rail}├─`, rest: `${rail}│ `, depth: depth + 1 });
 		}
@@ -110,7 +110,7 @@ function* drawn(top, view) {
 			yield fold(`${counted(row.item.length, "entry", "entries")}: ${kinds(row.item)}`);
 		} else yield entryLine(row.item, rail, view, width);
 	}
-	if (hidden > 0) yield* wrapped(`${counted(hidden, "entry", "entries")} folded; --limit 0 shows all${hidesUser ? ", --user the user messages alone" : ""}`, width).map((line) => paint.dim(line));
+	if (hidden > 0) yield* wrapped(`${counted(hidden, "entry", "entries")} folded; --limit all shows all${hidesUser ? ", --user the user messages alone" : ""}`, width).map((line) => paint.dim(line));
 }
 
 /**

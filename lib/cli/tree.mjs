@@ -27,6 +27,6 @@ export async function tree(query, options) {
 		return await writeJsonList(head, "entries", treeRows(manager));
 	}
 	if (manager.getEntryCount() === 0) return await write("No entries yet\n");
-	const limit = options.limit ?? (options.user ? 0 : LINES);
-	await writePaged(() => treeLines(manager, limit || Infinity, Boolean(options.user)), options);
+	const limit = options.limit ?? (options.user ? Infinity : LINES);
+	await writePaged(() => treeLines(manager, limit, Boolean(options.user)), options);
 }

@@ -6,7 +6,7 @@ import { type Json, api, assistant, entry, message, snapshot, user } from "../..
 import { Random } from "../../stress/differential/random.js";
 import { type World, put, run, world } from "../../support/cli.js";
 
-const COMMANDS = ["show", "show --full", "show --json", "tree --limit 0", "tree --html -", "stats", "export", "export --full"];
+const COMMANDS = ["show", "show --full", "show --json", "tree --limit all", "tree --html -", "stats", "export", "export --full"];
 
 /** What JSON can hold where something else is meant. */
 const VALUES: unknown[] = [null, true, 0, -0.5, 1e308, 8.64e15 + 1, "", " ", "text", "\u001b[2J\u0007\u200b", "x".repeat(3000), [], [[]], [null], [1, "two"], {}, { a: 1 }, { toString: 1, valueOf: 2, toJSON: 3 }, { length: 1e9 }, { type: "text", text: { b: 2 } }, "2025-01-01T00:00:00.000Z", "__proto__"];

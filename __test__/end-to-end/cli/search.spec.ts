@@ -34,21 +34,23 @@ test("no text of a session acts on the terminal", async () => {
 	expect(out).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/);
 });
 
-// Regression: --limit 0 gave 50 hits where help said all; that there were more was not told.
-test("--limit 0 gives all hits, and without it a line says that there are more", async () => {
+// Regression: 50 hits were given where all were asked for; that there were more was not told.
+test("--limit all gives all hits, and without it a line says that there are more", async () => {
 	const at = world();
 	put(at, "s-many", Array.from({ length: 120 }, (_, index) => message(`m${index}`, index === 0 ? null : `m${index - 1}`, user(`needle ${index}`))));
-	expect(await goodJson(at, ["search", "needle", "--limit", "0"])).toHaveLength(120);
+	expect(await goodJson(at, ["search", "needle", "--limit", "all"])).toHaveLength(120);
 	expect(await goodJson(at, ["search", "needle"])).toHaveLength(50);
 	const hits = (out: string): number => out.match(/^ {2}m\d/gm)?.length ?? 0;
-	const all = await good(at, ["search", "needle", "--limit", "0"]);
+	const all = await good(at, ["search", "needle", "--limit", "all"]);
 	expect(hits(all)).toBe(120);
 	expect(all).not.toContain("There are more");
 	for (const [args, count] of [[[], 50], [["--limit", "119"], 119]] as const) {
 		const out = await good(at, ["search", "needle", ...args]);
 		expect(hits(out)).toBe(count);
-		expect(lines(out).at(-1)).toBe(`There are more than ${count}; --limit 0 shows all`);
+		expect(lines(out).at(-1)).toBe(`There are more than ${count}; --limit all shows all`);
 	}
+	// None is none, as in the library.
+	expect(JSON.parse((await run(at, ["search", "needle", "--limit", "0", "--json"])).out)).toEqual([]);
 	const exact = await good(at, ["search", "needle", "--limit", "120"]);
 	expect(hits(exact)).toBe(120);
 	expect(exact).not.toContain("There are more");

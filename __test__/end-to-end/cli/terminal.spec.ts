@@ -99,7 +99,7 @@ describe("narrow terminals", () => {
 	}
 
 	// Regression: it was wider.
-	test.each(["list --no-pager", "list --no-pager --all", "tree --no-pager", "tree --no-pager --limit 0", "stats --no-pager", "stats --no-pager --all", "search begin", "search --all parser"])("%s is no wider than the terminal", async (command) => {
+	test.each(["list --no-pager", "list --no-pager --all", "tree --no-pager", "tree --no-pager --limit all", "stats --no-pager", "stats --no-pager --all", "search begin", "search --all parser"])("%s is no wider than the terminal", async (command) => {
 		const { at } = wideWorld();
 		for (const columns of WIDTHS) {
 			const { code, out } = await runInTerminal(at, command.split(" "), { NO_COLOR: "1" }, columns);
@@ -115,7 +115,7 @@ describe("narrow terminals", () => {
 	test("COLUMNS counts where there is no terminal", async () => {
 		const { at } = wideWorld();
 		for (const COLUMNS of ["20", "40"]) {
-			for (const command of ["tree --limit 0", "stats", "list --all"]) {
+			for (const command of ["tree --limit all", "stats", "list --all"]) {
 				const { out } = await run(at, command.split(" "), { COLUMNS });
 				expect(out.split("\n").filter((row) => widthOf(row) > Number(COLUMNS))).toEqual([]);
 			}
@@ -160,7 +160,7 @@ describe("what cannot be seen", () => {
 test("a reader that leaves early is not a failure: pi-sessions … | head", async () => {
 	const at = world();
 	put(at, "s-1", Array.from({ length: 30_000 }, (_, index) => message(`m${index}`, index === 0 ? null : `m${index - 1}`, user(`step ${index}`))));
-	for (const command of ["show", "tree --limit 0", "tree --json", "export", "show --json"]) {
+	for (const command of ["show", "tree --limit all", "tree --json", "export", "show --json"]) {
 		const line = `set -o pipefail; '${process.execPath}' '${bin}' ${command} | head -n 1`;
 		expect(await runProgram("bash", ["-c", line], at), command).toMatchObject({ code: 0, err: "" });
 	}

@@ -30,7 +30,10 @@ describe("list", () => {
 		expect(lines(await good(at, ["list", "--cwd", "/other"]))).toHaveLength(2);
 		const limited = lines(await good(at, ["list", "--all", "--limit", "1"]));
 		expect(limited).toHaveLength(3);
-		expect(limited[2]).toBe("1 older session not shown; --limit 0 shows all");
+		expect(limited[2]).toBe("1 older session not shown; --limit all shows all");
+		expect(await goodJson(at, ["list", "--all", "--limit", "0"])).toEqual([]);
+		expect(await goodJson(at, ["list", "--all", "--limit", "all"])).toHaveLength(2);
+		expect(await run(at, ["list", "--limit", "some"])).toMatchObject({ code: 2, err: expect.stringContaining("A whole number or all is needed.") });
 	});
 
 	test("--dir, and pi's own variable, name another session directory", async () => {
@@ -173,7 +176,7 @@ describe("show", () => {
 		expect(await good(at, ["show", "--leaf", "e4"])).toContain("Done with the first");
 		expect(await good(at, ["show", "--leaf", "before mending"])).not.toContain("Only the first");
 		const short = await good(at, ["show", "--limit", "2"]);
-		expect(short).toContain("Earlier entries are not shown; --limit 0 shows all");
+		expect(short).toContain("Earlier entries are not shown; --limit all shows all");
 		expect(short).toContain("Both are mended");
 		expect(short).not.toContain("Both, please");
 		expect(await run(at, ["show", "--leaf", "e"])).toMatchObject({ code: 1, err: expect.stringContaining('"e" is the beginning of 11 entry ids') });
@@ -258,11 +261,11 @@ describe("tree", () => {
 		const out = lines(await good(at, ["tree"]));
 		// The newest, as far as the limit goes.
 		expect(out.filter((line) => line.includes("question"))).toHaveLength(11);
-		expect(out.at(-1)).toBe("79 entries folded; --limit 0 shows all, --user the user messages alone");
+		expect(out.at(-1)).toBe("79 entries folded; --limit all shows all, --user the user messages alone");
 		expect(lines(await good(at, ["tree", "--user"]))).toHaveLength(50);
 	});
 
-	test("folds long runs and keeps what matters in them; --limit 0 shows all", async () => {
+	test("folds long runs and keeps what matters in them; --limit all shows all", async () => {
 		const at = world();
 		const run: Json[] = [message("m0", null, user("begin"))];
 		for (let index = 1; index < 100; index++) run.push(message(`m${index}`, `m${index - 1}`, index % 20 === 0 ? user(`question ${index}`) : assistant(`answer ${index}`)));
@@ -272,15 +275,15 @@ describe("tree", () => {
 		expect(out.filter((line) => !line.startsWith("⋮"))).toHaveLength(9);
 		for (const shown of ["m0 user begin", "question 80", "m33 assistant answer 33 [here]", "◀ leaf"]) expect(out.join("\n")).toContain(shown);
 		expect(out[1]).toBe("⋮ 19 entries: 19 assistant");
-		expect(out.at(-1)).toBe("93 entries folded; --limit 0 shows all");
-		expect(lines(await good(at, ["tree", "--limit", "0"]))).toHaveLength(101);
+		expect(out.at(-1)).toBe("93 entries folded; --limit all shows all");
+		expect(lines(await good(at, ["tree", "--limit", "all"]))).toHaveLength(101);
 	});
 
 	test("a fork of hundreds of branches becomes a line and the newest of them", async () => {
 		const at = world();
 		put(at, "s-wide", [message("r", null, user("root")), ...Array.from({ length: 300 }, (_, index) => message(`w${index}`, "r", user(`try ${index}`)))]);
 		const out = lines(await good(at, ["tree", "--limit", "3"]));
-		expect(out).toEqual(["● r user root", "├─⋮ 296 older branches, 296 entries", "├─○ w296 user try 296", "├─○ w297 user try 297", "├─○ w298 user try 298", "● w299 user try 299 ◀ leaf", "296 entries folded; --limit 0 shows all"]);
+		expect(out).toEqual(["● r user root", "├─⋮ 296 older branches, 296 entries", "├─○ w296 user try 296", "├─○ w297 user try 297", "├─○ w298 user try 298", "● w299 user try 299 ◀ leaf", "296 entries folded; --limit all shows all"]);
 	});
 
 	test("--json gives every entry in the order of the drawing", async () => {
