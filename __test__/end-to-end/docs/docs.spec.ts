@@ -223,6 +223,14 @@ describe("pages", () => {
 		expect(picture.subarray(1, 4).toString()).toBe("PNG");
 		expect(picture.length).toBeLessThan(200_000);
 	});
+
+	test("the recording in the README is small, and of commands that there are", () => {
+		expect(textOf("README.md")).toContain("(docs/images/terminal.svg)");
+		const recording = read(join(root, "docs/images/terminal.svg"));
+		expect(recording.length).toBeLessThan(100_000);
+		const commands = [...recording.matchAll(/"bold">pi-sessions (\w+)/g)].map(([, name]) => name);
+		expect(commands).toEqual(["list", "search", "tree", "stats"]);
+	});
 });
 
 /** The files of a directory and of those below it, or the file itself. */
