@@ -195,6 +195,11 @@ impl Error {
         Self::about(ErrorCode::TooLong, text, path)
     }
 
+    /// Whether the system refused memory.
+    pub fn is_out_of_memory(&self) -> bool {
+        self.as_io().is_some_and(|(.., error)| error.kind() == io::ErrorKind::OutOfMemory)
+    }
+
     /// A value is longer than a JavaScript string may be: `size` bytes of JSON in `what` of the entry `id`.
     pub fn value_too_long(path: &str, id: &str, what: &str, size: usize) -> Self {
         let value = format!("{what} of entry {id} has {size} bytes of JSON");

@@ -7,9 +7,10 @@
 
 use super::index::Index;
 use crate::base::error::{part, Error, Result};
+use crate::base::memory::resize;
 use crate::base::options::Durability;
 use crate::base::threads::try_on_threads;
-use crate::io::line_reader::{resize, text_of};
+use crate::io::line_reader::text_of;
 use crate::io::line_span::LineSpan;
 use crate::storage::file::FileStorage;
 use crate::storage::new_file::NewFile;

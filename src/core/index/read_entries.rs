@@ -3,6 +3,7 @@
 
 use super::index::Index;
 use crate::base::error::{Error, Result};
+use crate::base::memory::append;
 use crate::base::wtf8::to_string_lossy;
 use crate::format::body::BodyOf;
 use crate::format::entry::{read_line, EntryKind, Line};
@@ -76,11 +77,19 @@ impl Index {
         let (Some(span), Some(body)) = (self.line_span(row), body) else {
             return Ok(None);
         };
+        let fail = |error| Error::io("read", storage.name(), error);
         // Most of the line is the body: the whole line is read at once.
         if body.len > span.len / 2 {
-            let Ok(line) = bytes_at(storage, span) else { return Ok(None) };
+            let line = match bytes_at(storage, span) {
+                Ok(line) => line,
+                Err(error) if error.is_out_of_memory() => return Err(error),
+                Err(_) => return Ok(None),
+            };
             let text = line.get(body.from as usize..body.end() as usize);
-            return Ok(text.filter(|_| self.is_entry_outside_bodies(row, &line)).and_then(Parts::of));
+            return match text {
+                Some(text) if self.is_entry_outside_bodies(row, &line) => Parts::of(text).map_err(fail),
+                _ => Ok(None),
+            };
         }
         let mut fits = false;
         let mut take = |_, line: &str, omitted: u8| {
@@ -91,7 +100,7 @@ impl Index {
             return Ok(None);
         }
         let bytes = bytes_at(storage, LineSpan { offset: span.offset + u64::from(body.from), len: body.len })?;
-        Ok(Parts::of(&bytes))
+        Parts::of(&bytes).map_err(fail)
     }
 
     /// Whether a line is this row's entry, its bodies aside.
@@ -108,6 +117,7 @@ impl Index {
     }
 
     fn read(&self, storage: &dyn Storage, parts: &[LinePart], each: &mut Each<'_>) -> Result<()> {
+        let fail = |error| Error::io("read", storage.name(), error);
         let mut bytes = Vec::new();
         let mut joined = Vec::new();
         let mut omitted = 0;
@@ -134,13 +144,13 @@ impl Index {
                     crate::base::error::part(&bytes, from..from + part.span.len as usize, "lines read together")?;
                 match part.before {
                     Some(code) => {
-                        joined.extend_from_slice(text);
+                        append(&mut joined, text).map_err(fail)?;
                         joined.push(b'0' + BODY_PLACEHOLDER);
                         omitted |= code;
                     }
                     None if omitted == 0 => self.hand_on(storage, part.row, text, 0, each)?,
                     None => {
-                        joined.extend_from_slice(text);
+                        append(&mut joined, text).map_err(fail)?;
                         self.hand_on(storage, part.row, &joined, omitted, each)?;
                         joined.clear();
                         omitted = 0;

@@ -3,6 +3,7 @@
 use std::io::{self, Read};
 
 use super::line_reader::read_some;
+use crate::base::memory::resize;
 use crate::json::scanner::Input;
 
 /// How much of a file is held at once: what fits into a processor's cache.
@@ -58,7 +59,8 @@ impl<R: Read> Input for FileWindow<R> {
         }
         let is_full = keep == 0 && self.end == self.buffer.len();
         if is_full || self.end > 0 && self.buffer.len() < SIZE {
-            let mut larger = vec![0; self.buffer.len() * 2];
+            let mut larger = Vec::new();
+            resize(&mut larger, self.buffer.len() * 2)?;
             let (front, _) = larger.split_at_mut(self.end);
             front.copy_from_slice(self.bytes());
             self.buffer = larger.into_boxed_slice();

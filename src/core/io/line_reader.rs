@@ -6,6 +6,7 @@ use std::io::{self, Read, Take};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::fs::At;
+use crate::base::memory::resize;
 use crate::json::reader::is_json;
 
 /// How many bytes are read at once from a file that is read whole: more would not stay in the processor's cache.
@@ -98,14 +99,6 @@ impl Read for Positioned<'_> {
         }
         self.source.read(into)
     }
-}
-
-/// Makes a buffer `len` bytes long. Without memory for that it is an error and does not abort.
-pub fn resize(bytes: &mut Vec<u8>, len: usize) -> io::Result<()> {
-    let more = len.saturating_sub(bytes.len());
-    bytes.try_reserve_exact(more).map_err(|_| io::ErrorKind::OutOfMemory)?;
-    bytes.resize(len, 0);
-    Ok(())
 }
 
 /// Reads once, and again if a signal interrupted that. Gives how many bytes were read, 0 at the end.

@@ -3,7 +3,9 @@
 
 use super::reader::is_json;
 use super::simd::{skip_string, Skipped};
+use crate::base::memory::{append, copy_of, reserve};
 use crate::base::wtf8::push_utf16;
+use std::io;
 
 /// What replaces a long string in a text. The string's number follows where the text is parsed again. It needs no escape.
 pub const STRING_PLACEHOLDER: &str = "\u{7f}";
@@ -12,6 +14,8 @@ pub const STRING_PLACEHOLDER: &str = "\u{7f}";
 pub const LONG: usize = 256;
 /// A text of fewer bytes is taken apart though its long strings are few, or none.
 const SHORT: usize = 4 << 10;
+/// How much memory, in bytes, is asked for before a string is read, at most.
+const MUCH: usize = 1 << 20;
 /// Texts that are nested deeper keep their strings: the code that puts strings back is recursive.
 const DEEP: usize = 64;
 
@@ -25,24 +29,47 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// The parts of a text; None if it is not JSON.
-    pub fn of(bytes: &[u8]) -> Option<Self> {
-        let text = simdutf8::basic::from_utf8(bytes).ok()?;
+    /// The parts of a text; None if it is not JSON. Without memory for them it is an error.
+    pub fn of(bytes: &[u8]) -> io::Result<Option<Self>> {
+        let Ok(text) = simdutf8::basic::from_utf8(bytes) else { return Ok(None) };
         // A long string that is closed is a valid one.
-        match take_apart(text).filter(|parts| is_json(&parts.text)) {
-            Some(parts) => Some(parts),
-            None => is_json(text).then(|| Self { text: text.to_owned(), strings: Vec::new() }),
+        match take_apart(text)?.filter(|parts| is_json(&parts.text)) {
+            Some(parts) => Ok(Some(parts)),
+            None if is_json(text) => Ok(Some(Self { text: copy_of(text)?, strings: Vec::new() })),
+            None => Ok(None),
         }
     }
 }
 
 /// Takes the long strings out of a text. None if that is not worth it, if a string of the text could be mistaken for a
-/// placeholder, or if the text is not JSON.
-pub fn take_apart(text: &str) -> Option<Parts> {
-    let bytes = text.as_bytes();
+/// placeholder, or if the text is not JSON. Without memory for the strings it is an error.
+pub fn take_apart(text: &str) -> io::Result<Option<Parts>> {
+    let Some(found) = long_strings(text) else { return Ok(None) };
     let mut parts = Parts { text: String::new(), strings: Vec::new() };
-    let (mut at, mut copied, mut depth) = (0, 0, 0usize);
-    let mut taken = 0;
+    let mut copied = 0;
+    for (from, to) in found {
+        let Some(string) = unescape(text.as_bytes().get(from..to).unwrap_or_default())? else { return Ok(None) };
+        push(&mut parts.text, text.get(copied..from))?;
+        push(&mut parts.text, Some(&format!("{STRING_PLACEHOLDER}{}", parts.strings.len())))?;
+        parts.strings.push(string);
+        copied = to;
+    }
+    push(&mut parts.text, text.get(copied..))?;
+    Ok(Some(parts))
+}
+
+fn push(out: &mut String, text: Option<&str>) -> io::Result<()> {
+    let text = text.unwrap_or_default();
+    out.try_reserve(text.len()).map_err(|_| io::ErrorKind::OutOfMemory)?;
+    out.push_str(text);
+    Ok(())
+}
+
+/// Where the long strings of a text are, without their quotes. None if none are to be taken out.
+fn long_strings(text: &str) -> Option<Vec<(usize, usize)>> {
+    let bytes = text.as_bytes();
+    let mut found = Vec::new();
+    let (mut at, mut depth, mut taken) = (0, 0usize, 0);
     while let Some(&byte) = bytes.get(at) {
         at += 1;
         match byte {
@@ -55,11 +82,7 @@ pub fn take_apart(text: &str) -> Option<Parts> {
                     return None;
                 }
                 if string.len() >= LONG && !is_key(bytes, end) {
-                    parts.text.push_str(text.get(copied..at)?);
-                    parts.text.push_str(STRING_PLACEHOLDER);
-                    parts.text.push_str(&parts.strings.len().to_string());
-                    parts.strings.push(unescape(string)?);
-                    copied = end - 1;
+                    found.push((at, end - 1));
                     taken += string.len();
                 }
                 at = end;
@@ -70,11 +93,7 @@ pub fn take_apart(text: &str) -> Option<Parts> {
             return None;
         }
     }
-    if taken <= text.len() / 2 && text.len() >= SHORT {
-        return None;
-    }
-    parts.text.push_str(text.get(copied..)?);
-    Some(parts)
+    (taken > text.len() / 2 || text.len() < SHORT).then_some(found)
 }
 
 /// Whether a colon comes next.
@@ -84,27 +103,32 @@ fn is_key(bytes: &[u8], from: usize) -> bool {
 }
 
 /// The WTF-8 of a valid JSON string's text, given without its quotes; None if it is not one.
-fn unescape(string: &[u8]) -> Option<Vec<u8>> {
-    let mut text = Vec::with_capacity(string.len());
+fn unescape(string: &[u8]) -> io::Result<Option<Vec<u8>>> {
+    let mut text = Vec::new();
+    // What an escape stands for is shorter than the escape: a text of many takes less.
+    reserve(&mut text, string.len().min(MUCH))?;
     let mut rest = string;
     while let Some(at) = memchr::memchr(b'\\', rest) {
         let (before, escape) = rest.split_at(at);
-        text.extend_from_slice(before);
-        let length = match escape.get(1)? {
-            b'u' => {
-                let (units, length) = units_of(escape)?;
-                push_utf16(&mut text, &units);
+        append(&mut text, before)?;
+        let length = match escape.get(1) {
+            Some(b'u') => {
+                let Some((units, length)) = units_of(escape) else { return Ok(None) };
+                reserve(&mut text, 3 * units.len())?;
+                push_utf16(&mut text, units.get(..length / 6).unwrap_or_default());
                 length
             }
-            kind => {
-                text.push(escaped(*kind)?);
+            Some(kind) => {
+                let Some(byte) = escaped(*kind) else { return Ok(None) };
+                append(&mut text, &[byte])?;
                 2
             }
+            None => return Ok(None),
         };
-        rest = escape.get(length..)?;
+        rest = escape.get(length..).unwrap_or_default();
     }
-    text.extend_from_slice(rest);
-    Some(text)
+    append(&mut text, rest)?;
+    Ok(Some(text))
 }
 
 /// What a character after a backslash stands for.
@@ -120,15 +144,15 @@ fn escaped(kind: u8) -> Option<u8> {
     }
 }
 
-/// The units of the `\uXXXX` escapes that the bytes begin with, as two that follow one another may be the halves of a
-/// character, and how many bytes they take.
-fn units_of(escapes: &[u8]) -> Option<(Vec<u16>, usize)> {
-    let mut units = Vec::new();
-    while let Some(unit) = unit_of(escapes.get(6 * units.len()..).unwrap_or_default()) {
-        units.push(unit);
+/// The unit of the `\uXXXX` escape that the bytes begin with, and the next one if the two are the halves of a character;
+/// and how many bytes they take.
+fn units_of(escapes: &[u8]) -> Option<([u16; 2], usize)> {
+    let first = unit_of(escapes)?;
+    let next = escapes.get(6..).and_then(unit_of).filter(|_| (0xD800..0xDC00).contains(&first));
+    match next.filter(|next| (0xDC00..0xE000).contains(next)) {
+        Some(next) => Some(([first, next], 12)),
+        None => Some(([first, 0], 6)),
     }
-    let length = 6 * units.len();
-    (length > 0).then_some((units, length))
 }
 
 /// The unit of an escape like `\u65e5`, which the bytes begin with.
@@ -145,7 +169,11 @@ mod tests {
     use proptest::prelude::*;
 
     fn unescaped(string: &str) -> Option<Vec<u8>> {
-        unescape(string.as_bytes())
+        unescape(string.as_bytes()).expect("memory")
+    }
+
+    fn apart(text: &str) -> Option<Parts> {
+        take_apart(text).expect("memory")
     }
 
     /// Letters, characters that are escaped, and any others.
@@ -202,7 +230,7 @@ mod tests {
     fn long_strings_are_taken_out_and_keys_are_not() {
         let long = "x".repeat(LONG);
         let text = format!(r#"{{"{long}" : 1,"a":["{long}\n",{{"b":"{long}"}},"short"],"c":"{long}{long}"}}"#);
-        let parts = take_apart(&text).expect("long strings");
+        let parts = apart(&text).expect("long strings");
         assert_eq!(
             parts.text,
             format!("{{\"{long}\" : 1,\"a\":[\"\x7f0\",{{\"b\":\"\x7f1\"}},\"short\"],\"c\":\"\x7f2\"}}")
@@ -212,16 +240,16 @@ mod tests {
             [format!("{long}\n"), long.clone(), [&*long, &*long].concat()].map(String::into_bytes)
         );
         let short = format!(r#"["{}"]"#, "x".repeat(LONG - 1));
-        assert_eq!(take_apart(&short), Some(Parts { text: short.clone(), strings: Vec::new() }));
-        assert_eq!(take_apart(&format!("[{}1]", "1,".repeat(SHORT))), None);
+        assert_eq!(apart(&short), Some(Parts { text: short.clone(), strings: Vec::new() }));
+        assert_eq!(apart(&format!("[{}1]", "1,".repeat(SHORT))), None);
         let marked = format!(r#"["{long}{long}{long}{long}","\u007f"]"#);
-        assert_eq!(Parts::of(marked.as_bytes()), Some(Parts { text: marked, strings: Vec::new() }));
-        assert_eq!(Parts::of(format!(r#"["{long}{long}{long}{long}",]"#).as_bytes()), None);
+        assert_eq!(Parts::of(marked.as_bytes()).expect("memory"), Some(Parts { text: marked, strings: Vec::new() }));
+        assert_eq!(Parts::of(format!(r#"["{long}{long}{long}{long}",]"#).as_bytes()).expect("memory"), None);
         // One that begins with a mark could be mistaken.
         for marked in ["\x7f0", r"\u007f0", r"\u007F"] {
-            assert!(take_apart(&format!(r#"["{long}","{marked}"]"#)).is_none(), "{marked}");
+            assert!(apart(&format!(r#"["{long}","{marked}"]"#)).is_none(), "{marked}");
         }
         let deep = format!("{}\"{long}\"{}", "[".repeat(DEEP + 1), "]".repeat(DEEP + 1));
-        assert!(take_apart(&deep).is_none());
+        assert!(apart(&deep).is_none());
     }
 }

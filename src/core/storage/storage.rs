@@ -6,7 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::base::error::{Error, Result};
-use crate::io::line_reader::{read_some, resize};
+use crate::base::memory::resize;
+use crate::io::line_reader::read_some;
 use crate::io::line_span::LineSpan;
 
 /// How many bytes are copied at once.

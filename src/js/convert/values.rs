@@ -22,8 +22,9 @@ const TEXT_BLOCK: &str = "[{\"type\":\"text\",\"text\":\"\x7f0\"}]";
 /// The value of a JSON text.
 pub fn parse<'env>(js: JsEnv<'env>, text: &str) -> napi::Result<JsVal<'env>> {
     match take_apart(text) {
-        Some(parts) => value_of(js, &parts),
-        None => parse_whole(js, text),
+        Ok(Some(parts)) => value_of(js, &parts),
+        Ok(None) => parse_whole(js, text),
+        Err(_) => Err(js.out_of_memory(text.len())),
     }
 }
 

@@ -11,6 +11,7 @@ use encoding_rs::mem::{convert_str_to_utf16, convert_utf8_to_latin1_lossy, is_ut
 use napi::{sys, Result, ValueType};
 
 use super::env::{JsEnv, JsVal};
+use pi_session_core::base::memory::resize;
 use pi_session_core::base::wtf8;
 
 /// Room for most strings, in units.
@@ -68,7 +69,7 @@ impl<'env> JsEnv<'env> {
         }
         if is_utf8_latin1(bytes) {
             let mut letters = LETTERS.take();
-            letters.resize(bytes.len(), 0);
+            resize(&mut letters, bytes.len()).map_err(|_| self.out_of_memory(bytes.len()))?;
             let size = convert_utf8_to_latin1_lossy(bytes, &mut letters);
             let string = self.latin1(letters.get(..size).unwrap_or_default());
             keep(&LETTERS, letters);
@@ -78,7 +79,7 @@ impl<'env> JsEnv<'env> {
             return self.utf16(&wtf8::to_utf16(bytes));
         };
         let mut units = UNITS.take();
-        units.resize(bytes.len(), 0);
+        resize(&mut units, bytes.len()).map_err(|_| self.out_of_memory(bytes.len()))?;
         let size = convert_str_to_utf16(text, &mut units);
         let string = self.utf16(units.get(..size).unwrap_or_default());
         keep(&UNITS, units);

@@ -111,6 +111,13 @@ impl<'env> JsEnv<'env> {
         self.throw_value(exception).err().unwrap_or_else(pending)
     }
 
+    /// Makes it a pending exception that there is not enough memory for a text of so many bytes.
+    pub fn out_of_memory(self, bytes: usize) -> Error {
+        let text = format!("ENOMEM: not enough memory for a text of {bytes} bytes");
+        let exception = || self.new_error(Some(self.string(b"ENOMEM")?), self.string(text.as_bytes())?);
+        exception().map_or_else(|error| error, |exception| self.throw(exception))
+    }
+
     /// Takes the pending exception, if there is one.
     pub fn take_exception(self) -> Result<Option<JsVal<'env>>> {
         self.has_exception()?.then(|| self.take_pending()).transpose()

@@ -213,6 +213,6 @@ fn body_text(session: &Session, row: RowNo, of: BodyOf) -> CoreResult<BodyText> 
     };
     let text = line.as_bytes().get(body.from as usize..body.end() as usize).unwrap_or_default();
     let len = text.len();
-    let parts = Parts::of(text);
+    let parts = Parts::of(text).map_err(|error| CoreError::io("read", session.file().unwrap_or_default(), error))?;
     parts.map(|parts| BodyText { parts, len }).ok_or_else(|| changed(&format!("has a {} that is no JSON", of.name())))
 }
