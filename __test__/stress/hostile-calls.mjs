@@ -227,7 +227,8 @@ const methods = Object.getOwnPropertyNames(SessionManager.prototype).filter((nam
 const statics = Object.getOwnPropertyNames(SessionManager).filter(
 	(name) => typeof SessionManager[name] === "function" && name !== "prototype",
 );
-const functions = Object.keys(api).filter((name) => typeof api[name] === "function" && name !== "SessionManager");
+// `setAgentDir` would move the sessions of all later calls out of the scratch directory.
+const functions = Object.keys(api).filter((name) => typeof api[name] === "function" && !["SessionManager", "setAgentDir"].includes(name));
 const count = { calls: 0, results: 0, errors: 0, thrownOthers: 0, peakMB: 0 };
 const MB = 2 ** 20;
 const seen = new Set();

@@ -70,6 +70,7 @@ const entries = (size) => [
 	{ type: "custom", id: "b", parentId: "a", timestamp: "2025-01-01T00:00:00.000Z", data: bytes("more") },
 ];
 const byId = (list) => new Map(list.map((one) => [one.id, one]));
+const fileOptions = () => ({ durability: "os", lock: "none", ids: "long" });
 const options = () => ({ id: "given", parentSession: "/p", durability: "os", lock: "none", ids: "long", more: bytes("more") });
 
 /** A fresh directory with a session file, and a manager that has it open. */
@@ -94,7 +95,7 @@ const METHODS = {
 };
 const merged = (size) => ({ session: "s", lines: bytes(`${entry("b", size)}\n${entry("c", 10)}\n`), hosts: view(Uint32Array, 2) });
 const STATICS = {
-	continueRecent: (_, { dir }) => ["/here", dir, options()],
+	continueRecent: (_, { dir }) => ["/here", dir, fileOptions()],
 	create: (_, { dir }) => ["/here", dir, options()],
 	forkFrom: (_, { dir, file }) => [file, "/there", dir, options()],
 	inMemory: (size) => ["/here", options(), entries(size)],
@@ -106,7 +107,8 @@ const STATICS = {
 		return [file, { ...merged(size), since: { bytes: known.length, tail: bytes(known.toString()) } }];
 	},
 	"merge, into a new file": (size, { dir }) => [join(dir, "new.jsonl"), { ...merged(size), header: bytes(HEADER) }],
-	open: (_, { file }) => [file, undefined, undefined, options()],
+	findByIdPrefix: (_, { dir }) => ["s", { sessionDir: dir }],
+	open: (_, { file }) => [file, { ...fileOptions(), readonly: false }],
 	search: (_, { dir }) => ["z", { sessionDir: dir, limit: 2, signal: new AbortController().signal }],
 	usage: (_, { dir }) => [{ sessionDir: dir, by: ["day", "model"], signal: new AbortController().signal }],
 };
@@ -114,6 +116,7 @@ const FUNCTIONS = {
 	buildContextEntries: (size, _, list = entries(size)) => [list, "b", byId(list)],
 	buildSessionContext: (size, _, list = entries(size)) => [list, "b", byId(list)],
 	buildSessionProjection: (size, _, list = entries(size)) => [list, "b", byId(list)],
+	getConfiguredSessionDir: () => ["/here", { onWarning: () => {} }],
 	getDefaultSessionDir: (_, { dir }) => ["/here", dir, { create: false }],
 	getLatestCompactionEntry: (size) => [entries(size)],
 	migrateSessionEntries: (size) => [[{ type: "session", id: "s" }, ...entries(size).slice(1)]],
@@ -127,7 +130,7 @@ const WITHOUT_OBJECTS = `
 	getEntries getEntry getEntryCount getHeader getLabel getLeafEntry getLeafId getOutline getPath getSessionDir
 	getSessionFile getSessionId getSessionName getTree getUsage isPersisted onAppend reload resetLeaf setSessionFile
 	usesDefaultSessionDir findById isLocked repair verify assertValidSessionId findMostRecentSession
-	loadEntriesFromFile parseSessionEntries`.split(/\s+/);
+	loadEntriesFromFile parseSessionEntries setAgentDir`.split(/\s+/);
 
 const kinds = [
 	["method", METHODS, Object.getOwnPropertyNames(SessionManager.prototype), (name, { manager }) => (...args) => manager[name](...args)],
