@@ -126,19 +126,13 @@ pub fn resolve(path: &str, process: &dyn Process) -> Result<String> {
 }
 
 fn absolute(path: &str, process: &dyn Process) -> Result<String> {
-    Ok(match is_absolute(path) {
-        true => clean(path),
-        false => clean(&format!("{}{SEPARATOR}{path}", process.cwd()?)),
-    })
+    Ok(if is_absolute(path) { clean(path) } else { clean(&format!("{}{SEPARATOR}{path}", process.cwd()?)) })
 }
 
 /// Whether two paths are equal once they are resolved. Links are not followed.
 pub fn is_same_path(left: &str, right: &str, process: &dyn Process) -> Result<bool> {
     let (left, right) = (absolute(left, process)?, absolute(right, process)?);
-    Ok(match cfg!(windows) {
-        true => left.to_lowercase() == right.to_lowercase(),
-        false => left == right,
-    })
+    Ok(if cfg!(windows) { left.to_lowercase() == right.to_lowercase() } else { left == right })
 }
 
 /// The agent's directory: the process's own rule, else the environment's, else `~/.pi/agent`.

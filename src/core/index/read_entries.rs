@@ -181,16 +181,18 @@ impl Index {
         if line.contains('\n') {
             return Err(self.changed(name, row, "is no longer one line"));
         }
-        match read_line(line, |line| matches!(line, Line::Entry(head) if self.tree.matches_head(row, &head))) {
-            true => Ok(()),
-            false => Err(self.changed(name, row, "no longer says what it said")),
+        if read_line(line, |line| matches!(line, Line::Entry(head) if self.tree.matches_head(row, &head))) {
+            Ok(())
+        } else {
+            Err(self.changed(name, row, "no longer says what it said"))
         }
     }
 
     fn check_text(&self, storage: &dyn Storage, row: RowNo, line: &str) -> Result<()> {
-        match self.shows(row, line.as_bytes()) || read_line(line, |line| self.is_entry(row, &line)) {
-            true => Ok(()),
-            false => Err(self.changed(storage.name(), row, "is no longer where it was")),
+        if self.shows(row, line.as_bytes()) || read_line(line, |line| self.is_entry(row, &line)) {
+            Ok(())
+        } else {
+            Err(self.changed(storage.name(), row, "is no longer where it was"))
         }
     }
 

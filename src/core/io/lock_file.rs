@@ -172,9 +172,10 @@ pub fn remove_stale(path: &Path) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         file => file?,
     };
-    match read_holder(&file)?.is_some() && fs::try_lock(&file)? && fs::is_at(path, &file)? {
-        true => remove(path, file),
-        false => Ok(()),
+    if read_holder(&file)?.is_some() && fs::try_lock(&file)? && fs::is_at(path, &file)? {
+        remove(path, file)
+    } else {
+        Ok(())
     }
 }
 

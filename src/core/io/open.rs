@@ -39,9 +39,10 @@ pub fn regular(path: &Path, access: Access) -> io::Result<File> {
         file => file?,
     };
     let kind = fs::metadata_of(&file)?.file_type();
-    match kind.is_file() || kind.is_dir() {
-        true => Ok(file),
-        false => Err(not_regular()),
+    if kind.is_file() || kind.is_dir() {
+        Ok(file)
+    } else {
+        Err(not_regular())
     }
 }
 

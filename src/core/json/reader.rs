@@ -134,9 +134,10 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
     }
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> ParseResult<V::Value> {
-        match name == RAW {
-            true => visitor.visit_borrowed_str(self.raw()?),
-            false => Err(ParseError),
+        if name == RAW {
+            visitor.visit_borrowed_str(self.raw()?)
+        } else {
+            Err(ParseError)
         }
     }
 
@@ -214,9 +215,10 @@ impl<'de> SeqAccess<'de> for Elements<'_, 'de> {
     type Error = ParseError;
 
     fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> ParseResult<Option<S::Value>> {
-        match self.reader.scanner.next_element(&mut self.first, b']')? {
-            true => seed.deserialize(&mut *self.reader).map(Some),
-            false => Ok(None),
+        if self.reader.scanner.next_element(&mut self.first, b']')? {
+            seed.deserialize(&mut *self.reader).map(Some)
+        } else {
+            Ok(None)
         }
     }
 }

@@ -137,9 +137,10 @@ impl<I: Input> Scanner<I> {
 
     #[cold]
     fn peek_further(&mut self) -> Result<Option<u8>, I::Error> {
-        match self.read_more()? {
-            true => Ok(self.input.bytes().get(self.at).copied()),
-            false => Ok(None),
+        if self.read_more()? {
+            Ok(self.input.bytes().get(self.at).copied())
+        } else {
+            Ok(None)
         }
     }
 
@@ -166,9 +167,10 @@ impl<I: Input> Scanner<I> {
     /// Takes the token, which must come next.
     #[inline]
     pub fn expect(&mut self, token: u8) -> ScanResult<(), I> {
-        match self.take(token)? {
-            true => Ok(()),
-            false => Err(ScanError::Malformed),
+        if self.take(token)? {
+            Ok(())
+        } else {
+            Err(ScanError::Malformed)
         }
     }
 

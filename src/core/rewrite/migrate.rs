@@ -73,9 +73,10 @@ impl Migrator {
         let mut changes = Vec::new();
         if self.version == Version::V1 {
             let position = self.given.len();
-            let id = match self.is_numbered {
-                true => format!("{:08}", self.taken.len() + 1),
-                false => entry_id(|id| std::str::from_utf8(id).is_ok_and(|id| self.taken.contains(id))),
+            let id = if self.is_numbered {
+                format!("{:08}", self.taken.len() + 1)
+            } else {
+                entry_id(|id| std::str::from_utf8(id).is_ok_and(|id| self.taken.contains(id)))
             };
             self.taken.insert(id.clone());
             self.given.push(Some(id.clone()));

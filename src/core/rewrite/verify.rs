@@ -179,9 +179,10 @@ impl Survey {
         });
         // A header that is not in the first line is better than none.
         let late_header = found == LineClass::Damaged(LineDamage::LateHeader) && self.header.is_none();
-        match late_header && self.read_header(text) {
-            true => LineClass::Header,
-            false => found,
+        if late_header && self.read_header(text) {
+            LineClass::Header
+        } else {
+            found
         }
     }
 

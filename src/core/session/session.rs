@@ -331,9 +331,10 @@ impl Session {
         let editable = self.tree().row(row).is_some_and(|entry| {
             entry.kind == EntryKind::CustomMessage || entry.role().is_some_and(|role| role.is_editable())
         });
-        match editable {
-            true => Ok(row),
-            false => Err(Error::not_editable(shown())),
+        if editable {
+            Ok(row)
+        } else {
+            Err(Error::not_editable(shown()))
         }
     }
 
@@ -394,12 +395,11 @@ impl Session {
 
 /// An error if a line is too long to be read again from the file at `path`.
 pub(super) fn check_length(line: &[u8], path: &str) -> Result<()> {
-    match line.len() > MAX_LINE_BYTES {
-        true => {
-            let size = line.len();
-            let text = format!("The line of the entry has {size} bytes, more than the {MAX_LINE_BYTES} that a line of a session file can have");
-            Err(Error::too_long(&text, path))
-        }
-        false => Ok(()),
+    if line.len() > MAX_LINE_BYTES {
+        let size = line.len();
+        let text = format!("The line of the entry has {size} bytes, more than the {MAX_LINE_BYTES} that a line of a session file can have");
+        Err(Error::too_long(&text, path))
+    } else {
+        Ok(())
     }
 }

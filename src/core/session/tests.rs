@@ -339,9 +339,10 @@ fn an_append_succeeds_when_another_file_takes_the_name_between_the_check_and_the
         let mut session = opened(&world.path);
         let path = world.path.clone();
         let again = HEADER.to_owned() + &entry("a") + &entry("b") + &entry("theirs");
-        before_next(FsCall::Open, move || match gone {
-            true => fs::remove_file(path).expect("removed"),
-            false => {
+        before_next(FsCall::Open, move || {
+            if gone {
+                fs::remove_file(path).expect("removed")
+            } else {
                 fs::write(format!("{path}.new"), again).expect("written");
                 fs::rename(format!("{path}.new"), path).expect("renamed");
             }

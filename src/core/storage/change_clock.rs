@@ -66,9 +66,10 @@ impl ChangeClock {
     pub fn begin_check(&self, now: i64) -> Due {
         self.check_begun.store(now, Relaxed);
         let interval = 0..PATH_CHECK_INTERVAL.as_nanos() as i64;
-        match now.checked_sub(self.path_check.load(Relaxed)).is_some_and(|since| interval.contains(&since)) {
-            true => Due::QuickCheck,
-            false => Due::PathCheck,
+        if now.checked_sub(self.path_check.load(Relaxed)).is_some_and(|since| interval.contains(&since)) {
+            Due::QuickCheck
+        } else {
+            Due::PathCheck
         }
     }
 
@@ -80,9 +81,10 @@ impl ChangeClock {
         let is_known = changed == self.known.load(Relaxed);
         let is_ours = changed <= self.written.load(Relaxed).saturating_add(TICK);
         self.set_known(begun, changed);
-        match is_known || is_ours {
-            true => ChangedBy::NobodyElse,
-            false => ChangedBy::MaybeOthers,
+        if is_known || is_ours {
+            ChangedBy::NobodyElse
+        } else {
+            ChangedBy::MaybeOthers
         }
     }
 

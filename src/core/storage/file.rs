@@ -203,9 +203,10 @@ impl FileStorage {
             if !has_bytes_at(file, offset, ours)? {
                 return Err(io::ErrorKind::InvalidData.into());
             }
-            match fs::stat(file)?.size == offset + ours.len() as u64 {
-                true => fs::truncate(file, offset),
-                false => Err(io::ErrorKind::InvalidData.into()),
+            if fs::stat(file)?.size == offset + ours.len() as u64 {
+                fs::truncate(file, offset)
+            } else {
+                Err(io::ErrorKind::InvalidData.into())
             }
         })();
         if locked {

@@ -11,8 +11,9 @@ pub fn named_leaf(tree: &Tree) -> Option<RowNo> {
 /// Where the context ends: at the leaf. A leaf with an empty id means the last entry, as in pi.
 pub fn context_end(tree: &Tree) -> Option<RowNo> {
     let leaf = tree.leaf()?;
-    match tree.id_of(leaf).is_empty() {
-        true => (tree.len() as RowNo).checked_sub(1),
-        false => Some(leaf),
+    if tree.id_of(leaf).is_empty() {
+        (tree.len() as RowNo).checked_sub(1)
+    } else {
+        Some(leaf)
     }
 }

@@ -140,10 +140,8 @@ impl SessionManager {
         let now = crate::js::factory::process::now(js)?;
         let system = reading(&self.state, js, || system_message(&self.state, js, now))?;
         let id = self.state.borrow().session.new_entry_id();
-        let first_kept = match js.is_nullish(first_kept_entry_id)? {
-            true => js.string(id.as_bytes())?,
-            false => first_kept_entry_id,
-        };
+        let first_kept =
+            if js.is_nullish(first_kept_entry_id)? { js.string(id.as_bytes())? } else { first_kept_entry_id };
         let values = [summary, first_kept, tokens_before, details, usage, from_hook];
         let own = match system {
             Some(system) => factory::call(js, FactoryFn::OwnCompactionWithPrompt, &[&values[..], &[system]].concat())?,

@@ -78,10 +78,7 @@ impl SessionManager {
 )]
 pub fn get_configured_session_dir<'env>(env: &'env Env, cwd: JsVal<'env>, options: JsVal<'env>) -> Result<JsVal<'env>> {
     let js = JsEnv::new(env);
-    let cwd = match js.is_nullish(cwd)? {
-        true => None,
-        false => Some(args::path(js, cwd, "cwd")?),
-    };
+    let cwd = if js.is_nullish(cwd)? { None } else { Some(args::path(js, cwd, "cwd")?) };
     let on_warning = Options::of(js, options, "getConfiguredSessionDir", &[c"onWarning"])?.get(c"onWarning")?;
     let is_told = match js.kind(on_warning)? {
         ValueType::Function => true,
@@ -110,9 +107,10 @@ pub fn get_configured_session_dir<'env>(env: &'env Env, cwd: JsVal<'env>, option
 #[napi(catch_unwind, ts_args_type = "agentDir: string | undefined")]
 pub fn set_agent_dir(env: &Env, agent_dir: JsVal<'_>) -> Result<()> {
     let js = JsEnv::new(env);
-    let dir = match js.is_nullish(agent_dir)? {
-        true => js.undefined()?,
-        false => js.string(resolved(js, agent_dir, "agentDir")?.as_bytes())?,
+    let dir = if js.is_nullish(agent_dir)? {
+        js.undefined()?
+    } else {
+        js.string(resolved(js, agent_dir, "agentDir")?.as_bytes())?
     };
     factory::call(js, FactoryFn::SetAgentDir, &[dir]).map(drop)
 }

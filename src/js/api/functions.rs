@@ -85,9 +85,10 @@ fn entries_by_id<'env>(js: JsEnv<'env>, list: JsVal<'env>, by_id: JsVal<'env>) -
         objects(js, list, "entries")?;
         return factory::call(js, FactoryFn::EntriesById, &[list]);
     }
-    match js.is_object(by_id)? && js.kind(js.get(by_id, c"get")?)? == ValueType::Function {
-        true => Ok(by_id),
-        false => Err(wrong_argument(js, "byId must be a Map")),
+    if js.is_object(by_id)? && js.kind(js.get(by_id, c"get")?)? == ValueType::Function {
+        Ok(by_id)
+    } else {
+        Err(wrong_argument(js, "byId must be a Map"))
     }
 }
 
@@ -222,9 +223,10 @@ pub fn session_entry_to_context_messages<'env>(env: &'env Env, entry: JsVal<'env
 pub fn project_context_entry<'env>(env: &'env Env, entry: JsVal<'env>, edit: JsVal<'env>) -> Result<JsVal<'env>> {
     let js = JsEnv::new(env);
     let gives = contribution(js, entry)?;
-    match js.is_truthy(edit)? {
-        true => context_messages::edited_messages(js, entry, gives, edit),
-        false => context_messages::messages(js, entry, gives),
+    if js.is_truthy(edit)? {
+        context_messages::edited_messages(js, entry, gives, edit)
+    } else {
+        context_messages::messages(js, entry, gives)
     }
 }
 

@@ -224,9 +224,10 @@ impl SessionManager {
     pub fn get_branch<'env>(&self, env: &'env Env, from_id: JsVal<'env>, options: JsVal<'env>) -> Result<JsVal<'env>> {
         let js = JsEnv::new(env);
         // As in pi, whatever else comes second is ignored: `ids.map(manager.getBranch, manager)` passes a number.
-        let limit = match js.is_object(options)? {
-            true => Options::of(js, options, "getBranch", &[c"limit"])?.whole_number(c"limit")?,
-            false => None,
+        let limit = if js.is_object(options)? {
+            Options::of(js, options, "getBranch", &[c"limit"])?.whole_number(c"limit")?
+        } else {
+            None
         };
         self.read(env, |state, js| reads::branch(state, js, from_id, limit))
     }

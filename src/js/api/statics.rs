@@ -156,9 +156,10 @@ impl SessionManager {
             Some(dir) => on_paths(js, |process| paths::normalize(&dir, process))?,
             None => paths::parent(&file),
         };
-        let config = match read_only {
-            true => ManagerConfig::read_only(js, cwd, dir, file_options)?,
-            false => ManagerConfig::on_disk(js, cwd, dir, file_options)?,
+        let config = if read_only {
+            ManagerConfig::read_only(js, cwd, dir, file_options)?
+        } else {
+            ManagerConfig::on_disk(js, cwd, dir, file_options)?
         };
         Self::at(env, config, Some(file), js.undefined()?)
     }
@@ -221,10 +222,8 @@ impl SessionManager {
         entries: JsVal<'env>,
     ) -> Result<JsVal<'env>> {
         let js = JsEnv::new(env);
-        let cwd = match js.is_undefined(cwd)? {
-            true => on_paths(js, |process| process.cwd())?,
-            false => args::path(js, cwd, "cwd")?,
-        };
+        let cwd =
+            if js.is_undefined(cwd)? { on_paths(js, |process| process.cwd())? } else { args::path(js, cwd, "cwd")? };
         let config = ManagerConfig::in_memory(js, cwd)?;
         if !args::has_elements(js, entries, "entries")? {
             return Self::at(env, config, None, options);
@@ -444,10 +443,7 @@ impl SessionManager {
 pub fn get_default_session_dir(env: &Env, cwd: JsVal<'_>, agent_dir: JsVal<'_>, options: JsVal<'_>) -> Result<String> {
     let js = JsEnv::new(env);
     let cwd = args::path(js, cwd, "cwd")?;
-    let agent = match js.is_undefined(agent_dir)? {
-        true => None,
-        false => Some(args::path(js, agent_dir, "agentDir")?),
-    };
+    let agent = if js.is_undefined(agent_dir)? { None } else { Some(args::path(js, agent_dir, "agentDir")?) };
     let create = Options::of(js, options, "getDefaultSessionDir", &[c"create"])?.get(c"create")?;
     let only_named = !js.is_nullish(create)? && !js.is_truthy(create)?;
     let dir = on_paths(js, |process| paths::default_session_dir(&cwd, agent.as_deref(), process))?;

@@ -20,17 +20,19 @@ pub fn text(js: JsEnv<'_>, value: JsVal<'_>, name: &str) -> Result<Vec<u8>> {
 /// A path argument. File systems know no lone surrogates: they become U+FFFD, as in Node.
 pub fn path(js: JsEnv<'_>, value: JsVal<'_>, name: &str) -> Result<String> {
     let path = to_string_lossy(&text(js, value, name)?).into_owned();
-    match path.contains('\0') {
-        true => Err(wrong_argument(js, format!("{name} must be a path without null bytes"))),
-        false => Ok(path),
+    if path.contains('\0') {
+        Err(wrong_argument(js, format!("{name} must be a path without null bytes")))
+    } else {
+        Ok(path)
     }
 }
 
 /// A path argument that may be left out: undefined, null and the empty text mean none.
 pub fn optional_path(js: JsEnv<'_>, value: JsVal<'_>, name: &str) -> Result<Option<String>> {
-    match js.is_truthy(value)? {
-        true => path(js, value, name).map(Some),
-        false => Ok(None),
+    if js.is_truthy(value)? {
+        path(js, value, name).map(Some)
+    } else {
+        Ok(None)
     }
 }
 
@@ -63,17 +65,19 @@ pub fn has_elements(js: JsEnv<'_>, value: JsVal<'_>, name: &str) -> Result<bool>
         return Ok(false);
     }
     let has_length = js.is_object(value)? || js.text(value)?.is_some();
-    match has_length && js.is_truthy(js.get(value, c"length")?)? {
-        true => list(js, value, name).map(|_| true),
-        false => Ok(false),
+    if has_length && js.is_truthy(js.get(value, c"length")?)? {
+        list(js, value, name).map(|_| true)
+    } else {
+        Ok(false)
     }
 }
 
 /// An object argument.
 pub fn object<'env>(js: JsEnv<'env>, value: JsVal<'env>, name: &str) -> Result<JsVal<'env>> {
-    match js.is_object(value)? {
-        true => Ok(value),
-        false => Err(wrong_argument(js, format!("{name} must be an object"))),
+    if js.is_object(value)? {
+        Ok(value)
+    } else {
+        Err(wrong_argument(js, format!("{name} must be an object")))
     }
 }
 

@@ -85,9 +85,10 @@ impl<'env> JsEnv<'env> {
     /// The handle of a value that the engine has just made. Handles are made only in the innermost scope: one that an
     /// outer scope asked for would be gone before that scope ends.
     pub(super) fn made(self, value: sys::napi_value) -> Result<JsVal<'env>> {
-        match self.depth == DEPTH.get() {
-            true => Ok(JsVal { value, scope: PhantomData }),
-            false => Err(Error::from_reason("A handle was asked of an outer scope")),
+        if self.depth == DEPTH.get() {
+            Ok(JsVal { value, scope: PhantomData })
+        } else {
+            Err(Error::from_reason("A handle was asked of an outer scope"))
         }
     }
 

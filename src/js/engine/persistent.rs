@@ -45,9 +45,10 @@ impl<'env> JsEnv<'env> {
     }
 
     fn own(self, kept: &Persistent) -> Result<Reference> {
-        match kept.env == self.id() {
-            true => Ok(Reference(kept.reference)),
-            false => Err(Error::from_reason("A kept value belongs to another environment")),
+        if kept.env == self.id() {
+            Ok(Reference(kept.reference))
+        } else {
+            Err(Error::from_reason("A kept value belongs to another environment"))
         }
     }
 

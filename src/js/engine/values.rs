@@ -73,9 +73,10 @@ impl<'env> JsEnv<'env> {
 
     /// Sets an element of the list itself, even if arrays were given a setter for its index.
     pub fn set_at(self, array: JsVal<'_>, at: u32, value: JsVal<'_>) -> Result<()> {
-        match self.has_element(array, at)? {
-            true => self.define(array, self.string(at.to_string().as_bytes())?, value),
-            false => self.set_element(array, at, value),
+        if self.has_element(array, at)? {
+            self.define(array, self.string(at.to_string().as_bytes())?, value)
+        } else {
+            self.set_element(array, at, value)
         }
     }
 
@@ -100,9 +101,10 @@ impl<'env> JsEnv<'env> {
     /// An `Error`, or a `TypeError`, with this message.
     pub fn error(self, is_type_error: bool, message: &str) -> Result<JsVal<'env>> {
         let text = self.string(message.as_bytes())?;
-        match is_type_error {
-            true => self.new_type_error(None, text),
-            false => self.new_error(None, text),
+        if is_type_error {
+            self.new_type_error(None, text)
+        } else {
+            self.new_error(None, text)
         }
     }
 

@@ -216,18 +216,17 @@ fn add<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, new: &mut PendingEn
             if state.generation != generation {
                 return Err(wrong_argument(js, "The manager went to another session while a value was written"));
             }
-            match plan(&state, &new.head) == planned {
-                true => {
-                    let text = text.as_deref().unwrap_or_default();
-                    let row = write(&mut state.session, new, (time, timestamp), text, &kept);
-                    // Entries of others may have come in even if that failed.
-                    if state.follow_remap(js)? {
-                        // The array was replaced, too.
-                        new.own.taken_out(js)?;
-                    }
-                    Some(row)
+            if plan(&state, &new.head) == planned {
+                let text = text.as_deref().unwrap_or_default();
+                let row = write(&mut state.session, new, (time, timestamp), text, &kept);
+                // Entries of others may have come in even if that failed.
+                if state.follow_remap(js)? {
+                    // The array was replaced, too.
+                    new.own.taken_out(js)?;
                 }
-                false => None,
+                Some(row)
+            } else {
+                None
             }
         };
         match committed {

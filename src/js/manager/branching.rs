@@ -42,10 +42,7 @@ pub fn branched_session(state: &RefCell<ManagerState>, js: JsEnv<'_>, to: RowNo)
     let on_disk = persistence == Persistence::File;
     let parent = old_file.as_deref().filter(|_| on_disk);
     let header = make_header(js, &id, &timestamp, &cwd, js.optional_string(parent.map(str::as_bytes))?)?;
-    let file = match on_disk {
-        true => Some(session_file(&dir, &timestamp, &id)),
-        false => old_file,
-    };
+    let file = if on_disk { Some(session_file(&dir, &timestamp, &id)) } else { old_file };
     let writes = on_disk && conversation;
     if !writes {
         // The new session's entries are kept as objects: all of them must have been made.
@@ -245,9 +242,10 @@ fn label_entry<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, label: &Bra
 
 /// An error if serialising, which runs the caller's code, moved the manager to another session.
 fn same_session(state: &RefCell<ManagerState>, js: JsEnv<'_>, generation: u64) -> Result<()> {
-    match state.borrow().generation == generation {
-        true => Ok(()),
-        false => Err(wrong_argument(js, "The manager went to another session while its branch was written")),
+    if state.borrow().generation == generation {
+        Ok(())
+    } else {
+        Err(wrong_argument(js, "The manager went to another session while its branch was written"))
     }
 }
 

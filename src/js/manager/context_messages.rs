@@ -24,10 +24,8 @@ pub fn projected<'env>(
         positions.push(at as u32);
         lists.push(edited_messages(js, js.at(list, step.row)?, step.gives, js.at(list, edit)?)?);
     }
-    let [positions, lists] = match positions.is_empty() {
-        true => [js.undefined()?; 2],
-        false => [js.u32s(&positions)?, js.array_of(&lists)?],
-    };
+    let [positions, lists] =
+        if positions.is_empty() { [js.undefined()?; 2] } else { [js.u32s(&positions)?, js.array_of(&lists)?] };
     factory::call(js, how, &[list, js.u32s(&rows)?, js.u8s(&gives)?, positions, lists])
 }
 

@@ -131,9 +131,10 @@ impl ParseBatches<'_> {
 
     /// How long what is read of a row's line is, in bytes.
     fn length_of(&self, row: RowNo) -> usize {
-        match self.lazy {
-            true => self.session.length_without_bodies(row),
-            false => self.session.line_span(row).map_or(0, |span| span.len as usize),
+        if self.lazy {
+            self.session.length_without_bodies(row)
+        } else {
+            self.session.line_span(row).map_or(0, |span| span.len as usize)
         }
     }
 }
@@ -152,9 +153,10 @@ impl Iterator for ParseBatches<'_> {
             batch.add(row, line, omitted);
             Ok(())
         };
-        let read = match self.lazy {
-            true => self.session.lines_without_bodies(rows, &mut take),
-            false => self.session.lines(rows, &mut take),
+        let read = if self.lazy {
+            self.session.lines_without_bodies(rows, &mut take)
+        } else {
+            self.session.lines(rows, &mut take)
         };
         batch.finish();
         Some(read.map(|()| batch))

@@ -95,9 +95,10 @@ pub fn branch<'env>(
 
 /// The rows of the path to an entry.
 pub fn path_rows(state: &RefCell<ManagerState>, end: Option<RowNo>) -> Vec<RowNo> {
-    match end.is_some() && end == leaf(state) {
-        true => state.borrow_mut().session.cached_path(end).to_vec(),
-        false => path_to(state.borrow().session.tree(), end),
+    if end.is_some() && end == leaf(state) {
+        state.borrow_mut().session.cached_path(end).to_vec()
+    } else {
+        path_to(state.borrow().session.tree(), end)
     }
 }
 

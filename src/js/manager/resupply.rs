@@ -34,21 +34,18 @@ impl Resupply {
         if !self.can(&error) {
             return Err(thrown(js, &error));
         }
-        match error.is_lost() {
-            true => {
-                self.recreated = true;
-                let rows = state.borrow().session.tree().len() as RowNo;
-                if ensure(state, js, 0..rows).is_err() {
-                    // The entries that cannot be made are those that the error reports as lost.
-                    js.take_exception()?;
-                    return Err(thrown(js, &error));
-                }
-                write_from_objects(state, js)
+        if error.is_lost() {
+            self.recreated = true;
+            let rows = state.borrow().session.tree().len() as RowNo;
+            if ensure(state, js, 0..rows).is_err() {
+                // The entries that cannot be made are those that the error reports as lost.
+                js.take_exception()?;
+                return Err(thrown(js, &error));
             }
-            false => {
-                self.supplied = true;
-                supply_lines(state, js)
-            }
+            write_from_objects(state, js)
+        } else {
+            self.supplied = true;
+            supply_lines(state, js)
         }
     }
 }

@@ -111,10 +111,7 @@ impl ManagerConfig {
 pub fn options(js: JsEnv<'_>, given: JsVal<'_>) -> Result<SessionFileOptions> {
     // The value, its name in errors, and whether it comes from the environment.
     let named = |key: &CStr, variable: &str| -> Result<Option<(Vec<u8>, String, bool)>> {
-        let value = match js.is_nullish(given)? {
-            true => js.undefined()?,
-            false => js.get(given, key)?,
-        };
+        let value = if js.is_nullish(given)? { js.undefined()? } else { js.get(given, key)? };
         if js.is_nullish(value)? {
             let set = on_paths(js, |process| process.env(variable))?.filter(|text| !text.is_empty());
             return Ok(set.map(|text| (text.into_bytes(), variable.to_owned(), true)));
@@ -155,10 +152,7 @@ pub fn reopen(state: &RefCell<ManagerState>, js: JsEnv<'_>) -> Result<()> {
 
 /// The id in the options of a new session: checked, or a new one.
 pub fn session_id(js: JsEnv<'_>, options: JsVal<'_>, now: f64) -> Result<Vec<u8>> {
-    let id = match js.is_nullish(options)? {
-        true => js.undefined()?,
-        false => js.get(options, c"id")?,
-    };
+    let id = if js.is_nullish(options)? { js.undefined()? } else { js.get(options, c"id")? };
     if js.is_nullish(id)? {
         return Ok(ids::session_id(now).into_bytes());
     }
@@ -178,10 +172,7 @@ pub fn new_session(
     let now = process::now(js)?;
     let timestamp = iso(js, now)?;
     let id = session_id(js, options, now)?;
-    let parent = match js.is_nullish(options)? {
-        true => js.undefined()?,
-        false => js.get(options, c"parentSession")?,
-    };
+    let parent = if js.is_nullish(options)? { js.undefined()? } else { js.get(options, c"parentSession")? };
     let file = match (config.persistence, file) {
         (Persistence::File, None) => Some(session_file(&config.dir, &timestamp, &id)),
         (_, file) => file,
@@ -293,9 +284,10 @@ impl ManagerState {
             // Entries that were made before read their bodies from the old file.
             let left = self.bodies.take().map_or(Ok(()), |bodies| bodies.leave(js, old));
             // Entries may outlive their manager, whose other objects are gone then.
-            match self.cache.is_collected(js)? {
-                true => self.cache.clear(),
-                false => self.cache.renumber(js, &rows)?,
+            if self.cache.is_collected(js)? {
+                self.cache.clear()
+            } else {
+                self.cache.renumber(js, &rows)?
             }
             if !same_header && !self.cache.is_collected(js)? {
                 self.cache.forget_header(js)?;

@@ -50,10 +50,7 @@ pub fn usage<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, options: JsVa
         UsageSession { path, id, cwd, title: Vec::new(), created: f64::NAN, usage }
     };
     let sessions = [session];
-    let calendar = match is_utc {
-        true => Calendar::Utc,
-        false => local_calendar(js, &utc_days(&sessions))?,
-    };
+    let calendar = if is_utc { Calendar::Utc } else { local_calendar(js, &utc_days(&sessions))? };
     let report = report(&sessions, &calendar, &options);
     let json = {
         let state = state.borrow();

@@ -253,8 +253,11 @@ pub(crate) fn inject(call: FsCall) -> io::Result<()> {
 
 /// How many of `len` bytes the current call may move.
 pub(crate) fn shortened(len: usize) -> usize {
-    STATE.with(|state| match std::mem::take(&mut state.borrow_mut().cut) {
-        true => len.div_ceil(2).min(len.saturating_sub(1)).max(1),
-        false => len,
+    STATE.with(|state| {
+        if std::mem::take(&mut state.borrow_mut().cut) {
+            len.div_ceil(2).min(len.saturating_sub(1)).max(1)
+        } else {
+            len
+        }
     })
 }

@@ -116,9 +116,10 @@ impl Session {
     pub(super) fn check_owner(&self, storage: &FileStorage, open: bool) -> Result<()> {
         let Some(found) = storage.metadata()?.filter(|found| !owner::is_trusted(found)) else { return Ok(()) };
         let before = self.storage.as_ref().filter(|_| open).map(|before| before.metadata()).transpose()?.flatten();
-        match before.is_some_and(|before| owner::is_same(&found, &before)) {
-            true => Ok(()),
-            false => Err(Error::changed(storage.name(), "another user's file is there now")),
+        if before.is_some_and(|before| owner::is_same(&found, &before)) {
+            Ok(())
+        } else {
+            Err(Error::changed(storage.name(), "another user's file is there now"))
         }
     }
 

@@ -157,10 +157,13 @@ impl Session {
                 Ok(state)
             }
             // It may have been rewritten before it lost its name: then no line is where it was.
-            FileStatus::Replaced { readable } => match readable && self.has_same_ends()? {
-                true => self.rebase(PreviousFile::Open, depth, before),
-                false => self.rebase(PreviousFile::Gone, depth, before),
-            },
+            FileStatus::Replaced { readable } => {
+                if readable && self.has_same_ends()? {
+                    self.rebase(PreviousFile::Open, depth, before)
+                } else {
+                    self.rebase(PreviousFile::Gone, depth, before)
+                }
+            }
         }
     }
 

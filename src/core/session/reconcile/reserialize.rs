@@ -57,9 +57,10 @@ impl Session {
             }
             Some(())
         })?;
-        match is_known(&edited) {
-            true => Ok(edited),
-            false => Err(Error::invalid(format!("{what} cannot be written: its type was changed"))),
+        if is_known(&edited) {
+            Ok(edited)
+        } else {
+            Err(Error::invalid(format!("{what} cannot be written: its type was changed")))
         }
     }
 

@@ -30,9 +30,10 @@ fn half_a_line_of_another_process_is_not_continued() {
                 }
                 append(&mut session);
                 let path = world.path.clone();
-                match in_the_moment_before {
-                    true => before_next(FsCall::Write, move || add(&path, half)),
-                    false => world.add(half),
+                if in_the_moment_before {
+                    before_next(FsCall::Write, move || add(&path, half))
+                } else {
+                    world.add(half)
                 }
                 append(&mut session);
                 append(&mut session);

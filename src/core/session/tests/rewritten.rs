@@ -137,9 +137,10 @@ fn a_line_at_an_unknown_offset_is_rolled_back_only_if_it_is_the_last() {
         let written = made.calls.iter().position(|call| *call == FsCall::Write).expect("a write");
         assert_eq!(made.calls[written..written + 2], [FsCall::Write, FsCall::Seek]);
         result.expect_err("it is not known where the line is");
-        match others_follow {
-            false => assert_eq!(world.text(), before),
-            true => assert!(world.text().ends_with(&entry("theirs")), "{}", world.text()),
+        if others_follow {
+            assert!(world.text().ends_with(&entry("theirs")), "{}", world.text())
+        } else {
+            assert_eq!(world.text(), before)
         }
         session.reload().expect("taken in");
         expect_whole(&session, &world);

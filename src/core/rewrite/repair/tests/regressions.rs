@@ -142,9 +142,10 @@ fn arguments_of_a_tool_call_are_not_entries() {
             assert_eq!(entries(rest).len(), usize::from(rest.starts_with(EVIL)), "{rest}");
             let fused = format!("{half}{spaced}");
             // Cut where a value may come, the next line reads as that value.
-            match wants_value(half) {
-                true => assert!(entries(&fused).is_empty(), "{fused}"),
-                false => assert_eq!(entries(&fused), [&spaced], "{fused}"),
+            if wants_value(half) {
+                assert!(entries(&fused).is_empty(), "{fused}")
+            } else {
+                assert_eq!(entries(&fused), [&spaced], "{fused}")
             }
             let zeros = format!("{half}\0\0\0{spaced}{spaced}\0");
             assert_eq!(entries(&zeros), [&spaced, &spaced], "{zeros}");
