@@ -29,7 +29,6 @@ fn initialise(exports: Object, env: Env) -> Result<()> {
         if was_last_of_thread {
             at_exit::release_all();
         }
-        lazy_text::close();
         gc::close(env);
         // With the last environment the library may be unloaded: none of its threads may run then.
         if ENVIRONMENTS.fetch_sub(1, Ordering::Relaxed) == 1 {

@@ -7,7 +7,7 @@ import { type Loose, anyManager, api, header, loose, message, opened, scratch } 
 const two = () => opened([header(), message("a", null), message("b", "a")]).manager;
 
 test.each<[call: string, known: string, run: (options: unknown) => unknown]>([
-	["SessionManager.search", "cwd, sessionDir, limit", (options) => anyManager.search?.("x", options)],
+	["SessionManager.search", "cwd, sessionDir, in, roles", (options) => anyManager.search?.("x", options)],
 	["SessionManager.usage", "cwd, sessionDir, path", (options) => anyManager.usage?.(options)],
 	["SessionManager.open", "readonly, sessionDir, cwd, durability, lock, ids", (options) => anyManager.open?.("/none/such.jsonl", options)],
 	["SessionManager.continueRecent", "durability, lock, ids", (options) => anyManager.continueRecent?.("/x", scratch(), options)],

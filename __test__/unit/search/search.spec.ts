@@ -1,5 +1,5 @@
 // SessionManager.search.
-import { appendFileSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { SearchHit, SearchOptions } from "../../../index.js";
@@ -52,8 +52,9 @@ test("a hit tells where it is", async () => {
 		cwd: "/here",
 		entryId: "b",
 		role: "assistant",
+		in: "assistant",
 		timestamp: "2025-03-04T05:06:07.008Z",
-		snippet: "in the «Needle» «case»",
+		snippet: "in the «Needle case»",
 	});
 	const [marked] = await search(dir, "where", { mark: ["<b>", "</b>"] });
 	expect(marked?.snippet).toBe("<b>where</b> is the needle");
@@ -159,20 +160,130 @@ describe("a query finds", () => {
 
 	test("all of its parts in one text, in any order", async () => {
 		const dir = saying("red green", "green and also red", "only red", "reddish greens");
-		expect(await found(dir, "red green")).toEqual(["red green", "green and also red", "reddish greens"]);
+		expect((await found(dir, "red green")).sort()).toEqual(["green and also red", "red green", "reddish greens"]);
 		expect(await found(dir, "  ")).toEqual([]);
 		expect(await found(dir, "")).toEqual([]);
 	});
 });
 
-test("hits come ranked: words before parts of words, dense before thin", async () => {
-	const filler = "some other text that goes on for a while ".repeat(20);
-	const dir = saying(`one rank ${filler}`, `rank rank rank`, `frankly ${filler}`, `ranking`, filler);
-	const order = (await search(dir, "rank")).map((hit) => hit.id);
-	expect(order.slice(0, 2)).toEqual(["s-1", "s-0"]);
-	expect(order.slice(2).sort()).toEqual(["s-2", "s-3"]);
-	expect(await search(dir, "rank", { limit: 1 })).toHaveLength(1);
-	expect(await search(dir, "rank", { limit: 0 })).toEqual([]);
+/** Sets the time at which a session's file was changed, in seconds. */
+const changedAt = (path: string, seconds: number): void => utimesSync(path, seconds, seconds);
+
+describe("hits come", () => {
+	test("from the newest session first, in a session the exact phrase, then words, then parts of words, each newest first", async () => {
+		const dir = scratch();
+		const said = (id: string, ...texts: string[]) =>
+			writeSession(dir, [header({ id }), ...texts.map((text, n) => message(`${id}${n}`, null, user(text)))], `${id}.jsonl`);
+		const older = said("older", "red green");
+		const newer = said("newer", "reddish green", "green, red", "red green", "redgreen", "a green red");
+		changedAt(older, 1_000);
+		changedAt(newer, 2_000);
+		const order = async (options: SearchOptions = {}) => (await search(dir, "red green", options)).map((hit) => hit.entryId);
+		expect(await order()).toEqual(["newer2", "newer4", "newer1", "newer3", "newer0", "older0"]);
+		expect(await order({ limit: 3 })).toEqual(["newer2", "newer4", "newer1"]);
+		expect(await order({ limit: 0 })).toEqual([]);
+		expect(await order({ phrase: true })).toEqual(["newer2", "older0"]);
+		changedAt(older, 3_000);
+		expect(await order({ limit: 2 })).toEqual(["older0", "newer2"]);
+	});
+
+	test("one for all copies of an entry, that of the newest session, unless all are asked for", async () => {
+		const dir = scratch();
+		const path = writeSession(dir, [header({ id: "first", cwd: "/a" }), message("m", null, user("shared words")), message("n", "m", assistant("shared too"))]);
+		const fork = SessionManager.forkFrom(path, "/b", dir);
+		const file = fork.getSessionFile() as string;
+		fork.appendMessage({ role: "user", content: "shared by the fork", timestamp: 1 });
+		changedAt(path, 1_000);
+		changedAt(file, 2_000);
+		const paths = async (options: SearchOptions = {}) => (await search(dir, "shared", options)).map((hit) => hit.path);
+		expect(await paths()).toEqual([file, file, file]);
+		expect(await paths({ dedupe: false })).toEqual([file, file, file, path, path]);
+		changedAt(path, 3_000);
+		expect(await paths()).toEqual([path, path, file]);
+		// The copies in a newer session do not count for the limit.
+		expect(await paths({ limit: 3 })).toEqual([path, path, file]);
+		expect(await paths({ excludeSession: "first" })).toEqual([file, file, file]);
+		expect(await paths({ excludeSession: file })).toEqual([path, path]);
+	});
+
+	test("one by one to onHit, before the promise is resolved and in its order", async () => {
+		const dir = saying(...Array.from({ length: 40 }, (_, n) => `text ${n}`));
+		const told: SearchHit[] = [];
+		let isOver = false;
+		const hits = await search(dir, "text", { onHit: (hit) => void (expect(isOver).toBe(false), told.push(hit)) });
+		isOver = true;
+		expect(told).toHaveLength(40);
+		expect(told).toEqual(hits);
+		const controller = new AbortController();
+		let count = 0;
+		const onHit = () => void (++count === 3 && controller.abort("enough"));
+		await expect(search(dir, "text", { onHit, signal: controller.signal })).rejects.toBe("enough");
+		expect(count).toBe(3);
+		const why = new Error("from onHit");
+		const thrower = () => {
+			throw why;
+		};
+		await expect(search(dir, "text", { onHit: thrower })).rejects.toBe(why);
+	});
+});
+
+describe("options choose", () => {
+	/** Every kind of text, each with the word that is looked for. */
+	const everything = (): string => {
+		const dir = scratch();
+		const call = { type: "toolCall", id: "t", name: "bash", arguments: { command: "word of a call", nested: [{ deep: "deepword" }] } };
+		const said = { ...assistant(""), content: [{ type: "thinking", thinking: "thoughtword" }, { type: "text", text: "word of an assistant" }, call] };
+		writeSession(dir, [
+			header(),
+			message("u", null, user("word of a user"), { timestamp: "2025-01-01T00:00:00.000Z" }),
+			message("a", "u", said, {
+				timestamp: "2025-01-02T00:00:00.000Z",
+			}),
+			message("t", "a", toolResult("word of a result"), { timestamp: "2025-01-03T00:00:00.000Z" }),
+			message("b", "t", { role: "bashExecution", command: "echo word", output: "word\n", exitCode: 0, timestamp: 1 }),
+			entry("session_info", "n", "b", { name: "word as a name" }),
+			entry("label", "l", "n", { targetId: "u", label: "word as a label" }),
+			entry("compaction", "c", "l", { summary: "word of a compaction", firstKeptEntryId: "u", tokensBefore: 1 }),
+			entry("branch_summary", "s", "c", { summary: "word of a branch", fromId: "u" }),
+			entry("custom", "x", "s", { customType: "word", data: { some: ["word of data"], word: 1 } }),
+			entry("custom_message", "y", "x", { customType: "z", content: "word of an extension", display: true }),
+			message("sys", "y", { role: "system", content: "word of the system", timestamp: 1 }),
+		]);
+		return dir;
+	};
+	const entries = async (dir: string, query: string, options: SearchOptions) =>
+		(await search(dir, query, options)).map((hit) => hit.entryId).sort().join("");
+
+	test("scopes", async () => {
+		const dir = everything();
+		for (const [scope, want] of [
+			["user", "u"],
+			["assistant", "a"],
+			["name", "ln"],
+			["summary", "cs"],
+			["tool", "abt"],
+			["thinking", "a"],
+			["custom", "xy"],
+		] as const) {
+			expect(await entries(dir, "word", { in: [scope] }), scope).toBe(want);
+			expect((await search(dir, "word", { in: [scope] })).every((hit) => hit.in === scope), scope).toBe(true);
+		}
+		expect(await entries(dir, "word", { in: ["user", "tool"] })).toBe("abtu");
+		expect(await entries(dir, "word", { in: [] })).toBe("");
+		expect(await entries(dir, "thoughtword deepword assistant", { in: ["assistant", "thinking", "tool"] })).toBe("a");
+		expect(await entries(dir, "thoughtword deepword assistant", { in: ["assistant", "thinking"] })).toBe("");
+		expect(await entries(dir, "thoughtword", {})).toBe("");
+	});
+
+	test("roles and times", async () => {
+		const dir = everything();
+		const all = ["user", "assistant", "name", "summary", "tool", "thinking", "custom"] as const;
+		expect(await entries(dir, "word", { in: all, roles: ["toolResult", "label"] })).toBe("lt");
+		expect(await entries(dir, "word", { roles: ["user"] })).toBe("u");
+		expect(await entries(dir, "word", { in: all, since: "2025-01-02", until: new Date(Date.UTC(2025, 0, 3)) })).toBe("a");
+		expect(await entries(dir, "word", { in: ["tool"], since: Date.UTC(2025, 0, 3), roles: ["toolResult"] })).toBe("t");
+		expect(await entries(dir, "word", { since: "2125-01-01" })).toBe("");
+	});
 });
 
 test("any text's any part is found: against a plain search of random texts", async () => {
@@ -208,7 +319,7 @@ test("cwd and dir choose sessions as list does", async () => {
 	for (const cwd of ["/one", "/two"]) {
 		writeSession(dir, [header({ id: `${cwd} in dir`, cwd }), message("m", null, user("apple"))], `${cwd.slice(1)}.jsonl`);
 	}
-	const ids = async (options?: SearchOptions) => (await SessionManager.search("apple", options)).map((hit) => hit.id).sort();
+	const ids = async (options?: SearchOptions) => (await SessionManager.search("apple", { dedupe: false, ...options })).map((hit) => hit.id).sort();
 	expect(await ids()).toEqual(["one", "two"]);
 	expect(await ids({ cwd: "/one" })).toEqual(["one"]);
 	expect(await ids({ sessionDir: dir })).toEqual(["/one in dir", "/two in dir"]);
@@ -217,7 +328,7 @@ test("cwd and dir choose sessions as list does", async () => {
 	expect(await ids({ sessionDir: join(dir, "missing") })).toEqual([]);
 });
 
-test("what is new is found, what is gone is not, with progress while it is indexed and none otherwise", async () => {
+test("what is new is found, what is gone is not, and progress is told", async () => {
 	const { agent } = ownAgent();
 	const dir = api.getDefaultSessionDir("/p");
 	expect(dir.startsWith(agent)).toBe(true);
@@ -225,24 +336,31 @@ test("what is new is found, what is gone is not, with progress while it is index
 		writeSession(dir, [header({ id: `s-${n}` }), message("m", null, user(`pear ${n}`))], `${n}.jsonl`),
 	);
 	const told: number[][] = [];
-	const onProgress = (indexed: number, total: number) => told.push([indexed, total]);
+	const onProgress = (searched: number, total: number) => told.push([searched, total]);
 	const pears = async (query = "pear") => (await SessionManager.search(query, { onProgress })).map((hit) => hit.entryId);
 	expect(await pears()).toHaveLength(3);
-	expect([told.at(0), told.at(-1)]).toEqual([
+	expect(told).toEqual([
 		[0, 3],
+		[1, 3],
+		[2, 3],
 		[3, 3],
 	]);
 	await tick();
-	await pears();
-	told.length = 0;
+	await SessionManager.listAll();
 	expect(await pears()).toHaveLength(3);
-	expect(told).toEqual([]);
 	appendFileSync(files[0] as string, `${JSON.stringify(message("new", "m", user("pear again")))}\n`);
 	expect((await pears("again")).concat(await pears())).toHaveLength(5);
-	expect(told).toContainEqual([1, 1]);
 	rmSync(files[1] as string);
 	writeFileSync(files[2] as string, readOther(files[2] as string));
 	expect((await pears()).sort()).toEqual(["m", "new"]);
+	expect(existsSync(join(agent, "session-catalog-8.sqlite"))).toBe(true);
+});
+
+test("a search writes nothing", async () => {
+	const { agent } = ownAgent();
+	writeSession(api.getDefaultSessionDir("/p"), [header(), message("m", null, user("pear"))]);
+	expect(await SessionManager.search("pear")).toHaveLength(1);
+	expect(readdirSync(agent)).toEqual(["sessions"]);
 });
 
 const readOther = (_file: string): string =>
@@ -304,7 +422,14 @@ test("wrong arguments reject with a TypeError that names them", async () => {
 		[["x", { limit: -1 }], "limit"],
 		[["x", { cwd: 5 }], "cwd"],
 		[["x", { sessionDir: 5 }], "sessionDir"],
-		[["x", { dir: "/a" }], 'SessionManager.search has no option "dir"; its options are cwd, sessionDir, limit'],
+		[["x", { dir: "/a" }], 'SessionManager.search has no option "dir"; its options are cwd, sessionDir, in'],
+		[["x", { in: "tool" }], "in"],
+		[["x", { in: ["tools"] }], "in"],
+		[["x", { roles: ["nobody"] }], "roles"],
+		[["x", { since: "yesterday" }], "since"],
+		[["x", { until: true }], "until"],
+		[["x", { excludeSession: 5 }], "excludeSession"],
+		[["x", { onHit: {} }], "onHit"],
 		[["x", { mark: "<>" }], "mark"],
 		[["x", { mark: ["<"] }], "mark"],
 		[["x", { signal: {} }], "signal"],

@@ -1,6 +1,7 @@
 //! Values without I/O: errors, options, paths, text and times as JavaScript has them, threads.
 
 pub mod error;
+pub mod fold;
 pub mod memory;
 pub mod options;
 pub mod paths;

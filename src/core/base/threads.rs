@@ -1,8 +1,12 @@
 //! Threads: work that is spread over the processor's cores, and background threads that can be stopped.
 
+use std::any::Any;
+use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
+
+use super::error::{Error, Result as CoreResult};
 
 /// How many threads run at once. The system is asked once: it reads several files for the answer, which takes longer than
 /// opening a small session.
@@ -84,11 +88,63 @@ impl Drop for ThreadGuard {
     }
 }
 
+/// Runs `answer` on a new thread. Its errors and panics go to `failed`.
+pub fn spawn<S: Send + 'static>(
+    what: &'static str,
+    cancelled: Arc<AtomicBool>,
+    sender: S,
+    answer: impl FnOnce(&S) -> CoreResult<()> + Send + 'static,
+    failed: impl FnOnce(&S, Error) + Send + 'static,
+) -> CoreResult<()> {
+    // Registered before it runs: the library must not be unloaded under it.
+    let guard = ThreadGuard::new(cancelled);
+    let run = move || {
+        let _guard = guard;
+        let answered = catch_unwind(AssertUnwindSafe(|| answer(&sender)));
+        if let Err(error) = answered.unwrap_or_else(|panic| Err(panicked(what, &*panic))) {
+            failed(&sender, error);
+        }
+        // It keeps the process alive.
+        drop(sender);
+    };
+    match thread::Builder::new().name(format!("pi-session-{what}")).spawn(run) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(Error::io("thread", what, error)),
+    }
+}
+
+/// The error of a task that panicked, with the panic's message if it is a text.
+fn panicked(what: &str, panic: &(dyn Any + Send)) -> Error {
+    let literal = panic.downcast_ref::<&str>().copied();
+    Error::internal(match literal.or_else(|| panic.downcast_ref::<String>().map(String::as_str)) {
+        Some(message) => format!("the {what} failed: {message}"),
+        None => format!("the {what} failed"),
+    })
+}
+
 /// Tells every registered thread to stop and waits until all have ended. The library may be unloaded after that.
 pub fn stop_all() {
     let mut flags = locked(&BACKGROUND);
     while !flags.is_empty() {
         flags.iter().for_each(|flag| flag.store(true, Ordering::Relaxed));
         flags = ENDED.wait(flags).unwrap_or_else(PoisonError::into_inner);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::panic::resume_unwind;
+
+    #[test]
+    fn an_error_of_a_panic_has_its_message() {
+        let error = |panic: Box<dyn Any + Send>| {
+            let panic = catch_unwind(AssertUnwindSafe(|| resume_unwind(panic))).expect_err("a panic");
+            panicked("search", &*panic).to_string()
+        };
+        let of_panic = |text: &str| format!("Internal error of the session store: {text}");
+        assert_eq!(error(Box::new("broken")), of_panic("the search failed: broken"));
+        assert_eq!(error(Box::new(String::from("row 7"))), of_panic("the search failed: row 7"));
+        assert_eq!(error(Box::new(7)), of_panic("the search failed"));
     }
 }

@@ -7,17 +7,14 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use super::error::{is_corrupt, CatalogResult};
-use super::file::{create_private, inspect, is_in_trusted_dir, CatalogFile, CatalogFileState};
+use super::file::{create_private, inspect, is_in_trusted_dir, remove_earlier, CatalogFile, CatalogFileState};
 use super::location::CatalogLocation;
 use super::schema;
 use crate::base::options::Durability;
 use crate::io::fs;
 
 /// How long a list waits for another process that writes. What it cannot write, the next list reads again.
-pub const LIST_BUSY_TIMEOUT: Duration = Duration::from_millis(250);
-
-/// How long JavaScript's thread waits: it handles the user's keys.
-pub const SHORT_BUSY_TIMEOUT: Duration = Duration::from_millis(20);
+pub const BUSY_TIMEOUT: Duration = Duration::from_millis(250);
 
 /// An open catalog.
 pub struct Catalog {
@@ -28,17 +25,12 @@ pub struct Catalog {
 impl Catalog {
     /// Opens the catalog. None if there is none, or it cannot be used. A corrupt catalog is deleted.
     pub fn open(location: &CatalogLocation) -> Option<Self> {
-        Self::open_within(location, LIST_BUSY_TIMEOUT)
-    }
-
-    /// The same with another busy timeout.
-    pub fn open_within(location: &CatalogLocation, busy_timeout: Duration) -> Option<Self> {
         let path = fs::resolve_links(&location.path).ok()?;
         let file = CatalogFile::at(&path);
         if inspect(&path) != CatalogFileState::Catalog {
             return None;
         }
-        match Self::connect(&path, &file, busy_timeout) {
+        match Self::connect(&path, &file) {
             Ok(catalog) => Some(catalog),
             Err(error) => {
                 discard_if_corrupt(&file, &error);
@@ -67,9 +59,12 @@ impl Catalog {
                     file.remove_own();
                     create_private(&path).ok()?;
                 }
-                CatalogFileState::Missing => create_private(&path).ok()?,
+                CatalogFileState::Missing => {
+                    create_private(&path).ok()?;
+                    remove_earlier(&path);
+                }
             }
-            match Self::connect(&path, &file, LIST_BUSY_TIMEOUT) {
+            match Self::connect(&path, &file) {
                 Ok(catalog) => return Some(catalog),
                 Err(error) if is_corrupt(&error) => file.remove_own(),
                 Err(_) => return None,
@@ -79,10 +74,10 @@ impl Catalog {
     }
 
     /// Connects for writing. SQLite connects read-only if the file cannot be written.
-    fn connect(path: &Path, file: &CatalogFile, busy_timeout: Duration) -> CatalogResult<Self> {
+    fn connect(path: &Path, file: &CatalogFile) -> CatalogResult<Self> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let db = Connection::open_with_flags(path, flags)?;
-        db.busy_timeout(busy_timeout)?;
+        db.busy_timeout(BUSY_TIMEOUT)?;
         // A connection to a deleted file would delete the log of the file that replaced it.
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
         schema::prepare(&db)?;
@@ -92,11 +87,6 @@ impl Catalog {
     /// The file that it is connected to.
     pub fn file(&self) -> &CatalogFile {
         &self.file
-    }
-
-    /// Sets how long this connection waits for another process that writes.
-    pub fn set_busy_timeout(&self, timeout: Duration) -> CatalogResult<()> {
-        self.db.busy_timeout(timeout)
     }
 
     /// Whether it can only be read.
@@ -119,11 +109,6 @@ impl Catalog {
     /// Copies the log into the database and truncates it. False if another connection blocks that.
     pub fn checkpoint(&self) -> CatalogResult<bool> {
         self.db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0).map(|is_blocked: bool| !is_blocked))
-    }
-
-    /// A counter of the table `counter`.
-    pub fn counter(&self, name: &str) -> CatalogResult<i64> {
-        self.db.prepare_cached("SELECT value FROM counter WHERE name = ?1")?.query_row([name], |row| row.get(0))
     }
 
     /// Runs `work` in a write transaction.
@@ -155,6 +140,10 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::MetadataExt;
 
+    fn rows_in(catalog: &Catalog) -> i64 {
+        catalog.db().query_row("SELECT count(*) FROM session", [], |row| row.get(0)).expect("read")
+    }
+
     /// How many POSIX locks this process holds on a file.
     fn locks_on(path: &Path) -> usize {
         let inode = format!(":{} ", fs::metadata(path).expect("there").ino());
@@ -180,12 +169,12 @@ mod tests {
             fs::remove_file(dir.path().join(name)).expect("removed");
         }
         let mut new = Catalog::create(&location).expect("created");
-        new.write(|transaction| transaction.execute("UPDATE counter SET value = 7", [])).expect("written");
+        new.write(|transaction| transaction.execute("INSERT INTO session (dir, name, device, inode, size, modified, changed, seen, read_to, head_tail_hash, file_kind) VALUES ('a', 'b', 0, 0, 0, 0, 0, 0, 0, 0, 0)", [])).expect("written");
         let before = names();
         discard_if_corrupt(replaced.file(), &corrupt("its pages"));
         assert_eq!((names(), before.len()), (before, 3));
         let other = Catalog::open(&location).expect("opened");
-        assert_eq!(other.counter("pending_merges").expect("read"), 7);
+        assert_eq!(rows_in(&other), 1);
         discard_if_corrupt(new.file(), &corrupt("its pages"));
         assert_eq!(names().len(), 0);
     }
@@ -196,11 +185,11 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         let location = CatalogLocation { path: dir.path().join("catalog"), makes_dir: false };
         let catalog = Catalog::create(&location).expect("created");
-        let state = catalog.counter("pending_checkpoints").expect("read");
+        assert_eq!(rows_in(&catalog), 0);
         let before = locks_on(&location.path);
         assert!(before > 0);
         let other = Catalog::open(&location).expect("opened");
-        assert_eq!(other.counter("pending_checkpoints").expect("read"), state);
+        assert_eq!(rows_in(&other), 0);
         assert!(locks_on(&location.path) >= before);
         drop(other);
         assert!(locks_on(&location.path) >= before);

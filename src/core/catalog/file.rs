@@ -16,7 +16,18 @@ use crate::io::owner;
 
 /// The catalog's file in the agent's directory. Each format version has another file name, so that two releases do
 /// not rebuild each other's catalog.
-pub const FILE_NAME: &str = "session-catalog-7.sqlite";
+pub const FILE_NAME: &str = "session-catalog-8.sqlite";
+
+/// The names of the catalogs of earlier format versions, most of which hold what was said in sessions.
+const EARLIER_NAMES: [&str; 7] = [
+    "session-catalog-1.sqlite",
+    "session-catalog-2.sqlite",
+    "session-catalog-3.sqlite",
+    "session-catalog-4.sqlite",
+    "session-catalog-5.sqlite",
+    "session-catalog-6.sqlite",
+    "session-catalog-7.sqlite",
+];
 
 /// The beginning of an SQLite file, and the offsets of two numbers in its header.
 const MAGIC: &[u8] = b"SQLite format 3\0";
@@ -91,13 +102,32 @@ impl CatalogFile {
             return;
         }
         connected().remove(&self.path);
-        if !matches!(inspect_header(&self.path), CatalogFileState::Catalog | CatalogFileState::Unusable) {
-            return;
+        if matches!(inspect_header(&self.path), CatalogFileState::Catalog | CatalogFileState::Unusable) {
+            self.remove_files();
         }
+    }
+
+    fn remove_files(&self) {
         for ending in ["-wal", "-shm", "-journal", ""] {
             let mut name = self.path.as_os_str().to_owned();
             name.push(ending);
             let _ = fs::remove(Path::new(&name));
+        }
+    }
+}
+
+/// Deletes the catalogs of earlier format versions beside a new catalog of this one.
+pub fn remove_earlier(path: &Path) {
+    if path.file_name().is_none_or(|name| name != FILE_NAME) {
+        return;
+    }
+    for name in EARLIER_NAMES {
+        let earlier = path.with_file_name(name);
+        // Under such a name only a catalog is ours.
+        if read_header(&earlier)
+            .is_ok_and(|bytes| application_and_version(&bytes).is_some_and(|(id, _)| id == APPLICATION_ID))
+        {
+            CatalogFile::at(&earlier).remove_files();
         }
     }
 }
@@ -232,6 +262,23 @@ mod tests {
             });
             assert_eq!(fs::read(&path).expect("left alone"), bytes);
         }
+    }
+
+    /// Regression: what was said in sessions stayed in the catalog of an earlier release.
+    #[test]
+    fn a_new_catalog_removes_those_of_earlier_formats() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let at = |name: &str| dir.path().join(name);
+        for name in ["session-catalog-7.sqlite", "session-catalog-3.sqlite"] {
+            fs::write(at(name), database(APPLICATION_ID, FORMAT_VERSION - 1)).expect("written");
+            fs::write(at(&format!("{name}-wal")), "log").expect("written");
+        }
+        fs::write(at("session-catalog-5.sqlite"), "another program's").expect("written");
+        remove_earlier(&at("named.sqlite"));
+        assert_eq!(fs::read_dir(dir.path()).expect("read").count(), 5);
+        remove_earlier(&at(FILE_NAME));
+        let left: Vec<_> = fs::read_dir(dir.path()).expect("read").flatten().map(|one| one.file_name()).collect();
+        assert_eq!(left, ["session-catalog-5.sqlite"]);
     }
 
     /// Regression: a setting deleted the file it named.

@@ -1,19 +1,12 @@
-//! The catalog: an SQLite file that caches what was read of session files, for lists, and indexes their texts, for search.
+//! The catalog: an SQLite file that caches what was read of session files, for lists and searches.
 //!
 //! Invariants: it is a cache; the files are the truth. A catalog that is missing, locked, corrupt, read-only or on a full disk
-//! hides no session and no text; the order of hits, and the choice beyond `limit`, may differ. No lock of SQLite's is held while a
-//! session file is read. A row is used only for the state of the file that it was read from, which the file's fingerprint identifies.
+//! hides no session and no text. No lock of SQLite's is held while a session file is read. A row is used only for the state of the
+//! file that it was read from, which the file's fingerprint identifies.
 
-pub mod background;
 pub mod connection;
 pub mod error;
 pub mod file;
-pub mod fts;
-pub mod ingest;
-pub mod ingest_lock;
 pub mod location;
-pub mod purge;
 pub mod rows;
 pub mod schema;
-pub mod session_text;
-pub mod text_rows;

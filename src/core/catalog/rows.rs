@@ -1,19 +1,24 @@
 //! The catalog's rows of session files: what a list shows, and the state of the file that it was read from.
 
+use std::collections::HashSet;
+use std::io;
+
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{params, Connection, OptionalExtension, Row, Transaction};
 
+use super::connection::Catalog;
 use super::error::CatalogResult;
 use crate::base::unparsed_dates::UnparsedDates;
 use crate::format::header::{ParentSession, Version};
 use crate::io::file_fingerprint::{FileFingerprint, Nanos};
+use crate::io::session_files::session_files;
 use crate::summary::session_summary::{FileKind, SessionSummary, SummaryProgress};
 use crate::summary::usage::session_usage::SessionUsage;
 
 /// A row of the table `session`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CatalogRow {
-    /// The row's id. It is never used again for another file, nor for the same file with other texts.
+    /// The row's id.
     pub row: i64,
     pub fingerprint: FileFingerprint,
     /// When the file was read.
@@ -162,8 +167,6 @@ fn code_of(kind: &FileKind) -> i64 {
 pub struct Update {
     pub dir: String,
     pub name: String,
-    /// The row that was valid for the file's prefix: it is updated, and its texts stay.
-    pub goes_on: Option<i64>,
     /// The row that was there when the list began, and when its file was read.
     pub found: Option<(i64, Nanos)>,
     /// The new content; its id is ignored.
@@ -203,35 +206,27 @@ pub fn is_cacheable(summary: &SessionSummary) -> bool {
 
 /// Writes a row, unless another process read the file later and wrote it first.
 pub fn put(transaction: &Transaction<'_>, update: &Update) -> CatalogResult<()> {
-    let Update { dir, name, goes_on, found, file, usage } = update;
+    let Update { dir, name, found, file, usage } = update;
     // A row that the list began with is replaced, whatever its time: the clock may have been set back.
     let other = of_file(transaction, dir, name)?;
     let is_known = |row: &CatalogRow| *found == Some((row.row, row.seen));
     if other.as_ref().is_some_and(|row| !is_known(row) && row.seen > file.seen) {
         return Ok(());
     }
-    // A row whose texts the file has is updated: the one that was read on, or that of another list which read the same state.
-    let state = |row: &CatalogRow| (row.fingerprint, row.progress.end, row.head_tail_hash);
-    let kept = other.filter(|row| *goes_on == Some(row.row) || state(row) == state(file)).map(|row| row.row);
-    if kept.is_none() {
-        // The row in its place gets a new id, so that the purge deletes the old texts.
-        forget(transaction, dir, name)?;
-    }
     let info = file.progress.kind.summary();
     let unparsed_dates = info.map(|info| info.unparsed_dates.to_lines()).filter(|all| !all.is_empty());
     let mut put = transaction.prepare_cached(
-        "INSERT INTO session (id, dir, name, device, inode, size, modified, changed, seen, read_to, head_tail_hash, file_kind,
+        "INSERT INTO session (dir, name, device, inode, size, modified, changed, seen, read_to, head_tail_hash, file_kind,
            session_id, cwd, title, parent, created, active, unparsed_dates, messages, first)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)
-         ON CONFLICT (id) DO UPDATE SET device = ?4, inode = ?5, size = ?6, modified = ?7, changed = ?8, seen = ?9,
-           read_to = ?10, head_tail_hash = ?11, file_kind = ?12, session_id = ?13, cwd = ?14, title = ?15, parent = ?16, created = ?17,
-           active = ?18, unparsed_dates = ?19, messages = ?20, first = ?21
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)
+         ON CONFLICT (dir, name) DO UPDATE SET device = ?3, inode = ?4, size = ?5, modified = ?6, changed = ?7, seen = ?8,
+           read_to = ?9, head_tail_hash = ?10, file_kind = ?11, session_id = ?12, cwd = ?13, title = ?14, parent = ?15, created = ?16,
+           active = ?17, unparsed_dates = ?18, messages = ?19, first = ?20
          RETURNING id",
     )?;
     let FileFingerprint { device, inode, size, modified, changed } = file.fingerprint;
     let row: i64 = put.query_row(
         params![
-            kept,
             dir,
             name,
             device as i64,
@@ -268,4 +263,27 @@ pub fn put(transaction: &Transaction<'_>, update: &Update) -> CatalogResult<()> 
 pub fn forget(transaction: &Transaction<'_>, dir: &str, name: &str) -> CatalogResult<()> {
     transaction.prepare_cached("DELETE FROM session WHERE dir = ?1 AND name = ?2")?.execute([dir, name])?;
     Ok(())
+}
+
+/// Deletes the rows of directories that have no session files any more: no list will look there again. Gives whether there were
+/// some. The directories of `listed` are not looked at.
+pub fn forget_empty_dirs(catalog: &mut Catalog, listed: &HashSet<&str>) -> CatalogResult<bool> {
+    let dirs: Vec<String> = {
+        let mut dirs = catalog.db().prepare_cached("SELECT DISTINCT dir FROM session")?;
+        let dirs = dirs.query_map([], |row| row.get(0))?;
+        dirs.collect::<CatalogResult<_>>()?
+    };
+    // A directory that cannot be read may become readable.
+    let is_empty = |dir: &str| match session_files(dir) {
+        Ok(names) => names.is_empty(),
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
+    };
+    let empty: Vec<&String> = dirs.iter().filter(|dir| !listed.contains(dir.as_str()) && is_empty(dir)).collect();
+    if !empty.is_empty() {
+        catalog.write(|transaction| {
+            let mut delete = transaction.prepare_cached("DELETE FROM session WHERE dir = ?1")?;
+            empty.iter().try_for_each(|dir| delete.execute([dir]).map(|_| ()))
+        })?;
+    }
+    Ok(!empty.is_empty())
 }

@@ -9,23 +9,14 @@ pub const APPLICATION_ID: i32 = 0x7069_7363;
 
 /// The version of the tables. Raise it, and the number in the catalog's file name, with every change of them: a catalog of an
 /// older version is rebuilt, one of a newer version is left alone.
-pub const FORMAT_VERSION: i32 = 7;
+pub const FORMAT_VERSION: i32 = 8;
 
-/// Rows of texts are large, and need fewer pages if these are.
-const PAGE_SIZE: i64 = 16 << 10;
-
-/// - `session`: one row per session file. `seen` is when it was read, `read_to` how far, `texts_to` how far its texts were
-///   ingested. `active` is the newest activity of a user or assistant, `first` the first message. `file_kind` is one of
+/// - `session`: one row per session file. `seen` is when it was read, `read_to` how far. `active` is the newest activity of a user
+///   or assistant, `first` the first message. `file_kind` is one of
 ///   - 0: no line is JSON so far
 ///   - 1: not a session
 ///   - 2, 3, 4: a session of version 1, 2, 3
 /// - `usage`: what the calls of a session used, packed. A session whose usage is too large has no row.
-/// - `text`: the texts of sessions, several in a row.
-/// - `word_index`: the words of each text. Its rowids are made of the `text` row's id and the text's number in that row.
-/// - `word`: every distinct word of the index, for finding words by a part of them.
-/// - `word_term`: FTS5's own list of the words, for deleting rows of `word` that are not in it any more.
-/// - `counter`: `pending_merges` counts deletions of texts whose words may still be in the index, `pending_checkpoints` those of
-///   sessions that may still be in the log.
 const TABLES: &str = "
 CREATE TABLE session (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -49,27 +40,10 @@ CREATE TABLE session (
   unparsed_dates TEXT,
   messages INTEGER,
   first BLOB,
-  texts_to INTEGER NOT NULL DEFAULT 0,
   UNIQUE (dir, name)
 );
 CREATE TABLE usage (session INTEGER PRIMARY KEY, packed BLOB NOT NULL);
-CREATE TABLE text (
-  id INTEGER PRIMARY KEY AUTOINCREMENT,
-  session INTEGER NOT NULL,
-  is_indexed INTEGER NOT NULL DEFAULT 0,
-  places BLOB NOT NULL,
-  texts BLOB NOT NULL
-);
-CREATE INDEX text_by_session ON text (session, id, is_indexed);
-CREATE INDEX text_to_index ON text (session, id) WHERE is_indexed = 0;
-CREATE TABLE word (word TEXT PRIMARY KEY) WITHOUT ROWID;
-CREATE VIRTUAL TABLE word_index USING fts5(words, content='', contentless_delete=1, tokenize='ascii');
-INSERT INTO word_index (word_index, rank) VALUES ('hashsize', 33554432);
-CREATE VIRTUAL TABLE word_term USING fts5vocab(word_index, row);
-CREATE TABLE counter (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
-INSERT INTO counter VALUES ('pending_merges', 0), ('pending_checkpoints', 0);
 CREATE TRIGGER session_deleted AFTER DELETE ON session BEGIN
-  UPDATE counter SET value = value + 1 WHERE name = 'pending_checkpoints';
   DELETE FROM usage WHERE session = OLD.id;
 END;
 ";
@@ -77,10 +51,8 @@ END;
 /// Creates the tables if there are none, and configures this connection.
 pub fn prepare(db: &Connection) -> CatalogResult<()> {
     db.pragma_update(None, "temp_store", "MEMORY")?;
-    // Overwrites the texts of deleted rows. Their words stay in the index until a merge (`purge.rs`).
+    // Overwrites the names and first messages of deleted rows.
     db.pragma_update(None, "secure_delete", "ON")?;
-    // Enough for lists. Caching pages of texts gains nothing.
-    db.pragma_update(None, "cache_size", -8000)?;
     if !is_prepared(db)? {
         create_tables(db)?;
     }
@@ -100,7 +72,6 @@ pub fn prepare(db: &Connection) -> CatalogResult<()> {
 fn create_tables(db: &Connection) -> CatalogResult<()> {
     // What a power cut loses is created again.
     db.pragma_update(None, "synchronous", "OFF")?;
-    db.pragma_update(None, "page_size", PAGE_SIZE)?;
     db.execute_batch("BEGIN IMMEDIATE")?;
     let created = match is_prepared(db) {
         // Another process was first.

@@ -12,7 +12,6 @@ use super::read_all::read_all;
 use crate::base::error::{Error, Result};
 use crate::base::paths::{join, Process};
 use crate::base::unparsed_dates::UnparsedDates;
-use crate::catalog::connection::Catalog;
 use crate::catalog::location::CatalogLocation;
 use crate::io::open::is_exhausted;
 use crate::io::session_files::session_files;
@@ -141,19 +140,19 @@ pub struct SortRequest {
     pub answer: Sender<Vec<u32>>,
 }
 
-/// Lists sessions. Gives the catalog, if there is one that works.
+/// Lists sessions.
 pub fn list(
     scope: &ListScope,
     cwd: &str,
     location: Option<&CatalogLocation>,
     cancelled: &AtomicBool,
     send: &(dyn Fn(ListEvent) + Sync),
-) -> Result<Option<Catalog>> {
+) -> Result<()> {
     let candidates = scope.find(cwd)?;
-    let Some(order) = order_of(scope, &candidates, cancelled, send) else { return Ok(None) };
+    let Some(order) = order_of(scope, &candidates, cancelled, send) else { return Ok(()) };
     send(ListEvent::Found(candidates.len()));
     if candidates.is_empty() {
-        return Ok(None);
+        return Ok(());
     }
     let mut candidates: Vec<_> = candidates.into_iter().map(Some).collect();
     let files: Vec<Candidate> =
@@ -165,7 +164,7 @@ pub fn list(
         });
         send(ListEvent::Read(at, read));
     };
-    read_all(&files, location, cancelled, &each)
+    read_all(&files, location, cancelled, &each).map(drop)
 }
 
 /// The files' positions in the order in which they are read. None if the list was cancelled.

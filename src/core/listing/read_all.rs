@@ -12,7 +12,7 @@ use crate::base::threads::{into_inner, locked, try_on_threads};
 use crate::catalog::connection::{discard_if_corrupt, Catalog};
 use crate::catalog::error::CatalogResult;
 use crate::catalog::location::CatalogLocation;
-use crate::catalog::rows::{self, CacheValidity, CatalogRow, Update, MAX_SUMMARY_BYTES};
+use crate::catalog::rows::{self, CacheValidity, CatalogRow, Update};
 use crate::io::file_fingerprint::{now, FileFingerprint};
 use crate::io::head_tail_hash::head_tail_hash;
 use crate::io::open::is_exhausted;
@@ -64,25 +64,11 @@ pub fn read_all_with_usage(
     read(files, location.and_then(Catalog::open), location, scope, cancelled, each)
 }
 
-/// The list of [`read_all`] with an open catalog. A first message that is too long to be cached may be cut.
-pub fn read_with(
-    files: &[Candidate],
-    catalog: Option<Catalog>,
-    location: Option<&CatalogLocation>,
-    cancelled: &AtomicBool,
-    each: &(dyn Fn(usize, Option<ListedSession>) + Sync),
-) -> Result<Option<Catalog>> {
-    let scope = ReadScope { most: Some(MAX_SUMMARY_BYTES), ..ReadScope::default() };
-    read(files, catalog, location, scope, cancelled, each)
-}
-
 /// What is read of each session besides its summary.
 #[derive(Debug, Clone, Copy, Default)]
 struct ReadScope {
     /// What its calls used, with this many of its largest entries.
     usage: Option<usize>,
-    /// The length beyond which its first message may be cut.
-    most: Option<usize>,
     /// Whether there is, or may be, a catalog to write it to.
     is_cached: bool,
 }
@@ -212,7 +198,7 @@ fn read_one(
             SummaryProgress { usage, ..SummaryProgress::default() }
         }
     };
-    let Some(mut found) = read_on(&file, fingerprint.size, known, scope.most, buffer, cancelled)? else {
+    let Some(mut found) = read_on(&file, fingerprint.size, known, None, buffer, cancelled)? else {
         return Ok(None);
     };
     let end = found.progress.end;
@@ -224,7 +210,6 @@ fn read_one(
     let update = scope.is_cached.then(|| Update {
         dir: job.file.dir.clone(),
         name: job.file.name.clone(),
-        goes_on: row.map(|row| row.row),
         found: job.row.as_ref().map(|row| (row.row, row.seen)),
         file: CatalogRow { row: 0, fingerprint, seen, progress: found.progress, head_tail_hash },
         usage: usage.pack(),
@@ -268,8 +253,9 @@ fn write_rows(
     let is_cacheable = |update: &&Update| update.file.progress.kind.summary().is_none_or(rows::is_cacheable);
     let (cached, uncached): (Vec<&Update>, Vec<&Update>) = updates.iter().partition(is_cacheable);
     let outgrown: Vec<&Update> = uncached.into_iter().filter(|update| update.found.is_some()).collect();
-    if cached.is_empty() && outgrown.is_empty() && gone.dirs.values().all(HashMap::is_empty) {
-        return catalog;
+    let has_gone = gone.dirs.values().any(|names| !names.is_empty());
+    if cached.is_empty() && outgrown.is_empty() && !has_gone {
+        return catalog.map(|catalog| without_empty_dirs(catalog, gone, false));
     }
     let mut catalog = catalog.or_else(|| Catalog::create(location?))?;
     if catalog.is_read_only() {
@@ -290,12 +276,25 @@ fn write_rows(
         Ok(())
     });
     match written {
-        Ok(()) => Some(catalog),
+        Ok(()) => Some(without_empty_dirs(catalog, gone, has_gone || !outgrown.is_empty())),
         Err(error) => {
             discard_if_corrupt(catalog.file(), &error);
             None
         }
     }
+}
+
+/// Deletes the rows of directories that are gone, and what is left of deleted rows in the log. What fails is done by a later list.
+fn without_empty_dirs(mut catalog: Catalog, listed: &Rows, has_deleted: bool) -> Catalog {
+    if !catalog.is_read_only() {
+        let listed = listed.dirs.keys().map(String::as_str).collect();
+        let has_deleted = rows::forget_empty_dirs(&mut catalog, &listed).unwrap_or(false) || has_deleted;
+        match has_deleted {
+            true => drop(catalog.checkpoint()),
+            false => catalog.truncate_log(),
+        }
+    }
+    catalog
 }
 
 #[cfg(test)]

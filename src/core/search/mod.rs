@@ -1,9 +1,11 @@
-//! Full-text search over the texts of all sessions.
+//! Full-text search over all sessions, in their files.
 
-pub mod file_search;
-pub mod hits;
-pub mod index_lookup;
+pub mod candidate_lines;
+pub mod long_line;
+pub mod matcher;
+pub mod prefilter;
 pub mod query;
-pub mod ranking;
 pub mod run;
+pub mod scope;
+pub mod session_search;
 pub mod snippet;

@@ -1,10 +1,12 @@
 //! Snippets: a part of a text around a match.
 
-use crate::catalog::fts::tokenizer::lower;
+use crate::base::fold::fold;
 
 /// How many characters are shown before the match, and from its start on.
 const BEFORE: usize = 48;
 const AFTER: usize = 128;
+/// How many bytes that is at most.
+pub const CONTEXT_BYTES: usize = 4 * (BEFORE + AFTER);
 /// How many occurrences of a term are considered.
 const MAX_MATCHES: usize = 64;
 
@@ -113,7 +115,7 @@ fn in_text(text: &str, folded: &str, matches: &[(usize, usize, usize)]) -> Vec<(
     let mut size = 0;
     for (at, c) in text.char_indices() {
         offsets.push((size, at));
-        size += lower(c).map(char::len_utf8).sum::<usize>();
+        size += fold(c).len_utf8();
     }
     offsets.push((size, text.len()));
     let at_or_before = |at: usize| {
@@ -130,7 +132,7 @@ fn in_text(text: &str, folded: &str, matches: &[(usize, usize, usize)]) -> Vec<(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalog::fts::tokenizer::folded;
+    use crate::base::fold::folded;
 
     fn of(text: &str, terms: &[&str]) -> String {
         snippet(text, &folded(text), terms, &["[".into(), "]".into()])

@@ -2,6 +2,7 @@
 
 pub mod header_scan;
 pub mod line_scanner;
+pub mod listed_text;
 pub mod searchable_text;
 pub mod session_summary;
 pub mod usage;

@@ -378,10 +378,10 @@ impl SessionManager {
 
 #[napi]
 impl SessionManager {
-    /// Finds what users and assistants said, names, labels and summaries in all sessions, those of one working directory
-    /// or those in one directory; the best hits first. Each part of the query that white space sets apart must be in
-    /// a text, in upper or lower case, as a word or as part of one; quotes and operators mean themselves. What was not
-    /// indexed yet is indexed first, which takes time once; what cannot be indexed is looked for in the files.
+    /// Finds the messages and entries that hold every word of a query, in all sessions, those of one working directory or those in
+    /// one directory. A word may be part of a longer one, in upper or lower case; quotes and operators mean themselves. Sessions
+    /// are read newest first, until there are enough hits; in a session the exact phrase and whole words come first, then what is
+    /// newest.
     ///
     /// @throws `TypeError` for a query or an option of a wrong type, and the signal's reason, if it is or becomes aborted,
     /// and the system's error (`EMFILE`, `ENFILE`) if no file can be opened: the promise is rejected with it.

@@ -2,7 +2,7 @@
 
 use std::ffi::CStr;
 
-use napi::Result;
+use napi::{Result, ValueType};
 
 use super::errors::wrong_argument;
 use crate::js::engine::{CallersArray, Element, JsEnv, JsVal};
@@ -122,6 +122,33 @@ impl<'env> Options<'env> {
                 Err(wrong_argument(self.js, format!("options.{} must be true or false", name.to_string_lossy())))
             }
         }
+    }
+
+    /// A time as `Date` reads it, in ms since 1970; None if it was not given.
+    pub fn time(&self, name: &CStr) -> Result<Option<f64>> {
+        let (js, value) = (self.js, self.get(name)?);
+        let wrong = || wrong_argument(js, format!("{} must be a time", name.to_string_lossy()));
+        if js.is_nullish(value)? {
+            return Ok(None);
+        }
+        // Of a boolean, and of an array of one text, JavaScript makes a time, too.
+        if js.kind(value)? == ValueType::Boolean || js.is_array(value)? {
+            return Err(wrong());
+        }
+        let time = factory::call(js, FactoryFn::NewestTime, &[js.array_of(&[value])?])?;
+        js.number_value(time)?.map(Some).ok_or_else(wrong)
+    }
+
+    /// A list of names, each of which `known` gives a value; None if it was not given.
+    pub fn names<T>(&self, name: &CStr, known: impl Fn(&[u8]) -> Option<T>, all: &[&str]) -> Result<Option<Vec<T>>> {
+        let (js, value) = (self.js, self.get(name)?);
+        if js.is_nullish(value)? {
+            return Ok(None);
+        }
+        let wrong = || wrong_argument(js, format!("{} must be an array of {}", name.to_string_lossy(), all.join(", ")));
+        let Some(list) = optional_array(js, value)? else { return Err(wrong()) };
+        let one = |at| js.text(js.at(list, at)?)?.and_then(|text| known(&text)).ok_or_else(wrong);
+        (0..js.len(list)?).map(one).collect::<Result<Vec<_>>>().map(Some)
     }
 
     /// A whole number from 0 on, or infinity; None if it was not given.

@@ -2,7 +2,7 @@
 
 use std::ffi::CStr;
 
-use napi::{Result, ValueType};
+use napi::Result;
 
 use super::args::{self, Options};
 use super::errors::wrong_argument;
@@ -21,19 +21,8 @@ pub const REPORT_OPTIONS: &[&CStr] = &[c"by", c"since", c"until", c"utc", c"larg
 pub fn report_options<'env>(js: JsEnv<'env>, options: Options<'env>) -> Result<(ReportOptions, bool)> {
     let option = |name| options.get(name);
     let by = groupings(js, option(c"by")?)?;
-    let time = |name, value: JsVal<'_>, otherwise: f64| match js.is_nullish(value)? {
-        true => Ok(otherwise),
-        // Of a boolean, and of an array of one text, JavaScript makes a time, too.
-        false if js.kind(value)? == ValueType::Boolean || js.is_array(value)? => {
-            Err(wrong_argument(js, format!("{name} must be a time")))
-        }
-        false => {
-            let time = factory::call(js, FactoryFn::NewestTime, &[js.array_of(&[value])?])?;
-            js.number_value(time)?.ok_or_else(|| wrong_argument(js, format!("{name} must be a time")))
-        }
-    };
-    let since = time("since", option(c"since")?, f64::NEG_INFINITY)?;
-    let until = time("until", option(c"until")?, f64::INFINITY)?;
+    let since = options.time(c"since")?.unwrap_or(f64::NEG_INFINITY);
+    let until = options.time(c"until")?.unwrap_or(f64::INFINITY);
     let largest = option(c"largest")?;
     let largest = match (js.is_nullish(largest)?, js.number_value(largest)?) {
         (true, _) => LARGEST,

@@ -61,9 +61,9 @@
 			}
 			return pairs;
 		},
-		// `source` says which state of the file was listed, `catalog` where its text may be; the text is fetched when it
-		// is asked for, and is a plain property from then on. Leaves in the scratch when it was modified.
-		info(path, id, cwd, name, parent, headerTime, active, fileTime, counts, first, file, source, catalog) {
+		// `source` says which state of the file was listed. The text is read when it is asked for, and is a plain property from
+		// then on. Leaves in the scratch when it was modified.
+		info(path, id, cwd, name, parent, headerTime, active, fileTime, counts, first, file, source) {
 			const created = new Date(headerTime);
 			const fromHeader = typeof headerTime === "string" ? getTime(created) : NaN;
 			let modified = new Date(round(fileTime));
@@ -84,7 +84,7 @@
 				firstMessage: first,
 				get allMessagesText() {
 					if (text === undefined) {
-						text = listedText(file, source, catalog);
+						text = listedText(file, source);
 						settle(this, text);
 					}
 					return text;
@@ -100,13 +100,14 @@
 			for (let at = 0; at < rows.length; at++) put(ordered, at, infos[rows[at]]);
 			return ordered;
 		},
-		hit: (path, id, name, cwd, entryId, role, timestamp, snippet) => ({
+		hit: (path, id, name, cwd, entryId, role, scope, timestamp, snippet) => ({
 			path,
 			id,
 			name,
 			cwd,
 			entryId,
 			role,
+			in: scope,
 			timestamp,
 			snippet,
 		}),

@@ -6,8 +6,8 @@ use crate::js::convert::values::parse;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
 use pi_session_core::base::wtf8::to_string_lossy;
-use pi_session_core::catalog::session_text::ListedState;
 use pi_session_core::format::header::ParentSession;
+use pi_session_core::summary::listed_text::ListedState;
 use pi_session_core::summary::session_summary::ListedSession;
 
 /// How many bytes are shown of a first message that is longer than a string may be.
@@ -20,8 +20,6 @@ pub struct InfoArgs<'a> {
     /// The same, made absolute.
     pub file: &'a str,
     pub listed: &'a ListedSession,
-    /// The catalog's path, for its text.
-    pub catalog: Option<&'a str>,
 }
 
 /// The object of a session. None if the engine cannot make it: a name is longer than a string may be, or the header's timestamp
@@ -41,7 +39,7 @@ pub fn info_object<'env>(js: JsEnv<'env>, session: &InfoArgs<'_>) -> Result<Opti
 }
 
 fn info_with<'env>(js: JsEnv<'env>, session: &InfoArgs<'_>, first: JsVal<'env>) -> Result<JsVal<'env>> {
-    let InfoArgs { path, file, listed, catalog } = *session;
+    let InfoArgs { path, file, listed } = *session;
     let ListedSession { summary, fingerprint, .. } = listed;
     let parsed = |text: &Option<String>| text.as_ref().map_or_else(|| js.undefined(), |text| parse(js, text));
     let shown = js.string(path.as_bytes())?;
@@ -62,7 +60,6 @@ fn info_with<'env>(js: JsEnv<'env>, session: &InfoArgs<'_>, first: JsVal<'env>) 
         first,
         if path == file { shown } else { js.string(file.as_bytes())? },
         js.string(ListedState::of(listed).to_text().as_bytes())?,
-        js.optional_string(catalog.map(str::as_bytes))?,
     ];
     factory::call(js, FactoryFn::Info, &args)
 }

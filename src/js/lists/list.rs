@@ -52,23 +52,19 @@ fn start(
     task.hold(js, Held::Partial, js.array(0)?)?;
     let list = List {
         scope: scope.clone(),
-        catalog: location.as_ref().map(|location| location.path.to_string_lossy().into_owned()),
         progress: RefCell::new(Progress { partial: scope.partial_lists(), ..Progress::default() }),
     };
-    let at = location.clone();
     task.run(
         js,
-        ("list", location),
+        "list",
         move |js, task, event| list.handle(js, task, event),
-        move |events, stop| core_list(&scope, &cwd, at.as_ref(), stop, &|event| events.send(event)),
+        move |events, stop| core_list(&scope, &cwd, location.as_ref(), stop, &|event| events.send(event)),
     )
 }
 
 /// A list that is running.
 struct List {
     scope: ListScope,
-    /// The catalog's path, for texts that are asked for later.
-    catalog: Option<String>,
     progress: RefCell<Progress>,
 }
 
@@ -132,8 +128,7 @@ impl List {
         }
         let info = match file {
             Some(ListedFile { path, file, listed }) if self.takes(js, &listed)? => {
-                let catalog = self.catalog.as_deref();
-                let info = info_object(js, &InfoArgs { path: &path, file: &file, listed: &listed, catalog })?;
+                let info = info_object(js, &InfoArgs { path: &path, file: &file, listed: &listed })?;
                 if info.is_some() {
                     let [modified, ..] = scratch(js)?;
                     self.progress.borrow_mut().times.push((modified, at as u32));

@@ -1,10 +1,10 @@
 //! `search`: another thread searches; its hits arrive here in slices, in order.
 
 use std::ffi::CStr;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
-use napi::Result;
+use napi::{Result, ValueType};
 
 use super::list::surroundings;
 use super::task::{self, Deferred, Events, Held, Task};
@@ -15,35 +15,49 @@ use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::process::ProcessSnapshot;
 use crate::js::factory::{self, FactoryFn};
 use crate::js::manager::session_dir::configured_session_dir;
-use pi_session_core::base::error::{Error as CoreError, Result as CoreResult};
+use pi_session_core::base::error::Result as CoreResult;
 use pi_session_core::base::paths;
 use pi_session_core::base::wtf8::to_string_lossy;
-use pi_session_core::catalog::connection::Catalog;
 use pi_session_core::catalog::location::CatalogLocation;
 use pi_session_core::listing::find_session::lookup_filter;
 use pi_session_core::listing::list::ListScope;
 use pi_session_core::search::query::{Query, SearchOptions};
-use pi_session_core::search::run::{Request, TextMatch};
-use pi_session_core::summary::session_summary::SessionSummary;
+use pi_session_core::search::run::{HitSession, Request};
+use pi_session_core::search::scope::{Scope, Scopes, HIT_ROLES};
+use pi_session_core::search::session_search::Hit;
 
 /// The options of a search.
-const OPTIONS: &[&CStr] = &[c"cwd", c"sessionDir", c"limit", c"signal", c"onProgress", c"mark"];
-/// The default limit of hits.
-const LIMIT: usize = 50;
+const OPTIONS: &[&CStr] = &[
+    c"cwd",
+    c"sessionDir",
+    c"in",
+    c"roles",
+    c"since",
+    c"until",
+    c"excludeSession",
+    c"phrase",
+    c"dedupe",
+    c"limit",
+    c"mark",
+    c"signal",
+    c"onProgress",
+    c"onHit",
+];
 /// How many hits are handed over at once.
 const AT_ONCE: usize = 32;
 
 /// What the searching thread sends.
 enum SearchEvent {
     Progress(usize, usize),
-    Hits(Vec<TextMatch>),
+    Hits(Arc<HitSession>, Vec<Hit>),
     Done,
 }
 
 /// The arguments of a search.
 struct SearchRequest {
     scope: ListScope,
-    query: String,
+    /// None if it is blank.
+    query: Option<Query>,
     options: SearchOptions,
     location: Option<CatalogLocation>,
     process: ProcessSnapshot,
@@ -58,35 +72,57 @@ fn start(js: JsEnv<'_>, query: JsVal<'_>, options: JsVal<'_>, deferred: Deferred
     let query = to_string_lossy(&args::text(js, query, "query")?).into_owned();
     let options = Options::of(js, options, "SessionManager.search", OPTIONS)?;
     let option = |name| options.get(name);
-    let asked_limit = option(c"limit")?;
-    let limit = match (js.is_nullish(asked_limit)?, js.number_value(asked_limit)?) {
-        (true, _) => LIMIT,
+    let search_options = search_options(js, &options)?;
+    let is_phrase = js.is_truthy(option(c"phrase")?)?;
+    let scope = scope(js, option(c"cwd")?, option(c"sessionDir")?)?;
+    let on_hit = option(c"onHit")?;
+    if !js.is_nullish(on_hit)? && js.kind(on_hit)? != ValueType::Function {
+        return Err(wrong_argument(js, "onHit must be a function"));
+    }
+    let (location, _) = surroundings(js)?;
+    let process = on_paths(js, ProcessSnapshot::of)?;
+    let asked =
+        SearchRequest { scope, query: Query::of(&query, is_phrase), options: search_options, location, process };
+    let task = Task::new(js, deferred, option(c"signal")?, option(c"onProgress")?)?;
+    task.hold(js, Held::Results, js.array(0)?)?;
+    task.hold(js, Held::OnHit, on_hit)?;
+    task.run(js, "search", handle, move |events, stop| answer(&asked, stop, events))
+}
+
+/// What is searched for besides the query.
+fn search_options(js: JsEnv<'_>, options: &Options<'_>) -> Result<SearchOptions> {
+    let defaults = SearchOptions::default();
+    let limit = options.get(c"limit")?;
+    let limit = match (js.is_nullish(limit)?, js.number_value(limit)?) {
+        (true, _) => defaults.limit,
         (false, Some(limit)) if limit >= 0.0 => limit as usize,
         _ => return Err(wrong_argument(js, "limit must be a number that is not negative")),
     };
-    let mark = mark(js, option(c"mark")?)?;
-    let scope = scope(js, option(c"cwd")?, option(c"sessionDir")?)?;
-    let (location, _) = surroundings(js)?;
-    let asked = SearchRequest {
-        scope,
-        query,
-        options: SearchOptions { limit, mark },
-        location,
-        process: on_paths(js, ProcessSnapshot::of)?,
-    };
-    let task = Task::new(js, deferred, option(c"signal")?, option(c"onProgress")?)?;
-    task.hold(js, Held::Results, js.array(0)?)?;
-    let location = asked.location.clone();
-    task.run(js, ("search", location), handle, move |events, stop| answer(&asked, stop, events))
+    let scopes = options.names(c"in", Scope::from_name, &Scope::NAMED.map(|(_, name)| name))?;
+    let role = |text: &[u8]| HIT_ROLES.iter().find(|role| role.as_bytes() == text).copied();
+    let dedupe = options.get(c"dedupe")?;
+    let excluded = options.get(c"excludeSession")?;
+    Ok(SearchOptions {
+        limit,
+        mark: mark(js, options.get(c"mark")?)?.unwrap_or(defaults.mark),
+        scopes: scopes.map_or(defaults.scopes, |all| all.into_iter().fold(Scopes::NONE, Scopes::with)),
+        roles: options.names(c"roles", role, &HIT_ROLES)?.unwrap_or_default(),
+        time: (options.time(c"since")?.unwrap_or(f64::NEG_INFINITY), options.time(c"until")?.unwrap_or(f64::INFINITY)),
+        excluded: match js.is_nullish(excluded)? {
+            true => None,
+            false => Some(args::path(js, excluded, "excludeSession")?),
+        },
+        dedupe: js.is_nullish(dedupe)? || js.is_truthy(dedupe)?,
+    })
 }
 
-fn mark(js: JsEnv<'_>, value: JsVal<'_>) -> Result<[String; 2]> {
+fn mark(js: JsEnv<'_>, value: JsVal<'_>) -> Result<Option<[String; 2]>> {
     if js.is_nullish(value)? {
-        return Ok(["«".into(), "»".into()]);
+        return Ok(None);
     }
     if let Some(list) = args::optional_array(js, value)?.filter(|list| js.len(*list).is_ok_and(|size| size == 2)) {
         if let (Some(open), Some(close)) = (js.text(js.at(list, 0)?)?, js.text(js.at(list, 1)?)?) {
-            return Ok([to_string_lossy(&open).into_owned(), to_string_lossy(&close).into_owned()]);
+            return Ok(Some([to_string_lossy(&open).into_owned(), to_string_lossy(&close).into_owned()]));
         }
     }
     Err(wrong_argument(js, "mark must be an array of two strings"))
@@ -118,51 +154,53 @@ pub fn scope(js: JsEnv<'_>, cwd: JsVal<'_>, session_dir: JsVal<'_>) -> Result<Li
     }
 }
 
-/// Searches and sends the hits. Gives the catalog that was used.
-fn answer(
-    asked: &SearchRequest,
-    cancelled: &Arc<AtomicBool>,
-    events: &Events<SearchEvent>,
-) -> CoreResult<Option<Catalog>> {
-    let Some(query) = Query::of(&asked.query).filter(|_| asked.options.limit > 0) else {
-        events.send(SearchEvent::Done);
-        return Ok(None);
-    };
-    let files = asked.scope.find(&asked.process.cwd)?;
-    let takes = |info: &SessionSummary| asked.scope.includes(&info.cwd, &asked.process);
-    let request = Request {
-        files: &files,
-        takes: &takes,
-        query: &query,
-        options: &asked.options,
-        location: asked.location.as_ref(),
-        cancelled,
-        progress: &|indexed, total| events.send(SearchEvent::Progress(indexed, total)),
-    };
-    let Some((mut hits, catalog)) = request.run()? else {
-        // The promise rejects with the signal's reason.
-        return Err(CoreError::internal("the search was stopped"));
-    };
-    while !hits.is_empty() {
-        let rest = hits.split_off(hits.len().min(AT_ONCE));
-        events.send(SearchEvent::Hits(std::mem::replace(&mut hits, rest)));
+/// Searches and sends the hits.
+fn answer(asked: &SearchRequest, cancelled: &AtomicBool, events: &Events<SearchEvent>) -> CoreResult<()> {
+    if let Some(query) = asked.query.as_ref().filter(|_| asked.options.limit > 0) {
+        let files = asked.scope.find(&asked.process.cwd)?;
+        let request = Request {
+            files: &files,
+            takes: &|cwd| asked.scope.includes(cwd, &asked.process),
+            query,
+            options: &asked.options,
+            location: asked.location.as_ref(),
+            cancelled,
+            progress: &|searched, total| events.send(SearchEvent::Progress(searched, total)),
+            each: &|session, mut hits| {
+                while !hits.is_empty() {
+                    let rest = hits.split_off(hits.len().min(AT_ONCE));
+                    events.send(SearchEvent::Hits(session.clone(), std::mem::replace(&mut hits, rest)));
+                }
+            },
+        };
+        request.run()?;
     }
-    events.send(SearchEvent::Done);
-    Ok(catalog)
+    if !cancelled.load(Ordering::Relaxed) {
+        events.send(SearchEvent::Done);
+    }
+    Ok(())
 }
 
 /// Handles an event. Nothing is borrowed while the caller's callback runs.
 fn handle(js: JsEnv<'_>, task: &Task, event: SearchEvent) -> Result<()> {
     match event {
-        SearchEvent::Progress(indexed, total) => match task.held(js, Held::OnProgress)? {
+        SearchEvent::Progress(searched, total) => match task.held(js, Held::OnProgress)? {
             Some(on_progress) => {
-                js.call(on_progress, &[js.number(indexed as f64)?, js.number(total as f64)?]).map(|_| ())
+                js.call(on_progress, &[js.number(searched as f64)?, js.number(total as f64)?]).map(|_| ())
             }
             None => Ok(()),
         },
-        SearchEvent::Hits(found) => {
-            let Some(hits) = task.held(js, Held::Results)? else { return Ok(()) };
-            found.iter().try_for_each(|found| js.scoped(|js, _| js.set_at(hits, js.len(hits)?, hit_object(js, found)?)))
+        SearchEvent::Hits(session, found) => {
+            let on_hit = task.held(js, Held::OnHit)?;
+            for hit in found.iter().take_while(|_| !task.is_cancelled()) {
+                js.scoped(|js, _| {
+                    let Some(hits) = task.held(js, Held::Results)? else { return Ok(()) };
+                    let hit = hit_object(js, &session, hit)?;
+                    js.set_at(hits, js.len(hits)?, hit)?;
+                    on_hit.map_or(Ok(()), |on_hit| js.call(on_hit, &[hit]).map(|_| ()))
+                })?;
+            }
+            Ok(())
         }
         SearchEvent::Done => {
             let hits = task.held(js, Held::Results)?;
@@ -172,15 +210,15 @@ fn handle(js: JsEnv<'_>, task: &Task, event: SearchEvent) -> Result<()> {
 }
 
 /// The object of a hit.
-fn hit_object<'env>(js: JsEnv<'env>, found: &TextMatch) -> Result<JsVal<'env>> {
-    let TextMatch { hit, session } = found;
+fn hit_object<'env>(js: JsEnv<'env>, session: &HitSession, hit: &Hit) -> Result<JsVal<'env>> {
     let args = [
         js.string(session.path.as_bytes())?,
         js.string(&session.id)?,
         js.optional_string(session.name.as_deref())?,
         js.string(&session.cwd)?,
         js.string(&hit.entry)?,
-        js.string(hit.kind.name().as_bytes())?,
+        js.string(hit.role.as_bytes())?,
+        js.string(hit.scope.name().as_bytes())?,
         js.string(&hit.timestamp)?,
         js.string(hit.snippet.as_bytes())?,
     ];

@@ -13,9 +13,7 @@ pub use crate::js::engine::Deferred;
 use crate::js::engine::{queue, JsEnv, JsVal, Persistent, Sender, WeakSender};
 use crate::js::factory::{self, FactoryFn};
 use pi_session_core::base::error::{Error as CoreError, Result as CoreResult};
-use pi_session_core::catalog::background::spawn;
-use pi_session_core::catalog::connection::Catalog;
-use pi_session_core::catalog::location::CatalogLocation;
+use pi_session_core::base::threads::spawn;
 
 /// Starts work and gives its promise. Whatever fails before the work has begun rejects it, as in an async function.
 pub fn promise<'env>(js: JsEnv<'env>, start: impl FnOnce(Deferred) -> Result<()>) -> Result<JsVal<'env>> {
@@ -60,6 +58,7 @@ pub enum Held {
     Unlisten,
     Results,
     Partial,
+    OnHit,
 }
 
 /// A task that runs.
@@ -99,7 +98,8 @@ impl Task {
         let none = js.undefined()?;
         let given = |value, is_given| if is_given { value } else { none };
         // The list has its final length: a missing element would be looked up in the prototype.
-        let held = js.array_of(&[given(signal, has_signal), given(on_progress, is_function), none, none, none])?;
+        let held =
+            js.array_of(&[given(signal, has_signal), given(on_progress, is_function), none, none, none, none])?;
         Ok(Self { deferred, held: RefCell::new(Some(js.keep(held)?)), cancelled: Arc::new(AtomicBool::new(false)) })
     }
 
@@ -108,9 +108,9 @@ impl Task {
     pub fn run<E: Send + 'static>(
         self,
         js: JsEnv<'_>,
-        (what, location): (&'static str, Option<CatalogLocation>),
+        what: &'static str,
         handle: impl Fn(JsEnv<'_>, &Self, E) -> Result<()> + 'static,
-        answer: impl FnOnce(&Events<E>, &Arc<AtomicBool>) -> CoreResult<Option<Catalog>> + Send + 'static,
+        answer: impl FnOnce(&Events<E>, &Arc<AtomicBool>) -> CoreResult<()> + Send + 'static,
     ) -> Result<()> {
         let task = Rc::new(self);
         let begin = || {
@@ -121,8 +121,7 @@ impl Task {
             let stop = task.cancelled.clone();
             let failed = |events: &Events<E>, error| events.0.send(Message::Failed(Box::new(error)));
             let answer = move |events: &Events<E>| answer(events, &stop);
-            spawn(what, task.cancelled.clone(), location, Events(sender), answer, failed)
-                .map_err(|error| thrown(js, &error))
+            spawn(what, task.cancelled.clone(), Events(sender), answer, failed).map_err(|error| thrown(js, &error))
         };
         begin().or_else(|error| task.end(js, reason_of(js, &error)?, false))
     }
@@ -193,6 +192,11 @@ impl Task {
         }
         held.map_or(Ok(()), |held| js.release(held))?;
         settled
+    }
+
+    /// Whether the result is no longer needed.
+    pub fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Relaxed)
     }
 
     /// Whether the promise is settled.

@@ -62,8 +62,7 @@ fn start(js: JsEnv<'_>, options: JsVal<'_>, deferred: Deferred) -> Result<()> {
     let process = on_paths(js, ProcessSnapshot::of)?;
     let task = Task::new(js, deferred, option(c"signal")?, option(c"onProgress")?)?;
     let asked = UsageRequest { source, options: report_options, is_utc, location, process };
-    // No texts are ingested afterwards: a command that only asks for sums would start hours of work.
-    task.run(js, ("usage", None), handle, move |events, stop| asked.answer(stop, events).map(|()| None))
+    task.run(js, "usage", handle, move |events, stop| asked.answer(stop, events))
 }
 
 impl UsageRequest {

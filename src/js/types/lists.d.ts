@@ -26,7 +26,7 @@ export interface SessionInfo {
 	messageCount: number;
 	/** The text of the user's first message, or `(no messages)`. */
 	firstMessage: string;
-	/** All text of user and model, to search in. Fetched when it is first asked for. */
+	/** All text of user and model. Read from the file when it is first asked for. */
 	allMessagesText: string;
 }
 
@@ -76,26 +76,74 @@ export interface FoundSession {
 }
 
 /**
+ * A kind of text that a search reads: what users said (`user`) and assistants (`assistant`), names of sessions and labels (`name`),
+ * summaries of compactions and branches (`summary`), tool calls, their results, and commands of the user's shell (`tool`),
+ * what assistants thought (`thinking`), and what extensions wrote (`custom`).
+ *
+ * @example
+ * ```ts
+ * const scopes: SearchScope[] = ["tool", "thinking"];
+ * ```
+ */
+export type SearchScope = "user" | "assistant" | "name" | "summary" | "tool" | "thinking" | "custom";
+
+/**
+ * The role of a message, or the type of another entry.
+ *
+ * @example
+ * ```ts
+ * const roles: SearchRole[] = ["toolResult", "bashExecution"];
+ * ```
+ */
+export type SearchRole =
+	| "user"
+	| "assistant"
+	| "toolResult"
+	| "bashExecution"
+	| "custom"
+	| "session_info"
+	| "label"
+	| "compaction"
+	| "branch_summary"
+	| "custom_message";
+
+/**
  * How `SessionManager.search` searches.
  *
  * @example
  * ```ts
- * const options: SearchOptions = { sessionDir: dir, limit: 5, mark: ["[", "]"] };
+ * const options: SearchOptions = { sessionDir: dir, in: ["tool"], since: "2025-06-01", limit: 5 };
  * ```
  */
 export interface SearchOptions {
-	/** Only sessions of this working directory: those that `list(cwd)` shows, or with `sessionDir` those that `list(cwd, dir)` does. */
+	/** Only sessions of this working directory: those that `list(cwd)` shows, or with `sessionDir` those that `list(cwd, sessionDir)` does. */
 	cwd?: string;
 	/** Only sessions in this directory, as `listAll(dir)` shows them. Without it, the one that pi is configured to use, if any. */
 	sessionDir?: string;
+	/** The texts that are searched; `["user", "assistant", "name", "summary"]` by default. */
+	in?: readonly SearchScope[];
+	/** Only messages and entries of these roles. */
+	roles?: readonly SearchRole[];
+	/** Only entries made at this time or later: a time as `Date` reads it. */
+	since?: string | number | Date;
+	/** Only entries made before this time. */
+	until?: string | number | Date;
+	/** The id or the file of a session that is not searched, such as the one that is open. */
+	excludeSession?: string;
+	/** Whether the query must be found as it stands, its white space included. */
+	phrase?: boolean;
+	/** Whether copies of an entry in sessions that were forked are one hit, that of the newest session; `true` by default. */
+	dedupe?: boolean;
 	/** The largest number of hits; 50 by default. */
 	limit?: number;
-	/** Ends the search; the promise is rejected with its reason. */
-	signal?: AbortSignal;
-	/** Called with how many sessions were indexed or searched, and how many there are that were not indexed before. Not called if there are none. */
-	onProgress?: (indexed: number, total: number) => void;
 	/** The marks before and after a match in a snippet; `["«", "»"]` by default. */
 	mark?: readonly [open: string, close: string];
+	/** Ends the search; the promise is rejected with its reason. */
+	signal?: AbortSignal;
+	/** Called with how many session files were searched, and how many there are. */
+	onProgress?: (searched: number, total: number) => void;
+	/** Called with each hit as soon as it is found, in the order of the result. */
+	onHit?: (hit: SearchHit) => void;
 }
 
 /**
@@ -118,7 +166,9 @@ export interface SearchHit {
 	/** The entry that the text is of; empty in a version 1 file, whose entries have no ids. */
 	entryId: string;
 	/** Whose text it is: a message's role, else the type of the entry. */
-	role: "user" | "assistant" | "session_info" | "label" | "compaction" | "branch_summary";
+	role: SearchRole;
+	/** The kind of the text that the snippet is of. */
+	in: SearchScope;
 	/** The entry's timestamp; empty if it has none. */
 	timestamp: string;
 	/** The match, marked, and the text around it, in one line. */

@@ -1,8 +1,7 @@
 use std::fs;
 
 use super::*;
-use crate::catalog::ingest::{ingest_session, pending};
-use crate::catalog::session_text::{text, ListedState};
+use crate::summary::listed_text::{text, ListedState};
 use crate::summary::session_summary::SessionSummary;
 use crate::testing::tests::{count, wait_for_next_file_time, SessionsDir};
 use proptest::prelude::*;
@@ -145,7 +144,8 @@ fn a_catalog_that_has_no_room_changes_no_answer() {
     }
     let files = sessions.files();
     let seen = Mutex::new(0);
-    let after = read_with(&files, Some(catalog), Some(&sessions.location), &AtomicBool::new(false), &|_, listed| {
+    let (scope, never) = (ReadScope::default(), AtomicBool::new(false));
+    let after = read(&files, Some(catalog), Some(&sessions.location), scope, &never, &|_, listed| {
         *seen.lock().expect("whole") += usize::from(listed.is_some());
     })
     .expect("read");
@@ -157,81 +157,34 @@ fn a_catalog_that_has_no_room_changes_no_answer() {
 }
 
 #[test]
-fn texts_are_what_was_listed_wherever_they_come_from() {
+fn a_text_is_what_was_listed() {
     let sessions = SessionsDir::new();
     let body: String = (0..3000)
         .map(|n| said(&n.to_string(), if n % 3 == 0 { "toolResult" } else { "user" }, &format!("{n} \\ud83d")))
         .collect();
     sessions.write("a.jsonl", &session("a", &body));
-    wait_for_next_file_time();
-    let (seen, catalog) = sessions.list(Some(&sessions.location));
+    let (seen, _) = sessions.list(None);
     let source = ListedState::of(seen["a.jsonl"].as_ref().expect("a session"));
     assert_eq!(ListedState::from_text(&source.to_text()), Some(source));
-    let dir = sessions.dir.path().to_str().expect("text").to_owned();
-    let fetch = |catalog: Option<&Catalog>| {
-        let mut all = vec![1, 2, 3];
-        text(catalog, &dir, "a.jsonl", &source, &mut all);
-        all
-    };
-    let want = fetch(None);
-    assert!(want.starts_with(b"1 \xED\xA0\xBD 2 \xED\xA0\xBD 4") && want.len() > 15_000);
-    let mut catalog = catalog.expect("made");
-    assert_eq!(fetch(Some(&catalog)), want, "from the file, for want of texts");
-    let todo = pending(catalog.db()).expect("asked");
-    let taken = ingest_session(&mut catalog, &todo[0], &mut Box::default(), &AtomicBool::new(false));
-    taken.expect("taken");
-    assert_eq!((todo.len(), pending(catalog.db()).expect("asked").len()), (1, 0));
-    fs::remove_file(sessions.dir.path().join("a.jsonl")).expect("removed");
-    assert_eq!(fetch(Some(&catalog)), want, "from the catalog");
-    assert_eq!(fetch(None), b"");
-}
-
-/// Regression: a text that was fetched while it was ingested was given twice.
-#[test]
-fn a_text_that_is_fetched_while_it_is_ingested_is_given_once() {
-    let sessions = SessionsDir::new();
-    sessions.write("a.jsonl", &session("a", &said("m", "user", "once")));
-    wait_for_next_file_time();
-    let dir = sessions.dir.path().to_str().expect("text").to_owned();
-    for _ in 0..40 {
-        let _ = fs::remove_file(&sessions.location.path);
-        let _ = fs::remove_file(sessions.dir.path().join("catalog-wal"));
-        let _ = fs::remove_file(sessions.dir.path().join("catalog-shm"));
-        let (seen, catalog) = sessions.list(Some(&sessions.location));
-        let source = ListedState::of(seen["a.jsonl"].as_ref().expect("a session"));
-        let mut filling = catalog.expect("made");
-        let reading = Catalog::open(&sessions.location).expect("opened");
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                let todo = pending(filling.db()).expect("asked");
-                ingest_session(&mut filling, &todo[0], &mut Box::default(), &AtomicBool::new(false)).expect("taken")
-            });
-            for _ in 0..60 {
-                let mut all = Vec::new();
-                text(Some(&reading), &dir, "a.jsonl", &source, &mut all);
-                assert_eq!(all, b"once");
-            }
-        });
-    }
+    let path = sessions.dir.path().join("a.jsonl");
+    let mut all = vec![1, 2, 3];
+    text(&path, &source, &mut all);
+    assert!(all.starts_with(b"1 \xED\xA0\xBD 2 \xED\xA0\xBD 4") && all.len() > 15_000);
+    fs::remove_file(&path).expect("removed");
+    text(&path, &source, &mut all);
+    assert_eq!(all, b"");
 }
 
 /// The text of a.jsonl as it was when it was listed.
-fn text_of_a(sessions: &SessionsDir, catalog: Option<&Catalog>, source: &ListedState) -> String {
+fn text_of_a(sessions: &SessionsDir, source: &ListedState) -> String {
     let mut all = Vec::new();
-    text(catalog, sessions.dir.path().to_str().expect("text"), "a.jsonl", source, &mut all);
+    text(&sessions.dir.path().join("a.jsonl"), source, &mut all);
     String::from_utf8(all).expect("text")
-}
-
-/// Takes every text that a catalog lacks.
-fn take_all(catalog: &mut Catalog) {
-    for todo in pending(catalog.db()).expect("asked") {
-        ingest_session(catalog, &todo, &mut Box::default(), &AtomicBool::new(false)).expect("taken");
-    }
 }
 
 /// Regression: a last line that went on left its old text in the catalog.
 #[test]
-fn a_last_line_that_goes_on_leaves_no_old_text_in_the_catalog() {
+fn a_last_line_that_goes_on_leaves_no_old_text() {
     for (more, want) in [
         ("fused\n", "one"),
         ("fused", "one"),
@@ -241,14 +194,11 @@ fn a_last_line_that_goes_on_leaves_no_old_text_in_the_catalog() {
         let sessions = SessionsDir::new();
         let before = session("a", &(said("m", "user", "one") + &said("n", "user", "tail")));
         sessions.write("a.jsonl", before.trim_end());
-        let (_, catalog) = sessions.list(Some(&sessions.location));
-        take_all(&mut catalog.expect("made"));
+        sessions.list(Some(&sessions.location));
         sessions.append("a.jsonl", more);
-        let (seen, catalog) = sessions.list(Some(&sessions.location));
+        let (seen, _) = sessions.list(Some(&sessions.location));
         let source = ListedState::of(seen["a.jsonl"].as_ref().expect("a session"));
-        assert_eq!(text_of_a(&sessions, catalog.as_ref(), &source), want, "{more}");
-        take_all(&mut catalog.expect("made"));
-        assert_eq!(text_of_a(&sessions, Catalog::open(&sessions.location).as_ref(), &source), want, "{more}");
+        assert_eq!(text_of_a(&sessions, &source), want, "{more}");
     }
 }
 
@@ -256,27 +206,56 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn a_text_stays_what_was_listed_however_the_file_grows(cuts in proptest::collection::vec((0usize..90, any::<bool>()), 1..8)) {
+    fn a_text_stays_what_was_listed_however_the_file_grows(sizes in proptest::collection::vec(0usize..90, 1..8)) {
         let sessions = SessionsDir::new();
         let lines: String = (0..9).map(|n| said(&n.to_string(), "user", &format!("text {n}"))).collect();
         sessions.write("a.jsonl", &session("a", ""));
         let (mut at, mut listed) = (0, Vec::new());
-        for (size, takes) in cuts {
+        for size in sizes {
             let more = &lines[at..(at + size).min(lines.len())];
             at += more.len();
             sessions.append("a.jsonl", more);
-            let (seen, catalog) = sessions.list(Some(&sessions.location));
+            let (seen, _) = sessions.list(Some(&sessions.location));
             let source = ListedState::of(seen["a.jsonl"].as_ref().expect("a session"));
-            let mut catalog = catalog.expect("made");
-            listed.push((source, text_of_a(&sessions, None, &source)));
-            if takes {
-                take_all(&mut catalog);
-            }
+            listed.push((source, text_of_a(&sessions, &source)));
             for (source, want) in &listed {
-                prop_assert_eq!(&text_of_a(&sessions, Some(&catalog), source), want);
+                prop_assert_eq!(&text_of_a(&sessions, source), want);
             }
         }
     }
+}
+
+/// Regression: names and first messages of sessions that are gone stayed in the catalog's files.
+#[test]
+fn what_the_catalog_has_of_a_deleted_session_leaves_its_files() {
+    let sessions = SessionsDir::new();
+    sessions.write("a.jsonl", &session("a", &said("m", "user", "kept")));
+    sessions.write("b.jsonl", &session("b", &said("m", "user", "secret message")));
+    sessions.list(Some(&sessions.location));
+    let holds_secret = || {
+        let bytes = |end: &str| fs::read(format!("{}{end}", sessions.location.path.display())).unwrap_or_default();
+        [bytes(""), bytes("-wal")].concat().windows(6).any(|part| part == b"secret")
+    };
+    assert!(holds_secret());
+    fs::remove_file(sessions.dir.path().join("b.jsonl")).expect("removed");
+    sessions.list(Some(&sessions.location));
+    assert!(!holds_secret());
+}
+
+/// Regression: rows of directories without sessions stayed in the catalog.
+#[test]
+fn the_rows_of_directories_without_sessions_are_deleted() {
+    let (gone, sessions) = (SessionsDir::new(), SessionsDir::new());
+    gone.write("a.jsonl", &session("a", ""));
+    sessions.write("b.jsonl", &session("b", ""));
+    gone.list(Some(&sessions.location));
+    let dirs = |catalog: Option<Catalog>| -> i64 {
+        let catalog = catalog.expect("made");
+        catalog.db().query_row("SELECT count(DISTINCT dir) FROM session", [], |row| row.get(0)).expect("asked")
+    };
+    assert_eq!(dirs(sessions.list(Some(&sessions.location)).1), 2);
+    fs::remove_file(gone.dir.path().join("a.jsonl")).expect("removed");
+    assert_eq!(dirs(sessions.list(Some(&sessions.location)).1), 1);
 }
 
 /// Regression: a list that was aborted cached nothing.

@@ -90,10 +90,7 @@ impl Collection<'_> {
             }
             (self.progress)(count.fetch_add(1, Ordering::Relaxed) + 1, files.len());
         };
-        let catalog = read_all_with_usage(&files, location, self.largest, self.cancelled, &each)?;
-        if let Some(catalog) = catalog {
-            catalog.truncate_log();
-        }
+        read_all_with_usage(&files, location, self.largest, self.cancelled, &each)?;
         if self.cancelled.load(Ordering::Relaxed) {
             return Ok(None);
         }

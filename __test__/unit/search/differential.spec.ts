@@ -1,0 +1,199 @@
+// SessionManager.search against a plain reader, which parses every line and looks in every text.
+import { readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import type { SearchHit, SearchScope } from "../../../index.js";
+import { Random } from "../../stress/differential/random.js";
+import { type Json, api, ownAgent, setEnv } from "../../support/scratch.js";
+import { tick } from "../catalog/agent-dir.js";
+
+const { SessionManager } = api;
+const seed = Number(process.env.PSN_SEED ?? 20251121);
+const SCOPES = ["user", "assistant", "name", "summary", "tool", "thinking", "custom"] as const;
+
+// ---- The plain reader --------------------------------------------------------------------------------------------
+
+/** Upper and lower case as one, a character for a character. */
+const fold = (text: string): string =>
+	[...text.replace(/\p{Surrogate}/gu, "\ufffd")]
+		.map((c) => {
+			if (c === "ı" || c === "İ") return c;
+			const upper = [...c.toUpperCase()].length === 1 ? c.toUpperCase() : c;
+			return [...upper.toLowerCase()].length === 1 ? upper.toLowerCase() : upper;
+		})
+		.join("");
+
+const isObject = (value: unknown): value is Json => typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** Every string in a value. */
+function strings(value: unknown): string[] {
+	if (typeof value === "string") return [value];
+	if (Array.isArray(value)) return value.flatMap(strings);
+	return isObject(value) ? Object.values(value).flatMap(strings) : [];
+}
+
+/** The texts of an entry, each with its scope. */
+function textsOf(one: Json): [SearchScope, unknown][] {
+	switch (one.type) {
+		case "session_info":
+			return [["name", one.name]];
+		case "label":
+			return [["name", one.label]];
+		case "compaction":
+		case "branch_summary":
+			return [["summary", one.summary]];
+		case "custom":
+			return strings(one.data).map((text) => ["custom", text]);
+		case "custom_message":
+			return content(one.content, "custom");
+		case "message": {
+			const message = isObject(one.message) ? one.message : {};
+			if (message.role === "bashExecution") return [["tool", message.command], ["tool", message.output]];
+			const scopes: Record<string, SearchScope> = { user: "user", assistant: "assistant", toolResult: "tool", custom: "custom" };
+			const scope = scopes[String(message.role)];
+			return scope === undefined ? [] : content(message.content, scope);
+		}
+		default:
+			return [];
+	}
+}
+
+function content(value: unknown, scope: SearchScope): [SearchScope, unknown][] {
+	if (typeof value === "string") return [[scope, value]];
+	return (Array.isArray(value) ? value : []).filter(isObject).flatMap((block): [SearchScope, unknown][] => {
+		if (block.type === "text") return [[scope, block.text]];
+		if (scope !== "assistant") return [];
+		if (block.type === "thinking") return [["thinking", block.thinking]];
+		if (block.type !== "toolCall") return [];
+		return [["tool", block.name], ...strings(block.arguments).map((text): [SearchScope, unknown] => ["tool", text])];
+	});
+}
+
+/** The lines, by session and number, that hold every word. */
+function plainSearch(dir: string, words: string[], scopes: readonly SearchScope[]): string[] {
+	const found: string[] = [];
+	for (const name of readdirSync(dir)) {
+		let isHeader = true;
+		for (const line of readFileSync(join(dir, name), "utf8").split("\n")) {
+			let one: unknown;
+			try {
+				one = JSON.parse(line);
+			} catch {
+				continue;
+			}
+			if (isHeader) {
+				isHeader = false;
+				if (!isObject(one) || one.type !== "session" || typeof one.id !== "string") break;
+				continue;
+			}
+			if (!isObject(one) || typeof one.id !== "string") continue;
+			const texts = textsOf(one).filter(([scope, text]) => scopes.includes(scope) && typeof text === "string");
+			const folded = texts.map(([, text]) => fold(text as string));
+			if (folded.length > 0 && words.every((word) => folded.some((text) => text.includes(word)))) found.push(`${name} ${one.id}`);
+		}
+	}
+	return found.sort();
+}
+
+// ---- Random sessions ---------------------------------------------------------------------------------------------
+
+const PIECES = ["needle", "NEEDLE", "Nee", "dle", "ſs", "K\u212a", "Straße", "ΣΊΣΥΦΟς", "σ", "İı", "日本語", "🙂", "\ud83d", "\ufffd", '"', "\\", "/", "\n", "\t", "\u0000", "\u001b[31m", " ", " ", "a", "x1", "é", "É"];
+const ROLES = ["user", "assistant", "toolResult", "bashExecution", "custom", "system", "other"];
+
+const text = (random: Random): string => Array.from({ length: random.int(8) }, () => random.pick(PIECES)).join("");
+
+/** A string as a writer may write it: some of its characters as escapes, in upper or lower case. */
+function written(random: Random, value: string): string {
+	const plain = JSON.stringify(value);
+	if (random.int(3) > 0) return plain;
+	const escaped = [...value].flatMap((c) => {
+		if (random.int(3) > 0) return JSON.stringify(c).slice(1, -1).replace("/", random.int(2) ? "/" : "\\/");
+		return c.split("").map((unit) => {
+			const hex = unit.charCodeAt(0).toString(16).padStart(4, "0");
+			return `\\u${random.int(2) ? hex : hex.toUpperCase()}`;
+		});
+	});
+	return `"${escaped.join("")}"`;
+}
+
+/** JSON with its strings written in some way, and with white space. */
+function json(random: Random, value: unknown): string {
+	if (typeof value === "string") return written(random, value);
+	const space = random.int(9) === 0 ? " " : "";
+	if (Array.isArray(value)) return `[${space}${value.map((one) => json(random, one)).join(",")}]`;
+	if (!isObject(value)) return JSON.stringify(value);
+	const members = Object.entries(value).map(([key, one]) => `${written(random, key)}${space}:${json(random, one)}`);
+	// The last of a repeated key counts. (Of nested values all do.)
+	if ("type" in value && random.int(12) === 0) members.unshift(members[0]?.replace(/:.*$/s, ':"needle overwritten"') as string);
+	return `{${members.join(`,${space}`)}}`;
+}
+
+function block(random: Random): unknown {
+	return random.pick<unknown>([
+		{ type: "text", text: text(random) },
+		{ type: "thinking", thinking: text(random) },
+		{ type: "toolCall", id: "c", name: "bash", arguments: { command: text(random), list: [text(random), { deep: text(random) }, 7, null] } },
+		{ type: "image", data: "needle", mimeType: "x" },
+		{ type: "text", text: 7 },
+		{ text: "needle without a type" },
+		"needle",
+		null,
+	]);
+}
+
+function line(random: Random, id: string): string {
+	const said = (): unknown => random.pick<unknown>([text(random), [block(random), block(random), block(random)], null]);
+	const one = random.pick<() => unknown>([
+		() => ({ type: "message", id, parentId: null, timestamp: "2025-01-01T00:00:00.000Z", message: { role: random.pick(ROLES), content: said(), command: text(random), output: text(random) } }),
+		() => ({ type: "message", id, message: { content: said(), role: random.pick(ROLES) } }),
+		() => ({ type: "message", id, message: random.pick<unknown>(["needle", null, []]) }),
+		() => ({ type: "session_info", id, name: text(random) }),
+		() => ({ type: "label", id, targetId: "m", label: text(random) }),
+		() => ({ type: "compaction", id, summary: text(random) }),
+		() => ({ type: "branch_summary", id, summary: random.pick<unknown>([text(random), 5]) }),
+		() => ({ type: "custom", id, customType: "needle", data: { some: [text(random)], more: text(random) } }),
+		() => ({ type: "custom_message", id, content: said() }),
+		() => ({ type: "needle", id, content: "needle" }),
+		() => ({ type: "message", message: { role: "user", content: "needle without an id" } }),
+		() => ["needle"],
+	])();
+	const whole = json(random, one);
+	// Damaged lines are not entries.
+	return random.int(15) === 0 ? whole.slice(0, random.int(whole.length)) : whole;
+}
+
+function query(random: Random): string {
+	const words = ["needle", "NEE", "dle", "ß", "straße", "STRASSE", "ΣΊΣ", "ς", "k", "ſ", "s", "İ", "ı", "i", "日本", "本", "🙂", "\ud83d", "\ufffd", '"', "\\", "/", "\u0000", "\u001b[31m", "n", "x1 needle", "É é", "needle σ"];
+	return random.int(3) === 0 ? text(random) : random.pick(words);
+}
+
+test("every line that holds the words is found, and no other, in every scope, with the catalog and without", async () => {
+	console.log(`seed ${seed}`);
+	const random = new Random(seed);
+	let found = 0;
+	for (let round = 0; round < 8; round++) {
+		ownAgent();
+		setEnv({ PI_SESSION_CATALOG: undefined });
+		const dir = api.getDefaultSessionDir("/p");
+		for (let file = 0; file < 12; file++) {
+			const head = JSON.stringify({ type: "session", version: 3, id: `s-${file}`, timestamp: "2025-01-01T00:00:00.000Z", cwd: "/p" });
+			const lines = Array.from({ length: random.int(40) }, (_, n) => line(random, `e${file}x${n}`));
+			const begin = random.pick([head, head, head, `torn\n${head}`, '{"type":"message","id":"x","message":{"role":"user","content":"needle"}}']);
+			writeFileSync(join(dir, `${file}.jsonl`), [begin, ...lines].join("\n") + (random.int(2) ? "\n" : ""));
+		}
+		await tick();
+		for (let n = 0; n < 40; n++) {
+			if (n === 20) await SessionManager.listAll();
+			const asked = query(random);
+			const scopes = random.int(3) === 0 ? undefined : SCOPES.filter(() => random.int(2) === 0);
+			const phrase = random.int(4) === 0;
+			const words = (phrase ? [asked.trim()] : asked.split(/\s+/)).filter(Boolean).map(fold);
+			const options = { limit: Infinity, phrase, dedupe: false, ...(scopes ? { in: scopes } : {}) };
+			const want = words.length === 0 ? [] : plainSearch(dir, words, scopes ?? ["user", "assistant", "name", "summary"]);
+			const got = (await SessionManager.search(asked, options)).map((hit: SearchHit) => `${hit.path.split("/").at(-1)} ${hit.entryId}`).sort();
+			found += got.length;
+			expect(got, `round ${round}: ${JSON.stringify(asked)} in ${scopes}`).toEqual(want);
+		}
+	}
+	expect(found).toBeGreaterThan(1_000);
+});

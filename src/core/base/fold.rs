@@ -1,0 +1,79 @@
+//! Letters of upper and lower case as one: Unicode's simple case folding, a character for a character.
+//!
+//! `ſ` and `s`, `K` (the Kelvin sign) and `k`, `ς` and `σ` are the same letter; `ß` and `ss` are not, because that is more
+//! than one character, and neither are Turkish `ı` and `İ` the same as `i`. It is what `(?i)` means in a regular expression of
+//! `regex-syntax`, which the search relies on.
+
+/// Folds a character.
+pub fn fold(c: char) -> char {
+    if c.is_ascii() {
+        return c.to_ascii_lowercase();
+    }
+    match c {
+        // Their simple folding is none, or not the small letter of their capital.
+        '\u{130}' | '\u{131}' => c,
+        '\u{1fd3}' => '\u{390}',
+        '\u{1fe3}' => '\u{3b0}',
+        '\u{fb05}' => '\u{fb06}',
+        // Small letters that share a capital are the same letter, and so are capitals that share a small letter.
+        _ => one_or(one_or(c, c.to_uppercase()), one_or(c, c.to_uppercase()).to_lowercase()),
+    }
+}
+
+/// The character of an iterator that has one; else `c`.
+fn one_or(c: char, mut all: impl Iterator<Item = char>) -> char {
+    match (all.next(), all.next()) {
+        (Some(one), None) => one,
+        _ => c,
+    }
+}
+
+/// Folds a text into a reused string.
+pub fn fold_into(text: &str, out: &mut String) {
+    out.clear();
+    out.reserve(text.len());
+    let mut rest = text;
+    while !rest.is_empty() {
+        let plain = rest.bytes().position(|byte| !byte.is_ascii()).unwrap_or(rest.len());
+        let (ascii, odd) = rest.split_at_checked(plain).unwrap_or((rest, ""));
+        let from = out.len();
+        out.push_str(ascii);
+        out.get_mut(from..).unwrap_or_default().make_ascii_lowercase();
+        let mut chars = odd.chars();
+        rest = chars.as_str();
+        while let Some(c) = chars.next().filter(|c| !c.is_ascii()) {
+            out.push(fold(c));
+            rest = chars.as_str();
+        }
+    }
+}
+
+/// A folded text.
+pub fn folded(text: &str) -> String {
+    let mut out = String::new();
+    fold_into(text, &mut out);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn letters_that_share_a_case_are_one() {
+        for same in
+            ["sSſ", "kK\u{212a}", "σΣς", "µμΜ", "åÅ\u{212b}", "ǆǅǄ", "ßẞ", "θΘϑϴ", "\u{1fd3}\u{390}", "Ꭰꭰ", "ᲀвВ"]
+        {
+            assert!(same.chars().all(|c| Some(fold(c)) == same.chars().next().map(fold)), "{same}");
+        }
+        assert_eq!(["ı", "İ", "i"].map(folded), ["ı", "İ", "i"]);
+    }
+
+    proptest! {
+        #[test]
+        fn a_text_is_folded_character_by_character(text in "[a-zA-Z .ÄÖßİΣςκ日本🙂\u{130}\u{212a}]{0,40}") {
+            prop_assert_eq!(folded(&text), text.chars().map(fold).collect::<String>());
+        }
+    }
+}

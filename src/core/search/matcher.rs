@@ -1,0 +1,181 @@
+//! Matches a message with a query: every word must be in one of its texts.
+
+use std::cmp::Reverse;
+
+use memchr::memmem::Finder;
+
+use super::query::Query;
+use super::scope::Scope;
+use super::snippet::{snippet, CONTEXT_BYTES};
+use crate::base::fold::fold_into;
+
+/// How a message matches, the best first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum MatchTier {
+    /// The words of the query as they stand.
+    Exact,
+    /// All words are words of the message.
+    Words,
+    /// Some are parts of words.
+    Parts,
+}
+
+/// How many occurrences of a word are looked at for whole words.
+const MAX_MATCHES: usize = 64;
+/// How many words a snippet marks.
+const MAX_MARKED: usize = 64;
+
+/// Matches messages with a query, text by text.
+pub struct Matcher<'a> {
+    query: &'a Query,
+    mark: &'a [String; 2],
+    words: Vec<Finder<'a>>,
+    /// The whole query, if it has several words.
+    whole: Option<Finder<'a>>,
+    folded: String,
+    found: MessageMatch,
+}
+
+/// What was found in a message so far.
+#[derive(Debug, Default)]
+struct MessageMatch {
+    /// How each word was found, the best; None for those that were not.
+    words: Vec<Option<MatchTier>>,
+    has_whole: bool,
+    /// The text with most words: how many it has, its snippet and its scope.
+    best: Option<(usize, String, Scope)>,
+}
+
+/// A message that holds every word.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Match {
+    pub tier: MatchTier,
+    pub snippet: String,
+    /// The scope of the text that the snippet is of.
+    pub scope: Scope,
+}
+
+impl<'a> Matcher<'a> {
+    /// A matcher for a query.
+    pub fn new(query: &'a Query, mark: &'a [String; 2]) -> Self {
+        let words = query.words.iter().map(|word| Finder::new(word.as_bytes())).collect();
+        let whole = (query.words.len() > 1).then(|| Finder::new(query.whole.as_bytes()));
+        Self { query, mark, words, whole, folded: String::new(), found: MessageMatch::default() }
+    }
+
+    /// How many bytes two pieces of a long text must share, so that no match and no snippet is cut.
+    pub fn overlap(&self) -> usize {
+        // A folded character may be shorter than the one in the text.
+        3 * self.query.words.iter().chain([&self.query.whole]).map(String::len).max().unwrap_or(0) + CONTEXT_BYTES
+    }
+
+    /// Begins a message.
+    pub fn begin(&mut self) {
+        self.found.words.clear();
+        self.found.words.resize(self.words.len(), None);
+        (self.found.has_whole, self.found.best) = (false, None);
+    }
+
+    /// Adds a text of the message, or a piece of one.
+    pub fn add(&mut self, text: &str, scope: Scope) {
+        let Self { query, mark, words, whole, folded, found } = self;
+        fold_into(text, folded);
+        let mut count = 0;
+        for (word, known) in words.iter().zip(&mut found.words) {
+            if let Some(tier) = tier_of(folded, word) {
+                count += 1;
+                *known = Some(known.map_or(tier, |known| known.min(tier)));
+            }
+        }
+        if count == 0 {
+            return;
+        }
+        let is_whole = |whole: &Finder<'_>| tier_of(folded, whole) == Some(MatchTier::Words);
+        let has_whole = count == words.len() && whole.as_ref().is_some_and(is_whole);
+        // The exact phrase is shown rather than its words.
+        let is_better = found.best.as_ref().is_none_or(|(most, ..)| count > *most) || has_whole && !found.has_whole;
+        found.has_whole |= has_whole;
+        if is_better {
+            let terms: Vec<&str> = match has_whole {
+                true => vec![&query.whole],
+                false => query.words.iter().take(MAX_MARKED).map(String::as_str).collect(),
+            };
+            found.best = Some((count, snippet(text, folded, &terms, mark), scope));
+        }
+    }
+
+    /// How the message matches; None if a word is in none of its texts.
+    pub fn finish(&mut self) -> Option<Match> {
+        let worst = self.found.words.iter().copied().collect::<Option<Vec<_>>>()?.into_iter().max()?;
+        let (_, snippet, scope) = self.found.best.take()?;
+        let is_exact = self.found.has_whole || worst == MatchTier::Words && self.whole.is_none();
+        Some(Match { tier: if is_exact { MatchTier::Exact } else { worst }, snippet, scope })
+    }
+}
+
+/// How a folded text holds a word; None if it does not.
+fn tier_of(folded: &str, word: &Finder<'_>) -> Option<MatchTier> {
+    let mut matches = word.find_iter(folded.as_bytes()).take(MAX_MATCHES).peekable();
+    matches.peek()?;
+    let is_word = matches.any(|at| is_whole(folded, at, at + word.needle().len()));
+    Some(if is_word { MatchTier::Words } else { MatchTier::Parts })
+}
+
+/// Whether no word continues over the ends of a part of a text.
+fn is_whole(text: &str, from: usize, to: usize) -> bool {
+    let (before, found, after) = (text.get(..from), text.get(from..to), text.get(to..));
+    let [before, found, after] = [before, found, after].map(Option::unwrap_or_default);
+    let joins =
+        |left: Option<char>, right: Option<char>| left.is_some_and(is_word_char) && right.is_some_and(is_word_char);
+    !joins(before.chars().next_back(), found.chars().next()) && !joins(found.chars().next_back(), after.chars().next())
+}
+
+/// Whether a character belongs to a word: a letter or digit of a script that has spaces between words.
+fn is_word_char(c: char) -> bool {
+    let is_unspaced = matches!(c, '\u{E00}'..='\u{EFF}' | '\u{1000}'..='\u{109F}' | '\u{1780}'..='\u{17FF}'
+        | '\u{1100}'..='\u{11FF}' | '\u{2E80}'..='\u{A4CF}' | '\u{AC00}'..='\u{D7FF}' | '\u{F900}'..='\u{FAFF}'
+        | '\u{FF66}'..='\u{FF9F}' | '\u{20000}'..='\u{3FFFF}');
+    c.is_alphanumeric() && !is_unspaced
+}
+
+/// The place of a hit in its session's order: the better match first, then the later entry.
+pub type HitOrder = (MatchTier, Reverse<u64>);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn matched(query: &str, texts: &[&str]) -> Option<(MatchTier, String)> {
+        let query = Query::of(query, false).expect("a query");
+        let mark = ["[".into(), "]".into()];
+        let mut matcher = Matcher::new(&query, &mark);
+        matcher.begin();
+        texts.iter().for_each(|text| matcher.add(text, Scope::User));
+        matcher.finish().map(|found| (found.tier, found.snippet))
+    }
+
+    #[test]
+    fn the_exact_phrase_comes_before_words_and_words_before_parts() {
+        for (query, text, want) in [
+            ("red green", "see Red green.", Some(MatchTier::Exact)),
+            ("red green", "green and red", Some(MatchTier::Words)),
+            ("red green", "reddish green", Some(MatchTier::Parts)),
+            ("red green", "rediscovered evergreen", Some(MatchTier::Parts)),
+            ("red", "colored", Some(MatchTier::Parts)),
+            ("red", "a red one", Some(MatchTier::Exact)),
+            ("red", "blue", None),
+            ("本", "日本語", Some(MatchTier::Exact)),
+            (".", "a.b", Some(MatchTier::Exact)),
+        ] {
+            assert_eq!(matched(query, &[text]).map(|(tier, _)| tier), want, "{query} in {text}");
+        }
+    }
+
+    #[test]
+    fn words_may_be_in_several_texts() {
+        assert_eq!(matched("red green", &["so red", "greens"]), Some((MatchTier::Parts, "so [red]".into())));
+        assert_eq!(matched("red green", &["so red", "blue"]), None);
+        let found = matched("red green", &["green, red", "red green"]);
+        assert_eq!(found, Some((MatchTier::Exact, "[red green]".into())));
+    }
+}

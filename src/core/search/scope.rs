@@ -1,0 +1,305 @@
+//! The texts of an entry, and which of them a search reads.
+
+use std::borrow::Cow;
+
+use crate::format::agent_message::Role;
+use crate::format::header::Version;
+use crate::json::fields;
+use crate::json::reader::{read, Raw};
+
+/// A kind of text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// What users said.
+    User,
+    /// What assistants said.
+    Assistant,
+    /// Names of sessions, and labels.
+    Name,
+    /// Summaries of compactions and branches.
+    Summary,
+    /// Tool calls and their results, commands of the user's shell and their output.
+    Tool,
+    /// What assistants thought.
+    Thinking,
+    /// What extensions wrote.
+    Custom,
+}
+
+impl Scope {
+    /// Every scope, by its name.
+    pub const NAMED: [(Self, &'static str); 7] = [
+        (Scope::User, "user"),
+        (Scope::Assistant, "assistant"),
+        (Scope::Name, "name"),
+        (Scope::Summary, "summary"),
+        (Scope::Tool, "tool"),
+        (Scope::Thinking, "thinking"),
+        (Scope::Custom, "custom"),
+    ];
+
+    /// The scope with a name.
+    pub fn from_name(name: &[u8]) -> Option<Self> {
+        Self::NAMED.iter().find(|(_, known)| known.as_bytes() == name).map(|(scope, _)| *scope)
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        Self::NAMED.iter().find(|(scope, _)| *scope == self).map_or("", |(_, name)| *name)
+    }
+}
+
+/// A set of scopes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Scopes(u8);
+
+impl Scopes {
+    /// No scope.
+    pub const NONE: Self = Self(0);
+
+    /// The set with another scope.
+    pub fn with(self, scope: Scope) -> Self {
+        Self(self.0 | 1 << scope as u8)
+    }
+
+    /// Whether a scope is in the set.
+    pub fn has(self, scope: Scope) -> bool {
+        self.0 & 1 << scope as u8 != 0
+    }
+
+    /// Whether every scope of the set is one of the default.
+    pub fn is_within_default(self) -> bool {
+        self.0 & !Self::default().0 == 0
+    }
+}
+
+/// What was said, and what tells sessions apart.
+impl Default for Scopes {
+    fn default() -> Self {
+        [Scope::User, Scope::Assistant, Scope::Name, Scope::Summary].into_iter().fold(Self::NONE, Self::with)
+    }
+}
+
+/// The roles of hits: the roles of messages, and the types of other entries.
+pub const HIT_ROLES: [&str; 10] = [
+    "user",
+    "assistant",
+    "toolResult",
+    "bashExecution",
+    "custom",
+    "session_info",
+    "label",
+    "compaction",
+    "branch_summary",
+    "custom_message",
+];
+
+fields! {
+    struct EntryFields<V> {
+        kind: V = "type",
+        id: V = "id",
+        timestamp: V = "timestamp",
+        message: V = "message",
+        name: V = "name",
+        label: V = "label",
+        summary: V = "summary",
+        content: V = "content",
+        data: V = "data",
+    }
+}
+
+fields! {
+    struct MessageFields<V> {
+        role: V = "role",
+        content: V = "content",
+        command: V = "command",
+        output: V = "output",
+    }
+}
+
+fields! {
+    struct BlockFields<V> {
+        kind: V = "type",
+        text: V = "text",
+        thinking: V = "thinking",
+        name: V = "name",
+        arguments: V = "arguments",
+    }
+}
+
+/// An entry with the texts of some scopes.
+#[derive(Debug, PartialEq)]
+pub struct EntryTexts<'a> {
+    /// One of [`HIT_ROLES`].
+    pub role: &'static str,
+    /// Its id, empty where entries have none.
+    pub id: Cow<'a, [u8]>,
+    /// Its timestamp, if that is a text.
+    pub timestamp: Cow<'a, [u8]>,
+    /// JSON strings within the line, each with its scope.
+    pub texts: Vec<(Scope, &'a str)>,
+}
+
+/// Reads a line of a session; None if it is not an entry that can have texts.
+pub fn entry_texts(line: &str, version: Version, scopes: Scopes) -> Option<EntryTexts<'_>> {
+    let fields = read::<EntryFields<Raw<'_>>>(line).ok()?;
+    let id = fields.id.as_ref().map(|id| Raw::get(*id)).and_then(text_in);
+    if version != Version::V1 && id.is_none() {
+        return None;
+    }
+    let mut texts = Texts { scopes, found: Vec::new() };
+    let kind = text_in(fields.kind?.get())?;
+    let role = match &*kind {
+        b"message" => texts.add_message(read(fields.message?.get()).ok()?)?,
+        b"session_info" => texts.add_string(Scope::Name, fields.name, "session_info"),
+        b"label" => texts.add_string(Scope::Name, fields.label, "label"),
+        b"compaction" => texts.add_string(Scope::Summary, fields.summary, "compaction"),
+        b"branch_summary" => texts.add_string(Scope::Summary, fields.summary, "branch_summary"),
+        b"custom" => texts.add_nested(Scope::Custom, fields.data, "custom"),
+        b"custom_message" => {
+            texts.add_content(fields.content, Scope::Custom);
+            "custom_message"
+        }
+        _ => return None,
+    };
+    let timestamp = fields.timestamp.and_then(|raw| text_in(raw.get())).unwrap_or_default();
+    Some(EntryTexts { role, id: id.unwrap_or_default(), timestamp, texts: texts.found })
+}
+
+/// The name that a line gives its session, if it is one that does.
+pub fn name_in(line: &str, version: Version) -> Option<Option<&str>> {
+    let entry =
+        entry_texts(line, version, Scopes::NONE.with(Scope::Name)).filter(|entry| entry.role == "session_info")?;
+    Some(entry.texts.first().map(|(_, json)| *json))
+}
+
+fn text_in(json: &str) -> Option<Cow<'_, [u8]>> {
+    crate::json::string_bytes(json)
+}
+
+struct Texts<'a> {
+    scopes: Scopes,
+    found: Vec<(Scope, &'a str)>,
+}
+
+impl<'a> Texts<'a> {
+    fn add(&mut self, scope: Scope, json: &'a str) {
+        if self.scopes.has(scope) && json.starts_with('"') {
+            self.found.push((scope, json));
+        }
+    }
+
+    fn add_string(&mut self, scope: Scope, value: Option<Raw<'a>>, role: &'static str) -> &'static str {
+        if let Some(value) = value {
+            self.add(scope, value.get());
+        }
+        role
+    }
+
+    /// Adds every string in a value, but no keys.
+    fn add_nested(&mut self, scope: Scope, value: Option<Raw<'a>>, role: &'static str) -> &'static str {
+        if let Some(value) = value.filter(|_| self.scopes.has(scope)) {
+            strings_in(value.get(), |json| self.add(scope, json));
+        }
+        role
+    }
+
+    fn add_message(&mut self, message: MessageFields<Raw<'a>>) -> Option<&'static str> {
+        let role = Role::from_name(&message.role.and_then(|role| text_in(role.get())).unwrap_or_default());
+        let scope = match role {
+            Role::User => Scope::User,
+            Role::Assistant => Scope::Assistant,
+            Role::ToolResult => Scope::Tool,
+            Role::Custom | Role::HookMessage => Scope::Custom,
+            Role::BashExecution => {
+                self.add_string(Scope::Tool, message.command, "");
+                return Some(self.add_string(Scope::Tool, message.output, Role::BashExecution.name()));
+            }
+            _ => return None,
+        };
+        self.add_content(message.content, scope);
+        // What version 2 called a hook's message is a custom one now.
+        Some(if role == Role::HookMessage { Role::Custom.name() } else { role.name() })
+    }
+
+    /// Adds a content: a string or blocks. Only an assistant thinks and calls tools.
+    fn add_content(&mut self, content: Option<Raw<'a>>, scope: Scope) {
+        let Some(content) = content else { return };
+        self.add(scope, content.get());
+        for block in read::<Vec<Raw<'_>>>(content.get()).unwrap_or_default() {
+            let Ok(block) = read::<BlockFields<Raw<'_>>>(block.get()) else { continue };
+            match (block.kind.and_then(|kind| text_in(kind.get())).as_deref(), scope) {
+                (Some(b"text"), _) => drop(self.add_string(scope, block.text, "")),
+                (Some(b"thinking"), Scope::Assistant) => {
+                    self.add_string(Scope::Thinking, block.thinking, "");
+                }
+                (Some(b"toolCall"), Scope::Assistant) => {
+                    self.add_string(Scope::Tool, block.name, "");
+                    self.add_nested(Scope::Tool, block.arguments, "");
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Calls `each` with every string in a JSON text that is not a key.
+fn strings_in<'a>(json: &'a str, mut each: impl FnMut(&'a str)) {
+    let mut at = 0;
+    while let Some(from) = json.get(at..).and_then(|rest| rest.find('"')).map(|start| at + start) {
+        let mut scanner = crate::json::scanner::Scanner::starting_at(json.as_bytes(), from);
+        if scanner.skip_string().is_err() {
+            return;
+        }
+        at = scanner.at();
+        let is_key = json.get(at..).is_some_and(|rest| rest.trim_start().starts_with(':'));
+        if let Some(string) = json.get(from..at).filter(|_| !is_key) {
+            each(string);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(line: &str, scopes: Scopes) -> Option<(&'static str, Vec<(&'static str, &str)>)> {
+        let entry = entry_texts(line, Version::Current, scopes)?;
+        Some((entry.role, entry.texts.iter().map(|(scope, json)| (scope.name(), *json)).collect()))
+    }
+
+    #[test]
+    fn each_text_has_its_scope() {
+        let all = Scope::NAMED.iter().fold(Scopes::NONE, |all, (scope, _)| all.with(*scope));
+        for (line, want) in [
+            (
+                r#"{"type":"message","id":"a","message":{"content":[{"type":"text","text":"a"},{"thinking":"b","type":"thinking"},{"type":"toolCall","name":"c","arguments":{"k":["d",{"l" : "e"}]}},{"type":"image","data":"x"}],"role":"assistant"}}"#,
+                Some((
+                    "assistant",
+                    vec![
+                        ("assistant", "\"a\""),
+                        ("thinking", "\"b\""),
+                        ("tool", "\"c\""),
+                        ("tool", "\"d\""),
+                        ("tool", "\"e\""),
+                    ],
+                )),
+            ),
+            (
+                r#"{"type":"message","id":"a","message":{"role":"bashExecution","command":"a","output":"b"}}"#,
+                Some(("bashExecution", vec![("tool", "\"a\""), ("tool", "\"b\"")])),
+            ),
+            (r#"{"type":"custom","id":"a","data":{"x":"y"}}"#, Some(("custom", vec![("custom", "\"y\"")]))),
+            (
+                r#"{"type":"message","id":"a","message":{"role":"hookMessage","content":"a"}}"#,
+                Some(("custom", vec![("custom", "\"a\"")])),
+            ),
+            (r#"{"type":"label","id":"a","label":"a"}"#, Some(("label", vec![("name", "\"a\"")]))),
+            (r#"{"type":"message","message":{"role":"user","content":"no id"}}"#, None),
+            (r#"{"type":"message","id":"a","message":{"role":"system","content":"a"}}"#, None),
+            (r#"{"type":"session","id":"a","name":"a"}"#, None),
+        ] {
+            assert_eq!(texts(line, all), want, "{line}");
+        }
+    }
+}

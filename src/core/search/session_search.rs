@@ -1,0 +1,198 @@
+//! Searches one session file.
+
+use std::cmp::Reverse;
+use std::collections::HashSet;
+use std::fs::File;
+use std::io;
+use std::sync::atomic::AtomicBool;
+
+use xxhash_rust::xxh3::Xxh3;
+
+use super::candidate_lines::{candidate_lines, CandidateLine, Sizes};
+use super::long_line::{each_piece, ShortenedLine};
+use super::matcher::{HitOrder, Matcher};
+use super::prefilter::Prefilter;
+use super::query::{Query, SearchOptions};
+use super::scope::{entry_texts, name_in, EntryTexts, Scope};
+use crate::base::time::Time;
+use crate::base::wtf8::{to_string_lossy, trim};
+use crate::format::header::Version;
+use crate::io::line_reader::text_of;
+use crate::json::string_bytes;
+
+/// A message that matches.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Hit {
+    /// The entry's id, empty where entries have none.
+    pub entry: Vec<u8>,
+    /// A message's role, or an entry's type.
+    pub role: &'static str,
+    /// The scope of the text that the snippet is of.
+    pub scope: Scope,
+    /// The entry's timestamp, if it is a text.
+    pub timestamp: Vec<u8>,
+    /// The text around the match, the match marked.
+    pub snippet: String,
+    /// Its place among the hits of its session.
+    pub order: HitOrder,
+}
+
+impl Hit {
+    /// What it has in common with its copies in other sessions; None for an entry that nothing tells from others.
+    pub fn copies_key(&self) -> Option<u128> {
+        if self.entry.is_empty() && self.timestamp.is_empty() {
+            return None;
+        }
+        let mut hash = Xxh3::new();
+        for part in [&self.entry, &self.timestamp, self.role.as_bytes(), self.snippet.as_bytes()] {
+            hash.update(&(part.len() as u64).to_le_bytes());
+            hash.update(part);
+        }
+        Some(hash.digest128())
+    }
+}
+
+/// The memory that a thread uses again for each file.
+#[derive(Default)]
+pub struct Buffers {
+    lines: Vec<u8>,
+    long_line: Box<[u8]>,
+}
+
+/// A session file that is searched.
+pub struct SessionFile<'a> {
+    pub file: &'a File,
+    pub size: u64,
+    pub version: Version,
+}
+
+impl SessionFile<'_> {
+    /// The session's hits, in their order. At least as many as are wanted are those that all of them would begin with, also after
+    /// copies of `options.limit` entries are left out.
+    pub fn hits(
+        &self,
+        (query, options, filter): (&Query, &SearchOptions, &Prefilter),
+        buffers: &mut Buffers,
+        stops: &[&AtomicBool],
+    ) -> Vec<Hit> {
+        let mut best = Best::new(options);
+        let mut matcher = Matcher::new(query, &options.mark);
+        let Buffers { lines, long_line } = buffers;
+        let file = (self.file, self.size);
+        let mut each = |offset: u64, line: CandidateLine<'_>| -> io::Result<()> {
+            let (text, shortened);
+            let (line, long) = match line {
+                CandidateLine::Held(bytes) => {
+                    text = text_of(bytes);
+                    (&*text, None)
+                }
+                CandidateLine::Long => {
+                    shortened = ShortenedLine::read(file, offset, long_line, stops)?;
+                    let Some(line) = &shortened else { return Ok(()) };
+                    (&*line.text, Some(line))
+                }
+            };
+            let Some(entry) = entry_texts(line, self.version, options.scopes).filter(|entry| is_wanted(entry, options))
+            else {
+                return Ok(());
+            };
+            matcher.begin();
+            for (scope, json) in &entry.texts {
+                match long.and_then(|line| line.long_string(json)) {
+                    None => matcher.add(&string(json), *scope),
+                    Some(span) => {
+                        let overlap = matcher.overlap();
+                        each_piece(self.file, span, overlap, stops, &mut |piece| matcher.add(piece, *scope))?;
+                    }
+                }
+            }
+            if let Some(found) = matcher.finish() {
+                let EntryTexts { role, id, timestamp, .. } = entry;
+                let (entry, timestamp) = (id.into_owned(), timestamp.into_owned());
+                let order = (found.tier, Reverse(offset));
+                best.offer(Hit { entry, role, scope: found.scope, timestamp, snippet: found.snippet, order });
+            }
+            Ok(())
+        };
+        // What was found before an error counts.
+        let _ = candidate_lines(file, filter, Sizes::default(), lines, stops, &mut each);
+        best.into_vec()
+    }
+
+    /// The session's name: the last one that it was given.
+    pub fn name(&self, buffers: &mut Buffers, stops: &[&AtomicBool]) -> Option<Vec<u8>> {
+        let filter = Prefilter::of(&["session_info".into()]).ok()?;
+        let mut name: Option<Vec<u8>> = None;
+        let Buffers { lines, long_line } = buffers;
+        let file = (self.file, self.size);
+        let mut each = |offset: u64, line: CandidateLine<'_>| {
+            let text = match line {
+                CandidateLine::Held(bytes) => text_of(bytes),
+                CandidateLine::Long => match ShortenedLine::read(file, offset, long_line, stops)? {
+                    Some(line) => line.text.into(),
+                    None => return Ok(()),
+                },
+            };
+            if let Some(json) = name_in(&text, self.version) {
+                let text = json.and_then(string_bytes);
+                name = text.map(|text| trim(&text).to_vec()).filter(|name| !name.is_empty());
+            }
+            Ok(())
+        };
+        // A name that was read before an error counts.
+        let _ = candidate_lines(file, &filter, Sizes::default(), lines, stops, &mut each);
+        name
+    }
+}
+
+/// A JSON string's text; lone surrogates become U+FFFD.
+fn string(json: &str) -> String {
+    string_bytes(json).map(|text| to_string_lossy(&text).into_owned()).unwrap_or_default()
+}
+
+fn is_wanted(entry: &EntryTexts<'_>, options: &SearchOptions) -> bool {
+    let SearchOptions { roles, time: (since, until), .. } = options;
+    if entry.texts.is_empty() || !(roles.is_empty() || roles.contains(&entry.role)) {
+        return false;
+    }
+    let is_any_time = *since == f64::NEG_INFINITY && *until == f64::INFINITY;
+    is_any_time || matches!(Time::from_text(&entry.timestamp), Time::At(at) if at >= *since && at < *until)
+}
+
+/// The best hits of a session.
+struct Best {
+    /// How many are kept: those that are wanted, and as many that may turn out to be copies of hits in newer sessions.
+    most: usize,
+    hits: Vec<Hit>,
+    /// The copies in this session, if they are one hit.
+    seen: Option<HashSet<u128>>,
+}
+
+impl Best {
+    fn new(options: &SearchOptions) -> Self {
+        let most = options.limit.saturating_mul(if options.dedupe { 2 } else { 1 });
+        Self { most, hits: Vec::new(), seen: options.dedupe.then(HashSet::new) }
+    }
+
+    fn offer(&mut self, hit: Hit) {
+        if let (Some(seen), Some(key)) = (&mut self.seen, hit.copies_key()) {
+            if !seen.insert(key) {
+                return;
+            }
+        }
+        self.hits.push(hit);
+        if self.hits.len() >= self.most.saturating_mul(2).max(64) {
+            self.sort();
+        }
+    }
+
+    fn sort(&mut self) {
+        self.hits.sort_by_key(|hit| hit.order);
+        self.hits.truncate(self.most);
+    }
+
+    fn into_vec(mut self) -> Vec<Hit> {
+        self.sort();
+        self.hits
+    }
+}

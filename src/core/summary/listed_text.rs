@@ -1,0 +1,65 @@
+//! The text of a listed session, read from its file.
+
+use std::io;
+use std::path::Path;
+
+use super::searchable_text::{join, read_texts, Completion, SearchableText};
+use super::session_summary::ListedSession;
+use crate::io::file_fingerprint::FileFingerprint;
+use crate::io::head_tail_hash::head_tail_hash;
+use crate::io::open::{self, Access};
+
+/// The state of a file when it was listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ListedState {
+    device: u64,
+    inode: u64,
+    /// The file's size, where its complete lines end, and the hash of the head and the tail up to there.
+    size: u64,
+    end: u64,
+    head_tail_hash: u64,
+}
+
+impl ListedState {
+    /// The state of a listed session's file.
+    pub fn of(listed: &ListedSession) -> Self {
+        let FileFingerprint { device, inode, size, .. } = listed.fingerprint;
+        Self { device, inode, size, end: listed.end, head_tail_hash: listed.head_tail_hash }
+    }
+
+    /// As a text that [`ListedState::from_text`] reads.
+    pub fn to_text(self) -> String {
+        let Self { device, inode, size, end, head_tail_hash } = self;
+        format!("{device:x} {inode:x} {size:x} {end:x} {head_tail_hash:x}")
+    }
+
+    /// What [`ListedState::to_text`] wrote.
+    pub fn from_text(text: &str) -> Option<Self> {
+        let mut numbers = text.split(' ').map(|number| u64::from_str_radix(number, 16).ok());
+        let mut next = || numbers.next().flatten();
+        let [device, inode, size, end, head_tail_hash] = [next()?, next()?, next()?, next()?, next()?];
+        Some(Self { device, inode, size, end, head_tail_hash })
+    }
+}
+
+/// Sets `all` to the texts of users and assistants as they were when the file was listed, joined by spaces. It is empty if
+/// the file does not have them any more: a part of the text must not be given for the whole.
+pub fn text(path: &Path, state: &ListedState, all: &mut Vec<u8>) {
+    all.clear();
+    if !read(path, state, all).unwrap_or(false) {
+        all.clear();
+    }
+}
+
+/// False if the file is not what was listed.
+fn read(path: &Path, state: &ListedState, all: &mut Vec<u8>) -> io::Result<bool> {
+    let file = open::regular(path, Access::Read)?;
+    let now = FileFingerprint::of(&file.metadata()?);
+    let is_same = (state.device, state.inode) == (now.device, now.inode) && now.size >= state.size;
+    if !is_same || head_tail_hash(&file, state.end)? != state.head_tail_hash {
+        return Ok(false);
+    }
+    let mut each = |text: SearchableText| join(all, text.kind, &text.text);
+    let read = read_texts(&file, (0, state.size), None, None, &mut Box::default(), &[], &mut each)?;
+    Ok(read == Completion::Complete)
+}
