@@ -162,7 +162,7 @@ test("reading never changes a file whose last line is not ended", async () => {
 	}
 });
 
-test("an unended last line is ended before the first append, whether it parses or not", () => {
+test("an unterminated last line is ended before the first append, whether it parses or not", () => {
 	for (const [last, parent] of [
 		['{"type":"custom","id":"b","parentId":"a"}', "b"],
 		['{"type":"custom","id":"b","par', "a"],

@@ -209,7 +209,7 @@ describe("replaced or cut", () => {
 	});
 });
 
-test("an unended line of another process is not continued, and nothing of it is taken out", () => {
+test("an unterminated line of another process is not continued, and nothing of it is taken out", () => {
 	const half = '{"type":"custom","id":"half';
 	const { manager, file } = begun();
 	manager.appendCustomEntry("x");

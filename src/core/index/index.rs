@@ -89,12 +89,12 @@ impl Index {
         // Mostly a line or two, for which a small buffer is enough.
         let chunk = usize::try_from(size).unwrap_or(WHOLE).clamp(1, WHOLE);
         let mut reader = LineReader::new(source, self.end.offset, chunk);
-        let mut lacks_final_newline = false;
+        let mut is_unterminated = false;
         while let Some(line) = next(&mut reader, storage)? {
-            lacks_final_newline = !line.ended;
+            is_unterminated = !line.is_terminated;
             self.index_line(indexed_line(line), false);
         }
-        Ok(lacks_final_newline)
+        Ok(is_unterminated)
     }
 
     /// The path to `end`, cached.
@@ -122,9 +122,9 @@ impl Index {
         self.end.offset
     }
 
-    /// Whether the last indexed line is unended.
-    pub fn is_after_unended_line(&self) -> bool {
-        self.end.after_unended_line
+    /// Whether the last indexed line is unterminated.
+    pub fn is_after_unterminated_line(&self) -> bool {
+        self.end.after_unterminated_line
     }
 
     /// Adds an entry of ours, whose line is at `span` if it has one; the leaf moves to it.

@@ -18,27 +18,27 @@ pub struct Loaded {
     pub header_line: Option<String>,
     pub index: Index,
     /// Whether the last line lacks its newline.
-    pub lacks_final_newline: bool,
+    pub is_unterminated: bool,
 }
 
 /// Reads a whole storage. None if its first line that parses is not a header.
 pub fn load(storage: &dyn Storage) -> Result<Option<Loaded>> {
     let mut reader = LineReader::new(storage.reader(0)?, 0, HEAD);
     let mut index = Index::default();
-    let mut lacks_final_newline;
+    let mut is_unterminated;
     let header_line;
     let (header, header_span) = loop {
         let Some(line) = next(&mut reader, storage)? else {
             return Ok(None);
         };
-        lacks_final_newline = !line.ended;
+        is_unterminated = !line.is_terminated;
         let text = line.text();
         if line.skipped.is_some() || !is_json(&text) {
             index.index_line(indexed_line(line), true);
             continue;
         }
         index.lines += 1;
-        index.end.set(line.end(), !line.ended);
+        index.end.set(line.end(), !line.is_terminated);
         match Header::read(&text) {
             Some(header) => {
                 header_line = Some(text.into_owned()).filter(|text| text.len() <= HEAD);
@@ -50,12 +50,12 @@ pub fn load(storage: &dyn Storage) -> Result<Option<Loaded>> {
     drop(reader);
     let size = storage.size()?;
     let mut each = |line: IndexedLine| {
-        lacks_final_newline = !line.ended;
+        is_unterminated = !line.is_terminated;
         index.index_line(line, true);
     };
     let from = header_span.offset + u64::from(header_span.len) + 1;
     scan(storage, from, size, &mut each)?;
-    Ok(Some(Loaded { header, header_span, header_line, index, lacks_final_newline }))
+    Ok(Some(Loaded { header, header_span, header_line, index, is_unterminated }))
 }
 
 #[cfg(test)]
@@ -95,11 +95,11 @@ mod tests {
     }
 
     #[test]
-    fn a_later_header_that_is_unended_is_one_line() {
+    fn a_later_header_that_is_unterminated_is_one_line() {
         let start = "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n{\"type\":\"session\",\"id\":\"t\"}";
         let whole = format!("{start}\ntorn\n{{\"id\":\"a\"}}\n");
         let mut early = load_text(start.as_bytes()).expect("a session").index;
-        assert_eq!((early.indexed_end(), early.is_after_unended_line()), (start.len() as u64, true));
+        assert_eq!((early.indexed_end(), early.is_after_unterminated_line()), (start.len() as u64, true));
         early.read_more(&MemoryStorage::new("test".into(), whole.clone().into_bytes())).expect("readable");
         let index = load_text(whole.as_bytes()).expect("a session").index;
         assert_eq!((ids(&early), early.damaged()), (ids(&index), index.damaged()));
@@ -110,7 +110,7 @@ mod tests {
         let text = b"garbage\n{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n\n{\"id\":\"a\",\"type\":\"custom\"}\r\nnull\n{\"type\":\"x\"}\n{\"id\":\"b\",\"bad\":\"\xff\"}";
         let loaded = load_text(text).expect("a session");
         assert_eq!(ids(&loaded.index), ["a", "b"]);
-        assert!(loaded.lacks_final_newline);
+        assert!(loaded.is_unterminated);
         let damaged: Vec<_> = loaded.index.damaged().iter().map(|line| (line.number, line.damage)).collect();
         assert_eq!(damaged, [(1, Damage::NotJson), (5, Damage::NotAnObject), (6, Damage::NoId)]);
     }

@@ -35,8 +35,8 @@ pub struct IndexedLine {
     /// How many lines it stands for: consecutive blank lines are taken as one.
     pub lines: u64,
     /// Whether a newline ends it.
-    pub ended: bool,
-    /// Whether it is unended, and not JSON.
+    pub is_terminated: bool,
+    /// Whether it is unterminated, and not JSON.
     pub is_torn: bool,
     pub kind: LineKind,
     /// Its large values.
@@ -59,14 +59,14 @@ struct ScanSegment(Vec<IndexedLine>);
 impl ScanSegment {
     fn push(&mut self, line: IndexedLine) {
         let run = self.0.last_mut().filter(|last| {
-            let follows = last.ended && last.offset + last.len + 1 == line.offset;
+            let follows = last.is_terminated && last.offset + last.len + 1 == line.offset;
             follows && last.kind == LineKind::Nothing && line.kind == LineKind::Nothing
         });
         match run {
             Some(last) => {
                 last.len = line.offset + line.len - last.offset;
                 last.lines += 1;
-                (last.ended, last.is_torn) = (line.ended, line.is_torn);
+                (last.is_terminated, last.is_torn) = (line.is_terminated, line.is_torn);
             }
             None => self.0.push(line),
         }
@@ -161,11 +161,11 @@ fn scan_segment(
         match memchr::memchr(b'\n', rest) {
             Some(length) => {
                 let bytes = rest.get(..length).unwrap_or_default();
-                lines.push(indexed_line(RawLine { offset, bytes, ended: true, skipped: None }));
+                lines.push(indexed_line(RawLine { offset, bytes, is_terminated: true, skipped: None }));
                 at += length + 1;
             }
             None if end == to => {
-                lines.push(indexed_line(RawLine { offset, bytes: rest, ended: false, skipped: None }));
+                lines.push(indexed_line(RawLine { offset, bytes: rest, is_terminated: false, skipped: None }));
                 break;
             }
             None => {
@@ -183,7 +183,7 @@ fn line_across(storage: &dyn Storage, offset: u64, to: u64) -> Result<IndexedLin
     // Most such lines end soon after the segment.
     let mut reader = LineReader::new(source, offset, ACROSS);
     let line = reader.next_line().map_err(|error| Error::io("read", storage.name(), error))?;
-    Ok(indexed_line(line.unwrap_or(RawLine { offset, bytes: &[], ended: false, skipped: None })))
+    Ok(indexed_line(line.unwrap_or(RawLine { offset, bytes: &[], is_terminated: false, skipped: None })))
 }
 
 /// What the index takes of a line.
@@ -192,8 +192,8 @@ pub fn indexed_line(line: RawLine<'_>) -> IndexedLine {
         Some((why, _)) => (LineKind::Damaged(why.into()), Vec::new()),
         None => read_kind(line.text()),
     };
-    let (offset, len, ended, is_torn) = (line.offset, line.length(), line.ended, line.is_torn());
-    IndexedLine { offset, len, lines: 1, ended, is_torn, kind, bodies }
+    let (offset, len, is_terminated, is_torn) = (line.offset, line.length(), line.is_terminated, line.is_torn());
+    IndexedLine { offset, len, lines: 1, is_terminated, is_torn, kind, bodies }
 }
 
 fn read_kind(text: Cow<'_, str>) -> (LineKind, Vec<Body>) {
@@ -222,7 +222,7 @@ mod tests {
     use crate::storage::memory::MemoryStorage;
 
     /// Lines of many lengths, some longer than segments, so that every kind of border occurs.
-    fn text(seed: u64, lacks_final_newline: bool) -> Vec<u8> {
+    fn text(seed: u64, is_unterminated: bool) -> Vec<u8> {
         let mut state = seed;
         let mut random = move |below: u64| {
             state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
@@ -242,7 +242,7 @@ mod tests {
             }
             out.push(b'\n');
         }
-        if lacks_final_newline {
+        if is_unterminated {
             out.extend_from_slice(b"{\"id\":\"last\"}");
         }
         out

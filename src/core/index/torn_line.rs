@@ -1,18 +1,18 @@
-//! An unended line is a last line without its newline. It is torn if it is not JSON either
+//! An unterminated line is a last line without its newline. It is torn if it is not JSON either
 //! ([`RawLine::is_torn`](crate::io::line_reader::RawLine::is_torn)). Another process may be writing
 //! it at this moment, or a power cut may have left it. It is never cut off.
 //!
 //! This file decides whether the line is indexed:
 //! - A torn line is not. It is read again when the file has grown.
-//! - Any other unended line is. Bytes that are appended later are the rest of that line.
+//! - Any other unterminated line is. Bytes that are appended later are the rest of that line.
 //!
 //! What else concerns it is where it happens:
 //! - `storage/file.rs`: the first append ends the line with a newline. A torn line becomes a damaged line.
-//! - `session/append.rs`: an append that continued another writer's unended line is rolled back and written again.
+//! - `session/append.rs`: an append that continued another writer's unterminated line is rolled back and written again.
 //! - `session/reconcile/refresh.rs`: the other writer may roll the line back.
 //! - `rewrite/replace.rs`, `rewrite/merge/layout.rs`, `rewrite/repair/plan.rs`: a replacement starts over if a torn line is
 //!   continued meanwhile.
-//! - `summary/session_summary.rs`: list rows count an unended line, and read it again.
+//! - `summary/session_summary.rs`: list rows count an unterminated line, and read it again.
 
 use super::parallel_scan::{IndexedLine, LineKind};
 
@@ -21,24 +21,24 @@ use super::parallel_scan::{IndexedLine, LineKind};
 pub struct IndexedEnd {
     /// The start of the first line that was not indexed for good.
     pub offset: u64,
-    /// Whether the line before `offset` was indexed and is unended.
-    pub after_unended_line: bool,
+    /// Whether the line before `offset` was indexed and is unterminated.
+    pub after_unterminated_line: bool,
 }
 
 impl IndexedEnd {
-    /// Moves to the end of a line. Returns how many lines it counts as: 0 for a torn line, and for the rest of an unended
+    /// Moves to the end of a line. Returns how many lines it counts as: 0 for a torn line, and for the rest of an unterminated
     /// one.
     pub fn advance(&mut self, line: &IndexedLine) -> u64 {
         if line.is_torn {
             return 0;
         }
-        let is_rest = self.after_unended_line && line.kind == LineKind::Nothing;
-        self.set(line.offset + line.len + u64::from(line.ended), !line.ended);
+        let is_rest = self.after_unterminated_line && line.kind == LineKind::Nothing;
+        self.set(line.offset + line.len + u64::from(line.is_terminated), !line.is_terminated);
         line.lines - u64::from(is_rest)
     }
 
     /// Moves to an offset.
-    pub fn set(&mut self, offset: u64, after_unended_line: bool) {
-        *self = Self { offset, after_unended_line };
+    pub fn set(&mut self, offset: u64, after_unterminated_line: bool) {
+        *self = Self { offset, after_unterminated_line };
     }
 }

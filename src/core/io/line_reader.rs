@@ -29,7 +29,7 @@ pub struct RawLine<'a> {
     /// Its bytes, without the newline; none if it was skipped.
     pub bytes: &'a [u8],
     /// Whether a newline ends it; only a file's last line may lack one.
-    pub ended: bool,
+    pub is_terminated: bool,
     /// Why it was skipped without being held in memory, and how many bytes it has; None for a line that was read.
     pub skipped: Option<(SkipReason, u64)>,
 }
@@ -51,12 +51,12 @@ impl<'a> RawLine<'a> {
 
     /// Where its bytes end, its newline counted if it has one.
     pub fn end(&self) -> u64 {
-        self.offset + self.length() + u64::from(self.ended)
+        self.offset + self.length() + u64::from(self.is_terminated)
     }
 
     /// Whether it is torn: no newline ends it, and it is not JSON.
     pub fn is_torn(&self) -> bool {
-        !self.ended && (self.skipped.is_some() || !is_json(&self.text()))
+        !self.is_terminated && (self.skipped.is_some() || !is_json(&self.text()))
     }
 
     /// The line as text: invalid UTF-8 becomes U+FFFD.
@@ -153,7 +153,7 @@ impl<R: Read> LineReader<R> {
 
     /// The next line, or None at the end.
     pub fn next_line(&mut self) -> io::Result<Option<RawLine<'_>>> {
-        let (length, ended) = loop {
+        let (length, is_terminated) = loop {
             let unread = self.buffer.get(self.start..self.end).unwrap_or_default();
             let fresh = unread.get(self.searched..).unwrap_or_default();
             if let Some(at) = memchr::memchr(b'\n', fresh) {
@@ -175,12 +175,12 @@ impl<R: Read> LineReader<R> {
         };
         let from = self.start;
         let offset = self.offset;
-        let taken = length + usize::from(ended);
+        let taken = length + usize::from(is_terminated);
         self.start += taken;
         self.offset += taken as u64;
         (self.searched, self.without_zero) = (0, 0);
         let bytes = self.buffer.get(from..from + length).unwrap_or_default();
-        Ok(Some(RawLine { offset, bytes, ended, skipped: None }))
+        Ok(Some(RawLine { offset, bytes, is_terminated, skipped: None }))
     }
 
     /// Why the line that all unread bytes are the start of is to be skipped.
@@ -201,7 +201,7 @@ impl<R: Read> LineReader<R> {
         (self.start, self.end, self.searched, self.without_zero) = (0, 0, 0, 0);
         self.buffer.truncate(WHOLE);
         self.buffer.shrink_to_fit();
-        let ended = loop {
+        let is_terminated = loop {
             self.fill()?;
             let unread = self.buffer.get(self.start..self.end).unwrap_or_default();
             if let Some(at) = memchr::memchr(b'\n', unread) {
@@ -215,8 +215,8 @@ impl<R: Read> LineReader<R> {
                 break false;
             }
         };
-        self.offset = offset + len + u64::from(ended);
-        Ok(RawLine { offset, bytes: &[], ended, skipped: Some((why, len)) })
+        self.offset = offset + len + u64::from(is_terminated);
+        Ok(RawLine { offset, bytes: &[], is_terminated, skipped: Some((why, len)) })
     }
 
     fn fill(&mut self) -> io::Result<()> {
@@ -262,7 +262,7 @@ mod tests {
             while let Some(line) = reader.next_line().expect("no error") {
                 prop_assert_eq!(&bytes[line.offset as usize - 7..][..line.bytes.len()], line.bytes);
                 seen.extend_from_slice(line.bytes);
-                if line.ended {
+                if line.is_terminated {
                     seen.push(b'\n');
                 }
                 prop_assert!(!line.bytes.contains(&b'\n'));
@@ -310,8 +310,8 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_torn_if_it_is_unended_and_not_json() {
-        let torn = |bytes, ended, skipped| RawLine { offset: 0, bytes, ended, skipped }.is_torn();
+    fn a_line_is_torn_if_it_is_unterminated_and_not_json() {
+        let torn = |bytes, is_terminated, skipped| RawLine { offset: 0, bytes, is_terminated, skipped }.is_torn();
         assert!(torn(b"{\"id\":", false, None) && torn(b" ", false, None));
         assert!(torn(b"", false, Some((SkipReason::TooLong, 5))));
         assert!(!torn(b"{\"id\":", true, None) && !torn(b"{\"id\":\"a\"}", false, None));

@@ -155,10 +155,10 @@ impl Migration {
     }
 
     /// Writes the new version of a line. Gives whether it has a newline.
-    fn renewed(&mut self, line: &[u8], ended: bool, name: &str, out: &mut dyn Write) -> Result<bool> {
+    fn renewed(&mut self, line: &[u8], is_terminated: bool, name: &str, out: &mut dyn Write) -> Result<bool> {
         let new = self.0.line(&text_of(line));
-        let ended = ended || new.is_some();
-        write_line(out, new.as_deref().unwrap_or(line), ended, name).map(|()| ended)
+        let is_terminated = is_terminated || new.is_some();
+        write_line(out, new.as_deref().unwrap_or(line), is_terminated, name).map(|()| is_terminated)
     }
 }
 
@@ -168,17 +168,17 @@ impl Rewrite for Migration {
         let mut lines = LineReader::new(old.reader(0)?, 0, WHOLE);
         while let Some(line) = lines.next_line().map_err(|error| Error::io("read", old.name(), error))? {
             read.add_line(&line);
-            let ended = match line.skipped {
+            let is_terminated = match line.skipped {
                 // A line that is too long for memory is copied in pieces.
                 Some(_) => {
-                    let (from, to, ended) = (line.offset, line.offset + line.length(), line.ended);
+                    let (from, to, is_terminated) = (line.offset, line.offset + line.length(), line.is_terminated);
                     copy_bytes(old, from, to, &mut |bytes| write_line(out, bytes, false, old.name()))?;
-                    write_line(out, b"", ended, old.name())?;
-                    ended
+                    write_line(out, b"", is_terminated, old.name())?;
+                    is_terminated
                 }
-                None => self.renewed(line.bytes, line.ended, old.name(), out)?,
+                None => self.renewed(line.bytes, line.is_terminated, old.name(), out)?,
             };
-            if ended {
+            if is_terminated {
                 read.add_newline();
             }
         }

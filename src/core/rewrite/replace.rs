@@ -56,7 +56,7 @@ pub struct ReadTo {
     /// Where the last line starts, if it is torn.
     torn_line_start: Option<u64>,
     /// Whether the new version ends without a newline.
-    lacks_final_newline: bool,
+    is_unterminated: bool,
 }
 
 impl ReadTo {
@@ -64,17 +64,17 @@ impl ReadTo {
     pub fn add_line(&mut self, line: &RawLine<'_>) {
         self.end = line.end();
         self.torn_line_start = line.is_torn().then_some(line.offset);
-        self.lacks_final_newline = !line.ended;
+        self.is_unterminated = !line.is_terminated;
     }
 
     /// Notes that the new version of the last line has a newline.
     pub fn add_newline(&mut self) {
-        self.lacks_final_newline = false;
+        self.is_unterminated = false;
     }
 
     /// All of `bytes`. The new version ends with a newline; `torn_line_start` is where a torn last line of the old one starts.
     pub fn all(bytes: u64, torn_line_start: Option<u64>) -> Self {
-        Self { end: bytes, torn_line_start, lacks_final_newline: false }
+        Self { end: bytes, torn_line_start, is_unterminated: false }
     }
 }
 
@@ -87,8 +87,8 @@ pub trait Rewrite {
 }
 
 /// Writes one line of a new version of the file called `name`, with its newline if it has one.
-pub fn write_line(out: &mut dyn Write, line: &[u8], ended: bool, name: &str) -> Result<()> {
-    let written = out.write_all(line).and_then(|()| out.write_all(if ended { b"\n" } else { b"" }));
+pub fn write_line(out: &mut dyn Write, line: &[u8], is_terminated: bool, name: &str) -> Result<()> {
+    let written = out.write_all(line).and_then(|()| out.write_all(if is_terminated { b"\n" } else { b"" }));
     written.map_err(|error| Error::io("write", name, error))
 }
 
@@ -201,9 +201,9 @@ impl RewriteTarget {
                 break;
             }
             for (line, end) in lines {
-                let lead: &[u8] = if read.lacks_final_newline { b"\n" } else { b"" };
+                let lead: &[u8] = if read.is_unterminated { b"\n" } else { b"" };
                 Writer(&temporary.file).write_all(&[lead, &line, b"\n"].concat()).map_err(self.fail("write"))?;
-                (read.end, read.lacks_final_newline) = (end, false);
+                (read.end, read.is_unterminated) = (end, false);
             }
         }
         Ok(true)
@@ -264,7 +264,7 @@ impl RewriteTarget {
             ));
         }
         new.set_shared();
-        new.set_lacks_final_newline(true);
+        new.set_unterminated(true);
         new.append(&mut lines.join(&b'\n')).map(drop)
     }
 
@@ -279,7 +279,7 @@ impl RewriteTarget {
                 // No program writes such a line, and it does not fit into memory.
                 return Err(self.fail("read")(io::ErrorKind::OutOfMemory.into()));
             }
-            if !line.ended {
+            if !line.is_terminated {
                 return Ok((lines, Some(line.bytes.to_vec())));
             }
             let end = line.offset + line.bytes.len() as u64 + 1;

@@ -119,7 +119,7 @@ impl Survey {
         let mut reader = LineReader::new(storage.reader(0)?, 0, WHOLE);
         let mut parsed_any = false;
         while let Some(line) = reader.next_line().map_err(|error| Error::io("read", storage.name(), error))? {
-            survey.ends_with_newline = line.ended;
+            survey.ends_with_newline = line.is_terminated;
             survey.torn_line_start = line.is_torn().then_some(line.offset);
             survey.bytes = line.end();
             survey.count += 1;

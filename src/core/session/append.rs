@@ -3,7 +3,7 @@
 //! A check before the write (`statx`, or `fstat` where there is none) tells whether the file is still there, and whether it
 //! has grown. After the write `lseek` tells where the line is. What other processes wrote in between is before it and is read
 //! first. In two cases the line is rolled back and written again:
-//! - It continues an unended line of another process: it is written on a line of its own.
+//! - It continues an unterminated line of another process: it is written on a line of its own.
 //! - Another process has used the same id meanwhile: it is written with a new id.
 //!
 //! If two processes choose one id at the same moment, the one whose line is later in the file sees the other's line and takes
@@ -118,7 +118,7 @@ impl Session {
         row.map(ParentChoice::Row).ok_or_else(|| Error::entry_not_found(to_string_lossy(id)))
     }
 
-    /// Checks what precedes a line that was not written where it was expected, or was written after an unended line.
+    /// Checks what precedes a line that was not written where it was expected, or was written after an unterminated line.
     fn check_landing(
         &mut self,
         span: LineSpan,
@@ -142,23 +142,23 @@ impl Session {
             return Ok(Landing::RolledBack);
         };
         let read = self.index.read_more_until(&**storage, span.offset);
-        let lacks_final_newline = match read {
-            Ok(lacks_final_newline) => lacks_final_newline,
+        let is_unterminated = match read {
+            Ok(is_unterminated) => is_unterminated,
             Err(error) => {
                 self.roll_back(span, line)?;
                 return Err(error);
             }
         };
         self.history.grown(start - expected, self.tree().len() - before);
-        if lacks_final_newline && span.offset == start {
-            // The unended line is ended by the newline after the spaces, or by the one that the next try begins with.
+        if is_unterminated && span.offset == start {
+            // The unterminated line is ended by the newline after the spaces, or by the one that the next try begins with.
             self.roll_back(span, line)?;
             if let Some(storage) = self.storage.as_mut() {
-                storage.set_lacks_final_newline(true);
+                storage.set_unterminated(true);
             }
             self.size = self.index.indexed_end();
             self.history.repaired(
-                "a line that continued another process's unended line was written again on a line of its own",
+                "a line that continued another process's unterminated line was written again on a line of its own",
             );
             return Ok(Landing::RolledBack);
         }

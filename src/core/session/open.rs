@@ -56,10 +56,10 @@ impl Session {
             storage = session.migrated(path, storage, version)?;
         }
         let size = storage.size()?;
-        let Some(Loaded { header, header_span, header_line, index, lacks_final_newline }) = load(&*storage)? else {
+        let Some(Loaded { header, header_span, header_line, index, is_unterminated }) = load(&*storage)? else {
             return Err(Error::not_a_session(path));
         };
-        storage.set_lacks_final_newline(lacks_final_newline);
+        storage.set_unterminated(is_unterminated);
         session.id = header.id;
         // It may have grown while it was read.
         session.size = size.max(index.indexed_end());

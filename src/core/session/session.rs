@@ -156,8 +156,8 @@ impl Session {
     }
 
     /// Whether the last line has no newline yet.
-    pub fn is_after_unended_line(&self) -> bool {
-        self.index.is_after_unended_line()
+    pub fn is_after_unterminated_line(&self) -> bool {
+        self.index.is_after_unterminated_line()
     }
 
     /// The lines that are not entries.
@@ -384,8 +384,8 @@ impl Session {
             return Ok(());
         };
         let before = self.index.tree.len();
-        let lacks_final_newline = self.index.read_more(&**storage)?;
-        storage.set_lacks_final_newline(lacks_final_newline);
+        let is_unterminated = self.index.read_more(&**storage)?;
+        storage.set_unterminated(is_unterminated);
         let grown = size - self.size;
         self.size = size.max(self.index.indexed_end());
         self.history.grown(grown, self.index.tree.len() - before);

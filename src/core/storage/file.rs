@@ -19,7 +19,7 @@ use crate::io::line_span::LineSpan;
 use crate::io::open::{self, Access};
 use crate::storage::storage::{FileStatus, Storage};
 
-/// How often, and at which interval, an unended line is checked again before it counts as one that nobody ends.
+/// How often, and at which interval, an unterminated line is checked again before it counts as one that nobody ends.
 const UNENDED_LINE_CHECKS: u32 = 3;
 const UNENDED_LINE_PAUSE: Duration = Duration::from_millis(1);
 
@@ -47,7 +47,7 @@ pub struct FileStorage {
     file_id: FileId,
     /// None after [`Storage::close`], until the file is needed again.
     handle: Mutex<Option<OpenFile>>,
-    lacks_final_newline: bool,
+    is_unterminated: bool,
     shared: bool,
     durability: Durability,
     clock: ChangeClock,
@@ -99,7 +99,7 @@ impl FileStorage {
             handle: Mutex::new(Some(OpenFile { file: Arc::new(file), appends: false })),
             target,
             file_id,
-            lacks_final_newline: false,
+            is_unterminated: false,
             shared: false,
             durability,
             clock,
@@ -218,7 +218,7 @@ impl FileStorage {
     /// Whether every write takes the write lock.
     fn uses_write_lock(&self) -> bool {
         // Elsewhere than on Unix a lock keeps every program from writing.
-        cfg!(unix) && (self.shared || self.lacks_final_newline)
+        cfg!(unix) && (self.shared || self.is_unterminated)
     }
 
     /// Runs work under the write lock, if others write to the file, too: what is truncated must not be theirs.
@@ -232,8 +232,8 @@ impl FileStorage {
     }
 
     /// Whether the file still ends in the middle of a line. A write in progress may be seen half done, and pi takes no
-    /// lock: only a line that stays unended for a while is one that nobody will end.
-    fn still_lacks_final_newline(&self, file: &File) -> bool {
+    /// lock: only a line that stays unterminated for a while is one that nobody will end.
+    fn is_still_unterminated(&self, file: &File) -> bool {
         for _ in 0..UNENDED_LINE_CHECKS {
             let mut last = [b'\n'];
             let read = fs::stat(file).and_then(|now| match now.size.checked_sub(1) {
@@ -340,7 +340,7 @@ impl Storage for FileStorage {
         let handle = self.handle(true)?;
         let mut lead = 0;
         let offset = self.under_write_lock(&handle.file, || {
-            if self.lacks_final_newline && self.still_lacks_final_newline(&handle.file) {
+            if self.is_unterminated && self.is_still_unterminated(&handle.file) {
                 line.insert(0, b'\n');
                 lead = 1;
             }
@@ -353,7 +353,7 @@ impl Storage for FileStorage {
             }
             Ok(offset)
         })?;
-        self.lacks_final_newline = false;
+        self.is_unterminated = false;
         self.clock.note_write();
         Ok(LineSpan::of(offset + lead, len))
     }
@@ -373,8 +373,8 @@ impl Storage for FileStorage {
         })
     }
 
-    fn set_lacks_final_newline(&mut self, lacks_final_newline: bool) {
-        self.lacks_final_newline = lacks_final_newline;
+    fn set_unterminated(&mut self, is_unterminated: bool) {
+        self.is_unterminated = is_unterminated;
     }
 
     fn set_shared(&mut self) {

@@ -79,7 +79,7 @@ pub trait Storage: Send + Sync {
     /// after it. If something else is there by now, that stays.
     fn rollback_append(&mut self, span: LineSpan, line: &[u8]) -> Result<()>;
     /// Sets whether the last line lacks its newline, which the next append then writes first.
-    fn set_lacks_final_newline(&mut self, _lacks_final_newline: bool) {}
+    fn set_unterminated(&mut self, _is_unterminated: bool) {}
     /// Notes that other processes write here, too: every write and truncation takes the write lock.
     fn set_shared(&mut self) {}
     /// Waits until everything is on disk.

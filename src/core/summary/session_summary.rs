@@ -115,19 +115,19 @@ impl Default for SummaryProgress {
 #[derive(Debug, Clone, PartialEq)]
 pub struct SummaryScan {
     pub progress: SummaryProgress,
-    /// The same with the unended line, if there is one.
-    pub with_unended_line: Option<(FileKind, SessionUsage)>,
+    /// The same with the unterminated line, if there is one.
+    pub with_unterminated_line: Option<(FileKind, SessionUsage)>,
 }
 
 impl SummaryScan {
     /// The summary; None if it is not a session.
     pub fn summary(&self) -> Option<&SessionSummary> {
-        self.with_unended_line.as_ref().map_or(&self.progress.kind, |(kind, _)| kind).summary()
+        self.with_unterminated_line.as_ref().map_or(&self.progress.kind, |(kind, _)| kind).summary()
     }
 
     /// What its calls used.
     pub fn usage(&self) -> &SessionUsage {
-        self.with_unended_line.as_ref().map_or(&self.progress.usage, |(_, usage)| usage)
+        self.with_unterminated_line.as_ref().map_or(&self.progress.usage, |(_, usage)| usage)
     }
 }
 
@@ -147,7 +147,7 @@ pub fn read_on(
     let mut found = read_lines(file, progress, most, &mut lines, &stops);
     if let Ok(Some(found)) = &mut found {
         found.progress.usage.sort_largest();
-        found.with_unended_line.iter_mut().for_each(|(_, usage)| usage.sort_largest());
+        found.with_unterminated_line.iter_mut().for_each(|(_, usage)| usage.sort_largest());
     }
     *buffer = lines.into_buffer();
     match is_stopped(&stops) {
@@ -179,10 +179,10 @@ fn read_lines(
                     Err(LineScanError::Io(error)) => return Err(error),
                     scanned => scanned,
                 };
-                let ended = lines.skip_line()?;
+                let is_terminated = lines.skip_line()?;
                 let span = (offset, lines.position());
-                // An unended line changes only a copy: another process may still be writing it.
-                let before = (!ended).then(|| (info.clone(), usage.clone()));
+                // An unterminated line changes only a copy: another process may still be writing it.
+                let before = (!is_terminated).then(|| (info.clone(), usage.clone()));
                 let (mut for_info, mut for_usage) = (false, false);
                 match scanned {
                     Ok(()) => {
@@ -206,7 +206,7 @@ fn read_lines(
                 if let Some((info, usage)) = before {
                     let SummaryProgress { kind, usage: all, end } = progress;
                     let progress = SummaryProgress { kind: FileKind::Session(version, info), usage, end };
-                    return Ok(Some(SummaryScan { progress, with_unended_line: Some((kind, all)) }));
+                    return Ok(Some(SummaryScan { progress, with_unterminated_line: Some((kind, all)) }));
                 }
             }
             FileKind::Undetermined | FileKind::NotASession => {
@@ -219,17 +219,17 @@ fn read_lines(
                     if !lines.is_done()? {
                         let end = lines.position();
                         progress = SummaryProgress { kind: FileKind::NotASession, end, ..progress };
-                        return Ok(Some(SummaryScan { progress, with_unended_line: None }));
+                        return Ok(Some(SummaryScan { progress, with_unterminated_line: None }));
                     }
-                    let with_unended_line = Some((content, progress.usage.clone()));
-                    return Ok(Some(SummaryScan { progress, with_unended_line }));
+                    let with_unterminated_line = Some((content, progress.usage.clone()));
+                    return Ok(Some(SummaryScan { progress, with_unterminated_line }));
                 }
                 progress.kind = content;
             }
         }
         progress.end = lines.position();
     }
-    Ok(Some(SummaryScan { progress, with_unended_line: None }))
+    Ok(Some(SummaryScan { progress, with_unterminated_line: None }))
 }
 
 /// Longer lines are read one at a time.

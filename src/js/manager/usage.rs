@@ -65,7 +65,7 @@ pub fn usage<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, options: JsVa
         let mut state = state.borrow_mut();
         let last = rows.checked_sub(1).map(|last| state.session.tree().id_of(last).to_vec()).unwrap_or_default();
         // The last line gets longer when it gets its newline.
-        let is_final = !state.session.is_after_unended_line();
+        let is_final = !state.session.is_after_unterminated_line();
         state.usage = is_final.then_some(CollectedUsage { usage, generation: state.generation, rows, last });
     }
     parse(js, &json)

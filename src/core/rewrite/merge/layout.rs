@@ -47,7 +47,7 @@ enum Piece<'a> {
 pub struct OldFile {
     size: u64,
     torn_line_start: Option<u64>,
-    lacks_final_newline: bool,
+    is_unterminated: bool,
     /// The lines at the front, which stay as they are.
     front: Vec<Range>,
     /// Ids of stored lines that entries in front have, with the key of the last line that has it.
@@ -64,7 +64,7 @@ pub struct OldFile {
 pub struct MergeLayout<'a> {
     pieces: Vec<Piece<'a>>,
     read: ReadTo,
-    /// Where the newline of the old file's unended line goes.
+    /// Where the newline of the old file's unterminated line goes.
     missing_newline_at: Option<u64>,
     /// Stored lines that the file did not have.
     pub added: u64,
@@ -100,7 +100,7 @@ impl OldFile {
         let mut reader = LineReader::new(storage.reader(0)?, 0, WHOLE);
         while let Some(line) = reader.next_line().map_err(|error| Error::io("read", storage.name(), error))? {
             let range = Range { from: line.offset, to: line.end() };
-            (old.size, old.lacks_final_newline) = (range.to, !line.ended);
+            (old.size, old.is_unterminated) = (range.to, !line.is_terminated);
             let text = text_of(line.bytes);
             old.torn_line_start = line.is_torn().then_some(range.from);
             if header.is_none() && line.skipped.is_none() && is_json(&text) {
@@ -131,7 +131,7 @@ impl OldFile {
         Self {
             size: 0,
             torn_line_start: None,
-            lacks_final_newline: false,
+            is_unterminated: false,
             front: Vec::new(),
             front_ids: HashMap::new(),
             has_front_entries: false,
@@ -192,7 +192,7 @@ impl OldFile {
 impl<'a> MergeLayout<'a> {
     /// The merged file, or what it needs first.
     pub fn of(storage: &dyn Storage, mut old: OldFile, stored: StoredLines<'a>) -> Result<LayoutResult<'a>> {
-        let missing_newline_at = Some(old.size).filter(|_| old.lacks_final_newline);
+        let missing_newline_at = Some(old.size).filter(|_| old.is_unterminated);
         let mut layout = Self::empty(ReadTo::all(old.size, old.torn_line_start), missing_newline_at);
         old.front.iter().for_each(|&range| layout.push_old(range));
         let mut ids = Ids::default();

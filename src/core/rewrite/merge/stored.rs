@@ -21,8 +21,8 @@ pub struct StoredLine<'a> {
 impl<'a> StoredLines<'a> {
     /// Lines that each end with a newline, and the number of each one's host; an error if there are not as many of these.
     pub fn new(bytes: &'a [u8], hosts: &'a [u32]) -> Result<Self> {
-        let ended = bytes.is_empty() || bytes.ends_with(b"\n");
-        if !ended || memchr::memchr_iter(b'\n', bytes).count() != hosts.len() {
+        let is_terminated = bytes.is_empty() || bytes.ends_with(b"\n");
+        if !is_terminated || memchr::memchr_iter(b'\n', bytes).count() != hosts.len() {
             return Err(Error::argument(
                 "`lines` must hold as many lines as `hosts` has numbers, each ended by a newline",
             ));

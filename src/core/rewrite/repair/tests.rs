@@ -15,7 +15,7 @@ fn entry(id: &str, parent: &str) -> String {
     format!("{{\"type\":\"custom\",\"id\":\"{id}\",\"parentId\":{parent},\"timestamp\":\"t\",\"n\":1.50}}")
 }
 
-/// Repairs these lines, the last of them unended, and gives the report and the new lines.
+/// Repairs these lines, the last of them unterminated, and gives the report and the new lines.
 fn repaired(lines: &[&str]) -> (RepairReport, Vec<String>) {
     let dir = crate::testing::faults::tests::scratch();
     let path = dir.path().join("2025_name-1.jsonl").to_str().expect("text").to_owned();

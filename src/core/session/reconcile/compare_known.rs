@@ -41,7 +41,7 @@ impl Session {
         }
         // A damaged last line may be longer than memory: only its end is checked.
         let mut newline = [b'\n'];
-        if let Some(at) = end.checked_sub(1).filter(|_| !self.index.is_after_unended_line()) {
+        if let Some(at) = end.checked_sub(1).filter(|_| !self.index.is_after_unterminated_line()) {
             storage.read_at(at, &mut newline)?;
         }
         if newline != *b"\n" {

@@ -16,7 +16,7 @@
 //! | found | function | writes |
 //! | --- | --- | --- |
 //! | the file has grown | `read_appended` | no |
-//! | an unended line of another process was rolled back | `forget_unended_line` | no |
+//! | an unterminated line of another process was rolled back | `forget_unterminated_line` | no |
 //! | the file was deleted or renamed | `copy_back_deleted_file`: its bytes, from the open handle | the whole file |
 //! | it was replaced, rewritten or truncated | `rebase`: the rows of the new content | entries of ours that it lacks |
 //! | it is gone or empty, and no handle has it | `write_from_objects`, called by the boundary | the whole file |

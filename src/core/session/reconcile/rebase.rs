@@ -52,14 +52,14 @@ impl Session {
         if old != PreviousFile::Rewritten {
             self.check_owner(&storage, old == PreviousFile::Open)?;
         }
-        let Some(Loaded { header_span, header_line, mut index, lacks_final_newline, .. }) = load(&storage)? else {
+        let Some(Loaded { header_span, header_line, mut index, is_unterminated, .. }) = load(&storage)? else {
             return Err(Error::changed(&path, "it is no session any more"));
         };
         if depth == CheckDepth::ForRead && index.damaged().len() > self.damaged().len() {
             // The read that found the damage reports it.
             return Err(Error::changed(&path, "lines of it are damaged"));
         }
-        storage.set_lacks_final_newline(lacks_final_newline);
+        storage.set_unterminated(is_unterminated);
         storage.set_shared();
         let theirs = index.tree.len();
         // What another process truncated is not added again.

@@ -141,7 +141,7 @@ impl Session {
                 match size {
                     _ if size == self.size => {}
                     _ if size > self.size => self.read_appended(size)?,
-                    _ if size >= self.index.indexed_end() => self.forget_unended_line(size),
+                    _ if size >= self.index.indexed_end() => self.forget_unterminated_line(size),
                     _ if reopened => return self.rebase(PreviousFile::Gone, depth, before),
                     _ => return self.rebase(PreviousFile::Rewritten, depth, before),
                 }
@@ -167,11 +167,11 @@ impl Session {
         }
     }
 
-    /// Another writer rolled back its unended line: the storage ends at `size` now.
-    fn forget_unended_line(&mut self, size: u64) {
-        let lacks_final_newline = size > self.index.indexed_end() || self.index.is_after_unended_line();
+    /// Another writer rolled back its unterminated line: the storage ends at `size` now.
+    fn forget_unterminated_line(&mut self, size: u64) {
+        let is_unterminated = size > self.index.indexed_end() || self.index.is_after_unterminated_line();
         if let Some(storage) = self.storage.as_mut() {
-            storage.set_lacks_final_newline(lacks_final_newline);
+            storage.set_unterminated(is_unterminated);
         }
         self.size = size;
     }
@@ -195,7 +195,7 @@ impl Session {
         if let Some(at) = self.size.checked_sub(1) {
             restored.read_at(at, &mut last)?;
         }
-        restored.set_lacks_final_newline(last != *b"\n");
+        restored.set_unterminated(last != *b"\n");
         self.storage = Some(Box::new(restored));
         self.lock.recheck();
         self.history.repaired(WRITTEN_AGAIN);

@@ -1,12 +1,12 @@
 use super::*;
 
 #[test]
-fn an_unended_line_is_ended_first() {
+fn an_unterminated_line_is_ended_first() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("x").to_str().expect("text").to_owned();
     std::fs::write(&path, "half").expect("written");
     let mut storage = FileStorage::open(&path).expect("opened");
-    storage.set_lacks_final_newline(true);
+    storage.set_unterminated(true);
     assert_eq!(storage.append(&mut b"one".to_vec()).expect("appended"), LineSpan { offset: 5, len: 3 });
     assert_eq!(storage.append(&mut b"two".to_vec()).expect("appended"), LineSpan { offset: 9, len: 3 });
     assert_eq!(std::fs::read_to_string(&path).expect("read"), "half\none\ntwo\n");

@@ -25,10 +25,10 @@ pub fn target(input: &[u8], subject: Subject) -> u64 {
     let mut lines: Vec<(u64, Vec<u8>, bool)> = Vec::new();
     while let Some(line) = reader.next_line().expect("memory has no errors") {
         // The planted bug: a last line of exactly one chunk is lost.
-        if subject == Subject::Planted && !line.ended && line.bytes.len() == chunk {
+        if subject == Subject::Planted && !line.is_terminated && line.bytes.len() == chunk {
             continue;
         }
-        lines.push((line.offset, line.bytes.to_vec(), line.ended));
+        lines.push((line.offset, line.bytes.to_vec(), line.is_terminated));
     }
     let mut expected = Vec::new();
     let mut at = 0;
