@@ -12,6 +12,7 @@ export {
 /** @typedef {import("../../index.js").SessionHeader} SessionHeader */
 /** @typedef {import("../../index.js").SessionInfo} SessionInfo */
 /** @typedef {import("../../index.js").SearchHit} SearchHit */
+/** @typedef {import("../../index.js").SearchOptions} SearchOptions */
 /** @typedef {import("../../index.js").SessionTreeNode} SessionTreeNode */
 /** @typedef {import("../../index.js").OutlineNode} OutlineNode */
 /** @typedef {import("../../index.js").RepairReport} RepairReport */

@@ -48,6 +48,20 @@ function limit(text) {
 	return Number(text);
 }
 
+/** The texts and the roles that a search can be limited to. */
+const SCOPES = ["user", "assistant", "name", "summary", "tool", "thinking", "custom"];
+const ROLES = ["user", "assistant", "toolResult", "bashExecution", "custom", "session_info", "label", "compaction", "branch_summary", "custom_message"];
+
+/**
+ * Reads names that commas separate.
+ * @param {string[]} names
+ */
+const someOf = (names) => (/** @type {string} */ text) => {
+	const given = text.split(",");
+	if (!given.every((name) => names.includes(name))) throw new InvalidArgumentError(`Allowed are ${names.join(", ")}.`);
+	return given;
+};
+
 /**
  * A command with the options that all commands have.
  * @param {Command} program
@@ -118,9 +132,14 @@ export function buildProgram(result, asJson) {
 		.option("--force", "with --html: write over a file that is there")
 		.action((session, options) => tree(session, options));
 
-	resumeOption(command(program, "search", "Searches what was said", ["search panic unwrap", "search --all 'checkout test' --limit 5"]), "the first session found")
+	resumeOption(command(program, "search", "Searches what was said", ["search panic unwrap", "search --all 'checkout test' --limit 5", "search --all --in tool --since 7d --phrase 'no such file'"]), "the first session found")
 		.argument("<words...>", "what to look for")
 		.option("-a, --all", "in sessions of every working directory")
+		.option("--in <texts>", `in these texts, separated by commas: ${SCOPES.join(", ")} (default: the first four)`, someOf(SCOPES))
+		.option("--role <roles>", `only messages and entries of these roles, separated by commas: ${ROLES.join(", ")}`, someOf(ROLES))
+		.option("--since <day>", "entries from this day on: 2025-06-01, or 7d for seven days ago")
+		.option("--until <day>", "entries up to this day, and on it")
+		.option("--phrase", "the words as they stand")
 		.option("-n, --limit <count>", "so many places at most, or all", limit, 50)
 		.action(async (words, options) => {
 			result.code = await search(words, options);

@@ -7,9 +7,15 @@ import { resume, resumeLines } from "./resume.mjs";
 import { existingSessionDir, underHome, workingDirectory } from "./session-dir.mjs";
 import { ID_COLUMNS, listSessions, openReadOnly } from "./sessions.mjs";
 import { age, asText, clip, counted, safeLine, widthOf, wrapped } from "./text.mjs";
+import { limitsOf } from "./times.mjs";
 
 /** @typedef {import("./library.mjs").SearchHit} SearchHit */
-/** @typedef {import("./session-dir.mjs").SessionScope & { limit: number, resume?: boolean }} Options */
+/** @typedef {import("./library.mjs").SearchOptions} SearchOptions */
+/**
+ * @typedef {import("./session-dir.mjs").SessionScope & {
+ *   limit: number, resume?: boolean, in?: string[], role?: string[], since?: string, until?: string, phrase?: boolean,
+ * }} Options
+ */
 
 /** Marks around the words found that no text of a session holds after it was made safe. */
 const OPEN = "\u0001";
@@ -31,6 +37,7 @@ export async function search(words, options) {
 		hits = await SessionManager.search(query, {
 			...(options.all ? {} : { cwd: workingDirectory(options) }),
 			...(dir === undefined ? {} : { sessionDir: dir }),
+			...filters(options),
 			// One more tells whether there are more.
 			limit: options.limit + (options.json ? 0 : 1),
 			...(options.json ? {} : { mark: [OPEN, CLOSE] }),
@@ -46,6 +53,19 @@ export async function search(words, options) {
 	else if (!first) await write(`${wrapped(await nothingFound(query, options), columns()).join("\n")}\n`);
 	else await writeHits(hits, options);
 	return first ? 0 : 1;
+}
+
+/**
+ * @param {Options} options
+ * @returns {SearchOptions}
+ */
+function filters(options) {
+	return {
+		...(options.in ? { in: /** @type {NonNullable<SearchOptions["in"]>} */ (options.in) } : {}),
+		...(options.role ? { roles: /** @type {NonNullable<SearchOptions["roles"]>} */ (options.role) } : {}),
+		...limitsOf(options, false),
+		...(options.phrase ? { phrase: true } : {}),
+	};
 }
 
 /**
@@ -78,7 +98,8 @@ async function nothingFound(query, options) {
 	const dir = options.dir === undefined ? "" : ` in ${safeLine(options.dir)}`;
 	const where = options.all ? `all ${counted(searched, "session")}${dir}` : `the ${counted(searched, "session")} of ${safeLine(workingDirectory(options))}${dir}`;
 	const rest = others > 0 ? ` Not searched: ${counted(others, "session")} of other directories (--all searches them).` : "";
-	return `Nothing found for ${safeLine(query)} in ${where}.${rest} Tool output, thinking and images are not searched.`;
+	const left = options.in ? "" : " Tool output, thinking and images are not searched.";
+	return `Nothing found for ${safeLine(query)} in ${where}.${rest}${left}`;
 }
 
 /**

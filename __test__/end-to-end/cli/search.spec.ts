@@ -1,6 +1,6 @@
 // `pi-sessions search`: places where words were said.
 import { expect, test } from "vitest";
-import { type Json, assistant, message, user } from "../../support/scratch.js";
+import { type Json, assistant, message, toolResult, user } from "../../support/scratch.js";
 import { branched, good, goodJson, lines, put, run, world } from "../../support/cli.js";
 
 test("shows places by session, the words in them marked on a terminal", async () => {
@@ -24,6 +24,26 @@ test("--json gives the library's hits, --limit fewer", async () => {
 	expect(hits.length).toBeGreaterThan(1);
 	expect(hits[0]).toMatchObject({ id: "s-one", cwd: at.cwd, entryId: expect.any(String), snippet: expect.stringContaining("«mended»") });
 	expect(JSON.parse((await run(at, ["search", "mended", "--json", "--limit", "1"])).out)).toHaveLength(1);
+});
+
+test("--in, --role, --since, --until and --phrase choose what is searched", async () => {
+	const at = world();
+	const ago = (days: number) => ({ timestamp: new Date(Date.now() - days * 86_400_000).toISOString() });
+	put(at, "s-one", [
+		message("u", null, user("a needle of old"), ago(30)),
+		message("a", "u", assistant("old needle"), ago(5)),
+		message("t", "a", toolResult("needle in a haystack"), ago(1)),
+	]);
+	const entries = async (...args: string[]) => (await goodJson(at, ["search", "needle", ...args])).map((hit: Json) => hit.entryId).sort().join("");
+	expect(await entries()).toBe("au");
+	expect(await entries("--in", "tool")).toBe("t");
+	expect(await entries("--in", "tool,user")).toBe("tu");
+	expect(await entries("--role", "user")).toBe("u");
+	expect(await entries("--since", "7d")).toBe("a");
+	expect(await entries("--until", "7d")).toBe("u");
+	expect((await goodJson(at, ["search", "--phrase", "old", "needle"])).map((hit: Json) => hit.entryId)).toEqual(["a"]);
+	expect(await run(at, ["search", "needle", "--in", "tools"])).toMatchObject({ code: 2 });
+	expect(await run(at, ["search", "needle", "--since", "soon"])).toMatchObject({ code: 2 });
 });
 
 test("no text of a session acts on the terminal", async () => {

@@ -1,0 +1,36 @@
+// The times that options name: days, days ago, and ISO times.
+import { UsageError } from "./errors.mjs";
+
+/**
+ * The time limits of the options.
+ * @param {{ since?: string, until?: string }} options
+ * @param {boolean} utc
+ */
+export function limitsOf(options, utc) {
+	const since = options.since === undefined ? -Infinity : timeOfDay(options.since, utc, 0, "--since");
+	const until = options.until === undefined ? Infinity : timeOfDay(options.until, utc, 1, "--until");
+	if (since >= until) throw new UsageError(`No time lies between --since ${options.since} and --until ${options.until}`);
+	return { ...(options.since === undefined ? {} : { since }), ...(options.until === undefined ? {} : { until }) };
+}
+
+/**
+ * The midnight that begins a day, or one that comes later; a time as it is.
+ * @param {string} text `2025-06-01`, `7d` for seven days ago, or an ISO time
+ * @param {boolean} utc
+ * @param {number} later days
+ * @param {string} option
+ */
+function timeOfDay(text, utc, later, option) {
+	const day = /^(\d{4})-(\d\d)-(\d\d)$/.exec(text)?.slice(1).map(Number);
+	const ago = /^(\d{1,5})d$/.exec(text)?.[1];
+	const now = new Date();
+	const midnight = (/** @type {number} */ year, /** @type {number} */ month, /** @type {number} */ date) => (utc ? Date.UTC(year, month, date) : new Date(year, month, date).getTime());
+	if (day) {
+		const [year = 0, month = 0, date = 0] = day;
+		const named = new Date(Date.UTC(year, month - 1, date));
+		if (named.getUTCMonth() === month - 1 && named.getUTCDate() === date) return midnight(year, month - 1, date + later);
+	} else if (ago !== undefined) {
+		return utc ? midnight(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate() - Number(ago) + later) : midnight(now.getFullYear(), now.getMonth(), now.getDate() - Number(ago) + later);
+	} else if (/^\d{4}-\d\d-\d\dT/.test(text) && !Number.isNaN(Date.parse(text))) return Date.parse(text);
+	throw new UsageError(`${option} takes a day (2025-06-01), days ago (7d) or an ISO time: ${JSON.stringify(text)}`);
+}
