@@ -189,13 +189,6 @@ impl<I: Input> Scanner<I> {
         }
     }
 
-    /// Takes what `read` reads at the start of the bytes in memory, of which it gives the length.
-    pub fn take_known<T>(&mut self, read: impl FnOnce(&[u8]) -> Option<(T, usize)>) -> Option<T> {
-        let (value, length) = read(self.input.bytes().get(self.at..)?)?;
-        self.at += length;
-        Some(value)
-    }
-
     /// Takes a key and gives its text, with its quotes. The colon after it is not taken.
     pub fn key(&mut self, limit: usize) -> ScanResult<&[u8], I> {
         match self.next_token()? {
