@@ -132,7 +132,7 @@ export function buildProgram(result, asJson) {
 		.option("--force", "with --html: write over a file that is there")
 		.action((session, options) => tree(session, options));
 
-	resumeOption(command(program, "search", "Searches what was said", ["search panic unwrap", "search --all 'checkout test' --limit 5", "search --all --in tool --since 7d --phrase 'no such file'"]), "the first session found")
+	resumeOption(command(program, "search", "Searches what was said", ["search panic unwrap", "search --all 'checkout test' --limit 5", "search --all --in tool --since 2025-01-01 --phrase 'pending'"]), "the first session found")
 		.argument("<words...>", "what to look for")
 		.option("-a, --all", "in sessions of every working directory")
 		.option("--in <texts>", `in these texts, separated by commas: ${SCOPES.join(", ")} (default: the first four)`, someOf(SCOPES))
