@@ -9,7 +9,7 @@ import { provide } from "./data.mjs";
 const dir = process.argv[2] ? resolve(process.argv[2]) : provide("1,000 files").path;
 const scratch = mkdtempSync(join(tmpdir(), "catalog-shares-"));
 const catalog = join(scratch, "catalog.sqlite");
-process.env.PI_SESSION_CATALOG = catalog;
+process.env.PI_SESSION_NATIVE_CATALOG = catalog;
 const { SessionManager } = createRequire(import.meta.url)("../index.js");
 
 const sizeOf = (path) => (existsSync(path) ? statSync(path).size : 0);

@@ -30,7 +30,7 @@ try {
 	await page.screenshot({ path: join(pictures, "tree.png") });
 	writeStore(join(dir, "store"));
 	const usage = join(dir, "usage.html");
-	execFileSync(process.execPath, [join(root, "bin/pi-sessions.mjs"), "stats", "--all", "--utc", "--dir", join(dir, "store"), "--html", usage], { env: { ...process.env, PI_SESSION_CATALOG: "off" } });
+	execFileSync(process.execPath, [join(root, "bin/pi-sessions.mjs"), "stats", "--all", "--utc", "--dir", join(dir, "store"), "--html", usage], { env: { ...process.env, PI_SESSION_NATIVE_CATALOG: "off" } });
 	await page.setViewport({ width: 1240, height: 760 });
 	await page.goto(pathToFileURL(usage).href);
 	await page.hover(".period:nth-of-type(38)");

@@ -30,7 +30,7 @@ function within(kilobytes: number, file: string, code: string): { said: any; pea
 	const shell = `ulimit -v ${kilobytes} && exec "$0" "$@"`;
 	const ran = spawnSync("bash", ["-c", shell, process.execPath, "-e", script, file, dirname(file)], {
 		encoding: "utf8",
-		env: { ...process.env, PI_SESSION_CATALOG: "off" },
+		env: { ...process.env, PI_SESSION_NATIVE_CATALOG: "off" },
 		maxBuffer: 64 * MB,
 	});
 	expect([ran.status, ran.signal, ran.stderr.slice(-500)]).toEqual([0, null, ""]);

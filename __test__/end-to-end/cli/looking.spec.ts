@@ -25,13 +25,13 @@ test("looking changes no file: not an old one that opening would migrate, not on
 });
 
 // Regression: looking was said to write nothing, and wrote the catalog.
-test("looking writes the catalog and no other file, and with PI_SESSION_CATALOG=off none", async () => {
+test("looking writes the catalog and no other file, and with PI_SESSION_NATIVE_CATALOG=off none", async () => {
 	const at = world();
 	put(at, "s-1", branched);
 	const home = dirname(at.agent);
 	const before = snapshot(home);
 	const looks = [["list"], ["list", "--all", "--json"], ["search", "--all", "parser"], ["show", "s-1"], ["tree", "s-1"], ["stats", "--all"], ["verify", "--all"], ["export", "s-1"]];
-	for (const args of looks) await good(at, args, { PI_SESSION_CATALOG: "off" });
+	for (const args of looks) await good(at, args, { PI_SESSION_NATIVE_CATALOG: "off" });
 	expect(snapshot(home)).toEqual(before);
 	for (const args of looks) await good(at, args);
 	const catalog = ["session-catalog-8.sqlite", "session-catalog-8.sqlite-shm", "session-catalog-8.sqlite-wal"];
@@ -43,7 +43,7 @@ test("looking writes the catalog and no other file, and with PI_SESSION_CATALOG=
 	const page = readFileSync(join(root, "docs/cli.md"), "utf8");
 	for (const said of [page, await good(at, ["--help"])]) {
 		expect(said).toContain("session-catalog-8.sqlite");
-		expect(said).toContain("PI_SESSION_CATALOG=off");
+		expect(said).toContain("PI_SESSION_NATIVE_CATALOG=off");
 	}
 });
 

@@ -161,7 +161,7 @@ test("with laziness turned off large bodies are read in batches, not as one text
 			count++;
 		}
 		return { whole, grown: peak() - before, count };`,
-		{ PI_SESSION_LAZY_BODIES: "off" },
+		{ PI_SESSION_NATIVE_LAZY_BODIES: "off" },
 		// The engine keeps up to 64 MB of texts that it no longer needs: they are collected here before each text is parsed.
 		"const { parse } = JSON; JSON.parse = (...args) => (gc(), parse(...args));",
 	);

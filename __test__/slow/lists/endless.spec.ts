@@ -20,6 +20,6 @@ test("a list settles where a first message is longer than a string may be", asyn
 	const script = `
 		process.on("exit", () => console.log("ended"));
 		SessionManager.listAll().then((list) => console.log(list.length, list.find((info) => info.id === "endless").firstMessage.length));`;
-	expect(await run(script, { PI_CODING_AGENT_DIR: agent, PI_SESSION_CATALOG: "off" })).toBe(`2 ${1 << 20}\nended\n`);
+	expect(await run(script, { PI_CODING_AGENT_DIR: agent, PI_SESSION_NATIVE_CATALOG: "off" })).toBe(`2 ${1 << 20}\nended\n`);
 	rmSync(join(dir, "endless.jsonl"));
 });

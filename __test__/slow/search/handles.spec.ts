@@ -44,7 +44,7 @@ test("of many searches at once with few file handles each finds everything or re
 	await many();
 	const all = "console.log((await Promise.all(Array.from({ length: 20 }, search))).join('\\n'));";
 	for (const catalog of [undefined, "off"]) {
-		setEnv({ PI_SESSION_CATALOG: catalog });
+		setEnv({ PI_SESSION_NATIVE_CATALOG: catalog });
 		const answers = run(all, catalog ? 60 : 90).trimEnd().split("\n");
 		expect(answers).toHaveLength(20);
 		expect(new Set([...answers, `${MANY}`, NONE_LEFT])).toEqual(new Set([`${MANY}`, NONE_LEFT]));

@@ -74,8 +74,8 @@ test("no hit holds a copy of its session's first message", async () => {
 	const asked = `
 		const { SessionManager } = require(${JSON.stringify(join(root, "index.js"))});
 		SessionManager.search("needle", { limit: 1_000 }).then((hits) => console.log(hits.length, process.resourceUsage().maxRSS >> 10));`;
-	for (const PI_SESSION_CATALOG of ["", "off"]) {
-		const ran = spawnSync(process.execPath, ["-e", asked], { encoding: "utf8", env: { ...process.env, PI_SESSION_CATALOG } });
+	for (const PI_SESSION_NATIVE_CATALOG of ["", "off"]) {
+		const ran = spawnSync(process.execPath, ["-e", asked], { encoding: "utf8", env: { ...process.env, PI_SESSION_NATIVE_CATALOG } });
 		const [count, peakMB] = ran.stdout.split(" ").map(Number);
 		expect(count, ran.stderr).toBe(400);
 		// 400 copies of 12 MB would be 4.8 GB.
@@ -97,8 +97,8 @@ test("a search does not hold a line of 300 MB", async () => {
 		const { SessionManager } = require(${JSON.stringify(join(root, "index.js"))});
 		const snippets = async () => (await SessionManager.search("STRAW needle")).map((hit) => hit.snippet.length < 400);
 		snippets().then((hits) => console.log(hits.join(" "), (process.resourceUsage().maxRSS - idle) >> 10));`;
-	for (const PI_SESSION_CATALOG of ["", "off"]) {
-		const ran = spawnSync(process.execPath, ["-e", asked], { encoding: "utf8", env: { ...process.env, PI_SESSION_CATALOG } });
+	for (const PI_SESSION_NATIVE_CATALOG of ["", "off"]) {
+		const ran = spawnSync(process.execPath, ["-e", asked], { encoding: "utf8", env: { ...process.env, PI_SESSION_NATIVE_CATALOG } });
 		const [one, other, addedMB] = ran.stdout.trim().split(" ");
 		expect([one, other], ran.stderr).toEqual(["true", "true"]);
 		expect(Number(addedMB)).toBeLessThan(60);

@@ -19,7 +19,7 @@ export interface AgentDir {
 /** An agent of the test's own with sessions in two projects. */
 export function agentDir(count = 12): AgentDir {
 	const { agent } = ownAgent();
-	setEnv({ PI_SESSION_CATALOG: undefined });
+	setEnv({ PI_SESSION_NATIVE_CATALOG: undefined });
 	const dir = api.getDefaultSessionDir("/project");
 	const other = api.getDefaultSessionDir("/other");
 	for (let n = 0; n < count; n++) session(n % 4 === 3 ? other : dir, n);

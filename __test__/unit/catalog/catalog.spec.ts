@@ -32,19 +32,19 @@ test("a directory that is given stays as it was; without an agent there is no ca
 
 test("a setting moves it, or does without; a worker's own environment counts", async () => {
 	const at = agentDir();
-	setEnv({ PI_SESSION_CATALOG: "off" });
+	setEnv({ PI_SESSION_NATIVE_CATALOG: "off" });
 	expect(await listed()).toEqual(await listedByReference());
 	expect(await SessionManager.search("question")).toHaveLength(12);
 	expect(namesIn(at.agent)).toEqual(["sessions"]);
 	const elsewhere = join(scratch(), "deep", "file.db");
-	setEnv({ PI_SESSION_CATALOG: elsewhere });
+	setEnv({ PI_SESSION_NATIVE_CATALOG: elsewhere });
 	expect(await listed()).toEqual(await listedByReference());
 	expect(existsSync(elsewhere)).toBe(true);
 	expect(namesIn(at.agent)).toEqual(["sessions"]);
 	const own = join(scratch(), "workers.db");
 	const source = `const { SessionManager } = require(${JSON.stringify(join(root, "index.js"))});
 		SessionManager.listAll().then((list) => require("node:worker_threads").parentPort.postMessage(list.length));`;
-	const worker = new Worker(source, { eval: true, env: { ...process.env, PI_SESSION_CATALOG: own } });
+	const worker = new Worker(source, { eval: true, env: { ...process.env, PI_SESSION_NATIVE_CATALOG: own } });
 	expect(await new Promise((resolve, reject) => worker.on("message", resolve).on("error", reject))).toBe(12);
 	await worker.terminate();
 	expect(existsSync(own)).toBe(true);

@@ -130,7 +130,7 @@ test.each(["file://host/x", "file://host/%zz", "file:///%zz", "file:///a%2fb"])(
 		const odd = join(dir, "odd.jsonl");
 		const here = session(dir, 1);
 		for (const setting of [undefined, "off"]) {
-			setEnv({ PI_SESSION_CATALOG: setting });
+			setEnv({ PI_SESSION_NATIVE_CATALOG: setting });
 			writeFileSync(odd, text([header({ id: "odd", cwd })]));
 			utimesSync(odd, 4_000_000_000, 4_000_000_000);
 			expect((await SessionManager.list("/project", dir)).map((info) => info.id)).toEqual(["s-1"]);

@@ -53,7 +53,7 @@ describe("a setting deleted the file it named:", () => {
 		const path = join(dir, "named");
 		make(path);
 		const before = snapshot(dir);
-		setEnv({ PI_SESSION_CATALOG: path });
+		setEnv({ PI_SESSION_NATIVE_CATALOG: path });
 		await used();
 		expect(snapshot(dir)).toEqual(before);
 	});
@@ -62,7 +62,7 @@ describe("a setting deleted the file it named:", () => {
 		const at = agentDir();
 		const path = join(scratch(), "pipe");
 		execFileSync("mkfifo", [path]);
-		setEnv({ PI_SESSION_CATALOG: path });
+		setEnv({ PI_SESSION_NATIVE_CATALOG: path });
 		const script = `console.log((await SessionManager.listAll()).filter((info) => info.allMessagesText).length);`;
 		expect(await run(script)).toBe("12\n");
 		expect(lstatSync(path).isFIFO()).toBe(true);
@@ -76,7 +76,7 @@ test("an empty file that is named becomes the catalog, and the owner's alone", a
 	const path = join(dir, "named");
 	writeFileSync(path, "", { mode: 0o644 });
 	chmodSync(path, 0o644);
-	setEnv({ PI_SESSION_CATALOG: path });
+	setEnv({ PI_SESSION_NATIVE_CATALOG: path });
 	await used();
 	expect(formOf(path)).toBeGreaterThan(0);
 	for (const name of namesIn(dir)) expect(modeOf(join(dir, name)), name).toBe(0o600);
@@ -94,11 +94,11 @@ test.runIf(process.getuid?.() === 0)("root makes no catalog in another user's di
 	// Nor a directory for it, in one that is the user's.
 	const home = scratch();
 	chownSync(home, USER, USER);
-	setEnv({ PI_SESSION_CATALOG: join(home, "cache", "catalog") });
+	setEnv({ PI_SESSION_NATIVE_CATALOG: join(home, "cache", "catalog") });
 	await used();
 	expect(namesIn(home)).toEqual([]);
 	// What the user has there stays as it is.
-	setEnv({ PI_SESSION_CATALOG: undefined });
+	setEnv({ PI_SESSION_NATIVE_CATALOG: undefined });
 	writeFileSync(at.catalog, "", { mode: 0o600 });
 	chownSync(at.catalog, USER, USER);
 	const before = snapshot(at.agent);
@@ -116,7 +116,7 @@ test.runIf(process.getuid?.() === 0)("a user's own catalog is made in the user's
 		chmodSync(dir, 0o777);
 		const path = join(dir, "catalog");
 		const script = `process.setgroups([]); process.setgid(${USER}); process.setuid(${USER}); await SessionManager.listAll(); console.log(process.getuid());`;
-		setEnv({ PI_SESSION_CATALOG: path });
+		setEnv({ PI_SESSION_NATIVE_CATALOG: path });
 		expect(await run(script)).toBe(`${USER}\n`);
 		expect([formOf(path), statSync(path).uid]).toEqual([expect.any(Number), USER]);
 	}
@@ -137,7 +137,7 @@ test("a catalog of a newer form is left alone, one of an older form made anew", 
 	for (const named of [false, true]) {
 		const at = agentDir();
 		const path = named ? join(scratch(), "named") : at.catalog;
-		setEnv({ PI_SESSION_CATALOG: named ? path : undefined });
+		setEnv({ PI_SESSION_NATIVE_CATALOG: named ? path : undefined });
 		await tick();
 		await used();
 		await settled({ ...at, catalog: path });

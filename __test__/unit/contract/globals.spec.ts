@@ -125,7 +125,7 @@ function results(change: string): string {
 	const command = scriptCommand(scriptFile(script(change)), [dir, listed]);
 	const said = execFileSync(command[0] as string, command.slice(1), {
 		encoding: "utf8",
-		env: { ...process.env, PI_SESSION_CATALOG: "off" },
+		env: { ...process.env, PI_SESSION_NATIVE_CATALOG: "off" },
 		maxBuffer: 1 << 28,
 	});
 	return said

@@ -94,11 +94,11 @@ test("an edit of the context reads only the entry that is edited", () => {
 test("with the switch off every value is there at once", () => {
 	for (const value of ["off", "0", "false"]) {
 		const manager = openLazy(sampleFile());
-		process.env.PI_SESSION_LAZY_BODIES = value;
+		process.env.PI_SESSION_NATIVE_LAZY_BODIES = value;
 		try {
 			expect(stillWait(manager).join("")).toBe("");
 		} finally {
-			delete process.env.PI_SESSION_LAZY_BODIES;
+			delete process.env.PI_SESSION_NATIVE_LAZY_BODIES;
 		}
 	}
 	expect(stillWait(openPlain(sampleFile())).join("")).toBe("");

@@ -9,7 +9,7 @@ export const reference = await loadReference();
 /** pi's class, typed as ours. */
 export const Reference = reference.SessionManager as unknown as typeof api.SessionManager;
 
-const SWITCH = "PI_SESSION_LAZY_BODIES";
+const SWITCH = "PI_SESSION_NATIVE_LAZY_BODIES";
 
 /** Runs with lazy bodies turned off. What is made meanwhile stays as it is. */
 export function withoutLaziness<T>(work: () => T): T {

@@ -173,7 +173,7 @@ test("every line that holds the words is found, and no other, in every scope, wi
 	let found = 0;
 	for (let round = 0; round < 8; round++) {
 		ownAgent();
-		setEnv({ PI_SESSION_CATALOG: undefined });
+		setEnv({ PI_SESSION_NATIVE_CATALOG: undefined });
 		const dir = api.getDefaultSessionDir("/p");
 		for (let file = 0; file < 12; file++) {
 			const head = JSON.stringify({ type: "session", version: 3, id: `s-${file}`, timestamp: "2025-01-01T00:00:00.000Z", cwd: "/p" });

@@ -11,7 +11,7 @@ const call = (total: number, timestamp: number, model = "large"): any => ({ ...a
 const lines = (): Json[] => [header({ cwd: "/project" }), message("a", null, user("x".repeat(5000))), message("b", "a", call(0.1, 1)), message("c", "b", call(0.2, 86_400_000, "small")), message("d", "a", call(-1, 7))];
 
 async function ofFile(path: string): Promise<UsageReport<(typeof by)[number]>> {
-	setEnv({ PI_SESSION_CATALOG: "off" });
+	setEnv({ PI_SESSION_NATIVE_CATALOG: "off" });
 	return await api.SessionManager.usage({ path, by });
 }
 const sums = ({ total, by, entries, kinds, leftOut: { files: _, ...left } }: UsageReport<any>) => ({ total, by, entries, kinds, left });
@@ -67,7 +67,7 @@ test("an amount that would make a sum infinite is left out and counted: of an op
 	expect(report).toMatchObject({ total: { calls: 3, input: 3, cost: 1.7e308 }, leftOut: { infinite: 1 } });
 	expect(report.by.model).toMatchObject([{ calls: 3, input: 3, cost: 1.7e308 }]);
 	expect(sums(await ofFile(path))).toEqual(sums(report));
-	setEnv({ PI_SESSION_CATALOG: undefined });
+	setEnv({ PI_SESSION_NATIVE_CATALOG: undefined });
 	// The first reads the file into the catalog, the second asks the catalog.
 	for (let time = 0; time < 2; time++) expect(sums(await api.SessionManager.usage({ sessionDir: dirname(path), by }))).toEqual(sums(report));
 	expect(existsSync(join(agent, "session-catalog-7.sqlite"))).toBe(true);

@@ -173,7 +173,7 @@ describe("usage", () => {
 			const { agent } = ownAgent();
 			const dir = join(agent, "sessions", "s");
 			mkdirSync(dir, { recursive: true });
-			setEnv({ PI_SESSION_CATALOG: join(scratch(), "catalog"), TZ: ["UTC", "Asia/Tokyo", "America/New_York", "Pacific/Apia"][seed % 4] });
+			setEnv({ PI_SESSION_NATIVE_CATALOG: join(scratch(), "catalog"), TZ: ["UTC", "Asia/Tokyo", "America/New_York", "Pacific/Apia"][seed % 4] });
 			const files = Array.from({ length: 4 }, (_, n) => ({ path: join(dir, `${3 - n}.jsonl`), created: START + (n % 3) * HOUR, cwd: `/p${n % 2}` }));
 			let lines: string[] = [];
 			for (const { path, created, cwd } of files) {
@@ -189,23 +189,23 @@ describe("usage", () => {
 			const told = `seed ${seed}`;
 			const report = (options: object = {}) => usage({ sessionDir: dir, by, ...options });
 			const cold = await report();
-			expect(existsSync(process.env.PI_SESSION_CATALOG as string), told).toBe(true);
+			expect(existsSync(process.env.PI_SESSION_NATIVE_CATALOG as string), told).toBe(true);
 			const sessions = read();
 			expectSame(cold, sessions);
 			await tick();
 			// Once more before all counts as known, and then from the catalog.
 			expect(await report(), told).toEqual(cold);
 			expect(await report(), told).toEqual(cold);
-			setEnv({ PI_SESSION_CATALOG: "off" });
+			setEnv({ PI_SESSION_NATIVE_CATALOG: "off" });
 			expect(await report(), told).toEqual(cold);
 			const limits: [number, number] = [START + 50 * HOUR, START + 300 * HOUR];
 			expectSame(await report({ since: new Date(limits[0]), until: limits[1] }), sessions, limits);
-			setEnv({ PI_SESSION_CATALOG: join(scratch(), "catalog") });
+			setEnv({ PI_SESSION_NATIVE_CATALOG: join(scratch(), "catalog") });
 			await report();
 			for (const { path } of files) if (random() < 0.7) appendFileSync(path, `${random() < 0.5 ? "\n" : ""}${randomLines(random, 5).join("\n")}\n`);
 			const grown = await report();
 			expectSame(grown, read());
-			setEnv({ PI_SESSION_CATALOG: "off" });
+			setEnv({ PI_SESSION_NATIVE_CATALOG: "off" });
 			expect(await report(), told).toEqual(grown);
 		}
 	});
@@ -245,7 +245,7 @@ describe("usage", () => {
 		writeFileSync(path, text.replace('"total":1}', '"total":2}'), { flag: "r+" });
 		appendFileSync(path, `${JSON.stringify(message("d", null, call(0.5, START + 1)))}\n`);
 		expect(await cost()).toBe(1.5);
-		setEnv({ PI_SESSION_CATALOG: "off" });
+		setEnv({ PI_SESSION_NATIVE_CATALOG: "off" });
 		expect(await cost()).toBe(2.5);
 	});
 

@@ -22,7 +22,7 @@ use pi_session_core::session::Session;
 use pi_session_core::tree::tree::RowNo;
 
 /// The environment variable that turns laziness off.
-const SWITCH: &str = "PI_SESSION_LAZY_BODIES";
+const SWITCH: &str = "PI_SESSION_NATIVE_LAZY_BODIES";
 
 /// A manager, as the reader of its session's bodies sees it.
 pub trait Manager {
