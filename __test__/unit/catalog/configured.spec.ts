@@ -17,7 +17,8 @@ function settings(folder: string, value: unknown): void {
 	writeFileSync(join(folder, "settings.json"), typeof value === "string" ? value : JSON.stringify(value));
 }
 
-const found = async (options?: object) => (await SessionManager.search("parser", options)).map(({ id }) => id).sort().join();
+// The sessions hold equal entries, as forks do.
+const found = async (options?: object) => (await SessionManager.search("parser", { dedupe: false, ...options })).map(({ id }) => id).sort().join();
 const counted = async (options?: object) => (await SessionManager.usage(options)).sessions;
 const prefixed = (options?: object) => SessionManager.findByIdPrefix("", options).map(({ id }) => id).sort().join();
 
