@@ -244,7 +244,7 @@ describe("use", () => {
 		};
 		expect(await told("show", "--json", "--bogus")).toEqual({ error: { message: "unknown option '--bogus'" } });
 		expect(await told("repair", "--json")).toEqual({ error: { message: "missing required argument 'session'" } });
-		expect(await told("list", "--json", "--limit", "many")).toEqual({ error: { message: expect.stringContaining("A whole number is needed") } });
+		expect(await told("list", "--json", "--limit", "many")).toEqual({ error: { message: expect.stringContaining("A whole number or all is needed") } });
 		expect(await told("nothing", "--json")).toEqual({ error: { message: "unknown command 'nothing'" } });
 		expect((await run(at, ["show", "--bogus"])).err).toBe("error: unknown option '--bogus'\n(see pi-sessions show --help)\n");
 		// An argument that only looks like it.
