@@ -1,6 +1,7 @@
 // The commands, their options and their help.
 import { Command, InvalidArgumentError, Option } from "commander";
 import { createRequire } from "node:module";
+import { ROLES, SCOPES } from "./search-scopes.mjs";
 import { safeBlock } from "./text.mjs";
 
 /**
@@ -48,19 +49,24 @@ function limit(text) {
 	return Number(text);
 }
 
-/** The texts and the roles that a search can be limited to. */
-const SCOPES = ["user", "assistant", "name", "summary", "tool", "thinking", "custom"];
-const ROLES = ["user", "assistant", "toolResult", "bashExecution", "custom", "session_info", "label", "compaction", "branch_summary", "custom_message"];
+/** @param {string} text */
+function positiveNumber(text) {
+	if (!/^0*[1-9]\d*$/.test(text)) throw new InvalidArgumentError("A whole number from 1 on is needed.");
+	return Number(text);
+}
 
 /**
- * Reads names that commas separate.
+ * An option that takes names with commas between them. A shell completes the first.
+ * @param {string} flags
+ * @param {string} about
  * @param {string[]} names
  */
-const someOf = (names) => (/** @type {string} */ text) => {
-	const given = text.split(",");
-	if (!given.every((name) => names.includes(name))) throw new InvalidArgumentError(`Allowed are ${names.join(", ")}.`);
-	return given;
-};
+const namesOption = (flags, about, names) =>
+	new Option(flags, about).choices(names).argParser((text) => {
+		const given = text.split(",");
+		if (!given.every((name) => names.includes(name))) throw new InvalidArgumentError(`Allowed are ${names.join(", ")}.`);
+		return given;
+	});
 
 /**
  * A command with the options that all commands have.
@@ -132,15 +138,16 @@ export function buildProgram(result, asJson) {
 		.option("--force", "with --html: write over a file that is there")
 		.action((session, options) => tree(session, options));
 
-	resumeOption(command(program, "search", "Searches what was said", ["search panic unwrap", "search --all 'checkout test' --limit 5", "search --all --in tool --since 2025-01-01 --phrase 'pending'"]), "the first session found")
+	resumeOption(command(program, "search", "Searches what was said", ["search panic unwrap", "search --all 'checkout test' --limit 5", "search --all --in tool --since 2025-01-01 --phrase 'pending'", "search --all --json --max-chars 80 panic"]), "the first session found")
 		.argument("<words...>", "what to look for")
 		.option("-a, --all", "in sessions of every working directory")
-		.option("--in <texts>", `in these texts, separated by commas: ${SCOPES.join(", ")} (default: the first four)`, someOf(SCOPES))
-		.option("--role <roles>", `only messages and entries of these roles, separated by commas: ${ROLES.join(", ")}`, someOf(ROLES))
+		.addOption(namesOption("--in <texts>", "in these texts, separated by commas (default: the first four)", SCOPES))
+		.addOption(namesOption("--role <roles>", "only messages and entries of these roles, separated by commas", ROLES))
 		.option("--since <day>", "entries from this day on: 2025-06-01, or 7d for seven days ago")
 		.option("--until <day>", "entries up to this day, and on it")
 		.option("--phrase", "the words as they stand")
 		.option("-n, --limit <count>", "so many places at most, or all", limit, 50)
+		.option("--max-chars <count>", "so many characters of each place at most", positiveNumber)
 		.action(async (words, options) => {
 			result.code = await search(words, options);
 		});

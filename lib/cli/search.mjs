@@ -2,8 +2,9 @@
 import { partsOf, roleOf } from "./entries.mjs";
 import { UsageError } from "./errors.mjs";
 import { SessionManager } from "./library.mjs";
-import { columns, paint, progress, write, writeJson } from "./output.mjs";
+import { columns, json, paint, progress, write } from "./output.mjs";
 import { resume, resumeLines } from "./resume.mjs";
+import { DEFAULT_SCOPES, SCOPES } from "./search-scopes.mjs";
 import { existingSessionDir, underHome, workingDirectory } from "./session-dir.mjs";
 import { ID_COLUMNS, listSessions, openReadOnly } from "./sessions.mjs";
 import { age, asText, clip, counted, safeLine, widthOf, wrapped } from "./text.mjs";
@@ -13,7 +14,7 @@ import { limitsOf } from "./times.mjs";
 /** @typedef {import("./library.mjs").SearchOptions} SearchOptions */
 /**
  * @typedef {import("./session-dir.mjs").SessionScope & {
- *   limit: number, resume?: boolean, in?: string[], role?: string[], since?: string, until?: string, phrase?: boolean,
+ *   limit: number, maxChars?: number, resume?: boolean, in?: string[], role?: string[], since?: string, until?: string, phrase?: boolean,
  * }} Options
  */
 
@@ -29,30 +30,66 @@ const CLOSE = "\u0002";
 export async function search(words, options) {
 	const query = words.join(" ").trim();
 	if (query === "") throw new UsageError("Words to look for are needed");
+	if (options.resume) return await resumeFirst(query, options);
+	const writer = options.json ? jsonWriter() : textWriter(options);
+	const number = entryNumbers();
+	let writing = Promise.resolve();
+	const hits = await find(query, options, options.limit + (options.json ? 0 : 1), (hit) => {
+		number(hit);
+		if (options.maxChars !== undefined) hit.snippet = bounded(hit.snippet, options.maxChars);
+		// Hits wait for those before them, the search waits for none.
+		writing = writing.then(() => write(writer.hit(hit)));
+	});
+	await writing;
+	if (hits.length > 0) await write(writer.end());
+	else if (!options.json) await write(await nothingFound(query, options));
+	// Where no hit was asked for, none is missing.
+	return hits.length > 0 || (options.json && options.limit === 0) ? 0 : 1;
+}
+
+/**
+ * Searches, with a progress bar until the first hit.
+ * @param {string} query
+ * @param {Options} options
+ * @param {number} limit
+ * @param {(hit: SearchHit) => void} onHit
+ */
+async function find(query, options, limit, onHit) {
 	const dir = existingSessionDir(options);
 	const bar = progress("Searching");
-	/** @type {SearchHit[]} */
-	let hits;
+	let isBarShown = true;
 	try {
-		hits = await SessionManager.search(query, {
+		return await SessionManager.search(query, {
 			...(options.all ? {} : { cwd: workingDirectory(options) }),
 			...(dir === undefined ? {} : { sessionDir: dir }),
 			...filters(options),
-			// One more tells whether there are more.
-			limit: options.limit + (options.json ? 0 : 1),
-			...(options.json ? {} : { mark: [OPEN, CLOSE] }),
-			onProgress: bar.update,
+			limit,
+			mark: [OPEN, CLOSE],
+			onProgress(done, total) {
+				if (isBarShown) bar.update(done, total);
+			},
+			onHit(hit) {
+				// The terminal may show both.
+				if (isBarShown) bar.stop();
+				isBarShown = false;
+				onHit(hit);
+			},
 		});
 	} finally {
 		bar.stop();
 	}
-	numberEntries(hits);
-	const [first] = hits;
-	if (options.resume && first) return await resume(first.path, options);
-	if (options.json) await writeJson(hits);
-	else if (!first) await write(`${wrapped(await nothingFound(query, options), columns()).join("\n")}\n`);
-	else await writeHits(hits, options);
-	return first ? 0 : 1;
+}
+
+/**
+ * Starts pi with the first session found.
+ * @param {string} query
+ * @param {Options} options
+ */
+async function resumeFirst(query, options) {
+	const [first] = await find(query, options, 1, () => {});
+	if (first) return await resume(first.path, options);
+	if (!options.json) await write(await nothingFound(query, options));
+	return 1;
 }
 
 /**
@@ -68,24 +105,42 @@ function filters(options) {
 	};
 }
 
-/**
- * Entries of version 1 have no ids. Those that were found get the numbers by which they are shown and named.
- * @param {SearchHit[]} hits
- */
-function numberEntries(hits) {
-	/** @type {Map<string, import("./library.mjs").SessionEntry[]>} */
-	const read = new Map();
-	for (const hit of hits.filter(({ entryId }) => entryId === "")) {
-		const entries = read.get(hit.path) ?? openReadOnly(hit.path).getEntries();
-		read.set(hit.path, entries);
+/** Gives hits of version 1 entries, which have no ids, the numbers by which they are shown and named. */
+function entryNumbers() {
+	/** @type {string | undefined} the session that was read last: its hits come one after the other */
+	let path;
+	/** @type {import("./library.mjs").SessionEntry[]} */
+	let entries = [];
+	return (/** @type {SearchHit} */ hit) => {
+		if (hit.entryId !== "") return;
+		if (path !== hit.path) [path, entries] = [hit.path, openReadOnly(hit.path).getEntries()];
 		const alike = entries.filter((entry) => asText(entry.timestamp) === hit.timestamp && roleOf(entry) === hit.role);
-		const found = oneLine(hit.snippet.replace(/[\u0001\u0002«»]|^…|…$/g, ""));
-		hit.entryId = (alike.find((entry) => partsOf(entry).some(({ text }) => oneLine(text.replace(/[«»]/g, "")).includes(found))) ?? alike[0])?.id ?? "";
-	}
+		const found = oneLine(hit.snippet.replace(/[\u0001\u0002]|^…|…$/g, ""));
+		hit.entryId = (alike.find((entry) => partsOf(entry).some(({ text }) => oneLine(text).includes(found))) ?? alike[0])?.id ?? "";
+	};
 }
 
 /** @param {string} text */
 const oneLine = (text) => text.replace(/\s+/g, " ").trim();
+
+/**
+ * A snippet cut to so many characters around the first words found; the marks are not counted.
+ * @param {string} snippet
+ * @param {number} most
+ */
+function bounded(snippet, most) {
+	const length = [...snippet.replace(/[\u0001\u0002]/g, "")].length;
+	const before = [...snippet.slice(0, Math.max(0, snippet.indexOf(OPEN)))].length;
+	const from = Math.max(0, Math.min(before - Math.floor(most / 4), length - most));
+	let at = 0;
+	let kept = "";
+	for (const character of snippet) {
+		if (character === OPEN || character === CLOSE) kept += character;
+		else if (at++ >= from && at <= from + most) kept += character;
+	}
+	// Words that were cut off leave their marks.
+	return kept.replaceAll(OPEN + CLOSE, "");
+}
 
 /**
  * What was searched, and what was not.
@@ -97,24 +152,46 @@ async function nothingFound(query, options) {
 	const others = options.all ? 0 : (await listSessions({ ...options, all: true })).length - searched;
 	const dir = options.dir === undefined ? "" : ` in ${safeLine(options.dir)}`;
 	const where = options.all ? `all ${counted(searched, "session")}${dir}` : `the ${counted(searched, "session")} of ${safeLine(workingDirectory(options))}${dir}`;
+	const scopes = options.in ?? DEFAULT_SCOPES;
+	const named = (/** @type {boolean} */ isSearched) => SCOPES.filter((scope) => scopes.includes(scope) === isSearched).join(", ");
+	const left = named(false) && ` Not searched: ${named(false)} (--in names the texts to search).`;
 	const rest = others > 0 ? ` Not searched: ${counted(others, "session")} of other directories (--all searches them).` : "";
-	const left = options.in ? "" : " Tool output, thinking and images are not searched.";
-	return `Nothing found for ${safeLine(query)} in ${where}.${rest}${left}`;
+	return `${wrapped(`Nothing found for ${safeLine(query)} in ${where}. Searched: ${named(true)}.${left}${rest}`, columns()).join("\n")}\n`;
+}
+
+/** Hits as JSON lines, marked as the library marks them. */
+function jsonWriter() {
+	return {
+		/** @param {SearchHit} hit */
+		hit: (hit) => `${json({ ...hit, snippet: hit.snippet.replaceAll(OPEN, "«").replaceAll(CLOSE, "»") })}\n`,
+		end: () => "",
+	};
 }
 
 /**
- * @param {SearchHit[]} hits
+ * Hits for people, by session.
  * @param {Options} options
  */
-async function writeHits(hits, options) {
-	const more = hits.length > options.limit;
-	const shown = more ? hits.slice(0, options.limit) : hits;
-	for (const [index, hit] of shown.entries()) {
-		const lines = hit.path === shown[index - 1]?.path ? [] : [sessionLine(hit)];
-		lines.push(...hitLines(hit), ...(hit.path === shown[index + 1]?.path ? [] : resumeLines(hit, options).map((line) => `  ${line}`)));
-		await write(`${lines.join("\n")}\n`);
-	}
-	if (more) for (const line of wrapped(`There are more than ${options.limit}; --limit all shows all`, columns())) await write(`${paint.dim(line)}\n`);
+function textWriter(options) {
+	/** @type {SearchHit | undefined} */
+	let last;
+	let count = 0;
+	const lines = (/** @type {string[]} */ all) => all.map((line) => `${line}\n`).join("");
+	const sessionEnd = () => (last ? resumeLines(last, options).map((line) => `  ${line}`) : []);
+	return {
+		/** @param {SearchHit} hit */
+		hit(hit) {
+			// One more than the limit tells that there are more.
+			if (++count > options.limit) return "";
+			const between = hit.path === last?.path ? [] : [...sessionEnd(), sessionLine(hit)];
+			last = hit;
+			return lines([...between, ...hitLines(hit)]);
+		},
+		end() {
+			const more = count > options.limit ? wrapped(`There are more than ${options.limit}; --limit all shows all`, columns()) : [];
+			return lines([...sessionEnd(), ...more.map((line) => paint.dim(line))]);
+		},
+	};
 }
 
 /** @param {SearchHit} hit */

@@ -59,6 +59,8 @@ test("in bash: commands, options, values, session ids", async () => {
 	expect(await inBash(at, "tree", "--h")).toEqual(["--help", "--html"]);
 	expect(await inBash(at, "show", "0194")).toEqual(["0194abcd-1", "0194abcd-2"]);
 	expect(await inBash(at, "export", "--format", "")).toEqual(["jsonl", "md"]);
+	expect(await inBash(at, "search", "--in", "t")).toEqual(["thinking", "tool"]);
+	expect(await inBash(at, "search", "--max")).toEqual(["--max-chars"]);
 	expect(await inBash(at, "completion", "")).toEqual(["bash", "fish", "zsh"]);
 	expect(await inBash(at, "list", "--cwd", "/us")).toEqual(["/usr"]);
 });

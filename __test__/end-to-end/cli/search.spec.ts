@@ -1,7 +1,17 @@
 // `pi-sessions search`: places where words were said.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
-import { type Json, assistant, message, toolResult, user } from "../../support/scratch.js";
-import { branched, good, goodJson, lines, put, run, world } from "../../support/cli.js";
+import { type Json, assistant, message, root, toolResult, user } from "../../support/scratch.js";
+import { type World, bin, branched, good, lines, put, run, world } from "../../support/cli.js";
+
+/** The hits that `--json` prints, one a line. */
+const hitsOf = (out: string): Json[] => lines(out).map((line) => JSON.parse(line));
+const goodHits = async (at: World, args: string[]): Promise<Json[]> => hitsOf(await good(at, ["search", ...args, "--json"]));
+const needles = (count: number): Json[] => Array.from({ length: count }, (_, index) => message(`m${index}`, index === 0 ? null : `m${index - 1}`, user(`needle ${index}`)));
 
 test("shows places by session, the words in them marked on a terminal", async () => {
 	const at = world();
@@ -17,13 +27,13 @@ test("shows places by session, the words in them marked on a terminal", async ()
 	expect((await run(at, ["search", "nowhere-said"])).out).toContain("Nothing found for nowhere-said");
 });
 
-test("--json gives the library's hits, --limit fewer", async () => {
+test("--json gives the library's hits, one a line, --limit fewer", async () => {
 	const at = world();
 	put(at, "s-one", branched);
-	const hits = JSON.parse((await run(at, ["search", "mended", "--json"])).out);
+	const hits = await goodHits(at, ["mended"]);
 	expect(hits.length).toBeGreaterThan(1);
 	expect(hits[0]).toMatchObject({ id: "s-one", cwd: at.cwd, entryId: expect.any(String), snippet: expect.stringContaining("«mended»") });
-	expect(JSON.parse((await run(at, ["search", "mended", "--json", "--limit", "1"])).out)).toHaveLength(1);
+	expect(await goodHits(at, ["mended", "--limit", "1"])).toHaveLength(1);
 });
 
 test("--in, --role, --since, --until and --phrase choose what is searched", async () => {
@@ -34,14 +44,14 @@ test("--in, --role, --since, --until and --phrase choose what is searched", asyn
 		message("a", "u", assistant("old needle"), ago(5)),
 		message("t", "a", toolResult("needle in a haystack"), ago(1)),
 	]);
-	const entries = async (...args: string[]) => (await goodJson(at, ["search", "needle", ...args])).map((hit: Json) => hit.entryId).sort().join("");
+	const entries = async (...args: string[]) => (await goodHits(at, ["needle", ...args])).map((hit: Json) => hit.entryId).sort().join("");
 	expect(await entries()).toBe("au");
 	expect(await entries("--in", "tool")).toBe("t");
 	expect(await entries("--in", "tool,user")).toBe("tu");
 	expect(await entries("--role", "user")).toBe("u");
 	expect(await entries("--since", "7d")).toBe("a");
 	expect(await entries("--until", "7d")).toBe("u");
-	expect((await goodJson(at, ["search", "--phrase", "old", "needle"])).map((hit: Json) => hit.entryId)).toEqual(["a"]);
+	expect((await goodHits(at, ["--phrase", "old", "needle"])).map((hit: Json) => hit.entryId)).toEqual(["a"]);
 	expect(await run(at, ["search", "needle", "--in", "tools"])).toMatchObject({ code: 2 });
 	expect(await run(at, ["search", "needle", "--since", "soon"])).toMatchObject({ code: 2 });
 });
@@ -57,9 +67,9 @@ test("no text of a session acts on the terminal", async () => {
 // Regression: 50 hits were given where all were asked for; that there were more was not told.
 test("--limit all gives all hits, and without it a line says that there are more", async () => {
 	const at = world();
-	put(at, "s-many", Array.from({ length: 120 }, (_, index) => message(`m${index}`, index === 0 ? null : `m${index - 1}`, user(`needle ${index}`))));
-	expect(await goodJson(at, ["search", "needle", "--limit", "all"])).toHaveLength(120);
-	expect(await goodJson(at, ["search", "needle"])).toHaveLength(50);
+	put(at, "s-many", needles(120));
+	expect(await goodHits(at, ["needle", "--limit", "all"])).toHaveLength(120);
+	expect(await goodHits(at, ["needle"])).toHaveLength(50);
 	const hits = (out: string): number => out.match(/^ {2}m\d/gm)?.length ?? 0;
 	const all = await good(at, ["search", "needle", "--limit", "all"]);
 	expect(hits(all)).toBe(120);
@@ -69,8 +79,9 @@ test("--limit all gives all hits, and without it a line says that there are more
 		expect(hits(out)).toBe(count);
 		expect(lines(out).at(-1)).toBe(`There are more than ${count}; --limit all shows all`);
 	}
-	// None is none, as in the library.
-	expect(JSON.parse((await run(at, ["search", "needle", "--limit", "0", "--json"])).out)).toEqual([]);
+	// None is none, as in the library, and no failure.
+	expect(await goodHits(at, ["needle", "--limit", "0"])).toEqual([]);
+	expect(await good(at, ["search", "needle", "--limit", "0"])).toBe("There are more than 0; --limit all shows all\n");
 	const exact = await good(at, ["search", "needle", "--limit", "120"]);
 	expect(hits(exact)).toBe(120);
 	expect(exact).not.toContain("There are more");
@@ -86,9 +97,59 @@ test("nothing found is exit code 1, and says what was searched and what was not"
 		expect({ code, err }).toEqual({ code: 1, err: "" });
 		return out;
 	};
-	expect(await told()).toBe(`Nothing found for never-said in the 1 session of ${at.cwd}. Not searched: 1 session of other directories (--all searches them). Tool output, thinking and images are not searched.\n`);
-	expect(await told("--all")).toBe("Nothing found for never-said in all 2 sessions. Tool output, thinking and images are not searched.\n");
-	expect(await told("--all", "--json")).toBe("[]\n");
+	const others = "Not searched: 1 session of other directories (--all searches them).";
+	const left = "Not searched: tool, thinking, custom (--in names the texts to search).";
+	expect(await told()).toBe(`Nothing found for never-said in the 1 session of ${at.cwd}. Searched: user, assistant, name, summary. ${left} ${others}\n`);
+	expect(await told("--all")).toBe(`Nothing found for never-said in all 2 sessions. Searched: user, assistant, name, summary. ${left}\n`);
+	expect(await told("--all", "--in", "tool,user,thinking,custom")).toBe("Nothing found for never-said in all 2 sessions. Searched: user, tool, thinking, custom. Not searched: assistant, name, summary (--in names the texts to search).\n");
+	expect(await told("--all", "--in", "user,assistant,name,summary,tool,thinking,custom")).toBe("Nothing found for never-said in all 2 sessions. Searched: user, assistant, name, summary, tool, thinking, custom.\n");
+	expect(await told("--all", "--json")).toBe("");
+});
+
+test("--max-chars bounds the text of each hit, its first words kept", async () => {
+	const at = world();
+	put(at, "s-one", [message("a", null, user(`${"😀".repeat(40)} needle ${"y ".repeat(40)}needle`))]);
+	const snippet = async (most: string) => (await goodHits(at, ["needle", "--max-chars", most]))[0]?.snippet;
+	expect(await snippet("12")).toBe("😀😀 «needle» y ");
+	expect(await snippet("4")).toBe(" «nee»");
+	expect(await snippet("1")).toBe("«n»");
+	expect(await snippet("1000")).toBe((await goodHits(at, ["needle"]))[0]?.snippet);
+	expect(await good(at, ["search", "needle", "--max-chars", "6"])).toMatch(/ user +needl\n/);
+	for (const wrong of ["0", "-1", "1.5", "some"]) {
+		expect(await run(at, ["search", "needle", "--max-chars", wrong])).toMatchObject({ code: 2, err: expect.stringContaining("A whole number from 1 on is needed.") });
+	}
+});
+
+test("hits are printed as they are found, in a pipe as well", async () => {
+	const at = world();
+	put(at, "s-one", needles(3));
+	// The command is ended before it gets what the search gives.
+	const guard = join(at.cwd, "guard.mjs");
+	const code = `import { createRequire } from "node:module";
+		const { SessionManager } = createRequire(import.meta.url)(${JSON.stringify(join(root, "index.js"))});
+		const search = SessionManager.search;
+		SessionManager.search = async (...args) => {
+			const hits = await search.apply(SessionManager, args);
+			await new Promise((done) => setImmediate(done));
+			process.exit(hits.length);
+		};`;
+	writeFileSync(guard, code);
+	const env = { NODE_OPTIONS: `--import=${pathToFileURL(guard)}` };
+	for (const args of [[], ["--json"]]) {
+		const { code, out } = await run(at, ["search", "needle", ...args], env);
+		expect({ code, hits: out.match(/needle/g)?.length }).toEqual({ code: 3, hits: 3 });
+	}
+});
+
+test.skipIf(process.platform === "win32")("SIGINT stops it", async () => {
+	const at = world();
+	put(at, "s-many", needles(50_000));
+	const child = spawn(process.execPath, [bin, "search", "needle", "--json", "--limit", "all"], { cwd: at.cwd, env: at.env, stdio: ["ignore", "pipe", "ignore"] });
+	// What is not read of several megabytes keeps the command from its end.
+	await once(child.stdout, "data");
+	child.stdout.pause();
+	child.kill("SIGINT");
+	expect(await once(child, "exit")).toEqual([null, "SIGINT"]);
 });
 
 // Regression: they had none.
@@ -96,7 +157,7 @@ test("entries of version 1 have their number, by which they can be shown", async
 	const at = world();
 	const old = (text: string, second: number): Json => ({ type: "message", timestamp: `2024-01-01T00:00:0${second}.000Z`, message: user(text) });
 	const path = put(at, "s-old", [old("begin", 0), old("a needle", 1), old("another\n  needle", 2), old("a third needle", 2)], { header: { version: undefined } });
-	const hits = await goodJson(at, ["search", "needle"]);
+	const hits = await goodHits(at, ["needle"]);
 	expect(hits.map(({ entryId, snippet }: any) => [entryId, snippet]).sort()).toEqual([["00000002", "a «needle»"], ["00000003", "another «needle»"], ["00000004", "a third «needle»"]]);
 	expect(await good(at, ["search", "another"])).toContain("  00000003 ");
 	expect(await good(at, ["show", path, "--leaf", "00000003"])).toContain("another\n  needle");
