@@ -1139,7 +1139,7 @@ export type UsageGrouping = "model" | "day" | "week" | "month" | "project" | "se
  * ```
  */
 export interface UsageReportOptions<Grouping extends UsageGrouping = UsageGrouping> {
-	/** What rows are made by: one or several; by model unless told. */
+	/** What rows are made by: one or several; by model by default. */
 	by?: Grouping | readonly Grouping[] | undefined;
 	/**
 	 * Only calls from this time on: a `Date`, milliseconds since 1970, or a text as `Date` reads it, of which `"2025-06-01"` is midnight
@@ -1150,7 +1150,7 @@ export interface UsageReportOptions<Grouping extends UsageGrouping = UsageGroupi
 	until?: Date | number | string | undefined;
 	/** Days begin at midnight UTC, not at the clock's. */
 	utc?: boolean | undefined;
-	/** How many of the largest entries are told; 10 unless told. More than 100 are found without the catalog. */
+	/** How many of the largest entries are reported; 10 by default. For more than 100, the files are read instead of the catalog. */
 	largest?: number | undefined;
 }
 
@@ -1172,7 +1172,7 @@ export interface UsageOptions<Grouping extends UsageGrouping = UsageGrouping> ex
 	path?: string | undefined;
 	/** Ends the report; the promise is rejected with its reason. */
 	signal?: AbortSignal | undefined;
-	/** Told how many files were read, and how many there are. */
+	/** Called with how many files were read, and how many there are. */
 	onProgress?: ((read: number, total: number) => void) | undefined;
 }
 
@@ -1255,7 +1255,7 @@ export interface UsageReport<Grouping extends UsageGrouping = UsageGrouping> {
 }
 
 /**
- * What is not in the sums of a usage report. Numbers are of calls, of which all else is in the sums.
+ * What is not in the sums of a usage report. The numbers count calls; whatever else such a call used is in the sums.
  *
  * @example
  * ```ts
@@ -1301,7 +1301,7 @@ export interface UsageLeftOut {
 export interface SessionFileOptions {
 	/**
 	 * When an append returns: when the operating system has the line (`"os"`, the default: the line survives the end of this
-	 * process), or when the disk has it (`"fsync"`: it survives a power cut).
+	 * process), or when the disk has it (`"fsync"`: it survives a power failure).
 	 */
 	durability?: "os" | "fsync" | undefined;
 	/**
@@ -2313,7 +2313,7 @@ export declare class SessionManager {
   /**
    * A new session in another working directory with the whole history of a session file.
    *
-   * @throws If the source is empty or no session, or has no header.
+   * @throws If the source is empty, is not a session, or has no header.
    * @example
    * ```ts
    * const fork = SessionManager.forkFrom(file, "/another/project", dir);
@@ -2325,7 +2325,7 @@ export declare class SessionManager {
    * The path of the session with exactly this id, the first by file name if there are several; undefined if there is none.
    * Reads only headers.
    *
-   * @throws `TypeError` for a directory that is not a string, or no path.
+   * @throws `TypeError` for a directory that is not a string or not a valid path.
    * @example
    * ```ts
    * console.log(SessionManager.findById(cwd, manager.getSessionId(), dir) === file); // → true
@@ -2403,7 +2403,7 @@ export declare function assertValidSessionId(id: string): void
  * The entries that make the context of the path to an entry: the newest compaction first, then what it kept and all
  * after it.
  *
- * @throws `TypeError` if the entries are no list.
+ * @throws `TypeError` if the entries are not an array.
  * @example
  * ```ts
  * console.log(buildContextEntries(entries, id).length); // → 1
@@ -2414,7 +2414,7 @@ export declare function buildContextEntries(entries: SessionEntry[], leafId?: st
 /**
  * What the model is given at an entry: messages, thinking level and model.
  *
- * @throws `TypeError` if the entries are no list.
+ * @throws `TypeError` if the entries are not an array.
  * @example
  * ```ts
  * console.log(buildSessionContext(entries).messages.length, buildSessionContext(entries, null).messages.length); // → 2 0
@@ -2425,7 +2425,7 @@ export declare function buildSessionContext(entries: SessionEntry[], leafId?: st
 /**
  * The context of the path to an entry, per entry and as one list of messages.
  *
- * @throws `TypeError` if the entries are no list.
+ * @throws `TypeError` if the entries are not an array.
  * @example
  * ```ts
  * console.log(buildSessionProjection(entries).entries.map((one) => one.messages.length)); // → [ 1, 1 ]
@@ -2447,7 +2447,7 @@ export declare const CURRENT_SESSION_VERSION: SessionVersion
  * The session file of a directory that was changed last, optionally only of one working directory; null if there is
  * none.
  *
- * @throws `TypeError` for a directory that is not a string, or no path. One that is not there or cannot be read has none.
+ * @throws `TypeError` for a directory that is not a string or not a valid path. One that is not there or cannot be read has none.
  * @example
  * ```ts
  * console.log(findMostRecentSession(dir) === file, findMostRecentSession("/nowhere")); // → true null
@@ -2501,7 +2501,7 @@ export declare function getDefaultSessionDir(cwd: string, agentDir?: string): st
 /**
  * The last compaction entry of a list, or null.
  *
- * @throws `TypeError` if the entries are no list.
+ * @throws `TypeError` if the entries are not an array.
  * @example
  * ```ts
  * console.log(getLatestCompactionEntry(entries)); // → null
@@ -2524,7 +2524,7 @@ export declare function loadEntriesFromFile(filePath: string): FileEntry[]
 /**
  * Migrates a session's objects in place to the current version.
  *
- * @throws `TypeError` if the entries are no list.
+ * @throws `TypeError` if the entries are not an array.
  * @example
  * ```ts
  * const old = parseSessionEntries(`{"type":"session","id":"s"}

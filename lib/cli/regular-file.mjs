@@ -1,4 +1,4 @@
-// Opens files that others may have put in place. A FIFO would block `open` for ever, and the signals with it, so files
+// Opens files that others may have put in place. A FIFO would block `open` forever, and the signals with it, so files
 // are opened without blocking and checked afterwards: a check of the path before would leave a gap.
 import { closeSync, constants, fstatSync, openSync } from "node:fs";
 import { CommandError } from "./errors.mjs";

@@ -22,7 +22,7 @@ import { PAGE_GROUPINGS, periodOf, tokens, writeUsagePage } from "./usage-page.m
 
 const BARS = "▁▂▃▄▅▆▇█";
 /** How many bytes of a large entry are read for its text. */
-const READ_AT_MOST = 64 << 20;
+const MAX_READ = 64 << 20;
 
 /**
  * @param {string | undefined} query
@@ -134,7 +134,7 @@ const largestOf = ({ largest }) => largest.map(({ path, sessionId, entryId, kind
  * @param {number} bytes
  */
 function textAt(path, offset, bytes) {
-	if (bytes > READ_AT_MOST) return "(too large to show)";
+	if (bytes > MAX_READ) return "(too large to show)";
 	/** @type {number | undefined} */
 	let file;
 	try {

@@ -36,10 +36,10 @@ const CHUNK = 1 << 20;
 /** Limits of an entry's text in a page, in characters. Unless one is given, the first that keeps the page small enough is used. */
 const MOST = [64, 32, 16, 8, 4].map((kilo) => kilo * 1024);
 /** The largest page for which a limit is chosen, in characters before they are packed to about a third. */
-const ROOM = 32 << 20;
+const MAX_PAGE = 32 << 20;
 /** The page's script, in parts. */
 const SCRIPTS = ["tree-data.js", "tree-drawing.js", "tree-detail.js", "tree.js"];
-/** Columns of what is no text of an entry: names, paths, tools. A hostile file may have megabytes there. */
+/** Columns of names, paths and tools, which are not texts of an entry. A hostile file may have megabytes there. */
 const NAME_COLUMNS = 400;
 /** What `img` shows; anything else (SVG above all) stays text. */
 const IMAGES = /^image\/(png|jpeg|gif|webp)$/;
@@ -68,7 +68,7 @@ export async function writeTreePage(manager, path, file, options) {
  */
 function limitFor(lengths) {
 	const total = (/** @type {number} */ limit) => lengths.reduce((sum, length) => sum + Math.min(length, limit), 0);
-	return MOST.find((limit) => total(limit) <= ROOM) ?? /** @type {number} */ (MOST.at(-1));
+	return MOST.find((limit) => total(limit) <= MAX_PAGE) ?? /** @type {number} */ (MOST.at(-1));
 }
 
 /** @param {unknown} value */

@@ -16,7 +16,7 @@ export const PAGE_GROUPINGS = /** @type {const} */ (["day", "week", "month", "mo
 /** The largest number of bars in a chart: longer times are drawn by week, then by month. */
 const BARS = 92;
 /** The largest number of bars that is drawn with empty periods. */
-const MOST_BARS = 4 * BARS;
+const MAX_BARS = 4 * BARS;
 /** Models with a colour of their own. */
 const COLOURS = 8;
 /** How many rows the tables have. */
@@ -24,7 +24,7 @@ const MODELS = 2 * COLOURS;
 const PROJECTS = 20;
 const SESSIONS = 30;
 /** Columns of the line above a chart: some 145 are as wide as it is, and a picture does not wrap its texts. */
-const SAID = 130;
+const CAPTION_COLUMNS = 130;
 /** Columns of a name where the whole of it is told. */
 const WHOLE = 300;
 const DAY = 86_400_000;
@@ -173,7 +173,7 @@ function periodsOf({ by }, wanted) {
 	/** @type {Row[]} */
 	const all = [];
 	// The loop also ends at the last possible date.
-	for (let at = new Date(rows[0]?.key ?? ""); all.length <= MOST_BARS && !Number.isNaN(at.getTime()); ) {
+	for (let at = new Date(rows[0]?.key ?? ""); all.length <= MAX_BARS && !Number.isNaN(at.getTime()); ) {
 		const key = at.toISOString().slice(0, name === "month" ? 7 : 10);
 		all.push(known.get(key) ?? { key, calls: 0, input: 0, output: 0, cacheRead: 0, cacheWrite: 0, cost: 0, models: [] });
 		if (key === rows.at(-1)?.key) return { name, span, rows: all };
@@ -220,7 +220,7 @@ function chart(rows, measure, shown, colours, title) {
 		const models = (row.models ?? []).slice(0, 3);
 		const say = (/** @type {number} */ width) => [`${row.key}: ${shown(measure(row))}`, counted(row.calls, "call"), ...models.map((model) => `${clipMiddle(model.key, width)} ${shown(measure(model))}`)].join(", ");
 		const whole = say(WHOLE);
-		const said = widthOf(whole) > SAID ? say(Math.max(8, Math.floor((SAID - widthOf(say(0))) / models.length))) : whole;
+		const said = widthOf(whole) > CAPTION_COLUMNS ? say(Math.max(8, Math.floor((CAPTION_COLUMNS - widthOf(say(0))) / models.length))) : whole;
 		const full = said === whole ? "" : `<title>${escaped(whole)}</title>`;
 		const date = index % every === 0 ? `<text class="axis" x="${number(x + step / 2)}" y="${height - 8}" text-anchor="middle">${escaped(row.key.slice(rows.length > 1 && row.key.length > 7 ? 5 : 0))}</text>` : "";
 		const target = `<rect class="target" x="${number(x)}" width="${number(step)}" y="${top}" height="${room}"/>`;

@@ -113,7 +113,7 @@ function recalled(name, pi, release) {
 		if (isRenewed) remember(name, outcome);
 		return { bundle, refused: outcome.refused };
 	} catch {
-		// A file of the bundle is gone by now, or what is stored is no plan for these files.
+		// A file of the bundle is gone by now, or what is stored is not a plan for these files.
 		return undefined;
 	}
 }

@@ -2,7 +2,7 @@
 //
 // Each line of standard input is a JSON object. The first tells where notes are (`notes`), what earlier processes did not manage to
 // store (`leftover`), the `projects` of working directories, the ids of sessions that other hosts use (`inUse`), and for how long this
-// process may go on without pi (`timeout`, in milliseconds); later ones what pi has `open`. Each line of standard output tells one thing that pi's process is to know: a `project`, a session that is
+// process may go on without pi (`timeout`, in milliseconds); later ones what pi has `open`. Each line of standard output reports one thing to pi's process: a `project`, a session that is
 // `claimed` or `inUse`, or a line to `show`.
 import { createRequire } from "node:module";
 import { dirname } from "node:path";
@@ -18,7 +18,7 @@ const TICK_MS = 400;
 /** When a claim is renewed. */
 const RENEW_MS = 20_000;
 /** How many sessions that earlier processes left are begun at the same time: each takes some megabytes. */
-const FEW = 4;
+const SESSIONS_AT_ONCE = 4;
 /** How soon the next ones follow. */
 const NEXT_MS = 50;
 
@@ -72,7 +72,7 @@ function look() {
 
 /** Begins with the next sessions that earlier processes left. */
 function storeLeft() {
-	for (const one of leftover.filter(({ session }) => !settled.has(session)).slice(0, FEW)) void attend(one, false);
+	for (const one of leftover.filter(({ session }) => !settled.has(session)).slice(0, SESSIONS_AT_ONCE)) void attend(one, false);
 }
 
 /** Follows a session, and claims it if it is open. What fails is tried again with the next look. */
@@ -122,7 +122,7 @@ async function projectOf(cwd) {
 	return project;
 }
 
-/** Where the store has claims: not while one is asked for, which may take for ever. */
+/** Where the store has claims: not while one is asked for, which may take forever. */
 const isClaimDue = (session) => store.claim !== undefined && performance.now() - (claimedAt.get(session) ?? -Infinity) >= RENEW_MS;
 
 async function claim(session) {

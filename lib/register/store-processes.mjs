@@ -1,5 +1,5 @@
 // The processes that talk to a store for pi. A store may hang: a call to a network drive whose server is gone keeps one of the
-// few threads of its process for ever, and a silent server keeps a socket open. Here that ends with the process.
+// few threads of its process forever, and a silent server keeps a socket open. Here that ends with the process.
 //
 // A process within such a call cannot even be killed. So nobody waits for one of these: what it says comes by a file, and if it does
 // not come in time, the process is told to end and left to itself.

@@ -1,6 +1,6 @@
 // Pulls before pi starts, and pushes after it has ended (see store.mjs). The task comes on standard input. Results go to
 // standard output, one JSON object a line; a later line adds to those before it. `isReached`: the store has answered. `isDone`: the task is
-// done. `isOver`: this process has ended, whatever came in its way.
+// done. `isOver`: the process is ending, with or without an error.
 import { existsSync, readFileSync, writeSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname } from "node:path";

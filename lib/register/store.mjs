@@ -16,7 +16,7 @@ const TIMEOUT_VARIABLE = "PI_SESSION_NATIVE_STORE_TIMEOUT";
 const TIMEOUT_MS = 2000;
 const TICK_MS = 400;
 /** How many lines of one kind are said when pi starts. */
-const MOST_LINES = 5;
+const MAX_LINES = 5;
 /** Statics that give a manager with a file. */
 const STATICS = ["create", "open", "continueRecent", "forkFrom"];
 /** Arguments with which pi shows no stored session. */
@@ -320,8 +320,8 @@ function say(line) {
 
 /** The first lines, and how many more there are. */
 function sayFew(lines, more) {
-	for (const line of lines.slice(0, MOST_LINES)) say(line);
-	if (lines.length > MOST_LINES) say(more(lines.length - MOST_LINES));
+	for (const line of lines.slice(0, MAX_LINES)) say(line);
+	if (lines.length > MAX_LINES) say(more(lines.length - MAX_LINES));
 }
 
 /** The directory of a pi's settings and sessions: renamed builds have their own. */

@@ -12,7 +12,7 @@ const makeFifo = (path: string): void => {
 	execFileSync("mkfifo", [path]);
 };
 
-// Regression: stats --all hung for ever on a FIFO among the sessions.
+// Regression: stats --all hung forever on a FIFO among the sessions.
 test.skipIf(process.platform === "win32")("stats --all names a FIFO among the sessions, and ends", async () => {
 	const at = world();
 	const path = put(at, "0194-session", branched);

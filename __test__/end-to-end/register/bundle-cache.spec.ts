@@ -180,7 +180,7 @@ describe("what is remembered about a bundle", () => {
 		write(join(fake.cwd, "home/.cache"), "a file");
 		fake.runs();
 		fake.runs();
-		// Node looped there for ever, asked to make the folders above as well.
+		// Node looped there forever, asked to make the folders above as well.
 		fake.runs({ XDG_CACHE_HOME: "/proc/nowhere" });
 		expect(existsSync(fake.cache)).toBe(false);
 		expect(readFileSync(join(fake.cwd, "home/.cache"), "utf8")).toBe("a file");

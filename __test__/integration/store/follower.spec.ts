@@ -68,7 +68,7 @@ test("a session that the store does not have yet is stored, and claimed then", a
 	expect((await at.desktop.list()).sessions).toMatchObject([{ claim: { host: "laptop" } }]);
 });
 
-// The epoch from before was used for ever.
+// The epoch from before was used forever.
 test("after another host took a session over and gave it up, what waits is stored", async () => {
 	const at = await setup();
 	const { hears } = follow(at, { open: [at.one] });
@@ -82,7 +82,7 @@ test("after another host took a session over and gave it up, what waits is store
 	await vi.waitFor(async () => expect(await at.stored()).toEqual(["stored", "waits", "late"]), LONG);
 });
 
-// The epoch from before was used for ever.
+// The epoch from before was used forever.
 test("after another process of this host gave a session up, it is claimed again, and what is appended is stored", async () => {
 	const at = await setup();
 	const { heard, hears } = follow(at, { open: [at.one] });
@@ -186,7 +186,7 @@ test("of the sessions that earlier processes left a few are stored at the same t
 	expect(Number(readFileSync(most, "utf8"))).toBeLessThanOrEqual(4);
 });
 
-// Regression: they were followed for ever, and others waited until pi ended.
+// Regression: they were followed forever, and others waited until pi ended.
 test("sessions whose last line has no end do not keep others that were left from being stored", async () => {
 	const at = await setup();
 	const left = (session: string) => ({ session, file: join(at.path, "sessions", `2025-06-01T09-00-00-000Z_${session}.jsonl`), cwd: "/shop" });

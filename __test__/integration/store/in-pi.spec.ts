@@ -478,7 +478,7 @@ function lifeline({ path }: Machine, port: number): string {
 	return `--require ${preload}`;
 }
 
-/** A store in a directory that hangs, as a network drive whose server is gone: opening a pipe that nobody writes to waits for ever. */
+/** A store in a directory that hangs, as a network drive whose server is gone: opening a pipe that nobody writes to waits forever. */
 function hangingMachine(): Machine {
 	const at = machine({ PI_SESSION_NATIVE_STORE_TIMEOUT: "1" });
 	execFileSync("mkfifo", [join(at.address, "store.json")]);

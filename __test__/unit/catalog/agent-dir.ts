@@ -67,12 +67,12 @@ export async function listedByReference(): Promise<unknown> {
 	return plain(await reference.SessionManager.listAll());
 }
 
-/** Waits until what lists and searches go on with in the background is done: until their threads are gone. */
+/** Waits until the threads of lists and searches have ended. */
 export async function settled({ catalog }: AgentDir): Promise<void> {
 	while (works() ?? (await moves(catalog))) await new Promise((resolve) => setTimeout(resolve, 10));
 }
 
-/** Threads that never end: those of a worker that ended wait for ever in Bun. */
+/** Threads that never end: those of a worker that ended wait forever in Bun. */
 const abandoned = new Set<string>();
 
 /** The threads there are now count as ended. */

@@ -29,7 +29,7 @@ const everything = `
 	};
 	console.log(JSON.stringify(found));`;
 
-// Regression: a pipe, a socket or a device under a session's name kept findById and continueRecent for ever.
+// Regression: a pipe, a socket or a device under a session's name kept findById and continueRecent forever.
 test("a pipe, a socket or a device under a session's name does not keep findById and continueRecent", async () => {
 	const { dir } = agentDir(2);
 	const link = join(dir, "..", "elsewhere.jsonl");

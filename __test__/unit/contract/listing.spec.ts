@@ -343,7 +343,7 @@ describe("an aborted signal", () => {
 		}
 	});
 
-	// Regression: they were kept for ever.
+	// Regression: they were kept forever.
 	test("that a list or a search cannot listen to is released, and so is the progress callback", async () => {
 		const dir = sessions(1);
 		const starts = [

@@ -28,7 +28,7 @@ test("a synchronous loop over sessions takes bounded memory", () => {
 	expect(inChild(script, { args: [file], engine: { heapMb: 100 } })).toBe("done\n");
 });
 
-// Regression: an entry that refers to its manager kept it alive for ever.
+// Regression: an entry that refers to its manager kept it alive forever.
 test("an entry that refers to its manager does not keep it alive", () => {
 	const script = `
 		const made = new FinalizationRegistry(() => collected++);

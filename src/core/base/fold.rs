@@ -1,4 +1,4 @@
-//! Letters of upper and lower case as one: Unicode's simple case folding, a character for a character.
+//! Case folding: Unicode's simple folding, which maps each character to one character.
 //!
 //! `ſ` and `s`, `K` (the Kelvin sign) and `k`, `ς` and `σ` are the same letter; `ß` and `ss` are not, because that is more
 //! than one character, and neither are Turkish `ı` and `İ` the same as `i`. It is what `(?i)` means in a regular expression of

@@ -25,7 +25,7 @@ pub enum Lock {
 /// How durable a line is when its append returns.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Durability {
-    /// The operating system has it: it survives the end of this process, but not a power cut.
+    /// The operating system has it: it survives the end of this process, but not a power failure.
     #[default]
     Os,
     /// The disk has it.

@@ -20,7 +20,7 @@ pub trait Process {
         Ok(None)
     }
     /// Discards the error of the last call, which is not reported.
-    fn give_up(&self) {}
+    fn discard_error(&self) {}
 }
 
 /// Names the agent's directory.

@@ -65,7 +65,7 @@ pub fn try_on_threads<S: Default, E: Send>(
 }
 
 /// The stop flags of the threads that work in the background.
-static BACKGROUND: Mutex<Vec<Arc<AtomicBool>>> = Mutex::new(Vec::new());
+static RUNNING: Mutex<Vec<Arc<AtomicBool>>> = Mutex::new(Vec::new());
 static ENDED: Condvar = Condvar::new();
 
 /// Registers the current thread with [`stop_all`] until it is dropped.
@@ -74,14 +74,14 @@ pub struct ThreadGuard(Arc<AtomicBool>);
 impl ThreadGuard {
     /// `stop` is set when the thread must end.
     pub fn new(stop: Arc<AtomicBool>) -> Self {
-        locked(&BACKGROUND).push(stop.clone());
+        locked(&RUNNING).push(stop.clone());
         Self(stop)
     }
 }
 
 impl Drop for ThreadGuard {
     fn drop(&mut self) {
-        let mut flags = locked(&BACKGROUND);
+        let mut flags = locked(&RUNNING);
         let at = flags.iter().position(|flag| Arc::ptr_eq(flag, &self.0));
         at.map(|at| flags.swap_remove(at));
         ENDED.notify_all();
@@ -124,7 +124,7 @@ fn panicked(what: &str, panic: &(dyn Any + Send)) -> Error {
 
 /// Tells every registered thread to stop and waits until all have ended. The library may be unloaded after that.
 pub fn stop_all() {
-    let mut flags = locked(&BACKGROUND);
+    let mut flags = locked(&RUNNING);
     while !flags.is_empty() {
         flags.iter().for_each(|flag| flag.store(true, Ordering::Relaxed));
         flags = ENDED.wait(flags).unwrap_or_else(PoisonError::into_inner);

@@ -8,7 +8,7 @@ pub enum Time {
     /// Milliseconds since 1970; NaN for an invalid date.
     At(f64),
     /// A text in another form than ISO, which only JavaScript's own parser can read.
-    Ask,
+    Unparsed,
 }
 
 /// The largest distance from 1970 that a JavaScript date may have, in ms.
@@ -28,9 +28,9 @@ impl Time {
     }
 
     /// The time of a text. Any form but `YYYY-MM-DDTHH:mm:ss` with an optional fraction, a zone (`Z` or `+HH:mm`) and an
-    /// existing day is [`Time::Ask`].
+    /// existing day is [`Time::Unparsed`].
     pub fn from_text(text: &[u8]) -> Self {
-        parse_iso(text).map_or(Time::Ask, |ms| Time::At(ms as f64))
+        parse_iso(text).map_or(Time::Unparsed, |ms| Time::At(ms as f64))
     }
 }
 
@@ -152,7 +152,7 @@ mod tests {
             "Dec 3 2024",
             "",
         ] {
-            assert_eq!(Time::from_text(other.as_bytes()), Time::Ask, "{other}");
+            assert_eq!(Time::from_text(other.as_bytes()), Time::Unparsed, "{other}");
         }
     }
 

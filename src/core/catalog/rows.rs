@@ -34,8 +34,8 @@ pub struct CatalogRow {
 pub enum CacheValidity {
     /// The file is unchanged.
     Valid,
-    /// The file is unchanged. Its unended line is read again.
-    RereadUnendedLine,
+    /// The file is unchanged. Its unterminated line is read again.
+    RereadUnterminatedLine,
     /// The file has grown, only its change time differs, or its times are too recent to tell. If its prefix has the same hash, only
     /// the rest is read.
     IfSamePrefix,
@@ -48,7 +48,7 @@ impl CatalogRow {
     pub fn validity(&self, now: &FileFingerprint) -> CacheValidity {
         let FileFingerprint { size, modified, .. } = self.fingerprint;
         if *now == self.fingerprint && self.fingerprint.would_show_change(self.seen) {
-            return if self.is_whole() { CacheValidity::Valid } else { CacheValidity::RereadUnendedLine };
+            return if self.is_whole() { CacheValidity::Valid } else { CacheValidity::RereadUnterminatedLine };
         }
         // A new mode, owner or link sets the change time and leaves the content: backups do that every night.
         match now.is_same_file(&self.fingerprint) && (now.size > size || now.size == size && now.modified == modified) {

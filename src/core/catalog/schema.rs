@@ -70,7 +70,7 @@ pub fn prepare(db: &Connection) -> CatalogResult<()> {
 
 /// Creates the tables in one transaction, before the log exists: a file that is not empty shows that it is ours.
 fn create_tables(db: &Connection) -> CatalogResult<()> {
-    // What a power cut loses is created again.
+    // What a power failure loses is created again.
     db.pragma_update(None, "synchronous", "OFF")?;
     db.execute_batch("BEGIN IMMEDIATE")?;
     let created = match is_prepared(db) {

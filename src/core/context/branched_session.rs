@@ -120,7 +120,7 @@ impl BranchLabel {
             kind: EntryKind::Label,
             id: self.id.as_bytes().into(),
             parent: Parent::Id(self.parent.as_slice().into()),
-            time: tree.row(self.from).map_or(Time::Ask, |row| row.time),
+            time: tree.row(self.from).map_or(Time::Unparsed, |row| row.time),
             message: None,
             first_kept: None,
             target: Some(self.target.as_slice().into()),

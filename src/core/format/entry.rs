@@ -297,7 +297,7 @@ fn parent_of<V: Value>(value: Option<&V>) -> Parent<'_> {
     }
 }
 
-/// The result of `new Date(timestamp).getTime()`, or [`Time::Ask`].
+/// The result of `new Date(timestamp).getTime()`, or [`Time::Unparsed`].
 pub fn time_of<V: Value>(value: Option<&V>) -> Time {
     let Some(value) = value else {
         return Time::At(f64::NAN);
@@ -309,7 +309,7 @@ pub fn time_of<V: Value>(value: Option<&V>) -> Time {
         (Some(text), ..) => Time::from_text(&text),
         (_, Some(ms), _) => Time::from_number(ms),
         (.., Some(flag)) => Time::At(f64::from(u8::from(flag))),
-        _ => Time::Ask,
+        _ => Time::Unparsed,
     }
 }
 

@@ -278,7 +278,7 @@ mod tests {
             }
             let found: Vec<_> = found.into_iter().flat_map(|line| one_by_one(&bytes, line)).collect();
             assert_eq!(found.len(), expected.len(), "seed {seed}");
-            // Times that are no number equal nothing, themselves included; printed they do.
+            // NaN times do not equal themselves; their printed forms do.
             assert_eq!(format!("{found:?}"), format!("{expected:?}"), "seed {seed}");
         }
     }

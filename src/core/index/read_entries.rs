@@ -189,7 +189,7 @@ impl Index {
     }
 
     fn check_text(&self, storage: &dyn Storage, row: RowNo, line: &str) -> Result<()> {
-        if self.shows(row, line.as_bytes()) || read_line(line, |line| self.is_entry(row, &line)) {
+        if self.begins_as(row, line.as_bytes()) || read_line(line, |line| self.is_entry(row, &line)) {
             Ok(())
         } else {
             Err(self.changed(storage.name(), row, "is no longer where it was"))
@@ -209,9 +209,9 @@ impl Index {
 
     /// Whether a line begins as pi and this package write this row's entry. Nearly every line does, and then it is not
     /// parsed.
-    fn shows(&self, row: RowNo, line: &[u8]) -> bool {
+    fn begins_as(&self, row: RowNo, line: &[u8]) -> bool {
         let kind = self.tree.row(row).map(|row| row.kind);
-        starts_with(line).is_some_and(|(found, rest)| Some(found) == kind && shows_id(rest, self.tree.id_of(row)))
+        starts_with(line).is_some_and(|(found, rest)| Some(found) == kind && has_id_next(rest, self.tree.id_of(row)))
     }
 }
 
@@ -228,7 +228,7 @@ fn starts_with(line: &[u8]) -> Option<(EntryKind, &[u8])> {
 }
 
 /// Whether this id follows the kind in a line.
-fn shows_id(rest: &[u8], id: &[u8]) -> bool {
+fn has_id_next(rest: &[u8], id: &[u8]) -> bool {
     let rest = rest.strip_prefix(b"\",\"id\":\"");
     let ends = rest.and_then(|rest| rest.strip_prefix(id)).is_some_and(|rest| rest.starts_with(b"\""));
     ends && id.iter().all(is_plain) && rest.is_some_and(|rest| rest.ends_with(b"}"))

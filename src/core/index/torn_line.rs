@@ -1,6 +1,6 @@
 //! An unterminated line is a last line without its newline. It is torn if it is not JSON either
 //! ([`RawLine::is_torn`](crate::io::line_reader::RawLine::is_torn)). Another process may be writing
-//! it at this moment, or a power cut may have left it. It is never cut off.
+//! it at this moment, or a power failure may have left it. It is never cut off.
 //!
 //! This file decides whether the line is indexed:
 //! - A torn line is not. It is read again when the file has grown.

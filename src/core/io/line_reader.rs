@@ -18,7 +18,7 @@ pub const HEAD: usize = 4 << 10;
 /// neither pi nor this module writes a longer line.
 pub const MAX_LINE_BYTES: usize = 2 << 30;
 /// From this length on a line is searched for zero bytes, which no JSON has. Sparse files, and files that lost data in
-/// a power cut, have any number of them.
+/// a power failure, have any number of them.
 const GIANT: usize = 16 << 20;
 
 /// One line of a file.

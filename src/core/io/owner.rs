@@ -12,7 +12,7 @@ pub fn is_trusted(meta: &Metadata) -> bool {
 
 /// Whether two files belong to one user.
 #[cfg(unix)]
-pub fn is_same(left: &Metadata, right: &Metadata) -> bool {
+pub fn has_same_owner(left: &Metadata, right: &Metadata) -> bool {
     owner(left) == owner(right)
 }
 
@@ -30,6 +30,6 @@ pub fn is_trusted(_: &Metadata) -> bool {
 }
 
 #[cfg(not(unix))]
-pub fn is_same(_: &Metadata, _: &Metadata) -> bool {
+pub fn has_same_owner(_: &Metadata, _: &Metadata) -> bool {
     true
 }

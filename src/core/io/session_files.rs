@@ -7,13 +7,13 @@ use std::path::Path;
 use super::open::{self, Access};
 
 /// A session file's name in its directory.
-pub struct SessionName {
+pub struct SessionFileName {
     pub name: String,
     /// Whether the directory lists it as a file. If not, it may be a link, and only `stat` tells what it leads to.
     pub is_file: bool,
 }
 
-impl SessionName {
+impl SessionFileName {
     /// The name of a directory's entry; None if it does not end as session files do, or is not Unicode.
     pub fn of(entry: &DirEntry) -> Option<Self> {
         let name = entry.file_name().into_string().ok().filter(|name| name.ends_with(".jsonl"))?;
@@ -27,9 +27,9 @@ impl SessionName {
 }
 
 /// The session files of a directory, in name order. Names that are not Unicode cannot be given to the API and are left out.
-pub fn session_files(dir: &str) -> io::Result<Vec<SessionName>> {
+pub fn session_files(dir: &str) -> io::Result<Vec<SessionFileName>> {
     let entries = open::list(Path::new(if dir.is_empty() { "." } else { dir }))?;
-    let mut all: Vec<_> = entries.iter().filter_map(SessionName::of).collect();
+    let mut all: Vec<_> = entries.iter().filter_map(SessionFileName::of).collect();
     all.sort_unstable_by(|left, right| left.name.cmp(&right.name));
     Ok(all)
 }

@@ -15,7 +15,7 @@ pub const LONG: usize = 256;
 /// A text of fewer bytes is taken apart though its long strings are few, or none.
 const SHORT: usize = 4 << 10;
 /// How much memory, in bytes, is asked for before a string is read, at most.
-const MUCH: usize = 1 << 20;
+const MAX_RESERVED: usize = 1 << 20;
 /// Texts that are nested deeper keep their strings: the code that puts strings back is recursive.
 const DEEP: usize = 64;
 
@@ -106,7 +106,7 @@ fn is_key(bytes: &[u8], from: usize) -> bool {
 fn unescape(string: &[u8]) -> io::Result<Option<Vec<u8>>> {
     let mut text = Vec::new();
     // What an escape stands for is shorter than the escape: a text of many takes less.
-    reserve(&mut text, string.len().min(MUCH))?;
+    reserve(&mut text, string.len().min(MAX_RESERVED))?;
     let mut rest = string;
     while let Some(at) = memchr::memchr(b'\\', rest) {
         let (before, escape) = rest.split_at(at);

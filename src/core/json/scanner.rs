@@ -159,9 +159,9 @@ impl<I: Input> Scanner<I> {
     /// Takes the token if it comes next.
     #[inline]
     pub fn take(&mut self, token: u8) -> Result<bool, I::Error> {
-        let takes = self.next_token()? == Some(token);
-        self.at += usize::from(takes);
-        Ok(takes)
+        let is_next = self.next_token()? == Some(token);
+        self.at += usize::from(is_next);
+        Ok(is_next)
     }
 
     /// Takes the token, which must come next.
@@ -224,9 +224,9 @@ impl<I: Input> Scanner<I> {
         Ok(true)
     }
 
-    /// Skips everything up to a byte, and the byte. False at the end of the input, or if `goes_on` returns false when the
+    /// Skips everything up to a byte, and the byte. False at the end of the input, or if `should_continue` returns false when the
     /// bytes in memory do not contain it.
-    pub fn skip_past(&mut self, byte: u8, mut goes_on: impl FnMut(&Self) -> bool) -> Result<bool, I::Error> {
+    pub fn skip_past(&mut self, byte: u8, mut should_continue: impl FnMut(&Self) -> bool) -> Result<bool, I::Error> {
         loop {
             let rest = self.input.bytes().get(self.at..).unwrap_or_default();
             if let Some(length) = memchr::memchr(byte, rest) {
@@ -234,7 +234,7 @@ impl<I: Input> Scanner<I> {
                 return Ok(true);
             }
             self.at += rest.len();
-            if !goes_on(self) || !self.read_more()? {
+            if !should_continue(self) || !self.read_more()? {
                 return Ok(false);
             }
         }
@@ -347,9 +347,9 @@ impl<I: Input> Scanner<I> {
     }
 
     fn take_any(&mut self, bytes: &[u8]) -> Result<bool, I::Error> {
-        let takes = self.peek()?.is_some_and(|byte| bytes.contains(&byte));
-        self.at += usize::from(takes);
-        Ok(takes)
+        let is_next = self.peek()?.is_some_and(|byte| bytes.contains(&byte));
+        self.at += usize::from(is_next);
+        Ok(is_next)
     }
 
     /// Skips one digit or more.

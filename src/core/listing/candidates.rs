@@ -8,7 +8,7 @@ use crate::base::paths::{clean, is_absolute, join};
 use crate::base::threads::{into_inner, locked, on_threads};
 use crate::io::file_fingerprint::FileFingerprint;
 use crate::io::open::is_exhausted;
-use crate::io::session_files::{session_files, SessionName};
+use crate::io::session_files::{session_files, SessionFileName};
 use crate::io::{fs, open};
 
 /// A file that may be a session.
@@ -60,8 +60,12 @@ fn names_in(dir: &str, cwd: &str) -> io::Result<Vec<Candidate>> {
         Err(error) if is_exhausted(&error) => return Err(error),
         names => names.unwrap_or_default(),
     };
-    let candidate =
-        |SessionName { name, .. }| Candidate { path: join(dir, &name), dir: absolute.clone(), name, fingerprint: None };
+    let candidate = |SessionFileName { name, .. }| Candidate {
+        path: join(dir, &name),
+        dir: absolute.clone(),
+        name,
+        fingerprint: None,
+    };
     Ok(names.into_iter().map(candidate).collect())
 }
 

@@ -11,12 +11,12 @@ use crate::base::threads::{into_inner, locked, on_threads};
 use crate::base::wtf8::to_string_lossy;
 use crate::format::header::Header;
 use crate::io::file_fingerprint::FileFingerprint;
-use crate::io::session_files::{session_files, SessionName};
+use crate::io::session_files::{session_files, SessionFileName};
 use crate::io::{fs, open};
 use crate::summary::header_scan::header_among_others;
 
 /// The header of a file in a directory. A file that cannot be read, or is very large without a header, is not a session.
-fn header_in_dir(file: &SessionName, dir: &str) -> Option<Header> {
+fn header_in_dir(file: &SessionFileName, dir: &str) -> Option<Header> {
     header_among_others(file.open(dir).ok()?).ok().flatten()
 }
 
@@ -32,7 +32,7 @@ impl CwdFilter<'_> {
         let Some(cwd) = cwd.map(to_string_lossy).filter(|cwd| !cwd.is_empty()) else { return false };
         let is_same = resolve(&cwd, self.process).and_then(|cwd| is_same_path(&cwd, self.cwd, self.process));
         is_same.unwrap_or_else(|_| {
-            self.process.give_up();
+            self.process.discard_error();
             false
         })
     }
@@ -52,9 +52,9 @@ pub fn lookup_filter(cwd: &str, dir: &str, is_given: bool, process: &dyn Process
 const STATS_PER_TASK: usize = 64;
 
 /// The session files among these entries, with their modification times.
-fn modified_times(entries: &[DirEntry]) -> Vec<(f64, SessionName)> {
+fn modified_times(entries: &[DirEntry]) -> Vec<(f64, SessionFileName)> {
     let time_of = |entry: &DirEntry| {
-        let named = SessionName::of(entry)?;
+        let named = SessionFileName::of(entry)?;
         // An entry's metadata needs no walk of the whole path, but does not follow links.
         let meta = if named.is_file { fs::metadata_of_entry(entry) } else { fs::metadata(&entry.path()) };
         let meta = meta.ok().filter(|meta| meta.is_file())?;
@@ -75,7 +75,7 @@ pub fn most_recent(dir: &str, filter: Option<&CwdFilter<'_>>) -> Option<String> 
     let mut files = modified_times(&entries);
     // Files with the same time in name order.
     files.sort_by(|(a, left), (b, right)| b.total_cmp(a).then_with(|| left.name.cmp(&right.name)));
-    let is_one = |named: &SessionName| header_in_dir(named, dir).is_some_and(|header| matches(&header, filter));
+    let is_one = |named: &SessionFileName| header_in_dir(named, dir).is_some_and(|header| matches(&header, filter));
     files.iter().find(|(_, named)| is_one(named)).map(|(_, named)| join(dir, &named.name))
 }
 
@@ -97,7 +97,7 @@ pub fn by_id(dir: &str, id: &[u8], filter: Option<&CwdFilter<'_>>) -> Option<Str
 }
 
 /// The first of these files whose header has this id.
-fn first_with_id(dir: &str, files: &[SessionName], id: &[u8]) -> Option<(usize, Header)> {
+fn first_with_id(dir: &str, files: &[SessionFileName], id: &[u8]) -> Option<(usize, Header)> {
     let first = AtomicUsize::new(usize::MAX);
     let found = Mutex::new(None);
     on_threads(files.len().div_ceil(HEADERS_PER_TASK), |_: &mut (), share| {

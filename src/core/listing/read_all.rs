@@ -184,7 +184,7 @@ fn read_one(
     let seen = now();
     let fingerprint = FileFingerprint::of(&file.metadata()?);
     let row = job.row.as_ref().filter(|row| match row.validity(&fingerprint) {
-        CacheValidity::Valid | CacheValidity::RereadUnendedLine => true,
+        CacheValidity::Valid | CacheValidity::RereadUnterminatedLine => true,
         // A file that cannot be read here fails below.
         CacheValidity::IfSamePrefix => {
             head_tail_hash(&file, row.progress.end).is_ok_and(|head_tail_hash| head_tail_hash == row.head_tail_hash)

@@ -251,8 +251,8 @@ impl RewriteTarget {
     }
 
     fn add(&self, file_id: FileId, lines: Vec<LateLine>) -> Result<()> {
-        let says = |line: &[u8]| line.iter().any(|byte| !byte.is_ascii_whitespace());
-        let lines: Vec<_> = lines.into_iter().map(|(line, _)| line).filter(|line| says(line)).collect();
+        let has_text = |line: &[u8]| line.iter().any(|byte| !byte.is_ascii_whitespace());
+        let lines: Vec<_> = lines.into_iter().map(|(line, _)| line).filter(|line| has_text(line)).collect();
         if lines.is_empty() {
             return Ok(());
         }

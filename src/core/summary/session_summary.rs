@@ -346,7 +346,7 @@ impl SessionSummary {
         match message.activity().map_or_else(|| time_of(timestamp.as_ref()), Time::At) {
             Time::At(ms) if !ms.is_nan() => self.active = Some(self.active.unwrap_or(0.0).max(ms)),
             Time::At(_) => {}
-            Time::Ask => {
+            Time::Unparsed => {
                 if let Some(raw) = timestamp {
                     self.unparsed_dates.add(raw.get());
                 }

@@ -12,7 +12,7 @@ use crate::listing::candidates::{in_dir, Candidate};
 /// `__test__/counts.json`, in the column that `PSN_COUNTS` names, or else in `taste`.
 pub fn count(name: &str) -> u32 {
     if let Ok(own) = std::env::var(format!("PSN_{}", name.to_uppercase())) {
-        return own.parse().unwrap_or_else(|_| panic!("PSN_{}: {own} is no number", name.to_uppercase()));
+        return own.parse().unwrap_or_else(|_| panic!("PSN_{}: {own} is not a number", name.to_uppercase()));
     }
     let table: Value = serde_json::from_str(include_str!("../../../__test__/counts.json")).expect("JSON");
     let column = std::env::var("PSN_COUNTS").unwrap_or_else(|_| "taste".to_owned());

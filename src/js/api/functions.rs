@@ -113,7 +113,7 @@ impl<'env> JsPath<'env> {
 /// The entries that make the context of the path to an entry: the newest compaction first, then what it kept and all
 /// after it.
 ///
-/// @throws `TypeError` if the entries are no list.
+/// @throws `TypeError` if the entries are not an array.
 /// @example
 /// ```ts
 /// console.log(buildContextEntries(entries, id).length); // → 1
@@ -137,7 +137,7 @@ pub fn build_context_entries<'env>(
 
 /// The context of the path to an entry, per entry and as one list of messages.
 ///
-/// @throws `TypeError` if the entries are no list.
+/// @throws `TypeError` if the entries are not an array.
 /// @example
 /// ```ts
 /// console.log(buildSessionProjection(entries).entries.map((one) => one.messages.length)); // → [ 1, 1 ]
@@ -160,7 +160,7 @@ pub fn build_session_projection<'env>(
 
 /// What the model is given at an entry: messages, thinking level and model.
 ///
-/// @throws `TypeError` if the entries are no list.
+/// @throws `TypeError` if the entries are not an array.
 /// @example
 /// ```ts
 /// console.log(buildSessionContext(entries).messages.length, buildSessionContext(entries, null).messages.length); // → 2 0
@@ -232,7 +232,7 @@ pub fn project_context_entry<'env>(env: &'env Env, entry: JsVal<'env>, edit: JsV
 
 /// The last compaction entry of a list, or null.
 ///
-/// @throws `TypeError` if the entries are no list.
+/// @throws `TypeError` if the entries are not an array.
 /// @example
 /// ```ts
 /// console.log(getLatestCompactionEntry(entries)); // → null
@@ -257,7 +257,7 @@ pub fn get_latest_compaction_entry<'env>(env: &'env Env, entries: JsVal<'env>) -
 
 /// Migrates a session's objects in place to the current version.
 ///
-/// @throws `TypeError` if the entries are no list.
+/// @throws `TypeError` if the entries are not an array.
 /// @example
 /// ```ts
 /// const old = parseSessionEntries(`{"type":"session","id":"s"}

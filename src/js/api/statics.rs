@@ -235,7 +235,7 @@ impl SessionManager {
 
     /// A new session in another working directory with the whole history of a session file.
     ///
-    /// @throws If the source is empty or no session, or has no header.
+    /// @throws If the source is empty, is not a session, or has no header.
     /// @example
     /// ```ts
     /// const fork = SessionManager.forkFrom(file, "/another/project", dir);
@@ -280,7 +280,7 @@ impl SessionManager {
     /// The path of the session with exactly this id, the first by file name if there are several; undefined if there is none.
     /// Reads only headers.
     ///
-    /// @throws `TypeError` for a directory that is not a string, or no path.
+    /// @throws `TypeError` for a directory that is not a string or not a valid path.
     /// @example
     /// ```ts
     /// console.log(SessionManager.findById(cwd, manager.getSessionId(), dir) === file); // → true
@@ -456,7 +456,7 @@ pub fn get_default_session_dir(env: &Env, cwd: JsVal<'_>, agent_dir: JsVal<'_>, 
 /// The session file of a directory that was changed last, optionally only of one working directory; null if there is
 /// none.
 ///
-/// @throws `TypeError` for a directory that is not a string, or no path. One that is not there or cannot be read has none.
+/// @throws `TypeError` for a directory that is not a string or not a valid path. One that is not there or cannot be read has none.
 /// @example
 /// ```ts
 /// console.log(findMostRecentSession(dir) === file, findMostRecentSession("/nowhere")); // → true null

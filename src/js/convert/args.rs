@@ -44,7 +44,7 @@ pub fn list<'env>(js: JsEnv<'env>, value: JsVal<'env>, name: &str) -> Result<JsV
     }
 }
 
-/// A value as a plain array; None if it is none. A Proxy of an array is one, as for `Array.isArray`.
+/// A value as a plain array; None if it is not an array. A Proxy of an array is one, as for `Array.isArray`.
 pub fn optional_array<'env>(js: JsEnv<'env>, value: JsVal<'env>) -> Result<Option<JsVal<'env>>> {
     if js.is_array(value)? {
         return Ok(Some(value));

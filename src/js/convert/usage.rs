@@ -11,7 +11,7 @@ use crate::js::factory::{self, FactoryFn};
 use pi_session_core::listing::usage::calendar::Calendar;
 use pi_session_core::listing::usage::report::{Grouping, ReportOptions};
 
-/// How many of the largest entries are told, unless the options say.
+/// How many of the largest entries are reported by default.
 const LARGEST: usize = 10;
 
 /// The names of the options of a report.

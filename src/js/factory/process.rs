@@ -58,7 +58,7 @@ impl paths::Process for JsProcess<'_> {
         crossing(self.ask(FactoryFn::AgentDir, &[]))
     }
 
-    fn give_up(&self) {
+    fn discard_error(&self) {
         // It does not matter whether one was pending.
         let _ = self.0.take_exception();
     }
@@ -80,7 +80,7 @@ impl ProcessSnapshot {
     /// need it.
     pub fn of(process: &JsProcess<'_>) -> CoreResult<Self> {
         let cwd = paths::Process::cwd(process).unwrap_or_else(|_| {
-            paths::Process::give_up(process);
+            paths::Process::discard_error(process);
             String::new()
         });
         Ok(Self { cwd, home: paths::Process::home(process)? })

@@ -3,7 +3,7 @@
 //! An entry that was appended here is kept as its own fields until somebody reads it: most never are.
 //!
 //! The objects belong to the manager's JavaScript object, through its anchor. Here they are only referenced weakly: an entry
-//! that refers to its manager would otherwise keep both alive for ever.
+//! that refers to its manager would otherwise keep both alive forever.
 
 use napi::Result;
 

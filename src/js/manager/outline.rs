@@ -46,7 +46,7 @@ fn place_of(row: &Row) -> Option<(&'static str, Option<&'static str>, f64)> {
     };
     match row.time {
         Time::At(ms) => Some((row.kind.name(), role, ms)),
-        Time::Ask => None,
+        Time::Unparsed => None,
     }
 }
 

@@ -177,7 +177,7 @@ pub fn tree_shape(tree: &Tree) -> TreeShape {
     let position = |row: Option<RowNo>| row.map_or(-1, |row| row as i32);
     let time = |time: Time| match time {
         Time::At(ms) => ms,
-        Time::Ask => f64::NAN,
+        Time::Unparsed => f64::NAN,
     };
     TreeShape {
         parents: tree.parents().into_iter().map(position).collect(),

@@ -54,7 +54,7 @@ pub fn configured_session_dir(js: JsEnv<'_>, cwd: Option<&str>) -> Result<Config
     on_paths(js, |process| {
         let own = match cwd {
             Some(_) => None,
-            None => process.cwd().inspect_err(|_| process.give_up()).ok(),
+            None => process.cwd().inspect_err(|_| process.discard_error()).ok(),
         };
         configured_dir(cwd.or(own.as_deref()), process)
     })

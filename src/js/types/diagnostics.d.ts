@@ -14,7 +14,7 @@
 export interface SessionFileOptions {
 	/**
 	 * When an append returns: when the operating system has the line (`"os"`, the default: the line survives the end of this
-	 * process), or when the disk has it (`"fsync"`: it survives a power cut).
+	 * process), or when the disk has it (`"fsync"`: it survives a power failure).
 	 */
 	durability?: "os" | "fsync" | undefined;
 	/**

@@ -18,7 +18,7 @@ export type UsageGrouping = "model" | "day" | "week" | "month" | "project" | "se
  * ```
  */
 export interface UsageReportOptions<Grouping extends UsageGrouping = UsageGrouping> {
-	/** What rows are made by: one or several; by model unless told. */
+	/** What rows are made by: one or several; by model by default. */
 	by?: Grouping | readonly Grouping[] | undefined;
 	/**
 	 * Only calls from this time on: a `Date`, milliseconds since 1970, or a text as `Date` reads it, of which `"2025-06-01"` is midnight
@@ -29,7 +29,7 @@ export interface UsageReportOptions<Grouping extends UsageGrouping = UsageGroupi
 	until?: Date | number | string | undefined;
 	/** Days begin at midnight UTC, not at the clock's. */
 	utc?: boolean | undefined;
-	/** How many of the largest entries are told; 10 unless told. More than 100 are found without the catalog. */
+	/** How many of the largest entries are reported; 10 by default. For more than 100, the files are read instead of the catalog. */
 	largest?: number | undefined;
 }
 
@@ -51,7 +51,7 @@ export interface UsageOptions<Grouping extends UsageGrouping = UsageGrouping> ex
 	path?: string | undefined;
 	/** Ends the report; the promise is rejected with its reason. */
 	signal?: AbortSignal | undefined;
-	/** Told how many files were read, and how many there are. */
+	/** Called with how many files were read, and how many there are. */
 	onProgress?: ((read: number, total: number) => void) | undefined;
 }
 
@@ -134,7 +134,7 @@ export interface UsageReport<Grouping extends UsageGrouping = UsageGrouping> {
 }
 
 /**
- * What is not in the sums of a usage report. Numbers are of calls, of which all else is in the sums.
+ * What is not in the sums of a usage report. The numbers count calls; whatever else such a call used is in the sums.
  *
  * @example
  * ```ts

@@ -112,7 +112,7 @@ fn a_lock_held_while_its_file_has_a_second_name_keeps_others_out() {
     assert!(!path_of(&session).exists() && dir.path().join("snapshot").exists());
 }
 
-/// A kill between the two calls that made it left a file that was nobody's for ever.
+/// A kill between the two calls that made it left a file that was nobody's forever.
 #[test]
 #[cfg(unix)]
 fn a_lock_file_says_whose_it_is_from_the_moment_it_has_its_name() {

@@ -27,7 +27,7 @@ fn text_at(storage: &dyn Storage, span: LineSpan) -> Result<String> {
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
 }
 
-/// Longer damaged lines are not searched for entries. After a power cut, or in a sparse file, a line may be any number of zeros.
+/// Longer damaged lines are not searched for entries. After a power failure, or in a sparse file, a line may be any number of zeros.
 const MAX_SEARCHED_BYTES: u64 = 64 << 20;
 
 /// The text of a damaged line; None if it is too long.

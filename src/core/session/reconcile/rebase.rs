@@ -42,7 +42,7 @@ impl Session {
             return Err(Error::lost(&path));
         }
         match first_header(&storage)? {
-            None => return Err(Error::changed(&path, "it is no session any more")),
+            None => return Err(Error::changed(&path, "it is not a session any more")),
             Some(header) if header.id != self.id => return Err(Error::changed(&path, "another session is there now")),
             Some(header) if header.version != Version::Current => {
                 return Err(Error::changed(&path, "an older version of it is there now"));
@@ -53,7 +53,7 @@ impl Session {
             self.check_owner(&storage, old == PreviousFile::Open)?;
         }
         let Some(Loaded { header_span, header_line, mut index, is_unterminated, .. }) = load(&storage)? else {
-            return Err(Error::changed(&path, "it is no session any more"));
+            return Err(Error::changed(&path, "it is not a session any more"));
         };
         if depth == CheckDepth::ForRead && index.damaged().len() > self.damaged().len() {
             // The read that found the damage reports it.
@@ -116,7 +116,7 @@ impl Session {
     pub(super) fn check_owner(&self, storage: &FileStorage, open: bool) -> Result<()> {
         let Some(found) = storage.metadata()?.filter(|found| !owner::is_trusted(found)) else { return Ok(()) };
         let before = self.storage.as_ref().filter(|_| open).map(|before| before.metadata()).transpose()?.flatten();
-        if before.is_some_and(|before| owner::is_same(&found, &before)) {
+        if before.is_some_and(|before| owner::has_same_owner(&found, &before)) {
             Ok(())
         } else {
             Err(Error::changed(storage.name(), "another user's file is there now"))

@@ -1,4 +1,4 @@
-//! The fields of a line that lists and searches read.
+//! The fields of a line that lists read.
 
 use std::io::{self, Read};
 

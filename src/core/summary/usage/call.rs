@@ -265,7 +265,7 @@ fn members<I: Input>(
     scanner.expect(b'}')
 }
 
-/// The text of a JSON string in any bytes; None if it is none.
+/// The text of a JSON string in any bytes; None if it is not a string.
 pub fn plain(json: &[u8]) -> Option<Cow<'_, [u8]>> {
     let inner = json.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
     // Without a way out of the loop it takes many bytes at once.

@@ -17,7 +17,7 @@ use crate::summary::line_scanner::ScannedLine;
 pub const LARGEST_KEPT: usize = 100;
 
 /// How many different models, and kinds of entries, are counted by name in one session.
-const MOST_NAMES: usize = 1000;
+const MAX_NAMES: usize = 1000;
 const OTHER: &[u8] = b"(other)";
 
 /// Entries of one kind.
@@ -335,12 +335,12 @@ impl SessionUsage {
 /// The position of a name in a list, to which it is added.
 fn position_of<T>(list: &mut Vec<T>, name: &[u8], name_of: impl Fn(&T) -> &[u8], make: impl Fn(Vec<u8>) -> T) -> u32 {
     let find = |list: &[T], name: &[u8]| list.iter().position(|one| name_of(one) == name);
-    let position = find(list, name).or_else(|| match list.len() < MOST_NAMES {
+    let position = find(list, name).or_else(|| match list.len() < MAX_NAMES {
         true => None,
         false => find(list, OTHER),
     });
     position.unwrap_or_else(|| {
-        let name = if list.len() < MOST_NAMES { name } else { OTHER };
+        let name = if list.len() < MAX_NAMES { name } else { OTHER };
         list.push(make(name.to_vec()));
         list.len() - 1
     }) as u32

@@ -85,7 +85,7 @@ fn every_fault() -> Vec<InjectedFault> {
     for code in [libc::ENOSPC, libc::EIO, libc::EINTR, libc::EACCES, libc::ENOENT] {
         all.extend([InjectedFault::Once(code), InjectedFault::Always(code)]);
     }
-    // A call that is interrupted for ever is tried for ever.
+    // A call that is interrupted forever is tried forever.
     all.retain(|fault| *fault != InjectedFault::Always(libc::EINTR));
     all
 }

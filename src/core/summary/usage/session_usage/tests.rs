@@ -199,6 +199,6 @@ fn the_largest_of_many_are_kept_and_names_have_a_limit() {
         assert_eq!(found, want[..keep.min(want.len())]);
     }
     let usage = scan(&text, SummaryProgress::default()).usage().clone();
-    assert_eq!((usage.kinds.len(), usage.kinds.last().map(|kind| kind.entries)), (MOST_NAMES + 1, Some(500)));
+    assert_eq!((usage.kinds.len(), usage.kinds.last().map(|kind| kind.entries)), (MAX_NAMES + 1, Some(500)));
     assert_eq!(usage.size().0, 1_500);
 }

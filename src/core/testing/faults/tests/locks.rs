@@ -59,7 +59,7 @@ fn an_exclusive_open_that_fails_is_done_by_the_next() {
     assert!(cases > 200, "{cases}");
 }
 
-/// The parents of new directories were never synced: after a power cut the first entry of a new directory may be gone.
+/// The parents of new directories were never synced: after a power failure the first entry of a new directory may be gone.
 #[test]
 fn new_directories_are_on_disk_with_their_names_or_made_again() {
     let make = |dir: &Path| {

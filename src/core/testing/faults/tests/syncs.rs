@@ -29,7 +29,7 @@ fn waited_for(made: &Made, path: &str, what: &str) {
     assert!(!writes.is_empty() && writes.last() < syncs.last(), "{what}: written at {writes:?}, synced at {syncs:?}");
 }
 
-/// Written, then waited for, then named, then the directory waited for: a power cut at any moment leaves the old file or
+/// Written, then waited for, then named, then the directory waited for: a power failure at any moment leaves the old file or
 /// the new one.
 fn is_in_order(made: &Made, path: &str, named: FsCall, what: &str) {
     waited_for(made, path, what);
