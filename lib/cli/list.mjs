@@ -15,7 +15,7 @@ import { age, clip, counted, safeLine, size, wrapped } from "./text.mjs";
 /** Ids are UUIDv7: this many characters contain the millisecond. */
 const ID_SHOWN = 13;
 /** Columns of a whole one. */
-const ID_MOST = 36;
+const ID_MAX = 36;
 
 /** @param {string} path */
 function bytesOf(path) {
@@ -36,7 +36,7 @@ export async function list(options) {
 		return await resume(first.path, options);
 	}
 	if (options.json) await writeJson(sessions.map(asJson));
-	else if (!first) await write(`${nothing(options)}\n`);
+	else if (all.length === 0) await write(`${nothing(options)}\n`);
 	else await writePaged(() => lines(sessions, all, options), options);
 	return 0;
 }
@@ -101,7 +101,7 @@ const REPEATED = "Sessions with the same visible id are numbered; select them by
  */
 function shownIds(sessions, others) {
 	// The other columns leave that much in any terminal.
-	const most = Math.max(ID_SHOWN, Math.min(ID_MOST, columns() - 6));
+	const most = Math.max(ID_SHOWN, Math.min(ID_MAX, columns() - 6));
 	const names = shortIds([...sessions.map(({ id }) => id), ...others]);
 	/** @type {Map<string, number>} */
 	const counts = new Map();

@@ -190,9 +190,9 @@ function notCounted({ leftOut }, isOfATime) {
 	const calls = [
 		[withoutUsage, "without usage"],
 		[missing, "with amounts missing"],
-		[notNumbers, "with amounts that are no numbers"],
+		[notNumbers, "with amounts that are not numbers"],
 		[negative, "with amounts below 0"],
-		[infinite, "with amounts without end"],
+		[infinite, "with amounts too large to add up"],
 		[unknownKinds, "with amounts of unknown kinds"],
 		[isOfATime ? withoutTime : 0, "without a time"],
 	];

@@ -7,7 +7,7 @@ import { clip, counted, safeLine, widthOf, wrapped } from "./text.mjs";
 /** @typedef {import("./layout.mjs").Run} Run */
 /** @typedef {import("./library.mjs").Manager} Manager */
 /** @typedef {import("./layout.mjs").Node} Node */
-/** @typedef {{ limit: number, leafId: string | null, active: Set<string>, preview: (entry: Node["entry"]) => string }} View */
+/** @typedef {{ limit: number, isOfUser?: boolean, leafId: string | null, active: Set<string>, preview: (entry: Node["entry"]) => string }} View */
 
 /** @type {Record<string, (text: string) => string>} */
 const roleColour = {
@@ -38,7 +38,7 @@ export function* treeLines(manager, limit, isOfUser) {
 	const runs = isOfUser ? runsOf(userNodes(nodes), active) : isOutline ? outlined : runsOf(nodes, active);
 	if (sizeOf(runs) === 0) yield paint.dim("No user messages yet");
 	const of = isOutline ? (/** @type {Node["entry"]} */ { id }) => preview(manager.getEntry(id) ?? {}) : preview;
-	yield* drawn(runs, { limit, leafId: manager.getLeafId(), active, preview: of });
+	yield* drawn(runs, { limit, isOfUser, leafId: manager.getLeafId(), active, preview: of });
 }
 
 /**
@@ -110,7 +110,7 @@ function* drawn(top, view) {
 			yield fold(`${counted(row.item.length, "entry", "entries")}: ${kinds(row.item)}`);
 		} else yield entryLine(row.item, rail, view, width);
 	}
-	if (hidden > 0) yield* wrapped(`${counted(hidden, "entry", "entries")} folded; --limit all shows all${hidesUser ? ", --user the user messages alone" : ""}`, width).map((line) => paint.dim(line));
+	if (hidden > 0) yield* wrapped(`${counted(hidden, "entry", "entries")} folded; --limit all shows all${hidesUser && !view.isOfUser ? ", --user the user messages alone" : ""}`, width).map((line) => paint.dim(line));
 }
 
 /**

@@ -18,7 +18,7 @@ const { StoreError } = require("./errors.js");
 
 const KINDS = /** @type {Record<string, Address["kind"]>} */ ({ file: "directory", postgres: "postgres", postgresql: "postgres", s3: "s3" });
 const URL_START = /^([a-z][a-z0-9+.-]+):\/\//i;
-/** How a path begins on Windows, where its colon is no sign of a password. */
+/** How a path begins on Windows, where its colon does not mark a password. */
 const DRIVE = process.platform === "win32" ? /^[a-z]:(?=[\\/])/i : /^(?!)/;
 const MAY_HOLD_A_PASSWORD = [/^[a-z][a-z0-9+.-]+:/i, /:\/\//, /:.*@/s, /^[a-z][a-z0-9+.-]*\/\/.*@/is, /password\s*=/i];
 

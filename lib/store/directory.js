@@ -17,7 +17,7 @@ const { SegmentStore } = require("./segment-store.js");
 
 /** The prefix of drafts; no reader takes a draft for a segment. */
 const DRAFT = ".draft-";
-/** How often a folder is read again because a file was gone. A name that is no text is never found. */
+/** How often a folder is read again because a file was gone. A name that is not valid text is never found. */
 const RELISTS = 20;
 /** How many files of a folder are looked at at the same time: on a network drive each takes some milliseconds. */
 const PARALLEL = 16;
@@ -68,8 +68,10 @@ class DirectoryObjects {
 		/** @type {Listed[]} */
 		const all = [];
 		for (const { name, stat } of stats) {
-			if (stat?.isDirectory()) all.push(...(await this.#below(`${prefix}${name}/`)));
-			else if (stat?.isFile()) all.push({ path: `${prefix}${name}`, size: stat.size, modified: stat.mtime });
+			if (stat?.isDirectory()) {
+				// One by one: a call takes only so many arguments.
+				for (const listed of await this.#below(`${prefix}${name}/`)) all.push(listed);
+			} else if (stat?.isFile()) all.push({ path: `${prefix}${name}`, size: stat.size, modified: stat.mtime });
 		}
 		return all;
 	}

@@ -213,7 +213,7 @@ export interface S3StoreOptions {
 	/** By default `AWS_REGION`, `AWS_DEFAULT_REGION`, or `us-east-1`. */
 	region?: string;
 	/**
-	 * A function is called before each request; what it throws counts as `unreachable`, if it is no `StoreError`. By default
+	 * A function is called before each request; what it throws counts as `unreachable`, unless it is a `StoreError`. By default
 	 * `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`.
 	 */
 	credentials?: S3Credentials | (() => S3Credentials | Promise<S3Credentials>);

@@ -406,7 +406,7 @@ function openPool(address, timeout) {
 	const pool = new (requirePg().Pool)({
 		...{ connectionString: address.href, application_name: "pi-session-native", max: 4, keepAlive: true, allowExitOnIdle: true },
 		...{ connectionTimeoutMillis: timeout, ssl: needsTls(address) ? true : undefined },
-		// A server goes on with what a client that is gone had asked for, and would wait for a lock for ever.
+		// A server goes on with what a client that is gone had asked for, and would wait for a lock forever.
 		...{ statement_timeout: timeout, lock_timeout: Math.ceil(timeout / 2) },
 	});
 	// The socket counts from the last byte, in either direction; pg's own limit is one for the whole answer.

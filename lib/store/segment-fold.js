@@ -75,7 +75,7 @@ class SegmentFolding {
 			const decoded = content && decodeSegment(content, { session, ...segment });
 			if (!decoded || decoded.fault) return [];
 			const end = batches.at(-1)?.count ?? 0;
-			batches.push(...decoded.batches.filter(({ count }) => count > end));
+			for (const batch of decoded.batches) if (batch.count > end) batches.push(batch);
 		}
 		return batches;
 	}

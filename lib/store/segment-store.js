@@ -278,7 +278,7 @@ class SegmentStore {
 				}
 			});
 			if (gone && !settled) return undefined;
-			page.problems.push(...breaks);
+			page.problems = page.problems.concat(breaks);
 			if (problem) page.problems.push(problem);
 			page.more ||= more;
 			room -= bytes;

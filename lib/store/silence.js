@@ -1,4 +1,4 @@
-// That a store did not answer: for a minute nobody here waits for it again.
+// Remembers that a store did not answer: for a minute no process of this machine waits for it again.
 const { createHash } = require("node:crypto");
 const fs = require("node:fs");
 const { join } = require("node:path");

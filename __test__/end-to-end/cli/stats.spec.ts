@@ -232,7 +232,7 @@ describe("stats", () => {
 		const { leftOut, total } = await goodJson(at, ["stats"]);
 		expect(leftOut).toEqual({ withoutUsage: 1, missing: 0, notNumbers: 1, negative: 1, infinite: 0, unknownKinds: 1, withoutModel: 0, withoutTime: 0, damagedLines: 0 });
 		expect(total).toMatchObject({ calls: 3, input: 2, output: 2, cost: 3 });
-		expect((await good(at, ["stats"])).replace(/\s+/g, " ")).toContain("Not added: 1 call without usage, 1 call with amounts that are no numbers, 1 call with amounts below 0, 1 call with amounts of unknown kinds.");
+		expect((await good(at, ["stats"])).replace(/\s+/g, " ")).toContain("Not added: 1 call without usage, 1 call with amounts that are not numbers, 1 call with amounts below 0, 1 call with amounts of unknown kinds.");
 		// Rows for programs have no place for it.
 		expect(await run(at, ["stats", "--csv", "--utc"])).toEqual({ code: 0, out: expect.stringMatching(/^day,.*\n"2025-01-01",3,2,2,30,3,3\n$/), err: expect.stringMatching(/^Not added: 1 call without usage, .*\.\n$/) });
 	});
@@ -254,7 +254,7 @@ describe("stats", () => {
 		const since = await goodJson(at, ["stats", "--utc", "--since", "2020-01-01"]);
 		expect([since.total.calls, since.leftOut.withoutTime]).toEqual([9, 1]);
 		expect(await good(at, ["stats", "--since", "2020-01-01"])).toMatch(/Not added: [^.]*1 call without a time\./);
-		const told = "Not added: 2 calls with amounts missing, 2 calls with amounts that are no numbers, 1 call with amounts below 0, 1 call with amounts without end, 1 call with amounts of unknown kinds. Of those added: 2 calls without a model's name, 1 call without a time.";
+		const told = "Not added: 2 calls with amounts missing, 2 calls with amounts that are not numbers, 1 call with amounts below 0, 1 call with amounts too large to add up, 1 call with amounts of unknown kinds. Of those added: 2 calls without a model's name, 1 call without a time.";
 		expect((await good(at, ["stats"])).replace(/\s+/g, " ")).toContain(told);
 		expect(await goodJson(at, ["stats", "--all"])).toMatchObject({ leftOut, total });
 		expect(await goodJson(at, ["stats", path])).toMatchObject({ leftOut, total });

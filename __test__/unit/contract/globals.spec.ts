@@ -1,5 +1,6 @@
 // What the engine has is taken when the module is loaded: code that replaces it afterwards changes no result.
 import { execFileSync } from "node:child_process";
+import { utimesSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { scriptCommand, scriptFile } from "../../support/runtime.js";
@@ -119,8 +120,10 @@ const script = (change: string): string => `
 function results(change: string): string {
 	const [dir, listed] = [scratch(), scratch()];
 	writeSession(dir, LINES);
-	for (const [name, id] of [["one", "s1"], ["two", "s2"], ["three", "s3"]] as const) {
-		writeSession(listed, [header({ id }), ...LINES.slice(1)], `${name}.jsonl`);
+	for (const [name, time] of [["one", 1], ["two", 2], ["three", 3]] as const) {
+		const file = writeSession(listed, [header({ id: `s${time}` }), ...LINES.slice(1)], `${name}.jsonl`);
+		// Searches go by it.
+		utimesSync(file, time, time);
 	}
 	const command = scriptCommand(scriptFile(script(change)), [dir, listed]);
 	const said = execFileSync(command[0] as string, command.slice(1), {

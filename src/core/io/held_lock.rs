@@ -48,6 +48,7 @@ impl HeldLock {
     }
 
     /// The same at the end of the process, which must not wait: not if another thread is looking at the file.
+    #[cfg(unix)]
     pub(super) fn try_release(&self) {
         if let Ok(mut file) = self.file.try_lock() {
             self.remove_file(file.take());
@@ -68,7 +69,7 @@ pub fn remove(path: &Path, file: File) -> io::Result<()> {
     fs::remove(path)
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use super::*;
 

@@ -5,7 +5,7 @@ use napi_derive::napi;
 
 use super::manager::SessionManager;
 use crate::js::api::diagnostics::reported;
-use crate::js::convert::args;
+use crate::js::convert::args::{self, Options};
 use crate::js::convert::errors::wrong_argument;
 use crate::js::convert::paths::resolved;
 use crate::js::engine::{CallersArray, JsEnv, JsVal};
@@ -31,6 +31,7 @@ impl<'env> MergeInput<'env> {
     /// numbers are not read here.
     fn read(js: JsEnv<'env>, stored: JsVal<'env>) -> Result<Self> {
         let stored = args::object(js, stored, "stored")?;
+        Options::of(js, stored, "merge", &[c"session", c"lines", c"hosts", c"header", c"since"])?;
         Ok(Self {
             session: to_string_lossy(&args::text(js, js.get(stored, c"session")?, "session")?).into_owned(),
             lines: args::numbers(js, js.get(stored, c"lines")?, "lines")?,
@@ -50,8 +51,10 @@ impl<'env> MergeInput<'env> {
 impl<'env> MergeSince<'env> {
     fn read(js: JsEnv<'env>, since: JsVal<'env>) -> Result<Self> {
         let since = args::object(js, since, "since")?;
-        let Some(bytes) = js.number_value(js.get(since, c"bytes")?)? else {
-            return Err(wrong_argument(js, "since.bytes must be a number"));
+        Options::of(js, since, "merge's since", &[c"bytes", c"tail"])?;
+        let bytes = js.number_value(js.get(since, c"bytes")?)?.filter(|bytes| *bytes >= 0.0 && bytes.fract() == 0.0);
+        let Some(bytes) = bytes else {
+            return Err(wrong_argument(js, "since.bytes must be a whole number from 0 on"));
         };
         Ok(Self { bytes: bytes as u64, tail: args::numbers(js, js.get(since, c"tail")?, "since.tail")? })
     }
