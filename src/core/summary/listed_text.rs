@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use super::searchable_text::{join, read_texts, Completion, SearchableText};
+use super::conversation_texts::{join, read_texts, Completion, SearchableText};
 use super::session_summary::ListedSession;
 use crate::io::file_fingerprint::FileFingerprint;
 use crate::io::head_tail_hash::head_tail_hash;
