@@ -1056,38 +1056,38 @@ export type SearchRole =
  *
  * @example
  * ```ts
- * const options: SearchOptions = { sessionDir: dir, in: ["tool"], since: "2025-06-01", limit: 5 };
+ * const options = (limit?: number): SearchOptions => ({ sessionDir: dir, in: ["tool"], since: "2025-06-01", limit });
  * ```
  */
 export interface SearchOptions {
 	/** Only sessions of this working directory: those that `list(cwd)` shows, or with `sessionDir` those that `list(cwd, sessionDir)` does. */
-	cwd?: string;
+	cwd?: string | undefined;
 	/** Only sessions in this directory, as `listAll(dir)` shows them. Without it, the one that pi is configured to use, if any. */
-	sessionDir?: string;
+	sessionDir?: string | undefined;
 	/** The texts that are searched; `["user", "assistant", "name", "summary"]` by default. */
-	in?: readonly SearchScope[];
+	in?: readonly SearchScope[] | undefined;
 	/** Only messages and entries of these roles. */
-	roles?: readonly SearchRole[];
+	roles?: readonly SearchRole[] | undefined;
 	/** Only entries made at this time or later: a time as `Date` reads it. */
-	since?: string | number | Date;
+	since?: string | number | Date | undefined;
 	/** Only entries made before this time. */
-	until?: string | number | Date;
+	until?: string | number | Date | undefined;
 	/** The id or the file of a session that is not searched, such as the one that is open. */
-	excludeSession?: string;
+	excludeSession?: string | undefined;
 	/** Whether the query must be found as it stands, its white space included. */
-	phrase?: boolean;
+	phrase?: boolean | undefined;
 	/** Whether copies of an entry in sessions that were forked are one hit, that of the newest session; `true` by default. */
-	dedupe?: boolean;
+	dedupe?: boolean | undefined;
 	/** The largest number of hits; 50 by default. */
-	limit?: number;
+	limit?: number | undefined;
 	/** The marks before and after a match in a snippet; `["«", "»"]` by default. */
-	mark?: readonly [open: string, close: string];
+	mark?: readonly [open: string, close: string] | undefined;
 	/** Ends the search; the promise is rejected with its reason. */
-	signal?: AbortSignal;
+	signal?: AbortSignal | undefined;
 	/** Called with how many session files were searched, and how many there are. */
-	onProgress?: (searched: number, total: number) => void;
+	onProgress?: ((searched: number, total: number) => void) | undefined;
 	/** Called with each hit as soon as it is found, in the order of the result. */
-	onHit?: (hit: SearchHit) => void;
+	onHit?: ((hit: SearchHit) => void) | undefined;
 }
 
 /**

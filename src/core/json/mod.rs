@@ -13,7 +13,6 @@ pub mod reader;
 pub mod scanner;
 mod simd;
 pub mod string;
-mod string_start;
 pub mod value;
 pub mod value_to_string;
 

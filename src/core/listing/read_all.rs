@@ -198,7 +198,7 @@ fn read_one(
             SummaryProgress { usage, ..SummaryProgress::default() }
         }
     };
-    let Some(mut found) = read_on(&file, fingerprint.size, known, None, buffer, cancelled)? else {
+    let Some(mut found) = read_on(&file, fingerprint.size, known, buffer, cancelled)? else {
         return Ok(None);
     };
     let end = found.progress.end;

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use super::conversation_texts::{join, read_texts, Completion, SearchableText};
+use super::conversation_texts::{read_texts, Completion};
 use super::session_summary::ListedSession;
 use crate::io::file_fingerprint::FileFingerprint;
 use crate::io::head_tail_hash::head_tail_hash;
@@ -59,7 +59,11 @@ fn read(path: &Path, state: &ListedState, all: &mut Vec<u8>) -> io::Result<bool>
     if !is_same || head_tail_hash(&file, state.end)? != state.head_tail_hash {
         return Ok(false);
     }
-    let mut each = |text: SearchableText| join(all, text.kind, &text.text);
-    let read = read_texts(&file, (0, state.size), None, None, &mut Box::default(), &[], &mut each)?;
-    Ok(read == Completion::Complete)
+    let mut each = |text: &[u8]| {
+        if !all.is_empty() {
+            all.push(b' ');
+        }
+        all.extend_from_slice(text);
+    };
+    Ok(read_texts(&file, state.size, &[], &mut each)? == Completion::Complete)
 }

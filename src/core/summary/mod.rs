@@ -1,4 +1,4 @@
-//! One file read once for lists and searches: its list row, usage and searchable text, in bounded memory.
+//! One file read once for lists: its list row, usage and the texts of its conversation, in bounded memory.
 
 pub mod conversation_texts;
 pub mod header_scan;

@@ -132,19 +132,17 @@ impl SummaryScan {
 }
 
 /// Reads a file's bytes `progress.end..size` and continues the summary. `buffer` is reused memory. None if `cancelled` was set.
-/// With `most`, a longer first message may be cut; its rest is still longer than `most` bytes.
 pub fn read_on(
     file: &File,
     size: u64,
     progress: SummaryProgress,
-    most: Option<usize>,
     buffer: &mut Box<[u8]>,
     cancelled: &AtomicBool,
 ) -> io::Result<Option<SummaryScan>> {
     let stops = [cancelled];
     let source = Positioned::new(file, progress.end, size, &stops);
     let mut lines = LineScanner::new(source, progress.end, std::mem::take(buffer));
-    let mut found = read_lines(file, progress, most, &mut lines, &stops);
+    let mut found = read_lines(file, progress, &mut lines, &stops);
     if let Ok(Some(found)) = &mut found {
         found.progress.usage.sort_largest();
         found.with_unterminated_line.iter_mut().for_each(|(_, usage)| usage.sort_largest());
@@ -159,7 +157,6 @@ pub fn read_on(
 fn read_lines(
     file: &File,
     mut progress: SummaryProgress,
-    most: Option<usize>,
     lines: &mut LineScanner<Positioned<'_>>,
     stops: &[&AtomicBool],
 ) -> io::Result<Option<SummaryScan>> {
@@ -173,7 +170,7 @@ fn read_lines(
         match kind {
             FileKind::Session(version, info) => {
                 let version = *version;
-                let fields = if info.first_message.is_none() { FieldSet::UserTexts { most } } else { FieldSet::Names };
+                let fields = if info.first_message.is_none() { FieldSet::UserTexts } else { FieldSet::Names };
                 let is_blank = lines.is_blank()?;
                 let scanned = match lines.line(fields, &mut line) {
                     Err(LineScanError::Io(error)) => return Err(error),
@@ -382,7 +379,6 @@ mod tests {
             file.as_file(),
             text.len() as u64,
             SummaryProgress::default(),
-            None,
             &mut Box::default(),
             &AtomicBool::new(false),
         );

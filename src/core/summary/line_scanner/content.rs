@@ -11,41 +11,21 @@ const BLOCK_FIELDS: [&[u8]; 2] = [b"\"type\"", b"\"text\""];
 type ScanResult<T> = Result<T, ScanError<io::Error>>;
 
 /// Takes a content and gives its JSON text, of at most about `limit` bytes. Only the type and the text of a block are read:
-/// other values, such as an image's data, are skipped, however long, and replaced by a number. With `most` each long text is
-/// cut as by [`Scanner::string_start`].
-pub fn texts_only<R: Read>(
-    scanner: &mut Scanner<FileWindow<R>>,
-    most: Option<usize>,
-    limit: usize,
-) -> ScanResult<Vec<u8>> {
-    let mut out = Vec::new();
+/// other values, such as an image's data, are skipped, however long, and replaced by a number.
+pub fn texts_only<R: Read>(scanner: &mut Scanner<FileWindow<R>>, limit: usize) -> ScanResult<Vec<u8>> {
     if scanner.next_token()? != Some(b'[') {
-        value(scanner, most, limit, &mut out)?;
-        return Ok(out);
+        return Ok(scanner.value(limit)?.to_vec());
     }
+    let mut out = Vec::new();
     elements(scanner, b"[]", &mut out, limit, |scanner, out| {
         if scanner.next_token()? != Some(b'{') {
             scanner.skip_value()?;
             out.push(b'0');
             return Ok(());
         }
-        members(scanner, &BLOCK_FIELDS, most, limit, out)
+        members(scanner, &BLOCK_FIELDS, limit, out)
     })?;
     Ok(out)
-}
-
-/// Copies a value, or the start of a text.
-pub fn value<R: Read>(
-    scanner: &mut Scanner<FileWindow<R>>,
-    most: Option<usize>,
-    limit: usize,
-    out: &mut Vec<u8>,
-) -> ScanResult<()> {
-    match most {
-        Some(most) if scanner.next_token()? == Some(b'"') => scanner.string_start(most, out)?,
-        _ => out.extend_from_slice(scanner.value(limit)?),
-    }
-    Ok(())
 }
 
 /// Copies a container element by element.
@@ -79,7 +59,6 @@ fn elements<R: Read>(
 pub fn members<R: Read>(
     scanner: &mut Scanner<FileWindow<R>>,
     keys: &[&[u8]],
-    most: Option<usize>,
     limit: usize,
     out: &mut Vec<u8>,
 ) -> ScanResult<()> {
@@ -90,7 +69,8 @@ pub fn members<R: Read>(
         out.push(b':');
         scanner.expect(b':')?;
         if is_read {
-            return value(scanner, most, limit, out);
+            out.extend_from_slice(scanner.value(limit)?);
+            return Ok(());
         }
         scanner.skip_value()?;
         out.push(b'0');

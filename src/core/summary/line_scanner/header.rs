@@ -42,7 +42,7 @@ impl<R: Read> LineScanner<R> {
 fn header_or_other<R: Read>(scanner: &mut Scanner<FileWindow<R>>) -> Result<HeaderLine, ScanError<io::Error>> {
     let mut fields = Vec::new();
     match scanner.next_token()? {
-        Some(b'{') => members(scanner, &FIELDS, None, LARGEST, &mut fields)?,
+        Some(b'{') => members(scanner, &FIELDS, LARGEST, &mut fields)?,
         _ => scanner.skip_value()?,
     }
     match scanner.next_token()? {

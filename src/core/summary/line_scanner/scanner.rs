@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-use super::content::{texts_only, value};
+use super::content::texts_only;
 use super::error::{LineScan, LineScanError};
 use super::short_value::ShortValue;
 use crate::io::file_window::FileWindow;
@@ -18,11 +18,10 @@ const LIMIT: usize = 4 << 20;
 pub enum FieldSet {
     /// Names.
     Names,
-    /// Names, and the contents of users' messages. A text of more than `most` bytes may be cut after them.
-    UserTexts { most: Option<usize> },
-    /// Names, labels, summaries, ids and the contents of users' and assistants' messages. Texts are cut
-    /// in the same way.
-    Texts { most: Option<usize> },
+    /// Names, and the contents of users' messages.
+    UserTexts,
+    /// Names, and the contents of users' and assistants' messages. What lists read besides is left out.
+    Texts,
 }
 
 /// The scanned fields of a line. Values are JSON texts in the bytes of the file, which need not be UTF-8.
@@ -31,7 +30,6 @@ pub struct ScannedLine {
     pub kind: ShortValue,
     /// Whether the id is a text; None if there is none.
     pub has_text_id: Option<bool>,
-    pub id: Option<Vec<u8>>,
     pub timestamp: ShortValue,
     pub role: ShortValue,
     /// Whether the message has a content.
@@ -41,8 +39,6 @@ pub struct ScannedLine {
     /// Whether there is a message object.
     pub has_message: bool,
     pub name: Option<Vec<u8>>,
-    pub label: Option<Vec<u8>>,
-    pub summary: Option<Vec<u8>>,
     /// The texts of the message's content, if the field set has them.
     pub content: Option<Vec<u8>>,
     /// The message's provider, model and usage; the entry's own if there is no message.
@@ -52,32 +48,13 @@ pub struct ScannedLine {
     pub tool_name: ShortValue,
 }
 
-impl FieldSet {
-    fn has_texts(self) -> bool {
-        matches!(self, FieldSet::Texts { .. })
-    }
-
-    /// The length beyond which texts are cut.
-    fn most(self) -> Option<usize> {
-        match self {
-            FieldSet::UserTexts { most } | FieldSet::Texts { most } => most,
-            FieldSet::Names => None,
-        }
-    }
-
-    /// The longest content that is kept: some texts of that length, if they are cut.
-    fn content_limit(self) -> usize {
-        self.most().map_or(LIMIT, |most| most.saturating_mul(4).max(LIMIT))
-    }
-}
-
 impl ScannedLine {
     /// Forgets the values. The memory of short ones is not cleared: that would cost more than some lines do.
     fn clear(&mut self) {
         let Self { kind, timestamp, role, message_time, provider, model, tool_name, .. } = self;
         [kind, timestamp, role, message_time, provider, model, tool_name].into_iter().for_each(ShortValue::clear);
         (self.has_text_id, self.has_content, self.has_message) = (None, false, false);
-        (self.id, self.name, self.label, self.summary, self.content) = (None, None, None, None, None);
+        (self.name, self.content) = (None, None);
         self.usage = None;
     }
 
@@ -159,22 +136,18 @@ impl<R: Read> LineScanner<R> {
             Timestamp,
             Message,
             Name,
-            Label,
-            Summary,
             Provider,
             Model,
             Usage,
             Other,
         }
-        let texts = fields.has_texts();
+        let texts = fields == FieldSet::Texts;
         let key = match self.scanner.key(LIMIT)? {
             b"\"type\"" => Key::Kind,
             b"\"id\"" => Key::Id,
             b"\"timestamp\"" => Key::Timestamp,
             b"\"message\"" => Key::Message,
             b"\"name\"" => Key::Name,
-            b"\"label\"" if texts => Key::Label,
-            b"\"summary\"" if texts => Key::Summary,
             b"\"provider\"" if !texts => Key::Provider,
             b"\"model\"" if !texts => Key::Model,
             b"\"usage\"" if !texts => Key::Usage,
@@ -186,18 +159,13 @@ impl<R: Read> LineScanner<R> {
             Key::Timestamp => line.timestamp.set(self.scanner.value(LIMIT)?),
             Key::Id => {
                 let is_text = self.scanner.next_token()? == Some(b'"');
-                match texts {
-                    true => set_once(&mut line.id, self.scanner.value(LIMIT)?)?,
-                    false => self.scanner.skip_value()?,
-                }
+                self.scanner.skip_value()?;
                 match line.has_text_id.replace(is_text) {
                     None => Ok(()),
                     Some(_) => Err(LineScanError::NeedsFullParse),
                 }
             }
             Key::Name => set_once(&mut line.name, self.scanner.value(LIMIT)?),
-            Key::Label => text_once(&mut self.scanner, fields, &mut line.label),
-            Key::Summary => text_once(&mut self.scanner, fields, &mut line.summary),
             Key::Message => {
                 let is_second = line.has_call_fields() || std::mem::replace(&mut line.has_message, true);
                 if self.scanner.next_token()? != Some(b'{') || is_second {
@@ -225,7 +193,7 @@ impl<R: Read> LineScanner<R> {
             ToolName,
             Other,
         }
-        let texts = fields.has_texts();
+        let texts = fields == FieldSet::Texts;
         self.scanner.expect(b'{')?;
         let mut first = true;
         while self.scanner.next_element(&mut first, b'}')? {
@@ -255,8 +223,8 @@ impl<R: Read> LineScanner<R> {
                         (_, FieldSet::Names) => self.scanner.skip_value()?,
                         // Only the role, which comes later, tells whether the content is kept.
                         (None, _) => return Err(LineScanError::NeedsFullParse),
-                        (Some(b"\"user\""), _) | (Some(b"\"assistant\""), FieldSet::Texts { .. }) => {
-                            line.content = Some(texts_only(&mut self.scanner, fields.most(), fields.content_limit())?);
+                        (Some(b"\"user\""), _) | (Some(b"\"assistant\""), FieldSet::Texts) => {
+                            line.content = Some(texts_only(&mut self.scanner, LIMIT)?);
                         }
                         (Some(role), _) => {
                             check_key(role)?;
@@ -281,19 +249,6 @@ impl<R: Read> LineScanner<R> {
 /// A key that comes twice needs the full reader.
 fn set_once(field: &mut Option<Vec<u8>>, value: &[u8]) -> LineScan<()> {
     match field.replace(value.to_vec()) {
-        None => Ok(()),
-        Some(_) => Err(LineScanError::NeedsFullParse),
-    }
-}
-
-fn text_once<R: Read>(
-    scanner: &mut Scanner<FileWindow<R>>,
-    fields: FieldSet,
-    field: &mut Option<Vec<u8>>,
-) -> LineScan<()> {
-    let mut text = Vec::new();
-    value(scanner, fields.most(), LIMIT, &mut text)?;
-    match field.replace(text) {
         None => Ok(()),
         Some(_) => Err(LineScanError::NeedsFullParse),
     }
