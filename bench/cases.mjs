@@ -94,9 +94,10 @@ function directory(size, data, more) {
 		"all-texts": "listAll, every text",
 		continue: "continueRecent",
 		find: "findById",
-		"search-first": "first search",
+		"search-first": "search, rare word, no catalog",
+		"search-everything": "search, rare word, in everything",
+		"search-common": "search, common word, first 20 hits",
 		"search-rare": "search, rare word",
-		"search-common": "search, common word",
 	};
 	return Object.entries(operations).map(([name, operation]) => ({ name: `${name}-${size}`, operation, data, ...more }));
 }

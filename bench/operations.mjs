@@ -160,10 +160,13 @@ async function longestTurn(work) {
 const COMMON = "error";
 const RARE = "4711";
 
+/** Every kind of text that a search can look in. */
+const EVERYTHING = ["user", "assistant", "name", "summary", "tool", "thinking", "custom"];
+
 /** pi has no search: its sessions' list is read and every text looked through, as its selector does. */
-async function search({ SessionManager, path }, word) {
+async function search({ SessionManager, path }, word, options = {}) {
 	const hits = SessionManager.search
-		? await SessionManager.search(word, { sessionDir: path })
+		? await SessionManager.search(word, { sessionDir: path, ...options })
 		: (await SessionManager.listAll(path)).filter((info) => info.allMessagesText.toLowerCase().includes(word));
 	if (hits.length === 0) throw new Error(`Not found: ${word}`);
 	sink += hits.length;
@@ -348,9 +351,10 @@ export const OPERATIONS = {
 			if (SessionManager.findById(SESSION_CWD, id, path) !== file) throw new Error(`Not found: ${id}`);
 		},
 	},
-	"first search": { catalog: "cold", run: (context) => search(context, COMMON) },
+	"search, rare word, no catalog": { catalog: "cold", run: (context) => search(context, RARE) },
+	"search, rare word, in everything": { catalog: "cold", run: (context) => search(context, RARE, { in: EVERYTHING }) },
+	"search, common word, first 20 hits": { catalog: "cold", run: (context) => search(context, COMMON, { limit: 20 }) },
 	"search, rare word": { catalog: "warm", run: (context) => search(context, RARE) },
-	"search, common word": { catalog: "warm", run: (context) => search(context, COMMON) },
 	"start to first answer": starting({ until: "answer" }),
 	"first start of a new pi to first answer": starting({ until: "answer", isFirst: true }),
 	"start to first screen": starting({ until: "screen" }),

@@ -22,8 +22,6 @@ export const ROWS = [
 	{ case: "turn", name: "one turn on 1,600 entries: append, context, branch", rounds: 5 },
 	{ case: "list-all-cold-1000", name: "list 1,000 sessions (2.7 GiB) for the first time", rounds: 1 },
 	{ case: "list-all-1000", name: "list them again in a new process", rounds: 1 },
-	{ case: "search-first-1000", name: "search all of them for the first time (pi: look through every text)", rounds: 1 },
-	{ case: "search-rare-1000", name: "search them again for a word", rounds: 1 },
 ];
 
 /** The rounds of each case that the README shows. */

@@ -65,7 +65,7 @@ function measure(side, operation, path) {
 
 /**
  * What the agent's directory must hold for an operation, made outside of what is timed. A warm catalog is made once a
- * case, by a search, which waits until every text is there.
+ * case, by a list, which waits until every row is there.
  */
 function agentFor(operation, side, path, isFirst) {
 	const { catalog } = OPERATIONS[operation];
@@ -74,7 +74,7 @@ function agentFor(operation, side, path, isFirst) {
 	if (!catalog) return;
 	mkdirSync(agent, { recursive: true });
 	if (catalog !== "warm" || !isFirst) return;
-	const { failure } = measure(side, "first search", path);
+	const { failure } = measure(side, "listAll, no catalog", path);
 	if (failure) throw new Error(`The catalog could not be made: ${failure}`);
 }
 
