@@ -17,6 +17,7 @@ const SPECS = ["unit", "stress", "slow"].map((folder) => `__test__/${folder}/`);
 /** Processes that are killed, counted, limited or watched from outside, and full disks: run on one Node. */
 const LEFT_OUT = [
 	"slow/lists/long-lines",
+	"slow/memory/refused",
 	"slow/search/handles",
 	"slow/search/hard-to-search",
 	"slow/sizes",
