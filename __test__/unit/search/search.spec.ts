@@ -224,6 +224,26 @@ describe("hits come", () => {
 			throw why;
 		};
 		await expect(search(dir, "text", { onHit: thrower })).rejects.toBe(why);
+		// Regression: the promise was rejected.
+		for (const none of [null, undefined]) expect(await search(dir, "text", { onHit: none as unknown as undefined })).toHaveLength(40);
+	});
+
+	// Regression: copies of a long line were hits of their own, as the snippet came from another piece of it.
+	test("one for all copies of a long line, wherever it is in its file", async () => {
+		for (const version of [1, 3]) {
+			const dir = scratch();
+			const text = `${"ab then some other words and so on. ".repeat(300)}${"filler words ".repeat(30_000)}longerword ab ${"tail words ".repeat(5_000)}`;
+			const id = (one: string) => (version === 1 ? {} : { id: one });
+			const said = (one: string, content: string) => ({ type: "message", ...id(one), timestamp: "2025-01-01T00:00:00.000Z", message: user(content) });
+			const longer = said("b", text);
+			for (let n = 0; n < 6; n++) {
+				writeSession(dir, [header({ id: `s-${n}`, version }), said("a", "z".repeat(n * 50_000)), longer], `${n}.jsonl`);
+			}
+			for (const query of ["longerword ab", "ab longerword"]) {
+				expect(await search(dir, query), `version ${version}`).toHaveLength(1);
+				expect(await search(dir, query, { dedupe: false })).toHaveLength(6);
+			}
+		}
 	});
 });
 
@@ -280,6 +300,7 @@ describe("options choose", () => {
 		const all = ["user", "assistant", "name", "summary", "tool", "thinking", "custom"] as const;
 		expect(await entries(dir, "word", { in: all, roles: ["toolResult", "label"] })).toBe("lt");
 		expect(await entries(dir, "word", { roles: ["user"] })).toBe("u");
+		expect(await entries(dir, "word", { in: all, roles: [] })).toBe("");
 		expect(await entries(dir, "word", { in: all, since: "2025-01-02", until: new Date(Date.UTC(2025, 0, 3)) })).toBe("a");
 		expect(await entries(dir, "word", { in: ["tool"], since: Date.UTC(2025, 0, 3), roles: ["toolResult"] })).toBe("t");
 		expect(await entries(dir, "word", { since: "2125-01-01" })).toBe("");
@@ -401,6 +422,19 @@ describe("an aborted signal", () => {
 		}
 		expect(await SessionManager.search("text", { limit: 100 })).toHaveLength(30);
 	});
+});
+
+// Regression: before a list the session was not found, afterwards it was.
+test("a header after many lines that are not JSON is found with the catalog and without", async () => {
+	ownAgent();
+	const path = join(api.getDefaultSessionDir("/p"), "junk.jsonl");
+	const lines = [header({ id: "late" }), message("m", null, user("needle"))].map((one) => `${JSON.stringify(one)}\n`);
+	writeFileSync(path, `${"no JSON here\n".repeat(120_000)}${lines.join("")}`);
+	await tick();
+	const ids = async () => (await SessionManager.search("needle")).map((hit) => hit.id);
+	expect(await ids()).toEqual(["late"]);
+	expect((await SessionManager.listAll()).map((info) => info.id)).toEqual(["late"]);
+	expect(await ids()).toEqual(["late"]);
 });
 
 test("a progress callback that throws rejects with what it threw", async () => {

@@ -20,8 +20,6 @@ pub enum MatchTier {
     Parts,
 }
 
-/// How many occurrences of a word are looked at for whole words.
-const MAX_MATCHES: usize = 64;
 /// How many words a snippet marks.
 const MAX_MARKED: usize = 64;
 
@@ -115,7 +113,7 @@ impl<'a> Matcher<'a> {
 
 /// How a folded text holds a word; None if it does not.
 fn tier_of(folded: &str, word: &Finder<'_>) -> Option<MatchTier> {
-    let mut matches = word.find_iter(folded.as_bytes()).take(MAX_MATCHES).peekable();
+    let mut matches = word.find_iter(folded.as_bytes()).peekable();
     matches.peek()?;
     let is_word = matches.any(|at| is_whole(folded, at, at + word.needle().len()));
     Some(if is_word { MatchTier::Words } else { MatchTier::Parts })
@@ -164,6 +162,7 @@ mod tests {
             ("red", "colored", Some(MatchTier::Parts)),
             ("red", "a red one", Some(MatchTier::Exact)),
             ("red", "blue", None),
+            ("red", &format!("{} red", "colored ".repeat(100)), Some(MatchTier::Exact)),
             ("本", "日本語", Some(MatchTier::Exact)),
             (".", "a.b", Some(MatchTier::Exact)),
         ] {

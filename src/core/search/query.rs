@@ -15,8 +15,8 @@ pub struct SearchOptions {
     pub mark: [String; 2],
     /// The texts that are searched.
     pub scopes: Scopes,
-    /// The roles whose messages are searched; all if there are none.
-    pub roles: Vec<&'static str>,
+    /// The roles whose messages are searched; None for all.
+    pub roles: Option<Vec<&'static str>>,
     /// The times between which an entry was made, in ms since 1970: from the first one on, before the second. Entries without a
     /// time are searched only if both are infinite.
     pub time: (f64, f64),
@@ -32,7 +32,7 @@ impl Default for SearchOptions {
             limit: 50,
             mark: ["«".into(), "»".into()],
             scopes: Scopes::default(),
-            roles: Vec::new(),
+            roles: None,
             time: (f64::NEG_INFINITY, f64::INFINITY),
             excluded: None,
             dedupe: true,

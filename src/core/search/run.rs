@@ -16,11 +16,12 @@ use crate::catalog::connection::{discard_if_corrupt, Catalog};
 use crate::catalog::location::CatalogLocation;
 use crate::catalog::rows::{self, CacheValidity};
 use crate::format::header::Version;
+use crate::io::file_fingerprint::FileFingerprint;
 use crate::io::fs;
 use crate::io::line_reader::Positioned;
 use crate::io::open::{self, is_exhausted, Access};
 use crate::listing::candidates::Candidate;
-use crate::summary::header_scan::header_among_others;
+use crate::summary::header_scan::{header_before, HEADER_WITHIN};
 use crate::summary::session_summary::FileKind;
 
 /// What a hit shows of its session; shared by all hits in it.
@@ -157,11 +158,14 @@ impl Request<'_> {
             opened => opened.ok(),
         };
         let Some(opened) = opened else { return Ok(None) };
-        let Ok(size) = fs::metadata_of(&opened).map(|metadata| metadata.len()) else { return Ok(None) };
+        let Ok(metadata) = fs::metadata_of(&opened) else { return Ok(None) };
+        let size = metadata.len();
+        // Its row says nothing about a file that took its place, or that grew.
+        let known = known.filter(|_| file.fingerprint == Some(FileFingerprint::of(&metadata)));
         let (mut session, version) = match known {
             Some(Some(KnownSession { session, version })) => (session.clone(), *version),
             _ => {
-                let header = header_among_others(Positioned::new(&opened, 0, size, stops));
+                let header = header_before(Positioned::new(&opened, 0, size, stops), HEADER_WITHIN);
                 let Ok(Some(header)) = header else { return Ok(None) };
                 let cwd = header.cwd.unwrap_or_default();
                 let session = HitSession { path: file.path.clone(), id: header.id, cwd, name: None };
@@ -208,15 +212,65 @@ impl Emitter {
             self.next += 1;
             let Some((session, mut hits)) = found else { continue };
             if request.options.dedupe {
-                hits.retain(|hit| hit.copies_key().is_none_or(|key| !self.seen.contains(&key)));
+                hits.retain(|hit| hit.copies_key.is_none_or(|key| !self.seen.contains(&key)));
             }
             hits.truncate(self.left);
             self.left -= hits.len();
-            self.seen.extend(hits.iter().filter_map(Hit::copies_key));
+            self.seen.extend(hits.iter().filter_map(|hit| hit.copies_key));
             if !hits.is_empty() {
                 (request.each)(&session, hits);
             }
         }
         self.left > 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::listing::read_all::read_all;
+    use crate::testing::tests::{wait_for_next_file_time, SessionsDir};
+
+    fn session(id: &str, text: &str) -> String {
+        format!(
+            "{{\"type\":\"session\",\"version\":3,\"id\":\"{id}\",\"cwd\":\"/{id}\"}}\n\
+             {{\"type\":\"session_info\",\"id\":\"n\",\"name\":\"name of {id}\"}}\n\
+             {{\"type\":\"message\",\"id\":\"m\",\"message\":{{\"role\":\"user\",\"content\":\"{text}\"}}}}\n"
+        )
+    }
+
+    /// Regression: the hits in a file that was replaced after its row was read were shown with the session of the row.
+    #[test]
+    fn a_row_says_nothing_about_a_file_that_replaced_the_one_it_was_made_of() {
+        let sessions = SessionsDir::new();
+        let path = sessions.dir.path().join("a.jsonl");
+        std::fs::write(&path, session("old", "needle")).expect("written");
+        wait_for_next_file_time();
+        let files = sessions.files();
+        let cancelled = AtomicBool::new(false);
+        drop(read_all(&files, Some(&sessions.location), &cancelled, &|_, _| {}).expect("read"));
+        let found = Mutex::new(Vec::new());
+        Request {
+            files: &files,
+            takes: &|_| true,
+            query: &Query::of("needle", false).expect("a query"),
+            options: &SearchOptions::default(),
+            location: Some(&sessions.location),
+            cancelled: &cancelled,
+            // At first it says that nothing was searched: then rows have been read.
+            progress: &|searched, _| {
+                if searched == 0 {
+                    std::fs::write(path.with_extension("new"), session("new", "new needle")).expect("written");
+                    std::fs::rename(path.with_extension("new"), &path).expect("renamed");
+                }
+            },
+            each: &|session, hits| locked(&found).push((HitSession::clone(session), hits.len())),
+        }
+        .run()
+        .expect("searched");
+        let found = locked(&found);
+        let [(session, 1)] = found.as_slice() else { panic!("one hit") };
+        let shown = (&*session.id, &*session.cwd, session.name.as_deref());
+        assert_eq!(shown, (&b"new"[..], &b"/new"[..], Some(&b"name of new"[..])));
     }
 }

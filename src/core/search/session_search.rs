@@ -35,20 +35,36 @@ pub struct Hit {
     pub snippet: String,
     /// Its place among the hits of its session.
     pub order: HitOrder,
+    /// What it has in common with its copies in other sessions; None for an entry that nothing tells from others.
+    pub copies_key: Option<u128>,
 }
 
-impl Hit {
-    /// What it has in common with its copies in other sessions; None for an entry that nothing tells from others.
-    pub fn copies_key(&self) -> Option<u128> {
-        if self.entry.is_empty() && self.timestamp.is_empty() {
+/// How many characters of a text tell an entry from another of the same id, role and time.
+const TELLING: usize = 256;
+
+/// The key of an entry's copies: of its id, its time, its role and the beginnings of its texts. The snippet is not part of it: which
+/// piece of a long text it is taken from depends on where the line is in its file.
+#[derive(Default)]
+struct CopiesKey(Xxh3);
+
+impl CopiesKey {
+    fn add(&mut self, part: &[u8]) {
+        self.0.update(&(part.len() as u64).to_le_bytes());
+        self.0.update(part);
+    }
+
+    /// Adds a text, or the first piece of one.
+    fn add_text(&mut self, text: &str) {
+        let end = text.char_indices().nth(TELLING).map_or(text.len(), |(at, _)| at);
+        self.add(text.as_bytes().get(..end).unwrap_or_default());
+    }
+
+    fn of(mut self, entry: &EntryTexts<'_>) -> Option<u128> {
+        if entry.id.is_empty() && entry.timestamp.is_empty() {
             return None;
         }
-        let mut hash = Xxh3::new();
-        for part in [&self.entry, &self.timestamp, self.role.as_bytes(), self.snippet.as_bytes()] {
-            hash.update(&(part.len() as u64).to_le_bytes());
-            hash.update(part);
-        }
-        Some(hash.digest128())
+        [&entry.id, &entry.timestamp, entry.role.as_bytes()].into_iter().for_each(|part| self.add(part));
+        Some(self.0.digest128())
     }
 }
 
@@ -77,6 +93,7 @@ impl SessionFile<'_> {
     ) -> Vec<Hit> {
         let mut best = Best::new(options);
         let mut matcher = Matcher::new(query, &options.mark);
+        let overlap = matcher.overlap();
         let Buffers { lines, long_line } = buffers;
         let file = (self.file, self.size);
         let mut each = |offset: u64, line: CandidateLine<'_>| -> io::Result<()> {
@@ -97,20 +114,34 @@ impl SessionFile<'_> {
                 return Ok(());
             };
             matcher.begin();
+            let mut copies_key = CopiesKey::default();
             for (scope, json) in &entry.texts {
-                match long.and_then(|line| line.long_string(json)) {
-                    None => matcher.add(&string(json), *scope),
-                    Some(span) => {
-                        let overlap = matcher.overlap();
-                        each_piece(self.file, span, overlap, stops, &mut |piece| matcher.add(piece, *scope))?;
+                let mut is_first = true;
+                let mut add = |text: &str| {
+                    if std::mem::take(&mut is_first) {
+                        copies_key.add_text(text);
                     }
+                    matcher.add(text, *scope);
+                };
+                match long.and_then(|line| line.long_string(json)) {
+                    None => add(&string(json)),
+                    Some(span) => each_piece(self.file, span, overlap, stops, &mut add)?,
                 }
             }
             if let Some(found) = matcher.finish() {
+                let copies_key = copies_key.of(&entry);
                 let EntryTexts { role, id, timestamp, .. } = entry;
                 let (entry, timestamp) = (id.into_owned(), timestamp.into_owned());
                 let order = (found.tier, Reverse(offset));
-                best.offer(Hit { entry, role, scope: found.scope, timestamp, snippet: found.snippet, order });
+                best.offer(Hit {
+                    entry,
+                    role,
+                    scope: found.scope,
+                    timestamp,
+                    snippet: found.snippet,
+                    order,
+                    copies_key,
+                });
             }
             Ok(())
         };
@@ -152,7 +183,7 @@ fn string(json: &str) -> String {
 
 fn is_wanted(entry: &EntryTexts<'_>, options: &SearchOptions) -> bool {
     let SearchOptions { roles, time: (since, until), .. } = options;
-    if entry.texts.is_empty() || !(roles.is_empty() || roles.contains(&entry.role)) {
+    if entry.texts.is_empty() || roles.as_ref().is_some_and(|roles| !roles.contains(&entry.role)) {
         return false;
     }
     let is_any_time = *since == f64::NEG_INFINITY && *until == f64::INFINITY;
@@ -175,7 +206,7 @@ impl Best {
     }
 
     fn offer(&mut self, hit: Hit) {
-        if let (Some(seen), Some(key)) = (&mut self.seen, hit.copies_key()) {
+        if let (Some(seen), Some(key)) = (&mut self.seen, hit.copies_key) {
             if !seen.insert(key) {
                 return;
             }

@@ -10,7 +10,7 @@ use crate::format::header::Header;
 use crate::io::open::{self, Access};
 use crate::storage::storage::Storage;
 
-/// How far [`header_among_others`] reads for the end of a header, in bytes.
+/// How far [`header_among_others`] reads for the end of a header, and how many bytes of lines that are not JSON a list skips.
 pub const HEADER_WITHIN: u64 = 64 << 20;
 
 /// How many bytes of lines that are not JSON are skipped: a file without a header by then is not a session.
@@ -36,7 +36,8 @@ pub fn first_header(storage: &dyn Storage) -> Result<Option<Header>> {
     header_in(storage.reader(0)?).map_err(|error| Error::io("read", storage.name(), error))
 }
 
-fn header_before<R: Read>(source: R, limit: u64) -> io::Result<Option<Header>> {
+/// The header in the first line that parses, if the lines before it have at most `limit` bytes.
+pub fn header_before<R: Read>(source: R, limit: u64) -> io::Result<Option<Header>> {
     let mut lines = LineScanner::for_header(source);
     while !lines.is_done()? {
         match lines.header_line()? {

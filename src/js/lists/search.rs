@@ -76,7 +76,8 @@ fn start(js: JsEnv<'_>, query: JsVal<'_>, options: JsVal<'_>, deferred: Deferred
     let is_phrase = js.is_truthy(option(c"phrase")?)?;
     let scope = scope(js, option(c"cwd")?, option(c"sessionDir")?)?;
     let on_hit = option(c"onHit")?;
-    if !js.is_nullish(on_hit)? && js.kind(on_hit)? != ValueType::Function {
+    let has_on_hit = !js.is_nullish(on_hit)?;
+    if has_on_hit && js.kind(on_hit)? != ValueType::Function {
         return Err(wrong_argument(js, "onHit must be a function"));
     }
     let (location, _) = surroundings(js)?;
@@ -85,7 +86,9 @@ fn start(js: JsEnv<'_>, query: JsVal<'_>, options: JsVal<'_>, deferred: Deferred
         SearchRequest { scope, query: Query::of(&query, is_phrase), options: search_options, location, process };
     let task = Task::new(js, deferred, option(c"signal")?, option(c"onProgress")?)?;
     task.hold(js, Held::Results, js.array(0)?)?;
-    task.hold(js, Held::OnHit, on_hit)?;
+    if has_on_hit {
+        task.hold(js, Held::OnHit, on_hit)?;
+    }
     task.run(js, "search", handle, move |events, stop| answer(&asked, stop, events))
 }
 
@@ -106,7 +109,7 @@ fn search_options(js: JsEnv<'_>, options: &Options<'_>) -> Result<SearchOptions>
         limit,
         mark: mark(js, options.get(c"mark")?)?.unwrap_or(defaults.mark),
         scopes: scopes.map_or(defaults.scopes, |all| all.into_iter().fold(Scopes::NONE, Scopes::with)),
-        roles: options.names(c"roles", role, &HIT_ROLES)?.unwrap_or_default(),
+        roles: options.names(c"roles", role, &HIT_ROLES)?,
         time: (options.time(c"since")?.unwrap_or(f64::NEG_INFINITY), options.time(c"until")?.unwrap_or(f64::INFINITY)),
         excluded: match js.is_nullish(excluded)? {
             true => None,

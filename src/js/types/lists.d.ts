@@ -122,7 +122,7 @@ export interface SearchOptions {
 	sessionDir?: string | undefined;
 	/** The texts that are searched; `["user", "assistant", "name", "summary"]` by default. */
 	in?: readonly SearchScope[] | undefined;
-	/** Only messages and entries of these roles. */
+	/** Only messages and entries of these roles; none for an empty list. */
 	roles?: readonly SearchRole[] | undefined;
 	/** Only entries made at this time or later: a time as `Date` reads it. */
 	since?: string | number | Date | undefined;
