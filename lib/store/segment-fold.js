@@ -5,7 +5,7 @@
 // Otherwise the session was deleted meanwhile, or another process has folded them into yet another segment: it removes its own, on
 // account of which nothing was removed yet.
 const { StoreError } = require("./errors.js");
-const { coverOf, folderOf, hostsIn, segmentPath } = require("./segment-names.js");
+const { coverOf, folderOf, hostsIn, identityOf, segmentPath } = require("./segment-names.js");
 const { decodeSegment } = require("./segment.js");
 
 /** @typedef {import("./segment").Batch} Batch */
@@ -80,8 +80,5 @@ class SegmentFolding {
 		return batches;
 	}
 }
-
-/** A session that was deleted and stored again has segments of the same paths. @param {Segment} segment */
-const identityOf = ({ path, size, modified }) => `${path} ${size} ${modified.getTime()}`;
 
 exports.SegmentFolding = SegmentFolding;

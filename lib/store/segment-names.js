@@ -77,12 +77,16 @@ function coverOf(segments, from = 1) {
 	return cover;
 }
 
+/** A session that was deleted and stored again has segments of the same paths. @param {Segment} segment */
+const identityOf = ({ path, size, modified }) => `${path} ${size} ${modified.getTime()}`;
+
 exports.SESSIONS = SESSIONS;
 exports.coverOf = coverOf;
 exports.covering = covering;
 exports.folderOf = folderOf;
 exports.folderOfProject = folderOfProject;
 exports.hostsIn = hostsIn;
+exports.identityOf = identityOf;
 exports.lastOf = lastOf;
 exports.projectPath = projectPath;
 exports.segmentPath = segmentPath;

@@ -23,7 +23,7 @@ const { checkId, idOf } = require("./names.js");
 const { SegmentClaims } = require("./segment-claims.js");
 const { SegmentFolding } = require("./segment-fold.js");
 const { SegmentLayout } = require("./segment-layout.js");
-const { SESSIONS, coverOf, covering, folderOf, folderOfProject, hostsIn, lastOf, projectPath, segmentPath } = require("./segment-names.js");
+const { SESSIONS, coverOf, covering, folderOf, folderOfProject, hostsIn, identityOf, lastOf, projectPath, segmentPath } = require("./segment-names.js");
 const { HEAD_BYTES, decodeSegment, encodeBatch, readHead, readSum } = require("./segment.js");
 
 /** @typedef {import("./index").Page} Page */
@@ -127,7 +127,8 @@ class SegmentStore {
 			const hosts = await this.#hostsOf(session);
 			const own = hosts.get(this.host) ?? [];
 			if (own.some(({ from, to }) => from < to && from <= batch.count && batch.count <= to)) continue;
-			if (![...there].every(([host, segments]) => segments.every(({ from }) => covering(hosts.get(host) ?? [], from)))) {
+			const isThere = [...there].every(([host, segments]) => segments.every(({ from }) => covering(hosts.get(host) ?? [], from)));
+			if (!isThere || isReplaced(there.get(this.host) ?? [], own)) {
 				// The session was deleted meanwhile: it must not come back, and without what was before it nobody could read this.
 				await this.#objects.remove([segmentPath(session, this.host, batch.count)]);
 				throw reset(session);
@@ -468,6 +469,16 @@ const reset = (session) => new StoreError("reset", `Session ${session} is not th
 function checkCursor(session, cursor, hosts) {
 	for (const [host, { count }] of cursor.hosts) if (lastOf(hosts.get(host) ?? []) < count) throw reset(session);
 	if (cursor.own && lastOf(hosts.get(cursor.own.host) ?? []) < cursor.own.count) throw reset(session);
+}
+
+/**
+ * Whether a segment has given way to another one of its path. Folding removes segments, and replaces none.
+ * @param {Segment[]} before
+ * @param {Segment[]} after
+ */
+function isReplaced(before, after) {
+	const known = new Map(before.map((segment) => [segment.path, identityOf(segment)]));
+	return after.some((segment) => known.has(segment.path) && known.get(segment.path) !== identityOf(segment));
 }
 
 exports.SegmentStore = SegmentStore;

@@ -170,6 +170,25 @@ test("an append during which another host deleted the session does not bring it 
 	expect((await open(path).list()).sessions).toEqual([]);
 });
 
+// Regression: it was acknowledged, and no host could read it, for it did not follow what had taken that place.
+test("an append during which its session was deleted, and stored anew by another process of this host, is not acknowledged", async () => {
+	const path = emptyDirectory();
+	const { cursor } = await append(open(path), [entry("a1")]);
+	const link = fs.promises.link;
+	const spy = vi.spyOn(fs.promises, "link").mockImplementation(async (from, to) => {
+		if (!String(to).endsWith(".lines")) return link(from, to);
+		spy.mockImplementation(link);
+		const draft = readFileSync(from);
+		await open(path, "b").delete(SESSION);
+		await append(open(path), entries("longer", 2));
+		writeFileSync(from, draft);
+		return link(from, to);
+	});
+	await expect(append(open(path), [entry("a2")], cursor)).rejects.toMatchObject({ code: "reset" });
+	const page = await loadAll(open(path), SESSION);
+	expect([ids(page), page.problems]).toEqual([["longer0", "longer1"], []]);
+});
+
 test("what is appended while a session is deleted is deleted, too", async () => {
 	const path = emptyDirectory();
 	const { cursor } = await append(open(path), [entry("a1")]);
