@@ -1052,7 +1052,7 @@ export type SearchRole =
 	| "custom_message";
 
 /**
- * How `SessionManager.search` searches.
+ * How `SessionManager.search` searches. Files and directories that cannot be opened are skipped; an error while a session is read rejects.
  *
  * @example
  * ```ts

@@ -105,6 +105,53 @@ test("a search does not hold a line of 300 MB", async () => {
 	}
 });
 
+// Regression: a line of many short strings was held with its white space, and ended the process where there was no memory for it.
+test.runIf(process.platform === "linux")("a long line of short strings ends no process", async () => {
+	const at = agentDir(0);
+	const line = (piece: string) => `{"type":"custom","id":"c","data":["needle"${piece.repeat((100 << 20) / piece.length)}]}\n`;
+	const asked = `
+		const idle = process.resourceUsage().maxRSS;
+		const { SessionManager } = require(${JSON.stringify(join(root, "index.js"))});
+		const said = (what) => console.log(what, (process.resourceUsage().maxRSS - idle) >> 10);
+		SessionManager.search("needle", { in: ["custom"] }).then((hits) => said(hits.length), (why) => said(why.code));`;
+	for (const [piece, limit, want] of [
+		[" ".repeat(100), "unlimited", /^1 \d?\d$/],
+		[",123456789.123456789e-10".repeat(5), "unlimited", /^1 \d?\d$/],
+		[`,"${"a b ".repeat(1_000)}"`, "unlimited", /^1 \d?\d$/],
+		// One of both, as it depends on the engine how much memory is left.
+		[',"ab"'.repeat(40), "1000000", /^(1|ENOMEM) \d+$/],
+	] as const) {
+		writeFileSync(join(at.dir, "long.jsonl"), `${JSON.stringify(header({ id: "long" }))}\n${line(piece)}`);
+		const ran = spawnSync("bash", ["-c", `ulimit -v ${limit}; exec "$0" -e "$1"`, process.execPath, asked], { encoding: "utf8" });
+		expect(ran.stdout.trim(), `${piece.slice(0, 20)}: ${ran.stderr}`).toMatch(want);
+	}
+});
+
+// Regression: while the newest session was searched, all others were, and their hits held.
+test("sessions after a large one wait for it", async () => {
+	const at = agentDir(0);
+	const texts = Array.from({ length: 60 }, (_, n) => message(`m${n}`, null, user(`needle ${n}`)));
+	const count = 2_000;
+	for (let n = 0; n < count; n++) {
+		const path = writeSession(at.dir, [header({ id: `s-${n}` }), ...texts.map((one) => ({ ...one, id: `${one.id}x${n}` }))], `${n}.jsonl`);
+		utimesSync(path, 1_000_000 + n, 1_000_000 + n);
+	}
+	// What tools say is not searched, but read.
+	const output = `${JSON.stringify(message("t", null, { role: "toolResult", content: `needle ${"y".repeat(300)}` }))}\n`;
+	writeFileSync(join(at.dir, "large.jsonl"), `${JSON.stringify(header({ id: "large" }))}\n${output.repeat(400_000)}`);
+	let most = 0;
+	const onProgress = (searched: number): void => void (most = searched);
+	const hits = await SessionManager.search("needle", { limit: 20, onProgress });
+	expect(hits.map((hit) => hit.id)).toEqual(Array.from({ length: 20 }, () => `s-${count - 1}`));
+	// 1,000 hits wait, 40 of a session, and each of at most 8 threads may be in one more.
+	expect(most).toBeLessThan(1_000 / 40 + 8 + 2);
+	const reason = new Error("enough");
+	const controller = new AbortController();
+	const aborting = SessionManager.search("needle", { limit: 20, signal: controller.signal, onProgress: (searched) => void (searched > 0 && controller.abort(reason)) });
+	await expect(aborting).rejects.toBe(reason);
+	await settled(at);
+});
+
 test("names, labels and forks are searched as they are now", async () => {
 	const at = agentDir(1);
 	const file = join(at.dir, "0.jsonl");

@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use memchr::memchr;
 
+use crate::base::memory::append;
 use crate::base::wtf8::to_string_lossy;
 use crate::io::file_window::FileWindow;
 use crate::io::fs::read_at;
@@ -16,10 +17,14 @@ use crate::json::string_bytes;
 /// From this length on a string is left out.
 const LONG_STRING: usize = 64 << 10;
 
+/// How much of a line is kept before strings are left out from another length on, and that length.
+const LARGE: usize = 4 << 20;
+const LONG_STRING_OF_LARGE: usize = 1 << 10;
+
 /// How much of a long string is decoded at once.
 const PIECE: usize = 256 << 10;
 
-/// A line whose long strings are empty.
+/// A line whose long strings are empty, without white space between its values, and with 0 for each number.
 pub struct ShortenedLine {
     pub text: String,
     /// The strings that were left out: where each is in `text`, and its offsets in the file, without quotes.
@@ -43,7 +48,7 @@ impl ShortenedLine {
             Err(_) => false,
         };
         let mut scanner = Scanner::new(window(scanner.input.into_buffer()));
-        let line = if is_json { Some(shorten(&mut scanner, from)?) } else { None };
+        let line = if is_json { shorten(&mut scanner, from)? } else { None };
         *buffer = scanner.input.into_buffer();
         Ok(line)
     }
@@ -56,34 +61,41 @@ impl ShortenedLine {
     }
 }
 
-/// Copies a line that is known to be JSON without its long strings.
-fn shorten(scanner: &mut Scanner<FileWindow<Positioned<'_>>>, offset: u64) -> io::Result<ShortenedLine> {
-    let mut text = String::new();
+/// Copies a line that is known to be JSON without its long strings. None if it was changed since and is not JSON any more.
+fn shorten(scanner: &mut Scanner<FileWindow<Positioned<'_>>>, offset: u64) -> io::Result<Option<ShortenedLine>> {
+    let mut text = Vec::new();
     let mut long = Vec::new();
+    let mut in_number = false;
     let position = |scanner: &Scanner<FileWindow<_>>| offset + scanner.input.dropped() + scanner.at() as u64;
     loop {
         match scanner.peek()? {
             None | Some(b'\n') => break,
             Some(b'"') => {
                 let from = position(scanner);
-                match scanner.value(LONG_STRING) {
+                in_number = false;
+                let longest = if text.len() < LARGE { LONG_STRING } else { LONG_STRING_OF_LARGE };
+                match scanner.value(longest) {
                     // A longer one may be in memory by chance.
-                    Ok(string) if string.len() <= LONG_STRING => text.push_str(&text_of(string)),
+                    Ok(string) if string.len() <= longest => append(&mut text, text_of(string).as_bytes())?,
                     Ok(_) | Err(ScanError::TooLong) => {
                         long.push((text.len(), from + 1, position(scanner) - 1));
-                        text.push_str("\"\"");
+                        append(&mut text, b"\"\"")?;
                     }
                     Err(ScanError::Input(error)) => return Err(error),
-                    Err(ScanError::Malformed) => return Err(io::ErrorKind::InvalidData.into()),
+                    Err(ScanError::Malformed) => return Ok(None),
                 }
             }
             Some(byte) => {
-                text.push(char::from(byte));
+                let is_part = in_number && matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E');
+                in_number = is_part || matches!(byte, b'0'..=b'9' | b'-');
+                if !is_part && !byte.is_ascii_whitespace() {
+                    append(&mut text, &[if in_number { b'0' } else { byte }])?;
+                }
                 scanner.skip_byte();
             }
         }
     }
-    Ok(ShortenedLine { text, long })
+    Ok(String::from_utf8(text).ok().map(|text| ShortenedLine { text, long }))
 }
 
 /// Calls `each` with the text of a long string, in pieces. Each begins with at least the last `overlap` bytes of the one before.
@@ -94,7 +106,7 @@ pub fn each_piece(
     stops: &[&AtomicBool],
     each: &mut dyn FnMut(&str),
 ) -> io::Result<()> {
-    let size = PIECE.max(4 * overlap);
+    let size = PIECE.max(4 * overlap).min(usize::try_from(to.saturating_sub(from)).unwrap_or(usize::MAX));
     let (mut json, mut text) = (vec![0; size], String::new());
     // How many bytes of `json` are left from the piece before.
     let (mut left, mut offset) = (0, from);
@@ -176,12 +188,12 @@ mod tests {
     #[test]
     fn a_long_string_is_left_out_and_decoded_in_pieces() {
         let long = "many \\u00e9 words\\n".repeat(40_000);
-        let line = format!(r#"{{"type":"message","id":"a" ,"x":["{long}","short"]}}"#);
+        let line = format!(r#"{{"type":"message","id":"a" ,"x":["{long}" ,	"short 1.5 x",-1.5e+7, 0,true,null ]}}"#);
         let mut file = tempfile::tempfile().expect("a file");
         write!(file, "first\n{line}\nlast").expect("written");
         let size = file.metadata().expect("metadata").len();
         let read = ShortenedLine::read((&file, size), 6, &mut Box::default(), &[]).expect("read").expect("JSON");
-        assert_eq!(read.text, r#"{"type":"message","id":"a" ,"x":["","short"]}"#);
+        assert_eq!(read.text, r#"{"type":"message","id":"a","x":["","short 1.5 x",0,0,true,null]}"#);
         let at = read.text.find("\"\"").expect("there");
         let span = read.long_string(&read.text[at..]).expect("left out");
         assert_eq!(read.long_string(&read.text[1..]), None);
@@ -194,5 +206,9 @@ mod tests {
         each_piece(&file, span, 100, &[], &mut each).expect("read");
         assert_eq!(whole, "many é words\n".repeat(40_000));
         assert!(ShortenedLine::read((&file, size), 0, &mut Box::default(), &[]).expect("read").is_none());
+        // It was changed after it was found to be JSON: it ends within a string.
+        let cut = Positioned::new(&file, 6, 100, &[]);
+        let mut scanner = Scanner::new(FileWindow::new(cut, Box::default()));
+        assert!(shorten(&mut scanner, 6).expect("no error").is_none());
     }
 }

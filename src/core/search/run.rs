@@ -2,9 +2,12 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
 
 use super::prefilter::Prefilter;
 use super::query::{Query, SearchOptions};
@@ -18,7 +21,7 @@ use crate::catalog::rows::{self, CacheValidity};
 use crate::format::header::Version;
 use crate::io::file_fingerprint::FileFingerprint;
 use crate::io::fs;
-use crate::io::line_reader::Positioned;
+use crate::io::line_reader::{is_stopped, Positioned};
 use crate::io::open::{self, is_exhausted, Access};
 use crate::listing::candidates::Candidate;
 use crate::summary::header_scan::{header_before, HEADER_WITHIN};
@@ -66,7 +69,7 @@ type SessionHits = Option<(Arc<HitSession>, Vec<Hit>)>;
 
 impl Request<'_> {
     /// Searches the sessions, the newest file first; in a session the best match first, then the latest entry. It ends when there
-    /// are enough hits. An error if no file descriptor is left for a file.
+    /// are enough hits. An error if no file descriptor is left for a file, or if reading one fails.
     pub fn run(&self) -> Result<()> {
         let filter = Prefilter::of(&self.query.words)?;
         let mut order: Vec<usize> = (0..self.files.len()).collect();
@@ -75,25 +78,25 @@ impl Request<'_> {
         order.sort_by_cached_key(|at| Reverse(modified(at)));
         let known = self.known_files();
         (self.progress)(0, order.len());
-        let enough = AtomicBool::new(false);
-        let emitter =
-            Mutex::new(Emitter { next: 0, waiting: BTreeMap::new(), seen: HashSet::new(), left: self.options.limit });
+        // Set when there are enough hits, and when a thread failed.
+        let over = AtomicBool::new(false);
+        let turns = Turns { emitter: Mutex::new(Emitter::new(self.options.limit)), changed: Condvar::new() };
         let done = AtomicUsize::new(0);
-        let stops = [self.cancelled, &enough];
+        let stops = [self.cancelled, &over];
         try_on_threads(order.len(), |buffers: &mut Buffers, at| {
-            let is_over = || stops.iter().any(|stop| stop.load(Ordering::Relaxed));
-            let Some(file) = order.get(at).and_then(|at| self.files.get(*at)).filter(|_| !is_over()) else {
+            turns.wait_for(at, &stops);
+            let Some(file) = order.get(at).and_then(|at| self.files.get(*at)).filter(|_| !is_stopped(&stops)) else {
                 return Ok(());
             };
+            let unfinished = Unfinished { over: &over, turns: &turns };
             let found = self.search_file(file, &known, &filter, buffers, &stops)?;
-            if is_over() {
+            if is_stopped(&stops) {
                 return Ok(());
             }
             (self.progress)(done.fetch_add(1, Ordering::Relaxed) + 1, order.len());
-            let mut emitter = locked(&emitter);
-            emitter.waiting.insert(at, found);
-            if !emitter.emit(self) {
-                enough.store(true, Ordering::Relaxed);
+            let goes_on = turns.add(at, found, self);
+            if goes_on {
+                std::mem::forget(unfinished);
             }
             Ok(())
         })
@@ -136,7 +139,7 @@ impl Request<'_> {
         known
     }
 
-    /// The hits in a file; None if it has none, or is not searched. The only error is that no file descriptor is left.
+    /// The hits in a file; None if it has none, or is not searched. A file that cannot be opened is not.
     fn search_file(
         &self,
         file: &Candidate,
@@ -158,15 +161,31 @@ impl Request<'_> {
             opened => opened.ok(),
         };
         let Some(opened) = opened else { return Ok(None) };
-        let Ok(metadata) = fs::metadata_of(&opened) else { return Ok(None) };
+        match self.search_opened(file, &opened, known, filter, buffers, stops) {
+            Err(_) if is_stopped(stops) => Ok(None),
+            Err(error) => Err(Error::io("read", &path.to_string_lossy(), error)),
+            Ok(found) => Ok(found),
+        }
+    }
+
+    fn search_opened(
+        &self,
+        file: &Candidate,
+        opened: &File,
+        known: Option<&KnownFile>,
+        filter: &Prefilter,
+        buffers: &mut Buffers,
+        stops: &[&AtomicBool],
+    ) -> io::Result<SessionHits> {
+        let metadata = fs::metadata_of(opened)?;
         let size = metadata.len();
         // Its row says nothing about a file that took its place, or that grew.
         let known = known.filter(|_| file.fingerprint == Some(FileFingerprint::of(&metadata)));
         let (mut session, version) = match known {
             Some(Some(KnownSession { session, version })) => (session.clone(), *version),
             _ => {
-                let header = header_before(Positioned::new(&opened, 0, size, stops), HEADER_WITHIN);
-                let Ok(Some(header)) = header else { return Ok(None) };
+                let header = header_before(Positioned::new(opened, 0, size, stops), HEADER_WITHIN)?;
+                let Some(header) = header else { return Ok(None) };
                 let cwd = header.cwd.unwrap_or_default();
                 let session = HitSession { path: file.path.clone(), id: header.id, cwd, name: None };
                 if !self.searches(&session) {
@@ -175,13 +194,13 @@ impl Request<'_> {
                 (session, header.version)
             }
         };
-        let opened = SessionFile { file: &opened, size, version };
-        let hits = opened.hits((self.query, self.options, filter), buffers, stops);
+        let opened = SessionFile { file: opened, size, version };
+        let hits = opened.hits((self.query, self.options, filter), buffers, stops)?;
         if hits.is_empty() {
             return Ok(None);
         }
         if known.is_none() {
-            session.name = opened.name(buffers, stops);
+            session.name = opened.name(buffers, stops)?;
         }
         Ok(Some((Arc::new(session), hits)))
     }
@@ -193,12 +212,63 @@ impl Request<'_> {
     }
 }
 
+/// How many hits of later sessions wait at least before no further session is searched.
+const MOST_WAITING: usize = 1_000;
+
+/// How long a thread waits before it looks at the stop flags again.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+
+/// Keeps the threads together: while one searches a large session, the others do not search all later ones.
+struct Turns {
+    emitter: Mutex<Emitter>,
+    /// Signalled when the emitter has passed something on.
+    changed: Condvar,
+}
+
+impl Turns {
+    /// Waits until a session may be searched, or a flag is set. The next one never waits: it is the one that the others wait for.
+    fn wait_for(&self, at: usize, stops: &[&AtomicBool]) {
+        let mut emitter = locked(&self.emitter);
+        while emitter.is_full() && at != emitter.next && !is_stopped(stops) {
+            let waited = self.changed.wait_timeout(emitter, LOOK_AGAIN);
+            emitter = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// Adds what was found in a session and passes on what is next. False if there are enough hits.
+    fn add(&self, at: usize, found: SessionHits, request: &Request<'_>) -> bool {
+        let mut emitter = locked(&self.emitter);
+        emitter.add(at, found);
+        let goes_on = emitter.emit(request);
+        self.changed.notify_all();
+        goes_on
+    }
+}
+
+/// Ends the search when it is dropped: there are enough hits, or a session has no result, because of an error or a panic, and the
+/// other threads would wait for it for ever.
+struct Unfinished<'a> {
+    over: &'a AtomicBool,
+    turns: &'a Turns,
+}
+
+impl Drop for Unfinished<'_> {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        let _emitter = locked(&self.turns.emitter);
+        self.turns.changed.notify_all();
+    }
+}
+
 /// Passes hits on in the order of their sessions.
 struct Emitter {
     /// The next session.
     next: usize,
     /// Results of later sessions.
     waiting: BTreeMap<usize, SessionHits>,
+    /// How many hits they have, and with how many no further session is searched.
+    held: usize,
+    most_held: usize,
     /// The copies that were passed on.
     seen: HashSet<u128>,
     /// How many more hits are wanted.
@@ -206,11 +276,26 @@ struct Emitter {
 }
 
 impl Emitter {
+    fn new(limit: usize) -> Self {
+        let most_held = limit.saturating_mul(2).max(MOST_WAITING);
+        Self { next: 0, waiting: BTreeMap::new(), held: 0, most_held, seen: HashSet::new(), left: limit }
+    }
+
+    fn is_full(&self) -> bool {
+        self.held >= self.most_held
+    }
+
+    fn add(&mut self, at: usize, found: SessionHits) {
+        self.held += found.as_ref().map_or(0, |(_, hits)| hits.len());
+        self.waiting.insert(at, found);
+    }
+
     /// Passes on what is next. False if there are enough hits.
     fn emit(&mut self, request: &Request<'_>) -> bool {
         while let Some(found) = self.waiting.remove(&self.next).filter(|_| self.left > 0) {
             self.next += 1;
             let Some((session, mut hits)) = found else { continue };
+            self.held -= hits.len();
             if request.options.dedupe {
                 hits.retain(|hit| hit.copies_key.is_none_or(|key| !self.seen.contains(&key)));
             }

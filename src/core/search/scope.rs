@@ -1,6 +1,7 @@
 //! The texts of an entry, and which of them a search reads.
 
 use std::borrow::Cow;
+use std::io;
 
 use crate::format::agent_message::Role;
 use crate::format::header::Version;
@@ -136,7 +137,7 @@ pub struct EntryTexts<'a> {
     pub id: Cow<'a, [u8]>,
     /// Its timestamp, if that is a text.
     pub timestamp: Cow<'a, [u8]>,
-    /// JSON strings within the line, each with its scope.
+    /// JSON within the line, each with its scope: of every string in it, without keys, the text is searched.
     pub texts: Vec<(Scope, &'a str)>,
 }
 
@@ -198,8 +199,9 @@ impl<'a> Texts<'a> {
 
     /// Adds every string in a value, but no keys.
     fn add_nested(&mut self, scope: Scope, value: Option<Raw<'a>>, role: &'static str) -> &'static str {
+        // The strings are not collected: a line may have millions.
         if let Some(value) = value.filter(|_| self.scopes.has(scope)) {
-            strings_in(value.get(), |json| self.add(scope, json));
+            self.found.push((scope, value.get()));
         }
         role
     }
@@ -243,20 +245,21 @@ impl<'a> Texts<'a> {
     }
 }
 
-/// Calls `each` with every string in a JSON text that is not a key.
-fn strings_in<'a>(json: &'a str, mut each: impl FnMut(&'a str)) {
+/// Calls `each` with every string in a JSON text that is not a key, until it fails.
+pub fn strings_in<'a>(json: &'a str, mut each: impl FnMut(&'a str) -> io::Result<()>) -> io::Result<()> {
     let mut at = 0;
     while let Some(from) = json.get(at..).and_then(|rest| rest.find('"')).map(|start| at + start) {
         let mut scanner = crate::json::scanner::Scanner::starting_at(json.as_bytes(), from);
         if scanner.skip_string().is_err() {
-            return;
+            break;
         }
         at = scanner.at();
         let is_key = json.get(at..).is_some_and(|rest| rest.trim_start().starts_with(':'));
         if let Some(string) = json.get(from..at).filter(|_| !is_key) {
-            each(string);
+            each(string)?;
         }
     }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -265,7 +268,15 @@ mod tests {
 
     fn texts(line: &str, scopes: Scopes) -> Option<(&'static str, Vec<(&'static str, &str)>)> {
         let entry = entry_texts(line, Version::Current, scopes)?;
-        Some((entry.role, entry.texts.iter().map(|(scope, json)| (scope.name(), *json)).collect()))
+        let mut strings = Vec::new();
+        for (scope, json) in entry.texts {
+            let each = |string| {
+                strings.push((scope.name(), string));
+                Ok(())
+            };
+            strings_in(json, each).expect("no error");
+        }
+        Some((entry.role, strings))
     }
 
     #[test]

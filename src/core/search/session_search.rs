@@ -13,7 +13,7 @@ use super::long_line::{each_piece, ShortenedLine};
 use super::matcher::{HitOrder, Matcher};
 use super::prefilter::Prefilter;
 use super::query::{Query, SearchOptions};
-use super::scope::{entry_texts, name_in, EntryTexts, Scope};
+use super::scope::{entry_texts, name_in, strings_in, EntryTexts, Scope};
 use crate::base::time::Time;
 use crate::base::wtf8::{to_string_lossy, trim};
 use crate::format::header::Version;
@@ -90,7 +90,7 @@ impl SessionFile<'_> {
         (query, options, filter): (&Query, &SearchOptions, &Prefilter),
         buffers: &mut Buffers,
         stops: &[&AtomicBool],
-    ) -> Vec<Hit> {
+    ) -> io::Result<Vec<Hit>> {
         let mut best = Best::new(options);
         let mut matcher = Matcher::new(query, &options.mark);
         let overlap = matcher.overlap();
@@ -116,17 +116,20 @@ impl SessionFile<'_> {
             matcher.begin();
             let mut copies_key = CopiesKey::default();
             for (scope, json) in &entry.texts {
-                let mut is_first = true;
-                let mut add = |text: &str| {
-                    if std::mem::take(&mut is_first) {
-                        copies_key.add_text(text);
+                strings_in(json, |json| {
+                    let mut is_first = true;
+                    let mut add = |text: &str| {
+                        if std::mem::take(&mut is_first) {
+                            copies_key.add_text(text);
+                        }
+                        matcher.add(text, *scope);
+                    };
+                    match long.and_then(|line| line.long_string(json)) {
+                        None => add(&string(json)),
+                        Some(span) => each_piece(self.file, span, overlap, stops, &mut add)?,
                     }
-                    matcher.add(text, *scope);
-                };
-                match long.and_then(|line| line.long_string(json)) {
-                    None => add(&string(json)),
-                    Some(span) => each_piece(self.file, span, overlap, stops, &mut add)?,
-                }
+                    Ok(())
+                })?;
             }
             if let Some(found) = matcher.finish() {
                 let copies_key = copies_key.of(&entry);
@@ -145,14 +148,13 @@ impl SessionFile<'_> {
             }
             Ok(())
         };
-        // What was found before an error counts.
-        let _ = candidate_lines(file, filter, Sizes::default(), lines, stops, &mut each);
-        best.into_vec()
+        candidate_lines(file, filter, Sizes::default(), lines, stops, &mut each)?;
+        Ok(best.into_vec())
     }
 
     /// The session's name: the last one that it was given.
-    pub fn name(&self, buffers: &mut Buffers, stops: &[&AtomicBool]) -> Option<Vec<u8>> {
-        let filter = Prefilter::of(&["session_info".into()]).ok()?;
+    pub fn name(&self, buffers: &mut Buffers, stops: &[&AtomicBool]) -> io::Result<Option<Vec<u8>>> {
+        let filter = Prefilter::of(&["session_info".into()]).map_err(io::Error::other)?;
         let mut name: Option<Vec<u8>> = None;
         let Buffers { lines, long_line } = buffers;
         let file = (self.file, self.size);
@@ -170,9 +172,8 @@ impl SessionFile<'_> {
             }
             Ok(())
         };
-        // A name that was read before an error counts.
-        let _ = candidate_lines(file, &filter, Sizes::default(), lines, stops, &mut each);
-        name
+        candidate_lines(file, &filter, Sizes::default(), lines, stops, &mut each)?;
+        Ok(name)
     }
 }
 
@@ -225,5 +226,25 @@ impl Best {
     fn into_vec(mut self) -> Vec<Hit> {
         self.sort();
         self.hits
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::File;
+
+    /// Regression: a session that could not be read had no hits.
+    #[test]
+    fn an_error_while_a_session_is_read_is_no_empty_answer() {
+        let dir = tempfile::tempdir().expect("a directory");
+        // It can only be written to.
+        let file = File::create(dir.path().join("a.jsonl")).expect("a file");
+        let session = SessionFile { file: &file, size: 100, version: Version::Current };
+        let query = Query::of("needle", false).expect("a query");
+        let filter = Prefilter::of(&query.words).expect("a filter");
+        let options = SearchOptions::default();
+        session.hits((&query, &options, &filter), &mut Buffers::default(), &[]).expect_err("not readable");
+        session.name(&mut Buffers::default(), &[]).expect_err("not readable");
     }
 }
