@@ -97,9 +97,9 @@ async function fresh(before) {
 }
 
 async function cargoTest() {
-	// The core alone has tests in Rust, and the addon's build has compiled the rest. More threads than processors, for the
-	// longest tests wait for the disk and for locks.
-	const { code, output } = await run("cargo", ["test", "--locked", "--package", "pi-session-core", "--no-fail-fast", "--", "--test-threads=8"]);
+	// The tests of the core, and the examples of both crates: some must not compile. More threads than processors, for the longest
+	// tests wait for the disk and for locks.
+	const { code, output } = await run("cargo", ["test", "--locked", "--workspace", "--no-fail-fast", "--", "--test-threads=8"]);
 	return { ...reportedByCargo(code, output, env), output };
 }
 
