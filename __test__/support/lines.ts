@@ -1,9 +1,10 @@
 // Lines to put into stores, and stores to put them into.
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { onTestFinished } from "vitest";
 import type { LineStore, Page } from "../../lib/store/index.js";
+import { remove } from "./remove.js";
 
 /** The module, for processes of a test's own. */
 export const library = resolve(__dirname, "../../lib/store/index.js");
@@ -24,7 +25,6 @@ export const append = (store: LineStore, lines: Buffer[], after?: string, epoch?
 /** A directory of the running test's own. */
 export function emptyDirectory(): string {
 	const path = mkdtempSync(join(tmpdir(), "psn-store-"));
-	// The process that stores what a killed pi had said may still write notes.
-	onTestFinished(() => rmSync(path, { recursive: true, force: true, maxRetries: 100 }));
+	onTestFinished(() => remove(path));
 	return path;
 }

@@ -9,7 +9,6 @@ import {
 	readdirSync,
 	readlinkSync,
 	realpathSync,
-	rmSync,
 	statSync,
 	writeFileSync,
 } from "node:fs";
@@ -18,6 +17,7 @@ import { join, resolve } from "node:path";
 import { expect, onTestFinished, vi } from "vitest";
 import type { SessionEntry, SessionManager } from "../../index.js";
 import { loadSubject } from "./reference.js";
+import { remove } from "./remove.js";
 
 export type Api = typeof import("../../index.js");
 export type Json = Record<string, unknown>;
@@ -40,18 +40,6 @@ export function scratch(): string {
 	chmodSync(dir, 0o755);
 	onTestFinished(() => remove(dir));
 	return dir;
-}
-
-/** Removes a directory. The thread of a list or search that was aborted may just be making the catalog in it: once more, then. */
-async function remove(dir: string): Promise<void> {
-	for (;;) {
-		try {
-			return rmSync(dir, { recursive: true, force: true });
-		} catch (error) {
-			if ((error as NodeJS.ErrnoException).code !== "ENOTEMPTY") throw error;
-			await new Promise((resolve) => setTimeout(resolve, 10));
-		}
-	}
 }
 
 /** Sets environment variables (undefined: not set) until the test is over. */

@@ -1,12 +1,13 @@
 // Real servers for stores, each in a temporary folder on a free port of the loopback, and a proxy that troubles the way
 // to them.
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, writeFileSync } from "node:fs";
 import { createServer as createHttpServer, request } from "node:http";
 import { type AddressInfo, type Socket, connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { tool } from "./tools.js";
+import { remove } from "./remove.js";
 
 export interface Server {
 	port: number;
@@ -69,7 +70,7 @@ function stopper(child: ChildProcess, signal: NodeJS.Signals, folder: string): (
 		child.kill(signal);
 		await closed;
 		running.delete(child);
-		rmSync(folder, { recursive: true, force: true });
+		await remove(folder);
 	};
 }
 

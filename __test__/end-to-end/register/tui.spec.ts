@@ -1,7 +1,7 @@
 // pi's interactive mode in a terminal, twice: as it is published, and by `pi-native`. The same keys must lead to the
 // same screens, and leave the same sessions. Both go step by step: a program that is slow to draw is waited for until its
 // screen is the other one's, however often it comes to rest before.
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
@@ -10,6 +10,7 @@ import * as pi from "../../../scripts/demo/pi.mjs";
 import { Normaliser } from "../../support/agent/normalise.js";
 import { piNative, register } from "./fake-pi.js";
 import { DEADLINE_MS, Terminal } from "./terminal.js";
+import { remove } from "../../support/remove.js";
 
 const ANSWERS = [
 	{ text: "Answer number one." },
@@ -50,7 +51,7 @@ class Visit {
 		onTestFinished(async () => {
 			visit.terminal.close();
 			await visit.server.close();
-			rmSync(root, { recursive: true, force: true });
+			await remove(root);
 		});
 		return visit;
 	}

@@ -17,6 +17,7 @@ import { type ModelServer, type ScriptedStep, startModelServer } from "../../../
 import * as pi from "../../../scripts/demo/pi.mjs";
 import { type RpcClient, startRpc } from "../../../scripts/demo/rpc-client.mjs";
 import { Normaliser } from "./normalise.js";
+import { remove } from "../remove.js";
 
 if (!pi.isInstalled()) throw new Error("pi is not installed in peer/: run `node peer/setup.mjs`");
 if (!existsSync(pi.moduleUnderTest)) throw new Error(`The module under test is not built: ${pi.moduleUnderTest}`);
@@ -236,7 +237,7 @@ async function observe(way: Way, isOurs: boolean, { steps, settings, env, act }:
 		return run.observed;
 	} finally {
 		await server.close();
-		rmSync(run.root, { recursive: true, force: true });
+		await remove(run.root);
 	}
 }
 
