@@ -9,7 +9,7 @@ import { spawnSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { nodeBin, referenceDir, setup } from "../peer/setup.mjs";
+import { nodeBin, referenceDir, setup } from "../reference/setup.mjs";
 import { setup as setupRuntime } from "../runtimes/setup.mjs";
 import { optionsOf } from "../scripts/options.mjs";
 import { CASES, select } from "./cases.mjs";

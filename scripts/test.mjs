@@ -136,7 +136,7 @@ async function runtimes() {
 
 const before = GENERATED.map(content);
 const installed = step("install", command(process.execPath, "scripts/install.mjs"));
-const pi = installed.then((isGood) => isGood && step("pi", command(process.execPath, "peer/setup.mjs")));
+const pi = installed.then((isGood) => isGood && step("pi", command(process.execPath, "reference/setup.mjs")));
 const checked = options.rest
 	? Promise.resolve()
 	: step("cargo fmt", command("cargo", "fmt", "--check")).then(() =>

@@ -17,11 +17,11 @@ const declarations = read(join(root, "index.d.ts"));
 const inLanguage = (...languages: string[]) => allBlocks.filter(({ language }) => languages.includes(language));
 const code = inLanguage("ts", "js");
 // pi's own package needs a newer Node than this one may be.
-const nodeFor = (text: string): string => (text.includes("@earendil-works/") ? join(root, "peer/node_modules/node/bin/node") : process.execPath);
+const nodeFor = (text: string): string => (text.includes("@earendil-works/") ? join(root, "reference/node_modules/node/bin/node") : process.execPath);
 
 const project = new Project();
 beforeAll(async () => {
-	await run(process.execPath, [join(root, "peer/setup.mjs")]);
+	await run(process.execPath, [join(root, "reference/setup.mjs")]);
 });
 afterAll(() => project.remove());
 
@@ -85,7 +85,7 @@ describe("commands", () => {
 test("commands in the text name scripts, files, options, cases and runtimes that are there", () => {
 	const spans = pages.flatMap((page) => {
 		const prose = textOf(page).replace(/^(`{3,})[\s\S]*?^\1$/gm, "");
-		return [...prose.matchAll(/`((?:[A-Z_]+=\S+ )*(?:npm (?:run|start|test)\b|npx vitest|node (?:scripts|bench|peer)\/)[^`]*)`/g)].map(([, span]) => ({ page, command: (span as string).replace(/\s+/g, " ") }));
+		return [...prose.matchAll(/`((?:[A-Z_]+=\S+ )*(?:npm (?:run|start|test)\b|npx vitest|node (?:scripts|bench|reference)\/)[^`]*)`/g)].map(([, span]) => ({ page, command: (span as string).replace(/\s+/g, " ") }));
 	});
 	expect(spans.length).toBeGreaterThan(30);
 	const wrong = spans.filter(({ command }) => command !== "npm run").flatMap(({ page, command }) => (unknown(command) ? [`${page}: ${command}: ${unknown(command)}`] : []));
@@ -155,10 +155,10 @@ describe("pages", () => {
 
 	// Regression: it left out fields that pi writes.
 	test("the file format's page names every field of pi's own types", () => {
-		const pi = (path: string): string => join(root, "peer/node_modules/@earendil-works", path);
+		const pi = (path: string): string => join(root, "reference/node_modules/@earendil-works", path);
 		const published: Record<string, RegExp> = {
-			[join(root, "peer/pi-1.5.2/dist/core/session-manager.d.ts")]: /^SessionHeader$|^(?!Projected).*Entry(Base)?$/,
-			[join(root, "peer/pi-1.5.2/dist/core/messages.d.ts")]: /^(BashExecution|Custom)Message$/,
+			[join(root, "reference/pi-1.5.2/dist/core/session-manager.d.ts")]: /^SessionHeader$|^(?!Projected).*Entry(Base)?$/,
+			[join(root, "reference/pi-1.5.2/dist/core/messages.d.ts")]: /^(BashExecution|Custom)Message$/,
 			[pi("pi-ai/dist/types.d.ts")]:
 				/^(Usage|DeferredHandle|Tool(Call|Reference)?|(Text|Thinking|Image)Content|(System|User|Assistant|ToolResult)Message|ConstrainedSamplingConfig)$/,
 			[pi("pi-ai/dist/utils/diagnostics.d.ts")]: /^(AssistantMessageDiagnostic|DiagnosticErrorInfo)$/,

@@ -211,7 +211,7 @@ describe("the main package", () => {
 		];
 		for (const path of led) expect(main.files).toContain(path.replace(/^\.\//, ""));
 		for (const path of main.files)
-			expect(path).not.toMatch(/\.(node|rs|toml)$|^(src|__test__|bench|scripts|peer|npm)\//);
+			expect(path).not.toMatch(/\.(node|rs|toml)$|^(src|__test__|bench|scripts|reference|npm)\//);
 	});
 });
 
@@ -332,7 +332,7 @@ describe("a clone that is packed for a program, as the README says", () => {
 		dir = await project("program", tarball, ...dependencies);
 		// pi, as the project has it.
 		mkdirSync(join(dir, "node_modules/@earendil-works"), { recursive: true });
-		symlinkSync(join(root, "peer/node_modules/@earendil-works/pi-coding-agent"), join(dir, "node_modules/@earendil-works/pi-coding-agent"));
+		symlinkSync(join(root, "reference/node_modules/@earendil-works/pi-coding-agent"), join(dir, "node_modules/@earendil-works/pi-coding-agent"));
 		symlinkSync(join(root, "node_modules/@types"), join(dir, "node_modules/@types"));
 	});
 

@@ -28,7 +28,7 @@ test("on Windows npm is started by a shell, which alone can start it", () => {
 		require("node:module").syncBuiltinESMExports();`;
 	expect(after(dir, windows, join(dir, "scripts/install.mjs"))).toBe("npm install true\n");
 	expect(existsSync(join(dir, "node_modules/.stamp"))).toBe(true);
-	for (const script of ["scripts/publish.mjs", "scripts/demo/prepare.mjs", "peer/setup.mjs", "runtimes/setup.mjs"]) {
+	for (const script of ["scripts/publish.mjs", "scripts/demo/prepare.mjs", "reference/setup.mjs", "runtimes/setup.mjs"]) {
 		for (const [call] of read(join(root, script)).matchAll(/^.*(?:spawnSync|execFileSync)\("npm",.*$/gm)) expect(call, script).toMatch(/\bshell\b|\.\.\.common\b/);
 	}
 });
