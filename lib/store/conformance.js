@@ -2,6 +2,7 @@
 //
 //   for (const { name, run } of conformanceCases) test(name, async () => run({ open: (host) => … }));
 const assert = require("node:assert/strict");
+const { createHash } = require("node:crypto");
 const { StoreError, compareLines, loadAll } = require("./index.js");
 
 /** @typedef {import("./index").LineStore} LineStore */
@@ -46,6 +47,12 @@ async function listsNothing(store, filter) {
 	const { sessions, problems } = await store.list(filter);
 	assert.deepEqual([sessions, problems], [[], []]);
 }
+
+/** @param {Uint8Array} line */
+const hashOf = (line) => createHash("sha256").update(line).digest("hex");
+
+/** The stores of directories and buckets do not redact yet. @param {LineStore} store */
+const canRedact = (store) => store.redactions(SESSION).then(() => true, ({ code }) => code !== "unsupported");
 
 /**
  * Repeats a call as its caller would: a store may report any error as retryable.
@@ -283,13 +290,73 @@ const CASES = {
 		assert.deepEqual((await a.load(SESSION)).lines, []);
 		assert.deepEqual((await a.list()).sessions.map(({ session }) => session), ["another"]);
 		await rejects(a.load(SESSION, cursor), "reset");
-		await rejects(append(a, entries("b", 1), cursor), "reset");
-		await rejects(append(b, entries("b", 1), seen), "reset");
+		if (await canRedact(a)) {
+			for (const after of [cursor, seen, undefined]) await rejects(append(a, entries("b", 1), after), "deleted");
+			const { deleted } = await b.list();
+			assert.deepEqual(deleted.map(({ session }) => session), [SESSION]);
+			assert(deleted[0]?.at instanceof Date && !Number.isNaN(deleted[0].at.getTime()));
+			assert.deepEqual((await a.list({ session: SESSION })).deleted, deleted);
+			assert.deepEqual((await a.list({ session: "another" })).deleted, []);
+			// Once more, it is as it was.
+			await a.delete(SESSION);
+			assert.deepEqual((await b.list()).deleted, deleted);
+		}
 		// The same id may be used again, and what was known of its first life leads nowhere.
-		await append(a, entries("c", 3));
+		const restoring = { header: headerOf(), restores: true };
+		await rejects(a.append(SESSION, { ...restoring, lines: entries("b", 1), after: cursor }), "reset");
+		await a.append(SESSION, { ...restoring, lines: entries("c", 3) });
+		assert.deepEqual((await a.list()).deleted, []);
 		await append(a, entries("d", 1));
 		await rejects(b.load(SESSION, seen), "reset");
 		assert.deepEqual(texts(await loadAll(b, SESSION)), asTexts([...entries("c", 3), ...entries("d", 1)]));
+	},
+
+	async "a redacted line is gone for ever, and another one stands in its place"({ open }) {
+		const [a, b] = [await open("a"), await open("b")];
+		if (!(await canRedact(a))) return;
+		const [secret, other, kept] = /** @type {[Buffer, Buffer, Buffer]} */ ([entry("s", "a secret"), entry("o", "another"), entry("k")]);
+		const masked = entry("s", "[redacted]");
+		await rejects(a.redact(SESSION, [{ hash: hashOf(secret) }]), "not-found");
+		const { cursor } = await append(a, [secret, kept]);
+		const seen = (await b.load(SESSION)).cursor;
+		await append(b, [other, entry("z")], seen);
+		const { redactions: before } = /** @type {import("./index").StoredSession} */ ((await a.list()).sessions[0]);
+		await b.redact(SESSION, [{ hash: hashOf(secret), line: masked }, { hash: hashOf(other) }]);
+		assert.deepEqual(texts(await loadAll(a, SESSION)), asTexts([masked, kept, entry("z")]));
+		const { redactions: after } = /** @type {import("./index").StoredSession} */ ((await a.list()).sessions[0]);
+		assert(after > before, `${after} redactions, ${before} before`);
+		const listed = await a.redactions(SESSION);
+		assert.deepEqual(listed.map(({ hash, line }) => [hash, line?.toString()]).sort(), [[hashOf(secret), masked.toString()], [hashOf(other), undefined]].sort());
+		// Old cursors hold, or say that they do not. Neither the lines nor what stands in their places is stored again.
+		const again = await append(a, [secret, other, masked, kept], cursor).catch((error) => assert.equal(error.code, "reset"));
+		assert.equal(again?.stored ?? 0, 0);
+		for (const store of [a, b, await open("c")]) assert.equal((await append(store, [secret, other, masked])).stored, 0);
+		assert.equal((await append(await open("c"), [secret, entry("c")])).stored, 1);
+		assert.deepEqual(texts(await loadAll(b, SESSION)), asTexts([masked, kept, entry("z"), entry("c")]));
+		// What stands in a line's place may be redacted, too; and a line that is not there yet.
+		await a.redact(SESSION, [{ hash: hashOf(masked), line: entry("s", "[gone]") }, { hash: hashOf(entry("later")) }]);
+		assert.deepEqual(texts(await loadAll(b, SESSION)), asTexts([entry("s", "[gone]"), kept, entry("z"), entry("c")]));
+		assert.equal((await append(b, [secret, masked, entry("later")])).stored, 0);
+		assert.equal((await a.redactions(SESSION)).find(({ hash }) => hash === hashOf(secret))?.line?.toString(), entry("s", "[gone]").toString());
+		// It stays redacted if the session is deleted and put back.
+		await a.delete(SESSION);
+		await rejects(b.redact(SESSION, [{ hash: hashOf(kept) }]), "deleted");
+		await b.append(SESSION, { header: headerOf(), lines: [secret, kept], restores: true });
+		assert.deepEqual(texts(await loadAll(a, SESSION)), asTexts([kept]));
+	},
+
+	async "what cannot be a redaction is refused"({ open }) {
+		const store = await open("a");
+		if (!(await canRedact(store))) return;
+		await append(store, [entry("a"), entry("b")]);
+		const [a, b] = [hashOf(entry("a")), hashOf(entry("b"))];
+		const bad = [undefined, [{}], [{ hash: "x" }], [{ hash: a.toUpperCase() }], [{ hash: a, line: Buffer.from("[]") }], [{ hash: a, line: "text" }], [{ hash: a, line: entry("a") }]];
+		for (const redactions of [...bad, [{ hash: a, line: entry("b") }, { hash: b, line: entry("a") }]])
+			// @ts-expect-error: some are not of their type
+			await rejects(store.redact(SESSION, redactions), "invalid");
+		await rejects(store.redact("../x", []), "invalid");
+		await rejects(store.redactions("../x"), "invalid");
+		assert.deepEqual(texts(await store.load(SESSION)), asTexts([entry("a"), entry("b")]));
 	},
 
 	async "what is no id, no entry, no header and no cursor is refused, and nothing stored"({ open }) {
@@ -310,7 +377,7 @@ const CASES = {
 			await rejects(append(store, entries("a", 1), cursor), "invalid");
 		}
 		const lines = entries("a", 1);
-		for (const append of [undefined, { header }, { header, lines: 5 }, { lines }, { header, lines, epoch: "1" }])
+		for (const append of [undefined, { header }, { header, lines: 5 }, { lines }, { header, lines, epoch: "1" }, { header, lines, restores: 1 }])
 			// @ts-expect-error: something is missing or not of its type
 			await rejects(store.append(SESSION, append), "invalid");
 		for (const project of [5, null, "a\0", "\ud800", "x".repeat(2000)])

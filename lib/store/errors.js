@@ -21,4 +21,8 @@ class StoreError extends Error {
 	}
 }
 
+/** @param {string} session */
+const deletedError = (session) => new StoreError("deleted", `Session ${session} was deleted from the store`);
+
 exports.StoreError = StoreError;
+exports.deletedError = deletedError;

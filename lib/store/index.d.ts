@@ -16,6 +16,8 @@ export type StoreErrorCode =
 	| "reset"
 	/** Another host has claimed the session. */
 	| "claimed"
+	/** The session was deleted from the store: only an append with `restores` puts it back. */
+	| "deleted"
 	/** There is no such session. */
 	| "not-found"
 	/** The package that speaks to this kind of store is not installed, or the server lacks what is needed. */
@@ -47,6 +49,8 @@ export interface Append {
 	after?: Cursor;
 	/** Refuse, with code `claimed`, unless the session's newest claim is this one. */
 	epoch?: number;
+	/** Put the session back if it was deleted; by default the append is refused then, with code `deleted`. */
+	restores?: boolean;
 }
 
 export interface Appended {
@@ -97,13 +101,25 @@ export interface StoredSession {
 	bytes: number;
 	/** When something was last appended, by the store's clock. For display: no order depends on it. */
 	modified: Date;
+	/** Grows with each line that is redacted. */
+	redactions: number;
 	/** Who uses it now, if anybody has claimed it. */
 	claim?: { host: string; epoch: number; until: Date };
+}
+
+/** A line that was removed from a session for ever. */
+export interface Redaction {
+	/** The SHA-256 of the bytes of the line, in hexadecimal digits. */
+	hash: string;
+	/** The line that stands in its place, in the same place of the order; none if absent. */
+	line?: Buffer;
 }
 
 export interface SessionList {
 	/** Sorted by id. */
 	sessions: StoredSession[];
+	/** The sessions that were deleted and not put back, sorted by id. They are kept for ever. */
+	deleted: { session: string; at: Date }[];
 	problems: Problem[];
 	/**
 	 * The id of the store: random, made with it, and the same for every host. A store that was made anew at the same address has
@@ -134,8 +150,19 @@ export interface LineStore {
 	load(session: string, after?: Cursor): Promise<Page>;
 	/** What is stored, with headers: of every session, of a project, or of one session. */
 	list(filter?: { session?: string; project?: string }): Promise<SessionList>;
-	/** Removes a session and all its lines. Removing a session that is not there succeeds. */
+	/**
+	 * Removes a session and all its lines; only that it was deleted stays known. Removing a session that is not there succeeds. What was
+	 * redacted stays so if the session is put back.
+	 */
 	delete(session: string): Promise<void>;
+	/**
+	 * Removes lines for ever, and puts others in their places: no row, file or object of the store has their bytes when it resolves. A line
+	 * that is not there yet counts, too: if it is appended later nothing is stored. Rejects with `not-found` or `deleted` where there is
+	 * no such session.
+	 */
+	redact(session: string, redactions: readonly Redaction[]): Promise<void>;
+	/** The lines of a session that were redacted, sorted by hash. */
+	redactions(session: string): Promise<Redaction[]>;
 	/**
 	 * Claims a session for this host for some time (milliseconds), or prolongs its claim; 0 gives it up. Each claim by
 	 * another host than before has a higher epoch. Rejects with code `claimed` while another host's claim lasts, unless
@@ -159,6 +186,8 @@ export class DirectoryStore implements LineStore {
 	load(session: string, after?: Cursor): Promise<Page>;
 	list(filter?: { session?: string; project?: string }): Promise<SessionList>;
 	delete(session: string): Promise<void>;
+	redact(session: string, redactions: readonly Redaction[]): Promise<void>;
+	redactions(session: string): Promise<Redaction[]>;
 	claim(session: string, claim: { ttl: number; force?: boolean }): Promise<Claim>;
 	close(): Promise<void>;
 }
@@ -193,6 +222,8 @@ export class PostgresStore implements LineStore {
 	load(session: string, after?: Cursor): Promise<Page>;
 	list(filter?: { session?: string; project?: string }): Promise<SessionList>;
 	delete(session: string): Promise<void>;
+	redact(session: string, redactions: readonly Redaction[]): Promise<void>;
+	redactions(session: string): Promise<Redaction[]>;
 	claim(session: string, claim: { ttl: number; force?: boolean }): Promise<Claim>;
 	close(): Promise<void>;
 }
@@ -229,6 +260,8 @@ export class S3Store implements LineStore {
 	load(session: string, after?: Cursor): Promise<Page>;
 	list(filter?: { session?: string; project?: string }): Promise<SessionList>;
 	delete(session: string): Promise<void>;
+	redact(session: string, redactions: readonly Redaction[]): Promise<void>;
+	redactions(session: string): Promise<Redaction[]>;
 	claim(session: string, claim: { ttl: number; force?: boolean }): Promise<Claim>;
 	close(): Promise<void>;
 }

@@ -104,7 +104,7 @@ class Outbox {
 	}
 
 	async #tryPortion() {
-		const { store, session, project, readNote, onNote, onSkipped, onProgress, epoch, storeId } = this.#options;
+		const { store, session, project, readNote, onNote, onSkipped, onProgress, epoch, restores, storeId } = this.#options;
 		const file = await fs.open(this.#options.file).catch(unlessAbsent);
 		// A session gets its file with its first message.
 		if (!file) return false;
@@ -126,8 +126,8 @@ class Outbox {
 			const fresh = lines.filter((line) => fits(line) && entryOf(line) && !this.#storedLines.has(lineKey(line)));
 			let { cursor, offset } = this.#note;
 			if (fresh.length > 0) {
-				const append = { header, lines: fresh, project, after: cursor, epoch: await epoch?.() };
-				({ cursor } = await store.append(session, append));
+				const append = { header, lines: fresh, project, after: cursor, epoch: await epoch?.(), restores };
+				({ cursor } = await store.append(session, append).catch(asReset(session)));
 				this.#isCompared = true;
 				// A store gets its id with the first append.
 				if ((this.#note.store ?? storeId.value) === undefined && !this.#wasAskedForId) {
@@ -197,6 +197,11 @@ const isAnotherStore = ({ store, sessions }, note) => note?.store !== undefined 
 
 /** @param {SessionList} list of one session */
 const isListed = ({ sessions, problems }) => sessions.length + problems.length > 0;
+
+/** @param {string} session @returns {(error: unknown) => never} */
+const asReset = (session) => (error) => {
+	throw error instanceof StoreError && error.code === "deleted" ? new DeletedError(session) : error;
+};
 
 /** @param {NodeJS.ErrnoException} error @returns {undefined} */
 function unlessAbsent(error) {

@@ -47,6 +47,10 @@ const MIGRATIONS = [
 		ALTER TABLE ${schema}.entries ALTER stamp SET DEFAULT gen_random_uuid();
 		ALTER TABLE ${schema}.schema_version ADD store uuid;
 		UPDATE ${schema}.schema_version SET store = gen_random_uuid() WHERE version = 1;`,
+	// The row of a deleted session stays, because whoever waits for it to append is to find it deleted. Redactions are columns, because a new
+	// table would have no rights: the hashes of lines, and in the same order what stands in their places.
+	(schema) => `
+		ALTER TABLE ${schema}.sessions ADD deleted timestamptz, ADD redacted bytea[] NOT NULL DEFAULT '{}', ADD replacements bytea[] NOT NULL DEFAULT '{}';`,
 ];
 
 const VERSION = MIGRATIONS.length;

@@ -2,10 +2,11 @@
 // through poolers that give every transaction another connection.
 const { checkTtl, claimedError } = require("./claim.js");
 const { checkTimeout, readAddress, timeoutIn } = require("./address.js");
-const { StoreError } = require("./errors.js");
+const { StoreError, deletedError } = require("./errors.js");
 const { buffer, checkAppend, compareText, entryOf, headerFault, isObject, lineKey, sha256 } = require("./lines.js");
 const { checkId, isId } = require("./names.js");
 const { VERSION, migrate, readVersion } = require("./postgres-schema.js");
+const { hashOf, settleRedactions, toRedactions } = require("./redactions.js");
 
 /** @typedef {import("./index").StoreErrorCode} StoreErrorCode */
 /** @typedef {import("./index").Problem} Problem */
@@ -93,8 +94,9 @@ class PostgresStore {
 			...[lines.map(({ id }) => shownId(id)), lines.map(({ parentId }) => parentId === null ? null : shownId(parentId))],
 			...[lines.map(({ line }) => line), lines.map(({ line }) => sha256(line))],
 			...[after?.generation ?? null, after?.sequence ?? 0, after?.stamp ?? null, append.epoch ?? null],
-			...[after?.own?.sequence ?? null, after?.own?.stamp ?? null],
+			...[after?.own?.sequence ?? null, after?.own?.stamp ?? null, append.restores ?? false],
 		];
+		if (append.restores) await this.#removeLines(session);
 		// `there` is what is stored already; a line that another host is storing right now is left out by the unique
 		// constraint, and a number with it.
 		const [row] = await this.#query(
@@ -102,45 +104,59 @@ class PostgresStore {
 				SELECT * FROM unnest($5::text[], $6::text[], $7::bytea[], $8::bytea[]) WITH ORDINALITY AS g (entry_id, parent_id, line, sha256, n)
 			), there AS (
 				SELECT n, e.sequence, e.stamp FROM given g JOIN $.entries e ON e.session = $1 AND e.entry_id = g.entry_id AND e.sha256 = g.sha256
+			), redacted AS (
+				SELECT n FROM given g JOIN $.sessions s ON s.id = $1 AND g.sha256 = ANY (s.redacted)
+			), known AS (
+				SELECT n FROM there UNION SELECT n FROM redacted
 			), fresh AS (
-				SELECT g.*, row_number() OVER (ORDER BY n) AS place FROM given g WHERE n NOT IN (SELECT n FROM there)
+				SELECT g.*, row_number() OVER (ORDER BY n) AS place FROM given g WHERE n NOT IN (SELECT n FROM known)
 			), added AS (
 				SELECT count(*) AS lines, coalesce(sum(octet_length(line)), 0) AS bytes FROM fresh
 			), made AS (
 				INSERT INTO $.sessions AS s (id, header, project, hosts, head, bytes)
 				SELECT $1, $2, $3, ARRAY[$4::text], lines, bytes FROM added WHERE $9::uuid IS NULL AND $12::bigint IS NULL
-				ON CONFLICT (id) DO UPDATE SET head = s.head + EXCLUDED.head, bytes = s.bytes + EXCLUDED.bytes, updated = now(),
+				ON CONFLICT (id) DO UPDATE SET head = s.head + EXCLUDED.head, bytes = s.bytes + EXCLUDED.bytes, updated = now(), deleted = NULL,
+					header = CASE WHEN s.deleted IS NULL THEN s.header ELSE EXCLUDED.header END,
+					project = CASE WHEN s.deleted IS NULL THEN s.project ELSE EXCLUDED.project END,
 					hosts = CASE WHEN $4 = ANY (s.hosts) THEN s.hosts ELSE s.hosts || EXCLUDED.hosts END
-				RETURNING s.generation, s.head, s.head - (SELECT lines FROM added) AS base
+				WHERE s.deleted IS NULL OR $15 AND EXISTS (SELECT FROM $.sessions WHERE id = $1 AND deleted IS NOT NULL)
+				RETURNING s.generation, s.head, s.head - (SELECT lines FROM added) AS base, cardinality(s.redacted) AS redactions
 			), changed AS (
 				UPDATE $.sessions AS s SET head = s.head + added.lines, bytes = s.bytes + added.bytes, updated = now(),
 					hosts = CASE WHEN $4 = ANY (s.hosts) THEN s.hosts ELSE s.hosts || ARRAY[$4::text] END
-				FROM added WHERE s.id = $1 AND ($9::uuid IS NOT NULL OR $12::bigint IS NOT NULL)
+				FROM added WHERE s.id = $1 AND s.deleted IS NULL AND ($9::uuid IS NOT NULL OR $12::bigint IS NOT NULL)
 					AND ($9::uuid IS NULL OR s.generation = $9 AND s.head >= $10 AND ${stampAt("$10")} IS NOT DISTINCT FROM $11::uuid)
 					AND ($13::bigint IS NULL OR EXISTS (SELECT FROM $.entries WHERE session = $1 AND sequence = $13 AND stamp IS NOT DISTINCT FROM $14::uuid))
 					AND ($12::bigint IS NULL OR s.epoch = $12 AND s.owner = $4)
-				RETURNING s.generation, s.head, s.head - added.lines AS base
+				RETURNING s.generation, s.head, s.head - added.lines AS base, cardinality(s.redacted) AS redactions
 			), touched AS (
 				SELECT * FROM made UNION ALL SELECT * FROM changed
 			), stored AS (
 				INSERT INTO $.entries (session, sequence, entry_id, parent_id, host, line, sha256)
 				SELECT $1, base + place, entry_id, parent_id, $4, line, sha256 FROM fresh, touched
-				WHERE $9::uuid IS NULL OR generation = $9
+				WHERE ($9::uuid IS NULL OR generation = $9)
+					AND redactions = coalesce((SELECT cardinality(redacted) FROM $.sessions WHERE id = $1), redactions)
 				ON CONFLICT (session, entry_id, sha256) DO NOTHING RETURNING sequence, stamp
 			), own AS (
 				SELECT sequence, stamp FROM stored UNION ALL SELECT sequence, stamp FROM there ORDER BY sequence DESC LIMIT 1
 			)
 			SELECT generation, (SELECT generation FROM $.sessions WHERE id = $1) AS was, head, base,
-				(SELECT count(*) FROM there) AS there, (SELECT count(*) FROM stored) AS stored,
+				(SELECT count(*) FROM there) AS there, (SELECT count(*) FROM known) AS known, (SELECT count(*) FROM stored) AS stored,
 				(SELECT stamp FROM stored ORDER BY sequence DESC LIMIT 1) AS stamp, own.sequence AS own, own.stamp AS own_stamp
 			FROM touched LEFT JOIN own ON true`,
 			values,
 		);
-		if (!row || (after && row.generation !== after.generation)) throw await this.#refusal(session, append);
+		if (!row || (after && row.generation !== after.generation)) {
+			const refusal = await this.#refusal(session, append);
+			// It was deleted since this began: what was there goes first.
+			if (append.restores && !after && refusal.code === "deleted") return this.append(session, append);
+			throw refusal;
+		}
 		// The session was deleted while this waited for it: the lines that were there are gone with it. What another host stored in the
 		// same moment is there the next time, so that the cursor covers it.
 		const isGone = Number(row.there) > 0 && row.was !== row.generation;
-		if (isGone || Number(row.there) + Number(row.stored) < lines.length) {
+		// Neither is what may have been redacted since this statement began.
+		if (isGone || Number(row.known) + Number(row.stored) < lines.length) {
 			const again = await this.append(session, append);
 			const isSame = readCursor(again.cursor)?.generation === row.generation;
 			return isSame ? { ...again, stored: again.stored + Number(row.stored) } : again;
@@ -165,7 +181,7 @@ class PostgresStore {
 				SELECT *, sum(octet_length(line)) OVER (ORDER BY sequence) - octet_length(line) AS before FROM (
 					SELECT sequence, host, line, sha256, stamp FROM $.entries WHERE session = $1 AND sequence > $2 ORDER BY sequence LIMIT $4
 				) following
-			) e ON e.before < $3 WHERE s.id = $1 ORDER BY e.sequence`,
+			) e ON e.before < $3 WHERE s.id = $1 AND s.deleted IS NULL ORDER BY e.sequence`,
 			[session, after?.sequence ?? 0, PAGE_BYTES, PAGE_LINES, after?.own?.sequence ?? null],
 		);
 		/** @type {import("./index").Page} */
@@ -179,6 +195,8 @@ class PostgresStore {
 			if (sequence === null) continue;
 			[last, passed] = [Number(sequence), stamp];
 			const where = `row ${sequence} of ${this.#schema}.entries`;
+			// Nothing stands in the place of a redacted line.
+			if (line.length === 0) continue;
 			if (!hash.equals(sha256(line))) page.problems.push({ session, where, message: "its checksum is wrong" });
 			else if (!entryOf(line)) page.problems.push({ session, where, message: "it is not an entry" });
 			else page.lines.push({ line, host, clock: last, index: 0 });
@@ -196,23 +214,27 @@ class PostgresStore {
 		const { session, project } = filter ?? {};
 		if (session !== undefined) checkId(session, "session");
 		const rows = await this.#query(
-			`SELECT v.store, id, header, project, hosts, bytes, epoch, extract(epoch FROM updated) AS updated,
+			`SELECT v.store, id, header, project, hosts, bytes, cardinality(redacted) AS redactions, epoch, extract(epoch FROM updated) AS updated, extract(epoch FROM deleted) AS deleted,
 				CASE WHEN lease > now() THEN owner END AS owner, extract(epoch FROM lease) AS lease
 			FROM $.schema_version v LEFT JOIN $.sessions ON ($1::text IS NULL OR id = $1) AND ($2::text IS NULL OR project = $2)
 			WHERE v.version = 1`,
 			[session ?? null, project ?? null],
 		);
 		/** @type {import("./index").SessionList} */
-		const list = { sessions: [], problems: [], store: rows[0]?.store };
+		const list = { sessions: [], deleted: [], problems: [], store: rows[0]?.store };
 		const found = rows.filter(({ id }) => id !== null);
 		for (const row of found.sort((a, b) => compareText(a.id, b.id))) {
+			if (row.deleted !== null) {
+				if (isId(row.id)) list.deleted.push({ session: row.id, at: fromSeconds(row.deleted) });
+				continue;
+			}
 			const where = `row ${JSON.stringify(row.id.slice(0, 200))} of ${this.#schema}.sessions`;
 			const fault = isId(row.id) ? headerFault(row.header, row.id) : "its id is not one of a session";
 			if (fault) list.problems.push({ session: row.id, where, message: fault });
 			else
 				list.sessions.push({
 					...{ session: row.id, header: row.header, project: row.project ?? undefined, hosts: row.hosts.sort(compareText) },
-					...{ bytes: Number(row.bytes), modified: fromSeconds(row.updated) },
+					...{ bytes: Number(row.bytes), modified: fromSeconds(row.updated), redactions: Number(row.redactions) },
 					...(row.owner === null ? {} : { claim: { host: row.owner, epoch: Number(row.epoch), until: fromSeconds(row.lease) } }),
 				});
 		}
@@ -222,7 +244,73 @@ class PostgresStore {
 	/** @param {string} session */
 	async delete(session) {
 		checkId(session, "session");
-		await this.#query("DELETE FROM $.sessions WHERE id = $1", [session]);
+		await this.#query(
+			`UPDATE $.sessions SET deleted = now(), generation = gen_random_uuid(), header = '', hosts = '{}', head = 0, bytes = 0, owner = NULL, lease = NULL,
+				replacements = array_fill(NULL::bytea, ARRAY[cardinality(redacted)])
+			WHERE id = $1 AND deleted IS NULL`,
+			[session],
+		);
+		// What was appended before that is seen by a statement that begins after it.
+		await this.#removeLines(session);
+	}
+
+	/** Removes what there still is of a deleted session. @param {string} session */
+	async #removeLines(session) {
+		await this.#query("DELETE FROM $.entries WHERE session = $1 AND EXISTS (SELECT FROM $.sessions WHERE id = $1 AND deleted IS NOT NULL)", [session]);
+	}
+
+	/**
+	 * @param {string} session
+	 * @param {readonly import("./index").Redaction[]} redactions
+	 */
+	async redact(session, redactions) {
+		checkId(session, "session");
+		for (let isKept = false; !isKept; ) {
+			const known = await this.redactions(session);
+			const changed = new Map(settleRedactions(session, redactions, known).map(({ hash, line }) => [hash, line]));
+			const all = new Map([...known.map(({ hash, line }) => /** @type {[string, Buffer | undefined]} */ ([hash, line])), ...changed]);
+			const [row] = await this.#query(
+				`UPDATE $.sessions SET redacted = $2, replacements = $3 WHERE id = $1 AND deleted IS NULL AND cardinality(redacted) = $4 RETURNING id`,
+				[session, [...all.keys()].map((hash) => Buffer.from(hash, "hex")), [...all.values()].map((line) => line ?? null), known.length],
+			);
+			isKept = row !== undefined;
+			if (!isKept && (await this.list({ session })).sessions.length === 0) throw await this.#refusal(session, { restores: false });
+		}
+		await this.#applyRedactions(session);
+	}
+
+	/**
+	 * Removes the bytes of redacted lines. Who appends waits for the session's row and looks for redactions again, so that the rows that
+	 * there are now are all. All redactions are applied, because whoever made some may have been stopped here.
+	 * @param {string} session
+	 */
+	async #applyRedactions(session) {
+		const used = new Set();
+		for (const { hash, line: replacement } of await this.redactions(session)) {
+			// One line stands in one place: it may also have been appended as a new one.
+			const line = replacement && !used.has(hashOf(replacement)) ? replacement : undefined;
+			if (line) used.add(hashOf(line));
+			const old = Buffer.from(hash, "hex");
+			const { id = "", parentId = null } = (line && entryOf(line)) || {};
+			if (line)
+				await this.#query(
+					`DELETE FROM $.entries e USING $.entries o WHERE o.session = $1 AND o.sha256 = $2 AND o.line <> '' AND e.session = $1 AND e.sha256 = $3`,
+					[session, old, sha256(line)],
+				);
+			await this.#query(
+				`UPDATE $.entries SET line = $3, sha256 = $4, entry_id = $5, parent_id = $6 WHERE session = $1 AND sha256 = $2 AND line <> ''`,
+				[session, old, line ?? Buffer.alloc(0), line ? sha256(line) : old, shownId(id), parentId === null ? null : shownId(parentId)],
+			);
+		}
+	}
+
+	/** @param {string} session */
+	async redactions(session) {
+		checkId(session, "session");
+		const [row] = await this.#query("SELECT redacted, replacements FROM $.sessions WHERE id = $1", [session]);
+		/** @type {Buffer[]} */
+		const hashes = row?.redacted ?? [];
+		return toRedactions(new Map(hashes.map((hash, at) => [hash.toString("hex"), row.replacements[at] ?? undefined])));
 	}
 
 	/**
@@ -237,7 +325,7 @@ class PostgresStore {
 		const [row] = await this.#query(
 			`UPDATE $.sessions SET owner = CASE WHEN $3 > 0 THEN $2 END, lease = now() + $3 * interval '1 millisecond',
 				epoch = epoch + CASE WHEN owner = $2 OR $3 = 0 THEN 0 ELSE 1 END
-			WHERE id = $1 AND (owner IS NULL OR owner = $2 OR lease <= now() OR $4)
+			WHERE id = $1 AND deleted IS NULL AND (owner IS NULL OR owner = $2 OR lease <= now() OR $4)
 			RETURNING epoch, extract(epoch FROM lease) AS lease`,
 			[session, this.host, ttl, force],
 		);
@@ -252,11 +340,13 @@ class PostgresStore {
 	/**
 	 * Why a session could not be appended to, or claimed.
 	 * @param {string} session
-	 * @param {{ after?: string, epoch?: number }} [append]
+	 * @param {{ after?: string, epoch?: number, restores?: boolean }} [append]
 	 */
 	async #refusal(session, append) {
-		const [row] = await this.#query("SELECT epoch, owner FROM $.sessions WHERE id = $1", [session]);
-		if (!row && append?.after === undefined) return new StoreError("not-found", `There is no session ${session}`);
+		const [row] = await this.#query("SELECT epoch, owner, deleted FROM $.sessions WHERE id = $1", [session]);
+		const isDeleted = row && row.deleted !== null;
+		if (isDeleted && append) return append.restores && append.after !== undefined ? reset(session) : deletedError(session);
+		if ((!row || isDeleted) && append?.after === undefined) return new StoreError("not-found", `There is no session ${session}`);
 		const held = row && append && (append.epoch === undefined || (Number(row.epoch) === append.epoch && row.owner === this.host));
 		if (!row || held) return reset(session);
 		return claimedError(session, { host: row.owner, epoch: row.epoch });

@@ -167,7 +167,7 @@ class SegmentStore {
 		if (session !== undefined) checkId(session, "session");
 		const store = await this.#layout.readId();
 		/** @type {import("./index").SessionList} */
-		const list = { sessions: [], problems: [], ...(store !== undefined && { store }) };
+		const list = { sessions: [], deleted: [], problems: [], ...(store !== undefined && { store }) };
 		await inParallel(PARALLEL, await this.#foldersOf({ session, project }), async ({ session: id, listed: known }) => {
 			const listed = known ?? (await this.#objects.list(folderOf(id)));
 			const stored = await this.#describe(id, hostsIn(id, listed), list.problems);
@@ -231,6 +231,16 @@ class SegmentStore {
 		checkTtl(ttl);
 		await this.#layout.prepareToRead();
 		return this.#claims.claim(session, folderOf(session), { ttl, force });
+	}
+
+	/** @returns {Promise<never>} */
+	async redact() {
+		throw new StoreError("unsupported", `${this.#objects.name()} cannot redact lines`);
+	}
+
+	/** @returns {Promise<never>} */
+	async redactions() {
+		throw new StoreError("unsupported", `${this.#objects.name()} cannot redact lines`);
 	}
 
 	async close() {}
@@ -412,6 +422,7 @@ class SegmentStore {
 			session,
 			header: creator.header,
 			project: creator.project,
+			redactions: 0,
 			hosts: [...hosts.keys()].sort(),
 			bytes: all.reduce((sum, { size }) => sum + size, 0),
 			modified: new Date(Math.max(...all.map(({ modified }) => modified.getTime()))),

@@ -1,6 +1,7 @@
 // The store in a real PostgreSQL.
 import { execFileSync } from "node:child_process";
 import { appendFileSync, chmodSync, chownSync, readFileSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { inspect } from "node:util";
@@ -64,7 +65,7 @@ test("twenty hosts that start at the same time make the tables once", async () =
 	const stores = Array.from({ length: 20 }, (_, at) => open(schema, `h${at}`));
 	await Promise.all(stores.map((store, at) => append(store, [entry(`e${at}`)])));
 	expect((await stores[0]?.load(SESSION))?.lines).toHaveLength(20);
-	expect((await admin.query(`SELECT version FROM ${schema}.schema_version`)).rows).toEqual([{ version: 1 }, { version: 2 }]);
+	expect((await admin.query(`SELECT version FROM ${schema}.schema_version`)).rows).toEqual([{ version: 1 }, { version: 2 }, { version: 3 }]);
 });
 
 test("an append that waits for the deletion of its session does not bring it back", async () => {
@@ -75,13 +76,48 @@ test("an append that waits for the deletion of its session does not bring it bac
 	await deleting.connect();
 	onTestFinished(() => deleting.end());
 	await deleting.query("BEGIN");
-	await deleting.query(`DELETE FROM ${schema}.sessions`);
+	await deleting.query(`UPDATE ${schema}.sessions SET deleted = now(), generation = gen_random_uuid()`);
 	const appended = failure(append(store, [entry("a2")], cursor));
 	const isWaiting = async () => (await admin.query("SELECT FROM pg_locks WHERE NOT granted")).rows.length > 0;
 	while (!(await isWaiting())) await new Promise((resolve) => setTimeout(resolve, 5));
 	await deleting.query("COMMIT");
-	expect((await appended).code).toBe("reset");
+	expect((await appended).code).toBe("deleted");
 	expect((await store.list()).sessions).toEqual([]);
+});
+
+test("an append that waits while its line is redacted stores nothing", async () => {
+	const schema = newSchema();
+	const [store, other] = [open(schema), open(schema, "b")];
+	await append(store, [entry("a1")]);
+	const secret = entry("a2");
+	const holding = new pg.Client(server.url());
+	await holding.connect();
+	onTestFinished(() => holding.end());
+	await holding.query("BEGIN");
+	await holding.query(`UPDATE ${schema}.sessions SET redacted = ARRAY[sha256($1::bytea)], replacements = ARRAY[NULL::bytea]`, [secret]);
+	const appended = append(other, [secret, entry("b1")]);
+	const isWaiting = async () => (await admin.query("SELECT FROM pg_locks WHERE NOT granted")).rows.length > 0;
+	while (!(await isWaiting())) await new Promise((resolve) => setTimeout(resolve, 5));
+	await holding.query("COMMIT");
+	expect((await appended).stored).toBe(1);
+	expect(ids(await loadAll(store, SESSION))).toEqual(["a1", "b1"]);
+});
+
+test("no row has the bytes of a redacted or deleted line", async () => {
+	const schema = newSchema();
+	const saying = (text: string) => Buffer.from(`{"type":"message","id":"a2","text":"${text}"}`);
+	const [store, secret] = [open(schema), saying("hunter2")];
+	const hash = createHash("sha256").update(secret).digest("hex");
+	const isThere = async () => (await admin.query(`SELECT FROM ${schema}.entries e, ${schema}.sessions s WHERE position('hunter2'::bytea in e.line) > 0 OR s::text LIKE '%${Buffer.from("hunter2").toString("hex")}%'`)).rows.length > 0;
+	await append(store, [entry("a1"), secret]);
+	expect(await isThere()).toBe(true);
+	await store.redact(SESSION, [{ hash, line: saying("hunter2 no more") }]);
+	expect(await isThere()).toBe(true);
+	await store.redact(SESSION, [{ hash: createHash("sha256").update(saying("hunter2 no more")).digest("hex"), line: saying("gone") }]);
+	expect(await isThere()).toBe(false);
+	await append(store, [saying("hunter2 again")]);
+	await store.delete(SESSION);
+	expect((await admin.query(`SELECT FROM ${schema}.entries`)).rows).toEqual([]);
 });
 
 /** The tables of the first release, with a session of three lines. */
@@ -99,7 +135,7 @@ test("twenty hosts bring the tables of the first release up to date, and what is
 	const schema = await firstRelease();
 	const stores = Array.from({ length: 20 }, (_, at) => open(schema, `h${at}`));
 	await Promise.all(stores.map((store, at) => append(store, [entry(`e${at}`), entry("a1")])));
-	expect((await admin.query(`SELECT version FROM ${schema}.schema_version`)).rows).toEqual([{ version: 1 }, { version: 2 }]);
+	expect((await admin.query(`SELECT version FROM ${schema}.schema_version`)).rows).toEqual([{ version: 1 }, { version: 2 }, { version: 3 }]);
 	const page = await loadAll(open(schema), SESSION);
 	expect(ids(page).slice(0, 3)).toEqual(["a0", "a1", "a2"]);
 	expect(ids(page)).toHaveLength(23);
@@ -128,7 +164,7 @@ test("who may not change the tables of the first release is told who may", async
 	await admin.query("CREATE ROLE later LOGIN PASSWORD 'later'");
 	await admin.query(`GRANT USAGE ON SCHEMA ${schema} TO later; GRANT ALL ON ALL TABLES IN SCHEMA ${schema} TO later`);
 	const later = open(schema, "l", server.url({ user: "later", password: "later" }));
-	expect(await failure(later.load(SESSION))).toMatchObject({ code: "denied", message: expect.stringContaining("has version 1, this release needs 2: its owner is to use this release once") });
+	expect(await failure(later.load(SESSION))).toMatchObject({ code: "denied", message: expect.stringContaining("has version 1, this release needs 3: its owner is to use this release once") });
 	await open(schema).list();
 	expect((await append(later, entries("l", 1))).stored).toBe(1);
 	expect((await later.list()).store).toMatch(/^[0-9a-f-]{36}$/);
@@ -176,7 +212,7 @@ test("what a host stored after another one's lines reaches others after a backup
 });
 
 // Regression: lines that were there before were left out.
-test("an append that waited while its session was deleted stores all its lines", async () => {
+test("an append that restores its session, and waited while that was deleted, stores all its lines", async () => {
 	const schema = newSchema();
 	const store = open(schema);
 	await append(store, [entry("a1")]);
@@ -184,8 +220,8 @@ test("an append that waited while its session was deleted stores all its lines",
 	await deleting.connect();
 	onTestFinished(() => deleting.end());
 	await deleting.query("BEGIN");
-	await deleting.query(`DELETE FROM ${schema}.sessions`);
-	const appended = append(store, [entry("a1"), entry("a2")]);
+	await deleting.query(`UPDATE ${schema}.sessions SET deleted = now(), generation = gen_random_uuid()`);
+	const appended = store.append(SESSION, { header: header(), lines: [entry("a1"), entry("a2")], restores: true });
 	const isWaiting = async () => (await admin.query("SELECT FROM pg_locks WHERE NOT granted")).rows.length > 0;
 	while (!(await isWaiting())) await new Promise((resolve) => setTimeout(resolve, 5));
 	await deleting.query("COMMIT");
@@ -228,7 +264,7 @@ test("a newer release changed the tables under a process that runs", async () =>
 	const schema = newSchema();
 	const store = open(schema);
 	await append(store, entries("a", 1));
-	await admin.query(`INSERT INTO ${schema}.schema_version VALUES (3); ALTER TABLE ${schema}.entries DROP COLUMN stamp`);
+	await admin.query(`INSERT INTO ${schema}.schema_version VALUES (4); ALTER TABLE ${schema}.entries DROP COLUMN stamp`);
 	await expect(store.load(SESSION)).rejects.toMatchObject({ code: "newer-schema" });
 	await expect(append(store, entries("b", 1))).rejects.toMatchObject({ code: "newer-schema" });
 });
@@ -461,9 +497,9 @@ describe("a store that cannot be used says why, and no password", () => {
 	test("a newer release wrote it", async () => {
 		const schema = newSchema();
 		await append(open(schema), entries("a", 1));
-		await admin.query(`INSERT INTO ${schema}.schema_version VALUES (3)`);
+		await admin.query(`INSERT INTO ${schema}.schema_version VALUES (4)`);
 		for (const work of [() => open(schema).load(SESSION), () => append(open(schema), entries("b", 1))])
-			expect(await failure(work())).toMatchObject({ code: "newer-schema", retryable: false, message: expect.stringContaining("has version 3, this release knows 2") });
+			expect(await failure(work())).toMatchObject({ code: "newer-schema", retryable: false, message: expect.stringContaining("has version 4, this release knows 3") });
 	});
 
 	test.each([
