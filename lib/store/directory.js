@@ -31,7 +31,8 @@ const DRAFT_NAME = /[\\/]\.draft-[0-9a-f-]{36}/g;
 /** What file systems say that cannot synchronise a directory. */
 const UNSYNCED_FOLDERS = new Set(["EINVAL", "ENOTSUP", "EOPNOTSUPP", "EBADF"]);
 const WITHOUT_MODES = new Set(["EPERM", "ENOSYS", "ENOTSUP", "EOPNOTSUPP"]);
-const WITHOUT_LINKS = new Set(["EPERM", "ENOSYS", "ENOTSUP", "EOPNOTSUPP", "EMLINK", "UNKNOWN"]);
+// EACCES: Android refuses links to every app. Where the directory may not be written to, the rename fails with it as well.
+const WITHOUT_LINKS = new Set(["EPERM", "EACCES", "ENOSYS", "ENOTSUP", "EOPNOTSUPP", "EMLINK", "UNKNOWN"]);
 
 class DirectoryObjects {
 	#root;
