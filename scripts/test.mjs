@@ -118,8 +118,8 @@ async function vitest() {
 }
 
 /** Clippy for the systems that this one is not. */
-async function platforms() {
-	const { code, output } = await run(process.execPath, ["scripts/platforms.mjs", ...(options.strict ? ["--strict"] : [])]);
+async function otherSystems() {
+	const { code, output } = await run(process.execPath, ["scripts/clippy.mjs", ...(options.strict ? ["--strict"] : [])]);
 	const lacks = output.split("\n").filter((line) => line.startsWith("rustup is missing"));
 	return { code, output, notRun: lacks.length > 0 && code === 0 ? 1 : 0, missing: lacks };
 }
@@ -150,7 +150,7 @@ const specs = Promise.all([built, pi]).then(([addon, reference]) => addon && ref
 await built.then((isGood) => isGood && step("generated files are fresh", () => fresh(before)));
 await Promise.all([rust, specs, links]);
 if (all) {
-	await step("clippy for other platforms", platforms);
+	await step("clippy for other systems", otherSystems);
 	if ((await built) && (await pi)) await step("runtimes", runtimes);
 }
 

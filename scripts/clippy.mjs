@@ -1,7 +1,7 @@
 // Compiles the Rust code and its tests for the systems that this one is not, as far as that can be done anywhere: what is
 // written for Windows or macOS alone must pass clippy, too. Nothing is linked, so C code of dependencies is not needed: what stands
 // in for a C compiler makes empty files.
-//   node scripts/platforms.mjs               where rustup is missing, says so and checks nothing; with --strict that is a failure
+//   node scripts/clippy.mjs                  where rustup is missing, says so and checks nothing; with --strict that is a failure
 import { spawnSync } from "node:child_process";
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,8 +10,8 @@ import { fileURLToPath } from "node:url";
 import { optionsOf } from "./options.mjs";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
-/** One of each system, and the libc that the usual machine does not have. */
-const TARGETS = ["x86_64-pc-windows-msvc", "aarch64-apple-darwin", "aarch64-unknown-linux-musl"];
+/** One of each system, and the libc that the usual machine does not have. On Android nothing else is tried. */
+const TARGETS = ["x86_64-pc-windows-msvc", "aarch64-apple-darwin", "aarch64-unknown-linux-musl", "aarch64-linux-android"];
 
 /** Takes the arguments of compilers and archivers, and makes the file that they would make. */
 const FAKE_TOOL = `#!/bin/sh
@@ -37,7 +37,7 @@ function checkPlatforms(isStrict) {
 		console.log(`rustup is missing, which gets the libraries of other platforms: https://rustup.rs (${added.error?.message ?? "it cannot get them"})`);
 		return isStrict ? 1 : 0;
 	}
-	const scratch = mkdtempSync(join(tmpdir(), "pi-session-native-platforms-"));
+	const scratch = mkdtempSync(join(tmpdir(), "pi-session-native-clippy-"));
 	try {
 		const fakeTool = join(scratch, "fake-tool");
 		writeFileSync(fakeTool, FAKE_TOOL);
