@@ -2,12 +2,12 @@
 // both. Windows needs Microsoft's linker and is built there.
 //   npm run cross                                  all of them, into artifacts/
 //   npm run cross -- aarch64-unknown-linux-musl    these
-// It needs zig and cargo-zigbuild: pip install ziglang==0.17.0 cargo-zigbuild==0.24.0
 import { execFileSync } from "node:child_process";
 import { copyFileSync, mkdirSync, readFileSync, statSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { delimiter, dirname, join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { parseTriple } from "@napi-rs/cli";
+import { libnode, zig } from "../platforms/setup.mjs";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const { napi } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
@@ -15,28 +15,47 @@ const { napi } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 const GLIBC = "2.17";
 /** The oldest macOS on arm64. Without it the addon needs the one that zig was made for, which is 15. */
 const MACOS = "11.0";
+const LIBRARIES = { darwin: "libpi_session_native.dylib", win32: "pi_session_native.dll", linux: "libpi_session_native.so" };
 
-const run = (command, args, env = {}) =>
-	execFileSync(command, args, { cwd: root, stdio: "inherit", env: { ...process.env, ...env } });
-
-function build(triple) {
+/**
+ * How cargo compiles for another platform: `cargo(command, ...args)` gives a command and its arguments, `env` the variables that it
+ * needs, `library` what a build leaves in the folder of its profile.
+ */
+export function compilerOf(triple) {
 	const target = parseTriple(triple);
-	run("rustup", ["target", "add", triple]);
-	const linked = target.abi === "gnu" ? `${triple}.${GLIBC}` : triple;
+	execFileSync("rustup", ["target", "add", triple], { stdio: "inherit" });
+	const library = (profile) => join(root, "target", triple, profile, LIBRARIES[target.platform]);
+	if (target.platform === "win32") {
+		const cargo = (command, ...args) => ["cargo", command, "--locked", "--target", triple, ...args];
+		return { cargo, library, env: { LIBNODE_PATH: libnode() } };
+	}
 	/** @type {Record<string, string>} */
-	const env = {};
+	const env = { PATH: `${zig()}${delimiter}${process.env.PATH}` };
 	// An addon is loaded by a program that has its C library already.
 	if (target.abi === "musl") env.RUSTFLAGS = "-C target-feature=-crt-static";
 	if (target.platform === "darwin") env.MACOSX_DEPLOYMENT_TARGET = MACOS;
-	run("cargo", ["zigbuild", "--release", "--locked", "--lib", "--target", linked], env);
-	const file = target.platform === "darwin" ? "libpi_session_native.dylib" : "libpi_session_native.so";
-	const addon = join(root, "artifacts", `${napi.binaryName}.${target.platformArchABI}.node`);
-	mkdirSync(dirname(addon), { recursive: true });
-	copyFileSync(join(root, "target", triple, "release", file), addon);
-	console.log(`${addon}: ${(statSync(addon).size / 1024).toFixed(0)} KiB`);
+	const linked = target.abi === "gnu" ? `${triple}.${GLIBC}` : triple;
+	const cargo = (command, ...args) => ["cargo-zigbuild", command === "build" ? "zigbuild" : command, "--locked", "--target", linked, ...args];
+	return { cargo, library, env };
 }
 
-const asked = process.argv.slice(2);
-const unknown = asked.filter((triple) => !napi.targets.includes(triple));
-if (unknown.length > 0) throw new Error(`Not among napi.targets: ${unknown.join(", ")}`);
-for (const triple of asked.length > 0 ? asked : napi.targets.filter((one) => !one.includes("windows"))) build(triple);
+/** Builds the addon into a file. */
+export function build(triple, profile, addon) {
+	const { cargo, env, library } = compilerOf(triple);
+	const [command, ...args] = cargo("build", "--lib", "--profile", profile);
+	execFileSync(command, args, { cwd: root, stdio: "inherit", env: { ...process.env, ...env } });
+	mkdirSync(dirname(addon), { recursive: true });
+	copyFileSync(library(profile === "dev" ? "debug" : profile), addon);
+}
+
+if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
+	const asked = process.argv.slice(2);
+	const unknown = asked.filter((triple) => !napi.targets.includes(triple));
+	if (unknown.length > 0) throw new Error(`Not among napi.targets: ${unknown.join(", ")}`);
+	for (const triple of asked.length > 0 ? asked : napi.targets.filter((one) => !one.includes("windows"))) {
+		const addon = join(root, "artifacts", `${napi.binaryName}.${parseTriple(triple).platformArchABI}.node`);
+		build(triple, "release", addon);
+		const { size } = statSync(addon);
+		console.log(`${addon}: ${(size / 1e6).toFixed(1)} MB (${size.toLocaleString("en")} bytes)`);
+	}
+}

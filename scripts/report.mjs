@@ -2,7 +2,7 @@
 // the command that repeats it.
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join, relative } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
@@ -24,6 +24,8 @@ const start = (message = "") =>
 		.filter((line) => !isForeignFrame(line))
 		.slice(0, MESSAGE_LINES)
 		.join("\n      ");
+/** Of a spec file, in whichever clone and on whichever system. */
+const pathOf = (file) => file.replaceAll("\\", "/").replace(/^.*\/(?=__test__\/)/, "");
 const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 const literally = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 
@@ -43,8 +45,9 @@ const failure = (name, message, repeat) => {
 
 /**
  * Runs `run(reporters)`, which hands the options to a run of vitest and gives its exit code, and reads the report. Gives
- * `{ code, passed, failed, notRun, names, missing }`: `names` says of each failure what the end of a run shows, `missing` what
- * the tests that were not run lacked. A file that fails without one of its tests counts as one, because it does not load, say;
+ * `{ code, passed, failed, notRun, names, passes, missing }`: `names` says of each failure what the end of a run shows, its name in
+ * the first line; `passes` are the names of what passed, `missing` is what the tests that were not run lacked. A file that fails without
+ * one of its tests counts as one, because it does not load, say;
  * so does a run that fails outside of its files, and a test that is skipped for any reason but a missing tool, unless the
  * run `isFiltered` by name.
  */
@@ -55,10 +58,11 @@ export async function reported(run, { env = process.env, again = (file) => `npx 
 		const code = await run(["--reporter=default", "--reporter=json", `--reporter=${HANGING}`, `--outputFile.json=${file}`]);
 		const { numPassedTests, testResults } = JSON.parse(readFileSync(file, "utf8"));
 		const names = [];
+		const passes = [];
 		const missing = [];
 		let lacksFile = false;
 		for (const { name, status, message, assertionResults } of testResults) {
-			const path = relative(root, name);
+			const path = pathOf(name);
 			const repeat = `${variables(env)}${again(path)}`;
 			const failed = assertionResults.filter((test) => test.status === "failed");
 			const lack = status === "failed" && failed.length === 0 && !env.PSN_STRICT ? LACKS.exec(message)?.[0] : undefined;
@@ -67,6 +71,7 @@ export async function reported(run, { env = process.env, again = (file) => `npx 
 				missing.push(...assertionResults.map(() => lack));
 				continue;
 			}
+			passes.push(...assertionResults.filter((test) => test.status === "passed").map((test) => `${path} > ${test.fullName}`));
 			for (const test of failed)
 				names.push(failure(`${path} > ${test.fullName}`, test.failureMessages[0], `${repeat} -t ${quoted(literally(test.fullName))}`));
 			const unfinished = assertionResults.filter((test) => test.status === "pending");
@@ -79,12 +84,12 @@ export async function reported(run, { env = process.env, again = (file) => `npx 
 			// What is before or after the tests, or the file itself.
 			if (status === "failed" && failed.length === 0) names.push(failure(`${path}, not one of its tests:`, message, repeat));
 		}
-		const result = { code: lacksFile && names.length === 0 ? 0 : code, passed: numPassedTests, failed: names.length, notRun: missing.length, names, missing };
+		const result = { code: lacksFile && names.length === 0 ? 0 : code, passed: numPassedTests, failed: names.length, notRun: missing.length, names, passes, missing };
 		// An unhandled rejection, say.
 		if (code !== 0 && names.length === 0 && !lacksFile) return { ...result, failed: 1, names: [`outside of the tests: exit code ${code}`] };
 		return result;
 	} catch (error) {
-		return { code: 1, passed: 0, failed: 1, notRun: 0, names: [`no report of the tests: ${error.message}`], missing: [] };
+		return { code: 1, passed: 0, failed: 1, notRun: 0, names: [`no report of the tests: ${error.message}`], passes: [], missing: [] };
 	} finally {
 		rmSync(scratch, { recursive: true, force: true });
 	}
@@ -108,5 +113,23 @@ export function reportedByCargo(code, output, env = process.env) {
 	else for (const name of hanging) names.push(failure(`cargo test ${name}`, "did not end", `${variables(env)}cargo test -p pi-session-core --lib -- --exact ${name}`));
 	const ignored = sum(3);
 	if (ignored > 0) names.push(`cargo test: ${ignored} tests are ignored`);
-	return { code, passed: sum(1), failed: Math.max(names.length, sum(2)), notRun: 0, names, missing: [] };
+	const passes = [...output.matchAll(/^test (\S+) .*\.\.\. ok$/gm)].map(([, name]) => `cargo test ${name}`);
+	return { code, passed: sum(1), failed: Math.max(names.length, sum(2)), notRun: 0, names, passes, missing: [] };
+}
+
+/**
+ * Sums up results beside the names of tests that are known to fail, which count for nothing. A known one that passed has failed; so, in
+ * a whole run, has one that was not run.
+ */
+export function compared(results, known, isWhole = true) {
+	const [names, passes] = ["names", "passes"].map((key) => results.flatMap((result) => result[key]));
+	const failing = new Set(names.map((failure) => failure.split("\n")[0]));
+	const wrong = known
+		.filter((name) => passes.includes(name) || (isWhole && !failing.has(name)))
+		.map((name) => `${name}\n      ${passes.includes(name) ? "passes" : "was not run"}, and is in the list of those that are known to fail: take it out`);
+	const others = names.filter((failure) => !known.includes(failure.split("\n")[0]));
+	const sum = (key) => results.reduce((whole, result) => whole + result[key], 0);
+	// Failures that nothing names are failures too.
+	const unnamed = sum("failed") - names.length;
+	return { passed: sum("passed"), failed: others.length + wrong.length + unnamed, known: names.length - others.length, names: [...others, ...wrong] };
 }

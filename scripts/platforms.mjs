@@ -1,0 +1,117 @@
+// The package on other platforms, each under an emulator on Linux x64: smoke test, the core's tests, a part of the unit tests.
+//   npm run platforms                                     linux-arm64, linux-musl and windows
+//   npm run platforms -- windows                          these
+//   npm run platforms -- windows --specs __test__/unit/contract/tree.spec.ts       these files alone; -t names one test
+// What it needs is installed once, outside of the repository (platforms/setup.mjs); that takes root's rights, or sudo. The addon is built
+// without optimisation. Tests that cannot pass because of an emulator stand in platforms/known.json with the reason: they do not count,
+// and one that passes is an error. The last line is the sum: `N passed, N failed`.
+import { spawnSync } from "node:child_process";
+import { closeSync, cpSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { cache, PLATFORMS } from "../platforms/setup.mjs";
+import { setup as setUpReference } from "../reference/setup.mjs";
+import { build, compilerOf } from "./cross.mjs";
+import { optionsOf } from "./options.mjs";
+import { compared, reported, reportedByCargo } from "./report.mjs";
+
+const root = join(dirname(fileURLToPath(import.meta.url)), "..");
+const VITEST = "node_modules/vitest/vitest.mjs";
+const SPECS = ["contract", "faults", "lazy", "catalog"].map((folder) => `__test__/unit/${folder}/`);
+
+/** Runs a command, its output in a file, which is the one place that wine writes to; shows it, and gives it with the exit code. */
+function run(scratch, command, args, cwd, env) {
+	const file = join(scratch, "output");
+	const out = openSync(file, "w");
+	const { status, error } = spawnSync(command, args, { cwd, env: { ...process.env, ...env }, stdio: ["ignore", out, out] });
+	closeSync(out);
+	if (error) throw error;
+	const output = readFileSync(file, "utf8");
+	console.log(output);
+	return { code: status ?? 1, output };
+}
+
+/** npm's packages for Windows: some have a program in them. */
+function modulesForWindows() {
+	const lock = readFileSync(join(root, "package-lock.json"));
+	const dir = join(cache, `windows-modules-${createHash("sha256").update(lock).digest("hex").slice(0, 16)}`);
+	if (!existsSync(join(dir, "done"))) {
+		mkdirSync(dir, { recursive: true });
+		for (const file of ["package.json", "package-lock.json"]) cpSync(join(root, file), join(dir, file));
+		const args = ["install", "--os=win32", "--cpu=x64", "--ignore-scripts", "--no-save", "--no-audit", "--no-fund"];
+		if (spawnSync("npm", args, { cwd: dir, stdio: "inherit" }).status !== 0) throw new Error("npm does not install the packages for Windows");
+		writeFileSync(join(dir, "done"), "");
+	}
+	return join(dir, "node_modules");
+}
+
+/** A copy of the files that git knows or would take, with packages beside them and no addon. */
+function makeClone(dir, modules) {
+	const { stdout } = spawnSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], { cwd: root, encoding: "utf8" });
+	for (const file of stdout.split("\0").filter((name) => name !== "" && existsSync(join(root, name)))) cpSync(join(root, file), join(dir, file));
+	symlinkSync(modules, join(dir, "node_modules"));
+	for (const name of ["node_modules", "pi-1.5.2"]) symlinkSync(join(root, "reference", name), join(dir, "reference", name));
+}
+
+function smoke(scratch, clone, node) {
+	const { code, output } = run(scratch, node, ["scripts/smoke.mjs"], clone, {});
+	const isGood = code === 0 && output.includes("works on ");
+	return { passed: isGood ? 1 : 0, failed: isGood ? 0 : 1, names: isGood ? [] : ["scripts/smoke.mjs"], passes: isGood ? ["scripts/smoke.mjs"] : [] };
+}
+
+/** The core's tests, each run of a program by `runner`. */
+function rust(scratch, triple, runner) {
+	const { cargo, env } = compilerOf(triple);
+	const [command, ...args] = cargo("test", "-p", "pi-session-core", "--lib", "--no-fail-fast");
+	const variable = `CARGO_TARGET_${triple.toUpperCase().replaceAll("-", "_")}_RUNNER`;
+	const { code, output } = run(scratch, command, args, root, { ...env, [variable]: runner });
+	return reportedByCargo(code, output);
+}
+
+function vitest(scratch, name, clone, node, { specs = SPECS, test }) {
+	// On Windows all of it; elsewhere vitest's own process needs this machine's programs of its packages.
+	const isWindows = name === "windows";
+	const env = { PSN_COUNTS: "taste", ...(isWindows ? {} : { PSN_PLATFORM_NODE: node, NODE_OPTIONS: `--require=${join(clone, "platforms/exec-path.cjs")}` }) };
+	const args = [VITEST, "run", "--silent=passed-only", ...specs, ...(test ? ["-t", test] : [])];
+	return reported(async (reporters) => run(scratch, isWindows ? node : process.execPath, [...args, ...reporters], clone, env).code, {
+		again: (file) => `npm run platforms -- ${name} --specs ${file}`,
+		isFiltered: test !== undefined,
+	});
+}
+
+/** Gives the sum of one platform, and its failures by name. */
+async function tryOn(name, options) {
+	const { triple, addon, setup } = PLATFORMS[name];
+	const { runner, node } = setup();
+	const scratch = mkdtempSync(join(tmpdir(), "pi-session-native-platform-"));
+	try {
+		const clone = join(scratch, "clone");
+		makeClone(clone, name === "windows" ? modulesForWindows() : join(root, "node_modules"));
+		build(triple, "dev", join(clone, `pi-session-native.${addon}.node`));
+		const isWhole = options.specs === undefined && options.test === undefined;
+		const results = isWhole ? [smoke(scratch, clone, node), rust(scratch, triple, runner)] : [];
+		results.push(await vitest(scratch, name, clone, node, options));
+		const known = JSON.parse(readFileSync(join(root, "platforms/known.json"), "utf8"))[name] ?? [];
+		return { name, ...compared(results, known.flatMap(({ tests }) => tests), isWhole) };
+	} finally {
+		rmSync(scratch, { recursive: true, force: true });
+	}
+}
+
+const { values, positionals } = optionsOf(import.meta.url, {
+	options: { specs: { type: "string", multiple: true }, test: { type: "string", short: "t" } },
+	allowPositionals: true,
+});
+const unknown = positionals.filter((name) => !PLATFORMS[name]);
+if (unknown.length > 0) throw new Error(`Not a platform: ${unknown.join(", ")}; there are ${Object.keys(PLATFORMS).join(", ")}`);
+setUpReference();
+const rows = [];
+for (const name of positionals.length > 0 ? positionals : Object.keys(PLATFORMS)) rows.push(await tryOn(name, values));
+for (const { name, names } of rows) for (const failure of names) console.log(`\n  FAILED on ${name}: ${failure}`);
+console.log("");
+for (const { name, passed, failed, known } of rows) console.log(name.padEnd(12), `${passed} passed, ${failed} failed, ${known} known not to`);
+const sum = (key) => rows.reduce((whole, row) => whole + row[key], 0);
+console.log(`\n${sum("passed")} passed, ${sum("failed")} failed`);
+process.exitCode = sum("failed") > 0 ? 1 : 0;
