@@ -1,38 +1,31 @@
-// After napi's build: puts our own message into index.js, the loader that napi generated. Its own one blames npm, and tells people to
-// delete their lock file, though in a clone the addon was only not built yet.
+// After napi's build: changes index.js, the loader that napi generated, in two places.
+//
+// Its message blames npm, and tells people to delete their lock file, though in a clone the addon was only not built yet: ours is in
+// lib/load-error.js. And it takes the C library of the system's `ldd` for Node's, which may be the other one: the first bytes of Node's
+// program name its dynamic linker. Where they do not, napi's other ways follow.
 import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const file = join(dirname(fileURLToPath(import.meta.url)), "../index.js");
 
-const GENERATED = /new Error\(\s*`Cannot find native binding\. `[\s\S]*?directory\.',\s*\)/;
-const OURS = "new Error(createLoadErrorMessage(loadErrors))";
-const BEFORE = "function createLoadErrorChain(errors) {";
-const FUNCTION = `// Added by scripts/loader.mjs.
-function createLoadErrorMessage(errors) {
-  const { platform, arch } = process
-  const abi = platform === 'linux' ? (isMusl() ? '-musl' : '-gnu') : platform === 'win32' ? '-msvc' : ''
-  const target = \`\${platform}-\${arch}\${abi}\`
-  const failed = errors.find((error) => error?.code !== 'MODULE_NOT_FOUND')
-  if (failed) {
-    return \`pi-session-native: the addon for \${target} does not load: \${failed.message ?? failed}\`
-  }
-  const { NAPI_RS_NATIVE_LIBRARY_PATH: path } = process.env
-  if (path) {
-    return \`pi-session-native: NAPI_RS_NATIVE_LIBRARY_PATH is \${path}, and there is no addon for \${target}\`
-  }
-  return (
-    \`pi-session-native: no addon for \${target} was found. In a clone run \\\`npm install && npm run build\\\`; \` +
-    \`elsewhere install pi-session-native-\${target} in the same version.\`
-  )
-}
+const MESSAGE = /new Error\(\s*`Cannot find native binding\. `[\s\S]*?directory\.',\s*\)/;
+const OUR_MESSAGE = "new Error(require('./lib/load-error.js').loadErrorMessage(loadErrors, isMusl()))";
+const LDD = "return readFileSync('/usr/bin/ldd', 'utf-8').includes('musl')";
+const OUR_LINKER = `// Changed by scripts/loader.mjs.
+    const head = Buffer.alloc(4096)
+    const program = openSync(process.execPath, 'r')
+    readSync(program, head, 0, head.length, 0)
+    closeSync(program)
+    return head.includes('/ld-musl-') || (head.includes('/ld-linux-') ? false : null)`;
+const IMPORT = "const { readFileSync } = require('fs')";
+const OUR_IMPORT = "const { closeSync, openSync, readSync } = require('fs')";
 
-`;
-
-const loader = readFileSync(file, "utf8");
-if (!loader.includes(OURS)) {
-	const parts = [loader.split(GENERATED).length, loader.split(BEFORE).length];
-	if (parts.some((count) => count !== 2)) throw new Error("napi generated another index.js than scripts/loader.mjs expects: adapt its patterns");
-	writeFileSync(file, loader.replace(GENERATED, () => OURS).replace(BEFORE, () => FUNCTION + BEFORE));
+let loader = readFileSync(file, "utf8");
+if (!loader.includes(OUR_MESSAGE)) {
+	for (const [pattern, ours] of [[MESSAGE, OUR_MESSAGE], [LDD, OUR_LINKER], [IMPORT, OUR_IMPORT]]) {
+		if (loader.split(pattern).length !== 2) throw new Error("napi generated another index.js than scripts/loader.mjs expects: adapt its patterns");
+		loader = loader.replace(pattern, () => ours);
+	}
+	writeFileSync(file, loader);
 }

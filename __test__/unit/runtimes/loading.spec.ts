@@ -56,23 +56,102 @@ describe("the package is loaded", () => {
 		expect(run(project(), "c.mjs", late)).toBe("1 hello 3\n");
 	});
 
-	// Regression: napi's loader blamed a bug of npm, and told people to delete their lock file.
-	test("without an addon the error says how to get one", () => {
-		const dir = scratch();
-		for (const name of ["index.js", "package.json"]) copyFileSync(join(root, name), join(dir, name));
-		const said = run(dir, "a.cjs", `try { require("./index.js") } catch (error) { console.log(error.message) }`);
-		const advice = "In a clone run `npm install && npm run build`; elsewhere install pi-session-native-(TARGET) in the same version.\n";
-		const target = /no addon for (\S+) was found/.exec(said)?.[1] as string;
-		expect(readdirSync(join(root, "npm"))).toContain(target);
-		expect(said).toBe(`pi-session-native: no addon for ${target} was found. ${advice.replace("(TARGET)", target)}`);
+	describe("where no addon loads, the error says what is there, what is needed and what to install:", () => {
+		/** The package without an addon, and this platform's name. */
+		function bare(): { dir: string; target: string; said(): string } {
+			const dir = join(scratch(), "pi-session-native");
+			mkdirSync(join(dir, "lib"), { recursive: true });
+			for (const name of ["index.js", "package.json", "lib/load-error.js"]) copyFileSync(join(root, name), join(dir, name));
+			const said = () => run(dir, "a.cjs", `try { require("./index.js") } catch (error) { console.log(error.message) }`).replace("pi-session-native: ", "").trim();
+			return { dir, target: /no addon for (\S+) was found/.exec(said())?.[1] as string, said };
+		}
+		const remedy = (target: string) => `In a clone run \`npm install && npm run build\`; elsewhere install pi-session-native-${target} in the same version.`;
+		const platforms = readdirSync(join(root, "npm"));
+
+		// Regression: napi's loader blamed a bug of npm, and told people to delete their lock file.
+		test("none is there", () => {
+			const { target, said } = bare();
+			expect(platforms).toContain(target);
+			expect(said()).toBe(`no addon for ${target} was found. ${remedy(target)}`);
+		});
+
+		test("only those of other platforms are there, as in packages that were copied from another machine", () => {
+			const { dir, target, said } = bare();
+			const [one, other] = platforms.filter((name) => name !== target) as [string, string];
+			writeFileSync(join(dir, `pi-session-native.${one}.node`), "");
+			mkdirSync(join(dir, `../pi-session-native-${other}`));
+			expect(said()).toBe(`no addon for ${target} was found (there is one for ${one} and one for ${other}: was it installed on another system?). ${remedy(target)}`);
+		});
+
+		/** The first bytes of a program for each platform, and for ELF the name of the C library. */
+		const heads = new Map<string, Buffer>();
+		for (const [arch, machine] of [["x64", 0x3e], ["arm64", 0xb7]] as const) {
+			for (const [libc, name] of [["gnu", "libc.so.6"], ["musl", "libc.so"], ["musl", "libc.musl-x86_64.so.1"]] as const) {
+				const head = Buffer.concat([Buffer.alloc(64), Buffer.from(`\0${name}\0`)]);
+				head.writeUInt32BE(0x7f454c46, 0);
+				head.writeUInt16LE(machine, 18);
+				heads.set(`linux-${arch}-${libc} by ${name}`, head);
+			}
+		}
+		for (const [arch, machine] of [["x64", 0x01000007], ["arm64", 0x0100000c]] as const) {
+			const head = Buffer.alloc(64);
+			head.writeUInt32LE(0xfeedfacf, 0);
+			head.writeUInt32LE(machine, 4);
+			heads.set(`darwin-${arch}`, head);
+		}
+		for (const [arch, machine] of [["x64", 0x8664], ["arm64", 0xaa64]] as const) {
+			const head = Buffer.alloc(128);
+			head.write("MZ");
+			head.writeUInt32LE(64, 0x3c);
+			head.writeUInt16LE(machine, 68);
+			heads.set(`win32-${arch}-msvc`, head);
+		}
+
+		test.each([...heads])("it is an addon for %s", (name, head) => {
+			const { dir, target, said } = bare();
+			const file = join(dir, `pi-session-native.${target}.node`);
+			writeFileSync(file, head);
+			const built = name.split(" ")[0];
+			if (built === target) expect(said()).toMatch(new RegExp(`^the addon for ${target} does not load: `));
+			else expect(said()).toBe(`${file} is an addon for ${built}, and this is Node for ${target}. ${remedy(target)}`);
+		});
+
+		test("it is not an addon", () => {
+			const { dir, target, said } = bare();
+			const file = join(dir, `pi-session-native.${target}.node`);
+			writeFileSync(file, "no addon");
+			expect(said()).toContain(`the addon for ${target} does not load: ${file} is not an addon (`);
+			expect(said()).toContain(`). ${remedy(target)}`);
+		});
+
+		test("the system's glibc is too old", () => {
+			const { dir, target } = bare();
+			const reason = "/lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.99' not found (required by /x/pi-session-native.linux-x64-gnu.node)";
+			const code = `const { loadErrorMessage } = require("./lib/load-error.js");
+				const failed = Object.assign(new Error(${JSON.stringify(reason)}), { code: "ERR_DLOPEN_FAILED" });
+				console.log(loadErrorMessage([failed], ${target.endsWith("-musl")}));`;
+			expect(run(dir, "b.cjs", code)).toMatch(/^pi-session-native: the addon needs glibc 2\.99, and this system has .+\. The published package needs 2\.17\. In a clone run /);
+		});
+
+		test("there is no package for the system", () => {
+			const { dir } = bare();
+			const code = `Object.defineProperty(process, "arch", { value: "riscv32" });
+				try { require("./index.js") } catch (error) { console.log(error.message) }`;
+			expect(run(dir, "b.cjs", code)).toMatch(/^pi-session-native: there is no package for \w+-riscv32\S*\. A clone can be tried: `npm install && npm run build`\.$/m);
+		});
 	});
 
-	test("with an addon that is none the error says what is wrong with it", () => {
+	// Regression: where the system's `ldd` is of another C library than Node, the addon for the wrong one was looked for.
+	test.runIf(process.platform === "linux")("for the C library that Node's program names", () => {
 		const dir = scratch();
-		for (const name of ["index.js", "package.json"]) copyFileSync(join(root, name), join(dir, name));
-		for (const target of readdirSync(join(root, "npm"))) writeFileSync(join(dir, `pi-session-native.${target}.node`), "no addon");
-		const said = run(dir, "a.cjs", `try { require("./index.js") } catch (error) { console.log(error.message) }`);
-		expect(said).toMatch(/^pi-session-native: the addon for \S+ does not load: /);
+		mkdirSync(join(dir, "lib"));
+		for (const name of ["index.js", "package.json", "lib/load-error.js"]) copyFileSync(join(root, name), join(dir, name));
+		for (const [linker, libc] of [["ld-musl-x86_64.so.1", "musl"], ["ld-linux-x86-64.so.2", "gnu"]]) {
+			writeFileSync(join(dir, "node"), `\x7fELF/lib/${linker}`);
+			const code = `process.execPath = ${JSON.stringify(join(dir, "node"))};
+				try { require("./index.js") } catch (error) { console.log(error.message) }`;
+			expect(run(dir, `${libc}.cjs`, code)).toMatch(new RegExp(`no addon for linux-\\w+-${libc} was found`));
+		}
 	});
 
 	// Regression: it read as if the package were not installed.
