@@ -27,7 +27,9 @@ const show = lazy(() => import("./show.mjs"), "show");
 const stats = lazy(() => import("./stats.mjs"), "stats");
 const pull = lazy(() => import("./stores.mjs"), "pull");
 const push = lazy(() => import("./stores.mjs"), "push");
+const redact = lazy(() => import("./redact.mjs"), "redact");
 const remote = lazy(() => import("./stores.mjs"), "remote");
+const remoteDelete = lazy(() => import("./stores.mjs"), "remoteDelete");
 const sync = lazy(() => import("./stores.mjs"), "sync");
 const tree = lazy(() => import("./tree.mjs"), "tree");
 
@@ -104,7 +106,7 @@ const resumeOption = (one, which) => one.option("-r, --resume", `starts pi with 
 export function buildProgram(result, asJson) {
 	const program = new Command("pi-sessions")
 		.configureOutput({ writeErr: (text) => void (asJson || process.stderr.write(safeBlock(text))) })
-		.description("Shows, searches, checks and exports the sessions of the pi coding agent. Only rename, repair, pull and sync change sessions; fork, export, tree --html and stats --html make new files. What they read is kept in the catalog, session-catalog-8.sqlite in the agent's directory (PI_SESSION_NATIVE_CATALOG=off: nowhere).")
+		.description("Shows, searches, checks and exports the sessions of the pi coding agent. Only rename, repair, redact, pull and sync change sessions; fork, export, tree --html and stats --html make new files. What they read is kept in the catalog, session-catalog-8.sqlite in the agent's directory (PI_SESSION_NATIVE_CATALOG=off: nowhere).")
 		.version(version)
 		.exitOverride()
 		.showHelpAfterError("(see pi-sessions --help)")
@@ -186,6 +188,16 @@ export function buildProgram(result, asJson) {
 			result.code = await repair(session, options);
 		});
 
+	storeOptions(command(program, "redact", "Takes a text, or what an entry says, out of a session, its backups, copies of the same entries and the store", ["redact 0193a2b4 --text - < password.txt", "redact 0193a2b4 --entry 1f2e3d4c --dry-run"]))
+		.argument("<session>", "a file, or the beginning of a session id")
+		.option("--text <text>", "the text; - reads it from standard input, because arguments are seen by every user of the machine")
+		.option("--entry <entries...>", "what these entries say (an id, its beginning, or a label)")
+		.option("--replacement <text>", "what takes its place (default: [redacted])")
+		.option("--dry-run", "only show what would be done")
+		.action(async (session, options) => {
+			result.code = await redact(session, options);
+		});
+
 	command(program, "fork", "Copies a session, or the path to one of its entries, into a new session", ["fork 0193a2b4", "fork 0193a2b4 --entry 1f2e3d4c --name 'another way'", "fork session.jsonl --into ~/other-project"])
 		.argument("[session]", SESSION)
 		.option("-e, --entry <entry>", "only the path to this entry (an id, its beginning, or a label)")
@@ -209,19 +221,28 @@ export function buildProgram(result, asJson) {
 		["pull", pull, "Adds what is stored to the sessions here", ["pull", "pull --all", "pull --all --dry-run"]],
 		["sync", sync, "Pulls, then pushes", ["sync", "sync --all --json"]],
 	]);
-	for (const [name, run, summary, examples] of STORES)
-		storeOptions(command(program, name, summary, [...examples]))
+	for (const [name, run, summary, examples] of STORES) {
+		const one = storeOptions(command(program, name, summary, [...examples]));
+		if (name !== "pull") one.option("--restore", "store again what was deleted from the store");
+		one
 			.argument("[session]", "a file or the beginning of a session id; without it those of the working directory's project")
 			.option("-a, --all", "the sessions of every project that has some here")
 			.option("--dry-run", "only show what would be done")
 			.action(async (session, options) => {
 				result.code = await run(session, options);
 			});
+	}
 
-	storeOptions(command(program, "remote", "Lists what is stored of this project", ["remote", "remote --all --store ~/Dropbox/sessions"]))
+	const stored = storeOptions(command(program, "remote", "Lists what is stored of this project", ["remote", "remote --all --store ~/Dropbox/sessions", "remote delete 0193a2b4"]))
 		.option("-a, --all", "sessions of every project")
 		.action(async (options) => {
 			result.code = await remote(options);
+		});
+	storeOptions(command(stored, "delete", "Deletes a session from the store; the files of it that machines have stay", ["remote delete 0193a2b4"]))
+		.argument("<session>", "the beginning of a session id")
+		.option("--dry-run", "only show what would be done")
+		.action(async (session, _options, one) => {
+			result.code = await remoteDelete(session, one.optsWithGlobals());
 		});
 
 	program

@@ -4,7 +4,6 @@ import { SessionSync, hostId, openStore } from "../store/index.js";
 import { readAddress } from "../store/address.js";
 import local from "../store/local.js";
 import storeNotes from "../store/notes.js";
-import projects from "../store/project.js";
 import settings from "../store/settings.js";
 import { CommandError, UsageError } from "./errors.mjs";
 import { paint, progress, write, writeJson, writeWarning } from "./output.mjs";
@@ -14,7 +13,7 @@ import { table } from "./table.mjs";
 import { age, clip, counted, safeLine, size } from "./text.mjs";
 
 /** @typedef {import("../store/index.js").LineStore} LineStore */
-/** @typedef {{ cwd?: string, dir?: string, json?: boolean, all?: boolean, store?: string, dryRun?: boolean }} Options */
+/** @typedef {{ cwd?: string, dir?: string, json?: boolean, all?: boolean, store?: string, dryRun?: boolean, restore?: boolean }} Options */
 /** @typedef {{ rows: Row[], elsewhere?: { sessions: number, projects: number } }} Work `elsewhere`: what is stored of projects that have no directory here */
 /** @typedef {{ session: string, file: string, what: string, error?: string, notes?: string[] }} Row what was done with a session, or would be */
 /** @typedef {{ store: LineStore, address: string, shown: string, notes: string }} Connection */
@@ -36,9 +35,34 @@ async function withStore(options, work, nothing) {
 
 /** @param {Options} options @returns {Promise<Connection>} */
 async function connect(options) {
-	if (options.store) settings.checkArgument(options.store);
-	const text = options.store || settings.storeAddress(dirname(sessionsRoot()));
+	const text = addressOf(options);
 	if (!text) throw new UsageError("Which store? --store <url>, PI_SESSION_NATIVE_STORE, or session-store.json in the agent's directory");
+	return connectTo(text);
+}
+
+/** @param {Options} options */
+function addressOf(options) {
+	if (options.store) settings.checkArgument(options.store);
+	return options.store || settings.storeAddress(dirname(sessionsRoot()));
+}
+
+/**
+ * Works with the store, if one is named.
+ * @param {Options} options
+ * @param {(connection: Connection | undefined) => Promise<void>} work
+ */
+export async function ifStoreIsNamed(options, work) {
+	const text = addressOf(options);
+	const connection = text ? await connectTo(text) : undefined;
+	try {
+		await work(connection);
+	} finally {
+		await connection?.store.close();
+	}
+}
+
+/** @param {string} text @returns {Promise<Connection>} */
+async function connectTo(text) {
 	const { place, shown } = readAddress(text);
 	const notes = storeNotes.notesBeside(sessionsRoot());
 	return { store: await openStore(place, { host: hostId(notes) }), address: place, shown, notes };
@@ -60,11 +84,12 @@ const warned = new Set();
 
 /** @param {Connection} connection @param {string} dir @param {string} cwd @param {boolean} isShared @param {Options} options */
 async function syncIn({ store, address, notes }, dir, cwd, isShared, { json }) {
-	const { project, isOwn, problem } = await projects.findProject(cwd, store.host);
-	const why = problem ?? (isOwn ? `${cwd} has no git remote, so its sessions are shared with no other machine (PI_SESSION_NATIVE_PROJECT names a project)` : undefined);
+	const agentDir = dirname(sessionsRoot());
+	const { project, isOwn, problem } = await settings.projectIn(cwd, store.host, agentDir);
+	const why = problem ?? (isOwn ? `${cwd} has no git remote, so its sessions are shared with no other machine (PI_SESSION_NATIVE_PROJECT, or projects in session-store.json, names a project)` : undefined);
 	if (why !== undefined && !warned.has(why)) writeWarning(safeLine(why), Boolean(json));
 	if (why !== undefined) warned.add(why);
-	return new SessionSync({ store, address, notes, dir, cwd, isShared, project });
+	return new SessionSync({ store, address, notes, dir, cwd, isShared, project, ...settings.pushRules(agentDir) });
 }
 
 /**
@@ -101,7 +126,7 @@ async function localSession(query, options) {
 }
 
 /** @param {Connection} connection @param {import("../store/local.js").LocalSession} local @param {Options} options */
-const syncOf = (connection, { file, cwd }, options) => syncIn(connection, dirname(file), cwd ?? workingDirectory(options), false, options);
+export const syncOf = (connection, { file, cwd }, options) => syncIn(connection, dirname(file), cwd ?? workingDirectory(options), false, options);
 
 /**
  * @param {string | undefined} query
@@ -141,7 +166,7 @@ async function pushed(connection, query, options) {
 		}
 		const bar = progress("Storing bytes");
 		try {
-			for (const { session: id, file, bytes, error } of await sync.push({ session, onProgress: bar.update }))
+			for (const { session: id, file, bytes, error } of await sync.push({ session, restores: Boolean(options.restore), onProgress: bar.update }))
 				if (bytes > 0 || error) rows.push({ session: id, file, what: `${size(bytes)} stored`, error: error?.message });
 		} finally {
 			bar.stop();
@@ -175,13 +200,9 @@ async function pulled(connection, query, options) {
 		session = found.session;
 		syncs = [await syncOf(connection, found, options)];
 	} else if (query !== undefined) {
-		const { sessions, problems } = await connection.store.list();
-		const items = sessions.map((stored) => ({ id: stored.session, project: stored.project ?? "" }));
-		const readable = new Set(items.map(({ id }) => id));
-		const unreadable = new Set(problems.map((problem) => problem.session).filter((id) => !readable.has(id)));
-		items.push(...[...unreadable].map((id) => ({ id, project: "(unreadable)" })));
-		session = items[findOne(query, items, ({ id, project }) => `${clip(id, 64)}  ${clip(project, 60)}`)]?.id;
-		if (session !== undefined && unreadable.has(session)) return { rows: problems.filter((problem) => problem.session === session).map(problemRow) };
+		const list = await connection.store.list();
+		session = storedSession(query, list);
+		if (!list.sessions.some((stored) => stored.session === session)) return { rows: list.problems.filter((problem) => problem.session === session).map(problemRow) };
 		// The directory of its file if it has one; else the working directory.
 		for (const sync of await syncsOfAll(connection, options)) if ((await sync.local(session)).length > 0) syncs = [sync];
 	} else if (options.all) syncs = await syncsOfAll(connection, options);
@@ -189,8 +210,8 @@ async function pulled(connection, query, options) {
 	/** @type {Row[]} */
 	const rows = [];
 	for (const sync of syncs) {
-		const { items, problems } = await sync.compare(session);
-		rows.push(...problems.map(problemRow));
+		const { items, problems, deleted } = await sync.compare(session);
+		rows.push(...problems.map(problemRow), ...deleted.map(deletedRow));
 		const fresh = items.filter(({ state }) => state === "new" || state === "changed");
 		if (options.dryRun) {
 			rows.push(...fresh.map((item) => ({ session: item.session, file: item.file, what: item.state === "new" ? `${size(item.stored.bytes)} to be pulled` : "may have changed since the last pull" })));
@@ -198,9 +219,10 @@ async function pulled(connection, query, options) {
 		}
 		const bar = progress("Pulling sessions");
 		try {
-			for (const { session: id, file, isNew, added, renamed, problems, error } of await sync.pull({ items, onProgress: bar.update })) {
+			for (const { session: id, file, isNew, added, redacted, renamed, problems, error } of await sync.pull({ items, onProgress: bar.update })) {
 				const notes = renamed.map((one) => `entry ${one.id} is ${one.newId} now: another host's came first with that id`);
 				const told = error?.message ?? (problems.length > 0 ? problems.map(({ where, message }) => `${where}: ${message}`).join("; ") : undefined);
+				if (redacted > 0) notes.push(`${counted(redacted, "line")} redacted, as elsewhere`);
 				if (isNew || added > 0 || told !== undefined || notes.length > 0) rows.push({ session: id, file, what: `${counted(added, "line")} added`, error: told, notes });
 			}
 		} finally {
@@ -209,6 +231,9 @@ async function pulled(connection, query, options) {
 	}
 	return { rows, ...(options.all ? { elsewhere: await storedElsewhere(connection, syncs) } : {}) };
 }
+
+/** @param {import("../store/local.js").LocalSession} one @returns {Row} */
+const deletedRow = ({ session, file }) => ({ session, file, what: "deleted from the store, stays here" });
 
 /** @param {import("../store/index.js").Problem} problem @returns {Row} */
 const problemRow = ({ session, where, message }) => ({ session, file: "", what: "", error: `${where}: ${message}` });
@@ -277,6 +302,38 @@ async function report({ shown, store }, { rows, elsewhere }, options, nothing) {
 		if (elsewhere?.sessions) await write(`${counted(elsewhere.sessions, "more stored session")} of ${counted(elsewhere.projects, "project")} without a session directory here; pi-sessions remote --all lists what is stored\n`);
 	}
 	return failed.length > 0 ? 1 : 0;
+}
+
+/**
+ * Deletes a session from the store. Its files stay where they are.
+ * @param {string} query
+ * @param {Options} options
+ */
+export async function remoteDelete(query, options) {
+	const connection = await connect(options);
+	const { store, shown } = connection;
+	try {
+		const session = storedSession(query, await store.list());
+		if (!options.dryRun) await store.delete(session);
+		if (options.json) await writeJson({ store: shown, session, dryRun: Boolean(options.dryRun) });
+		else await write(`${options.dryRun ? "would delete" : "deleted"}  ${safeLine(session)} from ${safeLine(shown)}; the files of it that machines have stay\n`);
+		return 0;
+	} finally {
+		await store.close();
+	}
+}
+
+/**
+ * The stored session that an id or its beginning names, one that cannot be read included.
+ * @param {string} query
+ * @param {import("../store/index.js").SessionList} list
+ */
+function storedSession(query, { sessions, problems }) {
+	const items = sessions.map((stored) => ({ id: stored.session, project: stored.project ?? "" }));
+	const readable = new Set(items.map(({ id }) => id));
+	const unreadable = new Set(problems.map((problem) => problem.session).filter((id) => !readable.has(id)));
+	items.push(...[...unreadable].map((id) => ({ id, project: "(unreadable)" })));
+	return items[findOne(query, items, ({ id, project }) => `${clip(id, 64)}  ${clip(project, 60)}`)]?.id ?? "";
 }
 
 /**

@@ -1,18 +1,22 @@
 // Stores what is appended to pi's sessions while pi runs, and claims them: a process of its own (see store.mjs).
 //
+// Others' lines are pulled, too, every few seconds: the sessions of pi's project, those that pi has open included. pi's managers take in
+// what changed in their files. A session that another process of this machine has open is left to that one's follower.
+//
 // Each line of standard input is a JSON object. The first tells where notes are (`notes`), what earlier processes did not manage to
-// store (`leftover`), the `projects` of working directories, the ids of sessions that other hosts use (`inUse`), and for how long this
-// process may go on without pi (`timeout`, in milliseconds); later ones what pi has `open`. Each line of standard output reports one thing to pi's process: a `project`, a session that is
-// `claimed` or `inUse`, or a line to `show`.
+// store (`leftover`), the `projects` of working directories, the ids of sessions that other hosts use (`inUse`), pi's session
+// directory where others' lines are to be pulled (`pull`), and for how long this process may go on without pi (`timeout`, in
+// milliseconds); later ones what pi has `open`. Each line of standard output reports one thing to pi's process: a `project`, a session
+// that is `claimed` or `inUse`, the `files` that a pull changed, or a line to `show`.
 import { createRequire } from "node:module";
 import { dirname } from "node:path";
 import { createInterface } from "node:readline";
 import { Claims } from "./store-claims.mjs";
-import { STORE_VARIABLE, isExclusive, notStored } from "./store-shared.mjs";
+import { STORE_VARIABLE, isExclusive, notStored, placeHere, projectIn, rulesBeside } from "./store-shared.mjs";
 
 const require = createRequire(import.meta.url);
 const { SessionSync, hostId, openStore } = require("../store/index.js");
-const { findProject } = require("../store/project.js");
+const { Pending } = require("../store/pending.js");
 
 const TICK_MS = 400;
 /** When a claim is renewed. */
@@ -21,6 +25,9 @@ const RENEW_MS = 20_000;
 const SESSIONS_AT_ONCE = 4;
 /** How soon the next ones follow. */
 const NEXT_MS = 50;
+/** How soon others' lines are asked for again; after a failure twice as long each time, up to a minute. */
+const PULL_MS = 5000;
+const LONGEST_PULL_MS = 60_000;
 
 const address = process.env[STORE_VARIABLE];
 let notes;
@@ -61,6 +68,7 @@ const report = (what) => process.stdout.write(`${JSON.stringify(what)}\n`);
 function hear(line) {
 	const message = JSON.parse(line);
 	({ notes = notes, timeout = timeout, leftover = leftover, open = open } = message);
+	if (message.pull) void pullAgain(message.pull);
 	for (const [cwd, project] of message.projects ?? []) projects.set(cwd, project);
 	for (const session of message.inUse ?? []) inUse.add(session);
 	look();
@@ -108,14 +116,49 @@ function syncOf({ file, cwd }) {
 async function openSync(dir, cwd) {
 	store ??= await openStore(address, { host: hostId(notes) });
 	claims ??= new Claims(store);
-	const epoch = isExclusive() ? epochOf : undefined;
-	return new SessionSync({ store, address, notes, dir, cwd, project: await projectOf(cwd), epoch, onError: fail });
+	return new SessionSync({ store, address, notes, dir, cwd, project: await projectOf(cwd), epoch: epoch(), onError: fail, ...rulesBeside(notes) });
 }
+
+/** Pulls what is new, again and again. */
+async function pullAgain({ dir }, wait = PULL_MS, seen = "") {
+	let next = PULL_MS;
+	try {
+		seen = await pullNew(dir, seen);
+	} catch (error) {
+		if (!error.retryable) show(`others' lines are not pulled: ${error.message}`);
+		next = Math.min(LONGEST_PULL_MS, wait * 2);
+	}
+	setTimeout(() => void pullAgain({ dir }, next, seen), next);
+}
+
+/** Pulls unless the store's list is the one that was seen before; gives what is seen now. */
+async function pullNew(dir, seen) {
+	store ??= await openStore(address, { host: hostId(notes) });
+	const place = await placeHere(dir, address);
+	const sync = new SessionSync({ ...place, store, project: await projectOf(place.cwd), epoch: epoch() });
+	const list = await store.list({ project: sync.project });
+	const now = JSON.stringify(list.sessions.map(({ session, bytes, modified, redactions, hosts }) => [session, bytes, modified, redactions, hosts]));
+	if (now === seen) return seen;
+	const { items } = await sync.compare(undefined, list);
+	const elsewhere = new Pending(notes, address).openElsewhere(process.ppid);
+	let isComplete = true;
+	const onResult = ({ session, file, added, redacted, error }) => {
+		if (added + redacted > 0) report({ files: [file] });
+		isComplete &&= error === undefined;
+		if (error && !error.retryable && error.code !== "ERR_SESSION_LOCKED") show(`session ${session} is not pulled: ${error.message}`, `pull ${session} ${error.code}`);
+	};
+	await sync.pull({ items: items.filter(({ file }) => !elsewhere.has(file)), onResult });
+	// What was left out, or failed, is asked for again.
+	return isComplete && elsewhere.size === 0 ? now : "";
+}
+
+/** Where this host is to have a session alone, the claim that appends go by. */
+const epoch = () => (isExclusive() ? epochOf : undefined);
 
 async function projectOf(cwd) {
 	const known = projects.get(cwd);
 	if (known !== undefined) return known;
-	const { project, problem } = await findProject(cwd, hostId(notes));
+	const { project, problem } = await projectIn(cwd, hostId(notes), notes);
 	projects.set(cwd, project);
 	report({ project: [cwd, project] });
 	if (problem !== undefined) show(problem);

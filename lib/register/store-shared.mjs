@@ -1,8 +1,11 @@
 // What pi's process and the processes that talk to a store have in common (see store.mjs).
 import { createRequire } from "node:module";
+import { dirname } from "node:path";
+
+const require = createRequire(import.meta.url);
 
 /** The processes that talk to a store get its whole address in the variable. */
-export const { SETTINGS_FILE, STORE_VARIABLE } = createRequire(import.meta.url)("../store/setting-names.js");
+export const { SETTINGS_FILE, STORE_VARIABLE } = require("../store/setting-names.js");
 
 /** How long a session counts as in use after the last claim, in milliseconds. */
 export const CLAIM_MS = 60_000;
@@ -11,3 +14,22 @@ export const isExclusive = () => process.env.PI_SESSION_NATIVE_LOCK === "exclusi
 
 /** A failure that trying again does not mend. */
 export const notStored = (session, { message }) => `session ${session} is not stored: ${message}`;
+
+/**
+ * Where the sessions of the working directory are, as options of a `SessionSync`.
+ * @param {string | undefined} dir pi's argument
+ * @param {string} address
+ */
+export async function placeHere(dir, address) {
+	const { defaultDir, pathOf, sessionDir, sessionsRoot } = await import("../cli/session-dir.mjs");
+	const cwd = process.cwd();
+	const own = sessionDir({ dir, cwd });
+	const notes = require("../store/notes.js").notesBeside(sessionsRoot());
+	return { address, notes, dir: own === undefined ? defaultDir(cwd) : pathOf(own), isShared: own !== undefined, cwd, ...rulesBeside(notes) };
+}
+
+/** What may leave this machine, as options of a `SessionSync`. */
+export const rulesBeside = (notes) => require("../store/settings.js").pushRules(dirname(notes));
+
+/** The project of a directory: set in the environment or in the settings, or found there. */
+export const projectIn = (cwd, host, notes, set) => require("../store/settings.js").projectIn(cwd, host, dirname(notes), set);

@@ -5,39 +5,36 @@ import { existsSync, readFileSync, writeSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname } from "node:path";
 import { Claims } from "./store-claims.mjs";
-import { STORE_VARIABLE, isExclusive, notStored } from "./store-shared.mjs";
+import { STORE_VARIABLE, isExclusive, notStored, placeHere, projectIn, rulesBeside } from "./store-shared.mjs";
 
 const require = createRequire(import.meta.url);
 const { SessionSync, hostId, openStore } = require("../store/index.js");
-const { Notes, notesBeside } = require("../store/notes.js");
+const { Notes } = require("../store/notes.js");
 const { Pending } = require("../store/pending.js");
-const { findProject } = require("../store/project.js");
 const address = process.env[STORE_VARIABLE];
 const task = JSON.parse(readFileSync(0, "utf8"));
 
 /** Before pi starts: pulls what this project's sessions lack. */
 async function pullProject() {
-	const { defaultDir, pathOf, sessionDir, sessionsRoot } = await import("../cli/session-dir.mjs");
-	const cwd = process.cwd();
-	const own = sessionDir({ dir: task.dir, cwd });
-	const notes = notesBeside(sessionsRoot());
-	const { project, problem } = await findProject(cwd, hostId(notes));
-	const options = { address, notes, dir: own === undefined ? defaultDir(cwd) : pathOf(own), isShared: own !== undefined, cwd, project };
+	const place = await placeHere(task.dir, address);
+	const { notes } = place;
+	const { project, problem } = await projectIn(place.cwd, hostId(notes), notes);
+	const options = { ...place, project };
 	// First: this process may be stopped before the store answers.
 	answer({ project, problem });
 	answer({ leftover: await leftovers(new SessionSync(options), notes) });
+	if (!task.pulls) return {};
 	const store = await openStore(address, { host: hostId(notes) });
 	const sync = new SessionSync({ ...options, store, epoch: epochsOf(new Claims(store)) });
 	await reach(store);
 	const { items, problems } = await sync.compare();
 	const inUse = items.flatMap(({ session, stored }) => (stored.claim && stored.claim.host !== store.host ? [{ session, host: stored.claim.host }] : []));
 	answer({ inUse });
-	// As many as possible: the small ones first.
-	items.sort((a, b) => a.stored.bytes - b.stored.bytes);
 	const lacking = items.filter(({ state }) => state === "new" || state === "changed").length;
 	if (lacking > 0) answer({ lacking: { left: lacking, of: lacking } });
 	const results = await sync.pull({ items, onProgress: (done) => answer({ lacking: { left: lacking - done, of: lacking } }) });
-	const errors = results.flatMap(({ session, error, renamed, problems }) => [
+	const errors = results.flatMap(({ session, error, redacted, renamed, problems }) => [
+		...(redacted > 0 ? [`session ${session}: what was redacted elsewhere is redacted here`] : []),
 		...(error ? [`session ${session}: ${error.message}`] : []),
 		...renamed.map(({ id, newId }) => `session ${session}: entry ${id} is ${newId} now, another host's came first with that id`),
 		...problems.map(described),
@@ -52,7 +49,7 @@ async function leftovers(sync, notes) {
 	const files = new Set(found.map(({ file }) => file));
 	const others = [];
 	new Pending(notes, address).review((one) => {
-		const isLacking = existsSync(one.file) && new SessionSync({ address, notes, dir: dirname(one.file), cwd: one.cwd, project: "" }).lagOf(one) > 0;
+		const isLacking = existsSync(one.file) && new SessionSync({ address, notes, dir: dirname(one.file), cwd: one.cwd, project: "", ...rulesBeside(notes) }).lagOf(one) > 0;
 		if (isLacking && !files.has(one.file)) others.push(one);
 		files.add(one.file);
 		return isLacking;
@@ -60,7 +57,7 @@ async function leftovers(sync, notes) {
 	for (const one of others) {
 		// The name that is set here is not that of another directory.
 		if (one.cwd === cwd) delete one.project;
-		else one.project ??= (await findProject(one.cwd, hostId(notes), "")).project;
+		else one.project ??= (await projectIn(one.cwd, hostId(notes), notes, "")).project;
 	}
 	return [...found, ...others];
 }
@@ -79,8 +76,8 @@ async function pushRest() {
 	const claims = new Claims(store);
 	const projects = new Map();
 	for (const { session, file, cwd, project } of sessions) {
-		if (!projects.has(cwd)) projects.set(cwd, project ?? (await findProject(cwd, store.host)).project);
-		const sync = new SessionSync({ store, address, notes, dir: dirname(file), cwd, project: projects.get(cwd), epoch: epochsOf(claims) });
+		if (!projects.has(cwd)) projects.set(cwd, project ?? (await projectIn(cwd, store.host, notes)).project);
+		const sync = new SessionSync({ store, address, notes, dir: dirname(file), cwd, project: projects.get(cwd), epoch: epochsOf(claims), ...rulesBeside(notes) });
 		try {
 			for (const { error } of await sync.push({ session, tries: 1, restores: false })) if (error) {
 				// The next start has no more success with what was deleted from the store.

@@ -32,14 +32,14 @@ export function storeOfEnvironment(env = process.env) {
 	const agentDir = agentDirIn(env);
 	// Most pis have none, and are not to load anything for it.
 	if (!env[STORE_VARIABLE] && !existsSync(join(agentDir, SETTINGS_FILE))) return undefined;
-	const { publicAddress, storeAddress } = require("../store/settings.js");
+	const { publicAddress, readSettings, storeAddress } = require("../store/settings.js");
 	try {
 		const address = storeAddress(agentDir, env);
 		if (address === undefined) return undefined;
 		const seen = publicAddress(address);
 		if (seen === undefined) delete env[STORE_VARIABLE];
 		else env[STORE_VARIABLE] = seen;
-		return new StoreInPi(address, timeoutOf(env[TIMEOUT_VARIABLE]));
+		return new StoreInPi(address, timeoutOf(env[TIMEOUT_VARIABLE]), readSettings(agentDir));
 	} catch (error) {
 		say(`no store is used: ${error.message}`);
 		return undefined;
@@ -75,12 +75,17 @@ class StoreInPi {
 	/** What managers had open so far, by file, as it is written down; they may have gone on to other sessions since. */
 	#opened = new Map();
 	#follower;
+	/** What pulls in the background need to know, if there are any. */
+	#pull;
+	#settings;
+	#agentDir;
 	/** The lines that were shown while pi ran, and those that wait until it has ended. */
 	#shown = new Set();
 	#delayed = [];
 
-	constructor(address, timeout) {
+	constructor(address, timeout, settings) {
 		this.#address = address;
+		this.#settings = settings;
 		this.#timeout = timeout;
 	}
 
@@ -93,11 +98,13 @@ class StoreInPi {
 		const dir = at < 0 ? options.find((arg) => arg.startsWith("--session-dir="))?.slice("--session-dir=".length) : options[at + 1];
 		const agentDir = agentDirOf(pi);
 		this.#notesFolder = () => join(agentDir, "session-stores");
+		this.#agentDir = agentDir;
+		if (this.#settings.pull) this.#pull = { dir };
 		if (this.#silence((silence) => silence.isRecent())) {
 			say("the store did not answer less than a minute ago, and is not asked; pi starts with the sessions that are here");
 			return;
 		}
-		const { result, error } = this.#run({ task: "pull", dir }, { PI_CODING_AGENT_DIR: agentDir });
+		const { result, error } = this.#run({ task: "pull", dir, pulls: this.#settings.pull }, { PI_CODING_AGENT_DIR: agentDir });
 		const pull = dir === undefined ? "pi-sessions pull" : `pi-sessions pull --dir ${dir}`;
 		const { leftover = [], inUse = [], errors = [], project, problem, lacking } = result;
 		this.#leftover = leftover;
@@ -209,29 +216,44 @@ class StoreInPi {
 		return sessions.values();
 	}
 
-	/** Tells the follower what is open. A pi that has no session with a file, and nothing left to store, has no follower. */
+	/** Tells the follower what is open. A pi that pulls nothing, has no session with a file and nothing left to store, has no follower. */
 	#tick() {
 		this.#writeDown();
 		const open = [...this.#sessions()].filter(({ file }) => existsSync(file));
-		if (!this.#follower && open.length + this.#leftover.length > 0) this.#follower = this.#startFollower();
-		this.#follower?.follow(open);
+		if (!this.#follower && (this.#pull || open.length + this.#leftover.length > 0)) this.#follower = this.#startFollower();
+		this.#follower?.follow(this.#settings.push ? open : []);
 	}
 
 	#startFollower() {
-		const first = { notes: this.#notesFolder(), timeout: this.#timeout, leftover: this.#leftover, projects: [...this.#projects], inUse: [...this.#inUse.keys()] };
+		const leftover = this.#settings.push ? this.#leftover : [];
+		const first = { notes: this.#notesFolder(), timeout: this.#timeout, leftover, pull: this.#pull, projects: [...this.#projects], inUse: [...this.#inUse.keys()] };
 		const onEnd = (why) => this.#show(`the process that stores what is appended has ended (${why}); the rest is stored when pi ends`);
-		return new Follower(first, { env: { [STORE_VARIABLE]: this.#address }, onReport: (report) => this.#hear(report), onEnd });
+		return new Follower(first, { env: { [STORE_VARIABLE]: this.#address, ...(this.#agentDir && { PI_CODING_AGENT_DIR: this.#agentDir }) }, onReport: (report) => this.#hear(report), onEnd });
 	}
 
 	/** What the follower says. */
-	#hear({ project, claimed, inUse, show }) {
+	#hear({ project, claimed, inUse, files = [], show }) {
 		if (project) this.#projects.set(...project);
 		if (claimed) {
 			this.#claimed.add(claimed);
 			this.#inUse.delete(claimed);
 		}
 		if (inUse) this.#use(...inUse);
+		for (const file of files) this.#takeIn(file);
 		if (show) this.#show(show);
+	}
+
+	/** Lets managers take in what a pull changed in their file. */
+	#takeIn(file) {
+		for (const ref of this.#managers) {
+			const manager = ref.deref();
+			if (manager?.getSessionFile() !== file) continue;
+			try {
+				manager.reload();
+			} catch (error) {
+				this.#show(`what was pulled of session ${manager.getSessionId()} is not taken in: ${error.message}`);
+			}
+		}
 	}
 
 	/** A line now, or after pi where it would be drawn over pi's screen; once. */
@@ -248,7 +270,7 @@ class StoreInPi {
 		this.#writeDown();
 		const opened = [...this.#opened.values()].filter(({ file }) => existsSync(file));
 		const all = new Map([...this.#leftover, ...opened].map((one) => [one.file, one]));
-		const unstored = [...all.values()].filter((one) => existsSync(one.file) && this.#isUnstored(one));
+		const unstored = !this.#settings.push ? [] : [...all.values()].filter((one) => existsSync(one.file) && this.#isUnstored(one));
 		const sessions = unstored.map((one) => ({ ...one, project: this.#projects.get(one.cwd) }));
 		// The follower may have claimed more than it could say. Giving up what another host has changes nothing.
 		const claimed = [...new Set([...this.#claimed, ...opened.map(({ session }) => session)])];

@@ -9,7 +9,11 @@ const { StoreError } = require("./errors.js");
 const { isObject, parse } = require("./lines.js");
 const { checkId, isId, nameOf } = require("./names.js");
 
-/** @typedef {import("./outbox").Note & { listed?: string }} Note `listed`: what the store's list said of it then */
+/**
+ * @typedef {import("./outbox").Note & { listed?: string, redactions?: number }} Note `listed`: what the store's list said of it then;
+ *   `redactions`: how many of the store's are taken over
+ */
+/** @typedef {{ hash: string, newHash: string }} RedactedLine the SHA-256 of the bytes of a line before and after, in hexadecimal digits */
 
 /**
  * Where the notes of an agent's stores are, beside its sessions.
@@ -71,12 +75,13 @@ class Notes {
 		try {
 			const value = parse(fs.readFileSync(this.#path(session)));
 			if (!isObject(value)) return undefined;
-			const { cursor, offset, check, store, needsAll, listed } = value;
+			const { cursor, offset, check, store, needsAll, listed, redactions } = value;
 			if (typeof cursor !== "string" || typeof check !== "string" || typeof offset !== "number" || !Number.isSafeInteger(offset) || offset < 0) return undefined;
 			return {
 				...{ cursor, offset, check, needsAll: needsAll === true },
 				...(typeof store === "string" ? { store } : {}),
 				...(typeof listed === "string" ? { listed } : {}),
+				...(typeof redactions === "number" ? { redactions } : {}),
 			};
 		} catch {
 			return undefined;
@@ -106,16 +111,8 @@ class Notes {
 	 * @param {Note | undefined} note
 	 */
 	async set(session, note) {
-		const path = this.#path(session);
-		const draft = `${path}.${randomBytes(6).toString("hex")}`;
 		await fs.promises.mkdir(this.#folder, { recursive: true, mode: 0o700 });
-		try {
-			await fs.promises.writeFile(draft, note ? JSON.stringify(note) : "", { mode: 0o600 });
-			await fs.promises.rename(draft, path);
-		} catch (error) {
-			await fs.promises.rm(draft, { force: true });
-			throw error;
-		}
+		await this.#write(this.#path(session), note ? JSON.stringify(note) : "");
 	}
 
 	/**
@@ -127,9 +124,53 @@ class Notes {
 		if (note) await this.set(session, { ...note, check: "" });
 	}
 
+	/**
+	 * The lines that were redacted here and that the store may still have.
+	 * @param {string} session
+	 * @returns {RedactedLine[]}
+	 */
+	redactions(session) {
+		try {
+			const value = parse(fs.readFileSync(this.#redactionsPath(session)));
+			return Array.isArray(value) ? value.filter((one) => isObject(one) && typeof one.hash === "string" && typeof one.newHash === "string") : [];
+		} catch (error) {
+			if (isObject(error) && error.code === "ENOENT") return [];
+			throw error;
+		}
+	}
+
+	/**
+	 * Keeps them: a file is redacted only after that, so that the store gets to know of it however this process ends.
+	 * @param {string} session
+	 * @param {RedactedLine[]} lines
+	 */
+	async setRedactions(session, lines) {
+		const path = this.#redactionsPath(session);
+		await fs.promises.mkdir(dirname(path), { recursive: true, mode: 0o700 });
+		if (lines.length === 0) return fs.promises.rm(path, { force: true });
+		await this.#write(path, JSON.stringify(lines));
+	}
+
 	/** @param {string} session */
 	#path(session) {
 		return join(this.#folder, `${nameOf(checkId(session, "session"))}.json`);
+	}
+
+	/** @param {string} session */
+	#redactionsPath(session) {
+		return join(this.#folder, "redactions", `${nameOf(checkId(session, "session"))}.json`);
+	}
+
+	/** Writes a file as a whole. @param {string} path @param {string} text */
+	async #write(path, text) {
+		const draft = `${path}.${randomBytes(6).toString("hex")}`;
+		try {
+			await fs.promises.writeFile(draft, text, { mode: 0o600 });
+			await fs.promises.rename(draft, path);
+		} catch (error) {
+			await fs.promises.rm(draft, { force: true });
+			throw error;
+		}
 	}
 }
 

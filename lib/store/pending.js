@@ -51,6 +51,15 @@ class Pending {
 		}
 	}
 
+	/** The files that other processes of this machine have open now. @param {number} own the process that does not count */
+	openElsewhere(own) {
+		const others = this.#names().filter((name) => {
+			const process = Number(NAME.exec(name)?.[1]);
+			return process !== own && isRunning(process);
+		});
+		return new Set(others.flatMap((name) => read(join(this.#folder, name))?.file ?? []));
+	}
+
 	#names() {
 		try {
 			return fs.readdirSync(this.#folder).filter((name) => NAME.test(name));

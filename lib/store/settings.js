@@ -1,16 +1,67 @@
-// Which store this machine uses: PI_SESSION_NATIVE_STORE, or `session-store.json` in the agent's directory.
+// What this machine's user says about its store: PI_SESSION_NATIVE_STORE, and `session-store.json` in the agent's directory.
 //
 // An address may hold a password. So the file is refused if others may read it, and what other programs get as the variable has no
 // password: the agent's tools print their environment, and what they print is stored.
 const fs = require("node:fs");
-const { join } = require("node:path");
+const { homedir } = require("node:os");
+const { join, resolve, sep } = require("node:path");
 const { hasPassword, readAddress, withoutPassword } = require("./address.js");
 const { StoreError } = require("./errors.js");
 const { isObject, parse } = require("./lines.js");
+const { findProject } = require("./project.js");
+const { secretsOf } = require("./secrets.js");
 const { SETTINGS_FILE, STORE_VARIABLE } = require("./setting-names.js");
+
+/**
+ * @typedef {object} Settings
+ * @property {string} [store] the address
+ * @property {string} [name] of this user and machine, for others to see; it becomes part of the host's id when that is made
+ * @property {boolean} push whether pi pushes
+ * @property {boolean} pull whether pi pulls
+ * @property {string[]} private directories, and ids of sessions, that are never pushed
+ * @property {Record<string, string>} projects the names of projects, by directory
+ * @property {boolean | string} secrets whether lines that hold a secret stay here: by the rules of this package, or of a file
+ */
 
 /** The rights of everybody but the owner. */
 const OTHERS = 0o077;
+/** @type {{ [name in keyof Settings]: (value: unknown) => boolean }} */
+const CHECKS = {
+	store: (value) => typeof value === "string",
+	name: (value) => typeof value === "string",
+	push: (value) => typeof value === "boolean",
+	pull: (value) => typeof value === "boolean",
+	private: (value) => Array.isArray(value) && value.every((one) => typeof one === "string"),
+	projects: (value) => isObject(value) && Object.values(value).every((one) => typeof one === "string" && one !== ""),
+	secrets: (value) => typeof value === "boolean" || typeof value === "string",
+};
+const DEFAULTS = { push: true, pull: true, private: [], projects: {}, secrets: false };
+
+/**
+ * The settings of an agent's directory. Throws if others may read the file, or it is not what it should be.
+ * @param {string} agentDir
+ * @returns {Settings}
+ */
+function readSettings(agentDir) {
+	const path = join(agentDir, SETTINGS_FILE);
+	const file = openIfThere(path);
+	if (file === undefined) return { ...DEFAULTS };
+	try {
+		const { mode } = fs.fstatSync(file);
+		if (process.platform !== "win32" && (mode & OTHERS) !== 0)
+			throw new StoreError("denied", `${path} may hold a password, and others may read or change it: chmod 600 ${path}`);
+		const value = parse(fs.readFileSync(file));
+		if (!isObject(value)) throw new StoreError("invalid", `${path} must be a JSON object such as {"store": "postgres://me@host/database"}`);
+		for (const [name, one] of Object.entries(value)) {
+			const isRight = Object.hasOwn(CHECKS, name) ? CHECKS[/** @type {keyof Settings} */ (name)](one) : undefined;
+			if (isRight === undefined) throw new StoreError("invalid", `${path} has a setting that is not known, ${JSON.stringify(name.slice(0, 100))}; known are ${Object.keys(CHECKS).join(", ")}`);
+			if (!isRight) throw new StoreError("invalid", `${path}: the setting ${name} cannot be used as it is (docs/stores.md has the settings)`);
+		}
+		return { ...DEFAULTS, ...value };
+	} finally {
+		fs.closeSync(file);
+	}
+}
 
 /**
  * The address of the store; undefined if none is named. Where both name the same store, the file's counts: it may have the password that
@@ -21,25 +72,8 @@ const OTHERS = 0o077;
  */
 function storeAddress(agentDir, env = process.env) {
 	const set = env[STORE_VARIABLE] || undefined;
-	const kept = readSettings(join(agentDir, SETTINGS_FILE));
+	const kept = readSettings(agentDir).store || undefined;
 	return set === undefined || (kept !== undefined && isSameStore(set, kept)) ? kept : set;
-}
-
-/** @param {string} path */
-function readSettings(path) {
-	const file = openIfThere(path);
-	if (file === undefined) return undefined;
-	try {
-		const { mode } = fs.fstatSync(file);
-		if (process.platform !== "win32" && (mode & OTHERS) !== 0)
-			throw new StoreError("denied", `${path} may hold a password, and others may read or change it: chmod 600 ${path}`);
-		const value = parse(fs.readFileSync(file));
-		if (!isObject(value) || (value.store !== undefined && typeof value.store !== "string"))
-			throw new StoreError("invalid", `${path} must be a JSON object such as {"store": "postgres://me@host/database"}`);
-		return value.store || undefined;
-	} finally {
-		fs.closeSync(file);
-	}
 }
 
 /** @param {string} path */
@@ -84,6 +118,50 @@ function checkArgument(address) {
 		throw new StoreError("invalid", `A password in an argument is seen by every user of this machine: let ~/.pgpass, ${STORE_VARIABLE} or ${SETTINGS_FILE} have it`);
 }
 
+/** @param {string} path */
+const expanded = (path) => resolve(path.replace(/^~(?=[\\/]|$)/, homedir()));
+
+/** @param {string} dir @param {string} cwd */
+const isWithin = (dir, cwd) => cwd === dir || cwd.startsWith(dir.endsWith(sep) ? dir : dir + sep);
+
+/**
+ * The name that the settings give the project of a directory: that of the nearest directory that has one, with the path below it after a
+ * colon.
+ * @param {Settings} settings
+ * @param {string} cwd
+ */
+function projectSet({ projects }, cwd) {
+	const [dir, name] = Object.entries(projects).map(([dir, name]) => [expanded(dir), name]).filter(([dir]) => isWithin(dir ?? "", cwd)).sort(([a = ""], [b = ""]) => b.length - a.length)[0] ?? [];
+	if (dir === undefined) return undefined;
+	const below = cwd.slice(dir.length).split(sep).filter((part) => part !== "").join("/");
+	return below === "" ? name : `${name}:${below}`;
+}
+
+/**
+ * The project of a directory: set in the environment or in the settings, or found there.
+ * @param {string} cwd
+ * @param {string} host
+ * @param {string} agentDir
+ * @param {string} [set] the one that is set in the environment
+ */
+const projectIn = async (cwd, host, agentDir, set = process.env.PI_SESSION_NATIVE_PROJECT) => findProject(cwd, host, set || projectSet(readSettings(agentDir), cwd) || "");
+
+/**
+ * What may leave this machine, as options of a `SessionSync`.
+ * @param {string} agentDir
+ * @param {Settings} [settings]
+ * @returns {Pick<import("./index").SessionSyncOptions, "secretIn" | "isPrivate">}
+ */
+function pushRules(agentDir, settings = readSettings(agentDir)) {
+	const directories = settings.private.filter((one) => /[\\/~]/.test(one)).map(expanded);
+	const sessions = new Set(settings.private.filter((one) => !/[\\/~]/.test(one)));
+	const secretIn = secretsOf(settings.secrets, (path) => resolve(agentDir, path.replace(/^~(?=[\\/]|$)/, homedir())));
+	return { secretIn, isPrivate: ({ session, cwd }) => sessions.has(session) || (cwd !== undefined && directories.some((dir) => isWithin(dir, resolve(cwd)))) };
+}
+
 exports.checkArgument = checkArgument;
+exports.projectIn = projectIn;
 exports.publicAddress = publicAddress;
+exports.pushRules = pushRules;
+exports.readSettings = readSettings;
 exports.storeAddress = storeAddress;

@@ -10,6 +10,7 @@ const { projectOf } = require("./project.js");
 const { isAsNoted, localHeader, pull } = require("./pull.js");
 const { isAnotherStore } = require("./outbox.js");
 const { Push } = require("./push.js");
+const { pushRedactions, redactFile, redactNoted } = require("./redact.js");
 
 /** @typedef {import("./index").StoredSession} StoredSession */
 /** @typedef {import("./local").LocalSession} LocalSession */
@@ -27,6 +28,8 @@ class SessionSync {
 	#pushes = new Map();
 	/** @type {{ value?: string }} */
 	#storeId = {};
+	/** One redaction at a time: several sessions may have lines of one file. */
+	#redacting = Promise.resolve();
 
 	/** @param {import("./index").SessionSyncOptions} options */
 	constructor(options) {
@@ -41,11 +44,13 @@ class SessionSync {
 	/**
 	 * Which stored sessions this machine lacks lines of, without their lines being loaded. Of one session, or of the project.
 	 * @param {string} [session]
-	 * @returns {Promise<{ items: SyncItem[], problems: import("./index").Problem[] }>}
+	 * @param {import("./index").SessionList} [listed] what the store lists, if it was asked
+	 * @returns {Promise<{ items: SyncItem[], problems: import("./index").Problem[], deleted: LocalSession[] }>} `deleted`: they were
+	 *   deleted from the store, and are here
 	 */
-	async compare(session) {
+	async compare(session, listed) {
 		const { store, dir } = this.#options;
-		const list = await store.list(session === undefined ? { project: this.project } : { session });
+		const list = listed ?? await store.list(session === undefined ? { project: this.project } : { session });
 		const { sessions, problems } = list;
 		this.#storeId.value = list.store;
 		const local = await localSessions(dir);
@@ -62,23 +67,24 @@ class SessionSync {
 			else if (note && session === undefined) state = "deleted";
 			return { session: stored.session, stored, file: file ?? fileFor(dir, stored), state };
 		});
-		return { items, problems };
+		return { items, problems, deleted: list.deleted.flatMap(({ session }) => local.get(session) ?? []) };
 	}
 
 	/**
-	 * Adds what is stored to the files of this machine, each separately: an error is in the report of its session. Throws if
-	 * the store cannot be asked.
-	 * @param {import("./index").SyncOptions & { items?: SyncItem[] }} [options]
+	 * Adds what is stored to the files of this machine, the newest first, each separately: an error is in the report of its session. What
+	 * was redacted elsewhere is redacted here. Throws if the store cannot be asked.
+	 * @param {import("./index").SyncOptions & { items?: SyncItem[], onResult?: (result: import("./index").PullResult) => void }} [options]
 	 * @returns {Promise<import("./index").PullResult[]>}
 	 */
-	async pull({ session, items: compared, signal, onProgress } = {}) {
+	async pull({ session, items: compared, signal, onProgress, onResult } = {}) {
 		const items = compared ?? (await this.compare(session)).items;
 		const names = new Set(items.map(({ file }) => basename(file)));
-		const wanted = items.filter(({ state }) => state === "new" || state === "changed");
+		const wanted = items.filter(({ state }) => state === "new" || state === "changed").sort((a, b) => b.stored.modified.getTime() - a.stored.modified.getTime());
 		let count = 0;
 		return inParallel(PARALLEL, wanted, async (item) => {
 			const result = await this.#pullOne(item, names);
 			onProgress?.(++count, wanted.length);
+			onResult?.(result);
 			return result;
 		}, signal);
 	}
@@ -97,18 +103,62 @@ class SessionSync {
 			const header = head.isNew ? localHeader(stored, { cwd, parentOf }) : undefined;
 			if (head.isNew) await fs.mkdir(dir, { recursive: true });
 			const listed = listedOf(stored);
+			if (!head.isNew) await pushRedactions({ session, file }, { store, notes: this.#notes });
+			const redacted = await this.#takeRedactions(stored);
 			/** @type {NonNullable<import("./pull").PullOptions["onNote"]>} */
 			// What could not be read is asked for again: put back, it may look in the list as it does now.
-			const onNote = (note, problems) => this.#notes.set(session, { ...note, store: this.#storeId.value ?? note.store, listed: problems.length === 0 ? listed : undefined });
+			const onNote = (note, problems) => this.#notes.set(session, { ...note, store: this.#storeId.value ?? note.store, listed: problems.length === 0 ? listed : undefined, redactions: stored.redactions });
 			const note = head.isNew ? undefined : this.#notes.get(session);
 			// Whoever pushes after a pull that was killed compares the file with everything.
 			const onMerge = () => this.#notes.invalidate(session);
 			const push = () => this.#pushOnce({ session, file });
-			return { ...head, ...(await pull({ store, session, file, header, note, push, onMerge, onNote })) };
+			return { ...head, redacted, ...(await pull({ store, session, file, header, note, push, onMerge, onNote })) };
 		} catch (error) {
 			// Another process pulls it, too, and made its file first.
 			if (head.isNew && isObject(error) && error.code === "EEXIST") return this.#pullOne({ ...item, state: "changed" }, names);
-			return { ...head, added: 0, renamed: [], problems: [], error: asError(error) };
+			return { ...head, redacted: 0, added: 0, renamed: [], problems: [], error: asError(error) };
+		}
+	}
+
+	/**
+	 * Takes over what was redacted elsewhere, in every file here that has such lines: forks have copies of them. Gives how many lines.
+	 * @param {StoredSession} stored
+	 * @returns {Promise<number>}
+	 */
+	#takeRedactions({ session, redactions }) {
+		const { store, dir } = this.#options;
+		const take = async () => {
+			if (redactions === 0 || this.#notes.get(session)?.redactions === redactions) return 0;
+			const lines = (await store.redactions(session)).map(({ hash, line }) => ({ hash, line: line?.toString() }));
+			let count = 0;
+			for (const local of (await localSessions(dir)).values()) {
+				// The store has this already.
+				const onPlan = (/** @type {unknown[]} */ lines) => lines.length > 0 ? this.#notes.invalidate(session) : undefined;
+				const done = await (local.session === session ? redactFile(local.file, { lines }, onPlan) : redactNoted(local, { lines }, this.#notes));
+				count += done.lines.length;
+			}
+			return count;
+		};
+		const taken = this.#redacting.then(take);
+		this.#redacting = taken.then(() => {}, () => {});
+		return taken;
+	}
+
+	/**
+	 * Takes something out of a session's file and its backups, and out of the store. If the store cannot be reached, the next push or pull
+	 * does the rest: `error`.
+	 * @param {{ session: string, file: string }} local
+	 * @param {import("../../index").RedactInput} what
+	 * @returns {Promise<import("../../index").RedactReport & { error?: Error }>}
+	 */
+	async redact(local, what) {
+		if (what.dryRun) return redactFile(local.file, what);
+		const done = await redactNoted(local, what, this.#notes);
+		try {
+			await pushRedactions(local, { store: this.#options.store, notes: this.#notes });
+			return done;
+		} catch (error) {
+			return { ...done, error: asError(error) };
 		}
 	}
 
@@ -117,8 +167,10 @@ class SessionSync {
 	 * @param {import("./index").SyncOptions & { tries?: number, restores?: boolean }} [options]
 	 * @returns {Promise<import("./index").PushResult[]>}
 	 */
-	async push({ session, signal, tries = TRIES, restores = session !== undefined, onProgress } = {}) {
-		const wanted = await this.local(session);
+	async push({ session, signal, tries = TRIES, restores = false, onProgress } = {}) {
+		const all = await this.local(session);
+		const wanted = all.filter((one) => !this.#isPrivate(one));
+		if (session !== undefined && wanted.length < all.length) throw new StoreError("invalid", `Session ${session} is private (session-store.json): it is not pushed`);
 		// A file may be gone since.
 		const sizes = await Promise.all(wanted.map(({ file }) => fs.stat(file).then(({ size }) => size, () => 0)));
 		const total = sizes.reduce((sum, size) => sum + size, 0);
@@ -189,9 +241,17 @@ class SessionSync {
 		}
 	}
 
-	/** How many bytes of a session's file are not known to be stored. @param {{ session: string, file: string }} local */
+	/**
+	 * How many bytes of a session's file are not known to be stored; none of a private one's.
+	 * @param {{ session: string, file: string }} local
+	 */
 	lagOf(local) {
-		return this.#pushOf(local).lag();
+		return this.#isPrivate(local) ? 0 : this.#pushOf(local).lag();
+	}
+
+	/** @param {{ session: string, cwd?: string }} local */
+	#isPrivate({ session, cwd = this.#options.cwd }) {
+		return this.#options.isPrivate?.({ session, cwd }) ?? false;
 	}
 
 	/**
@@ -199,7 +259,7 @@ class SessionSync {
 	 * @param {{ session: string, file: string }} local
 	 */
 	follow({ session, file }) {
-		if (this.#pushes.has(file)) return;
+		if (this.#pushes.has(file) || this.#isPrivate({ session })) return;
 		const push = this.#pushOf({ session, file });
 		this.#pushes.set(file, push);
 		this.mark(session);
@@ -240,7 +300,7 @@ class SessionSync {
 	 * @param {import("./outbox").Note | undefined} note
 	 */
 	#setPushed(session, note) {
-		return this.#notes.set(session, note && { ...note, listed: undefined });
+		return this.#notes.set(session, note && { redactions: this.#notes.get(session)?.redactions, ...note, listed: undefined });
 	}
 
 	/**
@@ -248,10 +308,12 @@ class SessionSync {
 	 * @param {Partial<import("./push").PushOptions>} [more]
 	 */
 	#pushOf({ session, file }, more = {}) {
-		const { store, onError, epoch } = this.#options;
+		const { store, onError, epoch, secretIn } = this.#options;
 		const readNote = () => this.#notes.get(session);
 		return new Push({
 			...{ store, session, file, project: this.project, note: readNote(), readNote, storeId: this.#storeId },
+			secretIn,
+			onStart: () => pushRedactions({ session, file }, { store, notes: this.#notes }),
 			epoch: () => epoch?.(session),
 			onNote: (note) => this.#setPushed(session, note),
 			onError: (error) => onError?.(error, session),
@@ -265,7 +327,7 @@ class SessionSync {
  * What a list says of a session: if it is the same again there is nothing new.
  * @param {StoredSession} stored
  */
-const listedOf = ({ bytes, modified, hosts }) => `${bytes} ${modified.getTime()} ${hosts.join(" ")}`;
+const listedOf = ({ bytes, modified, hosts, redactions }) => `${bytes} ${modified.getTime()} ${redactions} ${hosts.join(" ")}`;
 
 /** @param {unknown} error */
 const asError = (error) => (error instanceof Error ? error : new Error(String(error)));

@@ -7,6 +7,9 @@
 pub mod connection;
 pub mod error;
 pub mod file;
+mod forget;
 pub mod location;
 pub mod rows;
 pub mod schema;
+
+pub use self::forget::forget_file;

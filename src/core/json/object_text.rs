@@ -73,6 +73,16 @@ impl<'a> ObjectText<'a> {
         self.0.retain(|member| *member.key != *key.as_bytes());
     }
 
+    /// Gives each key a new value, or takes it out.
+    pub fn map_values(&mut self, mut each: impl FnMut(&[u8], &str) -> Option<String>) {
+        self.0.retain_mut(|member| {
+            let value = each(&member.key, &member.value);
+            let is_kept = value.is_some();
+            member.value = value.map_or_else(|| std::mem::take(&mut member.value), Cow::Owned);
+            is_kept
+        });
+    }
+
     /// The object's text, without white space between its members.
     pub fn write(&self, out: &mut Vec<u8>) {
         out.push(b'{');

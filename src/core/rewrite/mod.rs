@@ -1,8 +1,9 @@
-//! Whole-file changes: migration, repair, and merging with a store. A reader sees the old file or the new one, never a
+//! Whole-file changes: migration, repair, merging with a store, and redaction. A reader sees the old file or the new one, never a
 //! mixture. `verify` is here because a repair begins with it; it changes nothing.
 
 pub mod merge;
 pub mod migrate;
+pub mod redact;
 pub mod repair;
 pub mod replace;
 pub mod report;

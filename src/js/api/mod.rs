@@ -6,5 +6,6 @@ pub mod directories;
 pub mod functions;
 pub mod manager;
 pub mod merge;
+pub mod redact;
 pub mod session_info_methods;
 pub mod statics;

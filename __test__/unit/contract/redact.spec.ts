@@ -1,0 +1,139 @@
+// `SessionManager.redact`: what it changes, what it leaves, and what it does with arguments that fight back.
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeEach, expect, test } from "vitest";
+import { api, scratch } from "../../support/scratch.js";
+
+const { SessionManager } = api;
+
+let dir: string;
+let file: string;
+const HEADER = '{"type":"session","version":3,"id":"s","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/"}';
+const line = (id: string, parent: string | null, content: string) =>
+	JSON.stringify({ type: "message", id, parentId: parent, timestamp: "2025-01-01T00:00:00.000Z", message: { role: "user", content, timestamp: 1 } });
+const sha = (text: string) => createHash("sha256").update(text).digest("hex");
+
+beforeEach(() => {
+	dir = scratch();
+	file = join(dir, "s.jsonl");
+	writeFileSync(file, `${[HEADER, line("a", null, "the password is hunter2"), line("b", "a", "\u{1f600} stays")].join("\n")}\n`, { mode: 0o600 });
+});
+
+test("a text leaves the file, its backups and the catalog, and nothing else changes", async () => {
+	const agent = process.env.PI_CODING_AGENT_DIR ?? "";
+	const catalog = join(agent, "session-catalog-8.sqlite");
+	writeFileSync(`${file}.bak`, readFileSync(file));
+	const [before] = await SessionManager.list("/", dir);
+	expect(before?.firstMessage).toBe("the password is hunter2");
+	const planned = SessionManager.redact(file, { text: "hunter2", dryRun: true });
+	expect(readFileSync(file, "utf8")).toContain("hunter2");
+	const report = SessionManager.redact(file, { text: "hunter2" });
+	expect(report).toEqual(planned);
+	const expected = [HEADER, line("a", null, "the password is [redacted]"), line("b", "a", "\u{1f600} stays"), ""].join("\n");
+	expect(readFileSync(file, "utf8")).toBe(expected);
+	expect(readFileSync(`${file}.bak`, "utf8")).toBe(expected);
+	expect(report).toEqual({
+		lines: [{ id: "a", hash: sha(line("a", null, "the password is hunter2")), newHash: sha(line("a", null, "the password is [redacted]")) }],
+		backups: [`${file}.bak`],
+		left: 0,
+		isCatalogClean: true,
+	});
+	if (existsSync(catalog)) for (const path of [catalog, `${catalog}-wal`]) if (existsSync(path)) expect(readFileSync(path).includes("hunter2")).toBe(false);
+	expect((await SessionManager.list("/", dir))[0]?.firstMessage).toBe("the password is [redacted]");
+	expect(statSync(file).mode & 0o777).toBe(0o600);
+});
+
+test("a manager that has the session open takes the change in, and goes on", () => {
+	const manager = SessionManager.open(file);
+	manager.appendMessage({ role: "user", content: "mine: hunter2", timestamp: 1 });
+	const leaf = manager.getLeafId();
+	SessionManager.redact(file, { text: "hunter2", replacement: "***" });
+	manager.reload();
+	expect(manager.getLeafId()).toBe(leaf);
+	manager.appendMessage({ role: "user", content: "later", timestamp: 2 });
+	expect(readFileSync(file, "utf8")).not.toContain("hunter2");
+	expect(JSON.stringify(SessionManager.open(file).buildSessionContext().messages)).toContain("mine: ***");
+	expect(SessionManager.verify(file).ok).toBe(true);
+});
+
+test("an entry loses what it says, a text only in the entries that are named, and lines go by their hashes", () => {
+	SessionManager.redact(file, { text: "stays", entries: ["a"] });
+	expect(readFileSync(file, "utf8")).toContain("stays");
+	SessionManager.redact(file, { entries: ["a"] });
+	expect(readFileSync(file, "utf8").split("\n")[1]).toBe(line("a", null, "[redacted]"));
+	const now = line("b", "a", "gone");
+	SessionManager.redact(file, { lines: [{ hash: sha(line("b", "a", "\u{1f600} stays")).toUpperCase(), line: now }] });
+	expect(readFileSync(file, "utf8").split("\n")[2]).toBe(now);
+});
+
+test("what is not a session is left alone", () => {
+	const note = join(dir, "note.txt");
+	writeFileSync(note, "hunter2\n");
+	expect(() => SessionManager.redact(note, { text: "hunter2" })).toThrow();
+	mkdirSync(join(dir, "folder"));
+	expect(() => SessionManager.redact(join(dir, "folder"), { text: "hunter2" })).toThrow();
+	expect(readFileSync(note, "utf8")).toBe("hunter2\n");
+});
+
+test("a session that another manager has alone is refused, and stays", () => {
+	const manager = SessionManager.open(file, { lock: "exclusive" });
+	expect(() => SessionManager.redact(file, { text: "hunter2" })).toThrow(expect.objectContaining({ code: "ERR_SESSION_LOCKED" }));
+	manager.close();
+	expect(readFileSync(file, "utf8")).toContain("hunter2");
+});
+
+test("wrong arguments are named, and change nothing", () => {
+	const before = readFileSync(file, "utf8");
+	const wrong: [unknown, RegExp][] = [
+		[undefined, /what must be an object/],
+		[{}, /needs text, entries/],
+		[{ text: "" }, /1 to 1048576 bytes/],
+		[{ text: "x".repeat(2 ** 20 + 1) }, /1 to 1048576 bytes/],
+		[{ text: 5 }, /text/],
+		[{ entries: "a" }, /entries/],
+		[{ entries: [5] }, /each of entries/],
+		[{ lines: [5] }, /each of lines/],
+		[{ lines: [{ hash: "x", line: "a\nb" }] }, /line break/],
+		[{ text: "hunter2", lines: [] }, /needs text, entries/],
+		[{ text: "hunter2", txt: 1 }, /no option "txt"/],
+		[{ text: "hunter2", dryRun: 1 }, /dryRun/],
+	];
+	for (const [what, message] of wrong) {
+		expect(() => SessionManager.redact(file, what as never), JSON.stringify(what)?.slice(0, 80)).toThrow(message);
+		expect(() => SessionManager.redact(file, what as never)).toThrow(TypeError);
+	}
+	expect(readFileSync(file, "utf8")).toBe(before);
+});
+
+test("getters and proxies are asked once, and what they do to the session meanwhile does no harm", () => {
+	const manager = SessionManager.open(file);
+	const asked: PropertyKey[] = [];
+	const meddle = () => {
+		manager.appendMessage({ role: "user", content: "from a getter: hunter2", timestamp: 3 });
+		manager.close();
+	};
+	const what = new Proxy(
+		{ text: "hunter2", entries: undefined, lines: undefined, replacement: undefined, dryRun: undefined },
+		{
+			get: (target, key) => {
+				asked.push(key);
+				meddle();
+				return Reflect.get(target, key);
+			},
+		},
+	);
+	SessionManager.redact(file, what as never);
+	expect([...new Set(asked)]).toEqual(asked);
+	expect(readFileSync(file, "utf8")).not.toContain("hunter2");
+	expect(SessionManager.verify(file).ok).toBe(true);
+	const ids = new Proxy(["b"], { get: (target, key) => (meddle(), Reflect.get(target, key)) });
+	SessionManager.redact(file, { entries: ids });
+	expect(readFileSync(file, "utf8").split("\n")[2]).toBe(line("b", "a", "[redacted]"));
+	const before = readFileSync(file, "utf8");
+	const refusing = { get text(): string { throw new RangeError("refused"); } };
+	expect(() => SessionManager.redact(file, refusing)).toThrow("refused");
+	const lines = [{ get hash(): string { throw new RangeError("refused"); } }];
+	expect(() => SessionManager.redact(file, { lines })).toThrow("refused");
+	expect(readFileSync(file, "utf8")).toBe(before);
+});

@@ -1,0 +1,14 @@
+//! Taking a text, or what an entry says, out of a session file and its backups.
+//!
+//! What holds a session together stays: ids, parents, types, roles, times, names of tools and models, and the header. So every entry
+//! keeps its place in the tree, and every byte that is not part of what is taken out stays as it was.
+
+mod entry;
+mod run;
+mod text;
+
+pub use self::run::{redact, RedactReport, RedactedLine, Redaction, Target};
+pub use self::text::Needle;
+
+#[cfg(test)]
+mod tests;

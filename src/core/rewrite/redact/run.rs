@@ -1,0 +1,250 @@
+//! A redaction from the lock to the report. It starts over if another program changes the file meanwhile.
+
+use std::collections::{HashMap, HashSet};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+use super::entry::{blanked, identity_of};
+use super::text::Needle;
+use crate::base::error::{Error, Result};
+use crate::base::memory::{append, reserve};
+use crate::io::fs;
+use crate::io::line_reader::{text_of, LineReader, WHOLE};
+use crate::io::lock_file::FileLock;
+use crate::io::sidecar_names;
+use crate::json::string::string_bytes;
+use crate::rewrite::replace::{write_line, Backup, ReadTo, Rewrite, RewriteTarget};
+use crate::storage::storage::{copy_bytes, Storage};
+use crate::summary::header_scan::first_header;
+
+/// How often a redaction starts over because the file changed.
+const TRIES: usize = 20;
+
+/// What is taken out.
+#[derive(Debug)]
+pub enum Target {
+    /// A text; of these entries only, if they are given by their ids.
+    Text(Needle, Option<HashSet<Vec<u8>>>),
+    /// What the entries with these ids say.
+    Entries(HashSet<Vec<u8>>),
+    /// Lines, by the SHA-256 of their bytes in hexadecimal digits, each with what replaces it. Without that it loses what it says.
+    Lines(HashMap<String, Option<String>>),
+}
+
+/// What is taken out, and what takes its place.
+#[derive(Debug)]
+pub struct Redaction {
+    pub target: Target,
+    /// A JSON string, which replaces each text of an entry that loses what it says.
+    pub replacement: String,
+}
+
+/// A line that was changed.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RedactedLine {
+    /// The entry's id; None for a line that is not an entry with one.
+    pub id: Option<String>,
+    /// The SHA-256 of the bytes of the line, as it was and as it is.
+    pub hash: String,
+    pub new_hash: String,
+}
+
+/// The report on a redaction.
+#[derive(Debug, Default, PartialEq, Eq, Serialize)]
+pub struct RedactReport {
+    /// The lines of the session file.
+    pub lines: Vec<RedactedLine>,
+    /// The paths of the backups that were changed.
+    pub backups: Vec<String>,
+    /// How many lines of all these files still hold what was to be taken out, or could not be read.
+    pub left: u64,
+}
+
+/// Takes something out of the session file at an absolute path, and out of its backups. `is_dry_run`: only tells what would be
+/// changed. An error if a file cannot be read or written, or if another process has the session's lock.
+///
+/// Each file is replaced as a whole. Lines that other programs append meanwhile are redacted, too.
+pub fn redact(path: &str, redaction: &Redaction, is_dry_run: bool) -> Result<RedactReport> {
+    let _lock = if is_dry_run { None } else { Some(FileLock::take(path)?) };
+    if first_header(RewriteTarget::hold(path)?.storage())?.is_none() {
+        return Err(Error::not_a_session(path));
+    }
+    let mut identities = HashSet::new();
+    let (lines, mut left) = redact_file(path, redaction, is_dry_run, &mut identities)?;
+    let mut backups = Vec::new();
+    for backup in backups_of(path)? {
+        let (lines, more) = redact_file(&backup, redaction, is_dry_run, &mut identities)?;
+        left += more;
+        if !lines.is_empty() {
+            backups.push(backup);
+        }
+    }
+    Ok(RedactReport { lines, backups, left })
+}
+
+/// The files that a migration and repairs left beside a session file.
+fn backups_of(path: &str) -> Result<Vec<String>> {
+    let fail = |syscall| move |error| Error::io(syscall, path, error);
+    let target = fs::real_path(Path::new(path)).map_err(fail("realpath"))?;
+    let stems = [".v1.bak", ".bak"].map(|suffix| sidecar_names::beside(&target, suffix));
+    let is_backup = |name: &Path| {
+        stems
+            .iter()
+            .filter_map(|stem| name.to_str()?.strip_prefix(stem.to_str()?))
+            .any(|rest| rest.is_empty() || rest.strip_prefix('.').is_some_and(|number| number.parse::<u32>().is_ok()))
+    };
+    let dir = target.parent().unwrap_or(&target);
+    let found = fs::list(dir).map_err(fail("scandir"))?.into_iter().map(|entry| entry.path());
+    // A link may lead to a file that is not ours.
+    let is_file = |path: &PathBuf| fs::entry_at(path).is_ok_and(|meta| meta.is_some_and(|meta| meta.is_file()));
+    let mut backups: Vec<_> = found.filter(|path| is_backup(path) && is_file(path)).collect();
+    backups.sort();
+    Ok(backups.into_iter().filter_map(|path| path.into_os_string().into_string().ok()).collect())
+}
+
+fn redact_file(
+    path: &str,
+    redaction: &Redaction,
+    is_dry_run: bool,
+    identities: &mut HashSet<LineIdentity>,
+) -> Result<(Vec<RedactedLine>, u64)> {
+    for _ in 0..TRIES {
+        let original = RewriteTarget::hold(path)?;
+        let mut redactor = Redactor::new(redaction, identities);
+        redactor.write(original.storage(), &mut io::sink())?;
+        if is_dry_run || redactor.changed.is_empty() {
+            return Ok((redactor.changed, redactor.left));
+        }
+        let mut redactor = Redactor::new(redaction, identities);
+        if original.replace(Backup::None, &mut redactor)?.is_some() {
+            return match redactor.failure {
+                Some(error) => Err(Error::io("read", path, error)),
+                None => Ok((redactor.changed, redactor.left)),
+            };
+        }
+    }
+    Err(Error::changed(path, "others keep writing to it while it is redacted"))
+}
+
+/// What a line of version 1, which has no id, has in common with its entry: type and timestamp.
+type LineIdentity = (String, String);
+
+struct Redactor<'a> {
+    redaction: &'a Redaction,
+    /// Those of the entries that were found by their ids.
+    identities: &'a mut HashSet<LineIdentity>,
+    changed: Vec<RedactedLine>,
+    left: u64,
+    /// Why a line that was appended meanwhile could not be redacted.
+    failure: Option<io::Error>,
+}
+
+impl<'a> Redactor<'a> {
+    fn new(redaction: &'a Redaction, identities: &'a mut HashSet<LineIdentity>) -> Self {
+        Self { redaction, identities, changed: Vec::new(), left: 0, failure: None }
+    }
+
+    /// The new version of a line; None if it stays.
+    fn line(&mut self, line: &[u8]) -> io::Result<Option<Vec<u8>>> {
+        let text = text_of(line);
+        let identity = identity_of(&text);
+        let id = identity.as_ref().and_then(|identity| string_bytes(identity.id?.get()));
+        let is_header =
+            identity.as_ref().is_some_and(|identity| identity.kind.is_some_and(|kind| kind.get() == "\"session\""));
+        let names = identity
+            .as_ref()
+            .and_then(|identity| Some((identity.kind?.get().to_owned(), identity.timestamp?.get().to_owned())));
+        let mut hash = None;
+        let new = match &self.redaction.target {
+            _ if is_header => None,
+            Target::Text(needle, None) => needle.redacted(line)?,
+            Target::Text(needle, Some(ids)) if id.as_ref().is_some_and(|id| ids.contains(&**id)) => {
+                needle.redacted(line)?
+            }
+            Target::Text(..) => None,
+            Target::Entries(ids) => {
+                let is_named = id.as_ref().is_some_and(|id| ids.contains(&**id));
+                if is_named {
+                    self.identities.extend(names);
+                    blanked(&text, &self.redaction.replacement)
+                } else if id.is_none() && names.is_some_and(|names| self.identities.contains(&names)) {
+                    blanked(&text, &self.redaction.replacement)
+                } else {
+                    None
+                }
+            }
+            Target::Lines(lines) => {
+                let of = hash.insert(hash_of(line));
+                match lines.get(of) {
+                    None => None,
+                    Some(Some(new)) => {
+                        let mut copy = Vec::new();
+                        append(&mut copy, new.as_bytes())?;
+                        Some(copy)
+                    }
+                    Some(None) => blanked(&text, &self.redaction.replacement),
+                }
+            }
+        };
+        let new = new.filter(|new| new != line);
+        if self.is_left(new.as_deref().unwrap_or(line), identity.is_some()) {
+            self.left += 1;
+        }
+        if let Some(new) = &new {
+            reserve(&mut self.changed, 1)?;
+            let id = id.map(|id| String::from_utf8_lossy(&id).into_owned());
+            self.changed.push(RedactedLine { id, hash: hash.unwrap_or_else(|| hash_of(line)), new_hash: hash_of(new) });
+        }
+        Ok(new)
+    }
+
+    /// Whether a line still holds what was to be taken out.
+    fn is_left(&self, line: &[u8], is_object: bool) -> bool {
+        match &self.redaction.target {
+            Target::Text(needle, None) => needle.is_in(line),
+            // What a damaged line says of an entry cannot be told from the rest of it.
+            Target::Entries(ids) => !is_object && ids.iter().any(|id| memchr::memmem::find(line, id).is_some()),
+            Target::Text(..) | Target::Lines(_) => false,
+        }
+    }
+}
+
+impl Rewrite for Redactor<'_> {
+    fn write(&mut self, old: &dyn Storage, out: &mut dyn Write) -> Result<ReadTo> {
+        let fail = |error| Error::io("read", old.name(), error);
+        let mut reader = LineReader::new(old.reader(0)?, 0, WHOLE);
+        let mut read = ReadTo::default();
+        while let Some(line) = reader.next_line().map_err(fail)? {
+            read.add_line(&line);
+            if line.skipped.is_some() {
+                // It is too long to be read, and stays.
+                self.left += 1;
+                let mut copy = |bytes: &[u8]| write_line(out, bytes, false, old.name());
+                copy_bytes(old, line.offset, line.offset + line.length(), &mut copy)?;
+                write_line(out, b"", line.is_terminated, old.name())?;
+                continue;
+            }
+            let new = self.line(line.bytes).map_err(fail)?;
+            write_line(out, new.as_deref().unwrap_or(line.bytes), line.is_terminated, old.name())?;
+        }
+        Ok(read)
+    }
+
+    fn late_line(&mut self, line: &[u8]) -> Vec<u8> {
+        match self.line(line) {
+            Ok(new) => new.unwrap_or_else(|| line.to_vec()),
+            Err(error) => {
+                self.failure = Some(error);
+                line.to_vec()
+            }
+        }
+    }
+}
+
+fn hash_of(line: &[u8]) -> String {
+    Sha256::digest(line).iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,188 @@
+use std::collections::{HashMap, HashSet};
+use std::fs;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::json::reader::is_json;
+
+const HEADER: &str = r#"{"type":"session","version":3,"id":"s","timestamp":"t","cwd":"/home/hunter2"}"#;
+
+fn file(lines: &[&str]) -> (tempfile::TempDir, String) {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("s.jsonl").to_str().expect("text").to_owned();
+    let all: String = std::iter::once(&HEADER).chain(lines).map(|line| format!("{line}\n")).collect();
+    fs::write(&path, all).expect("written");
+    (dir, path)
+}
+
+fn text(text: &str) -> Redaction {
+    let needle = Needle::new(text.as_bytes(), b"[redacted]").expect("not empty");
+    Redaction { target: Target::Text(needle, None), replacement: String::new() }
+}
+
+fn entries(ids: &[&str]) -> Redaction {
+    let ids: HashSet<Vec<u8>> = ids.iter().map(|id| id.as_bytes().to_vec()).collect();
+    Redaction { target: Target::Entries(ids), replacement: "\"[redacted]\"".into() }
+}
+
+fn redacted(line: &str, secret: &str) -> String {
+    let needle = Needle::new(secret.as_bytes(), b"*").expect("not empty");
+    let new = needle.redacted(line.as_bytes()).expect("memory").unwrap_or_else(|| line.into());
+    String::from_utf8(new).expect("text")
+}
+
+#[test]
+fn a_text_is_found_however_it_is_escaped_and_all_else_stays() {
+    for (line, secret, expected) in [
+        (
+            r#"{"type":"x", "n":1.0,"content":"a hunter2 b \u00e9"}"#,
+            "hunter2",
+            r#"{"type":"x", "n":1.0,"content":"a * b \u00e9"}"#,
+        ),
+        (r#"{"content":"hunt\u0065r2"}"#, "hunter2", r#"{"content":"*"}"#),
+        (r#"{"content":"\/a\"b\\c\n."}"#, "/a\"b\\c\n", r#"{"content":"*."}"#),
+        (r#"{"content":"\ud83d\ude00\u00E9😀é"}"#, "😀é", r#"{"content":"**"}"#),
+        // JSON in a string, and JSON in that.
+        (r#"{"data":"{\"pw\":\"a\\\"b\"}"}"#, "a\"b", r#"{"data":"{\"pw\":\"*\"}"}"#),
+        (r#"{"data":"\"{\\\"pw\\\":\\\"a\\\\\\\"b\\\"}\""}"#, "a\"b", r#"{"data":"\"{\\\"pw\\\":\\\"*\\\"}\""}"#),
+        // What looks like an escape is a backslash and a letter.
+        (r#"{"content":"\\u0041"}"#, "A", r#"{"content":"\\u0041"}"#),
+        (r#"{"content":"\\u0041"}"#, "u0041", r#"{"content":"\\*"}"#),
+        (r#"{"content":"aaaa"}"#, "aa", r#"{"content":"**"}"#),
+        ("torn {\"content\":\"hunter2", "hunter2", "torn {\"content\":\"*"),
+    ] {
+        assert_eq!(redacted(line, secret), expected, "{line}");
+    }
+}
+
+#[test]
+fn what_holds_a_session_together_stays() {
+    let line = r#"{"type":"message","id":"user","parentId":"user","message":{"role":"user","content":[{"type":"text","text":"a user"},{"type":"toolCall","id":"user","name":"user","arguments":{"user":"user","type":"user"}}],"user":"user"}}"#;
+    let expected = r#"{"type":"message","id":"user","parentId":"user","message":{"role":"user","content":[{"type":"text","text":"a *"},{"type":"toolCall","id":"user","name":"user","arguments":{"*":"*","type":"*"}}],"user":"*"}}"#;
+    assert_eq!(redacted(line, "user"), expected);
+    let thought = r#"{"message":{"content":[{"type":"thinking","thinking":"hunter2","thinkingSignature":"abc"},{"type":"thinking","thinking":"x","thinkingSignature":"abc"}]}}"#;
+    assert_eq!(redacted(thought, "hunter2"), thought.replacen("hunter2", "*", 1).replacen("abc", "", 1));
+}
+
+proptest! {
+    /// Whatever the line, what comes out is JSON if the line was, and reads as the line with the text replaced.
+    #[test]
+    fn the_strings_of_a_redacted_line_are_those_of_the_line_with_the_text_replaced(
+        parts in proptest::collection::vec("[ab\\\\\"\n/é😀]{0,4}", 0..6), secret in "[ab\\\\\"\né😀]{1,3}", escapes in any::<u64>(),
+    ) {
+        let plain: Vec<String> = parts.iter().map(|part| part.to_string()).collect();
+        let mut bits = escapes;
+        let written: Vec<String> = plain.iter().map(|part| part.chars().map(|c| {
+            bits = bits.rotate_left(1);
+            let mut units = [0; 2];
+            match (bits & 1, c) {
+                (0, c) => serde_json::to_string(&c).expect("JSON").trim_matches('"').to_owned(),
+                _ => c.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")).collect(),
+            }
+        }.replace('"', "\\\"").replace("\\\\\\\"", "\\\"")).collect::<String>()).collect();
+        let line = format!("{{\"data\":[{}]}}", written.iter().map(|text| format!("\"{text}\"")).collect::<Vec<_>>().join(","));
+        prop_assume!(serde_json::from_str::<serde_json::Value>(&line).is_ok_and(|value| value["data"] == serde_json::json!(plain)));
+        let needle = Needle::new(secret.as_bytes(), b"*").expect("not empty");
+        let new = needle.redacted(line.as_bytes()).expect("memory").unwrap_or_else(|| line.clone().into_bytes());
+        let new = String::from_utf8(new).expect("text");
+        prop_assert!(is_json(&new), "{new}");
+        // Forms that stand escaped in a string are replaced as well, so only texts without escapes are compared.
+        if !secret.contains(['"', '\\', '\n']) {
+            let expected: Vec<String> = plain.iter().map(|part| part.replace(&secret, "*")).collect();
+            prop_assert_eq!(serde_json::from_str::<serde_json::Value>(&new).expect("JSON"), serde_json::json!({ "data": expected }));
+        }
+    }
+}
+
+#[test]
+fn a_file_and_its_backups_are_redacted_and_all_else_stays() {
+    let a = r#"{"type":"custom","id":"a","parentId":null,"timestamp":"1","data":"hunter2"}"#;
+    let b = r#"{"type":"custom","id":"b","parentId":"a","timestamp":"2","data":"x\u0041"}"#;
+    let (dir, path) = file(&[a, "torn { hunter2", "", b]);
+    let old = [HEADER, r#"{"type":"custom","timestamp":"1","data":"hunter2"}"#].join("\n");
+    for name in ["s.jsonl.v1.bak", "s.jsonl.bak", "s.jsonl.bak.1", "s.jsonl.bak.x", "t.jsonl.bak"] {
+        fs::write(dir.path().join(name), &old).expect("written");
+    }
+    let before = fs::read_to_string(&path).expect("read");
+    let planned = redact(&path, &text("hunter2"), true).expect("planned");
+    assert_eq!(fs::read_to_string(&path).expect("read"), before);
+    let report = redact(&path, &text("hunter2"), false).expect("redacted");
+    assert_eq!(planned, report);
+    let ids: Vec<_> = report.lines.iter().map(|line| line.id.as_deref()).collect();
+    assert_eq!(ids, [Some("a"), None]);
+    // The header of each of the four files has it in its path.
+    assert_eq!((report.backups.len(), report.left), (3, 4));
+    let expected = before.replace("hunter2", "[redacted]").replacen("[redacted]", "hunter2", 1);
+    assert_eq!(fs::read_to_string(&path).expect("read"), expected);
+    for (name, is_changed) in [
+        ("s.jsonl.v1.bak", true),
+        ("s.jsonl.bak", true),
+        ("s.jsonl.bak.1", true),
+        ("s.jsonl.bak.x", false),
+        ("t.jsonl.bak", false),
+    ] {
+        let now = fs::read_to_string(dir.path().join(name)).expect("read");
+        assert_eq!(now.contains("\"data\":\"[redacted]\""), is_changed, "{name}");
+        assert_eq!(now.ends_with('\n'), false, "{name}");
+    }
+    assert_eq!(redact(&path, &text("hunter2"), false).expect("redacted").lines, []);
+}
+
+#[test]
+fn an_entry_keeps_its_place_and_loses_what_it_says() {
+    let a = r#"{"type":"message","id":"a","parentId":null,"timestamp":"1","message":{"role":"assistant","content":[{"type":"thinking","thinking":"hunter2"},{"type":"image","data":"hunter2","mimeType":"image/png"},{"type":"toolCall","id":"c","name":"bash","arguments":{"command":"hunter2"}}],"usage":{"input":1},"details":{"hunter2":1},"errorMessage":"hunter2","timestamp":5}}"#;
+    let b = r#"{"type":"compaction","id":"b","parentId":"a","timestamp":"2","summary":"hunter2","firstKeptEntryId":"a","tokensBefore":7}"#;
+    let c = r#"{"type":"custom","id":"c","parentId":"b","timestamp":"3","data":"stays"}"#;
+    let (dir, path) = file(&[a, b, c]);
+    let old = r#"{"type":"message","timestamp":"1","message":{"role":"assistant","content":"hunter2"}}"#;
+    fs::write(dir.path().join("s.jsonl.v1.bak"), format!("{HEADER}\n{old}\n")).expect("written");
+    let report = redact(&path, &entries(&["a", "b"]), false).expect("redacted");
+    assert_eq!((report.lines.len(), report.backups.len(), report.left), (2, 1, 0));
+    let expected = [
+        HEADER,
+        r#"{"type":"message","id":"a","parentId":null,"timestamp":"1","message":{"role":"assistant","content":[{"type":"text","text":"[redacted]"},{"type":"text","text":"[redacted]"},{"type":"toolCall","id":"c","name":"bash","arguments":{}}],"usage":{"input":1},"errorMessage":"[redacted]","timestamp":5}}"#,
+        r#"{"type":"compaction","id":"b","parentId":"a","timestamp":"2","summary":"[redacted]","firstKeptEntryId":"a","tokensBefore":7}"#,
+        c,
+        "",
+    ];
+    assert_eq!(fs::read_to_string(&path).expect("read"), expected.join("\n"));
+    let backup = fs::read_to_string(dir.path().join("s.jsonl.v1.bak")).expect("read");
+    assert_eq!(backup, format!("{HEADER}\n{}\n", old.replace("hunter2", "[redacted]")));
+}
+
+#[test]
+fn lines_are_replaced_by_their_hashes() {
+    let a = r#"{"type":"custom","id":"a","parentId":null,"timestamp":"1","data":"hunter2"}"#;
+    let b = r#"{"type":"custom","id":"b","parentId":"a","timestamp":"2","data":{"x":"hunter2"}}"#;
+    let (_dir, path) = file(&[a, b]);
+    let planned = redact(&path, &text("hunter2"), true).expect("planned");
+    let [first, second] = &planned.lines[..] else { panic!("two lines") };
+    let new = a.replace("hunter2", "[redacted]");
+    let lines = HashMap::from([(first.hash.clone(), Some(new.clone())), (second.hash.clone(), None)]);
+    let redaction = Redaction { target: Target::Lines(lines), replacement: "\"\"".into() };
+    let report = redact(&path, &redaction, false).expect("redacted");
+    assert_eq!(report.lines[0], planned.lines[0]);
+    let rest = r#"{"type":"custom","id":"b","parentId":"a","timestamp":"2"}"#;
+    assert_eq!(fs::read_to_string(&path).expect("read"), [HEADER, &new, rest, ""].join("\n"));
+}
+
+/// What another program appends while the file is replaced is redacted, too.
+#[test]
+fn a_line_that_is_appended_meanwhile_is_redacted() {
+    use crate::io::fs::faults::before_next;
+    use crate::io::fs::FsCall;
+    use std::io::Write as _;
+    let a = r#"{"type":"custom","id":"a","parentId":null,"timestamp":"1","data":"hunter2"}"#;
+    let (_dir, path) = file(&[a]);
+    let late = a.replace("\"id\":\"a\"", "\"id\":\"b\"");
+    let (to, line) = (path.clone(), format!("{late}\n"));
+    let _scenario = before_next(FsCall::Rename, move || {
+        let mut file = fs::OpenOptions::new().append(true).open(&to).expect("opened");
+        file.write_all(line.as_bytes()).expect("written");
+    });
+    let report = redact(&path, &text("hunter2"), false).expect("redacted");
+    assert_eq!(report.lines.len(), 2);
+    let expected = [a, &late].map(|line| line.replace("hunter2", "[redacted]"));
+    assert_eq!(fs::read_to_string(&path).expect("read"), [HEADER, &expected[0], &expected[1], ""].join("\n"));
+}

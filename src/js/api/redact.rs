@@ -1,0 +1,125 @@
+//! `SessionManager.redact`: takes a text, or what entries say, out of a session file, its backups and the catalog.
+
+use std::collections::{HashMap, HashSet};
+
+use napi::bindgen_prelude::*;
+use napi_derive::napi;
+use serde::Serialize;
+
+use super::manager::SessionManager;
+use crate::js::api::diagnostics::reported;
+use crate::js::convert::args::{self, Options};
+use crate::js::convert::errors::wrong_argument;
+use crate::js::convert::paths::resolved;
+use crate::js::engine::{JsEnv, JsVal};
+use crate::js::lists::list::surroundings;
+use pi_session_core::base::wtf8::to_string_lossy;
+use pi_session_core::catalog::forget_file;
+use pi_session_core::json::quoted;
+use pi_session_core::rewrite::redact::{redact, Needle, RedactReport, Redaction, Target};
+
+/// What replaces a text if the caller names nothing else.
+const REPLACEMENT: &[u8] = b"[redacted]";
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Report {
+    #[serde(flatten)]
+    redacted: RedactReport,
+    is_catalog_clean: bool,
+}
+
+/// Reads what is to be taken out, each property once.
+fn redaction_of<'env>(js: JsEnv<'env>, what: JsVal<'env>) -> Result<(Redaction, bool)> {
+    let what = args::object(js, what, "what")?;
+    let options = Options::of(js, what, "redact", &[c"text", c"entries", c"lines", c"replacement", c"dryRun"])?;
+    let text = optional_text(js, options.get(c"text")?, "text")?;
+    let entries = match options.get(c"entries")? {
+        entries if js.is_nullish(entries)? => None,
+        entries => {
+            let list = args::list(js, entries, "entries")?;
+            let id = |at| args::text(js, js.at(list, at)?, "each of entries");
+            Some((0..js.len(list)?).map(id).collect::<Result<HashSet<_>>>()?)
+        }
+    };
+    let lines = match options.get(c"lines")? {
+        lines if js.is_nullish(lines)? => None,
+        lines => Some(lines_of(js, lines)?),
+    };
+    let replacement = optional_text(js, options.get(c"replacement")?, "replacement")?;
+    let is_dry_run = options.boolean(c"dryRun")?;
+    let replacement = replacement.unwrap_or_else(|| REPLACEMENT.to_vec());
+    let target = match (text, entries, lines) {
+        (Some(text), entries, None) => {
+            let needle = Needle::new(&text, &replacement);
+            let wrong = || wrong_argument(js, "text must have 1 to 1048576 bytes, and replacement no more");
+            Target::Text(needle.ok_or_else(wrong)?, entries)
+        }
+        (None, Some(entries), None) => Target::Entries(entries),
+        (None, None, Some(lines)) => Target::Lines(lines),
+        _ => return Err(wrong_argument(js, "redact needs text, entries, both, or lines alone")),
+    };
+    Ok((Redaction { target, replacement: quoted(&replacement) }, is_dry_run))
+}
+
+fn optional_text(js: JsEnv<'_>, value: JsVal<'_>, name: &str) -> Result<Option<Vec<u8>>> {
+    if js.is_nullish(value)? {
+        return Ok(None);
+    }
+    args::text(js, value, name).map(Some)
+}
+
+fn lines_of<'env>(js: JsEnv<'env>, lines: JsVal<'env>) -> Result<HashMap<String, Option<String>>> {
+    let list = args::list(js, lines, "lines")?;
+    let mut found = HashMap::new();
+    for at in 0..js.len(list)? {
+        let one = args::object(js, js.at(list, at)?, "each of lines")?;
+        let hash = args::text(js, js.get(one, c"hash")?, "hash")?;
+        let line = optional_text(js, js.get(one, c"line")?, "line")?;
+        if line.as_ref().is_some_and(|line| line.contains(&b'\n')) {
+            return Err(wrong_argument(js, "line must not have a line break"));
+        }
+        // Without a copy: a line may be long.
+        let text = |bytes: Vec<u8>| {
+            String::from_utf8(bytes).unwrap_or_else(|error| to_string_lossy(error.as_bytes()).into_owned())
+        };
+        found.insert(text(hash).to_ascii_lowercase(), line.map(text));
+    }
+    Ok(found)
+}
+
+#[napi]
+impl SessionManager {
+    /// Takes something out of a session file: a text, what entries say, or lines. Its backups (`.v1.bak`, `.bak`) are redacted, too, and the
+    /// catalog forgets the file. What holds the session together stays: ids, parents, types, roles, times, names of tools and models, and
+    /// the header. All other bytes stay as they were.
+    ///
+    /// A text is found however JSON escapes it, also in JSON inside a string. Each file is replaced as a whole; what others append
+    /// meanwhile is redacted, too. A manager that has the session open takes the change in with its next call that reads the file; entry
+    /// objects that somebody has already got stay as they are.
+    ///
+    /// @throws `TypeError` for an argument that cannot be used. And if a file cannot be read or written, or another manager has the session's
+    /// lock.
+    /// @example
+    /// ```ts
+    /// const { lines, left } = SessionManager.redact(file, { text: "secret", dryRun: true });
+    /// console.log(lines.length, left); // → 0 0
+    /// ```
+    #[napi(
+        catch_unwind,
+        configurable = true,
+        ts_args_type = "path: string, what: RedactInput",
+        ts_return_type = "RedactReport"
+    )]
+    pub fn redact<'env>(env: &'env Env, path: JsVal<'env>, what: JsVal<'env>) -> Result<JsVal<'env>> {
+        let js = JsEnv::new(env);
+        let path = resolved(js, path, "path")?;
+        let (redaction, is_dry_run) = redaction_of(js, what)?;
+        let (location, _) = surroundings(js)?;
+        let report = redact(&path, &redaction, is_dry_run).map(|redacted| {
+            let is_catalog_clean = is_dry_run || location.is_none_or(|location| forget_file(&location, &path));
+            Report { redacted, is_catalog_clean }
+        });
+        reported(js, report)
+    }
+}
