@@ -15,6 +15,8 @@ export {
 /** @typedef {import("../../index.js").SearchOptions} SearchOptions */
 /** @typedef {import("../../index.js").SessionTreeNode} SessionTreeNode */
 /** @typedef {import("../../index.js").OutlineNode} OutlineNode */
+/** @typedef {import("../../index.js").RedactInput} RedactInput */
+/** @typedef {import("../../index.js").RedactReport} RedactReport */
 /** @typedef {import("../../index.js").RepairReport} RepairReport */
 /** @typedef {import("../../index.js").VerifyReport} VerifyReport */
 /** @typedef {import("../../index.js").UsageGrouping} UsageGrouping */

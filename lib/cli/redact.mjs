@@ -11,7 +11,7 @@ import { ifStoreIsNamed, syncOf } from "./stores.mjs";
 import { counted, safeLine } from "./text.mjs";
 
 /** @typedef {import("./stores.mjs").Options & { text?: string, entry?: string[], replacement?: string, dryRun?: boolean }} Options */
-/** @typedef {import("../../index").RedactInput} RedactInput */
+/** @typedef {import("./library.mjs").RedactInput} RedactInput */
 /** @typedef {{ file: string, lines: number, backups: string[], left: number, isLocked: boolean, isCatalogClean: boolean, isStored: boolean, error?: string }} Row */
 
 /**
@@ -53,7 +53,7 @@ function whatOf(path, { text, entry, replacement }) {
 /**
  * What is to be taken out of another session that may have copies of the entries.
  * @param {RedactInput} what
- * @param {import("../../index").RedactReport} planned
+ * @param {import("./library.mjs").RedactReport} planned
  * @returns {RedactInput}
  */
 function ofCopies({ text, replacement }, { lines }) {
@@ -79,7 +79,7 @@ async function redacted(file, what, connection, options, wasAsked = false) {
 		const sync = connection && found ? await syncOf(connection, found, options) : undefined;
 		const done = await (sync && found ? sync.redact(found, input) : redactions.redactFile(file, input));
 		const { lines, backups, left, isCatalogClean } = done;
-		const error = "error" in done ? done.error?.message : undefined;
+		const error = "error" in done && done.error instanceof Error ? done.error.message : undefined;
 		if (!isThere && error === undefined) return [];
 		return [{ file, lines: lines.length, backups, left, isLocked: SessionManager.isLocked(file), isCatalogClean, isStored: sync !== undefined, error }];
 	} catch (error) {

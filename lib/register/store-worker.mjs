@@ -23,7 +23,7 @@ async function pullProject() {
 	// First: this process may be stopped before the store answers.
 	answer({ project, problem });
 	answer({ leftover: await leftovers(new SessionSync(options), notes) });
-	if (!task.pulls) return {};
+	if (task.pulls === false) return { errors: [] };
 	const store = await openStore(address, { host: hostId(notes) });
 	const sync = new SessionSync({ ...options, store, epoch: epochsOf(new Claims(store)) });
 	await reach(store);
@@ -81,7 +81,7 @@ async function pushRest() {
 		try {
 			for (const { error } of await sync.push({ session, tries: 1, restores: false })) if (error) {
 				// The next start has no more success with what was deleted from the store.
-				if (error.code === "reset") told.push(notStored(session, error));
+				if (error.code === "deleted" || error.code === "held-back") told.push(notStored(session, error));
 				else errors.push(error.message);
 			}
 		} catch (error) {

@@ -1,3 +1,5 @@
+import type { RedactInput, RedactReport } from "../../index.js";
+
 /** What went wrong, as a code for programs. */
 export type StoreErrorCode =
 	/** No answer, or a broken connection. Trying again may help. */
@@ -18,6 +20,8 @@ export type StoreErrorCode =
 	| "claimed"
 	/** The session was deleted from the store: only an append with `restores` puts it back. */
 	| "deleted"
+	/** A line holds a secret, by the rules for what may leave this machine. */
+	| "held-back"
 	/** There is no such session. */
 	| "not-found"
 	/** The package that speaks to this kind of store is not installed, or the server lacks what is needed. */
@@ -298,6 +302,8 @@ export interface PullResult extends PullReport {
 	file: string;
 	/** Whether the file was created. */
 	isNew: boolean;
+	/** How many lines were redacted here because they were redacted elsewhere, in copies of their entries, too. */
+	redacted: number;
 	/** Why nothing was done: the file is as it was. */
 	error?: Error;
 }
@@ -350,6 +356,10 @@ export interface SessionSyncOptions {
 	 * was made. If it rejects, what was to be appended waits.
 	 */
 	epoch?: (session: string) => number | undefined | Promise<number | undefined>;
+	/** Whether a session is never pushed. */
+	isPrivate?: (local: { session: string; cwd: string | undefined }) => boolean;
+	/** Says which secret a line of an entry holds. It is not stored then, nor is what follows it in its session: code `held-back`. */
+	secretIn?: (line: Uint8Array) => string | undefined;
 	/** Is called with errors while files are followed, once with a deletion. What failed is tried again. */
 	onError?: (error: Error, session: string) => void;
 }
@@ -360,19 +370,28 @@ export class SessionSync {
 	/** The directory of the session files. */
 	readonly dir: string;
 	readonly project: string;
-	/** Which stored sessions this machine lacks lines of; no lines are loaded. */
-	compare(session?: string): Promise<{ items: SyncItem[]; problems: Problem[] }>;
 	/**
-	 * Adds what is stored to the files of this machine: of the project, of one session, or of `items` that `compare` gave. What
-	 * fails is in the result of its session, whose file is as it was.
+	 * Which stored sessions this machine lacks lines of; no lines are loaded. `listed` is what the store lists, if it was asked already.
+	 * `deleted` are the sessions that were deleted from the store and are here.
+	 */
+	compare(session?: string, listed?: SessionList): Promise<{ items: SyncItem[]; problems: Problem[]; deleted: { session: string; file: string; cwd: string | undefined }[] }>;
+	/**
+	 * Adds what is stored to the files of this machine: of the project, of one session, or of `items` that `compare` gave; the newest first.
+	 * What was redacted elsewhere is redacted here. What fails is in the result of its session, whose file is as it was.
 	 *
 	 * @throws If the store cannot be asked.
 	 */
-	pull(options?: SyncOptions & { items?: SyncItem[] }): Promise<PullResult[]>;
+	pull(options?: SyncOptions & { items?: SyncItem[]; onResult?: (result: PullResult) => void }): Promise<PullResult[]>;
+	/**
+	 * Takes something out of a session's file, its backups and the store, as `SessionManager.redact` does it. If the store cannot be told,
+	 * that is the `error`, and the next push or pull of the session does it first.
+	 *
+	 * @throws If the file cannot be redacted.
+	 */
+	redact(local: { session: string; file: string }, what: RedactInput): Promise<RedactReport & { error?: Error }>;
 	/**
 	 * Stores what the files of this machine hold; 5 `tries` in a row by default. What fails is in the result of its session.
-	 * A session that was deleted from the store is put back if `restores` is true, which it is by default if the session is named;
-	 * otherwise its result has an error with code `reset`.
+	 * A session that was deleted from the store is put back if `restores` is true; otherwise its result has an error with code `deleted`.
 	 */
 	push(options?: SyncOptions & { tries?: number; restores?: boolean }): Promise<PushResult[]>;
 	/** The sessions of this machine that `push` is about. */

@@ -37,6 +37,7 @@ const { checkAt, readHeader, readLines } = require("./session-file.js");
  * @property {boolean} [verifiesCursor] shows the store the cursor if the file has nothing new: a store that was made anew or put back is noticed, too
  * @property {boolean} [restores] stores a session again that was deleted from the store
  * @property {() => number | undefined | Promise<number | undefined>} [epoch] gives the claim that an append is to go by
+ * @property {(line: Uint8Array) => string | undefined} [secretIn] says which secret a line holds: it is not stored then
  * @property {(bytes: number) => void} [onProgress] is given how much of the file is stored
  */
 
@@ -116,7 +117,7 @@ class Outbox {
 				this.#storedLines = new Set(page.lines.map(({ line }) => lineKey(line)));
 				this.#note = { cursor: page.cursor, offset: 0, check: await checkAt(file, 0), needsAll: page.lines.length > 0 };
 			}
-			const { lines, bytes, goesOn } = await readLines(file, this.#note.offset);
+			const { lines, bytes, goesOn } = this.#beforeSecret(await readLines(file, this.#note.offset));
 			if (bytes === 0) {
 				await this.#compare();
 				return this.#atEnd();
@@ -127,7 +128,7 @@ class Outbox {
 			let { cursor, offset } = this.#note;
 			if (fresh.length > 0) {
 				const append = { header, lines: fresh, project, after: cursor, epoch: await epoch?.(), restores };
-				({ cursor } = await store.append(session, append).catch(asReset(session)));
+				({ cursor } = await store.append(session, append).catch(asDeleted(session)));
 				this.#isCompared = true;
 				// A store gets its id with the first append.
 				if ((this.#note.store ?? storeId.value) === undefined && !this.#wasAskedForId) {
@@ -153,6 +154,23 @@ class Outbox {
 		} finally {
 			await file.close();
 		}
+	}
+
+	/**
+	 * What is read, up to the first line that holds a secret; throws if that is the first one. What follows it stays here, too: its
+	 * entries would have no parents elsewhere.
+	 * @param {Awaited<ReturnType<typeof readLines>>} read
+	 */
+	#beforeSecret(read) {
+		const { secretIn, session } = this.#options;
+		if (!secretIn) return read;
+		const isStored = (/** @type {Uint8Array} */ line) => this.#storedLines.has(lineKey(line));
+		const at = read.lines.findIndex((line) => !isStored(line) && secretIn(line) !== undefined);
+		const held = read.lines[at];
+		if (held === undefined) return read;
+		if (at === 0) throw new HeldBackError(session, held, secretIn(held) ?? "");
+		const lines = read.lines.slice(0, at);
+		return { lines, bytes: lines.reduce((sum, line) => sum + line.length + 1, 0), goesOn: true };
 	}
 
 	#atEnd() {
@@ -183,7 +201,15 @@ class Outbox {
 class DeletedError extends StoreError {
 	/** @param {string} session */
 	constructor(session) {
-		super("reset", `Session ${session} was deleted from the store, and stays here: pi-sessions push ${session} stores it again`);
+		super("deleted", `Session ${session} was deleted from the store, and stays here: pi-sessions push --restore ${session} stores it again`);
+	}
+}
+
+class HeldBackError extends StoreError {
+	/** @param {string} session @param {Uint8Array} line @param {string} what */
+	constructor(session, line, what) {
+		const id = entryOf(line)?.id;
+		super("held-back", `Session ${session}: ${id === undefined ? "a line" : `entry ${id}`} holds ${what}, and is not stored with all that follows it: pi-sessions redact takes it out`);
 	}
 }
 
@@ -199,7 +225,7 @@ const isAnotherStore = ({ store, sessions }, note) => note?.store !== undefined 
 const isListed = ({ sessions, problems }) => sessions.length + problems.length > 0;
 
 /** @param {string} session @returns {(error: unknown) => never} */
-const asReset = (session) => (error) => {
+const asDeleted = (session) => (error) => {
 	throw error instanceof StoreError && error.code === "deleted" ? new DeletedError(session) : error;
 };
 

@@ -4,7 +4,7 @@
 // session does: until the store knows of it, its old lines would come back with the next pull.
 const { promises: fs } = require("node:fs");
 const { StoreError } = require("./errors.js");
-const { sha256 } = require("./lines.js");
+const { entryOf, sha256 } = require("./lines.js");
 const { readLines } = require("./session-file.js");
 
 /** @typedef {import("./notes").Notes} Notes */
@@ -99,7 +99,8 @@ async function linesOf(path, hashes) {
 			const { lines, bytes, goesOn } = await readLines(file, offset);
 			for (const line of lines) {
 				const hash = sha256(line).toString("hex");
-				if (hashes.has(hash)) found.set(hash, Buffer.from(line));
+				// What is not an entry is not stored.
+				if (hashes.has(hash) && entryOf(line)) found.set(hash, Buffer.from(line));
 			}
 			offset += bytes;
 			isMore = goesOn && bytes > 0;

@@ -25,7 +25,7 @@ const { SETTINGS_FILE, STORE_VARIABLE } = require("./setting-names.js");
 
 /** The rights of everybody but the owner. */
 const OTHERS = 0o077;
-/** @type {{ [name in keyof Settings]: (value: unknown) => boolean }} */
+/** @type {Record<keyof Settings, (value: unknown) => boolean>} */
 const CHECKS = {
 	store: (value) => typeof value === "string",
 	name: (value) => typeof value === "string",

@@ -101,7 +101,7 @@ test("a session that was deleted here comes back when it is named; others of the
 	expect(await good(desktop, ["pull", "0194"])).toMatch(/1 line added/);
 });
 
-test("a session that was deleted from the store is put back by a push that names it", async () => {
+test("a session that was deleted from the store is put back by a push that is to restore it", async () => {
 	const { store, laptop } = team();
 	put(laptop, ID, [message("a", null, user("hello"))]);
 	await good(laptop, ["push"]);
@@ -109,9 +109,10 @@ test("a session that was deleted from the store is put back by a push that names
 	for (const line of ["", `${JSON.stringify(message("b", "a", user("and on")))}\n`]) {
 		appendFileSync(filesOf(laptop)[0] as string, line);
 		const { code, out } = await run(laptop, ["push"]);
-		expect([code, out]).toEqual([1, expect.stringContaining(`pi-sessions push ${ID} stores it again`)]);
+		expect([code, out]).toEqual([1, expect.stringContaining(`pi-sessions push --restore ${ID} stores it again`)]);
 	}
-	expect(await good(laptop, ["push", "0194"])).toMatch(/ stored {2}0194aaaa/);
+	expect((await run(laptop, ["push", "0194"])).code).toBe(1);
+	expect(await good(laptop, ["push", "--restore", "0194"])).toMatch(/ stored {2}0194aaaa/);
 	expect(await good(laptop, ["remote"])).toContain(ID);
 });
 

@@ -386,7 +386,7 @@ test("what a store holds is said in lines that are fit for a terminal", async ()
 	writeFileSync(preload, `
 		const { DirectoryStore } = require(${JSON.stringify(join(root, "lib/store/index.js"))});
 		const evil = ${JSON.stringify(evil)};
-		DirectoryStore.prototype.list = async () => ({ sessions: [{ session: ${JSON.stringify(SESSION)}, header: Buffer.from("{}"), project: "shop", hosts: ["x"], bytes: 1, modified: new Date(0), claim: { host: \`desktop\${evil}\`, epoch: 1, until: new Date() } }], problems: [{ session: evil, where: evil, message: evil }] });`);
+		DirectoryStore.prototype.list = async () => ({ sessions: [{ session: ${JSON.stringify(SESSION)}, header: Buffer.from("{}"), project: "shop", hosts: ["x"], bytes: 1, modified: new Date(0), redactions: 0, claim: { host: \`desktop\${evil}\`, epoch: 1, until: new Date() } }], deleted: [], problems: [{ session: evil, where: evil, message: evil }] });`);
 	const { err } = await pi({ ...at, env: { ...at.env, NODE_OPTIONS: `--require ${preload}` } }, "");
 	// eslint-disable-next-line no-control-regex
 	expect(err.replaceAll("\n", "")).not.toMatch(/[\u0000-\u001f]/);
@@ -411,7 +411,7 @@ test("a session that was deleted from the store is said once, and is not put bac
 	await append(reader(at), [entry("another session, so that the store stays what it is")]);
 	await reader(at).delete(session);
 	const { err } = await pi(at, `SessionManager.open(${JSON.stringify(out.trim())}).appendMessage({ role: "user", content: "And on", timestamp: 2 });`);
-	expect(err).toBe(`pi-session-native: session ${session} is not stored: Session ${session} was deleted from the store, and stays here: pi-sessions push ${session} stores it again\n`);
+	expect(err).toBe(`pi-session-native: session ${session} is not stored: Session ${session} was deleted from the store, and stays here: pi-sessions push --restore ${session} stores it again\n`);
 	expect((await reader(at).list({ session })).sessions).toEqual([]);
 });
 

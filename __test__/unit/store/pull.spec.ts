@@ -267,7 +267,7 @@ test("a session that was deleted here stays deleted until it is named; one delet
 	expect(await b.sync.pull({ session: SESSION })).toMatchObject([{ isNew: true, added: 1 }]);
 	await a.store.delete(SESSION);
 	appendFileSync(a.file, text(entry("y")));
-	expect(await a.sync.push()).toMatchObject([{ error: { code: "reset" } }]);
+	expect(await a.sync.push()).toMatchObject([{ error: { code: "deleted" } }]);
 	expect(await a.sync.pull()).toEqual([]);
 	expect(idsIn(a.file)).toEqual(["x", "y"]);
 	expect((await a.store.list()).sessions).toEqual([]);

@@ -166,7 +166,7 @@ test("a session that was deleted from the store is not put back", async () => {
 	await store.delete(SESSION);
 	appendFileSync(file, text(entry("b")));
 	expect(await one.flush(patient)).toBe(false);
-	expect(errors).toMatchObject([{ code: "reset" }]);
+	expect(errors).toMatchObject([{ code: "deleted" }]);
 	expect((await store.list()).sessions).toEqual([]);
 });
 

@@ -87,7 +87,7 @@ test("a push of new lines costs no list of the store", async () => {
 	expect(list).not.toHaveBeenCalled();
 });
 
-test("a session that was deleted from the store comes back if a push names it", async () => {
+test("a session that was deleted from the store comes back only if a push is to restore it", async () => {
 	const { machine, begin } = world();
 	const a = machine("a");
 	begin(a, entry("x"));
@@ -96,15 +96,15 @@ test("a session that was deleted from the store comes back if a push names it", 
 	expect(await a.sync.push()).toMatchObject([{ bytes: 0, lag: 0 }]);
 	expect((await a.store.list()).sessions).toEqual([]);
 	appendFileSync(a.file, text(entry("y")));
-	const said = expect.stringContaining(`was deleted from the store, and stays here: pi-sessions push ${SESSION} stores it again`);
-	for (const wanted of [{}, { session: SESSION, restores: false }]) {
-		expect(await a.again().push(wanted)).toMatchObject([{ error: { code: "reset", message: said } }]);
+	const said = expect.stringContaining(`was deleted from the store, and stays here: pi-sessions push --restore ${SESSION} stores it again`);
+	for (const wanted of [{}, { session: SESSION }]) {
+		expect(await a.again().push(wanted)).toMatchObject([{ error: { code: "deleted", message: said } }]);
 	}
-	expect(await a.again().push({ session: SESSION })).toMatchObject([{ lag: 0 }]);
+	expect(await a.again().push({ session: SESSION, restores: true })).toMatchObject([{ lag: 0 }]);
 	expect(ids(await loadAll(a.store, SESSION))).toEqual(["x", "y"]);
 	// With nothing new in the file, too.
 	await a.store.delete(SESSION);
-	expect(await a.again().push({ session: SESSION })).toMatchObject([{ lag: 0 }]);
+	expect(await a.again().push({ session: SESSION, restores: true })).toMatchObject([{ lag: 0 }]);
 	expect(ids(await loadAll(a.store, SESSION))).toEqual(["x", "y"]);
 });
 
@@ -275,10 +275,10 @@ test("a session that was deleted from the store does not come back because its f
 	writeFileSync(`${a.file}.new`, readFileSync(a.file));
 	renameSync(`${a.file}.new`, a.file);
 	for (const sync of [a.sync, machine("a").sync]) {
-		expect(await sync.push()).toMatchObject([{ error: { code: "reset" } }]);
+		expect(await sync.push()).toMatchObject([{ error: { code: "deleted" } }]);
 		expect((await b.store.list()).sessions).toEqual([]);
 	}
-	expect(await machine("a").sync.push({ session: SESSION })).toMatchObject([{ lag: 0 }]);
+	expect(await machine("a").sync.push({ session: SESSION, restores: true })).toMatchObject([{ lag: 0 }]);
 	expect(ids(await loadAll(b.store, SESSION))).toEqual(["x"]);
 });
 
@@ -308,7 +308,7 @@ test("of several sessions the one that was deleted from the store is told, and p
 	for (const deleted of ["bbb", "aaa"]) {
 		await machine("r").store.delete(deleted);
 		const results = await machine("a").sync.push();
-		expect(results.filter(({ error }) => error).map(({ session, error }) => [session, (error as { code?: string }).code])).toEqual([[deleted, "reset"]]);
+		expect(results.filter(({ error }) => error).map(({ session, error }) => [session, (error as { code?: string }).code])).toEqual([[deleted, "deleted"]]);
 		const restored = await machine("a").sync.push({ restores: true } as object);
 		expect(restored.filter(({ bytes }) => bytes > 0).map(({ session }) => session)).toEqual([deleted]);
 		expect((await machine("r").store.list()).sessions.map(({ session }) => session)).toEqual(names);
@@ -372,7 +372,7 @@ test("a session that one checkout put back stays readable when another checkout 
 	for (const { sync } of [two, other]) await sync.pull();
 	await other.store.delete(SESSION);
 	appendFileSync(two.file, text(entry("q")));
-	expect(await two.sync.push({ session: SESSION })).toMatchObject([{ lag: 0 }]);
+	expect(await two.sync.push({ session: SESSION, restores: true })).toMatchObject([{ lag: 0 }]);
 	appendFileSync(one.file, text(entry("x")));
 	expect(await one.sync.push()).toMatchObject([{ lag: 0 }]);
 	expect(await settle(one, two, other)).toEqual([]);
@@ -441,6 +441,6 @@ test("a session whose deletion is under way while its file is pushed does not co
 	appendFileSync(a.file, text(entry("a2")));
 	rmSync(join(path, "sessions", SESSION, "a"), { recursive: true });
 	isDeleting = true;
-	expect(await a.again().push()).toMatchObject([{ error: { code: "reset", message: expect.stringContaining("was deleted from the store") } }]);
+	expect(await a.again().push()).toMatchObject([{ error: { code: "deleted", message: expect.stringContaining("was deleted from the store") } }]);
 	expect([(await b.store.list()).sessions, errors]).toEqual([[], []]);
 });
