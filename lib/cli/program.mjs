@@ -29,6 +29,8 @@ const pull = lazy(() => import("./stores.mjs"), "pull");
 const push = lazy(() => import("./stores.mjs"), "push");
 const redact = lazy(() => import("./redact.mjs"), "redact");
 const remote = lazy(() => import("./stores.mjs"), "remote");
+const remoteMove = lazy(() => import("./stores.mjs"), "remoteMove");
+const remoteStatus = lazy(() => import("./remote-status.mjs"), "remoteStatus");
 const remoteDelete = lazy(() => import("./stores.mjs"), "remoteDelete");
 const sync = lazy(() => import("./stores.mjs"), "sync");
 const tree = lazy(() => import("./tree.mjs"), "tree");
@@ -233,10 +235,22 @@ export function buildProgram(result, asJson) {
 			});
 	}
 
-	const stored = storeOptions(command(program, "remote", "Lists what is stored of this project", ["remote", "remote --all --store ~/Dropbox/sessions", "remote delete 0193a2b4"]))
+	const stored = storeOptions(command(program, "remote", "Lists what is stored of this project", ["remote", "remote --all --store ~/Dropbox/sessions", "remote status", "remote delete 0193a2b4"]))
 		.option("-a, --all", "sessions of every project")
 		.action(async (options) => {
 			result.code = await remote(options);
+		});
+	storeOptions(command(stored, "status", "Says what is stored, what is behind here and why, who uses what, and what failed last", ["remote status", "remote status --all --json"]))
+		.option("-a, --all", "of every project that has sessions here")
+		.action(async (_options, one) => {
+			result.code = await remoteStatus(one.optsWithGlobals());
+		});
+	storeOptions(command(stored, "move", "Gives the stored sessions of a project another name, as after its remote was renamed", ["remote move github.com/old/shop", "remote move github.com/old/shop github.com/new/shop --dry-run"]))
+		.argument("<from>", "the project's name, as remote --all shows it")
+		.argument("[to]", "its new name (default: that of the working directory's project)")
+		.option("--dry-run", "only show what would be done")
+		.action(async (from, to, _options, one) => {
+			result.code = await remoteMove(from, to, one.optsWithGlobals());
 		});
 	storeOptions(command(stored, "delete", "Deletes a session from the store; the files of it that machines have stay", ["remote delete 0193a2b4"]))
 		.argument("<session>", "the beginning of a session id")

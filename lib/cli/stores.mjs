@@ -4,6 +4,8 @@ import { SessionSync, hostId, openStore } from "../store/index.js";
 import { readAddress } from "../store/address.js";
 import local from "../store/local.js";
 import storeNotes from "../store/notes.js";
+import move from "../store/move.js";
+import { displayName } from "../store/names.js";
 import settings from "../store/settings.js";
 import { CommandError, UsageError } from "./errors.mjs";
 import { paint, progress, write, writeJson, writeWarning } from "./output.mjs";
@@ -34,7 +36,7 @@ async function withStore(options, work, nothing) {
 }
 
 /** @param {Options} options @returns {Promise<Connection>} */
-async function connect(options) {
+export async function connect(options) {
 	const text = addressOf(options);
 	if (!text) throw new UsageError("Which store? --store <url>, PI_SESSION_NATIVE_STORE, or session-store.json in the agent's directory");
 	return connectTo(text);
@@ -73,7 +75,7 @@ async function connectTo(text) {
  * @param {Connection} connection
  * @param {Options} options
  */
-function syncHere(connection, options) {
+export function syncHere(connection, options) {
 	const own = sessionDir(options);
 	const cwd = workingDirectory(options);
 	return syncIn(connection, own === undefined ? defaultDir(cwd) : pathOf(own), cwd, own !== undefined, options);
@@ -97,7 +99,7 @@ async function syncIn({ store, address, notes }, dir, cwd, isShared, { json }) {
  * @param {Connection} connection
  * @param {Options} options
  */
-async function syncsOfAll(connection, options) {
+export async function syncsOfAll(connection, options) {
 	const isShared = sessionDir(options) !== undefined;
 	const syncs = [];
 	for (const dir of new Set(sessionFiles(options).map((path) => dirname(path)))) {
@@ -324,6 +326,29 @@ export async function remoteDelete(query, options) {
 }
 
 /**
+ * Gives the sessions of a project another one's name: by default that of the working directory.
+ * @param {string} from
+ * @param {string | undefined} to
+ * @param {Options} options
+ */
+export async function remoteMove(from, to, options) {
+	const connection = await connect(options);
+	const { store, shown, address, notes } = connection;
+	try {
+		const project = to ?? (await syncHere(connection, options)).project;
+		if (project === from) throw new UsageError(`${from} is the project's name already`);
+		const sessions = [];
+		if (options.dryRun) sessions.push(...(await store.list({ project: from })).sessions.map(({ session }) => session));
+		else for await (const session of move.moveSessions(store, { from, to: project, notes, address })) sessions.push(session);
+		if (options.json) await writeJson({ store: shown, from, to: project, dryRun: Boolean(options.dryRun), sessions });
+		else await write(`${options.dryRun ? "would move" : "moved"}  ${counted(sessions.length, "session")} from ${safeLine(from)} to ${safeLine(project)}\n`);
+		return 0;
+	} finally {
+		await store.close();
+	}
+}
+
+/**
  * The stored session that an id or its beginning names, one that cannot be read included.
  * @param {string} query
  * @param {import("../store/index.js").SessionList} list
@@ -351,7 +376,7 @@ export async function remote(options) {
 		} else {
 			const rows = sessions
 				.sort((a, b) => b.modified.getTime() - a.modified.getTime())
-				.map(({ session, project, hosts, bytes, modified, claim }) => [clip(session, 36), clip(project ?? "", 60), clip(hosts.join(", "), 60), size(bytes), age(modified), claim ? clip(claim.host, 30) : ""]);
+				.map(({ session, project, hosts, bytes, modified, claim }) => [clip(session, 36), clip(project ?? "", 60), clip(hosts.map(displayName).join(", "), 60), size(bytes), age(modified), claim ? clip(displayName(claim.host), 30) : ""]);
 			const columns = [
 				{ title: "SESSION", paint: paint.cyan },
 				{ title: "PROJECT", least: 12, rank: 2 },

@@ -9,6 +9,8 @@ import { STORE_VARIABLE, isExclusive, notStored, placeHere, projectIn, rulesBesi
 
 const require = createRequire(import.meta.url);
 const { SessionSync, hostId, openStore } = require("../store/index.js");
+const { LastErrors } = require("../store/last-errors.js");
+const { displayName } = require("../store/names.js");
 const { Notes } = require("../store/notes.js");
 const { Pending } = require("../store/pending.js");
 const address = process.env[STORE_VARIABLE];
@@ -28,7 +30,7 @@ async function pullProject() {
 	const sync = new SessionSync({ ...options, store, epoch: epochsOf(new Claims(store)) });
 	await reach(store);
 	const { items, problems } = await sync.compare();
-	const inUse = items.flatMap(({ session, stored }) => (stored.claim && stored.claim.host !== store.host ? [{ session, host: stored.claim.host }] : []));
+	const inUse = items.flatMap(({ session, stored }) => (stored.claim && stored.claim.host !== store.host ? [{ session, host: displayName(stored.claim.host) }] : []));
 	answer({ inUse });
 	const lacking = items.filter(({ state }) => state === "new" || state === "changed").length;
 	if (lacking > 0) answer({ lacking: { left: lacking, of: lacking } });
@@ -103,7 +105,12 @@ function mark(notes, session, file) {
 
 /** A store that answers this may still take its time with the rest; one that does not is left alone for a while. */
 async function reach(store) {
-	await store.list({ session: "0" });
+	const errors = new LastErrors(task.notes ?? (await placeHere(task.dir, address)).notes, address);
+	await store.list({ session: "0" }).catch((error) => {
+		errors.set(undefined, error);
+		throw error;
+	});
+	errors.set(undefined, undefined);
 	answer({ isReached: true });
 }
 

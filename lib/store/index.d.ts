@@ -400,7 +400,9 @@ export class SessionSync {
 	isNoted(session: string): boolean;
 	/** Marks a session as one that is to be stored, so that another process can go on with it. `follow` does. */
 	mark(session: string): void;
-	/** How many bytes of a session's file are not known to be stored. */
+	/** Whether a session is never pushed. */
+	isPrivate(local: { session: string; cwd?: string }): boolean;
+	/** How many bytes of a session's file are not known to be stored; none of a private one's. */
 	lagOf(local: { session: string; file: string }): number;
 	/** Stores what is appended to a session's file from now on, by whatever process, until `stop`. The file may come later. */
 	follow(local: { session: string; file: string }): void;

@@ -8,10 +8,11 @@ const { DeletedError, Outbox } = require("./outbox.js");
 /**
  * @typedef {import("./outbox").OutboxOptions & {
  *   onStart?: () => Promise<void>,
+ *   onStored?: () => void,
  *   onError?: (error: Error) => void,
  *   poll?: number,
  *   retry?: number,
- * }} PushOptions `onStart` is called before each try, and waited for. `onError` is given each failure, and a deletion once; what failed is tried again. `poll` is the interval at which a
+ * }} PushOptions `onStart` is called before each try, and waited for, `onStored` after one that stored all there was. `onError` is given each failure, and a deletion once; what failed is tried again. `poll` is the interval at which a
  *   followed file is checked, `retry` the first wait after a failure, which doubles up to a minute, both in milliseconds.
  */
 
@@ -140,6 +141,7 @@ class Push {
 			this.#outbox.refresh();
 			while (!this.#isStopped && (await this.#outbox.storePortion()));
 			[this.#failures, this.#isDeleted, this.#hasStored] = [0, false, !this.#isStopped];
+			if (this.#hasStored) this.#options.onStored?.();
 		} catch (error) {
 			this.#failures++;
 			this.#hasStored = false;

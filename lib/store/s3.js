@@ -7,6 +7,7 @@ const http = require("node:http");
 const https = require("node:https");
 const { setTimeout: sleep } = require("node:timers/promises");
 const { checkTimeout, endpointOfEnvironment, parseUrl, timeoutIn, withoutSecrets } = require("./address.js");
+const { defaultCredentials } = require("./aws-credentials.js");
 const { StoreError } = require("./errors.js");
 const { inParallel } = require("./in-parallel.js");
 const { isObject } = require("./lines.js");
@@ -269,14 +270,6 @@ function requireSigner() {
 	}
 }
 
-/** The settings in the environment, by AWS's names. */
-function fromEnvironment() {
-	const { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey, AWS_SESSION_TOKEN: sessionToken } = process.env;
-	if (!accessKeyId || !secretAccessKey)
-		throw new StoreError("denied", "Stores in S3 need credentials: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or the option");
-	return { accessKeyId, secretAccessKey, sessionToken: sessionToken || undefined };
-}
-
 /** @param {string} text */
 function parseEndpoint(text) {
 	const url = parseUrl(text);
@@ -296,7 +289,7 @@ class S3Store extends SegmentStore {
 		const { AWS_REGION, AWS_DEFAULT_REGION } = process.env;
 		region ??= AWS_REGION || AWS_DEFAULT_REGION || "us-east-1";
 		endpoint ??= endpointOfEnvironment() ?? `https://s3.${region}.amazonaws.com`;
-		const objects = new S3Objects({ bucket, prefix, endpoint, region, timeout: checkTimeout(timeout), credentials: credentials ?? fromEnvironment });
+		const objects = new S3Objects({ bucket, prefix, endpoint, region, timeout: checkTimeout(timeout), credentials: credentials ?? defaultCredentials() });
 		super(objects, host);
 		this.#objects = objects;
 	}

@@ -5,6 +5,7 @@ const { StoreError } = require("./errors.js");
 const { isObject } = require("./lines.js");
 const { inParallel } = require("./in-parallel.js");
 const { fileFor, localSessions } = require("./local.js");
+const { LastErrors } = require("./last-errors.js");
 const { Notes } = require("./notes.js");
 const { projectOf } = require("./project.js");
 const { isAsNoted, localHeader, pull } = require("./pull.js");
@@ -24,6 +25,7 @@ const TRIES = 5;
 class SessionSync {
 	#options;
 	#notes;
+	#errors;
 	/** @type {Map<string, Push>} by file */
 	#pushes = new Map();
 	/** @type {{ value?: string }} */
@@ -35,6 +37,7 @@ class SessionSync {
 	constructor(options) {
 		this.#options = options;
 		this.#notes = new Notes(options.notes, options.address, options.dir);
+		this.#errors = new LastErrors(options.notes, options.address);
 		/** @readonly */
 		this.dir = options.dir;
 		/** @readonly */
@@ -83,6 +86,7 @@ class SessionSync {
 		let count = 0;
 		return inParallel(PARALLEL, wanted, async (item) => {
 			const result = await this.#pullOne(item, names);
+			this.#errors.set(item.session, result.error);
 			onProgress?.(++count, wanted.length);
 			onResult?.(result);
 			return result;
@@ -169,7 +173,7 @@ class SessionSync {
 	 */
 	async push({ session, signal, tries = TRIES, restores = false, onProgress } = {}) {
 		const all = await this.local(session);
-		const wanted = all.filter((one) => !this.#isPrivate(one));
+		const wanted = all.filter((one) => !this.isPrivate(one));
 		if (session !== undefined && wanted.length < all.length) throw new StoreError("invalid", `Session ${session} is private (session-store.json): it is not pushed`);
 		// A file may be gone since.
 		const sizes = await Promise.all(wanted.map(({ file }) => fs.stat(file).then(({ size }) => size, () => 0)));
@@ -200,6 +204,7 @@ class SessionSync {
 			if (isStored) told(sizes[at] ?? 0);
 			const bytes = Math.max(0, (this.#notes.get(session)?.offset ?? 0) - before);
 			const error = isStored ? skipped : failures.at(-1);
+			this.#errors.set(session, error);
 			return { session, file, bytes, lag: push.lag(), ...(error ? { error } : {}) };
 		}, signal);
 	}
@@ -246,11 +251,11 @@ class SessionSync {
 	 * @param {{ session: string, file: string }} local
 	 */
 	lagOf(local) {
-		return this.#isPrivate(local) ? 0 : this.#pushOf(local).lag();
+		return this.isPrivate(local) ? 0 : this.#pushOf(local).lag();
 	}
 
-	/** @param {{ session: string, cwd?: string }} local */
-	#isPrivate({ session, cwd = this.#options.cwd }) {
+	/** Whether a session is never pushed. @param {{ session: string, cwd?: string }} local */
+	isPrivate({ session, cwd = this.#options.cwd }) {
 		return this.#options.isPrivate?.({ session, cwd }) ?? false;
 	}
 
@@ -259,7 +264,7 @@ class SessionSync {
 	 * @param {{ session: string, file: string }} local
 	 */
 	follow({ session, file }) {
-		if (this.#pushes.has(file) || this.#isPrivate({ session })) return;
+		if (this.#pushes.has(file) || this.isPrivate({ session })) return;
 		const push = this.#pushOf({ session, file });
 		this.#pushes.set(file, push);
 		this.mark(session);
@@ -316,7 +321,11 @@ class SessionSync {
 			onStart: () => pushRedactions({ session, file }, { store, notes: this.#notes }),
 			epoch: () => epoch?.(session),
 			onNote: (note) => this.#setPushed(session, note),
-			onError: (error) => onError?.(error, session),
+			onStored: () => this.#errors.set(session, undefined),
+			onError: (error) => {
+				this.#errors.set(session, error);
+				onError?.(error, session);
+			},
 			onSkipped: (error) => onError?.(error, session),
 			...more,
 		});

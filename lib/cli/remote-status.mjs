@@ -1,0 +1,107 @@
+// `pi-sessions remote status`: what is stored, what is behind here and why, who is using what, and what failed last.
+import lastErrors from "../store/last-errors.js";
+import { displayName } from "../store/names.js";
+import { paint, write, writeJson } from "./output.mjs";
+import { connect, syncHere, syncsOfAll } from "./stores.mjs";
+import { age, clip, counted, safeLine, size } from "./text.mjs";
+
+/** @typedef {import("./stores.mjs").Options} Options */
+/** @typedef {{ session: string, file: string, bytes: number, why: string }} Behind */
+/** @typedef {{ project: string, dir: string, stored: { sessions: number, bytes: number, hosts: string[], newest: Date | undefined }, toPush: Behind[], toPull: Behind[], private: number, deleted: string[], inUse: { session: string, host: string }[] }} Project */
+
+/** How many sessions of one kind are named. */
+const SHOWN = 10;
+
+/**
+ * @param {Options} options
+ * @returns {Promise<number>} 1 if something is behind because it failed
+ */
+export async function remoteStatus(options) {
+	const connection = await connect(options);
+	const { store, shown, address, notes } = connection;
+	const errors = new lastErrors.LastErrors(notes, address).all();
+	try {
+		const syncs = options.all ? await syncsOfAll(connection, options) : [await syncHere(connection, options)];
+		/** @type {Project[]} */
+		const projects = [];
+		/** @type {string | undefined} */
+		let unreachable;
+		try {
+			for (const sync of syncs) projects.push(await statusOf(sync, store, errors));
+		} catch (error) {
+			if (!(error instanceof Error)) throw error;
+			unreachable = error.message;
+		}
+		const failed = errors.filter(({ code }) => code !== "unreachable" || unreachable !== undefined);
+		if (options.json) await writeJson({ store: shown, host: store.host, unreachable, projects, errors });
+		else await write(`${[...head(connection, unreachable), ...projects.flatMap(lines), ...failures(errors)].join("\n")}\n`);
+		return unreachable !== undefined || failed.length > 0 ? 1 : 0;
+	} finally {
+		await store.close();
+	}
+}
+
+/**
+ * @param {import("../store/index.js").SessionSync} sync
+ * @param {import("../store/index.js").LineStore} store
+ * @param {import("../store/last-errors.js").LastError[]} errors
+ * @returns {Promise<Project>}
+ */
+async function statusOf(sync, store, errors) {
+	const list = await store.list({ project: sync.project });
+	const { items, deleted } = await sync.compare(undefined, list);
+	const gone = new Set(deleted.map(({ session }) => session));
+	const why = (/** @type {string} */ session, /** @type {string} */ otherwise) => errors.find((one) => one.session === session)?.message ?? otherwise;
+	const local = await sync.local();
+	const here = local.filter(({ session }) => !gone.has(session));
+	const toPush = here.map((one) => ({ session: one.session, file: one.file, bytes: sync.lagOf(one), why: why(one.session, sync.isNoted(one.session) ? "not stored yet" : "never pushed") }));
+	const toPull = items.filter(({ state }) => state === "new" || state === "changed");
+	return {
+		project: sync.project,
+		dir: sync.dir,
+		stored: {
+			sessions: list.sessions.length,
+			bytes: list.sessions.reduce((sum, { bytes }) => sum + bytes, 0),
+			hosts: [...new Set(list.sessions.flatMap(({ hosts }) => hosts))].sort(),
+			newest: list.sessions.map(({ modified }) => modified).sort((a, b) => b.getTime() - a.getTime())[0],
+		},
+		toPush: toPush.filter(({ bytes }) => bytes > 0),
+		toPull: toPull.map(({ session, file, stored, state }) => ({ session, file, bytes: stored.bytes, why: why(session, state === "new" ? "not here yet" : "may have changed since the last pull") })),
+		private: local.filter((one) => sync.isPrivate(one)).length,
+		deleted: [...gone],
+		inUse: list.sessions.flatMap(({ session, claim }) => (claim ? { session, host: claim.host } : [])),
+	};
+}
+
+/** @param {import("./stores.mjs").Connection} connection @param {string | undefined} unreachable */
+const head = ({ store, shown }, unreachable) => [
+	`Store    ${safeLine(shown)}${unreachable === undefined ? "" : `  ${paint.red(safeLine(unreachable))}`}`,
+	`Host     ${safeLine(displayName(store.host))}  ${paint.dim(safeLine(store.host))}`,
+];
+
+/** @param {Project} status */
+function lines({ project, stored, toPush, toPull, deleted, inUse, private: kept }) {
+	const { sessions, bytes, hosts, newest } = stored;
+	const by = hosts.length > 0 ? `, by ${clip(hosts.map(displayName).join(", "), 60)}` : "";
+	return [
+		`Project  ${safeLine(project)}: ${counted(sessions, "stored session")}, ${size(bytes)}${by}${newest ? `, last changed ${ago(newest)}` : ""}`,
+		...some("to be stored", toPush),
+		...some("to be pulled", toPull),
+		...(kept > 0 ? [`  ${counted(kept, "private session")}, never stored`] : []),
+		...(deleted.length > 0 ? [`  ${counted(deleted.length, "session")} deleted from the store, still here: ${clip(deleted.join(", "), 80)}`] : []),
+		...inUse.map(({ session, host }) => `  in use  ${clip(session, 36)} on ${clip(displayName(host), 60)}`),
+	];
+}
+
+/** @param {Date} then */
+const ago = (then) => (age(then) === "now" ? "now" : `${age(then)} ago`);
+
+/** @param {string} what @param {Behind[]} behind */
+function some(what, behind) {
+	if (behind.length === 0) return [];
+	const named = behind.slice(0, SHOWN).map(({ session, bytes, why }) => `    ${clip(session, 36)}  ${size(bytes)}: ${safeLine(why)}`);
+	return [`  ${counted(behind.length, "session")} ${what}`, ...named, ...(behind.length > SHOWN ? [`    and ${behind.length - SHOWN} more`] : [])];
+}
+
+/** @param {import("../store/last-errors.js").LastError[]} errors */
+const failures = (errors) => errors.slice(0, SHOWN).map(({ session, at, message }) => `${paint.red("failed")}   ${ago(new Date(at))}${session === undefined ? "" : `, session ${safeLine(session)}`}: ${safeLine(message)}`);
