@@ -30,8 +30,6 @@ class SessionSync {
 	#pushes = new Map();
 	/** @type {{ value?: string }} */
 	#storeId = {};
-	/** One redaction at a time: several sessions may have lines of one file. */
-	#redacting = Promise.resolve();
 
 	/** @param {import("./index").SessionSyncOptions} options */
 	constructor(options) {
@@ -83,9 +81,11 @@ class SessionSync {
 		const items = compared ?? (await this.compare(session)).items;
 		const names = new Set(items.map(({ file }) => basename(file)));
 		const wanted = items.filter(({ state }) => state === "new" || state === "changed").sort((a, b) => b.stored.modified.getTime() - a.stored.modified.getTime());
+		// First: what is pulled into a fork must not have lines that were redacted in its parent session.
+		const redacted = await inParallel(1, wanted, ({ stored }) => this.#takeRedactions(stored).catch(asError), signal);
 		let count = 0;
-		return inParallel(PARALLEL, wanted, async (item) => {
-			const result = await this.#pullOne(item, names);
+		return inParallel(PARALLEL, wanted, async (item, at) => {
+			const result = await this.#pullOne(item, names, redacted[at]);
 			this.#errors.set(item.session, result.error);
 			onProgress?.(++count, wanted.length);
 			onResult?.(result);
@@ -96,31 +96,36 @@ class SessionSync {
 	/**
 	 * @param {SyncItem} item
 	 * @param {Set<string>} names of the files that there are, or will be
+	 * @param {number | Error | undefined} redacted how many lines were, or why not
 	 * @returns {Promise<import("./index").PullResult>}
 	 */
-	async #pullOne(item, names) {
+	async #pullOne(item, names, redacted = 0) {
 		const { session, stored, file, state } = item;
 		const { store, cwd, dir } = this.#options;
-		const head = { session, file, isNew: state === "new" };
+		const head = { session, file, isNew: state === "new", redacted: typeof redacted === "number" ? redacted : 0 };
 		try {
+			if (typeof redacted !== "number") throw redacted;
 			const parentOf = (/** @type {string} */ name) => (names.has(name) ? join(dir, name) : undefined);
 			const header = head.isNew ? localHeader(stored, { cwd, parentOf }) : undefined;
 			if (head.isNew) await fs.mkdir(dir, { recursive: true });
 			const listed = listedOf(stored);
 			if (!head.isNew) await pushRedactions({ session, file }, { store, notes: this.#notes });
-			const redacted = await this.#takeRedactions(stored);
 			/** @type {NonNullable<import("./pull").PullOptions["onNote"]>} */
 			// What could not be read is asked for again: put back, it may look in the list as it does now.
 			const onNote = (note, problems) => this.#notes.set(session, { ...note, store: this.#storeId.value ?? note.store, listed: problems.length === 0 ? listed : undefined, redactions: stored.redactions });
 			const note = head.isNew ? undefined : this.#notes.get(session);
 			// Whoever pushes after a pull that was killed compares the file with everything.
-			const onMerge = () => this.#notes.invalidate(session);
+			const onMerge = () => {
+				// Another process did, and the lines that were loaded may be the old ones.
+				if (this.#notes.redactions(session).length > 0) throw new StoreError("failed", `Session ${session} was redacted here meanwhile: pull it again`);
+				return this.#notes.invalidate(session);
+			};
 			const push = () => this.#pushOnce({ session, file });
-			return { ...head, redacted, ...(await pull({ store, session, file, header, note, push, onMerge, onNote })) };
+			return { ...head, ...(await pull({ store, session, file, header, note, push, onMerge, onNote })) };
 		} catch (error) {
 			// Another process pulls it, too, and made its file first.
-			if (head.isNew && isObject(error) && error.code === "EEXIST") return this.#pullOne({ ...item, state: "changed" }, names);
-			return { ...head, redacted: 0, added: 0, renamed: [], problems: [], error: asError(error) };
+			if (head.isNew && isObject(error) && error.code === "EEXIST") return this.#pullOne({ ...item, state: "changed" }, names, redacted);
+			return { ...head, added: 0, renamed: [], problems: [], error: asError(error) };
 		}
 	}
 
@@ -129,23 +134,18 @@ class SessionSync {
 	 * @param {StoredSession} stored
 	 * @returns {Promise<number>}
 	 */
-	#takeRedactions({ session, redactions }) {
+	async #takeRedactions({ session, redactions }) {
 		const { store, dir } = this.#options;
-		const take = async () => {
-			if (redactions === 0 || this.#notes.get(session)?.redactions === redactions) return 0;
-			const lines = (await store.redactions(session)).map(({ hash, line }) => ({ hash, line: line?.toString() }));
-			let count = 0;
-			for (const local of (await localSessions(dir)).values()) {
-				// The store has this already.
-				const onPlan = (/** @type {unknown[]} */ lines) => lines.length > 0 ? this.#notes.invalidate(session) : undefined;
-				const done = await (local.session === session ? redactFile(local.file, { lines }, onPlan) : redactNoted(local, { lines }, this.#notes));
-				count += done.lines.length;
-			}
-			return count;
-		};
-		const taken = this.#redacting.then(take);
-		this.#redacting = taken.then(() => {}, () => {});
-		return taken;
+		if (redactions === 0 || this.#notes.get(session)?.redactions === redactions) return 0;
+		const lines = (await store.redactions(session)).map(({ hash, line }) => ({ hash, line: line?.toString() }));
+		let count = 0;
+		for (const local of (await localSessions(dir)).values()) {
+			// The store has this already.
+			const onPlan = (/** @type {unknown[]} */ lines) => (lines.length > 0 ? this.#notes.invalidate(session) : undefined);
+			const done = await (local.session === session ? redactFile(local.file, { lines }, onPlan) : redactNoted(local, { lines }, this.#notes));
+			count += done.lines.length;
+		}
+		return count;
 	}
 
 	/**

@@ -124,7 +124,7 @@ fn a_file_and_its_backups_are_redacted_and_all_else_stays() {
     ] {
         let now = fs::read_to_string(dir.path().join(name)).expect("read");
         assert_eq!(now.contains("\"data\":\"[redacted]\""), is_changed, "{name}");
-        assert_eq!(now.ends_with('\n'), false, "{name}");
+        assert!(!now.ends_with('\n'), "{name}");
     }
     assert_eq!(redact(&path, &text("hunter2"), false).expect("redacted").lines, []);
 }
@@ -177,7 +177,7 @@ fn a_line_that_is_appended_meanwhile_is_redacted() {
     let (_dir, path) = file(&[a]);
     let late = a.replace("\"id\":\"a\"", "\"id\":\"b\"");
     let (to, line) = (path.clone(), format!("{late}\n"));
-    let _scenario = before_next(FsCall::Rename, move || {
+    before_next(FsCall::Rename, move || {
         let mut file = fs::OpenOptions::new().append(true).open(&to).expect("opened");
         file.write_all(line.as_bytes()).expect("written");
     });
