@@ -1,0 +1,147 @@
+// `pi-sessions redact`, `remote delete`, `remote status` and `remote move`.
+import { appendFileSync, copyFileSync, readFileSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { expect, test, vi } from "vitest";
+import { DirectoryStore, loadAll } from "../../../lib/store/index.js";
+import { bin, good, put, run, runProgram, world } from "../../support/cli.js";
+import { message, scratch, user } from "../../support/scratch.js";
+
+const { moveSessions } = createRequire(import.meta.url)("../../../lib/store/move.js");
+const ID = "0194aaaa-1111-7000-8000-000000000001";
+const FORK = "0194bbbb-1111-7000-8000-000000000002";
+const SECRET = "the password is hunter2";
+
+/** The ids of what was moved. */
+async function moved(store: DirectoryStore, options: object) {
+	const sessions: string[] = [];
+	for await (const session of moveSessions(store, options)) sessions.push(session);
+	return sessions;
+}
+
+/** Two machines, the same project on both, and a store. */
+function team() {
+	const store = scratch();
+	const machine = (host: string, more: Record<string, string> = {}) => {
+		const at = world();
+		return { ...at, env: { ...at.env, PI_SESSION_NATIVE_STORE: store, PI_SESSION_NATIVE_HOST: host, PI_SESSION_NATIVE_PROJECT: "shop", ...more } };
+	};
+	return { store, machine, laptop: machine("anna-laptop-0a1b2c3d"), desktop: machine("desktop") };
+}
+
+test("a text leaves the session, its backup and copies of its entries, and the command says what it cannot reach", async () => {
+	const at = world();
+	const file = put(at, ID, [message("a", null, user("hello")), message("b", "a", user(SECRET))]);
+	const copy = put(at, FORK, [message("a", null, user("hello")), message("b", "a", user(SECRET)), message("c", "b", user("hunter2 here, too"))]);
+	copyFileSync(file, `${file}.bak`);
+	const before = [file, copy, `${file}.bak`].map((path) => readFileSync(path, "utf8"));
+	expect(await good(at, ["redact", "0194aaaa", "--text", "hunter2", "--dry-run"])).toMatch(/would redact {2}\S+: 1 line, 1 backup\n/);
+	expect([file, copy, `${file}.bak`].map((path) => readFileSync(path, "utf8"))).toEqual(before);
+	const { out: said } = await runProgram(process.execPath, [bin, "redact", "0194aaaa", "--text", "-"], { cwd: at.cwd, env: at.env as NodeJS.ProcessEnv, input: "hunter2\n" });
+	expect(said).toContain("Not reached:\n  stores: none is named");
+	expect(said).toContain("a pi that has the session open");
+	for (const path of [file, `${file}.bak`]) expect(readFileSync(path, "utf8")).not.toContain("hunter2");
+	// Of another session only the copied entry: the rest was not asked for.
+	expect(readFileSync(copy, "utf8").split("\n").filter((line) => line.includes("hunter2"))).toEqual([expect.stringContaining("hunter2 here, too")]);
+	expect(await good(at, ["redact", "0194aaaa", "--text", "hunter2"])).toContain("Nothing of it is in ");
+	const { files, notReached } = JSON.parse(await good(at, ["redact", FORK, "--entry", "c", "--json"]));
+	expect(files).toMatchObject([{ file: copy, lines: 1, left: 0, isCatalogClean: true }]);
+	expect(notReached.length).toBeGreaterThan(2);
+	expect(readFileSync(copy, "utf8")).not.toContain("hunter2");
+	expect(await good(at, ["show", FORK])).toContain("[redacted]");
+	expect((await run(at, ["redact", "0194aaaa"])).code).toBe(2);
+	expect((await run(at, ["redact", "0194aaaa", "--text", ""])).code).toBe(2);
+	expect((await run(at, ["redact", "0194aaaa", "--entry", "zzz"])).code).toBe(1);
+});
+
+test("what stands where it cannot be replaced is said, and the exit code is 1", async () => {
+	const at = world();
+	put(at, ID, [message("a", null, user(SECRET))]);
+	const { code, out } = await run(at, ["redact", "0194aaaa", "--text", "0194"]);
+	expect([code, out]).toEqual([1, expect.stringContaining("1 line still holds it where it cannot be replaced: in a header")]);
+});
+
+test("a stored session is deleted by a command, stays here, and what would bring it back says so", async () => {
+	const { store, laptop, desktop } = team();
+	put(laptop, ID, [message("a", null, user("hello"))]);
+	await good(laptop, ["push"]);
+	await good(desktop, ["pull"]);
+	expect(await good(desktop, ["remote", "delete", "0194", "--dry-run"])).toContain("would delete");
+	expect(await good(desktop, ["remote", "delete", "0194"])).toBe(`deleted  ${ID} from ${store}; the files of it that machines have stay\n`);
+	expect((await new DirectoryStore({ path: store, host: "reader" }).list()).sessions).toEqual([]);
+	for (const command of [["push"], ["push", "0194"], ["sync", "0194"]]) {
+		const { code, out } = await run(laptop, command);
+		expect([code, out]).toEqual([1, expect.stringContaining(`was deleted from the store, and stays here: pi-sessions push --restore ${ID}`)]);
+		appendFileSync(JSON.parse(await good(laptop, ["list", "--json"]))[0].path, `${JSON.stringify(message(`n${command.length}`, "a", user("more")))}\n`);
+	}
+	expect(await good(laptop, ["push", "--restore", "0194"])).toMatch(/ stored {2}0194aaaa/);
+	expect((await run(desktop, ["remote", "delete", "0199"])).code).toBe(1);
+});
+
+test("the status says what is stored, what is behind and why, who uses what, and what failed last", async () => {
+	const { store, machine, laptop, desktop } = team();
+	const file = put(laptop, ID, [message("a", null, user("hello"))]);
+	const fresh = await good(laptop, ["remote", "status"]);
+	expect(fresh).toMatch(/^Store {4}\S+\nHost {5}anna-laptop {2}anna-laptop-0a1b2c3d\nProject {2}shop: 0 stored sessions, 0 B\n {2}1 session to be stored\n {4}0194aaaa\S+ {2}\d+ B: never pushed\n$/);
+	await good(laptop, ["push"]);
+	await new DirectoryStore({ path: store, host: "desktop-00112233" }).claim(ID, { ttl: 600_000 });
+	const other = JSON.parse(await good(desktop, ["remote", "status", "--json"]));
+	expect(other).toMatchObject({
+		store,
+		host: "desktop",
+		errors: [],
+		projects: [{ project: "shop", stored: { sessions: 1, hosts: ["anna-laptop-0a1b2c3d"] }, toPush: [], toPull: [{ session: ID, why: "not here yet" }], inUse: [{ session: ID, host: "desktop-00112233" }] }],
+	});
+	expect(await good(desktop, ["remote", "status"])).toMatch(/, by anna-laptop, last changed now\n {2}1 session to be pulled\n[^]* {2}in use {2}0194aaaa\S+ on desktop\n/);
+	expect(await good(desktop, ["remote"])).toMatch(/shop +anna-laptop +\d+ B +now +desktop/);
+	// What was held back.
+	const careful = { ...laptop, env: { ...laptop.env } };
+	writeFileSync(join(laptop.agent, "session-store.json"), JSON.stringify({ secrets: true }), { mode: 0o600 });
+	appendFileSync(file, `${JSON.stringify(message("b", "a", user(`AKIA${"ABCDEFGHIJ234567"}`)))}\n`);
+	expect((await run(careful, ["push"])).code).toBe(1);
+	const held = await run(careful, ["remote", "status"]);
+	expect([held.code, held.out]).toEqual([1, expect.stringMatching(/1 session to be stored\n {4}0194aaaa\S+ {2}\d+ B: Session \S+: entry b holds an AWS access key[^]*failed {3}now, session 0194aaaa/)]);
+	writeFileSync(file, readFileSync(file, "utf8").replace(`AKIA${"ABCDEFGHIJ234567"}`, "gone"));
+	await good(careful, ["push"]);
+	expect(await good(careful, ["remote", "status"])).not.toContain("failed");
+	writeFileSync(join(laptop.agent, "session-store.json"), JSON.stringify({ private: [ID] }), { mode: 0o600 });
+	expect(await good(laptop, ["remote", "status"])).toContain("1 private session, never stored");
+	const away = machine("x", { PI_SESSION_NATIVE_STORE: join(store, "gone") });
+	expect(await run(away, ["remote", "status"])).toMatchObject({ code: 1, out: expect.stringContaining("Host     x") });
+});
+
+test("a move that was stopped while a session was only here goes on with it", async () => {
+	const { store, laptop } = team();
+	put(laptop, ID, [message("a", null, user("hello"))]);
+	await good(laptop, ["push"]);
+	const reader = new DirectoryStore({ path: store, host: "reader" });
+	const options = { from: "shop", to: "new/shop", notes: scratch(), address: store };
+	vi.spyOn(reader, "append").mockRejectedValueOnce(new Error("stopped"));
+	await expect(moved(reader, options)).rejects.toThrow("stopped");
+	expect((await reader.list()).sessions).toEqual([]);
+	expect(await moved(reader, options)).toEqual([ID]);
+	expect((await reader.list()).sessions).toMatchObject([{ session: ID, project: "new/shop" }]);
+	expect((await loadAll(reader, ID)).lines).toHaveLength(1);
+	expect(await moved(reader, options)).toEqual([]);
+});
+
+test("the sessions of a remote that was renamed are moved", async () => {
+	const { store, laptop, desktop } = team();
+	for (const id of [ID, FORK]) put(laptop, id, [message("a", null, user("hello")), message("b", "a", user("and on"))]);
+	await good(laptop, ["push"]);
+	const reader = new DirectoryStore({ path: store, host: "reader" });
+	const before = (await loadAll(reader, ID)).lines.map(({ line }) => line.toString());
+	const renamed = { ...laptop, env: { ...laptop.env, PI_SESSION_NATIVE_PROJECT: "new/shop" } };
+	expect(await good(renamed, ["remote", "move", "shop", "--dry-run"])).toBe("would move  2 sessions from shop to new/shop\n");
+	expect(await good(renamed, ["remote", "move", "shop"])).toBe("moved  2 sessions from shop to new/shop\n");
+	const { sessions } = await reader.list();
+	expect(sessions.map(({ session, project }) => [session, project])).toEqual([[ID, "new/shop"], [FORK, "new/shop"]]);
+	expect((await loadAll(reader, ID)).lines.map(({ line }) => line.toString())).toEqual(before);
+	const elsewhere = { ...desktop, env: { ...desktop.env, PI_SESSION_NATIVE_PROJECT: "new/shop" } };
+	expect(await good(elsewhere, ["pull"])).toMatch(/2 lines added[^]*2 lines added/);
+	// The store looks as if it had been set back: everything is compared once.
+	await good(renamed, ["push"]);
+	expect(await good(renamed, ["push"])).toBe("Everything is stored\n");
+	expect((await reader.list()).sessions.map(({ session, project }) => [session, project])).toEqual([[ID, "new/shop"], [FORK, "new/shop"]]);
+	expect((await run(renamed, ["remote", "move", "new/shop"])).code).toBe(2);
+});
