@@ -3,7 +3,7 @@ import { appendFileSync, readFileSync, readdirSync, statSync, utimesSync, writeF
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
 import { StoreError } from "../../../lib/store/index.js";
-import { SESSION, entry } from "../../support/lines.js";
+import { SESSION, entry, header } from "../../support/lines.js";
 import { text, world } from "../../support/machines.js";
 import { api } from "../../support/scratch.js";
 
@@ -12,7 +12,7 @@ afterEach(() => vi.restoreAllMocks());
 const idsIn = (path: string) => readFileSync(path, "utf8").trimEnd().split("\n").slice(1).map((line) => JSON.parse(line).id);
 /** What a machine has noted. */
 const notesOf = ({ notes }: { notes: string }) =>
-	readdirSync(notes, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".json")).map((name) => JSON.parse(readFileSync(join(notes, name), "utf8")));
+	readdirSync(notes, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".json") && !name.startsWith("errors-")).map((name) => JSON.parse(readFileSync(join(notes, name), "utf8")));
 
 test("a file that was put back from an old copy after a pull had found nothing new gets its lines again", async () => {
 	const { machine, begin } = world();
@@ -187,4 +187,21 @@ test("a line that was stored between a pull's load and its merge comes to its pl
 	}
 	expect(idsIn(a.file)).toEqual(["root", "a1", "b1", "b2"]);
 	expect(idsIn(b.file)).toEqual(idsIn(a.file));
+});
+
+// The small ones came first: what a colleague had just said came last, or never.
+test("the sessions that changed last are pulled first", async () => {
+	const { machine } = world();
+	const [a, b] = [machine("a"), machine("b")];
+	const names = Array.from({ length: 20 }, (_, n) => `s${n}`);
+	for (const name of names) await a.store.append(name, { header: header(name), lines: [entry("x"), entry("y".repeat(1 + (Number(name.slice(1)) % 7) * 1000))], project: "shop" });
+	const list = await b.store.list({ project: "shop" });
+	// Days in another order than that of the names and of the sizes.
+	for (const stored of list.sessions) stored.modified = new Date(((Number(stored.session.slice(1)) * 7) % 20) * 86_400_000);
+	vi.spyOn(b.store, "list").mockResolvedValue(list);
+	const load = vi.spyOn(b.store, "load");
+	expect(await b.sync.pull()).toHaveLength(20);
+	const newest = [...list.sessions].sort((one, other) => other.modified.getTime() - one.modified.getTime()).map(({ session }) => session);
+	// Eight at the same time.
+	expect(load.mock.calls.slice(0, 8).map(([session]) => session).sort()).toEqual(newest.slice(0, 8).sort());
 });

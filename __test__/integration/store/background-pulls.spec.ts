@@ -1,0 +1,126 @@
+// Others' lines arrive while pi runs: what the process beside pi pulls, in which order, and what pi's managers do with it.
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { DirectoryStore, type LineStore, loadAll } from "../../../lib/store/index.js";
+import { SESSION, emptyDirectory, header, ids } from "../../support/lines.js";
+import { NAME, text } from "../../support/machines.js";
+
+const root = resolve(__dirname, "../../..");
+const LONG = { timeout: 500_000, interval: 20 };
+const said = (id: string, parentId: string | null) =>
+	Buffer.from(JSON.stringify({ type: "message", id, parentId, timestamp: "2025-06-01T09:00:00.000Z", message: { role: "user", content: id, timestamp: 1 } }));
+
+/** pi's process, which runs `program` with the store, and another host. */
+function setup(more: Record<string, string> = {}) {
+	const path = emptyDirectory();
+	const [address, agent, work] = [join(path, "store"), join(path, "agent"), join(path, "shop")];
+	const dir = join(agent, "sessions", `--${work.slice(1).replaceAll("/", "-")}--`);
+	for (const one of [address, work, dir]) mkdirSync(one, { recursive: true });
+	const other: LineStore = new DirectoryStore({ path: address, host: "desktop" });
+	const env = { ...process.env, PI_CODING_AGENT_DIR: agent, HOME: path, PI_SESSION_NATIVE_STORE: address, PI_SESSION_NATIVE_HOST: "laptop", PI_SESSION_NATIVE_PROJECT: "shop", PI_SESSION_NATIVE_STORE_TIMEOUT: "300000", ...more };
+	const pi = (program: string) => {
+		const child: ChildProcess = spawn(process.execPath, ["--input-type=module", "-e", `
+			import { createRequire } from "node:module";
+			import { storeOfEnvironment } from ${JSON.stringify(pathToFileURL(join(root, "lib/register/store.mjs")).href)};
+			const { SessionManager, getDefaultSessionDir } = createRequire(${JSON.stringify(join(root, "index.js"))})("./index.js");
+			const store = storeOfEnvironment();
+			store.pullBefore({ dir: ${JSON.stringify(root)} }, []);
+			store.watch(SessionManager, getDefaultSessionDir);
+			process.stdin.once("data", () => process.exit());
+			console.log("started");
+			${program}`], { cwd: work, env: env as NodeJS.ProcessEnv, stdio: ["pipe", "pipe", "inherit"] });
+		onTestFinished(() => void child.kill("SIGKILL"));
+		let out = "";
+		child.stdout?.setEncoding("utf8").on("data", (part: string) => (out += part));
+		const says = (line: string) => vi.waitFor(() => expect(out).toContain(line), LONG);
+		const end = async () => {
+			const closed = once(child, "close");
+			child.stdin?.end("\n");
+			await closed;
+		};
+		return { says, end };
+	};
+	const put = (session: string, ...lines: Buffer[]) => other.append(session, { header: header(session), lines, project: "shop" });
+	return { path, agent, dir, other, pi, put };
+}
+
+test("a session that another host begins while pi runs is here within seconds, whole", async () => {
+	const at = setup();
+	const { says, end } = at.pi("");
+	await says("started");
+	await at.put("s1", said("a", null), said("b", "a"));
+	const file = join(at.dir, "2025-06-01T09-00-00-000Z_s1.jsonl");
+	await vi.waitFor(() => expect(existsSync(file)).toBe(true), LONG);
+	expect(readFileSync(file, "utf8").trimEnd().split("\n").slice(1)).toEqual([said("a", null), said("b", "a")].map(String));
+	await at.put("s1", said("c", "b"));
+	await vi.waitFor(() => expect(readFileSync(file, "utf8")).toContain('"id":"c"'), LONG);
+	await end();
+});
+
+test("what another host says in a session that is open here is taken in by its manager, whose branch stays", async () => {
+	const at = setup();
+	const file = join(at.dir, NAME);
+	writeFileSync(file, text(header(), said("a", null)));
+	const { says, end } = at.pi(`
+		const manager = SessionManager.open(${JSON.stringify(file)});
+		manager.appendMessage({ role: "user", content: "mine", timestamp: 2 });
+		const leaf = manager.getLeafId();
+		const looking = setInterval(() => {
+			// Entries in memory: nothing is read for this.
+			if (!manager.getEntries().some(({ id }) => id === "theirs")) return;
+			clearInterval(looking);
+			manager.appendMessage({ role: "user", content: "later", timestamp: 3 });
+			console.log("taken in", manager.getLeafEntry().parentId === leaf);
+		}, 20);`);
+	await says("started");
+	await vi.waitFor(async () => expect((await loadAll(at.other, SESSION)).lines).toHaveLength(2), LONG);
+	const { cursor } = await loadAll(at.other, SESSION);
+	await at.other.append(SESSION, { header: header(), lines: [said("theirs", "a")], after: cursor });
+	await says("taken in true");
+	await vi.waitFor(async () => expect((await loadAll(at.other, SESSION)).lines).toHaveLength(4), LONG);
+	await end();
+	const here = readFileSync(file, "utf8").trimEnd().split("\n").slice(1);
+	expect(new Set(here)).toEqual(new Set((await loadAll(at.other, SESSION)).lines.map(({ line }) => line.toString())));
+});
+
+test("with pull off nothing comes, with push off nothing goes", async () => {
+	const at = setup();
+	const settings = (value: object) => writeFileSync(join(at.agent, "session-store.json"), JSON.stringify(value), { mode: 0o600 });
+	await at.put("s1", said("a", null));
+	settings({ pull: false });
+	const OWN = 'SessionManager.create(process.cwd()).appendMessage({ role: "user", content: "mine", timestamp: 1 }); console.log("said");';
+	const first = at.pi(OWN);
+	await first.says("said");
+	await first.end();
+	expect(readdirSync(at.dir)).toHaveLength(1);
+	expect((await at.other.list()).sessions).toHaveLength(2);
+	settings({ push: false });
+	const second = at.pi(OWN);
+	await second.says("said");
+	await second.end();
+	expect(readdirSync(at.dir)).toHaveLength(3);
+	expect((await at.other.list()).sessions).toHaveLength(2);
+});
+
+test("a session that another process of this machine has open is left to that one", async () => {
+	const at = setup();
+	const file = join(at.dir, NAME);
+	writeFileSync(file, text(header(), said("a", null)));
+	const one = at.pi(`globalThis.kept = SessionManager.open(${JSON.stringify(file)}); console.log("open");`);
+	await one.says("open");
+	await vi.waitFor(async () => expect((await loadAll(at.other, SESSION)).lines).toHaveLength(1), LONG);
+	const names = () => readdirSync(join(at.agent, "session-stores", "open"), { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".json"));
+	expect(names()).toHaveLength(1);
+	const { Pending } = (await import("../../../lib/store/pending.js" as string)) as { Pending: new (notes: string, address: string) => { openElsewhere(own: number): Set<string> } };
+	const pending = new Pending(join(at.agent, "session-stores"), join(at.path, "store"));
+	const process1 = Number(/(\d+)-/.exec(names()[0] ?? "")?.[1]);
+	expect([...pending.openElsewhere(process1)]).toEqual([]);
+	expect([...pending.openElsewhere(process1 + 1)]).toEqual([file]);
+	await one.end();
+	expect([...pending.openElsewhere(process1 + 1)]).toEqual([]);
+	expect(ids(await loadAll(at.other, SESSION))).toEqual(["a"]);
+});
