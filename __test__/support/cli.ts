@@ -30,7 +30,7 @@ export function world(): World {
 	return {
 		agent: join(dir, "agent"),
 		cwd,
-		env: { PATH: process.env.PATH, HOME: dir, PI_CODING_AGENT_DIR: join(dir, "agent"), TZ: "UTC", LANG: "C.UTF-8" },
+		env: { PATH: process.env.PATH, HOME: dir, USERPROFILE: dir, PI_CODING_AGENT_DIR: join(dir, "agent"), TZ: "UTC", LANG: "C.UTF-8" },
 	};
 }
 

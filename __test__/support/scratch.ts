@@ -76,7 +76,8 @@ export function ownAgent(): { agent: string; home: string } {
 	const agent = join(dir, "agent");
 	const home = join(dir, "home");
 	mkdirSync(home);
-	setEnv({ PI_CODING_AGENT_DIR: agent, HOME: home });
+	// Windows has another name for it.
+	setEnv({ PI_CODING_AGENT_DIR: agent, HOME: home, USERPROFILE: home });
 	return { agent, home };
 }
 

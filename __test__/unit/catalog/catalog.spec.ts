@@ -5,10 +5,11 @@ import { Worker } from "node:worker_threads";
 import { describe, expect, test } from "vitest";
 import { api, lockedOut, message, modeOf, ownAgent, root, scratch, setEnv, snapshot, user } from "../../support/scratch.js";
 import { type AgentDir, abandonThreads, agentDir, listed, listedByReference, namesIn, plain, run, session, settled, tick } from "./agent-dir.js";
+import { testWith } from "../../support/windows.js";
 
 const { SessionManager } = api;
 
-test("it is the owner's alone, in the agent's directory, and nothing else is made anywhere", async () => {
+testWith("modes")("it is the owner's alone, in the agent's directory, and nothing else is made anywhere", async () => {
 	const at = agentDir();
 	await listed();
 	await settled(at);
@@ -114,7 +115,7 @@ describe("the answer is the same with a catalog that is", () => {
 		expect([hits.length, answers.length]).toEqual([12, 12]);
 	});
 
-	test("not to be written, or not to be read", async () => {
+	testWith("modes")("not to be written, or not to be read", async () => {
 		const at = agentDir();
 		await tick();
 		await listed();

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { api, header, lockedOut, scratch, setEnv, text } from "../../support/scratch.js";
 import { agentDir, listedByReference, run, session } from "./agent-dir.js";
+import { testWith } from "../../support/windows.js";
 
 const { SessionManager } = api;
 
@@ -30,7 +31,7 @@ const everything = `
 	console.log(JSON.stringify(found));`;
 
 // Regression: a pipe, a socket or a device under a session's name kept findById and continueRecent forever.
-test("a pipe, a socket or a device under a session's name does not keep findById and continueRecent", async () => {
+testWith("pipes")("a pipe, a socket or a device under a session's name does not keep findById and continueRecent", async () => {
 	const { dir } = agentDir(2);
 	const link = join(dir, "..", "elsewhere.jsonl");
 	writeFileSync(link, text([header({ id: "linked", cwd: "/project" })]));
@@ -107,7 +108,7 @@ test("a header's line of any length is found by all, and not held", async () => 
 	expect(((await listedByReference()) as unknown[]).length).toBe(2);
 });
 
-test("unreadable files hide no other from any call", async () => {
+testWith("modes")("unreadable files hide no other from any call", async () => {
 	const { agent, dir, other } = agentDir(3);
 	for (const open of [agent, join(agent, "sessions"), dir, other]) chmodSync(open, 0o755);
 	const newest = session(dir, 9);

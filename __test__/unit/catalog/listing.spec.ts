@@ -17,6 +17,7 @@ import { describe, expect, test } from "vitest";
 import { count } from "../../support/counts.mjs";
 import { api, entry, header, lockedOut, message, text, user, writeSession } from "../../support/scratch.js";
 import { type AgentDir, agentDir, listed, listedByReference, namesIn, session, settled, tick } from "./agent-dir.js";
+import { testWith } from "../../support/windows.js";
 
 const { SessionManager } = api;
 
@@ -39,7 +40,7 @@ const more = (id: string) => line(message(id, "c", user(`more ${id}`, { timestam
 describe("the list is pi's", () => {
 	test("when nothing happened", () => after(() => {}));
 
-	test("after appends, of a name too", () =>
+	testWith("links")("after appends, of a name too", () =>
 		after(({ dir }) => {
 			appendFileSync(join(dir, "0.jsonl"), more("d"));
 			appendFileSync(join(dir, "1.jsonl"), line(entry("session_info", "n", "c", { name: "named" })));
@@ -193,7 +194,7 @@ test("a time that throws as one emptied the list", async () => {
 	expect(await listed()).toHaveLength(13);
 });
 
-test("an unreadable file is left out, and is back when it can be read", async () => {
+testWith("modes")("an unreadable file is left out, and is back when it can be read", async () => {
 	const { agent, dir, other } = agentDir();
 	for (const open of [agent, join(agent, "sessions"), dir, other]) chmodSync(open, 0o755);
 	await tick();

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { api, header, modeOf, scratch, setEnv, snapshot, text } from "../../support/scratch.js";
 import { agentDir, listed, listedByReference, namesIn, run, settled, tick } from "./agent-dir.js";
+import { testWith } from "../../support/windows.js";
 
 const { SessionManager } = api;
 
@@ -58,7 +59,7 @@ describe("a setting deleted the file it named:", () => {
 		expect(snapshot(dir)).toEqual(before);
 	});
 
-	test("a pipe", async () => {
+	testWith("pipes")("a pipe", async () => {
 		const at = agentDir();
 		const path = join(scratch(), "pipe");
 		execFileSync("mkfifo", [path]);
@@ -70,7 +71,7 @@ describe("a setting deleted the file it named:", () => {
 	});
 });
 
-test("an empty file that is named becomes the catalog, and the owner's alone", async () => {
+testWith("modes")("an empty file that is named becomes the catalog, and the owner's alone", async () => {
 	agentDir();
 	const dir = scratch();
 	const path = join(dir, "named");
@@ -123,7 +124,7 @@ test.runIf(process.getuid?.() === 0)("a user's own catalog is made in the user's
 });
 
 // Regression: the agent's own catalog had the mode of the file that was there before.
-test("the agent's own catalog does not have the mode of the file that was there before", async () => {
+testWith("modes")("the agent's own catalog does not have the mode of the file that was there before", async () => {
 	const at = agentDir();
 	writeFileSync(at.catalog, "no catalog", { mode: 0o644 });
 	chmodSync(at.catalog, 0o644);
@@ -155,7 +156,7 @@ test("a catalog of a newer form is left alone, one of an older form made anew", 
 });
 
 describe("a link in the catalog's place", () => {
-	test("to a file that is something else is left, and so is the file", async () => {
+	testWith("links")("to a file that is something else is left, and so is the file", async () => {
 		const at = agentDir();
 		const target = join(scratch(), "notes.txt");
 		writeFileSync(target, "notes ".repeat(50));
@@ -164,7 +165,7 @@ describe("a link in the catalog's place", () => {
 		expect([readlinkSync(at.catalog), readFileSync(target, "utf8")]).toEqual([target, "notes ".repeat(50)]);
 	});
 
-	test("to nothing yet: the catalog is made there, if its directory is there", async () => {
+	testWith("links")("to nothing yet: the catalog is made there, if its directory is there", async () => {
 		const at = agentDir();
 		const dir = scratch();
 		symlinkSync(join(dir, "catalog"), at.catalog);

@@ -22,6 +22,7 @@ import {
 	user,
 	writeSession,
 } from "../../support/scratch.js";
+import { testWith } from "../../support/windows.js";
 
 /** A new session with some set-up entries and no conversation. */
 function fresh(dir = scratch()) {
@@ -147,7 +148,7 @@ test("an append to a file that cannot be written leaves all as before, and a ret
 	expect(jsonLines(file).at(-1)).toMatchObject({ id, parentId: "a" });
 });
 
-test("new files are for their owner alone: 0600, and new directories 0700, whatever the umask", () => {
+testWith("modes")("new files are for their owner alone: 0600, and new directories 0700, whatever the umask", () => {
 	openUmask();
 	const dir = join(scratch(), "a", "b");
 	const { manager, file } = fresh(dir);
@@ -185,7 +186,7 @@ test("getDefaultSessionDir only names the directory with `create: false`", () =>
 	}
 });
 
-test("the modes of files and directories that exist stay", () => {
+testWith("modes")("the modes of files and directories that exist stay", () => {
 	const dir = scratch();
 	chmodSync(dir, 0o755);
 	const empty = writeSession(dir, [], "empty.jsonl");

@@ -18,6 +18,7 @@ import {
 	user,
 	writeSession,
 } from "../../support/scratch.js";
+import { testWith } from "../../support/windows.js";
 
 const { SessionManager } = api;
 const day = (n: number): number => Date.UTC(2025, 0, n);
@@ -110,7 +111,7 @@ test("the name is the newest one's; an empty one clears it", async () => {
 	);
 });
 
-test("newest first; equal times by name as localeCompare sorts, descending", async () => {
+testWith("links")("newest first; equal times by name as localeCompare sorts, descending", async () => {
 	const dir = scratch();
 	const names = ["a", "B", "ä", "z", "10", "9", "_"].map((name) => `${name}.jsonl`);
 	for (const name of names) {
@@ -146,7 +147,7 @@ test("list filters a directory that is given by cwd, listAll never does", async 
 	expect(await SessionManager.list("/mine", own)).toHaveLength(1);
 });
 
-test("listAll gathers every directory under sessions; other files there are no matter", async () => {
+testWith("links")("listAll gathers every directory under sessions; other files there are no matter", async () => {
 	const { agent } = ownAgent();
 	expect(await SessionManager.listAll()).toEqual([]);
 	sessions(3, api.getDefaultSessionDir("/one"));
@@ -168,7 +169,7 @@ test("a missing directory has no sessions and is not made", async () => {
 	expect(() => readdirSync(dir)).toThrow();
 });
 
-test("what is not a session is left out, and is counted by progress all the same", async () => {
+testWith("links")("what is not a session is left out, and is counted by progress all the same", async () => {
 	const dir = sessions(2);
 	writeFileSync(join(dir, "junk.jsonl"), "junk\n");
 	writeFileSync(join(dir, "empty.jsonl"), "");

@@ -18,6 +18,7 @@ import {
 	user,
 	writeSession,
 } from "../../support/scratch.js";
+import { testWith } from "../../support/windows.js";
 
 describe("a file whose first line that parses is not a header", () => {
 	const NO_SESSION: Record<string, string> = {
@@ -202,7 +203,7 @@ test("parseSessionEntries keeps every value that parses, and takes any text", ()
 	expect(api.parseSessionEntries("")).toEqual([]);
 });
 
-test("a link to a session opens it; a dangling one hides nothing", async () => {
+testWith("links")("a link to a session opens it; a dangling one hides nothing", async () => {
 	const dir = scratch();
 	mkdirSync(join(dir, "real"));
 	const file = writeSession(join(dir, "real"), [header(), message("a", null)]);

@@ -24,6 +24,7 @@ import {
 	user,
 	writeSession,
 } from "../../support/scratch.js";
+import { testWith } from "../../support/windows.js";
 
 const SEED = 20250101;
 const reference = await loadReference();
@@ -236,7 +237,7 @@ test("an index of a first kept entry that points forward finds no id yet, as in 
 	expect(Object.keys(jsonLines(file)[1])).toEqual(["type", "timestamp", "summary", "id", "parentId"]);
 });
 
-test("the mode stays, the backup is no more open than the original, and no other file is left", () => {
+testWith("modes")("the mode stays, the backup is no more open than the original, and no other file is left", () => {
 	for (const mode of [0o600, 0o640, 0o644]) {
 		const dir = scratch();
 		const file = writeSession(dir, [oldHeader(), said(user())]);
@@ -248,7 +249,7 @@ test("the mode stays, the backup is no more open than the original, and no other
 	}
 });
 
-test("through a symbolic link the file behind it is migrated, and the link stays one", () => {
+testWith("links")("through a symbolic link the file behind it is migrated, and the link stays one", () => {
 	const dir = scratch();
 	const file = writeSession(scratch(), [oldHeader(), said(user())]);
 	const original = read(file);
@@ -326,7 +327,7 @@ test("in memory, old entries with a header are migrated in place; without one th
 	expect(bare.message.role).toBe("hookMessage");
 });
 
-test("a migration that cannot write fails, names the path and leaves everything", async () => {
+testWith("modes")("a migration that cannot write fails, names the path and leaves everything", async () => {
 	const dir = scratch();
 	const file = writeSession(dir, [oldHeader(), said(user())]);
 	mkdirSync(join(dir, "locked"));

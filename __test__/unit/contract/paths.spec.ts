@@ -1,6 +1,6 @@
 // Paths, default directories, the environment as it is when it is needed; errors of the file system.
 import { existsSync, mkdirSync, readdirSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { basename, dirname, join, resolve, sep } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
 import {
@@ -18,44 +18,49 @@ import {
 	user,
 	writeSession,
 } from "../../support/scratch.js";
+import { testWith } from "../../support/windows.js";
 
 const { SessionManager } = api;
+
+/** The name of a working directory's session directory: on Windows a path without a drive is on the current one. */
+const dirName = (cwd: string): string => `--${resolve(cwd).replace(/^[/\\]/, "").replace(/[/\\:]/g, "-")}--`;
 
 describe("the agent directory", () => {
 	test("is read from the environment when it is needed, not at load", () => {
 		const [one, two] = [scratch(), scratch()];
 		setEnv({ PI_CODING_AGENT_DIR: one });
 		const manager = SessionManager.create("/some/where");
-		expect(manager.getSessionDir()).toBe(join(one, "sessions", "--some-where--"));
+		expect(manager.getSessionDir()).toBe(join(one, "sessions", dirName("/some/where")));
 		expect(manager.usesDefaultSessionDir()).toBe(true);
 		setEnv({ PI_CODING_AGENT_DIR: two });
 		expect(manager.usesDefaultSessionDir()).toBe(false);
-		expect(api.getDefaultSessionDir("/some/where")).toBe(join(two, "sessions", "--some-where--"));
-		expect(SessionManager.create("/some/where").getSessionDir()).toBe(join(two, "sessions", "--some-where--"));
+		expect(api.getDefaultSessionDir("/some/where")).toBe(join(two, "sessions", dirName("/some/where")));
+		expect(SessionManager.create("/some/where").getSessionDir()).toBe(join(two, "sessions", dirName("/some/where")));
 	});
 
 	test("is ~/.pi/agent without it, and ~ in it is the home directory", () => {
 		const { home } = ownAgent();
 		setEnv({ PI_CODING_AGENT_DIR: undefined });
-		expect(api.getDefaultSessionDir("/x")).toBe(join(home, ".pi/agent/sessions/--x--"));
+		expect(api.getDefaultSessionDir("/x")).toBe(join(home, ".pi/agent/sessions", dirName("/x")));
 		setEnv({ PI_CODING_AGENT_DIR: "" });
-		expect(api.getDefaultSessionDir("/x")).toBe(join(home, ".pi/agent/sessions/--x--"));
+		expect(api.getDefaultSessionDir("/x")).toBe(join(home, ".pi/agent/sessions", dirName("/x")));
 		setEnv({ PI_CODING_AGENT_DIR: "~/own" });
-		expect(api.getDefaultSessionDir("/x")).toBe(join(home, "own/sessions/--x--"));
+		expect(api.getDefaultSessionDir("/x")).toBe(join(home, "own/sessions", dirName("/x")));
 		setEnv({ PI_CODING_AGENT_DIR: "~" });
-		expect(api.getDefaultSessionDir("/x")).toBe(join(home, "sessions/--x--"));
+		expect(api.getDefaultSessionDir("/x")).toBe(join(home, "sessions", dirName("/x")));
 	});
 
 	test("that is given takes its place", () => {
 		ownAgent();
 		const dir = scratch();
-		expect(api.getDefaultSessionDir("/x", dir)).toBe(join(dir, "sessions/--x--"));
-		expect(existsSync(join(dir, "sessions/--x--"))).toBe(true);
+		expect(api.getDefaultSessionDir("/x", dir)).toBe(join(dir, "sessions", dirName("/x")));
+		expect(existsSync(join(dir, "sessions", dirName("/x")))).toBe(true);
 	});
 });
 
 describe("the session directory of a working directory", () => {
-	test("is its path with separators and colons as dashes, the first separator dropped", () => {
+	// `windows-paths.spec.ts` has those of Windows.
+	testWith("names")("is its path with separators and colons as dashes, the first separator dropped", () => {
 		const { agent } = ownAgent();
 		for (const [cwd, name] of [
 			["/a/b c/ä", "--a-b c-ä--"],
@@ -78,7 +83,7 @@ describe("the session directory of a working directory", () => {
 			expect(Buffer.byteLength(name)).toBeLessThanOrEqual(255);
 			expect(name).toMatch(/^--.*--$/);
 			expect(manager.usesDefaultSessionDir()).toBe(true);
-			expect(manager.getCwd()).toBe(cwd);
+			expect(manager.getCwd()).toBe(resolve(cwd));
 			expect(SessionManager.continueRecent(cwd).getSessionId()).toBe(manager.getSessionId());
 			expect(SessionManager.findById(cwd, manager.getSessionId())).toBe(manager.getSessionFile());
 			return name;
@@ -111,7 +116,7 @@ test("a session directory is used as it is given, not made absolute", () => {
 	enter(dir);
 	const manager = SessionManager.create("/x", "relative/dir");
 	expect(manager.getSessionDir()).toBe("relative/dir");
-	expect(manager.getSessionFile()?.startsWith("relative/dir/")).toBe(true);
+	expect(manager.getSessionFile()?.startsWith(join("relative/dir", sep))).toBe(true);
 	manager.appendMessage(user());
 	expect(readdirSync(join(dir, "relative/dir"))).toHaveLength(1);
 });
@@ -119,8 +124,8 @@ test("a session directory is used as it is given, not made absolute", () => {
 test("open takes cwd from the header unless it is overridden, and the directory from the file", () => {
 	const dir = scratch();
 	const file = writeSession(dir, [header()]);
-	expect(SessionManager.open(file).getCwd()).toBe("/somewhere");
-	expect(SessionManager.open(file, undefined, "/override").getCwd()).toBe("/override");
+	expect(SessionManager.open(file).getCwd()).toBe(resolve("/somewhere"));
+	expect(SessionManager.open(file, undefined, "/override").getCwd()).toBe(resolve("/override"));
 	expect(SessionManager.open(file).getSessionDir()).toBe(dir);
 	const without = writeSession(dir, [header({ cwd: undefined })], "without.jsonl");
 	expect(SessionManager.open(without).getCwd()).toBe(process.cwd());
@@ -138,7 +143,7 @@ test("directories are made where the reference makes them", () => {
 	expect(["find", "most"].some((name) => existsSync(join(dir, name)))).toBe(false);
 	expect(existsSync(agent)).toBe(false);
 	SessionManager.findById("/a", "x");
-	expect(existsSync(join(agent, "sessions/--a--"))).toBe(true);
+	expect(existsSync(join(agent, "sessions", dirName("/a")))).toBe(true);
 });
 
 describe("continueRecent and findMostRecentSession", () => {
@@ -175,7 +180,7 @@ describe("continueRecent and findMostRecentSession", () => {
 		expect(own.startsWith(agent)).toBe(true);
 	});
 
-	test("pass over what is unreadable, dangling or no session", async () => {
+	testWith("modes")("pass over what is unreadable, dangling or no session", async () => {
 		const dir = scratch();
 		const good = aged(dir, "good", 50);
 		const locked = aged(dir, "locked", 1);
@@ -239,7 +244,7 @@ describe("errors of the file system name the path, and nothing on disk changes:"
 		}
 	});
 
-	test("a directory that may not be entered or read", async () => {
+	testWith("modes")("a directory that may not be entered or read", async () => {
 		const dir = scratch();
 		const inner = join(dir, "inner");
 		mkdirSync(inner, { mode: 0o755 });
@@ -264,7 +269,7 @@ describe("errors of the file system name the path, and nothing on disk changes:"
 		expect(snapshot(dir)).toEqual(before);
 	});
 
-	test("a file that may not be read or written", async () => {
+	testWith("modes")("a file that may not be read or written", async () => {
 		const dir = scratch();
 		const file = writeSession(dir, [header(), message("a", null)]);
 		const manager = SessionManager.open(file);

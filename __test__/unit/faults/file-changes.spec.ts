@@ -30,6 +30,7 @@ import {
 	user,
 	writeSession,
 } from "../../support/scratch.js";
+import { testWith } from "../../support/windows.js";
 
 const { SessionManager } = api;
 const begun = () => opened([message("a", null, user("one")), message("b", "a", user("two"))]);
@@ -52,7 +53,7 @@ test("grown: their lines come in at the next append, and by reload; our leaf sta
 });
 
 describe("deleted or renamed away: written again, whole, with its header", () => {
-	test("deleted, noticed by the next append", () => {
+	testWith("modes")("deleted, noticed by the next append", () => {
 		const { manager, file } = begun();
 		const own = manager.appendCustomEntry("x", { kept: true });
 		const before = read(file);
@@ -65,7 +66,7 @@ describe("deleted or renamed away: written again, whole, with its header", () =>
 		expect(kinds(manager)).toEqual(["deleted"]);
 	});
 
-	test("deleted with its directory", () => {
+	testWith("modes")("deleted with its directory", () => {
 		const { manager, file } = begun();
 		manager.appendCustomEntry("x");
 		rmSync(dirname(file), { recursive: true });
@@ -245,7 +246,7 @@ test("flush and close leave a manager usable; a session without a file stays wit
 	for (const call of ["flush", "close", "reload"] as const) SessionManager.inMemory("/x")[call]();
 });
 
-test("private by default: files 0600, directories 0700, modes that are there stay", () => {
+testWith("modes")("private by default: files 0600, directories 0700, modes that are there stay", () => {
 	const dir = join(scratch(), "new", "dir");
 	const manager = SessionManager.create("/somewhere", dir);
 	manager.appendMessage(user());
@@ -267,7 +268,7 @@ test("private by default: files 0600, directories 0700, modes that are there sta
 });
 
 // Regression: a deleted file that was written again had lost its mode.
-test("a deleted file that is written again has its mode", () => {
+testWith("modes")("a deleted file that is written again has its mode", () => {
 	const call: Record<string, (manager: ReturnType<typeof SessionManager.open>) => unknown> = {
 		append: (manager) => manager.appendCustomEntry("x"),
 		flush: (manager) => manager.flush(),

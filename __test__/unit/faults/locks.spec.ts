@@ -27,6 +27,7 @@ import {
 	writeSession,
 } from "../../support/scratch.js";
 import { ended, run, saying, start } from "../../support/children.js";
+import { testWith } from "../../support/windows.js";
 
 const { SessionManager } = api;
 const file = (): string => writeSession(scratch(), [header(), message("a", null)]);
@@ -106,7 +107,7 @@ test("pi neither sees the lock nor is kept from anything", async () => {
 	expect(linesOf(path)).toHaveLength(4);
 });
 
-test("the lock goes with the manager to another session, and with the file's links", () => {
+testWith("links")("the lock goes with the manager to another session, and with the file's links", () => {
 	const dir = scratch();
 	const manager = SessionManager.create("/somewhere", dir, exclusive);
 	manager.appendMessage(user("one"));
@@ -266,7 +267,7 @@ test("a process that was writing already is refused from then on", async () => {
 });
 
 // Regression: such a link destroyed what it led to, and such a directory stopped every append.
-test("a lock file that is a link leaves what it leads to; a directory of its name stops no append", () => {
+testWith("links")("a lock file that is a link leaves what it leads to; a directory of its name stops no append", () => {
 	const dir = scratch();
 	const path = writeSession(dir, [header(), message("a", null)]);
 	const lock = `${path}.lock`;
@@ -453,7 +454,7 @@ test("options that do not exist are refused by name", () => {
 });
 
 // Regression: it refused every append.
-test("a lock file of another user's stops no append", async () => {
+testWith("modes")("a lock file of another user's stops no append", async () => {
 	const dir = scratch();
 	chmodSync(dir, 0o777);
 	const path = writeSession(dir, [header(), message("a", null)]);

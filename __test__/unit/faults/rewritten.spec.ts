@@ -17,6 +17,7 @@ import { dirname, join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { api, caught, entry, header, ids, jsonLines, message, opened, read, scratch, text, user } from "../../support/scratch.js";
+import { testWith } from "../../support/windows.js";
 
 const { SessionManager } = api;
 type Manager = ReturnType<typeof opened>["manager"];
@@ -290,7 +291,7 @@ describe("another file under the name", () => {
 		expect(fileIds(`${file}2`)).toHaveLength(3);
 	});
 
-	test("a symbolic link led elsewhere: what is there is adopted, ours is added", async () => {
+	testWith("links")("a symbolic link led elsewhere: what is there is adopted, ours is added", async () => {
 		const dir = scratch();
 		const [first, second, link] = ["first", "second", "s.jsonl"].map((name) => join(dir, name)) as [string, string, string];
 		writeFileSync(first, text([header(), ...chain("a")]));
@@ -306,7 +307,7 @@ describe("another file under the name", () => {
 		expect(fileIds(second)).toEqual(["s-1", "a", "b", one, two]);
 	});
 
-	test("the target of a symbolic link deleted: written again where the link led when the session was opened", () => {
+	testWith("links")("the target of a symbolic link deleted: written again where the link led when the session was opened", () => {
 		const dir = scratch();
 		const link = join(dir, "s.jsonl");
 		writeFileSync(join(dir, "first"), text([header(), ...chain("a")]));
@@ -320,7 +321,7 @@ describe("another file under the name", () => {
 		expect(fileIds(link)).toHaveLength(before + 2);
 	});
 
-	test("a dangling link put in the place of the session: nothing is written where it leads", () => {
+	testWith("links")("a dangling link put in the place of the session: nothing is written where it leads", () => {
 		for (const deleted of [true, false]) {
 			const dir = scratch();
 			const [file, target] = [join(dir, "s.jsonl"), join(dir, "deep", "target")];

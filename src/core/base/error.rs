@@ -185,6 +185,12 @@ impl Error {
         Self::about(ErrorCode::SessionLocked, text, path)
     }
 
+    /// Another process, or another session in this one, has the file at `path` open, and the file system cannot replace it.
+    pub fn in_use(path: &str) -> Self {
+        let text = "Session file cannot be replaced while it is open elsewhere, or because it may not be written";
+        Self::about(ErrorCode::SessionLocked, text, path)
+    }
+
     /// The session of the file at `path` was opened read-only.
     pub fn read_only(path: &str) -> Self {
         Self::about(ErrorCode::SessionReadOnly, "The session was opened read-only and cannot be changed", path)
@@ -333,9 +339,29 @@ pub fn code_of(error: &io::Error) -> Option<(&'static str, &'static str)> {
         (libc::ENAMETOOLONG, "ENAMETOOLONG", "name too long"),
         (libc::ELOOP, "ELOOP", "too many symbolic links encountered"),
         (libc::EDQUOT, "EDQUOT", "disk quota exceeded"),
+        (libc::ENOTSUP, "ENOTSUP", "operation not supported on socket"),
+        (libc::EOPNOTSUPP, "ENOTSUP", "operation not supported on socket"),
+        (libc::ENXIO, "ENXIO", "no such device or address"),
+        (libc::ESTALE, "ESTALE", "stale file handle"),
     ];
+    // Windows' own numbers, as Node translates them.
     #[cfg(not(unix))]
-    const TABLE: &[(i32, &str, &str)] = &[];
+    const TABLE: &[(i32, &str, &str)] = &[
+        (1, "EISDIR", "illegal operation on a directory"),
+        (4, "EMFILE", "too many open files"),
+        (5, "EPERM", "operation not permitted"),
+        (6, "EBADF", "bad file descriptor"),
+        (17, "EXDEV", "cross-device link not permitted"),
+        (19, "EROFS", "read-only file system"),
+        (23, "EIO", "i/o error"),
+        (32, "EBUSY", "resource busy or locked"),
+        (33, "EBUSY", "resource busy or locked"),
+        (50, "ENOTSUP", "operation not supported on socket"),
+        (145, "ENOTEMPTY", "directory not empty"),
+        (206, "ENAMETOOLONG", "name too long"),
+        (1117, "EIO", "i/o error"),
+        (1921, "ELOOP", "too many symbolic links encountered"),
+    ];
     let found = error.raw_os_error().and_then(|raw| TABLE.iter().find(|(code, ..)| *code == raw));
     match found {
         Some((_, name, words)) => Some((name, words)),
@@ -344,6 +370,8 @@ pub fn code_of(error: &io::Error) -> Option<(&'static str, &'static str)> {
             io::ErrorKind::PermissionDenied => Some(("EACCES", "permission denied")),
             io::ErrorKind::AlreadyExists => Some(("EEXIST", "file already exists")),
             io::ErrorKind::InvalidInput => Some(("EINVAL", "invalid argument")),
+            io::ErrorKind::IsADirectory => Some(("EISDIR", "illegal operation on a directory")),
+            io::ErrorKind::NotADirectory => Some(("ENOTDIR", "not a directory")),
             io::ErrorKind::StorageFull => Some(("ENOSPC", "no space left on device")),
             io::ErrorKind::OutOfMemory => Some(("ENOMEM", "not enough memory")),
             _ => None,
@@ -392,6 +420,21 @@ impl std::error::Error for Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn errors_of_the_system_have_the_names_that_node_gives_them() {
+        let name = |error: io::Error| code_of(&error).map(|(name, _)| name);
+        assert_eq!(name(io::ErrorKind::IsADirectory.into()), Some("EISDIR"));
+        assert_eq!(name(io::ErrorKind::NotADirectory.into()), Some("ENOTDIR"));
+        #[cfg(unix)]
+        let codes = [(libc::ENOTSUP, "ENOTSUP"), (libc::ESTALE, "ESTALE"), (libc::ENXIO, "ENXIO")];
+        #[cfg(windows)]
+        let codes =
+            [(1, "EISDIR"), (2, "ENOENT"), (3, "ENOENT"), (5, "EPERM"), (32, "EBUSY"), (80, "EEXIST"), (183, "EEXIST")];
+        for (code, expected) in codes {
+            assert_eq!(name(io::Error::from_raw_os_error(code)), Some(expected), "{code}");
+        }
+    }
 
     #[test]
     fn a_part_that_is_not_there_is_an_internal_error_that_names_it() {

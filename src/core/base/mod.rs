@@ -4,6 +4,7 @@ pub mod error;
 pub mod fold;
 pub mod memory;
 pub mod options;
+pub mod path_syntax;
 pub mod paths;
 pub mod threads;
 pub mod time;

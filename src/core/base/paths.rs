@@ -4,6 +4,7 @@
 use uuid::Uuid;
 
 use super::error::Result;
+use super::path_syntax::{drive_of, PathSyntax};
 
 /// What JavaScript knows: the process's state as the calling thread sees it.
 pub trait Process {
@@ -29,87 +30,47 @@ pub const AGENT_DIR_VARIABLE: &str = "PI_CODING_AGENT_DIR";
 /// The longest file name that file systems take, in bytes.
 const MAX_NAME: usize = 255;
 
-#[cfg(windows)]
-const SEPARATOR: char = '\\';
-#[cfg(not(windows))]
-const SEPARATOR: char = '/';
+const HERE: PathSyntax = PathSyntax::HERE;
 
-fn is_separator(c: char) -> bool {
-    c == '/' || c == SEPARATOR
-}
-
-/// The drive or share that a Windows path starts with; nothing elsewhere.
-fn prefix_len(path: &str) -> usize {
-    let drive =
-        cfg!(windows) && path.as_bytes().get(1) == Some(&b':') && path.starts_with(|c: char| c.is_ascii_alphabetic());
-    if drive {
-        2
-    } else {
-        0
-    }
-}
-
-/// Whether a path needs no working directory to be understood.
+/// Whether a path needs no working directory to be understood, except for its drive.
 pub fn is_absolute(path: &str) -> bool {
-    path.get(prefix_len(path)..).is_some_and(|rest| rest.starts_with(is_separator))
+    HERE.is_absolute(path)
 }
 
 /// Removes `.`, `..` and repeated separators. An empty path becomes `.`.
 pub fn clean(path: &str) -> String {
-    let (prefix, rest) = path.split_at(prefix_len(path));
-    let rooted = rest.starts_with(is_separator);
-    let mut parts: Vec<&str> = Vec::new();
-    for part in rest.split(is_separator) {
-        match part {
-            "" | "." => {}
-            ".." if parts.last().is_some_and(|last| *last != "..") => {
-                parts.pop();
-            }
-            ".." if rooted => {}
-            part => parts.push(part),
-        }
-    }
-    let mut out = String::from(prefix);
-    if rooted {
-        out.push(SEPARATOR);
-    }
-    out.push_str(&parts.join(&SEPARATOR.to_string()));
-    if out.is_empty() {
-        out.push('.');
-    }
-    out
+    HERE.resolve(&[path])
 }
 
 /// Two paths, one after the other, cleaned. Keeps a trailing separator as `path.join` does.
 pub fn join(dir: &str, name: &str) -> String {
-    let both = match (dir, name) {
-        ("", name) => name.to_owned(),
-        (dir, "") => dir.to_owned(),
-        (dir, name) => format!("{dir}{SEPARATOR}{name}"),
-    };
-    let mut out = clean(&both);
-    if both.ends_with(is_separator) && !out.ends_with(is_separator) {
-        out.push(SEPARATOR);
-    }
-    out
+    HERE.join(dir, name)
+}
+
+/// A path made absolute by the directory that it starts from if it is relative.
+pub fn resolve_from(dir: &str, path: &str) -> String {
+    HERE.resolve(&[dir, path])
 }
 
 /// The directory a path is in.
 pub fn parent(path: &str) -> String {
-    clean(&format!("{path}{SEPARATOR}.."))
+    HERE.resolve(&[path, ".."])
 }
 
 /// The last part of a path.
 pub fn file_name(path: &str) -> &str {
-    path.rsplit(is_separator).next().unwrap_or(path)
+    HERE.file_name(path)
 }
 
 /// A path with `~` and `file://` resolved. A relative path stays relative.
 pub fn normalize(path: &str, process: &dyn Process) -> Result<String> {
+    if let Some(path) = HERE.from_shell(path) {
+        return Ok(path);
+    }
     if path == "~" {
         return process.home();
     }
-    let under_home = path.strip_prefix('~').filter(|rest| rest.starts_with(is_separator));
+    let under_home = path.strip_prefix('~').filter(|rest| rest.starts_with(|c| HERE.is_separator(c)));
     if let Some(rest) = under_home {
         return Ok(join(&process.home()?, rest.get(1..).unwrap_or_default()));
     }
@@ -126,7 +87,13 @@ pub fn resolve(path: &str, process: &dyn Process) -> Result<String> {
 }
 
 fn absolute(path: &str, process: &dyn Process) -> Result<String> {
-    Ok(if is_absolute(path) { clean(path) } else { clean(&format!("{}{SEPARATOR}{path}", process.cwd()?)) })
+    if HERE.is_complete(path) {
+        return Ok(clean(path));
+    }
+    // Windows keeps a working directory for each drive.
+    let drive = if cfg!(windows) { drive_of(path) } else { None };
+    let of_drive = drive.map_or(Ok(None), |drive| process.env(&format!("={drive}")))?;
+    Ok(HERE.resolve(&[&of_drive.unwrap_or_default(), &process.cwd()?, path]))
 }
 
 /// Whether two paths are equal once they are resolved. Links are not followed.
@@ -158,12 +125,12 @@ pub fn default_session_dir(cwd: &str, agent: Option<&str>, process: &dyn Process
         None => agent_dir(process)?,
     };
     let sessions = join(&resolve(&agent, process)?, "sessions");
-    Ok(join(&sessions, &encoded(&resolve(cwd, process)?)))
+    Ok(join(&sessions, &dir_name(&resolve(cwd, process)?)))
 }
 
 /// The name of a working directory's session directory. A name that is too long for a file system is cut, and a hash keeps
 /// it unique.
-fn encoded(cwd: &str) -> String {
+pub(super) fn dir_name(cwd: &str) -> String {
     let flat = |text: &str| text.replace(['/', '\\', ':'], "-");
     let tail = cwd.strip_prefix(['/', '\\']).unwrap_or(cwd);
     let name = format!("--{}--", flat(tail));

@@ -33,7 +33,9 @@ impl Catalog {
         match Self::connect(&path, &file) {
             Ok(catalog) => Some(catalog),
             Err(error) => {
-                discard_if_corrupt(&file, &error);
+                if is_corrupt(&error) {
+                    file.remove_own();
+                }
                 None
             }
         }
@@ -84,9 +86,14 @@ impl Catalog {
         Ok(Self { db, file: file.clone().connected() })
     }
 
-    /// The file that it is connected to.
-    pub fn file(&self) -> &CatalogFile {
-        &self.file
+    /// Closes the catalog, and deletes it if this error of it says that it is corrupt.
+    pub fn discard_if_corrupt(self, error: &rusqlite::Error) {
+        let Self { db, file } = self;
+        // On Windows a file that SQLite has open cannot be deleted.
+        drop(db);
+        if is_corrupt(error) {
+            file.remove_own();
+        }
     }
 
     /// Whether it can only be read.
@@ -125,25 +132,32 @@ impl Catalog {
     }
 }
 
-/// Deletes the catalog that gave this error if the error says that it is corrupt.
-pub fn discard_if_corrupt(file: &CatalogFile, error: &rusqlite::Error) {
-    if is_corrupt(error) {
-        file.remove_own();
-    }
-}
-
-#[cfg(target_os = "linux")]
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::catalog::error::corrupt;
     use std::fs;
+    #[cfg(target_os = "linux")]
     use std::os::unix::fs::MetadataExt;
 
+    /// Regression: a corrupt catalog stayed on Windows, where a file that SQLite has open cannot be deleted.
+    #[test]
+    fn a_corrupt_catalog_is_closed_and_deleted() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let location = CatalogLocation { path: dir.path().join("catalog"), makes_dir: false };
+        let catalog = Catalog::create(&location).expect("created");
+        catalog.discard_if_corrupt(&rusqlite::Error::InvalidQuery);
+        assert!(location.path.exists(), "another error says nothing about the file");
+        Catalog::open(&location).expect("opened").discard_if_corrupt(&corrupt("its pages"));
+        assert_eq!(fs::read_dir(dir.path()).expect("read").count(), 0);
+    }
+
+    #[cfg(unix)]
     fn rows_in(catalog: &Catalog) -> i64 {
         catalog.db().query_row("SELECT count(*) FROM session", [], |row| row.get(0)).expect("read")
     }
 
+    #[cfg(target_os = "linux")]
     /// How many POSIX locks this process holds on a file.
     fn locks_on(path: &Path) -> usize {
         let inode = format!(":{} ", fs::metadata(path).expect("there").ino());
@@ -155,6 +169,7 @@ mod tests {
 
     /// Regression: a connection to a catalog that was replaced deleted the new one.
     #[test]
+    #[cfg(unix)]
     fn a_connection_to_a_catalog_that_was_replaced_leaves_the_new_one() {
         let dir = tempfile::tempdir().expect("a directory");
         let location = CatalogLocation { path: dir.path().join("catalog"), makes_dir: false };
@@ -171,16 +186,17 @@ mod tests {
         let mut new = Catalog::create(&location).expect("created");
         new.write(|transaction| transaction.execute("INSERT INTO session (dir, name, device, inode, size, modified, changed, seen, read_to, head_tail_hash, file_kind) VALUES ('a', 'b', 0, 0, 0, 0, 0, 0, 0, 0, 0)", [])).expect("written");
         let before = names();
-        discard_if_corrupt(replaced.file(), &corrupt("its pages"));
+        replaced.discard_if_corrupt(&corrupt("its pages"));
         assert_eq!((names(), before.len()), (before, 3));
         let other = Catalog::open(&location).expect("opened");
         assert_eq!(rows_in(&other), 1);
-        discard_if_corrupt(new.file(), &corrupt("its pages"));
+        new.discard_if_corrupt(&corrupt("its pages"));
         assert_eq!(names().len(), 0);
     }
 
     /// Regression: looking at the file dropped the locks of open connections.
     #[test]
+    #[cfg(target_os = "linux")]
     fn inspecting_the_file_keeps_the_locks_of_open_connections() {
         let dir = tempfile::tempdir().expect("a directory");
         let location = CatalogLocation { path: dir.path().join("catalog"), makes_dir: false };

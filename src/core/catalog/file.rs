@@ -9,8 +9,7 @@ use std::time::SystemTime;
 
 use super::schema::{APPLICATION_ID, FORMAT_VERSION};
 use crate::base::threads::locked;
-use crate::io::file_fingerprint::FileFingerprint;
-use crate::io::fs;
+use crate::io::fs::{self, FileId, Stat};
 use crate::io::open::{self, Access};
 use crate::io::owner;
 
@@ -49,8 +48,8 @@ pub enum CatalogFileState {
     Foreign,
 }
 
-/// Device, inode and creation time: inode numbers are reused.
-type CatalogFileId = (u64, u64, Option<SystemTime>);
+/// The file's id and creation time: ids are reused.
+type CatalogFileId = (FileId, Option<SystemTime>);
 
 /// The files that this process has connected to, by path.
 static CONNECTED: LazyLock<Mutex<HashMap<PathBuf, CatalogFileId>>> = LazyLock::new(Mutex::default);
@@ -60,9 +59,8 @@ fn connected() -> MutexGuard<'static, HashMap<PathBuf, CatalogFileId>> {
 }
 
 fn file_id(path: &Path) -> Option<CatalogFileId> {
-    let meta = fs::metadata(path).ok()?;
-    let FileFingerprint { device, inode, size, .. } = FileFingerprint::of(&meta);
-    (inode != 0 && size > 0).then(|| (device, inode, meta.created().ok()))
+    let Stat { file_id, size, .. } = fs::stat_path(path).ok()??;
+    (file_id.inode != 0 && size > 0).then(|| Some((file_id, fs::metadata(path).ok()?.created().ok())))?
 }
 
 /// The file that is at the catalog's path at one moment. Another process may delete it and create a new catalog there.

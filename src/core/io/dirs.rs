@@ -13,9 +13,8 @@ pub fn sync_dir_of(path: &Path) -> io::Result<()> {
     {
         let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let dir = open::existing(dir, Access::Read)?;
-        const NO_WAY: [i32; 4] = [libc::EINVAL, libc::ENOTSUP, libc::EOPNOTSUPP, libc::EBADF];
         match fs::sync(&dir) {
-            Err(error) if error.raw_os_error().is_some_and(|code| NO_WAY.contains(&code)) => {}
+            Err(error) if fs::lacks_sync(&error) => {}
             synced => synced?,
         }
     }
@@ -34,7 +33,11 @@ pub fn make_dirs(path: &Path, synced: bool) -> io::Result<()> {
         }
         made.push(dir);
     }
-    fs::create_dirs(path)?;
+    fs::create_dirs(path).map_err(|error| match error.kind() {
+        // Windows says it of a file where one of the directories should be.
+        io::ErrorKind::AlreadyExists if !path.exists() => io::ErrorKind::NotADirectory.into(),
+        _ => error,
+    })?;
     let synced = made.iter().rev().try_for_each(|dir| sync_dir_of(dir));
     if synced.is_err() {
         // The next try must find them missing, or it would not sync their names.

@@ -1,11 +1,16 @@
 //! Fingerprints of files: which state of which file something was read from.
 
-use std::fs::Metadata;
-use std::io;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// A time in ns since 1970.
 pub type Nanos = i64;
+
+/// Which file a path or handle leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileId {
+    pub device: u64,
+    pub inode: u64,
+}
 
 /// Distinguishes the states of a file without reading it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,16 +29,12 @@ pub struct FileFingerprint {
 pub const TICK: Nanos = 20_000_000;
 /// The same for file systems whose times are in steps of 1 or 2 s.
 const COARSE_TICK: Nanos = 2_000_000_000;
-const SECOND: Nanos = 1_000_000_000;
-
-fn nanos(time: io::Result<SystemTime>) -> Nanos {
-    let since = time.ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-    since.map_or(0, |since| i64::try_from(since.as_nanos()).unwrap_or(i64::MAX))
-}
+pub(super) const SECOND: Nanos = 1_000_000_000;
 
 /// The time now.
 pub fn now() -> Nanos {
-    nanos(Ok(SystemTime::now()))
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
 }
 
 /// Whether a file that was seen with the change time `changed` gets another one if it changes after `at`. If the two are too
@@ -44,26 +45,6 @@ pub fn would_show_change(changed: Nanos, at: Nanos) -> bool {
 }
 
 impl FileFingerprint {
-    /// The fingerprint of a file.
-    #[cfg(unix)]
-    pub fn of(meta: &Metadata) -> Self {
-        use std::os::unix::fs::MetadataExt;
-        let modified = nanos(meta.modified());
-        let changed = meta.ctime().saturating_mul(SECOND).saturating_add(meta.ctime_nsec());
-        #[cfg(test)]
-        let [modified, changed] = [modified, changed].map(super::fs::faults::kept_time);
-        Self { device: meta.dev(), inode: meta.ino(), size: meta.len(), modified, changed }
-    }
-
-    /// The fingerprint of a file.
-    #[cfg(not(unix))]
-    pub fn of(meta: &Metadata) -> Self {
-        let modified = nanos(meta.modified());
-        // Without inode numbers the creation time distinguishes a file from its replacement.
-        let made = nanos(meta.created());
-        Self { device: 0, inode: made as u64, size: meta.len(), modified, changed: modified }
-    }
-
     /// Whether both are of the same file, in any state.
     pub fn is_same_file(&self, other: &Self) -> bool {
         (self.device, self.inode) == (other.device, other.inode)

@@ -1,13 +1,17 @@
 //! The calls to the file system, one function each. Everything that the core does to a session file goes through
 //! here, so that tests can make each call fail in turn (`faults`).
 
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", target_vendor = "apple"))]
 use std::ffi::CStr;
 use std::fs::{self, DirEntry, File, OpenOptions, TryLockError};
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
+pub use super::file_fingerprint::FileId;
+#[cfg(unix)]
+use super::file_fingerprint::SECOND;
 use super::file_fingerprint::{FileFingerprint, Nanos};
+use crate::base::path_syntax::without_verbatim;
 
 /// How much is copied at once.
 const COPIED: usize = 1 << 18;
@@ -29,8 +33,8 @@ pub enum FsCall {
     Lock,
     /// Mode and owner.
     Attributes,
-    /// Extended attributes, which are copied only on Linux.
-    #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
+    /// Extended attributes, which are copied only on Linux and macOS.
+    #[cfg_attr(not(any(target_os = "linux", target_vendor = "apple")), allow(dead_code))]
     Xattrs,
     List,
 }
@@ -54,13 +58,6 @@ fn named(path: &Path) -> &Path {
 #[cfg(test)]
 use self::faults::folded as named;
 
-/// Which file a path or handle leads to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FileId {
-    pub device: u64,
-    pub inode: u64,
-}
-
 /// Whether a link count says that no name leads to a file. Some file systems say so of every file.
 #[cfg(unix)]
 fn has_no_link(count: u64) -> bool {
@@ -72,24 +69,58 @@ fn has_no_link(count: u64) -> bool {
 /// The status of a file.
 #[derive(Debug, Clone, Copy)]
 pub struct Stat {
+    pub is_file: bool,
+    pub is_dir: bool,
     pub size: u64,
     pub file_id: FileId,
-    /// Whether no name seems to lead to the file any more; only its path tells for sure. Elsewhere than on Unix an open
-    /// file cannot be deleted.
+    /// Whether no name seems to lead to the file any more; only its path tells for sure.
     pub deleted: bool,
     /// As in [`FileFingerprint`].
+    pub modified: Nanos,
     pub changed: Nanos,
 }
 
 impl Stat {
-    fn of(meta: &fs::Metadata) -> Self {
-        #[cfg(unix)]
-        let deleted = has_no_link(std::os::unix::fs::MetadataExt::nlink(meta));
-        #[cfg(not(unix))]
-        let deleted = false;
-        let FileFingerprint { device, inode, size, changed, .. } = FileFingerprint::of(meta);
-        Self { size, file_id: FileId { device, inode }, deleted, changed }
+    /// The fingerprint of the file.
+    pub fn fingerprint(&self) -> FileFingerprint {
+        let Self { file_id: FileId { device, inode }, size, modified, changed, .. } = *self;
+        FileFingerprint { device, inode, size, modified, changed }
     }
+
+    #[cfg(unix)]
+    fn of(meta: &fs::Metadata) -> Self {
+        use std::os::unix::fs::MetadataExt;
+        let time = |seconds: i64, nanos| seconds.saturating_mul(SECOND).saturating_add(nanos);
+        let [modified, changed] = [time(meta.mtime(), meta.mtime_nsec()), time(meta.ctime(), meta.ctime_nsec())];
+        #[cfg(test)]
+        let [modified, changed] = [modified, changed].map(faults::kept_time);
+        let (is_file, is_dir, deleted) = (meta.is_file(), meta.is_dir(), has_no_link(meta.nlink()));
+        let file_id = FileId { device: meta.dev(), inode: meta.ino() };
+        Self { is_file, is_dir, size: meta.len(), file_id, deleted, modified, changed }
+    }
+}
+
+#[cfg(unix)]
+fn stat_of(file: &File) -> io::Result<Stat> {
+    file.metadata().map(|meta| Stat::of(&meta))
+}
+
+#[cfg(unix)]
+fn stat_at(path: &Path) -> io::Result<Stat> {
+    fs::metadata(path).map(|meta| Stat::of(&meta))
+}
+
+#[cfg(windows)]
+mod windows;
+#[cfg(windows)]
+use self::windows::{as_missing, stat_at, stat_of};
+#[cfg(windows)]
+pub use self::windows::{OPENS_DIRS, OPENS_LINKS};
+
+/// An error of a name that no file can have is the one of a name that no file has.
+#[cfg(unix)]
+fn as_missing(error: io::Error) -> io::Error {
+    error
 }
 
 /// Opens a file as `options` say.
@@ -97,7 +128,7 @@ pub fn open(path: &Path, options: &OpenOptions) -> io::Result<File> {
     inject(FsCall::Open)?;
     #[cfg(test)]
     faults::open(options)?;
-    options.open(named(path))
+    options.open(named(path)).map_err(as_missing)
 }
 
 /// Another handle of the same open file.
@@ -130,7 +161,7 @@ pub fn remove_dir(path: &Path) -> io::Result<()> {
 #[inline]
 pub fn stat(file: &File) -> io::Result<Stat> {
     inject(FsCall::Stat)?;
-    file.metadata().map(|meta| Stat::of(&meta))
+    stat_of(file)
 }
 
 /// The size of an open file, and whether it was deleted. Asking for the times, too, would double the cost of the next
@@ -154,11 +185,20 @@ pub fn quick_stat(file: &File) -> io::Result<(u64, bool)> {
 /// The status of what a path leads to; None if that is nothing.
 pub fn stat_path(path: &Path) -> io::Result<Option<Stat>> {
     inject(FsCall::Stat)?;
-    match fs::metadata(named(path)) {
-        Ok(meta) => Ok(Some(Stat::of(&meta))),
+    match stat_at(named(path).as_ref()).map_err(as_missing) {
+        Ok(stat) => Ok(Some(stat)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+/// The status of a directory's entry, which is not a link.
+pub fn stat_entry(entry: &DirEntry) -> io::Result<Stat> {
+    inject(FsCall::Stat)?;
+    #[cfg(unix)]
+    return entry.metadata().map(|meta| Stat::of(&meta));
+    #[cfg(windows)]
+    return stat_at(&entry.path());
 }
 
 /// Whether a path leads to this very file.
@@ -170,7 +210,7 @@ pub fn is_at(path: &Path, file: &File) -> io::Result<bool> {
 /// The attributes of what is at a path, links not followed; None if nothing is there.
 pub fn entry_at(path: &Path) -> io::Result<Option<fs::Metadata>> {
     inject(FsCall::Stat)?;
-    match fs::symlink_metadata(named(path)) {
+    match fs::symlink_metadata(named(path)).map_err(as_missing) {
         Ok(meta) => Ok(Some(meta)),
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
         Err(error) => Err(error),
@@ -184,16 +224,10 @@ pub fn make_private(path: &Path) -> io::Result<()> {
     fs::set_permissions(named(path), std::os::unix::fs::PermissionsExt::from_mode(0o600))
 }
 
-/// Mode, owner and times of what a path leads to.
+/// Mode, owner and size of what a path leads to.
 pub fn metadata(path: &Path) -> io::Result<fs::Metadata> {
     inject(FsCall::Stat)?;
-    fs::metadata(named(path))
-}
-
-/// The same of a directory's entry, links not followed.
-pub fn metadata_of_entry(entry: &DirEntry) -> io::Result<fs::Metadata> {
-    inject(FsCall::Stat)?;
-    entry.metadata()
+    fs::metadata(named(path)).map_err(as_missing)
 }
 
 /// The same of an open file.
@@ -202,10 +236,12 @@ pub fn metadata_of(file: &File) -> io::Result<fs::Metadata> {
     file.metadata()
 }
 
-/// The path without links in it.
+/// The path without links in it, in the form in which users write it.
 pub fn real_path(path: &Path) -> io::Result<PathBuf> {
     inject(FsCall::Stat)?;
-    fs::canonicalize(named(path))
+    let path = fs::canonicalize(named(path)).map_err(as_missing)?;
+    // Windows gives `\\?\C:\x`.
+    Ok(path.to_str().and_then(without_verbatim).map_or(path, PathBuf::from))
 }
 
 /// How many links are followed before they count as a loop.
@@ -364,15 +400,15 @@ pub fn set_like(file: &File, meta: &fs::Metadata) -> io::Result<()> {
     }
 }
 
-/// Gives a file the extended attributes of another, access lists among them. What the file system or the process's rights
-/// do not allow is left out.
-#[cfg(target_os = "linux")]
+/// Gives a file the extended attributes of another; on Linux access lists are among them. What the file system or the process's
+/// rights do not allow is left out, and on macOS a value of more than 64 KB.
+#[cfg(any(target_os = "linux", target_vendor = "apple"))]
 pub fn copy_xattrs(from: &File, to: &File) {
     use rustix::fs::{fgetxattr, flistxattr, fsetxattr, XattrFlags};
     if inject(FsCall::Xattrs).is_err() {
         return;
     }
-    // The kernel has no longer list and no longer value.
+    // Linux has no longer list and no longer value.
     let (mut names, mut value) = (vec![0; 1 << 16], vec![0; 1 << 16]);
     let size = flistxattr(from, &mut names[..]).unwrap_or_default();
     names.truncate(size);
@@ -385,7 +421,7 @@ pub fn copy_xattrs(from: &File, to: &File) {
 }
 
 /// Gives a file the extended attributes of another, where that is known how.
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
 pub fn copy_xattrs(_from: &File, _to: &File) {}
 
 /// Truncates a file.
@@ -396,22 +432,37 @@ pub fn truncate(file: &File, size: u64) -> io::Result<()> {
 
 /// Waits until the file is on disk.
 pub fn sync(file: &File) -> io::Result<()> {
-    inject(FsCall::Sync)?;
-    #[cfg(test)]
-    faults::about(file);
-    #[cfg(test)]
-    faults::sync(file)?;
-    file.sync_all()
+    sync_by(File::sync_all, file)
 }
 
 /// The same without its times, for a line that was appended.
 pub fn sync_data(file: &File) -> io::Result<()> {
+    sync_by(File::sync_data, file)
+}
+
+fn sync_by(call: fn(&File) -> io::Result<()>, file: &File) -> io::Result<()> {
     inject(FsCall::Sync)?;
     #[cfg(test)]
     faults::about(file);
     #[cfg(test)]
-    faults::sync(file)?;
-    file.sync_data()
+    let call = |file: &File| faults::full_sync(file).and_then(|()| call(file));
+    match call(file) {
+        // macOS also flushes the drive's cache, for which SMB and FUSE have no call.
+        #[cfg(unix)]
+        Err(error) if lacks_sync(&error) => {
+            #[cfg(test)]
+            faults::sync(file)?;
+            Ok(rustix::fs::fsync(file)?)
+        }
+        synced => synced,
+    }
+}
+
+/// Whether an error says that the file system has no call to wait for the disk.
+#[cfg(unix)]
+pub fn lacks_sync(error: &io::Error) -> bool {
+    let codes = [libc::EINVAL, libc::ENOTSUP, libc::EOPNOTSUPP, libc::ENOTTY, libc::EBADF];
+    error.raw_os_error().is_some_and(|code| codes.contains(&code))
 }
 
 /// Gives a file a second name; an error if that is taken.
@@ -439,9 +490,16 @@ pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
     fs::rename(named(from), named(to))
 }
 
+/// Whether a rename failed because a file is open: where a system has no POSIX rename, an open file keeps its name.
+pub fn is_in_use(error: &io::Error) -> bool {
+    // Windows: access denied, sharing violation.
+    let codes = if cfg!(windows) { &[5, 32][..] } else { &[] };
+    error.kind() == io::ErrorKind::ResourceBusy || error.raw_os_error().is_some_and(|code| codes.contains(&code))
+}
+
 /// Renames a file to a name that nothing has; an error if something has it.
 pub fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
-    #[cfg(target_os = "linux")]
+    #[cfg(any(target_os = "linux", target_vendor = "apple"))]
     {
         use rustix::fs::{renameat_with, RenameFlags, CWD};
         use rustix::io::Errno;
@@ -469,5 +527,4 @@ pub fn remove(path: &Path) -> io::Result<()> {
 pub mod faults;
 
 #[cfg(test)]
-#[cfg(unix)]
 mod tests;

@@ -57,16 +57,11 @@ impl HeldLock {
 
     fn remove_file(&self, file: Option<File>) {
         if let Some(file) = file.filter(|file| fs::is_at(&self.path, file).unwrap_or(false)) {
-            let _ = remove(&self.path, file);
+            let _ = fs::remove(&self.path);
+            // Only now may others lock a file of that name: it is another one.
+            drop(file);
         }
     }
-}
-
-/// Removes a lock file that is held here, so that no other process's file is removed. Elsewhere than on Unix it must be
-/// closed first.
-pub fn remove(path: &Path, file: File) -> io::Result<()> {
-    let _held = cfg!(unix).then_some(file);
-    fs::remove(path)
 }
 
 #[cfg(all(test, unix))]

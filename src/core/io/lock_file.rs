@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use super::at_exit;
 use super::fs::{self, At};
-use super::held_lock::{remove, HeldLock};
+use super::held_lock::HeldLock;
 use super::open;
 use super::sidecar_names::beside;
 use super::temporary::Temporary;
@@ -156,7 +156,9 @@ fn status(path: &Path) -> io::Result<Status> {
     let file = match open::lock_file(path, false) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Status::Nothing),
         #[cfg(unix)]
-        Err(error) if matches!(error.raw_os_error(), Some(libc::ELOOP | libc::ENXIO)) => return Ok(Status::Foreign),
+        Err(error) if matches!(error.raw_os_error(), Some(libc::ELOOP | libc::ENXIO | libc::EOPNOTSUPP)) => {
+            return Ok(Status::Foreign)
+        }
         file => file?,
     };
     Ok(match read_holder(&file)? {
@@ -173,7 +175,7 @@ pub fn remove_stale(path: &Path) -> io::Result<()> {
         file => file?,
     };
     if read_holder(&file)?.is_some() && fs::try_lock(&file)? && fs::is_at(path, &file)? {
-        remove(path, file)
+        fs::remove(path)
     } else {
         Ok(())
     }
@@ -191,7 +193,7 @@ fn make(path: &Path, session: &str) -> io::Result<Option<File>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(error),
     }
-    let file = open::duplicate(&temporary.file)?;
+    let file = fs::duplicate(&temporary.file)?;
     match temporary.name(path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(None),
         named => named.map(|()| Some(file)),

@@ -1,6 +1,6 @@
 //! Opening files.
 
-use std::fs::{DirEntry, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::Path;
 use std::time::Duration;
@@ -25,24 +25,24 @@ pub fn existing(path: &Path, access: Access) -> io::Result<File> {
 
 /// Opens a file, but no pipe, socket or device, which may block or have no end. Directories fail when they are read.
 pub fn regular(path: &Path, access: Access) -> io::Result<File> {
-    // Windows has no flags to set.
-    #[cfg_attr(not(unix), allow(unused_mut))]
     let mut options = options(access);
     // The open file is checked, not the path: another file may have the name by then.
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK | libc::O_NOCTTY);
+    #[cfg(windows)]
+    std::os::windows::fs::OpenOptionsExt::custom_flags(&mut options, fs::OPENS_DIRS);
     let not_regular = || io::Error::new(io::ErrorKind::InvalidInput, "not a regular file");
     let file = match open_when_released(path, &options) {
-        // A socket, or a pipe that nobody reads.
+        // A socket (on macOS the second), or a pipe that nobody reads.
         #[cfg(unix)]
-        Err(error) if error.raw_os_error() == Some(libc::ENXIO) => return Err(not_regular()),
+        Err(error) if matches!(error.raw_os_error(), Some(libc::ENXIO | libc::EOPNOTSUPP)) => return Err(not_regular()),
         file => file?,
     };
-    let kind = fs::metadata_of(&file)?.file_type();
-    if kind.is_file() || kind.is_dir() {
-        Ok(file)
-    } else {
-        Err(not_regular())
+    match fs::stat(&file)? {
+        // On Unix it could not be opened.
+        stat if stat.is_dir && access != Access::Read => Err(io::ErrorKind::IsADirectory.into()),
+        stat if stat.is_file || stat.is_dir => Ok(file),
+        _ => Err(not_regular()),
     }
 }
 
@@ -81,6 +81,8 @@ pub fn lock_file(path: &Path, writes: bool) -> io::Result<File> {
     options.read(true).write(writes);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NOFOLLOW | libc::O_NONBLOCK);
+    #[cfg(windows)]
+    std::os::windows::fs::OpenOptionsExt::custom_flags(&mut options, fs::OPENS_DIRS | fs::OPENS_LINKS);
     open_when_released(path, &options)
 }
 
@@ -103,16 +105,6 @@ pub fn new_private(path: &Path) -> io::Result<File> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     fs::open(path, &options)
-}
-
-/// Another handle of the same open file.
-pub fn duplicate(file: &File) -> io::Result<File> {
-    fs::duplicate(file)
-}
-
-/// The entries of a directory.
-pub fn list(dir: &Path) -> io::Result<Vec<DirEntry>> {
-    fs::list(dir)
 }
 
 #[cfg(test)]
@@ -156,6 +148,11 @@ mod tests {
             let error = regular(&path, access).expect_err("a pipe");
             assert_eq!(error.kind(), io::ErrorKind::InvalidInput, "{access:?}: {error}");
         }
+        // macOS's error for a socket.
+        let path = dir.path().join("socket for macOS");
+        std::fs::write(&path, "x").expect("written");
+        let (opened, _) = with(0, InjectedFault::Once(libc::EOPNOTSUPP), || regular(&path, Access::Read));
+        assert_eq!(opened.expect_err("a socket").kind(), io::ErrorKind::InvalidInput);
         let socket = dir.path().join("socket");
         let _listener = std::os::unix::net::UnixListener::bind(&socket).expect("bound");
         assert_eq!(regular(&socket, Access::Read).expect_err("a socket").kind(), io::ErrorKind::InvalidInput);

@@ -4,6 +4,7 @@ use std::fs::{DirEntry, File};
 use std::io;
 use std::path::Path;
 
+use super::fs;
 use super::open::{self, Access};
 
 /// A session file's name in its directory.
@@ -28,7 +29,7 @@ impl SessionFileName {
 
 /// The session files of a directory, in name order. Names that are not Unicode cannot be given to the API and are left out.
 pub fn session_files(dir: &str) -> io::Result<Vec<SessionFileName>> {
-    let entries = open::list(Path::new(if dir.is_empty() { "." } else { dir }))?;
+    let entries = fs::list(Path::new(if dir.is_empty() { "." } else { dir }))?;
     let mut all: Vec<_> = entries.iter().filter_map(SessionFileName::of).collect();
     all.sort_unstable_by(|left, right| left.name.cmp(&right.name));
     Ok(all)

@@ -27,7 +27,7 @@ pub fn sweep_if_due(target: &Path) {
 /// Removes temporary files and lock files that dead processes left. One that cannot be removed does no harm and stays,
 /// as does any other file with such a name.
 pub fn sweep(dir: &Path) {
-    for entry in open::list(dir).into_iter().flatten() {
+    for entry in fs::list(dir).into_iter().flatten() {
         let name = entry.file_name();
         if name.to_str().is_some_and(|name| name.ends_with(".jsonl.lock")) {
             let _ = lock_file::remove_stale(&entry.path());

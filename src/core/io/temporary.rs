@@ -42,7 +42,7 @@ impl Temporary {
     }
 
     /// Puts the file in the place of whatever is at `target`.
-    pub fn replace(mut self, target: &Path) -> io::Result<()> {
+    pub fn replace(&mut self, target: &Path) -> io::Result<()> {
         fs::rename(&self.path, target)?;
         self.named = true;
         Ok(())

@@ -4,12 +4,12 @@ use std::io;
 use std::path::Path;
 use std::sync::Mutex;
 
-use crate::base::paths::{clean, is_absolute, join};
+use crate::base::paths::{join, resolve_from};
 use crate::base::threads::{into_inner, locked, on_threads};
 use crate::io::file_fingerprint::FileFingerprint;
+use crate::io::fs;
 use crate::io::open::is_exhausted;
 use crate::io::session_files::{session_files, SessionFileName};
-use crate::io::{fs, open};
 
 /// A file that may be a session.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,7 +44,7 @@ pub fn in_all_dirs(root: &str, cwd: &str) -> io::Result<Vec<Candidate>> {
 /// The directories in `root`, and links that may lead to some, in name order.
 pub fn dirs_in(root: &str) -> io::Result<Vec<String>> {
     let mut dirs = Vec::new();
-    for entry in open::list(Path::new(root))? {
+    for entry in fs::list(Path::new(root))? {
         let kind = entry.file_type()?;
         if let (true, Ok(name)) = (kind.is_dir() || kind.is_symlink(), entry.file_name().into_string()) {
             dirs.push(join(root, &name));
@@ -71,10 +71,7 @@ fn names_in(dir: &str, cwd: &str) -> io::Result<Vec<Candidate>> {
 
 /// A directory as the catalog names it.
 pub fn absolute(dir: &str, cwd: &str) -> String {
-    match is_absolute(dir) {
-        true => clean(dir),
-        false => clean(&format!("{cwd}/{dir}")),
-    }
+    resolve_from(cwd, dir)
 }
 
 /// Reads the files' fingerprints.
@@ -85,8 +82,8 @@ pub fn read_fingerprints(files: &mut [Candidate]) {
     on_threads(files.len().div_ceil(FILES_PER_TASK), |_: &mut (), share| {
         let files = files.iter().skip(share * FILES_PER_TASK).take(FILES_PER_TASK);
         let fingerprint = |file: &Candidate| {
-            let meta = fs::metadata(Path::new(&file.path)).ok()?;
-            meta.is_file().then(|| FileFingerprint::of(&meta))
+            let stat = fs::stat_path(Path::new(&file.path)).ok()??;
+            (stat.is_file).then(|| stat.fingerprint())
         };
         let of_share: Vec<_> = files.map(fingerprint).collect();
         locked(&fingerprints).push((share, of_share));

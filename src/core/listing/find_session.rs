@@ -10,9 +10,8 @@ use crate::base::paths::{default_session_dir, is_same_path, join, resolve, Proce
 use crate::base::threads::{into_inner, locked, on_threads};
 use crate::base::wtf8::to_string_lossy;
 use crate::format::header::Header;
-use crate::io::file_fingerprint::FileFingerprint;
+use crate::io::fs;
 use crate::io::session_files::{session_files, SessionFileName};
-use crate::io::{fs, open};
 use crate::summary::header_scan::header_among_others;
 
 /// The header of a file in a directory. A file that cannot be read, or is very large without a header, is not a session.
@@ -55,10 +54,10 @@ const STATS_PER_TASK: usize = 64;
 fn modified_times(entries: &[DirEntry]) -> Vec<(f64, SessionFileName)> {
     let time_of = |entry: &DirEntry| {
         let named = SessionFileName::of(entry)?;
-        // An entry's metadata needs no walk of the whole path, but does not follow links.
-        let meta = if named.is_file { fs::metadata_of_entry(entry) } else { fs::metadata(&entry.path()) };
-        let meta = meta.ok().filter(|meta| meta.is_file())?;
-        Some((FileFingerprint::of(&meta).modified_ms(), named))
+        // An entry's status needs no walk of the whole path, but does not follow links.
+        let stat = if named.is_file { fs::stat_entry(entry).ok() } else { fs::stat_path(&entry.path()).ok()? };
+        let stat = stat.filter(|stat| stat.is_file)?;
+        Some((stat.fingerprint().modified_ms(), named))
     };
     let files = Mutex::new(Vec::with_capacity(entries.len()));
     on_threads(entries.len().div_ceil(STATS_PER_TASK), |_: &mut (), share| {
@@ -71,7 +70,7 @@ fn modified_times(entries: &[DirEntry]) -> Vec<(f64, SessionFileName)> {
 
 /// The most recently modified session file of a directory. Unreadable files and dangling links are skipped.
 pub fn most_recent(dir: &str, filter: Option<&CwdFilter<'_>>) -> Option<String> {
-    let entries = open::list(Path::new(if dir.is_empty() { "." } else { dir })).ok()?;
+    let entries = fs::list(Path::new(if dir.is_empty() { "." } else { dir })).ok()?;
     let mut files = modified_times(&entries);
     // Files with the same time in name order.
     files.sort_by(|(a, left), (b, right)| b.total_cmp(a).then_with(|| left.name.cmp(&right.name)));

@@ -9,11 +9,12 @@ use std::sync::Mutex;
 use super::candidates::Candidate;
 use crate::base::error::{Error, Result};
 use crate::base::threads::{into_inner, locked, try_on_threads};
-use crate::catalog::connection::{discard_if_corrupt, Catalog};
+use crate::catalog::connection::Catalog;
 use crate::catalog::error::CatalogResult;
 use crate::catalog::location::CatalogLocation;
 use crate::catalog::rows::{self, CacheValidity, CatalogRow, Update};
 use crate::io::file_fingerprint::{now, FileFingerprint};
+use crate::io::fs;
 use crate::io::head_tail_hash::head_tail_hash;
 use crate::io::open::is_exhausted;
 use crate::io::open::{self, Access};
@@ -83,10 +84,13 @@ fn read(
 ) -> Result<Option<Catalog>> {
     let scope = ReadScope { is_cached: catalog.is_some() || location.is_some(), ..scope };
     let mut rows = Rows::default();
-    if let Some(open) = &catalog {
-        if let Err(error) = rows.load(open, files) {
-            discard_if_corrupt(open.file(), &error);
-            (catalog, rows) = (None, Rows::default());
+    if let Some(open) = catalog.take() {
+        match rows.load(&open, files) {
+            Ok(()) => catalog = Some(open),
+            Err(error) => {
+                open.discard_if_corrupt(&error);
+                rows = Rows::default();
+            }
         }
     }
     let last = Last { left: AtomicUsize::new(files.len()), held: Mutex::new(None), each };
@@ -182,7 +186,7 @@ fn read_one(
 ) -> io::Result<Option<(Option<ListedSession>, Option<Update>)>> {
     let file = open::regular(Path::new(&job.file.path), Access::Read)?;
     let seen = now();
-    let fingerprint = FileFingerprint::of(&file.metadata()?);
+    let fingerprint = fs::stat(&file)?.fingerprint();
     let row = job.row.as_ref().filter(|row| match row.validity(&fingerprint) {
         CacheValidity::Valid | CacheValidity::RereadUnterminatedLine => true,
         // A file that cannot be read here fails below.
@@ -278,7 +282,7 @@ fn write_rows(
     match written {
         Ok(()) => Some(without_empty_dirs(catalog, gone, has_gone || !outgrown.is_empty())),
         Err(error) => {
-            discard_if_corrupt(catalog.file(), &error);
+            catalog.discard_if_corrupt(&error);
             None
         }
     }

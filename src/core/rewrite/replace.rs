@@ -104,7 +104,7 @@ pub struct Replaced {
 /// A file that is going to be replaced.
 pub struct RewriteTarget {
     path: String,
-    /// The same without symbolic links.
+    /// Where it leads if the file's name is a symbolic link: its directory is named as the user named it.
     target: PathBuf,
     file: File,
     file_id: FileId,
@@ -119,7 +119,7 @@ impl RewriteTarget {
         let fail = |syscall| move |error| Error::io(syscall, path, error);
         let mut tries = 0;
         loop {
-            let target = fs::real_path(Path::new(path)).map_err(fail("realpath"))?;
+            let target = fs::resolve_links(Path::new(path)).map_err(fail("readlink"))?;
             let file = open::regular(&target, Access::Read).map_err(fail("open"))?;
             let file_id = fs::stat(&file).map_err(fail("fstat"))?.file_id;
             // On Windows a lock would keep others from reading. Not every file system has locks: the check of the file's
@@ -161,7 +161,7 @@ impl RewriteTarget {
         sweep_if_due(&self.target);
         // A rename needs rights to the directory only, but a file that may not be written must not be replaced either.
         open::regular(&self.target, Access::Append).map_err(self.fail("open"))?;
-        let temporary = Temporary::beside(&self.target).map_err(self.fail("open"))?;
+        let mut temporary = Temporary::beside(&self.target).map_err(self.fail("open"))?;
         let meta = fs::metadata_of(&self.file).map_err(self.fail("fstat"))?;
         fs::set_like(&temporary.file, &meta).map_err(self.fail("fchmod"))?;
         fs::copy_xattrs(&self.file, &temporary.file);
@@ -178,12 +178,38 @@ impl RewriteTarget {
             return Ok(None);
         }
         let file_id = fs::stat(&temporary.file).map_err(self.fail("fstat"))?.file_id;
-        temporary.replace(&self.target).map_err(self.fail("rename"))?;
+        match temporary.replace(&self.target) {
+            Err(error) if fs::is_in_use(&error) => return self.replace_closed(temporary, kept, read.end),
+            renamed => renamed.map_err(self.fail("rename"))?,
+        }
         let backup = kept.keep();
         // From here on the path leads to the new file, even if the directory cannot be synced.
         let synced = dirs::sync_dir_of(&self.target).map_err(self.fail("fsync"));
         self.carry_after(file_id, read, rewrite)?;
         synced?;
+        Ok(Some(Replaced { backup, file_id }))
+    }
+
+    /// Renames the new version over the old file where an open file keeps its name: if only this process has it open, it is closed
+    /// first. Nobody can append to the old file after that.
+    fn replace_closed(self, mut new: Temporary, kept: KeptBackup, end: u64) -> Result<Option<Replaced>> {
+        let Self { path, target, file, file_id, storage, .. } = self;
+        let fail = |syscall| {
+            let path = path.clone();
+            move |error| Error::io(syscall, &path, error)
+        };
+        drop((file, storage));
+        let now = fs::stat_path(&target).map_err(fail("stat"))?;
+        if now.is_none_or(|now| now.file_id != file_id || now.size != end) {
+            return Ok(None);
+        }
+        let file_id = fs::stat(&new.file).map_err(fail("fstat"))?.file_id;
+        match new.replace(&target) {
+            Err(error) if fs::is_in_use(&error) => return Err(Error::in_use(&path)),
+            renamed => renamed.map_err(fail("rename"))?,
+        }
+        let backup = kept.keep();
+        dirs::sync_dir_of(&target).map_err(fail("fsync"))?;
         Ok(Some(Replaced { backup, file_id }))
     }
 

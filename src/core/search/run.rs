@@ -15,11 +15,10 @@ use super::session_search::{Buffers, Hit, SessionFile};
 use crate::base::error::{Error, Result};
 use crate::base::paths::join;
 use crate::base::threads::{locked, try_on_threads};
-use crate::catalog::connection::{discard_if_corrupt, Catalog};
+use crate::catalog::connection::Catalog;
 use crate::catalog::location::CatalogLocation;
 use crate::catalog::rows::{self, CacheValidity};
 use crate::format::header::Version;
-use crate::io::file_fingerprint::FileFingerprint;
 use crate::io::fs;
 use crate::io::line_reader::{is_stopped, Positioned};
 use crate::io::open::{self, is_exhausted, Access};
@@ -132,7 +131,7 @@ impl Request<'_> {
                 known.insert(PathBuf::from(join(dir, &name)), session);
             });
             if let Err(error) = read {
-                discard_if_corrupt(catalog.file(), &error);
+                catalog.discard_if_corrupt(&error);
                 return HashMap::new();
             }
         }
@@ -177,10 +176,10 @@ impl Request<'_> {
         buffers: &mut Buffers,
         stops: &[&AtomicBool],
     ) -> io::Result<SessionHits> {
-        let metadata = fs::metadata_of(opened)?;
-        let size = metadata.len();
+        let stat = fs::stat(opened)?;
+        let size = stat.size;
         // Its row says nothing about a file that took its place, or that grew.
-        let known = known.filter(|_| file.fingerprint == Some(FileFingerprint::of(&metadata)));
+        let known = known.filter(|_| file.fingerprint == Some(stat.fingerprint()));
         let (mut session, version) = match known {
             Some(Some(KnownSession { session, version })) => (session.clone(), *version),
             _ => {

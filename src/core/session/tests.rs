@@ -99,8 +99,8 @@ fn expect_whole(session: &Session, world: &World) {
     session.lines(&rows, &mut |_, _, _| Ok(())).expect("every line is where the index has it");
 }
 
+/// Regression: what was appended after it was deleted was lost on Windows.
 #[test]
-#[cfg(unix)]
 fn a_deleted_file_is_written_again_whole() {
     let world = World::with(&["a"]);
     world.write(world.text().trim_end());

@@ -72,7 +72,7 @@ impl FileStorage {
             path,
             target.to_owned(),
             file_id,
-            open::duplicate(file).map_err(fail)?,
+            fs::duplicate(file).map_err(fail)?,
             ChangeClock::of_written(now()),
             durability,
         ))
@@ -277,10 +277,6 @@ impl Storage for FileStorage {
             io::ErrorKind::UnexpectedEof => Error::changed(&self.path, "it is shorter than it was"),
             _ => Error::io("read", &self.path, error),
         })
-    }
-
-    fn file(&self) -> Option<Arc<File>> {
-        self.handle(false).ok().map(|handle| handle.file)
     }
 
     fn reader(&self, offset: u64) -> Result<Box<dyn Read + '_>> {

@@ -1,9 +1,8 @@
 //! The trait of storages, and reads that work on any of them.
 
-use std::fs::{File, Metadata};
+use std::fs::Metadata;
 use std::io::Read;
 use std::path::Path;
-use std::sync::Arc;
 
 use crate::base::error::{Error, Result};
 use crate::base::memory::resize;
@@ -99,10 +98,6 @@ pub trait Storage: Send + Sync {
     /// Where the file was when it was opened, links followed; None where there is no file. A file that is gone is written
     /// again only there: a link that somebody creates later leads elsewhere.
     fn target(&self) -> Option<&Path> {
-        None
-    }
-    /// The file, for another thread to read from; None where there is none, or it cannot be opened.
-    fn file(&self) -> Option<Arc<File>> {
         None
     }
     /// The name of the storage in messages.

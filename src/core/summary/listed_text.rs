@@ -6,6 +6,7 @@ use std::path::Path;
 use super::conversation_texts::{read_texts, Completion};
 use super::session_summary::ListedSession;
 use crate::io::file_fingerprint::FileFingerprint;
+use crate::io::fs;
 use crate::io::head_tail_hash::head_tail_hash;
 use crate::io::open::{self, Access};
 
@@ -54,7 +55,7 @@ pub fn text(path: &Path, state: &ListedState, all: &mut Vec<u8>) {
 /// False if the file is not what was listed.
 fn read(path: &Path, state: &ListedState, all: &mut Vec<u8>) -> io::Result<bool> {
     let file = open::regular(path, Access::Read)?;
-    let now = FileFingerprint::of(&file.metadata()?);
+    let now = fs::stat(&file)?.fingerprint();
     let is_same = (state.device, state.inode) == (now.device, now.inode) && now.size >= state.size;
     if !is_same || head_tail_hash(&file, state.end)? != state.head_tail_hash {
         return Ok(false);

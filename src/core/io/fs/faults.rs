@@ -5,7 +5,7 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{FileId, FsCall, Stat};
+use super::{FileId, FsCall};
 
 /// How a call fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,7 +78,7 @@ impl Made {
 pub(crate) fn about(file: &File) {
     STATE.with(|state| {
         let mut state = state.borrow_mut();
-        if let (Some(_), Ok(found)) = (state.plan, file.metadata().map(|meta| Stat::of(&meta))) {
+        if let (Some(_), Ok(found)) = (state.plan, super::stat_of(file)) {
             let last = state.made.len().saturating_sub(1);
             state.files.push((last, found.file_id));
         }
@@ -113,13 +113,15 @@ pub struct FileSystem {
     /// The error number of creating a file, and of opening one for writing.
     pub create: Option<i32>,
     pub open_for_writing: Option<i32>,
+    /// The error number of waiting for the drive's own cache, as macOS gives it where there is none.
+    pub full_sync: Option<i32>,
     /// The error number of waiting for a directory.
     pub sync_dir: Option<i32>,
     /// It reports a link count of 0 for every file, as some network and overlay file systems do.
     pub counts_no_links: bool,
     /// Its times are in steps of 2 s.
     pub has_coarse_times: bool,
-    /// A name in other letters' case is the same name.
+    /// A name in other letters' case, or with accents written in another way, is the same name.
     pub folds_case: bool,
     /// Every file belongs to this user.
     pub owner: Option<u32>,
@@ -131,6 +133,7 @@ impl FileSystem {
         refused: &[],
         create: None,
         open_for_writing: None,
+        full_sync: None,
         sync_dir: None,
         counts_no_links: false,
         has_coarse_times: false,
@@ -178,7 +181,7 @@ pub(crate) fn kept_time(time: i64) -> i64 {
 /// A path as the file system has it.
 pub(crate) fn folded(path: &Path) -> PathBuf {
     match path.file_name().and_then(|name| name.to_str()).filter(|_| FILE_SYSTEM.get().folds_case && !path.is_dir()) {
-        Some(name) => path.with_file_name(name.to_lowercase()),
+        Some(name) => path.with_file_name(name.to_lowercase().replace("e\u{301}", "é")),
         None => path.to_owned(),
     }
 }
@@ -195,6 +198,12 @@ pub(crate) fn open(options: &OpenOptions) -> io::Result<()> {
     let FileSystem { create, open_for_writing, .. } = FILE_SYSTEM.get();
     refuse(create.filter(|_| has("create") || has("create_new")))?;
     refuse(open_for_writing.filter(|_| has("write") || has("append")))
+}
+
+/// Refuses to wait for the drive's own cache, or for a directory.
+pub(crate) fn full_sync(file: &File) -> io::Result<()> {
+    refuse(FILE_SYSTEM.get().full_sync)?;
+    sync(file)
 }
 
 /// Refuses to wait for a directory.

@@ -8,7 +8,6 @@ use super::stored::StoredLines;
 use crate::base::error::{Error, Result};
 use crate::base::options::Durability;
 use crate::format::header::Header;
-use crate::io::fs::FileId;
 use crate::io::line_reader::text_of;
 use crate::io::lock_file::FileLock;
 use crate::rewrite::replace::{Backup, RewriteTarget};
@@ -44,8 +43,7 @@ pub struct Merged {
     pub unstored: u64,
     /// How many bytes of the file hold the stored lines in their order.
     pub stored_bytes: u64,
-    /// The number of the file that this says something of: another process may have replaced it since. Empty if nothing was done,
-    /// and on Windows.
+    /// The number of the file that this says something of: another process may have replaced it since. Empty if nothing was done.
     pub inode: String,
     pub renamed: Vec<RenamedEntry>,
 }
@@ -78,20 +76,12 @@ pub fn merge(path: &str, session: &str, stored: StoredLines<'_>, since: Option<S
         let MergeLayout { added, unstored, stored_bytes, renamed, is_changed: changed, .. } = layout;
         // A last line without its newline gets it with the next change.
         let stored_bytes = if changed { stored_bytes } else { stored_bytes.min(size) };
-        let inode = inode_of(file_id);
+        let inode = file_id.inode.to_string();
         return Ok(Merged { changed, added, unstored, stored_bytes, inode, renamed, ..Merged::default() });
     }
     match since {
         Some(_) => Ok(Merged { needs_all: true, ..Merged::default() }),
         None => Err(Error::changed(path, "others keep writing to it while stored lines are added")),
-    }
-}
-
-fn inode_of(FileId { inode, .. }: FileId) -> String {
-    if cfg!(unix) {
-        inode.to_string()
-    } else {
-        String::new()
     }
 }
 
@@ -122,7 +112,7 @@ pub fn create(path: &str, session: &str, header: &[u8], stored: StoredLines<'_>)
     for line in layout.new_lines() {
         file.line(line)?;
     }
-    let inode = inode_of(file.finish_safely(Durability::Fsync)?.file_id());
+    let inode = file.finish_safely(Durability::Fsync)?.file_id().inode.to_string();
     let MergeLayout { added, stored_bytes, renamed, .. } = layout;
     let stored_bytes = stored_bytes + header.len() as u64 + 1;
     Ok(Merged { changed: true, added, stored_bytes, inode, renamed, ..Merged::default() })

@@ -182,6 +182,58 @@ fn the_backup_that_a_killed_migration_had_made_is_the_backup() {
     assert!(verify(&path).expect("read").ok);
 }
 
+/// Regression: where an open file keeps its name (exFAT, SMB) no file could be replaced, because it was open here.
+#[cfg(unix)]
+#[test]
+fn where_an_open_file_keeps_its_name_it_is_closed_before_it_is_replaced() {
+    use crate::io::fs::faults::{on_file_system, with_first, FileSystem, InjectedFault};
+    let (dir, path) = old_file(OLD);
+    let refusing = FileSystem { refused: &[(FsCall::Rename, libc::EBUSY)], ..FileSystem::PLAIN };
+    let error = on_file_system(refusing, || Session::open(&path, Persistence::File, SessionFileOptions::default()));
+    let error = error.err().expect("another process has it open").to_string();
+    assert!(error.contains("cannot be replaced while it is open elsewhere") && error.ends_with(&path), "{error}");
+    assert_eq!((fs::read_to_string(&path).expect("whole"), names(&dir)), (OLD.to_owned(), vec!["s.jsonl".to_owned()]));
+    let (session, made) = with_first(FsCall::Rename, InjectedFault::Once(libc::EBUSY), || opened(&path));
+    assert!(made.hit);
+    assert_eq!(session.tree().len(), 1);
+    assert_eq!(names(&dir), ["s.jsonl", "s.jsonl.v1.bak"]);
+    assert_eq!(fs::read_to_string(format!("{path}.v1.bak")).expect("kept"), OLD);
+    assert!(verify(&path).expect("read").ok);
+}
+
+/// The same if another program appends before the file is closed here: nothing is lost, and the migration starts over.
+#[cfg(unix)]
+#[test]
+fn a_line_that_comes_before_an_open_file_is_closed_is_migrated_too() {
+    use crate::io::fs::faults::{with_first, InjectedFault};
+    let (dir, path) = old_file(OLD);
+    let work = || {
+        let file = path.clone();
+        before_next(FsCall::Rename, move || add(&file, PI));
+        opened(&path)
+    };
+    let (session, made) = with_first(FsCall::Rename, InjectedFault::Once(libc::EBUSY), work);
+    assert!(made.hit);
+    assert_eq!(session.tree().len(), 2);
+    assert_eq!(names(&dir), ["s.jsonl", "s.jsonl.v1.bak"]);
+}
+
+/// Regression: a backup was named under another path than the one that the user gave, as `/private/var` for `/var` on macOS.
+#[cfg(unix)]
+#[test]
+fn a_backup_is_named_under_the_path_that_the_user_gave() {
+    use crate::rewrite::migrate::Migration;
+    use crate::rewrite::replace::{Backup, RewriteTarget};
+    let (dir, _path) = old_file(OLD);
+    let link = dir.path().join("link");
+    std::os::unix::fs::symlink(".", &link).expect("linked");
+    let path = link.join("s.jsonl").to_str().expect("text").to_owned();
+    let target = RewriteTarget::hold(&path).expect("held");
+    let mut migration = Migration::new(crate::format::header::Version::V1);
+    let replaced = target.replace(Backup::OldVersion, &mut migration).expect("replaced").expect("nothing came between");
+    assert_eq!(replaced.backup.to_str(), Some(&*format!("{path}.v1.bak")));
+}
+
 /// Regression: a migrated file lost its extended attributes.
 /// The attributes of the new file and of the backup, which is the old one.
 #[cfg(target_os = "linux")]

@@ -12,6 +12,22 @@ fn an_unterminated_line_is_ended_first() {
     assert_eq!(std::fs::read_to_string(&path).expect("read"), "half\none\ntwo\n");
 }
 
+/// On Windows a read moves the position that tells where a write has landed.
+#[test]
+fn a_line_is_where_its_append_says_whatever_is_read_before_it() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("x").to_str().expect("text").to_owned();
+    std::fs::write(&path, "one\n").expect("written");
+    let mut storage = FileStorage::open(&path).expect("opened");
+    for offset in [4, 8, 12] {
+        let span = storage.append(&mut b"two".to_vec()).expect("appended");
+        let mut there = [0; 3];
+        storage.read_at(span.offset, &mut there).expect("read");
+        assert_eq!((span.offset, &there), (offset, b"two"));
+        storage.read_at(0, &mut there).expect("read");
+    }
+}
+
 #[test]
 fn a_line_that_is_rolled_back_leaves_what_others_wrote() {
     let dir = tempfile::tempdir().expect("a directory");

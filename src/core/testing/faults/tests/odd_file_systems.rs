@@ -90,6 +90,11 @@ const KINDS: &[OddFileSystem] = &[
         fails: &[],
     },
     OddFileSystem {
+        name: "no flush of the drive's cache, as on network drives of macOS",
+        file_system: FileSystem { full_sync: Some(libc::ENOTSUP), ..FileSystem::PLAIN },
+        fails: &[],
+    },
+    OddFileSystem {
         name: "no extended attributes",
         file_system: refusing(&[(FsCall::Xattrs, libc::ENOTSUP)]),
         fails: &[],
@@ -274,6 +279,26 @@ fn every_write_works_on_every_file_system_or_says_why_not() {
     let cases = KINDS.iter().flat_map(|kind| ALL.map(|work| (kind, work)));
     let failed = cases.filter(|(kind, work)| std::panic::catch_unwind(|| check(kind, *work)).is_err());
     assert_eq!(failed.count(), 0, "each is printed above");
+}
+
+/// As on APFS, whatever a program makes of the name.
+#[test]
+fn a_session_whose_name_has_an_accent_has_one_lock_however_the_accent_is_written() {
+    let dir = scratch();
+    let [composed, decomposed] = ["caf\u{e9}.jsonl", "cafe\u{301}.jsonl"].map(|name| at(dir.path(), name));
+    fs::write(&composed, three()).expect("written");
+    on_file_system(FileSystem { folds_case: true, ..FileSystem::PLAIN }, || {
+        let exclusive = SessionFileOptions { lock: Lock::Exclusive, ..OS };
+        let mut first = opened(&decomposed, exclusive);
+        append(&mut first).expect("appended");
+        let holder = crate::io::lock_file::held(&composed).expect("asked");
+        assert_eq!(holder, Some(Some(std::process::id())));
+        let mut second = opened(&composed, OS);
+        append(&mut first).expect("appended");
+        second.refresh().expect("read");
+        assert_eq!(second.tree().len(), 5);
+    });
+    nothing_left_behind(dir.path(), "two names of one file");
 }
 
 #[test]

@@ -1,0 +1,17 @@
+// What differs on Windows.
+import { test } from "vitest";
+
+export const isWindows = process.platform === "win32";
+
+/** What Windows does not have, or not in the way that a test needs it. */
+const LACKING = {
+	modes: "access lists say who may read a file, not modes",
+	links: "symbolic links need a right that users do not have",
+	pipes: "named pipes are not in directories",
+	names: "file names do not have these characters",
+} as const;
+
+/** `test` for what Windows does not have: there the test is skipped, and says why. */
+export function testWith(need: keyof typeof LACKING): (name: string, work: () => unknown) => void {
+	return (name, work) => (isWindows ? test.skip(`${name} (Windows: ${LACKING[need]})`, () => {}) : test(name, work));
+}

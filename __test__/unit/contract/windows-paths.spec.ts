@@ -1,0 +1,15 @@
+// Paths of Windows, on any system: what Node's `path.win32` and pi make of them is committed, and the core's tests read it.
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { expect, test } from "vitest";
+import { loadReference } from "../../support/reference.js";
+import { runtime } from "../../support/runtime.js";
+import { root } from "../../support/scratch.js";
+
+test.runIf(runtime === "node")("the paths that the core's tests expect are those of `path.win32` and of pi", async () => {
+	await loadReference();
+	const pi = ["core/session-manager.js", "utils/paths.js"].map((file) => pathToFileURL(join(root, "reference/pi-1.5.2/dist", file)).href);
+	const lines = execFileSync(process.execPath, [join(root, "__test__/support/windows-paths.mjs"), ...pi], { encoding: "utf8" });
+	await expect(lines).toMatchFileSnapshot(join(root, "src/core/base/path_syntax/windows.jsonl"));
+});

@@ -1,0 +1,53 @@
+use super::*;
+use crate::base::paths::dir_name;
+
+/// What Node's `path.win32` and pi make of paths: the call, its arguments, the result. `__test__/unit/contract/windows-paths.spec.ts`
+/// keeps it true.
+const WINDOWS: &str = include_str!("windows.jsonl");
+
+#[test]
+fn paths_of_windows_are_read_as_node_and_pi_read_them() {
+    let windows = PathSyntax::Windows;
+    let mut wrong = Vec::new();
+    for line in WINDOWS.lines() {
+        let case: Vec<String> = serde_json::from_str(line).expect("a case");
+        let case: Vec<&str> = case.iter().map(String::as_str).collect();
+        let (found, expected) = match case[..] {
+            ["isAbsolute", path, expected] => (windows.is_absolute(path).to_string(), expected),
+            ["resolve", cwd, base, path, expected] => (windows.resolve(&[cwd, base, path]), expected),
+            ["join", dir, name, expected] => (windows.join(dir, name), expected),
+            ["fromShell", path, expected] => (windows.from_shell(path).unwrap_or_else(|| path.into()), expected),
+            ["sessionDir", process_cwd, cwd, agent, expected] => {
+                let cwd = windows.from_shell(cwd).unwrap_or_else(|| cwd.into());
+                let sessions = windows.join(&windows.resolve(&[process_cwd, agent]), "sessions");
+                (windows.join(&sessions, &dir_name(&windows.resolve(&[process_cwd, &cwd]))), expected)
+            }
+            _ => panic!("not a case: {line}"),
+        };
+        if found != expected {
+            wrong.push(format!("{line} gave {found}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_path_that_the_system_gives_becomes_one_that_users_write() {
+    for (path, expected) in [
+        (r"\\?\C:\a\b.jsonl", Some(r"C:\a\b.jsonl")),
+        (r"\\?\UNC\server\share\x", Some(r"\\server\share\x")),
+        (r"\\?\Volume{1}\x", None),
+        (r"C:\x", None),
+        ("/x", None),
+    ] {
+        assert_eq!(without_verbatim(path).as_deref(), expected, "{path}");
+    }
+}
+
+#[test]
+fn a_drive_or_share_makes_a_path_complete() {
+    for (path, is_complete) in [(r"C:\x", true), (r"\\s\t\x", true), (r"\x", false), ("C:x", false), ("x", false)] {
+        assert_eq!(PathSyntax::Windows.is_complete(path), is_complete, "{path}");
+    }
+    assert!(PathSyntax::Posix.is_complete("/x") && !PathSyntax::Posix.is_complete("C:/x"));
+}

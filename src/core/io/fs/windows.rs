@@ -1,0 +1,90 @@
+//! What Windows tells of a file only through its handle.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::windows::fs::OpenOptionsExt;
+use std::os::windows::io::AsRawHandle;
+use std::path::Path;
+
+use windows_sys::Win32::Storage::FileSystem::{
+    FileBasicInfo, FileStandardInfo, GetFileInformationByHandle, GetFileInformationByHandleEx, GetFileType,
+    BY_HANDLE_FILE_INFORMATION, FILE_BASIC_INFO, FILE_FLAG_BACKUP_SEMANTICS, FILE_FLAG_OPEN_REPARSE_POINT,
+    FILE_INFO_BY_HANDLE_CLASS, FILE_STANDARD_INFO, FILE_TYPE_DISK,
+};
+
+use super::{FileId, Nanos, Stat};
+
+/// A flag that opens directories, too.
+pub const OPENS_DIRS: u32 = FILE_FLAG_BACKUP_SEMANTICS;
+/// A flag that opens a link itself.
+pub const OPENS_LINKS: u32 = FILE_FLAG_OPEN_REPARSE_POINT;
+
+/// The system's error numbers for names that no file can have, and for a file where a directory should be.
+const NO_SUCH_NAME: [i32; 3] = [123, 161, 267];
+
+/// An error of a name that no file can have is the one of a name that no file has.
+pub fn as_missing(error: io::Error) -> io::Error {
+    match error.raw_os_error() {
+        Some(code) if NO_SUCH_NAME.contains(&code) => io::ErrorKind::NotFound.into(),
+        _ => error,
+    }
+}
+
+/// The status of what a path leads to.
+pub fn stat_at(path: &Path) -> io::Result<Stat> {
+    // No access is asked for, so that nothing can keep it open against us.
+    stat_of(&OpenOptions::new().access_mode(0).custom_flags(OPENS_DIRS).open(path)?)
+}
+
+/// The status of an open file.
+pub fn stat_of(file: &File) -> io::Result<Stat> {
+    // SAFETY: the handle is open for as long as `file` is borrowed.
+    if unsafe { GetFileType(file.as_raw_handle()) } != FILE_TYPE_DISK {
+        let file_id = FileId { device: 0, inode: 0 };
+        let (is_file, is_dir, deleted) = (false, false, false);
+        return Ok(Stat { is_file, is_dir, size: 0, file_id, deleted, modified: 0, changed: 0 });
+    }
+    let mut by_handle = BY_HANDLE_FILE_INFORMATION::default();
+    // SAFETY: the handle is open for as long as `file` is borrowed, and `by_handle` is what the call fills.
+    if unsafe { GetFileInformationByHandle(file.as_raw_handle(), &mut by_handle) } == 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let mut basic = FILE_BASIC_INFO::default();
+    // SAFETY: `FILE_BASIC_INFO` is what this class fills.
+    unsafe { info(file, FileBasicInfo, &mut basic) }?;
+    let mut standard = FILE_STANDARD_INFO::default();
+    // SAFETY: `FILE_STANDARD_INFO` is what this class fills.
+    unsafe { info(file, FileStandardInfo, &mut standard) }?;
+    let joined = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
+    Ok(Stat {
+        is_file: !standard.Directory,
+        is_dir: standard.Directory,
+        size: joined(by_handle.nFileSizeHigh, by_handle.nFileSizeLow),
+        file_id: FileId {
+            device: by_handle.dwVolumeSerialNumber.into(),
+            inode: joined(by_handle.nFileIndexHigh, by_handle.nFileIndexLow),
+        },
+        deleted: standard.DeletePending || by_handle.nNumberOfLinks == 0,
+        modified: since_1970(basic.LastWriteTime),
+        changed: since_1970(basic.ChangeTime),
+    })
+}
+
+/// Asks for one class of information.
+///
+/// # Safety
+/// `T` must be the structure of the class.
+unsafe fn info<T>(file: &File, class: FILE_INFO_BY_HANDLE_CLASS, into: &mut T) -> io::Result<()> {
+    let size = size_of::<T>() as u32;
+    // SAFETY: the handle is open for as long as `file` is borrowed, and `into` has `size` bytes.
+    match unsafe { GetFileInformationByHandleEx(file.as_raw_handle(), class, (into as *mut T).cast(), size) } {
+        0 => Err(io::Error::last_os_error()),
+        _ => Ok(()),
+    }
+}
+
+/// A time of Windows, in steps of 100 ns since 1601.
+fn since_1970(time: i64) -> Nanos {
+    const BETWEEN: i64 = 116_444_736_000_000_000;
+    time.saturating_sub(BETWEEN).saturating_mul(100)
+}
