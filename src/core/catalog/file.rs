@@ -48,7 +48,7 @@ pub enum CatalogFileState {
     Foreign,
 }
 
-/// The file's id and creation time: ids are reused.
+/// The file's id and creation time: inode numbers are reused.
 type CatalogFileId = (FileId, Option<SystemTime>);
 
 /// The files that this process has connected to, by path.
@@ -60,7 +60,9 @@ fn connected() -> MutexGuard<'static, HashMap<PathBuf, CatalogFileId>> {
 
 fn file_id(path: &Path) -> Option<CatalogFileId> {
     let Stat { file_id, size, .. } = fs::stat_path(path).ok()??;
-    (file_id.inode != 0 && size > 0).then(|| Some((file_id, fs::metadata(path).ok()?.created().ok())))?
+    // Windows' ids hold a number that counts their uses.
+    let made = if cfg!(unix) { fs::metadata(path).ok()?.created().ok() } else { None };
+    (file_id.inode != 0 && size > 0).then_some((file_id, made))
 }
 
 /// The file that is at the catalog's path at one moment. Another process may delete it and create a new catalog there.

@@ -106,7 +106,7 @@ fn stat_of(file: &File) -> io::Result<Stat> {
 }
 
 #[cfg(unix)]
-fn stat_at(path: &Path) -> io::Result<Stat> {
+fn stat_at(path: impl AsRef<Path>) -> io::Result<Stat> {
     fs::metadata(path).map(|meta| Stat::of(&meta))
 }
 
@@ -185,7 +185,7 @@ pub fn quick_stat(file: &File) -> io::Result<(u64, bool)> {
 /// The status of what a path leads to; None if that is nothing.
 pub fn stat_path(path: &Path) -> io::Result<Option<Stat>> {
     inject(FsCall::Stat)?;
-    match stat_at(named(path).as_ref()).map_err(as_missing) {
+    match stat_at(named(path)).map_err(as_missing) {
         Ok(stat) => Ok(Some(stat)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),

@@ -31,7 +31,7 @@ pub fn as_missing(error: io::Error) -> io::Error {
 }
 
 /// The status of what a path leads to.
-pub fn stat_at(path: &Path) -> io::Result<Stat> {
+pub fn stat_at(path: impl AsRef<Path>) -> io::Result<Stat> {
     // No access is asked for, so that nothing can keep it open against us.
     stat_of(&OpenOptions::new().access_mode(0).custom_flags(OPENS_DIRS).open(path)?)
 }
