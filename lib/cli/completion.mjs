@@ -63,10 +63,10 @@ export async function completion(shell, program) {
  */
 export async function completeIds(beginning, options) {
 	/** @type {Set<string>} */
-	const told = new Set();
+	const given = new Set();
 	for (const session of await listSessions({ ...options, all: true })) {
-		if (!isPlainId(session.id) || !session.id.startsWith(beginning) || told.has(session.id)) continue;
-		told.add(session.id);
+		if (!isPlainId(session.id) || !session.id.startsWith(beginning) || given.has(session.id)) continue;
+		given.add(session.id);
 		await write(`${session.id}\t${title(session, 60)}\n`);
 	}
 }

@@ -3,11 +3,11 @@ import { existsSync } from "node:fs";
 import { roleOf } from "./entries.mjs";
 import { CommandError, UsageError } from "./errors.mjs";
 import { writeText } from "./files.mjs";
-import { SessionManager, getDefaultSessionDir } from "./library.mjs";
+import { CURRENT_SESSION_VERSION, SessionManager, getDefaultSessionDir } from "./library.mjs";
 import { markdown } from "./markdown.mjs";
 import { json, write, writeJson } from "./output.mjs";
 import { pathOf, sessionDir, outputPath } from "./session-dir.mjs";
-import { UNLOCKED, findEntry, isOfOldVersion, listSessions, openReadOnly, sessionPath } from "./sessions.mjs";
+import { UNLOCKED, findEntry, listSessions, openReadOnly, sessionPath } from "./sessions.mjs";
 import { safeLine } from "./text.mjs";
 
 /** @typedef {import("./library.mjs").Manager} Manager */
@@ -68,7 +68,7 @@ async function forkAt(source, entry, options) {
 	if (options.into !== undefined) throw new UsageError("--into goes with a fork of the whole session, without --entry");
 	const looked = openReadOnly(source);
 	const { id } = findEntry(looked, entry);
-	if (isOfOldVersion(source)) return await forkOldAt(looked, source, id, options);
+	if ((SessionManager.verify(source).version ?? 0) < CURRENT_SESSION_VERSION) return await forkOldAt(looked, source, id, options);
 	// As for a whole session: where sessions of its working directory are kept, wherever the source is.
 	const dir = sessionDirOf(looked.getCwd(), options) ?? getDefaultSessionDir(looked.getCwd());
 	const manager = SessionManager.open(source, { sessionDir: dir, ...UNLOCKED });

@@ -1,12 +1,5 @@
 // The library as the command uses it. The library reads and writes sessions; the command only shows them.
-export {
-	CURRENT_SESSION_VERSION,
-	SessionManager,
-	findMostRecentSession,
-	getConfiguredSessionDir,
-	getDefaultSessionDir,
-	loadEntriesFromFile,
-} from "../../index.mjs";
+export { CURRENT_SESSION_VERSION, SessionManager, findMostRecentSession, getConfiguredSessionDir, getDefaultSessionDir } from "../../index.mjs";
 
 /** @typedef {import("../../index.js").SessionEntry} SessionEntry */
 /** @typedef {import("../../index.js").SessionHeader} SessionHeader */

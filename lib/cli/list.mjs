@@ -101,11 +101,11 @@ const REPEATED = "Sessions with the same visible id are numbered; select them by
  */
 function shownIds(sessions, others) {
 	// The other columns leave that much in any terminal.
-	const most = Math.max(ID_SHOWN, Math.min(ID_MAX, columns() - 6));
+	const limit = Math.max(ID_SHOWN, Math.min(ID_MAX, columns() - 6));
 	const names = shortIds([...sessions.map(({ id }) => id), ...others]);
 	/** @type {Map<string, number>} */
 	const counts = new Map();
-	const cut = sessions.map(({ id }) => clip(names.get(id), most));
+	const cut = sessions.map(({ id }) => clip(names.get(id), limit));
 	for (const text of cut) counts.set(text, (counts.get(text) ?? 0) + 1);
 	/** @type {Map<string, number>} */
 	const seen = new Map();
@@ -114,7 +114,7 @@ function shownIds(sessions, others) {
 		const place = (seen.get(text) ?? 0) + 1;
 		seen.set(text, place);
 		const mark = ` (${place})`;
-		return `${clip(text, most - mark.length)}${mark}`;
+		return `${clip(text, limit - mark.length)}${mark}`;
 	});
 	return { ids, repeated: seen.size > 0 };
 }

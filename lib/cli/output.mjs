@@ -60,8 +60,8 @@ let width;
 /** Columns to fill; a pipe has no width of its own. They are those of the beginning: lines of one table are equally wide. */
 export function columns() {
 	if (width === undefined) {
-		const told = Number(process.env.COLUMNS);
-		width = process.stdout.columns || (told > 0 ? told : 120);
+		const given = Number(process.env.COLUMNS);
+		width = process.stdout.columns || (given > 0 ? given : 120);
 	}
 	return width;
 }

@@ -115,6 +115,18 @@ export function buildProgram(result, asJson) {
 		.helpCommand(false)
 		.addHelpText("after", "\nExit codes: 0 good, 1 a problem was found or something failed, 2 usage error.");
 
+	addReading(program, result);
+	addStats(program, result);
+	addChanging(program, result);
+	addCopying(program);
+	addStores(program, result);
+	addRemote(program, result);
+	addHelp(program);
+	return program;
+}
+
+/** @param {Command} program @param {{ code: number }} result */
+function addReading(program, result) {
 	resumeOption(pagerOption(command(program, "list", "Lists sessions, the newest activity first", ["list", "list --all --limit 20", "list --cwd ~/project --json"])), "the first session of the list")
 		.alias("ls")
 		.option("-a, --all", "sessions of every working directory")
@@ -155,7 +167,10 @@ export function buildProgram(result, asJson) {
 		.action(async (words, options) => {
 			result.code = await search(words, options);
 		});
+}
 
+/** @param {Command} program @param {{ code: number }} result */
+function addStats(program, result) {
 	pagerOption(command(program, "stats", "Adds up tokens and cost by model and time, and what fills a session", ["stats", "stats --all --since 30d", "stats --all --by month", "stats 0193a2b4 --json"]))
 		.argument("[session]", SESSION)
 		.option("-a, --all", "all sessions of every working directory")
@@ -170,7 +185,10 @@ export function buildProgram(result, asJson) {
 		.action(async (session, options) => {
 			result.code = await stats(session, options);
 		});
+}
 
+/** @param {Command} program @param {{ code: number }} result */
+function addChanging(program, result) {
 	command(program, "rename", "Gives a session another name", ["rename 0193a2b4 'The parser'", "rename 0193a2b4 ''"])
 		.argument("<session>", "a file, the beginning of a session id, or its name now")
 		.argument("<name>", "its name from now on; an empty one takes the name away")
@@ -199,7 +217,10 @@ export function buildProgram(result, asJson) {
 		.action(async (session, options) => {
 			result.code = await redact(session, options);
 		});
+}
 
+/** @param {Command} program */
+function addCopying(program) {
 	command(program, "fork", "Copies a session, or the path to one of its entries, into a new session", ["fork 0193a2b4", "fork 0193a2b4 --entry 1f2e3d4c --name 'another way'", "fork session.jsonl --into ~/other-project"])
 		.argument("[session]", SESSION)
 		.option("-e, --entry <entry>", "only the path to this entry (an id, its beginning, or a label)")
@@ -217,7 +238,10 @@ export function buildProgram(result, asJson) {
 		.option("-f, --full", "with md: all of every tool's output")
 		.option("--force", "write over a file that is there")
 		.action((session, options) => exportSession(session, options));
+}
 
+/** @param {Command} program @param {{ code: number }} result */
+function addStores(program, result) {
 	const STORES = /** @type {const} */ ([
 		["push", push, "Stores what sessions here hold and a store lacks", ["push", "push 0193a2b4 --store ~/Dropbox/sessions", "push --all --dry-run"]],
 		["pull", pull, "Adds what is stored to the sessions here", ["pull", "pull --all", "pull --all --dry-run"]],
@@ -234,7 +258,10 @@ export function buildProgram(result, asJson) {
 				result.code = await run(session, options);
 			});
 	}
+}
 
+/** @param {Command} program @param {{ code: number }} result */
+function addRemote(program, result) {
 	const stored = storeOptions(command(program, "remote", "Lists what is stored of this project", ["remote", "remote --all --store ~/Dropbox/sessions", "remote status", "remote delete 0193a2b4"]))
 		.option("-a, --all", "sessions of every project")
 		.action(async (options) => {
@@ -258,7 +285,10 @@ export function buildProgram(result, asJson) {
 		.action(async (session, _options, one) => {
 			result.code = await remoteDelete(session, one.optsWithGlobals());
 		});
+}
 
+/** @param {Command} program */
+function addHelp(program) {
 	program
 		.command("help")
 		.description("Shows the help of a command")
@@ -285,6 +315,4 @@ export function buildProgram(result, asJson) {
 		.argument("[beginning]")
 		.option("--dir <directory>")
 		.action((beginning, options) => completeIds(beginning ?? "", options));
-
-	return program;
 }

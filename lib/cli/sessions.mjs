@@ -1,13 +1,8 @@
 // Finds the session, and the entry, that the user named, and opens it for reading.
-import { closeSync, existsSync, readSync, readdirSync, statSync } from "node:fs";
+import { closeSync, existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { CommandError } from "./errors.mjs";
-import {
-	CURRENT_SESSION_VERSION,
-	SessionManager,
-	findMostRecentSession,
-	loadEntriesFromFile,
-} from "./library.mjs";
+import { SessionManager, findMostRecentSession } from "./library.mjs";
 import { progress } from "./output.mjs";
 import { openRegularFile } from "./regular-file.mjs";
 import { defaultDir, existingSessionDir, pathOf, sessionDir, sessionsRoot, workingDirectory } from "./session-dir.mjs";
@@ -183,35 +178,4 @@ export const UNLOCKED = /** @type {const} */ ({ lock: "none" });
 export function openReadOnly(path) {
 	closeSync(openRegularFile(path));
 	return SessionManager.open(path, { readonly: true });
-}
-
-/**
- * Whether a session file is of version 1 or 2: opening it for writing would migrate it.
- * @param {string} path
- */
-export function isOfOldVersion(path) {
-	// Of a longer or unusual header the library reads the line.
-	const header = readHeaderLine(path) ?? /** @type {{ version?: unknown } | undefined} */ (loadEntriesFromFile(path)[0]);
-	return Number(header?.version ?? 1) < CURRENT_SESSION_VERSION;
-}
-
-/**
- * The header of a session, if the first 64 KB of the file hold it. Throws if the path is not a regular file.
- * @param {string} path
- * @returns {{ version?: unknown } | undefined}
- */
-function readHeaderLine(path) {
-	const file = openRegularFile(path);
-	try {
-		const chunk = Buffer.alloc(1 << 16);
-		const line = chunk.toString("utf8", 0, readSync(file, chunk)).split("\n", 1)[0] ?? "";
-		const header = JSON.parse(line);
-		return header?.type === "session" && typeof header.id === "string" ? header : undefined;
-	} catch (error) {
-		// A longer or unusual header: the library reads it.
-		if (error instanceof SyntaxError) return undefined;
-		throw error;
-	} finally {
-		closeSync(file);
-	}
 }

@@ -86,12 +86,12 @@ function* conversation(manager, path, leaf, options) {
 		yield "";
 		const head = headOf(entry, manager.getLabel(entry.id));
 		const [only = ""] = lines;
-		// A note shares the line of its title if there is room.
+		// A note shares the line of its title if it fits.
 		const quiet = entry.type !== "message" && lines.length === 1 && !only.includes("\n") && widthOf(stripVTControlCharacters(`${head}  ${only}`)) <= columns();
 		yield* quiet ? [`${head}  ${only}`] : [head, ...lines];
 	}
-	const goesOn = resumeLines({ path, id: manager.getSessionId(), cwd: manager.getCwd() }, options);
-	yield* goesOn.length > 0 ? ["", ...goesOn] : [];
+	const resumed = resumeLines({ path, id: manager.getSessionId(), cwd: manager.getCwd() }, options);
+	yield* resumed.length > 0 ? ["", ...resumed] : [];
 }
 
 /**
@@ -103,11 +103,11 @@ function headOf(entry, label) {
 	const width = columns();
 	const role = clip(roleOf(entry), Math.min(24, Math.floor(width / 2)));
 	const id = clip(entry.id, Math.min(36, width - widthOf(role) - 1));
-	let room = width - widthOf(role) - widthOf(id) - 1;
-	const named = label === undefined ? "" : `[${clip(label, Math.min(60, Math.max(3, room - 3)))}]`;
-	room -= widthOf(named) + 1;
+	let space = width - widthOf(role) - widthOf(id) - 1;
+	const named = label === undefined ? "" : `[${clip(label, Math.min(60, Math.max(3, space - 3)))}]`;
+	space -= widthOf(named) + 1;
 	const time = clip(entry.timestamp, 24);
-	const timed = widthOf(time) < room ? ` ${time}` : "";
+	const timed = widthOf(time) < space ? ` ${time}` : "";
 	return `${paintRole(role)} ${paint.dim(`${id}${timed}`)}${named === "" ? "" : paint.bold(` ${named}`)}`;
 }
 

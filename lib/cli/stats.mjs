@@ -200,13 +200,13 @@ function notCounted({ leftOut }, isOfATime) {
 		[withoutModel, "without a model's name"],
 		[isOfATime ? 0 : withoutTime, "without a time"],
 	];
-	const told = (/** @type {(number | string)[][]} */ all) => all.filter(([number]) => Number(number) > 0).map(([number, what]) => `${counted(Number(number), "call")} ${what}`);
+	const phrases = (/** @type {(number | string)[][]} */ all) => all.filter(([number]) => Number(number) > 0).map(([number, what]) => `${counted(Number(number), "call")} ${what}`);
 	const others = [
 		...(damagedLines > 0 ? [`${counted(damagedLines, "line")} that ${damagedLines === 1 ? "is not an entry" : "are not entries"}`] : []),
 		...(files.length > 0 ? [`${counted(files.length, "file or directory", "files or directories")} that cannot be read or ${files.length === 1 ? "is not a session" : "are not sessions"}`] : []),
 	];
-	const left = [...told(calls), ...others];
-	return [...(left.length > 0 ? [`Not added: ${left.join(", ")}.`] : []), ...(told(unnamed).length > 0 ? [`Of those added: ${told(unnamed).join(", ")}.`] : [])].join(" ");
+	const left = [...phrases(calls), ...others];
+	return [...(left.length > 0 ? [`Not added: ${left.join(", ")}.`] : []), ...(phrases(unnamed).length > 0 ? [`Of those added: ${phrases(unnamed).join(", ")}.`] : [])].join(" ");
 }
 
 /** @type {Record<Grouping, import("./table.mjs").Column>} */
@@ -229,10 +229,10 @@ const SHOWN = 50;
 function sumTable(grouping, all, total) {
 	const byTime = isTime(grouping);
 	const rows = byTime ? all : all.slice(0, SHOWN);
-	const most = rows.reduce((most, { cost }) => Math.max(most, cost), 0);
-	const mostTokens = rows.reduce((most, row) => Math.max(most, tokens(row)), 0);
-	const share = (/** @type {Sum} */ sum) => (most > 0 ? sum.cost / most : mostTokens > 0 ? tokens(sum) / mostTokens : 0);
-	// No column is wider than the terminal; where the others need the room, the table cuts it further.
+	const largestCost = rows.reduce((largest, { cost }) => Math.max(largest, cost), 0);
+	const largestTokens = rows.reduce((largest, row) => Math.max(largest, tokens(row)), 0);
+	const share = (/** @type {Sum} */ sum) => (largestCost > 0 ? sum.cost / largestCost : largestTokens > 0 ? tokens(sum) / largestTokens : 0);
+	// No column is wider than the terminal; where the others need the columns, the table cuts it further.
 	const name = (/** @type {Row} */ row) => (grouping === "session" ? clip(`${row.id} ${row.title}`, columns()) : clipMiddle(row.key, columns()));
 	const cells = rows.map((row) => [name(row), ...sumCells(row), ...(byTime ? [bar(share(row), 20)] : [])]);
 	const last = [["total", ...sumCells(total), ...(byTime ? [""] : [])]];
@@ -268,8 +268,8 @@ function growth({ growth: steps, bytes }) {
 	const first = steps[0];
 	const last = steps.at(-1);
 	if (!first || !last) return [];
-	const room = Math.max(1, Math.min(steps.length, columns() - size(last.bytes).length - 1));
-	const shown = Array.from({ length: room }, (_, index) => /** @type {{ bytes: number }} */ (steps[Math.ceil(((index + 1) * steps.length) / room) - 1]));
+	const drawn = Math.max(1, Math.min(steps.length, columns() - size(last.bytes).length - 1));
+	const shown = Array.from({ length: drawn }, (_, index) => /** @type {{ bytes: number }} */ (steps[Math.ceil(((index + 1) * steps.length) / drawn) - 1]));
 	const line = shown.map(({ bytes }) => BARS[Math.min(BARS.length - 1, Math.floor((bytes / last.bytes) * BARS.length))]).join("");
 	const at = (/** @type {number} */ time) => new Date(time).toISOString().slice(0, 16);
 	const untimed = bytes > last.bytes ? wrapped(`${size(bytes - last.bytes)} in entries without a time are not drawn`, columns()) : [];

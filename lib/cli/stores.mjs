@@ -223,9 +223,9 @@ async function pulled(connection, query, options) {
 		try {
 			for (const { session: id, file, isNew, added, redacted, renamed, problems, error } of await sync.pull({ items, onProgress: bar.update })) {
 				const notes = renamed.map((one) => `entry ${one.id} is ${one.newId} now: another host's came first with that id`);
-				const told = error?.message ?? (problems.length > 0 ? problems.map(({ where, message }) => `${where}: ${message}`).join("; ") : undefined);
+				const failure = error?.message ?? (problems.length > 0 ? problems.map(({ where, message }) => `${where}: ${message}`).join("; ") : undefined);
 				if (redacted > 0) notes.push(`${counted(redacted, "line")} redacted, as elsewhere`);
-				if (isNew || added > 0 || told !== undefined || notes.length > 0) rows.push({ session: id, file, what: `${counted(added, "line")} added`, error: told, notes });
+				if (isNew || added > 0 || failure !== undefined || notes.length > 0) rows.push({ session: id, file, what: `${counted(added, "line")} added`, error: failure, notes });
 			}
 		} finally {
 			bar.stop();

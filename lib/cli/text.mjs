@@ -134,7 +134,7 @@ export function clip(value, width) {
 		if (line.length > width) return `${line.slice(0, width - 1)}…`;
 		if (beginning.length === text.length) return line;
 	}
-	// Sequences and runs of white space take no room, hence more than the width; a surrogate pair is not torn.
+	// Sequences and runs of white space take no columns, hence more than the width; a surrogate pair is not torn.
 	const line = safeLine(text.slice(0, 8 * width + 400).toWellFormed());
 	const cut = text.length > 8 * width + 400;
 	if (NARROW.test(line)) return !cut && line.length <= width ? line : `${line.slice(0, width - 1)}…`;
@@ -157,16 +157,16 @@ export function clip(value, width) {
  */
 export function clipMiddle(value, width) {
 	const text = asText(value);
-	const most = 8 * width + 400;
-	const line = safeLine(text.length > 2 * most ? `${text.slice(0, most)}…${text.slice(-most)}`.toWellFormed() : text);
+	const limit = 8 * width + 400;
+	const line = safeLine(text.length > 2 * limit ? `${text.slice(0, limit)}…${text.slice(-limit)}`.toWellFormed() : text);
 	if (width < 5 || widthOf(line) <= width) return clip(line, width);
 	const before = clip(line, Math.floor(width / 3) + 1);
-	const room = width - widthOf(before);
+	const space = width - widthOf(before);
 	const characters = [...graphemesOf(line)];
 	let from = characters.length;
 	for (let taken = 0; from > 0; from--) {
 		taken += charWidth(characters[from - 1] ?? "");
-		if (taken > room) break;
+		if (taken > space) break;
 	}
 	return before + characters.slice(from).join("");
 }

@@ -136,17 +136,17 @@ function kinds(nodes) {
 function entryLine(node, rail, view, width) {
 	const { entry } = node;
 	const active = view.active.has(entry.id);
-	let room = width - rail.length - 1;
-	/** Takes a part's room, and the space before it. @param {string} text @param {number} most @param {number} least below which it is left out */
-	const part = (text, most, least) => {
-		const shown = Math.min(most, room - 1) < Math.min(least, widthOf(text)) ? "" : clip(text, Math.min(most, room - 1));
-		room -= shown === "" ? 0 : widthOf(shown) + 1;
+	let space = width - rail.length - 1;
+	/** Takes the columns of a part and of the space before it. @param {string} text @param {number} limit @param {number} least below which it is left out */
+	const part = (text, limit, least) => {
+		const shown = Math.min(limit, space - 1) < Math.min(least, widthOf(text)) ? "" : clip(text, Math.min(limit, space - 1));
+		space -= shown === "" ? 0 : widthOf(shown) + 1;
 		return shown;
 	};
 	const id = part(entry.id, 8, 4);
-	const leaf = entry.id !== view.leafId ? "" : part(room > 24 ? "◀ leaf" : "◀", 6, 1);
-	const role = part(roleOf(entry), Math.min(24, Math.max(4, Math.floor(room / 3))), 4);
-	const label = node.label ? part(`[${clip(node.label, Math.min(40, Math.max(3, Math.floor(room / 2) - 3)))}]`, 42, 5) : "";
+	const leaf = entry.id !== view.leafId ? "" : part(space > 24 ? "◀ leaf" : "◀", 6, 1);
+	const role = part(roleOf(entry), Math.min(24, Math.max(4, Math.floor(space / 3))), 4);
+	const label = node.label ? part(`[${clip(node.label, Math.min(40, Math.max(3, Math.floor(space / 2) - 3)))}]`, 42, 5) : "";
 	const body = part(view.preview(entry), Infinity, 4);
 	const parts = [paint.dim(id), paintRole(role), active ? body : paint.dim(body), paint.bold(label), paint.bold(leaf)];
 	const texts = [id, role, body, label, leaf];
@@ -159,8 +159,8 @@ function entryLine(node, rail, view, width) {
  * @param {number} width
  */
 function railFor(rail, width) {
-	const most = Math.max(4, Math.floor(width / 3));
-	return rail.length <= most ? rail : `…${rail.slice(1 - most)}`;
+	const limit = Math.max(4, Math.floor(width / 3));
+	return rail.length <= limit ? rail : `…${rail.slice(1 - limit)}`;
 }
 
 /**

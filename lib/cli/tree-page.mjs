@@ -52,15 +52,15 @@ const IMAGES = /^image\/(png|jpeg|gif|webp)$/;
  */
 export async function writeTreePage(manager, path, file, options) {
 	const laid = indexOf(manager);
-	const told = options.full || options.maxEntry === 0 ? Infinity : options.maxEntry && options.maxEntry * 1024;
-	const most = told ?? limitFor(laid.lengths);
-	const pieces = page(manager, path, laid, most);
+	const asked = options.full || options.maxEntry === 0 ? Infinity : options.maxEntry && options.maxEntry * 1024;
+	const limit = asked ?? limitFor(laid.lengths);
+	const pieces = page(manager, path, laid, limit);
 	const bytes = await writeText(file, pieces, { force: Boolean(options.force), source: path });
 	if (file === "-") return;
-	const cut = laid.lengths.filter((length) => length > most).length;
-	if (options.json) return await writeJson({ path: file, bytes, entries: manager.getEntryCount(), cut, ...(cut > 0 ? { maxEntry: most / 1024 } : {}) });
+	const cut = laid.lengths.filter((length) => length > limit).length;
+	if (options.json) return await writeJson({ path: file, bytes, entries: manager.getEntryCount(), cut, ...(cut > 0 ? { maxEntry: limit / 1024 } : {}) });
 	await write(`${safeLine(file)}: ${counted(manager.getEntryCount(), "entry", "entries")}, ${size(bytes)}\n`);
-	if (cut > 0) await write(`${counted(cut, "entry is", "entries are")} cut at ${most / 1024} KiB; --full holds all\n`);
+	if (cut > 0) await write(`${counted(cut, "entry is", "entries are")} cut at ${limit / 1024} KiB; --full holds all\n`);
 }
 
 /**
@@ -79,10 +79,10 @@ const packed = (value) => gzipSync(JSON.stringify(value), { level: 3 }).toString
  * @param {Manager} manager
  * @param {string} path
  * @param {Laid} laid
- * @param {number} most characters of one entry
+ * @param {number} limit, in characters of one entry
  * @returns {Generator<string>}
  */
-function* page(manager, path, laid, most) {
+function* page(manager, path, laid, limit) {
 	const [style, script] = [part("colours.css") + part("tree.css"), SCRIPTS.map(part).join("")];
 	const name = manager.getSessionName() ?? basename(path);
 	const facts = [counted(manager.getEntryCount(), "entry", "entries"), manager.getHeader()?.timestamp, manager.getCwd()];
@@ -93,23 +93,23 @@ function* page(manager, path, laid, most) {
 	const values = { policy: escaped(policy), title: escaped(clip(name, NAME_COLUMNS)), about: escaped(about), style, script };
 	for (const [index, piece] of part("tree.html").split(/\{\{(\w+)\}\}/).entries()) {
 		if (index % 2 === 0) yield piece;
-		else if (piece === "data") yield* data(laid, most);
+		else if (piece === "data") yield* data(laid, limit);
 		else yield values[piece] ?? "";
 	}
 }
 
 /**
  * @param {Laid} laid
- * @param {number} most
+ * @param {number} limit
  */
-function* data({ index, nodes }, most) {
+function* data({ index, nodes }, limit) {
 	/** @type {PageBody[]} */
 	let bodies = [];
 	let length = 0;
 	for (const [node, { entry }] of nodes.entries()) {
 		if (bodies.length === 0) index.firsts.push(node);
 		index.chunks.push(index.firsts.length - 1);
-		const body = bodyOf(entry, most);
+		const body = bodyOf(entry, limit);
 		bodies.push(body);
 		length += body.parts.reduce((sum, { text }) => sum + text.length, 100);
 		if (length < CHUNK && node < nodes.length - 1) continue;
@@ -122,24 +122,24 @@ function* data({ index, nodes }, most) {
 
 /**
  * @param {any} entry
- * @param {number} most characters
+ * @param {number} limit, in characters
  * @returns {PageBody}
  */
-function bodyOf(entry, most) {
-	let room = most;
+function bodyOf(entry, limit) {
+	let free = limit;
 	const { usage, provider, model } = entry.message ?? entry;
 	const tokens = usage && typeof usage === "object" ? `, ${asText(usage.totalTokens)} tokens, $${asText(usage.cost?.total)}` : "";
 	const about = model || tokens ? { about: clip(`${asText(provider)}/${asText(model)}${tokens}`, NAME_COLUMNS) } : {};
 	const parts = partsOf(entry).map((one) => {
 		const title = one.title === undefined ? {} : { title: one.kind === "image" && IMAGES.test(one.title) ? one.title : clip(one.title, NAME_COLUMNS) };
-		const tooLarge = one.kind === "image" && one.text.length > room;
+		const tooLarge = one.kind === "image" && one.text.length > free;
 		if (one.kind === "image" && (tooLarge || !IMAGES.test(one.title ?? "") || !/^[A-Za-z0-9+/=]*$/.test(one.text))) {
 			const where = tooLarge ? ", not in this page (--full)" : "";
 			return /** @type {const} */ ({ kind: "note", text: `image, ${clip(one.title, NAME_COLUMNS)}, ${size(Math.floor((one.text.length * 3) / 4))}${where}` });
 		}
-		const text = one.kind === "image" ? one.text : safeBlock(one.text.slice(0, room));
-		const left = one.kind === "image" ? 0 : Math.max(0, one.text.length - room);
-		room = Math.max(0, room - one.text.length);
+		const text = one.kind === "image" ? one.text : safeBlock(one.text.slice(0, free));
+		const left = one.kind === "image" ? 0 : Math.max(0, one.text.length - free);
+		free = Math.max(0, free - one.text.length);
 		return { kind: one.kind, text, ...title, ...(one.failed ? { failed: true } : {}), ...(left > 0 ? { left } : {}) };
 	});
 	return { time: clip(entry.timestamp, NAME_COLUMNS), ...about, parts };

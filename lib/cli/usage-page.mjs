@@ -103,17 +103,17 @@ function usagePage(report, notes, options, dir) {
 /**
  * @param {Row[]} rows
  * @param {(sum: Sum) => number} measure
- * @param {number} most
+ * @param {number} limit
  */
-const byMeasure = (rows, measure, most) => [...rows].sort((a, b) => measure(b) - measure(a)).slice(0, most);
+const byMeasure = (rows, measure, limit) => [...rows].sort((a, b) => measure(b) - measure(a)).slice(0, limit);
 
 /**
  * Says how many rows a table does not have.
  * @param {Row[]} rows
- * @param {number} most
+ * @param {number} limit
  * @param {string} by
  */
-const more = ({ length }, most, by) => (length > most ? `<p class="notes">(${count(length - most)} more; pi-sessions stats --by ${by} with --json or --csv for all)</p>` : "");
+const more = ({ length }, limit, by) => (length > limit ? `<p class="notes">(${count(length - limit)} more; pi-sessions stats --by ${by} with --json or --csv for all)</p>` : "");
 
 /**
  * A session's title; a link to its tree where `tree --html` has written it beside this page.
@@ -135,9 +135,9 @@ function linked(row, dir) {
  * @param {string} title
  */
 function rowsOf(rows, measure, shown, name, title) {
-	const most = rows.reduce((most, row) => Math.max(most, measure(row)), 0);
+	const largest = rows.reduce((largest, row) => Math.max(largest, measure(row)), 0);
 	const line = (/** @type {Row} */ row) => {
-		const share = most > 0 ? 100 * (measure(row) / most) : 0;
+		const share = largest > 0 ? 100 * (measure(row) / largest) : 0;
 		const bar = `<svg class="bar" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true"><rect width="${share.toFixed(2)}" height="8"/></svg>`;
 		return `<tr><th scope="row">${name(row)}${bar}</th><td>${count(row.calls)}</td><td>${count(tokens(row))}</td><td>${text(shown(measure(row)).replace(/ tokens$/, ""))}</td></tr>`;
 	};
@@ -194,12 +194,12 @@ function periodsOf({ by }, wanted) {
  */
 function chart(rows, measure, shown, colours, title) {
 	const { width, height, left, bottom, top } = CHART;
-	const most = rows.reduce((most, row) => Math.max(most, measure(row)), 0);
-	if (most === 0) return "<p>No calls with a date</p>";
-	const high = niceAbove(most);
-	const room = height - top - bottom;
+	const largest = rows.reduce((largest, row) => Math.max(largest, measure(row)), 0);
+	if (largest === 0) return "<p>No calls with a date</p>";
+	const high = niceAbove(largest);
+	const drawn = height - top - bottom;
 	const step = (width - left) / rows.length;
-	const y = (/** @type {number} */ amount) => height - bottom - room * (amount / high);
+	const y = (/** @type {number} */ amount) => height - bottom - drawn * (amount / high);
 	const number = (/** @type {number} */ value) => value.toFixed(1);
 	const lines = [0, 0.25, 0.5, 0.75, 1].map((part) => `<line x1="${left}" x2="${width}" y1="${number(y(part * high))}" y2="${number(y(part * high))}"/><text class="axis" x="${left - 6}" y="${number(y(part * high) + 4)}" text-anchor="end">${escaped(shown(part * high).replace(/ tokens$/, ""))}</text>`);
 	const every = Math.ceil(rows.length / 10);
@@ -215,16 +215,16 @@ function chart(rows, measure, shown, colours, title) {
 		const stack = parts.map((amount, colour) => {
 			if (amount === 0) return "";
 			below = plus(below, amount);
-			return `<rect class="m${colour}" x="${number(x + step * 0.1)}" width="${number(step * 0.8)}" y="${number(y(below))}" height="${(room * (amount / high)).toFixed(2)}"/>`;
+			return `<rect class="m${colour}" x="${number(x + step * 0.1)}" width="${number(step * 0.8)}" y="${number(y(below))}" height="${(drawn * (amount / high)).toFixed(2)}"/>`;
 		});
 		const models = (row.models ?? []).slice(0, 3);
-		const say = (/** @type {number} */ width) => [`${row.key}: ${shown(measure(row))}`, counted(row.calls, "call"), ...models.map((model) => `${clipMiddle(model.key, width)} ${shown(measure(model))}`)].join(", ");
-		const whole = say(WHOLE);
-		const said = widthOf(whole) > CAPTION_COLUMNS ? say(Math.max(8, Math.floor((CAPTION_COLUMNS - widthOf(say(0))) / models.length))) : whole;
-		const full = said === whole ? "" : `<title>${escaped(whole)}</title>`;
+		const captionOf = (/** @type {number} */ width) => [`${row.key}: ${shown(measure(row))}`, counted(row.calls, "call"), ...models.map((model) => `${clipMiddle(model.key, width)} ${shown(measure(model))}`)].join(", ");
+		const whole = captionOf(WHOLE);
+		const caption = widthOf(whole) > CAPTION_COLUMNS ? captionOf(Math.max(8, Math.floor((CAPTION_COLUMNS - widthOf(captionOf(0))) / models.length))) : whole;
+		const full = caption === whole ? "" : `<title>${escaped(whole)}</title>`;
 		const date = index % every === 0 ? `<text class="axis" x="${number(x + step / 2)}" y="${height - 8}" text-anchor="middle">${escaped(row.key.slice(rows.length > 1 && row.key.length > 7 ? 5 : 0))}</text>` : "";
-		const target = `<rect class="target" x="${number(x)}" width="${number(step)}" y="${top}" height="${room}"/>`;
-		return `${date}<g class="period"${row.calls > 0 ? ' tabindex="0"' : ""} role="img" aria-label="${escaped(whole)}">${full}${target}${stack.join("")}<text class="said" x="0" y="16">${escaped(said)}</text></g>`;
+		const target = `<rect class="target" x="${number(x)}" width="${number(step)}" y="${top}" height="${drawn}"/>`;
+		return `${date}<g class="period"${row.calls > 0 ? ' tabindex="0"' : ""} role="img" aria-label="${escaped(whole)}">${full}${target}${stack.join("")}<text class="said" x="0" y="16">${escaped(caption)}</text></g>`;
 	});
 	return `<svg class="chart" viewBox="0 0 ${width} ${height}" role="group" aria-label="${escaped(title)}">${lines.join("")}${bars.join("\n")}</svg>`;
 }
