@@ -232,8 +232,11 @@ const functions = Object.keys(api).filter((name) => typeof api[name] === "functi
 const count = { calls: 0, results: 0, errors: 0, thrownOthers: 0, peakMB: 0 };
 const MB = 2 ** 20;
 const seen = new Set();
+/** Errors without a code that are neither the engine's nor the caller's. */
+const uncoded = new Set();
+const OF_ENGINE = /^(Converting circular structure|Do not know how to serialize|Cannot (convert|perform|create proxy|assign to|delete)|Maximum call stack|Invalid (array|string) length|refused$)/;
 
-async function settle(call) {
+async function settle(what, call) {
 	count.calls++;
 	try {
 		await call();
@@ -242,6 +245,7 @@ async function settle(call) {
 		// What the caller's own code throws comes through as it is; all else is an Error.
 		if (error instanceof Error) count.errors++;
 		else count.thrownOthers++;
+		if (error instanceof Error && error.code === undefined && !OF_ENGINE.test(error.message)) uncoded.add(`${what}: ${error.message}`);
 	}
 }
 
@@ -259,14 +263,14 @@ for (let round = 0; round < rounds; round++) {
 	if (kind === "method") {
 		// Now and then on a receiver that is none, or detached.
 		const receiver = random(12) === 0 ? value() : one(managers);
-		await settle(() => Reflect.apply(SessionManager.prototype[name], receiver, args));
+		await settle(name, () => Reflect.apply(SessionManager.prototype[name], receiver, args));
 	} else if (kind === "static") {
 		const receiver = random(4) === 0 ? undefined : SessionManager;
-		await settle(async () => {
+		await settle(name, async () => {
 			const made = await Reflect.apply(SessionManager[name], receiver, args);
 			if (made instanceof SessionManager) managers[random(3)] = made;
 		});
-	} else await settle(() => api[name](...args));
+	} else await settle(name, () => api[name](...args));
 }
 
 // The system counts the peak itself, between any two looks. Whatever was done, the sessions are whole and nobody else's file was touched.
@@ -279,8 +283,7 @@ for (let turn = 0; turn < 6; turn++) {
 	await new Promise((done) => setImmediate(done));
 }
 count.leftMB = Math.round((process.memoryUsage().heapUsed - base) / MB);
-const missed = [...methods.map((name) => `method ${name}`), ...statics.map((name) => `static ${name}`)].filter(
-	(name) => !seen.has(name),
-);
-console.log(JSON.stringify({ ...count, ...found, missed }));
+const all = [["method", methods], ["static", statics], ["function", functions]];
+const missed = all.flatMap(([kind, names]) => names.map((name) => `${kind} ${name}`)).filter((name) => !seen.has(name));
+console.log(JSON.stringify({ ...count, ...found, missed, uncoded: [...uncoded] }));
 process.exit(0);

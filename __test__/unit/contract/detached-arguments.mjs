@@ -91,6 +91,7 @@ const METHODS = {
 	appendUsage: () => ["kind", "provider", "model", usage(), "note"],
 	branchWithSummary: (size) => ["a", "summary", { text: "z".repeat(size), more: bytes("more") }, true, usage()],
 	getBranch: () => ["a", { limit: 1 }],
+	getUsage: () => [{ by: ["day", "model"], largest: 2, utc: true }],
 	newSession: () => [options()],
 };
 const merged = (size) => ({ session: "s", lines: bytes(`${entry("b", size)}\n${entry("c", 10)}\n`), hosts: view(Uint32Array, 2) });
@@ -128,7 +129,7 @@ const WITHOUT_OBJECTS = `
 	appendLabelChange appendModelChange appendSessionInfo appendThinkingLevelChange branch buildContextEntries
 	buildSessionContext buildSessionProjection close createBranchedSession flush getChildren getCwd getDiagnostics
 	getEntries getEntry getEntryCount getHeader getLabel getLeafEntry getLeafId getOutline getPath getSessionDir
-	getSessionFile getSessionId getSessionName getTree getUsage isPersisted onAppend reload resetLeaf setSessionFile
+	getSessionFile getSessionId getSessionName getTree isPersisted onAppend reload resetLeaf setSessionFile
 	usesDefaultSessionDir findById isLocked repair verify assertValidSessionId findMostRecentSession
 	loadEntriesFromFile parseSessionEntries setAgentDir`.split(/\s+/);
 

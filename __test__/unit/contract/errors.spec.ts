@@ -87,6 +87,88 @@ test("errors of the operating system have Node's codes", () => {
 	expect(caught(() => SessionManager.open(join(dir, "folder.jsonl")))).toMatchObject({ code: "EISDIR", path: join(dir, "folder.jsonl") });
 });
 
+/** Calls of every static and function with an argument that cannot be used; `dir` is a directory. */
+const WRONG: Record<string, (dir: string) => unknown[]> = {
+	assertValidSessionId: () => ["not/an/id"],
+	buildContextEntries: () => [5],
+	buildSessionContext: () => [[5]],
+	buildSessionProjection: () => [[], "a", 5],
+	continueRecent: (dir) => ["/project", dir, { wrong: 1 }],
+	create: () => [5],
+	findById: () => [5, "id"],
+	findByIdPrefix: () => [5],
+	findMostRecentSession: () => [5],
+	forkFrom: () => [5, "/project"],
+	getConfiguredSessionDir: () => ["/project", { onWarning: 5 }],
+	getDefaultSessionDir: () => ["/project", 5],
+	getLatestCompactionEntry: () => [[5]],
+	inMemory: () => [5],
+	isLocked: () => ["null\0byte"],
+	list: () => [5],
+	listAll: (dir) => [dir, () => {}, 5],
+	loadEntriesFromFile: () => [5],
+	merge: (dir) => [join(dir, "x.jsonl"), { session: "s", lines: "text", hosts: new Uint32Array(1) }],
+	migrateSessionEntries: () => [[5]],
+	open: (dir) => [join(dir, "x.jsonl"), { readonly: "yes" }],
+	parseSessionEntries: () => [5],
+	projectContextEntry: () => [null],
+	repair: () => [5],
+	search: () => ["words", { limit: -1 }],
+	sessionEntryToContextMessages: () => [undefined],
+	setAgentDir: () => [5],
+	usage: () => [{ by: "year" }],
+	verify: () => [5],
+};
+
+test("every static and function: a wrong argument is an error with a code", async () => {
+	const holders: Record<string, any>[] = [api, SessionManager as any];
+	const all = holders.flatMap((holder) => Object.getOwnPropertyNames(holder).filter((name) => typeof holder[name] === "function"));
+	const calls = all.filter((name) => !["SessionManager", "prototype"].includes(name));
+	expect(Object.keys(WRONG)).toEqual(calls.sort());
+	for (const [name, args] of Object.entries(WRONG)) {
+		const call = holders.map((holder) => holder[name]).find((value) => value !== undefined);
+		const error = await Promise.resolve().then(() => call(...args(scratch()))).then(() => undefined, (reason: unknown) => reason);
+		expect(error, name).toBeInstanceOf(name === "assertValidSessionId" ? Error : TypeError);
+		expect(error, name).toMatchObject({ code: "ERR_INVALID_ARGUMENT" });
+	}
+});
+
+test("every method: on anything but a manager it is a TypeError with a code", () => {
+	const { prototype } = SessionManager as any;
+	const names = Object.getOwnPropertyNames(prototype).filter((name) => name !== "constructor");
+	expect(names.length).toBeGreaterThan(40);
+	for (const name of names) {
+		const error = caught(() => Reflect.apply(prototype[name], {}, []));
+		expect(error, name).toMatchObject({ name: "TypeError", code: "ERR_INVALID_ARGUMENT" });
+	}
+	expect(caught(() => new (SessionManager as any)())).toMatchObject({ name: "TypeError", code: "ERR_INVALID_ARGUMENT" });
+});
+
+test("every method that writes: a read-only session is an error with a code and the path", () => {
+	const { manager, file } = session();
+	const id = manager.getLeafId() as string;
+	const shown = SessionManager.open(file, { readonly: true });
+	const calls: (() => unknown)[] = [
+		() => shown.appendMessage(user("three")),
+		() => shown.appendThinkingLevelChange("high"),
+		() => shown.appendModelChange("a", "b"),
+		() => shown.appendUsage("kind", "a", "b", {} as any),
+		() => shown.appendCompaction("summary", null, 1),
+		() => shown.appendCustomEntry("note"),
+		() => shown.appendSessionInfo("name"),
+		() => shown.appendCustomMessageEntry("note", "text", true),
+		() => shown.appendContextEdit(id, null),
+		() => shown.appendLabelChange(id, "label"),
+		() => shown.branch(id),
+		() => shown.branchWithSummary(id, "summary"),
+		() => shown.resetLeaf(),
+		() => shown.newSession(),
+		() => shown.setSessionFile(file),
+		() => shown.createBranchedSession(id),
+	];
+	for (const work of calls) expect(told(work), String(work)).toEqual({ code: "ERR_SESSION_READ_ONLY", path: file });
+});
+
 test("the codes are those of the declarations", () => {
 	const declared = [...(/export type SessionErrorCode =([^;]*);/.exec(readFileSync(join(root, "index.d.ts"), "utf8"))?.[1] ?? "").matchAll(/"(ERR_\w+)"/g)].map(([, code]) => code);
 	const core = readFileSync(join(root, "src/core/base/error.rs"), "utf8");

@@ -36,12 +36,15 @@ test.each([
 });
 
 test.each([
-	...["text", "list", "value", "get", "set", "1"].map((key) => [`Object.prototype.${key}`, Object.prototype, key] as const),
-	...["0", "1", "2"].map((key) => [`Array.prototype[${key}]`, Array.prototype, key] as const),
-])("an accessor at %s is not called", (_, holder, key) => {
+	"text",
+	"list",
+	"value",
+	"get",
+	"set",
+])("an accessor at Object.prototype.%s is not called", (key) => {
 	const calls: string[] = [];
 	const accessor = { get: () => void calls.push("get"), set: () => void calls.push("set") };
-	const { line, expected } = written(DATA, withProperty(holder, key, accessor));
+	const { line, expected } = written(DATA, withProperty(Object.prototype, key, accessor));
 	expect(line.startsWith(expected)).toBe(true);
 	expect(calls).toEqual([]);
 });

@@ -31,12 +31,25 @@ pub enum ParentChoice {
     Root,
 }
 
+/// What the next append does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AppendPlan {
+    /// The caller keeps the entry: nothing is written.
+    Keep,
+    WriteLine,
+    /// Makes the file, with the header and all entries.
+    MakeFile {
+        /// How many entries there are before the new one: it tells whether any was added since their lines were made.
+        entries: usize,
+    },
+}
+
 /// An entry to be written.
 #[derive(Debug)]
 pub struct NewEntry<'a> {
     pub kind: EntryKind,
     pub head: &'a NewHead,
-    /// The JSON text of an object with its own fields.
+    /// The JSON text of an object with its own fields; not read if the caller keeps the entry.
     pub own_fields: &'a [u8],
     pub below: ParentChoice,
     /// An id that its own fields refer to already.
@@ -55,6 +68,42 @@ enum Landing {
 }
 
 impl Session {
+    /// What an append of this entry is going to do.
+    pub fn append_plan(&self, head: &NewHead) -> AppendPlan {
+        if self.writes_lines() {
+            AppendPlan::WriteLine
+        } else if self.makes_file_with(head) {
+            AppendPlan::MakeFile { entries: self.tree().len() }
+        } else {
+            AppendPlan::Keep
+        }
+    }
+
+    /// Adds an entry to a session that has no file yet. `before` are the lines of the header and of all entries, if the append
+    /// makes the file.
+    pub fn append_without_file(&mut self, new: &NewEntry<'_>, before: &[Vec<u8>]) -> Result<RowNo> {
+        let mut envelope = self.envelope(self.parent_row(new.below), new.time, new.timestamp.to_owned());
+        if let Some(id) = new.id {
+            id.clone_into(&mut envelope.id);
+        }
+        let head = new.head.with(new.kind, &envelope);
+        if !self.makes_file_with(new.head) {
+            return Ok(self.push_kept(&head));
+        }
+        let last = line(new.kind, &envelope, new.own_fields)?;
+        let lines = before.iter().map(Vec::as_slice).chain(std::iter::once(last.as_slice()));
+        self.make_file(lines, Some(&head))?;
+        Ok(self.tree().len() as RowNo - 1)
+    }
+
+    fn parent_row(&self, below: ParentChoice) -> Option<RowNo> {
+        match below {
+            ParentChoice::Leaf => self.tree().leaf(),
+            ParentChoice::Row(row) => Some(row),
+            ParentChoice::Root => None,
+        }
+    }
+
     /// Writes an entry's line and adds the entry. What other processes wrote is read first; the leaf moves to the new
     /// entry.
     pub fn append(&mut self, new: &NewEntry<'_>) -> Result<RowNo> {
@@ -64,11 +113,7 @@ impl Session {
             if self.check_lock()? {
                 continue;
             }
-            let parent = match self.parent_now(new.below)? {
-                ParentChoice::Leaf => self.tree().leaf(),
-                ParentChoice::Row(row) => Some(row),
-                ParentChoice::Root => None,
-            };
+            let parent = self.parent_row(self.parent_now(new.below)?);
             let mut envelope = self.envelope(parent, new.time, new.timestamp.to_owned());
             if let Some(id) = new.id {
                 if self.tree().find(id.as_bytes()).is_some() {

@@ -1,6 +1,8 @@
 //! One open session: its entries, its file, and when it gets one.
 
 pub mod append;
+pub mod body_text;
+pub mod branch;
 pub mod diagnostics;
 pub mod fork;
 pub mod history;

@@ -420,9 +420,12 @@ impl Read for ReadFrom<'_> {
     }
 }
 
-/// Creates a directory and those above it, for their owner only. With [`Durability::Fsync`] their names are on disk
+/// Creates a directory that is not there, and those above it, for their owner only. With [`Durability::Fsync`] their names are on disk
 /// when this returns.
 pub fn make_dir(path: &str, durability: Durability) -> Result<()> {
+    if Path::new(path).exists() {
+        return Ok(());
+    }
     let made = dirs::make_dirs(Path::new(path), durability == Durability::Fsync);
     made.map_err(|error| Error::io("mkdir", path, error))
 }

@@ -66,6 +66,21 @@ pub struct ListedSession {
     pub usage: SessionUsage,
 }
 
+impl ListedSession {
+    /// When the session was modified, ms since 1970, as a date has it: its newest activity, else the time of its header if that
+    /// is a date, else that of its file. `header` is asked for the header's time, which may take JavaScript.
+    pub fn modified_ms<E>(&self, header: impl FnOnce() -> Result<Option<f64>, E>) -> Result<f64, E> {
+        let time = match self.summary.active.filter(|active| *active > 0.0) {
+            Some(active) => active,
+            None => header()?.unwrap_or_else(|| (self.fingerprint.modified_ms() + 0.5).floor()),
+        };
+        match Time::from_number(time) {
+            Time::At(ms) => Ok(ms),
+            Time::Unparsed => Ok(f64::NAN),
+        }
+    }
+}
+
 /// What a file is, by its lines.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FileKind {

@@ -4,5 +4,6 @@ pub mod ancestors;
 pub mod labels;
 pub mod leaf;
 pub mod row;
+pub mod sibling_order;
 pub mod tree;
 pub mod tree_integrity;

@@ -50,7 +50,7 @@ impl SessionManager {
     /// ```
     #[napi(catch_unwind, ts_args_type = "thinkingLevel: string", ts_return_type = "string")]
     pub fn append_thinking_level_change<'env>(&self, env: &'env Env, level: JsVal<'env>) -> Result<JsVal<'env>> {
-        let own = factory::call(JsEnv::new(env), FactoryFn::OwnThinkingLevel, &[level])?;
+        let own = JsEnv::new(env).record(&[(c"thinkingLevel", level)])?;
         self.append_for_id(env, PendingEntry::entry(EntryKind::ThinkingLevelChange, own))
     }
 
@@ -70,7 +70,7 @@ impl SessionManager {
         provider: JsVal<'env>,
         model_id: JsVal<'env>,
     ) -> Result<JsVal<'env>> {
-        let own = factory::call(JsEnv::new(env), FactoryFn::OwnModel, &[provider, model_id])?;
+        let own = JsEnv::new(env).record(&[(c"provider", provider), (c"modelId", model_id)])?;
         self.append_for_id(env, PendingEntry::entry(EntryKind::ModelChange, own))
     }
 
@@ -100,9 +100,11 @@ impl SessionManager {
         note: JsVal<'env>,
     ) -> Result<JsVal<'env>> {
         let js = JsEnv::new(env);
-        let values = [kind, provider, model, usage, note];
-        let shape = if js.is_truthy(note)? { FactoryFn::OwnUsageWithNote } else { FactoryFn::OwnUsage };
-        let own = factory::call(js, shape, &values)?;
+        let mut own = vec![(c"kind", kind), (c"provider", provider), (c"model", model), (c"usage", usage)];
+        if js.is_truthy(note)? {
+            own.push((c"note", note));
+        }
+        let own = js.record(&own)?;
         let appended = append(&self.state, js, PendingEntry::entry(EntryKind::Usage, own))?;
         appended.entry(&self.state, js)
     }
@@ -142,11 +144,16 @@ impl SessionManager {
         let id = self.state.borrow().session.new_entry_id();
         let first_kept =
             if js.is_nullish(first_kept_entry_id)? { js.string(id.as_bytes())? } else { first_kept_entry_id };
-        let values = [summary, first_kept, tokens_before, details, usage, from_hook];
-        let own = match system {
-            Some(system) => factory::call(js, FactoryFn::OwnCompactionWithPrompt, &[&values[..], &[system]].concat())?,
-            None => factory::call(js, FactoryFn::OwnCompaction, &values)?,
-        };
+        let mut own = vec![
+            (c"summary", summary),
+            (c"firstKeptEntryId", first_kept),
+            (c"tokensBefore", tokens_before),
+            (c"details", details),
+            (c"usage", usage),
+            (c"fromHook", from_hook),
+        ];
+        own.extend(system.map(|system| (c"systemMessage", system)));
+        let own = js.record(&own)?;
         let head = NewHead { target: js.text(first_kept)?, ..NewHead::default() };
         let new = PendingEntry {
             id: Some(id),
@@ -171,7 +178,7 @@ impl SessionManager {
         custom_type: JsVal<'env>,
         data: JsVal<'env>,
     ) -> Result<JsVal<'env>> {
-        let own = factory::call(JsEnv::new(env), FactoryFn::OwnCustom, &[custom_type, data])?;
+        let own = JsEnv::new(env).record(&[(c"customType", custom_type), (c"data", data)])?;
         self.append_for_id(env, PendingEntry::entry(EntryKind::Custom, own))
     }
 
@@ -188,7 +195,7 @@ impl SessionManager {
     pub fn append_session_info<'env>(&self, env: &'env Env, name: JsVal<'env>) -> Result<JsVal<'env>> {
         let js = JsEnv::new(env);
         let name = one_line(&args::text(js, name, "name")?);
-        let own = factory::call(js, FactoryFn::OwnName, &[js.string(&name)?])?;
+        let own = js.record(&[(c"name", js.string(&name)?)])?;
         self.append_for_id(env, PendingEntry::entry(EntryKind::SessionInfo, own))
     }
 
@@ -215,8 +222,8 @@ impl SessionManager {
         display: JsVal<'env>,
         details: JsVal<'env>,
     ) -> Result<JsVal<'env>> {
-        let values = [custom_type, content, display, details];
-        let own = factory::call(JsEnv::new(env), FactoryFn::OwnCustomMessage, &values)?;
+        let own = [(c"customType", custom_type), (c"content", content), (c"display", display), (c"details", details)];
+        let own = JsEnv::new(env).record(&own)?;
         self.append_for_id(env, PendingEntry::entry(EntryKind::CustomMessage, own))
     }
 
@@ -262,10 +269,10 @@ impl SessionManager {
         let role = self.state.borrow().session.tree().row(row).and_then(|row| row.role());
         if let (Some(text), true, true) = (content, is_text, role.is_some_and(needs_block_list)) {
             let blocks = factory::call(js, FactoryFn::TextBlocks, &[text])?;
-            replacement = factory::call(js, FactoryFn::Replacement, &[blocks])?;
+            replacement = js.record(&[(c"content", blocks)])?;
         }
         let head = NewHead { target: id, ..NewHead::default() };
-        let own = factory::call(js, FactoryFn::OwnEdit, &[target_id, replacement])?;
+        let own = js.record(&[(c"targetId", target_id), (c"replacement", replacement)])?;
         self.append_for_id(env, PendingEntry::entry(EntryKind::ContextEdit, own).with_head(head))
     }
 
@@ -289,7 +296,7 @@ impl SessionManager {
         self.check_writable(js)?;
         self.known(js, target_id)?;
         let head = NewHead { target: js.text(target_id)?, sets_label: js.is_truthy(label)?, ..NewHead::default() };
-        let own = factory::call(js, FactoryFn::OwnLabel, &[target_id, label])?;
+        let own = js.record(&[(c"targetId", target_id), (c"label", label)])?;
         self.append_for_id(env, PendingEntry::entry(EntryKind::Label, own).with_head(head))
     }
 }

@@ -11,8 +11,8 @@ use crate::js::convert::time::iso;
 use crate::js::convert::values::parse;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::process::now;
+use crate::js::manager::open;
 use crate::js::manager::resupply::with_file;
-use crate::js::manager::state;
 use pi_session_core::base::error::Result as CoreResult;
 use pi_session_core::io::lock_file;
 use pi_session_core::rewrite::{repair, verify};
@@ -44,7 +44,7 @@ impl SessionManager {
     pub fn reload(&self, env: &Env) -> Result<()> {
         let js = JsEnv::new(env);
         if self.state.borrow().session.is_migrated_copy() {
-            return state::reopen(&self.state, js);
+            return open::reopen(&self.state, js);
         }
         with_file(&self.state, js, Session::reload)
     }

@@ -7,7 +7,7 @@ use napi_derive::napi;
 
 use super::manager::SessionManager;
 use crate::js::convert::args::{self, Options};
-use crate::js::convert::errors::{thrown, wrong_argument};
+use crate::js::convert::errors::thrown;
 use crate::js::convert::paths::{on_paths, resolved};
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::process::ProcessSnapshot;
@@ -42,15 +42,16 @@ impl SessionManager {
         let js = JsEnv::new(env);
         let prefix = args::text(js, id_prefix, "idPrefix")?;
         let options = Options::of(js, options, "SessionManager.findByIdPrefix", OPTIONS)?;
-        let scope = search::scope(js, options.get(c"cwd")?, options.get(c"sessionDir")?)?;
+        let scope = search::scope(js, &options)?;
         let process = on_paths(js, ProcessSnapshot::of)?;
         let found = by_id_prefix(&scope, &prefix, &process.cwd, &process).map_err(|error| thrown(js, &error))?;
         let list = js.array(0)?;
         for (at, session) in found.iter().enumerate() {
-            let object = js.object()?;
-            js.set(object, c"path", js.string(session.path.as_bytes())?)?;
-            js.set(object, c"id", js.string(&session.id)?)?;
-            js.set(object, c"cwd", js.string(&session.cwd)?)?;
+            let object = js.record(&[
+                (c"path", js.string(session.path.as_bytes())?),
+                (c"id", js.string(&session.id)?),
+                (c"cwd", js.string(&session.cwd)?),
+            ])?;
             js.set_at(list, at as u32, object)?;
         }
         Ok(list)
@@ -79,14 +80,9 @@ impl SessionManager {
 pub fn get_configured_session_dir<'env>(env: &'env Env, cwd: JsVal<'env>, options: JsVal<'env>) -> Result<JsVal<'env>> {
     let js = JsEnv::new(env);
     let cwd = if js.is_nullish(cwd)? { None } else { Some(args::path(js, cwd, "cwd")?) };
-    let on_warning = Options::of(js, options, "getConfiguredSessionDir", &[c"onWarning"])?.get(c"onWarning")?;
-    let is_told = match js.kind(on_warning)? {
-        ValueType::Function => true,
-        ValueType::Null | ValueType::Undefined => false,
-        _ => return Err(wrong_argument(js, "options.onWarning must be a function")),
-    };
+    let on_warning = Options::of(js, options, "getConfiguredSessionDir", &[c"onWarning"])?.function(c"onWarning")?;
     let configured = configured_session_dir(js, cwd.as_deref())?;
-    if is_told {
+    if let Some(on_warning) = on_warning {
         for problem in &configured.problems {
             js.call(on_warning, &[js.string(problem.as_bytes())?])?;
         }

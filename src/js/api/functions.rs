@@ -13,15 +13,11 @@ use crate::js::factory::{self, FactoryFn};
 use crate::js::manager::context_messages;
 use crate::js::manager::from_objects::{self, objects};
 use crate::js::manager::reads::settings;
-use pi_session_core::base::error::Error as CoreError;
 use pi_session_core::base::paths;
 use pi_session_core::context::projection::{context_rows, project, Contribution};
-use pi_session_core::format::entry::{read_line, Damage, Line, Parent};
-use pi_session_core::format::header::Version;
-use pi_session_core::io::line_reader::{LineReader, WHOLE};
+use pi_session_core::format::entry::Parent;
 use pi_session_core::storage::file::FileStorage;
-use pi_session_core::storage::storage::Storage;
-use pi_session_core::summary::header_scan::first_header;
+use pi_session_core::summary::entry_lines::each_entry_line;
 use pi_session_core::tree::ancestors::path_to;
 use pi_session_core::tree::tree::{RowNo, Tree};
 
@@ -306,33 +302,15 @@ pub fn load_entries_from_file<'env>(env: &'env Env, file_path: JsVal<'env>) -> R
         Err(error) if error.is_missing() => return Ok(values),
         Err(error) => return Err(thrown(js, &error)),
     };
-    load_lines(js, &storage, values)?;
-    Ok(values)
-}
-
-fn load_lines(js: JsEnv<'_>, storage: &dyn Storage, values: JsVal<'_>) -> Result<()> {
-    let fail = |error: CoreError| thrown(js, &error);
-    let Some(header) = first_header(storage).map_err(fail)? else {
-        return Ok(());
-    };
-    let mut lines = LineReader::new(storage.reader(0).map_err(fail)?, 0, WHOLE);
     let mut count = 0;
-    loop {
-        let line = lines.next_line().map_err(|error| fail(CoreError::io("read", storage.name(), error)))?;
-        let Some(line) = line else { return Ok(()) };
-        if line.skipped.is_some() {
-            continue;
-        }
-        let text = line.text();
-        let counts = read_line(&text, |line| match line {
-            Line::Entry(_) | Line::Header => true,
-            // In version 1 entries have no ids.
-            Line::Damaged(Damage::NoId) => header.version == Version::V1,
-            Line::Damaged(_) | Line::Blank => false,
-        });
-        if counts {
-            js.scoped(|js, _| js.set_at(values, count, parse(js, &text)?))?;
+    each_entry_line(
+        &storage,
+        |error| thrown(js, &error),
+        |line| {
+            js.scoped(|js, _| js.set_at(values, count, parse(js, line)?))?;
             count += 1;
-        }
-    }
+            Ok(())
+        },
+    )?;
+    Ok(values)
 }

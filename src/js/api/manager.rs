@@ -15,6 +15,7 @@ use crate::js::manager::append::{append, PendingEntry};
 use crate::js::manager::branching::branched_session;
 use crate::js::manager::gc;
 use crate::js::manager::materialize;
+use crate::js::manager::open;
 use crate::js::manager::outline::outline;
 use crate::js::manager::reads;
 use crate::js::manager::resupply::reading;
@@ -121,7 +122,7 @@ impl SessionManager {
             }
             state.config()
         };
-        let opened = state::open_session(js, &config, file)?;
+        let opened = open::open_session(js, &config, file)?;
         state::swap(&self.state, js, opened)
     }
 
@@ -142,7 +143,7 @@ impl SessionManager {
             let file = state.session.file().filter(|_| !state.session.is_persisted());
             (state.config(), file.map(str::to_owned))
         };
-        let opened = state::new_session(js, &config, file, options)?;
+        let opened = open::new_session(js, &config, file, options)?;
         state::swap(&self.state, js, opened)?;
         reads::session_file(&self.state, js)
     }
@@ -246,9 +247,7 @@ impl SessionManager {
     #[napi(catch_unwind, ts_args_type = "listener: (entry: SessionEntry) => void", ts_return_type = "() => void")]
     pub fn on_append<'env>(&self, env: &'env Env, listener: JsVal<'env>) -> Result<JsVal<'env>> {
         let js = JsEnv::new(env);
-        if js.kind(listener)? != ValueType::Function {
-            return Err(wrong_argument(js, "listener must be a function"));
-        }
+        args::function(js, listener, "listener")?;
         let anchor = self.state.borrow().cache.anchor(js)?;
         let anchor = anchor.ok_or_else(|| Error::from_reason("The manager is not complete"))?;
         let end = factory::call(js, FactoryFn::Subscribe, &[anchor, listener])?;
@@ -445,8 +444,13 @@ impl SessionManager {
             let tree = state.session.tree();
             js.string(tree.leaf().map_or(&b"root"[..], |leaf| tree.id_of(leaf)))?
         };
-        let values = [from_id, summary, details, usage, from_hook];
-        let own = factory::call(js, FactoryFn::OwnBranchSummary, &values)?;
+        let own = js.record(&[
+            (c"fromId", from_id),
+            (c"summary", summary),
+            (c"details", details),
+            (c"usage", usage),
+            (c"fromHook", from_hook),
+        ])?;
         let head = NewHead { has_summary: js.is_truthy(summary)?, ..NewHead::default() };
         let new = PendingEntry { below, ..PendingEntry::entry(EntryKind::BranchSummary, own).with_head(head) };
         self.append_for_id(env, new)

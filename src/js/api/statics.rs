@@ -20,8 +20,9 @@ use crate::js::lists::usage;
 use crate::js::manager::from_objects::session_from_objects;
 use crate::js::manager::gc;
 use crate::js::manager::identity_cache::IdentityCache;
+use crate::js::manager::open::{self, ManagerConfig};
 use crate::js::manager::session_dir::{self, search_dir, session_file, SearchDir};
-use crate::js::manager::state::{self, ManagerConfig};
+use crate::js::manager::state::ManagerState;
 use pi_session_core::base::error::Error as CoreError;
 use pi_session_core::base::options::Durability;
 use pi_session_core::base::paths::{self, Process as _};
@@ -72,13 +73,13 @@ impl SessionManager {
     ) -> Result<JsVal<'env>> {
         let js = JsEnv::new(env);
         let opened = match file {
-            Some(file) => state::open_session(js, &config, file)?,
+            Some(file) => open::open_session(js, &config, file)?,
             None => {
                 gc::collect(js)?;
-                state::new_session(js, &config, None, options)?
+                open::new_session(js, &config, None, options)?
             }
         };
-        Self { state: config.with(opened) }.given(env)
+        Self { state: ManagerState::new(config, opened) }.given(env)
     }
 }
 
@@ -106,7 +107,7 @@ impl SessionManager {
     ) -> Result<JsVal<'env>> {
         let js = JsEnv::new(env);
         let cwd = args::path(js, cwd, "cwd")?;
-        let file_options = state::options(js, options)?;
+        let file_options = open::options(js, options)?;
         let dir = session_dir::session_dir(js, &cwd, session_dir, file_options.durability)?;
         let config = ManagerConfig::on_disk(js, cwd, dir, file_options)?;
         Self::at(env, config, None, options)
@@ -138,7 +139,7 @@ impl SessionManager {
         let js = JsEnv::new(env);
         let file = resolved(js, path, "path")?;
         let OpenArguments { session_dir, cwd, read_only, options } = OpenArguments::of(js, second, cwd_override)?;
-        let file_options = state::options(js, options)?;
+        let file_options = open::options(js, options)?;
         let mut from_header = None;
         if js.is_undefined(cwd.value)? {
             match header_of(Path::new(&file)) {
@@ -185,7 +186,7 @@ impl SessionManager {
     ) -> Result<JsVal<'env>> {
         let js = JsEnv::new(env);
         Options::of(js, options, "SessionManager.continueRecent", FILE_OPTIONS)?;
-        let file_options = state::options(js, options)?;
+        let file_options = open::options(js, options)?;
         let SearchDir { dir, filter } = search_dir(js, cwd, session_dir, file_options.durability)?;
         let cwd = args::path(js, cwd, "cwd")?;
         let recent = on_paths(js, |process| {
@@ -230,7 +231,7 @@ impl SessionManager {
         }
         gc::collect(js)?;
         let state = session_from_objects(js, &config, options, args::list(js, entries, "entries")?)?;
-        Self { state: config.with(state) }.given(env)
+        Self { state: ManagerState::new(config, state) }.given(env)
     }
 
     /// A new session in another working directory with the whole history of a session file.
@@ -259,13 +260,11 @@ impl SessionManager {
         let source_path = resolved(js, source_path, "sourcePath")?;
         let cwd = resolved(js, target_cwd, "targetCwd")?;
         let source = ForkSource::open(&source_path).map_err(fail)?;
-        let file_options = state::options(js, options)?;
+        let file_options = open::options(js, options)?;
         let dir = session_dir::session_dir(js, &cwd, session_dir, file_options.durability)?;
-        if !std::path::Path::new(&dir).exists() {
-            make_dir(&dir, file_options.durability).map_err(fail)?;
-        }
+        make_dir(&dir, file_options.durability).map_err(fail)?;
         let now = now(js)?;
-        let id = state::session_id(js, options, now)?;
+        let id = open::session_id(js, options, now)?;
         let timestamp = iso(js, now)?;
         let file = session_file(&dir, &timestamp, &id);
         let header = new_header_line(&to_string_lossy(&id), &timestamp, &cwd, Some(&source_path));
@@ -274,7 +273,7 @@ impl SessionManager {
         gc::collect(js)?;
         let session = source.write_to(&file, id, &header, file_options).map_err(fail)?;
         let cache = IdentityCache::new(js, session.tree().len())?;
-        Self { state: config.with((session, cache)) }.given(env)
+        Self { state: ManagerState::new(config, (session, cache)) }.given(env)
     }
 
     /// The path of the session with exactly this id, the first by file name if there are several; undefined if there is none.
@@ -447,7 +446,7 @@ pub fn get_default_session_dir(env: &Env, cwd: JsVal<'_>, agent_dir: JsVal<'_>, 
     let create = Options::of(js, options, "getDefaultSessionDir", &[c"create"])?.get(c"create")?;
     let only_named = !js.is_nullish(create)? && !js.is_truthy(create)?;
     let dir = on_paths(js, |process| paths::default_session_dir(&cwd, agent.as_deref(), process))?;
-    if !only_named && !std::path::Path::new(&dir).exists() {
+    if !only_named {
         make_dir(&dir, Durability::Os).map_err(|error| thrown(js, &error))?;
     }
     Ok(dir)

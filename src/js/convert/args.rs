@@ -72,6 +72,15 @@ pub fn has_elements(js: JsEnv<'_>, value: JsVal<'_>, name: &str) -> Result<bool>
     }
 }
 
+/// A function argument.
+pub fn function<'env>(js: JsEnv<'env>, value: JsVal<'env>, name: &str) -> Result<JsVal<'env>> {
+    if js.kind(value)? == ValueType::Function {
+        Ok(value)
+    } else {
+        Err(wrong_argument(js, format!("{name} must be a function")))
+    }
+}
+
 /// An object argument.
 pub fn object<'env>(js: JsEnv<'env>, value: JsVal<'env>, name: &str) -> Result<JsVal<'env>> {
     if js.is_object(value)? {
@@ -112,25 +121,43 @@ impl<'env> Options<'env> {
         self.given.map_or_else(|| self.js.undefined(), |given| self.js.get(given, name))
     }
 
+    /// The value of an option; None if it is undefined or null.
+    pub fn given(&self, name: &CStr) -> Result<Option<JsVal<'env>>> {
+        let value = self.get(name)?;
+        Ok(if self.js.is_nullish(value)? { None } else { Some(value) })
+    }
+
+    /// A function; None if it was not given.
+    pub fn function(&self, name: &CStr) -> Result<Option<JsVal<'env>>> {
+        self.given(name)?.map(|value| function(self.js, value, &name.to_string_lossy())).transpose()
+    }
+
+    /// A path; None if it was not given.
+    pub fn path(&self, name: &CStr) -> Result<Option<String>> {
+        self.given(name)?.map(|value| path(self.js, value, &name.to_string_lossy())).transpose()
+    }
+
+    /// A number that is not negative, its fraction cut off; None if it was not given.
+    pub fn amount(&self, name: &CStr) -> Result<Option<usize>> {
+        let wrong =
+            || wrong_argument(self.js, format!("{} must be a number that is not negative", name.to_string_lossy()));
+        let Some(value) = self.given(name)? else { return Ok(None) };
+        let number = self.js.number_value(value)?.filter(|number| *number >= 0.0);
+        number.map(|number| Some(number as usize)).ok_or_else(wrong)
+    }
+
     /// True or false; false if it was not given.
     pub fn boolean(&self, name: &CStr) -> Result<bool> {
-        let value = self.get(name)?;
-        match (self.js.is_nullish(value)?, self.js.boolean_value(value)?) {
-            (true, _) => Ok(false),
-            (false, Some(value)) => Ok(value),
-            (false, None) => {
-                Err(wrong_argument(self.js, format!("options.{} must be true or false", name.to_string_lossy())))
-            }
-        }
+        let Some(value) = self.given(name)? else { return Ok(false) };
+        let wrong = || wrong_argument(self.js, format!("options.{} must be true or false", name.to_string_lossy()));
+        self.js.boolean_value(value)?.ok_or_else(wrong)
     }
 
     /// A time as `Date` reads it, in ms since 1970; None if it was not given.
     pub fn time(&self, name: &CStr) -> Result<Option<f64>> {
-        let (js, value) = (self.js, self.get(name)?);
+        let js = self.js;
         let wrong = || wrong_argument(js, format!("{} must be a time", name.to_string_lossy()));
-        if js.is_nullish(value)? {
-            return Ok(None);
-        }
+        let Some(value) = self.given(name)? else { return Ok(None) };
         // Of a boolean, and of an array of one text, JavaScript makes a time, too.
         if js.kind(value)? == ValueType::Boolean || js.is_array(value)? {
             return Err(wrong());
@@ -141,10 +168,8 @@ impl<'env> Options<'env> {
 
     /// A list of names, each of which `known` gives a value; None if it was not given.
     pub fn names<T>(&self, name: &CStr, known: impl Fn(&[u8]) -> Option<T>, all: &[&str]) -> Result<Option<Vec<T>>> {
-        let (js, value) = (self.js, self.get(name)?);
-        if js.is_nullish(value)? {
-            return Ok(None);
-        }
+        let js = self.js;
+        let Some(value) = self.given(name)? else { return Ok(None) };
         let wrong = || wrong_argument(js, format!("{} must be an array of {}", name.to_string_lossy(), all.join(", ")));
         let Some(list) = optional_array(js, value)? else { return Err(wrong()) };
         let one = |at| js.text(js.at(list, at)?)?.and_then(|text| known(&text)).ok_or_else(wrong);

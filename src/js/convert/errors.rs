@@ -19,11 +19,10 @@ pub fn thrown(js: JsEnv<'_>, error: &CoreError) -> Error {
         Ok(None) => error.to_string(),
         Err(error) => return error,
     };
-    let made = js.error(error.is_type_error(), &text).and_then(|object| {
+    let own = error.code().name();
+    let code = error.as_io().and_then(|(.., source)| code_of(source)).map_or(own, |(code, _)| code);
+    let made = js.error(error.is_type_error(), code, &text).and_then(|object| {
         let set = |name: &str, value: JsVal<'_>| js.define(object, js.string(name.as_bytes())?, value);
-        let own = || error.code().name();
-        let code = error.as_io().map_or_else(own, |(.., source)| code_of(source).map_or_else(own, |(code, _)| code));
-        set("code", js.string(code.as_bytes())?)?;
         if let Some((syscall, _, source)) = error.as_io() {
             if let Some(errno) = source.raw_os_error() {
                 set("errno", js.number(-f64::from(errno))?)?;

@@ -19,17 +19,11 @@ pub const REPORT_OPTIONS: &[&CStr] = &[c"by", c"since", c"until", c"utc", c"larg
 
 /// The options of a report, and whether its days are those of UTC.
 pub fn report_options<'env>(js: JsEnv<'env>, options: Options<'env>) -> Result<(ReportOptions, bool)> {
-    let option = |name| options.get(name);
-    let by = groupings(js, option(c"by")?)?;
+    let by = groupings(js, options.get(c"by")?)?;
     let since = options.time(c"since")?.unwrap_or(f64::NEG_INFINITY);
     let until = options.time(c"until")?.unwrap_or(f64::INFINITY);
-    let largest = option(c"largest")?;
-    let largest = match (js.is_nullish(largest)?, js.number_value(largest)?) {
-        (true, _) => LARGEST,
-        (false, Some(largest)) if largest >= 0.0 => largest as usize,
-        _ => return Err(wrong_argument(js, "largest must be a number that is not negative")),
-    };
-    let is_utc = js.is_truthy(option(c"utc")?)?;
+    let largest = options.amount(c"largest")?.unwrap_or(LARGEST);
+    let is_utc = js.is_truthy(options.get(c"utc")?)?;
     Ok((ReportOptions { since, until, by, largest }, is_utc))
 }
 

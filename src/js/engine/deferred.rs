@@ -4,9 +4,26 @@ use std::cell::Cell;
 use std::ptr::null_mut;
 use std::rc::Rc;
 
-use napi::{sys, Error, Result};
+use napi::{sys, Error, Result, Status};
 
 use super::env::{EnvId, JsEnv, JsVal};
+use super::node_api::{methods, Argument};
+
+/// A promise's handle that belongs to the environment it is used in, and was not used before.
+struct Settler(sys::napi_deferred);
+
+impl Argument for Settler {
+    type Raw = sys::napi_deferred;
+    fn raw(&self) -> sys::napi_deferred {
+        self.0
+    }
+}
+
+// Only `Deferred::settle` makes a `Settler`, once for each promise.
+methods! {
+    fn resolve(deferred: Settler, value: JsVal<'_>) = napi_resolve_deferred, "settling a promise";
+    fn reject(deferred: Settler, value: JsVal<'_>) = napi_reject_deferred, "settling a promise";
+}
 
 /// The handle that settles a promise. Copies settle the same promise, which is settled once.
 //
@@ -40,13 +57,12 @@ impl Deferred {
             return Err(Error::from_reason("A promise belongs to another environment"));
         }
         let Some(deferred) = self.handle.take() else { return Ok(()) };
-        let settle = if resolves { sys::napi_resolve_deferred } else { sys::napi_reject_deferred };
-        // SAFETY: it is of this environment, and taken out above: each is settled once.
-        let status = unsafe { settle(js.raw(), deferred, value.raw()) };
-        if status == sys::Status::napi_pending_exception {
+        let settle = if resolves { JsEnv::resolve } else { JsEnv::reject };
+        let settled = settle(js, Settler(deferred), value);
+        if settled.as_ref().is_err_and(|error| error.status == Status::PendingException) {
             // Nothing was settled: a later call can.
             self.handle.set(Some(deferred));
         }
-        js.check(status, "settling a promise")
+        settled
     }
 }

@@ -36,7 +36,7 @@
 use std::cell::Cell;
 use std::marker::PhantomData;
 
-use napi::bindgen_prelude::{FromNapiValue, Function, ToNapiValue};
+use napi::bindgen_prelude::{FromNapiValue, ToNapiValue};
 use napi::{sys, Env, Error, JsValue, Result, Status};
 
 thread_local! {
@@ -80,6 +80,10 @@ impl<'env> JsEnv<'env> {
 
     pub(super) fn raw(self) -> sys::napi_env {
         self.env
+    }
+
+    pub(super) fn env(self) -> Env {
+        Env::from_raw(self.env)
     }
 
     /// The handle of a value that the engine has just made. Handles are made only in the innermost scope: one that an
@@ -138,9 +142,10 @@ impl<'env> JsVal<'env> {
         self.value
     }
 
-    pub(super) fn into_function(self, js: JsEnv<'env>) -> Result<Function<'env, (), ()>> {
-        // SAFETY: the handle is good; the engine refuses what is not a function.
-        unsafe { Function::from_napi_value(js.env, self.value) }
+    /// The value as napi-rs's type of it, which refuses values of other types.
+    pub(super) fn typed<T: FromNapiValue>(self, js: JsEnv<'env>) -> Result<T> {
+        // SAFETY: the handle is good.
+        unsafe { T::from_napi_value(js.env, self.value) }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
 use napi::bindgen_prelude::FunctionCallContext;
-use napi::{sys, Env, Error, JsValue as _, Result};
+use napi::{sys, Error, JsValue as _, Result};
 
 use super::env::{JsEnv, JsVal};
 
@@ -18,7 +18,6 @@ impl<'env> JsEnv<'env> {
             let done = catch_unwind(AssertUnwindSafe(|| work(JsEnv::new(context.env), &args).map(JsVal::raw)));
             done.unwrap_or_else(|_| Err(Error::from_reason("Internal error: the addon panicked")))
         };
-        let env = Env::from_raw(self.raw());
-        self.made(env.create_function_from_closure::<(), sys::napi_value, _>(name, callback)?.raw())
+        self.made(self.env().create_function_from_closure::<(), sys::napi_value, _>(name, callback)?.raw())
     }
 }

@@ -144,8 +144,8 @@ methods! {
     pub fn len(array: JsVal<'_>) -> u32 = napi_get_array_length, "length";
     /// An element.
     pub fn at(array: JsVal<'_>, at: u32) -> JsVal<'env> = napi_get_element, "element";
-    pub(super) fn has_element(array: JsVal<'_>, at: u32) -> bool = napi_has_element, "element";
-    pub(super) fn set_element(array: JsVal<'_>, at: u32, value: JsVal<'_>) = napi_set_element, "setting an element";
+    /// Sets an element.
+    pub fn set_at(array: JsVal<'_>, at: u32, value: JsVal<'_>) = napi_set_element, "setting an element";
     /// Adds to what the engine knows of memory outside of its heap that its objects keep: with more it collects sooner.
     pub fn adjust_external_memory(bytes: i64) -> i64 = napi_adjust_external_memory, "external memory";
     pub(super) fn run_script(source: JsVal<'_>) -> JsVal<'env> = napi_run_script, "script";

@@ -54,7 +54,7 @@ pub fn queue<T: Send + 'static>(js: JsEnv<'_>, slices: JsVal<'_>, handler: Handl
     let inbox = Arc::new(Mutex::new(Inbox { messages: VecDeque::new(), is_scheduled: false }));
     let slice = Slice { handler: RefCell::new(handler), inbox: inbox.clone() };
     let slice = js.function("slice", move |js, _| js.boolean(slice.run(js)))?;
-    let schedule: Function<'_, (), ()> = js.call(slices, &[slice])?.into_function(js)?;
+    let schedule: Function<'_, (), ()> = js.call(slices, &[slice])?.typed(js)?;
     let schedule = schedule.build_threadsafe_function().build()?;
     Ok(Sender(Arc::new(Queue { schedule, inbox })))
 }

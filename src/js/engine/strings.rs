@@ -8,13 +8,13 @@ use std::ptr::null_mut;
 use std::thread::LocalKey;
 
 use encoding_rs::mem::{convert_str_to_utf16, convert_utf8_to_latin1_lossy, is_utf8_latin1};
-use napi::{sys, Result, ValueType};
+use napi::{sys, JsValue as _, Result, ValueType};
 
 use super::env::{JsEnv, JsVal};
 use pi_session_core::base::memory::resize;
 use pi_session_core::base::wtf8;
 
-/// Room for most strings, in units.
+/// The capacity for most strings, in units.
 const SHORT: usize = 512;
 /// From how many units on a string that begins like base64 is copied as bytes, if it is ASCII: so many are looked at.
 const LONG_BASE64: usize = 1 << 14;
@@ -35,31 +35,17 @@ fn keep<T>(buffer: &'static LocalKey<Cell<Vec<T>>>, mut units: Vec<T>) {
     }
 }
 
-/// A Node-API function that makes a string of so many units.
-// SAFETY: whoever calls one gives a good environment, a pointer to so many units, and a place for the handle.
-type Make<T> = unsafe fn(sys::napi_env, *const T, isize, *mut sys::napi_value) -> sys::napi_status;
-
 /// A Node-API function that copies units of a string into a buffer of that many.
 // SAFETY: whoever calls one gives a good environment and value, a buffer or none, and a place for the count.
-type Copy<T> = unsafe fn(sys::napi_env, sys::napi_value, *mut T, usize, *mut usize) -> sys::napi_status;
+type CopyUnits<T> = unsafe fn(sys::napi_env, sys::napi_value, *mut T, usize, *mut usize) -> sys::napi_status;
 
 impl<'env> JsEnv<'env> {
-    /// A string of these units; `T` and `U` have the same size.
-    fn make_string<T, U>(self, make: Make<T>, units: &[U]) -> Result<JsVal<'env>> {
-        const { assert!(size_of::<T>() == size_of::<U>()) };
-        let mut out = null_mut();
-        // SAFETY: the pointer is good for so many units, which the engine copies.
-        let status = unsafe { make(self.raw(), units.as_ptr().cast(), units.len() as isize, &mut out) };
-        self.check(status, "string")?;
-        self.made(out)
-    }
-
-    fn latin1(self, bytes: &[u8]) -> Result<JsVal<'env>> {
-        self.make_string(sys::napi_create_string_latin1, bytes)
+    fn latin1(self, letters: &[u8]) -> Result<JsVal<'env>> {
+        self.made(self.env().create_string_latin1(letters)?.raw())
     }
 
     fn utf16(self, units: &[u16]) -> Result<JsVal<'env>> {
-        self.make_string(sys::napi_create_string_utf16, units)
+        self.made(self.env().create_string_utf16(units)?.raw())
     }
 
     /// A string from WTF-8.
@@ -103,15 +89,13 @@ impl<'env> JsEnv<'env> {
     pub fn with_units<T>(self, value: JsVal<'_>, work: impl FnOnce(&[u16]) -> T) -> Result<T> {
         let mut units = UNITS.take();
         units.reserve(SHORT);
-        let mut size = self.copy_units(value, &mut units)?;
         // A full buffer may have been too small.
-        if size + 1 == units.capacity() {
-            size = self.copy_units(value, &mut Vec::new())?;
+        if self.copy_units(value, &mut units)? + 1 == units.capacity() {
+            let size = self.copy_units(value, &mut Vec::new())?;
+            units.clear();
             units.reserve(size + 1);
             self.copy_units(value, &mut units)?;
         }
-        // SAFETY: the engine has written so many units.
-        unsafe { units.set_len(size) };
         let done = work(&units);
         keep(&UNITS, units);
         Ok(done)
@@ -126,9 +110,7 @@ impl<'env> JsEnv<'env> {
             return Ok(None);
         }
         let mut start = Vec::with_capacity(BASE64_START + 1);
-        let looked_at = self.copy_units(value, &mut start)?;
-        // SAFETY: the engine has written so many units.
-        unsafe { start.set_len(looked_at) };
+        self.copy_units(value, &mut start)?;
         let is_base64 =
             |unit: &u16| u8::try_from(*unit).is_ok_and(|byte| byte.is_ascii_alphanumeric() || b"+/-_".contains(&byte));
         if !start.iter().all(is_base64)
@@ -139,28 +121,31 @@ impl<'env> JsEnv<'env> {
         let mut letters = LETTERS.take();
         letters.reserve(size + 1);
         let copied = self.copy(sys::napi_get_value_string_latin1, value, &mut letters)?;
-        // SAFETY: the engine has written so many letters.
-        unsafe { letters.set_len(copied) };
         let done = (copied == size).then(|| work(&letters));
         keep(&LETTERS, letters);
         Ok(done)
     }
 
-    fn copy_units(self, value: JsVal<'_>, room: &mut Vec<u16>) -> Result<usize> {
-        self.copy(sys::napi_get_value_string_utf16, value, room)
+    fn copy_units(self, value: JsVal<'_>, buffer: &mut Vec<u16>) -> Result<usize> {
+        self.copy(sys::napi_get_value_string_utf16, value, buffer)
     }
 
-    /// Copies as many units of a string as there is room for, less one for a zero, and gives how many that was. Without
-    /// room it gives how many units there are. `T` and `U` have the same size.
-    fn copy<T, U>(self, copy: Copy<T>, value: JsVal<'_>, room: &mut Vec<U>) -> Result<usize> {
+    /// Makes a buffer hold as many units of a string as its capacity allows, less one for a zero, and gives how many that is.
+    /// Without a capacity it gives how many units there are. `T` and `U` have the same size.
+    fn copy<T, U>(self, copy: CopyUnits<T>, value: JsVal<'_>, buffer: &mut Vec<U>) -> Result<usize> {
         const { assert!(size_of::<T>() == size_of::<U>()) };
         let mut size = 0;
-        let (units, capacity) = match room.capacity() {
+        let (units, capacity) = match buffer.capacity() {
             0 => (null_mut(), 0),
-            capacity => (room.as_mut_ptr(), capacity),
+            capacity => (buffer.as_mut_ptr(), capacity),
         };
-        // SAFETY: the buffer has that much room; without one the engine only tells the length.
-        let status = unsafe { copy(self.raw(), value.raw(), units.cast(), capacity, &mut size) };
+        // SAFETY: the buffer has that capacity, and the engine writes `size` units, less than that. Without one it only gives the
+        // length.
+        let status = unsafe {
+            let status = copy(self.raw(), value.raw(), units.cast(), capacity, &mut size);
+            buffer.set_len(if capacity == 0 { 0 } else { size });
+            status
+        };
         self.check(status, "string value")?;
         Ok(size)
     }

@@ -1,10 +1,11 @@
 //! Numbers that cross as one typed array, without a call for each.
 
+use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::ptr::null_mut;
 
 use napi::bindgen_prelude::{Float64ArraySlice, Int32ArraySlice, Uint32ArraySlice, Uint8ArraySlice};
-use napi::{sys, Env, JsValue as _, Result};
+use napi::{sys, JsValue as _, Result};
 
 use super::env::{JsEnv, JsVal};
 use super::node_api::methods;
@@ -15,7 +16,7 @@ macro_rules! typed_arrays {
         impl<'env> JsEnv<'env> {$(
             $(#[$doc])*
             pub fn $name(self, values: &[$number]) -> Result<JsVal<'env>> {
-                self.made($array::copy_from(&Env::from_raw(self.raw()), values)?.raw())
+                self.made($array::copy_from(&self.env(), values)?.raw())
             }
         )+}
     };
@@ -63,6 +64,14 @@ methods! {
     fn is_unshared_buffer(value: JsVal<'_>) -> bool = napi_is_arraybuffer, "array buffer";
 }
 
+/// What Node-API tells of a typed array.
+struct Info {
+    kind: sys::napi_typedarray_type,
+    len: usize,
+    data: *mut c_void,
+    buffer: sys::napi_value,
+}
+
 impl<'env> JsEnv<'env> {
     /// A value as a typed array of this type; None if it is anything else, or if its memory is shared with other threads,
     /// which may write at any time.
@@ -70,13 +79,7 @@ impl<'env> JsEnv<'env> {
         if !self.is_typed_array(value)? {
             return Ok(None);
         }
-        let (mut kind, mut buffer) = (0, null_mut());
-        // SAFETY: it is a typed array; what is not asked for may be null.
-        let status = unsafe {
-            let (raw, env) = (value.raw(), self.raw());
-            sys::napi_get_typedarray_info(env, raw, &mut kind, null_mut(), null_mut(), &mut buffer, null_mut())
-        };
-        self.check(status, "typed array")?;
+        let Info { kind, buffer, .. } = self.info(value)?;
         let is_of_kind = kind == T::KIND && self.is_unshared_buffer(self.made(buffer)?)?;
         Ok(is_of_kind.then_some(CallersArray { array: value, numbers: PhantomData }))
     }
@@ -121,19 +124,23 @@ impl<'env> JsEnv<'env> {
     ///
     /// They must not be used after code of the caller's has run.
     unsafe fn numbers<'a, T: Element>(self, array: CallersArray<'_, T>) -> Result<&'a [T]> {
-        let (mut len, mut data) = (0, null_mut());
-        // SAFETY: it is a typed array, and `callers_array` has checked of which type; what is not asked for may be null.
-        let status = unsafe {
-            let (raw, env) = (array.array.raw(), self.raw());
-            sys::napi_get_typedarray_info(env, raw, null_mut(), &mut len, &mut data, null_mut(), null_mut())
-        };
-        self.check(status, "typed array")?;
+        let Info { len, data, .. } = self.info(array.array)?;
         if len == 0 || data.is_null() {
             return Ok(&[]);
         }
-        // SAFETY: the engine says that they are there, at an address that the element type may have. Only this thread can
-        // write to them or take them away, by the caller's code.
+        // SAFETY: the engine says that they are there, at an address that the element type may have, and `callers_array` has
+        // checked that type. Only this thread can write to them or take them away, by the caller's code.
         Ok(unsafe { std::slice::from_raw_parts(data.cast(), len) })
+    }
+
+    fn info(self, array: JsVal<'_>) -> Result<Info> {
+        let mut info = Info { kind: 0, len: 0, data: null_mut(), buffer: null_mut() };
+        let Info { kind, len, data, buffer } = &mut info;
+        // SAFETY: the handle is good, and the engine refuses what is not a typed array; what is not asked for may be null.
+        let status =
+            unsafe { sys::napi_get_typedarray_info(self.raw(), array.raw(), kind, len, data, buffer, null_mut()) };
+        self.check(status, "typed array")?;
+        Ok(info)
     }
 }
 
@@ -151,7 +158,7 @@ pub struct Scratch {
 impl Scratch {
     /// A scratch array, and the array for the factory.
     pub fn new(js: JsEnv<'_>) -> Result<(Self, JsVal<'_>)> {
-        let numbers = Float64ArraySlice::copy_from(&Env::from_raw(js.raw()), [0.0; COUNT])?;
+        let numbers = Float64ArraySlice::copy_from(&js.env(), [0.0; COUNT])?;
         let array = js.made(numbers.raw())?;
         Ok((Self { numbers: numbers.as_ptr().cast(), _array: js.keep(array)? }, array))
     }

@@ -1,6 +1,7 @@
 //! Making, reading and changing values, where that takes more than one Node-API function.
 
-use std::ptr::null_mut;
+use std::ffi::CStr;
+use std::ptr::{null, null_mut};
 
 use napi::{sys, Error, Result, ValueType};
 
@@ -45,21 +46,21 @@ impl<'env> JsEnv<'env> {
 
     /// Makes an own data property, whatever the prototypes say, as `JSON.parse` does.
     pub fn define(self, object: JsVal<'_>, key: JsVal<'_>, value: JsVal<'_>) -> Result<()> {
-        let property = sys::napi_property_descriptor {
-            utf8name: std::ptr::null(),
-            name: key.raw(),
-            method: None,
-            getter: None,
-            setter: None,
-            value: value.raw(),
-            attributes: sys::PropertyAttributes::writable
-                | sys::PropertyAttributes::enumerable
-                | sys::PropertyAttributes::configurable,
-            data: null_mut(),
-        };
-        // SAFETY: one descriptor, of handles that are good.
-        let status = unsafe { sys::napi_define_properties(self.raw(), object.raw(), 1, &property) };
-        self.check(status, "defining a property")
+        self.define_all(object, &[property(None, Some(key), value)])
+    }
+
+    /// A plain object with these properties, in this order.
+    pub fn record(self, properties: &[(&CStr, JsVal<'_>)]) -> Result<JsVal<'env>> {
+        let object = self.object()?;
+        let all: Vec<_> = properties.iter().map(|(key, value)| property(Some(key), None, *value)).collect();
+        self.define_all(object, &all)?;
+        Ok(object)
+    }
+
+    fn define_all(self, object: JsVal<'_>, all: &[sys::napi_property_descriptor]) -> Result<()> {
+        // SAFETY: so many descriptors, of handles and names that are good.
+        let status = unsafe { sys::napi_define_properties(self.raw(), object.raw(), all.len(), all.as_ptr()) };
+        self.check(status, "defining properties")
     }
 
     /// A list of values.
@@ -69,15 +70,6 @@ impl<'env> JsEnv<'env> {
             self.set_at(array, at as u32, *value)?;
         }
         Ok(array)
-    }
-
-    /// Sets an element of the list itself, even if arrays were given a setter for its index.
-    pub fn set_at(self, array: JsVal<'_>, at: u32, value: JsVal<'_>) -> Result<()> {
-        if self.has_element(array, at)? {
-            self.define(array, self.string(at.to_string().as_bytes())?, value)
-        } else {
-            self.set_element(array, at, value)
-        }
     }
 
     /// Calls a function without a receiver.
@@ -98,14 +90,13 @@ impl<'env> JsEnv<'env> {
         self.run_script(self.string(script.as_bytes())?)
     }
 
-    /// An `Error`, or a `TypeError`, with this message.
-    pub fn error(self, is_type_error: bool, message: &str) -> Result<JsVal<'env>> {
+    /// An `Error`, or a `TypeError`, with this code and this message.
+    pub fn error(self, is_type_error: bool, code: &str, message: &str) -> Result<JsVal<'env>> {
         let text = self.string(message.as_bytes())?;
-        if is_type_error {
-            self.new_type_error(None, text)
-        } else {
-            self.new_error(None, text)
-        }
+        let error = if is_type_error { self.new_type_error(None, text)? } else { self.new_error(None, text)? };
+        // Node-API would run a setter that Object.prototype was given.
+        self.define_all(error, &[property(Some(c"code"), None, self.string(code.as_bytes())?)])?;
+        Ok(error)
     }
 
     /// Makes an exception pending and gives the error that says so.
@@ -116,12 +107,27 @@ impl<'env> JsEnv<'env> {
     /// Makes it a pending exception that there is not enough memory for a text of so many bytes.
     pub fn out_of_memory(self, bytes: usize) -> Error {
         let text = format!("ENOMEM: not enough memory for a text of {bytes} bytes");
-        let exception = || self.new_error(Some(self.string(b"ENOMEM")?), self.string(text.as_bytes())?);
-        exception().map_or_else(|error| error, |exception| self.throw(exception))
+        self.error(false, "ENOMEM", &text).map_or_else(|error| error, |exception| self.throw(exception))
     }
 
     /// Takes the pending exception, if there is one.
     pub fn take_exception(self) -> Result<Option<JsVal<'env>>> {
         self.has_exception()?.then(|| self.take_pending()).transpose()
+    }
+}
+
+/// A plain data property, whose key is a name or a handle.
+fn property(name: Option<&CStr>, key: Option<JsVal<'_>>, value: JsVal<'_>) -> sys::napi_property_descriptor {
+    sys::napi_property_descriptor {
+        utf8name: name.map_or_else(null, CStr::as_ptr),
+        name: key.map_or_else(null_mut, JsVal::raw),
+        method: None,
+        getter: None,
+        setter: None,
+        value: value.raw(),
+        attributes: sys::PropertyAttributes::writable
+            | sys::PropertyAttributes::enumerable
+            | sys::PropertyAttributes::configurable,
+        data: null_mut(),
     }
 }

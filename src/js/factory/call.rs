@@ -50,7 +50,7 @@ pub fn install(js: JsEnv<'_>, read_body: JsVal<'_>) -> Result<()> {
         compile(ENTRIES, &[shared, codes, numbers, values])?,
         compile(LAZY, &[shared, codes, read_body])?,
         compile(MANAGER_CLASS, &[shared, values])?,
-        compile(LISTS, &[shared, numbers])?,
+        compile(LISTS, &[shared])?,
     ];
     let function = |name: &CStr| {
         for script in scripts {

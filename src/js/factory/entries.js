@@ -3,13 +3,13 @@
 // state of sessions and decide nothing about them: what an entry contributes, and its position in the tree, come in as numbers.
 (shared, codes, scratch, values) => {
 	"use strict";
-	const { plain, put, time, unbound } = shared;
+	const { define, time, unbound } = shared;
 	const { LONG, write } = values;
 	const world = globalThis;
-	const { Array, Float64Array, Uint8Array } = world;
+	const { Array } = world;
 	const { parse, stringify } = JSON;
 	const { ownKeys } = Reflect;
-	const { defineProperty, hasOwn } = Object;
+	const { hasOwn } = Object;
 	const propertyIsEnumerable = unbound(Object.prototype.propertyIsEnumerable);
 	const sort = unbound(Array.prototype.sort);
 
@@ -25,8 +25,8 @@
 	const OTHER_ROLE = codes.roles.length;
 	const { conversation } = codes;
 
-	// `objects` has the entries of labels.
-	function tree(entries, objects, parents, labels, times) {
+	// `objects` has the entries of labels; `unordered` are the rows whose children are to be sorted by their times.
+	function tree(entries, objects, parents, labels, unordered) {
 		const nodes = new Array(parents.length);
 		for (let at = 0; at < parents.length; at++) {
 			const label = labels[at] < 0 ? undefined : objects[labels[at]];
@@ -38,27 +38,12 @@
 			};
 		}
 		const roots = [];
-		const newest = new Float64Array(parents.length);
-		for (let at = 0; at < newest.length; at++) newest[at] = -Infinity;
-		let unsorted;
 		for (let at = 0; at < parents.length; at++) {
-			const parent = parents[at];
-			if (parent < 0) {
-				roots[roots.length] = nodes[at];
-				continue;
-			}
-			// A time that is not a number compares false: such siblings are left to the sort, too.
-			if (times[at] >= newest[parent]) newest[parent] = times[at];
-			else {
-				unsorted ??= new Uint8Array(parents.length);
-				unsorted[parent] = 1;
-			}
-			const { children } = nodes[parent];
-			children[children.length] = nodes[at];
+			const siblings = parents[at] < 0 ? roots : nodes[parents[at]].children;
+			siblings[siblings.length] = nodes[at];
 		}
-		for (let at = 0; at < (unsorted?.length ?? 0); at++) {
-			if (unsorted[at] === 0) continue;
-			sort(nodes[at].children, (a, b) => time(a.entry.timestamp) - time(b.entry.timestamp));
+		for (let at = 0; at < unordered.length; at++) {
+			sort(nodes[unordered[at]].children, (a, b) => time(a.entry.timestamp) - time(b.entry.timestamp));
 		}
 		return roots;
 	}
@@ -108,13 +93,10 @@
 	// A copy with other content. The replaced content is not read: it may be large, or unreadable.
 	function withContent(message, content) {
 		const copy = {};
-		const names = ownKeys(message);
-		for (let at = 0; at < names.length; at++) {
-			const key = names[at];
-			if (!propertyIsEnumerable(message, key)) continue;
-			defineProperty(copy, key, plain(key === "content" ? content : message[key]));
+		for (const key of ownKeys(message)) {
+			if (propertyIsEnumerable(message, key)) define(copy, key, key === "content" ? content : message[key]);
 		}
-		if (!hasOwn(copy, "content")) defineProperty(copy, "content", plain(content));
+		if (!hasOwn(copy, "content")) define(copy, "content", content);
 		return copy;
 	}
 
@@ -123,13 +105,12 @@
 		customMessage,
 		withContent,
 
-		header: (id, timestamp, cwd, parentSession) => ({ type: "session", version: 3, id, timestamp, cwd, parentSession }),
+		messageEntry: (type, id, parentId, timestamp, message) => ({ type, id, parentId, timestamp, message }),
 		envelopeFirst: (type, id, parentId, timestamp, own) => ({ type, id, parentId, timestamp, ...own }),
 		envelopeLast: (type, id, parentId, timestamp, own) => ({ type, ...own, id, parentId, timestamp }),
-		// Everything an append needs of a message, in one call: puts its entry's own fields at the end of the array, gives
-		// their text if it is wanted, and leaves in the scratch the role's code (-1 for no object), whether content is
-		// missing, the time, and the place in the array.
-		message(array, message, wants) {
+		// Everything an append needs of a message, in one call: gives the text of its entry's own fields if it is needed, and
+		// leaves in the scratch the role's code (-1 for no object), whether content is missing, and the time.
+		message(message, need) {
 			let role = -1;
 			let content;
 			if ((typeof message === "object" && message !== null) || typeof message === "function") {
@@ -137,65 +118,26 @@
 				role = (typeof name === "string" ? roles[name] : undefined) ?? OTHER_ROLE;
 				({ content } = message);
 			}
-			const own = { message };
-			const wanted = wants === TEXT_ALWAYS || (wants === TEXT_OF_CONVERSATION && conversation[role] === true);
 			// The caller's code may run here, and append: everything else comes after it.
 			let text;
-			// Most messages with a short text have no long one elsewhere.
-			if (wanted) text = typeof content === "string" && content.length < LONG ? stringify(own) : write(own);
-			scratch[2] = world.Date.now();
+			if (need === TEXT_ALWAYS || (need === TEXT_OF_CONVERSATION && conversation[role] === true)) {
+				// Most messages with a short text have no long one elsewhere.
+				text = typeof content === "string" && content.length < LONG ? stringify({ message }) : write({ message });
+			}
 			scratch[0] = role;
 			scratch[1] = (content ?? null) === null ? 1 : 0;
-			const at = array.length;
-			scratch[3] = at;
-			put(array, at, own);
+			scratch[2] = world.Date.now();
 			return text;
 		},
-		ownThinkingLevel: (thinkingLevel) => ({ thinkingLevel }),
-		ownModel: (provider, modelId) => ({ provider, modelId }),
-		ownUsage: (kind, provider, model, usage) => ({ kind, provider, model, usage }),
-		ownUsageWithNote: (kind, provider, model, usage, note) => ({ kind, provider, model, usage, note }),
-		ownCompaction: (summary, firstKeptEntryId, tokensBefore, details, usage, fromHook) => ({
-			summary,
-			firstKeptEntryId,
-			tokensBefore,
-			details,
-			usage,
-			fromHook,
-		}),
-		ownCompactionWithPrompt: (summary, firstKeptEntryId, tokensBefore, details, usage, fromHook, systemMessage) => ({
-			summary,
-			firstKeptEntryId,
-			tokensBefore,
-			details,
-			usage,
-			fromHook,
-			systemMessage,
-		}),
-		ownCustom: (customType, data) => ({ customType, data }),
-		ownName: (name) => ({ name }),
-		ownCustomMessage: (customType, content, display, details) => ({ customType, content, display, details }),
-		ownEdit: (targetId, replacement) => ({ targetId, replacement }),
-		ownLabel: (targetId, label) => ({ targetId, label }),
-		ownBranchSummary: (fromId, summary, details, usage, fromHook) => ({ fromId, summary, details, usage, fromHook }),
 		textBlocks: (text) => [{ type: "text", text }],
-		replacement: (content) => ({ content }),
-		labelEntry: (id, parentId, timestamp, targetId, label) => ({
-			type: "label",
-			id,
-			parentId,
-			timestamp,
-			targetId,
-			label,
-		}),
-		tree: (objects, parents, labels, times) => tree(objects, objects, parents, labels, times),
+		tree: (objects, parents, labels, unordered) => tree(objects, objects, parents, labels, unordered),
 		// `places` is a list of what is known of entries without reading them; for others it has 0.
-		outline(objects, places, rows, parents, labels, times) {
+		outline(objects, places, rows, parents, labels, unordered) {
 			const entries = parse(places);
 			for (let at = 0; at < entries.length; at++) if (entries[at] === 0) entries[at] = objects[at];
 			const branch = new Array(rows.length);
 			for (let at = 0; at < rows.length; at++) branch[at] = entries[rows[at]].id;
-			return { tree: tree(entries, objects, parents, labels, times), branch };
+			return { tree: tree(entries, objects, parents, labels, unordered), branch };
 		},
 		// `lists` are the messages of the entries at these positions, which edits have changed.
 		project(objects, rows, gives, positions, lists) {

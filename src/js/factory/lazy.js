@@ -7,14 +7,14 @@
 // accessors.
 (shared, codes, readBody) => {
 	"use strict";
-	const { plain, unbound } = shared;
+	const { define, invalid, unbound } = shared;
 	const { Boolean, TypeError } = globalThis;
 	const { parse, stringify } = JSON;
-	const { create, defineProperty, getOwnPropertyDescriptor, getOwnPropertyDescriptors, getPrototypeOf, hasOwn } = Object;
-	const { getOwnPropertyNames, getOwnPropertySymbols, isFrozen, keys, prototype, setPrototypeOf } = Object;
+	const { create, defineProperty, getOwnPropertyDescriptor, getOwnPropertyDescriptors, getPrototypeOf } = Object;
+	const { getOwnPropertySymbols, isFrozen, keys, prototype, setPrototypeOf } = Object;
 	const propertyIsEnumerable = unbound(prototype.propertyIsEnumerable);
 	const startsWith = unbound(String.prototype.startsWith);
-	const { defineProperty: defines, deleteProperty: deletes } = Reflect;
+	const { deleteProperty: deletes } = Reflect;
 	const INSPECT = Symbol.for("nodejs.util.inspect.custom");
 	const OF_MESSAGE = codes.bodyOfMessage;
 	const OF_ENTRY = codes.bodyOfEntry;
@@ -96,20 +96,6 @@
 		return typeof inspect === "function" ? Marked.cellOf(inspect) : undefined;
 	}
 
-	// Attributes of a property, one object for all: making one takes longer than defining the property. It is not used
-	// where Object.prototype would lend it a getter or a setter.
-	const ATTRIBUTES = { value: undefined, writable: true, enumerable: true, configurable: true };
-	function define(object, key, value, enumerable) {
-		if ("get" in prototype || "set" in prototype) {
-			return defines(object, key, { __proto__: null, value, writable: true, enumerable, configurable: true });
-		}
-		ATTRIBUTES.value = value;
-		ATTRIBUTES.enumerable = enumerable;
-		const defined = defines(object, key, ATTRIBUTES);
-		ATTRIBUTES.value = undefined;
-		return defined;
-	}
-
 	function markRead(cell, key) {
 		cell.waiting &= ~cell.codes[key];
 		if (cell.waiting !== 0) return;
@@ -155,18 +141,13 @@
 	}
 
 	// What `util.inspect` is to show of an object that keeps its accessors.
-	function shownOf(object, codes) {
-		const names = keys(codes);
-		let all;
-		for (let at = 0; at < names.length; at++) {
-			const key = names[at];
+	function shownOf(object) {
+		if (!isOurs(object, "content") && !isOurs(object, "details") && !isOurs(object, "data")) return object;
+		const all = getOwnPropertyDescriptors(object);
+		for (const key of BODY_KEYS) {
 			if (!isOurs(object, key)) continue;
-			all ??= getOwnPropertyDescriptors(object);
-			const { enumerable } = all[key];
-			all[key] = plain(valueOrError(object, key));
-			all[key].enumerable = enumerable;
+			all[key] = { __proto__: null, value: valueOrError(object, key), enumerable: all[key].enumerable };
 		}
-		if (all === undefined) return object;
 		delete all[INSPECT];
 		return create(getPrototypeOf(object), all);
 	}
@@ -174,7 +155,7 @@
 	const accessor = (key) => ({
 		get() {
 			const cell = cellOf(this);
-			if (cell === undefined) throw new TypeError(`${key} was taken from its entry`);
+			if (cell === undefined) throw invalid(`${key} was taken from its entry`);
 			const value = touch(cell, key);
 			// An object that was given the entry's property descriptors.
 			if (this !== cell.object && isOurs(this, key)) replaceAccessor(this, key, value);
@@ -183,7 +164,7 @@
 		// As an assignment to plain data does: to the receiver, be it the object, a Proxy of it or its heir.
 		set(value) {
 			const cell = Marked.cellOf(this);
-			if (isOurs(this, key) ? replaceAccessor(this, key, value) : defines(this, key, plain(value))) {
+			if (isOurs(this, key) ? replaceAccessor(this, key, value) : define(this, key, value)) {
 				if (cell !== undefined) markRead(cell, key);
 			} else if (cell !== undefined && !isFrozen(this)) {
 				// A sealed object keeps its accessor, and can be written to.
@@ -201,42 +182,31 @@
 	const DATA = accessor("data");
 	const ACCESSORS = { content: CONTENT, details: DETAILS, data: DATA };
 
-	// Whether assigning to a new object makes an own property, whatever its key but `__proto__`, and a loop over an object's
-	// keys gives its own: nobody has changed what Object.prototype has.
-	const BUILT_IN = getOwnPropertyNames(prototype);
-	function isAssignable() {
-		if (getOwnPropertyNames(prototype).length !== BUILT_IN.length) return false;
-		for (let at = 0; at < BUILT_IN.length; at++) {
-			const key = BUILT_IN[at];
-			const property = getOwnPropertyDescriptor(prototype, key);
-			if (property === undefined || property.enumerable || (key !== "__proto__" && property.writable !== true)) return false;
-		}
-		return true;
+	// Assigning to what Object.prototype has, or was given, might not make a property.
+	function put(object, key, value) {
+		if (key in prototype) define(object, key, value);
+		else object[key] = value;
 	}
-	let assignable = false;
 
 	// The object with accessors in place of the values it lacks.
 	function withAccessors(from, codes, waiting) {
 		const object = {};
-		for (const key in from) {
-			if (!assignable && !hasOwn(from, key)) continue;
+		const names = keys(from);
+		for (let at = 0; at < names.length; at++) {
+			const key = names[at];
 			if (key === "content" && (codes.content & waiting) !== 0) defineProperty(object, key, CONTENT);
 			else if (key === "details" && (codes.details & waiting) !== 0) defineProperty(object, key, DETAILS);
 			else if (key === "data" && (codes.data & waiting) !== 0) defineProperty(object, key, DATA);
-			// Assigning to what Object.prototype has, or was given, would not make a property.
-			else if (assignable ? key === "__proto__" : key in prototype) defineProperty(object, key, plain(from[key]));
-			else object[key] = from[key];
+			else put(object, key, from[key]);
 		}
 		return object;
 	}
 
 	// Gives an object with accessors its cell.
 	function attach(cell) {
-		const { object, codes } = cell;
+		const { object } = cell;
 		cell.inspect = function () {
-			const names = keys(codes);
-			for (let at = 0; at < names.length; at++) {
-				const key = names[at];
+			for (const key of BODY_KEYS) {
 				try {
 					if (isOurs(object, key)) touch(cell, key);
 					if (this !== object && isOurs(this, key)) this[key];
@@ -244,7 +214,7 @@
 					// It is shown as what it is: a value that cannot be read.
 				}
 			}
-			return shownOf(this, codes);
+			return shownOf(this);
 		};
 		new Marked(object, cell);
 		new Marked(cell.inspect, cell);
@@ -270,27 +240,17 @@
 		const cell = Marked.cellOf(object);
 		if (cell === undefined) return 0;
 		let left = 0;
-		for (let at = 0; at < BODY_KEYS.length; at++) {
-			const key = BODY_KEYS[at];
+		for (const key of BODY_KEYS) {
 			const code = cell.codes[key] & cell.waiting;
 			if (code !== 0 && !hasRead(cell, key) && isOurs(object, key)) left |= code;
 		}
 		return left;
 	}
 
-	const put = (object, key, value) => {
-		if (key in prototype) defineProperty(object, key, plain(value));
-		else object[key] = value;
-	};
-
 	// An object's own values, with placeholders for those with these codes.
 	function shadowOf(object, left, codes) {
 		const shadow = {};
-		const names = keys(object);
-		for (let at = 0; at < names.length; at++) {
-			const key = names[at];
-			put(shadow, key, (codes[key] & left) !== 0 ? BODY_PLACEHOLDER : object[key]);
-		}
+		for (const key of keys(object)) put(shadow, key, (codes[key] & left) !== 0 ? BODY_PLACEHOLDER : object[key]);
 		return shadow;
 	}
 
@@ -301,9 +261,8 @@
 		const cell = Marked.cellOf(entry);
 		const { codes } = cell;
 		const copied = cell.copyFor(withAccessors(shadowOf(entry, waiting, codes), codes, waiting), waiting);
-		const symbols = getOwnPropertySymbols(entry);
-		for (let at = 0; at < symbols.length; at++) {
-			if (propertyIsEnumerable(entry, symbols[at])) put(copied.object, symbols[at], entry[symbols[at]]);
+		for (const symbol of getOwnPropertySymbols(entry)) {
+			if (propertyIsEnumerable(entry, symbol)) put(copied.object, symbol, entry[symbol]);
 		}
 		cell.values ??= new Values();
 		copied.values = cell.values;
@@ -370,16 +329,9 @@
 				if (typeof id !== "string" || !startsWith(ids, id, read) || ids[read + id.length] !== "\n") return false;
 				read += id.length + 1;
 			}
-			// None of the caller's code runs until all are made.
-			assignable = isAssignable();
 			for (let at = 0; at < rows.length; at++) {
-				const value = omitted[at] === 0 ? values[at] : defer(values[at], rows[at], omitted[at], source);
-				const row = rows[at];
-				// An index may have been given a setter for all arrays.
-				if (row in objects) defineProperty(objects, row, plain(value));
-				else objects[row] = value;
+				objects[rows[at]] = omitted[at] === 0 ? values[at] : defer(values[at], rows[at], omitted[at], source);
 			}
-			assignable = false;
 			return true;
 		},
 	};

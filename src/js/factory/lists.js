@@ -1,13 +1,12 @@
 // Listed sessions, hits of a search, and the dates of both.
-(shared, scratch) => {
+(shared) => {
 	"use strict";
-	const { plain, put, time, unbound } = shared;
+	const { define, time, unbound } = shared;
 	const { Array, Date, setImmediate, setTimeout } = globalThis;
-	const { max, round } = Math;
+	const { max } = Math;
 	const { isNaN } = Number;
-	const { defineProperty: defines } = Reflect;
-	const { hasOwn } = Object;
 	const localeCompare = unbound(String.prototype.localeCompare);
+	const filter = unbound(Array.prototype.filter);
 	const sort = unbound(Array.prototype.sort);
 	const splice = unbound(Array.prototype.splice);
 	const getDate = unbound(Date.prototype.getDate);
@@ -55,22 +54,16 @@
 					const shown = new Date(start);
 					const named = setUTCFullYear(new Date(0), getFullYear(shown), getMonth(shown), getDate(shown));
 					if (isNaN(named)) continue;
-					put(pairs, pairs.length, start);
-					put(pairs, pairs.length, named);
+					pairs[pairs.length] = start;
+					pairs[pairs.length] = named;
 				}
 			}
 			return pairs;
 		},
 		// `source` says which state of the file was listed. The text is read when it is asked for, and is a plain property from
-		// then on. Leaves in the scratch when it was modified.
-		info(path, id, cwd, name, parent, headerTime, active, fileTime, counts, first, file, source) {
-			const created = new Date(headerTime);
-			const fromHeader = typeof headerTime === "string" ? getTime(created) : NaN;
-			let modified = new Date(round(fileTime));
-			if (active > 0) modified = new Date(active);
-			else if (!isNaN(fromHeader)) modified = new Date(fromHeader);
-			scratch[0] = getTime(modified);
-			const settle = (object, value) => defines(object, "allMessagesText", plain(value));
+		// then on.
+		info(path, id, cwd, name, parent, headerTime, modified, counts, first, file, source) {
+			const settle = (object, value) => define(object, "allMessagesText", value);
 			let text;
 			return {
 				path,
@@ -78,8 +71,8 @@
 				cwd,
 				name,
 				parentSessionPath: parent,
-				created,
-				modified,
+				created: new Date(headerTime),
+				modified: new Date(modified),
 				messageCount: counts,
 				firstMessage: first,
 				get allMessagesText() {
@@ -94,28 +87,10 @@
 				},
 			};
 		},
-		// The infos at these positions of an array that has holes.
-		inOrder(infos, rows) {
-			const ordered = [];
-			for (let at = 0; at < rows.length; at++) put(ordered, at, infos[rows[at]]);
-			return ordered;
-		},
-		hit: (path, id, name, cwd, entryId, role, scope, timestamp, snippet) => ({
-			path,
-			id,
-			name,
-			cwd,
-			entryId,
-			role,
-			in: scope,
-			timestamp,
-			snippet,
-		}),
 		// For invalid times (a date too far away): only the engine's own sort gives the same order. Holes, where a file was not a
 		// session, are left out.
 		newestFirst(infos) {
-			const whole = [];
-			for (let at = 0; at < infos.length; at++) if (hasOwn(infos, at)) put(whole, whole.length, infos[at]);
+			const whole = filter(infos, () => true);
 			return sort(whole, (a, b) => getTime(b.modified) - getTime(a.modified));
 		},
 		// Positions of files, the newest first, those of one time by name, the last first.

@@ -1,9 +1,9 @@
 // The class `SessionManager` beyond what napi-rs makes of it, and what each manager owns.
 (shared, values) => {
 	"use strict";
-	const { unbound } = shared;
+	const { invalid, unbound } = shared;
 	const { crossings } = values;
-	const { Object, Symbol, TypeError, WeakMap, queueMicrotask } = globalThis;
+	const { Object, Symbol, WeakMap, queueMicrotask } = globalThis;
 	const { apply } = Reflect;
 	const { defineProperty } = Object;
 
@@ -67,20 +67,14 @@
 
 	// What a manager holds, by the manager: it is collected with it.
 	const anchors = new WeakMap();
+	const concat = unbound(Array.prototype.concat);
+	const filter = unbound(Array.prototype.filter);
 	const has = unbound(WeakMap.prototype.has);
 	const set = unbound(WeakMap.prototype.set);
 
-	// New listeners without one of them, or with another at the end. Those that are being called do not change.
-	function listenersWith(listeners, added, removed) {
-		const all = { __proto__: null, length: 0 };
-		for (let at = 0; at < (listeners?.length ?? 0); at++) if (listeners[at] !== removed) all[all.length++] = listeners[at];
-		if (added !== undefined) all[all.length++] = added;
-		return all;
-	}
-
 	return {
 		anchor(manager) {
-			const anchor = { entries: undefined, header: undefined, listeners: undefined };
+			const anchor = { entries: undefined, header: undefined, listeners: [] };
 			set(anchors, manager, anchor);
 			defineProperty(manager, SELF, { __proto__: null, value: manager });
 			return anchor;
@@ -88,16 +82,15 @@
 		// Adds a listener to a manager. Returns the function that removes it.
 		subscribe(anchor, listener) {
 			const added = { listener };
-			anchor.listeners = listenersWith(anchor.listeners, added);
+			anchor.listeners = concat(anchor.listeners, added);
 			return () => {
-				anchor.listeners = listenersWith(anchor.listeners, undefined, added);
+				anchor.listeners = filter(anchor.listeners, (one) => one !== added);
 			};
 		},
-		// The entry is in the session by now, so an exception of a listener does not fail the append.
+		// The entry is in the session by now, so an exception of a listener does not fail the append. Listeners that are added or
+		// removed meanwhile are in another list.
 		notify(anchor, entry) {
-			const { listeners } = anchor;
-			for (let at = 0; at < (listeners?.length ?? 0); at++) {
-				const { listener } = listeners[at];
+			for (const { listener } of anchor.listeners) {
 				try {
 					listener(entry);
 				} catch (error) {
@@ -124,7 +117,7 @@
 				wrap(prototype, name, (native) => ({
 					[name](...args) {
 						const manager = this?.[SELF];
-						if (!has(anchors, manager)) throw new TypeError("Illegal invocation");
+						if (!has(anchors, manager)) throw invalid("Illegal invocation");
 						return apply(native, manager, args);
 					},
 				})[name]);

@@ -1,10 +1,12 @@
 // Plain operations on arrays, maps and objects, many of them the caller's.
 (shared) => {
 	"use strict";
-	const { put, unbound } = shared;
-	const { Array, Boolean, Error, Map, Set } = globalThis;
+	const { unbound } = shared;
+	const { Array, Boolean, Map, Set } = globalThis;
 	const { entries, keys } = Object;
 	const { isArray } = Array;
+	const find = unbound(Array.prototype.find);
+	const includes = unbound(Array.prototype.includes);
 	const slice = unbound(Array.prototype.slice);
 	const mapSet = unbound(Map.prototype.set);
 	const setAdd = unbound(Set.prototype.add);
@@ -15,18 +17,12 @@
 		arrayOf(value) {
 			if (!isArray(value)) return undefined;
 			const array = [];
-			for (let at = 0; at < value.length; at++) put(array, at, value[at]);
+			for (let at = 0; at < value.length; at++) array[at] = value[at];
 			return array;
 		},
 		// The first own key of an object that is not in a list of names.
 		unknownKey(object, names) {
-			const own = keys(object);
-			for (let at = 0; at < own.length; at++) {
-				let isKnown = false;
-				for (let name = 0; name < names.length; name++) isKnown ||= names[name] === own[at];
-				if (!isKnown) return own[at];
-			}
-			return undefined;
+			return find(keys(object), (key) => !includes(names, key));
 		},
 		templateText: (value) => `${value}`,
 		entriesOf: (object) => entries(object),
@@ -52,6 +48,5 @@
 			for (let at = 0; at < rows.length; at++) picked[at] = objects[rows[at]];
 			return picked;
 		},
-		failure: (message) => new Error(message),
 	};
 };

@@ -1,19 +1,20 @@
 // Values as JSON: writes the caller's, and parses lines. Long strings go apart from the rest, as strings.
 (shared, codes) => {
 	"use strict";
-	const { put, unbound } = shared;
+	const { unbound } = shared;
 	const { parse, stringify } = JSON;
 	const { getOwnPropertyDescriptor, getOwnPropertySymbols, getPrototypeOf, keys } = Object;
 	const { isArray } = Array;
 	const indexOf = unbound(String.prototype.indexOf);
 	const substring = unbound(String.prototype.substring);
+	const toSpliced = unbound(Array.prototype.toSpliced);
 	const trim = unbound(String.prototype.trim);
 	const { isProxy, isBoxedPrimitive } = globalThis.process?.getBuiltinModule?.("node:util")?.types ?? {};
 
 	// Writing values. Of a plain one (own data in plain objects and lists, nothing that the engine would call) the long
 	// strings are taken out and escaped by the addon: the engine takes ten times as long. Whether a value is plain is found
 	// without running any code of the caller's, and none runs before it is written. So no step here may depend on what the
-	// caller can change: no method of a prototype, no iterator, no element of a list that could have a setter.
+	// caller can change: no method of a prototype, no iterator, no setter.
 	const OBJECT = Object.prototype;
 	const LIST = Array.prototype;
 	const NOT_PLAIN = Symbol("not plain");
@@ -75,14 +76,8 @@
 			for (let next = first; next < last; next += 2) copy[names[changes[next]]] = changes[next + 1];
 			return copy;
 		}
-		const copy = [];
-		for (let at = 0, next = first; at < length; at++) {
-			// An index may have been given a setter for all lists.
-			if (at in copy) return NOT_PLAIN;
-			const isOther = next < last && changes[next] === at;
-			copy[at] = isOther ? changes[next + 1] : value[at];
-			if (isOther) next += 2;
-		}
+		const copy = toSpliced(value);
+		for (let next = first; next < last; next += 2) copy[changes[next]] = changes[next + 1];
 		return copy;
 	}
 
@@ -146,7 +141,7 @@
 		// Each value's line; undefined for one that has none.
 		lines(values) {
 			const all = [];
-			for (let at = 0; at < values.length; at++) put(all, at, write(values[at]));
+			for (let at = 0; at < values.length; at++) all[at] = write(values[at]);
 			return all;
 		},
 		parseLines(text) {
@@ -165,7 +160,7 @@
 					// A line that is not JSON is skipped, as everywhere.
 					continue;
 				}
-				put(values, values.length, value);
+				values[values.length] = value;
 			}
 			return values;
 		},

@@ -1,6 +1,6 @@
 //! The `SessionInfo` object of a listed session.
 
-use napi::Result;
+use napi::{Result, ValueType};
 
 use crate::js::convert::values::parse;
 use crate::js::engine::{JsEnv, JsVal};
@@ -22,9 +22,9 @@ pub struct InfoArgs<'a> {
     pub listed: &'a ListedSession,
 }
 
-/// The object of a session. None if the engine cannot make it: a name is longer than a string may be, or the header's timestamp
+/// The object of a session, and when it was modified. None if the engine cannot make it: a name is longer than a string may be, or the header's timestamp
 /// throws as a date. pi leaves such a session out, too.
-pub fn info_object<'env>(js: JsEnv<'env>, session: &InfoArgs<'_>) -> Result<Option<JsVal<'env>>> {
+pub fn info_object<'env>(js: JsEnv<'env>, session: &InfoArgs<'_>) -> Result<Option<(JsVal<'env>, f64)>> {
     let first = session.listed.summary.first_message.as_deref().unwrap_or(b"(no messages)");
     let first = js.string(first).or_else(|_| {
         js.take_exception()?;
@@ -38,10 +38,14 @@ pub fn info_object<'env>(js: JsEnv<'env>, session: &InfoArgs<'_>) -> Result<Opti
     }
 }
 
-fn info_with<'env>(js: JsEnv<'env>, session: &InfoArgs<'_>, first: JsVal<'env>) -> Result<JsVal<'env>> {
+fn info_with<'env>(js: JsEnv<'env>, session: &InfoArgs<'_>, first: JsVal<'env>) -> Result<(JsVal<'env>, f64)> {
     let InfoArgs { path, file, listed } = *session;
-    let ListedSession { summary, fingerprint, .. } = listed;
-    let parsed = |text: &Option<String>| text.as_ref().map_or_else(|| js.undefined(), |text| parse(js, text));
+    let summary = &listed.summary;
+    let created = summary.created.as_ref().map_or_else(|| js.undefined(), |text| parse(js, text))?;
+    let modified = listed.modified_ms(|| match js.kind(created)? {
+        ValueType::String => js.number_value(factory::call(js, FactoryFn::NewestTime, &[js.array_of(&[created])?])?),
+        _ => Ok(None),
+    })?;
     let shown = js.string(path.as_bytes())?;
     let args = [
         shown,
@@ -53,13 +57,12 @@ fn info_with<'env>(js: JsEnv<'env>, session: &InfoArgs<'_>, first: JsVal<'env>) 
             Some(ParentSession::Other(json)) => parse(js, json)?,
             None => js.undefined()?,
         },
-        parsed(&summary.created)?,
-        summary.active.map_or_else(|| js.undefined(), |ms| js.number(ms))?,
-        js.number(fingerprint.modified_ms())?,
+        created,
+        js.number(modified)?,
         js.number(summary.message_count as f64)?,
         first,
         if path == file { shown } else { js.string(file.as_bytes())? },
         js.string(ListedState::of(listed).to_text().as_bytes())?,
     ];
-    factory::call(js, FactoryFn::Info, &args)
+    Ok((factory::call(js, FactoryFn::Info, &args)?, modified))
 }

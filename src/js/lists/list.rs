@@ -12,7 +12,7 @@ use super::task::{self, Deferred, Held, Task};
 use crate::js::convert::paths::on_paths;
 use crate::js::convert::values::parse;
 use crate::js::engine::{JsEnv, JsVal};
-use crate::js::factory::{self, scratch, FactoryFn};
+use crate::js::factory::{self, FactoryFn};
 use pi_session_core::base::paths::Process;
 use pi_session_core::catalog::location::{location, CatalogLocation};
 use pi_session_core::listing::list::{list as core_list, ListEvent, ListScope, ListedFile, PartialLists, SortRequest};
@@ -127,13 +127,12 @@ impl List {
             listed.summary.active = Some(listed.summary.active.unwrap_or(0.0).max(newest));
         }
         let info = match file {
-            Some(ListedFile { path, file, listed }) if self.takes(js, &listed)? => {
-                let info = info_object(js, &InfoArgs { path: &path, file: &file, listed: &listed })?;
-                if info.is_some() {
-                    let [modified, ..] = scratch(js)?;
+            Some(ListedFile { path, file, listed }) if self.is_listed(js, &listed)? => {
+                let made = info_object(js, &InfoArgs { path: &path, file: &file, listed: &listed })?;
+                made.map(|(info, modified)| {
                     self.progress.borrow_mut().times.push((modified, at as u32));
-                }
-                info
+                    info
+                })
             }
             _ => None,
         };
@@ -168,14 +167,15 @@ impl List {
         }
         times.sort_by(|(left, a), (right, b)| right.partial_cmp(left).unwrap_or(Ordering::Equal).then(a.cmp(b)));
         let rows: Vec<u32> = times.into_iter().map(|(_, at)| at).collect();
-        factory::call(js, FactoryFn::InOrder, &[results, js.u32s(&rows)?])
+        factory::call(js, FactoryFn::Pick, &[results, js.u32s(&rows)?])
     }
 
     /// Whether a session is one of those that are listed.
-    fn takes(&self, js: JsEnv<'_>, listed: &ListedSession) -> Result<bool> {
-        match self.scope.is_filtered() {
-            true => on_paths(js, |process| Ok(self.scope.includes(&listed.summary.cwd, process))),
-            false => Ok(true),
+    fn is_listed(&self, js: JsEnv<'_>, listed: &ListedSession) -> Result<bool> {
+        if self.scope.is_filtered() {
+            on_paths(js, |process| Ok(self.scope.includes(&listed.summary.cwd, process)))
+        } else {
+            Ok(true)
         }
     }
 }

@@ -4,7 +4,7 @@ use std::ffi::CStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
-use napi::{Result, ValueType};
+use napi::Result;
 
 use super::list::surroundings;
 use super::task::{self, Deferred, Events, Held, Task};
@@ -13,7 +13,6 @@ use crate::js::convert::errors::wrong_argument;
 use crate::js::convert::paths::on_paths;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::process::ProcessSnapshot;
-use crate::js::factory::{self, FactoryFn};
 use crate::js::manager::session_dir::configured_session_dir;
 use pi_session_core::base::error::Result as CoreResult;
 use pi_session_core::base::paths;
@@ -74,19 +73,15 @@ fn start(js: JsEnv<'_>, query: JsVal<'_>, options: JsVal<'_>, deferred: Deferred
     let option = |name| options.get(name);
     let search_options = search_options(js, &options)?;
     let is_phrase = js.is_truthy(option(c"phrase")?)?;
-    let scope = scope(js, option(c"cwd")?, option(c"sessionDir")?)?;
-    let on_hit = option(c"onHit")?;
-    let has_on_hit = !js.is_nullish(on_hit)?;
-    if has_on_hit && js.kind(on_hit)? != ValueType::Function {
-        return Err(wrong_argument(js, "onHit must be a function"));
-    }
+    let scope = scope(js, &options)?;
+    let on_hit = options.function(c"onHit")?;
     let (location, _) = surroundings(js)?;
     let process = on_paths(js, ProcessSnapshot::of)?;
     let asked =
         SearchRequest { scope, query: Query::of(&query, is_phrase), options: search_options, location, process };
     let task = Task::new(js, deferred, option(c"signal")?, option(c"onProgress")?)?;
     task.hold(js, Held::Results, js.array(0)?)?;
-    if has_on_hit {
+    if let Some(on_hit) = on_hit {
         task.hold(js, Held::OnHit, on_hit)?;
     }
     task.run(js, "search", handle, move |events, stop| answer(&asked, stop, events))
@@ -95,50 +90,34 @@ fn start(js: JsEnv<'_>, query: JsVal<'_>, options: JsVal<'_>, deferred: Deferred
 /// What is searched for besides the query.
 fn search_options(js: JsEnv<'_>, options: &Options<'_>) -> Result<SearchOptions> {
     let defaults = SearchOptions::default();
-    let limit = options.get(c"limit")?;
-    let limit = match (js.is_nullish(limit)?, js.number_value(limit)?) {
-        (true, _) => defaults.limit,
-        (false, Some(limit)) if limit >= 0.0 => limit as usize,
-        _ => return Err(wrong_argument(js, "limit must be a number that is not negative")),
-    };
     let scopes = options.names(c"in", Scope::from_name, &Scope::NAMED.map(|(_, name)| name))?;
     let role = |text: &[u8]| HIT_ROLES.iter().find(|role| role.as_bytes() == text).copied();
-    let dedupe = options.get(c"dedupe")?;
-    let excluded = options.get(c"excludeSession")?;
     Ok(SearchOptions {
-        limit,
-        mark: mark(js, options.get(c"mark")?)?.unwrap_or(defaults.mark),
+        limit: options.amount(c"limit")?.unwrap_or(defaults.limit),
+        mark: options.given(c"mark")?.map(|mark| marks(js, mark)).transpose()?.unwrap_or(defaults.mark),
         scopes: scopes.map_or(defaults.scopes, |all| all.into_iter().fold(Scopes::NONE, Scopes::with)),
         roles: options.names(c"roles", role, &HIT_ROLES)?,
         time: (options.time(c"since")?.unwrap_or(f64::NEG_INFINITY), options.time(c"until")?.unwrap_or(f64::INFINITY)),
-        excluded: match js.is_nullish(excluded)? {
-            true => None,
-            false => Some(args::path(js, excluded, "excludeSession")?),
-        },
-        dedupe: js.is_nullish(dedupe)? || js.is_truthy(dedupe)?,
+        excluded: options.path(c"excludeSession")?,
+        dedupe: options.given(c"dedupe")?.map_or(Ok(true), |dedupe| js.is_truthy(dedupe))?,
     })
 }
 
-fn mark(js: JsEnv<'_>, value: JsVal<'_>) -> Result<Option<[String; 2]>> {
-    if js.is_nullish(value)? {
-        return Ok(None);
-    }
+/// What stands before and after each word that was found.
+fn marks(js: JsEnv<'_>, value: JsVal<'_>) -> Result<[String; 2]> {
     if let Some(list) = args::optional_array(js, value)?.filter(|list| js.len(*list).is_ok_and(|size| size == 2)) {
         if let (Some(open), Some(close)) = (js.text(js.at(list, 0)?)?, js.text(js.at(list, 1)?)?) {
-            return Ok(Some([to_string_lossy(&open).into_owned(), to_string_lossy(&close).into_owned()]));
+            return Ok([to_string_lossy(&open).into_owned(), to_string_lossy(&close).into_owned()]);
         }
     }
     Err(wrong_argument(js, "mark must be an array of two strings"))
 }
 
-/// The sessions that are searched: those that a list with the same arguments shows, or those of the directory that pi is configured
-/// to use. No directory is made for it.
-pub fn scope(js: JsEnv<'_>, cwd: JsVal<'_>, session_dir: JsVal<'_>) -> Result<ListScope> {
-    let dir_given = args::optional_path(js, session_dir, "sessionDir")?;
-    let cwd_given = match js.is_nullish(cwd)? {
-        true => None,
-        false => Some(args::path(js, cwd, "cwd")?),
-    };
+/// The sessions that the options `cwd` and `sessionDir` name: those that a list with the same arguments shows, or those of the
+/// directory that pi is configured to use. No directory is made for it.
+pub fn scope(js: JsEnv<'_>, options: &Options<'_>) -> Result<ListScope> {
+    let dir_given = args::optional_path(js, options.get(c"sessionDir")?, "sessionDir")?;
+    let cwd_given = options.path(c"cwd")?;
     // Without a directory of the caller's, the one that pi is configured to use.
     let dir = match dir_given {
         Some(dir) => Some(on_paths(js, |process| paths::normalize(&dir, process))?),
@@ -214,16 +193,15 @@ fn handle(js: JsEnv<'_>, task: &Task, event: SearchEvent) -> Result<()> {
 
 /// The object of a hit.
 fn hit_object<'env>(js: JsEnv<'env>, session: &HitSession, hit: &Hit) -> Result<JsVal<'env>> {
-    let args = [
-        js.string(session.path.as_bytes())?,
-        js.string(&session.id)?,
-        js.optional_string(session.name.as_deref())?,
-        js.string(&session.cwd)?,
-        js.string(&hit.entry)?,
-        js.string(hit.role.as_bytes())?,
-        js.string(hit.scope.name().as_bytes())?,
-        js.string(&hit.timestamp)?,
-        js.string(hit.snippet.as_bytes())?,
-    ];
-    factory::call(js, FactoryFn::Hit, &args)
+    js.record(&[
+        (c"path", js.string(session.path.as_bytes())?),
+        (c"id", js.string(&session.id)?),
+        (c"name", js.optional_string(session.name.as_deref())?),
+        (c"cwd", js.string(&session.cwd)?),
+        (c"entryId", js.string(&hit.entry)?),
+        (c"role", js.string(hit.role.as_bytes())?),
+        (c"in", js.string(hit.scope.name().as_bytes())?),
+        (c"timestamp", js.string(&hit.timestamp)?),
+        (c"snippet", js.string(hit.snippet.as_bytes())?),
+    ])
 }

@@ -12,8 +12,11 @@ use crate::js::convert::errors::{thrown, wrong_argument};
 pub use crate::js::engine::Deferred;
 use crate::js::engine::{queue, JsEnv, JsVal, Persistent, Sender, WeakSender};
 use crate::js::factory::{self, FactoryFn};
-use pi_session_core::base::error::{Error as CoreError, Result as CoreResult};
+use pi_session_core::base::error::{Error as CoreError, ErrorCode, Result as CoreResult};
 use pi_session_core::base::threads::spawn;
+
+/// The code of an abort for which the signal has no reason, as Node names it.
+const ABORTED: &str = "ABORT_ERR";
 
 /// Starts work and gives its promise. Whatever fails before the work has begun rejects it, as in an async function.
 pub fn promise<'env>(js: JsEnv<'env>, start: impl FnOnce(Deferred) -> Result<()>) -> Result<JsVal<'env>> {
@@ -24,12 +27,11 @@ pub fn promise<'env>(js: JsEnv<'env>, start: impl FnOnce(Deferred) -> Result<()>
     Ok(promise)
 }
 
-/// What a promise rejects with for an error: the exception that is pending, which is taken, or else an Error that says
-/// what failed.
+/// What a promise rejects with for an error: the exception that is pending, which is taken, or else an internal error.
 fn reason_of<'env>(js: JsEnv<'env>, error: &Error) -> Result<JsVal<'env>> {
     match js.take_exception()? {
         Some(reason) => Ok(reason),
-        None => factory::call(js, FactoryFn::Failure, &[js.string(error.reason.as_bytes())?]),
+        None => js.error(false, ErrorCode::Internal.name(), &error.reason),
     }
 }
 
@@ -97,9 +99,7 @@ impl Task {
         }
         let none = js.undefined()?;
         let given = |value, is_given| if is_given { value } else { none };
-        // The list has its final length: a missing element would be looked up in the prototype.
-        let held =
-            js.array_of(&[given(signal, has_signal), given(on_progress, is_function), none, none, none, none])?;
+        let held = js.array_of(&[given(signal, has_signal), given(on_progress, is_function)])?;
         Ok(Self { deferred, held: RefCell::new(Some(js.keep(held)?)), cancelled: Arc::new(AtomicBool::new(false)) })
     }
 
@@ -173,10 +173,8 @@ impl Task {
     fn end_aborted(&self, js: JsEnv<'_>) -> Result<()> {
         let signal = self.held(js, Held::Signal)?;
         let reason = signal.map_or_else(|| js.undefined(), |signal| js.get(signal, c"reason"))?;
-        let reason = match js.is_undefined(reason)? {
-            true => factory::call(js, FactoryFn::Failure, &[js.string(b"This operation was aborted")?])?,
-            false => reason,
-        };
+        let reason =
+            if js.is_undefined(reason)? { js.error(false, ABORTED, "This operation was aborted")? } else { reason };
         self.end(js, reason, false)
     }
 

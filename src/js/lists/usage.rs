@@ -51,16 +51,16 @@ fn start(js: JsEnv<'_>, options: JsVal<'_>, deferred: Deferred) -> Result<()> {
     let known = [&[c"cwd", c"sessionDir", c"path", c"signal", c"onProgress"], REPORT_OPTIONS].concat();
     let options = Options::of(js, options, "SessionManager.usage", &known)?;
     let (report_options, is_utc) = report_options(js, options)?;
-    let option = |name| options.get(name);
-    let [path, cwd, dir] = [option(c"path")?, option(c"cwd")?, option(c"sessionDir")?];
-    let source = match js.is_nullish(path)? {
-        false if js.is_nullish(cwd)? && js.is_nullish(dir)? => UsageSource::File(resolved(js, path, "path")?),
-        false => return Err(wrong_argument(js, "path cannot be combined with cwd or sessionDir")),
-        true => UsageSource::Sessions(search::scope(js, cwd, dir)?),
+    let source = match options.given(c"path")? {
+        None => UsageSource::Sessions(search::scope(js, &options)?),
+        Some(_) if options.given(c"cwd")?.is_some() || options.given(c"sessionDir")?.is_some() => {
+            return Err(wrong_argument(js, "path cannot be combined with cwd or sessionDir"));
+        }
+        Some(path) => UsageSource::File(resolved(js, path, "path")?),
     };
     let (location, _) = surroundings(js)?;
     let process = on_paths(js, ProcessSnapshot::of)?;
-    let task = Task::new(js, deferred, option(c"signal")?, option(c"onProgress")?)?;
+    let task = Task::new(js, deferred, options.get(c"signal")?, options.get(c"onProgress")?)?;
     let asked = UsageRequest { source, options: report_options, is_utc, location, process };
     task.run(js, "usage", handle, move |events, stop| asked.answer(stop, events))
 }
@@ -84,13 +84,12 @@ impl UsageRequest {
         };
         let collected = collection.run()?.ok_or_else(stopped)?;
         let has_periods = self.options.by.iter().any(|by| matches!(by, Grouping::Period(_)));
-        let calendar = match has_periods && !self.is_utc {
-            false => Calendar::Utc,
-            true => {
-                let (answer, calendar) = channel();
-                events.send(UsageEvent::Days(utc_days(&collected.sessions), answer));
-                received(&calendar, cancelled).ok_or_else(stopped)?
-            }
+        let calendar = if has_periods && !self.is_utc {
+            let (answer, calendar) = channel();
+            events.send(UsageEvent::Days(utc_days(&collected.sessions), answer));
+            received(&calendar, cancelled).ok_or_else(stopped)?
+        } else {
+            Calendar::Utc
         };
         let report = report(&collected.sessions, &calendar, &self.options);
         let id_of = |session: &_, entry: &_| entry_id(session, entry);

@@ -2,25 +2,24 @@
 
 use std::cell::RefCell;
 
-use napi::{Error, Result};
+use napi::Result;
 
 use super::identity_cache::IdentityCache;
 use super::materialize::{ensure, object};
+use super::open::make_header;
 use super::session_dir::session_file;
-use super::state::{make_header, source, swap, ManagerState};
+use super::state::{source, swap, ManagerState};
 use crate::js::convert::errors::{thrown, wrong_argument};
 use crate::js::convert::text::line_of;
 use crate::js::convert::time::iso;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::process;
 use crate::js::factory::{self, FactoryFn};
-use pi_session_core::base::error::{Error as CoreError, Result as CoreResult};
-use pi_session_core::base::wtf8::to_string_lossy;
 use pi_session_core::context::branched_session::{plan, BranchLabel, BranchPlan, BranchStep};
-use pi_session_core::format::entry::{bodies_of, EntryKind};
+use pi_session_core::format::entry::EntryKind;
 use pi_session_core::format::ids;
+use pi_session_core::session::branch::BranchLines;
 use pi_session_core::session::{Persistence, Session};
-use pi_session_core::storage::new_file::NewFile;
 use pi_session_core::tree::tree::RowNo;
 
 /// Moves the manager to a new session that holds the path to `to`. Gives the new file's path, if it writes files.
@@ -55,7 +54,7 @@ pub fn branched_session(state: &RefCell<ManagerState>, js: JsEnv<'_>, to: RowNo)
             .map_err(|error| thrown(js, &error))?,
         cache: IdentityCache::new(js, plan.steps.len() + plan.labels.len())?,
     };
-    let built = next.build(state, js, &plan, header, file.as_deref().filter(|_| writes));
+    let built = next.build(state, js, &plan, header, writes);
     match built {
         Ok(()) => swap(state, js, (next.session, next.cache))?,
         Err(error) => {
@@ -85,34 +84,23 @@ impl Branched {
         js: JsEnv<'_>,
         plan: &BranchPlan,
         header: JsVal<'_>,
-        file: Option<&str>,
+        writes: bool,
     ) -> Result<()> {
-        let fail = |error: CoreError| thrown(js, &error);
         self.cache.set_header(js, header)?;
         let generation = state.borrow().generation;
-        let mut own = self.own_lines(state, js, plan, header, file.is_some())?.into_iter();
+        let lines = self.own_lines(state, js, plan, header, writes)?;
         same_session(state, js, generation)?;
-        let state = state.borrow();
-        for step in &plan.steps {
-            let head = step.head(state.session.tree());
-            self.session
-                .push_kept(&head.ok_or_else(|| thrown(js, &CoreError::internal("an entry of the branch is gone")))?);
+        let old = &state.borrow().session;
+        let mut built = self.session.add_branch(old, plan);
+        if built.is_ok() && writes {
+            built = self.session.write_branch(old, plan, lines);
         }
-        for label in &plan.labels {
-            self.session.push_kept(&label.head(state.session.tree()));
-        }
-        match file {
-            Some(file) => {
-                let written = self.write(&state.session, plan, file, &mut own);
-                state.session.note_mismatch(written).map_err(fail)
-            }
-            None => Ok(()),
-        }
+        built.map_err(|error| thrown(js, &error))
     }
 
     /// Makes the objects of the new session: its labels, and the entries of the path that have objects. If it `writes`, returns
-    /// their lines in file order, the header's first, made from the objects. None for an entry whose line in the old file is
-    /// what its object would be written as.
+    /// the lines that are made of objects: the header's, the labels', and those of entries that would not be written as their
+    /// lines in the old file are.
     fn own_lines(
         &mut self,
         state: &RefCell<ManagerState>,
@@ -120,83 +108,32 @@ impl Branched {
         plan: &BranchPlan,
         header: JsVal<'_>,
         writes: bool,
-    ) -> Result<Vec<Option<Vec<u8>>>> {
-        let mut lines = Vec::new();
-        let mut write = |js: JsEnv<'_>, object: JsVal<'_>, step: Option<&BranchStep>| {
-            if writes {
-                let as_in_file = match step {
-                    Some(step) => is_as_in_file(state, js, step, object)?,
-                    None => false,
-                };
-                lines.push(if as_in_file { None } else { Some(line_of(js, object)?) });
-            }
-            Ok::<_, Error>(())
-        };
-        write(js, header, None)?;
-        for (at, step) in plan.steps.iter().enumerate() {
-            if is_made(&state.borrow(), step.row) {
-                js.scoped(|js, _| {
-                    let entry = rechained(state, js, step)?;
-                    self.cache.set(js, at as RowNo, entry)?;
-                    write(js, entry, Some(step))
-                })?;
-            }
-        }
-        for (at, label) in plan.labels.iter().enumerate() {
-            js.scoped(|js, _| {
-                let entry = label_entry(state, js, label)?;
-                self.cache.set(js, (plan.steps.len() + at) as RowNo, entry)?;
-                write(js, entry, None)
+    ) -> Result<BranchLines> {
+        let line = |js: JsEnv<'_>, object: JsVal<'_>| if writes { line_of(js, object) } else { Ok(Vec::new()) };
+        let mut lines = BranchLines { header: line(js, header)?, ..BranchLines::default() };
+        for (at, step) in (0..).zip(&plan.steps) {
+            let own = js.scoped(|js, _| {
+                if !is_made(&state.borrow(), step.row) {
+                    return Ok(None);
+                }
+                let entry = rechained(state, js, step)?;
+                self.cache.set(js, at, entry)?;
+                if writes && is_as_in_file(state, js, step, entry)? {
+                    return Ok(None);
+                }
+                line(js, entry).map(Some)
             })?;
+            lines.steps.push(own);
+        }
+        for (at, label) in (plan.steps.len() as RowNo..).zip(&plan.labels) {
+            let own = js.scoped(|js, _| {
+                let entry = label_entry(state, js, label)?;
+                self.cache.set(js, at, entry)?;
+                line(js, entry)
+            })?;
+            lines.labels.push(own);
         }
         Ok(lines)
-    }
-
-    /// Writes the new session's file. `own` are the lines that were made from objects; all others are copied from the old file.
-    fn write(
-        &mut self,
-        old: &Session,
-        plan: &BranchPlan,
-        file: &str,
-        own: &mut dyn Iterator<Item = Option<Vec<u8>>>,
-    ) -> CoreResult<()> {
-        let gone = |row: RowNo| {
-            let id = to_string_lossy(old.tree().id_of(row));
-            CoreError::changed(old.file().unwrap_or_default(), format!("the line of entry {id} is no longer there"))
-        };
-        let no_header = || CoreError::internal("the new session's header has no line");
-        let out = NewFile::create(file)?;
-        let copy = old.copied(out, self.session.options().durability, |copier| {
-            let mut spans = Vec::with_capacity(plan.steps.len() + plan.labels.len() + 1);
-            let mut bodies = Vec::new();
-            spans.push(copier.write(own.next().flatten().ok_or_else(no_header)?));
-            for (at, step) in plan.steps.iter().enumerate() {
-                let row = at as RowNo;
-                let own = if self.cache.has(row) { own.next().ok_or_else(|| gone(step.row))? } else { None };
-                let span = if let Some(line) = own {
-                    copier.write(line)
-                } else if step.stays {
-                    bodies.extend(old.bodies(step.row).iter().map(|(_, body)| (row, *body)));
-                    copier.keep(step.row).ok_or_else(|| gone(step.row))?
-                } else {
-                    let line = old.line_to_copy(step.row)?.ok_or_else(|| gone(step.row))?;
-                    let line = step.line(&line).ok_or_else(|| {
-                        let id = to_string_lossy(old.tree().id_of(step.row)).into_owned();
-                        CoreError::changed(old.file().unwrap_or_default(), format!("entry {id} is no longer JSON"))
-                    })?;
-                    bodies.extend(bodies_of(&line).into_iter().map(|body| (row, body)));
-                    copier.write(line)
-                };
-                spans.push(span);
-            }
-            for line in own.flatten() {
-                spans.push(copier.write(line));
-            }
-            Ok((spans, bodies))
-        });
-        let (storage, (spans, bodies)) = copy?;
-        self.session.move_to_file(storage, spans, bodies);
-        Ok(())
     }
 }
 
@@ -230,14 +167,14 @@ fn is_made(state: &ManagerState, row: RowNo) -> bool {
 /// The object of a label entry that is written again.
 fn label_entry<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, label: &BranchLabel) -> Result<JsVal<'env>> {
     let from = object(state, js, label.from)?;
-    let args = [
-        js.string(label.id.as_bytes())?,
-        js.string(&label.parent)?,
-        js.get(from, c"timestamp")?,
-        js.string(&label.target)?,
-        js.get(from, c"label")?,
-    ];
-    factory::call(js, FactoryFn::LabelEntry, &args)
+    js.record(&[
+        (c"type", js.string(EntryKind::Label.name().as_bytes())?),
+        (c"id", js.string(label.id.as_bytes())?),
+        (c"parentId", js.string(&label.parent)?),
+        (c"timestamp", js.get(from, c"timestamp")?),
+        (c"targetId", js.string(&label.target)?),
+        (c"label", js.get(from, c"label")?),
+    ])
 }
 
 /// An error if serialising, which runs the caller's code, moved the manager to another session.

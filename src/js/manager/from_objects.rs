@@ -3,7 +3,7 @@
 use napi::{Error, Result};
 
 use super::identity_cache::IdentityCache;
-use super::state::{new_session, ManagerConfig};
+use super::open::{new_session, ManagerConfig};
 use crate::js::convert::errors::wrong_argument;
 use crate::js::convert::object::{field, with_entry_head, FieldValue};
 use crate::js::engine::{JsEnv, JsVal};

@@ -9,28 +9,12 @@ use std::rc::Weak;
 
 use napi::Result;
 
+use super::bodies::BodyReader;
+use super::state::ManagerState;
 use crate::js::engine::{EnvId, JsEnv, Persistent};
 
 /// Each opening checks one in this many registered objects, on average.
 const CHECK_ONE_IN: usize = 16;
-
-/// A manager's state.
-pub trait Collectable {
-    /// Whether JavaScript may still reference the manager. If not, its session is released.
-    fn is_held(&self, js: JsEnv<'_>) -> Result<bool>;
-
-    /// How many bytes of memory its session takes.
-    fn memory(&self) -> usize;
-}
-
-/// What lazy entries read from once their manager has left the session.
-pub trait Releasable {
-    /// Releases the session: no entry is left that could read from it.
-    fn release(&self);
-
-    /// How many bytes of memory the session takes.
-    fn memory(&self) -> usize;
-}
 
 thread_local! {
     /// One thread may hold several environments.
@@ -39,9 +23,9 @@ thread_local! {
 
 #[derive(Default)]
 struct Registry {
-    managers: Vec<Weak<dyn Collectable>>,
+    managers: Vec<Weak<RefCell<ManagerState>>>,
     /// Each with the weak reference to its JavaScript value.
-    readers: Vec<(Weak<dyn Releasable>, Persistent)>,
+    readers: Vec<(Weak<BodyReader>, Persistent)>,
     /// How many sessions were opened since the last collection.
     opened: usize,
     /// How many bytes the engine was told that sessions take.
@@ -51,7 +35,7 @@ struct Registry {
 impl Registry {
     /// How many bytes more the sessions take than the engine was told. It is told of them next.
     fn take_unreported(&mut self) -> i64 {
-        let of_managers = self.managers.iter().filter_map(Weak::upgrade).map(|manager| manager.memory());
+        let of_managers = self.managers.iter().filter_map(Weak::upgrade).map(|manager| memory(&manager));
         let of_readers = self.readers.iter().filter_map(|(reader, _)| reader.upgrade()).map(|reader| reader.memory());
         let now = i64::try_from(of_managers.chain(of_readers).sum::<usize>()).unwrap_or(i64::MAX);
         now - std::mem::replace(&mut self.reported, now)
@@ -73,12 +57,12 @@ fn with_registry<T>(js: JsEnv<'_>, work: impl FnOnce(&mut Registry) -> T) -> Opt
 }
 
 /// Registers a manager whose objects have their anchor.
-pub fn register_manager(js: JsEnv<'_>, manager: Weak<dyn Collectable>) {
+pub fn register_manager(js: JsEnv<'_>, manager: Weak<RefCell<ManagerState>>) {
     with_registry(js, |registry| registry.managers.push(manager));
 }
 
 /// Registers the reader of a session that its manager left. From here on only JavaScript holds it.
-pub fn register_reader(js: JsEnv<'_>, reader: Weak<dyn Releasable>, held: Persistent) -> Result<()> {
+pub fn register_reader(js: JsEnv<'_>, reader: Weak<BodyReader>, held: Persistent) -> Result<()> {
     js.weaken(&held)?;
     let mut held = Some(held);
     with_registry(js, |registry| registry.readers.extend(held.take().map(|held| (reader, held))));
@@ -104,7 +88,7 @@ pub fn collect(js: JsEnv<'_>) -> Result<()> {
     // Nothing here runs the caller's code; but a manager that is released registers its reader.
     let mut left = Vec::with_capacity(managers.len());
     for manager in managers {
-        let is_held = |js: JsEnv| manager.upgrade().map_or(Ok(false), |manager| manager.is_held(js));
+        let is_held = |js: JsEnv| manager.upgrade().map_or(Ok(false), |manager| is_held(&manager, js));
         if js.scoped(|js, _| is_held(js))? {
             left.push(manager);
         }
@@ -124,4 +108,21 @@ pub fn collect(js: JsEnv<'_>) -> Result<()> {
         None | Some(0) => Ok(()),
         Some(bytes) => js.adjust_external_memory(bytes).map(drop),
     }
+}
+
+/// Whether JavaScript may still reference a manager. If not, its session is released.
+fn is_held(manager: &RefCell<ManagerState>, js: JsEnv<'_>) -> Result<bool> {
+    // A manager whose call is running is still referenced.
+    let Ok(mut state) = manager.try_borrow_mut() else { return Ok(true) };
+    if !state.cache.is_collected(js)? {
+        return Ok(true);
+    }
+    // The rest of the state waits for the finaliser.
+    state.release_session(js)?;
+    Ok(false)
+}
+
+/// How many bytes of memory a manager's session takes.
+fn memory(manager: &RefCell<ManagerState>) -> usize {
+    manager.try_borrow().map_or(0, |state| state.session.memory())
 }

@@ -15,7 +15,7 @@ use pi_session_core::tree::tree::RowNo;
 enum ObjectSlot {
     /// Nothing: its line is in the storage.
     Empty,
-    /// An object of the entry's own fields, without its envelope.
+    /// An object of the entry's own fields, without its envelope; of a message entry the message.
     Own,
     /// Its object.
     Made,
@@ -77,7 +77,7 @@ impl IdentityCache {
         Ok(())
     }
 
-    /// Makes room for rows that came in since.
+    /// Adds slots for rows that came in since.
     pub fn grow(&mut self, rows: usize) {
         if rows > self.slots.len() {
             self.missing += rows - self.slots.len();
@@ -170,16 +170,11 @@ impl IdentityCache {
     /// Keeps the own fields of an entry that was appended.
     pub fn set_own(&mut self, js: JsEnv<'_>, row: RowNo, own: JsVal<'_>) -> Result<()> {
         js.set_at(self.list(js)?, row, own)?;
-        self.mark_own(row);
-        Ok(())
-    }
-
-    /// Notes that the own fields of an entry are in the list.
-    pub fn mark_own(&mut self, row: RowNo) {
         self.grow(row as usize + 1);
         if let Some(slot) = self.slots.get_mut(row as usize) {
             *slot = ObjectSlot::Own;
         }
+        Ok(())
     }
 
     fn mark(&mut self, row: RowNo) {

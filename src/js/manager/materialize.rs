@@ -16,6 +16,7 @@ use crate::js::factory::{self, FactoryFn};
 use pi_session_core::base::error::{Error as CoreError, Result as CoreResult};
 use pi_session_core::base::time::Time;
 use pi_session_core::base::wtf8::to_string_lossy;
+use pi_session_core::format::entry::EntryKind;
 use pi_session_core::format::serialize::KeyOrder;
 use pi_session_core::session::Session;
 use pi_session_core::tree::tree::{ParentRef, RowNo};
@@ -185,9 +186,10 @@ fn make_appended(state: &RefCell<ManagerState>, js: JsEnv<'_>, row: RowNo) -> Re
         let Some(entry) = tree.row(row) else {
             return Ok(());
         };
-        let shape = match KeyOrder::of(entry.kind) {
-            KeyOrder::EnvelopeFirst => FactoryFn::EnvelopeFirst,
-            KeyOrder::EnvelopeLast => FactoryFn::EnvelopeLast,
+        let shape = match (entry.kind, KeyOrder::of(entry.kind)) {
+            (EntryKind::Message, _) => FactoryFn::MessageEntry,
+            (_, KeyOrder::EnvelopeFirst) => FactoryFn::EnvelopeFirst,
+            (_, KeyOrder::EnvelopeLast) => FactoryFn::EnvelopeLast,
         };
         let parent = match entry.parent {
             ParentRef::Id(sym) => js.string(tree.id_bytes(sym))?,

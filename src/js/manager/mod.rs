@@ -3,7 +3,6 @@
 pub mod append;
 pub mod bodies;
 pub mod branching;
-pub mod collected_usage;
 pub mod context_messages;
 pub mod from_objects;
 pub mod gc;
@@ -11,6 +10,7 @@ pub mod identity_cache;
 pub mod materialize;
 pub mod message;
 pub mod object_lines;
+pub mod open;
 pub mod outline;
 pub mod parse_batch;
 pub mod reads;

@@ -28,13 +28,13 @@ pub fn outline<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>) -> Result<J
     ensure(state, js, whole.into_iter())?;
     let end = leaf(state);
     let branch = state.borrow_mut().session.cached_path(end).to_vec();
-    let (places, TreeShape { parents, labels, times }, list) = {
+    let (places, TreeShape { parents, labels, unordered }, list) = {
         let state = state.borrow();
         (places(state.session.tree()), tree_shape(state.session.tree()), state.cache.list(js)?)
     };
-    let places = js.string(&places)?;
-    let [parents, labels] = [js.i32s(&parents)?, js.i32s(&labels)?];
-    factory::call(js, FactoryFn::Outline, &[list, places, js.u32s(&branch)?, parents, labels, js.f64s(&times)?])
+    let (places, branch) = (js.string(&places)?, js.u32s(&branch)?);
+    let shape = [js.i32s(&parents)?, js.i32s(&labels)?, js.u32s(&unordered)?];
+    factory::call(js, FactoryFn::Outline, &[&[list, places, branch], &shape[..]].concat())
 }
 
 /// What the index knows of an entry: its type, its role and its time. None if only the entry itself tells one of them.

@@ -110,10 +110,11 @@ impl JoinedLines {
             let filled = factory::call(js, FactoryFn::Fill, &[to.list, rows, omitted, to.source, text, ids])?;
             js.is_truthy(filled)
         })?;
-        match filled {
-            true => Ok(None),
-            // Lines that are JSON together, but not each by itself.
-            false => self.one_by_one(to),
+        // Lines that were not filled in are JSON together, but not each by itself.
+        if filled {
+            Ok(None)
+        } else {
+            self.one_by_one(to)
         }
     }
 

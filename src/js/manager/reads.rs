@@ -10,11 +10,11 @@ use super::state::ManagerState;
 use crate::js::convert::object::FieldValue;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
-use pi_session_core::base::time::Time;
 use pi_session_core::base::wtf8::trim;
 use pi_session_core::context::projection::{Projection, Settings};
 use pi_session_core::format::entry::target_key;
 use pi_session_core::tree::leaf::{context_end, named_leaf};
+use pi_session_core::tree::sibling_order::unordered_parents;
 use pi_session_core::tree::tree::{ChildrenOf, RowNo, Tree};
 
 /// The row that an id argument means; None for what is not a string, or an id nobody has.
@@ -155,34 +155,31 @@ pub fn session_file<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>) -> Res
 /// The whole tree.
 pub fn tree<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>) -> Result<JsVal<'env>> {
     ensure_all(state, js)?;
-    let (TreeShape { parents, labels, times }, list) = {
+    let (TreeShape { parents, labels, unordered }, list) = {
         let state = state.borrow();
         (tree_shape(state.session.tree()), state.cache.list(js)?)
     };
-    factory::call(js, FactoryFn::Tree, &[list, js.i32s(&parents)?, js.i32s(&labels)?, js.f64s(&times)?])
+    factory::call(js, FactoryFn::Tree, &[list, js.i32s(&parents)?, js.i32s(&labels)?, js.u32s(&unordered)?])
 }
 
-/// What a tree is made of besides its entries, for each row.
+/// What a tree is made of besides its entries.
 pub struct TreeShape {
-    /// The row of its parent, or -1.
+    /// For each row that of its parent, or -1.
     pub parents: Vec<i32>,
-    /// The row of its label, or -1.
+    /// For each row that of its label, or -1.
     pub labels: Vec<i32>,
-    /// Its time; NaN if only JavaScript can parse it.
-    pub times: Vec<f64>,
+    /// The rows whose children are yet to be sorted by their times.
+    pub unordered: Vec<u32>,
 }
 
 /// The shape of a tree.
 pub fn tree_shape(tree: &Tree) -> TreeShape {
     let position = |row: Option<RowNo>| row.map_or(-1, |row| row as i32);
-    let time = |time: Time| match time {
-        Time::At(ms) => ms,
-        Time::Unparsed => f64::NAN,
-    };
+    let parents = tree.parents();
     TreeShape {
-        parents: tree.parents().into_iter().map(position).collect(),
+        unordered: unordered_parents(tree.rows(), &parents),
+        parents: parents.into_iter().map(position).collect(),
         labels: tree.rows().iter().map(|row| position(tree.labels().row_of(row.id))).collect(),
-        times: tree.rows().iter().map(|row| time(row.time)).collect(),
     }
 }
 

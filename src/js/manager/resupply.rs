@@ -24,17 +24,9 @@ pub struct Resupply {
 }
 
 impl Resupply {
-    /// Whether something can be done about an error.
-    pub fn can(&self, error: &CoreError) -> bool {
-        (error.is_lost() && !self.recreated) || (error.needs_lines() && !self.supplied)
-    }
-
     /// Does it, so that the call can be tried again. Throws the error if nothing can be done. The caller's code may run.
     pub fn give(&mut self, state: &RefCell<ManagerState>, js: JsEnv<'_>, error: CoreError) -> Result<()> {
-        if !self.can(&error) {
-            return Err(thrown(js, &error));
-        }
-        if error.is_lost() {
+        if error.is_lost() && !self.recreated {
             self.recreated = true;
             let rows = state.borrow().session.tree().len() as RowNo;
             if ensure(state, js, 0..rows).is_err() {
@@ -43,9 +35,11 @@ impl Resupply {
                 return Err(thrown(js, &error));
             }
             write_from_objects(state, js)
-        } else {
+        } else if error.needs_lines() && !self.supplied {
             self.supplied = true;
             supply_lines(state, js)
+        } else {
+            Err(thrown(js, &error))
         }
     }
 }

@@ -19,9 +19,7 @@ pub fn session_dir(js: JsEnv<'_>, cwd: &str, given: JsVal<'_>, durability: Durab
         Some(dir) => on_paths(js, |process| paths::normalize(&dir, process)),
         None => {
             let dir = on_paths(js, |process| paths::default_session_dir(cwd, None, process))?;
-            if !std::path::Path::new(&dir).exists() {
-                make_dir(&dir, durability).map_err(|error| thrown(js, &error))?;
-            }
+            make_dir(&dir, durability).map_err(|error| thrown(js, &error))?;
             Ok(dir)
         }
     }

@@ -4,7 +4,6 @@ use std::cell::RefCell;
 
 use napi::Result;
 
-use super::collected_usage::CollectedUsage;
 use super::materialize::object;
 use super::state::ManagerState;
 use crate::js::convert::args::Options;
@@ -20,6 +19,15 @@ use pi_session_core::listing::usage::json::to_json;
 use pi_session_core::listing::usage::report::UsageSession;
 use pi_session_core::summary::usage::session_usage::{LargeEntry, SessionUsage, LARGEST_KEPT};
 use pi_session_core::tree::tree::RowNo;
+
+/// What was collected of a manager's session so far, for the next report.
+pub struct CollectedUsage {
+    usage: SessionUsage,
+    generation: u64,
+    /// How many rows it covers, and the id of the last one: rows move if others wrote before ours.
+    rows: RowNo,
+    last: Vec<u8>,
+}
 
 /// The report of a manager's session.
 pub fn usage<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, options: JsVal<'env>) -> Result<JsVal<'env>> {

@@ -2,11 +2,11 @@
 
 use super::*;
 use crate::base::error::Error;
-use crate::context::branched_session::plan;
+use crate::context::branched_session::{plan, BranchLabel};
 use crate::rewrite::merge::{create, merge, StoredLines};
 use crate::rewrite::verify::verify;
+use crate::session::branch::BranchLines;
 use crate::session::fork::ForkSource;
-use crate::storage::new_file::NewFile;
 
 /// Runs work on a fresh directory with a fault at every call in turn, checking after each.
 pub(crate) fn in_turn(
@@ -152,29 +152,18 @@ fn a_merge_that_fails_leaves_the_old_file_or_the_new_one() {
 /// The labels of a branch are written after it.
 const LABEL: &str = "{\"type\":\"label\",\"id\":\"l\",\"parentId\":\"b\",\"targetId\":\"a\",\"label\":\"x\"}";
 
-/// Takes the path to the second entry to a file of its own, in the steps of the boundary.
+/// Takes the path to the second entry to a file of its own.
 pub(crate) fn branch(dir: &Path, options: SessionFileOptions) -> Result<Session> {
-    let path = at(dir, "b.jsonl");
     let old = session_at(&at(dir, "s.jsonl"), options)?;
-    let plan = plan(old.tree(), 1);
-    let mut session = Session::new(b"b".to_vec(), Persistence::File, Some(path.clone())).with_options(options)?;
-    let header = b"{\"type\":\"session\",\"version\":3,\"id\":\"b\"}";
-    let (storage, spans) = old.copied(NewFile::create(&path)?, options.durability, |copier| {
-        let mut spans = vec![copier.write(*header)];
-        for step in &plan.steps {
-            spans.push(copier.keep(step.row).expect("an entry with a line"));
-        }
-        spans.push(copier.write(LABEL));
-        Ok(spans)
-    })?;
-    for step in &plan.steps {
-        session.push_kept(&step.head(old.tree()).expect("a row of the tree"));
-    }
-    crate::format::entry::read_line(LABEL, |line| match line {
-        crate::format::entry::Line::Entry(head) => drop(session.push_kept(&head)),
-        other => panic!("{other:?}"),
-    });
-    session.move_to_file(storage, spans, Vec::new());
+    let mut plan = plan(old.tree(), 1);
+    let (id, parent, target) = ("l".to_owned(), b"b".to_vec(), b"a".to_vec());
+    plan.labels.push(BranchLabel { id, parent, target, from: 0 });
+    let path = at(dir, "b.jsonl");
+    let mut session = Session::new(b"b".to_vec(), Persistence::File, Some(path)).with_options(options)?;
+    session.add_branch(&old, &plan)?;
+    let header = b"{\"type\":\"session\",\"version\":3,\"id\":\"b\"}".to_vec();
+    let lines = BranchLines { header, steps: vec![None; plan.steps.len()], labels: vec![LABEL.into()] };
+    session.write_branch(&old, &plan, lines)?;
     Ok(session)
 }
 

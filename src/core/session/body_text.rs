@@ -1,0 +1,86 @@
+//! The text of one body, wherever its entry's line is by now.
+
+use super::session::Session;
+use crate::base::error::{Error, Result};
+use crate::base::wtf8::to_string_lossy;
+use crate::format::body::BodyOf;
+use crate::format::entry::{read_line_and_bodies, EntryKind};
+use crate::json::long_strings::Parts;
+use crate::tree::tree::RowNo;
+
+/// A body's text and its length in bytes.
+#[derive(Debug)]
+pub struct BodyText {
+    pub parts: Parts,
+    pub len: usize,
+}
+
+/// A body that an entry was given out with, to be found again.
+#[derive(Debug)]
+pub struct BodyPlace<'a> {
+    /// The row that its entry had then.
+    pub row: RowNo,
+    /// The id of its entry, WTF-8.
+    pub id: &'a [u8],
+    pub of: BodyOf,
+}
+
+/// What is known of a body that is not where it was.
+#[derive(Debug)]
+pub struct MissingBody {
+    session: Vec<u8>,
+    kind: Option<EntryKind>,
+    len: Option<usize>,
+}
+
+impl Session {
+    /// The text of a body. If it is not there, what is known of it comes with the error.
+    pub fn body_text(&self, place: &BodyPlace<'_>) -> Result<BodyText, (Error, MissingBody)> {
+        // An id may be in several lines; and rows have other numbers once another file was taken in.
+        let is_there = self.tree().id_of(place.row) == place.id;
+        let row = if is_there { Some(place.row) } else { self.tree().find(place.id) };
+        let text = match row {
+            Some(row) => self.body_of(row, place.of),
+            None => Err(self.entry_changed(place.id, "is gone")),
+        };
+        text.map_err(|error| {
+            let session = self.id().to_vec();
+            let kind = row.and_then(|row| self.tree().row(row)).map(|row| row.kind);
+            (error, MissingBody { session, kind, len: row.and_then(|row| self.body_len(row, place.of)) })
+        })
+    }
+
+    /// Finds a body that was not where it was in the same session, after that was read again. None if it is not the same.
+    pub fn find_body(&self, place: &BodyPlace<'_>, missing: &MissingBody) -> Option<BodyText> {
+        let row = self.tree().find(place.id).filter(|_| self.id() == missing.session)?;
+        let is_same_kind = self.tree().row(row).map(|row| row.kind) == missing.kind;
+        let text = self.body_of(row, place.of).ok().filter(|_| is_same_kind)?;
+        missing.len.is_none_or(|len| len == text.len).then_some(text)
+    }
+
+    fn body_len(&self, row: RowNo, of: BodyOf) -> Option<usize> {
+        self.bodies(row).iter().find(|(_, body)| body.of == of).map(|(_, body)| body.len as usize)
+    }
+
+    /// The text of a body, found in the entry's line as it is now.
+    fn body_of(&self, row: RowNo, of: BodyOf) -> Result<BodyText> {
+        if let (Some(parts), Some(len)) = (self.body(row, of)?, self.body_len(row, of)) {
+            return Ok(BodyText { parts, len });
+        }
+        let changed = |what: &str| self.entry_changed(self.tree().id_of(row), what);
+        let line = self.line(row)?.ok_or_else(|| changed("has no line"))?;
+        let found = read_line_and_bodies(&line, 0, |read, bodies| {
+            let bodies = self.is_entry(row, &read).then_some(bodies);
+            bodies.and_then(|bodies| bodies.into_iter().find(|body| body.of == of))
+        });
+        let body = found.ok_or_else(|| changed(&format!("has no {} any more", of.name())))?;
+        let text = line.as_bytes().get(body.from as usize..body.end() as usize).unwrap_or_default();
+        let parts = Parts::of(text).map_err(|error| Error::io("read", self.file().unwrap_or_default(), error))?;
+        let parts = parts.ok_or_else(|| changed(&format!("has a {} that is not JSON", of.name())))?;
+        Ok(BodyText { parts, len: text.len() })
+    }
+
+    fn entry_changed(&self, id: &[u8], what: &str) -> Error {
+        Error::changed(self.file().unwrap_or_default(), format!("entry {} {what}", to_string_lossy(id)))
+    }
+}

@@ -1,0 +1,75 @@
+//! A branch of a session as a session of its own: its entries, and its file.
+
+use super::session::Session;
+use crate::base::error::{Error, Result};
+use crate::base::wtf8::to_string_lossy;
+use crate::context::branched_session::{BranchPlan, BranchStep};
+use crate::format::entry::bodies_of;
+use crate::storage::new_file::NewFile;
+use crate::tree::tree::RowNo;
+
+/// The lines of a branch's file that the caller makes of its objects.
+#[derive(Debug, Default)]
+pub struct BranchLines {
+    pub header: Vec<u8>,
+    /// For each step its line; None if that of the old file is to be copied, with the new parent.
+    pub steps: Vec<Option<Vec<u8>>>,
+    pub labels: Vec<Vec<u8>>,
+}
+
+impl Session {
+    /// Adds the entries of a branch of `old` to this new session.
+    pub fn add_branch(&mut self, old: &Session, plan: &BranchPlan) -> Result<()> {
+        for step in &plan.steps {
+            let head = step.head(old.tree()).ok_or_else(|| Error::internal("an entry of the branch is gone"))?;
+            self.push_kept(&head);
+        }
+        for label in &plan.labels {
+            self.push_kept(&label.head(old.tree()));
+        }
+        Ok(())
+    }
+
+    /// Makes the file of this session, whose entries are those of a branch of `old`.
+    pub fn write_branch(&mut self, old: &Session, plan: &BranchPlan, lines: BranchLines) -> Result<()> {
+        let Some(path) = self.file() else { return Ok(()) };
+        let out = NewFile::create(path)?;
+        let copy = old.copied(out, self.options().durability, |copier| {
+            let mut spans = Vec::with_capacity(plan.steps.len() + plan.labels.len() + 1);
+            let mut bodies = Vec::new();
+            spans.push(copier.write(lines.header));
+            for ((row, step), own) in (0..).zip(&plan.steps).zip(lines.steps) {
+                let span = if let Some(line) = own {
+                    copier.write(line)
+                } else if step.stays {
+                    bodies.extend(old.bodies(step.row).iter().map(|(_, body)| (row, *body)));
+                    copier.keep(step.row).ok_or_else(|| old.line_is_gone(step.row))?
+                } else {
+                    let line = old.relinked_line(step)?;
+                    bodies.extend(bodies_of(&line).into_iter().map(|body| (row, body)));
+                    copier.write(line)
+                };
+                spans.push(span);
+            }
+            spans.extend(lines.labels.into_iter().map(|line| copier.write(line)));
+            Ok((spans, bodies))
+        });
+        let (storage, (spans, bodies)) = old.note_mismatch(copy)?;
+        self.move_to_file(storage, spans, bodies);
+        Ok(())
+    }
+
+    /// The line of a step with its new parent.
+    fn relinked_line(&self, step: &BranchStep) -> Result<Vec<u8>> {
+        let line = self.line_to_copy(step.row)?.ok_or_else(|| self.line_is_gone(step.row))?;
+        step.line(&line).ok_or_else(|| {
+            let id = to_string_lossy(self.tree().id_of(step.row)).into_owned();
+            Error::changed(self.file().unwrap_or_default(), format!("entry {id} is no longer JSON"))
+        })
+    }
+
+    fn line_is_gone(&self, row: RowNo) -> Error {
+        let id = to_string_lossy(self.tree().id_of(row));
+        Error::changed(self.file().unwrap_or_default(), format!("the line of entry {id} is no longer there"))
+    }
+}

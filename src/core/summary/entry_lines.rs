@@ -1,0 +1,38 @@
+//! The lines of a session file as they are there, nothing migrated.
+
+use super::header_scan::first_header;
+use crate::base::error::{Error, Result};
+use crate::format::entry::{read_line, Damage, Line};
+use crate::format::header::Version;
+use crate::io::line_reader::{LineReader, WHOLE};
+use crate::storage::storage::Storage;
+
+/// Hands on the text of the header and of each entry; none if the file is not a session. `each` may return errors of another
+/// type, which `fail` makes of those that occur here.
+pub fn each_entry_line<E>(
+    storage: &dyn Storage,
+    fail: impl Fn(Error) -> E,
+    mut each: impl FnMut(&str) -> Result<(), E>,
+) -> Result<(), E> {
+    let Some(header) = first_header(storage).map_err(&fail)? else {
+        return Ok(());
+    };
+    let mut lines = LineReader::new(storage.reader(0).map_err(&fail)?, 0, WHOLE);
+    loop {
+        let line = lines.next_line().map_err(|error| fail(Error::io("read", storage.name(), error)))?;
+        let Some(line) = line else { return Ok(()) };
+        if line.skipped.is_some() {
+            continue;
+        }
+        let text = line.text();
+        let is_counted = read_line(&text, |line| match line {
+            Line::Entry(_) | Line::Header => true,
+            // In version 1 entries have no ids.
+            Line::Damaged(Damage::NoId) => header.version == Version::V1,
+            Line::Damaged(_) | Line::Blank => false,
+        });
+        if is_counted {
+            each(&text)?;
+        }
+    }
+}
