@@ -110,6 +110,7 @@ const STATICS = {
 	"merge, into a new file": (size, { dir }) => [join(dir, "new.jsonl"), { ...merged(size), header: bytes(HEADER) }],
 	findByIdPrefix: (_, { dir }) => ["s", { sessionDir: dir }],
 	open: (_, { file }) => [file, { ...fileOptions(), readonly: false }],
+	redact: (_, { file }) => [file, { text: "z", entries: ["a"], replacement: "y", dryRun: false }],
 	search: (_, { dir }) => ["z", { sessionDir: dir, limit: 2, signal: new AbortController().signal }],
 	usage: (_, { dir }) => [{ sessionDir: dir, by: ["day", "model"], signal: new AbortController().signal }],
 };
