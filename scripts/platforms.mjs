@@ -1,4 +1,5 @@
-// The package on other platforms, each under an emulator on Linux x64: smoke test, the core's tests, a part of the unit tests.
+// The package on other platforms, each under an emulator on Linux x64: smoke test, the packages of a release, the core's tests, a part of
+// the unit tests.
 //   npm run platforms                                     linux-arm64, linux-musl and windows
 //   npm run platforms -- windows                          these
 //   npm run platforms -- windows --specs __test__/unit/contract/tree.spec.ts       these files alone; -t names one test
@@ -6,7 +7,7 @@
 // without optimisation. Tests that cannot pass because of an emulator stand in platforms/known.json with the reason: they do not count,
 // and one that passes is an error. The last line is the sum: `N passed, N failed`.
 import { spawnSync } from "node:child_process";
-import { closeSync, cpSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { closeSync, cpSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createHash } from "node:crypto";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -15,6 +16,7 @@ import { cache, PLATFORMS } from "../platforms/setup.mjs";
 import { setup as setUpReference } from "../reference/setup.mjs";
 import { build, compilerOf } from "./cross.mjs";
 import { optionsOf } from "./options.mjs";
+import { dryRun } from "./release.mjs";
 import { compared, reported, reportedByCargo } from "./report.mjs";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
@@ -55,10 +57,25 @@ function makeClone(dir, modules) {
 	for (const name of ["node_modules", "pi-1.5.2"]) symlinkSync(join(root, "reference", name), join(dir, "reference", name));
 }
 
+const checked = (name, isGood) => ({ passed: isGood ? 1 : 0, failed: isGood ? 0 : 1, names: isGood ? [] : [name], passes: isGood ? [name] : [] });
+
 function smoke(scratch, clone, node) {
 	const { code, output } = run(scratch, node, ["scripts/smoke.mjs"], clone, {});
-	const isGood = code === 0 && output.includes("works on ");
-	return { passed: isGood ? 1 : 0, failed: isGood ? 0 : 1, names: isGood ? [] : ["scripts/smoke.mjs"], passes: isGood ? ["scripts/smoke.mjs"] : [] };
+	return checked("scripts/smoke.mjs", code === 0 && output.includes("works on "));
+}
+
+/** Installs the main package and the platform's, as a release would publish them, into an empty project, and tries them there. */
+function packages(scratch, clone, node, addon) {
+	const [folder, project] = [join(scratch, "packages"), join(scratch, "project")];
+	dryRun(clone, folder);
+	mkdirSync(project);
+	writeFileSync(join(project, "package.json"), JSON.stringify({ private: true }));
+	const [os, cpu, abi] = addon.split("-");
+	const here = [`--os=${os}`, `--cpu=${cpu}`, ...(os === "linux" ? [`--libc=${abi === "gnu" ? "glibc" : abi}`] : [])];
+	const tarballs = readdirSync(folder).map((name) => join(folder, name));
+	const installed = run(scratch, "npm", ["install", ...here, "--no-audit", "--no-fund", ...tarballs], project, {});
+	const { code, output } = run(scratch, node, [join(clone, "scripts/smoke.mjs"), "node_modules/pi-session-native"], project, {});
+	return checked("packages of a release", installed.code === 0 && tarballs.length === 2 && code === 0 && output.includes("works on "));
 }
 
 /** The core's tests, each run of a program by `runner`. */
@@ -91,7 +108,7 @@ async function tryOn(name, options) {
 		makeClone(clone, name === "windows" ? modulesForWindows() : join(root, "node_modules"));
 		build(triple, "dev", join(clone, `pi-session-native.${addon}.node`));
 		const isWhole = options.specs === undefined && options.test === undefined;
-		const results = isWhole ? [smoke(scratch, clone, node), rust(scratch, triple, runner)] : [];
+		const results = isWhole ? [smoke(scratch, clone, node), packages(scratch, clone, node, addon), rust(scratch, triple, runner)] : [];
 		results.push(await vitest(scratch, name, clone, node, options));
 		const known = JSON.parse(readFileSync(join(root, "platforms/known.json"), "utf8"))[name] ?? [];
 		return { name, ...compared(results, known.flatMap(({ tests }) => tests), isWhole) };

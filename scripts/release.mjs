@@ -1,16 +1,19 @@
 // Makes the packages of a release ready to be published, from the addons that the platforms' builds left in a folder.
 //   node scripts/release.mjs <folder with pi-session-native.<platform>.node for every platform>
+//   node scripts/release.mjs --dry-run <folder> <folder of addons>    packs the platforms whose addons are there, and the main package
 //   node scripts/release.mjs --tag v1.2.3     whether a tag may be released: all manifests, Cargo.toml and the changelog say so
 //
 // It refuses to go on while one is missing. Afterwards each folder of npm/ holds its addon and the licenses of what the
 // addon is compiled from, and the main package names all of them as optional dependencies of its own version: that is
 // added here and not committed, because a clone would ask the registry for packages that nobody has published yet.
 // So is the repository, which npm compares with where a package was built: whichever the workflow runs in.
-// Run it in a clone that is thrown away.
+// Run it in a clone that is thrown away; the dry run makes one.
 import { execFileSync } from "node:child_process";
-import { copyFileSync, existsSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { parseTriple } from "@napi-rs/cli";
 import { optionsOf } from "./options.mjs";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
@@ -69,10 +72,42 @@ export function stage(dir, addons, env = process.env) {
 	for (const file of manifestsOf(dir)) writeFileSync(file, `${JSON.stringify({ ...read(file), repository }, null, 2)}\n`);
 }
 
+/**
+ * Packs what a release would publish into a folder, of this clone as it is: the platforms whose addons are in `addons`, and a main package
+ * that names them alone. Gives the platforms that it lacks.
+ */
+export function dryRun(addons, folder) {
+	const scratch = mkdtempSync(join(tmpdir(), "pi-session-native-release-"));
+	try {
+		const manifest = read(join(root, "package.json"));
+		for (const part of [...manifest.files, "npm", "README.md"]) cpSync(join(root, part), join(scratch, part), { recursive: true });
+		const { napi } = manifest;
+		const isThere = (platform) => existsSync(join(addons, `${napi.binaryName}.${platform}.node`));
+		const missing = platformsOf(root).filter((platform) => !isThere(platform));
+		for (const platform of missing) rmSync(join(scratch, "npm", platform), { recursive: true });
+		const targets = napi.targets.filter((triple) => isThere(parseTriple(triple).platformArchABI));
+		if (targets.length === 0) throw new Error(`There is no addon in ${addons}`);
+		writeFileSync(join(scratch, "package.json"), JSON.stringify({ ...manifest, napi: { ...napi, targets } }, null, 2));
+		stage(scratch, addons, {});
+		mkdirSync(folder, { recursive: true });
+		const packages = [...platformsOf(scratch).map((platform) => join(scratch, "npm", platform)), scratch];
+		const args = ["pack", "--ignore-scripts", "--pack-destination", folder];
+		for (const dir of packages) execFileSync("npm", args, { cwd: dir, stdio: ["ignore", "inherit", "ignore"], shell: process.platform === "win32" });
+		return missing;
+	} finally {
+		rmSync(scratch, { recursive: true, force: true });
+	}
+}
+
 if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
-	const { values, positionals } = optionsOf(import.meta.url, { options: { tag: { type: "string" } }, allowPositionals: true });
+	const options = { tag: { type: "string" }, "dry-run": { type: "string" } };
+	const { values, positionals } = optionsOf(import.meta.url, { options, allowPositionals: true });
 	const [addons] = positionals;
 	if (values.tag !== undefined) checkTag(root, values.tag);
+	else if (addons !== undefined && values["dry-run"] !== undefined) {
+		const missing = dryRun(resolve(addons), resolve(values["dry-run"]));
+		if (missing.length > 0) console.log(`Not in ${addons}: ${missing.join(", ")}`);
+	}
 	else if (addons !== undefined) stage(root, resolve(addons));
-	else throw new Error("Usage: node scripts/release.mjs <folder of addons> | --tag <tag>");
+	else throw new Error("Usage: node scripts/release.mjs [--dry-run <folder>] <folder of addons> | --tag <tag>");
 }

@@ -295,6 +295,23 @@ describe("installed in an empty project, without Rust on the path,", () => {
 	});
 });
 
+test("a dry run of a release packs the main package and those of the platforms that were built, and they work from its folder", async () => {
+	const [addons, folder] = [join(scratch, "built"), join(scratch, "dry-run")];
+	cpSync(join(scratch, "artifacts", `pi-session-native.${here}.node`), join(addons, `pi-session-native.${here}.node`));
+	const args = [join(root, "scripts/release.mjs"), "--dry-run", folder, addons];
+	const said = checked(spawnSync(process.execPath, args, { encoding: "utf8" }));
+	const others = platforms.filter((name) => name !== here).sort();
+	expect(said).toContain(`Not in ${addons}: ${others.join(", ")}\n`);
+	const tarballs = ["pi-session-native", `pi-session-native-${here}`].map((name) => `${name}-${manifest.version}.tgz`);
+	expect(readdirSync(folder).sort()).toEqual(tarballs.sort());
+	const dir = await project("dry", ...tarballs.map((name) => join(folder, name)), ...dependencies);
+	const installed = JSON.parse(readFileSync(join(dir, "node_modules/pi-session-native/package.json"), "utf8"));
+	expect(installed.optionalDependencies).toEqual({ [`pi-session-native-${here}`]: manifest.version });
+	const smoke = await run("node", [join(root, "scripts/smoke.mjs"), join(dir, "node_modules/pi-session-native")], dir);
+	expect(smoke).toMatchObject({ code: 0, stderr: "", stdout: expect.stringMatching(/^works on /) });
+	expect(JSON.parse(readFileSync(join(root, "package.json"), "utf8"))).toEqual(manifest);
+});
+
 test("beside any release of pi it is installed, and pi not for its sake", async () => {
 	// `pi.d.ts` takes its types from pi, which package managers show to a package only that names it.
 	const name = "@earendil-works/pi-coding-agent";
