@@ -73,7 +73,8 @@ function packages(scratch, clone, node, addon) {
 	const [os, cpu, abi] = addon.split("-");
 	const here = [`--os=${os}`, `--cpu=${cpu}`, ...(os === "linux" ? [`--libc=${abi === "gnu" ? "glibc" : abi}`] : [])];
 	const tarballs = readdirSync(folder).map((name) => join(folder, name));
-	const installed = run(scratch, "npm", ["install", ...here, "--no-audit", "--no-fund", ...tarballs], project, {});
+	// By force, because npm refuses a package that is asked for by name and is not for the system that npm runs on.
+	const installed = run(scratch, "npm", ["install", "--force", ...here, "--no-audit", "--no-fund", ...tarballs], project, {});
 	const { code, output } = run(scratch, node, [join(clone, "scripts/smoke.mjs"), "node_modules/pi-session-native"], project, {});
 	return checked("packages of a release", installed.code === 0 && tarballs.length === 2 && code === 0 && output.includes("works on "));
 }

@@ -2,7 +2,7 @@
 // the command that repeats it.
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
@@ -25,7 +25,7 @@ const start = (message = "") =>
 		.slice(0, MESSAGE_LINES)
 		.join("\n      ");
 /** Of a spec file, in whichever clone and on whichever system. */
-const pathOf = (file) => file.replaceAll("\\", "/").replace(/^.*\/(?=__test__\/)/, "");
+const pathOf = (file) => relative(root, file.replaceAll("\\", "/")).replace(/^.*\/(?=__test__\/)/, "");
 const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 const literally = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 

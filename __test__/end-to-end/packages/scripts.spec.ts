@@ -128,6 +128,7 @@ test("what fails before or after the tests of a file is named; each failure says
 			`d.spec.ts > six\n      skipped\n      ${before} d.spec.ts`,
 			"e.spec.ts > seven\n      differ, seed 12\n      Run it again: npm run differential -- --case x:12\n      c\n      d\n      seed: 12\n      again: npm run differential -- --case x:12",
 		],
+		passes: ["b.spec.ts > three", "d.spec.ts > four"],
 		missing: ["fish is missing: apt-get install -y fish"],
 	});
 	const crashed = [file("g.spec.ts", "passed", "", [["ten", "passed"], ["eleven", "pending"], ["twelve", "pending"]])];
@@ -140,7 +141,7 @@ test("what fails before or after the tests of a file is named; each failure says
 	expect(await run({ numPassedTests: 0, testResults: lacks }, 1)).toMatchObject({ code: 0, failed: 0, notRun: 2, names: [], missing: Array(2).fill("initdb is missing: apt-get install -y postgresql") });
 	const good = [file("d.spec.ts", "passed", "", [["four", "passed"]])];
 	expect(await run({ numPassedTests: 1, testResults: good }, 1)).toMatchObject({ failed: 1, names: ["outside of the tests: exit code 1"] });
-	expect(await run({ numPassedTests: 1, testResults: good }, 0)).toEqual({ code: 0, passed: 1, failed: 0, notRun: 0, names: [], missing: [] });
+	expect(await run({ numPassedTests: 1, testResults: good }, 0)).toEqual({ code: 0, passed: 1, failed: 0, notRun: 0, names: [], passes: ["d.spec.ts > four"], missing: [] });
 	expect(await reported(async () => 0)).toMatchObject({ code: 1, failed: 1 });
 });
 
@@ -180,4 +181,41 @@ test("tests of the core that crash or never end are told from a build that fails
 		failed: 1,
 		names: ["cargo test core::stuck\n      did not end\n      again: cargo test -p pi-session-core --lib -- --exact core::stuck"],
 	});
+});
+
+test("of tests that are known to fail on a platform, those that fail count for nothing, and those that pass or are gone are failures", async () => {
+	const { compared } = await report();
+	const [listed, gone, fixed, other] = ["a.spec.ts > listed", "a.spec.ts > gone", "cargo test fixed", "a.spec.ts > other"];
+	const results = [
+		{ passed: 3, failed: 2, names: [`${listed}\n      said this`, `${other}\n      said that`], passes: ["a.spec.ts > good"] },
+		// One failed that nothing names.
+		{ passed: 1, failed: 1, names: [], passes: [fixed] },
+	];
+	const wrong = (name: string, why: string) => `${name}\n      ${why}, and is in the list of those that are known to fail: take it out`;
+	expect(compared(results, [listed, gone, fixed])).toEqual({
+		passed: 4,
+		failed: 4,
+		known: 1,
+		names: [`${other}\n      said that`, wrong(gone, "was not run"), wrong(fixed, "passes")],
+	});
+	// Of some files alone.
+	expect(compared(results, [listed, gone], false)).toMatchObject({ failed: 2, names: [`${other}\n      said that`] });
+	expect(compared([{ passed: 2, failed: 0, names: [], passes: [] }], [])).toEqual({ passed: 2, failed: 0, known: 0, names: [] });
+});
+
+test("each test that is known to fail on a platform is there, and has a reason", async () => {
+	const known: Record<string, { reason: string; tests: string[] }[]> = JSON.parse(read(join(root, "platforms/known.json")));
+	const { PLATFORMS } = await import(join(root, "platforms/setup.mjs"));
+	for (const [platform, groups] of Object.entries(known)) {
+		expect(Object.keys(PLATFORMS)).toContain(platform);
+		for (const { reason, tests } of groups) {
+			expect(reason).toMatch(/^.{20,}\.$/);
+			for (const name of tests) {
+				if (name.startsWith("cargo test ")) continue;
+				const [file, title] = name.split(" > ") as [string, string | undefined];
+				expect(existsSync(join(root, file)), name).toBe(true);
+				expect(title, name).toBeTruthy();
+			}
+		}
+	}
 });
