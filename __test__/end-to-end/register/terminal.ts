@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { tool } from "../../support/tools.js";
 
-/** When a screen that does not come is given up. */
-export const DEADLINE_MS = 300_000;
+/** When a screen that does not come is given up; a shorter time is for who writes a test. */
+export const DEADLINE_MS = Number(process.env.PSN_SCREEN_MS ?? 300_000);
 /** The screen is at rest when so many looks in a row found it the same. */
 const LOOKS = 4;
 const BETWEEN_LOOKS_MS = 60;

@@ -48,6 +48,10 @@ test("the command's sources are typed", async () => {
 	expect(await complaints("tsconfig.cli.json")).toBe("");
 });
 
+test("the extension's sources are typed against pi 1.5.2", async () => {
+	expect(await complaints("tsconfig.extension.json")).toBe("");
+});
+
 test("the stores are typed, and so is who uses them", async () => {
 	expect(await complaints("tsconfig.store.json")).toBe("");
 });

@@ -1,0 +1,112 @@
+// pi 1.5.2 with the extension: in a terminal, in print mode and in RPC mode, each in a home of its own.
+import { spawn } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import { type ScriptedStep, startModelServer } from "../../../scripts/demo/model-server.mjs";
+import * as pi from "../../../scripts/demo/pi.mjs";
+import { type RpcClient, startRpc } from "../../../scripts/demo/rpc-client.mjs";
+import { remove } from "../../support/remove.js";
+import { type Json, header, message, root, text, user } from "../../support/scratch.js";
+import { Terminal } from "../register/terminal.js";
+
+const cli = join(pi.referencePackage, "dist/bundle/cli.js");
+const register = join(root, "register.mjs");
+
+export interface World {
+	/** Its folder, the user's home, the working directory, and the directories of its sessions. */
+	root: string;
+	home: string;
+	work: string;
+	sessions: string;
+	here: string;
+	server: Awaited<ReturnType<typeof startModelServer>>;
+}
+
+/** A home with a model that answers so. */
+export async function world(steps: ScriptedStep[] = [], settings: Json = {}): Promise<World> {
+	const dir = realpathSync(mkdtempSync(join(tmpdir(), "psn-extension-")));
+	const [home, work] = [join(dir, "home"), join(dir, "work")];
+	mkdirSync(work);
+	const server = await startModelServer(steps);
+	pi.writeAgentDir(home, server.baseUrl, settings);
+	onTestFinished(async () => {
+		await server.close();
+		await remove(dir);
+	});
+	const sessions = join(pi.agentDirOf(home), "sessions");
+	const here = join(sessions, `--${work.replace(/^\//, "").replaceAll("/", "-")}--`);
+	return { root: dir, home, work, sessions, here, server };
+}
+
+export interface PiOptions {
+	/** The package that is loaded; this one by default, none for false. */
+	extension?: string | false;
+	/** Whether pi runs on this package's manager. */
+	hooked?: boolean;
+	args?: string[];
+	env?: Record<string, string>;
+	/** Where stderr goes in a terminal. */
+	stderr?: string;
+}
+
+function command(at: World, { extension = root, hooked, args = [], env = {} }: PiOptions, more: string[] = []) {
+	return {
+		command: pi.nodeBin,
+		args: [...(hooked ? ["--import", register] : []), cli, ...(extension === false ? [] : ["-e", extension]), ...args, ...more],
+		cwd: at.work,
+		env: { ...pi.isolatedEnv(at.home), XDG_CACHE_HOME: join(at.root, "cache"), ...env },
+	};
+}
+
+/** pi in a terminal, ready for input. */
+export async function inTerminal(at: World, options: PiOptions = {}): Promise<Terminal> {
+	const own = realpathSync(mkdtempSync(join(at.root, "terminal-")));
+	const terminal = Terminal.start(own, { ...command(at, options), stderr: options.stderr ?? join(own, "stderr") });
+	onTestFinished(() => terminal.close());
+	await terminal.shows("scripted • medium");
+	return terminal;
+}
+
+/** pi in print mode (or with `--mode json`), to its end. */
+export function print(at: World, prompt: string, options: PiOptions = {}): Promise<{ code: number | null; stdout: string; stderr: string }> {
+	const { command: program, args, cwd, env } = command(at, options, ["-p", prompt]);
+	return new Promise((resolve, reject) => {
+		const child = spawn(program, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"], timeout: 500_000 });
+		let [stdout, stderr] = ["", ""];
+		child.stdout.setEncoding("utf8").on("data", (data) => (stdout += data));
+		child.stderr.setEncoding("utf8").on("data", (data) => (stderr += data));
+		child.on("error", reject);
+		child.on("close", (code) => resolve({ code, stdout, stderr }));
+	});
+}
+
+/** pi in RPC mode. */
+export async function inRpc(at: World, talk: (client: RpcClient) => Promise<void>, options: PiOptions = {}): Promise<void> {
+	const { command: program, args, cwd, env } = command(at, options, ["--mode", "rpc"]);
+	const client = startRpc({ command: program, args, env }, { cwd });
+	try {
+		await talk(client);
+	} finally {
+		await client.close();
+	}
+}
+
+/** Writes a session of a working directory, by default of the world's own. */
+export function put(at: World, id: string, entries: Json[], fields: Json = {}): string {
+	const cwd = String(fields.cwd ?? at.work);
+	const dir = cwd === at.work ? at.here : join(at.sessions, `--${cwd.replace(/^\//, "").replaceAll("/", "-")}--`);
+	mkdirSync(dir, { recursive: true });
+	const path = join(dir, `${id}.jsonl`);
+	writeFileSync(path, text([header({ id, cwd, ...fields }), ...entries]));
+	return path;
+}
+
+/** A message that was said so many hours ago. */
+export const said = (id: string, parent: string | null, body: any = user(), hours = 1): Json => {
+	const at = Date.now() - hours * 3_600_000;
+	return message(id, parent, { ...body, timestamp: at }, { timestamp: new Date(at).toISOString() });
+};
+
+export const stderrOf = (path: string): string => (existsSync(path) ? readFileSync(path, "utf8") : "");

@@ -1,0 +1,106 @@
+// `/resume` in the real pi, with the extension and without it.
+import { cpSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { assistant, root, user } from "../../support/scratch.js";
+import { DEADLINE_MS } from "../register/terminal.js";
+import { type World, inTerminal, put, said, world } from "./pi.js";
+
+/** What loads the addon: pi's own lists need none of these. */
+const catalogs = (at: World): string[] => readdirSync(join(at.home, "agent")).filter((name) => name.startsWith("session-catalog"));
+
+/** Sessions, some of them hostile to a terminal, in two projects. */
+function fill(at: World, count = 12): void {
+	for (let n = 0; n < count; n++) {
+		const entries = [said("a", null, user(`question ${n} \u001b[2J\u202egnirts`), 2 * n + 2), said("b", "a", assistant(`answer ${n} pear${n}end`), 2 * n + 2)];
+		if (n % 5 === 1) entries.push({ type: "session_info", id: "n", parentId: "b", timestamp: "x", name: `\u001b]0;title\u0007Name ${n} \u{1f468}‍\u{1f469}` });
+		put(at, `0194-${String(n).padStart(2, "0")}`, entries, n % 4 === 3 ? { cwd: "/other" } : {});
+	}
+	writeFileSync(join(at.here, "broken.jsonl"), "not a session\n");
+	mkdirSync(join(at.here, "folder.jsonl"));
+	symlinkSync("/nowhere", join(at.here, "dangling.jsonl"));
+}
+
+const listed = /Resume Session/;
+
+test.each([
+	{ how: "pi's own manager", hooked: false },
+	{ how: "this package's manager", hooked: true },
+])("on $how /resume shows line by line what pi's own shows, here and everywhere, filtered and after /reload", async ({ hooked }) => {
+	const at = await world();
+	fill(at);
+	const own = await inTerminal(at, { extension: false });
+	const ours = await inTerminal(at, { hooked });
+	const see = async (...wanted: (string | RegExp)[]): Promise<void> => {
+		const list = (screen: string): string => screen.slice(screen.search(listed));
+		for (const deadline = Date.now() + DEADLINE_MS; ; ) {
+			const [expected, shown] = await Promise.all([own.shows(...wanted), ours.shows(...wanted)]);
+			if (list(shown) === list(expected)) return;
+			if (Date.now() > deadline) expect(list(shown)).toBe(list(expected));
+		}
+	};
+	const both = async (act: (terminal: typeof own) => unknown): Promise<void> => {
+		await Promise.all([act(own), act(ours)]);
+	};
+	const resume = async (): Promise<void> => {
+		await both((terminal) => terminal.enter("/resume"));
+		await see(listed, "question 0", "question 10");
+		await both((terminal) => terminal.press("Tab"));
+		await see(listed, "/other", "(1/12)");
+		await both((terminal) => terminal.type("pear3end"));
+		await see(listed, /› question 3 .*\/other/);
+		await both((terminal) => terminal.press("Escape"));
+		await both((terminal) => terminal.shows("scripted • medium"));
+	};
+	await resume();
+	// Only then was the addon loaded.
+	expect(catalogs(at)).not.toEqual([]);
+	await ours.enter("/reload");
+	await ours.shows(/Reloaded/);
+	await resume();
+});
+
+test("pi starts, and works, without the addon being loaded", async () => {
+	const at = await world([{ text: "An answer." }]);
+	fill(at);
+	const terminal = await inTerminal(at);
+	await terminal.enter("Hello");
+	await terminal.shows("An answer.");
+	expect(catalogs(at)).toEqual([]);
+});
+
+test("the setting `resume` leaves /resume as it is in pi", async () => {
+	const at = await world([], { "pi-session-native": { resume: false } });
+	fill(at);
+	const terminal = await inTerminal(at);
+	await terminal.enter("/resume");
+	await terminal.shows(listed, "question 10");
+	expect(catalogs(at)).toEqual([]);
+});
+
+test("a setting that is not known, or not true or false, is named", async () => {
+	const at = await world([], { "pi-session-native": { resum: false, resume: "no" } });
+	const terminal = await inTerminal(at);
+	await terminal.shows('there is no setting "resum"', '"resume" must be true or false');
+});
+
+test("without its addon pi's own list answers, and a message says why", async () => {
+	const at = await world();
+	fill(at);
+	const copy = join(at.root, "package");
+	for (const part of ["package.json", "lib", "skills", "index.js", "index.mjs"]) cpSync(join(root, part), join(copy, part), { recursive: true });
+	const terminal = await inTerminal(at, { extension: copy });
+	await terminal.enter("/resume");
+	await terminal.shows(listed, "question 0", "question 10");
+	terminal.press("Escape");
+	await terminal.shows("/resume is pi's own, because");
+});
+
+test("in the process of a subagent the extension adds nothing", async () => {
+	const at = await world();
+	fill(at);
+	const terminal = await inTerminal(at, { env: { PI_SUBAGENT_CHILD: "1" } });
+	await terminal.enter("/resume");
+	await terminal.shows(listed, "question 10");
+	expect(catalogs(at)).toEqual([]);
+});

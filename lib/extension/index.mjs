@@ -1,0 +1,40 @@
+// The extension of pi: what `pi install` adds to an unchanged pi. pi calls the function when it starts, so it only registers. Whatever
+// needs the addon, or takes time to load, is loaded when it is first used.
+import * as pi from "@earendil-works/pi-coding-agent";
+import { readSettings } from "./settings.mjs";
+
+/** @typedef {import("@earendil-works/pi-coding-agent").ExtensionAPI} ExtensionAPI */
+/** @typedef {import("@earendil-works/pi-coding-agent").ExtensionContext} Context */
+
+/** @param {ExtensionAPI} api */
+export default function extension(api) {
+	// The process of a subagent has no user, and ends soon.
+	if (isSubagent()) return;
+	/** @type {(() => void) | undefined} */
+	let restore;
+	api.on("session_start", async (_event, ctx) => {
+		const settings = readSettings(api, (text) => tell(ctx, text));
+		if (settings.resume && ctx.hasUI) {
+			const { replaceLists } = await import("./lists.mjs");
+			restore?.();
+			restore = replaceLists(pi, ctx, (text) => tell(ctx, text));
+		}
+	});
+	api.on("session_shutdown", () => {
+		restore?.();
+		restore = undefined;
+	});
+}
+
+/** Whether this pi was started by another, as packages of subagents mark it. */
+const isSubagent = () => process.env.PI_SUBAGENT_CHILD === "1" || Number(process.env.PI_SUBAGENT_DEPTH) > 0;
+
+/**
+ * A warning for the user. One that comes after its session has ended has nobody to tell.
+ * @param {Context} ctx
+ * @param {string} text
+ */
+function tell(ctx, text) {
+	if (ctx.hasUI) ctx.ui.notify(text, "warning");
+	else process.stderr.write(`${text}\n`);
+}

@@ -1,0 +1,90 @@
+// `/resume` made fast: `SessionManager.list` and `listAll` of a pi that runs on its own manager are replaced by this package's. Nothing
+// else of pi is changed.
+import { isHooked, library } from "./library.mjs";
+
+/** @typedef {typeof import("@earendil-works/pi-coding-agent")} Pi */
+/** @typedef {import("@earendil-works/pi-coding-agent").ExtensionContext} Context */
+/** @typedef {(...args: any[]) => Promise<any>} List */
+
+/** What is replaced, with the number of arguments that it is known to take. */
+const KNOWN = /** @type {const} */ ({ list: 4, listAll: 3 });
+
+/**
+ * Replaces the lists, and gives the function that puts pi's own back. Where this pi's lists are not as expected nothing is replaced; where
+ * ours fails, pi's own answers. `warn` is told why, once.
+ * @param {Pi} pi
+ * @param {Context} ctx
+ * @param {(text: string) => void} warn
+ */
+export function replaceLists(pi, ctx, warn) {
+	const { SessionManager } = pi;
+	if (isHooked()) return () => {};
+	const holder = /** @type {Record<string, any>} */ (/** @type {unknown} */ (SessionManager));
+	const unexpected = Object.entries(KNOWN).find(([name, length]) => !Object.hasOwn(holder, name) || typeof holder[name] !== "function" || holder[name].length !== length);
+	if (unexpected) {
+		warn(`pi-session-native: /resume is pi's own, because SessionManager.${unexpected[0]} of pi ${pi.VERSION} is not as expected`);
+		return () => {};
+	}
+	const expected = defaultDirOf(ctx);
+	let isActive = true;
+	let hasFailed = false;
+	/** Ours, or undefined if pi's own has to answer. @returns {import("./library.mjs").Library["SessionManager"] | undefined} */
+	const ours = () => {
+		if (hasFailed || !isActive) return undefined;
+		try {
+			const loaded = library(pi);
+			const found = expected && loaded.getDefaultSessionDir(expected.cwd, undefined, { create: false });
+			if (loaded.CURRENT_SESSION_VERSION !== pi.CURRENT_SESSION_VERSION) throw new Error(`sessions of pi ${pi.VERSION} have version ${pi.CURRENT_SESSION_VERSION}`);
+			if (expected && found !== expected.dir) throw new Error(`pi ${pi.VERSION} keeps sessions in ${expected.dir}, not in ${found}`);
+			return loaded.SessionManager;
+		} catch (error) {
+			fail(error);
+			return undefined;
+		}
+	};
+	const fail = (/** @type {unknown} */ error) => {
+		if (!hasFailed && isActive) warn(`pi-session-native: /resume is pi's own, because ${error instanceof Error ? error.message : error}`);
+		hasFailed = true;
+	};
+	/** @type {(name: "list" | "listAll", own: List) => List} */
+	const replacement = (name, own) => {
+		const length = KNOWN[name];
+		/** @this {unknown} @param {any[]} args @returns {Promise<any>} */
+		async function replaced(...args) {
+			// A subclass keeps what it inherits from pi.
+			const manager = this === undefined || this === SessionManager ? ours() : undefined;
+			if (!manager) return own.apply(this, args);
+			try {
+				return await /** @type {List} */ (manager[name]).apply(manager, args);
+			} catch (error) {
+				args.find((arg) => arg instanceof AbortSignal)?.throwIfAborted();
+				fail(error);
+				return own.apply(this, args);
+			}
+		}
+		return Object.defineProperties(replaced, { name: { value: name }, length: { value: length } });
+	};
+	const undo = Object.keys(KNOWN).map((key) => {
+		const name = /** @type {"list" | "listAll"} */ (key);
+		const own = holder[name];
+		const ours = replacement(name, own);
+		holder[name] = ours;
+		// Another extension may have replaced ours since: it still calls it, and ours then calls pi's.
+		return () => void (holder[name] === ours && (holder[name] = own));
+	});
+	return () => {
+		isActive = false;
+		undo.forEach((one) => one());
+	};
+}
+
+/**
+ * The default session directory of the session's working directory, as pi names it; undefined where the session is elsewhere.
+ * @param {Context} ctx
+ */
+function defaultDirOf({ sessionManager }) {
+	// The manager is whole, though its type shows only what reads the session.
+	const manager = /** @type {typeof sessionManager & { usesDefaultSessionDir?(): boolean }} */ (sessionManager);
+	if (!manager.usesDefaultSessionDir?.()) return undefined;
+	return { cwd: manager.getCwd(), dir: manager.getSessionDir() };
+}

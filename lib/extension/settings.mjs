@@ -1,0 +1,29 @@
+// The extension's settings: the object `pi-session-native` in pi's settings, the project's before the user's own.
+
+/** @typedef {{ resume: boolean, tools: boolean }} Settings */
+
+/** @type {Settings} */
+const DEFAULTS = { resume: true, tools: false };
+
+/**
+ * Settings that are not known, or not true or false, are reported and have no effect.
+ * @param {import("@earendil-works/pi-coding-agent").ExtensionAPI} api
+ * @param {(text: string) => void} warn
+ * @returns {Settings}
+ */
+export function readSettings(api, warn) {
+	// Releases of pi before 1.0 do not show their settings to extensions.
+	const given = /** @type {Record<string, unknown> | undefined} */ (api.getSettings?.())?.["pi-session-native"];
+	const settings = { ...DEFAULTS };
+	if (given === undefined) return settings;
+	if (typeof given !== "object" || given === null || Array.isArray(given)) {
+		warn(`pi-session-native: the setting "pi-session-native" must be an object, such as { "resume": false }`);
+		return settings;
+	}
+	for (const [name, value] of Object.entries(given)) {
+		if (!Object.hasOwn(DEFAULTS, name)) warn(`pi-session-native: there is no setting ${JSON.stringify(name)}; the settings are ${Object.keys(DEFAULTS).join(", ")}`);
+		else if (typeof value !== "boolean") warn(`pi-session-native: the setting ${JSON.stringify(name)} must be true or false`);
+		else settings[/** @type {keyof Settings} */ (name)] = value;
+	}
+	return settings;
+}
