@@ -1168,7 +1168,7 @@ export interface UsageOptions<Grouping extends UsageGrouping = UsageGrouping> ex
 	cwd?: string | undefined;
 	/** Only sessions in this directory, as `listAll(dir)` shows them. Without it, the one that pi is configured to use, if any. */
 	sessionDir?: string | undefined;
-	/** Only the session in this file, which is read without the catalog. Not with `cwd` or `sessionDir`. */
+	/** Only the session in this file and its subagents, which are read without the catalog. Not with `cwd` or `sessionDir`. */
 	path?: string | undefined;
 	/** Ends the report; the promise is rejected with its reason. */
 	signal?: AbortSignal | undefined;
@@ -1221,6 +1221,8 @@ export interface UsageRow extends UsageSum {
 	id?: string;
 	cwd?: string;
 	title?: string;
+	/** Of a session: how many sessions of its subagents are in its sum. */
+	subagents?: number;
 }
 
 /**
@@ -1233,8 +1235,10 @@ export interface UsageRow extends UsageSum {
  * ```
  */
 export interface UsageReport<Grouping extends UsageGrouping = UsageGrouping> {
-	/** How many sessions were read. */
+	/** How many sessions were read, without those of subagents. */
 	sessions: number;
+	/** How many sessions of subagents were read. */
+	subagents: number;
 	/** How many entries they have. Limits of time apply only to `total`, `by` and the calls in `leftOut`. */
 	entries: number;
 	/** Bytes of these entries in their files. */
@@ -2431,8 +2435,9 @@ export declare class SessionManager {
   static search(query: string, options?: SearchOptions): Promise<SearchHit[]>
   /**
    * Adds up what the model calls of all sessions used, or only those of one working directory, of one directory or of one
-   * file. A call that is in several sessions, because one was forked from another, counts once, for the oldest of them. What was read
-   * is remembered in the catalog; of a file that grew, what is new is read.
+   * file. A call that is in several sessions, because one was forked from another, counts once, for the oldest of them. Sessions of
+   * subagents, which are in folders below the session's own (`<session>/abc/run-0/session.jsonl`), count for the session that
+   * they are below. What was read is remembered in the catalog; of a file that grew, what is new is read.
    *
    * Sums are the same with and without the catalog: amounts are added call by call, the oldest session first. What cannot be added is left out, and
    * counted in `leftOut`.

@@ -5,7 +5,9 @@ import { SessionManager } from "./library.mjs";
 import { columns, json, paint, progress, write } from "./output.mjs";
 import { resume, resumeLines } from "./resume.mjs";
 import { DEFAULT_SCOPES, SCOPES } from "./search-scopes.mjs";
-import { existingSessionDir, underHome, workingDirectory } from "./session-dir.mjs";
+import { existingSessionDir, workingDirectory } from "./session-dir.mjs";
+import { underHome } from "./under-home.mjs";
+import { CLOSE, OPEN, pieces } from "./snippet.mjs";
 import { ID_COLUMNS, listSessions, openReadOnly } from "./sessions.mjs";
 import { age, asText, clip, counted, safeLine, widthOf, wrapped } from "./text.mjs";
 import { limitsOf } from "./times.mjs";
@@ -17,10 +19,6 @@ import { limitsOf } from "./times.mjs";
  *   limit: number, maxChars?: number, resume?: boolean, in?: string[], role?: string[], since?: string, until?: string, phrase?: boolean,
  * }} Options
  */
-
-/** Marks around the words found that no text of a session holds after it was made safe. */
-const OPEN = "\u0001";
-const CLOSE = "\u0002";
 
 /**
  * Gives the exit code: 1 if nothing was found.
@@ -217,40 +215,8 @@ function hitLines(hit) {
 }
 
 /**
- * A snippet with the words found in it made bold. Where there is no room for all, it begins shortly before the first of
- * them.
+ * A snippet with the words found in it made bold.
  * @param {string} snippet
  * @param {number} width
  */
-function marked(snippet, width) {
-	/** @type {{ text: string, found: boolean }[]} */
-	const pieces = [];
-	for (const [index, piece] of snippet.split(OPEN).entries()) {
-		const [found = "", rest = ""] = index === 0 ? ["", piece] : piece.split(CLOSE);
-		pieces.push({ text: inside(found), found: true }, { text: inside(rest), found: false });
-	}
-	const first = pieces.findIndex(({ text, found }) => found && text !== "");
-	const before = pieces.slice(0, first).map(({ text }) => text).join("");
-	const total = pieces.reduce((sum, { text }) => sum + widthOf(text), 0);
-	if (first > 0 && total > width && widthOf(before) > width / 4) {
-		const kept = [...before].slice(-Math.floor(width / 4)).join("");
-		pieces.splice(0, first, { text: `…${kept}`, found: false });
-	}
-	let room = width;
-	return pieces
-		.map(({ text, found }) => {
-			const fits = widthOf(text) <= room;
-			// Cutting trims; the space that sets a piece apart stays.
-			const space = text.startsWith(" ") && room > 1 ? " " : "";
-			const shown = fits ? text : `${space}${clip(text, room - space.length)}`;
-			room = fits ? room - widthOf(text) : 0;
-			return found && shown !== "" ? paint.bold(paint.yellow(shown)) : shown;
-		})
-		.join("");
-}
-
-/**
- * A piece of a line made safe, white space at its ends kept.
- * @param {string} text
- */
-const inside = (text) => safeLine(`x${text}x`).slice(1, -1);
+const marked = (snippet, width) => pieces(snippet, width).map(({ text, found }) => (found ? paint.bold(paint.yellow(text)) : text)).join("");

@@ -6,7 +6,6 @@ import { fileURLToPath } from "node:url";
 import { CommandError } from "./errors.mjs";
 import { getConfiguredSessionDir, getDefaultSessionDir } from "./library.mjs";
 import { writeWarning } from "./output.mjs";
-import { asText } from "./text.mjs";
 
 /** @typedef {{ cwd?: string, dir?: string, all?: boolean, json?: boolean }} SessionScope */
 
@@ -25,15 +24,6 @@ export function pathOf(text, base = "") {
  * @param {string} text
  */
 export const outputPath = (text) => (/^(?:file:\/\/|~(?:[\\/]|$))/.test(text) ? pathOf(text) : text);
-
-/**
- * A directory for people: below their home it begins with `~`.
- * @param {unknown} dir
- */
-export function underHome(dir) {
-	const [path, home] = [asText(dir), homedir()];
-	return path === home || path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path;
-}
 
 /**
  * The process's working directory, or undefined if it was deleted.

@@ -96,11 +96,11 @@ const isLimited = ({ since, until }) => since !== undefined || until !== undefin
  * @param {Options} options
  */
 function asJson(report, options) {
-	const { sessions, entries, bytes, total, by, kinds, growth, leftOut } = report;
+	const { sessions, subagents, entries, bytes, total, by, kinds, growth, leftOut } = report;
 	const { files, ...left } = leftOut;
 	const named = (/** @type {Grouping} */ key) => (by[key] ?? []).map(({ key: name, models, ...sum }) => ({ [key]: name, ...sum, ...(options.by && models ? { models: models.map(({ key: model, ...one }) => ({ model, ...one })) } : {}) }));
 	return {
-		...{ sessions, entries, bytes, total },
+		...{ sessions, subagents, entries, bytes, total },
 		...(options.by ? { rows: named(options.by) } : { models: named("model"), days: named("day") }),
 		...{ kinds, largest: largestOf(report), growth: growth.map(({ time, bytes }) => ({ time: new Date(time).toISOString(), bytes })) },
 		leftOut: left,
@@ -166,7 +166,8 @@ const heading = (text) => ["", paint.bold(paint.cyan(clip(text, columns())))];
  */
 function lines(report, options) {
 	const { total } = report;
-	const sessions = options.all ? [counted(report.sessions, "session")] : [];
+	const subagents = report.subagents > 0 ? [counted(report.subagents, "session of subagents", "sessions of subagents")] : [];
+	const sessions = [...(options.all ? [counted(report.sessions, "session")] : []), ...subagents];
 	// Time limits apply only to calls.
 	const files = isLimited(options) ? sessions : [...sessions, counted(report.entries, "entry", "entries"), size(report.bytes)];
 	const calls = `${counted(total.calls, "model call")}${isLimited(options) ? " in this time" : ""}, ${dollars(total.cost)}`;

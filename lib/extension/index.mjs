@@ -10,6 +10,14 @@ import { readSettings } from "./settings.mjs";
 export default function extension(api) {
 	// The process of a subagent has no user, and ends soon.
 	if (isSubagent()) return;
+	api.registerCommand("find", {
+		description: "Search all sessions: /find [--all] [words]",
+		handler: async (args, ctx) => whole(ctx, async () => (await import("./find.mjs")).find(pi, args, ctx)),
+	});
+	api.registerCommand("costs", {
+		description: "What all sessions cost: /costs [day|model|project|session]",
+		handler: async (args, ctx) => whole(ctx, async () => (await import("./costs.mjs")).costs(pi, args, ctx)),
+	});
 	/** @type {(() => void) | undefined} */
 	let restore;
 	api.on("session_start", async (_event, ctx) => {
@@ -19,11 +27,34 @@ export default function extension(api) {
 			restore?.();
 			restore = replaceLists(pi, ctx, (text) => tell(ctx, text));
 		}
+		if (settings.tools) await registerTools(api);
 	});
 	api.on("session_shutdown", () => {
 		restore?.();
 		restore = undefined;
 	});
+}
+
+/**
+ * Runs a command to its end. Whatever fails is a message: an error that reaches pi may end it.
+ * @param {Context} ctx
+ * @param {() => Promise<unknown>} work
+ */
+async function whole(ctx, work) {
+	try {
+		await work();
+	} catch (error) {
+		tell(ctx, `pi-session-native: ${error instanceof Error ? error.message : error}`);
+	}
+}
+
+/** @param {ExtensionAPI} api */
+async function registerTools(api) {
+	const { definitions, readSession, searchSessions } = await import("./tools.mjs");
+	/** @type {(tool: object) => void} */
+	const register = (tool) => api.registerTool(/** @type {any} */ (tool));
+	register({ ...definitions.search, execute: (/** @type {string} */ _id, /** @type {any} */ params, /** @type {AbortSignal | undefined} */ signal, /** @type {unknown} */ _update, /** @type {Context} */ ctx) => searchSessions(pi, params, signal, ctx) });
+	register({ ...definitions.read, execute: async (/** @type {string} */ _id, /** @type {any} */ params) => readSession(pi, params) });
 }
 
 /** Whether this pi was started by another, as packages of subagents mark it. */

@@ -35,6 +35,9 @@ function unknownPart([program = "", ...args]: string[]): string | undefined {
 		}
 		case "node":
 			return unknownArguments(first, rest);
+		// __test__/end-to-end/extension installs and removes the package with pi.
+		case "pi":
+			return ["install", "remove", "-e"].includes(first) && existsSync(join(root, pack.pi.extensions[0])) ? undefined : `pi ${first} is not one of ours`;
 		case "cargo":
 			return CARGO.includes(first) ? undefined : `cargo ${first} is not one of ours`;
 		default:

@@ -2,11 +2,12 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { replaceLists } from "../../../lib/extension/lists.mjs";
 import { agentDir, plain, reference, session } from "../../unit/catalog/agent-dir.js";
-import { type Json, api, header, lockedOut, message, scratch, text, user, writeSession } from "../../support/scratch.js";
+import { type Json, api, header, lockedOut, message, root, scratch, text, user, writeSession } from "../../support/scratch.js";
 
+const { replaceLists } = await import(pathToFileURL(join(root, "lib/extension/lists.mjs")).href);
 const { SessionManager } = reference;
 const own = { list: SessionManager.list, listAll: SessionManager.listAll };
 
@@ -124,7 +125,7 @@ describe("in pi, the replaced lists", () => {
 	test("leave a subclass its own", async () => {
 		const { agent } = agentDir();
 		class Other extends (SessionManager as any) {
-			static override list = async () => ["mine"];
+			static list = async () => ["mine"];
 		}
 		class Plain extends (SessionManager as any) {}
 		const { warn } = replaced(agent);

@@ -403,8 +403,9 @@ impl SessionManager {
 #[napi]
 impl SessionManager {
     /// Adds up what the model calls of all sessions used, or only those of one working directory, of one directory or of one
-    /// file. A call that is in several sessions, because one was forked from another, counts once, for the oldest of them. What was read
-    /// is remembered in the catalog; of a file that grew, what is new is read.
+    /// file. A call that is in several sessions, because one was forked from another, counts once, for the oldest of them. Sessions of
+    /// subagents, which are in folders below the session's own (`<session>/abc/run-0/session.jsonl`), count for the session that
+    /// they are below. What was read is remembered in the catalog; of a file that grew, what is new is read.
     ///
     /// Sums are the same with and without the catalog: amounts are added call by call, the oldest session first. What cannot be added is left out, and
     /// counted in `leftOut`.

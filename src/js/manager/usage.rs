@@ -55,7 +55,7 @@ pub fn usage<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, options: JsVa
         usage.damaged = state.session.damaged().len() as u64;
         let path = state.session.file().unwrap_or_default().to_owned();
         let (id, cwd) = (state.session.id().to_vec(), state.cwd.clone().into_bytes());
-        UsageSession { path, id, cwd, title: Vec::new(), created: f64::NAN, usage }
+        UsageSession { path, id, cwd, title: Vec::new(), created: f64::NAN, usage, owner: None }
     };
     let sessions = [session];
     let calendar = if is_utc { Calendar::Utc } else { local_calendar(js, &utc_days(&sessions))? };

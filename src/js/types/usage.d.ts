@@ -47,7 +47,7 @@ export interface UsageOptions<Grouping extends UsageGrouping = UsageGrouping> ex
 	cwd?: string | undefined;
 	/** Only sessions in this directory, as `listAll(dir)` shows them. Without it, the one that pi is configured to use, if any. */
 	sessionDir?: string | undefined;
-	/** Only the session in this file, which is read without the catalog. Not with `cwd` or `sessionDir`. */
+	/** Only the session in this file and its subagents, which are read without the catalog. Not with `cwd` or `sessionDir`. */
 	path?: string | undefined;
 	/** Ends the report; the promise is rejected with its reason. */
 	signal?: AbortSignal | undefined;
@@ -100,6 +100,8 @@ export interface UsageRow extends UsageSum {
 	id?: string;
 	cwd?: string;
 	title?: string;
+	/** Of a session: how many sessions of its subagents are in its sum. */
+	subagents?: number;
 }
 
 /**
@@ -112,8 +114,10 @@ export interface UsageRow extends UsageSum {
  * ```
  */
 export interface UsageReport<Grouping extends UsageGrouping = UsageGrouping> {
-	/** How many sessions were read. */
+	/** How many sessions were read, without those of subagents. */
 	sessions: number;
+	/** How many sessions of subagents were read. */
+	subagents: number;
 	/** How many entries they have. Limits of time apply only to `total`, `by` and the calls in `leftOut`. */
 	entries: number;
 	/** Bytes of these entries in their files. */

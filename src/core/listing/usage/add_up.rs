@@ -3,6 +3,8 @@
 //! A call that is in several sessions, because one was forked from the other, counts once. (If sessions repeat a call, it counts
 //! as often as in the session that has it most often.) It counts for the oldest of these sessions, whichever is read first. Calls
 //! are added one by one, the oldest session first and each in the order of its file, so that costs are the same to the last bit.
+//!
+//! What a subagent's session used counts for the session that it belongs to, and for that one's working directory.
 
 use hashbrown::hash_map::Entry;
 use hashbrown::HashMap;
@@ -37,8 +39,13 @@ pub fn report(sessions: &[UsageSession], calendar: &Calendar, options: &ReportOp
     let mut adding = Adding::new(calendar, options);
     let mut copies = Copies::default();
     let is_limited = options.since > f64::NEG_INFINITY || options.until < f64::INFINITY;
+    let positions: HashMap<&str, usize> =
+        sessions.iter().enumerate().map(|(position, session)| (session.path.as_str(), position)).collect();
+    let owner_of = |session: &UsageSession| positions.get(session.owner.as_deref()?).copied();
     for (position, session) in sessions.iter().enumerate() {
         adding.begin(session);
+        let owner = owner_of(session).unwrap_or(position);
+        let charged = sessions.get(owner).map_or((position, session), |session| (owner, session));
         for call in &session.usage.calls {
             let has_time = !call.time.is_nan();
             if has_time && !(call.time >= options.since && call.time < options.until) || !copies.is_new(position, call)
@@ -46,7 +53,7 @@ pub fn report(sessions: &[UsageSession], calendar: &Calendar, options: &ReportOp
                 continue;
             }
             match has_time || !is_limited {
-                true => adding.add(position, session, call),
+                true => adding.add(charged, call),
                 // Whether it is of that time is not known.
                 false => adding.left_out.without_time += 1,
             }
@@ -115,8 +122,9 @@ struct Group {
     names: Names,
     /// A date in each period, or minus infinity.
     dates: Vec<f64>,
-    /// Of sessions: their positions.
+    /// Of sessions: their positions, and the row of each position.
     sessions: Vec<usize>,
+    session_rows: HashMap<usize, usize>,
     rows: Vec<UsageRow>,
     /// The row of the last call's session, project or date, as long as that stays the same.
     current: Option<usize>,
@@ -143,6 +151,7 @@ impl<'a> Adding<'a> {
             names: Names::default(),
             dates: Vec::new(),
             sessions: Vec::new(),
+            session_rows: HashMap::new(),
             rows: Vec::new(),
             current: None,
             date: f64::NAN,
@@ -169,7 +178,8 @@ impl<'a> Adding<'a> {
         }
     }
 
-    fn add(&mut self, position: usize, session: &UsageSession, call: &Call) {
+    /// Adds a call of the current session, which counts for a session at a position.
+    fn add(&mut self, charged: (usize, &UsageSession), call: &Call) {
         // It is not in the sums, whatever else it lacks.
         if call.errors.contains(CallErrors::NO_USAGE) {
             self.left_out.without_usage += 1;
@@ -183,7 +193,7 @@ impl<'a> Adding<'a> {
             sum.add(&amounts);
         }
         for group in &mut self.groups {
-            if let Some(row) = group.row(position, session, call.time, self.calendar) {
+            if let Some(row) = group.row(charged, call.time, self.calendar) {
                 row.add(model, &amounts);
             }
         }
@@ -246,18 +256,17 @@ impl<'a> Adding<'a> {
 impl Group {
     fn row(
         &mut self,
-        position: usize,
-        session: &UsageSession,
+        (position, session): (usize, &UsageSession),
         time: f64,
         calendar: &Calendar,
     ) -> Option<&mut UsageRow> {
         let at = match (self.grouping, self.current) {
             (Grouping::Model, _) => return None,
             (Grouping::Session | Grouping::Project, Some(at)) => at,
-            (Grouping::Session, None) => {
+            (Grouping::Session, None) => *self.session_rows.entry(position).or_insert_with(|| {
                 self.sessions.push(position);
                 self.sessions.len() - 1
-            }
+            }),
             (Grouping::Project, None) => self.names.position(&session.cwd),
             (Grouping::Period(period), current) => {
                 let date = if time.is_nan() { f64::NAN } else { calendar.date_of(time) };

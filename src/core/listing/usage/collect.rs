@@ -7,7 +7,8 @@ use std::sync::Mutex;
 
 use super::add_up::sort_sessions;
 use super::report::{LeftOutFile, UsageSession};
-use crate::base::error::{Error, Result};
+use super::subagents::SubagentFiles;
+use crate::base::error::{Error, ErrorCode, Result};
 use crate::base::paths;
 use crate::base::threads::{into_inner, locked};
 use crate::base::wtf8::to_string_lossy;
@@ -33,7 +34,7 @@ pub enum UsageSource {
     File(String),
 }
 
-/// What was collected.
+/// What was collected. The sessions of subagents are among the sessions, each with that of its owner.
 #[derive(Debug, Default)]
 pub struct Collected {
     /// The oldest first.
@@ -61,32 +62,20 @@ impl Collection<'_> {
     /// Collects. None if it was cancelled. An error if no file descriptor is left, or if the one file cannot be read or is no
     /// session.
     pub fn run(&self) -> Result<Option<Collected>> {
-        let (files, location, unreadable) = match self.source {
+        let (mut files, location, unreadable) = match self.source {
             UsageSource::Sessions(scope) => (scope.find(self.cwd)?, self.location, scope.unreadable_dirs()),
             // A list of its directory would take the rows of the other files for those of deleted ones.
             UsageSource::File(path) => (vec![candidate(path, self.cwd)], None, Vec::new()),
         };
-        let left_out = unreadable.into_iter().map(|(path, error)| {
-            let error = Error::io("scandir", &path, error).to_string();
-            LeftOutFile { path, error }
-        });
-        let collected = Mutex::new(Collected { left_out: left_out.collect(), ..Collected::default() });
+        let SubagentFiles { files: subagents, unreadable: unreadable_folders } = SubagentFiles::of(&files, self.cwd)?;
+        let owned = files.len();
+        let (subagents, owners): (Vec<Candidate>, Vec<usize>) = subagents.into_iter().unzip();
+        files.extend(subagents);
+        let read = Mutex::new(files.iter().map(|_| None).collect::<Vec<Option<ListedSession>>>());
         let count = AtomicUsize::new(0);
         let each = |at: usize, listed: Option<ListedSession>| {
-            let Some(file) = files.get(at) else { return };
-            {
-                let mut collected = locked(&collected);
-                match listed {
-                    Some(listed) if (self.takes)(&listed.summary) => {
-                        collected.sessions.push(session(file.path.clone(), listed))
-                    }
-                    Some(_) => {}
-                    // A directory is not a missing session.
-                    None if fs::metadata(Path::new(&file.path)).is_ok_and(|meta| meta.is_dir()) => {}
-                    None => {
-                        collected.left_out.push(LeftOutFile { path: file.path.clone(), error: why(file).to_string() })
-                    }
-                }
+            if let Some(place) = locked(&read).get_mut(at) {
+                *place = listed;
             }
             (self.progress)(count.fetch_add(1, Ordering::Relaxed) + 1, files.len());
         };
@@ -94,14 +83,46 @@ impl Collection<'_> {
         if self.cancelled.load(Ordering::Relaxed) {
             return Ok(None);
         }
-        let mut collected = into_inner(collected);
-        if let (UsageSource::File(_), Some(file), []) = (self.source, files.first(), &*collected.sessions) {
+        let read = into_inner(read);
+        let takes = |one: &Option<ListedSession>| one.as_ref().map(|one| (self.takes)(&one.summary));
+        // Of each session: whether it is added up; None if it cannot be read.
+        let is_taken: Vec<Option<bool>> = read.iter().take(owned).map(takes).collect();
+        let unreadable = unreadable.into_iter().map(|(path, error)| {
+            let error = Error::io("scandir", &path, error).to_string();
+            LeftOutFile { path, error }
+        });
+        let mut collected =
+            Collected { left_out: unreadable.chain(unreadable_folders).collect(), ..Collected::default() };
+        for ((at, file), listed) in files.iter().enumerate().zip(read) {
+            let owner = at.checked_sub(owned).and_then(|subagent| owners.get(subagent));
+            let Some(listed) = listed else {
+                collected.left_out.extend(left_out(file, owner.is_some()));
+                continue;
+            };
+            // Without its owner a subagent's session is one by itself.
+            let owner = owner.and_then(|owner| Some((files.get(*owner)?, is_taken.get(*owner).copied()??)));
+            if owner.map_or_else(|| (self.takes)(&listed.summary), |(_, is_taken)| is_taken) {
+                let owner = owner.map(|(owner, _)| owner.path.clone());
+                collected.sessions.push(UsageSession { owner, ..session(file.path.clone(), listed) });
+            }
+        }
+        if let (UsageSource::File(_), Some(file), Some(None)) = (self.source, files.first(), is_taken.first()) {
             return Err(why(file));
         }
         sort_sessions(&mut collected.sessions);
         collected.left_out.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(Some(collected))
     }
+}
+
+/// Why a file is not added up; None if it is nothing that is missed: a directory, or below a session a file of another kind.
+fn left_out(file: &Candidate, is_below: bool) -> Option<LeftOutFile> {
+    if fs::metadata(Path::new(&file.path)).is_ok_and(|meta| meta.is_dir()) {
+        return None;
+    }
+    let why = why(file);
+    let is_other = is_below && why.code() == ErrorCode::SessionInvalid;
+    (!is_other).then(|| LeftOutFile { path: file.path.clone(), error: why.to_string() })
 }
 
 fn candidate(path: &str, cwd: &str) -> Candidate {
@@ -136,7 +157,7 @@ fn session(path: String, listed: ListedSession) -> UsageSession {
         }
     };
     let created = summary.created.as_ref().and_then(|json| time(json.as_bytes())).unwrap_or(f64::NAN);
-    UsageSession { path, id: summary.id, cwd: summary.cwd, title, created, usage }
+    UsageSession { path, id: summary.id, cwd: summary.cwd, title, created, usage, owner: None }
 }
 
 fields! {

@@ -1,5 +1,6 @@
 //! A report as JSON, the form in which it is passed to JavaScript.
 
+use std::collections::HashMap;
 use std::fmt::{self, Write};
 
 use super::report::{LeftOutCalls, LeftOutFile, Report, Sum, Table, UsageRow, UsageSession};
@@ -30,7 +31,9 @@ struct All<'a> {
 impl All<'_> {
     fn write(&self, out: &mut String) -> fmt::Result {
         let Report { entries, bytes, total, tables, kinds, growth, .. } = self.report;
-        write!(out, "{{\"sessions\":{},\"entries\":{entries},\"bytes\":{bytes},\"total\":{{", self.sessions.len())?;
+        let subagents = self.sessions.iter().filter(|session| session.owner.is_some()).count();
+        write!(out, "{{\"sessions\":{},\"subagents\":{subagents},", self.sessions.len() - subagents)?;
+        write!(out, "\"entries\":{entries},\"bytes\":{bytes},\"total\":{{")?;
         sum(out, total)?;
         out.push_str("},\"by\":{");
         list(out, tables, |out, table| self.table(out, table))?;
@@ -84,11 +87,17 @@ impl All<'_> {
             }
             Table::Sessions(rows) => {
                 out.push_str("\"session\":[");
+                let mut subagents: HashMap<&str, usize> = HashMap::new();
+                for owner in self.sessions.iter().filter_map(|session| session.owner.as_deref()) {
+                    *subagents.entry(owner).or_default() += 1;
+                }
                 list(out, rows, |out, (position, row)| {
                     let Some(session) = self.sessions.get(*position) else { return Ok(()) };
                     let path = quoted(session.path.as_bytes());
                     let [id, cwd, title] = [&session.id, &session.cwd, &session.title].map(|text| quoted(text));
+                    let subagents = subagents.get(session.path.as_str()).copied().unwrap_or_default();
                     write!(out, "{{\"key\":{path},\"id\":{id},\"cwd\":{cwd},\"title\":{title},")?;
+                    write!(out, "\"subagents\":{subagents},")?;
                     self.row(out, row)
                 })?;
             }

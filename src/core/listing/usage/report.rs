@@ -16,6 +16,8 @@ pub struct UsageSession {
     /// The header's time in ms since 1970; NaN if it is not a time.
     pub created: f64,
     pub usage: SessionUsage,
+    /// Of a subagent's session: the file of the session that it belongs to.
+    pub owner: Option<String>,
 }
 
 /// A file that is not in the sums, or a directory whose files are not, and why.

@@ -25,7 +25,7 @@ fn session(path: &str, created: f64, lines: &[String]) -> UsageSession {
     }
     usage.sort_largest();
     let text = |text: &str| text.as_bytes().to_vec();
-    UsageSession { path: path.into(), id: text(path), cwd: text("/c"), title: text("t"), created, usage }
+    UsageSession { path: path.into(), id: text(path), cwd: text("/c"), title: text("t"), created, usage, owner: None }
 }
 
 fn options(by: &[Grouping]) -> ReportOptions {

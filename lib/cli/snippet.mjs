@@ -1,0 +1,44 @@
+// The snippet of a hit, fit for a terminal.
+import { clip, safeLine, widthOf } from "./text.mjs";
+
+/** Marks around the words found that no text of a session holds after it was made safe. */
+export const OPEN = "\u0001";
+export const CLOSE = "\u0002";
+
+/**
+ * A snippet in pieces, which the caller paints; those that were found are marked. Where there is no room for all, it begins shortly before
+ * the first of these.
+ * @param {string} snippet
+ * @param {number} width
+ */
+export function pieces(snippet, width) {
+	/** @type {{ text: string, found: boolean }[]} */
+	const pieces = [];
+	for (const [index, piece] of snippet.split(OPEN).entries()) {
+		const [found = "", rest = ""] = index === 0 ? ["", piece] : piece.split(CLOSE);
+		pieces.push({ text: inside(found), found: true }, { text: inside(rest), found: false });
+	}
+	const first = pieces.findIndex(({ text, found }) => found && text !== "");
+	const before = pieces.slice(0, first).map(({ text }) => text).join("");
+	const total = pieces.reduce((sum, { text }) => sum + widthOf(text), 0);
+	if (first > 0 && total > width && widthOf(before) > width / 4) {
+		const kept = [...before].slice(-Math.floor(width / 4)).join("");
+		pieces.splice(0, first, { text: `…${kept}`, found: false });
+	}
+	let room = width;
+	const shown = pieces.map(({ text, found }) => {
+		const fits = widthOf(text) <= room;
+		// Cutting trims; the space that sets a piece apart stays.
+		const space = text.startsWith(" ") && room > 1 ? " " : "";
+		const shown = fits ? text : `${space}${clip(text, room - space.length)}`;
+		room = fits ? room - widthOf(text) : 0;
+		return { text: shown, found };
+	});
+	return shown.filter(({ text }) => text !== "");
+}
+
+/**
+ * A piece of a line made safe, white space at its ends kept.
+ * @param {string} text
+ */
+const inside = (text) => safeLine(`x${text}x`).slice(1, -1);

@@ -1,0 +1,35 @@
+// `/costs`: what all sessions cost, by day, model, project and session. The library adds up, as for `pi-sessions stats`.
+import { safeLine } from "../cli/text.mjs";
+import { answer } from "./answer.mjs";
+import { GROUPINGS, summary, table } from "./costs-table.mjs";
+import { CostsView } from "./costs-view.mjs";
+import { customDir } from "./find.mjs";
+import { library } from "./library.mjs";
+
+/** @typedef {typeof import("@earendil-works/pi-coding-agent")} Pi */
+/** @typedef {import("@earendil-works/pi-coding-agent").ExtensionCommandContext} Context */
+/** How many columns text has where there is no terminal, and how many rows of a table. */
+const [TEXT_COLUMNS, TEXT_ROWS] = [120, 50];
+
+/**
+ * @param {Pi} pi
+ * @param {string} args a grouping, or nothing
+ * @param {Context} ctx
+ */
+export async function costs(pi, args, ctx) {
+	const asked = args.trim();
+	const by = GROUPINGS.find((one) => one === asked);
+	if (asked !== "" && by === undefined) return await answer(ctx, `Usage: /costs [${GROUPINGS.join("|")}]; this is none of them: ${safeLine(asked)}`);
+	const { SessionManager } = library(pi);
+	const addUp = (/** @type {import("../../index.js").UsageOptions} */ more) => SessionManager.usage({ ...customDir(ctx), ...more, by: GROUPINGS });
+	if (ctx.mode === "tui") {
+		await ctx.ui.custom((tui, theme, keybindings, done) => new CostsView({ tui, theme, keybindings, done, addUp, by: by ?? "day" }), {
+			overlay: true,
+			overlayOptions: { width: "100%", maxHeight: "100%", anchor: "top-left" },
+		});
+		return;
+	}
+	const report = await addUp(ctx.signal ? { signal: ctx.signal } : {});
+	const tables = (by ? [by] : GROUPINGS).flatMap((one) => ["", ...table(report, one, TEXT_COLUMNS, TEXT_ROWS)]);
+	await answer(ctx, [...summary(report), ...tables].join("\n"));
+}

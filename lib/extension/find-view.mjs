@@ -1,0 +1,267 @@
+// The overlay of `/find`: a line to type in, the hits by session, and the message of the one that is chosen.
+import { Input, matchesKey, truncateToWidth, wrapTextWithAnsi } from "@earendil-works/pi-tui";
+import { pieces } from "../cli/snippet.mjs";
+import { age, clip, counted, safeBlock, wrapped } from "../cli/text.mjs";
+import { underHome } from "../cli/under-home.mjs";
+import { messageOf } from "./go-to.mjs";
+
+/** @typedef {import("../../index.js").SearchHit} SearchHit */
+/** @typedef {import("../../index.js").SearchOptions} SearchOptions */
+/** @typedef {{ action: "entry" | "session", hit: SearchHit } | { action: "editor", text: string } | undefined} Choice */
+
+/**
+ * @typedef {object} FindOptions
+ * @property {import("@earendil-works/pi-tui").TUI} tui
+ * @property {import("@earendil-works/pi-coding-agent").Theme} theme
+ * @property {import("@earendil-works/pi-tui").KeybindingsManager} keybindings
+ * @property {(choice: Choice) => void} done
+ * @property {string} query
+ * @property {boolean} isAll
+ * @property {(hit: SearchHit) => string | undefined} textOf the whole text of a hit; undefined if the session no longer has it
+ * @property {(query: string, scope: { isAll: boolean }, more: SearchOptions) => Promise<SearchHit[]>} search
+ */
+
+/** What a search can be limited to, in the order in which a key goes through it. */
+const ROLES = /** @type {const} */ ([
+	{ title: "messages" },
+	{ title: "user", roles: ["user"] },
+	{ title: "assistant", roles: ["assistant"] },
+	{ title: "tools", roles: ["toolResult", "bashExecution", "assistant"], in: ["tool"] },
+]);
+const TIMES = [{ title: "any time" }, { title: "today", days: 1 }, { title: "7 days", days: 7 }, { title: "30 days", days: 30 }];
+const DAY_MS = 86_400_000;
+/** How many characters of a message the preview looks at, before and after what was found. */
+const PREVIEWED = 20_000;
+
+export class FindView {
+	#options;
+	#input = new Input();
+	#isAll;
+	#role = 0;
+	#time = 0;
+	/** @type {SearchHit[]} */
+	#hits = [];
+	#selected = 0;
+	/** What the search says of itself. */
+	#status = "";
+	/** @type {AbortController | undefined} of the search that runs */
+	#running;
+	/** @type {{ hit: SearchHit, text: string } | undefined} */
+	#preview;
+	/** @type {ReturnType<typeof setImmediate> | undefined} */
+	#previewing;
+
+	/** @param {FindOptions} options */
+	constructor(options) {
+		this.#options = options;
+		this.#isAll = options.isAll;
+		this.#input.setValue(options.query);
+		this.#search();
+	}
+
+	get focused() {
+		return this.#input.focused;
+	}
+
+	set focused(focused) {
+		this.#input.focused = focused;
+	}
+
+	/** Starts the search of what is typed; the one before it ends. Its hits stay until the first new one comes, or there is none. */
+	#search() {
+		this.#running?.abort();
+		const query = this.#input.getValue().trim();
+		if (query === "") {
+			this.#show([], "");
+			return;
+		}
+		const running = new AbortController();
+		this.#running = running;
+		this.#status = "searching";
+		/** @type {SearchHit[]} */
+		const hits = [];
+		const [role, time] = [ROLES[this.#role] ?? ROLES[0], TIMES[this.#time]];
+		/** @type {SearchOptions} */
+		const more = {
+			...("roles" in role ? { roles: role.roles } : {}),
+			...("in" in role ? { in: role.in } : {}),
+			...(time?.days ? { since: Date.now() - time.days * DAY_MS } : {}),
+			signal: running.signal,
+			onProgress: (searched, total) => {
+				if (running === this.#running) this.#tell(`searching ${searched}/${total}`);
+			},
+			onHit: (hit) => {
+				if (running !== this.#running) return;
+				hits.push(hit);
+				this.#show(hits, this.#status);
+			},
+		};
+		this.#options.search(query, { isAll: this.#isAll }, more).then(
+			(found) => {
+				if (running === this.#running) this.#show(found, found.length === 0 ? "nothing found" : `${counted(found.length, "hit")} in ${counted(new Set(found.map(({ path }) => path)).size, "session")}`);
+			},
+			(error) => {
+				if (running === this.#running && !running.signal.aborted) this.#tell(messageOf(error));
+			},
+		);
+	}
+
+	/** @param {string} status */
+	#tell(status) {
+		this.#status = status;
+		this.#options.tui.requestRender();
+	}
+
+	/**
+	 * @param {SearchHit[]} hits
+	 * @param {string} status
+	 */
+	#show(hits, status) {
+		this.#hits = hits;
+		this.#selected = Math.max(0, Math.min(this.#selected, hits.length - 1));
+		this.#makePreview();
+		this.#tell(status);
+	}
+
+	/** Reads the chosen message in a later turn: a key is never held up by a large session. */
+	#makePreview() {
+		const hit = this.#hits[this.#selected];
+		if (this.#preview?.hit === hit) return;
+		clearImmediate(this.#previewing);
+		this.#previewing = setImmediate(() => {
+			if (hit === undefined) this.#preview = undefined;
+			else {
+				try {
+					this.#preview = { hit, text: this.#options.textOf(hit) ?? "(the session no longer has this entry)" };
+				} catch (error) {
+					this.#preview = { hit, text: `(${messageOf(error)})` };
+				}
+			}
+			this.#options.tui.requestRender();
+		});
+	}
+
+	/** @param {string} data */
+	handleInput(data) {
+		const { keybindings, done } = this.#options;
+		const hit = this.#hits[this.#selected];
+		const move = (/** @type {number} */ by) => {
+			this.#selected = Math.max(0, Math.min(this.#selected + by, this.#hits.length - 1));
+			this.#makePreview();
+			this.#options.tui.requestRender();
+		};
+		if (keybindings.matches(data, "tui.select.cancel")) return this.#end(undefined);
+		if (keybindings.matches(data, "tui.select.up")) return move(-1);
+		if (keybindings.matches(data, "tui.select.down")) return move(1);
+		if (keybindings.matches(data, "tui.select.pageUp")) return move(-10);
+		if (keybindings.matches(data, "tui.select.pageDown")) return move(10);
+		if (keybindings.matches(data, "tui.select.confirm")) return hit && this.#end({ action: "entry", hit });
+		if (matchesKey(data, "ctrl+o")) return hit && this.#end({ action: "session", hit });
+		if (matchesKey(data, "ctrl+g")) return hit && this.#end({ action: "editor", text: this.#textFor(hit) });
+		if (keybindings.matches(data, "tui.input.tab")) this.#isAll = !this.#isAll;
+		else if (matchesKey(data, "ctrl+r")) this.#role = (this.#role + 1) % ROLES.length;
+		else if (matchesKey(data, "ctrl+t")) this.#time = (this.#time + 1) % TIMES.length;
+		else {
+			const before = this.#input.getValue();
+			this.#input.handleInput(data);
+			if (this.#input.getValue() === before) return this.#options.tui.requestRender();
+		}
+		this.#selected = 0;
+		this.#search();
+	}
+
+	/** @param {SearchHit} hit */
+	#textFor(hit) {
+		try {
+			return safeBlock(this.#options.textOf(hit) ?? "");
+		} catch {
+			// The session is gone; its snippet is not.
+			return pieces(hit.snippet, hit.snippet.length).map(({ text }) => text).join("");
+		}
+	}
+
+	/** @param {Choice} choice */
+	#end(choice) {
+		this.dispose();
+		this.#options.done(choice);
+	}
+
+	dispose() {
+		this.#running?.abort();
+		this.#running = undefined;
+		clearImmediate(this.#previewing);
+	}
+
+	invalidate() {
+		this.#input.invalidate();
+	}
+
+	/** @param {number} width */
+	render(width) {
+		const { theme, tui, keybindings } = this.#options;
+		const rows = Math.max(10, tui.terminal.rows - 1);
+		const dim = (/** @type {string} */ text) => theme.fg("dim", text);
+		const rule = theme.fg("border", "─".repeat(width));
+		const filters = `${this.#isAll ? "all sessions" : "this project"} · ${ROLES[this.#role]?.title} · ${TIMES[this.#time]?.title}`;
+		const key = (/** @type {Parameters<typeof keybindings.getKeys>[0]} */ name) => keybindings.getKeys(name)[0] ?? "";
+		const head = [rule, `${theme.fg("accent", theme.bold("Find"))}  ${filters}  ${dim(this.#status)}`, ...this.#input.render(width), rule];
+		const foot = [
+			rule,
+			...[
+				`${key("tui.select.confirm")} goes to the entry and moves the session's leaf there (what follows stays as a branch)`,
+				`${key("tui.input.tab")} project/all · ctrl+r role · ctrl+t time · ctrl+o opens the session only · ctrl+g takes the text to the editor · ${key("tui.select.cancel")} closes`,
+			].flatMap((text) => wrapped(text, width).map(dim)),
+		];
+		const room = rows - head.length - foot.length;
+		const previewRows = this.#hits.length === 0 ? 0 : Math.min(Math.floor(room / 2), 12);
+		const list = this.#list(width, room - previewRows);
+		const preview = previewRows > 1 ? [rule, ...this.#previewLines(width, previewRows - 1)] : [];
+		const empty = Array.from({ length: Math.max(0, room - list.length - preview.length) }, () => "");
+		return [...head, ...list, ...empty, ...preview, ...foot].map((line) => truncateToWidth(line, width, "…", true));
+	}
+
+	/**
+	 * The hits by session, those around the chosen one.
+	 * @param {number} width
+	 * @param {number} rows
+	 */
+	#list(width, rows) {
+		const { theme } = this.#options;
+		/** @type {string[]} */
+		const lines = [];
+		let at = 0;
+		for (const [index, hit] of this.#hits.entries()) {
+			if (hit.path !== this.#hits[index - 1]?.path) {
+				const title = clip(hit.name || hit.id, Math.floor(width / 2));
+				lines.push(`${theme.bold(title)}  ${theme.fg("muted", clip(underHome(hit.cwd), width - 4))}`);
+			}
+			const isSelected = index === this.#selected;
+			if (isSelected) at = lines.length;
+			const place = `${isSelected ? "› " : "  "}${ageOf(hit).padStart(4)} ${clip(hit.role, 10).padEnd(10)} `;
+			const snippet = pieces(hit.snippet, Math.max(1, width - place.length)).map(({ text, found }) => (found ? theme.fg("warning", theme.bold(text)) : text)).join("");
+			lines.push(`${isSelected ? theme.fg("accent", place) : theme.fg("dim", place)}${snippet}`);
+		}
+		const from = Math.max(0, Math.min(at - Math.floor(rows / 2), lines.length - rows));
+		return lines.slice(from, from + rows);
+	}
+
+	/**
+	 * The chosen message, from shortly before what was found.
+	 * @param {number} width
+	 * @param {number} rows
+	 */
+	#previewLines(width, rows) {
+		const text = this.#preview && this.#preview.hit === this.#hits[this.#selected] ? this.#preview.text : "";
+		const words = this.#input.getValue().trim().toLowerCase().split(/\s+/);
+		const lower = text.toLowerCase();
+		const places = words.map((word) => lower.indexOf(word)).filter((at) => at >= 0);
+		const from = Math.max(0, Math.min(...places, text.length) - PREVIEWED / 2);
+		const lines = safeBlock(text.slice(from, from + PREVIEWED).toWellFormed()).replaceAll("\t", "    ").split("\n").flatMap((line) => (line === "" ? [""] : wrapTextWithAnsi(line, width)));
+		const found = lines.findIndex((line) => words.some((word) => line.toLowerCase().includes(word)));
+		const first = Math.max(0, Math.min(found - 1, lines.length - rows));
+		return lines.slice(first, first + rows);
+	}
+}
+
+/** @param {SearchHit} hit */
+export const ageOf = (hit) => (Number.isNaN(Date.parse(hit.timestamp)) ? "?" : age(new Date(hit.timestamp)));

@@ -1,0 +1,89 @@
+// `/find`: searches all sessions while one types, and goes to what was found.
+import { clip, counted, safeLine } from "../cli/text.mjs";
+import { CLOSE, OPEN, pieces } from "../cli/snippet.mjs";
+import { partsOf } from "../cli/entries.mjs";
+import { answer } from "./answer.mjs";
+import { FindView, ageOf } from "./find-view.mjs";
+import { library } from "./library.mjs";
+import { goTo } from "./go-to.mjs";
+
+/** @typedef {typeof import("@earendil-works/pi-coding-agent")} Pi */
+/** @typedef {import("@earendil-works/pi-coding-agent").ExtensionCommandContext} Context */
+/** @typedef {import("../../index.js").SearchHit} SearchHit */
+/** @typedef {import("../../index.js").SearchOptions} SearchOptions */
+
+/** How many hits are shown. */
+const LIMIT = 200;
+/** How many hits a mode without a screen gives, and how wide a line may be there. */
+const [TEXT_LIMIT, TEXT_COLUMNS] = [20, 160];
+
+/**
+ * Where a search looks, with marks that text cannot hold.
+ * @param {Context} ctx
+ * @param {{ isAll: boolean }} scope
+ * @returns {SearchOptions}
+ */
+export const searchOptions = (ctx, { isAll }) => ({ ...(isAll ? {} : { cwd: ctx.cwd }), ...customDir(ctx), limit: LIMIT, mark: [OPEN, CLOSE] });
+
+/**
+ * A session directory that pi was started with: the library finds the configured and the default one by itself.
+ * @param {Context} ctx
+ */
+export function customDir({ sessionManager }) {
+	const manager = /** @type {typeof sessionManager & { usesDefaultSessionDir?(): boolean }} */ (sessionManager);
+	return manager.getSessionFile() !== undefined && manager.usesDefaultSessionDir?.() === false ? { sessionDir: manager.getSessionDir() } : {};
+}
+
+/**
+ * @param {Pi} pi
+ * @param {string} args `--all`, then the words
+ * @param {Context} ctx
+ */
+export async function find(pi, args, ctx) {
+	const isAll = /^--all(?:\s|$)/.test(args.trim());
+	const query = args.trim().replace(/^--all(?:\s+|$)/, "");
+	const { SessionManager } = library(pi);
+	if (ctx.mode !== "tui") return await answer(ctx, await asText(SessionManager, query, ctx, isAll));
+	/** @type {{ path: string, manager: import("../../index.js").SessionManager } | undefined} the session whose text was shown last */
+	let opened;
+	const textOf = (/** @type {SearchHit} */ hit) => {
+		if (opened?.path !== hit.path) opened = { path: hit.path, manager: SessionManager.open(hit.path, { readonly: true }) };
+		const entry = opened.manager.getEntry(hit.entryId);
+		return entry === undefined ? undefined : partsOf(entry).filter(({ kind }) => kind !== "image").map(({ text }) => text).join("\n\n");
+	};
+	let redraw = () => {};
+	const chosen = await ctx.ui.custom(
+		(tui, theme, keybindings, done) => {
+			redraw = () => tui.requestRender();
+			return new FindView({ tui, theme, keybindings, done, query, isAll, textOf, search: (text, scope, more) => SessionManager.search(text, { ...searchOptions(ctx, scope), ...more }) });
+		},
+		{ overlay: true, overlayOptions: { width: "100%", maxHeight: "100%", anchor: "top-left" } },
+	);
+	if (chosen === undefined) return;
+	if (chosen.action === "editor") {
+		const before = ctx.ui.getEditorText();
+		ctx.ui.setEditorText(before === "" ? chosen.text : `${before}\n${chosen.text}`);
+		// pi has drawn the screen without the overlay already.
+		return redraw();
+	}
+	await goTo(pi, ctx, chosen.hit.path, chosen.action === "entry" ? chosen.hit.entryId : undefined);
+}
+
+/**
+ * Hits as text, for modes without a screen.
+ * @param {typeof import("../../index.js").SessionManager} SessionManager
+ * @param {string} query
+ * @param {Context} ctx
+ * @param {boolean} isAll
+ */
+async function asText(SessionManager, query, ctx, isAll) {
+	if (query === "") return "Usage: /find [--all] words";
+	const hits = await SessionManager.search(query, { ...searchOptions(ctx, { isAll }), limit: TEXT_LIMIT, ...(ctx.signal ? { signal: ctx.signal } : {}) });
+	if (hits.length === 0) return `Nothing found for ${safeLine(query)} in ${isAll ? "all sessions" : "the sessions of this project"}${isAll ? "" : "; /find --all searches all"}.`;
+	const lines = hits.flatMap((hit, at) => {
+		const line = pieces(hit.snippet, TEXT_COLUMNS).map(({ text }) => text).join("");
+		const place = `  ${clip(hit.entryId, 8)} ${ageOf(hit)} ${clip(hit.role, 16)}: ${line}`;
+		return hit.path === hits[at - 1]?.path ? [place] : [`${safeLine(hit.id)}  ${safeLine(hit.name ?? "")}  ${safeLine(hit.cwd)}`.trim(), place];
+	});
+	return [...lines, ...(hits.length === TEXT_LIMIT ? [`The first ${counted(TEXT_LIMIT, "hit")}.`] : [])].join("\n");
+}
