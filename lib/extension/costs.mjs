@@ -3,8 +3,8 @@ import { safeLine } from "../cli/text.mjs";
 import { answer } from "./answer.mjs";
 import { GROUPINGS, summary, table } from "./costs-table.mjs";
 import { CostsView } from "./costs-view.mjs";
-import { customDir } from "./find.mjs";
 import { library } from "./library.mjs";
+import { customDir } from "./scope.mjs";
 
 /** @typedef {typeof import("@earendil-works/pi-coding-agent")} Pi */
 /** @typedef {import("@earendil-works/pi-coding-agent").ExtensionCommandContext} Context */

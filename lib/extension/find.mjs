@@ -1,38 +1,19 @@
 // `/find`: searches all sessions while one types, and goes to what was found.
 import { clip, counted, safeLine } from "../cli/text.mjs";
-import { CLOSE, OPEN, pieces } from "../cli/snippet.mjs";
+import { pieces } from "../cli/snippet.mjs";
 import { partsOf } from "../cli/entries.mjs";
 import { answer } from "./answer.mjs";
 import { FindView, ageOf } from "./find-view.mjs";
 import { library } from "./library.mjs";
 import { goTo } from "./go-to.mjs";
+import { searchOptions } from "./scope.mjs";
 
 /** @typedef {typeof import("@earendil-works/pi-coding-agent")} Pi */
 /** @typedef {import("@earendil-works/pi-coding-agent").ExtensionCommandContext} Context */
 /** @typedef {import("../../index.js").SearchHit} SearchHit */
-/** @typedef {import("../../index.js").SearchOptions} SearchOptions */
 
-/** How many hits are shown. */
-const LIMIT = 200;
 /** How many hits a mode without a screen gives, and how wide a line may be there. */
 const [TEXT_LIMIT, TEXT_COLUMNS] = [20, 160];
-
-/**
- * Where a search looks, with marks that text cannot hold.
- * @param {Context} ctx
- * @param {{ isAll: boolean }} scope
- * @returns {SearchOptions}
- */
-export const searchOptions = (ctx, { isAll }) => ({ ...(isAll ? {} : { cwd: ctx.cwd }), ...customDir(ctx), limit: LIMIT, mark: [OPEN, CLOSE] });
-
-/**
- * A session directory that pi was started with: the library finds the configured and the default one by itself.
- * @param {Context} ctx
- */
-export function customDir({ sessionManager }) {
-	const manager = /** @type {typeof sessionManager & { usesDefaultSessionDir?(): boolean }} */ (sessionManager);
-	return manager.getSessionFile() !== undefined && manager.usesDefaultSessionDir?.() === false ? { sessionDir: manager.getSessionDir() } : {};
-}
 
 /**
  * @param {Pi} pi

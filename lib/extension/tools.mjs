@@ -2,8 +2,8 @@
 import { partsOf, roleOf } from "../cli/entries.mjs";
 import { pieces } from "../cli/snippet.mjs";
 import { asText, safeBlock, safeLine } from "../cli/text.mjs";
-import { searchOptions } from "./find.mjs";
 import { library } from "./library.mjs";
+import { searchOptions } from "./scope.mjs";
 
 /** @typedef {typeof import("@earendil-works/pi-coding-agent")} Pi */
 /** @typedef {import("@earendil-works/pi-coding-agent").ExtensionContext} Context */
@@ -11,7 +11,7 @@ import { library } from "./library.mjs";
 /** How many characters an answer has at most. */
 const [SEARCH_CHARS, READ_CHARS] = [6_000, 12_000];
 /** How many hits, how wide, and how many entries on each side of one. */
-const [HITS, SNIPPET_COLUMNS, AROUND] = [30, 200, 3];
+const [HITS, SNIPPET_COLUMNS, AROUND] = [60, 200, 3];
 
 const annotations = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
 
@@ -41,7 +41,7 @@ export const definitions = {
  */
 export async function searchSessions(pi, { query, all }, signal, ctx) {
 	const open = ctx.sessionManager.getSessionFile() ?? ctx.sessionManager.getSessionId();
-	const options = { ...searchOptions(/** @type {any} */ (ctx), { isAll: Boolean(all) }), limit: HITS, excludeSession: open, ...(signal ? { signal } : {}) };
+	const options = { ...searchOptions(ctx, { isAll: Boolean(all) }), limit: HITS, excludeSession: open, ...(signal ? { signal } : {}) };
 	const hits = await library(pi).SessionManager.search(query, options);
 	if (hits.length === 0) return result(`Nothing found in ${all ? "all sessions" : "the sessions of this project; set all to search every project"}.`);
 	const lines = hits.map((hit) => {

@@ -1,0 +1,79 @@
+// The tools that the extension gives the model, in this process.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { afterEach, describe, expect, test } from "vitest";
+import { agentDir } from "../../unit/catalog/agent-dir.js";
+import { type Json, api, assistant, header, message, root, snapshot, toolResult, user, writeSession } from "../../support/scratch.js";
+
+const { definitions, readSession, searchSessions } = await import(pathToFileURL(join(root, "lib/extension/tools.mjs")).href);
+
+afterEach(() => api.setAgentDir(undefined));
+
+const piOf = (agent: string) => ({ getAgentDir: () => agent });
+const ctx = (file?: string) => ({ cwd: "/project", sessionManager: { getSessionFile: () => file, getSessionId: () => "none", usesDefaultSessionDir: () => true, getSessionDir: () => "" } });
+const textOf = (result: any): string => result.content[0].text;
+const search = async (agent: string, params: Json, file?: string): Promise<string> => textOf(await searchSessions(piOf(agent), params, undefined, ctx(file)));
+
+test("both definitions together are below 1,000 bytes, and say that the tools only read", () => {
+	const sent = Object.values<any>(definitions).map(({ name, description, parameters }) => ({ type: "function", function: { name, description, parameters } }));
+	expect(Buffer.byteLength(JSON.stringify(sent))).toBeLessThan(1000);
+	for (const { annotations } of Object.values<any>(definitions)) expect(annotations).toMatchObject({ readOnlyHint: true, destructiveHint: false });
+	expect(Buffer.byteLength(readFileSync(join(root, "skills/session-search/SKILL.md")))).toBeLessThan(2500);
+});
+
+describe("search_sessions", () => {
+	test("finds words in this project or in all, without the session that is open, and writes nothing", async () => {
+		const { agent, dir } = agentDir();
+		await search(agent, { query: "question" });
+		const before = snapshot(join(agent, "sessions"));
+		const here = await search(agent, { query: "question" });
+		expect(here).toContain("session s-10 entry a 2025-01-01T00:00:00.000Z user: question 10");
+		expect(here).not.toContain("s-3 ");
+		expect(await search(agent, { query: "question", all: true })).toContain("session s-3 entry a 2025-01-01T00:00:00.000Z user in /other: question 3");
+		expect(await search(agent, { query: "question 10" }, join(dir, "10.jsonl"))).toBe("Nothing found in the sessions of this project; set all to search every project.");
+		expect(snapshot(join(agent, "sessions"))).toEqual(before);
+	});
+
+	test("answers in 6,000 characters at most, safe for a terminal", async () => {
+		const { agent, dir } = agentDir(1);
+		const hits = Array.from({ length: 60 }, (_, n) => message(`e${n}`, null, user(`needle \u001b[2J\u202e ${"long words ".repeat(50)} ${n}`)));
+		writeSession(dir, [header({ id: "long", cwd: "/project" }), ...hits], "long.jsonl");
+		const text = await search(agent, { query: "needle" });
+		expect(text.length).toBeGreaterThan(4000);
+		expect(text.length).toBeLessThanOrEqual(6000);
+		expect(text).toMatch(/\(\d+ more hits: use rarer words\)$/);
+		expect(text).not.toMatch(/[\u001b\u202e]/);
+	});
+
+	test("can be aborted", async () => {
+		const { agent } = agentDir(1);
+		await expect(searchSessions(piOf(agent), { query: "question" }, AbortSignal.abort(new Error("stop")), ctx())).rejects.toThrow("stop");
+	});
+});
+
+describe("read_session", () => {
+	test("gives the messages around an entry, in 12,000 characters at most", () => {
+		const { agent, dir } = agentDir(1);
+		const long = "word ".repeat(10_000);
+		const entries = ["a", "b", "c", "d", "e", "f", "g", "h", "i"].map((id, at, all) => message(id, all[at - 1] ?? null, at % 2 ? assistant(`${id}: ${long}`) : user(`${id}: ${long}\u001b[2J`)));
+		writeSession(dir, [header({ id: "0194-long", cwd: "/project" }), ...entries], "long.jsonl");
+		const text = textOf(readSession(piOf(agent), { session: "0194-l", entry: "e" }));
+		expect(text.length).toBeLessThanOrEqual(12_000);
+		expect(text.length).toBeGreaterThan(9_000);
+		expect([...text.matchAll(/^\[(\w+) (\w) /gm)].map(([, role, id]) => `${role} ${id}`)).toEqual(["assistant b", "user c", "assistant d", "user e", "assistant f", "user g", "assistant h"]);
+		expect(text).toMatch(/… \(\d+ characters more\)/);
+		expect(text).not.toContain("\u001b");
+	});
+
+	test("names what is not there, or not the only one", () => {
+		const { agent, dir } = agentDir(12);
+		const read = (session: string, entry: string) => () => readSession(piOf(agent), { session, entry });
+		expect(read("nothing", "a")).toThrow("There is no session nothing");
+		expect(read("", "a")).toThrow("There is no session ");
+		expect(read("s-0", "z")).toThrow("Session s-0 has no entry z");
+		expect(read("s-", "a")).toThrow("Several sessions begin with s-: give the whole id");
+		writeSession(dir, [header({ id: "tool", cwd: "/project" }), message("a", null, toolResult("only output"))], "tool.jsonl");
+		expect(textOf(readSession(piOf(agent), { session: "tool", entry: "a" }))).toContain("only output");
+	});
+});
