@@ -23,9 +23,10 @@ export default function extension(api) {
 	api.on("session_start", async (_event, ctx) => {
 		const settings = readSettings(api, (text) => tell(ctx, text));
 		if (settings.resume && ctx.hasUI) {
-			const { replaceLists } = await import("./lists.mjs");
+			const [{ replaceLists }, { sliceFilter }] = await Promise.all([import("./lists.mjs"), import("./filter.mjs")]);
 			restore?.();
-			restore = replaceLists(pi, ctx, (text) => tell(ctx, text));
+			const undo = [replaceLists(pi, ctx, (text) => tell(ctx, text)), sliceFilter(pi)];
+			restore = () => undo.forEach((one) => one());
 		}
 		if (settings.tools) await registerTools(api);
 	});
