@@ -7,15 +7,19 @@
 // store (`leftover`), the `projects` of working directories, the ids of sessions that other hosts use (`inUse`), pi's session
 // directory where others' lines are to be pulled (`pull`), and for how long this process may go on without pi (`timeout`, in
 // milliseconds); later ones what pi has `open`. Each line of standard output reports one thing to pi's process: a `project`, a session
-// that is `claimed` or `inUse`, the `files` that a pull changed, or a line to `show`.
+// that is `claimed` or `inUse`, or a line to `show`. A `call` asks pi's process to change the file of a session that it has open; the
+// `answer` comes by standard input.
+import { randomUUID } from "node:crypto";
+import { statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname } from "node:path";
 import { createInterface } from "node:readline";
 import { Claims } from "./store-claims.mjs";
-import { STORE_VARIABLE, isExclusive, notStored, placeHere, projectIn, rulesBeside } from "./store-shared.mjs";
+import { STORE_VARIABLE, isExclusive, notStored, packed, placeHere, projectIn, rulesBeside } from "./store-shared.mjs";
 
 const require = createRequire(import.meta.url);
 const { SessionSync, hostId, openStore } = require("../store/index.js");
+const { callHere } = require("../store/manager.js");
 const { Pending } = require("../store/pending.js");
 
 const TICK_MS = 400;
@@ -28,6 +32,8 @@ const NEXT_MS = 50;
 /** How soon others' lines are asked for again; after a failure twice as long each time, up to a minute. */
 const PULL_MS = 5000;
 const LONGEST_PULL_MS = 60_000;
+/** A session that is open here is pulled up to this size, in bytes: pi waits while its file is written. A larger one waits for the next start. */
+const LARGEST_OPEN = 32 << 20;
 
 const address = process.env[STORE_VARIABLE];
 let notes;
@@ -45,6 +51,8 @@ const inUse = new Set();
 /** Ids of sessions that were stored to their end, or could not be. */
 const settled = new Set();
 const shown = new Set();
+/** What waits for answers of pi's process, by their ids. */
+const calls = new Map();
 let store;
 let claims;
 
@@ -69,6 +77,7 @@ function hear(line) {
 	const message = JSON.parse(line);
 	({ notes = notes, timeout = timeout, leftover = leftover, open = open } = message);
 	if (message.pull) void pullAgain(message.pull);
+	if (message.answer) calls.get(message.answer.id)?.(message.answer);
 	for (const [cwd, project] of message.projects ?? []) projects.set(cwd, project);
 	for (const session of message.inUse ?? []) inUse.add(session);
 	look();
@@ -135,21 +144,36 @@ async function pullAgain({ dir }, wait = PULL_MS, seen = "") {
 async function pullNew(dir, seen) {
 	store ??= await openStore(address, { host: hostId(notes) });
 	const place = await placeHere(dir, address);
-	const sync = new SessionSync({ ...place, store, project: await projectOf(place.cwd), epoch: epoch() });
+	const sync = new SessionSync({ ...place, store, project: await projectOf(place.cwd), epoch: epoch(), call: callWhereOpen });
 	const list = await store.list({ project: sync.project });
 	const now = JSON.stringify(list.sessions.map(({ session, bytes, modified, redactions, hosts }) => [session, bytes, modified, redactions, hosts]));
 	if (now === seen) return seen;
 	const { items } = await sync.compare(undefined, list);
 	const elsewhere = new Pending(notes, address).openElsewhere(process.ppid);
 	let isComplete = true;
-	const onResult = ({ session, file, added, redacted, error }) => {
-		if (added + redacted > 0) report({ files: [file] });
+	const onResult = ({ session, error }) => {
 		isComplete &&= error === undefined;
 		if (error && !error.retryable && error.code !== "ERR_SESSION_LOCKED") show(`session ${session} is not pulled: ${error.message}`, `pull ${session} ${error.code}`);
 	};
-	await sync.pull({ items: items.filter(({ file }) => !elsewhere.has(file)), onResult });
+	const isLarge = (file) => isOpen(file) && (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > LARGEST_OPEN;
+	await sync.pull({ items: items.filter(({ file }) => !elsewhere.has(file) && !isLarge(file)), onResult });
 	// What was left out, or failed, is asked for again.
 	return isComplete && elsewhere.size === 0 ? now : "";
+}
+
+const isOpen = (path) => open.some(({ file }) => file === path);
+
+/** Changes a session's file: in pi's process if that has it open, for its manager is to take that in at once. */
+async function callWhereOpen(name, file, input) {
+	if (!isOpen(file)) return callHere(name, file, input);
+	const id = randomUUID();
+	const answer = await new Promise((resolve) => {
+		calls.set(id, resolve);
+		report({ call: { id, name, file, input: packed(input) } });
+	});
+	calls.delete(id);
+	if (answer.error) throw Object.assign(new Error(answer.error.message), { code: answer.error.code });
+	return answer.report;
 }
 
 /** Where this host is to have a session alone, the claim that appends go by. */

@@ -122,6 +122,11 @@ export class Follower {
 		this.#write({ open });
 	}
 
+	/** Answers a call. */
+	answer(answer) {
+		this.#write({ answer });
+	}
+
 	stop() {
 		this.#isOver = true;
 		this.#child?.kill("SIGKILL");

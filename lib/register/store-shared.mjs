@@ -1,6 +1,7 @@
 // What pi's process and the processes that talk to a store have in common (see store.mjs).
 import { createRequire } from "node:module";
 import { dirname } from "node:path";
+import { deserialize, serialize } from "node:v8";
 
 const require = createRequire(import.meta.url);
 
@@ -14,6 +15,12 @@ export const isExclusive = () => process.env.PI_SESSION_NATIVE_LOCK === "exclusi
 
 /** A failure that trying again does not mend. */
 export const notStored = (session, { message }) => `session ${session} is not stored: ${message}`;
+
+/** A value, with its arrays of bytes and numbers, as text. */
+export const packed = (value) => serialize(value).toString("base64");
+
+/** The same value again. */
+export const unpacked = (text) => deserialize(Buffer.from(text, "base64"));
 
 /**
  * Where the sessions of the working directory are, as options of a `SessionSync`.

@@ -8,7 +8,7 @@ import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { manifestOf } from "./package.mjs";
 import { Follower, runTask } from "./store-processes.mjs";
-import { CLAIM_MS, SETTINGS_FILE, STORE_VARIABLE, isExclusive } from "./store-shared.mjs";
+import { CLAIM_MS, SETTINGS_FILE, STORE_VARIABLE, isExclusive, unpacked } from "./store-shared.mjs";
 
 const require = createRequire(import.meta.url);
 /** How long pi's start and end wait for the store, in milliseconds. */
@@ -79,6 +79,8 @@ class StoreInPi {
 	#pull;
 	#settings;
 	#agentDir;
+	/** The class that pi uses. */
+	#SessionManager;
 	/** The lines that were shown while pi ran, and those that wait until it has ended. */
 	#shown = new Set();
 	#delayed = [];
@@ -133,6 +135,7 @@ class StoreInPi {
 
 	/** Follows the sessions that managers of this class have from now on. */
 	watch(SessionManager, getDefaultSessionDir) {
+		this.#SessionManager = SessionManager;
 		this.#notesFolder = () => require("../store/notes.js").notesBeside(dirname(getDefaultSessionDir(homedir(), undefined, { create: false })));
 		const register = (manager) => this.#register(manager);
 		for (const name of STATICS) {
@@ -232,18 +235,28 @@ class StoreInPi {
 	}
 
 	/** What the follower says. */
-	#hear({ project, claimed, inUse, files = [], show }) {
+	#hear({ project, claimed, inUse, call, show }) {
 		if (project) this.#projects.set(...project);
 		if (claimed) {
 			this.#claimed.add(claimed);
 			this.#inUse.delete(claimed);
 		}
 		if (inUse) this.#use(...inUse);
-		for (const file of files) this.#takeIn(file);
+		if (call) this.#call(call);
 		if (show) this.#show(show);
 	}
 
-	/** Lets managers take in what a pull changed in their file. */
+	/** Changes the file of a session that is open here, and lets its managers take that in. */
+	#call({ id, name, file, input }) {
+		try {
+			const report = this.#SessionManager[name](file, unpacked(input));
+			this.#takeIn(file);
+			this.#follower.answer({ id, report });
+		} catch ({ message, code }) {
+			this.#follower.answer({ id, error: { message, code } });
+		}
+	}
+
 	#takeIn(file) {
 		for (const ref of this.#managers) {
 			const manager = ref.deref();

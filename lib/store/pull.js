@@ -10,6 +10,7 @@ const { promises: fs } = require("node:fs");
 const { StoreError } = require("./errors.js");
 const { isObject, parse } = require("./lines.js");
 const { loadAll } = require("./load-all.js");
+const { callHere } = require("./manager.js");
 const { CURRENT_VERSION, checkAt, checkNotNewer, tailAt } = require("./session-file.js");
 
 /** @typedef {import("./index").LineStore} LineStore */
@@ -24,14 +25,11 @@ const { CURRENT_VERSION, checkAt, checkNotNewer, tailAt } = require("./session-f
  * @property {() => Promise<unknown>} push stores what the file holds
  * @property {() => unknown} [onMerge] is called before the file changes, and waited for: notes do not hold from then on
  * @property {(note: Note, problems: import("./index").Problem[]) => unknown} [onNote] is given the new one, and what could not be read, and waited for
+ * @property {import("./manager").CallManager} [call] calls the session manager
  * @property {(lines: number) => void} [onProgress] is given how many lines were loaded
  */
 
 const NEWLINE = Buffer.from("\n");
-
-/** @returns {typeof import("../../index").SessionManager} */
-// Loaded here, because only a pull needs the addon.
-const sessionManager = () => require("../../index.js").SessionManager;
 
 /**
  * Adds what is stored of a session to its file.
@@ -110,14 +108,14 @@ async function loadNew({ store, session, onProgress }, cursor) {
  * @param {import("./index").Page} page
  * @param {{ bytes: number, tail: Uint8Array }} [since]
  */
-async function merge({ session, file, header, onMerge }, page, since) {
+async function merge({ session, file, header, onMerge, call = callHere }, page, since) {
 	const names = [...new Set(page.lines.map(({ host }) => host))].sort();
 	const numbers = new Map(names.map((name, at) => [name, at]));
 	const hosts = Uint32Array.from(page.lines, ({ host }) => numbers.get(host) ?? 0);
 	const lines = Buffer.concat(page.lines.flatMap(({ line }) => [line, NEWLINE]));
 	const before = await fs.stat(file).catch(unlessAbsent);
 	await onMerge?.();
-	const merged = sessionManager().merge(file, { session, lines, hosts, header, since });
+	const merged = await call("merge", file, { session, lines, hosts, header, since });
 	await keepTime(file, page, before?.mtimeMs);
 	return merged;
 }

@@ -5,28 +5,26 @@
 const { promises: fs } = require("node:fs");
 const { StoreError } = require("./errors.js");
 const { entryOf, sha256 } = require("./lines.js");
+const { callHere } = require("./manager.js");
 const { readLines } = require("./session-file.js");
 
 /** @typedef {import("./notes").Notes} Notes */
 /** @typedef {import("./notes").RedactedLine} RedactedLine */
 /** @typedef {import("../../index").RedactInput} RedactInput */
 
-/** @returns {typeof import("../../index").SessionManager} */
-// Loaded here: most pushes and pulls do not need it.
-const sessionManager = () => require("../../index.js").SessionManager;
-
 /**
  * Redacts a session file. Its time stays: pi continues the session whose file changed last.
  * @param {string} file
  * @param {RedactInput} what
- * @param {(lines: RedactedLine[]) => unknown} [onPlan] is given what is going to be changed, and waited for
+ * @param {{ onPlan?: (lines: RedactedLine[]) => unknown, call?: import("./manager").CallManager }} [options] `onPlan` is given what is going
+ *   to be changed, and waited for
  * @returns {Promise<import("../../index").RedactReport>}
  */
-async function redactFile(file, what, onPlan) {
-	const planned = sessionManager().redact(file, { ...what, dryRun: true });
+async function redactFile(file, what, { onPlan, call = callHere } = {}) {
+	const planned = await callHere("redact", file, { ...what, dryRun: true });
 	await onPlan?.(planned.lines);
 	const { atime, mtime } = await fs.stat(file);
-	const done = sessionManager().redact(file, what);
+	const done = await call("redact", file, what);
 	if (done.lines.length > 0) await fs.utimes(file, atime, mtime);
 	// Another process may have appended to it meanwhile.
 	if (done.lines.length > planned.lines.length) await onPlan?.(done.lines);
@@ -38,14 +36,16 @@ async function redactFile(file, what, onPlan) {
  * @param {{ session: string, file: string }} local
  * @param {RedactInput} what
  * @param {Notes} notes
+ * @param {import("./manager").CallManager} [call]
  */
-async function redactNoted({ session, file }, what, notes) {
-	return redactFile(file, what, async (lines) => {
+async function redactNoted({ session, file }, what, notes, call) {
+	const onPlan = async (/** @type {RedactedLine[]} */ lines) => {
 		if (lines.length === 0) return;
 		const all = new Map([...notes.redactions(session), ...lines].map(({ hash, newHash }) => [hash, { hash, newHash }]));
 		await notes.setRedactions(session, [...all.values()]);
 		await notes.invalidate(session);
-	});
+	};
+	return redactFile(file, what, { onPlan, call });
 }
 
 /**

@@ -31,7 +31,7 @@ class SessionSync {
 	/** @type {{ value?: string }} */
 	#storeId = {};
 
-	/** @param {import("./index").SessionSyncOptions} options */
+	/** @param {import("./index").SessionSyncOptions & { call?: import("./manager").CallManager }} options */
 	constructor(options) {
 		this.#options = options;
 		this.#notes = new Notes(options.notes, options.address, options.dir);
@@ -101,7 +101,7 @@ class SessionSync {
 	 */
 	async #pullOne(item, names, redacted = 0) {
 		const { session, stored, file, state } = item;
-		const { store, cwd, dir } = this.#options;
+		const { store, cwd, dir, call } = this.#options;
 		const head = { session, file, isNew: state === "new", redacted: typeof redacted === "number" ? redacted : 0 };
 		try {
 			if (typeof redacted !== "number") throw redacted;
@@ -121,7 +121,7 @@ class SessionSync {
 				return this.#notes.invalidate(session);
 			};
 			const push = () => this.#pushOnce({ session, file });
-			return { ...head, ...(await pull({ store, session, file, header, note, push, onMerge, onNote })) };
+			return { ...head, ...(await pull({ store, session, file, header, note, push, onMerge, onNote, call })) };
 		} catch (error) {
 			// Another process pulls it, too, and made its file first.
 			if (head.isNew && isObject(error) && error.code === "EEXIST") return this.#pullOne({ ...item, state: "changed" }, names, redacted);
@@ -135,14 +135,14 @@ class SessionSync {
 	 * @returns {Promise<number>}
 	 */
 	async #takeRedactions({ session, redactions }) {
-		const { store, dir } = this.#options;
+		const { store, dir, call } = this.#options;
 		if (redactions === 0 || this.#notes.get(session)?.redactions === redactions) return 0;
 		const lines = (await store.redactions(session)).map(({ hash, line }) => ({ hash, line: line?.toString() }));
 		let count = 0;
 		for (const local of (await localSessions(dir)).values()) {
 			// The store has this already.
 			const onPlan = (/** @type {unknown[]} */ lines) => (lines.length > 0 ? this.#notes.invalidate(session) : undefined);
-			const done = await (local.session === session ? redactFile(local.file, { lines }, onPlan) : redactNoted(local, { lines }, this.#notes));
+			const done = await (local.session === session ? redactFile(local.file, { lines }, { onPlan, call }) : redactNoted(local, { lines }, this.#notes, call));
 			count += done.lines.length;
 		}
 		return count;

@@ -69,6 +69,9 @@ test("what another host says in a session that is open here is taken in by its m
 		const manager = SessionManager.open(${JSON.stringify(file)});
 		manager.appendMessage({ role: "user", content: "mine", timestamp: 2 });
 		const leaf = manager.getLeafId();
+		// Another process would hold the session's lock, and an append would fail if that took long.
+		const { merge } = SessionManager;
+		Object.defineProperty(SessionManager, "merge", { value: (...args) => (console.log("merged here"), merge.apply(SessionManager, args)) });
 		const looking = setInterval(() => {
 			// Entries in memory: nothing is read for this.
 			if (!manager.getEntries().some(({ id }) => id === "theirs")) return;
@@ -81,6 +84,7 @@ test("what another host says in a session that is open here is taken in by its m
 	const { cursor } = await loadAll(at.other, SESSION);
 	await at.other.append(SESSION, { header: header(), lines: [said("theirs", "a")], after: cursor });
 	await says("taken in true");
+	await says("merged here");
 	await vi.waitFor(async () => expect((await loadAll(at.other, SESSION)).lines).toHaveLength(4), LONG);
 	await end();
 	const here = readFileSync(file, "utf8").trimEnd().split("\n").slice(1);

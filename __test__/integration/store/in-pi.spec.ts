@@ -350,7 +350,7 @@ test("a timeout that is none is named in one line, and two seconds count", async
 	]);
 });
 
-test("what did not come before the store's process was stopped is counted, with the command that gets it; what came is kept, small sessions first", async () => {
+test("what did not come before the store's process was stopped is counted, with the command that gets it; what came is kept, the newest sessions first", async () => {
 	const at = machine();
 	const desktop = new DirectoryStore({ path: at.address, host: "desktop" });
 	const put = (session: string, lines: Buffer[]) => desktop.append(session, { header: header(session), lines, project: "shop" });
