@@ -318,7 +318,10 @@ class StoreInPi {
 	#run(task, env = {}) {
 		const done = runTask(task, { timeout: this.#timeout, env: { [STORE_VARIABLE]: this.#address, ...env } });
 		if (done.result.isReached) this.#silence((silence) => silence.end());
-		else if (done.error === "timeout") this.#silence((silence) => silence.begin());
+		else if (done.error === "timeout") {
+			this.#silence((silence) => silence.begin());
+			this.#noteError(this.#lateness());
+		}
 		return done;
 	}
 
@@ -329,6 +332,16 @@ class StoreInPi {
 			return work(new Silence(this.#notesFolder(), this.#address));
 		} catch {
 			return undefined;
+		}
+	}
+
+	/** Notes why the store was not reached, for `pi-sessions remote status`. The worker notes what else fails. */
+	#noteError(message) {
+		const { LastErrors } = require("../store/last-errors.js");
+		try {
+			new LastErrors(this.#notesFolder(), this.#address).set(undefined, Object.assign(new Error(message), { code: "unreachable" }));
+		} catch {
+			// There are no notes of an address that is not understood, which is said.
 		}
 	}
 

@@ -12,6 +12,7 @@ import { SESSION, emptyDirectory, entries, entry, header, library } from "../../
 import { snapshot } from "../../support/scratch.js";
 
 const root = resolve(__dirname, "../../..");
+const { LastErrors } = createRequire(__filename)("../../../lib/store/last-errors.js");
 const worker = join(root, "lib/register/store-worker.mjs");
 const MINUTES = "300000";
 const text = (...lines: Buffer[]) => lines.map((line) => `${line}\n`).join("");
@@ -571,4 +572,19 @@ test("a session that another host used when pi started is refused for a minute",
 	);
 	expect(out).toBe(`Session ${SESSION} is in use on desktop, and PI_SESSION_NATIVE_LOCK=exclusive is set\nopened\n`);
 	expect(err).toBe(`pi-session-native: session ${SESSION} is in use on desktop\n`);
+});
+
+test("what failed last is noted for pi-sessions remote status until the store answers", async () => {
+	const at = machine();
+	const noted = () => new LastErrors(join(at.agent, "session-stores"), at.address).all();
+	renameSync(at.address, `${at.address}.away`);
+	await pi(at, "");
+	expect(noted()).toMatchObject([{ session: undefined, code: "unreachable" }]);
+	renameSync(`${at.address}.away`, at.address);
+	await pi(at, "");
+	expect(noted()).toEqual([]);
+	const silent = await silentStore();
+	const waiting = machine({ ...silent, PI_SESSION_NATIVE_STORE_TIMEOUT: "200" });
+	await pi(waiting, "");
+	expect(new LastErrors(join(waiting.agent, "session-stores"), silent.PI_SESSION_NATIVE_STORE).all()).toMatchObject([{ code: "unreachable", message: "the store did not answer within 0.2 s" }]);
 });
