@@ -116,15 +116,19 @@ function written(random: Random, value: string): string {
 	return `"${escaped.join("")}"`;
 }
 
-/** JSON with its strings written in some way, and with white space. */
-function json(random: Random, value: unknown): string {
+/** JSON with its strings written in some way, and with white space. Where it is plain, keys are as pi writes them. */
+function json(random: Random, value: unknown, isPlain: boolean): string {
 	if (typeof value === "string") return written(random, value);
 	const space = random.int(9) === 0 ? " " : "";
-	if (Array.isArray(value)) return `[${space}${value.map((one) => json(random, one)).join(",")}]`;
+	if (Array.isArray(value)) return `[${space}${value.map((one) => json(random, one, isPlain)).join(",")}]`;
 	if (!isObject(value)) return JSON.stringify(value);
-	const members = Object.entries(value).map(([key, one]) => `${written(random, key)}${space}:${json(random, one)}`);
+	const keyOf = (key: string) => (isPlain ? JSON.stringify(key) : written(random, key));
+	const members = Object.entries(value).map(([key, one]) => {
+		const value = isPlain && (key === "type" || key === "role") ? JSON.stringify(one) : json(random, one, isPlain);
+		return `${keyOf(key)}${space}:${value}`;
+	});
 	// The last of a repeated key counts. (Of nested values all do.)
-	if ("type" in value && random.int(12) === 0) members.unshift(members[0]?.replace(/:.*$/s, ':"needle overwritten"') as string);
+	if (!isPlain && "type" in value && random.int(12) === 0) members.unshift(members[0]?.replace(/:.*$/s, ':"needle overwritten"') as string);
 	return `{${members.join(`,${space}`)}}`;
 }
 
@@ -141,7 +145,7 @@ function block(random: Random): unknown {
 	]);
 }
 
-function line(random: Random, id: string): string {
+function line(random: Random, id: string, isPlain: boolean): string {
 	const said = (): unknown => random.pick<unknown>([text(random), [block(random), block(random), block(random)], null]);
 	const one = random.pick<() => unknown>([
 		() => ({ type: "message", id, parentId: null, timestamp: "2025-01-01T00:00:00.000Z", message: { role: random.pick(ROLES), content: said(), command: text(random), output: text(random) } }),
@@ -157,7 +161,7 @@ function line(random: Random, id: string): string {
 		() => ({ type: "message", message: { role: "user", content: "needle without an id" } }),
 		() => ["needle"],
 	])();
-	const whole = json(random, one);
+	const whole = json(random, one, isPlain);
 	// Damaged lines are not entries.
 	return random.int(15) === 0 ? whole.slice(0, random.int(whole.length)) : whole;
 }
@@ -167,7 +171,7 @@ function query(random: Random): string {
 	return random.int(3) === 0 ? text(random) : random.pick(words);
 }
 
-test("every line that holds the words is found, and no other, in every scope, with the catalog and without", async () => {
+test("every line that holds the words is found, and no other, in every scope, with signatures and without", async () => {
 	console.log(`seed ${seed}`);
 	const random = new Random(seed);
 	let found = 0;
@@ -177,22 +181,29 @@ test("every line that holds the words is found, and no other, in every scope, wi
 		const dir = api.getDefaultSessionDir("/p");
 		for (let file = 0; file < 12; file++) {
 			const head = JSON.stringify({ type: "session", version: 3, id: `s-${file}`, timestamp: "2025-01-01T00:00:00.000Z", cwd: "/p" });
-			const lines = Array.from({ length: random.int(40) }, (_, n) => line(random, `e${file}x${n}`));
+			// A session with an odd line has no signature.
+			const isPlain = random.int(3) > 0;
+			const lines = Array.from({ length: random.int(40) }, (_, n) => line(random, `e${file}x${n}`, isPlain));
 			const begin = random.pick([head, head, head, `torn\n${head}`, '{"type":"message","id":"x","message":{"role":"user","content":"needle"}}']);
 			writeFileSync(join(dir, `${file}.jsonl`), [begin, ...lines].join("\n") + (random.int(2) ? "\n" : ""));
 		}
 		await tick();
-		for (let n = 0; n < 40; n++) {
-			if (n === 20) await SessionManager.listAll();
-			const asked = query(random);
-			const scopes = random.int(3) === 0 ? undefined : SCOPES.filter(() => random.int(2) === 0);
-			const phrase = random.int(4) === 0;
-			const words = (phrase ? [asked.trim()] : asked.split(/\s+/)).filter(Boolean).map(fold);
-			const options = { limit: Infinity, phrase, dedupe: false, ...(scopes ? { in: scopes } : {}) };
-			const want = words.length === 0 ? [] : plainSearch(dir, words, scopes ?? ["user", "assistant", "name", "summary"]);
-			const got = (await SessionManager.search(asked, options)).map((hit: SearchHit) => `${hit.path.split("/").at(-1)} ${hit.entryId}`).sort();
-			found += got.length;
-			expect(got, `round ${round}: ${JSON.stringify(asked)} in ${scopes}`).toEqual(want);
+		const asked = Array.from({ length: 30 }, () => {
+			const text = query(random);
+			const scopes = random.int(2) === 0 ? undefined : SCOPES.filter(() => random.int(2) === 0);
+			return { text, scopes, phrase: random.int(4) === 0 };
+		});
+		for (const rows of ["no rows", "rows with signatures"]) {
+			if (rows !== "no rows") await SessionManager.listAll();
+			for (const { text, scopes, phrase } of asked) {
+				const words = (phrase ? [text.trim()] : text.split(/\s+/)).filter(Boolean).map(fold);
+				const options = { limit: Infinity, phrase, dedupe: false, ...(scopes ? { in: scopes } : {}) };
+				const want = words.length === 0 ? [] : plainSearch(dir, words, scopes ?? ["user", "assistant", "name", "summary"]);
+				const hits = await SessionManager.search(text, options);
+				const got = hits.map((hit: SearchHit) => `${hit.path.split("/").at(-1)} ${hit.entryId}`).sort();
+				found += got.length;
+				expect(got, `round ${round}, ${rows}: ${JSON.stringify(text)} in ${scopes}`).toEqual(want);
+			}
 		}
 	}
 	expect(found).toBeGreaterThan(1_000);

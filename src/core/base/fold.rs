@@ -10,6 +10,8 @@ pub fn fold(c: char) -> char {
         return c.to_ascii_lowercase();
     }
     match c {
+        // Punctuation, and scripts of Asia that have no cases: most of what is not ASCII.
+        '\u{2000}'..='\u{20ff}' | '\u{2e80}'..='\u{a63f}' | '\u{ac00}'..='\u{d7ff}' | '\u{1f000}'..='\u{1ffff}' => c,
         // Their simple folding is none, or not the small letter of their capital.
         '\u{130}' | '\u{131}' => c,
         '\u{1fd3}' => '\u{390}',
@@ -68,6 +70,14 @@ mod tests {
             assert!(same.chars().all(|c| Some(fold(c)) == same.chars().next().map(fold)), "{same}");
         }
         assert_eq!(["ı", "İ", "i"].map(folded), ["ı", "İ", "i"]);
+    }
+
+    #[test]
+    fn characters_without_cases_are_themselves() {
+        for c in ('\u{80}'..=char::MAX).filter(|c| fold(*c) == *c && !matches!(c, '\u{130}' | '\u{131}' | '\u{fb06}')) {
+            let upper = one_or(c, c.to_uppercase());
+            assert_eq!(one_or(upper, upper.to_lowercase()), c, "{c:?}");
+        }
     }
 
     proptest! {

@@ -19,6 +19,7 @@ use crate::io::head_tail_hash::head_tail_hash;
 use crate::io::open::is_exhausted;
 use crate::io::open::{self, Access};
 use crate::summary::session_summary::{read_on, FileKind, ListedSession, SummaryProgress};
+use crate::summary::signature::Signature;
 use crate::summary::usage::session_usage::{SessionUsage, LARGEST_KEPT};
 
 /// A file that has to be read.
@@ -28,6 +29,8 @@ struct Job<'a> {
     row: Option<CatalogRow>,
     /// The usage in the part of the file that the row covers. Without it the file is read from its start.
     usage: Option<SessionUsage>,
+    /// The packed signature of that part.
+    signature: Option<Vec<u8>>,
 }
 
 /// The first file of the list first, then the largest: a giant file that came last would be read by one thread while the
@@ -96,6 +99,7 @@ fn read(
     let last = Last { left: AtomicUsize::new(files.len()), held: Mutex::new(None), each };
     // Usage that the catalog cannot give is read from the file.
     let usage_of = |row: &CatalogRow| rows::usage_of(catalog.as_ref()?.db(), row.row).ok().flatten();
+    let signature_of = |row: &CatalogRow| rows::signature_of(catalog.as_ref()?.db(), row.row).ok().flatten();
     let mut jobs = Vec::new();
     for (at, file) in files.iter().enumerate() {
         let Some(fingerprint) = &file.fingerprint else {
@@ -117,7 +121,10 @@ fn read(
             (Some(row), Some(usage)) if validity == CacheValidity::Valid => {
                 last.give(at, listed(*fingerprint, row, usage))
             }
-            (row, usage) => jobs.push(Job { at, file, row, usage }),
+            (row, usage) => {
+                let signature = row.as_ref().filter(|_| usage.is_some()).and_then(signature_of);
+                jobs.push(Job { at, file, row, usage, signature });
+            }
         }
         if cancelled.load(Ordering::Relaxed) {
             return Ok(catalog);
@@ -196,10 +203,14 @@ fn read_one(
         CacheValidity::Invalid => false,
     });
     let known = match (row, &job.usage) {
-        (Some(row), Some(usage)) => SummaryProgress { usage: usage.clone(), ..row.progress.clone() },
+        (Some(row), Some(usage)) => {
+            let signature = job.signature.as_deref().and_then(Signature::unpack);
+            SummaryProgress { usage: usage.clone(), signature, ..row.progress.clone() }
+        }
         _ => {
             let usage = scope.usage.map_or_else(SessionUsage::default, SessionUsage::keeping);
-            SummaryProgress { usage, ..SummaryProgress::default() }
+            let signature = scope.is_cached.then(Signature::default);
+            SummaryProgress { usage, signature, ..SummaryProgress::default() }
         }
     };
     let Some(mut found) = read_on(&file, fingerprint.size, known, buffer, cancelled)? else {
@@ -211,12 +222,14 @@ fn read_one(
     let listed =
         found.summary().map(|info| ListedSession { summary: info.clone(), fingerprint, end, head_tail_hash, usage });
     let usage = std::mem::take(&mut found.progress.usage);
+    let signature = found.progress.signature.take();
     let update = scope.is_cached.then(|| Update {
         dir: job.file.dir.clone(),
         name: job.file.name.clone(),
         found: job.row.as_ref().map(|row| (row.row, row.seen)),
         file: CatalogRow { row: 0, fingerprint, seen, progress: found.progress, head_tail_hash },
         usage: usage.pack(),
+        signature: signature.map(|signature| signature.pack()),
     });
     Ok(Some((listed, update)))
 }
@@ -232,7 +245,7 @@ impl Rows {
         for file in files {
             if !self.dirs.contains_key(&file.dir) {
                 let mut known = HashMap::new();
-                rows::in_dir(catalog.db(), &file.dir, |name, row| {
+                rows::in_dir(catalog.db(), &file.dir, false, |name, row, _| {
                     known.insert(name, row);
                 })?;
                 self.dirs.insert(file.dir.clone(), known);

@@ -25,6 +25,7 @@ use crate::io::open::{self, is_exhausted, Access};
 use crate::listing::candidates::Candidate;
 use crate::summary::header_scan::{header_before, HEADER_WITHIN};
 use crate::summary::session_summary::FileKind;
+use crate::summary::signature::QueryGroups;
 
 /// What a hit shows of its session; shared by all hits in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,7 +61,7 @@ struct KnownSession {
     version: Version,
 }
 
-/// What is known of a file: None if it is not a session.
+/// What is known of a file: None if it is not a session, or cannot have a hit.
 type KnownFile = Option<KnownSession>;
 
 /// A session and its hits; None if it has none, or is not searched.
@@ -104,20 +105,23 @@ impl Request<'_> {
     /// The files whose rows in the catalog are valid, by their paths.
     fn known_files(&self) -> HashMap<PathBuf, KnownFile> {
         let mut known = HashMap::new();
+        let groups = QueryGroups::of(&self.query.words).filter(|_| self.options.scopes.is_within_default());
         let Some(catalog) = self.location.and_then(Catalog::open) else { return known };
         let mut by_dir: HashMap<&str, HashMap<&str, &Candidate>> = HashMap::new();
         for file in self.files {
             by_dir.entry(&file.dir).or_default().insert(&file.name, file);
         }
         for (dir, files) in by_dir {
-            let read = rows::in_dir(catalog.db(), dir, |name, row| {
+            let read = rows::in_dir(catalog.db(), dir, groups.is_some(), |name, row, signature| {
                 let Some(file) = files.get(&*name) else { return };
                 let is_valid = |now| row.validity(now) == CacheValidity::Valid;
                 if !file.fingerprint.as_ref().is_some_and(is_valid) {
                     return;
                 }
+                let is_denied =
+                    groups.as_ref().zip(signature).is_some_and(|(groups, packed)| !groups.may_be_in(packed));
                 let session = match row.progress.kind {
-                    FileKind::Session(version, summary) => {
+                    FileKind::Session(version, summary) if !is_denied => {
                         let session = HitSession {
                             path: file.path.clone(),
                             id: summary.id,
@@ -126,7 +130,7 @@ impl Request<'_> {
                         };
                         Some(KnownSession { session, version })
                     }
-                    FileKind::Undetermined | FileKind::NotASession => None,
+                    _ => None,
                 };
                 known.insert(PathBuf::from(join(dir, &name)), session);
             });
@@ -312,7 +316,10 @@ impl Emitter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::io::fs::faults::{with, InjectedFault};
+    use crate::io::fs::FsCall;
     use crate::listing::read_all::read_all;
+    use crate::search::scope::{Scope, Scopes};
     use crate::testing::tests::{wait_for_next_file_time, SessionsDir};
 
     fn session(id: &str, text: &str) -> String {
@@ -356,5 +363,66 @@ mod tests {
         let [(session, 1)] = found.as_slice() else { panic!("one hit") };
         let shown = (&*session.id, &*session.cwd, session.name.as_deref());
         assert_eq!(shown, (&b"new"[..], &b"/new"[..], Some(&b"name of new"[..])));
+    }
+
+    /// A rare word opens only the sessions that can have it.
+    #[test]
+    fn a_session_whose_signature_lacks_the_words_is_not_opened() {
+        let sessions = SessionsDir::new();
+        let path = sessions.dir.path().join("a.jsonl");
+        let tool = r#"{"type":"message","id":"t","message":{"role":"toolResult","content":"haystack"}}"#;
+        std::fs::write(&path, format!("{}{tool}\n", session("a", "a needle \\u006fver there"))).expect("written");
+        wait_for_next_file_time();
+        let cancelled = AtomicBool::new(false);
+        let list =
+            || drop(read_all(&sessions.files(), Some(&sessions.location), &cancelled, &|_, _| {}).expect("read"));
+        // How many hits there are, and whether the session was opened: the catalog is opened as often each time.
+        let search = |query: &str, phrase: bool, scope: Option<Scope>| {
+            let scopes = scope.map_or_else(Scopes::default, |scope| Scopes::NONE.with(scope));
+            let count = AtomicUsize::new(0);
+            let request = Request {
+                files: &sessions.files(),
+                takes: &|_| true,
+                query: &Query::of(query, phrase).expect("a query"),
+                options: &SearchOptions { scopes, ..SearchOptions::default() },
+                location: Some(&sessions.location),
+                cancelled: &cancelled,
+                progress: &|_, _| {},
+                each: &|_, hits| {
+                    count.fetch_add(hits.len(), Ordering::Relaxed);
+                },
+            };
+            let (searched, made) = with(usize::MAX, InjectedFault::Once(0), || request.run());
+            searched.expect("searched");
+            (count.into_inner(), made.calls.iter().filter(|call| **call == FsCall::Open).count())
+        };
+        list();
+        let opened = search("needle", false, None).1;
+        let denied = (0, opened - 1);
+        assert_eq!(search("haystack", false, None), denied);
+        assert_eq!(search("needle haystack", false, None), denied);
+        assert_eq!(search("haystack", false, Some(Scope::Tool)), (1, opened));
+        assert_eq!(search("needle over", true, None), (1, opened));
+        assert_eq!(search("needle under", true, None), denied);
+        assert_eq!(search("name of a", true, Some(Scope::Name)), (1, opened));
+        // Too short to tell.
+        assert_eq!(search("hays", false, None), (0, opened));
+        // What is new is found before the next list and after it, which reads on where the row ends.
+        let append = |line: &str| {
+            let mut file = std::fs::OpenOptions::new().append(true).open(&path).expect("opened");
+            std::io::Write::write_all(&mut file, line.as_bytes()).expect("written");
+            wait_for_next_file_time();
+        };
+        append("{\"type\":\"label\",\"id\":\"l\",\"label\":\"HAYSTACK\"}\n");
+        assert_eq!(search("haystack", false, None), (1, opened));
+        list();
+        assert_eq!(search("haystack", false, None), (1, opened));
+        assert_eq!(search("needle", false, None), (1, opened));
+        assert_eq!(search("unheard", false, None), denied);
+        // A line that the scanner cannot take apart may say anything.
+        append("{\"type\":\"compaction\",\"id\":\"c\",\"s\\u0075mmary\":\"unheard of\"}\n");
+        list();
+        assert_eq!(search("unheard", false, None), (1, opened));
+        assert_eq!(search("nothing like it", false, None), (0, opened));
     }
 }

@@ -6,11 +6,10 @@ use std::sync::atomic::AtomicBool;
 
 use super::line_scanner::header::HeaderLine;
 use super::line_scanner::{FieldSet, LineScanError, LineScanner, ScannedLine};
-use super::session_summary::with_line;
-use crate::format::agent_message::AgentMessage;
+use super::session_summary::{content_text, with_line};
 use crate::format::entry::read_message;
 use crate::format::header::Version;
-use crate::io::line_reader::{is_stopped, text_of, Positioned};
+use crate::io::line_reader::{is_stopped, Positioned};
 use crate::json::reader::{read, Raw};
 use crate::json::{fields, Value};
 
@@ -90,9 +89,7 @@ fn of_scanned(line: &ScannedLine, version: Version) -> Option<Vec<u8>> {
     if !is_entry || line.kind.get()? != b"\"message\"" || !matches!(line.role.get()?, b"\"user\"" | b"\"assistant\"") {
         return None;
     }
-    let content = text_of(line.content.as_deref()?);
-    let message = AgentMessage { role: None, content: read::<Raw<'_>>(&content).ok(), timestamp: None };
-    Some(message.text())
+    line.content.as_deref().map(content_text)
 }
 
 fn of_line(line: &str, version: Version) -> Option<Vec<u8>> {

@@ -1,4 +1,4 @@
-//! One file read once for lists: its list row, usage and the texts of its conversation, in bounded memory.
+//! One file read once for lists: its list row, usage, signature and the texts of its conversation, in bounded memory.
 
 pub mod conversation_texts;
 pub mod entry_lines;
@@ -6,4 +6,5 @@ pub mod header_scan;
 pub mod line_scanner;
 pub mod listed_text;
 pub mod session_summary;
+pub mod signature;
 pub mod usage;

@@ -20,6 +20,7 @@ use crate::io::line_reader::{is_stopped, text_of, Positioned};
 use crate::json::reader::{read, Raw};
 use crate::json::{fields, string_bytes, Value};
 use crate::summary::header_scan::HEADER_WITHIN;
+use crate::summary::signature::Signature;
 use crate::summary::usage::session_usage::SessionUsage;
 
 fields! {
@@ -118,11 +119,13 @@ pub struct SummaryProgress {
     pub usage: SessionUsage,
     /// Where they end.
     pub end: u64,
+    /// The signature of all lines; None if it is not made, or cannot be.
+    pub signature: Option<Signature>,
 }
 
 impl Default for SummaryProgress {
     fn default() -> Self {
-        Self { kind: FileKind::Undetermined, usage: SessionUsage::default(), end: 0 }
+        Self { kind: FileKind::Undetermined, usage: SessionUsage::default(), end: 0, signature: None }
     }
 }
 
@@ -150,15 +153,17 @@ impl SummaryScan {
 pub fn read_on(
     file: &File,
     size: u64,
-    progress: SummaryProgress,
+    mut progress: SummaryProgress,
     buffer: &mut Box<[u8]>,
     cancelled: &AtomicBool,
 ) -> io::Result<Option<SummaryScan>> {
     let stops = [cancelled];
     let source = Positioned::new(file, progress.end, size, &stops);
     let mut lines = LineScanner::new(source, progress.end, std::mem::take(buffer));
+    lines.signature = progress.signature.take();
     let mut found = read_lines(file, progress, &mut lines, &stops);
     if let Ok(Some(found)) = &mut found {
+        found.progress.signature = lines.signature.take();
         found.progress.usage.sort_largest();
         found.with_unterminated_line.iter_mut().for_each(|(_, usage)| usage.sort_largest());
     }
@@ -203,7 +208,13 @@ fn read_lines(
                     }
                     Err(LineScanError::NotJson) if !is_blank => usage.add_damaged(),
                     Err(LineScanError::NotJson) => {}
-                    Err(_) => (for_info, for_usage) = (true, true),
+                    Err(_) => {
+                        (for_info, for_usage) = (true, true);
+                        lines.signature = None;
+                    }
+                }
+                if let (Some(signature), Some(content)) = (&mut lines.signature, &line.content) {
+                    signature.add_text(&content_text(content));
                 }
                 if for_info || for_usage {
                     with_line(file, span, stops, |line| {
@@ -216,8 +227,8 @@ fn read_lines(
                     })?;
                 }
                 if let Some((info, usage)) = before {
-                    let SummaryProgress { kind, usage: all, end } = progress;
-                    let progress = SummaryProgress { kind: FileKind::Session(version, info), usage, end };
+                    let SummaryProgress { kind, usage: all, end, signature } = progress;
+                    let progress = SummaryProgress { kind: FileKind::Session(version, info), usage, end, signature };
                     return Ok(Some(SummaryScan { progress, with_unterminated_line: Some((kind, all)) }));
                 }
             }
@@ -266,6 +277,12 @@ pub fn with_line<T>(
     bytes.try_reserve_exact(room).map_err(|_| io::ErrorKind::OutOfMemory)?;
     Positioned::new(file, from, to, stops).read_to_end(&mut bytes)?;
     Ok(work(&text_of(&bytes)))
+}
+
+/// The text of a message's content, which a scan has kept.
+pub fn content_text(content: &[u8]) -> Vec<u8> {
+    let content = text_of(content);
+    AgentMessage { role: None, content: read::<Raw<'_>>(&content).ok(), timestamp: None }.text()
 }
 
 /// The string in a JSON text of any bytes.

@@ -271,7 +271,7 @@ fn a_list_that_is_aborted_caches_what_it_has_read() {
     .expect("read");
     let catalog = Catalog::open(&sessions.location).expect("made");
     let mut known = 0;
-    rows::in_dir(catalog.db(), &files[0].dir, |_, _| known += 1).expect("asked");
+    rows::in_dir(catalog.db(), &files[0].dir, false, |_, _, _| known += 1).expect("asked");
     assert!((10..40).contains(&known), "{known}");
 }
 
@@ -283,7 +283,7 @@ fn the_first_file_of_the_list_is_read_first_then_the_largest() {
     }
     let files = sessions.files();
     let mut jobs: Vec<_> =
-        files.iter().enumerate().map(|(at, file)| Job { at, file, row: None, usage: None }).collect();
+        files.iter().enumerate().map(|(at, file)| Job { at, file, row: None, usage: None, signature: None }).collect();
     in_reading_order(&mut jobs);
     assert_eq!(
         jobs.iter().map(|job| job.file.name.as_str()).collect::<Vec<_>>(),

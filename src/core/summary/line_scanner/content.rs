@@ -4,6 +4,7 @@ use std::io::{self, Read};
 
 use crate::io::file_window::FileWindow;
 use crate::json::scanner::{ScanError, Scanner};
+use crate::summary::signature::Signature;
 
 /// The fields of a block that are read, as keys with their quotes.
 const BLOCK_FIELDS: [&[u8]; 2] = [b"\"type\"", b"\"text\""];
@@ -26,6 +27,57 @@ pub fn texts_only<R: Read>(scanner: &mut Scanner<FileWindow<R>>, limit: usize) -
         members(scanner, &BLOCK_FIELDS, limit, out)
     })?;
     Ok(out)
+}
+
+/// Takes a content and adds its texts, and the texts of its text blocks, to a signature.
+pub fn add_texts<R: Read>(
+    scanner: &mut Scanner<FileWindow<R>>,
+    limit: usize,
+    signature: &mut Option<Signature>,
+) -> ScanResult<()> {
+    if scanner.next_token()? != Some(b'[') {
+        return add_text(scanner, limit, signature);
+    }
+    scanner.expect(b'[')?;
+    let mut first = true;
+    while scanner.next_element(&mut first, b']')? {
+        if !scanner.take(b'{')? {
+            scanner.skip_value()?;
+            continue;
+        }
+        let mut first = true;
+        while scanner.next_element(&mut first, b'}')? {
+            let key = scanner.key(limit)?;
+            // One with an escape may be any.
+            let is_text = key == b"\"text\"" || key.contains(&b'\\');
+            scanner.expect(b':')?;
+            if is_text {
+                add_text(scanner, limit, signature)?;
+            } else {
+                scanner.skip_value()?;
+            }
+        }
+        scanner.expect(b'}')?;
+    }
+    scanner.expect(b']')
+}
+
+/// Takes a value and adds it to a signature if it is a text. There is no signature any more if it is too long.
+pub fn add_text<R: Read>(
+    scanner: &mut Scanner<FileWindow<R>>,
+    limit: usize,
+    signature: &mut Option<Signature>,
+) -> ScanResult<()> {
+    if scanner.next_token()? != Some(b'"') {
+        return scanner.skip_value();
+    }
+    match scanner.value(limit) {
+        Ok(json) => signature.iter_mut().for_each(|signature| signature.add_json(json)),
+        // It was skipped.
+        Err(ScanError::TooLong) => *signature = None,
+        Err(error) => return Err(error),
+    }
+    Ok(())
 }
 
 /// Copies a container element by element.

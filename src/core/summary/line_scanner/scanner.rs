@@ -2,12 +2,13 @@
 
 use std::io::{self, Read};
 
-use super::content::texts_only;
+use super::content::{add_text, add_texts, texts_only};
 use super::error::{LineScan, LineScanError};
 use super::short_value::ShortValue;
 use crate::io::file_window::FileWindow;
 use crate::io::line_reader::HEAD;
 use crate::json::scanner::Scanner;
+use crate::summary::signature::Signature;
 use crate::summary::usage::call::{scan_usage, UsageValue};
 
 /// The longest value that is kept; a line with a longer one needs the full reader.
@@ -68,17 +69,20 @@ pub struct LineScanner<R> {
     pub(super) scanner: Scanner<FileWindow<R>>,
     /// Where the source starts in the file.
     offset: u64,
+    /// Gets the texts of the scanned lines that are searched by default, and maybe others. Those of a kept content are not added,
+    /// nor all of a line that needs the full reader.
+    pub signature: Option<Signature>,
 }
 
 impl<R: Read> LineScanner<R> {
     /// Scans `source`, whose first byte is at `offset` of the file, in memory that another scanner used, or none yet.
     pub fn new(source: R, offset: u64, buffer: Box<[u8]>) -> Self {
-        Self { scanner: Scanner::new(FileWindow::new(source, buffer)), offset }
+        Self { scanner: Scanner::new(FileWindow::new(source, buffer)), offset, signature: None }
     }
 
     /// Scans a file for its header: little of it is read at first.
     pub fn for_header(source: R) -> Self {
-        Self { scanner: Scanner::new(FileWindow::starting_with(source, HEAD)), offset: 0 }
+        Self { scanner: Scanner::new(FileWindow::starting_with(source, HEAD)), offset: 0, signature: None }
     }
 
     /// The memory, for the next file.
@@ -139,6 +143,7 @@ impl<R: Read> LineScanner<R> {
             Provider,
             Model,
             Usage,
+            Searched,
             Other,
         }
         let texts = fields == FieldSet::Texts;
@@ -151,6 +156,7 @@ impl<R: Read> LineScanner<R> {
             b"\"provider\"" if !texts => Key::Provider,
             b"\"model\"" if !texts => Key::Model,
             b"\"usage\"" if !texts => Key::Usage,
+            b"\"label\"" | b"\"summary\"" if self.signature.is_some() => Key::Searched,
             other => check_key(other).map(|()| Key::Other)?,
         };
         self.scanner.expect(b':')?;
@@ -165,7 +171,12 @@ impl<R: Read> LineScanner<R> {
                     Some(_) => Err(LineScanError::NeedsFullParse),
                 }
             }
-            Key::Name => set_once(&mut line.name, self.scanner.value(LIMIT)?),
+            Key::Name => {
+                let name = self.scanner.value(LIMIT)?;
+                self.signature.iter_mut().for_each(|signature| signature.add_json(name));
+                set_once(&mut line.name, name)
+            }
+            Key::Searched => Ok(add_text(&mut self.scanner, LIMIT, &mut self.signature)?),
             Key::Message => {
                 let is_second = line.has_call_fields() || std::mem::replace(&mut line.has_message, true);
                 if self.scanner.next_token()? != Some(b'{') || is_second {
@@ -219,17 +230,22 @@ impl<R: Read> LineScanner<R> {
                     if std::mem::replace(&mut line.has_content, true) {
                         return Err(LineScanError::NeedsFullParse);
                     }
-                    match (line.role.get(), fields) {
-                        (_, FieldSet::Names) => self.scanner.skip_value()?,
+                    let keeps = match (line.role.get(), fields) {
+                        (_, FieldSet::Names) => false,
                         // Only the role, which comes later, tells whether the content is kept.
                         (None, _) => return Err(LineScanError::NeedsFullParse),
-                        (Some(b"\"user\""), _) | (Some(b"\"assistant\""), FieldSet::Texts) => {
-                            line.content = Some(texts_only(&mut self.scanner, LIMIT)?);
-                        }
+                        (Some(b"\"user\""), _) | (Some(b"\"assistant\""), FieldSet::Texts) => true,
                         (Some(role), _) => {
                             check_key(role)?;
-                            self.scanner.skip_value()?;
+                            false
                         }
+                    };
+                    if keeps {
+                        line.content = Some(texts_only(&mut self.scanner, LIMIT)?);
+                    } else if self.signature.is_some() && line.role.get() != Some(b"\"toolResult\"") {
+                        add_texts(&mut self.scanner, LIMIT, &mut self.signature)?;
+                    } else {
+                        self.scanner.skip_value()?;
                     }
                 }
                 Key::Other => self.scanner.skip_value()?,
