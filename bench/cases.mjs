@@ -94,10 +94,6 @@ function directory(size, data, more) {
 		"all-texts": "listAll, every text",
 		continue: "continueRecent",
 		find: "findById",
-		"search-first": "search, rare word, no catalog",
-		"search-everything": "search, rare word, in everything",
-		"search-common": "search, common word, first 20 hits",
-		"search-rare": "search, rare word",
 	};
 	return Object.entries(operations).map(([name, operation]) => ({ name: `${name}-${size}`, operation, data, ...more }));
 }

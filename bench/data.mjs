@@ -35,6 +35,7 @@ export const DATA = {
 	"512 MiB images": { bytes: 512 * MIB, images: 0.9 },
 	"25 files": { files: 25, bytes: 40 * MIB },
 	"1,000 files": { files: 1_000, bytes: 2_800 * MIB },
+	"10,000 files": { files: 10_000, bytes: 11_000 * MIB },
 };
 
 /** Makes the data if it is not there yet. Gives its path and what it consists of. */

@@ -156,22 +156,6 @@ async function longestTurn(work) {
 	return longest;
 }
 
-/** Words of the generated texts (filler.mjs). */
-const COMMON = "error";
-const RARE = "4711";
-
-/** Every kind of text that a search can look in. */
-const EVERYTHING = ["user", "assistant", "name", "summary", "tool", "thinking", "custom"];
-
-/** pi has no search: its sessions' list is read and every text looked through, as its selector does. */
-async function search({ SessionManager, path }, word, options = {}) {
-	const hits = SessionManager.search
-		? await SessionManager.search(word, { sessionDir: path, ...options })
-		: (await SessionManager.listAll(path)).filter((info) => info.allMessagesText.toLowerCase().includes(word));
-	if (hits.length === 0) throw new Error(`Not found: ${word}`);
-	sink += hits.length;
-}
-
 export const OPERATIONS = {
 	open: {
 		run: ({ SessionManager, path }) => SessionManager.open(path),
@@ -351,10 +335,6 @@ export const OPERATIONS = {
 			if (SessionManager.findById(SESSION_CWD, id, path) !== file) throw new Error(`Not found: ${id}`);
 		},
 	},
-	"search, rare word, no catalog": { catalog: "cold", run: (context) => search(context, RARE) },
-	"search, rare word, in everything": { catalog: "cold", run: (context) => search(context, RARE, { in: EVERYTHING }) },
-	"search, common word, first 20 hits": { catalog: "cold", run: (context) => search(context, COMMON, { limit: 20 }) },
-	"search, rare word": { catalog: "warm", run: (context) => search(context, RARE) },
 	"start to first answer": starting({ until: "answer" }),
 	"first start of a new pi to first answer": starting({ until: "answer", isFirst: true }),
 	"start to first screen": starting({ until: "screen" }),

@@ -1,0 +1,120 @@
+// How long searches of all sessions take, beside ripgrep if it is installed: `node bench/search.mjs [--rounds 5] [--large]
+// [--against ../other] [--json results.json]`. Both sides alternate, each measurement in a fresh process. `--large` adds 10,000
+// sessions of 11 GB. `--against` compares the CPU time of the list pass with that of another built checkout.
+import { spawnSync } from "node:child_process";
+import { createRequire } from "node:module";
+import { existsSync, linkSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { dataDir, provide, warmUp } from "./data.mjs";
+
+const self = fileURLToPath(import.meta.url);
+const here = resolve(self, "../..");
+
+/** A word of every generated session (filler.mjs), one of a single session, and one of none. */
+const [COMMON, RARE, NONE] = ["error", "kaleidoscope", "haystack"];
+const EVERYTHING = ["user", "assistant", "name", "summary", "tool", "thinking", "custom"];
+
+/** `catalog`: with the rows of a list. `rg`: what ripgrep is asked for. */
+const CASES = [
+	{ name: "rare word, no catalog", query: RARE, rg: RARE },
+	{ name: "the same in everything", query: RARE, options: { in: EVERYTHING }, rg: RARE },
+	{ name: "rare word, rows there", query: RARE, catalog: true },
+	{ name: "a word that nobody said, rows there", query: NONE, catalog: true },
+	{ name: "first 20 hits of a common word, no catalog", query: COMMON, options: { limit: 20 } },
+	{ name: "first 20 hits of a common word, rows there", query: COMMON, options: { limit: 20 }, catalog: true },
+	{ name: "rare word, no catalog, not in the page cache", query: RARE, rg: RARE, isCold: true },
+];
+
+/** One measurement, in a process of its own. */
+async function measure({ module, dir, query, options }) {
+	const { SessionManager } = createRequire(import.meta.url)(module);
+	const [start, cpu] = [performance.now(), process.cpuUsage()];
+	const found = query === undefined ? await SessionManager.listAll(dir) : await SessionManager.search(query, { sessionDir: dir, ...options });
+	const { user, system } = process.cpuUsage(cpu);
+	const ms = performance.now() - start;
+	console.log(JSON.stringify({ ms, cpu: (user + system) / 1000, count: found.length, peakMB: (process.resourceUsage().maxRSS * 1024) / 1e6 }));
+}
+
+function ours(task, catalog) {
+	const env = { ...process.env, PI_SESSION_NATIVE_CATALOG: catalog ?? "off" };
+	const { status, stdout, stderr } = spawnSync(process.execPath, [self, JSON.stringify({ module: join(here, "index.js"), ...task })], { encoding: "utf8", env });
+	if (status !== 0) throw new Error(stderr);
+	return JSON.parse(stdout);
+}
+
+/** The milliseconds that ripgrep takes; undefined if it is not installed. */
+function ripgrep(dir, word) {
+	const start = performance.now();
+	const { error, status } = spawnSync("rg", ["-i", "-F", "--no-ignore", "-c", word, dir], { stdio: "ignore" });
+	if (error?.code === "ENOENT") return undefined;
+	if (status !== 0) throw new Error(`rg ended with ${status}`);
+	return performance.now() - start;
+}
+
+/** Drops files from the page cache, which their owner may. */
+function dropFromPageCache(dir) {
+	for (const name of readdirSync(dir)) spawnSync("dd", [`if=${join(dir, name)}`, "iflag=nocache", "count=0", "status=none"]);
+}
+
+/** The sessions, by links, and the oldest of all, in which the rare word is said. */
+function sessionsIn(dir, from) {
+	for (const name of readdirSync(from)) linkSync(join(from, name), join(dir, name));
+	const said = { role: "user", content: `Where is the ${RARE}?`, timestamp: 1 };
+	const lines = [{ type: "session", version: 3, id: "rare", timestamp: new Date(0).toISOString(), cwd: "/" }, { type: "message", id: "m", parentId: null, message: said }];
+	const file = join(dir, "rare.jsonl");
+	writeFileSync(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+	utimesSync(file, 1, 1);
+}
+
+const median = (numbers) => numbers.toSorted((a, b) => a - b)[numbers.length >> 1];
+const shown = (number, unit = " ms") => (number === undefined ? "" : `${number.toPrecision(3)}${unit}`);
+
+function main() {
+	const { values } = parseArgs({ options: { rounds: { type: "string", default: "5" }, large: { type: "boolean" }, against: { type: "string" }, json: { type: "string" } } });
+	const rounds = Array.from({ length: Number(values.rounds) });
+	const results = [];
+	for (const data of ["1,000 files", ...(values.large ? ["10,000 files"] : [])]) {
+		const { path, made } = provide(data);
+		const scratch = mkdtempSync(join(dataDir, "search-"));
+		try {
+			const dir = join(scratch, "sessions");
+			mkdirSync(dir);
+			sessionsIn(dir, path);
+			warmUp(dir);
+			console.log(`${data}, ${(made.bytes / 1e9).toFixed(1)} GB`);
+			const catalog = join(scratch, `${data}.sqlite`);
+			const sides = { here: { module: join(here, "index.js") }, ...(values.against && { other: { module: resolve(values.against, "index.js") } }) };
+			const lists = rounds.map(() => Object.entries(sides).map(([name, side]) => {
+				for (const end of ["", "-wal", "-shm"]) rmSync(join(scratch, `${name}.sqlite${end}`), { force: true });
+				return ours({ ...side, dir }, join(scratch, `${name}.sqlite`)).cpu;
+			}));
+			const cpu = Object.keys(sides).map((_, at) => median(lists.map((one) => one[at])));
+			console.log(`list that makes the rows: ${shown(cpu[0])} CPU${cpu[1] === undefined ? "" : `, ${median(lists.map(([one, other]) => one / other)).toFixed(2)} of the other's ${shown(cpu[1])}`}`);
+			ours({ dir }, catalog);
+			const size = ["", "-wal"].reduce((sum, end) => sum + (existsSync(catalog + end) ? statSync(catalog + end).size : 0), 0);
+			console.log(`catalog on disk: ${(size / 1e6).toFixed(1)} MB\n\n| case | ripgrep -i | ours | ratio | hits | peak |\n| --- | --- | --- | --- | --- | --- |`);
+			for (const { name, query, options, rg, isCold, catalog: hasRows } of CASES) {
+				const both = rounds.map(() => {
+					if (isCold) dropFromPageCache(dir);
+					const other = rg && ripgrep(dir, rg);
+					if (isCold) dropFromPageCache(dir);
+					return { other, ...ours({ dir, query, options }, hasRows ? catalog : undefined) };
+				});
+				const [other, ms] = [both[0].other && median(both.map((one) => one.other)), median(both.map((one) => one.ms))];
+				const ratio = other && median(both.map((one) => one.other / one.ms));
+				const peakMB = Math.max(...both.map((one) => one.peakMB));
+				console.log(`| ${name} | ${shown(other)} | ${shown(ms)} | ${shown(ratio, "")} | ${both[0].count} | ${peakMB.toFixed(0)} MB |`);
+				results.push({ data, case: name, ripgrep: other, ms, ratio, hits: both[0].count, peakMB });
+			}
+			console.log();
+		} finally {
+			rmSync(scratch, { recursive: true, force: true, maxRetries: 5 });
+		}
+	}
+	if (values.json) writeFileSync(values.json, JSON.stringify(results, null, "\t"));
+}
+
+if (process.argv[2]?.startsWith("{")) await measure(JSON.parse(process.argv[2]));
+else main();
