@@ -55,7 +55,8 @@ export class FindView {
 	constructor(options) {
 		this.#options = options;
 		this.#isAll = options.isAll;
-		this.#input.setValue(options.query);
+		// Pasted, which leaves the cursor at its end.
+		if (options.query !== "") this.#input.handleInput(`\x1b[200~${options.query}\x1b[201~`);
 		this.#search();
 	}
 
@@ -213,7 +214,7 @@ export class FindView {
 			].flatMap((text) => wrapped(text, width).map(dim)),
 		];
 		const room = rows - head.length - foot.length;
-		const previewRows = this.#hits.length === 0 ? 0 : Math.min(Math.floor(room / 2), 12);
+		const previewRows = this.#hits.length === 0 ? 0 : Math.min(Math.floor(room / 3) + 1, 10);
 		const list = this.#list(width, room - previewRows);
 		const preview = previewRows > 1 ? [rule, ...this.#previewLines(width, previewRows - 1)] : [];
 		const empty = Array.from({ length: Math.max(0, room - list.length - preview.length) }, () => "");
