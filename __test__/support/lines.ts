@@ -1,5 +1,6 @@
 // Lines to put into stores, and stores to put them into.
 import { mkdtempSync } from "node:fs";
+import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { onTestFinished } from "vitest";
@@ -8,6 +9,15 @@ import { remove } from "./remove.js";
 
 /** The module, for processes of a test's own. */
 export const library = resolve(__dirname, "../../lib/store/index.js");
+
+const { folderOf, headPath, partPath } = createRequire(library)("./log-names.js");
+
+/** Where a directory has the log of a host. */
+export const logOf = (host: string, { session = SESSION, project, life = 1 }: { session?: string; project?: string; life?: number } = {}): string =>
+	partPath({ folder: folderOf(project), session, life }, host, 1);
+
+/** Where a directory has the head of a session. */
+export const headOf = (session = SESSION): string => headPath(session);
 
 export const SESSION = "01972ab8-2280-7be3-8cc7-05ac027b6185";
 

@@ -67,7 +67,7 @@ export async function ifStoreIsNamed(options, work) {
 async function connectTo(text) {
 	const { place, shown } = readAddress(text);
 	const notes = storeNotes.notesBeside(sessionsRoot());
-	return { store: await openStore(place, { host: hostId(notes) }), address: place, shown, notes };
+	return { store: await openStore(place, { host: hostId(notes), locks: notes }), address: place, shown, notes };
 }
 
 /**

@@ -123,7 +123,7 @@ function syncOf({ file, cwd }) {
 }
 
 async function openSync(dir, cwd) {
-	store ??= await openStore(address, { host: hostId(notes) });
+	store ??= await openStore(address, { host: hostId(notes), locks: notes });
 	claims ??= new Claims(store);
 	return new SessionSync({ store, address, notes, dir, cwd, project: await projectOf(cwd), epoch: epoch(), onError: fail, ...rulesBeside(notes) });
 }

@@ -26,7 +26,7 @@ async function pullProject() {
 	answer({ project, problem });
 	answer({ leftover: await leftovers(new SessionSync(options), notes) });
 	if (task.pulls === false) return { errors: [] };
-	const store = await openStore(address, { host: hostId(notes) });
+	const store = await openStore(address, { host: hostId(notes), locks: notes });
 	const sync = new SessionSync({ ...options, store, epoch: epochsOf(new Claims(store)) });
 	await reach(store);
 	const { items, problems } = await sync.compare();
@@ -71,7 +71,7 @@ async function pushRest() {
 	const { notes, sessions, claimed } = task;
 	// First, because the store may not answer. Sessions that ended within a moment have no note yet.
 	for (const { session, file } of sessions) mark(notes, session, file);
-	const store = await openStore(address, { host: hostId(notes) });
+	const store = await openStore(address, { host: hostId(notes), locks: notes });
 	await reach(store);
 	const errors = [];
 	const told = [];

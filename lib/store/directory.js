@@ -1,24 +1,22 @@
-// Segments as files in a directory.
+// Logs as files in a directory.
 //
-// A file is written under another name, synchronised, and linked to its own name, which fails if that is taken. So a file with
-// the name is whole. File systems without links rename after a check instead, one process of this machine at a time: other machines write
-// below other names.
+// A log is written at its end. Any other file is written under another name, synchronised, and linked to its own name, which fails if that
+// is taken, or renamed if it replaces one; so a file with the name is whole. File systems without links rename after a check instead, one
+// process of this host at a time.
 const { randomUUID } = require("node:crypto");
 const { promises: fs } = require("node:fs");
 const { dirname, isAbsolute, join, resolve } = require("node:path");
 const { checkPath } = require("./address.js");
 const { StoreError } = require("./errors.js");
-const { withHostLock } = require("./host-lock.js");
+const { hostLock } = require("./host-lock.js");
 const { inParallel } = require("./in-parallel.js");
 const { isObject } = require("./lines.js");
-const { SegmentStore } = require("./segment-store.js");
+const { LogStore } = require("./log-store.js");
 
-/** @typedef {import("./segment-names").Listed} Listed */
+/** @typedef {import("./log-names").Listed} Listed */
 
 /** The prefix of drafts; no reader takes a draft for a segment. */
 const DRAFT = ".draft-";
-/** How often a folder is read again because a file was gone. A name that is not valid text is never found. */
-const RELISTS = 20;
 /** How many files of a folder are looked at at the same time: on a network drive each takes some milliseconds. */
 const PARALLEL = 16;
 /** What a directory hands on to those below it: its rights, its group and that only owners remove. */
@@ -36,10 +34,14 @@ const WITHOUT_LINKS = new Set(["EPERM", "EACCES", "ENOSYS", "ENOTSUP", "EOPNOTSU
 
 class DirectoryObjects {
 	#root;
+	#lock;
+	/** A log is one file. */
+	partSize = Infinity;
 
-	/** @param {string} root */
-	constructor(root) {
-		this.#root = resolve(root);
+	/** @param {string} root @param {ReturnType<typeof hostLock>} lock */
+	constructor(root, lock) {
+		this.#root = root;
+		this.#lock = lock;
 	}
 
 	name() {
@@ -58,35 +60,40 @@ class DirectoryObjects {
 	/**
 	 * `readdir` is not asked for types: where the system knows none, it looks at each file by itself, and fails as a whole if one is gone.
 	 * @param {string} prefix
-	 * @param {number} [tries]
 	 * @returns {Promise<Listed[]>}
 	 */
-	async #below(prefix, tries = RELISTS) {
-		const names = ((await unlessGone(fs.readdir(join(this.#root, prefix)))) ?? []).filter((name) => !name.startsWith(DRAFT));
-		const stats = await inParallel(PARALLEL, names, async (name) => ({ name, stat: await unlessGone(fs.lstat(join(this.#root, prefix, name))) }));
-		// Another process has folded a file that is gone: what it is in now may have come after the names were read.
-		if (tries > 0 && stats.some(({ stat }) => stat === undefined)) return this.#below(prefix, tries - 1);
-		/** @type {Listed[]} */
-		const all = [];
-		for (const { name, stat } of stats) {
-			if (stat?.isDirectory()) {
-				// One by one: a call takes only so many arguments.
-				for (const listed of await this.#below(`${prefix}${name}/`)) all.push(listed);
-			} else if (stat?.isFile()) all.push({ path: `${prefix}${name}`, size: stat.size, modified: stat.mtime });
-		}
-		return all;
+	async #below(prefix) {
+		const folder = prefix.slice(0, prefix.lastIndexOf("/") + 1);
+		const beginning = prefix.slice(folder.length);
+		const found = (await unlessGone(fs.readdir(join(this.#root, folder)))) ?? [];
+		const names = found.filter((name) => name.startsWith(beginning) && !name.startsWith(DRAFT));
+		const below = await inParallel(PARALLEL, names, async (name) => {
+			const path = `${folder}${name}`;
+			const stat = await unlessGone(fs.lstat(join(this.#root, path)));
+			if (stat?.isDirectory()) return this.#below(`${path}/`);
+			return stat?.isFile() ? [{ path, size: stat.size, modified: stat.mtime }] : [];
+		});
+		return below.flat();
 	}
 
-	/** @param {string} path @param {number} [length] */
-	async get(path, length) {
+	/** @param {string} path @param {number} [from] @param {number} [to] */
+	async get(path, from = 0, to = Infinity) {
 		return this.#guard(async () => {
-			const full = join(this.#root, path);
-			if (length === undefined) return unlessGone(fs.readFile(full));
-			const file = await unlessGone(fs.open(full));
-			if (!file) return undefined;
+			const file = await unlessGone(fs.open(join(this.#root, path)));
+			if (!file) {
+				await fs.stat(this.#root);
+				return undefined;
+			}
 			try {
-				const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, 0);
-				return buffer.subarray(0, bytesRead);
+				const { size, mtime: modified } = await file.stat();
+				const bytes = Buffer.alloc(Math.max(0, Math.min(size, to) - from));
+				let length = 0;
+				while (length < bytes.length) {
+					const { bytesRead } = await file.read(bytes, length, bytes.length - length, from + length);
+					if (bytesRead === 0) break;
+					length += bytesRead;
+				}
+				return { bytes: bytes.subarray(0, length), modified };
 			} finally {
 				await file.close();
 			}
@@ -95,27 +102,104 @@ class DirectoryObjects {
 
 	/** @param {string} path @param {Buffer} bytes */
 	async create(path, bytes) {
+		return this.#write(path, bytes, (draft, full) => this.#claimName(draft, full));
+	}
+
+	/** @param {string} path @param {Buffer} bytes */
+	async replace(path, bytes) {
+		return this.#write(path, bytes, async (draft, full) => {
+			await fs.rename(draft, full);
+			return true;
+		});
+	}
+
+	/**
+	 * Writes a file under another name; `name` gives it its own.
+	 * @param {string} path
+	 * @param {Buffer} bytes
+	 * @param {(draft: string, full: string) => Promise<boolean>} name
+	 */
+	async #write(path, bytes, name) {
 		return this.#guard(async () => {
 			const full = join(this.#root, path);
-			const { mode } = await fs.stat(this.#root);
-			await this.#makeFolder(dirname(full), mode & FOLDER_MODE);
+			const mode = await this.#modeFor(dirname(full));
 			const draft = join(dirname(full), `${DRAFT}${randomUUID()}`);
 			try {
-				const file = await fs.open(draft, "wx", mode & FILE_MODE);
+				const file = await fs.open(draft, "wx", mode);
 				try {
-					await setMode(draft, mode & FILE_MODE);
+					await setMode(draft, mode);
 					await file.writeFile(bytes);
 					await file.sync();
 				} finally {
 					await file.close();
 				}
-				if (!(await claimName(draft, full))) return false;
+				if (!(await name(draft, full))) return false;
 			} finally {
 				await fs.rm(draft, { force: true });
 			}
 			await syncFolder(dirname(full));
 			return true;
 		});
+	}
+
+	/**
+	 * What comes after `end` is a torn batch, and is cut off.
+	 * @param {string} path
+	 * @param {{ size: number, end: number }} log
+	 * @param {Buffer} bytes
+	 */
+	async append(path, { size, end }, bytes) {
+		return this.#guard(async () => {
+			const full = join(this.#root, path);
+			const known = await unlessGone(fs.open(full, "r+"));
+			if (!known && size > 0) return false;
+			const file = known ?? (await this.#makeLog(full));
+			try {
+				const there = (await file.stat()).size;
+				if (there !== size) return false;
+				if (there > end) await file.truncate(end);
+				for (let at = 0; at < bytes.length; ) at += (await file.write(bytes, at, bytes.length - at, end + at)).bytesWritten;
+				await file.datasync();
+			} finally {
+				await file.close();
+			}
+			if (!known) await syncFolder(dirname(full));
+			return true;
+		});
+	}
+
+	/** @param {string} full */
+	async #makeLog(full) {
+		const mode = await this.#modeFor(dirname(full));
+		const file = await fs.open(full, "wx+", mode);
+		await setMode(full, mode);
+		return file;
+	}
+
+	/** Makes a folder, and gives the rights that a file in it is to have. @param {string} folder */
+	async #modeFor(folder) {
+		const { mode } = await fs.stat(this.#root);
+		await this.#makeFolder(folder, mode & FOLDER_MODE);
+		return mode & FILE_MODE;
+	}
+
+	/** @param {string} path @param {{ at: number, length: number }[]} ranges */
+	async blank(path, ranges) {
+		return this.#guard(async () => {
+			const file = await unlessGone(fs.open(join(this.#root, path), "r+"));
+			if (!file) return;
+			try {
+				for (const { at, length } of ranges) await file.write(Buffer.alloc(length, " "), 0, length, at);
+				await file.datasync();
+			} finally {
+				await file.close();
+			}
+		});
+	}
+
+	/** @param {string} path @param {Buffer} bytes */
+	async check(path, bytes) {
+		if (await this.create(path, bytes)) throw new StoreError("unsupported", `${this.name()} replaces files that it was told to keep`);
 	}
 
 	/**
@@ -137,12 +221,8 @@ class DirectoryObjects {
 	/** @param {string[]} paths */
 	async remove(paths) {
 		return this.#guard(async () => {
-			const folders = new Set();
-			for (const path of paths) {
-				const full = join(this.#root, path);
-				await fs.rm(full, { force: true });
-				folders.add(dirname(full));
-			}
+			await inParallel(PARALLEL, paths, (path) => fs.rm(join(this.#root, path), { force: true }));
+			const folders = new Set(paths.map((path) => dirname(join(this.#root, path))));
 			for (const folder of folders) await this.#tidy(folder);
 		});
 	}
@@ -190,6 +270,27 @@ class DirectoryObjects {
 		}
 		for (const dir of made) await syncFolder(dir);
 		if (made.length > 0) await syncFolder(dirname(/** @type {string} */ (made.at(-1))));
+	}
+
+	/**
+	 * Gives a draft its name, unless that is taken.
+	 * @param {string} draft
+	 * @param {string} full
+	 */
+	async #claimName(draft, full) {
+		try {
+			await fs.link(draft, full);
+			return true;
+		} catch (error) {
+			const code = isObject(error) ? String(error.code) : "";
+			if (code === "EEXIST") return false;
+			if (!WITHOUT_LINKS.has(code)) throw error;
+		}
+		return this.#lock(full, async () => {
+			if (await unlessGone(fs.lstat(full))) return false;
+			await fs.rename(draft, full);
+			return true;
+		});
 	}
 
 	/**
@@ -254,27 +355,6 @@ async function unlessGone(work) {
 }
 
 /**
- * Gives a draft its name, unless that is taken.
- * @param {string} draft
- * @param {string} full
- */
-async function claimName(draft, full) {
-	try {
-		await fs.link(draft, full);
-		return true;
-	} catch (error) {
-		const code = isObject(error) ? String(error.code) : "";
-		if (code === "EEXIST") return false;
-		if (!WITHOUT_LINKS.has(code)) throw error;
-	}
-	return withHostLock(full, async () => {
-		if (await unlessGone(fs.lstat(full))) return false;
-		await fs.rename(draft, full);
-		return true;
-	});
-}
-
-/**
  * Gives what was made the rights of the store's directory, so that everybody who may use that may use this: the system takes from them
  * what this process's umask names.
  * @param {string} path
@@ -304,13 +384,15 @@ async function syncFolder(folder) {
 	}
 }
 
-class DirectoryStore extends SegmentStore {
+class DirectoryStore extends LogStore {
 	/** @param {import("./index").DirectoryStoreOptions} options */
-	constructor({ path, host }) {
+	constructor({ path, host, locks }) {
 		if (typeof path !== "string" || path === "") throw new StoreError("invalid", "A directory store must have a path");
 		// Errors show it.
 		if (!isAbsolute(path)) checkPath(path);
-		super(new DirectoryObjects(path), host);
+		const root = resolve(path);
+		const lock = hostLock({ store: root, host, locks });
+		super(new DirectoryObjects(root, lock), host, lock);
 	}
 }
 

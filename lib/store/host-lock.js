@@ -1,65 +1,95 @@
-// A lock that one process of this machine has at a time, and that the operating system takes back when that process ends, however it
-// ends: an address that it listens on. Nothing is said there.
+// Locks that one process of this host has at a time, and that the operating system takes back when that process ends, however it ends.
+//
+// Node opens a file with such a lock on macOS and Windows: one in the directory of this host's notes. On Linux it is an address without a
+// file, named after that directory, on which a process listens; nothing is said there.
 const { createHash } = require("node:crypto");
-const { connect, createServer } = require("node:net");
-const { promises: fs } = require("node:fs");
+const { constants, promises: fs } = require("node:fs");
+const { createServer } = require("node:net");
 const { tmpdir } = require("node:os");
-const { join } = require("node:path");
+const { join, resolve } = require("node:path");
 const { setTimeout: pause } = require("node:timers/promises");
 const { isObject } = require("./lines.js");
 
-const PAUSE_MS = 5;
+/** libuv's flag for a file that is locked while it is open, which Node passes on. */
+const O_EXLOCK = /** @type {Record<string, number>} */ ({ darwin: 0x20, win32: 0x10000000 })[process.platform];
+/** Files stay, so that there are only so many of them for a store. */
+const FILES = 64;
+const PAUSE_MS = 2;
+const LONGEST_PAUSE_MS = 50;
 
 /**
- * Does something that no other process of this machine does at the same time under this name.
+ * The locks of a host in a store, by name.
+ * @param {{ store: string, host: string, locks?: string }} options `locks`: a directory of this machine, the same in every process of the host
+ * @returns {<T>(name: string, work: () => Promise<T>) => Promise<T>}
+ */
+function hostLock({ store, host, locks = join(tmpdir(), "pi-session-native-locks") }) {
+	/** The end of the work that this process does or waits for, by address: it need not ask the system then. @type {Map<string, Promise<unknown>>} */
+	const turns = new Map();
+	return (name, work) => {
+		const address = addressOf(locks, JSON.stringify([store, host]), name);
+		const turn = Promise.resolve(turns.get(address)).then(() => withLock(address, work));
+		const end = turn.catch(() => {}).then(() => {
+			if (turns.get(address) === end) turns.delete(address);
+		});
+		turns.set(address, end);
+		return turn;
+	};
+}
+
+/** @param {string} locks @param {string} store @param {string} name */
+function addressOf(locks, store, name) {
+	const hash = (/** @type {string} */ text) => createHash("sha256").update(text).digest();
+	if (O_EXLOCK === undefined) return `\0pi-session-native-${hash(JSON.stringify([resolve(locks), store, name])).toString("hex").slice(0, 32)}`;
+	return join(locks, "locks", `${hash(store).toString("hex").slice(0, 16)}-${Number(hash(name)[0]) % FILES}`);
+}
+
+/**
  * @template T
- * @param {string} name
+ * @param {string} address
  * @param {() => Promise<T>} work
  * @returns {Promise<T>}
  */
-async function withHostLock(name, work) {
-	const address = addressOf(name);
-	let server = await listenAt(address);
-	while (!server) {
-		await dropLeft(address);
-		await pause(PAUSE_MS * (1 + Math.random()));
-		server = await listenAt(address);
+async function withLock(address, work) {
+	const take = O_EXLOCK === undefined ? listenAt : openLocked;
+	let release = await take(address);
+	for (let wait = PAUSE_MS; !release; wait = Math.min(wait * 2, LONGEST_PAUSE_MS)) {
+		await pause(wait * (0.5 + Math.random()));
+		release = await take(address);
 	}
 	try {
 		return await work();
 	} finally {
-		const held = server;
-		await new Promise((resolve) => held.close(resolve));
+		await release();
 	}
 }
 
-/** Only Linux and Windows have addresses that are no files. @param {string} name */
-function addressOf(name) {
-	const id = `pi-session-native-${createHash("sha256").update(name).digest("hex").slice(0, 24)}`;
-	if (process.platform === "win32") return `\\\\.\\pipe\\${id}`;
-	return process.platform === "linux" ? `\0${id}` : join(tmpdir(), id);
-}
-
-/** Undefined if another process listens there. @param {string} address @returns {Promise<import("node:net").Server | undefined>} */
+/**
+ * Gives what ends the lock; undefined if another process has it.
+ * @param {string} address
+ * @returns {Promise<(() => Promise<void>) | undefined>}
+ */
 function listenAt(address) {
-	return new Promise((resolve, reject) => {
+	return new Promise((done, reject) => {
 		const server = createServer((socket) => socket.destroy());
-		server.once("error", (error) => (isObject(error) && error.code === "EADDRINUSE" ? resolve(undefined) : reject(error)));
-		server.listen(address, () => resolve(server));
+		server.once("error", (error) => (isObject(error) && error.code === "EADDRINUSE" ? done(undefined) : reject(error)));
+		server.listen(address, () => done(() => new Promise((closed) => server.close(() => closed()))));
 	});
 }
 
-/** Removes the file of an address whose process was killed. @param {string} address */
-async function dropLeft(address) {
-	if (process.platform === "win32" || process.platform === "linux") return;
-	const isLeft = await new Promise((resolve) => {
-		const socket = connect(address, () => {
-			socket.destroy();
-			resolve(false);
-		});
-		socket.once("error", (error) => resolve(isObject(error) && error.code === "ECONNREFUSED"));
-	});
-	if (isLeft) await fs.rm(address, { force: true });
+/**
+ * @param {string} path
+ * @returns {Promise<(() => Promise<void>) | undefined>}
+ */
+async function openLocked(path) {
+	await fs.mkdir(join(path, ".."), { recursive: true, mode: 0o700 });
+	try {
+		const file = await fs.open(path, constants.O_RDWR | constants.O_CREAT | (constants.O_NONBLOCK ?? 0) | Number(O_EXLOCK), 0o600);
+		return () => file.close();
+	} catch (error) {
+		const code = isObject(error) ? String(error.code) : "";
+		if (["EAGAIN", "EWOULDBLOCK", "EBUSY", "EPERM", "EACCES"].includes(code)) return undefined;
+		throw error;
+	}
 }
 
-exports.withHostLock = withHostLock;
+exports.hostLock = hostLock;

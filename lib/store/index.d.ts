@@ -132,6 +132,12 @@ export interface SessionList {
 	store?: string;
 }
 
+export interface ListFilter {
+	session?: string;
+	project?: string;
+	headers?: (session: string) => boolean;
+}
+
 export interface Claim {
 	epoch: number;
 	until: Date;
@@ -152,8 +158,11 @@ export interface LineStore {
 	append(session: string, append: Append): Promise<Appended>;
 	/** Lines that were stored after a cursor; from the beginning without one. A session that is not there has none. */
 	load(session: string, after?: Cursor): Promise<Page>;
-	/** What is stored, with headers: of every session, of a project, or of one session. */
-	list(filter?: { session?: string; project?: string }): Promise<SessionList>;
+	/**
+	 * What is stored: of every session, of a project, or of one session. `headers` tells of which sessions of the project headers are
+	 * wanted, by default of all: where each costs a request, the others have an empty one.
+	 */
+	list(filter?: ListFilter): Promise<SessionList>;
 	/**
 	 * Removes a session and all its lines; only that it was deleted stays known. Removing a session that is not there succeeds. What was
 	 * redacted stays so if the session is put back.
@@ -180,6 +189,8 @@ export interface LineStore {
 export interface DirectoryStoreOptions {
 	path: string;
 	host: string;
+	/** See `OpenStoreOptions`. */
+	locks?: string;
 }
 
 /** Sessions in a directory: a network drive, a synchronised directory, a checkout. */
@@ -188,7 +199,7 @@ export class DirectoryStore implements LineStore {
 	readonly host: string;
 	append(session: string, append: Append): Promise<Appended>;
 	load(session: string, after?: Cursor): Promise<Page>;
-	list(filter?: { session?: string; project?: string }): Promise<SessionList>;
+	list(filter?: ListFilter): Promise<SessionList>;
 	delete(session: string): Promise<void>;
 	redact(session: string, redactions: readonly Redaction[]): Promise<void>;
 	redactions(session: string): Promise<Redaction[]>;
@@ -224,7 +235,7 @@ export class PostgresStore implements LineStore {
 	readonly longestLine: number;
 	append(session: string, append: Append): Promise<Appended>;
 	load(session: string, after?: Cursor): Promise<Page>;
-	list(filter?: { session?: string; project?: string }): Promise<SessionList>;
+	list(filter?: ListFilter): Promise<SessionList>;
 	delete(session: string): Promise<void>;
 	redact(session: string, redactions: readonly Redaction[]): Promise<void>;
 	redactions(session: string): Promise<Redaction[]>;
@@ -254,6 +265,8 @@ export interface S3StoreOptions {
 	credentials?: S3Credentials | (() => S3Credentials | Promise<S3Credentials>);
 	/** How long to wait while nothing is received or sent, in milliseconds; by default 30,000. */
 	timeout?: number;
+	/** See `OpenStoreOptions`. */
+	locks?: string;
 }
 
 /** Sessions in a bucket of an S3-compatible object store, through the package `aws4fetch`. */
@@ -262,7 +275,7 @@ export class S3Store implements LineStore {
 	readonly host: string;
 	append(session: string, append: Append): Promise<Appended>;
 	load(session: string, after?: Cursor): Promise<Page>;
-	list(filter?: { session?: string; project?: string }): Promise<SessionList>;
+	list(filter?: ListFilter): Promise<SessionList>;
 	delete(session: string): Promise<void>;
 	redact(session: string, redactions: readonly Redaction[]): Promise<void>;
 	redactions(session: string): Promise<Redaction[]>;
@@ -273,6 +286,11 @@ export class S3Store implements LineStore {
 export interface OpenStoreOptions {
 	/** The id of this machine: the same in every process here, another one everywhere else. */
 	host: string;
+	/**
+	 * A directory of this machine, the same in every process with this `host`: it names the locks by which they write to a session one
+	 * after the other. By default one in the system's directory for temporary files. PostgreSQL needs none.
+	 */
+	locks?: string;
 }
 
 /**

@@ -30,15 +30,15 @@ const { SessionSync } = require("./sync.js");
 
 /** @type {typeof import("./index").openStore} */
 async function openStore(address, options) {
-	const host = options?.host;
+	const { host, locks } = Object(options);
 	const { kind, place } = readAddress(address);
 	switch (kind) {
 		case "directory":
-			return new DirectoryStore({ path: place, host });
+			return new DirectoryStore({ path: place, host, locks });
 		case "postgres":
 			return new PostgresStore({ url: place, host });
 		case "s3":
-			return new S3Store({ ...s3Options(new URL(place)), host });
+			return new S3Store({ ...s3Options(new URL(place)), host, locks });
 	}
 }
 

@@ -1,7 +1,7 @@
-// Segments as objects in a bucket of an S3-compatible store.
+// Logs as objects in a bucket of an S3-compatible store.
 //
-// The package `aws4fetch` signs; what is sent, and what an answer means, is here. An object is created with
-// `If-None-Match: *`, which S3, R2, MinIO, Ceph and others honour; a server that does not is detected before it is used.
+// The package `aws4fetch` signs; what is sent, and what an answer means, is here. An object is created with `If-None-Match: *` and replaced
+// with `If-Match`, which S3, R2, MinIO and others honour; a server that does not is detected before it is used.
 const { createHash } = require("node:crypto");
 const http = require("node:http");
 const https = require("node:https");
@@ -11,10 +11,11 @@ const { defaultCredentials } = require("./aws-credentials.js");
 const { StoreError } = require("./errors.js");
 const { inParallel } = require("./in-parallel.js");
 const { isObject } = require("./lines.js");
-const { SegmentStore } = require("./segment-store.js");
+const { hostLock } = require("./host-lock.js");
+const { LogStore } = require("./log-store.js");
 
 /** @typedef {import("./index").StoreErrorCode} StoreErrorCode */
-/** @typedef {import("./segment-names").Listed} Listed */
+/** @typedef {import("./log-names").Listed} Listed */
 /** @typedef {{ status: number, headers: import("node:http").IncomingHttpHeaders, body: Buffer }} Answer */
 /** @typedef {{ body?: Buffer, headers?: Record<string, string> }} Request */
 
@@ -23,12 +24,22 @@ const TIMEOUT_MS = 30_000;
 const IDLE_MS = 4000;
 /** How many objects are removed at the same time. */
 const PARALLEL = 16;
-/** What is asked again, and after how many milliseconds at least: servers refuse requests when many come at once. */
-const REPEATED = new Set(["GET", "DELETE"]);
+/**
+ * After how many milliseconds at least something is asked again: servers refuse requests when many come at once. A put has a condition, so
+ * that one that was carried out all the same is refused the second time, and found by who looks.
+ */
 const PAUSES_MS = [100, 400];
 const FULL = new Set(["QuotaExceeded", "XMinioStorageFull", "InsufficientStorage"]);
 
+/** A part of a log that is this large is full: each append sends the last part as a whole. */
+const PART_BYTES = 256 * 1024;
+/** How many parts are kept to be written again. */
+const MAX_PARTS = 64;
+
 class S3Objects {
+	partSize = PART_BYTES;
+	/** The last parts of logs as they were written or read last. @type {Map<string, { bytes: Buffer, tag?: string }>} */
+	#parts = new Map();
 	#options;
 	#base;
 	#prefix;
@@ -38,7 +49,7 @@ class S3Objects {
 	/** The same for signatures: a server refuses those of another time. */
 	#skew = 0;
 
-	/** @param {Required<Omit<import("./index").S3StoreOptions, "host">>} options */
+	/** @param {Required<Omit<import("./index").S3StoreOptions, "host" | "locks">>} options */
 	constructor(options) {
 		this.#options = options;
 		const endpoint = parseEndpoint(options.endpoint);
@@ -73,25 +84,81 @@ class S3Objects {
 		}
 	}
 
-	/** @param {string} path @param {number} [length] */
-	async get(path, length) {
+	/** @param {string} path @param {number} [from] @param {number} [to] */
+	async get(path, from = 0, to = Infinity) {
 		/** @type {Record<string, string>} */
-		const headers = length === undefined ? {} : { range: `bytes=0-${length - 1}` };
+		const headers = from === 0 && to === Infinity ? {} : { range: `bytes=${from}-${to === Infinity ? "" : to - 1}` };
 		const answer = await this.#ask("GET", this.#url(path), { headers });
 		if (answer.status === 404 && codeOf(answer) !== "NoSuchBucket") return undefined;
-		// There is no first byte of an empty object.
-		if (answer.status === 416) return Buffer.alloc(0);
+		const modified = new Date(answer.headers["last-modified"] ?? 0);
+		// There is no byte so far behind.
+		if (answer.status === 416) return { bytes: Buffer.alloc(0), modified };
 		if (answer.status !== 200 && answer.status !== 206) throw this.#refusal(answer);
-		return answer.body;
+		return { bytes: answer.body, modified, tag: answer.headers.etag };
 	}
 
 	/** @param {string} path @param {Buffer} body */
 	async create(path, body) {
-		const answer = await this.#ask("PUT", this.#url(path), { body, headers: { "if-none-match": "*" } });
-		// 409: another process is creating it, and may still fail; the caller checks what is there.
-		if (answer.status === 412 || answer.status === 409) return false;
+		return (await this.#put(path, body, { "if-none-match": "*" })) !== undefined;
+	}
+
+	/** @param {string} path @param {Buffer} body @param {string} [tag] */
+	async replace(path, body, tag = "") {
+		return (await this.#put(path, body, { "if-match": tag })) !== undefined;
+	}
+
+	/**
+	 * Gives the new tag; undefined if the object is not what the headers say.
+	 * @param {string} path
+	 * @param {Buffer} body
+	 * @param {Record<string, string>} headers
+	 * @returns {Promise<{ tag?: string } | undefined>}
+	 */
+	async #put(path, body, headers) {
+		const answer = await this.#ask("PUT", this.#url(path), { body, headers });
+		// 409: another process is writing it, and may still fail; the caller looks at what is there.
+		if (answer.status === 412 || answer.status === 409) return undefined;
+		if (answer.status === 404 && codeOf(answer) === "NoSuchKey") return undefined;
 		if (answer.status !== 200) throw this.#refusal(answer);
+		return { tag: answer.headers.etag };
+	}
+
+	/**
+	 * @param {string} path
+	 * @param {{ size: number, end: number }} log
+	 * @param {Buffer} bytes
+	 */
+	async append(path, { size, end }, bytes) {
+		const known = this.#parts.get(path);
+		this.#parts.delete(path);
+		const before = end === 0 || known?.bytes.length === size ? known : await this.get(path);
+		if (end > 0 && before?.bytes.length !== size) return false;
+		const body = before && end > 0 ? Buffer.concat([before.bytes.subarray(0, end), bytes]) : bytes;
+		const written = await this.#put(path, body, size > 0 ? { "if-match": before?.tag ?? "" } : { "if-none-match": "*" });
+		if (!written) return false;
+		if (body.length < PART_BYTES && written.tag) this.#parts.set(path, { bytes: body, tag: written.tag });
+		const [oldest] = this.#parts.keys();
+		if (this.#parts.size > MAX_PARTS && oldest !== undefined) this.#parts.delete(oldest);
 		return true;
+	}
+
+	/** @param {string} path @param {{ at: number, length: number }[]} ranges */
+	async blank(path, ranges) {
+		this.#parts.delete(path);
+		for (;;) {
+			const object = await this.get(path);
+			if (!object) return;
+			for (const { at, length } of ranges) object.bytes.fill(" ", at, at + length);
+			// Its host may append to it meanwhile.
+			if (await this.replace(path, object.bytes, object.tag)) return;
+		}
+	}
+
+	/** @param {string} path @param {Buffer} body */
+	async check(path, body) {
+		const refused = [await this.create(path, body), await this.replace(path, body, '"00000000000000000000000000000000"')];
+		for (const [at, name] of ["If-None-Match", "If-Match"].entries())
+			if (refused[at]) throw new StoreError("unsupported", `${this.name()} replaces objects that it was told to keep (${name})`);
 	}
 
 	/** By the server's clock, as its last answer told it. */
@@ -121,7 +188,7 @@ class S3Objects {
 	 * @returns {Promise<Answer>}
 	 */
 	async #ask(method, url, request = {}) {
-		for (const pause of REPEATED.has(method) ? PAUSES_MS : []) {
+		for (const pause of PAUSES_MS) {
 			const answer = await this.#send(method, url, request);
 			if (kindOf(answer) !== "unreachable") return answer;
 			await sleep(pause * (1 + Math.random()));
@@ -278,11 +345,11 @@ function parseEndpoint(text) {
 	return url;
 }
 
-class S3Store extends SegmentStore {
+class S3Store extends LogStore {
 	#objects;
 
 	/** @param {import("./index").S3StoreOptions} options */
-	constructor({ host, bucket, prefix = "", endpoint, region, credentials, timeout = TIMEOUT_MS }) {
+	constructor({ host, bucket, prefix = "", endpoint, region, credentials, timeout = TIMEOUT_MS, locks }) {
 		if (typeof prefix !== "string") throw new StoreError("invalid", `The prefix must be text, not ${typeof prefix}`);
 		if (typeof bucket !== "string" || !/^[a-z0-9][a-z0-9._-]{1,253}$/i.test(bucket))
 			throw new StoreError("invalid", `Not a name of a bucket: ${JSON.stringify(bucket)}`);
@@ -290,7 +357,7 @@ class S3Store extends SegmentStore {
 		region ??= AWS_REGION || AWS_DEFAULT_REGION || "us-east-1";
 		endpoint ??= endpointOfEnvironment() ?? `https://s3.${region}.amazonaws.com`;
 		const objects = new S3Objects({ bucket, prefix, endpoint, region, timeout: checkTimeout(timeout), credentials: credentials ?? defaultCredentials() });
-		super(objects, host);
+		super(objects, host, hostLock({ store: `${endpoint} ${objects.name()}`, host, locks }));
 		this.#objects = objects;
 	}
 

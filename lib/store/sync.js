@@ -18,7 +18,7 @@ const { pushRedactions, redactFile, redactNoted } = require("./redact.js");
 /** @typedef {import("./index").SyncItem} SyncItem */
 
 /** How many sessions are pulled or pushed at the same time. */
-const PARALLEL = 8;
+const PARALLEL = 16;
 /** How often a push that was asked for is tried in a row, some seconds in all. */
 const TRIES = 5;
 
@@ -51,10 +51,12 @@ class SessionSync {
 	 */
 	async compare(session, listed) {
 		const { store, dir } = this.#options;
-		const list = listed ?? await store.list(session === undefined ? { project: this.project } : { session });
+		const local = await localSessions(dir);
+		// Only of a new session the header is needed.
+		const headers = (/** @type {string} */ id) => !local.has(id);
+		const list = listed ?? await store.list(session === undefined ? { project: this.project, headers } : { session });
 		const { sessions, problems } = list;
 		this.#storeId.value = list.store;
-		const local = await localSessions(dir);
 		// Notes on an earlier store at this address do not hold for this one.
 		for (const one of local.keys()) if (isAnotherStore(list, this.#notes.get(one))) await this.#notes.set(one, undefined);
 		const items = await inParallel(PARALLEL, sessions, async (stored) => {

@@ -2,7 +2,9 @@
 import { appendFileSync, chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
+import { DirectoryStore } from "../../../lib/store/index.js";
 import { type World, good, lines, put, run, world } from "../../support/cli.js";
+import { headOf, logOf } from "../../support/lines.js";
 import { message, scratch, snapshot, user } from "../../support/scratch.js";
 
 const ID = "0194aaaa-1111-7000-8000-000000000001";
@@ -105,7 +107,7 @@ test("a session that was deleted from the store is put back by a push that is to
 	const { store, laptop } = team();
 	put(laptop, ID, [message("a", null, user("hello"))]);
 	await good(laptop, ["push"]);
-	rmSync(join(store, "sessions", ID), { recursive: true });
+	await new DirectoryStore({ path: store, host: "other" }).delete(ID);
 	for (const line of ["", `${JSON.stringify(message("b", "a", user("and on")))}\n`]) {
 		appendFileSync(filesOf(laptop)[0] as string, line);
 		const { code, out } = await run(laptop, ["push"]);
@@ -174,10 +176,10 @@ test("a stored session that cannot be read is told to be so where it is named, t
 	const { store, laptop, desktop } = team();
 	put(laptop, "s-1", [message("a", null, user("hello"))]);
 	await good(laptop, ["push"]);
-	const batch = join(store, "sessions", "s-1", "laptop", "0000000001.lines");
-	writeFileSync(batch, readFileSync(batch, "utf8").replace('"id":"s-1"', '"id":"s-9"'));
+	const head = join(store, headOf("s-1"));
+	writeFileSync(head, readFileSync(head, "utf8").replace('"id":"s-1"', '"id":"s-9"'));
 	const all = await run(desktop, ["pull"]);
-	expect(all).toMatchObject({ code: 1, out: expect.stringMatching(/^failed {2}s-1: \S+\.lines: .+\n$/) });
+	expect(all).toMatchObject({ code: 1, out: expect.stringMatching(/^failed {2}s-1: sessions\/s-1: the header is that of session "s-9"\n$/) });
 	for (const args of [["pull", "s-1"], ["pull", "s-"], ["pull", "s-1", "--dry-run"], ["sync", "s-1"]]) expect(await run(desktop, args)).toEqual({ ...all, err: "" });
 	// Where the file is, it is told as well.
 	expect(await run(laptop, ["pull", "s-1"])).toEqual({ ...all, err: "" });
@@ -200,10 +202,10 @@ test("one bad file of the store keeps no other session back", async () => {
 	put(laptop, ID, [message("a", null, user("hello"))]);
 	put(laptop, ID.replace(/1$/, "2"), [message("a", null, user("hello too"))]);
 	await good(laptop, ["push"]);
-	appendFileSync(join(store, "sessions", ID, "laptop", "0000000001.lines"), "x");
-	mkdirSync(join(store, "sessions", "no-such-session", "laptop"), { recursive: true });
+	appendFileSync(join(store, logOf("laptop", { session: ID, project: "shop" })), "no batch\n");
+	mkdirSync(join(store, dirname(logOf("laptop", { session: "no-such-session", project: "shop" }))), { recursive: true });
 	const { code, out } = await run(desktop, ["pull"]);
 	expect(code).toBe(1);
-	expect(lines(out).join("\n")).toContain("it holds more than its name says");
+	expect(lines(out).join("\n")).toContain("it is not a batch");
 	expect(filesOf(desktop)).toHaveLength(2);
 });

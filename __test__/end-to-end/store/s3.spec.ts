@@ -12,7 +12,8 @@ import { crowd } from "../../support/crowd.js";
 import { SESSION, append, entries, entry, header, ids, library } from "../../support/lines.js";
 import { PASSWORD, type Proxy, type S3, freePort, startProxy, startS3 } from "../../support/servers.js";
 
-const { encodeBatch } = createRequire(library)("./segment.js");
+const { encodeBatch } = createRequire(library)("./log-batches.js");
+const { headPath, partPath } = createRequire(library)("./log-names.js");
 let server: S3;
 beforeAll(async () => {
 	server = await startS3();
@@ -65,11 +66,14 @@ test("its layout is that of a directory", async () => {
 test("a list goes on where the server cut it", async () => {
 	const bucket = server.newBucket();
 	await append(open(bucket), entries("a", 1));
+	const put = (path: string, bytes: string | Buffer) => {
+		mkdirSync(join(server.folder, bucket, path, ".."), { recursive: true });
+		writeFileSync(join(server.folder, bucket, path), bytes);
+	};
 	for (let n = 0; n < 1050; n++) {
 		const session = `s${n}`;
-		const { bytes } = encodeBatch({ session, host: "a", count: 1, clock: 1, prev: "", header: header(session), lines: [entry("x")] });
-		mkdirSync(join(server.folder, bucket, "sessions", session, "a"), { recursive: true });
-		writeFileSync(join(server.folder, bucket, "sessions", session, "a", "0000000001.lines"), bytes);
+		put(headPath(session), `{"life":1}\n${header(session)}\n`);
+		put(partPath({ folder: "lines/none/", session, life: 1 }, "a", 1), encodeBatch({ session, host: "a", clock: 1, prev: "", lines: [entry("x")] }).bytes);
 	}
 	const { sessions, problems } = await open(bucket).list();
 	expect([sessions.length, problems]).toEqual([1051, []]);
@@ -110,9 +114,9 @@ describe("a store that cannot be used says why, and no secret", () => {
 
 	test("a newer release wrote it", async () => {
 		const bucket = server.newBucket();
-		writeFileSync(join(server.folder, bucket, "store.json"), '{"store":"pi-session-native","version":2}');
+		writeFileSync(join(server.folder, bucket, "store.json"), '{"store":"pi-session-native","version":3}');
 		for (const work of [() => open(bucket).load(SESSION), () => append(open(bucket), entries("a", 1))])
-			expect(await failure(work())).toMatchObject({ code: "newer-schema", message: expect.stringContaining("layout 2, this release knows 1") });
+			expect(await failure(work())).toMatchObject({ code: "newer-schema", message: expect.stringContaining("layout 3, this release knows 2") });
 	});
 
 	test("credentials that are none, or that cannot be had", async () => {
@@ -201,19 +205,19 @@ test.each([-3_600_000, 3_600_000])("a clock that is wrong by %i ms changes nothi
 	expect(ids(await loadAll(store, SESSION))).toEqual(["a0", "b0", "c0"]);
 });
 
-test("a server that is busy now and then is asked again: lists, loads and deletes succeed", async () => {
+test("a server that is busy now and then is asked again", async () => {
 	const bucket = server.newBucket();
 	for (let n = 0; n < 10; n++) await open(bucket).append(`s${n}`, { header: header(`s${n}`), lines: entries("a", 1) });
 	let asked = 0;
 	const busy = createServer((incoming, outgoing) => {
-		incoming.resume();
 		// Two refusals, then an answer.
-		if (asked++ % 3 < 2) return outgoing.writeHead(503).end("<Error><Code>SlowDown</Code></Error>");
+		if (asked++ % 3 < 2) return incoming.resume() && outgoing.writeHead(503).end("<Error><Code>SlowDown</Code></Error>");
 		const { method, url, headers } = incoming;
-		request({ port: server.port, host: "127.0.0.1", method, path: url, headers }, (answer) => {
+		const passed = request({ port: server.port, host: "127.0.0.1", method, path: url, headers }, (answer) => {
 			outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
 			answer.pipe(outgoing);
-		}).end();
+		});
+		incoming.pipe(passed);
 	});
 	await new Promise<void>((resolve) => busy.listen(0, "127.0.0.1", resolve));
 	onTestFinished(() => {
@@ -245,7 +249,7 @@ test("a server that refuses signatures of another time is asked again with its o
 		stub.close();
 	});
 	expect((await open("bucket", "a", { port: (stub.address() as AddressInfo).port }).load(SESSION)).lines).toEqual([]);
-	expect(refused).toEqual([true, false, false]);
+	expect(refused).toEqual([true, false, false, false]);
 });
 
 describe("the way to the server", () => {
@@ -299,7 +303,7 @@ describe("the way to the server", () => {
 		const [store, reader] = [open(bucket, "a", { port: proxy.port }), open(bucket, "reader")];
 		let { cursor } = await append(store, entries("start", 1));
 		let [failures, stored] = [0, 1];
-		for (let bytes = 0; bytes < 4000; bytes += 131) {
+		for (let bytes = 0; bytes < 2400; bytes += 67) {
 			const lines = entries(`n${bytes}-`, 3);
 			proxy[cut](bytes);
 			const error = await append(store, lines, cursor).then(

@@ -8,7 +8,7 @@ import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { DirectoryStore, SessionSync, loadAll } from "../../../lib/store/index.js";
-import { SESSION, emptyDirectory, entries, entry, header, library } from "../../support/lines.js";
+import { SESSION, emptyDirectory, entries, entry, header, library, logOf } from "../../support/lines.js";
 import { snapshot } from "../../support/scratch.js";
 
 const root = resolve(__dirname, "../../..");
@@ -88,9 +88,9 @@ test("the worker pulls what is lacking, and names what an earlier process could 
 test("the worker names what fails, and leaves files as they are", async () => {
 	const at = machine();
 	await append(new DirectoryStore({ path: at.address, host: "desktop" }), entries("n", 2));
-	writeFileSync(join(at.address, "sessions", SESSION, "desktop", "0000000001.lines"), "no segment");
+	writeFileSync(join(at.address, logOf("desktop", { project: "shop" })), "no batch\n");
 	const before = snapshot(at.dir);
-	expect((await ask(at, { task: "pull" })).errors).toEqual([expect.stringMatching(`^session ${SESSION}: .*it is not a segment`)]);
+	expect((await ask(at, { task: "pull" })).errors).toEqual([expect.stringMatching(`^session ${SESSION}: .*it is not a batch`)]);
 	expect(snapshot(at.dir)).toEqual(before);
 	for (const [address, said] of [
 		[join(at.path, "unmounted"), "there is no such directory"],
@@ -357,15 +357,15 @@ test("what did not come before the store's process was stopped is counted, with 
 	const put = (session: string, lines: Buffer[]) => desktop.append(session, { header: header(session), lines, project: "shop" });
 	await put("endless", entries("n", 500));
 	await put("small", entries("n", 2));
-	const segment = join(at.address, "sessions/endless/desktop/0000000001.lines");
+	const log = join(at.address, logOf("desktop", { session: "endless", project: "shop" }));
 	const preload = join(at.path, "slow.cjs");
 	// The process is stopped while it reads the large one, once it has said that the small one is there.
 	writeFileSync(preload, `
 		const fs = require("node:fs");
 		const { promises, writeSync } = fs;
-		const { readFile } = promises;
+		const { open } = promises;
 		const forEver = () => new Promise(() => setInterval(() => {}, 1000));
-		promises.readFile = (path, ...rest) => (String(path) === ${JSON.stringify(segment)} ? forEver() : readFile.call(promises, path, ...rest));
+		promises.open = (path, ...rest) => (String(path) === ${JSON.stringify(log)} ? forEver() : open.call(promises, path, ...rest));
 		fs.writeSync = (to, what, ...rest) => {
 			const written = writeSync(to, what, ...rest);
 			if (String(what).includes('"left":1')) process.exit(1);
@@ -465,10 +465,10 @@ test("of many damaged sessions in a store five are named when pi starts, and the
 	const desktop = new DirectoryStore({ path: at.address, host: "desktop" });
 	for (let n = 0; n < 7; n++) {
 		await desktop.append(`s${n}`, { header: header(`s${n}`), lines: [entry("a")], project: "shop" });
-		writeFileSync(join(at.address, `sessions/s${n}/desktop/0000000001.lines`), "no segment");
+		writeFileSync(join(at.address, logOf("desktop", { session: `s${n}`, project: "shop" })), "no batch\n");
 	}
 	const lines = (await pi(at, "")).err.trim().split("\n");
-	expect(lines.slice(0, 5)).toEqual(Array(5).fill(expect.stringMatching(/^pi-session-native: session s\d: .*it is not a segment/)));
+	expect(lines.slice(0, 5)).toEqual(Array(5).fill(expect.stringMatching(/^pi-session-native: session s\d: .*it is not a batch/)));
 	expect(lines.slice(5)).toEqual(["pi-session-native: 2 more problems; pi-sessions pull names them"]);
 });
 

@@ -1,14 +1,15 @@
 // What is a directory's own: its files, what is wrong with them, and writers that die.
 import { execFileSync } from "node:child_process";
 import fs, { appendFileSync, cpSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
 import { createRequire } from "node:module";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { conformanceCases } from "../../../lib/store/conformance.js";
 import { DirectoryStore, StoreError, loadAll, openStore } from "../../../lib/store/index.js";
-import { SESSION, append, emptyDirectory, entries, entry, header, ids, library } from "../../support/lines.js";
+import { SESSION, append, emptyDirectory, entries, entry, headOf, header, ids, library, logOf } from "../../support/lines.js";
 
-const { encodeBatch } = createRequire(library)("./segment.js");
+const { encodeBatch } = createRequire(library)("./log-batches.js");
 
 afterEach(() => vi.restoreAllMocks());
 
@@ -18,7 +19,7 @@ const filesOf = (path: string): string[] =>
 		.filter((file) => file.isFile())
 		.map((file) => join(file.parentPath, file.name).slice(path.length + 1))
 		.sort();
-const segment = (host: string, count: number) => `sessions/${SESSION}/${host}/${String(count).padStart(10, "0")}.lines`;
+const [MARK, HEAD] = ["store.json", headOf()];
 const failure = async (work: Promise<unknown>): Promise<StoreError> => {
 	const error = await work.then(
 		() => undefined,
@@ -33,39 +34,41 @@ test("each host writes below its own name, and no name tells the time", async ()
 	const { cursor: first } = await append(open(path, "laptop"), entries("a", 1));
 	await append(open(path, "Build.Box"), entries("b", 1));
 	const { cursor } = await append(open(path, "laptop"), entries("c", 1), first);
-	expect(filesOf(path)).toEqual([segment("laptop", 1), segment("laptop", 2), segment("~build.~box", 1), "store.json"]);
+	expect(filesOf(path)).toEqual([logOf("laptop"), logOf("Build.Box"), HEAD, MARK].sort());
+	expect(logOf("Build.Box")).toMatch(/\/~build\.~box\.00000001\.lines$/);
 	expect(await open(path, "laptop").load(SESSION, cursor)).toMatchObject({ lines: [{ host: "Build.Box" }], comesAfter: false });
 });
 
-test("a segment is a session file after its first line, so that its lines can be had without this package", async () => {
+test("a log has lines of entries after the line that describes a batch, so that they can be had without this package", async () => {
 	const path = emptyDirectory();
-	await append(open(path), entries("a", 2));
-	const [, ...lines] = readFileSync(join(path, segment("a", 1)), "utf8").split("\n");
-	expect(lines).toEqual([header(), ...entries("a", 2), ""].map(String));
+	const { cursor } = await append(open(path), entries("a", 2));
+	await append(open(path), entries("b", 1), cursor);
+	const [first, ...lines] = readFileSync(join(path, logOf("a")), "utf8").split("\n");
+	expect(JSON.parse(first as string)).toMatchObject({ session: SESSION, host: "a", clock: 1, bytes: 90 });
+	expect(lines).toEqual([...entries("a", 2).map(String), expect.stringContaining('"clock":2'), ...entries("b", 1).map(String), ""]);
+	expect(readFileSync(join(path, HEAD), "utf8")).toBe(`{"life":1}\n${header()}\n`);
 });
 
-test("a segment has its name once it is on the disk, and the append ends once its name is", async () => {
+test("an append ends once what it wrote is on the disk, and the first one once the name is", async () => {
 	const path = emptyDirectory();
-	const store = open(path);
-	const { cursor } = await append(store, entries("a", 1));
 	const steps: string[] = [];
-	const [openFile, link] = [fs.promises.open, fs.promises.link];
+	const openFile = fs.promises.open;
 	vi.spyOn(fs.promises, "open").mockImplementation(async (...args: any[]) => {
 		const file = await (openFile as any)(...args);
-		const sync = file.sync.bind(file);
-		file.sync = async () => {
-			await sync();
-			steps.push(args[1] === "wx" ? "content" : "folder");
-		};
+		for (const name of ["sync", "datasync"] as const) {
+			const sync = file[name].bind(file);
+			file[name] = async () => {
+				await sync();
+				steps.push(`${name} ${String(args[0]).slice(path.length + 1)}`);
+			};
+		}
 		return file;
 	});
-	vi.spyOn(fs.promises, "link").mockImplementation(async (...args) => {
-		steps.push("name");
-		return link(...args);
-	});
-	await append(store, entries("b", 1), cursor);
-	// The mark of the store was there.
-	expect(steps).toEqual(["content", "name", "folder"]);
+	const { cursor } = await append(open(path), entries("a", 1));
+	expect(steps.slice(-2)).toEqual([`datasync ${logOf("a")}`, `sync ${dirname(logOf("a"))}`]);
+	steps.length = 0;
+	await append(open(path), entries("b", 1), cursor);
+	expect(steps).toEqual([`datasync ${logOf("a")}`]);
 });
 
 // Regression: it failed although it was stored.
@@ -85,10 +88,12 @@ test("the message of a failure names no draft", async () => {
 	const path = emptyDirectory();
 	const store = open(path);
 	await append(store, entries("a", 1));
+	rmSync(join(path, HEAD));
 	const denied = (name: string) => Object.assign(new Error(`EACCES: permission denied, open '${name}'`), { code: "EACCES" });
-	vi.spyOn(fs.promises, "open").mockImplementation((name) => Promise.reject(denied(String(name))));
-	const { code, message } = await failure(append(store, entries("b", 1)));
-	const folder = join(path, "sessions", SESSION, "a");
+	const openFile = fs.promises.open;
+	vi.spyOn(fs.promises, "open").mockImplementation((...args: any[]) => (args[1] === "wx" ? Promise.reject(denied(String(args[0]))) : (openFile as any)(...args)));
+	const { code, message } = await failure(append(open(path, "c"), entries("b", 1)));
+	const folder = join(path, "sessions");
 	expect([code, message]).toEqual(["denied", `${path}: access is denied (EACCES: permission denied, open '${folder}')`]);
 });
 
@@ -101,8 +106,8 @@ test("files and directories are open to whom the directory is open to", async ()
 	} finally {
 		process.umask(before);
 	}
-	expect(fs.statSync(join(path, "sessions", SESSION)).mode & 0o777).toBe(0o770);
-	expect(fs.statSync(join(path, segment("a", 1))).mode & 0o777).toBe(0o660);
+	expect(fs.statSync(join(path, dirname(logOf("a")))).mode & 0o777).toBe(0o770);
+	expect(fs.statSync(join(path, logOf("a"))).mode & 0o777).toBe(0o660);
 });
 
 /** The rights of everything below a directory, by path: of files without the right to execute. */
@@ -151,7 +156,7 @@ test.skipIf(process.getuid?.() !== 0).each([[0o022, 0o077], [0o077, 0o022]])("tw
 	expect(ids(await loadAll(open(path), SESSION)).sort()).toEqual(["a", "b", "c"]);
 	// Each may remove what the other one made.
 	execFileSync(process.execPath, ["-e", `const { DirectoryStore } = require(${JSON.stringify(library)}); new DirectoryStore({ path: ${JSON.stringify(path)}, host: "bob" }).delete(${JSON.stringify(SESSION)}).catch(() => process.exit(1))`], { uid: 60_002, gid: 60_000, stdio: "pipe" });
-	expect(filesOf(path)).toEqual(["store.json"]);
+	expect(filesOf(path).filter((file) => file.startsWith("lines/"))).toEqual([expect.stringMatching(/\.1\.deleted$/)]);
 });
 
 /** As where the system tells no types: whoever asks for them looks at each file, and fails as a whole if one is gone. */
@@ -171,70 +176,97 @@ test("where the system tells no types of files, one that goes does not hide the 
 	await append(open(path), entries("a", 1));
 	const other = open(path, "b");
 	const { cursor } = await append(other, entries("b", 1));
-	const folder = join(path, "sessions", SESSION, "b");
-	writeFileSync(join(folder, "0000000009.going"), "");
+	const folder = join(path, dirname(logOf("b")));
+	writeFileSync(join(folder, "going"), "");
 	withoutTypes((read) => {
-		if (read === folder) rmSync(join(folder, "0000000009.going"), { force: true });
+		if (read === folder) rmSync(join(folder, "going"), { force: true });
 	});
 	expect(ids(await loadAll(open(path, "reader"), SESSION))).toEqual(["a0", "b0"]);
-	writeFileSync(join(folder, "0000000009.going"), "");
+	writeFileSync(join(folder, "going"), "");
 	expect((await append(other, entries("c", 1), cursor)).stored).toBe(1);
 	expect((await open(path, "reader").list()).sessions).toMatchObject([{ hosts: ["a", "b"] }]);
 });
 
-test("small segments are folded into one, and the reader of an older list lists again", async () => {
+test("a batch that a killed process left half written is ignored, and the next append of its host cuts it off", async () => {
 	const path = emptyDirectory();
-	const store = open(path);
-	let after: string | undefined;
-	for (const line of entries("n", 63)) after = (await append(store, [line], after)).cursor;
-	expect(filesOf(path)).toHaveLength(64);
-	// The reader has its list; before it reads the first segment, that is folded and gone.
-	const read = fs.promises.readFile;
-	let folding: Promise<unknown> | undefined;
-	vi.spyOn(fs.promises, "readFile").mockImplementation(async (...args: any[]) => {
-		if (folding === undefined && String(args[0]).endsWith(".lines")) await (folding = append(store, [entry("n63")], after));
-		return (read as any)(...args);
-	});
-	expect(ids(await open(path, "reader").load(SESSION))).toEqual(entries("n", 64).map((_, at) => `n${at}`));
-	expect(filesOf(path)).toEqual([`sessions/${SESSION}/a/0000000001-0000000064.lines`, "store.json"]);
+	const { cursor } = await append(open(path), entries("a", 1));
+	const file = join(path, logOf("a"));
+	const [whole, { bytes }] = [readFileSync(file), encodeBatch({ session: SESSION, host: "a", clock: 2, prev: "", lines: entries("torn", 2) })];
+	for (const torn of [bytes.subarray(0, 1), bytes.subarray(0, 90), bytes.subarray(0, bytes.indexOf("\n") + 1), bytes.subarray(0, -1), Buffer.alloc(500)]) {
+		writeFileSync(file, Buffer.concat([whole, torn]));
+		const page = await loadAll(open(path, "reader"), SESSION);
+		expect([ids(page), page.problems, page.more]).toEqual([["a0"], [], false]);
+		// Neither what is listed nor another host changes it.
+		expect((await open(path, "b").list()).sessions).toHaveLength(1);
+		await append(open(path, "b"), entries("b", 1));
+		expect(readFileSync(file)).toEqual(Buffer.concat([whole, torn]));
+		expect((await append(open(path), entries("c", 1), cursor)).stored).toBe(1);
+		expect(readFileSync(file, "latin1")).not.toMatch(/torn|\0/);
+		expect(ids(await loadAll(open(path, "reader"), SESSION, page.cursor)).sort()).toEqual(["b0", "c0"].slice(page.cursor.includes('"b"') ? 1 : 0));
+		rmSync(join(path, logOf("b")));
+	}
 });
 
-// Regression: it came back.
-test("a session that is deleted while it is folded does not come back", async () => {
+test("no file has the bytes of a redacted line, or of one that was in its place", async () => {
 	const path = emptyDirectory();
+	const saying = (text: string) => Buffer.from(`{"type":"message","id":"s","text":"${text}"}`);
+	const hash = (line: Buffer) => createHash("sha256").update(line).digest("hex");
+	const having = (text: string) => filesOf(path).filter((file) => readFileSync(join(path, file)).includes(text));
 	const store = open(path);
-	let after: string | undefined;
-	for (const line of entries("n", 63)) after = (await append(store, [line], after)).cursor;
-	const read = fs.promises.readFile;
-	const spy = vi.spyOn(fs.promises, "readFile").mockImplementation(async (...args: any[]) => {
-		const content = await (read as any)(...args);
-		if (!String(args[0]).endsWith("0000000064.lines")) return content;
-		spy.mockImplementation(read);
-		await open(path, "b").delete(SESSION);
-		return content;
-	});
-	await append(store, [entry("n63")], after);
-	expect(filesOf(path)).toEqual(["store.json"]);
-});
-
-test("a writer that was held up while its batch's number was used and folded writes its lines again", async () => {
-	const path = emptyDirectory();
-	const [slow, fast] = [open(path), open(path)];
-	let { cursor: after } = await append(fast, [entry("first")]);
-	const start = after;
-	// The slow process looked, and creates its second batch when the fast one has folded that number away.
-	const link = fs.promises.link;
-	const spy = vi.spyOn(fs.promises, "link").mockImplementation(async (from, to) => {
-		if (String(to).endsWith("0000000002.lines")) {
-			spy.mockImplementation(link);
-			for (const line of entries("n", 70)) after = (await append(fast, [line], after)).cursor;
-		}
-		return link(from, to);
-	});
-	expect((await append(slow, [entry("late")], start)).stored).toBe(1);
+	const { cursor } = await append(store, [entry("a"), saying("hunter2"), entry("b")]);
+	const size = fs.statSync(join(path, logOf("a"))).size;
+	await open(path, "b").redact(SESSION, [{ hash: hash(saying("hunter2")), line: saying("masked") }]);
+	expect([having("hunter2"), having("masked")]).toEqual([[], [expect.stringContaining(".redacted/")]]);
+	// The log has its length, so that its host goes on.
+	expect(fs.statSync(join(path, logOf("a"))).size).toBe(size);
+	await append(store, [entry("c")], cursor);
+	await open(path, "b").redact(SESSION, [{ hash: hash(saying("masked")) }]);
+	expect(having("masked")).toEqual([]);
 	const page = await loadAll(open(path, "reader"), SESSION);
-	expect(ids(page)).toEqual(["first", ...entries("n", 70).map((_, at) => `n${at}`), "late"]);
-	expect(page.problems).toEqual([]);
+	expect([ids(page), page.problems]).toEqual([["a", "b", "c"], []]);
+	await store.redact(SESSION, [{ hash: hash(entry("a")), line: entry("here") }]);
+	await store.delete(SESSION);
+	expect(having("here")).toEqual([]);
+});
+
+test("a line that is redacted while it is appended is gone, too, though its writer is killed then", async () => {
+	const path = emptyDirectory();
+	const { cursor } = await append(open(path), [entry("a")]);
+	const hash = createHash("sha256").update(entry("secret")).digest("hex");
+	const openFile = fs.promises.open;
+	let [isOver, begun] = [false, () => {}];
+	const written = new Promise<void>((resolve) => (begun = resolve));
+	const spy = vi.spyOn(fs.promises, "open").mockImplementation(async (...args: any[]) => {
+		const file = await (openFile as any)(...args);
+		if (args[1] !== "r+" || isOver) return file;
+		isOver = true;
+		const write = file.write.bind(file);
+		file.write = async (...rest: any[]) => {
+			await open(path, "b").redact(SESSION, [{ hash }]);
+			await write(...rest);
+			await file.close();
+			begun();
+			return new Promise(() => {});
+		};
+		return file;
+	});
+	// It has another directory of locks than the process that follows it, as its locks would end with it.
+	void new DirectoryStore({ path, host: "a", locks: join(path, "locks") }).append(SESSION, { header: header(), lines: [entry("secret")], after: cursor });
+	await written;
+	spy.mockRestore();
+	expect((await append(open(path), [entry("b")], cursor)).stored).toBe(1);
+	expect(readFileSync(join(path, logOf("a")), "utf8")).not.toContain('"secret"');
+	expect(ids(await loadAll(open(path, "reader"), SESSION))).toEqual(["a", "b"]);
+});
+
+test("processes of one host write one after the other, each line once", async () => {
+	const path = emptyDirectory();
+	const stores = Array.from({ length: 8 }, () => open(path));
+	await Promise.all(stores.map((store) => append(store, entries("n", 20))));
+	await Promise.all(stores.map((store, at) => append(store, [entry(`own${at}`)])));
+	const page = await open(path, "reader").load(SESSION);
+	expect([ids(page).slice(0, 20), ids(page).slice(20).sort()]).toEqual([entries("n", 20).map((_, at) => `n${at}`), stores.map((_, at) => `own${at}`)]);
+	expect(page.lines.map(({ clock }) => clock)).toEqual([...Array(20).fill(1), ...stores.map((_, at) => at + 2)]);
 });
 
 // Regression: Android refuses hard links with EACCES, and no append to a store succeeded there.
@@ -246,62 +278,67 @@ describe.each(["EPERM", "EACCES"])("where files have no second names (%s)", (cod
 	});
 });
 
-describe("a segment that cannot be used is named, those of other hosts are read, and its own host's wait for it", () => {
-	const damages: [string, RegExp, (path: string) => void][] = [
-		["missing", /^it is missing$/, (path) => rmSync(join(path, segment("a", 2)))],
-		["cut off", /^it is cut off$/, (path) => truncateSync(join(path, segment("a", 2)), fs.statSync(join(path, segment("a", 2))).size - 5)],
-		["empty", /^it is cut off$/, (path) => truncateSync(join(path, segment("a", 2)), 0)],
-		["changed", /^its checksum is wrong$/, (path) => {
-			const text = readFileSync(join(path, segment("a", 2)), "utf8");
-			writeFileSync(join(path, segment("a", 2)), text.replace("b0", "c0"));
-		}],
-		["too long", /^it holds more than its name says$/, (path) => appendFileSync(join(path, segment("a", 2)), "{}\n")],
-		["no segment", /^it is not a segment$/, (path) => writeFileSync(join(path, segment("a", 2)), "[1, 2]\n{}\n")],
-		["another host's", /^it belongs to host "other"$/, (path) => cpSync(join(path, segment("other", 1)), join(path, segment("a", 2)))],
-		["another session's", /^it belongs to session "s2"$/, (path) => cpSync(join(path, "sessions/s2/a/0000000001.lines"), join(path, segment("a", 2)))],
-		["another batch", /^it holds batch 1 where 2 should be$/, (path) => cpSync(join(path, segment("a", 1)), join(path, segment("a", 2)))],
+describe("what cannot be used of a log is named, the logs of other hosts are read, and what follows in this one waits for it", () => {
+	const damages: [string, RegExp, (bytes: Buffer[]) => Buffer, string[]][] = [
+		["no batch", /^it is not a batch$/, ([a, , c]) => Buffer.concat([a, Buffer.from("[1, 2]\n{}\n"), c] as Buffer[]), ["a0", "x0"]],
+		["another session's", /^it belongs to session "s2"$/, ([a, , c]) => Buffer.concat([a, encodeBatch({ session: "s2", host: "a", clock: 1, prev: "", lines: [] }).bytes, c] as Buffer[]), ["a0", "x0"]],
+		["another host's", /^it belongs to host "b"$/, ([a, , c]) => Buffer.concat([a, encodeBatch({ session: SESSION, host: "b", clock: 1, prev: "", lines: [] }).bytes, c] as Buffer[]), ["a0", "x0"]],
+		["its description is changed", /^its checksum is wrong$/, ([a, b, c]) => Buffer.concat([a, Buffer.from(String(b).replace('"clock":2', '"clock":1')), c] as Buffer[]), ["a0", "x0"]],
+		["a line is changed", /^its checksum is wrong$/, ([a, b, c]) => Buffer.concat([a, Buffer.from(String(b).replace('"b0"', '"d0"')), c] as Buffer[]), ["a0", "x0", "c0"]],
+		["a batch is gone", /^it does not follow the one before it/, ([a, , c]) => Buffer.concat([a, c] as Buffer[]), ["a0", "x0", "c0"]],
 	];
-	test.each(damages)("%s", async (name, message, damage) => {
+	test.each(damages)("%s", async (_, message, damage, there) => {
 		const path = emptyDirectory();
 		const store = open(path);
-		let after: string | undefined;
-		for (const letter of ["a", "b", "c"]) after = (await append(store, entries(letter, 1), after)).cursor;
+		const file = join(path, logOf("a"));
+		let [after, batches, size] = [undefined as string | undefined, [] as Buffer[], 0];
+		for (const letter of ["a", "b", "c"]) {
+			after = (await append(store, entries(letter, 1), after)).cursor;
+			batches.push(readFileSync(file).subarray(size));
+			size = fs.statSync(file).size;
+		}
 		await append(open(path, "other"), entries("x", 1));
-		await store.append("s2", { header: header("s2"), lines: entries("y", 1) });
-		const whole = readFileSync(join(path, segment("a", 2)));
-		damage(path);
+		writeFileSync(file, damage(batches));
 		const page = await loadAll(open(path, "reader"), SESSION);
-		// What follows what was appended whole may still be used.
-		expect(ids(page)).toEqual(name === "too long" ? ["a0", "x0", "b0"] : ["a0", "x0"]);
-		expect(page.problems).toEqual([{ session: SESSION, where: segment("a", 2), message: expect.stringMatching(message) }]);
-		// Its host goes on, as it knows what it wrote.
+		expect(ids(page)).toEqual(there);
+		expect(page.problems).toEqual([{ session: SESSION, where: expect.stringContaining(logOf("a")), message: expect.stringMatching(message) }]);
+		writeFileSync(file, Buffer.concat(batches));
 		await append(store, entries("d", 1), after);
-		writeFileSync(join(path, segment("a", 2)), whole);
-		expect(ids(await loadAll(open(path, "reader"), SESSION, page.cursor)).slice(-2)).toEqual(["c0", "d0"]);
 		expect(ids(await loadAll(open(path, "reader"), SESSION))).toEqual(["a0", "x0", "b0", "c0", "d0"]);
+	});
+
+	test("a line that is damaged is stored again by its host", async () => {
+		const path = emptyDirectory();
+		await append(open(path), entries("a", 2));
+		const file = join(path, logOf("a"));
+		writeFileSync(file, readFileSync(file, "utf8").replace('"a1"', '"b1"'));
+		expect((await append(open(path), entries("a", 2))).stored).toBe(1);
+		const page = await loadAll(open(path, "reader"), SESSION);
+		expect([ids(page), page.problems.length]).toEqual([["a0", "a1"], 1]);
 	});
 });
 
 test("lines that are not entries, and headers that lie, are named and skipped", async () => {
 	const path = emptyDirectory();
 	await append(open(path), entries("a", 1));
-	const put = (session: string, host: string, said: Buffer, lines: Buffer[]) => {
-		const { bytes } = encodeBatch({ session, host, count: 1, clock: 1, prev: "", header: said, lines });
-		mkdirSync(join(path, "sessions", session, host), { recursive: true });
-		writeFileSync(join(path, "sessions", session, host, "0000000001.lines"), bytes);
+	const put = (session: string, host: string, said: Buffer | undefined, lines: Buffer[]) => {
+		mkdirSync(join(path, dirname(logOf(host, { session }))), { recursive: true });
+		writeFileSync(join(path, logOf(host, { session })), encodeBatch({ session, host, clock: 1, prev: "", lines }).bytes);
+		if (said) writeFileSync(join(path, headOf(session)), `{"life":1}\n${said}\n`);
 	};
-	put(SESSION, "liar", header("../../etc"), [Buffer.from("no JSON"), entry("x"), Buffer.from('{"type":"session","id":"y"}')]);
+	put(SESSION, "liar", undefined, [Buffer.from("no JSON"), entry("x"), Buffer.from('{"type":"session","id":"y"}')]);
 	put("s2", "liar", header(SESSION), [entry("x")]);
+	put("s3", "liar", undefined, [entry("x")]);
 	const page = await open(path, "reader").load(SESSION);
 	expect(ids(page)).toEqual(["a0", "x"]);
 	expect(page.problems.map(({ where, message }) => `${where}: ${message}`)).toEqual([
-		`${segment("liar", 1)}, line 1 of batch 1: it is not an entry`,
-		`${segment("liar", 1)}, line 3 of batch 1: it is not an entry`,
+		`${logOf("liar")}, line 1 of the batch at 0: it is not an entry`,
+		`${logOf("liar")}, line 3 of the batch at 0: it is not an entry`,
 	]);
 	const { sessions, problems } = await open(path, "reader").list();
 	expect(sessions.map(({ session, header: said }) => [session, String(said)])).toEqual([[SESSION, String(header())]]);
 	expect(problems.map(({ session, message }) => `${session}: ${message}`).sort()).toEqual([
-		`${SESSION}: the header is that of session "../../etc"`,
+		"s3: its head is missing",
 		`s2: the header is that of session "${SESSION}"`,
 	].sort());
 });
@@ -309,11 +346,11 @@ test("lines that are not entries, and headers that lie, are named and skipped", 
 test("names that no host made are nobody's", async () => {
 	const path = emptyDirectory();
 	await append(open(path), entries("a", 1));
-	for (const name of [".DS_Store", "0000000002.sync-conflict-20250601.lines", "2.lines", "0000000003-0000000002.lines", "0000000000.lines", ".draft-x"])
-		writeFileSync(join(path, "sessions", SESSION, "a", name), "x");
-	for (const folder of ["sessions/..x/a", "sessions/A/b", `sessions/${SESSION}/-`]) {
-		mkdirSync(join(path, folder), { recursive: true });
-		cpSync(join(path, segment("a", 1)), join(path, folder, "0000000001.lines"));
+	const folder = dirname(logOf("a"));
+	for (const name of [".DS_Store", "a.00000002.sync-conflict-20250601.lines", "a.1.lines", "-.00000001.lines", "a.00000000.lines", ".draft-x"]) writeFileSync(join(path, folder, name), "x");
+	for (const other of ["lines/none/..x.1", "lines/none/A.1", "lines/none/s4", "lines/none/s5.x", "lines/none/s6.redacted"]) {
+		mkdirSync(join(path, other), { recursive: true });
+		cpSync(join(path, logOf("a")), join(path, other, "a.00000001.lines"));
 	}
 	const page = await open(path, "reader").load(SESSION);
 	expect([ids(page), page.problems]).toEqual([["a0"], []]);
@@ -347,10 +384,17 @@ describe("a store that cannot be used says why", () => {
 
 	test("a newer release wrote it", async () => {
 		const path = emptyDirectory();
-		writeFileSync(join(path, "store.json"), '{"store":"pi-session-native","version":2}');
+		writeFileSync(join(path, "store.json"), '{"store":"pi-session-native","version":3}');
 		for (const work of [() => append(open(path), entries("a", 1)), () => open(path).load(SESSION), () => open(path).list(), () => open(path).delete(SESSION)])
-			expect(await failure(work())).toMatchObject({ code: "newer-schema", retryable: false, message: expect.stringContaining("layout 2, this release knows 1") });
+			expect(await failure(work())).toMatchObject({ code: "newer-schema", retryable: false, message: expect.stringContaining("layout 3, this release knows 2") });
 		expect(filesOf(path)).toEqual(["store.json"]);
+	});
+
+	test("a release before the first one wrote it", async () => {
+		const path = emptyDirectory();
+		writeFileSync(join(path, "store.json"), '{"store":"pi-session-native","version":1}');
+		for (const work of [() => append(open(path), entries("a", 1)), () => open(path).load(SESSION), () => open(path).list()])
+			expect(await failure(work())).toMatchObject({ code: "unsupported", message: expect.stringContaining("has layout 1, which was never released") });
 	});
 
 	test("it is something else", async () => {
@@ -372,15 +416,16 @@ describe("a store that cannot be used says why", () => {
 		const spy = vi.spyOn(fs.promises, "open").mockImplementation(async (...args: any[]) => {
 			const file = await (openFile as any)(...args);
 			// Half of it was written.
-			file.writeFile = async (bytes: Buffer) => {
-				await file.write(bytes.subarray(0, bytes.length / 2));
+			const write = file.write.bind(file);
+			file.write = async (bytes: Buffer, from: number, length: number, at: number) => {
+				await write(bytes, from, length >> 1, at);
 				throw Object.assign(new Error(`${system}: it does not work`), { code: system });
 			};
 			return file;
 		});
 		expect(await failure(append(store, entries("b", 1), cursor))).toMatchObject({ code, retryable, message: expect.stringContaining(system) });
 		spy.mockRestore();
-		expect(filesOf(path)).toEqual([segment("a", 1), "store.json"]);
+		expect(ids(await loadAll(open(path, "reader"), SESSION))).toEqual(["a0"]);
 		expect((await append(store, entries("b", 1), cursor)).stored).toBe(1);
 	});
 
@@ -415,48 +460,52 @@ function dieAt(at: number): { died: Promise<void> } {
 	}
 	const openFile = fs.promises.open as (...args: any[]) => Promise<any>;
 	vi.spyOn(fs.promises, "open").mockImplementation(async (...args: any[]) => {
-		if (args[1] !== "wx") return openFile(...args);
-		if (step()) return never;
+		if (!["wx", "wx+", "r+"].includes(args[1])) return openFile(...args);
+		if (args[1] !== "r+" && step()) return never;
 		const file = await openFile(...args);
-		const write = file.writeFile.bind(file);
+		const [write, writeFile, truncate] = [file.write.bind(file), file.writeFile.bind(file), file.truncate.bind(file)];
 		file.writeFile = async (bytes: Buffer) => {
-			if (!step()) return write(bytes);
-			await file.write(bytes.subarray(0, bytes.length / 2));
-			await file.close();
+			if (!step()) return writeFile(bytes);
+			await write(bytes.subarray(0, bytes.length / 2));
 			return never;
 		};
+		file.write = async (bytes: Buffer, from: number, length: number, at: number) => {
+			if (!step()) return write(bytes, from, length, at);
+			await write(bytes, from, length >> 1, at);
+			return never;
+		};
+		file.truncate = async (length: number) => (step() ? never : truncate(length));
 		return file;
 	});
 	return { died };
 }
 
-test("a writer killed at any change leaves old or new, and the append is repeated once", async () => {
+test.each([0, 3])("a writer killed at any change leaves old or new, and the append is repeated once (after %i lines)", async (count) => {
 	const before = emptyDirectory();
 	let after: string | undefined;
-	// One more batch than these, and small ones are folded.
-	for (const line of entries("n", 63)) after = (await append(open(before), [line], after)).cursor;
-	const old = entries("n", 63).map((_, at) => `n${at}`);
-	let [finished, kills, seenNew] = [false, 0, 0];
-	// The small ones are removed one like the other, so that not each of them is a place of its own.
-	for (let at = 1; !finished; at += at < 20 ? 1 : 5) {
+	for (const line of entries("n", count)) after = (await append(open(before), [line], after)).cursor;
+	const old = entries("n", count).map((_, at) => `n${at}`);
+	let [finished, kills] = [false, 0];
+	for (let at = 1; !finished; at++) {
 		const path = emptyDirectory();
 		cpSync(before, path, { recursive: true });
 		const { died } = dieAt(at);
-		const work = append(open(path), entries("x", 2), after).then(() => (finished = true));
+		// The locks of a process end with it; this one's is not over.
+		const store = new DirectoryStore({ path, host: "a", locks: join(path, `locks-${at}`) });
+		const work = store.append(SESSION, { header: header(), lines: entries("x", 2), after }).then(() => (finished = true));
 		await Promise.race([work, died]);
-		await new Promise((resolve) => setImmediate(resolve));
+		await new Promise((resolve) => setTimeout(resolve, 5));
 		vi.restoreAllMocks();
 		kills++;
 		const page = await loadAll(open(path, "reader"), SESSION);
 		expect(page.problems, `killed at change ${at}`).toEqual([]);
 		const isNew = page.lines.length > old.length;
-		seenNew += Number(isNew);
 		expect(ids(page), `killed at change ${at}`).toEqual(isNew ? [...old, "x0", "x1"] : old);
 		expect((await append(open(path), entries("x", 2), after)).stored, `killed at change ${at}`).toBe(isNew ? 0 : 2);
 		expect(ids(await loadAll(open(path, "reader"), SESSION))).toEqual([...old, "x0", "x1"]);
 	}
-	expect(kills).toBeGreaterThan(25);
-	expect(kills - seenNew).toBeGreaterThan(5);
+	// A log that is there is written at one place.
+	expect(kills).toBeGreaterThan(count === 0 ? 10 : 1);
 });
 
 test("a directory that was put back to an older state is noticed by who saw the newer one", async () => {
@@ -476,32 +525,9 @@ test("a directory that was put back to an older state is noticed by who saw the 
 	expect(ids(await store.load(SESSION, cursor))).toEqual(["c0", "d0"]);
 });
 
-// Regression: it had neither, and an append said that the session was gone.
-test("a list that is made while another process folds has the small segments or the large one", async () => {
-	const path = emptyDirectory();
-	const store = open(path);
-	const { cursor: first } = await append(store, entries("a", 1));
-	const { cursor } = await append(store, entries("b", 1), first);
-	const folder = join(path, "sessions", SESSION, "a");
-	const read = fs.promises.readdir;
-	let folds = 0;
-	vi.spyOn(fs.promises, "readdir").mockImplementation(async (...args: any[]) => {
-		const names = await (read as any)(...args);
-		if (`${args[0]}`.replace(/\/$/, "") === folder && folds++ === 0) {
-			const small = [1, 2].map((count) => join(path, segment("a", count)));
-			writeFileSync(join(folder, "0000000001-0000000002.lines"), Buffer.concat(small.map((file) => readFileSync(file))));
-			for (const file of small) rmSync(file);
-		}
-		return names;
-	});
-	expect((await append(store, entries("c", 1), cursor)).stored).toBe(1);
-	expect(folds).toBeGreaterThan(1);
-	expect(ids(await loadAll(open(path, "reader"), SESSION))).toEqual(["a0", "b0", "c0"]);
-});
-
 test.skipIf(process.platform !== "linux")("a file whose name is no text does not keep a list from ending", async () => {
 	const path = emptyDirectory();
 	await append(open(path), entries("a", 1));
-	writeFileSync(Buffer.concat([Buffer.from(join(path, "sessions", SESSION, "a/")), Buffer.from([0xff, 0xfe])]), "x");
+	writeFileSync(Buffer.concat([Buffer.from(`${join(path, dirname(logOf("a")))}/`), Buffer.from([0xff, 0xfe])]), "x");
 	expect((await open(path).list()).sessions).toHaveLength(1);
 });

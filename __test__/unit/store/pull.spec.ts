@@ -1,14 +1,14 @@
 // From a store to a session's file, and the sessions of a project both ways.
-import { appendFileSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, readFileSync, readdirSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { hostId } from "../../../lib/store/index.js";
 import { api, setEnv, snapshot } from "../../support/scratch.js";
-import { SESSION, emptyDirectory, entries, entry, header, library } from "../../support/lines.js";
+import { SESSION, emptyDirectory, entries, entry, header, library, logOf } from "../../support/lines.js";
 import { NAME, text, world } from "../../support/machines.js";
 
-const { encodeBatch } = createRequire(library)("./segment.js");
+const { encodeBatch } = createRequire(library)("./log-batches.js");
 const linesOf = (path: string) => readFileSync(path, "utf8").trimEnd().split("\n");
 const idsIn = (path: string) => linesOf(path).slice(1).map((line) => JSON.parse(line).id);
 
@@ -75,12 +75,11 @@ test("stored lines that are not entries are skipped and named, each time; their 
 	begin(a, entry("root"));
 	await a.sync.push();
 	const lines = ["{}", "null", "[]", "garbage", "", String(header()), String(entry("good"))].map((line) => Buffer.from(line));
-	const { bytes } = encodeBatch({ session: SESSION, host: "odd", count: 1, clock: 9, prev: "", header: header(), lines });
-	mkdirSync(join(path, "sessions", SESSION, "odd"), { recursive: true });
-	writeFileSync(join(path, "sessions", SESSION, "odd", "0000000001.lines"), bytes);
+	const odd = logOf("odd", { project: "shop" });
+	writeFileSync(join(path, odd), encodeBatch({ session: SESSION, host: "odd", clock: 9, prev: "", lines }).bytes);
 	const problems = [1, 2, 3, 4, 5, 6].map((line) => ({
 		session: SESSION,
-		where: `sessions/${SESSION}/odd/0000000001.lines, line ${line} of batch 1`,
+		where: `${odd}, line ${line} of the batch at 0`,
 		message: "it is not an entry",
 	}));
 	expect(await b.sync.pull()).toMatchObject([{ session: SESSION, added: 2, problems }]);
@@ -200,7 +199,7 @@ test("a header that lies about paths writes nothing outside of the session direc
 	expect(readdirSync(b.dir)).toEqual([`1970-01-01T00-00-00-000Z_${SESSION}.jsonl`]);
 	expect(JSON.parse(linesOf(result?.file as string)[0] as string)).toMatchObject({ cwd: "/home/b/shop" });
 	expect(linesOf(result?.file as string)[0]).not.toContain("passwd");
-	expect(readdirSync(path).sort()).toEqual(["b", "notes-b", "projects", "sessions", "store.json"]);
+	expect(readdirSync(path).sort()).toEqual(["b", "lines", "notes-b", "sessions", "store.json"]);
 });
 
 test("a parent session that is here is found here", async () => {

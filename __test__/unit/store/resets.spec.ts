@@ -2,10 +2,10 @@
 // synchronised directory is incomplete for a while. And several processes that pull at once.
 import { appendFileSync, cpSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
 import { DirectoryStore, SessionSync, loadAll } from "../../../lib/store/index.js";
-import { SESSION, entries, entry, header, ids, library } from "../../support/lines.js";
+import { SESSION, entries, entry, header, ids, library, logOf } from "../../support/lines.js";
 import { NAME, text, world } from "../../support/machines.js";
 import { api, setEnv } from "../../support/scratch.js";
 
@@ -15,7 +15,8 @@ afterEach(() => vi.restoreAllMocks());
 
 const idsIn = (path: string) => readFileSync(path, "utf8").trimEnd().split("\n").slice(1).map((line) => JSON.parse(line).id);
 /** Removes what a store in a directory holds, as if another disk was there. */
-const empty = (path: string) => ["sessions", "store.json"].forEach((name) => rmSync(join(path, name), { recursive: true }));
+const STORED = ["lines", "sessions", "store.json"];
+const empty = (path: string) => STORED.forEach((name) => rmSync(join(path, name), { recursive: true }));
 
 test("a store that was made anew at its address is filled again, also by a push of files that have nothing new", async () => {
 	const { path, machine, begin } = world();
@@ -118,7 +119,7 @@ test("another host's folder that is away for a while does not end a follow", asy
 	await b.sync.push();
 	await a.sync.pull();
 	a.sync.follow({ session: SESSION, file: a.file });
-	const folder = join(path, "sessions", SESSION, "b");
+	const folder = join(path, logOf("b", { project: "shop" }));
 	renameSync(folder, join(path, "aside"));
 	appendFileSync(a.file, text(entry("a2")));
 	expect(await a.sync.flush(patient)).toBe(true);
@@ -136,7 +137,7 @@ test("a session that is away for a while is told once, and its follow goes on wh
 	const a = machine("a");
 	begin(a, entry("x"));
 	await a.sync.push();
-	const [folder, aside] = [join(path, "sessions", SESSION), join(path, "aside")];
+	const [folder, aside] = [join(path, dirname(logOf("a", { project: "shop" }))), join(path, "aside")];
 	renameSync(folder, aside);
 	a.sync.follow({ session: SESSION, file: a.file });
 	appendFileSync(a.file, text(entry("y")));
@@ -289,11 +290,11 @@ test("after an older state of the store was put back, a push of a file that has 
 	await a.sync.push();
 	const backup = join(path, "backup");
 	mkdirSync(backup);
-	for (const name of ["sessions", "projects", "store.json"]) cpSync(join(path, name), join(backup, name), { recursive: true });
+	for (const name of STORED) cpSync(join(path, name), join(backup, name), { recursive: true });
 	appendFileSync(a.file, text(entry("y")));
 	await a.sync.push();
 	empty(path);
-	for (const name of ["sessions", "store.json"]) cpSync(join(backup, name), join(path, name), { recursive: true });
+	for (const name of STORED) cpSync(join(backup, name), join(path, name), { recursive: true });
 	expect(await machine("a").sync.push()).toMatchObject([{ lag: 0 }]);
 	expect(ids(await loadAll(machine("r").store, SESSION))).toEqual(["x", "y"]);
 });
@@ -352,13 +353,13 @@ test("what a checkout stored after another one's lines reaches others after the 
 	appendFileSync(one.file, text(entry("y")));
 	await one.sync.push();
 	const backup = join(path, "backup");
-	cpSync(join(path, "sessions"), backup, { recursive: true });
+	cpSync(join(path, "lines"), backup, { recursive: true });
 	for (const id of ["z1", "z2"]) {
 		appendFileSync(two.file, text(entry(id)));
 		expect(await two.sync.push()).toMatchObject([{ lag: 0 }]);
 	}
-	rmSync(join(path, "sessions"), { recursive: true });
-	cpSync(backup, join(path, "sessions"), { recursive: true });
+	rmSync(join(path, "lines"), { recursive: true });
+	cpSync(backup, join(path, "lines"), { recursive: true });
 	expect(await settle(one, two, other)).toEqual([]);
 	for (const { file } of [one, two, other]) expect(idsIn(file)).toEqual(["r", "y", "z1", "z2"]);
 });
@@ -388,7 +389,7 @@ test("a followed file is stored again after the store was put back twice within 
 	begin(a, entry("root"));
 	await a.sync.push();
 	await b.sync.pull();
-	const [stored, older, newer] = [join(path, "sessions"), join(path, "older"), join(path, "newer")];
+	const [stored, older, newer] = [join(path, "lines"), join(path, "older"), join(path, "newer")];
 	cpSync(stored, older, { recursive: true });
 	appendFileSync(b.file, text(entry("b1")));
 	await b.sync.push();
@@ -427,7 +428,7 @@ test("a session whose deletion is under way while its file is pushed does not co
 	await b.sync.push();
 	appendFileSync(a.file, text(entry("a1")));
 	await a.sync.push();
-	// The push is refused while segments of b are there still; when everything is loaded, they are gone, too.
+	// The push is refused while the log of b is there still; when everything is loaded, they are gone, too.
 	let isDeleting = false;
 	const list = a.store.list.bind(a.store);
 	vi.spyOn(a.store, "list").mockImplementation(async (filter) => {
@@ -439,7 +440,7 @@ test("a session whose deletion is under way while its file is pushed does not co
 		return listed;
 	});
 	appendFileSync(a.file, text(entry("a2")));
-	rmSync(join(path, "sessions", SESSION, "a"), { recursive: true });
+	rmSync(join(path, logOf("a", { project: "shop" })));
 	isDeleting = true;
 	expect(await a.again().push()).toMatchObject([{ error: { code: "deleted", message: expect.stringContaining("was deleted from the store") } }]);
 	expect([(await b.store.list()).sessions, errors]).toEqual([[], []]);

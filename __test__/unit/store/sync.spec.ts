@@ -3,7 +3,7 @@ import { appendFileSync, readFileSync, readdirSync, statSync, utimesSync, writeF
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
 import { StoreError } from "../../../lib/store/index.js";
-import { SESSION, entry, header } from "../../support/lines.js";
+import { SESSION, entry, header, logOf } from "../../support/lines.js";
 import { text, world } from "../../support/machines.js";
 import { api } from "../../support/scratch.js";
 
@@ -38,8 +38,7 @@ test("damage in the store is reported by every pull, and what was put back with 
 	await b.sync.pull();
 	appendFileSync(a.file, text(entry("second")));
 	await a.sync.push();
-	const folder = join(path, "sessions", SESSION, "a");
-	const segment = join(folder, readdirSync(folder).sort().at(-1) as string);
+	const segment = join(path, logOf("a", { project: "shop" }));
 	const [whole, { atime, mtime }] = [readFileSync(segment), statSync(segment)];
 	const damaged = Buffer.from(whole);
 	damaged[damaged.length - 5] ^= 1;

@@ -1,0 +1,122 @@
+// Batches: what one append wrote. A line of JSON describes it, the lines of entries follow, so that a log is a session file but for the
+// lines that have no `type`.
+//
+//   {"sum":"…","prev":"…","session":"…","host":"laptop","clock":7,"bytes":912,"lines":["<checksum of a line>", …]}
+//   {"type":"message","id":"…", …}
+//
+// `sum` is the checksum of the rest of that line. `prev` is the one of the host's batch before, so that an old state that was put back
+// is noticed. Each line has a checksum of its own: a line that is redacted is overwritten with spaces, and nothing else changes.
+const { buffer, isCount, isObject, parse, sha256 } = require("./lines.js");
+
+/**
+ * @typedef {object} Batch
+ * @property {string} sum
+ * @property {string} prev
+ * @property {string} host
+ * @property {number} clock
+ * @property {{ hash: string, at: number, line: Buffer }[]} lines `at`: where it is in the log's part; `hash` is that of the line as it was appended
+ * @property {number} start where the batch is in the log's part
+ * @property {number} end
+ */
+
+const NEWLINE = 0x0a;
+/** Where the first bytes of a batch have its sum. */
+const SUM = /^\{"sum":"([0-9a-f]{64})"/;
+const SUM_BYTES = 80;
+
+/** @param {string} text */
+const sumOf = (text) => sha256(Buffer.from(text)).toString("hex");
+
+/**
+ * The first 18 bytes of a line's SHA-256, which no other line has, as text that may be part of a name.
+ * @param {Uint8Array} line
+ */
+const shortHash = (line) => shortened(sha256(line));
+
+/** @param {Buffer} hash */
+const shortened = (hash) => hash.toString("base64url", 0, 18);
+
+/**
+ * @param {{ session: string, host: string, clock: number, prev: string, lines: Uint8Array[] }} batch
+ */
+function encodeBatch({ session, host, clock, prev, lines }) {
+	const bytes = lines.reduce((sum, { length }) => sum + length + 1, 0);
+	const meta = { prev, session, host, clock, bytes, lines: lines.map(shortHash) };
+	const sum = sumOf(JSON.stringify(meta));
+	const newline = Buffer.from("\n");
+	const content = Buffer.concat([Buffer.from(`${JSON.stringify({ sum, ...meta })}\n`), ...lines.flatMap((line) => [line, newline])]);
+	return { sum, bytes: content };
+}
+
+/**
+ * The batches in a part of a log, from an offset on. `end` is where the last whole one ends. What follows may be a torn one, which was
+ * not acknowledged, or `fault` tells why it cannot be used.
+ * @param {Uint8Array} read
+ * @param {number} offset where that is in the part
+ * @param {{ session: string, host: string }} of
+ * @returns {{ batches: Batch[], end: number, fault?: string }}
+ */
+function decodeBatches(read, offset, of) {
+	const bytes = buffer(read);
+	/** @type {Batch[]} */
+	const batches = [];
+	let start = 0;
+	while (start < bytes.length) {
+		const head = bytes.indexOf(NEWLINE, start) + 1;
+		if (head === 0) break;
+		const meta = parseMeta(bytes.subarray(start, head - 1));
+		if (!meta) return { batches, end: offset + start, fault: "it is not a batch" };
+		const end = head + meta.bytes;
+		if (end > bytes.length || bytes[end - 1] !== NEWLINE) break;
+		const fault = faultOf(meta, of);
+		if (fault !== undefined) return { batches, end: offset + start, fault };
+		const lines = splitLines(bytes, head, end).map(({ at, line }, nth) => ({ hash: meta.lines[nth] ?? "", at: offset + at, line }));
+		if (lines.length !== meta.lines.length) return { batches, end: offset + start, fault: "it has not the lines that its first line says" };
+		batches.push({ sum: meta.sum, prev: meta.prev, host: meta.host, clock: meta.clock, lines, start: offset + start, end: offset + end });
+		start = end;
+	}
+	return { batches, end: offset + start };
+}
+
+/** @param {ReturnType<typeof parseMeta> & {}} meta @param {{ session: string, host: string }} of */
+function faultOf(meta, { session, host }) {
+	if (!meta.isWhole) return "its checksum is wrong";
+	if (meta.session !== session) return `it belongs to session ${JSON.stringify(meta.session.slice(0, 200))}`;
+	if (meta.host !== host) return `it belongs to host ${JSON.stringify(meta.host.slice(0, 200))}`;
+	return undefined;
+}
+
+/** @param {Buffer} text */
+function parseMeta(text) {
+	const value = parse(text);
+	if (!isObject(value)) return undefined;
+	const { sum, prev, session, host, clock, bytes, lines } = value;
+	if (typeof sum !== "string" || typeof prev !== "string" || typeof session !== "string" || typeof host !== "string") return undefined;
+	if (!isCount(clock) || !isCount(bytes) || !Array.isArray(lines) || !lines.every((hash) => typeof hash === "string")) return undefined;
+	const meta = { prev, session, host, clock, bytes, lines };
+	return { sum, ...meta, isWhole: sumOf(JSON.stringify(meta)) === sum };
+}
+
+/**
+ * The sum of the batch that begins with these bytes; undefined if none does.
+ * @param {Uint8Array} head
+ */
+const readSum = (head) => SUM.exec(buffer(head).toString("latin1"))?.[1];
+
+/** @param {Buffer} bytes @param {number} from @param {number} to the end of a line */
+function splitLines(bytes, from, to) {
+	const lines = [];
+	for (let at = from; at < to; ) {
+		const end = bytes.indexOf(NEWLINE, at);
+		lines.push({ at, line: bytes.subarray(at, end) });
+		at = end + 1;
+	}
+	return lines;
+}
+
+exports.SUM_BYTES = SUM_BYTES;
+exports.decodeBatches = decodeBatches;
+exports.encodeBatch = encodeBatch;
+exports.readSum = readSum;
+exports.shortHash = shortHash;
+exports.shortened = shortened;

@@ -1,0 +1,167 @@
+// Heads: what a directory or a bucket knows of itself, in store.json, and of each session.
+//
+// A head is a line of JSON, `{"project":"github.com/me/shop","life":1}`, and the line of the session's header. An id that was deleted and
+// put back has another life; `deleted` is in the head of one that was deleted, and there is no header then.
+const { randomUUID } = require("node:crypto");
+const { StoreError } = require("./errors.js");
+const { headerFault, isCount, isObject, parse } = require("./lines.js");
+const { folderOf, headPath } = require("./log-names.js");
+
+/** @typedef {import("./log-store").Objects} Objects */
+/**
+ * @typedef {object} Head
+ * @property {string} folder of the project
+ * @property {string} [project]
+ * @property {number} life
+ * @property {boolean} isDeleted
+ * @property {Buffer} [header]
+ * @property {string} [tag] of the object
+ */
+
+const VERSION = 2;
+const LAYOUT_FILE = "store.json";
+const NEWLINE = 0x0a;
+/** How often a head is written: other hosts may be faster. */
+const TRIES = 50;
+
+class Heads {
+	/** @type {Objects} */
+	#objects;
+	#prepared = { read: false, write: false };
+	/** The heads of sessions that were not deleted when they were last read. @type {Map<string, Head>} */
+	#known = new Map();
+
+	/** @param {Objects} objects */
+	constructor(objects) {
+		this.#objects = objects;
+	}
+
+	/** Checks the layout's version once it is there. */
+	async prepareToRead() {
+		if (!this.#prepared.read) await this.readId();
+	}
+
+	/** Checks the layout's version. Gives the store's id; undefined if nothing has been written yet. */
+	async readId() {
+		const file = await this.#objects.get(LAYOUT_FILE);
+		if (!file) {
+			this.#prepared = { read: false, write: false };
+			this.#known.clear();
+			// Without a bucket or a drive this is an error: it is not an empty store.
+			await this.#objects.list(LAYOUT_FILE);
+			return undefined;
+		}
+		const value = parse(file.bytes);
+		if (!isObject(value) || value.store !== "pi-session-native" || typeof value.version !== "number")
+			throw new StoreError("failed", `${this.#objects.name()}: ${LAYOUT_FILE} is not that of a store of sessions`);
+		if (value.version > VERSION)
+			throw new StoreError("newer-schema", `${this.#objects.name()} has layout ${value.version}, this release knows ${VERSION}: install a newer pi-session-native`);
+		if (value.version < VERSION)
+			throw new StoreError("unsupported", `${this.#objects.name()} has layout ${value.version}, which was never released, and this release knows ${VERSION} alone: push to an empty store`);
+		this.#prepared.read = true;
+		return typeof value.id === "string" ? value.id : undefined;
+	}
+
+	/** Creates the file if it is not there, and checks the layout's version. */
+	async prepareToWrite() {
+		if (this.#prepared.write) return;
+		if ((await this.readId()) !== undefined) {
+			this.#prepared.write = true;
+			return;
+		}
+		const file = Buffer.from(`${JSON.stringify({ store: "pi-session-native", version: VERSION, id: randomUUID() })}\n`);
+		if (await this.#objects.create(LAYOUT_FILE, file)) await this.#objects.check(LAYOUT_FILE, file);
+		await this.prepareToRead();
+		this.#prepared.write = true;
+	}
+
+	/**
+	 * The head of a session; undefined if it was never stored. What was read before is given again while the session is not deleted.
+	 * @param {string} session
+	 * @param {{ again?: boolean }} [options] `again`: reads it anew
+	 * @returns {Promise<Head | undefined>}
+	 */
+	async get(session, { again = false } = {}) {
+		const known = again ? undefined : this.#known.get(session);
+		if (known) return known;
+		this.#known.delete(session);
+		const object = await this.#objects.get(headPath(session));
+		return object && this.#keep(session, this.#decode(session, object));
+	}
+
+	/** What is known of a session is read anew the next time. @param {string} session */
+	forget(session) {
+		this.#known.delete(session);
+	}
+
+	/**
+	 * The head to append with: that of the session, or a new one if there is none, or it was deleted and is to be put back.
+	 * @param {string} session
+	 * @param {{ header: Buffer, project?: string, restores?: boolean, move: (from: Head, to: Head) => Promise<void> }} made `move` is called
+	 *   before a session that was deleted is put back into another project
+	 * @returns {Promise<Head>}
+	 */
+	async make(session, { header, project, restores, move }) {
+		for (let tries = 0; tries < TRIES; tries++) {
+			const head = await this.get(session, { again: tries > 0 });
+			if (head && !(head.isDeleted && restores)) return head;
+			const made = { project, folder: folderOf(project), life: (head?.life ?? 0) + 1, isDeleted: false, header };
+			if (head && head.folder !== made.folder) await move(head, made);
+			await this.#write(session, made, head);
+		}
+		throw new StoreError("failed", `${this.#objects.name()}: ${headPath(session)} cannot be written: it always changes meanwhile`);
+	}
+
+	/**
+	 * Marks a session as deleted. Gives its head; undefined if it was never stored.
+	 * @param {string} session
+	 * @returns {Promise<Head | undefined>}
+	 */
+	async end(session) {
+		for (let tries = 0; tries < TRIES; tries++) {
+			const head = await this.get(session, { again: true });
+			if (!head || head.isDeleted) return head;
+			await this.#write(session, { ...head, isDeleted: true, header: undefined }, head);
+		}
+		throw new StoreError("failed", `${this.#objects.name()}: ${headPath(session)} cannot be written: it always changes meanwhile`);
+	}
+
+	/** @param {string} session @param {Head} head @param {Head} [before] */
+	async #write(session, { project, life, isDeleted, header }, before) {
+		const line = JSON.stringify({ project, life, ...(isDeleted && { deleted: true }) });
+		const bytes = Buffer.concat([Buffer.from(`${line}\n`), ...(header ? [header, Buffer.from("\n")] : [])]);
+		this.forget(session);
+		if (before) await this.#objects.replace(headPath(session), bytes, before.tag);
+		else await this.#objects.create(headPath(session), bytes);
+	}
+
+	/** @param {string} session @param {Head} head */
+	#keep(session, head) {
+		if (!head.isDeleted) this.#known.set(session, head);
+		return head;
+	}
+
+	/**
+	 * @param {string} session
+	 * @param {{ bytes: Buffer, tag?: string }} object
+	 * @returns {Head}
+	 */
+	#decode(session, { bytes, tag }) {
+		const end = bytes.indexOf(NEWLINE);
+		const value = parse(bytes.subarray(0, Math.max(0, end)));
+		if (!isObject(value) || !isCount(value.life) || (value.project !== undefined && typeof value.project !== "string"))
+			throw new StoreError("failed", `${this.#objects.name()}: ${headPath(session)} is not the head of a session`);
+		const { life, project, deleted } = value;
+		return { project, folder: folderOf(project), life, isDeleted: deleted === true, header: bytes.subarray(end + 1, bytes.lastIndexOf(NEWLINE)), tag };
+	}
+}
+
+/**
+ * What is wrong with the header in a head; undefined if nothing is.
+ * @param {Head} head
+ * @param {string} session
+ */
+const faultOfHead = ({ header }, session) => (header ? headerFault(header, session) : "it has no header");
+
+exports.Heads = Heads;
+exports.faultOfHead = faultOfHead;

@@ -1,0 +1,642 @@
+// Lines in logs: one for each session and host, in a directory or a bucket. Names are in log-names.js, what a log holds in log-batches.js.
+//
+// A host writes its own logs alone, and its processes write to one of them one after the other (host-lock.js). So a log only grows: in a
+// directory it is a file, whose torn end the next append cuts off; in a bucket it is a row of objects, of which the last one is replaced
+// by a longer one, if it is still what it was, until it is full. Neither names nor order depend on a clock.
+//
+// A writer looks at the session's names before it writes and once more after: a session that was deleted or a line that was redacted
+// meanwhile is found by whoever comes later, either by this writer, or by the one who deletes or redacts.
+const { setTimeout: pause } = require("node:timers/promises");
+const { checkTtl } = require("./claim.js");
+const { LogCursor } = require("./cursor.js");
+const { StoreError, deletedError } = require("./errors.js");
+const { inParallel } = require("./in-parallel.js");
+const { buffer, checkAppend, compareLines, compareText, entryOf } = require("./lines.js");
+const { SUM_BYTES, decodeBatches, encodeBatch, readSum, shortHash, shortened } = require("./log-batches.js");
+const { Claims } = require("./log-claims.js");
+const { Heads, faultOfHead } = require("./log-heads.js");
+const { LINES, deletedPath, folderOf, headPath, isOver, partPath, prefixOf, redactedPath, viewsOf } = require("./log-names.js");
+const { checkId } = require("./names.js");
+const { settleRedactions, toRedactions } = require("./redactions.js");
+
+/** @typedef {import("./index").Page} Page */
+/** @typedef {import("./index").Problem} Problem */
+/** @typedef {import("./index").Redaction} Redaction */
+/** @typedef {import("./log-batches").Batch} Batch */
+/** @typedef {import("./log-heads").Head} Head */
+/** @typedef {import("./log-names").Listed} Listed */
+/** @typedef {import("./log-names").Part} Part */
+/** @typedef {import("./log-names").View} View */
+/** @typedef {import("./cursor").Seen} Seen */
+/**
+ * What a directory and a bucket have in common. Paths are relative, with "/". An object's `tag` changes with its content, where there is one.
+ * @typedef {object} Objects
+ * @property {(prefix: string) => Promise<Listed[]>} list all whose paths begin so
+ * @property {(path: string, from?: number, to?: number) => Promise<{ bytes: Buffer, modified: Date, tag?: string } | undefined>} get what is there,
+ *   or a part of it; undefined if it is not there
+ * @property {(path: string, bytes: Buffer) => Promise<boolean>} create durable, whole or not at all; false if the path is taken
+ * @property {(path: string, bytes: Buffer, tag?: string) => Promise<boolean>} replace false if it is not there, or has another tag
+ * @property {(path: string, log: { size: number, end: number }, bytes: Buffer) => Promise<boolean>} append durable; puts bytes to `end`, and makes
+ *   the log if that is 0; false if it has not `size`
+ * @property {(path: string, ranges: { at: number, length: number }[]) => Promise<void>} blank overwrites with spaces; nothing if it is not there
+ * @property {(paths: string[]) => Promise<void>} remove
+ * @property {(path: string, bytes: Buffer) => Promise<void>} check throws if what is there can be created again or replaced in spite of its tag
+ * @property {(path: string) => Promise<number>} now what time an object would get that is created at the path, in milliseconds
+ * @property {() => string} name for messages
+ * @property {number} partSize a part of a log that is larger is full
+ */
+
+/** A page ends after the part of a log that reaches this. */
+const PAGE_BYTES = 8 * 1024 * 1024;
+/** How often a session is read again because something was gone, or was being written; after that it counts as missing or damaged. */
+const REREADS = 5;
+const REREAD_MS = 20;
+/** How often an append is tried: it may be another machine that has the same id. */
+const TRIES = 50;
+/** A clock grows by one with each batch, so that one after this cannot be right; the next host would count beyond what numbers hold. */
+const LAST_CLOCK = 2 ** 52;
+/** What the object of a redaction begins with. */
+const HASH_DIGITS = 64;
+/** How many objects are read at the same time. */
+const PARALLEL = 16;
+/** How many sessions' ends are remembered. */
+const MAX_ENDS = 256;
+
+/**
+ * What an append leaves for the next one: the cursor that it returned, where this host's log ended, and what was listed then. `after` and
+ * `end` differ if another machine uses the same id.
+ * @typedef {{ after: string, end: string, view: View }} End
+ */
+
+class LogStore {
+	/** @type {Objects} */
+	#objects;
+	#heads;
+	#claims;
+	#lock;
+	/** @type {Map<string, End>} */
+	#ends = new Map();
+
+	/**
+	 * @param {Objects} objects
+	 * @param {string} host
+	 * @param {<T>(name: string, work: () => Promise<T>) => Promise<T>} lock does something that no other process of this host does meanwhile
+	 */
+	constructor(objects, host, lock) {
+		this.#objects = objects;
+		this.#heads = new Heads(objects);
+		this.#claims = new Claims(objects, host);
+		this.#lock = lock;
+		/** @readonly */
+		this.host = checkId(host, "host");
+	}
+
+	/**
+	 * @param {string} session
+	 * @param {import("./index").Append} append
+	 * @returns {Promise<import("./index").Appended>}
+	 */
+	async append(session, append) {
+		checkId(session, "session");
+		const given = new Map(checkAppend(session, append).map(({ line }) => [shortHash(line), line]));
+		const after = new LogCursor(append.after);
+		await this.#heads.prepareToWrite();
+		return this.#lock(session, async () => {
+			try {
+				for (let tries = 0; tries < TRIES; tries++) {
+					const appended = await this.#tryAppend(session, append, given, after);
+					if (appended) return appended;
+					this.#ends.delete(session);
+					if (tries > 0) await pause(tries * 5 * Math.random());
+				}
+			} catch (error) {
+				this.#ends.delete(session);
+				throw error;
+			}
+			throw new StoreError("failed", `${this.#objects.name()}: session ${session}: the log of host ${this.host} cannot be written: it always changes meanwhile`);
+		});
+	}
+
+	/**
+	 * Undefined if the log is not what it was when this began.
+	 * @param {string} session
+	 * @param {import("./index").Append} append
+	 * @param {Map<string, Buffer>} given lines by hash
+	 * @param {LogCursor} after
+	 * @returns {Promise<import("./index").Appended | undefined>}
+	 */
+	async #tryAppend(session, append, given, after) {
+		if (append.epoch !== undefined) await this.#claims.check(session, append.epoch);
+		const known = this.#ends.get(session);
+		const isNext = known !== undefined && known.after === append.after;
+		const view = isNext ? known.view : await this.#look(session);
+		if (!view) {
+			const head = await this.#heads.get(session);
+			if (head?.isDeleted && !append.restores) throw deletedError(session);
+			if (!after.isEmpty) throw reset(session);
+			if (given.size === 0) return { stored: 0, cursor: after.toString() };
+		}
+		const end = new LogCursor(isNext ? known.end : append.after);
+		if (view && !after.isEmpty && after.life !== view.life) throw reset(session);
+		// This host's batches may be those of another machine that has the same id. The caller's cursor passes what the caller has.
+		const cursor = new LogCursor(append.after);
+		/** @param {Seen & Batch} batch */
+		const pass = (batch) => {
+			// One that does not come after what the cursor has passed changes the order of what was loaded.
+			const isAfterAll = batch.clock > cursor.clock && cursor.of(this.host).sum === batch.prev;
+			if (isAfterAll && batch.lines.every(({ hash }) => given.has(hash))) cursor.pass(this.host, batch);
+		};
+		const lines = new Map(given);
+		let size = end.of(this.host).end;
+		if (view && !isNext) {
+			size = await this.#passOwn(view, end, (batch) => {
+				// A damaged one is stored again.
+				for (const { hash, line } of batch.lines) if (shortHash(line) === hash) lines.delete(hash);
+				pass(batch);
+			});
+		}
+		if (view) await this.#dropRedacted(view, lines);
+		if (lines.size === 0) {
+			cursor.life = view?.life ?? 0;
+			cursor.know(this.host, end.of(this.host));
+			return { stored: 0, cursor: cursor.toString() };
+		}
+		if (end.clock >= LAST_CLOCK) throw new StoreError("failed", `Session ${session}: the clock of its batches has come to its end`);
+		const move = (/** @type {Head} */ from, /** @type {Head} */ to) => this.#move(session, from, to);
+		const head = await this.#heads.make(session, { header: buffer(append.header), project: append.project, restores: append.restores, move });
+		if (head.isDeleted) throw deletedError(session);
+		if (view && (view.life !== head.life || view.folder !== head.folder)) return undefined;
+		const at = { folder: head.folder, session, life: head.life };
+		const last = end.of(this.host);
+		const isFull = last.end >= this.#objects.partSize;
+		const [part, start] = isFull ? [last.part + 1, 0] : [last.part, last.end];
+		const { sum, bytes } = encodeBatch({ session, host: this.host, clock: end.clock + 1, prev: last.sum, lines: [...lines.values()] });
+		const path = partPath(at, this.host, part);
+		if (!(await this.#objects.append(path, { size: isFull ? 0 : size, end: start }, bytes))) return undefined;
+		const batch = { part, start, end: start + bytes.length, sum, prev: last.sum, clock: end.clock + 1 };
+		const now = await this.#check(at, decodeBatches(bytes, start, { session, host: this.host }).batches, path);
+		[end.life, cursor.life] = [head.life, head.life];
+		const isNew = { ...batch, host: this.host, lines: [...lines].map(([hash, line]) => ({ hash, line, at: 0 })) };
+		pass(isNew);
+		end.pass(this.host, batch);
+		cursor.know(this.host, batch);
+		this.#remember(session, { after: cursor.toString(), end: end.toString(), view: now });
+		return { stored: [...lines.keys()].filter((hash) => !now.redacted.has(hash)).length, cursor: cursor.toString() };
+	}
+
+	/**
+	 * What there is of a session after a batch was written: throws, and removes it, if the session was deleted meanwhile, and removes the
+	 * bytes of what was redacted meanwhile.
+	 * @param {{ folder: string, session: string, life: number }} at
+	 * @param {Batch[]} batches
+	 * @param {string} path
+	 */
+	async #check(at, batches, path) {
+		const view = viewsOf(await this.#objects.list(prefixOf(at.folder, at.session))).find(({ session }) => session === at.session);
+		if (!view || isOver(view) || view.life !== at.life) {
+			// Without what was before it nobody could read it, and it must not come back.
+			this.#heads.forget(at.session);
+			await this.#objects.remove([path]);
+			throw deletedError(at.session);
+		}
+		await this.#blank(path, batches, view);
+		return view;
+	}
+
+	/**
+	 * Takes what stays of a deleted session to another project.
+	 * @param {string} session
+	 * @param {Head} from
+	 * @param {Head} to
+	 */
+	async #move(session, from, to) {
+		const view = await this.#viewOf(from, session);
+		for (const [short, { hash }] of view ? await this.#redactedIn(view) : []) await this.#objects.create(redactedPath(to.folder, session, short), Buffer.from(`${hash}\n`));
+		const listed = (await this.#objects.list(prefixOf(from.folder, session))).map(({ path }) => path);
+		await this.#objects.remove(listed.filter((path) => viewsOf([{ path, size: 0, modified: new Date() }]).some((one) => one.session === session)));
+	}
+
+	/** @param {string} session @param {End} end */
+	#remember(session, end) {
+		this.#ends.delete(session);
+		this.#ends.set(session, end);
+		const [oldest] = this.#ends.keys();
+		if (this.#ends.size > MAX_ENDS && oldest !== undefined) this.#ends.delete(oldest);
+	}
+
+	/**
+	 * What there is of a session; undefined if it is not there.
+	 * @param {string} session
+	 * @returns {Promise<View | undefined>}
+	 */
+	async #look(session) {
+		for (const again of [false, true]) {
+			const head = await this.#heads.get(session, { again });
+			if (!head || head.isDeleted) return undefined;
+			const view = await this.#viewOf(head, session);
+			// It may have been deleted, or put back, since the head was read.
+			if (view?.life === head.life && !isOver(view)) return view;
+		}
+		return undefined;
+	}
+
+	/** What is listed of a session, whether it is there or not. @param {{ folder: string }} head @param {string} session */
+	async #viewOf({ folder }, session) {
+		return viewsOf(await this.#objects.list(prefixOf(folder, session))).find((view) => view.session === session);
+	}
+
+	/**
+	 * @param {string} session
+	 * @param {string} [after]
+	 * @returns {Promise<Page>}
+	 */
+	async load(session, after) {
+		checkId(session, "session");
+		const start = new LogCursor(after);
+		await this.#heads.prepareToRead();
+		for (let reads = 0; ; reads++) {
+			const view = await this.#look(session);
+			if (!view && !start.isEmpty) throw reset(session);
+			if (!view) return { lines: [], cursor: start.toString(), comesAfter: true, more: false, problems: [] };
+			const page = await this.#readPage(view, start, reads >= REREADS);
+			if (page) return page;
+			await pause(REREAD_MS);
+		}
+	}
+
+	/**
+	 * Undefined if something cannot be read that may be soon, unless that is settled.
+	 * @param {View} view
+	 * @param {LogCursor} start
+	 * @param {boolean} isSettled
+	 * @returns {Promise<Page | undefined>}
+	 */
+	async #readPage(view, start, isSettled) {
+		const { session } = view;
+		checkCursor(view, start);
+		const cursor = new LogCursor(start.toString());
+		cursor.life = view.life;
+		/** @type {Page} */
+		const page = { lines: [], cursor: "", more: false, problems: [], comesAfter: true };
+		const redacted = await this.#redactedIn(view);
+		let room = PAGE_BYTES;
+		for (const host of [...view.hosts.keys()].sort(compareText)) {
+			const { bytes, more, problems, isWaiting } = await this.#readLog(view, host, cursor, room, (batch, path) => {
+				if (batch.clock <= start.clock) page.comesAfter = false;
+				for (const [index, { hash, line: there }] of batch.lines.entries()) {
+					const where = `${path}, line ${index + 1} of the batch at ${batch.start}`;
+					const isRedacted = view.redacted.has(hash);
+					const line = isRedacted ? redacted.get(hash)?.line : there;
+					if (line === undefined) continue;
+					if (!isRedacted && shortHash(line) !== hash) page.problems.push({ session, where, message: "its checksum is wrong" });
+					else if (entryOf(line)) page.lines.push({ line, host, clock: batch.clock, index });
+					else page.problems.push({ session, where, message: "it is not an entry" });
+				}
+			});
+			if (isWaiting && !isSettled) return undefined;
+			page.problems = page.problems.concat(problems);
+			page.more ||= more;
+			room -= bytes;
+		}
+		page.lines.sort(compareLines);
+		page.cursor = cursor.toString();
+		return page;
+	}
+
+	/**
+	 * Gives the batches of a host's log that the cursor has not passed, and moves the cursor along. Ends before the first one that is
+	 * missing or cannot be read: those after it wait, as it may come yet.
+	 * @param {View} view
+	 * @param {string} host
+	 * @param {LogCursor} cursor
+	 * @param {number} room ends after the part that fills it; at once if there is none
+	 * @param {(batch: Batch & Seen, path: string) => void} take
+	 * @returns {Promise<{ bytes: number, more: boolean, problems: Problem[], isWaiting: boolean }>}
+	 */
+	async #readLog(view, host, cursor, room, take) {
+		const { session } = view;
+		/** @type {Problem[]} */
+		const problems = [];
+		let bytes = 0;
+		/** It takes no room of the page: what other hosts wrote is read all the same. @param {string} where @param {string} message */
+		const stopped = (where, message) => ({ bytes: 0, more: false, problems: [...problems, { session, where, message }], isWaiting: true });
+		const first = cursor.of(host);
+		const parts = (view.hosts.get(host) ?? []).filter(({ part, size }) => part > first.part || (part === first.part && size > first.end));
+		if (parts.length === 0) await this.#checkLast(view, host, cursor);
+		let next = partFrom(first, parts);
+		for (let at = 0; at < parts.length; ) {
+			if (bytes >= room) return { bytes, more: true, problems, isWaiting: false };
+			const some = nextParts(parts.slice(at), room - bytes);
+			const contents = await Promise.all(some.map(({ part, path }) => this.#objects.get(path, part === first.part ? first.end : 0)));
+			for (const [nth, { part, path }] of some.entries()) {
+				const content = contents[nth];
+				if (part !== next.part) return stopped(partPath(view, host, next.part), "it is missing");
+				if (!content) return stopped(path, "it is missing");
+				bytes += content.bytes.length;
+				const { batches, fault } = decodeBatches(content.bytes, next.end, { session, host });
+				// What follows may also be in the middle of what another state of the store has there.
+				if (batches.length === 0) await this.#checkLast(view, host, cursor);
+				for (const batch of batches) {
+					const { sum, end } = cursor.of(host);
+					const passed = { ...batch, part };
+					const where = `${path}, batch at ${batch.start}`;
+					if (cursor.contradicts(host, passed)) throw reset(session);
+					if (batch.prev !== sum) {
+						// What the cursor has passed is not there any more: an old state was put back.
+						if (end === first.end && cursor.of(host).part === first.part && sum !== "") throw reset(session);
+						problems.push({ session, where, message: "it does not follow the one before it, which was replaced" });
+					}
+					if (batch.clock > LAST_CLOCK) return stopped(where, "its clock cannot be right");
+					take(passed, path);
+					cursor.pass(host, passed);
+				}
+				if (fault !== undefined) return stopped(path, fault);
+				next = { part: part + 1, end: 0 };
+			}
+			at += some.length;
+		}
+		return { bytes, more: false, problems, isWaiting: false };
+	}
+
+	/**
+	 * Throws if the last batch that the cursor has passed is another one: an old state of the store was put back, and as much written since.
+	 * @param {View} view
+	 * @param {string} host
+	 * @param {LogCursor} cursor
+	 */
+	async #checkLast(view, host, cursor) {
+		const { part, start, sum } = cursor.of(host);
+		if (sum === "") return;
+		const there = await this.#objects.get(partPath(view, host, part), start, start + SUM_BYTES);
+		if (there && readSum(there.bytes) !== sum) throw reset(view.session);
+	}
+
+	/**
+	 * Goes on to the end of this host's log. Gives how large its last part is: a batch at its end may be torn.
+	 * @param {View} view
+	 * @param {LogCursor} cursor
+	 * @param {(batch: Batch & Seen) => void} take
+	 */
+	async #passOwn(view, cursor, take) {
+		const { session } = view;
+		// In a directory that is synchronised, what another host has may be away for a moment.
+		checkCursor(view, cursor, this.host);
+		/** @type {Map<string, Batch[]>} */
+		const passed = new Map();
+		const { problems, isWaiting } = await this.#readLog(view, this.host, cursor, Infinity, (batch, path) => {
+			passed.set(path, [...(passed.get(path) ?? []), batch]);
+			take(batch);
+		});
+		const problem = isWaiting ? problems.at(-1) : undefined;
+		if (problem) throw new StoreError("failed", `Session ${session}: ${problem.where}: ${problem.message}`);
+		// A process that was killed after it wrote them did not look at what was redacted.
+		for (const [path, batches] of passed) await this.#blank(path, batches, view);
+		const last = (view.hosts.get(this.host) ?? []).find(({ part }) => part === cursor.of(this.host).part);
+		return last?.size ?? 0;
+	}
+
+	/**
+	 * Removes the bytes of redacted lines.
+	 * @param {string} path
+	 * @param {Batch[]} batches in it
+	 * @param {View} view
+	 */
+	async #blank(path, batches, { redacted }) {
+		if (redacted.size === 0) return;
+		const found = batches.flatMap(({ lines }) => lines).filter(({ hash, line }) => redacted.has(hash) && line.some((byte) => byte !== 0x20));
+		if (found.length > 0) await this.#objects.blank(path, found.map(({ at, line }) => ({ at, length: line.length })));
+	}
+
+	/**
+	 * Takes from lines what was redacted, and what stands in the place of a redacted line that is stored.
+	 * @param {View} view
+	 * @param {Map<string, Buffer>} lines by hash
+	 */
+	async #dropRedacted(view, lines) {
+		const { redacted } = view;
+		if (redacted.size === 0) return;
+		for (const hash of redacted.keys()) lines.delete(hash);
+		const originals = new Map([...redacted].flatMap(([hash, { other }]) => (other !== undefined && lines.has(other) ? [[hash, other]] : [])));
+		if (originals.size === 0) return;
+		for (const host of view.hosts.keys())
+			await this.#readLog(view, host, new LogCursor(), Infinity, (batch) => {
+				for (const { hash } of batch.lines) lines.delete(originals.get(hash) ?? "");
+			});
+	}
+
+	/**
+	 * What is redacted of a session, by the checksums of the lines.
+	 * @param {View} view
+	 */
+	async #redactedIn({ redacted }) {
+		/** @type {Map<string, Redaction>} */
+		const found = new Map();
+		await inParallel(PARALLEL, [...redacted], async ([short, { path, other }]) => {
+			const bytes = (await this.#objects.get(path))?.bytes;
+			if (!bytes) return;
+			const hash = bytes.toString("latin1", 0, HASH_DIGITS);
+			found.set(short, { hash, ...(other !== undefined && { line: bytes.subarray(HASH_DIGITS + 1) }) });
+		});
+		return found;
+	}
+
+	/**
+	 * @param {{ session?: string, project?: string, headers?: (session: string) => boolean }} [filter]
+	 * @returns {Promise<import("./index").SessionList>}
+	 */
+	async list({ session, project, headers = () => true } = {}) {
+		if (session !== undefined) checkId(session, "session");
+		const store = await this.#heads.readId();
+		/** @type {import("./index").SessionList} */
+		const list = { sessions: [], deleted: [], problems: [], ...(store !== undefined && { store }) };
+		const [views, holders] = await Promise.all([this.#viewsFor({ session, project }), this.#claims.holders()]);
+		await inParallel(PARALLEL, views, async (view) => {
+			if (view.deleted.size > 0 && isOver(view)) {
+				const at = view.deleted.get(Math.max(...view.deleted.keys()));
+				if (at) list.deleted.push({ session: view.session, at });
+				return;
+			}
+			if (view.hosts.size === 0) return;
+			const isAsked = project === undefined || headers(view.session);
+			const stored = await this.#describe(view, { isAsked, project }, list.problems);
+			const claim = holders.get(view.session);
+			if (stored) list.sessions.push({ ...stored, ...(claim && { claim }) });
+		});
+		for (const all of [list.sessions, list.deleted]) all.sort((a, b) => compareText(a.session, b.session));
+		return list;
+	}
+
+	/** @param {{ session?: string, project?: string }} filter */
+	async #viewsFor({ session, project }) {
+		if (session === undefined) return viewsOf(await this.#objects.list(project === undefined ? LINES : folderOf(project)));
+		const head = await this.#heads.get(session, { again: true });
+		const view = head && (project === undefined || head.project === project) ? await this.#viewOf(head, session) : undefined;
+		return view ? [view] : [];
+	}
+
+	/**
+	 * @param {View} view
+	 * @param {{ isAsked: boolean, project?: string }} options `isAsked`: the header is wanted
+	 * @param {Problem[]} problems
+	 * @returns {Promise<import("./index").StoredSession | undefined>}
+	 */
+	async #describe(view, { isAsked, project }, problems) {
+		const { session, hosts, redacted } = view;
+		const head = isAsked ? await this.#headOf(view, problems) : undefined;
+		if (isAsked && !head) return undefined;
+		const parts = [...hosts.values()].flat();
+		return {
+			...{ session, header: head?.header ?? Buffer.alloc(0), project: head ? head.project : project },
+			...{ hosts: [...hosts.keys()].sort(compareText), redactions: redacted.size },
+			bytes: parts.reduce((sum, { size }) => sum + size, 0),
+			modified: new Date(Math.max(...parts.map(({ modified }) => modified.getTime()))),
+		};
+	}
+
+	/** @param {View} view @param {Problem[]} problems */
+	async #headOf({ session, folder, life }, problems) {
+		const where = headPath(session);
+		let head;
+		try {
+			head = await this.#heads.get(session);
+			if (head && head.life !== life) head = await this.#heads.get(session, { again: true });
+		} catch (error) {
+			if (!(error instanceof StoreError) || error.code !== "failed") throw error;
+			problems.push({ session, where, message: error.message });
+			return undefined;
+		}
+		// A deletion that was killed has marked it already.
+		if (head?.isDeleted) return undefined;
+		const fault = !head ? "its head is missing" : head.folder !== folder ? "its head is that of another project" : faultOfHead(head, session);
+		if (fault === undefined) return head;
+		problems.push({ session, where, message: fault });
+		return undefined;
+	}
+
+	/** @param {string} session */
+	async delete(session) {
+		checkId(session, "session");
+		await this.#heads.prepareToRead();
+		const head = await this.#heads.end(session);
+		this.#ends.delete(session);
+		if (!head) return;
+		const view = await this.#viewOf(head, session);
+		const isMarked = Math.max(0, ...(view?.deleted.keys() ?? [])) >= head.life;
+		if (!isMarked) await this.#objects.create(deletedPath(head.folder, session, head.life), Buffer.alloc(0));
+		// Who appends looks once more after writing, and removes what this list does not have.
+		const prefix = `${prefixOf(head.folder, session)}`;
+		const listed = await this.#objects.list(prefix);
+		const lives = Array.from({ length: head.life }, (_, at) => `${prefix}${at + 1}/`);
+		await this.#objects.remove(listed.map(({ path }) => path).filter((path) => lives.some((life) => path.startsWith(life))));
+		for (const one of viewsOf(listed).filter((one) => one.session === session))
+			for (const [short, { hash, line }] of await this.#redactedIn(one)) {
+				if (line === undefined) continue;
+				await this.#objects.create(redactedPath(head.folder, session, short), Buffer.from(`${hash}\n`));
+				await this.#objects.remove([redactedPath(head.folder, session, short, shortHash(line))]);
+			}
+	}
+
+	/**
+	 * @param {string} session
+	 * @param {readonly Redaction[]} redactions
+	 */
+	async redact(session, redactions) {
+		checkId(session, "session");
+		await this.#heads.prepareToRead();
+		settleRedactions(session, redactions, []);
+		const before = await this.#look(session);
+		if (!before) {
+			if ((await this.#heads.get(session))?.isDeleted) throw deletedError(session);
+			throw new StoreError("not-found", `There is no session ${session}`);
+		}
+		for (const { hash, line } of settleRedactions(session, redactions, await this.#redactionsIn(before))) {
+			const short = shortened(Buffer.from(hash, "hex"));
+			const path = redactedPath(before.folder, session, short, line && shortHash(line));
+			await this.#objects.create(path, Buffer.concat([Buffer.from(`${hash}\n`), line ?? Buffer.alloc(0)]));
+			const old = before.redacted.get(short)?.path;
+			if (old !== undefined && old !== path) await this.#objects.remove([old]);
+		}
+		// All of them are applied, because whoever made the others may have been stopped here.
+		const view = await this.#look(session);
+		if (!view) throw deletedError(session);
+		for (const [host, parts] of view.hosts)
+			await inParallel(PARALLEL, parts, async ({ path }) => {
+				const content = await this.#objects.get(path);
+				if (content) await this.#blank(path, decodeBatches(content.bytes, 0, { session, host }).batches, view);
+			});
+	}
+
+	/** @param {string} session */
+	async redactions(session) {
+		checkId(session, "session");
+		await this.#heads.prepareToRead();
+		const head = await this.#heads.get(session);
+		const view = head && (await this.#viewOf(head, session));
+		return view ? this.#redactionsIn(view) : [];
+	}
+
+	/** @param {View} view */
+	async #redactionsIn(view) {
+		return toRedactions(new Map([...(await this.#redactedIn(view)).values()].map(({ hash, line }) => [hash, line])));
+	}
+
+	/**
+	 * @param {string} session
+	 * @param {{ ttl: number, force?: boolean }} claim
+	 * @returns {Promise<import("./index").Claim>}
+	 */
+	async claim(session, claim) {
+		checkId(session, "session");
+		const { ttl, force = false } = claim ?? {};
+		checkTtl(ttl);
+		await this.#heads.prepareToRead();
+		if (!(await this.#look(session))) throw new StoreError("not-found", `There is no session ${session}`);
+		return this.#lock("claims", () => this.#claims.claim(session, { ttl, force }));
+	}
+
+	async close() {}
+}
+
+/** @param {string} session */
+const reset = (session) => new StoreError("reset", `Session ${session} is not the one that was loaded before: load it from the beginning`);
+
+/**
+ * Logs never become shorter, unless the session was deleted or an old state of the store put back.
+ * @param {View} view
+ * @param {LogCursor} cursor
+ * @param {string} [only] this host's log
+ */
+function checkCursor({ session, life, hosts }, cursor, only) {
+	if (cursor.isEmpty) return;
+	if (cursor.life !== life) throw reset(session);
+	const isThere = (/** @type {string} */ host, /** @type {Seen} */ { part, end }) => (hosts.get(host) ?? []).some((one) => one.part === part && one.size >= end);
+	for (const [host, seen] of cursor.hosts) if ((only === undefined || host === only) && !isThere(host, seen)) throw reset(session);
+	if (cursor.own && !isThere(cursor.own.host, cursor.own)) throw reset(session);
+}
+
+/**
+ * Where the next batch of a log is: after the last one that was passed, or in the next part if there is nothing after that.
+ * @param {Seen} seen
+ * @param {Part[]} parts that follow
+ */
+function partFrom({ part, end, sum }, parts) {
+	return sum === "" || parts[0]?.part === part ? { part, end } : { part: part + 1, end: 0 };
+}
+
+/**
+ * The parts to read next, several at the same time while there is room.
+ * @param {Part[]} parts
+ * @param {number} room
+ */
+function nextParts(parts, room) {
+	const next = [];
+	let size = 0;
+	for (const part of parts) {
+		if (next.length === PARALLEL || (size > 0 && size >= room)) break;
+		next.push(part);
+		size += part.size;
+	}
+	return next;
+}
+
+exports.LogStore = LogStore;
