@@ -1,6 +1,6 @@
 // The process that follows sessions, and the one that stores the rest when pi ends, without pi: what they claim, and what they say.
 import { type ChildProcess, execFile, spawn } from "node:child_process";
-import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { once } from "node:events";
 import { join, resolve } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
@@ -61,7 +61,7 @@ test.each(["open", "leftover"])("no line is stored while another host has the se
 
 test("a session that the store does not have yet is stored, and claimed then", async () => {
 	const at = await setup();
-	await at.desktop.delete(SESSION);
+	for (const name of readdirSync(at.address)) rmSync(join(at.address, name), { recursive: true });
 	const { hears } = follow(at, { open: [at.one] });
 	await hears("claimed");
 	expect(await at.stored()).toEqual(["stored", "waits"]);
@@ -135,7 +135,7 @@ function failing(at: World, folder: string): Record<string, string> {
 		const fs = require("node:fs");
 		const { open } = fs.promises;
 		fs.promises.open = async (path, ...more) => {
-			if (!String(path).includes(${JSON.stringify(folder)}) || more[0] !== "wx") return open.call(fs.promises, path, ...more);
+			if (!String(path).includes(${JSON.stringify(folder)}) || !["wx", "wx+", "r+"].includes(more[0])) return open.call(fs.promises, path, ...more);
 			fs.appendFileSync(${JSON.stringify(join(at.path, "calls"))}, "x");
 			throw Object.assign(new Error(\`EACCES: permission denied, try \${fs.statSync(${JSON.stringify(join(at.path, "calls"))}).size}\`), { code: "EACCES" });
 		};`);
@@ -146,7 +146,7 @@ const calls = ({ path }: World) => (existsSync(join(path, "calls")) ? readFileSy
 // Each message was another one, and said.
 test("a store that may not be written to is said once, however often it is tried", async () => {
 	const at = await setup();
-	const { heard, hears } = follow(at, { open: [at.one] }, failing(at, "laptop"));
+	const { heard, hears } = follow(at, { open: [at.one] }, failing(at, "laptop."));
 	await hears("show");
 	await vi.waitFor(() => expect(calls(at)).toBeGreaterThan(3), LONG);
 	expect(heard()).toEqual([{ show: `session ${SESSION} is not stored: ${at.address}: access is denied (EACCES: permission denied, try 1)` }]);
@@ -155,7 +155,7 @@ test("a store that may not be written to is said once, however often it is tried
 // It was called not stored.
 test("a session of which only the claim fails is called not claimed", async () => {
 	const at = await setup();
-	const { heard, hears } = follow(at, { open: [at.one] }, failing(at, ".claims"));
+	const { heard, hears } = follow(at, { open: [at.one] }, failing(at, "/hosts/"));
 	await hears("show");
 	expect(heard()).toEqual([{ show: expect.stringMatching(`^session ${SESSION} is not claimed: .*: access is denied`) }]);
 	expect(await at.stored()).toEqual(["stored", "waits"]);
