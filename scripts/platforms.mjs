@@ -79,12 +79,12 @@ function packages(scratch, clone, node, addon) {
 	return checked("packages of a release", installed.code === 0 && tarballs.length === 2 && code === 0 && output.includes("works on "));
 }
 
-/** The core's tests, each run of a program by `runner`. */
+/** The core's tests, their program run by `runner`, if there is one. */
 function rust(scratch, triple, runner) {
 	const { cargo, env } = compilerOf(triple);
 	const [command, ...args] = cargo("test", "-p", "pi-session-core", "--lib", "--no-fail-fast");
 	const variable = `CARGO_TARGET_${triple.toUpperCase().replaceAll("-", "_")}_RUNNER`;
-	const { code, output } = run(scratch, command, args, root, { ...env, [variable]: runner });
+	const { code, output } = run(scratch, command, args, root, runner ? { ...env, [variable]: runner } : env);
 	return reportedByCargo(code, output);
 }
 
