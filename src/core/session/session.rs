@@ -18,6 +18,7 @@ use crate::format::serialize::{Envelope, NewHead};
 use crate::index::copy::{copy_lines, Copier};
 use crate::index::index::{DamagedLine, Index};
 use crate::index::read_entries::Each;
+use crate::io::file_fingerprint::Nanos;
 use crate::io::line_reader::MAX_LINE_BYTES;
 use crate::io::line_span::LineSpan;
 use crate::json::long_strings::Parts;
@@ -59,6 +60,8 @@ pub struct Session {
     pub(super) storage: Option<Box<dyn Storage>>,
     /// The size of the storage, in bytes, at the last check or write.
     pub(super) size: u64,
+    /// The change time of the file when all of it was last compared with the index, if a later change shows in it.
+    pub(super) content_changed: Option<Nanos>,
     pub(super) header_span: Option<LineSpan>,
     /// The header's text, if it was read and is not long.
     pub(super) header_text: Option<String>,

@@ -1,6 +1,6 @@
 //! Who may write: an exclusive session holds the session lock, other sessions make sure that nobody holds it.
 //!
-//! They check before their first line, and again after every path check ([`crate::storage::change_clock`]), which is made
+//! They check before their first line, and again after every path check ([`crate::storage::path_check`]), which is made
 //! every ten milliseconds at most, so that most appends cost nothing more. A session that takes the lock waits that long before
 //! it reads the file. From then on no other session of this package writes.
 
@@ -11,7 +11,7 @@ use crate::base::error::{Error, Result};
 use crate::base::options::Lock;
 use crate::io::fs;
 use crate::io::lock_file::{wait_until_free, FileLock};
-use crate::storage::change_clock::PATH_CHECK_INTERVAL;
+use crate::storage::path_check::PATH_CHECK_INTERVAL;
 
 /// The longest time from a writer's check to the end of its write.
 const MARGIN: Duration = Duration::from_millis(2);

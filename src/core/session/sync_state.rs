@@ -12,8 +12,6 @@ pub(super) enum SyncState {
     /// As far as is known, it does.
     #[default]
     Current,
-    /// Others changed the file but not its size: a line may say something else.
-    Touched,
     /// A line was not what the index says, or what a check found was not taken in. The next check reads every line.
     Suspect,
     /// Entries that were appended here are missing in the file that replaced ours. They are lost unless the caller supplies
@@ -26,7 +24,7 @@ pub(super) enum SyncState {
 impl SyncState {
     /// Whether the file is known or feared not to agree with the index.
     pub fn is_suspect(&self) -> bool {
-        !matches!(self, Self::Current | Self::Touched)
+        !matches!(self, Self::Current)
     }
 }
 

@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use super::change_clock::{ChangeClock, ChangedBy, Due};
+use super::path_check::PathChecks;
 use super::write_lock::{lock_briefly, unlock};
 use crate::base::error::{Error, Result};
 use crate::base::options::Durability;
 use crate::base::threads::locked;
 use crate::io::dirs;
-use crate::io::file_fingerprint::now;
+use crate::io::file_fingerprint::{now, would_show_change};
 use crate::io::fs::{self, At, FileId};
 use crate::io::line_span::LineSpan;
 use crate::io::open::{self, Access};
@@ -50,7 +50,7 @@ pub struct FileStorage {
     is_unterminated: bool,
     shared: bool,
     durability: Durability,
-    clock: ChangeClock,
+    path_checks: PathChecks,
     /// Whether it was opened again since the last check. While it was closed another file may have got its inode.
     reopened: AtomicBool,
 }
@@ -61,21 +61,14 @@ impl FileStorage {
         let file = open::regular(Path::new(path), Access::Read).map_err(|error| Error::io("open", path, error))?;
         let stat = fs::stat(&file).map_err(|error| Error::io("fstat", path, error))?;
         let target = fs::resolve_links(Path::new(path)).map_err(|error| Error::io("readlink", path, error))?;
-        Ok(Self::with(path, target, stat.file_id, file, ChangeClock::of_known(now(), stat.changed), Durability::Os))
+        Ok(Self::with(path, target, stat.file_id, file, Durability::Os))
     }
 
     /// A file just written under another name, which `path` will lead to at `target`.
     pub(crate) fn of_new(path: &str, target: &Path, file: &File, durability: Durability) -> Result<Self> {
         let fail = |error| Error::io("open", path, error);
         let file_id = fs::stat(file).map_err(fail)?.file_id;
-        Ok(Self::with(
-            path,
-            target.to_owned(),
-            file_id,
-            fs::duplicate(file).map_err(fail)?,
-            ChangeClock::of_written(now()),
-            durability,
-        ))
+        Ok(Self::with(path, target.to_owned(), file_id, fs::duplicate(file).map_err(fail)?, durability))
     }
 
     /// Unlocks a file that was locked while it was written.
@@ -86,14 +79,7 @@ impl FileStorage {
         }
     }
 
-    fn with(
-        path: &str,
-        target: PathBuf,
-        file_id: FileId,
-        file: File,
-        clock: ChangeClock,
-        durability: Durability,
-    ) -> Self {
+    fn with(path: &str, target: PathBuf, file_id: FileId, file: File, durability: Durability) -> Self {
         Self {
             path: path.to_owned(),
             handle: Mutex::new(Some(OpenFile { file: Arc::new(file), appends: false })),
@@ -102,7 +88,7 @@ impl FileStorage {
             is_unterminated: false,
             shared: false,
             durability,
-            clock,
+            path_checks: PathChecks::default(),
             reopened: AtomicBool::new(false),
         }
     }
@@ -196,7 +182,6 @@ impl FileStorage {
 
     /// Truncates our own bytes. An error if they are not the last, or not there any more.
     fn cut(&self, file: &File, offset: u64, ours: &[u8]) -> io::Result<()> {
-        self.clock.note_change(now());
         // Other writers of ours take the same lock once they know of each other. The caller may hold this lock already.
         let locked = !self.uses_write_lock() && lock_briefly(file);
         let done = (|| {
@@ -305,18 +290,20 @@ impl Storage for FileStorage {
             }
         };
         let reopened = self.reopened.load(Ordering::Relaxed);
-        if self.clock.begin_check(now()) == Due::QuickCheck && !checks_path && !reopened {
+        let now = now();
+        if !checks_path && !reopened && !self.path_checks.is_due(now) {
             let (size, deleted) = fs::quick_stat(&handle.file).map_err(self.fail("fstat"))?;
             if !deleted {
-                return Ok(FileStatus::Here { size, touched: false, reopened });
+                return Ok(FileStatus::Here { size, changed: None, reopened });
             }
         }
         // By path, not by handle: an open file does not show that another has its name.
         match fs::stat_path(Path::new(&self.path)).map_err(self.fail("stat"))? {
             Some(stat) if stat.file_id == self.file_id => {
                 self.reopened.store(false, Ordering::Relaxed);
-                let touched = self.clock.end_path_check(stat.changed) == ChangedBy::MaybeOthers;
-                Ok(FileStatus::Here { size: stat.size, touched, reopened })
+                self.path_checks.note(now);
+                let changed = Some(stat.changed).filter(|&changed| would_show_change(changed, now));
+                Ok(FileStatus::Here { size: stat.size, changed, reopened })
             }
             Some(_) => Ok(FileStatus::Replaced { readable: !reopened }),
             None => {
@@ -327,7 +314,7 @@ impl Storage for FileStorage {
     }
 
     fn path_checks(&self) -> u64 {
-        self.clock.path_checks()
+        self.path_checks.count()
     }
 
     fn append(&mut self, line: &mut Vec<u8>) -> Result<LineSpan> {
@@ -350,7 +337,6 @@ impl Storage for FileStorage {
             Ok(offset)
         })?;
         self.is_unterminated = false;
-        self.clock.note_write();
         Ok(LineSpan::of(offset + lead, len))
     }
 

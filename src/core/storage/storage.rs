@@ -6,6 +6,7 @@ use std::path::Path;
 
 use crate::base::error::{Error, Result};
 use crate::base::memory::resize;
+use crate::io::file_fingerprint::Nanos;
 use crate::io::line_reader::read_some;
 use crate::io::line_span::LineSpan;
 
@@ -43,10 +44,9 @@ pub fn copy_bytes(storage: &dyn Storage, from: u64, to: u64, each: &mut dyn FnMu
 /// What a check of the storage found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileStatus {
-    /// It has its name, and `size` bytes; other processes may have appended or truncated. `touched`: its times show
-    /// that another process may have changed it. `reopened`: it was closed meanwhile, so that another file may have got
-    /// its inode.
-    Here { size: u64, touched: bool, reopened: bool },
+    /// It has its name, and `size` bytes; other processes may have appended or truncated. `changed`: its change time, if it was asked
+    /// for and a later change would show in it. `reopened`: it was closed meanwhile, so that another file may have got its inode.
+    Here { size: u64, changed: Option<Nanos>, reopened: bool },
     /// Nothing has its name. Its content can still be read if `readable`. `deleted`: it seems to have no other name
     /// either.
     Gone { readable: bool, deleted: bool },
@@ -64,9 +64,9 @@ pub trait Storage: Send + Sync {
     /// How many bytes there are now; others may have added some.
     fn size(&self) -> Result<u64>;
     /// Checks whether the storage is still what it was. Unless `checks_path`, this is one call, which does not notice a
-    /// rename, or a change that kept the size, of the last few milliseconds.
+    /// rename of the last few milliseconds.
     fn status(&self, _checks_path: bool) -> Result<FileStatus> {
-        Ok(FileStatus::Here { size: self.size()?, touched: false, reopened: false })
+        Ok(FileStatus::Here { size: self.size()?, changed: None, reopened: false })
     }
     /// How many path checks `status` made; it makes one by itself every few milliseconds.
     fn path_checks(&self) -> u64 {

@@ -14,9 +14,6 @@ use crate::session::session::{Persistence, RowRemap, Session};
 use crate::session::sync_state::{CheckDepth, PreviousFile, SyncState};
 use crate::summary::header_scan::first_header;
 
-/// Up to this size, in bytes, a full check reads the whole file.
-const FULL_READ_LIMIT: u64 = 1 << 20;
-
 /// How often the check is repeated when another file takes its name meanwhile.
 const CHECKS: usize = 4;
 
@@ -27,8 +24,8 @@ impl Session {
         self.check_file(CheckDepth::Quick)
     }
 
-    /// The same, and also finds another file under the name, and other content of the same length. For that a file of
-    /// up to 1 MiB is read whole, a larger one only if its times show that another process changed it.
+    /// The same, and also finds another file under the name, and other content of the same length. For that the file is read
+    /// whole, unless its change time is still that of the last time.
     pub fn reload(&mut self) -> Result<()> {
         self.check_file(CheckDepth::Full)
     }
@@ -104,7 +101,7 @@ impl Session {
         };
         let is_quick = depth == CheckDepth::Quick && !self.state.get_mut().is_suspect();
         let mut status = storage.status(!is_quick)?;
-        if is_quick && status == (FileStatus::Here { size: self.size, touched: false, reopened: false }) {
+        if is_quick && matches!(status, FileStatus::Here { size, reopened: false, .. } if size == self.size) {
             return Ok(());
         }
         // Until the check is done the file is suspect.
@@ -125,15 +122,11 @@ impl Session {
     /// Takes in what a check found. Returns the state after it.
     fn take_in(&mut self, found: FileStatus, depth: CheckDepth, before: &SyncState) -> Result<SyncState> {
         let name = self.storage.as_ref().map(|storage| storage.name().to_owned()).unwrap_or_default();
-        let was_touched = matches!(before, SyncState::Touched);
         match found {
-            FileStatus::Here { size, touched, reopened } => {
-                // Growth explains a changed time. Without growth a line may have changed.
-                let touched = was_touched || touched && size == self.size;
-                let reads_all = match depth {
-                    CheckDepth::Quick | CheckDepth::Ends => before.is_suspect(),
-                    CheckDepth::Full | CheckDepth::ForRead => before.is_suspect() || size <= FULL_READ_LIMIT || touched,
-                };
+            FileStatus::Here { size, changed, reopened } => {
+                let is_full = matches!(depth, CheckDepth::Full | CheckDepth::ForRead);
+                let reads_all =
+                    before.is_suspect() || is_full && (changed.is_none() || changed != self.content_changed);
                 if !(if reads_all { self.has_same_content()? } else { self.has_same_ends()? }) {
                     let previous = if reopened { PreviousFile::Gone } else { PreviousFile::Rewritten };
                     return self.rebase(previous, depth, before);
@@ -145,7 +138,10 @@ impl Session {
                     _ if reopened => return self.rebase(PreviousFile::Gone, depth, before),
                     _ => return self.rebase(PreviousFile::Rewritten, depth, before),
                 }
-                Ok(if touched && !reads_all { SyncState::Touched } else { SyncState::Current })
+                if reads_all {
+                    self.content_changed = changed;
+                }
+                Ok(SyncState::Current)
             }
             FileStatus::Gone { readable: false, .. } => Err(Error::lost(&name)),
             FileStatus::Gone { .. } if depth == CheckDepth::ForRead || !self.is_persisted() => {
@@ -206,6 +202,6 @@ impl Session {
         if self.size > self.index.indexed_end() {
             self.read_appended(self.size)?;
         }
-        Ok(if matches!(before, SyncState::Touched) { SyncState::Touched } else { SyncState::Current })
+        Ok(SyncState::Current)
     }
 }
