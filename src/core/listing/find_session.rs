@@ -1,22 +1,30 @@
-//! Finding one session: the newest, or by its id. Of each file only the header is read.
+//! Finding sessions: the newest, or by their ids. Of each file only the header is read.
 
-use std::fs::DirEntry;
-use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
+use super::candidates::in_dir;
+use super::list::ListScope;
 use crate::base::error::Result;
 use crate::base::paths::{default_session_dir, is_same_path, join, resolve, Process};
 use crate::base::threads::{into_inner, locked, on_threads};
 use crate::base::wtf8::to_string_lossy;
 use crate::format::header::Header;
-use crate::io::fs;
-use crate::io::session_files::{session_files, SessionFileName};
+use crate::io::open::{self, Access};
+use crate::io::session_files::session_files;
 use crate::summary::header_scan::header_among_others;
 
-/// The header of a file in a directory. A file that cannot be read, or is very large without a header, is not a session.
-fn header_in_dir(file: &SessionFileName, dir: &str) -> Option<Header> {
-    header_among_others(file.open(dir).ok()?).ok().flatten()
+/// How many headers a thread reads at once.
+const HEADERS_PER_TASK: usize = 16;
+
+/// A session that was found by its id.
+#[derive(Debug, PartialEq, Eq)]
+pub struct FoundSession {
+    pub path: String,
+    /// WTF-8.
+    pub id: Vec<u8>,
+    /// Empty if the header does not say.
+    pub cwd: Vec<u8>,
 }
 
 /// Selects sessions by the working directory in their header.
@@ -27,7 +35,7 @@ pub struct CwdFilter<'a> {
 
 impl CwdFilter<'_> {
     /// Whether a header's working directory is this one. An absent, empty or invalid one is not.
-    pub fn takes(&self, cwd: Option<&[u8]>) -> bool {
+    pub fn includes(&self, cwd: Option<&[u8]>) -> bool {
         let Some(cwd) = cwd.map(to_string_lossy).filter(|cwd| !cwd.is_empty()) else { return false };
         let is_same = resolve(&cwd, self.process).and_then(|cwd| is_same_path(&cwd, self.cwd, self.process));
         is_same.unwrap_or_else(|_| {
@@ -47,77 +55,66 @@ pub fn lookup_filter(cwd: &str, dir: &str, is_given: bool, process: &dyn Process
     }
 }
 
-/// How many files' times a thread reads at once.
-const STATS_PER_TASK: usize = 64;
-
-/// The session files among these entries, with their modification times.
-fn modified_times(entries: &[DirEntry]) -> Vec<(f64, SessionFileName)> {
-    let time_of = |entry: &DirEntry| {
-        let named = SessionFileName::of(entry)?;
-        // An entry's status needs no walk of the whole path, but does not follow links.
-        let stat = if named.is_file { fs::stat_entry(entry).ok() } else { fs::stat_path(&entry.path()).ok()? };
-        let stat = stat.filter(|stat| stat.is_file)?;
-        Some((stat.fingerprint().modified_ms(), named))
-    };
-    let files = Mutex::new(Vec::with_capacity(entries.len()));
-    on_threads(entries.len().div_ceil(STATS_PER_TASK), |_: &mut (), share| {
-        let some: Vec<_> =
-            entries.iter().skip(share * STATS_PER_TASK).take(STATS_PER_TASK).filter_map(time_of).collect();
-        locked(&files).extend(some);
-    });
-    into_inner(files)
+/// The header of a file. One that cannot be read, or is very large without a header, is not a session.
+fn header_of(path: &Path) -> Option<Header> {
+    header_among_others(open::regular(path, Access::Read).ok()?).ok().flatten()
 }
 
 /// The most recently modified session file of a directory. Unreadable files and dangling links are skipped.
 pub fn most_recent(dir: &str, filter: Option<&CwdFilter<'_>>) -> Option<String> {
-    let entries = fs::list(Path::new(if dir.is_empty() { "." } else { dir })).ok()?;
-    let mut files = modified_times(&entries);
-    // Files with the same time in name order.
-    files.sort_by(|(a, left), (b, right)| b.total_cmp(a).then_with(|| left.name.cmp(&right.name)));
-    let is_one = |named: &SessionFileName| header_in_dir(named, dir).is_some_and(|header| matches(&header, filter));
-    files.iter().find(|(_, named)| is_one(named)).map(|(_, named)| join(dir, &named.name))
+    let files = in_dir(dir, "").ok()?;
+    let mut files: Vec<_> =
+        files.into_iter().filter_map(|file| Some((file.fingerprint?.modified_ms(), file.path))).collect();
+    // Files with the same time stay in name order.
+    files.sort_by(|(left, _), (right, _)| right.total_cmp(left));
+    let is_one = |path: &str| header_of(Path::new(path)).is_some_and(|header| is_included(&header, filter));
+    files.into_iter().map(|(_, path)| path).find(|path| is_one(path))
 }
 
-/// How many headers a thread reads at once.
-const HEADERS_PER_TASK: usize = 16;
-
-/// The session file of a directory whose header has exactly this id, the first in name order. Headers are read, on several
-/// threads: checking what a name or the catalog says of a file costs as much.
+/// The session file of a directory whose header has exactly this id, the first in name order.
 pub fn by_id(dir: &str, id: &[u8], filter: Option<&CwdFilter<'_>>) -> Option<String> {
-    let files = session_files(dir).unwrap_or_default();
-    let mut rest = files.as_slice();
-    loop {
-        let (at, header) = first_with_id(dir, rest, id)?;
-        if matches(&header, filter) {
-            return rest.get(at).map(|file| join(dir, &file.name));
-        }
-        rest = rest.get(at + 1..).unwrap_or_default();
-    }
+    let names = session_files(dir).unwrap_or_default();
+    let paths: Vec<_> = names.iter().map(|file| PathBuf::from(join(dir, &file.name))).collect();
+    let found = with_headers(&paths, |header| header.id == id);
+    let (at, _) = found.into_iter().find(|(_, header)| is_included(header, filter))?;
+    names.get(at).map(|file| join(dir, &file.name))
 }
 
-/// The first of these files whose header has this id.
-fn first_with_id(dir: &str, files: &[SessionFileName], id: &[u8]) -> Option<(usize, Header)> {
-    let first = AtomicUsize::new(usize::MAX);
-    let found = Mutex::new(None);
-    on_threads(files.len().div_ceil(HEADERS_PER_TASK), |_: &mut (), share| {
-        for (at, file) in files.iter().enumerate().skip(share * HEADERS_PER_TASK).take(HEADERS_PER_TASK) {
-            if at > first.load(Ordering::Relaxed) {
-                break;
-            }
-            if let Some(header) = header_in_dir(file, dir).filter(|header| header.id == id) {
-                let mut found = locked(&found);
-                if at < first.fetch_min(at, Ordering::Relaxed) {
-                    *found = Some((at, header));
-                }
-                break;
+/// The sessions of a scope whose header has exactly this id or, if none has, those whose id begins with it; in the order of
+/// their paths. `cwd` is what a relative path starts from.
+pub fn by_id_prefix(scope: &ListScope, prefix: &[u8], cwd: &str, process: &dyn Process) -> Result<Vec<FoundSession>> {
+    let files = scope.find(cwd)?;
+    let paths: Vec<_> = files.iter().map(|file| Path::new(&file.dir).join(&file.name)).collect();
+    let found = with_headers(&paths, |header| header.id.starts_with(prefix)).into_iter().filter_map(|(at, header)| {
+        let path = files.get(at)?.path.clone();
+        Some(FoundSession { path, id: header.id, cwd: header.cwd.unwrap_or_default() })
+    });
+    let mut found: Vec<_> = found.filter(|session| scope.includes(&session.cwd, process)).collect();
+    if found.iter().any(|session| session.id == prefix) {
+        found.retain(|session| session.id == prefix);
+    }
+    found.sort_by(|left, right| left.path.cmp(&right.path));
+    Ok(found)
+}
+
+/// The positions of the files whose header is wanted, in their order, and these headers. They are read on several threads: checking
+/// what a name or the catalog says of a file costs as much.
+fn with_headers(paths: &[PathBuf], is_wanted: impl Fn(&Header) -> bool + Sync) -> Vec<(usize, Header)> {
+    let found = Mutex::new(Vec::new());
+    on_threads(paths.len().div_ceil(HEADERS_PER_TASK), |_: &mut (), share| {
+        for (at, path) in paths.iter().enumerate().skip(share * HEADERS_PER_TASK).take(HEADERS_PER_TASK) {
+            if let Some(header) = header_of(path).filter(&is_wanted) {
+                locked(&found).push((at, header));
             }
         }
     });
-    into_inner(found)
+    let mut found = into_inner(found);
+    found.sort_unstable_by_key(|(at, _)| *at);
+    found
 }
 
-fn matches(header: &Header, filter: Option<&CwdFilter<'_>>) -> bool {
-    filter.is_none_or(|filter| filter.takes(header.cwd.as_deref()))
+fn is_included(header: &Header, filter: Option<&CwdFilter<'_>>) -> bool {
+    filter.is_none_or(|filter| filter.includes(header.cwd.as_deref()))
 }
 
 #[cfg(test)]

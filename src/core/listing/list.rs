@@ -68,7 +68,7 @@ impl ListScope {
 
     /// Whether a session with this working directory is listed.
     pub fn includes(&self, cwd: &[u8], process: &dyn Process) -> bool {
-        self.filter.as_deref().is_none_or(|filter| CwdFilter { cwd: filter, process }.takes(Some(cwd)))
+        self.filter.as_deref().is_none_or(|filter| CwdFilter { cwd: filter, process }.includes(Some(cwd)))
     }
 
     /// When partial lists are published.

@@ -2,7 +2,6 @@
 
 pub mod candidates;
 pub mod configured_dir;
-pub mod find_by_prefix;
 pub mod find_session;
 pub mod list;
 pub mod locale_sort;

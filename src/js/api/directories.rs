@@ -14,7 +14,7 @@ use crate::js::factory::process::ProcessSnapshot;
 use crate::js::factory::{self, FactoryFn};
 use crate::js::lists::search;
 use crate::js::manager::session_dir::configured_session_dir;
-use pi_session_core::listing::find_by_prefix::by_id_prefix;
+use pi_session_core::listing::find_session::by_id_prefix;
 
 #[napi]
 impl SessionManager {
