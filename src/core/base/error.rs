@@ -58,68 +58,61 @@ impl ErrorCode {
 
 /// An error of the core. `Display` gives the text that users see.
 #[derive(Debug)]
-pub struct Error(ErrorKind);
+pub struct Error {
+    kind: ErrorKind,
+    /// The file or directory that it is about.
+    path: Option<String>,
+    text: String,
+}
 
+/// The code of an error, and what the core itself does about it.
 #[derive(Debug)]
 enum ErrorKind {
-    Io {
-        syscall: &'static str,
-        path: String,
-        source: io::Error,
-    },
-    NotASession {
-        path: String,
-    },
-    Changed {
-        path: String,
-        what: String,
-    },
+    Io(&'static str, io::Error),
+    /// The text names the application.
+    NotASession,
     /// The path leads to another file than the open one.
-    Elsewhere {
-        path: String,
-    },
-    Lost {
-        path: String,
-    },
-    NeedsLines {
-        path: String,
-    },
-    Locked {
-        path: String,
-        holder: Option<u32>,
-    },
-    WrongType {
-        text: String,
-    },
-    Other {
-        code: ErrorCode,
-        text: String,
-        path: Option<String>,
-    },
+    Elsewhere,
+    /// Lines that were appended here are needed from the caller.
+    NeedsLines,
+    WrongType,
+    Other(ErrorCode),
 }
 
 impl Error {
+    fn about(kind: ErrorKind, path: &str, text: String) -> Self {
+        Self { kind, path: Some(path.to_owned()), text }
+    }
+
+    fn other(code: ErrorCode, text: impl Into<String>) -> Self {
+        Self { kind: ErrorKind::Other(code), path: None, text: text.into() }
+    }
+
     /// An operating-system error of `syscall` on `path`.
     pub fn io(syscall: &'static str, path: &str, source: io::Error) -> Self {
-        Self(ErrorKind::Io { syscall, path: path.to_owned(), source })
+        let text = match code_of(&source) {
+            Some((code, words)) => format!("{code}: {words}, {syscall} '{path}'"),
+            None => format!("{source}, {syscall} '{path}'"),
+        };
+        Self::about(ErrorKind::Io(syscall, source), path, text)
     }
 
     /// The file at `path` does not start with a session header.
     pub fn not_a_session(path: &str) -> Self {
-        Self(ErrorKind::NotASession { path: path.to_owned() })
+        Self::about(ErrorKind::NotASession, path, format!("Session file is not a valid {APP_NAME} session: {path}"))
     }
 
     /// The message with another application's name, which renamed builds of pi use.
     pub fn text_for(&self, app: &str) -> String {
-        match &self.0 {
-            ErrorKind::NotASession { path } => format!("Session file is not a valid {app} session: {path}"),
-            _ => self.to_string(),
+        match (&self.kind, &self.path) {
+            (ErrorKind::NotASession, Some(path)) => format!("Session file is not a valid {app} session: {path}"),
+            _ => self.text.clone(),
         }
     }
 
     /// A session file cannot be used for what was asked. The path follows `text` in the message.
     pub fn unusable(text: &str, path: &str) -> Self {
-        Self::about(ErrorCode::SessionInvalid, text, path)
+        Self::about(ErrorKind::Other(ErrorCode::SessionInvalid), path, format!("{text}: {path}"))
     }
 
     /// The source of a fork is missing, empty or not a session.
@@ -156,54 +149,55 @@ impl Error {
     }
 
     /// The file differs from the index; `what` says how.
-    pub fn changed(path: &str, what: impl Into<String>) -> Self {
-        Self(ErrorKind::Changed { path: path.to_owned(), what: what.into() })
+    pub fn changed(path: &str, what: impl fmt::Display) -> Self {
+        let text = format!("Session file changed underneath: {what}: {path}");
+        Self::about(ErrorKind::Other(ErrorCode::SessionChanged), path, text)
     }
 
     /// The path leads to another file than the one that is open.
     pub fn elsewhere(path: &str) -> Self {
-        Self(ErrorKind::Elsewhere { path: path.to_owned() })
+        Self { kind: ErrorKind::Elsewhere, ..Self::changed(path, "the path leads to another file") }
     }
 
     /// The file was deleted, and what it held cannot be read any more.
     pub fn lost(path: &str) -> Self {
-        Self(ErrorKind::Lost { path: path.to_owned() })
+        let text = format!("Session file was deleted, and not all of it is in memory: {path}");
+        Self::about(ErrorKind::Other(ErrorCode::SessionDeleted), path, text)
     }
 
     /// Another file replaced the session's and lacks lines that were appended here. They are needed from the caller.
     pub fn lines_needed(path: &str) -> Self {
-        Self(ErrorKind::NeedsLines { path: path.to_owned() })
+        let what = "entries that this process appended are missing from it and can no longer be read";
+        Self::about(ErrorKind::NeedsLines, path, format!("Session file was replaced; {what}: {path}"))
     }
 
     /// Another process, or another session in this one, has the lock of the file at `path`.
     pub fn locked(path: &str, holder: Option<u32>) -> Self {
-        Self(ErrorKind::Locked { path: path.to_owned(), holder })
+        let holder = holder.map_or_else(|| "another process".to_owned(), |pid| format!("process {pid}"));
+        let text = format!("Session file is locked by {holder}: {path}");
+        Self::about(ErrorKind::Other(ErrorCode::SessionLocked), path, text)
     }
 
     /// The lock file's path of the session at `path` has something else: `text` says what.
     pub fn not_a_lock(text: &str, path: &str) -> Self {
-        Self::about(ErrorCode::SessionLocked, text, path)
+        Self::about(ErrorKind::Other(ErrorCode::SessionLocked), path, format!("{text}: {path}"))
     }
 
     /// Another process, or another session in this one, has the file at `path` open, and the file system cannot replace it.
     pub fn in_use(path: &str) -> Self {
         let text = "Session file cannot be replaced while it is open elsewhere, or because it may not be written";
-        Self::about(ErrorCode::SessionLocked, text, path)
+        Self::about(ErrorKind::Other(ErrorCode::SessionLocked), path, format!("{text}: {path}"))
     }
 
     /// The session of the file at `path` was opened read-only.
     pub fn read_only(path: &str) -> Self {
-        Self::about(ErrorCode::SessionReadOnly, "The session was opened read-only and cannot be changed", path)
+        let text = format!("The session was opened read-only and cannot be changed: {path}");
+        Self::about(ErrorKind::Other(ErrorCode::SessionReadOnly), path, text)
     }
 
     /// Something is longer than it may be. The path follows `text` in the message.
     pub fn too_long(text: &str, path: &str) -> Self {
-        Self::about(ErrorCode::TooLong, text, path)
-    }
-
-    /// Whether the system refused memory.
-    pub fn is_out_of_memory(&self) -> bool {
-        self.as_io().is_some_and(|(.., error)| error.kind() == io::ErrorKind::OutOfMemory)
+        Self::about(ErrorKind::Other(ErrorCode::TooLong), path, format!("{text}: {path}"))
     }
 
     /// A value is longer than a JavaScript string may be: `size` bytes of JSON in `what` of the entry `id`.
@@ -219,7 +213,7 @@ impl Error {
 
     /// A `TypeError` in JavaScript: an argument cannot be used, or what a call needs of the caller's objects or process is wrong.
     pub fn argument(text: impl Into<String>) -> Self {
-        Self(ErrorKind::WrongType { text: text.into() })
+        Self { kind: ErrorKind::WrongType, path: None, text: text.into() }
     }
 
     /// As [`argument`](Self::argument), but an `Error` in JavaScript, as pi throws it.
@@ -227,57 +221,35 @@ impl Error {
         Self::other(ErrorCode::InvalidArgument, text)
     }
 
-    fn about(code: ErrorCode, text: &str, path: &str) -> Self {
-        Self(ErrorKind::Other { code, text: format!("{text}: {path}"), path: Some(path.to_owned()) })
-    }
-
-    fn other(code: ErrorCode, text: impl Into<String>) -> Self {
-        Self(ErrorKind::Other { code, text: text.into(), path: None })
-    }
-
     /// What kind of failure it is.
     pub fn code(&self) -> ErrorCode {
-        match &self.0 {
-            ErrorKind::Io { .. } => ErrorCode::System,
-            ErrorKind::NotASession { .. } => ErrorCode::SessionInvalid,
-            ErrorKind::Changed { .. } | ErrorKind::Elsewhere { .. } | ErrorKind::NeedsLines { .. } => {
-                ErrorCode::SessionChanged
-            }
-            ErrorKind::Lost { .. } => ErrorCode::SessionDeleted,
-            ErrorKind::Locked { .. } => ErrorCode::SessionLocked,
-            ErrorKind::WrongType { .. } => ErrorCode::InvalidArgument,
-            ErrorKind::Other { code, .. } => *code,
+        match &self.kind {
+            ErrorKind::Io(..) => ErrorCode::System,
+            ErrorKind::NotASession => ErrorCode::SessionInvalid,
+            ErrorKind::Elsewhere | ErrorKind::NeedsLines => ErrorCode::SessionChanged,
+            ErrorKind::WrongType => ErrorCode::InvalidArgument,
+            ErrorKind::Other(code) => *code,
         }
     }
 
     /// The file or directory that it is about, if it is about one.
     pub fn path(&self) -> Option<&str> {
-        match &self.0 {
-            ErrorKind::Io { path, .. }
-            | ErrorKind::NotASession { path }
-            | ErrorKind::Changed { path, .. }
-            | ErrorKind::Elsewhere { path }
-            | ErrorKind::Lost { path }
-            | ErrorKind::NeedsLines { path }
-            | ErrorKind::Locked { path, .. } => Some(path),
-            ErrorKind::WrongType { .. } => None,
-            ErrorKind::Other { path, .. } => path.as_deref(),
-        }
+        self.path.as_deref()
     }
 
     /// Whether JavaScript's error is a `TypeError`.
     pub fn is_type_error(&self) -> bool {
-        matches!(self.0, ErrorKind::WrongType { .. })
+        matches!(self.kind, ErrorKind::WrongType)
     }
 
     /// Whether the file was deleted and nothing of it can be read.
     pub fn is_lost(&self) -> bool {
-        matches!(self.0, ErrorKind::Lost { .. })
+        self.code() == ErrorCode::SessionDeleted
     }
 
     /// Whether lines that were appended here are needed from the caller.
     pub fn needs_lines(&self) -> bool {
-        matches!(self.0, ErrorKind::NeedsLines { .. })
+        matches!(self.kind, ErrorKind::NeedsLines)
     }
 
     /// Whether the file is not what the index says.
@@ -287,20 +259,37 @@ impl Error {
 
     /// Whether the path has led to another file, or to none, since the last check. Nothing was done, and a refresh is due.
     pub fn needs_file_check(&self) -> bool {
-        matches!(self.0, ErrorKind::Elsewhere { .. }) || self.is_missing()
+        matches!(self.kind, ErrorKind::Elsewhere) || self.is_missing()
     }
 
     /// Whether a file was not there.
     pub fn is_missing(&self) -> bool {
-        self.as_io().is_some_and(|(.., source)| source.kind() == io::ErrorKind::NotFound)
+        self.as_io().is_some_and(|(_, source)| source.kind() == io::ErrorKind::NotFound)
     }
 
-    /// The parts of an operating-system error: call, path, cause.
-    pub fn as_io(&self) -> Option<(&'static str, &str, &io::Error)> {
-        match &self.0 {
-            ErrorKind::Io { syscall, path, source } => Some((syscall, path, source)),
+    /// Whether the system refused memory.
+    pub fn is_out_of_memory(&self) -> bool {
+        self.as_io().is_some_and(|(_, source)| source.kind() == io::ErrorKind::OutOfMemory)
+    }
+
+    /// The call of an operating-system error, and its cause.
+    pub fn as_io(&self) -> Option<(&'static str, &io::Error)> {
+        match &self.kind {
+            ErrorKind::Io(syscall, source) => Some((syscall, source)),
             _ => None,
         }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.as_io().map(|(_, source)| source as _)
     }
 }
 
@@ -376,44 +365,6 @@ pub fn code_of(error: &io::Error) -> Option<(&'static str, &'static str)> {
             io::ErrorKind::OutOfMemory => Some(("ENOMEM", "not enough memory")),
             _ => None,
         },
-    }
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
-            ErrorKind::Io { syscall, path, source } => match code_of(source) {
-                Some((code, words)) => write!(f, "{code}: {words}, {syscall} '{path}'"),
-                None => write!(f, "{source}, {syscall} '{path}'"),
-            },
-            ErrorKind::NotASession { .. } => f.write_str(&self.text_for(APP_NAME)),
-            ErrorKind::Changed { path, what } => {
-                write!(f, "Session file changed underneath: {what}: {path}")
-            }
-            ErrorKind::Elsewhere { path } => {
-                write!(f, "Session file changed underneath: the path leads to another file: {path}")
-            }
-            ErrorKind::Lost { path } => {
-                write!(f, "Session file was deleted, and not all of it is in memory: {path}")
-            }
-            ErrorKind::NeedsLines { path } => {
-                write!(f, "Session file was replaced; entries that this process appended are missing from it and can no longer be read: {path}")
-            }
-            ErrorKind::Locked { path, holder: Some(pid) } => {
-                write!(f, "Session file is locked by process {pid}: {path}")
-            }
-            ErrorKind::Locked { path, holder: None } => write!(f, "Session file is locked by another process: {path}"),
-            ErrorKind::WrongType { text } | ErrorKind::Other { text, .. } => f.write_str(text),
-        }
-    }
-}
-
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match &self.0 {
-            ErrorKind::Io { source, .. } => Some(source),
-            _ => None,
-        }
     }
 }
 

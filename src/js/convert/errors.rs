@@ -20,10 +20,10 @@ pub fn thrown(js: JsEnv<'_>, error: &CoreError) -> Error {
         Err(error) => return error,
     };
     let own = error.code().name();
-    let code = error.as_io().and_then(|(.., source)| code_of(source)).map_or(own, |(code, _)| code);
+    let code = error.as_io().and_then(|(_, source)| code_of(source)).map_or(own, |(code, _)| code);
     let made = js.error(error.is_type_error(), code, &text).and_then(|object| {
         let set = |name: &str, value: JsVal<'_>| js.define(object, js.string(name.as_bytes())?, value);
-        if let Some((syscall, _, source)) = error.as_io() {
+        if let Some((syscall, source)) = error.as_io() {
             if let Some(errno) = source.raw_os_error() {
                 set("errno", js.number(-f64::from(errno))?)?;
             }

@@ -262,7 +262,7 @@ fn a_read_only_file_is_not_migrated() {
     let result = Session::open(&path, Persistence::File, SessionFileOptions::default());
     assert_eq!(result.is_ok(), may_write);
     if let Err(error) = result {
-        assert_eq!(error.as_io().map(|(.., source)| source.kind()), Some(std::io::ErrorKind::PermissionDenied));
+        assert_eq!(error.as_io().map(|(_, source)| source.kind()), Some(std::io::ErrorKind::PermissionDenied));
         assert_eq!(fs::read_to_string(&path).expect("read"), OLD);
         assert_eq!(fs::read_dir(dir.path()).expect("read").count(), 1);
     }
