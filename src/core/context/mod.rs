@@ -2,6 +2,5 @@
 
 pub mod branched_session;
 pub mod context_edit;
-pub mod path_cache;
 pub mod projection;
 pub mod system_prompt;

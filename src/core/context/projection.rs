@@ -98,13 +98,13 @@ pub fn context_rows(tree: &Tree, path: &[RowNo]) -> Vec<RowNo> {
 }
 
 /// The settings of a path.
-pub fn settings(tree: &Tree, path: &[RowNo]) -> Settings {
+fn settings(tree: &Tree, path: &[RowNo]) -> Settings {
     let last = |wanted: fn(&Row) -> bool| path.iter().rev().copied().find(|&no| tree.row(no).is_some_and(wanted));
     Settings { thinking_level: last(|row| row.kind == EntryKind::ThinkingLevelChange), model: last(decides_model) }
 }
 
 /// Whether a row decides the model of a path.
-pub fn decides_model(row: &Row) -> bool {
+fn decides_model(row: &Row) -> bool {
     row.kind == EntryKind::ModelChange || row.role() == Some(Role::Assistant)
 }
 
@@ -114,7 +114,7 @@ pub fn project(tree: &Tree, path: &[RowNo]) -> Projection {
 }
 
 /// The steps of a context of these rows.
-pub fn steps_of(tree: &Tree, rows: &[RowNo]) -> Vec<Step> {
+fn steps_of(tree: &Tree, rows: &[RowNo]) -> Vec<Step> {
     let edits: HashMap<IdNo, RowNo> = rows
         .iter()
         .filter_map(|&no| {

@@ -1,222 +1,90 @@
-//! Copies lines of a storage to a new file. Neighbouring lines are copied together, and each is checked to be the line
-//! that was indexed. All offsets are known before anything is written, so threads share the work: each reads, checks and
-//! writes one batch at a time, which stays in the processor's cache.
-//!
-//! A branch of 128 MB takes 71 ms this way. It took 96 ms with two reading threads and one writing thread, and takes 77 ms with
-//! batches of 256 KB.
+//! Copies lines of a storage to a new file. Neighbouring lines are copied together, and each is checked to be the line that
+//! was indexed.
 
 use super::index::Index;
-use crate::base::error::{part, Error, Result};
-use crate::base::memory::resize;
+use crate::base::error::{part, Result};
 use crate::base::options::Durability;
-use crate::base::threads::try_on_threads;
 use crate::io::line_reader::text_of;
 use crate::io::line_span::LineSpan;
 use crate::storage::file::FileStorage;
 use crate::storage::new_file::NewFile;
-use crate::storage::storage::Storage;
+use crate::storage::storage::{read_into, Storage};
 use crate::tree::tree::RowNo;
 
-/// How many bytes a batch has, unless one line has more. With smaller batches threads wait for each other at the file.
-const BATCH_BYTES: u64 = 1 << 20;
+/// How many bytes are copied together, unless one line has more.
+const BATCH_BYTES: u64 = 1 << 18;
 
-/// Longer lines are copied one at a time, after all others: a session may consist of very long ones.
-const LARGE_BATCH: u64 = 4 << 20;
-
-/// Writes a new file from what `work` adds: lines of `from`, whose index is `index`, and new lines. Without a storage there are
-/// only new lines. The file gets its name when all of it is written and every copied line was what the index says.
-pub fn copy_lines<T>(
-    from: Option<&dyn Storage>,
-    index: &Index,
-    mut out: NewFile,
-    durability: Durability,
-    work: impl FnOnce(&mut Copier<'_>) -> Result<T>,
-) -> Result<(FileStorage, T)> {
-    let mut copier = Copier { index, parts: Vec::new(), size: 0 };
-    let done = work(&mut copier)?;
-    match from {
-        Some(from) => {
-            // Without copied lines the file is not needed, and may be gone.
-            let copies = copier.parts.iter().any(|part| matches!(part, CopyPart::LineRun(_)));
-            let size = if copies { from.size()? } else { 0 };
-            CopySource { from, index, size }.write(&copier.parts, &out)?;
-        }
-        None => write_local(&copier.parts, &mut out)?,
-    }
-    Ok((out.finish(durability)?, done))
-}
-
-/// What a new file is to be, see [`copy_lines`].
+/// A new file that is being written from lines of a storage, and new ones.
 pub struct Copier<'a> {
+    /// None if there are only new lines.
+    from: Option<&'a dyn Storage>,
     index: &'a Index,
-    parts: Vec<CopyPart>,
-    size: u64,
+    out: NewFile,
+    /// Neighbouring lines that are yet to be copied, and their rows.
+    run: Vec<(LineSpan, RowNo)>,
+    buffer: Vec<u8>,
 }
 
-enum CopyPart {
-    /// A new line.
-    Own(Vec<u8>),
-    LineRun(LineRun),
-}
+impl<'a> Copier<'a> {
+    /// Begins to write `out` from lines of `from`, whose index is `index`.
+    pub fn new(from: Option<&'a dyn Storage>, index: &'a Index, out: NewFile) -> Self {
+        Self { from, index, out, run: Vec::new(), buffer: Vec::new() }
+    }
 
-/// Neighbouring lines and their rows.
-type LineRun = Vec<(LineSpan, RowNo)>;
+    /// Adds a new line, given without its newline. Returns where it is.
+    pub fn write(&mut self, line: &[u8]) -> Result<LineSpan> {
+        self.copy_run()?;
+        self.out.line(line)
+    }
 
-impl CopyPart {
-    /// How many bytes of the new file it is.
-    fn size(&self) -> u64 {
-        match self {
-            Self::Own(line) => line.len() as u64 + 1,
-            Self::LineRun(run) => {
-                let (start, end) = bounds(run);
-                end - start + 1
-            }
+    /// Adds an entry's line unchanged. Returns where it is; None if it is not in the storage. An error, now or later, if the line no
+    /// longer says what was indexed.
+    pub fn keep(&mut self, row: RowNo) -> Result<Option<LineSpan>> {
+        let Some(span) = self.index.line_span(row) else { return Ok(None) };
+        let (start, end) = self.bounds();
+        // Only a newline is between neighbours.
+        if !self.run.is_empty() && (span.offset != end + 1 || span.end() - start > BATCH_BYTES) {
+            self.copy_run()?;
         }
-    }
-}
-
-impl Copier<'_> {
-    /// Adds a new line, given without its newline. Returns where it will be.
-    pub fn write(&mut self, line: impl Into<Vec<u8>>) -> LineSpan {
-        let line = line.into();
-        let span = LineSpan::of(self.size, line.len());
-        self.size += line.len() as u64 + 1;
-        self.parts.push(CopyPart::Own(line));
-        span
+        let start = self.run.first().map_or(span.offset, |(first, _)| first.offset);
+        self.run.push((span, row));
+        Ok(Some(LineSpan { offset: self.out.size() + (span.offset - start), len: span.len }))
     }
 
-    /// Adds an entry's line unchanged. Returns where it will be. The line is checked to say what was indexed.
-    pub fn keep(&mut self, row: RowNo) -> Option<LineSpan> {
-        let span = self.index.line_span(row)?;
-        let copy = LineSpan { offset: self.size, len: span.len };
-        self.size += u64::from(span.len) + 1;
-        match self.parts.last_mut() {
-            Some(CopyPart::LineRun(run)) if fits(run, span) => run.push((span, row)),
-            _ => self.parts.push(CopyPart::LineRun(vec![(span, row)])),
+    /// Writes what is left, and gives the file its name.
+    pub fn finish(mut self, durability: Durability) -> Result<FileStorage> {
+        self.copy_run()?;
+        self.out.finish(durability)
+    }
+
+    /// Where the run begins and ends, its last newline not counted.
+    fn bounds(&self) -> (u64, u64) {
+        let start = self.run.first().map_or(0, |(first, _)| first.offset);
+        (start, self.run.last().map_or(start, |(last, _)| last.end()))
+    }
+
+    /// Reads, checks and writes the run.
+    fn copy_run(&mut self) -> Result<()> {
+        let (Some(from), (start, end)) = (self.from.filter(|_| !self.run.is_empty()), self.bounds()) else {
+            return Ok(());
+        };
+        // The last line of the storage may have no newline.
+        let lacks_newline = end >= from.size()?;
+        read_into(from, start, (end - start) as usize + usize::from(!lacks_newline), &mut self.buffer)?;
+        if lacks_newline {
+            self.buffer.push(b'\n');
         }
-        Some(copy)
-    }
-}
-
-/// Whether a line belongs to a run. Only a newline is between neighbours.
-fn fits(run: &LineRun, span: LineSpan) -> bool {
-    let follows = run.last().is_some_and(|(last, _)| span.offset == last.end() + 1);
-    follows && run.first().is_some_and(|(first, _)| span.end() - first.offset <= BATCH_BYTES)
-}
-
-/// Where a run begins and ends.
-fn bounds(run: &LineRun) -> (u64, u64) {
-    let start = run.first().map_or(0, |(first, _)| first.offset);
-    (start, run.last().map_or(start, |(last, _)| last.end()))
-}
-
-fn write_local(parts: &[CopyPart], out: &mut NewFile) -> Result<()> {
-    for part in parts {
-        if let CopyPart::Own(line) = part {
-            out.line(line)?;
-        }
-    }
-    Ok(())
-}
-
-/// Parts that are written at once, and where.
-struct CopyBatch<'a> {
-    at: u64,
-    size: u64,
-    parts: &'a [CopyPart],
-}
-
-fn batches(parts: &[CopyPart]) -> Vec<CopyBatch<'_>> {
-    let mut all = Vec::new();
-    let (mut at, mut left) = (0, parts);
-    while let Some((first, rest)) = left.split_first() {
-        let (mut size, mut count) = (first.size(), 1);
-        for next in rest.iter().map(CopyPart::size) {
-            if size + next > BATCH_BYTES {
-                break;
-            }
-            size += next;
-            count += 1;
-        }
-        let (parts, rest) = left.split_at(count);
-        all.push(CopyBatch { at, size, parts });
-        at += size;
-        left = rest;
-    }
-    all
-}
-
-/// What is copied from.
-struct CopySource<'a> {
-    from: &'a dyn Storage,
-    index: &'a Index,
-    /// How many bytes the storage has.
-    size: u64,
-}
-
-impl CopySource<'_> {
-    fn write(&self, parts: &[CopyPart], out: &NewFile) -> Result<()> {
-        let (large, usual): (Vec<_>, Vec<_>) = batches(parts).into_iter().partition(|batch| batch.size > LARGE_BATCH);
-        try_on_threads(usual.len(), |buffer: &mut Vec<u8>, at| {
-            usual.get(at).map_or(Ok(()), |batch| self.copy(batch, buffer, out))
-        })?;
-        let mut buffer = Vec::new();
-        large.iter().try_for_each(|batch| self.copy(batch, &mut buffer, out))
-    }
-
-    /// Reads, checks and writes a batch, in a buffer that is reused.
-    fn copy(&self, batch: &CopyBatch<'_>, buffer: &mut Vec<u8>, out: &NewFile) -> Result<()> {
-        let fail = |error| Error::io("read", self.from.name(), error);
-        let size = batch.size as usize;
-        // A longer buffer is kept as it is: clearing it would take as long as checking it.
-        if buffer.len() < size {
-            resize(buffer, size).map_err(fail)?;
-        }
-        let short = || Error::internal(format_args!("a batch of {size} bytes does not hold its lines"));
-        let bytes = buffer.get_mut(..size).ok_or_else(short)?;
-        let mut left = &mut *bytes;
-        for part in batch.parts {
-            let (here, rest) = left.split_at_mut_checked(part.size() as usize).ok_or_else(short)?;
-            left = rest;
-            match part {
-                CopyPart::Own(line) => {
-                    let (newline, to) = here.split_last_mut().ok_or_else(short)?;
-                    to.copy_from_slice(line);
-                    *newline = b'\n';
-                }
-                CopyPart::LineRun(run) => self.read(run, here)?,
-            }
-        }
-        out.bytes_at(batch.at, bytes)
-    }
-
-    /// Reads and checks a run with its last newline.
-    fn read(&self, run: &LineRun, bytes: &mut [u8]) -> Result<()> {
-        let (start, end) = bounds(run);
-        // The last line of the storage may have none.
-        match bytes.split_last_mut() {
-            Some((newline, lines)) if end >= self.size => {
-                self.from.read_at(start, lines)?;
-                *newline = b'\n';
-            }
-            _ => self.from.read_at(start, bytes)?,
-        }
-        self.check(run, bytes)
-    }
-
-    fn check(&self, run: &LineRun, bytes: &[u8]) -> Result<()> {
-        let (start, name) = (bounds(run).0, self.from.name());
-        for (span, row) in run {
+        for (span, row) in std::mem::take(&mut self.run) {
             let at = (span.offset - start) as usize;
             let end = at + span.len as usize;
-            let line = part(bytes, at..end, "a run of lines")?;
-            self.index.check_copy(name, *row, &text_of(line))?;
+            let line = part(&self.buffer, at..end, "a run of lines")?;
+            self.index.check_copy(from.name(), row, &text_of(line))?;
             // A line that became longer still begins as it did.
-            if bytes.get(end) != Some(&b'\n') {
-                return Err(self.index.changed(name, *row, "no longer ends where it did"));
+            if self.buffer.get(end) != Some(&b'\n') {
+                return Err(self.index.changed(from.name(), row, "no longer ends where it did"));
             }
         }
-        Ok(())
+        self.out.bytes(&self.buffer)
     }
 }
 
@@ -230,7 +98,7 @@ mod tests {
     fn lines_arrive_where_they_are_said_to() {
         let header = "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}";
         let lines: Vec<_> = (0..4_000)
-            .map(|n| if n % 1_900 == 1_899 { LARGE_BATCH as usize + n } else { n % 700 })
+            .map(|n| if n % 1_900 == 1_899 { 2 * BATCH_BYTES as usize + n } else { n % 700 })
             .enumerate()
             .map(|(n, size)| format!("{{\"type\":\"custom\",\"id\":\"{n}\",\"data\":\"{}\"}}", "x".repeat(size)))
             .collect();
@@ -242,24 +110,22 @@ mod tests {
         let path = path.to_str().expect("text");
         let mut expected = Vec::new();
         let out = NewFile::create(path).expect("created");
-        let (copy, spans) = copy_lines(Some(&storage), &index, out, Durability::Os, |copier| {
-            let mut spans = Vec::new();
-            for row in 0..4_000 {
-                match row % 97 {
-                    0 => {}
-                    1 => {
-                        spans.push(copier.write(*b"mine"));
-                        expected.push("mine");
-                    }
-                    _ => {
-                        spans.push(copier.keep(row).expect("a place"));
-                        expected.push(&lines[row as usize]);
-                    }
+        let mut copier = Copier::new(Some(&storage), &index, out);
+        let mut spans = Vec::new();
+        for row in 0..4_000 {
+            match row % 97 {
+                0 => {}
+                1 => {
+                    spans.push(copier.write(b"mine").expect("written"));
+                    expected.push("mine");
+                }
+                _ => {
+                    spans.push(copier.keep(row).expect("copied").expect("a place"));
+                    expected.push(&lines[row as usize]);
                 }
             }
-            Ok(spans)
-        })
-        .expect("written");
+        }
+        let copy = copier.finish(Durability::Os).expect("written");
         assert_eq!(std::fs::read_to_string(path).expect("read"), format!("{}\n", expected.join("\n")));
         for (span, line) in spans.iter().zip(expected) {
             let mut bytes = vec![0; span.len as usize];
@@ -268,7 +134,7 @@ mod tests {
         }
     }
 
-    /// What a line says is changed in place, its length and beginning kept, early and late in a file that threads read.
+    /// What a line says is changed in place, its length and beginning kept, early and late in a file.
     #[test]
     fn lines_that_no_longer_say_what_was_indexed_are_not_copied() {
         let line = |n: usize, parent: usize| {
@@ -302,11 +168,9 @@ mod tests {
                 let storage = MemoryStorage::new("test".into(), bytes);
                 let path = dir.path().join("copy");
                 let out = NewFile::create(path.to_str().expect("text")).expect("created");
-                let keep = |copier: &mut Copier<'_>| {
-                    assert!((0..5_999).all(|row| copier.keep(row).is_some()));
-                    Ok(())
-                };
-                let error = copy_lines(Some(&storage), &index, out, Durability::Os, keep).err().expect("an error");
+                let mut copier = Copier::new(Some(&storage), &index, out);
+                let kept: Result<Vec<_>> = (0..5_999).map(|row| copier.keep(row)).collect();
+                let error = kept.and_then(|_| copier.finish(Durability::Os)).err().expect("an error");
                 assert!(error.is_changed() && error.to_string().contains(&format!("{odd:05}")), "{error}");
                 assert!(!path.exists());
             }

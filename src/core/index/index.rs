@@ -5,8 +5,6 @@ use std::io::Read;
 use super::parallel_scan::{indexed_line, IndexedLine, LineKind};
 use super::torn_line::IndexedEnd;
 use crate::base::error::{Error, Result};
-use crate::context::path_cache::PathCache;
-use crate::context::projection::Projection;
 use crate::format::body::Body;
 use crate::format::entry::{Damage, EntryHead};
 use crate::io::line_reader::{LineReader, RawLine, WHOLE};
@@ -36,7 +34,6 @@ impl DamagedLine {
 #[derive(Debug, Default)]
 pub struct Index {
     pub tree: Tree,
-    path_cache: PathCache,
     /// Per row; None for an entry that is not in the storage.
     spans: Vec<Option<LineSpan>>,
     /// The large values of entries in the storage, by row.
@@ -97,18 +94,6 @@ impl Index {
         Ok(is_unterminated)
     }
 
-    /// The path to `end`, cached.
-    pub fn cached_path(&mut self, end: Option<RowNo>) -> &[RowNo] {
-        self.path_cache.move_to(&self.tree, end);
-        self.path_cache.rows()
-    }
-
-    /// The context of the path to `end`, cached.
-    pub fn cached_projection(&mut self, end: Option<RowNo>) -> Projection {
-        self.path_cache.move_to(&self.tree, end);
-        self.path_cache.projection(&self.tree)
-    }
-
     /// How many bytes of memory it takes, about.
     pub fn memory(&self) -> usize {
         let spans = self.spans.capacity() * std::mem::size_of::<Option<LineSpan>>();
@@ -152,12 +137,6 @@ impl Index {
         self.damaged.clear();
         self.spans = spans.into_iter().map(Some).collect();
         self.bodies = bodies;
-    }
-
-    /// Sets where the header and every entry are in a copy of the storage, which has the same bodies.
-    pub fn move_to(&mut self, header: LineSpan, spans: Vec<LineSpan>) {
-        let bodies = std::mem::take(&mut self.bodies);
-        self.set_spans(Some(header), spans, bodies);
     }
 
     /// The large values of an entry, in their order in its line.

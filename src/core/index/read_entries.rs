@@ -6,7 +6,7 @@ use crate::base::error::{Error, Result};
 use crate::base::memory::append;
 use crate::base::wtf8::to_string_lossy;
 use crate::format::body::BodyOf;
-use crate::format::entry::{read_line, EntryKind, Line};
+use crate::format::entry::{read_line, Line};
 use crate::io::line_reader::{text_of, WHOLE};
 use crate::io::line_span::LineSpan;
 use crate::json::long_strings::Parts;
@@ -70,37 +70,22 @@ impl Index {
         self.line_span(row).map_or(0, |span| u64::from(span.len).saturating_sub(bodies) as usize)
     }
 
-    /// The text of a body, read where the index has it. The rest of the line is read as well and must be the entry's line
-    /// without this body. None if it is not, or if the text is not JSON: the body must be looked for in the whole line then.
+    /// A body, read where the index has it. The rest of the line must be the entry's. None if it is not, or if the body is not JSON:
+    /// it must be looked for in the whole line then.
     pub fn body(&self, storage: &dyn Storage, row: RowNo, of: BodyOf) -> Result<Option<Parts>> {
         let body = self.bodies(row).iter().map(|(_, body)| *body).find(|body| body.of == of);
         let (Some(span), Some(body)) = (self.line_span(row), body) else {
             return Ok(None);
         };
         let fail = |error| Error::io("read", storage.name(), error);
-        // Most of the line is the body: the whole line is read at once.
-        if body.len > span.len / 2 {
-            let line = match bytes_at(storage, span) {
-                Ok(line) => line,
-                Err(error) if error.is_out_of_memory() => return Err(error),
-                Err(_) => return Ok(None),
-            };
-            let text = line.get(body.from as usize..body.end() as usize);
-            return match text {
-                Some(text) if self.is_entry_outside_bodies(row, &line) => Parts::of(text).map_err(fail),
-                _ => Ok(None),
-            };
-        }
-        let mut fits = false;
-        let mut take = |_, line: &str, omitted: u8| {
-            fits = omitted & of as u8 != 0 && !line.contains('\n') && read_line(line, |line| self.is_entry(row, &line));
-            Ok(())
+        let line = match bytes_at(storage, span) {
+            Err(error) if !error.is_out_of_memory() => return Ok(None),
+            line => line?,
         };
-        if self.lines_without_bodies(storage, &[row], &mut take).is_err() || !fits {
-            return Ok(None);
+        match line.get(body.from as usize..body.end() as usize) {
+            Some(text) if self.is_entry_outside_bodies(row, &line) => Parts::of(text).map_err(fail),
+            _ => Ok(None),
         }
-        let bytes = bytes_at(storage, LineSpan { offset: span.offset + u64::from(body.from), len: body.len })?;
-        Parts::of(&bytes).map_err(fail)
     }
 
     /// Whether a line is this row's entry, its bodies aside.
@@ -189,7 +174,7 @@ impl Index {
     }
 
     fn check_text(&self, storage: &dyn Storage, row: RowNo, line: &str) -> Result<()> {
-        if self.begins_as(row, line.as_bytes()) || read_line(line, |line| self.is_entry(row, &line)) {
+        if read_line(line, |line| self.is_entry(row, &line)) {
             Ok(())
         } else {
             Err(self.changed(storage.name(), row, "is no longer where it was"))
@@ -206,32 +191,6 @@ impl Index {
         let kind = self.tree.row(row).map(|row| row.kind);
         matches!(line, Line::Entry(head) if *head.id == *self.tree.id_of(row) && Some(head.kind) == kind)
     }
-
-    /// Whether a line begins as pi and this package write this row's entry. Nearly every line does, and then it is not
-    /// parsed.
-    fn begins_as(&self, row: RowNo, line: &[u8]) -> bool {
-        let kind = self.tree.row(row).map(|row| row.kind);
-        starts_with(line).is_some_and(|(found, rest)| Some(found) == kind && has_id_next(rest, self.tree.id_of(row)))
-    }
-}
-
-fn is_plain(byte: &u8) -> bool {
-    byte.is_ascii_alphanumeric() || *byte == b'_' || *byte == b'-'
-}
-
-/// The kind that a line starts with, and the rest after it.
-fn starts_with(line: &[u8]) -> Option<(EntryKind, &[u8])> {
-    let rest = line.strip_prefix(b"{\"type\":\"")?;
-    let length = rest.iter().take_while(|byte| is_plain(byte)).count();
-    let (name, rest) = rest.split_at(length);
-    Some((EntryKind::from_name(name), rest))
-}
-
-/// Whether this id follows the kind in a line.
-fn has_id_next(rest: &[u8], id: &[u8]) -> bool {
-    let rest = rest.strip_prefix(b"\",\"id\":\"");
-    let ends = rest.and_then(|rest| rest.strip_prefix(id)).is_some_and(|rest| rest.starts_with(b"\""));
-    ends && id.iter().all(is_plain) && rest.is_some_and(|rest| rest.ends_with(b"}"))
 }
 
 #[cfg(test)]

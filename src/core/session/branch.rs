@@ -4,7 +4,10 @@ use super::session::Session;
 use crate::base::error::{Error, Result};
 use crate::base::wtf8::to_string_lossy;
 use crate::context::branched_session::{BranchPlan, BranchStep};
+use crate::format::body::Body;
 use crate::format::entry::bodies_of;
+use crate::index::copy::Copier;
+use crate::io::line_span::LineSpan;
 use crate::storage::new_file::NewFile;
 use crate::tree::tree::RowNo;
 
@@ -33,30 +36,40 @@ impl Session {
     /// Makes the file of this session, whose entries are those of a branch of `old`.
     pub fn write_branch(&mut self, old: &Session, plan: &BranchPlan, lines: BranchLines) -> Result<()> {
         let Some(path) = self.file() else { return Ok(()) };
-        let out = NewFile::create(path)?;
-        let copy = old.copied(out, self.options().durability, |copier| {
-            let mut spans = Vec::with_capacity(plan.steps.len() + plan.labels.len() + 1);
-            let mut bodies = Vec::new();
-            spans.push(copier.write(lines.header));
-            for ((row, step), own) in (0..).zip(&plan.steps).zip(lines.steps) {
-                let span = if let Some(line) = own {
-                    copier.write(line)
-                } else if step.stays {
-                    bodies.extend(old.bodies(step.row).iter().map(|(_, body)| (row, *body)));
-                    copier.keep(step.row).ok_or_else(|| old.line_is_gone(step.row))?
-                } else {
-                    let line = old.relinked_line(step)?;
-                    bodies.extend(bodies_of(&line).into_iter().map(|body| (row, body)));
-                    copier.write(line)
-                };
-                spans.push(span);
-            }
-            spans.extend(lines.labels.into_iter().map(|line| copier.write(line)));
-            Ok((spans, bodies))
-        });
-        let (storage, (spans, bodies)) = old.note_mismatch(copy)?;
+        let mut copier = old.copier(NewFile::create(path)?);
+        let (spans, bodies) = old.note_mismatch(old.copy_branch(plan, lines, &mut copier))?;
+        let storage = old.note_mismatch(copier.finish(self.options().durability))?;
         self.move_to_file(storage, spans, bodies);
         Ok(())
+    }
+
+    /// Copies the lines of a branch. Gives where they are, and where those of the old file have their bodies.
+    fn copy_branch(
+        &self,
+        plan: &BranchPlan,
+        lines: BranchLines,
+        copier: &mut Copier<'_>,
+    ) -> Result<(Vec<LineSpan>, Vec<(RowNo, Body)>)> {
+        let mut spans = Vec::with_capacity(plan.steps.len() + plan.labels.len() + 1);
+        let mut bodies = Vec::new();
+        spans.push(copier.write(&lines.header)?);
+        for ((row, step), own) in (0..).zip(&plan.steps).zip(lines.steps) {
+            let span = if let Some(line) = own {
+                copier.write(&line)?
+            } else if step.stays {
+                bodies.extend(self.bodies(step.row).iter().map(|(_, body)| (row, *body)));
+                copier.keep(step.row)?.ok_or_else(|| self.line_is_gone(step.row))?
+            } else {
+                let line = self.relinked_line(step)?;
+                bodies.extend(bodies_of(&line).into_iter().map(|body| (row, body)));
+                copier.write(&line)?
+            };
+            spans.push(span);
+        }
+        for line in lines.labels {
+            spans.push(copier.write(&line)?);
+        }
+        Ok((spans, bodies))
     }
 
     /// The line of a step with its new parent.

@@ -5,8 +5,6 @@ use super::session::{Persistence, Session};
 use crate::base::error::{Error, Result};
 use crate::base::options::SessionFileOptions;
 use crate::format::header::Version;
-use crate::index::copy::copy_lines;
-use crate::index::load::load;
 use crate::io::line_reader::{text_of, LineReader, WHOLE};
 use crate::rewrite::migrate::Migrator;
 use crate::rewrite::verify::entry_in;
@@ -14,7 +12,6 @@ use crate::storage::file::FileStorage;
 use crate::storage::new_file::NewFile;
 use crate::storage::storage::Storage;
 use crate::summary::header_scan::first_header;
-use crate::tree::tree::RowNo;
 
 /// A session file that can be forked.
 pub struct ForkSource {
@@ -34,47 +31,18 @@ impl ForkSource {
     }
 
     /// Writes the fork and opens it: the new header, then every entry, migrated if the source is old. Lines that
-    /// are not entries stay in the source. `id` is the new header's.
-    pub fn write_to(
-        &self,
-        target: &str,
-        id: Vec<u8>,
-        header_line: &[u8],
-        options: SessionFileOptions,
-    ) -> Result<Session> {
-        match self.version {
-            Version::Current => self.copy_to(target, id, header_line, options),
-            _ => self.migrate_to(target, header_line, options),
-        }
-    }
-
-    fn copy_to(&self, target: &str, id: Vec<u8>, header_line: &[u8], options: SessionFileOptions) -> Result<Session> {
-        let Some(loaded) = load(&self.storage)? else {
-            return Err(Error::fork_source(self.storage.name()));
-        };
-        let mut index = loaded.index;
-        let out = NewFile::create(target)?;
-        let copy = copy_lines(Some(&self.storage), &index, out, options.durability, |copier| {
-            let header = copier.write(header_line);
-            let spans = (0..index.tree.len() as RowNo).filter_map(|row| copier.keep(row)).collect();
-            Ok((header, spans))
-        });
-        let (storage, (header, spans)) = copy?;
-        index.move_to(header, spans);
-        Session::of_file(id, target, storage, header, index).with_options(options)
-    }
-
-    fn migrate_to(&self, target: &str, header_line: &[u8], options: SessionFileOptions) -> Result<Session> {
+    /// are not entries stay in the source.
+    pub fn write_to(&self, target: &str, header_line: &[u8], options: SessionFileOptions) -> Result<Session> {
         let mut out = NewFile::create(target)?;
         out.line(header_line)?;
         let fail = |error| Error::io("read", self.storage.name(), error);
         let mut lines = LineReader::new(self.storage.reader(0)?, 0, WHOLE);
-        let mut migrator = Migrator::new(self.version);
+        let mut migrator = Some(self.version).filter(|version| *version != Version::Current).map(Migrator::new);
         while let Some(line) = lines.next_line().map_err(fail)? {
             if line.skipped.is_some() {
                 continue;
             }
-            let migrated = migrator.line(&line.text());
+            let migrated = migrator.as_mut().and_then(|migrator| migrator.line(&line.text()));
             let bytes = migrated.as_deref().unwrap_or(line.bytes);
             if entry_in(&text_of(bytes)).is_some() {
                 out.line(bytes.strip_suffix(b"\r").unwrap_or(bytes))?;

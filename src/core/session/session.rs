@@ -9,13 +9,12 @@ use super::history::History;
 use super::session_lock::SessionLock;
 use super::sync_state::SyncStateCell;
 use crate::base::error::{Error, Result};
-use crate::base::options::{Durability, SessionFileOptions};
-use crate::context::projection::Projection;
+use crate::base::options::SessionFileOptions;
 use crate::format::body::{Body, BodyOf};
 use crate::format::entry::{EntryHead, EntryKind, Line};
 use crate::format::ids::new_entry_id;
 use crate::format::serialize::{Envelope, NewHead};
-use crate::index::copy::{copy_lines, Copier};
+use crate::index::copy::Copier;
 use crate::index::index::{DamagedLine, Index};
 use crate::index::read_entries::Each;
 use crate::io::file_fingerprint::Nanos;
@@ -88,16 +87,6 @@ impl Session {
         self.options
     }
 
-    /// The session in a file that was just written, with its index.
-    pub fn of_file(id: Vec<u8>, path: &str, storage: FileStorage, header: LineSpan, index: Index) -> Self {
-        let mut session = Self::new(id, Persistence::File, Some(path.to_owned()));
-        session.storage = Some(Box::new(storage));
-        session.header_span = Some(header);
-        session.size = index.indexed_end();
-        session.index = index;
-        session
-    }
-
     /// The session's id, WTF-8.
     pub fn id(&self) -> &[u8] {
         &self.id
@@ -130,16 +119,6 @@ impl Session {
     /// Its entries.
     pub fn tree(&self) -> &Tree {
         &self.index.tree
-    }
-
-    /// The path to `end`, cached.
-    pub fn cached_path(&mut self, end: Option<RowNo>) -> &[RowNo] {
-        self.index.cached_path(end)
-    }
-
-    /// The context of the path to `end`, cached.
-    pub fn cached_projection(&mut self, end: Option<RowNo>) -> Projection {
-        self.index.cached_projection(end)
     }
 
     /// Where its lines are stored; None while the caller keeps them.
@@ -254,14 +233,9 @@ impl Session {
         self.state.is_suspect()
     }
 
-    /// Copies the lines that `work` chooses to a new file.
-    pub fn copied<T>(
-        &self,
-        out: NewFile,
-        durability: Durability,
-        work: impl FnOnce(&mut Copier<'_>) -> Result<T>,
-    ) -> Result<(FileStorage, T)> {
-        copy_lines(self.storage.as_deref(), &self.index, out, durability, work)
+    /// Begins to write `out` from lines of this session.
+    pub fn copier(&self, out: NewFile) -> Copier<'_> {
+        Copier::new(self.storage.as_deref(), &self.index, out)
     }
 
     /// The text of an entry's line, checked to say all that the index has of it; None if the caller keeps the entry.
@@ -320,15 +294,11 @@ impl Session {
     }
 
     /// Refuses a context edit that would do nothing. `shown` is the target's id as JavaScript prints it.
-    pub fn check_edit(&mut self, target: Option<&[u8]>, shown: impl Fn() -> String) -> Result<RowNo> {
+    pub fn check_edit(&self, target: Option<&[u8]>, shown: impl Fn() -> String) -> Result<RowNo> {
         let Some(row) = target.and_then(|id| self.tree().find(id)) else {
             return Err(Error::entry_not_found(shown()));
         };
-        // Nearly every path ascends; one that does not is searched from end to end.
-        let leaf = self.tree().leaf();
-        let path = self.index.cached_path(leaf);
-        let on_path = path.binary_search(&row).is_ok() || path.contains(&row);
-        if !on_path {
+        if !self.tree().leaf().is_some_and(|leaf| self.tree().path(leaf).contains(&row)) {
             return Err(Error::not_on_branch(shown()));
         }
         let editable = self.tree().row(row).is_some_and(|entry| {

@@ -7,7 +7,7 @@ use super::file::FileStorage;
 use crate::base::error::{Error, Result};
 use crate::base::options::Durability;
 use crate::io::dirs;
-use crate::io::fs::{self, At};
+use crate::io::fs;
 use crate::io::line_span::LineSpan;
 use crate::io::sweep::sweep_if_due;
 use crate::io::temporary::{taken, Temporary};
@@ -70,10 +70,9 @@ impl NewFile {
         self.out.write_all(bytes).map_err(|error| Error::io("write", &self.path, error))
     }
 
-    /// Writes bytes at an offset: for a file that several threads write, all of it in this way.
-    pub fn bytes_at(&self, offset: u64, bytes: &[u8]) -> Result<()> {
-        let mut out = At { file: &self.out.get_ref().file, offset };
-        out.write_all(bytes).map_err(|error| Error::io("write", &self.path, error))
+    /// How many bytes were added.
+    pub fn size(&self) -> u64 {
+        self.size
     }
 
     /// Gives it the mode of the file that it replaces, and the owner where that is allowed.

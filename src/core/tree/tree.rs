@@ -69,8 +69,6 @@ pub struct Tree {
     last_info: Option<RowNo>,
     /// Whether an entry is a message of a user or an assistant.
     has_conversation_entry: bool,
-    /// Counts additions that may change other rows' paths.
-    path_changes: u64,
 }
 
 impl Tree {
@@ -101,8 +99,6 @@ impl Tree {
         self.link_child(parent, no);
         if let Some(interned) = self.ids.get_mut(id as usize) {
             self.distinct += usize::from(interned.last_row == NONE);
-            // A repeated id, or one that was referred to before its entry came, changes the parent of other rows.
-            self.path_changes += u64::from(interned.last_row != NONE || interned.children.first != NONE);
             interned.last_row = no;
         }
         if let (EntryKind::Label, Some(target)) = (head.kind, target) {
@@ -274,11 +270,6 @@ impl Tree {
         }
     }
 
-    /// How many additions may have changed the path to an older row.
-    pub fn path_changes(&self) -> u64 {
-        self.path_changes
-    }
-
     /// The rows from the root to `to`. A cycle ends before a row would come twice.
     pub fn path(&self, to: RowNo) -> Vec<RowNo> {
         let mut path = Vec::new();
@@ -296,23 +287,6 @@ impl Tree {
         }
         path.reverse();
         path
-    }
-
-    /// The last `limit` rows of the path to `to`.
-    pub fn end_of_path(&self, to: RowNo, limit: usize) -> Vec<RowNo> {
-        let mut end = Vec::new();
-        let mut at = Some(to);
-        while let Some(no) = at.filter(|_| end.len() < limit) {
-            // A walk that does not descend may be in a cycle.
-            if end.last().is_some_and(|&child| child <= no) {
-                let path = self.path(to);
-                return path.get(path.len().saturating_sub(limit)..).unwrap_or_default().to_vec();
-            }
-            end.push(no);
-            at = self.parent_row(no);
-        }
-        end.reverse();
-        end
     }
 
     /// The entries whose parent is `of`, in file order.

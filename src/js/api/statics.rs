@@ -271,7 +271,7 @@ impl SessionManager {
         let file = on_paths(js, |process| paths::resolve(&file, process))?;
         let config = ManagerConfig::on_disk(js, cwd, dir, file_options)?;
         gc::collect(js)?;
-        let session = source.write_to(&file, id, &header, file_options).map_err(fail)?;
+        let session = source.write_to(&file, &header, file_options).map_err(fail)?;
         let cache = IdentityCache::new(js, session.tree().len())?;
         Self { state: ManagerState::new(config, (session, cache)) }.given(env)
     }

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use napi::Result;
 
 use super::materialize::ensure;
-use super::reads::{leaf, tree_shape, TreeShape};
+use super::reads::{leaf, path_rows, tree_shape, TreeShape};
 use super::state::ManagerState;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
@@ -26,8 +26,7 @@ pub fn outline<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>) -> Result<J
         unknown.chain(labels).collect()
     };
     ensure(state, js, whole.into_iter())?;
-    let end = leaf(state);
-    let branch = state.borrow_mut().session.cached_path(end).to_vec();
+    let branch = path_rows(state, leaf(state));
     let (places, TreeShape { parents, labels, unordered }, list) = {
         let state = state.borrow();
         (places(state.session.tree()), tree_shape(state.session.tree()), state.cache.list(js)?)

@@ -11,7 +11,7 @@ use crate::js::convert::object::FieldValue;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
 use pi_session_core::base::wtf8::trim;
-use pi_session_core::context::projection::{Projection, Settings};
+use pi_session_core::context::projection::{project, Projection, Settings};
 use pi_session_core::format::entry::target_key;
 use pi_session_core::tree::leaf::{context_end, named_leaf};
 use pi_session_core::tree::sibling_order::unordered_parents;
@@ -75,10 +75,6 @@ pub fn path_end(state: &RefCell<ManagerState>, js: JsEnv<'_>, from: JsVal<'_>) -
     Ok(row.filter(|&row| !state.borrow().session.tree().id_of(row).is_empty()))
 }
 
-fn path_to(tree: &Tree, end: Option<RowNo>) -> Vec<RowNo> {
-    end.map(|end| tree.path(end)).unwrap_or_default()
-}
-
 /// The path to an entry, or the last `limit` entries of it.
 pub fn branch<'env>(
     state: &RefCell<ManagerState>,
@@ -86,20 +82,14 @@ pub fn branch<'env>(
     from: JsVal<'env>,
     limit: Option<usize>,
 ) -> Result<JsVal<'env>> {
-    let path = match (limit, path_end(state, js, from)?) {
-        (Some(limit), Some(end)) => state.borrow().session.tree().end_of_path(end, limit),
-        (_, end) => path_rows(state, end),
-    };
+    let mut path = path_rows(state, path_end(state, js, from)?);
+    path.drain(..path.len().saturating_sub(limit.unwrap_or(usize::MAX)));
     list_of(state, js, &path)
 }
 
 /// The rows of the path to an entry.
 pub fn path_rows(state: &RefCell<ManagerState>, end: Option<RowNo>) -> Vec<RowNo> {
-    if end.is_some() && end == leaf(state) {
-        state.borrow_mut().session.cached_path(end).to_vec()
-    } else {
-        path_to(state.borrow().session.tree(), end)
-    }
+    end.map(|end| state.borrow().session.tree().path(end)).unwrap_or_default()
 }
 
 /// The entries of the context of the path to the leaf.
@@ -185,9 +175,9 @@ pub fn tree_shape(tree: &Tree) -> TreeShape {
 
 /// The projection of the path to the leaf.
 pub fn leaf_projection(state: &RefCell<ManagerState>) -> Projection {
-    let mut state = state.borrow_mut();
-    let end = context_end(state.session.tree());
-    state.session.cached_projection(end)
+    let state = state.borrow();
+    let tree = state.session.tree();
+    project(tree, &context_end(tree).map(|end| tree.path(end)).unwrap_or_default())
 }
 
 /// Makes what the factory makes of a projection: `project` or `context`.

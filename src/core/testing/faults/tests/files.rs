@@ -107,7 +107,7 @@ fn a_fork_that_fails_is_whole_or_not_there() {
                 fs::write(at(dir, "s.jsonl"), text).expect("written");
                 let source = ForkSource::open(&at(dir, "s.jsonl"))?;
                 let header = b"{\"type\":\"session\",\"version\":3,\"id\":\"f\"}";
-                source.write_to(&at(dir, "f.jsonl"), b"f".to_vec(), header, FSYNC).map(drop)
+                source.write_to(&at(dir, "f.jsonl"), header, FSYNC).map(drop)
             },
             move |dir, result, what| {
                 let fork = fs::read_to_string(at(dir, "f.jsonl")).ok();

@@ -203,7 +203,7 @@ impl Work {
             Self::Fork => {
                 let source = ForkSource::open(&path)?;
                 let header = b"{\"type\":\"session\",\"version\":3,\"id\":\"f\"}";
-                source.write_to(&at(dir, "f.jsonl"), b"f".to_vec(), header, FSYNC).map(drop)
+                source.write_to(&at(dir, "f.jsonl"), header, FSYNC).map(drop)
             }
             Self::Branch => append(&mut branch(dir, FSYNC)?),
             Self::Merge => {

@@ -94,7 +94,7 @@ fn without_fsync_nothing_that_is_appended_or_new_waits() {
     });
     let forked = calls(|| {
         let source = ForkSource::open(&at(dir.path(), "s.jsonl"))?;
-        source.write_to(&at(dir.path(), "f.jsonl"), b"f".to_vec(), b"{\"type\":\"session\"}", OS).map(drop)
+        source.write_to(&at(dir.path(), "f.jsonl"), b"{\"type\":\"session\",\"version\":3,\"id\":\"f\"}", OS).map(drop)
     });
     let branched = calls(|| super::files::branch(dir.path(), OS).map(drop));
     let made = calls(|| new_file(dir.path(), OS));
@@ -146,12 +146,7 @@ fn what_is_written_whole_is_on_disk_before_it_has_its_name_and_then_the_name_is(
     };
     let forks: Work = |dir, options| {
         let source = ForkSource::open(&at(dir, "s.jsonl"))?;
-        source.write_to(
-            &at(dir, "f.jsonl"),
-            b"f".to_vec(),
-            b"{\"type\":\"session\",\"version\":3,\"id\":\"f\"}",
-            options,
-        )?;
+        source.write_to(&at(dir, "f.jsonl"), b"{\"type\":\"session\",\"version\":3,\"id\":\"f\"}", options)?;
         Ok(())
     };
     let mut cases: Vec<Case> = Vec::new();

@@ -7,8 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::context::branched_session::plan;
-use crate::context::path_cache::PathCache;
-use crate::context::projection::Contribution;
+use crate::context::projection::{project, Contribution};
 use crate::format::entry::{read_line, Line};
 use crate::testing::tests::count;
 use crate::tree::tree_integrity::check_integrity;
@@ -195,13 +194,12 @@ fn rows(of: &[u32]) -> Vec<usize> {
     of.iter().map(|&no| no as usize).collect()
 }
 
-fn is_the_same(tree: &Tree, cache: &mut PathCache, naive: &Naive) -> Result<(), TestCaseError> {
+fn is_the_same(tree: &Tree, naive: &Naive) -> Result<(), TestCaseError> {
     let path = naive.path(naive.leaf);
     prop_assert_eq!(tree.leaf().map(|no| no as usize), naive.leaf);
-    let leaf = tree.leaf();
-    cache.move_to(tree, leaf);
-    prop_assert_eq!(rows(cache.rows()), path.clone());
-    let projection = cache.projection(tree);
+    let ours = tree.leaf().map(|leaf| tree.path(leaf)).unwrap_or_default();
+    prop_assert_eq!(rows(&ours), path.clone());
+    let projection = project(tree, &ours);
     let steps: Vec<_> =
         projection.steps.iter().map(|step| (step.row as usize, step.gives, step.edit.map(|no| no as usize))).collect();
     prop_assert_eq!(steps, naive.context(&path));
@@ -218,8 +216,6 @@ fn is_the_same_in_the_end(tree: &Tree, naive: &Naive) -> Result<(), TestCaseErro
     for no in 0..naive.all.len() {
         let path = naive.path(Some(no));
         prop_assert_eq!(rows(&tree.path(no as u32)), path.clone());
-        let limit = no % 5 + 1;
-        prop_assert_eq!(rows(&tree.end_of_path(no as u32, limit)), path[path.len().saturating_sub(limit)..].to_vec());
         let plan = plan(tree, no as u32);
         let (steps, labels) = naive.branch(no);
         let ours: Vec<_> = plan
@@ -272,7 +268,6 @@ proptest! {
     #[test]
     fn whatever_is_done_to_a_tree_it_is_what_a_naive_one_is(all in done()) {
         let mut tree = Tree::default();
-        let mut cache = PathCache::default();
         let mut naive = Naive::default();
         for (kind, id, below, about, moves) in all {
             let count = naive.all.len();
@@ -282,7 +277,7 @@ proptest! {
                 _ => {}
             }
             tree.set_leaf(naive.leaf.map(|no| no as u32));
-            is_the_same(&tree, &mut cache, &naive)?;
+            is_the_same(&tree, &naive)?;
             let parent = match below {
                 // Mostly below the leaf, as sessions grow; else below whatever, nothing among it.
                 0..=19 => naive.leaf.map(|leaf| naive.all[leaf].id.clone()),
@@ -302,7 +297,7 @@ proptest! {
             });
             naive.all.push(made);
             naive.leaf = Some(count);
-            is_the_same(&tree, &mut cache, &naive)?;
+            is_the_same(&tree, &naive)?;
         }
         is_the_same_in_the_end(&tree, &naive)?;
     }
