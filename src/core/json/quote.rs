@@ -1,6 +1,5 @@
 //! JSON strings from UTF-16 units, the form in which a JavaScript engine gives its strings fastest, and from ASCII letters.
 
-use super::simd::push_escaped_utf16;
 use crate::base::wtf8::{push_json_string, push_utf16};
 
 /// How many units are converted at once: they stay in the processor's cache from one step to the next.
@@ -14,15 +13,9 @@ pub fn push_quoted(out: &mut Vec<u8>, units: &[u16]) {
     while !rest.is_empty() {
         let (piece, later) = rest.split_at(piece_length(rest));
         rest = later;
-        // Escapes are written in the same step where that is possible.
-        let quote = out.pop();
-        let is_done = push_escaped_utf16(out, piece);
-        out.extend(quote);
-        if !is_done {
-            text.clear();
-            push_utf16(&mut text, piece);
-            push_piece(out, &text);
-        }
+        text.clear();
+        push_utf16(&mut text, piece);
+        push_piece(out, &text);
     }
 }
 

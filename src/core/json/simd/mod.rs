@@ -14,8 +14,6 @@ mod neon;
 #[cfg(any(not(any(target_arch = "x86_64", target_arch = "aarch64")), test))]
 mod plain;
 #[cfg(target_arch = "x86_64")]
-mod utf16;
-#[cfg(target_arch = "x86_64")]
 mod x86;
 
 pub use self::block::Skipped;
@@ -25,18 +23,6 @@ pub use self::neon::{short_end, skip_string};
 pub use self::plain::{short_end, skip_string};
 #[cfg(target_arch = "x86_64")]
 pub use self::x86::{short_end, skip_string};
-
-/// Appends the text of a JSON string of UTF-16 units, without its quotes. Gives whether it could: if the processor has AVX2.
-pub fn push_escaped_utf16(out: &mut Vec<u8>, units: &[u16]) -> bool {
-    #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("popcnt") {
-        // SAFETY: the processor has the features that the function needs.
-        unsafe { utf16::push_escaped_avx2(out, units) };
-        return true;
-    }
-    let _ = (out, units);
-    false
-}
 
 #[cfg(test)]
 mod tests;

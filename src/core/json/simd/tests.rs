@@ -1,6 +1,5 @@
 use super::block::bytewise;
 use super::*;
-use crate::base::wtf8;
 use crate::testing::tests::count;
 use proptest::prelude::*;
 
@@ -15,21 +14,6 @@ fn near_string() -> impl Strategy<Value = Vec<u8>> {
         1 => any::<u8>().prop_map(|byte| vec![byte]),
     ];
     prop::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat())
-}
-
-/// Runs of letters that take one, two and three bytes, and of surrogates.
-fn runs() -> impl Strategy<Value = Vec<u16>> {
-    let run = |unit: std::ops::RangeInclusive<u16>, most| prop::collection::vec(unit, 0..most);
-    let run = prop_oneof![
-        run(0..=0x7f, 40),
-        run(0x80..=0x7ff, 40),
-        run(0x800..=0xd7ff, 40),
-        run(0xd7ff..=0xe000, 4),
-        run(0xe000..=0xffff, 40),
-        prop::collection::vec((0xd800u16..0xdc00, 0xdc00u16..0xe000), 0..20)
-            .prop_map(|pairs| pairs.into_iter().flat_map(|(high, low)| [high, low]).collect()),
-    ];
-    prop::collection::vec(run, 0..6).prop_map(|runs| runs.concat())
 }
 
 proptest! {
@@ -51,15 +35,6 @@ proptest! {
                 Skipped::Open(at) => prop_assert_eq!(bytewise(&bytes, at), want),
                 found => prop_assert_eq!(found, want),
             }
-        }
-    }
-
-    #[test]
-    fn units_become_the_same_bytes_whatever_is_converted_at_once(units in runs()) {
-        let [mut found, mut wanted] = [b"before".to_vec(), b"before".to_vec()];
-        if push_escaped_utf16(&mut found, &units) {
-            wtf8::push_escaped(&mut wanted, &wtf8::from_utf16(&units));
-            prop_assert_eq!(found, wanted);
         }
     }
 
