@@ -294,7 +294,7 @@ impl Storage for FileStorage {
         if !checks_path && !reopened && !self.path_checks.is_due(now) {
             let (size, deleted) = fs::quick_stat(&handle.file).map_err(self.fail("fstat"))?;
             if !deleted {
-                return Ok(FileStatus::Here { size, changed: None, reopened });
+                return Ok(FileStatus::Open { size });
             }
         }
         // By path, not by handle: an open file does not show that another has its name.

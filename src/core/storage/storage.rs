@@ -44,8 +44,10 @@ pub fn copy_bytes(storage: &dyn Storage, from: u64, to: u64, each: &mut dyn FnMu
 /// What a check of the storage found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileStatus {
-    /// It has its name, and `size` bytes; other processes may have appended or truncated. `changed`: its change time, if it was asked
-    /// for and a later change would show in it. `reopened`: it was closed meanwhile, so that another file may have got its inode.
+    /// The open file was not deleted, and has `size` bytes. The path was not looked at.
+    Open { size: u64 },
+    /// It has its name, and `size` bytes; other processes may have appended or truncated. `changed`: its change time, if a later
+    /// change would show in it. `reopened`: it was closed meanwhile, so that another file may have got its inode.
     Here { size: u64, changed: Option<Nanos>, reopened: bool },
     /// Nothing has its name. Its content can still be read if `readable`. `deleted`: it seems to have no other name
     /// either.
@@ -66,7 +68,7 @@ pub trait Storage: Send + Sync {
     /// Checks whether the storage is still what it was. Unless `checks_path`, this is one call, which does not notice a
     /// rename of the last few milliseconds.
     fn status(&self, _checks_path: bool) -> Result<FileStatus> {
-        Ok(FileStatus::Here { size: self.size()?, changed: None, reopened: false })
+        Ok(FileStatus::Open { size: self.size()? })
     }
     /// How many path checks `status` made; it makes one by itself every few milliseconds.
     fn path_checks(&self) -> u64 {

@@ -1,9 +1,11 @@
 //! Checks the file of an open session and takes in what other processes did to it: they may have appended to it, or
 //! deleted, renamed, replaced or truncated it.
 
+use std::cmp::Ordering;
 use std::collections::HashMap;
 
 use crate::base::error::{Error, Result};
+use crate::io::file_fingerprint::Nanos;
 use crate::session::history::ForeignChangeKind;
 use crate::storage::new_file::NewFile;
 use crate::storage::storage::{copy_bytes, FileStatus, Storage};
@@ -101,7 +103,7 @@ impl Session {
         };
         let is_quick = depth == CheckDepth::Quick && !self.state.get_mut().is_suspect();
         let mut status = storage.status(!is_quick)?;
-        if is_quick && matches!(status, FileStatus::Here { size, reopened: false, .. } if size == self.size) {
+        if is_quick && status == (FileStatus::Open { size: self.size }) {
             return Ok(());
         }
         // Until the check is done the file is suspect.
@@ -123,26 +125,8 @@ impl Session {
     fn take_in(&mut self, found: FileStatus, depth: CheckDepth, before: &SyncState) -> Result<SyncState> {
         let name = self.storage.as_ref().map(|storage| storage.name().to_owned()).unwrap_or_default();
         match found {
-            FileStatus::Here { size, changed, reopened } => {
-                let is_full = matches!(depth, CheckDepth::Full | CheckDepth::ForRead);
-                let reads_all =
-                    before.is_suspect() || is_full && (changed.is_none() || changed != self.content_changed);
-                if !(if reads_all { self.has_same_content()? } else { self.has_same_ends()? }) {
-                    let previous = if reopened { PreviousFile::Gone } else { PreviousFile::Rewritten };
-                    return self.rebase(previous, depth, before);
-                }
-                match size {
-                    _ if size == self.size => {}
-                    _ if size > self.size => self.read_appended(size)?,
-                    _ if size >= self.index.indexed_end() => self.forget_unterminated_line(size),
-                    _ if reopened => return self.rebase(PreviousFile::Gone, depth, before),
-                    _ => return self.rebase(PreviousFile::Rewritten, depth, before),
-                }
-                if reads_all {
-                    self.content_changed = changed;
-                }
-                Ok(SyncState::Current)
-            }
+            FileStatus::Open { size } => self.compare(size, None, false, (depth, before)),
+            FileStatus::Here { size, changed, reopened } => self.compare(size, changed, reopened, (depth, before)),
             FileStatus::Gone { readable: false, .. } => Err(Error::lost(&name)),
             FileStatus::Gone { .. } if depth == CheckDepth::ForRead || !self.is_persisted() => {
                 Err(Error::changed(&name, "it is not there any more"))
@@ -161,6 +145,33 @@ impl Session {
                 }
             }
         }
+    }
+
+    /// Compares the file, which has its name and `size` bytes, with the index. `changed` and `reopened` are as in
+    /// [`FileStatus::Here`].
+    fn compare(
+        &mut self,
+        size: u64,
+        changed: Option<Nanos>,
+        reopened: bool,
+        (depth, before): (CheckDepth, &SyncState),
+    ) -> Result<SyncState> {
+        let previous = if reopened { PreviousFile::Gone } else { PreviousFile::Rewritten };
+        let is_full = matches!(depth, CheckDepth::Full | CheckDepth::ForRead);
+        let reads_all = before.is_suspect() || is_full && (changed.is_none() || changed != self.content_changed);
+        let is_same = if reads_all { self.has_same_content()? } else { self.has_same_ends()? };
+        if !is_same || size < self.index.indexed_end() {
+            return self.rebase(previous, depth, before);
+        }
+        match size.cmp(&self.size) {
+            Ordering::Equal => {}
+            Ordering::Greater => self.read_appended(size)?,
+            Ordering::Less => self.forget_unterminated_line(size),
+        }
+        if reads_all {
+            self.content_changed = changed;
+        }
+        Ok(SyncState::Current)
     }
 
     /// Another writer rolled back its unterminated line: the storage ends at `size` now.
