@@ -3,8 +3,9 @@
 //!
 //! A session is a file of JSON lines: a header, then entries, each of which names its parent. [`session::Session::open`] reads
 //! it once and keeps an index of small rows ([`tree::row::Row`]); the lines stay in the file and are read when they are asked for.
-//! [`session::Session::append`] writes one line. Several processes may append to one file. [`listing::list::list`] lists many
-//! sessions.
+//! [`session::Session::append`] writes one line. Several processes may append to one file. `listing::list::list` lists many
+//! sessions. Lists, sums of usage and search keep what they read in an SQLite database, and are there with the feature `catalog`, which
+//! is on by default; without it nothing of SQLite is built.
 //!
 //! ```
 //! use pi_session_core::base::options::SessionFileOptions;
@@ -56,6 +57,7 @@
 #![cfg_attr(all(test, not(unix)), allow(dead_code, unused_imports))]
 
 pub mod base;
+#[cfg(feature = "catalog")]
 pub mod catalog;
 pub mod context;
 pub mod format;
@@ -64,6 +66,7 @@ pub mod io;
 pub mod json;
 pub mod listing;
 pub mod rewrite;
+#[cfg(feature = "catalog")]
 pub mod search;
 pub mod session;
 pub mod storage;

@@ -11,7 +11,8 @@ use pi_session_core::base::time::iso;
 use pi_session_core::base::wtf8::to_string_lossy;
 use pi_session_core::format::entry::EntryKind;
 use pi_session_core::format::serialize::NewHead;
-use pi_session_core::listing::list::{list, ListEvent, ListScope, ListedFile};
+use pi_session_core::listing::list::{list, ListEvent, ListedFile};
+use pi_session_core::listing::scope::ListScope;
 use pi_session_core::session::{NewEntry, OpenResult, ParentChoice, Persistence, Session};
 
 /// The sessions in `dir`. Lists come as events, because a large directory takes a while.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use super::candidates::in_dir;
-use super::list::ListScope;
+use super::scope::ListScope;
 use crate::base::error::Result;
 use crate::base::paths::{default_session_dir, is_same_path, join, resolve, Process};
 use crate::base::threads::{into_inner, locked, on_threads};

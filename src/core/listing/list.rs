@@ -1,81 +1,18 @@
 //! A list of sessions from its beginning: files are found, sorted and read, and the caller gets an event for each.
 
-use std::io::{self, ErrorKind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{channel, Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
-use super::candidates::{dirs_in, in_all_dirs, in_dir, Candidate};
-use super::find_session::CwdFilter;
+use super::candidates::Candidate;
 use super::locale_sort::{sort, Order, SortKey};
 use super::read_all::read_all;
-use crate::base::error::{Error, Result};
-use crate::base::paths::{join, Process};
+use super::scope::ListScope;
+use crate::base::error::Result;
+use crate::base::paths::join;
 use crate::base::unparsed_dates::UnparsedDates;
 use crate::catalog::location::CatalogLocation;
-use crate::io::open::is_exhausted;
-use crate::io::session_files::session_files;
 use crate::summary::session_summary::ListedSession;
-
-/// Which sessions are listed.
-#[derive(Debug, Clone)]
-pub struct ListScope {
-    dir: String,
-    /// Only sessions of this working directory.
-    filter: Option<String>,
-    /// The directory holds directories of sessions.
-    is_all: bool,
-}
-
-impl ListScope {
-    /// The sessions in one directory.
-    pub fn dir(dir: String, filter: Option<String>) -> Self {
-        Self { dir, filter, is_all: false }
-    }
-
-    /// The sessions in every directory under the sessions directory.
-    pub fn all(sessions_dir: String) -> Self {
-        Self { dir: sessions_dir, filter: None, is_all: true }
-    }
-
-    /// The files that may be sessions; none if the directory cannot be read. An error if no file descriptor is left. `cwd` is
-    /// what a relative path starts from.
-    pub fn find(&self, cwd: &str) -> Result<Vec<Candidate>> {
-        let found = if self.is_all { in_all_dirs(&self.dir, cwd) } else { in_dir(&self.dir, cwd) };
-        match found {
-            Err(error) if is_exhausted(&error) => Err(Error::io("scandir", &self.dir, error)),
-            found => Ok(found.unwrap_or_default()),
-        }
-    }
-
-    /// The directories that are there and cannot be read, and why. [`ListScope::find`] skips them.
-    pub fn unreadable_dirs(&self) -> Vec<(String, io::Error)> {
-        let dirs = if self.is_all { dirs_in(&self.dir) } else { Ok(vec![self.dir.clone()]) };
-        let mut unreadable = match dirs {
-            Ok(dirs) => {
-                dirs.into_iter().filter_map(|dir| session_files(&dir).err().map(|error| (dir, error))).collect()
-            }
-            Err(error) => vec![(self.dir.clone(), error)],
-        };
-        unreadable.retain(|(_, error)| !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory));
-        unreadable
-    }
-
-    /// Whether only sessions of one working directory are listed.
-    pub fn is_filtered(&self) -> bool {
-        self.filter.is_some()
-    }
-
-    /// Whether a session with this working directory is listed.
-    pub fn includes(&self, cwd: &[u8], process: &dyn Process) -> bool {
-        self.filter.as_deref().is_none_or(|filter| CwdFilter { cwd: filter, process }.includes(Some(cwd)))
-    }
-
-    /// When partial lists are published.
-    pub fn partial_lists(&self) -> PartialLists {
-        PartialLists { is_all: self.is_all, ..PartialLists::default() }
-    }
-}
 
 /// When a list publishes what it has so far, as the reference does.
 #[derive(Debug, Default)]
@@ -86,6 +23,11 @@ pub struct PartialLists {
 }
 
 impl PartialLists {
+    /// Those of a list of this scope.
+    pub fn of(scope: &ListScope) -> Self {
+        Self { is_all: scope.is_all(), ..Self::default() }
+    }
+
     /// How many sessions come between two partial lists of one directory, and of all.
     const EVERY: usize = 10;
     const EVERY_OF_ALL: usize = 100;
@@ -174,7 +116,7 @@ fn order_of(
     cancelled: &AtomicBool,
     send: &(dyn Fn(ListEvent) + Sync),
 ) -> Option<Vec<u32>> {
-    let time = |file: &Candidate| match scope.is_all {
+    let time = |file: &Candidate| match scope.is_all() {
         true => file.fingerprint.map_or(f64::NEG_INFINITY, |fingerprint| fingerprint.modified_ms()),
         false => 0.0,
     };

@@ -3,7 +3,11 @@
 pub mod candidates;
 pub mod configured_dir;
 pub mod find_session;
+#[cfg(feature = "catalog")]
 pub mod list;
 pub mod locale_sort;
+#[cfg(feature = "catalog")]
 pub mod read_all;
+pub mod scope;
+#[cfg(feature = "catalog")]
 pub mod usage;

@@ -29,7 +29,7 @@ use pi_session_core::base::paths::{self, Process as _};
 use pi_session_core::base::wtf8::to_string_lossy;
 use pi_session_core::format::header::new_header_line;
 use pi_session_core::listing::find_session::{self, CwdFilter};
-use pi_session_core::listing::list::ListScope;
+use pi_session_core::listing::scope::ListScope;
 use pi_session_core::session::fork::ForkSource;
 use pi_session_core::storage::file::make_dir;
 use pi_session_core::summary::header_scan::header_of;

@@ -15,7 +15,8 @@ use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
 use pi_session_core::base::paths::Process;
 use pi_session_core::catalog::location::{location, CatalogLocation};
-use pi_session_core::listing::list::{list as core_list, ListEvent, ListScope, ListedFile, PartialLists, SortRequest};
+use pi_session_core::listing::list::{list as core_list, ListEvent, ListedFile, PartialLists, SortRequest};
+use pi_session_core::listing::scope::ListScope;
 use pi_session_core::summary::session_summary::ListedSession;
 
 /// The catalog's location and the working directory, as JavaScript sees them now. If reading the environment fails, there is
@@ -52,7 +53,7 @@ fn start(
     task.hold(js, Held::Partial, js.array(0)?)?;
     let list = List {
         scope: scope.clone(),
-        progress: RefCell::new(Progress { partial: scope.partial_lists(), ..Progress::default() }),
+        progress: RefCell::new(Progress { partial: PartialLists::of(&scope), ..Progress::default() }),
     };
     task.run(
         js,

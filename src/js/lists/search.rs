@@ -19,7 +19,7 @@ use pi_session_core::base::paths;
 use pi_session_core::base::wtf8::to_string_lossy;
 use pi_session_core::catalog::location::CatalogLocation;
 use pi_session_core::listing::find_session::lookup_filter;
-use pi_session_core::listing::list::ListScope;
+use pi_session_core::listing::scope::ListScope;
 use pi_session_core::search::query::{Query, SearchOptions};
 use pi_session_core::search::run::{HitSession, Request};
 use pi_session_core::search::scope::{Scope, Scopes, HIT_ROLES};

@@ -183,7 +183,7 @@ impl Work {
         };
         match self {
             Self::Create => {
-                let mut session = Session::new(b"n".to_vec(), Persistence::File, Some(at(dir, "n.jsonl")));
+                let mut session = Session::new(b"s".to_vec(), Persistence::File, Some(at(dir, "n.jsonl")));
                 session = session.with_options(FSYNC)?;
                 session.make_file(three().lines().take(1).map(str::as_bytes), None)?;
                 append(&mut session)
