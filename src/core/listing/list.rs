@@ -189,7 +189,7 @@ mod tests {
     #[test]
     fn partial_lists_come_as_in_the_reference() {
         let published = |scope: &ListScope, order: &[usize]| {
-            let mut partial = scope.partial_lists();
+            let mut partial = PartialLists::of(scope);
             order.iter().map(|at| partial.add(*at, order.len())).collect::<Vec<_>>()
         };
         let one = ListScope::dir("/d".into(), None);

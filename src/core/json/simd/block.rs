@@ -21,7 +21,7 @@ pub struct Masks {
     pub controls: u64,
 }
 
-/// A bit for each byte of a block that is valid after a backslash, and for each `u`.
+/// A bit for each byte of a block that is valid after a backslash, and for each `u`, at least of those that are escaped.
 #[derive(Clone, Copy)]
 pub struct Escapes {
     pub known: u64,
@@ -34,7 +34,7 @@ pub fn skip(
     bytes: &[u8],
     from: usize,
     masks: impl Fn(&[u8; BLOCK]) -> Masks + Copy,
-    escapes: impl Fn(&[u8; BLOCK]) -> Escapes + Copy,
+    escapes: impl Fn(&[u8; BLOCK], u64) -> Escapes + Copy,
     check_last: impl Fn(&[u8], usize, &[u8]) -> Skipped,
 ) -> Skipped {
     let mut at = from;
@@ -78,7 +78,7 @@ fn check_block(
     block: &[u8; BLOCK],
     len: usize,
     masks: impl Fn(&[u8; BLOCK]) -> Masks,
-    escapes: impl Fn(&[u8; BLOCK]) -> Escapes,
+    escapes: impl Fn(&[u8; BLOCK], u64) -> Escapes,
 ) -> Skipped {
     let masks = masks(block);
     let mut stops = masks.quotes;
@@ -100,7 +100,7 @@ fn check_block(
     }
     escaped &= inside & (u64::MAX >> (BLOCK - len));
     if escaped != 0 {
-        let escapes = escapes(block);
+        let escapes = escapes(block, escaped);
         if escaped & !escapes.known != 0 {
             return bad(bytes, at);
         }
@@ -180,11 +180,17 @@ pub fn plain_masks(block: &[u8; BLOCK]) -> Masks {
     Masks { quotes: mask(|byte| byte == b'"'), slashes: mask(|byte| byte == b'\\'), controls: mask(|byte| byte < 0x20) }
 }
 
-/// A bit for each byte of a block that is valid after a backslash, and for each `u`.
-pub fn escapes(block: &[u8; BLOCK]) -> Escapes {
-    let mask = |is: fn(u8) -> bool| block.iter().rev().fold(0, |all, byte| all << 1 | u64::from(is(*byte)));
-    Escapes {
-        known: mask(|byte| matches!(byte, b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' | b'u')),
-        unicode: mask(|byte| byte == b'u'),
+/// Which of the escaped bytes of a block are valid after a backslash, and which are `u`.
+pub fn escapes(block: &[u8; BLOCK], mut escaped: u64) -> Escapes {
+    let mut found = Escapes { known: 0, unicode: 0 };
+    while escaped != 0 {
+        let bit = escaped & escaped.wrapping_neg();
+        match block.get(escaped.trailing_zeros() as usize) {
+            Some(b'u') => (found.known, found.unicode) = (found.known | bit, found.unicode | bit),
+            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => found.known |= bit,
+            _ => {}
+        }
+        escaped &= escaped - 1;
     }
+    found
 }

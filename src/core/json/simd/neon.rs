@@ -67,7 +67,7 @@ fn masks(block: &[u8; BLOCK]) -> Masks {
 }
 
 #[inline(always)]
-fn escapes(block: &[u8; BLOCK]) -> Escapes {
+fn escapes(block: &[u8; BLOCK], _escaped: u64) -> Escapes {
     // A byte is known if its two halves have a bit in common: 1 for 2_, 2 for 5_, 4 for 6_, 8 for 7_.
     const LOW: [u8; 16] = [0, 0, 13, 0, 8, 8, 4, 0, 0, 0, 0, 0, 2, 0, 4, 1];
     const HIGH: [u8; 16] = [0, 0, 1, 0, 0, 2, 4, 8, 0, 0, 0, 0, 0, 0, 0, 0];

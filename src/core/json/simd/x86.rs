@@ -20,7 +20,7 @@ pub fn skip_sse2(bytes: &[u8], from: usize) -> Skipped {
 
 #[target_feature(enable = "avx2,bmi1")]
 fn skip_avx2(bytes: &[u8], from: usize) -> Skipped {
-    skip(bytes, from, |block| masks_avx2(block), |block| escapes_avx2(block), check_last)
+    skip(bytes, from, |block| masks_avx2(block), |block, _| escapes_avx2(block), check_last)
 }
 
 #[inline(never)]

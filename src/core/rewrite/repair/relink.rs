@@ -98,10 +98,9 @@ impl Relinker {
     pub fn push_missing(&mut self, fields: &Fields<'_>) {
         let field = |name| Some(string_bytes(fields.get(name)?)?.into_owned());
         let missing = MissingEntry { at: self.entries.len(), id: field("id"), parent: field("parentId") };
-        let says_nothing = |one: &MissingEntry| one.id.is_none() && one.parent.is_none();
-        if !(says_nothing(&missing)
-            && self.missing.last().is_some_and(|last| last.at == missing.at && says_nothing(last)))
-        {
+        let is_empty = |one: &MissingEntry| one.id.is_none() && one.parent.is_none();
+        let is_one_of_many = self.missing.last().is_some_and(|last| last.at == missing.at && is_empty(last));
+        if !(is_one_of_many && is_empty(&missing)) {
             self.missing.push(missing);
         }
     }
@@ -144,68 +143,38 @@ impl Relinker {
     /// If the missing entry comes after its child, the entry before it may be a descendant of that child; then the entry before
     /// the child is taken, which cannot be one.
     pub fn relink(&mut self, repairs: &mut RepairLog) {
-        let ids: HashSet<&[u8]> = self.entries.iter().map(|entry| &*entry.head.id).collect();
-        let mut by_id: HashMap<&[u8], usize> = HashMap::new();
-        let mut parents: Vec<MissingParent<'_>> = Vec::with_capacity(self.missing.len());
-        for (at, one) in self.missing.iter().enumerate() {
-            let parent = one.parent.as_deref();
-            parents.push(match parent.and_then(|parent| by_id.get(parent)).and_then(|&at| parents.get(at)) {
-                _ if parent.is_some_and(|parent| ids.contains(parent)) => MissingParent::Read(parent),
-                // Its parent is missing, too.
-                Some(parent) => *parent,
-                None => MissingParent::Before(one.at),
-            });
-            if let Some(id) = &one.id {
-                by_id.entry(id).or_insert(at);
-            }
-        }
-        let owned = |id: Option<&[u8]>| id.filter(|id| id.len() <= LONGEST_ID).map(<[u8]>::to_vec);
-        let mut changes: Vec<(usize, Option<Vec<u8>>)> = Vec::new();
-        let mut kept: Vec<(usize, Vec<u8>)> = Vec::new();
-        for (at, entry) in self.entries.iter().enumerate() {
-            let missing = match &entry.head.parent {
-                Parent::Id(parent) if ids.contains(&**parent) => None,
-                Parent::Id(parent) => Some(by_id.get(&**parent).copied()),
+        let Self { entries, missing, .. } = self;
+        let ids: HashSet<Vec<u8>> = entries.iter().map(|entry| entry.head.id.to_vec()).collect();
+        let (by_id, parents) = parents_of_missing(missing, &ids);
+        for at in 0..entries.len() {
+            let Some(head) = entries.get(at).map(|entry| &entry.head) else { continue };
+            let lost_parent = match &head.parent {
+                Parent::Id(parent) if !ids.contains(&**parent) => Some(by_id.get(&**parent).copied()),
                 Parent::Number(_) | Parent::Other => Some(None),
-                Parent::Null | Parent::Missing => None,
+                Parent::Id(_) | Parent::Null | Parent::Missing => None,
             };
-            if let Some(missing) = missing {
+            let parent = lost_parent.map(|lost| {
                 // If no damaged line has that id, the last one before the entry is the likeliest.
-                let missing = missing.or_else(|| self.missing.partition_point(|one| one.at <= at).checked_sub(1));
-                let parent = match missing.and_then(|missing| parents.get(missing)) {
-                    Some(MissingParent::Read(parent)) => *parent,
-                    Some(MissingParent::Before(next)) => {
-                        let before = (*next).min(at).checked_sub(1).and_then(|before| self.entries.get(before));
-                        before.map(|before| &*before.head.id)
-                    }
-                    None => None,
-                };
-                changes.push((at, owned(parent)));
+                let lost = lost.or_else(|| missing.partition_point(|one| one.at <= at).checked_sub(1))?;
+                match parents.get(lost)? {
+                    MissingParent::Read(parent) => *parent,
+                    MissingParent::Before(next) => id_at(entries, next.min(&at).checked_sub(1)?),
+                }
+                .filter(|id| id.len() <= LONGEST_ID)
+                .map(<[u8]>::to_vec)
+            });
+            let lost_first = head.first_kept.as_ref().filter(|id| !ids.contains(&***id));
+            let first_kept = lost_first.and_then(|id| {
+                let lost = missing.get(*by_id.get(&**id)?).filter(|lost| at > lost.at)?;
+                id_at(entries, lost.at).filter(|id| id.len() <= LONGEST_ID).map(<[u8]>::to_vec)
+            });
+            let Some(entry) = entries.get_mut(at) else { continue };
+            if let Some(parent) = parent {
+                entry.reattach(parent.as_deref(), repairs);
             }
-            let lost = entry.head.first_kept.as_ref().filter(|id| !ids.contains(&***id));
-            if let Some(missing) = lost.and_then(|id| self.missing.get(*by_id.get(&**id)?)) {
-                let next = self.entries.get(missing.at).filter(|_| at > missing.at);
-                kept.extend(next.and_then(|next| owned(Some(&next.head.id))).map(|next| (at, next)));
+            if let Some(first) = first_kept {
+                entry.keep_from(&first, repairs);
             }
-        }
-        for (at, parent) in changes {
-            let Some(entry) = self.entries.get_mut(at) else { continue };
-            let now = parent
-                .as_deref()
-                .map_or("made a root".into(), |parent| format!("reattached to {}", to_string_lossy(parent)));
-            let what = format!("entry {} {now}: its parent cannot be read", to_string_lossy(&entry.head.id));
-            repairs.push(entry.line, what);
-            entry.set_parent(parent.as_deref());
-        }
-        for (at, first) in kept {
-            let Some(entry) = self.entries.get_mut(at) else { continue };
-            let what = format!(
-                "compaction {} keeps entries from {} on",
-                to_string_lossy(&entry.head.id),
-                to_string_lossy(&first)
-            );
-            repairs.push(entry.line, what);
-            entry.set("firstKeptEntryId", quoted(&first));
         }
     }
 
@@ -224,7 +193,45 @@ impl Relinker {
     }
 }
 
+fn id_at(entries: &[KeptEntry], at: usize) -> Option<&[u8]> {
+    entries.get(at).map(|entry| &*entry.head.id)
+}
+
+/// The positions of missing entries by their ids, and the parent of each. If that is missing, too, it is that one's parent.
+fn parents_of_missing<'a>(
+    missing: &'a [MissingEntry],
+    ids: &HashSet<Vec<u8>>,
+) -> (HashMap<&'a [u8], usize>, Vec<MissingParent<'a>>) {
+    let mut by_id: HashMap<&[u8], usize> = HashMap::new();
+    let mut parents: Vec<MissingParent<'_>> = Vec::with_capacity(missing.len());
+    for (at, one) in missing.iter().enumerate() {
+        let parent = one.parent.as_deref();
+        parents.push(match parent.and_then(|parent| by_id.get(parent)).and_then(|&at| parents.get(at)) {
+            _ if parent.is_some_and(|parent| ids.contains(parent)) => MissingParent::Read(parent),
+            Some(parent) => *parent,
+            None => MissingParent::Before(one.at),
+        });
+        if let Some(id) = &one.id {
+            by_id.entry(id).or_insert(at);
+        }
+    }
+    (by_id, parents)
+}
+
 impl KeptEntry {
+    fn reattach(&mut self, parent: Option<&[u8]>, repairs: &mut RepairLog) {
+        let now = parent.map_or("made a root".into(), |parent| format!("reattached to {}", to_string_lossy(parent)));
+        let what = format!("entry {} {now}: its parent cannot be read", to_string_lossy(&self.head.id));
+        repairs.push(self.line, what);
+        self.set_parent(parent);
+    }
+
+    fn keep_from(&mut self, first: &[u8], repairs: &mut RepairLog) {
+        let [id, from] = [&*self.head.id, first].map(to_string_lossy);
+        repairs.push(self.line, format!("compaction {id} keeps entries from {from} on"));
+        self.set("firstKeptEntryId", quoted(first));
+    }
+
     /// The entry's line in the new file.
     pub fn line_text(&self, storage: &dyn Storage) -> Result<Vec<u8>> {
         let bytes = bytes_of(storage, &self.source)?;
