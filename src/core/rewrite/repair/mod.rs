@@ -10,6 +10,7 @@
 //!   file without a header gets one. The last line gets its newline.
 
 mod header;
+mod kept_entry;
 mod line_text;
 mod plan;
 mod relink;

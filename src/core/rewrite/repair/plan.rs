@@ -1,8 +1,9 @@
 //! The content of the repaired file: the header and the entries that stay.
 
 use super::header::SalvagedHeader;
+use super::kept_entry::KeptEntry;
 use super::line_text::{bytes_of, damaged_text, LineSource};
-use super::relink::{KeptEntry, Relinker};
+use super::relink::Relinker;
 use super::repair_log::RepairLog;
 use super::salvage::{pieces, Fields};
 use crate::base::error::Result;

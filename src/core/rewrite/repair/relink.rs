@@ -4,44 +4,18 @@ use std::collections::{HashMap, HashSet};
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::line_text::{bytes_of, LineSource};
+use super::kept_entry::KeptEntry;
+use super::line_text::bytes_of;
 use super::repair_log::RepairLog;
 use super::salvage::Fields;
 use crate::base::error::Result;
 use crate::base::wtf8::to_string_lossy;
-use crate::format::entry::{EntryHead, EntryKind, Parent};
+use crate::format::entry::{EntryKind, Parent};
 use crate::format::ids::entry_id;
-use crate::json::{quoted, string_bytes, ObjectText};
+use crate::json::{quoted, string_bytes};
 use crate::storage::storage::Storage;
 use crate::tree::tree::Tree;
 use crate::tree::tree_integrity::check_integrity;
-
-/// An entry that stays.
-#[derive(Debug)]
-pub struct KeptEntry {
-    pub head: EntryHead<'static>,
-    pub source: LineSource,
-    /// The number of its line in the old file, or of the line that it was salvaged from.
-    pub line: u64,
-    /// The fields that change, with their new JSON texts.
-    edits: Vec<(&'static str, String)>,
-}
-
-impl KeptEntry {
-    pub fn of(head: EntryHead<'static>, source: LineSource, line: u64) -> Self {
-        Self { head, source, line, edits: Vec::new() }
-    }
-
-    fn set(&mut self, key: &'static str, text: String) {
-        self.edits.retain(|(other, _)| *other != key);
-        self.edits.push((key, text));
-    }
-
-    fn set_parent(&mut self, parent: Option<&[u8]>) {
-        self.set("parentId", parent.map_or("null".into(), quoted));
-        self.head.parent = parent.map_or(Parent::Null, |id| Parent::Id(id.to_vec().into()));
-    }
-}
 
 /// A damaged entry, or several in a row, and what can be read of the first.
 #[derive(Debug)]
@@ -216,37 +190,4 @@ fn parents_of_missing<'a>(
         }
     }
     (by_id, parents)
-}
-
-impl KeptEntry {
-    fn reattach(&mut self, parent: Option<&[u8]>, repairs: &mut RepairLog) {
-        let now = parent.map_or("made a root".into(), |parent| format!("reattached to {}", to_string_lossy(parent)));
-        let what = format!("entry {} {now}: its parent cannot be read", to_string_lossy(&self.head.id));
-        repairs.push(self.line, what);
-        self.set_parent(parent);
-    }
-
-    fn keep_from(&mut self, first: &[u8], repairs: &mut RepairLog) {
-        let [id, from] = [&*self.head.id, first].map(to_string_lossy);
-        repairs.push(self.line, format!("compaction {id} keeps entries from {from} on"));
-        self.set("firstKeptEntryId", quoted(first));
-    }
-
-    /// The entry's line in the new file.
-    pub fn line_text(&self, storage: &dyn Storage) -> Result<Vec<u8>> {
-        let bytes = bytes_of(storage, &self.source)?;
-        if self.edits.is_empty() {
-            return Ok(bytes);
-        }
-        let text = String::from_utf8_lossy(&bytes);
-        let Some(mut object) = ObjectText::read(&text) else {
-            return Ok(bytes.clone());
-        };
-        for (key, value) in &self.edits {
-            object.set(key, value.clone());
-        }
-        let mut out = Vec::with_capacity(bytes.len() + 32);
-        object.write(&mut out);
-        Ok(out)
-    }
 }

@@ -36,60 +36,71 @@ impl Session {
         };
         // A repair copies lines until it is done: lines that are added before its end would be in the file twice.
         let free = if depth == CheckDepth::ForRead || !self.is_persisted() { Ok(()) } else { self.lock.wait(&path) };
-        let mut storage = FileStorage::open(&path)?.with_durability(self.options.durability);
+        let mut storage = self.open_replacement(&path, old)?;
         let size = storage.size()?;
-        if size == 0 {
-            return Err(Error::lost(&path));
-        }
-        match first_header(&storage)? {
-            None => return Err(Error::changed(&path, "it is not a session any more")),
-            Some(header) if header.id != self.id => return Err(Error::changed(&path, "another session is there now")),
-            Some(header) if header.version != Version::Current => {
-                return Err(Error::changed(&path, "an older version of it is there now"));
-            }
-            Some(_) => {}
-        }
-        if old != PreviousFile::Rewritten {
-            self.check_owner(&storage, old == PreviousFile::Open)?;
-        }
-        let Some(Loaded { header_span, header_line, mut index, is_unterminated, .. }) = load(&storage)? else {
+        let Some(mut loaded) = load(&storage)? else {
             return Err(Error::changed(&path, "it is not a session any more"));
         };
-        if depth == CheckDepth::ForRead && index.damaged().len() > self.damaged().len() {
+        if depth == CheckDepth::ForRead && loaded.index.damaged().len() > self.damaged().len() {
             // The read that found the damage reports it.
             return Err(Error::changed(&path, "lines of it are damaged"));
         }
-        storage.set_unterminated(is_unterminated);
+        storage.set_unterminated(loaded.is_unterminated);
         storage.set_shared();
-        let theirs = index.tree.len();
+        let theirs = loaded.index.tree.len();
         // What another process truncated is not added again.
-        let is_truncated = old == PreviousFile::Rewritten && self.is_truncated_to(&index, size);
+        let is_truncated = old == PreviousFile::Rewritten && self.is_truncated_to(&loaded.index, size);
         let mut added = HashMap::new();
         if !is_truncated {
-            let lines = self.missing_entries(&index, old, depth, before)?;
+            let lines = self.missing_entries(&loaded.index, old, depth, before)?;
             if !lines.is_empty() {
                 free?;
             }
-            added = add(&lines, &mut storage, &mut index)?;
+            added = add(&lines, &mut storage, &mut loaded.index)?;
         }
+        let moved = self.remapped_rows(&loaded.index, &storage, old, &added)?;
+        let ids: HashSet<&[u8]> = self.appended.iter().map(|&row| self.tree().id_of(row)).collect();
+        // Other processes may have changed them; their ids count.
+        let rows = 0..loaded.index.tree.len() as RowNo;
+        let appended: BTreeSet<RowNo> = rows.filter(|&row| ids.contains(loaded.index.tree.id_of(row))).collect();
+        let altered = altered(&appended, &moved, &loaded.index, &storage)?;
+        let size = storage.size()?.max(loaded.index.indexed_end());
+        // Nothing below can fail.
         if !added.is_empty() {
             self.history.repaired("entries of ours that a replaced file lacked were added to it");
         }
-        let moved = self.remapped_rows(&index, &storage, old, &added)?;
-        let ids: HashSet<&[u8]> = self.appended.iter().map(|&row| self.tree().id_of(row)).collect();
-        // Other processes may have changed them; their ids count.
-        let appended = (0..index.tree.len() as RowNo).filter(|&row| ids.contains(index.tree.id_of(row)));
-        let appended: BTreeSet<RowNo> = appended.collect();
-        let altered = altered(&appended, &moved, &index, &storage)?;
-        // A header that is too long to be kept counts as changed.
-        let same_header = self.header_text.is_some() && self.header_text == header_line;
-        let leaf = self.leaf_in(&index);
-        index.tree.set_leaf(leaf);
-        self.size = storage.size()?.max(index.indexed_end());
-        // Nothing below can fail.
+        let known = moved.iter().filter(|row| row.is_some()).count();
+        self.history.changed(if is_truncated { ForeignChangeKind::Truncated } else { ForeignChangeKind::Replaced });
+        self.history.grown(0, theirs.saturating_sub(known));
+        self.size = size;
         self.appended = appended;
         self.altered.extend(altered);
-        let known = moved.iter().filter(|row| row.is_some()).count();
+        self.swap_in(storage, loaded, moved);
+        Ok(SyncState::Current)
+    }
+
+    /// Opens the file that is at the path now; an error unless it is this session's.
+    fn open_replacement(&self, path: &str, old: PreviousFile) -> Result<FileStorage> {
+        let storage = FileStorage::open(path)?.with_durability(self.options.durability);
+        if storage.size()? == 0 {
+            return Err(Error::lost(path));
+        }
+        let what = match first_header(&storage)? {
+            None => "it is not a session any more",
+            Some(header) if header.id != self.id => "another session is there now",
+            Some(header) if header.version != Version::Current => "an older version of it is there now",
+            Some(_) if old == PreviousFile::Rewritten => return Ok(storage),
+            Some(_) => return self.check_owner(&storage, old == PreviousFile::Open).map(|()| storage),
+        };
+        Err(Error::changed(path, what))
+    }
+
+    /// Goes on with what was read of the new file. `moved` has for each new row its old one.
+    fn swap_in(&mut self, storage: FileStorage, loaded: Loaded, moved: Vec<Option<RowNo>>) {
+        let Loaded { header_span, header_line, mut index, .. } = loaded;
+        index.tree.set_leaf(self.leaf_in(&index));
+        // A header that is too long to be kept counts as changed.
+        let same_header = self.header_text.is_some() && self.header_text == header_line;
         let mut before = Self::new(self.id.clone(), Persistence::Memory, self.file.clone());
         before.header_span = self.header_span.replace(header_span);
         before.header_text = std::mem::replace(&mut self.header_text, header_line);
@@ -106,9 +117,6 @@ impl Session {
                 first
             }
         });
-        self.history.changed(if is_truncated { ForeignChangeKind::Truncated } else { ForeignChangeKind::Replaced });
-        self.history.grown(0, theirs.saturating_sub(known));
-        Ok(SyncState::Current)
     }
 
     /// An error if the file that replaced ours belongs neither to this process's user nor to the owner of ours: it would get
