@@ -1,6 +1,7 @@
 //! Whole-file changes: migration, repair, merging with a store, and redaction. A reader sees the old file or the new one, never a
 //! mixture. `verify` is here because a repair begins with it; it changes nothing.
 
+pub mod backup;
 pub mod merge;
 pub mod migrate;
 pub mod redact;

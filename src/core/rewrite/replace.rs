@@ -4,22 +4,20 @@
 //! locked against other processes that replace it. Lines that are appended after the file was read are carried over:
 //! before the rename, and after it for as long as something still writes to the old file. The identity of the file is
 //! checked right before the rename: if the path leads to another file, nothing is done.
-//!
-//! A backup gets its name when it is complete. If the backup's name is a link to the very file that is being replaced, a
-//! process that was killed left it, and it is the backup.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+pub use super::backup::Backup;
+use super::backup::KeptBackup;
 use crate::base::error::{Error, Result};
 use crate::base::options::Durability;
 use crate::io::dirs;
 use crate::io::fs::{self, At, FileId, Writer};
 use crate::io::line_reader::{LineReader, RawLine, HEAD};
 use crate::io::open::{self, Access};
-use crate::io::sidecar_names;
 use crate::io::sweep::sweep_if_due;
 use crate::io::temporary::Temporary;
 use crate::storage::file::FileStorage;
@@ -36,17 +34,6 @@ const CHECKS: u32 = 200;
 const CHECK_PAUSE: Duration = Duration::from_millis(1);
 /// How much of the appended bytes is read at once.
 const CHUNK: usize = 1 << 20;
-
-/// The suffix of the backup. A number follows it if that name is taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Backup {
-    /// `.v1.bak`: the file is of an older version of the format.
-    OldVersion,
-    /// `.bak`: the file was repaired.
-    Repaired,
-    /// None is kept: the new version has every line of the old one.
-    None,
-}
 
 /// How far a file was read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -172,9 +159,8 @@ impl RewriteTarget {
             read
         };
         // Removed again unless the rename succeeds.
-        let kept = self.keep_backup(backup, read.end).map_err(self.fail("link"))?;
-        let link = kept.path.as_deref().filter(|_| kept.linked);
-        if !self.carry_before(&temporary, &mut read, rewrite)? || !self.is_there(link)? {
+        let kept = KeptBackup::make(backup, &self.target, &self.file, read.end).map_err(self.fail("link"))?;
+        if !self.carry_before(&temporary, &mut read, rewrite)? || !self.is_there(kept.link())? {
             return Ok(None);
         }
         let file_id = fs::stat(&temporary.file).map_err(self.fail("fstat"))?.file_id;
@@ -313,61 +299,6 @@ impl RewriteTarget {
         }
         Ok((lines, None))
     }
-
-    /// Makes the backup of the first `end` bytes.
-    fn keep_backup(&self, backup: Backup, end: u64) -> io::Result<KeptBackup> {
-        let suffix = match backup {
-            Backup::OldVersion => ".v1.bak",
-            Backup::Repaired => ".bak",
-            Backup::None => return Ok(KeptBackup { path: None, linked: false, ours: false }),
-        };
-        let mut copy = None;
-        let mut number = 0u32;
-        loop {
-            let numbered = if number == 0 { suffix.to_owned() } else { format!("{suffix}.{number}") };
-            let path = sidecar_names::beside(&self.target, &numbered);
-            // A session that has the old file open learns from a link count of zero that it was replaced, so a repair
-            // copies instead of linking.
-            if let (Backup::OldVersion, None) = (backup, &copy) {
-                match fs::link(&self.target, &path) {
-                    Ok(()) => return Ok(KeptBackup { path: Some(path), linked: true, ours: true }),
-                    Err(error) if is_taken(&error) && self.is_at(&path)? => {
-                        // It was made by a process that died before its rename, or that is about to see ours.
-                        return Ok(KeptBackup { path: Some(path), linked: true, ours: false });
-                    }
-                    Err(error) if is_taken(&error) => {
-                        number += 1;
-                        continue;
-                    }
-                    // File systems without hard links get a copy, too.
-                    Err(_) => {}
-                }
-            }
-            let copied = match &mut copy {
-                Some(copied) => copied,
-                None => {
-                    let made = Temporary::beside(&self.target)?;
-                    fs::copy(&self.file, end, &made.file)?;
-                    copy.insert(made)
-                }
-            };
-            match copied.name(&path) {
-                Ok(()) => return Ok(KeptBackup { path: Some(path), linked: false, ours: true }),
-                Err(error) if is_taken(&error) => number += 1,
-                Err(error) => return Err(error),
-            }
-        }
-    }
-
-    /// Whether a path leads to the old file itself.
-    fn is_at(&self, path: &Path) -> io::Result<bool> {
-        let is_file = fs::entry_at(path)?.is_some_and(|found| found.is_file());
-        Ok(is_file && fs::stat_path(path)?.is_some_and(|stat| stat.file_id == self.file_id))
-    }
-}
-
-fn is_taken(error: &io::Error) -> bool {
-    error.kind() == io::ErrorKind::AlreadyExists
 }
 
 /// The first bytes of a file, as many as hold a usual header.
@@ -379,29 +310,6 @@ fn head_of(file: &File) -> io::Result<Vec<u8>> {
 
 /// The new version of an appended line, and where the old one ends with its newline.
 type LateLine = (Vec<u8>, u64);
-
-/// A backup, which is removed on drop unless the rename succeeded.
-struct KeptBackup {
-    path: Option<PathBuf>,
-    /// Whether it is the old file itself, by another name.
-    linked: bool,
-    /// Whether it was made here. One that existed may belong to another process.
-    ours: bool,
-}
-
-impl KeptBackup {
-    fn keep(mut self) -> PathBuf {
-        self.path.take().unwrap_or_default()
-    }
-}
-
-impl Drop for KeptBackup {
-    fn drop(&mut self) {
-        if let Some(path) = self.path.as_ref().filter(|_| self.ours) {
-            let _ = fs::remove(path);
-        }
-    }
-}
 
 #[cfg(test)]
 mod tests;
