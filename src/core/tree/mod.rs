@@ -1,6 +1,7 @@
 //! The tree of entries: index rows, ids, children, labels, and what is wrong with them.
 
 pub mod ancestors;
+mod interned_ids;
 pub mod labels;
 pub mod leaf;
 pub mod row;

@@ -1,18 +1,15 @@
 //! The tree in memory: one index row per entry, in file order, with ids, children, labels and the leaf.
 //!
-//! Ids are interned: every id that is seen, as an entry's own or as one it points at, becomes a small number
-//! ([`IdNo`]). An id means the last entry that carries it.
+//! Ids are interned ([`IdNo`]). An id means the last entry that carries it.
 //!
 //! Invariants: rows are only ever added; `last_row` of an id is the newest row with that id; a walk to the root
 //! visits no row twice.
 
 use std::collections::HashSet;
 use std::convert::Infallible;
-use std::hash::BuildHasher;
-
-use hashbrown::{DefaultHashBuilder, HashTable};
 
 use super::ancestors::{cycles, path_to};
+use super::interned_ids::InternedIds;
 use super::labels::Labels;
 use super::row::NONE;
 pub use super::row::{IdNo, ParentRef, Row, RowNo};
@@ -31,12 +28,17 @@ impl Default for Children {
     }
 }
 
-#[derive(Debug)]
-struct InternedId {
-    start: u64,
-    len: u32,
-    last_row: RowNo,
+/// The rows of an id: the last that carries it, and those whose parent it is.
+#[derive(Debug, Clone, Copy)]
+struct RowsOfId {
+    last: RowNo,
     children: Children,
+}
+
+impl Default for RowsOfId {
+    fn default() -> Self {
+        Self { last: NONE, children: Children::default() }
+    }
 }
 
 /// What `getChildren` may be asked for.
@@ -52,12 +54,9 @@ pub enum ChildrenOf<'a> {
 #[derive(Debug, Default)]
 pub struct Tree {
     rows: Vec<Row>,
-    /// The bytes of all interned ids, one after the other.
-    id_bytes: Vec<u8>,
-    ids: Vec<InternedId>,
-    lookup: HashTable<IdNo>,
-    /// Seeded anew for each tree: ids come from files, which anyone may have written.
-    hasher: DefaultHashBuilder,
+    ids: InternedIds,
+    /// By the number of the id.
+    rows_of_ids: Vec<RowsOfId>,
     /// The rows whose `parentId` is null.
     null_children: Children,
     /// The rows without a `parentId`.
@@ -97,9 +96,9 @@ impl Tree {
             next_sibling: NONE,
         });
         self.link_child(parent, no);
-        if let Some(interned) = self.ids.get_mut(id as usize) {
-            self.distinct += usize::from(interned.last_row == NONE);
-            interned.last_row = no;
+        if let Some(rows) = self.rows_of_ids.get_mut(id as usize) {
+            self.distinct += usize::from(rows.last == NONE);
+            rows.last = no;
         }
         if let (EntryKind::Label, Some(target)) = (head.kind, target) {
             self.labels.replay(target, no, head.sets_label);
@@ -121,21 +120,10 @@ impl Tree {
     }
 
     fn intern(&mut self, id: &[u8]) -> IdNo {
-        let Self { lookup, ids, id_bytes, hasher, .. } = self;
-        let bytes_of = |id_no: &IdNo| ids.get(*id_no as usize).map_or(&[][..], |interned| span(id_bytes, interned));
-        let hash = hasher.hash_one(id);
-        if let Some(&id_no) = lookup.find(hash, |id_no| bytes_of(id_no) == id) {
-            return id_no;
+        let id_no = self.ids.intern(id);
+        if self.rows_of_ids.len() <= id_no as usize {
+            self.rows_of_ids.push(RowsOfId::default());
         }
-        let id_no = ids.len() as IdNo;
-        lookup.insert_unique(hash, id_no, |id_no| hasher.hash_one(bytes_of_in(ids, id_bytes, *id_no)));
-        ids.push(InternedId {
-            start: id_bytes.len() as u64,
-            len: id.len() as u32,
-            last_row: NONE,
-            children: Children::default(),
-        });
-        id_bytes.extend_from_slice(id);
         id_no
     }
 
@@ -143,7 +131,7 @@ impl Tree {
         let children = match parent {
             ParentRef::Null => Some(&mut self.null_children),
             ParentRef::Missing => Some(&mut self.missing_children),
-            ParentRef::Id(id_no) => self.ids.get_mut(id_no as usize).map(|interned| &mut interned.children),
+            ParentRef::Id(id_no) => self.rows_of_ids.get_mut(id_no as usize).map(|rows| &mut rows.children),
             ParentRef::Number(_) | ParentRef::Other => None,
         };
         let Some(children) = children else { return };
@@ -169,9 +157,8 @@ impl Tree {
     /// How many bytes of memory it takes, about.
     pub fn memory(&self) -> usize {
         let rows = self.rows.capacity() * std::mem::size_of::<Row>();
-        let ids = self.ids.capacity() * std::mem::size_of::<InternedId>();
-        let lookup = self.lookup.capacity() * (std::mem::size_of::<IdNo>() + 1);
-        rows + ids + lookup + self.labels.memory() + self.id_bytes.capacity()
+        let of_ids = self.rows_of_ids.capacity() * std::mem::size_of::<RowsOfId>();
+        rows + of_ids + self.ids.memory() + self.labels.memory()
     }
 
     /// How many ids there are.
@@ -191,8 +178,7 @@ impl Tree {
 
     /// The number of an id that was seen.
     pub fn id_no(&self, id: &[u8]) -> Option<IdNo> {
-        let hash = self.hasher.hash_one(id);
-        self.lookup.find(hash, |id_no| bytes_of_in(&self.ids, &self.id_bytes, *id_no) == id).copied()
+        self.ids.find(id)
     }
 
     /// The row that an id means: the last that carries it.
@@ -202,12 +188,12 @@ impl Tree {
 
     /// The row that an id means.
     pub fn row_of(&self, id_no: IdNo) -> Option<RowNo> {
-        self.ids.get(id_no as usize).map(|interned| interned.last_row).filter(|&row| row != NONE)
+        self.rows_of_ids.get(id_no as usize).map(|rows| rows.last).filter(|&row| row != NONE)
     }
 
     /// The bytes of an id, WTF-8.
     pub fn id_bytes(&self, id_no: IdNo) -> &[u8] {
-        bytes_of_in(&self.ids, &self.id_bytes, id_no)
+        self.ids.bytes_of(id_no)
     }
 
     /// The id of a row.
@@ -294,10 +280,10 @@ impl Tree {
         let list = match of {
             ChildrenOf::Missing => self.missing_children,
             ChildrenOf::Null => self.null_children,
-            ChildrenOf::Id(id) => match self.id_no(id).and_then(|id_no| self.ids.get(id_no as usize)) {
-                Some(interned) => interned.children,
-                None => Children::default(),
-            },
+            ChildrenOf::Id(id) => {
+                let rows = self.id_no(id).and_then(|id_no| self.rows_of_ids.get(id_no as usize));
+                rows.map(|rows| rows.children).unwrap_or_default()
+            }
             ChildrenOf::Number(number) => {
                 let is_child = |no: &RowNo| self.row(*no).is_some_and(|row| row.parent == ParentRef::Number(number));
                 return (0..self.rows.len() as RowNo).filter(|no| is_child(no) && self.is_current(*no)).collect();
@@ -342,15 +328,6 @@ impl Tree {
             _ => None,
         }
     }
-}
-
-fn span<'a>(id_bytes: &'a [u8], interned: &InternedId) -> &'a [u8] {
-    let start = interned.start as usize;
-    id_bytes.get(start..start + interned.len as usize).unwrap_or_default()
-}
-
-fn bytes_of_in<'a>(ids: &[InternedId], id_bytes: &'a [u8], id_no: IdNo) -> &'a [u8] {
-    ids.get(id_no as usize).map_or(&[], |interned| span(id_bytes, interned))
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 
 mod ids;
 mod layout;
+mod old_file;
 mod run;
 mod stored;
 

@@ -3,7 +3,8 @@
 use serde::Serialize;
 
 use super::ids::RenamedEntry;
-use super::layout::{LayoutResult, MergeLayout, OldFile};
+use super::layout::{LayoutResult, MergeLayout};
+use super::old_file::OldFile;
 use super::stored::StoredLines;
 use crate::base::error::{Error, Result};
 use crate::base::options::Durability;

@@ -1,0 +1,55 @@
+//! Ids as numbers: every id that is seen, as an entry's own or as one it points at, becomes a small number.
+
+use std::hash::BuildHasher;
+
+use hashbrown::{DefaultHashBuilder, HashTable};
+
+use super::row::IdNo;
+
+/// The ids that were seen, one after the other.
+#[derive(Debug, Default)]
+pub(super) struct InternedIds {
+    bytes: Vec<u8>,
+    /// Where each begins, and how long it is.
+    spans: Vec<(u64, u32)>,
+    lookup: HashTable<IdNo>,
+    /// Seeded anew for each tree: ids come from files, which anyone may have written.
+    hasher: DefaultHashBuilder,
+}
+
+impl InternedIds {
+    /// The number of an id. A new one gets the next number.
+    pub fn intern(&mut self, id: &[u8]) -> IdNo {
+        let hash = self.hasher.hash_one(id);
+        let Self { lookup, spans, bytes, hasher } = self;
+        if let Some(&id_no) = lookup.find(hash, |id_no| bytes_of(spans, bytes, *id_no) == id) {
+            return id_no;
+        }
+        let id_no = spans.len() as IdNo;
+        lookup.insert_unique(hash, id_no, |id_no| hasher.hash_one(bytes_of(spans, bytes, *id_no)));
+        spans.push((bytes.len() as u64, id.len() as u32));
+        bytes.extend_from_slice(id);
+        id_no
+    }
+
+    /// The number of an id that was seen.
+    pub fn find(&self, id: &[u8]) -> Option<IdNo> {
+        self.lookup.find(self.hasher.hash_one(id), |id_no| self.bytes_of(*id_no) == id).copied()
+    }
+
+    /// The id with a number.
+    pub fn bytes_of(&self, id_no: IdNo) -> &[u8] {
+        bytes_of(&self.spans, &self.bytes, id_no)
+    }
+
+    /// How many bytes of memory they take, about.
+    pub fn memory(&self) -> usize {
+        let spans = self.spans.capacity() * std::mem::size_of::<(u64, u32)>();
+        self.bytes.capacity() + spans + self.lookup.capacity() * (std::mem::size_of::<IdNo>() + 1)
+    }
+}
+
+fn bytes_of<'a>(spans: &[(u64, u32)], bytes: &'a [u8], id_no: IdNo) -> &'a [u8] {
+    let span = spans.get(id_no as usize).map(|&(start, len)| start as usize..start as usize + len as usize);
+    span.and_then(|span| bytes.get(span)).unwrap_or_default()
+}
