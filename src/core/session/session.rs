@@ -3,11 +3,12 @@
 //! A session takes the head of each entry. The rest of the entry is in its line in the storage, or is kept by the caller while
 //! the session has no file. A call that fails leaves the session as it was.
 
+use std::cell::Cell;
 use std::collections::{BTreeSet, HashMap};
 
 use super::history::History;
 use super::session_lock::SessionLock;
-use super::sync_state::SyncStateCell;
+use super::sync_state::SyncState;
 use crate::base::error::{Error, Result};
 use crate::base::options::SessionFileOptions;
 use crate::format::body::{Body, BodyOf};
@@ -71,7 +72,9 @@ pub struct Session {
     pub(super) altered: HashMap<Vec<u8>, String>,
     /// How rows changed when the file was replaced, until the caller takes it.
     pub(super) remap: Option<Box<RowRemap>>,
-    pub(super) state: SyncStateCell,
+    pub(super) state: SyncState,
+    /// Whether a read found another line than the index has, since the last check.
+    pub(super) has_mismatch: Cell<bool>,
     pub(super) lock: SessionLock,
     pub(super) history: History,
 }
@@ -225,12 +228,12 @@ impl Session {
 
     /// Marks the file suspect: something in it differs from the index.
     pub fn mark_suspect(&self) {
-        self.state.mark_suspect();
+        self.has_mismatch.set(true);
     }
 
     /// Whether something in the file differs from the index.
     pub fn is_suspect(&self) -> bool {
-        self.state.is_suspect()
+        self.has_mismatch.get() || self.state.is_suspect()
     }
 
     /// Begins to write `out` from lines of this session.

@@ -1,9 +1,7 @@
 //! Whether a session's file agrees with its index, how closely that is checked, and what can have become of the file.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::base::threads::locked;
 use crate::tree::tree::RowNo;
 
 /// Whether the file agrees with the index.
@@ -25,38 +23,6 @@ impl SyncState {
     /// Whether the file is known or feared not to agree with the index.
     pub fn is_suspect(&self) -> bool {
         !matches!(self, Self::Current)
-    }
-}
-
-/// The state of one session. Reads on any thread may mark it suspect.
-#[derive(Debug, Default)]
-pub(super) struct SyncStateCell(Mutex<SyncState>);
-
-impl SyncStateCell {
-    fn lock(&self) -> MutexGuard<'_, SyncState> {
-        locked(&self.0)
-    }
-
-    pub fn get_mut(&mut self) -> &mut SyncState {
-        self.0.get_mut().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub fn is_suspect(&self) -> bool {
-        self.lock().is_suspect()
-    }
-
-    pub fn mark_suspect(&self) {
-        let mut state = self.lock();
-        if !state.is_suspect() {
-            *state = SyncState::Suspect;
-        }
-    }
-
-    pub fn missing_rows(&self) -> Vec<RowNo> {
-        match &*self.lock() {
-            SyncState::MissingLines(rows) => rows.clone(),
-            _ => Vec::new(),
-        }
     }
 }
 

@@ -178,7 +178,7 @@ impl Session {
         // report. An entry that was appended here must not be lost.
         if missing.iter().any(|&row| supplied.is_none() || self.appended.contains(&row)) {
             let error = Error::lines_needed(path);
-            *self.state.get_mut() = SyncState::MissingLines(missing);
+            self.state = SyncState::MissingLines(missing);
             return Err(error);
         }
         Ok(lines)

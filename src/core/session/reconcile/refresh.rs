@@ -67,12 +67,15 @@ impl Session {
 
     /// The rows whose lines the caller is asked for, after an error that [`Error::needs_lines`].
     pub fn missing_rows(&self) -> Vec<RowNo> {
-        self.state.missing_rows()
+        match &self.state {
+            SyncState::MissingLines(rows) => rows.clone(),
+            _ => Vec::new(),
+        }
     }
 
     /// Gives the next check the lines of missing rows, as far as the caller has them.
     pub fn supply_lines(&mut self, lines: HashMap<RowNo, Vec<u8>>) {
-        *self.state.get_mut() = SyncState::Supplied(lines);
+        self.state = SyncState::Supplied(lines);
     }
 
     /// How rows changed since the file was replaced. Returned once.
@@ -101,13 +104,16 @@ impl Session {
         let Some(storage) = self.storage.as_ref().filter(|_| self.persistence != Persistence::Memory) else {
             return Ok(());
         };
-        let is_quick = depth == CheckDepth::Quick && !self.state.get_mut().is_suspect();
+        let is_quick = depth == CheckDepth::Quick && !self.is_suspect();
         let mut status = storage.status(!is_quick)?;
         if is_quick && status == (FileStatus::Open { size: self.size }) {
             return Ok(());
         }
         // Until the check is done the file is suspect.
-        let before = std::mem::replace(self.state.get_mut(), SyncState::Suspect);
+        let mut before = std::mem::replace(&mut self.state, SyncState::Suspect);
+        if self.has_mismatch.take() && !before.is_suspect() {
+            before = SyncState::Suspect;
+        }
         let mut checks = CHECKS;
         let state = loop {
             match self.take_in(status, depth, &before) {
@@ -117,7 +123,7 @@ impl Session {
             }
             status = self.storage.as_ref().map_or(Ok(status), |storage| storage.status(true))?;
         };
-        *self.state.get_mut() = state;
+        self.state = state;
         Ok(())
     }
 

@@ -51,7 +51,8 @@ impl Session {
         };
         self.lock.recheck();
         self.move_to_file(storage, spans, Vec::new());
-        *self.state.get_mut() = SyncState::Current;
+        self.state = SyncState::Current;
+        self.has_mismatch.set(false);
         self.history.repaired(WRITTEN_AGAIN);
         Ok(())
     }
