@@ -1,8 +1,8 @@
-//! AVX2 and SSE2.
+//! AVX2, and for short strings SSE2.
 
 use std::arch::x86_64::*;
 
-use super::block::{check_padded, escapes, short, skip, Escapes, Masks, Skipped, BLOCK};
+use super::block::{check_padded, short, skip, Escapes, Masks, Skipped, BLOCK};
 
 /// Skips a string, with AVX2 where the processor has it.
 pub fn skip_string(bytes: &[u8], from: usize) -> Skipped {
@@ -10,22 +10,19 @@ pub fn skip_string(bytes: &[u8], from: usize) -> Skipped {
         // SAFETY: the processor has the features that the function needs.
         return unsafe { skip_avx2(bytes, from) };
     }
-    skip_sse2(bytes, from)
-}
-
-/// Skips a string with SSE2, which every processor of this architecture has.
-pub fn skip_sse2(bytes: &[u8], from: usize) -> Skipped {
-    skip(bytes, from, masks, escapes, check_last)
+    super::plain::skip_string(bytes, from)
 }
 
 #[target_feature(enable = "avx2,bmi1")]
 fn skip_avx2(bytes: &[u8], from: usize) -> Skipped {
+    let check_last = |bytes: &[u8], at, rest: &[u8]| check_last(bytes, at, rest);
     skip(bytes, from, |block| masks_avx2(block), |block, _| escapes_avx2(block), check_last)
 }
 
 #[inline(never)]
+#[target_feature(enable = "avx2,bmi1")]
 fn check_last(bytes: &[u8], at: usize, rest: &[u8]) -> Skipped {
-    check_padded(bytes, at, rest, masks)
+    check_padded(bytes, at, rest, |block| masks_avx2(block))
 }
 
 /// The end of a string without escapes that is shorter than sixteen bytes; None if it may be anything else.
@@ -97,24 +94,4 @@ fn quotes_and_others(start: &[u8; 16]) -> [u32; 2] {
         let others = _mm_or_si128(equal(b'\\'), control);
         [_mm_movemask_epi8(equal(b'"')) as u32, _mm_movemask_epi8(others) as u32]
     }
-}
-
-/// What SSE2 finds, which every processor of this architecture has.
-#[inline(always)]
-fn masks(block: &[u8; BLOCK]) -> Masks {
-    let mut masks = Masks { quotes: 0, slashes: 0, controls: 0 };
-    for (at, quarter) in block.as_chunks::<16>().0.iter().enumerate() {
-        // SAFETY: the quarter has 16 bytes; this load needs no alignment.
-        let bytes = unsafe { _mm_loadu_si128(quarter.as_ptr().cast()) };
-        // SAFETY: these need SSE2, which every processor of this architecture has.
-        let [quotes, slashes, controls] = unsafe {
-            let equal = |byte: u8| _mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_set1_epi8(byte as i8)));
-            let low = _mm_min_epu8(bytes, _mm_set1_epi8(0x1f));
-            [equal(b'"'), equal(b'\\'), _mm_movemask_epi8(_mm_cmpeq_epi8(low, bytes))]
-        };
-        masks.quotes |= u64::from(quotes as u16) << (16 * at);
-        masks.slashes |= u64::from(slashes as u16) << (16 * at);
-        masks.controls |= u64::from(controls as u16) << (16 * at);
-    }
-    masks
 }
