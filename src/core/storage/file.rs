@@ -20,8 +20,8 @@ use crate::io::open::{self, Access};
 use crate::storage::storage::{FileStatus, Storage};
 
 /// How often, and at which interval, an unterminated line is checked again before it counts as one that nobody ends.
-const UNENDED_LINE_CHECKS: u32 = 3;
-const UNENDED_LINE_PAUSE: Duration = Duration::from_millis(1);
+const UNTERMINATED_LINE_CHECKS: u32 = 3;
+const UNTERMINATED_LINE_PAUSE: Duration = Duration::from_millis(1);
 
 /// A file that is open, for reading or for both.
 #[derive(Clone)]
@@ -177,23 +177,22 @@ impl FileStorage {
     /// Rolls back our own bytes: truncates them if they are the last, else overwrites them with spaces. The caller
     /// reports the failure that led here; if this fails, too, what stays is a damaged line.
     fn rollback_bytes(&self, file: &File, offset: u64, ours: &[u8]) {
-        let _ = self.cut(file, offset, ours).or_else(|_| self.overwrite_with_spaces(file, offset, ours));
+        if !self.cut(file, offset, ours).unwrap_or(false) {
+            let _ = self.overwrite_with_spaces(file, offset, ours);
+        }
     }
 
-    /// Truncates our own bytes. An error if they are not the last, or not there any more.
-    fn cut(&self, file: &File, offset: u64, ours: &[u8]) -> io::Result<()> {
+    /// Truncates our own bytes. False if they are not the last, or not there any more.
+    fn cut(&self, file: &File, offset: u64, ours: &[u8]) -> io::Result<bool> {
         // Other writers of ours take the same lock once they know of each other. The caller may hold this lock already.
         let locked = !self.uses_write_lock() && lock_briefly(file);
-        let done = (|| {
-            if !has_bytes_at(file, offset, ours)? {
-                return Err(io::ErrorKind::InvalidData.into());
+        let is_last = || Ok(has_bytes_at(file, offset, ours)? && fs::stat(file)?.size == offset + ours.len() as u64);
+        let done = is_last().and_then(|is_last| {
+            if is_last {
+                fs::truncate(file, offset)?;
             }
-            if fs::stat(file)?.size == offset + ours.len() as u64 {
-                fs::truncate(file, offset)
-            } else {
-                Err(io::ErrorKind::InvalidData.into())
-            }
-        })();
+            Ok(is_last)
+        });
         if locked {
             unlock(file);
         }
@@ -219,7 +218,7 @@ impl FileStorage {
     /// Whether the file still ends in the middle of a line. A write in progress may be seen half done, and pi takes no
     /// lock: only a line that stays unterminated for a while is one that nobody will end.
     fn is_still_unterminated(&self, file: &File) -> bool {
-        for _ in 0..UNENDED_LINE_CHECKS {
+        for _ in 0..UNTERMINATED_LINE_CHECKS {
             let mut last = [b'\n'];
             let read = fs::stat(file).and_then(|now| match now.size.checked_sub(1) {
                 Some(at) => fs::read_exact_at(file, at, &mut last),
@@ -228,7 +227,7 @@ impl FileStorage {
             if read.is_ok() && last == [b'\n'] {
                 return false;
             }
-            std::thread::sleep(UNENDED_LINE_PAUSE);
+            std::thread::sleep(UNTERMINATED_LINE_PAUSE);
         }
         true
     }
@@ -265,7 +264,7 @@ impl Storage for FileStorage {
     }
 
     fn reader(&self, offset: u64) -> Result<Box<dyn Read + '_>> {
-        Ok(Box::new(ReadFrom { storage: self, offset }))
+        Ok(Box::new(ReadFrom { file: self.handle(false)?.file, offset }))
     }
 
     fn size(&self) -> Result<u64> {
@@ -346,10 +345,8 @@ impl Storage for FileStorage {
             let ended = [line, b"\n"].concat();
             // The newline stays: the line before may lack its own.
             let done = match self.cut(&handle.file, span.offset, &ended) {
-                Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-                    self.overwrite_with_spaces(&handle.file, span.offset, line)
-                }
-                done => done,
+                Ok(false) => self.overwrite_with_spaces(&handle.file, span.offset, line),
+                done => done.map(drop),
             };
             done.map_err(self.fail("write"))
         })
@@ -392,15 +389,14 @@ impl Storage for FileStorage {
     }
 }
 
-struct ReadFrom<'a> {
-    storage: &'a FileStorage,
+struct ReadFrom {
+    file: Arc<File>,
     offset: u64,
 }
 
-impl Read for ReadFrom<'_> {
+impl Read for ReadFrom {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let handle = self.storage.handle(false).map_err(io::Error::other)?;
-        let size = fs::read_at(&handle.file, self.offset, into)?;
+        let size = fs::read_at(&self.file, self.offset, into)?;
         self.offset += size as u64;
         Ok(size)
     }
