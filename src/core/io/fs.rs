@@ -210,15 +210,6 @@ pub fn creation_time(path: &Path) -> Option<SystemTime> {
     fs::metadata(named(path)).ok()?.created().ok()
 }
 
-/// The status of a directory's entry, which is not a link.
-pub fn stat_entry(entry: &DirEntry) -> io::Result<Stat> {
-    inject(FsCall::Stat)?;
-    #[cfg(unix)]
-    return entry.metadata().map(|meta| Stat::of(&meta));
-    #[cfg(windows)]
-    return stat_at(&entry.path());
-}
-
 /// Whether a path leads to this very file.
 pub fn is_at(path: &Path, file: &File) -> io::Result<bool> {
     let file_id = stat(file)?.file_id;

@@ -9,7 +9,7 @@ use crate::base::threads::{into_inner, locked, on_threads};
 use crate::io::file_fingerprint::FileFingerprint;
 use crate::io::fs;
 use crate::io::open::is_exhausted;
-use crate::io::session_files::{session_files, SessionFileName};
+use crate::io::session_files::session_files;
 
 /// A file that may be a session.
 #[derive(Debug, Clone, PartialEq)]
@@ -60,12 +60,7 @@ fn names_in(dir: &str, cwd: &str) -> io::Result<Vec<Candidate>> {
         Err(error) if is_exhausted(&error) => return Err(error),
         names => names.unwrap_or_default(),
     };
-    let candidate = |SessionFileName { name, .. }| Candidate {
-        path: join(dir, &name),
-        dir: absolute.clone(),
-        name,
-        fingerprint: None,
-    };
+    let candidate = |name: String| Candidate { path: join(dir, &name), dir: absolute.clone(), name, fingerprint: None };
     Ok(names.into_iter().map(candidate).collect())
 }
 

@@ -74,10 +74,10 @@ pub fn most_recent(dir: &str, filter: Option<&CwdFilter<'_>>) -> Option<String> 
 /// The session file of a directory whose header has exactly this id, the first in name order.
 pub fn by_id(dir: &str, id: &[u8], filter: Option<&CwdFilter<'_>>) -> Option<String> {
     let names = session_files(dir).unwrap_or_default();
-    let paths: Vec<_> = names.iter().map(|file| PathBuf::from(join(dir, &file.name))).collect();
+    let paths: Vec<_> = names.iter().map(|name| PathBuf::from(join(dir, name))).collect();
     let found = with_headers(&paths, |header| header.id == id);
     let (at, _) = found.into_iter().find(|(_, header)| is_included(header, filter))?;
-    names.get(at).map(|file| join(dir, &file.name))
+    names.get(at).map(|name| join(dir, name))
 }
 
 /// The sessions of a scope whose header has exactly this id or, if none has, those whose id begins with it; in the order of

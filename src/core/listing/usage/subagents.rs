@@ -10,7 +10,7 @@ use crate::base::error::{Error, Result};
 use crate::base::paths::{join, parent};
 use crate::io::fs;
 use crate::io::open::is_exhausted;
-use crate::io::session_files::SessionFileName;
+use crate::io::session_files::session_file_name;
 use crate::listing::candidates::{absolute, read_fingerprints, Candidate};
 
 /// How session files end.
@@ -90,7 +90,8 @@ struct Listing {
 
 impl Listing {
     fn of(entries: &[std::fs::DirEntry]) -> Self {
-        let files = entries.iter().filter_map(SessionFileName::of).filter(|file| file.is_file).map(|file| file.name);
+        let is_file = |entry: &&std::fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_file());
+        let files = entries.iter().filter(is_file).filter_map(session_file_name);
         let is_folder = |entry: &&std::fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
         let folders = entries.iter().filter(is_folder).filter_map(|entry| entry.file_name().into_string().ok());
         Self { files: files.collect(), folders: folders.collect() }
