@@ -149,34 +149,28 @@ impl<'a> MergeLayout<'a> {
                     own.insert(&id, new);
                 }
             }
-            let mut is_new = as_stored.is_none();
-            let rest = match (edited, as_stored) {
-                (None, None) => {
-                    self.pieces.push(Piece::New(line.bytes.into()));
-                    Vec::new()
-                }
-                (None, Some((entry, rest))) => {
-                    self.push_old(entry);
-                    rest
-                }
-                (Some(edited), as_stored) => {
+            // The file may have it as it is stored, edited, or both.
+            let is_in_file = as_stored.is_some();
+            let (entry, rest) = as_stored.unzip();
+            let mut rest = rest.unwrap_or_default();
+            let (entry, line) = match edited {
+                None => (entry, line.bytes.into()),
+                Some(edited) => {
                     let key = old.key(&edited);
                     if !seen.insert(key) {
+                        rest.into_iter().for_each(|range| self.push_old(range));
                         continue;
                     }
-                    let mut rest = as_stored.map(|(_, rest)| rest).unwrap_or_default();
-                    match old.take(key) {
-                        Some((entry, after)) => {
-                            is_new = false;
-                            self.push_old(entry);
-                            rest.extend(after);
-                        }
-                        None => self.pieces.push(Piece::New(edited.into())),
-                    }
-                    rest
+                    let (entry, after) = old.take(key).unzip();
+                    rest.extend(after.into_iter().flatten());
+                    (entry, edited.into())
                 }
             };
-            self.added += u64::from(is_new);
+            self.added += u64::from(!is_in_file && entry.is_none());
+            match entry {
+                Some(entry) => self.push_old(entry),
+                None => self.pieces.push(Piece::New(line)),
+            }
             rest.into_iter().for_each(|range| self.push_old(range));
         }
         Ok(true)

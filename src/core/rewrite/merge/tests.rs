@@ -124,6 +124,11 @@ fn a_line_of_a_later_host_with_a_taken_id_gets_another_one_and_its_children_foll
         format!(r#"{{"type":"label","id":"l","parentId":"t","targetId":"{new}","label":"x","n":1.0}}"#),
     ];
     assert_eq!(one.lines(), follows);
+    // Regression: a line that became equal to an earlier one was left out together with the damaged lines after it.
+    let edited_child = entry("t", new);
+    let damaged = file(&[&theirs, &their_child, "torn {"]);
+    damaged.merge(&[(7, &mine), (8, &theirs), (8, &edited_child), (8, &their_child)]);
+    assert_eq!(damaged.lines(), [&mine, &entry(new, "q"), &edited_child, "torn {"]);
     // Every host gives the same id, once.
     let other = file(&[&mine]);
     other.merge(&stored);

@@ -10,7 +10,7 @@ use crate::base::error::Result;
 use crate::format::entry::{EntryHead, Parent};
 use crate::io::line_reader;
 use crate::rewrite::replace::{write_line, ReadTo, Rewrite};
-use crate::rewrite::verify::{entry_in, LineClass, Survey};
+use crate::rewrite::verify::{entry_in, LineClass, Survey, SurveyedLine};
 use crate::storage::storage::{bytes_at, Storage};
 
 /// The content of the new file.
@@ -56,22 +56,7 @@ impl RepairPlan {
                     }
                 }
                 LineClass::Damaged(fault) => {
-                    let text = damaged_text(storage, line)?;
-                    let mut entries = 0;
-                    if text.is_none() {
-                        relinker.push_missing(&Fields::default());
-                    }
-                    for piece in text.as_deref().map(pieces).unwrap_or_default() {
-                        match piece.whole.and_then(|whole| Some((whole, salvaged_entry(whole)?))) {
-                            Some((whole, head)) => {
-                                entries += 1;
-                                let entry = KeptEntry::of(head, LineSource::Text(whole.into()), line.number);
-                                relinker.push(entry, whole.as_bytes(), storage, repairs)?;
-                            }
-                            None if piece.is_header() => {}
-                            None => relinker.push_missing(&piece.fields),
-                        }
-                    }
+                    let entries = salvage(storage, line, &mut relinker, repairs)?;
                     let what = describe(fault.reason(), header_line == Some(line.number), entries);
                     repairs.push(line.number, what);
                 }
@@ -103,6 +88,32 @@ impl Rewrite for RepairPlan {
     fn late_line(&mut self, line: &[u8]) -> Vec<u8> {
         line.to_vec()
     }
+}
+
+/// Takes the entries out of a damaged line. Gives how many there are.
+fn salvage(
+    storage: &dyn Storage,
+    line: &SurveyedLine,
+    relinker: &mut Relinker,
+    repairs: &mut RepairLog,
+) -> Result<usize> {
+    let Some(text) = damaged_text(storage, line)? else {
+        relinker.push_missing(&Fields::default());
+        return Ok(0);
+    };
+    let mut entries = 0;
+    for piece in pieces(&text) {
+        match piece.whole.and_then(|whole| Some((whole, salvaged_entry(whole)?))) {
+            Some((whole, head)) => {
+                entries += 1;
+                let entry = KeptEntry::of(head, LineSource::Text(whole.into()), line.number);
+                relinker.push(entry, whole.as_bytes(), storage, repairs)?;
+            }
+            None if piece.is_header() => {}
+            None => relinker.push_missing(&piece.fields),
+        }
+    }
+    Ok(entries)
 }
 
 /// The entry of the report on a damaged line.
