@@ -341,9 +341,8 @@ impl Session {
 
     /// Checks that no other process has the lock. True if a repair had it and is done: the file may be another one.
     pub(super) fn check_lock(&mut self) -> Result<bool> {
-        let path_checks = self.storage.as_ref().map_or(0, |storage| storage.path_checks());
         match (&self.file, self.persistence) {
-            (Some(file), Persistence::File) => self.lock.check(file, self.options.lock, path_checks),
+            (Some(file), Persistence::File) => self.lock.check(file, self.options.lock),
             _ => Ok(false),
         }
     }

@@ -20,8 +20,8 @@ const MARGIN: Duration = Duration::from_millis(2);
 #[derive(Default)]
 pub(super) struct SessionLock {
     held: Option<FileLock>,
-    /// How many path checks the storage had made when the lock was checked last.
-    checked: Option<u64>,
+    /// Whether it was checked since the last path check of the storage.
+    is_checked: bool,
 }
 
 impl SessionLock {
@@ -44,13 +44,13 @@ impl SessionLock {
 
     /// The next append checks again who has the lock.
     pub fn recheck(&mut self) {
-        self.checked = None;
+        self.is_checked = false;
     }
 
     /// Makes sure that nobody else has the lock, unless that was done since the last path check of the storage. True if
     /// somebody had it meanwhile: the file may be another one.
-    pub fn check(&mut self, file: &str, lock: Lock, path_checks: u64) -> Result<bool> {
-        if self.checked == Some(path_checks) {
+    pub fn check(&mut self, file: &str, lock: Lock) -> Result<bool> {
+        if self.is_checked {
             return Ok(false);
         }
         let waited = match &self.held {
@@ -63,7 +63,7 @@ impl SessionLock {
             Some(_) => false,
             None => wait_until_free(file)?,
         };
-        self.checked = Some(path_checks);
+        self.is_checked = true;
         Ok(waited)
     }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use super::path_check::PathChecks;
+use super::path_check::LastPathCheck;
 use super::write_lock::{lock_briefly, unlock};
 use crate::base::error::{Error, Result};
 use crate::base::options::Durability;
@@ -50,7 +50,7 @@ pub struct FileStorage {
     is_unterminated: bool,
     shared: bool,
     durability: Durability,
-    path_checks: PathChecks,
+    path_check: LastPathCheck,
     /// Whether it was opened again since the last check. While it was closed another file may have got its inode.
     reopened: AtomicBool,
 }
@@ -88,7 +88,7 @@ impl FileStorage {
             is_unterminated: false,
             shared: false,
             durability,
-            path_checks: PathChecks::default(),
+            path_check: LastPathCheck::default(),
             reopened: AtomicBool::new(false),
         }
     }
@@ -290,7 +290,7 @@ impl Storage for FileStorage {
         };
         let reopened = self.reopened.load(Ordering::Relaxed);
         let now = now();
-        if !checks_path && !reopened && !self.path_checks.is_due(now) {
+        if !checks_path && !reopened && !self.path_check.is_due(now) {
             let (size, deleted) = fs::quick_stat(&handle.file).map_err(self.fail("fstat"))?;
             if !deleted {
                 return Ok(FileStatus::Open { size });
@@ -300,7 +300,7 @@ impl Storage for FileStorage {
         match fs::stat_path(Path::new(&self.path)).map_err(self.fail("stat"))? {
             Some(stat) if stat.file_id == self.file_id => {
                 self.reopened.store(false, Ordering::Relaxed);
-                self.path_checks.note(now);
+                self.path_check.note(now);
                 let changed = Some(stat.changed).filter(|&changed| would_show_change(changed, now));
                 Ok(FileStatus::Here { size: stat.size, changed, reopened })
             }
@@ -310,10 +310,6 @@ impl Storage for FileStorage {
                 Ok(FileStatus::Gone { readable: !reopened, deleted })
             }
         }
-    }
-
-    fn path_checks(&self) -> u64 {
-        self.path_checks.count()
     }
 
     fn append(&mut self, line: &mut Vec<u8>) -> Result<LineSpan> {

@@ -1,42 +1,32 @@
 //! When it is due to look at what a path leads to. A check of the open file, one `statx` (`fstat` where there is none), is enough for
 //! a few milliseconds after that. The caller gives the time, in ns since 1970.
 
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 use std::time::Duration;
 
 /// For how long after a path check a quick one is enough.
 pub const PATH_CHECK_INTERVAL: Duration = Duration::from_millis(10);
 
-/// The path checks of one file.
+/// When the last path check of a file began.
 #[derive(Debug)]
-pub struct PathChecks {
-    /// When the last one began.
-    last: AtomicI64,
-    count: AtomicU64,
-}
+pub struct LastPathCheck(AtomicI64);
 
-impl Default for PathChecks {
+impl Default for LastPathCheck {
     fn default() -> Self {
-        Self { last: AtomicI64::new(i64::MIN), count: AtomicU64::new(0) }
+        Self(AtomicI64::new(i64::MIN))
     }
 }
 
-impl PathChecks {
+impl LastPathCheck {
     /// Whether one is due at `now`. It is if the clock was set back.
     pub fn is_due(&self, now: i64) -> bool {
         let interval = 0..PATH_CHECK_INTERVAL.as_nanos() as i64;
-        !now.checked_sub(self.last.load(Relaxed)).is_some_and(|since| interval.contains(&since))
+        !now.checked_sub(self.0.load(Relaxed)).is_some_and(|since| interval.contains(&since))
     }
 
     /// Notes one that began at `now`.
     pub fn note(&self, now: i64) {
-        self.last.store(now, Relaxed);
-        self.count.fetch_add(1, Relaxed);
-    }
-
-    /// How many there were.
-    pub fn count(&self) -> u64 {
-        self.count.load(Relaxed)
+        self.0.store(now, Relaxed);
     }
 }
 
@@ -47,12 +37,11 @@ mod tests {
     #[test]
     fn a_path_check_is_due_after_the_interval_and_when_the_clock_was_set_back() {
         const NOW: i64 = 1_000_000_000_000;
-        let checks = PathChecks::default();
-        assert!(checks.is_due(NOW), "there was none yet");
-        checks.note(NOW);
+        let last = LastPathCheck::default();
+        assert!(last.is_due(NOW), "there was none yet");
+        last.note(NOW);
         let interval = PATH_CHECK_INTERVAL.as_nanos() as i64;
-        assert!(!checks.is_due(NOW + interval - 1));
-        assert!(checks.is_due(NOW + interval) && checks.is_due(NOW - 1));
-        assert_eq!(checks.count(), 1);
+        assert!(!last.is_due(NOW + interval - 1));
+        assert!(last.is_due(NOW + interval) && last.is_due(NOW - 1));
     }
 }

@@ -65,14 +65,10 @@ pub trait Storage: Send + Sync {
     fn reader(&self, offset: u64) -> Result<Box<dyn Read + '_>>;
     /// How many bytes there are now; others may have added some.
     fn size(&self) -> Result<u64>;
-    /// Checks whether the storage is still what it was. Unless `checks_path`, this is one call, which does not notice a
-    /// rename of the last few milliseconds.
+    /// Checks whether the storage is still what it was. Unless `checks_path`, this is mostly one call, which does not notice a rename;
+    /// every few milliseconds the path is checked all the same.
     fn status(&self, _checks_path: bool) -> Result<FileStatus> {
         Ok(FileStatus::Open { size: self.size()? })
-    }
-    /// How many path checks `status` made; it makes one by itself every few milliseconds.
-    fn path_checks(&self) -> u64 {
-        0
     }
     /// Appends a line, given without its newline, in one write. Returns where it is.
     fn append(&mut self, line: &mut Vec<u8>) -> Result<LineSpan>;

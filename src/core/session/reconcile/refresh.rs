@@ -109,6 +109,9 @@ impl Session {
         if is_quick && status == (FileStatus::Open { size: self.size }) {
             return Ok(());
         }
+        if !matches!(status, FileStatus::Open { .. }) {
+            self.lock.recheck();
+        }
         // Until the check is done the file is suspect.
         let mut before = std::mem::replace(&mut self.state, SyncState::Suspect);
         if self.has_mismatch.take() && !before.is_suspect() {
