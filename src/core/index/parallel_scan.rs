@@ -183,7 +183,8 @@ fn line_across(storage: &dyn Storage, offset: u64, to: u64) -> Result<IndexedLin
     // Most such lines end soon after the segment.
     let mut reader = LineReader::new(source, offset, ACROSS);
     let line = reader.next_line().map_err(|error| Error::io("read", storage.name(), error))?;
-    Ok(indexed_line(line.unwrap_or(RawLine { offset, bytes: &[], is_terminated: false, skipped: None })))
+    let line = line.ok_or_else(|| Error::changed(storage.name(), "it is shorter than it was"))?;
+    Ok(indexed_line(line))
 }
 
 /// What the index takes of a line.

@@ -93,11 +93,13 @@ impl Index {
         let mut joined = Vec::with_capacity(1 << 10);
         let mut from = 0;
         for (_, body) in self.bodies(row) {
-            joined.extend_from_slice(line.get(from..body.from as usize).unwrap_or_default());
+            let Some(before) = line.get(from..body.from as usize) else { return false };
+            joined.extend_from_slice(before);
             joined.push(b'0' + BODY_PLACEHOLDER);
             from = body.end() as usize;
         }
-        joined.extend_from_slice(line.get(from..).unwrap_or_default());
+        let Some(rest) = line.get(from..) else { return false };
+        joined.extend_from_slice(rest);
         !joined.contains(&b'\n') && read_line(&text_of(&joined), |line| self.is_entry(row, &line))
     }
 

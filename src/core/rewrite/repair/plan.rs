@@ -6,7 +6,7 @@ use super::line_text::{bytes_of, damaged_text, LineSource};
 use super::relink::Relinker;
 use super::repair_log::RepairLog;
 use super::salvage::{pieces, Fields};
-use crate::base::error::Result;
+use crate::base::error::{Error, Result};
 use crate::format::entry::{EntryHead, Parent};
 use crate::io::line_reader;
 use crate::rewrite::replace::{write_line, ReadTo, Rewrite};
@@ -68,8 +68,8 @@ impl RepairPlan {
         if !survey.ends_with_newline {
             repairs.push(survey.count, "added the missing final newline");
         }
-        // Without a header line of its own the file has a salvaged or a composed one.
-        let header = header.unwrap_or_else(|| LineSource::Text(salvaged.map(|header| header.text).unwrap_or_default()));
+        let header = header.or_else(|| salvaged.map(|header| LineSource::Text(header.text)));
+        let header = header.ok_or_else(|| Error::internal("a file without a header got none"))?;
         let read = ReadTo::all(survey.bytes, survey.torn_line_start);
         Ok(Self { header, entries: relinker.entries, read })
     }

@@ -25,7 +25,6 @@ impl Session {
             object.set("type", "\"session\"");
             object.set("version", CURRENT_VERSION.to_string());
             object.set("id", quoted(&self.id));
-            Some(())
         })
     }
 
@@ -38,10 +37,11 @@ impl Session {
         if is_known(&line) {
             return Ok(line);
         }
-        let (id, known) = (self.tree().id_of(row), self.tree().row(row));
+        let id = self.tree().id_of(row);
+        let no_row = || Error::internal(format_args!("there is no row {row}"));
+        let known = self.tree().row(row).ok_or_else(no_row)?;
         let what = format!("Entry {}", to_string_lossy(id));
         let edited = self.edited(&line, &what, |object| {
-            let known = known?;
             object.set("id", quoted(id));
             match known.parent {
                 ParentRef::Missing => object.remove("parentId"),
@@ -55,7 +55,6 @@ impl Session {
             if known.kind != EntryKind::Unknown {
                 object.set("type", quoted(known.kind.name().as_bytes()));
             }
-            Some(())
         })?;
         if is_known(&edited) {
             Ok(edited)
@@ -64,14 +63,13 @@ impl Session {
         }
     }
 
-    fn edited(&self, line: &[u8], what: &str, edit: impl FnOnce(&mut ObjectText<'_>) -> Option<()>) -> Result<Vec<u8>> {
+    fn edited(&self, line: &[u8], what: &str, edit: impl FnOnce(&mut ObjectText<'_>)) -> Result<Vec<u8>> {
         let text = text_of(line);
-        let mut object = ObjectText::read(&text);
-        if object.as_mut().and_then(edit).is_none() {
-            return Err(Error::invalid(format!("{what} cannot be written: its JSON is not an object")));
-        }
+        let not_an_object = || Error::invalid(format!("{what} cannot be written: its JSON is not an object"));
+        let mut object = ObjectText::read(&text).ok_or_else(not_an_object)?;
+        edit(&mut object);
         let mut out = Vec::with_capacity(line.len() + 32);
-        object.unwrap_or_default().write(&mut out);
+        object.write(&mut out);
         Ok(out)
     }
 
