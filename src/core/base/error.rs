@@ -61,8 +61,8 @@ impl ErrorCode {
 pub struct Error {
     kind: ErrorKind,
     /// The file or directory that it is about.
-    path: Option<String>,
-    text: String,
+    path: Option<Box<str>>,
+    text: Box<str>,
 }
 
 /// The code of an error, and what the core itself does about it.
@@ -81,11 +81,11 @@ enum ErrorKind {
 
 impl Error {
     fn about(kind: ErrorKind, path: &str, text: String) -> Self {
-        Self { kind, path: Some(path.to_owned()), text }
+        Self { kind, path: Some(path.into()), text: text.into() }
     }
 
     fn other(code: ErrorCode, text: impl Into<String>) -> Self {
-        Self { kind: ErrorKind::Other(code), path: None, text: text.into() }
+        Self { kind: ErrorKind::Other(code), path: None, text: Into::<String>::into(text).into() }
     }
 
     /// An operating-system error of `syscall` on `path`.
@@ -106,7 +106,7 @@ impl Error {
     pub fn text_for(&self, app: &str) -> String {
         match (&self.kind, &self.path) {
             (ErrorKind::NotASession, Some(path)) => format!("Session file is not a valid {app} session: {path}"),
-            _ => self.text.clone(),
+            _ => self.to_string(),
         }
     }
 
@@ -213,7 +213,7 @@ impl Error {
 
     /// A `TypeError` in JavaScript: an argument cannot be used, or what a call needs of the caller's objects or process is wrong.
     pub fn argument(text: impl Into<String>) -> Self {
-        Self { kind: ErrorKind::WrongType, path: None, text: text.into() }
+        Self { kind: ErrorKind::WrongType, path: None, text: Into::<String>::into(text).into() }
     }
 
     /// As [`argument`](Self::argument), but an `Error` in JavaScript, as pi throws it.

@@ -20,6 +20,12 @@ pub struct BranchLines {
     pub labels: Vec<Vec<u8>>,
 }
 
+/// Where the lines of a branch are in its file, the header's first, and where copied lines have their bodies.
+struct BranchSpans {
+    lines: Vec<LineSpan>,
+    bodies: Vec<(RowNo, Body)>,
+}
+
 impl Session {
     /// Adds the entries of a branch of `old` to this new session.
     pub fn add_branch(&mut self, old: &Session, plan: &BranchPlan) -> Result<()> {
@@ -37,19 +43,14 @@ impl Session {
     pub fn write_branch(&mut self, old: &Session, plan: &BranchPlan, lines: BranchLines) -> Result<()> {
         let Some(path) = self.file() else { return Ok(()) };
         let mut copier = old.copier(NewFile::create(path)?);
-        let (spans, bodies) = old.note_mismatch(old.copy_branch(plan, lines, &mut copier))?;
+        let BranchSpans { lines, bodies } = old.note_mismatch(old.copy_branch(plan, lines, &mut copier))?;
         let storage = old.note_mismatch(copier.finish(self.options().durability))?;
-        self.move_to_file(storage, spans, bodies);
+        self.move_to_file(storage, lines, bodies);
         Ok(())
     }
 
     /// Copies the lines of a branch. Gives where they are, and where those of the old file have their bodies.
-    fn copy_branch(
-        &self,
-        plan: &BranchPlan,
-        lines: BranchLines,
-        copier: &mut Copier<'_>,
-    ) -> Result<(Vec<LineSpan>, Vec<(RowNo, Body)>)> {
+    fn copy_branch(&self, plan: &BranchPlan, lines: BranchLines, copier: &mut Copier<'_>) -> Result<BranchSpans> {
         let mut spans = Vec::with_capacity(plan.steps.len() + plan.labels.len() + 1);
         let mut bodies = Vec::new();
         spans.push(copier.write(&lines.header)?);
@@ -69,7 +70,7 @@ impl Session {
         for line in lines.labels {
             spans.push(copier.write(&line)?);
         }
-        Ok((spans, bodies))
+        Ok(BranchSpans { lines: spans, bodies })
     }
 
     /// The line of a step with its new parent.

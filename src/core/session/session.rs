@@ -3,8 +3,8 @@
 //! A session takes the head of each entry. The rest of the entry is in its line in the storage, or is kept by the caller while
 //! the session has no file. A call that fails leaves the session as it was.
 
-use std::cell::Cell;
 use std::collections::{BTreeSet, HashMap};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use super::history::History;
 use super::session_lock::SessionLock;
@@ -73,8 +73,8 @@ pub struct Session {
     /// How rows changed when the file was replaced, until the caller takes it.
     pub(super) remap: Option<Box<RowRemap>>,
     pub(super) state: SyncState,
-    /// Whether a read found another line than the index has, since the last check.
-    pub(super) has_mismatch: Cell<bool>,
+    /// Whether a read, on any thread, found another line than the index has, since the last check.
+    pub(super) has_mismatch: AtomicBool,
     pub(super) lock: SessionLock,
     pub(super) history: History,
 }
@@ -228,12 +228,12 @@ impl Session {
 
     /// Marks the file suspect: something in it differs from the index.
     pub fn mark_suspect(&self) {
-        self.has_mismatch.set(true);
+        self.has_mismatch.store(true, Relaxed);
     }
 
     /// Whether something in the file differs from the index.
     pub fn is_suspect(&self) -> bool {
-        self.has_mismatch.get() || self.state.is_suspect()
+        self.has_mismatch.load(Relaxed) || self.state.is_suspect()
     }
 
     /// Begins to write `out` from lines of this session.

@@ -114,7 +114,7 @@ impl Session {
         }
         // Until the check is done the file is suspect.
         let mut before = std::mem::replace(&mut self.state, SyncState::Suspect);
-        if self.has_mismatch.take() && !before.is_suspect() {
+        if std::mem::take(self.has_mismatch.get_mut()) && !before.is_suspect() {
             before = SyncState::Suspect;
         }
         let mut checks = CHECKS;

@@ -52,7 +52,7 @@ impl Session {
         self.lock.recheck();
         self.move_to_file(storage, spans, Vec::new());
         self.state = SyncState::Current;
-        self.has_mismatch.set(false);
+        *self.has_mismatch.get_mut() = false;
         self.history.repaired(WRITTEN_AGAIN);
         Ok(())
     }
