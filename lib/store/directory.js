@@ -15,7 +15,7 @@ const { LogStore } = require("./log-store.js");
 
 /** @typedef {import("./log-names").Listed} Listed */
 
-/** The prefix of drafts; no reader takes a draft for a segment. */
+/** The prefix of drafts; no reader takes a draft for something else. */
 const DRAFT = ".draft-";
 /** How many files of a folder are looked at at the same time: on a network drive each takes some milliseconds. */
 const PARALLEL = 16;

@@ -156,8 +156,11 @@ export interface LineStore {
 	 * or in other portions: lines that are stored already are not stored again. A reader sees all of the lines or none.
 	 */
 	append(session: string, append: Append): Promise<Appended>;
-	/** Lines that were stored after a cursor; from the beginning without one. A session that is not there has none. */
-	load(session: string, after?: Cursor): Promise<Page>;
+	/**
+	 * Lines that were stored after a cursor; from the beginning without one. A session that is not there has none. `stored` is what `list`
+	 * has just said of the session: a store may spare itself another look then, and what came since may be missing.
+	 */
+	load(session: string, after?: Cursor, stored?: StoredSession): Promise<Page>;
 	/**
 	 * What is stored: of every session, of a project, or of one session. `headers` tells of which sessions of the project headers are
 	 * wanted, by default of all: where each costs a request, the others have an empty one.
@@ -198,7 +201,7 @@ export class DirectoryStore implements LineStore {
 	constructor(options: DirectoryStoreOptions);
 	readonly host: string;
 	append(session: string, append: Append): Promise<Appended>;
-	load(session: string, after?: Cursor): Promise<Page>;
+	load(session: string, after?: Cursor, stored?: StoredSession): Promise<Page>;
 	list(filter?: ListFilter): Promise<SessionList>;
 	delete(session: string): Promise<void>;
 	redact(session: string, redactions: readonly Redaction[]): Promise<void>;
@@ -234,7 +237,7 @@ export class PostgresStore implements LineStore {
 	/** 200 MB, which is also the most that one append takes. */
 	readonly longestLine: number;
 	append(session: string, append: Append): Promise<Appended>;
-	load(session: string, after?: Cursor): Promise<Page>;
+	load(session: string, after?: Cursor, stored?: StoredSession): Promise<Page>;
 	list(filter?: ListFilter): Promise<SessionList>;
 	delete(session: string): Promise<void>;
 	redact(session: string, redactions: readonly Redaction[]): Promise<void>;
@@ -274,7 +277,7 @@ export class S3Store implements LineStore {
 	constructor(options: S3StoreOptions);
 	readonly host: string;
 	append(session: string, append: Append): Promise<Appended>;
-	load(session: string, after?: Cursor): Promise<Page>;
+	load(session: string, after?: Cursor, stored?: StoredSession): Promise<Page>;
 	list(filter?: ListFilter): Promise<SessionList>;
 	delete(session: string): Promise<void>;
 	redact(session: string, redactions: readonly Redaction[]): Promise<void>;
@@ -303,8 +306,8 @@ export function openStore(address: string, options: OpenStoreOptions): Promise<L
 /** Negative if `a` is before `b` in the order of the store. That order is the same on every host. */
 export function compareLines(a: StoredLine, b: StoredLine): number;
 
-/** All pages of a session in one, in the store's order, each line once. */
-export function loadAll(store: LineStore, session: string, after?: Cursor, onProgress?: (lines: number) => void): Promise<Page>;
+/** All pages of a session in one, in the store's order, each line once. `stored` is what `list` has just said of it. */
+export function loadAll(store: LineStore, session: string, after?: Cursor, onProgress?: (lines: number) => void, stored?: StoredSession): Promise<Page>;
 
 /** What a pull did to one session's file. */
 export interface PullReport {

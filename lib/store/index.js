@@ -16,7 +16,7 @@
 // - An adapter leaves it to its caller to repeat a call: `StoreError.retryable` tells whether that may help. Only S3 asks a busy server
 //   again, twice within a second or so, because a load of it is many requests.
 //
-// `docs/stores.md` has the layouts and what readers and writers may rely on.
+// `docs/store-adapters.md` has the layouts and what readers and writers may rely on.
 const { readAddress } = require("./address.js");
 const { DirectoryStore } = require("./directory.js");
 const { StoreError } = require("./errors.js");

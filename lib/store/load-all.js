@@ -2,14 +2,14 @@
 const { compareLines, lineKey } = require("./lines.js");
 
 /** @type {typeof import("./index").loadAll} */
-async function loadAll(store, session, after, onProgress) {
+async function loadAll(store, session, after, onProgress, stored) {
 	/** @type {Map<string, import("./index").StoredLine>} */
 	const lines = new Map();
 	/** @type {Map<string, import("./index").Problem>} */
 	const problems = new Map();
 	let comesAfter = true;
 	for (let cursor = after; ; ) {
-		const page = await store.load(session, cursor);
+		const page = await store.load(session, cursor, stored);
 		comesAfter &&= page.comesAfter;
 		for (const line of page.lines) {
 			const key = lineKey(line.line);

@@ -76,6 +76,8 @@ class LogStore {
 	#lock;
 	/** @type {Map<string, End>} */
 	#ends = new Map();
+	/** What was listed of the sessions that a list gave. @type {WeakMap<import("./index").StoredSession, View>} */
+	#listed = new WeakMap();
 
 	/**
 	 * @param {Objects} objects
@@ -248,14 +250,16 @@ class LogStore {
 	/**
 	 * @param {string} session
 	 * @param {string} [after]
+	 * @param {import("./index").StoredSession} [stored]
 	 * @returns {Promise<Page>}
 	 */
-	async load(session, after) {
+	async load(session, after, stored) {
 		checkId(session, "session");
 		const start = new LogCursor(after);
 		await this.#heads.prepareToRead();
 		for (let reads = 0; ; reads++) {
-			const view = await this.#look(session);
+			const listed = reads === 0 && stored ? this.#listed.get(stored) : undefined;
+			const view = listed ?? (await this.#look(session));
 			if (!view && !start.isEmpty) throw reset(session);
 			if (!view) return { lines: [], cursor: start.toString(), comesAfter: true, more: false, problems: [] };
 			const page = await this.#readPage(view, start, reads >= REREADS);
@@ -460,7 +464,10 @@ class LogStore {
 			const isAsked = project === undefined || headers(view.session);
 			const stored = await this.#describe(view, { isAsked, project }, list.problems);
 			const claim = holders.get(view.session);
-			if (stored) list.sessions.push({ ...stored, ...(claim && { claim }) });
+			if (!stored) return;
+			const described = { ...stored, ...(claim && { claim }) };
+			this.#listed.set(described, view);
+			list.sessions.push(described);
 		});
 		for (const all of [list.sessions, list.deleted]) all.sort((a, b) => compareText(a.session, b.session));
 		return list;

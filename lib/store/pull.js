@@ -21,6 +21,7 @@ const { CURRENT_VERSION, checkAt, checkNotNewer, tailAt } = require("./session-f
  * @property {string} session
  * @property {string} file
  * @property {Buffer} [header] makes the file, with this header, if it is not there
+ * @property {import("./index").StoredSession} [stored] what the store's list has just said of the session
  * @property {Note} [note] what an earlier push or pull had noted
  * @property {() => Promise<unknown>} push stores what the file holds
  * @property {() => unknown} [onMerge] is called before the file changes, and waited for: notes do not hold from then on
@@ -51,7 +52,8 @@ async function pull(options) {
 		}
 	}
 	for (let loaded = -1; ; ) {
-		const page = await loadAll(store, session, undefined, options.onProgress);
+		// What was pushed since is to be among it.
+		const page = await loadAll(store, session, undefined, options.onProgress, loaded < 0 ? options.stored : undefined);
 		if (page.lines.length === 0) {
 			const [problem] = page.problems;
 			if (options.header && problem) throw new StoreError("failed", `Session ${session}: ${problem.where}: ${problem.message}`);
@@ -94,9 +96,9 @@ const isAsNoted = async (path, note) => (await tailAsNoted(path, note)) !== unde
  * @param {PullOptions} options
  * @param {string} cursor
  */
-async function loadNew({ store, session, onProgress }, cursor) {
+async function loadNew({ store, session, stored, onProgress }, cursor) {
 	try {
-		return await loadAll(store, session, cursor, onProgress);
+		return await loadAll(store, session, cursor, onProgress, stored);
 	} catch (error) {
 		if (error instanceof StoreError && error.code === "reset") return undefined;
 		throw error;

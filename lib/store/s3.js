@@ -41,6 +41,8 @@ class S3Objects {
 	/** The last parts of logs as they were written or read last. @type {Map<string, { bytes: Buffer, tag?: string }>} */
 	#parts = new Map();
 	#options;
+	/** Keys for signatures, which hold for a day. */
+	#keys = new Map();
 	#base;
 	#prefix;
 	#agent;
@@ -224,7 +226,7 @@ class S3Objects {
 		const datetime = new Date(Date.now() + this.#skew).toISOString().replace(/[:-]|\.\d{3}/g, "");
 		const signer = new AwsV4Signer({
 			...(await this.#credentials()),
-			...{ service: "s3", region: this.#options.region, datetime, method, url: `${this.#base}${url}` },
+			...{ service: "s3", region: this.#options.region, cache: this.#keys, datetime, method, url: `${this.#base}${url}` },
 			headers: { ...headers, "x-amz-content-sha256": hash },
 		});
 		const signed = await signer.sign();

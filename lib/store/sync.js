@@ -123,7 +123,7 @@ class SessionSync {
 				return this.#notes.invalidate(session);
 			};
 			const push = () => this.#pushOnce({ session, file });
-			return { ...head, ...(await pull({ store, session, file, header, note, push, onMerge, onNote, call })) };
+			return { ...head, ...(await pull({ store, session, file, stored, header, note, push, onMerge, onNote, call })) };
 		} catch (error) {
 			// Another process pulls it, too, and made its file first.
 			if (head.isNew && isObject(error) && error.code === "EEXIST") return this.#pullOne({ ...item, state: "changed" }, names, redacted);

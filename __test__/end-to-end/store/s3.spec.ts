@@ -1,5 +1,5 @@
 // The store in a real S3-compatible server.
-import { mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { createServer, request } from "node:http";
 import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
@@ -7,13 +7,13 @@ import { join } from "node:path";
 import { inspect } from "node:util";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { conformanceCases } from "../../../lib/store/conformance.js";
-import { DirectoryStore, type Page, type S3Credentials, S3Store, StoreError, loadAll, openStore } from "../../../lib/store/index.js";
+import { DirectoryStore, type Page, type S3Credentials, S3Store, SessionSync, StoreError, loadAll, openStore } from "../../../lib/store/index.js";
 import { crowd } from "../../support/crowd.js";
-import { SESSION, append, entries, entry, header, ids, library } from "../../support/lines.js";
+import { SESSION, append, emptyDirectory, entries, entry, header, ids, library } from "../../support/lines.js";
 import { PASSWORD, type Proxy, type S3, freePort, startProxy, startS3 } from "../../support/servers.js";
 
 const { encodeBatch } = createRequire(library)("./log-batches.js");
-const { headPath, partPath } = createRequire(library)("./log-names.js");
+const { folderOf, headPath, partPath } = createRequire(library)("./log-names.js");
 let server: S3;
 beforeAll(async () => {
 	server = await startS3();
@@ -77,6 +77,80 @@ test("a list goes on where the server cut it", async () => {
 	}
 	const { sessions, problems } = await open(bucket).list();
 	expect([sessions.length, problems]).toEqual([1051, []]);
+});
+
+describe("requests", () => {
+	/** A way to the server that counts requests. */
+	async function counted() {
+		const asked: string[] = [];
+		const front = createServer((incoming, outgoing) => {
+			const { method, url, headers } = incoming;
+			asked.push(`${method} ${url}`);
+			const passed = request({ port: server.port, host: "127.0.0.1", method, path: url, headers }, (answer) => {
+				outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+				answer.pipe(outgoing);
+			});
+			incoming.pipe(passed);
+		});
+		await new Promise<void>((resolve) => front.listen(0, "127.0.0.1", resolve));
+		onTestFinished(() => {
+			front.closeAllConnections();
+			front.close();
+		});
+		return { asked, port: (front.address() as AddressInfo).port };
+	}
+
+	/** Stores sessions as a host would have. */
+	function fill(bucket: string, sessions: number): void {
+		const put = (path: string, bytes: string | Buffer) => {
+			mkdirSync(join(server.folder, bucket, path, ".."), { recursive: true });
+			writeFileSync(join(server.folder, bucket, path), bytes);
+		};
+		put("store.json", '{"store":"pi-session-native","version":2,"id":"x"}');
+		for (let n = 0; n < sessions; n++) {
+			const session = `s${n}`;
+			put(headPath(session), `{"project":"shop","life":1}\n${header(session)}\n`);
+			put(partPath({ folder: folderOf("shop"), session, life: 1 }, "a", 1), encodeBatch({ session, host: "a", clock: 1, prev: "", lines: [entry("x")] }).bytes);
+		}
+	}
+
+	// Regression: nothing was pulled within the two seconds of pi's start, for ever.
+	test("a pull asks for the header and the lines of each new session, and later for what changed", async () => {
+		const [bucket, { asked, port }, dir] = [server.newBucket(), await counted(), emptyDirectory()];
+		fill(bucket, 60);
+		const sync = () => new SessionSync({ store: open(bucket, "b", { port }), address: `s3://${bucket}`, notes: join(dir, "notes"), dir: join(dir, "sessions"), cwd: "/x", project: "shop" });
+		expect((await sync().pull()).filter(({ added }) => added === 1)).toHaveLength(60);
+		expect(asked.length).toBeLessThanOrEqual(2 * 60 + 4);
+		await open(bucket, "c").append("s7", { header: header("s7"), lines: [entry("new")], project: "shop" });
+		asked.length = 0;
+		expect(await sync().pull()).toMatchObject([{ session: "s7", added: 1 }]);
+		expect(asked.length).toBeLessThanOrEqual(8);
+	});
+
+	test("a thousand sessions of a project are listed by one request, and their headers are not read where they are not wanted", async () => {
+		const [bucket, { asked, port }] = [server.newBucket(), await counted()];
+		fill(bucket, 2500);
+		const { sessions } = await open(bucket, "b", { port }).list({ project: "shop", headers: () => false });
+		expect(sessions).toHaveLength(2500);
+		// The store's mark, three pages, and who uses what.
+		expect(asked).toHaveLength(5);
+	});
+
+	test("an append after another one is a put and a list, and sends the last part of the log until that is full", async () => {
+		const [bucket, { asked, port }] = [server.newBucket(), await counted()];
+		const store = open(bucket, "a", { port });
+		let after: string | undefined;
+		for (let n = 0; n < 8; n++) {
+			asked.length = 0;
+			after = (await append(store, [entry(`${n}-${"x".repeat(80_000)}`)], after)).cursor;
+			if (n > 0) expect(asked.map((one) => one.split(" ")[0])).toEqual(["PUT", "GET"]);
+		}
+		const parts = (await open(bucket).list()).sessions[0];
+		expect(parts?.bytes).toBeGreaterThan(8 * 80_000);
+		expect([1, 2, 3].map((part) => existsSync(join(server.folder, bucket, partPath({ folder: folderOf(), session: SESSION, life: 1 }, "a", part))))).toEqual([true, true, false]);
+		const page = await loadAll(open(bucket, "b"), SESSION);
+		expect([page.lines.length, page.problems]).toEqual([8, []]);
+	});
 });
 
 test("processes of one host and of others write to one session, some of them killed: what was acknowledged is there once", async () => {
