@@ -1,0 +1,83 @@
+// What a user's machine may be like: pi goes on, and says what is wrong.
+import { rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { root, user } from "../../support/scratch.js";
+import { inTerminal, put, said, stderrOf, world } from "./pi.js";
+
+const closed = /^(?![^]*Find {2}(?:this|all))/;
+
+test("a catalog that cannot be written costs time, and no session", async () => {
+	const at = await world();
+	put(at, "0194-pie", [said("a", null, user("Quince pie"))]);
+	const terminal = await inTerminal(at, { env: { PI_SESSION_NATIVE_CATALOG: "/proc/none/catalog.sqlite" } });
+	await terminal.enter("/find quince");
+	await terminal.shows("1 hit in 1 session");
+	terminal.press("Escape");
+	await terminal.shows(closed);
+	await terminal.enter("/resume");
+	await terminal.shows("Resume Session", "› Quince pie");
+});
+
+test("without any session every command says that there is none", async () => {
+	const at = await world();
+	rmSync(at.sessions, { recursive: true, force: true });
+	const terminal = await inTerminal(at);
+	await terminal.enter("/find quince");
+	await terminal.shows("nothing found");
+	terminal.press("Escape");
+	await terminal.shows(closed);
+	await terminal.enter("/costs");
+	await terminal.shows("0 sessions; 0 model calls, $0.00");
+	terminal.press("Escape");
+	await terminal.shows(/^(?![^]*Costs {2}day)/);
+	await terminal.enter("/resume");
+	await terminal.shows("Resume Session", /No sessions/);
+});
+
+test("a pi whose lists are not as expected keeps them, and a message says so", async () => {
+	const at = await world();
+	put(at, "0194-pie", [said("a", null, user("Quince pie"))]);
+	const other = join(at.root, "other.mjs");
+	writeFileSync(
+		other,
+		`import { SessionManager } from "@earendil-works/pi-coding-agent";
+		const own = SessionManager.list;
+		SessionManager.list = (cwd) => own.call(SessionManager, cwd);
+		export default () => {};\n`,
+	);
+	const terminal = await inTerminal(at, { extension: other, args: ["-e", root] });
+	await terminal.shows(/\/resume is pi's own, because SessionManager\.list of pi 1\.5\.2 is not as\s+expected/);
+	await terminal.enter("/resume");
+	await terminal.shows("Resume Session", "› Quince pie");
+});
+
+test("letters typed faster than a search ends, and a search that is left, leave nothing behind", async () => {
+	const at = await world();
+	for (let n = 0; n < 30; n++) put(at, `0194-${n}`, [said(`a${n}`, null, user(`${"word ".repeat(20_000)} quince ${n}`))]);
+	const stderr = join(at.root, "stderr");
+	const terminal = await inTerminal(at, { stderr });
+	await terminal.enter("/find");
+	await terminal.shows("Find  this project");
+	terminal.press("q", "u", "i", "n", "c", "e", "Escape");
+	await terminal.shows(closed);
+	await terminal.enter("/find word quince");
+	await terminal.shows("30 hits in 30 sessions");
+	terminal.press("x", "BSpace");
+	await terminal.shows("30 hits in 30 sessions");
+	terminal.press("Escape");
+	await terminal.shows(closed);
+	await terminal.enter("/quit");
+	expect(await terminal.exit()).toBe(0);
+	expect(stderrOf(stderr)).toBe("");
+});
+
+test("a session whose directory is gone is asked about by pi, as in /resume", async () => {
+	const at = await world();
+	put(at, "0194-pie", [said("a", null, user("Quince pie"))], { cwd: "/nowhere/gone" });
+	const terminal = await inTerminal(at);
+	await terminal.enter("/find --all quince");
+	await terminal.shows("1 hit in 1 session");
+	terminal.press("Enter");
+	await terminal.shows(closed, "Session cwd does not exist: /nowhere/gone");
+});
