@@ -1603,6 +1603,48 @@ export interface MergeSince {
 	tail: Uint8Array;
 }
 
+/**
+ * What is to be taken out of a session: a text, what entries say, a text in some entries, or lines.
+ *
+ * @example
+ * ```ts
+ * const password: RedactInput = { text: "hunter2", replacement: "(removed)" };
+ * console.log(SessionManager.redact(file, password).lines.length); // → 0
+ * ```
+ */
+export interface RedactInput {
+	/** Replaced wherever a text of the session holds it. */
+	text?: string;
+	/** Ids of entries: with `text` it is replaced only there; without it they lose what they say, and keep their places in the tree. */
+	entries?: readonly string[];
+	/** Lines by the SHA-256 of their bytes in hexadecimal digits, and what replaces them; without that they lose what they say. */
+	lines?: readonly { hash: string; line?: string }[];
+	/** What takes the place of a text; `[redacted]` by default. */
+	replacement?: string;
+	/** Only tells what would be changed. */
+	dryRun?: boolean;
+}
+
+/**
+ * What `SessionManager.redact` did.
+ *
+ * @example
+ * ```ts
+ * const report: RedactReport = SessionManager.redact(file, { entries: ["c0ffee00"] });
+ * console.log(report.lines.length, report.isCatalogClean); // → 0 true
+ * ```
+ */
+export interface RedactReport {
+	/** The changed lines of the file, each by its entry's id (null if it is not an entry with one) and the SHA-256 of its bytes before and after. */
+	lines: { id: string | null; hash: string; newHash: string }[];
+	/** The paths of the backups that were changed. */
+	backups: string[];
+	/** How many lines of these files still hold what was to be taken out (in a header, an id, a number), or are too long to be read. */
+	left: number;
+	/** Whether the catalog holds nothing of the file any more. False if another process keeps it, or it cannot be written. */
+	isCatalogClean: boolean;
+}
+
 // Types of errors.
 
 /**

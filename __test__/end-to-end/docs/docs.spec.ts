@@ -32,7 +32,7 @@ test("the pages are those that the README leads to", () => {
 		"CHANGELOG.md",
 		"CONTRIBUTING.md",
 		"README.md",
-		...["api", "benchmarks", "catalog-and-search", "cli", "durability", "environment", "extension", "file-format", "moving-from-pi", "pi-hook", "platforms", "recipes", "security", "stores"].map((name) => `docs/${name}.md`),
+		...["api", "benchmarks", "catalog-and-search", "cli", "durability", "environment", "extension", "file-format", "moving-from-pi", "pi-hook", "platforms", "recipes", "security", "store-adapters", "stores"].map((name) => `docs/${name}.md`),
 	]);
 });
 
