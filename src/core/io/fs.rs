@@ -1,18 +1,31 @@
 //! The calls to the file system, one function each. Everything that the core does to a session file goes through
 //! here, so that tests can make each call fail in turn (`faults`).
 
-#[cfg(any(target_os = "linux", target_vendor = "apple"))]
-use std::ffi::CStr;
 use std::fs::{self, DirEntry, File, OpenOptions, TryLockError};
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 pub use super::file_fingerprint::FileId;
-#[cfg(unix)]
-use super::file_fingerprint::SECOND;
 use super::file_fingerprint::{FileFingerprint, Nanos};
 use crate::base::path_syntax::without_verbatim;
+
+#[cfg(unix)]
+mod unix;
+#[cfg(windows)]
+mod windows;
+
+#[cfg(unix)]
+use self::unix as system;
+#[cfg(windows)]
+use self::windows as system;
+
+#[cfg(unix)]
+pub use self::system::lacks_sync;
+use self::system::{as_missing, read_in, stat_at, stat_entry_of, stat_of, write_in};
+pub use self::system::{copy_xattrs, set_like};
+#[cfg(windows)]
+pub use self::system::{OPENS_DIRS, OPENS_LINKS};
 
 /// How much is copied at once.
 const COPIED: usize = 1 << 18;
@@ -59,14 +72,6 @@ fn named(path: &Path) -> &Path {
 #[cfg(test)]
 use self::faults::folded as named;
 
-/// Whether a link count says that no name leads to a file. Some file systems say so of every file.
-#[cfg(unix)]
-fn has_no_link(count: u64) -> bool {
-    #[cfg(test)]
-    let count = if faults::counts_no_links() { 0 } else { count };
-    count == 0
-}
-
 /// The status of a file.
 #[derive(Debug, Clone, Copy)]
 pub struct Stat {
@@ -87,41 +92,6 @@ impl Stat {
         let Self { file_id: FileId { device, inode }, size, modified, changed, .. } = *self;
         FileFingerprint { device, inode, size, modified, changed }
     }
-
-    #[cfg(unix)]
-    fn of(meta: &fs::Metadata) -> Self {
-        use std::os::unix::fs::MetadataExt;
-        let time = |seconds: i64, nanos| seconds.saturating_mul(SECOND).saturating_add(nanos);
-        let [modified, changed] = [time(meta.mtime(), meta.mtime_nsec()), time(meta.ctime(), meta.ctime_nsec())];
-        #[cfg(test)]
-        let [modified, changed] = [modified, changed].map(faults::kept_time);
-        let (is_file, is_dir, deleted) = (meta.is_file(), meta.is_dir(), has_no_link(meta.nlink()));
-        let file_id = FileId { device: meta.dev(), inode: meta.ino() };
-        Self { is_file, is_dir, size: meta.len(), file_id, deleted, modified, changed }
-    }
-}
-
-#[cfg(unix)]
-fn stat_of(file: &File) -> io::Result<Stat> {
-    file.metadata().map(|meta| Stat::of(&meta))
-}
-
-#[cfg(unix)]
-fn stat_at(path: impl AsRef<Path>) -> io::Result<Stat> {
-    fs::metadata(path).map(|meta| Stat::of(&meta))
-}
-
-#[cfg(windows)]
-mod windows;
-#[cfg(windows)]
-use self::windows::{as_missing, stat_at, stat_of};
-#[cfg(windows)]
-pub use self::windows::{OPENS_DIRS, OPENS_LINKS};
-
-/// An error of a name that no file can have is the one of a name that no file has.
-#[cfg(unix)]
-fn as_missing(error: io::Error) -> io::Error {
-    error
 }
 
 /// Opens a file as `options` say.
@@ -175,7 +145,7 @@ pub fn quick_stat(file: &File) -> io::Result<(u64, bool)> {
         inject(FsCall::Stat)?;
         let asked = StatxFlags::SIZE | StatxFlags::NLINK;
         if let Ok(found) = statx(file, c"", AtFlags::EMPTY_PATH, asked) {
-            return Ok((found.stx_size, has_no_link(found.stx_nlink.into())));
+            return Ok((found.stx_size, system::has_no_link(found.stx_nlink.into())));
         }
         // Sandboxes may refuse this call; `fstat` tells the same.
     }
@@ -208,6 +178,12 @@ pub fn creation_time(path: &Path) -> Option<SystemTime> {
 #[cfg(not(target_os = "linux"))]
 pub fn creation_time(path: &Path) -> Option<SystemTime> {
     fs::metadata(named(path)).ok()?.created().ok()
+}
+
+/// The status of a directory's entry, which is not a link.
+pub fn stat_entry(entry: &DirEntry) -> io::Result<Stat> {
+    inject(FsCall::Stat)?;
+    stat_entry_of(entry)
 }
 
 /// Whether a path leads to this very file.
@@ -273,12 +249,18 @@ pub fn resolve_links(path: &Path) -> io::Result<PathBuf> {
 /// Writes at the handle's position, which for a handle that appends is the end; tells how much.
 #[inline]
 pub fn write(mut file: &File, bytes: &[u8]) -> io::Result<usize> {
+    file.write(inject_write(file, bytes)?)
+}
+
+/// What is written of these bytes: all of them, except for a fault.
+#[inline(always)]
+fn inject_write<'a>(_file: &File, bytes: &'a [u8]) -> io::Result<&'a [u8]> {
     inject(FsCall::Write)?;
     #[cfg(test)]
-    faults::about(file);
+    faults::about(_file);
     #[cfg(test)]
     let bytes = bytes.get(..faults::shortened(bytes.len())).unwrap_or(bytes);
-    file.write(bytes)
+    Ok(bytes)
 }
 
 /// An open file to write to, at the handle's position.
@@ -311,15 +293,7 @@ impl Read for At<'_> {
 
 impl Write for At<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        inject(FsCall::Write)?;
-        #[cfg(test)]
-        faults::about(self.file);
-        #[cfg(test)]
-        let bytes = bytes.get(..faults::shortened(bytes.len())).unwrap_or(bytes);
-        #[cfg(unix)]
-        let size = std::os::unix::fs::FileExt::write_at(self.file, bytes, self.offset)?;
-        #[cfg(windows)]
-        let size = std::os::windows::fs::FileExt::seek_write(self.file, bytes, self.offset)?;
+        let size = write_in(self.file, inject_write(self.file, bytes)?, self.offset)?;
         self.offset += size as u64;
         Ok(size)
     }
@@ -337,10 +311,7 @@ pub fn read_at(file: &File, offset: u64, into: &mut [u8]) -> io::Result<usize> {
         let size = faults::shortened(into.len());
         into.get_mut(..size).unwrap_or_default()
     };
-    #[cfg(unix)]
-    return std::os::unix::fs::FileExt::read_at(file, into, offset);
-    #[cfg(windows)]
-    return std::os::windows::fs::FileExt::seek_read(file, into, offset);
+    read_in(file, into, offset)
 }
 
 /// Fills `into` from `offset`; an error if the file ends before.
@@ -381,58 +352,6 @@ fn taken(result: Result<(), TryLockError>) -> io::Result<bool> {
     }
 }
 
-/// Gives a file another's mode, and its owner where that is allowed. Some file systems refuse to set modes: then the file
-/// keeps its own, which is an error only if it lets more users in than the other's.
-pub fn set_like(file: &File, meta: &fs::Metadata) -> io::Result<()> {
-    #[cfg(unix)]
-    {
-        use io::ErrorKind::{PermissionDenied, Unsupported};
-        use std::os::unix::fs::MetadataExt;
-        let now = metadata_of(file)?;
-        if (now.uid(), now.gid()) != (meta.uid(), meta.gid()) {
-            // Only a privileged process may give files away; another one's copy is its own.
-            let _ = std::os::unix::fs::fchown(file, Some(meta.uid()), Some(meta.gid()));
-        }
-        if now.mode() & 0o7777 == meta.mode() & 0o7777 {
-            return Ok(());
-        }
-        let is_wider = now.mode() & 0o777 & !meta.mode() != 0;
-        match inject(FsCall::Attributes).and_then(|()| file.set_permissions(meta.permissions())) {
-            Err(error) if matches!(error.kind(), PermissionDenied | Unsupported) && !is_wider => Ok(()),
-            set => set,
-        }
-    }
-    #[cfg(not(unix))]
-    {
-        inject(FsCall::Attributes)?;
-        file.set_permissions(meta.permissions())
-    }
-}
-
-/// Gives a file the extended attributes of another; on Linux access lists are among them. What the file system or the process's
-/// rights do not allow is left out, and on macOS a value of more than 64 KB.
-#[cfg(any(target_os = "linux", target_vendor = "apple"))]
-pub fn copy_xattrs(from: &File, to: &File) {
-    use rustix::fs::{fgetxattr, flistxattr, fsetxattr, XattrFlags};
-    if inject(FsCall::Xattrs).is_err() {
-        return;
-    }
-    // Linux has no longer list and no longer value.
-    let (mut names, mut value) = (vec![0; 1 << 16], vec![0; 1 << 16]);
-    let size = flistxattr(from, &mut names[..]).unwrap_or_default();
-    names.truncate(size);
-    for name in names.split_inclusive(|byte| *byte == 0).filter_map(|name| CStr::from_bytes_with_nul(name).ok()) {
-        let size = fgetxattr(from, name, &mut value[..]);
-        if let Some(value) = size.ok().and_then(|size| value.get(..size)) {
-            let _ = fsetxattr(to, name, value, XattrFlags::empty());
-        }
-    }
-}
-
-/// Gives a file the extended attributes of another, where that is known how.
-#[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
-pub fn copy_xattrs(_from: &File, _to: &File) {}
-
 /// Truncates a file.
 pub fn truncate(file: &File, size: u64) -> io::Result<()> {
     inject(FsCall::Truncate)?;
@@ -465,13 +384,6 @@ fn sync_by(call: fn(&File) -> io::Result<()>, file: &File) -> io::Result<()> {
         }
         synced => synced,
     }
-}
-
-/// Whether an error says that the file system has no call to wait for the disk.
-#[cfg(unix)]
-pub fn lacks_sync(error: &io::Error) -> bool {
-    let codes = [libc::EINVAL, libc::ENOTSUP, libc::EOPNOTSUPP, libc::ENOTTY, libc::EBADF];
-    error.raw_os_error().is_some_and(|code| codes.contains(&code))
 }
 
 /// Gives a file a second name; an error if that is taken.

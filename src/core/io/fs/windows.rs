@@ -1,8 +1,8 @@
 //! What Windows tells of a file only through its handle.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{DirEntry, File, Metadata, OpenOptions};
 use std::io;
-use std::os::windows::fs::OpenOptionsExt;
+use std::os::windows::fs::{FileExt, OpenOptionsExt};
 use std::os::windows::io::AsRawHandle;
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use windows_sys::Win32::Storage::FileSystem::{
     FILE_INFO_BY_HANDLE_CLASS, FILE_STANDARD_INFO, FILE_TYPE_DISK,
 };
 
-use super::{FileId, Nanos, Stat};
+use super::{inject, FileId, FsCall, Nanos, Stat};
 
 /// A flag that opens directories, too.
 pub const OPENS_DIRS: u32 = FILE_FLAG_BACKUP_SEMANTICS;
@@ -35,6 +35,30 @@ pub fn stat_at(path: impl AsRef<Path>) -> io::Result<Stat> {
     // No access is asked for, so that nothing can keep it open against us.
     stat_of(&OpenOptions::new().access_mode(0).custom_flags(OPENS_DIRS).open(path)?)
 }
+
+/// The status of a directory's entry.
+pub fn stat_entry_of(entry: &DirEntry) -> io::Result<Stat> {
+    stat_at(entry.path())
+}
+
+/// Reads from an offset, which moves the handle's position.
+pub fn read_in(file: &File, into: &mut [u8], offset: u64) -> io::Result<usize> {
+    file.seek_read(into, offset)
+}
+
+/// Writes at an offset, which moves the handle's position.
+pub fn write_in(file: &File, bytes: &[u8], offset: u64) -> io::Result<usize> {
+    file.seek_write(bytes, offset)
+}
+
+/// Makes a file read-only if another is.
+pub fn set_like(file: &File, meta: &Metadata) -> io::Result<()> {
+    inject(FsCall::Attributes)?;
+    file.set_permissions(meta.permissions())
+}
+
+/// Files have no extended attributes that programs use.
+pub fn copy_xattrs(_from: &File, _to: &File) {}
 
 /// The status of an open file.
 pub fn stat_of(file: &File) -> io::Result<Stat> {
