@@ -1,4 +1,5 @@
 // Sessions in memory, of the caller's own objects.
+import { resolve } from "node:path";
 import { expect, test } from "vitest";
 import {
 	anyManager,
@@ -39,7 +40,7 @@ test("frozen entries are adopted", () => {
 
 test("the header's id wins over the options', and the given cwd over the header's", () => {
 	const manager = api.SessionManager.inMemory("/mine", { id: "option" }, [header(), message("a", null)] as any[]);
-	expect([manager.getSessionId(), manager.getCwd()]).toEqual(["s-1", "/mine"]);
+	expect([manager.getSessionId(), manager.getCwd()]).toEqual(["s-1", resolve("/mine")]);
 });
 
 test("without a header they follow a new one, with the options' id", () => {

@@ -1,6 +1,6 @@
 // When a session gets its file, what is in it then, and who may read it.
 import { appendFileSync, chmodSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import {
 	api,
@@ -22,7 +22,7 @@ import {
 	user,
 	writeSession,
 } from "../../support/scratch.js";
-import { testWith } from "../../support/windows.js";
+import { dirName, testWith } from "../../support/windows.js";
 
 /** A new session with some set-up entries and no conversation. */
 function fresh(dir = scratch()) {
@@ -174,10 +174,10 @@ test("the default directories are for their owner alone as well", () => {
 test("getDefaultSessionDir only names the directory with `create: false`", () => {
 	const { agent } = ownAgent();
 	const named = api.getDefaultSessionDir("/some/where", undefined, { create: false });
-	expect(named).toBe(join(agent, "sessions", "--some-where--"));
+	expect(named).toBe(join(agent, "sessions", dirName("/some/where")));
 	expect(existsSync(agent)).toBe(false);
 	const elsewhere = join(scratch(), "agent");
-	expect(api.getDefaultSessionDir("/x", elsewhere, { create: false })).toBe(join(elsewhere, "sessions", "--x--"));
+	expect(api.getDefaultSessionDir("/x", elsewhere, { create: false })).toBe(join(elsewhere, "sessions", dirName("/x")));
 	expect(existsSync(elsewhere)).toBe(false);
 	// Whoever does not say so gets what pi gives.
 	for (const options of [undefined, {}, { create: undefined }, { create: true }, null] as never[]) {
@@ -238,7 +238,7 @@ test("setSessionFile keeps working directory and session directory; one that fai
 	expect(failing(manager, dir, () => manager.setSessionFile(notes)).message).toContain(notes);
 	expect(failing(manager, dir, () => manager.setSessionFile(dir)).message).toContain(dir);
 	expect(loose(manager).setSessionFile?.(other)).toBeUndefined();
-	expect([manager.getSessionId(), manager.getCwd(), manager.getSessionDir()]).toEqual(["s-1", "/somewhere", dir]);
+	expect([manager.getSessionId(), manager.getCwd(), manager.getSessionDir()]).toEqual(["s-1", resolve("/somewhere"), dir]);
 	expect(manager.getSessionFile()).toBe(other);
 	manager.appendCustomEntry("x");
 	expect(linesOf(other)).toHaveLength(3);

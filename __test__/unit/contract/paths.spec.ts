@@ -18,12 +18,9 @@ import {
 	user,
 	writeSession,
 } from "../../support/scratch.js";
-import { testWith } from "../../support/windows.js";
+import { dirName, testWith } from "../../support/windows.js";
 
 const { SessionManager } = api;
-
-/** The name of a working directory's session directory: on Windows a path without a drive is on the current one. */
-const dirName = (cwd: string): string => `--${resolve(cwd).replace(/^[/\\]/, "").replace(/[/\\:]/g, "-")}--`;
 
 describe("the agent directory", () => {
 	test("is read from the environment when it is needed, not at load", () => {

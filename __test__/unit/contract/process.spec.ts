@@ -20,6 +20,7 @@ import {
 	writeSession,
 } from "../../support/scratch.js";
 import { scriptCommand, scriptFile } from "../../support/runtime.js";
+import { dirName } from "../../support/windows.js";
 
 // Later than any real clock: session ids never go back in time.
 const NOW = "2099-02-03T04:05:06.789Z";
@@ -97,7 +98,7 @@ test("a worker thread has an environment and a working directory of its own", as
 	const name = `--${cwd.slice(1).replaceAll("/", "-")}--`;
 	expect(said).toMatchObject({ cwd, dir: join(own, "sessions", name), texts: ["from a worker"] });
 	expect(jsonLines(said.file)).toHaveLength(2);
-	expect(api.getDefaultSessionDir("/x")).toBe(join(main, "sessions", "--x--"));
+	expect(api.getDefaultSessionDir("/x")).toBe(join(main, "sessions", dirName("/x")));
 });
 
 /** Runs a script in a process of its own. */

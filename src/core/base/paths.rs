@@ -166,22 +166,8 @@ pub mod tests {
     }
 
     #[test]
-    fn paths_are_cleaned_as_node_cleans_them() {
-        for (path, want) in
-            [("", "."), ("/", "/"), ("/a//b/./../c/", "/a/c"), ("a/../../b", "../b"), ("/../..", "/"), ("./.", ".")]
-        {
-            assert_eq!(clean(path), want, "{path}");
-        }
-        assert_eq!(join("./a/", "b"), "a/b");
-        assert_eq!(join("", "b"), "b");
-        assert_eq!(join("a/", ""), "a/");
-        assert_eq!(parent("/a/b"), "/a");
-        assert_eq!(parent("/"), "/");
-    }
-
-    #[test]
     fn home_and_urls_are_understood() {
-        let resolve = |path: &str| resolve(path, &Fixed).expect("a path");
+        let resolve = |path: &str| resolve(path, &Fixed).expect("a path").replace(HERE.separator(), "/");
         assert_eq!(resolve("~"), "/home/me");
         assert_eq!(resolve("~/x/../y"), "/home/me/y");
         assert_eq!(resolve("~x"), "/home/me/here/~x");
@@ -191,7 +177,7 @@ pub mod tests {
 
     #[test]
     fn a_session_directory_is_named_after_the_working_directory() {
-        let dir = |cwd: &str| default_session_dir(cwd, None, &Fixed).expect("a path");
+        let dir = |cwd: &str| default_session_dir(cwd, None, &Fixed).expect("a path").replace(HERE.separator(), "/");
         assert_eq!(dir("/a/b:c"), "/home/me/agent/sessions/--a-b-c--");
         assert_eq!(dir("/"), "/home/me/agent/sessions/----");
         let long = |end: char| format!("/{}{end}", "é/".repeat(120));

@@ -51,3 +51,19 @@ fn a_drive_or_share_makes_a_path_complete() {
     }
     assert!(PathSyntax::Posix.is_complete("/x") && !PathSyntax::Posix.is_complete("C:/x"));
 }
+
+#[test]
+fn paths_of_unix_are_read_as_node_reads_them() {
+    let posix = PathSyntax::Posix;
+    for (path, want) in
+        [("", "."), ("/", "/"), ("/a//b/./../c/", "/a/c"), ("a/../../b", "../b"), ("/../..", "/"), ("./.", ".")]
+    {
+        assert_eq!(posix.resolve(&[path]), want, "{path}");
+    }
+    for (dir, name, want) in [("./a/", "b", "a/b"), ("", "b", "b"), ("a/", "", "a/"), ("/a", "/b", "/a/b")] {
+        assert_eq!(posix.join(dir, name), want, "{dir} {name}");
+    }
+    for (dir, path, want) in [("/a", "b", "/a/b"), ("/a", "/b", "/b"), ("/a/b", "..", "/a"), ("/", "..", "/")] {
+        assert_eq!(posix.resolve(&[dir, path]), want, "{dir} {path}");
+    }
+}
