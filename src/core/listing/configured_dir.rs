@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn the_environment_comes_before_settings() {
-        assert_eq!(configured_dir(Some("/c"), &Fixed).expect("read").dir.as_deref(), Some("/home/me/agent"));
+        assert_eq!(configured_dir(Some("/c"), &Fixed).expect("read").dir, Some(join("/home/me", "agent")));
     }
 
     #[test]
@@ -135,7 +135,8 @@ mod tests {
         ] {
             std::fs::write(&file, text).expect("written");
             let found = configured_dir(Some("/c"), &process).expect("read");
-            assert_eq!((found.dir.as_deref(), !found.problems.is_empty()), (dir, problem), "{text}");
+            let found_dir = found.dir.map(|dir| dir.replace('\\', "/"));
+            assert_eq!((found_dir.as_deref(), !found.problems.is_empty()), (dir, problem), "{text}");
         }
     }
 }

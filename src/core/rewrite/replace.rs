@@ -165,7 +165,12 @@ impl RewriteTarget {
         }
         let file_id = fs::stat(&temporary.file).map_err(self.fail("fstat"))?.file_id;
         match temporary.replace(&self.target) {
-            Err(error) if fs::is_in_use(&error) => return self.replace_closed(temporary, kept, read.end),
+            Err(error) if fs::is_in_use(&error) => {
+                return match self.carry_before(&temporary, &mut read, rewrite)? {
+                    true => self.replace_closed(temporary, kept, read.end),
+                    false => Ok(None),
+                };
+            }
             renamed => renamed.map_err(self.fail("rename"))?,
         }
         let backup = kept.keep();
