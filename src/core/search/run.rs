@@ -419,7 +419,13 @@ mod tests {
         assert_eq!(search("haystack", false, None), (1, opened));
         assert_eq!(search("needle", false, None), (1, opened));
         assert_eq!(search("unheard", false, None), denied);
-        // A line that the scanner cannot take apart may say anything.
+        // What no signature is made of may say anything: a very long text, and a line that the scanner cannot take apart.
+        let long = format!("{} endlessly", "many words ".repeat(200_000));
+        append(&format!(
+            "{{\"type\":\"message\",\"id\":\"e\",\"message\":{{\"role\":\"assistant\",\"content\":\"{long}\"}}}}\n"
+        ));
+        list();
+        assert_eq!(search("endlessly", false, None), (1, opened));
         append("{\"type\":\"compaction\",\"id\":\"c\",\"s\\u0075mmary\":\"unheard of\"}\n");
         list();
         assert_eq!(search("unheard", false, None), (1, opened));

@@ -14,6 +14,9 @@ use crate::summary::usage::call::{scan_usage, UsageValue};
 /// The longest value that is kept; a line with a longer one needs the full reader.
 const LIMIT: usize = 4 << 20;
 
+/// The longest text that is added to a signature; a session with a longer one has none.
+const LONGEST_SEARCHED: usize = 1 << 20;
+
 /// The long values that a scan keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FieldSet {
@@ -176,7 +179,7 @@ impl<R: Read> LineScanner<R> {
                 self.signature.iter_mut().for_each(|signature| signature.add_json(name));
                 set_once(&mut line.name, name)
             }
-            Key::Searched => Ok(add_text(&mut self.scanner, LIMIT, &mut self.signature)?),
+            Key::Searched => Ok(add_text(&mut self.scanner, LONGEST_SEARCHED, &mut self.signature)?),
             Key::Message => {
                 let is_second = line.has_call_fields() || std::mem::replace(&mut line.has_message, true);
                 if self.scanner.next_token()? != Some(b'{') || is_second {
@@ -243,7 +246,7 @@ impl<R: Read> LineScanner<R> {
                     if keeps {
                         line.content = Some(texts_only(&mut self.scanner, LIMIT)?);
                     } else if self.signature.is_some() && line.role.get() != Some(b"\"toolResult\"") {
-                        add_texts(&mut self.scanner, LIMIT, &mut self.signature)?;
+                        add_texts(&mut self.scanner, LONGEST_SEARCHED, &mut self.signature)?;
                     } else {
                         self.scanner.skip_value()?;
                     }
