@@ -115,7 +115,7 @@ export async function writeJsonList(head, key, items) {
 /**
  * @param {Iterable<string>} lines
  */
-export async function writeLines(lines) {
+async function writeLines(lines) {
 	for (const chunk of chunksOf(lines)) await write(chunk);
 }
 

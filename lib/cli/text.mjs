@@ -52,12 +52,6 @@ export function asText(value) {
 }
 
 /**
- * The time in a field, in milliseconds; NaN if it is not a time.
- * @param {unknown} value
- */
-export const timeOf = (value) => (typeof value === "string" ? Date.parse(value) : NaN);
-
-/**
  * Every character of a text as `\u` and its number, as JSON and JavaScript write it.
  * @param {string} text
  */
