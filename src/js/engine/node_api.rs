@@ -132,8 +132,6 @@ methods! {
     pub(super) fn double(value: JsVal<'_>) -> f64 = napi_get_value_double, "number value";
     pub(super) fn bool_value(value: JsVal<'_>) -> bool = napi_get_value_bool, "boolean value";
     pub(super) fn to_boolean(value: JsVal<'_>) -> JsVal<'env> = napi_coerce_to_bool, "truth";
-    /// Whether two values are the same to `===`.
-    pub fn same(one: JsVal<'_>, other: JsVal<'_>) -> bool = napi_strict_equals, "comparison";
     /// A property. May run a getter.
     pub fn get(object: JsVal<'_>, name: &CStr) -> JsVal<'env> = napi_get_named_property, "property";
     /// A property by a key made at run time. May run a getter.
