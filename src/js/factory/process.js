@@ -4,6 +4,7 @@
 	"use strict";
 	const world = globalThis;
 	const { URL, decodeURIComponent } = world;
+	const { assign } = Object;
 	// Set by lib/register/app.mjs: the pi that this process runs, which may be a renamed build.
 	const APP = Symbol.for("pi-session-native.app");
 	// Set by the program, for this thread.
@@ -17,7 +18,12 @@
 		home: () => builtin("node:os")?.homedir(),
 		fileUrl(url) {
 			const convert = builtin("node:url")?.fileURLToPath;
-			return convert ? convert(url) : decodeURIComponent(new URL(url).pathname);
+			try {
+				return convert ? convert(url) : decodeURIComponent(new URL(url).pathname);
+			} catch (error) {
+				// Of a percent sign in the wrong place the engine makes an error without a code.
+				throw assign(error, { code: error.code ?? "ERR_INVALID_ARGUMENT" });
+			}
 		},
 		agentDir: () => ownAgentDir ?? world[APP]?.getAgentDir(),
 		setAgentDir(dir) {
