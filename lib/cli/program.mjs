@@ -208,7 +208,7 @@ function addChanging(program, result) {
 			result.code = await repair(session, options);
 		});
 
-	storeOptions(command(program, "redact", "Takes a text, or what an entry says, out of a session, its backups, copies of the same entries and the store", ["redact 0193a2b4 --text - < password.txt", "redact 0193a2b4 --entry 1f2e3d4c --dry-run"]))
+	storeOptions(command(program, "redact", "Takes a text, or what an entry says, out of a session, its backups, copies of the same entries and the store", ["redact 0193a2b4 --text - --dry-run <<< 'the password'", "redact 0193a2b4 --entry 1f2e3d4c --dry-run"]))
 		.argument("<session>", "a file, or the beginning of a session id")
 		.option("--text <text>", "the text; - reads it from standard input, because arguments are seen by every user of the machine")
 		.option("--entry <entries...>", "what these entries say (an id, its beginning, or a label)")

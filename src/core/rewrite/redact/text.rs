@@ -10,7 +10,6 @@ use memchr::memmem;
 use crate::base::memory::append;
 use crate::base::wtf8::push_escaped;
 use crate::json::reader::is_json;
-use crate::json::string::string_bytes;
 
 /// How often the text may have been written as JSON inside a string.
 const LEVELS: usize = 2;
@@ -176,32 +175,43 @@ impl Unit {
 /// The unit at a place, and how many bytes it takes there. A backslash that begins no escape is itself.
 fn unit_at(string: &[u8], at: usize) -> Option<(Unit, usize)> {
     let rest = string.get(at..)?;
-    let byte = *rest.first()?;
-    let single = |byte| Unit([byte, 0, 0, 0], 1);
-    if byte != b'\\' {
-        return Some((single(byte), 1));
+    let single = |byte: u8, length| Some((Unit([byte, 0, 0, 0], 1), length));
+    match *rest {
+        [b'\\', escape @ (b'"' | b'\\' | b'/'), ..] => single(escape, 2),
+        [b'\\', b'b', ..] => single(0x08, 2),
+        [b'\\', b'f', ..] => single(0x0C, 2),
+        [b'\\', b'n', ..] => single(b'\n', 2),
+        [b'\\', b'r', ..] => single(b'\r', 2),
+        [b'\\', b't', ..] => single(b'\t', 2),
+        [b'\\', b'u', ..] => match unit_of_escape(rest) {
+            None => single(b'\\', 1),
+            Some(high @ 0xD800..=0xDBFF) => match rest.get(6..).and_then(unit_of_escape) {
+                Some(low @ 0xDC00..=0xDFFF) => Some((encoded(0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00)), 12)),
+                _ => Some((encoded(high), 6)),
+            },
+            Some(unit) => Some((encoded(unit), 6)),
+        },
+        [byte, ..] => single(byte, 1),
+        [] => None,
     }
-    let escape = match rest.get(1) {
-        Some(b'u') => 6,
-        Some(_) => 2,
-        None => return Some((single(byte), 1)),
-    };
-    let is_pair =
-        escape == 6 && is_surrogate(rest, b"89abAB") && rest.get(6..).is_some_and(|low| is_surrogate(low, b"cdefCDEF"));
-    let length = if is_pair { 12 } else { escape };
-    let meant = rest.get(..length).and_then(|text| std::str::from_utf8(text).ok());
-    let meant = meant
-        .map(|text| format!("\"{text}\""))
-        .and_then(|quoted| string_bytes(&quoted).map(|bytes| bytes.into_owned()));
-    let Some(meant) = meant.filter(|meant| meant.len() <= 4) else { return Some((single(byte), 1)) };
-    let mut unit = Unit([0; 4], meant.len());
-    unit.0.iter_mut().zip(&meant).for_each(|(into, byte)| *into = *byte);
-    Some((unit, length))
 }
 
-/// Whether text begins with the escape of a surrogate whose third digit is one of these.
-fn is_surrogate(text: &[u8], third: &[u8]) -> bool {
-    matches!(text, [b'\\', b'u', b'd' | b'D', digit, _, _, ..] if third.contains(digit))
+/// The UTF-16 unit of an escape such as `\u00e9` that text begins with.
+fn unit_of_escape(text: &[u8]) -> Option<u32> {
+    let digits = text.strip_prefix(b"\\u")?.get(..4)?;
+    digits.iter().try_fold(0, |unit, digit| Some(unit * 16 + char::from(*digit).to_digit(16)?))
+}
+
+/// The WTF-8 of a code point, which may be a lone surrogate.
+fn encoded(code: u32) -> Unit {
+    let mut unit = Unit([0; 4], 0);
+    if let Some(c) = char::from_u32(code) {
+        unit.1 = c.encode_utf8(&mut unit.0).len();
+    } else {
+        let low = |shift: u32| 0x80 | (code >> shift & 0x3F) as u8;
+        unit = Unit([0xE0 | (code >> 12) as u8, low(6), low(0), 0], 3);
+    }
+    unit
 }
 
 /// A way through the JSON of a line, which is known to be valid.
