@@ -262,7 +262,7 @@ function addStores(program, result) {
 
 /** @param {Command} program @param {{ code: number }} result */
 function addRemote(program, result) {
-	const stored = storeOptions(command(program, "remote", "Lists what is stored of this project", ["remote", "remote --all --store ~/Dropbox/sessions", "remote status", "remote delete 0193a2b4"]))
+	const stored = storeOptions(command(program, "remote", "Lists what is stored of this project", ["remote", "remote --all --store ~/Dropbox/sessions", "remote status"]))
 		.option("-a, --all", "sessions of every project")
 		.action(async (options) => {
 			result.code = await remote(options);

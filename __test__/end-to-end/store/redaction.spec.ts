@@ -5,7 +5,7 @@ import { describe, expect, test, vi } from "vitest";
 import { type LineStore, StoreError, loadAll } from "../../../lib/store/index.js";
 import { SESSION, header } from "../../support/lines.js";
 import { text, world } from "../../support/machines.js";
-import { inPostgres } from "../../support/shared-stores.js";
+import { inBucket, inDirectory, inPostgres } from "../../support/shared-stores.js";
 
 const FORK = "01972ab8-2280-7be3-8cc7-05ac027b6199";
 const said = (id: string, parentId: string | null, content: string) =>
@@ -14,7 +14,7 @@ const SECRET = said("b", "a", "the password is hunter2");
 const CLEAN = said("b", "a", "the password is [redacted]");
 const stored = async (store: LineStore, session = SESSION) => (await loadAll(store, session)).lines.map(({ line }) => line.toString());
 
-describe.each([["PostgreSQL", inPostgres]])("%s", (_, start) => {
+describe.each([["PostgreSQL", inPostgres], ["a bucket", inBucket], ["a directory", inDirectory]])("%s", (_, start) => {
 	const machines = async () => {
 		const { open } = await start();
 		return world(open);
