@@ -4,8 +4,8 @@ import { test } from "vitest";
 
 export const isWindows = process.platform === "win32";
 
-/** The name of a working directory's session directory: on Windows a path without a drive is on the current one. */
-export const dirName = (cwd: string): string => `--${resolve(cwd).replace(/^[/\\]/, "").replace(/[/\\:]/g, "-")}--`;
+/** The name of a working directory's session directory: on Windows a path without a drive is on the current one, and `/x` is a drive. */
+export const dirName = (cwd: string): string => `--${resolve(isWindows ? cwd.replace(/^\/([a-z])$/i, (_, drive: string) => `${drive.toUpperCase()}:\\`) : cwd).replace(/^[/\\]/, "").replace(/[/\\:]/g, "-")}--`;
 
 /** What Windows does not have, or not in the way that a test needs it. */
 const LACKING = {

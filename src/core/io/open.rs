@@ -39,8 +39,8 @@ pub fn regular(path: &Path, access: Access) -> io::Result<File> {
         file => file?,
     };
     match fs::stat(&file)? {
-        // On Unix it could not be opened.
-        stat if stat.is_dir && access != Access::Read => Err(io::ErrorKind::IsADirectory.into()),
+        // Reading would not fail on Windows, where a directory has a size of 0.
+        stat if stat.is_dir && (cfg!(windows) || access != Access::Read) => Err(io::ErrorKind::IsADirectory.into()),
         stat if stat.is_file || stat.is_dir => Ok(file),
         _ => Err(not_regular()),
     }
