@@ -140,8 +140,9 @@ export async function startS3(): Promise<S3> {
 				});
 				passed.on("error", () => outgoing.destroy());
 				passed.on("close", resolve);
-				// Who leaves halfway has sent no object.
-				incoming.on("close", () => incoming.complete || passed.destroy());
+				// Who leaves halfway has sent no object. A request may have arrived whole and be passed on in part: what it is piped into is
+				// then never ended, and those whose turn comes later would wait for ever.
+				incoming.on("close", () => passed.writableEnded || passed.destroy());
 				incoming.pipe(passed);
 			});
 		if (incoming.method === "PUT") turn = turn.then(forward);
