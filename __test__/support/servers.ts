@@ -120,7 +120,8 @@ export async function startS3(): Promise<S3> {
 	const credentials = { accessKeyId: "owner", secretAccessKey: PASSWORD };
 	const inner = await freePort();
 	const args = ["--host", "127.0.0.1", "--port", String(inner), "--access-key", "owner", "--secret-key", PASSWORD, folder];
-	const child = spawn(command, args, { stdio: ["ignore", "pipe", "pipe"] });
+	// What it prints is read by nobody: through a pipe it would stop answering once the pipe is full.
+	const child = spawn(command, args, { stdio: "ignore" });
 	const stop = stopper(child, "SIGTERM", folder);
 	await listening(child, inner);
 	let turn: Promise<unknown> = Promise.resolve();
@@ -131,12 +132,16 @@ export async function startS3(): Promise<S3> {
 				if (incoming.destroyed) return resolve();
 				const { method, url, headers } = incoming;
 				const passed = request({ port: inner, host: "127.0.0.1", method, path: url, headers }, (answer) => {
+					answer.on("close", resolve);
+					// Nobody takes the answer to who left meanwhile, and an answer that waits to be taken never closes.
+					const discard = () => answer.unpipe(outgoing).resume();
+					if (outgoing.destroyed) {
+						discard();
+						return;
+					}
+					outgoing.on("close", discard);
 					outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
 					answer.pipe(outgoing);
-					// Nobody reads the answer to who left meanwhile.
-					if (outgoing.destroyed) answer.resume();
-					outgoing.on("close", () => answer.resume());
-					answer.on("close", resolve);
 				});
 				passed.on("error", () => outgoing.destroy());
 				passed.on("close", resolve);
