@@ -136,13 +136,19 @@ export async function killMachines(options: { kills: number; seed: number; wayOf
 	await Promise.all(machines.map((machine) => machine.go("pushed")));
 	await Promise.all(machines.map((machine) => machine.go("pulled")));
 	for (const machine of machines) expect(machine.failed, `${machine.host}, ${what}`).toEqual([]);
-	const [first, ...others] = machines.map((machine) => machine.lines());
-	for (const other of others) {
-		// Lines are long: what is shown is where they differ.
-		const at = other.findIndex((line, at) => line !== first?.[at]);
-		expect({ at, lines: other.length }, what).toEqual({ at: -1, lines: first?.length });
+	const [first = [], ...others] = machines.map((machine) => machine.lines());
+	for (const [nth, other] of others.entries()) {
+		// Lines are long: what is shown is where they differ, and the entries that one of the two files lacks.
+		const at = other.findIndex((line, at) => line !== first[at]);
+		const lacking = (from: string[], lines: string[]) => {
+			const there = new Set(from);
+			return lines.filter((line) => !there.has(line)).map((line) => line.replace(/"text":"x*"/, ""));
+		};
+		const host = HOSTS[nth + 1];
+		const difference = { host, at, lines: other.length, lacks: lacking(other, first), hasAlone: lacking(first, other) };
+		expect(difference, what).toEqual({ host, at: -1, lines: first.length, lacks: [], hasAlone: [] });
 	}
-	const entries = (first ?? []).map((line) => JSON.parse(line));
+	const entries = first.map((line) => JSON.parse(line));
 	const names = entries.map(({ data }) => data.name);
 	for (const all of [entries.map(({ id }) => id), names]) expect(all.filter((one, at) => all.indexOf(one) !== at), what).toEqual([]);
 	const there = new Set(names);
