@@ -234,7 +234,13 @@ const MB = 2 ** 20;
 const seen = new Set();
 /** Errors without a code that are neither the engine's nor the caller's. */
 const uncoded = new Set();
-const OF_ENGINE = /^(Converting circular structure|Do not know how to serialize|Cannot (convert|perform|create proxy|assign to|delete)|Maximum call stack|Invalid (array|string) length|refused$)/;
+const OF_ENGINE = new RegExp(
+	`^(${[
+		"Converting circular structure|Do not know how to serialize|Cannot (convert|perform|create proxy|assign to|delete)|Maximum call stack|Invalid (array|string) length|refused$",
+		// JavaScriptCore's words for the same.
+		"JSON\\.stringify cannot serialize|Proxy has already been revoked|Array\\.isArray cannot be called on a Proxy|No default value$",
+	].join("|")})`,
+);
 
 async function settle(what, call) {
 	count.calls++;

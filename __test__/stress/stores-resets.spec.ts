@@ -42,7 +42,14 @@ async function runHistory(index: number): Promise<void> {
 	await first.sync.push();
 	for (const { sync } of machines.slice(1)) await sync.pull();
 	delayCalls(random);
-	const [stored, backup] = [join(path, "sessions"), join(path, "backup")];
+	const backup = join(path, "backup");
+	/** What a store is made of, beside which the machines' own files are here. */
+	const copyStore = (from: string, to: string) => {
+		for (const name of ["sessions", "lines", "hosts"]) {
+			rmSync(join(to, name), { recursive: true, force: true });
+			if (existsSync(join(from, name))) cpSync(join(from, name), join(to, name), { recursive: true });
+		}
+	};
 	const running = new Set<Promise<unknown>>();
 	const start = (work: Promise<unknown>) => {
 		// Errors are told to whoever asked, who asks again later.
@@ -65,14 +72,11 @@ async function runHistory(index: number): Promise<void> {
 			[1, () => rmSync(one.notes, { recursive: true, force: true })],
 			[1, async () => {
 				await still();
-				rmSync(backup, { recursive: true, force: true });
-				if (existsSync(stored)) cpSync(stored, backup, { recursive: true });
+				copyStore(path, backup);
 			}],
 			[1, async () => {
 				await still();
-				if (!existsSync(backup)) return;
-				rmSync(stored, { recursive: true, force: true });
-				cpSync(backup, stored, { recursive: true });
+				if (existsSync(backup)) copyStore(backup, path);
 			}],
 		]);
 		await act();

@@ -61,14 +61,20 @@ class Claims {
 		if (ttl > LONGEST_TTL) throw new StoreError("invalid", `A claim's ttl is ${LONGEST_TTL} milliseconds at most, not ${ttl}`);
 		for (let tries = 0; tries < TRIES; tries++) {
 			const { held, now } = await this.#read();
-			const last = newest(held.get(session) ?? []);
+			const before = held.get(session) ?? [];
+			const last = newest(before);
 			if (last && last.host !== this.#host && !force && isHeld(last, now)) throw claimedError(session, last);
 			if (ttl === 0 && last?.host !== this.#host) return { epoch: last?.epoch ?? 0, until: new Date(now) };
 			const epoch = last?.host === this.#host ? last.epoch : (last?.epoch ?? 0) + 1;
 			if (!(await this.#write(session, { epoch, ttl }))) continue;
-			const others = ttl === 0 ? [] : ((await this.#read()).held.get(session) ?? []).filter(({ host }) => host !== this.#host);
-			if (!others.some((one) => one.epoch >= epoch && !one.isOver)) return { epoch, until: new Date(now + ttl) };
-			await this.#write(session, { epoch, ttl: 0 });
+			const after = ttl === 0 ? undefined : await this.#read();
+			const others = (after?.held.get(session) ?? []).filter(({ host }) => host !== this.#host);
+			// A host may have claimed it meanwhile with a lower epoch. One whose claim this host has taken over had it before.
+			const isNew = (/** @type {Held} */ one) =>
+				!force && isHeld(one, after?.now ?? now) && !before.some((old) => old.host === one.host && old.epoch === one.epoch && isHeld(old, now));
+			if (!others.some((one) => one.epoch >= epoch || isNew(one))) return { epoch, until: new Date(now + ttl) };
+			// A claim that never held leaves no epoch behind, which would hide that of the host that has the session.
+			await this.#write(session, { epoch: before.find(({ host }) => host === this.#host)?.epoch, ttl: 0 });
 			await pause(Math.random() * 20 * (tries + 1));
 		}
 		throw new StoreError("failed", `${this.#objects.name()}: ${hostPath(this.#host)} cannot be written: it always changes meanwhile`);
@@ -106,14 +112,15 @@ class Claims {
 	/**
 	 * Gives whether it was written: not if another process of this host wrote meanwhile.
 	 * @param {string} session
-	 * @param {{ epoch: number, ttl: number }} claim
+	 * @param {{ epoch?: number, ttl: number }} claim without an epoch there is none
 	 */
 	async #write(session, { epoch, ttl }) {
 		const path = hostPath(this.#host);
 		const before = await this.#objects.get(path);
 		const { claims } = decode(before?.bytes);
 		const now = Date.now();
-		claims.set(session, { epoch, until: now + ttl, ...(ttl === 0 && { isOver: true }) });
+		if (epoch === undefined) claims.delete(session);
+		else claims.set(session, { epoch, until: now + ttl, ...(ttl === 0 && { isOver: true }) });
 		for (const [other, { until }] of claims) if (now - until > KEPT_MS) claims.delete(other);
 		const bytes = Buffer.from(`${JSON.stringify({ now, claims: Object.fromEntries(claims) })}\n`);
 		return before ? this.#objects.replace(path, bytes, before.tag) : this.#objects.create(path, bytes);

@@ -66,7 +66,7 @@ describe("the package is loaded", () => {
 			return { dir, target: /no addon for (\S+) was found/.exec(said())?.[1] as string, said };
 		}
 		const remedy = (target: string) => `In a clone run \`npm install && npm run build\`; elsewhere install pi-session-native-${target} in the same version.`;
-		const platforms = readdirSync(join(root, "npm"));
+		const platforms = readdirSync(join(root, "npm")).sort();
 
 		// Regression: napi's loader blamed a bug of npm, and told people to delete their lock file.
 		test("none is there", () => {

@@ -31,6 +31,24 @@ test("of hosts that claim at the same time one has the session", async () => {
 	expect(await claimIn(hosts[0] as DirectoryStore)).toMatchObject({ host: winners[0] });
 });
 
+// Regression: a host that had given its claim up made it again with the same epoch; one that had looked before that took the next
+// epoch, and did not heed a lower one. Both had the session.
+test("a claim that is made again while another host is about to claim is that host's alone", async () => {
+	const { path, laptop, desktop } = await stored();
+	await laptop.claim(SESSION, { ttl: HOUR });
+	await laptop.claim(SESSION, { ttl: 0 });
+	const { link } = fs.promises;
+	const again: unknown[] = [];
+	// The desktop's first claim makes its file; before that it has looked.
+	vi.spyOn(fs.promises, "link").mockImplementationOnce(async (from, to) => {
+		again.push(await laptop.claim(SESSION, { ttl: HOUR }));
+		await link(from, to);
+	});
+	await expect(desktop.claim(SESSION, { ttl: HOUR })).rejects.toMatchObject({ code: "claimed" });
+	expect(again).toHaveLength(1);
+	expect(await claimIn(new DirectoryStore({ path, host: "phone" }))).toMatchObject({ host: "laptop" });
+});
+
 test("of hosts that take a session over at the same time one has it in the end, and the epochs of the others are refused", async () => {
 	const { path } = await stored();
 	const hosts = Array.from({ length: 8 }, (_, at) => new DirectoryStore({ path, host: `host${at}` }));
