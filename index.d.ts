@@ -970,7 +970,7 @@ export interface SessionInfo {
 	messageCount: number;
 	/** The text of the user's first message, or `(no messages)`. */
 	firstMessage: string;
-	/** All text of user and model. Read from the file when it is first asked for. */
+	/** All text of user and model. Read from the file when it is first asked for, or by `SessionManager.readTexts`. */
 	allMessagesText: string;
 }
 
@@ -2418,6 +2418,21 @@ export declare class SessionManager {
    * ```
    */
   static listAll(...args: [onProgress?: SessionListProgress | undefined, signal?: AbortSignal | undefined] | [sessionDir?: string | undefined, onProgress?: SessionListProgress | undefined, signal?: AbortSignal | undefined]): Promise<SessionInfo[]>
+  /**
+   * Reads `allMessagesText` of listed sessions on other threads, so that nobody who asks for it waits for a file. Texts that were
+   * read already, and objects that are not from a list, are passed over. The texts stay in memory as long as their
+   * sessions do.
+   *
+   * @throws `TypeError` if `sessions` is not an array, and the signal's reason, if it is or becomes aborted: the promise is rejected
+   * with it. What was read by then stays.
+   * @example
+   * ```ts
+   * const sessions = await SessionManager.listAll(dir);
+   * await SessionManager.readTexts(sessions);
+   * console.log(sessions[0]?.allMessagesText); // → Hello Hi
+   * ```
+   */
+  static readTexts(sessions: readonly SessionInfo[], signal?: AbortSignal): Promise<void>
   /**
    * Finds the messages and entries that hold every word of a query, in all sessions, those of one working directory or those in
    * one directory. A word may be part of a longer one, in upper or lower case; quotes and operators mean themselves. Sessions

@@ -23,6 +23,9 @@ export function summary({ sessions, subagents, total, leftOut }) {
 	];
 }
 
+/** @param {number[]} numbers any number of them: as arguments of one call they would have to fit on the stack */
+const largest = (numbers) => numbers.reduce((most, number) => Math.max(most, number), 0);
+
 const NAMES = { day: "DAY", model: "MODEL", project: "PROJECT", session: "SESSION" };
 
 /**
@@ -37,7 +40,7 @@ export function table(report, by, width, most = Number.POSITIVE_INFINITY) {
 	const rows = all.slice(0, most);
 	const cells = (/** @type {Sum} */ sum) => [count(sum.calls), count(sum.input + sum.cacheRead + sum.cacheWrite), count(sum.output), dollars(sum.cost)];
 	const numbers = [["CALLS", "INPUT", "OUTPUT", "COST"], ...rows.map(cells), cells(report.total)];
-	const widths = [0, 1, 2, 3].map((at) => Math.max(...numbers.map((row) => row[at]?.length ?? 0)));
+	const widths = [0, 1, 2, 3].map((at) => largest(numbers.map((row) => row[at]?.length ?? 0)));
 	const room = Math.max(8, width - widths.reduce((sum, one) => sum + one + 2, 0));
 	const name = (/** @type {import("../../index.js").UsageRow} */ row) => {
 		if (by !== "session") return clipMiddle(by === "project" ? underHome(row.key) : row.key, room);
@@ -45,7 +48,7 @@ export function table(report, by, width, most = Number.POSITIVE_INFINITY) {
 		return `${clip(row.title || row.id, Math.max(1, room - subagents.length))}${subagents}`;
 	};
 	const names = [NAMES[by], ...rows.map(name), "total"];
-	const column = Math.min(room, Math.max(...names.map(widthOf)));
+	const column = Math.min(room, largest(names.map(widthOf)));
 	const lines = names.map((text, at) => `${text}${" ".repeat(Math.max(0, column - widthOf(text)))}${(numbers[at] ?? []).map((number, cell) => `  ${number.padStart(widths[cell] ?? 0)}`).join("")}`);
 	return all.length > rows.length ? [...lines.slice(0, -1), `(${count(all.length - rows.length)} more)`, ...lines.slice(-1)] : lines;
 }

@@ -23,6 +23,8 @@ export class CostsView {
 	#status = "adding up";
 	/** @type {Report | undefined} */
 	#report;
+	/** @type {{ by: Grouping, width: number, lines: string[] } | undefined} the table that was drawn last */
+	#drawn;
 	#running = new AbortController();
 
 	/** @param {CostsOptions} options */
@@ -84,11 +86,13 @@ export class CostsView {
 		const head = [rule, `${theme.bold("Costs")}  ${tabs}  ${theme.fg("dim", this.#status)}`, ...(report ? summary(report) : []), rule];
 		const foot = [rule, theme.fg("dim", `${keybindings.getKeys("tui.input.tab")[0] ?? ""} shows the next table · ${keybindings.getKeys("tui.select.up")[0] ?? ""}/${keybindings.getKeys("tui.select.down")[0] ?? ""} scrolls · ${keybindings.getKeys("tui.select.cancel")[0] ?? ""} closes`)];
 		const room = rows - head.length - foot.length;
-		const [title = "", ...lines] = report ? table(report, this.#by, width) : [];
-		const total = lines.pop();
+		if (report && (this.#drawn?.by !== this.#by || this.#drawn.width !== width)) this.#drawn = { by: this.#by, width, lines: table(report, this.#by, width) };
+		const drawn = this.#drawn?.lines ?? [];
+		const [title, total] = [drawn[0] ?? "", drawn.at(-1) ?? ""];
 		const shown = Math.max(1, room - 2);
-		this.#first = Math.max(0, Math.min(this.#first, lines.length - shown));
-		const body = report ? [theme.fg("dim", title), ...lines.slice(this.#first, this.#first + shown), theme.bold(total ?? "")] : [];
+		this.#first = Math.max(0, Math.min(this.#first, drawn.length - 2 - shown));
+		const rowsShown = drawn.slice(1 + this.#first, Math.min(1 + this.#first + shown, drawn.length - 1));
+		const body = report ? [theme.fg("dim", title), ...rowsShown, theme.bold(total)] : [];
 		const empty = Array.from({ length: Math.max(0, room - body.length) }, () => "");
 		return [...head, ...body, ...empty, ...foot].map((line) => truncateToWidth(line, width, "…", true));
 	}

@@ -1,32 +1,52 @@
-// The filter of `/resume`, in slices. pi looks at the texts of all sessions within the handling of a key, which reads them from their files
-// when the first letter is typed. Here pi's own function gets a few sessions at a time, and keys are handled in between.
+// The filter of `/resume`, in slices. pi looks at the texts of all sessions within the handling of a key. Its own lists have read them; ours
+// leave them in their files. Here other threads read them, before they are asked for where there is time, and pi's own function gets a few
+// sessions at a time: keys are handled in between.
+import { setImmediate as nextTurn } from "node:timers/promises";
 
-/** @typedef {{ session: { path: string } }} Row */
-/** @typedef {{ filterSessions(query: string): void, allSessions: Row["session"][], filteredSessions: Row[], selectedIndex: number, sortMode: string }} SessionList */
+/** @typedef {{ path: string, allMessagesText: string }} Session */
+/** @typedef {{ session: Session }} Row */
+/** @typedef {(...args: unknown[]) => void} Callback */
+/** @typedef {{ filterSessions(query: string): void, allSessions: Session[], filteredSessions: Row[], selectedIndex: number, sortMode: string, onSelect?: Callback, onCancel?: Callback, onExit?: Callback }} SessionList */
+/** @typedef {(sessions: Session[], signal: AbortSignal) => Promise<void>} ReadTexts */
+
+/**
+ * @typedef {object} FilterOptions
+ * @property {() => void} redraw
+ * @property {ReadTexts} readTexts reads the texts that these sessions do not have yet
+ * @property {() => boolean} [isLoading] whether the list is not complete
+ * @property {number} [sliceMs]
+ * @property {number} [aheadChars]
+ */
 
 /** How long a slice may take, and after how long what was found so far is shown. */
 const [SLICE_MS, SHOWN_MS] = [12, 60];
-/** How many sessions pi's function gets at a time. */
-const BATCH = 4;
+/** How many sessions pi's function gets at a time, and of how many the texts are read at a time. */
+const [BATCH, READ_BATCH] = [4, 32];
+/** How much is read before it is asked for, in characters. pi's function keeps as much again in lower case. */
+const AHEAD_CHARS = 256 << 20;
 
 /**
  * Filters in slices in every selector of sessions from now on; gives the function that ends it. Where pi's selector is not as expected,
  * nothing is changed.
  * @param {object} pi
+ * @param {ReadTexts} readTexts
  */
-export function sliceFilter(pi) {
+export function sliceFilter(pi, readTexts) {
 	const prototype = /** @type {any} */ (pi).SessionSelectorComponent?.prototype;
 	const own = prototype && Object.getOwnPropertyDescriptor(prototype, "handleInput")?.value;
 	if (typeof own !== "function" || typeof prototype.getSessionList !== "function") return () => {};
-	const seen = new WeakSet();
+	/** @type {WeakMap<object, ReturnType<typeof filterInSlices>>} */
+	const filters = new WeakMap();
 	/** @this {any} @param {string} data */
 	function handleInput(data) {
 		const list = this.getSessionList();
-		if (list && !seen.has(list)) {
-			seen.add(list);
-			filterInSlices(list, () => this.requestRender?.());
+		if (list && !filters.has(list)) {
+			filters.set(list, filterInSlices(list, { redraw: () => this.requestRender?.(), readTexts, isLoading: () => this.header?.loading === true }));
 		}
-		return own.call(this, data);
+		const handle = () => own.call(this, data);
+		// What is chosen is the first row of the whole result, as in pi.
+		if (this.mode === "list" && list.keybindings?.matches?.(data, "tui.select.confirm") && filters.get(list)?.isPostponed(handle)) return;
+		return handle();
 	}
 	prototype.handleInput = handleInput;
 	return () => {
@@ -35,52 +55,147 @@ export function sliceFilter(pi) {
 }
 
 /**
+ * Makes a list filter in slices. Undefined if the list is not as expected, and is left as it was.
  * @param {SessionList} list
- * @param {() => void} redraw
- * @param {number} [sliceMs]
+ * @param {FilterOptions} options
  */
-export function filterInSlices(list, redraw, sliceMs = SLICE_MS) {
+export function filterInSlices(list, { redraw, readTexts, isLoading = () => false, sliceMs = SLICE_MS, aheadChars = AHEAD_CHARS }) {
 	const own = list.filterSessions;
-	if (typeof own !== "function" || !Array.isArray(list.allSessions) || !Array.isArray(list.filteredSessions) || typeof list.selectedIndex !== "number") return;
-	/** What pi's function gives for some sessions. @type {(sessions: Row["session"][], query: string, sortMode: string) => Row[]} */
+	if (typeof own !== "function" || !Array.isArray(list.allSessions) || !Array.isArray(list.filteredSessions) || typeof list.selectedIndex !== "number") return undefined;
+	/** The filter that counts; those before it end. */
+	let last = 0;
+	/** @type {(() => void) | undefined} what waits for the result */
+	let postponed;
+	let isRunning = false;
+	const textsOf = textReader(readTexts, closing(list, () => last++));
+	/** What pi's function gives for some sessions. @type {(sessions: Session[], query: string, sortMode: string) => Row[]} */
 	const filtered = (sessions, query, sortMode) => {
 		const part = Object.assign(Object.create(list), { allSessions: sessions, filteredSessions: [], selectedIndex: 0, sortMode });
 		own.call(part, query);
 		return part.filteredSessions;
 	};
-	let last = 0;
+	/** @type {(run: number, sessions: Session[]) => Promise<void>} */
+	const readAhead = async (run, sessions) => {
+		let chars = 0;
+		for (let at = 0; at < sessions.length && chars < aheadChars && run === last; at += BATCH) {
+			if (at % READ_BATCH === 0) await textsOf(sessions.slice(at, at + READ_BATCH));
+			const batch = sessions.slice(at, at + BATCH);
+			// pi's function keeps each text in lower case once it has looked at it, which is most of the first key's work.
+			filtered(batch, "a", "recent");
+			chars += batch.reduce((sum, { allMessagesText }) => sum + (allMessagesText?.length ?? 0), 0);
+			await nextTurn();
+		}
+	};
 	list.filterSessions = (query) => {
 		const run = ++last;
-		if (query.trim() === "") return own.call(list, query);
+		postponed = undefined;
+		isRunning = false;
+		if (query.trim() === "") {
+			own.call(list, query);
+			if (!isLoading()) void readAhead(run, list.allSessions);
+			return;
+		}
+		isRunning = true;
 		const { allSessions, sortMode, selectedIndex: wanted } = list;
-		/** @type {Row["session"][]} */
+		/** @type {Session[]} */
 		const found = [];
 		let next = 0;
 		let selected = wanted;
 		let shownAt = Number.NEGATIVE_INFINITY;
-		const show = () => {
-			// In the order of the list they are found; any other order is made of those that were found.
-			list.filteredSessions = filtered(found, query, sortMode);
+		/** @param {Row[]} rows */
+		const show = (rows) => {
+			list.filteredSessions = rows;
 			// A selection that the user has moved meanwhile stays.
-			if (list.selectedIndex === selected) list.selectedIndex = Math.max(0, Math.min(wanted, list.filteredSessions.length - 1));
+			if (list.selectedIndex === selected) list.selectedIndex = Math.max(0, Math.min(wanted, rows.length - 1));
 			selected = list.selectedIndex;
 			shownAt = performance.now();
 		};
+		let isFirst = true;
 		const slice = () => {
 			if (run !== last) return;
 			const until = performance.now() + sliceMs;
+			/** @type {Promise<void> | undefined} */
+			let unread;
 			do {
+				if (next % READ_BATCH === 0) {
+					unread = textsOf(allSessions.slice(next, next + READ_BATCH));
+					// While these are looked at, the next ones are read.
+					void textsOf(allSessions.slice(next + READ_BATCH, next + 2 * READ_BATCH));
+					if (unread) break;
+				}
 				for (const { session } of filtered(allSessions.slice(next, next + BATCH), query, "recent")) found.push(session);
 				next += BATCH;
 			} while (next < allSessions.length && performance.now() < until);
 			const isComplete = next >= allSessions.length;
-			if (isComplete || performance.now() > shownAt + SHOWN_MS) {
-				const isFirst = shownAt === Number.NEGATIVE_INFINITY;
-				show();
-				if (!isFirst) redraw();
-			}
-			if (!isComplete) setImmediate(slice);
+			// Until then they are shown in the order of the list: to sort by relevance pi looks at them once more.
+			if (isComplete) show(filtered(found, query, sortMode));
+			else if (next > 0 && performance.now() > shownAt + SHOWN_MS) show(filtered(found, "", "recent"));
+			else return again(unread, slice);
+			if (!isFirst) redraw();
+			if (!isComplete) return again(unread, slice);
+			isRunning = false;
+			postponed?.();
 		};
 		slice();
+		isFirst = false;
+	};
+	return {
+		/** Whether the filter runs; then this is called when it is complete, unless it ends before. @param {() => void} handle */
+		isPostponed(handle) {
+			if (isRunning) postponed = handle;
+			return isRunning;
+		},
+	};
+}
+
+/** @param {Promise<void> | undefined} unread @param {() => void} slice */
+function again(unread, slice) {
+	if (unread) void unread.then(slice);
+	else setImmediate(slice);
+}
+
+/**
+ * Aborted when the selector of a list closes.
+ * @param {SessionList} list
+ * @param {() => void} end
+ */
+function closing(list, end) {
+	const controller = new AbortController();
+	for (const name of /** @type {const} */ (["onSelect", "onCancel", "onExit"])) {
+		const own = list[name];
+		list[name] = (...args) => {
+			controller.abort();
+			end();
+			own?.apply(list, args);
+		};
+	}
+	return controller.signal;
+}
+
+/**
+ * Gives a function that reads the texts of some sessions, after those that it was asked for before; undefined if it has read them.
+ * @param {ReadTexts} readTexts
+ * @param {AbortSignal} signal
+ */
+function textReader(readTexts, signal) {
+	/** @type {WeakSet<Session>} */
+	const read = new WeakSet();
+	const unreadOf = (/** @type {Session[]} */ sessions) => sessions.filter((session) => !read.has(session));
+	let reading = Promise.resolve();
+	let canRead = true;
+	return (/** @type {Session[]} */ sessions) => {
+		if (!canRead || unreadOf(sessions).length === 0) return undefined;
+		reading = reading.then(async () => {
+			const unread = unreadOf(sessions);
+			if (!canRead || unread.length === 0) return;
+			try {
+				await readTexts(unread, signal);
+				for (const session of unread) read.add(session);
+			} catch {
+				// The selector was closed. Else pi's function reads what is missing, when it asks for it.
+				canRead = false;
+			}
+		});
+		return reading;
 	};
 }

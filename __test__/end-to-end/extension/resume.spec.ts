@@ -60,6 +60,16 @@ test.each([
 	await resume();
 });
 
+test("a word and Enter, typed at once, resume the session that has the word", async () => {
+	const at = await world();
+	for (let n = 0; n < 200; n++) put(at, `0194-${n}`, [said("a", null, user(`question ${n}`), n + 1), said("b", "a", assistant(`${"many words ".repeat(5000)} pear${n}end`), n + 1)]);
+	const terminal = await inTerminal(at);
+	await terminal.enter("/resume");
+	await terminal.shows(listed, "question 0", "(1/200)");
+	terminal.press(..."pear137end", "Enter");
+	await terminal.shows("Resumed session", "pear137end", "scripted • medium");
+});
+
 test("pi starts, and works, without the addon being loaded", async () => {
 	const at = await world([{ text: "An answer." }]);
 	fill(at);

@@ -93,3 +93,43 @@ test("a text of one list is not given to the next one, which has found the file 
 		}
 	}
 });
+
+test("texts that are read on other threads are those that the getter reads, and their files are not needed any more", async () => {
+	const at = await mixed();
+	const want = new Map((await reference.SessionManager.listAll()).map((info) => [info.id, info.allMessagesText]));
+	const list = await SessionManager.listAll();
+	const [shown, given] = [list[3], list[4]] as [(typeof list)[number], (typeof list)[number]];
+	expect(shown.allMessagesText).toBe(want.get(shown.id));
+	given.allMessagesText = "given";
+	// What is not a listed session is passed over.
+	const others = [undefined, null, 5, "text", {}, { ...shown }, Object.freeze({ path: shown.path })] as any[];
+	expect(await SessionManager.readTexts([...list.slice(0, 30), ...others, ...list.slice(25)])).toBeUndefined();
+	rmSync(at.dir, { recursive: true });
+	for (const info of list) expect(info.allMessagesText).toBe(info === given ? "given" : want.get(info.id));
+});
+
+test("a file that is not what was listed has no text, and neither has one that is gone", async () => {
+	const at = agentDir(3);
+	await tick();
+	const list = await SessionManager.listAll();
+	const [gone, changed, kept] = list as [(typeof list)[number], (typeof list)[number], (typeof list)[number]];
+	rmSync(gone.path);
+	writeFileSync(changed.path, `${JSON.stringify(header({ id: changed.id, cwd: "/project" }))}\n`);
+	await SessionManager.readTexts(list);
+	session(at.dir, 0);
+	expect([gone.allMessagesText, changed.allMessagesText]).toEqual(["", ""]);
+	expect(kept.allMessagesText).not.toBe("");
+});
+
+test("reading texts ends with its signal, and texts that were not read are read when they are asked for", async () => {
+	await mixed();
+	const list = await SessionManager.listAll();
+	const want = new Map((await reference.SessionManager.listAll()).map((info) => [info.id, info.allMessagesText]));
+	const reason = new Error("closed");
+	const controller = new AbortController();
+	const reading = SessionManager.readTexts(list, controller.signal);
+	controller.abort(reason);
+	await expect(reading).rejects.toBe(reason);
+	await expect(SessionManager.readTexts(list, AbortSignal.abort(reason))).rejects.toBe(reason);
+	for (const info of list) expect(info.allMessagesText).toBe(want.get(info.id));
+});

@@ -112,6 +112,7 @@ const WRONG: Record<string, (dir: string) => unknown[]> = {
 	open: (dir) => [join(dir, "x.jsonl"), { readonly: "yes" }],
 	parseSessionEntries: () => [5],
 	projectContextEntry: () => [null],
+	readTexts: () => [5],
 	redact: (dir) => [join(dir, "x.jsonl"), { text: 5 }],
 	repair: () => [5],
 	search: () => ["words", { limit: -1 }],

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
 use super::conversation_texts::{read_texts, Completion};
 use super::session_summary::ListedSession;
@@ -44,16 +45,17 @@ impl ListedState {
 }
 
 /// Sets `all` to the texts of users and assistants as they were when the file was listed, joined by spaces. It is empty if
-/// the file does not have them any more: a part of the text must not be given for the whole.
-pub fn text(path: &Path, state: &ListedState, all: &mut Vec<u8>) {
+/// the file does not have them any more, or a flag in `stops` was set meanwhile: a part of the text must not be given for the
+/// whole.
+pub fn text(path: &Path, state: &ListedState, stops: &[&AtomicBool], all: &mut Vec<u8>) {
     all.clear();
-    if !read(path, state, all).unwrap_or(false) {
+    if !read(path, state, stops, all).unwrap_or(false) {
         all.clear();
     }
 }
 
 /// False if the file is not what was listed.
-fn read(path: &Path, state: &ListedState, all: &mut Vec<u8>) -> io::Result<bool> {
+fn read(path: &Path, state: &ListedState, stops: &[&AtomicBool], all: &mut Vec<u8>) -> io::Result<bool> {
     let file = open::regular(path, Access::Read)?;
     let now = fs::stat(&file)?.fingerprint();
     let is_same = (state.device, state.inode) == (now.device, now.inode) && now.size >= state.size;
@@ -66,5 +68,5 @@ fn read(path: &Path, state: &ListedState, all: &mut Vec<u8>) -> io::Result<bool>
         }
         all.extend_from_slice(text);
     };
-    Ok(read_texts(&file, state.size, &[], &mut each)? == Completion::Complete)
+    Ok(read_texts(&file, state.size, stops, &mut each)? == Completion::Complete)
 }

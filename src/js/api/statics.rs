@@ -14,6 +14,7 @@ use crate::js::convert::paths::resolved;
 use crate::js::convert::time::iso;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::process::{now, JsProcess};
+use crate::js::lists::lazy_text;
 use crate::js::lists::list;
 use crate::js::lists::search;
 use crate::js::lists::usage;
@@ -372,6 +373,31 @@ impl SessionManager {
             Some(dir) => Ok(ListScope::dir(on_paths(js, |process| paths::normalize(&dir, process))?, None)),
             None => Ok(ListScope::all(on_paths(js, |process| paths::sessions_dir(process))?)),
         })
+    }
+}
+
+#[napi]
+impl SessionManager {
+    /// Reads `allMessagesText` of listed sessions on other threads, so that nobody who asks for it waits for a file. Texts that were
+    /// read already, and objects that are not from a list, are passed over. The texts stay in memory as long as their
+    /// sessions do.
+    ///
+    /// @throws `TypeError` if `sessions` is not an array, and the signal's reason, if it is or becomes aborted: the promise is rejected
+    /// with it. What was read by then stays.
+    /// @example
+    /// ```ts
+    /// const sessions = await SessionManager.listAll(dir);
+    /// await SessionManager.readTexts(sessions);
+    /// console.log(sessions[0]?.allMessagesText); // → Hello Hi
+    /// ```
+    #[napi(
+        catch_unwind,
+        configurable = true,
+        ts_args_type = "sessions: readonly SessionInfo[], signal?: AbortSignal",
+        ts_return_type = "Promise<void>"
+    )]
+    pub fn read_texts<'env>(env: &'env Env, sessions: JsVal<'env>, signal: JsVal<'env>) -> Result<JsVal<'env>> {
+        lazy_text::promise(JsEnv::new(env), sessions, signal)
     }
 }
 

@@ -74,6 +74,7 @@ factory! {
     SortFiles = c"sortFiles",
     InsertNewest = c"insertNewest",
     Slices = c"slices",
+    UnreadTexts = c"unreadTexts",
     UseText = c"useText",
     Listen = c"listen",
     Message = c"message",

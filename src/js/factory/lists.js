@@ -2,7 +2,7 @@
 (shared) => {
 	"use strict";
 	const { define, time, unbound } = shared;
-	const { Array, Date, setImmediate, setTimeout } = globalThis;
+	const { Array, Date, WeakMap, setImmediate, setTimeout } = globalThis;
 	const { max } = Math;
 	const { isNaN } = Number;
 	const localeCompare = unbound(String.prototype.localeCompare);
@@ -16,9 +16,13 @@
 	const setFullYear = unbound(Date.prototype.setFullYear);
 	const setHours = unbound(Date.prototype.setHours);
 	const setUTCFullYear = unbound(Date.prototype.setUTCFullYear);
+	const get = unbound(WeakMap.prototype.get);
+	const set = unbound(WeakMap.prototype.set);
 
 	/** The addon's own function that fetches a listed session's text. */
 	let listedText;
+	// Of each listed session, where its text is read, and the text once it was read.
+	const texts = new WeakMap();
 	// A list settles under the fake timers of a test, too.
 	const later = (callback) => void (setImmediate ? setImmediate(callback) : setTimeout(callback, 0));
 
@@ -64,8 +68,8 @@
 		// then on.
 		info(path, id, cwd, name, parent, headerTime, modified, counts, first, file, source) {
 			const settle = (object, value) => define(object, "allMessagesText", value);
-			let text;
-			return {
+			const text = { file, source, value: undefined };
+			const made = {
 				path,
 				id,
 				cwd,
@@ -76,16 +80,25 @@
 				messageCount: counts,
 				firstMessage: first,
 				get allMessagesText() {
-					if (text === undefined) {
-						text = listedText(file, source);
-						settle(this, text);
-					}
-					return text;
+					text.value ??= listedText(file, source);
+					settle(this, text.value);
+					return text.value;
 				},
 				set allMessagesText(value) {
 					settle(this, value);
 				},
 			};
+			set(texts, made, text);
+			return made;
+		},
+		// The texts of these listed sessions that were not read yet; what is not a listed session has none.
+		unreadTexts(infos) {
+			const unread = [];
+			for (let next = 0; next < infos.length; next++) {
+				const text = get(texts, infos[next]);
+				if (text !== undefined && text.value === undefined) unread[unread.length] = text;
+			}
+			return unread;
 		},
 		// For invalid times (a date too far away): only the engine's own sort gives the same order. Holes, where a file was not a
 		// session, are left out.

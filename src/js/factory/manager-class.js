@@ -18,6 +18,7 @@
 		findByIdPrefix: 1,
 		list: 4,
 		listAll: 3,
+		readTexts: 1,
 		search: 1,
 		usage: 0,
 		verify: 1,

@@ -1,13 +1,17 @@
-//! `allMessagesText` of a listed session, read when it is asked for.
+//! `allMessagesText` of listed sessions: read when it is asked for, or before that by `readTexts`, on other threads.
 
 use std::cell::RefCell;
 use std::panic::{catch_unwind, AssertUnwindSafe};
-use std::path::Path;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use napi::Result;
+use pi_session_core::base::threads::on_threads;
 use pi_session_core::base::wtf8::to_string_lossy;
 use pi_session_core::summary::listed_text::{text, ListedState};
 
+use super::task::{self, Deferred, Events, Held, Task};
+use crate::js::convert::args;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
 
@@ -34,16 +38,77 @@ pub fn install(js: JsEnv<'_>) -> Result<()> {
 
 /// The text of a listed session.
 fn read<'env>(js: JsEnv<'env>, [file, source]: [JsVal<'env>; 2]) -> Result<JsVal<'env>> {
-    let argument = |value: JsVal| Ok::<_, napi::Error>(js.text(value)?.map(|text| to_string_lossy(&text).into_owned()));
-    let source = argument(source)?.and_then(|text| ListedState::from_text(&text));
-    let Some((file, source)) = argument(file)?.zip(source) else { return js.string(b"") };
+    let Some((file, state)) = listed(js, file, source)? else { return js.string(b"") };
     READ.with(|read| {
         let mut read = read.borrow_mut();
-        text(Path::new(&file), &source, &mut read);
+        text(&file, &state, &[], &mut read);
         let string = js.string(&read);
         if read.capacity() > KEPT_BYTES {
             *read = Vec::new();
         }
         string
     })
+}
+
+/// The file of a listed session, and its state then, as the factory keeps them.
+fn listed(js: JsEnv<'_>, file: JsVal<'_>, source: JsVal<'_>) -> Result<Option<(PathBuf, ListedState)>> {
+    let argument = |value: JsVal| Ok::<_, napi::Error>(js.text(value)?.map(|text| to_string_lossy(&text).into_owned()));
+    let state = argument(source)?.and_then(|text| ListedState::from_text(&text));
+    Ok(argument(file)?.map(PathBuf::from).zip(state))
+}
+
+/// What the reading threads send.
+enum TextEvent {
+    /// The text at this place.
+    Read(usize, Vec<u8>),
+    Done,
+}
+
+/// Starts to read texts of listed sessions and gives the promise of it.
+pub fn promise<'env>(js: JsEnv<'env>, sessions: JsVal<'env>, signal: JsVal<'env>) -> Result<JsVal<'env>> {
+    task::promise(js, |deferred| start(js, sessions, signal, deferred))
+}
+
+fn start(js: JsEnv<'_>, sessions: JsVal<'_>, signal: JsVal<'_>, deferred: Deferred) -> Result<()> {
+    let unread = factory::call(js, FactoryFn::UnreadTexts, &[args::list(js, sessions, "sessions")?])?;
+    let one = |at| {
+        js.scoped(|js, _| {
+            let text = js.at(unread, at)?;
+            listed(js, js.get(text, c"file")?, js.get(text, c"source")?)
+        })
+    };
+    let files = (0..js.len(unread)?).map(one).collect::<Result<Vec<_>>>()?;
+    let task = Task::new(js, deferred, signal, js.undefined()?)?;
+    task.hold(js, Held::Results, unread)?;
+    task.run(js, "reading of texts", give, move |events, stop| {
+        read_all(&files, stop, events);
+        Ok(())
+    })
+}
+
+fn read_all(files: &[Option<(PathBuf, ListedState)>], stop: &AtomicBool, events: &Events<TextEvent>) {
+    on_threads(files.len(), |read: &mut Vec<u8>, at| {
+        let Some(Some((file, state))) = files.get(at).filter(|_| !stop.load(Ordering::Relaxed)) else { return };
+        text(file, state, &[stop], read);
+        // What was stopped is a part of the text, or nothing.
+        if !stop.load(Ordering::Relaxed) {
+            events.send(TextEvent::Read(at, read.clone()));
+        }
+    });
+    events.send(TextEvent::Done);
+}
+
+/// Keeps a text for the getter that asks for it.
+fn give(js: JsEnv<'_>, task: &Task, event: TextEvent) -> Result<()> {
+    match event {
+        TextEvent::Read(at, all) => {
+            let Some(unread) = task.held(js, Held::Results)? else { return Ok(()) };
+            match js.string(&all) {
+                Ok(string) => js.set(js.at(unread, at as u32)?, c"value", string),
+                // Too long for a string: the getter gives what it gives for such a text.
+                Err(_) => js.take_exception().map(drop),
+            }
+        }
+        TextEvent::Done => task.end(js, js.undefined()?, true),
+    }
 }

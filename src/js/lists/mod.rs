@@ -1,4 +1,4 @@
-//! `list`, `listAll`, `search` and `usage`: promises that other threads settle, without stalling the event loop.
+//! `list`, `listAll`, `readTexts`, `search` and `usage`: promises that other threads settle, without stalling the event loop.
 
 pub mod info;
 pub mod lazy_text;

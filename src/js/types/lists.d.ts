@@ -26,7 +26,7 @@ export interface SessionInfo {
 	messageCount: number;
 	/** The text of the user's first message, or `(no messages)`. */
 	firstMessage: string;
-	/** All text of user and model. Read from the file when it is first asked for. */
+	/** All text of user and model. Read from the file when it is first asked for, or by `SessionManager.readTexts`. */
 	allMessagesText: string;
 }
 

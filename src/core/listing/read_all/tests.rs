@@ -168,17 +168,17 @@ fn a_text_is_what_was_listed() {
     assert_eq!(ListedState::from_text(&source.to_text()), Some(source));
     let path = sessions.dir.path().join("a.jsonl");
     let mut all = vec![1, 2, 3];
-    text(&path, &source, &mut all);
+    text(&path, &source, &[], &mut all);
     assert!(all.starts_with(b"1 \xED\xA0\xBD 2 \xED\xA0\xBD 4") && all.len() > 15_000);
     fs::remove_file(&path).expect("removed");
-    text(&path, &source, &mut all);
+    text(&path, &source, &[], &mut all);
     assert_eq!(all, b"");
 }
 
 /// The text of a.jsonl as it was when it was listed.
 fn text_of_a(sessions: &SessionsDir, source: &ListedState) -> String {
     let mut all = Vec::new();
-    text(&sessions.dir.path().join("a.jsonl"), source, &mut all);
+    text(&sessions.dir.path().join("a.jsonl"), source, &[], &mut all);
     String::from_utf8(all).expect("text")
 }
 
