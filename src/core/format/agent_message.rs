@@ -2,15 +2,15 @@
 //!
 //! # Types
 //!
-//! [`AgentMessage`] and [`ContentBlock`] are serde types made by `fields!`: structs of optional fields, generic over what a
-//! field's value is read as. From a line a value is a [`Raw`] span, the JSON text between two positions of the line. From
-//! an object of the caller it is a handle of the JavaScript engine. The rules below ([`AgentMessage::head`] and the text that
-//! lists show) are written once, for both, against the [`Value`] trait.
+//! [`AgentMessage`] is a serde type made by `fields!`: a struct of optional fields, generic over what a field's value is read as.
+//! From a line a value is a [`Raw`](crate::json::Raw) span, the JSON text between two positions of the line. From an object of the caller it is a
+//! handle of the JavaScript engine. The rule below ([`AgentMessage::head`]) is written once, for both, against the [`Value`]
+//! trait.
 //!
 //! # Reading a line
 //!
 //! `read::<AgentMessage<Raw>>(text)` runs the deserializer of [`json::reader`](crate::json::reader) over the text: it
-//! stops at the three keys it knows and lets the scanner skip every other value. No string is decoded and nothing is
+//! stops at the two keys it knows and lets the scanner skip every other value. No string is decoded and nothing is
 //! allocated until a method asks for a field's text.
 //!
 //! # What survives
@@ -21,8 +21,6 @@
 //! output was cut) cannot be in a Rust string: a text that is decoded becomes WTF-8 bytes, see
 //! [`wtf8`](crate::base::wtf8), and a lone surrogate in them is written as an escape again.
 
-use crate::json::reader::{read, Raw};
-use crate::json::value_to_string::push_to_string;
 use crate::json::{fields, Value};
 
 fields! {
@@ -32,18 +30,6 @@ fields! {
         role: V = "role",
         /// A string or an array of content blocks.
         content: V = "content",
-        /// Its time in ms since 1970.
-        timestamp: V = "timestamp",
-    }
-}
-
-fields! {
-    /// One block of a message's content.
-    pub struct ContentBlock<V> {
-        /// `text`, `image`, `thinking`, `toolCall`, …
-        kind: V = "type",
-        /// The text of a text block.
-        text: V = "text",
     }
 }
 
@@ -124,58 +110,13 @@ impl<V: Value> AgentMessage<V> {
     }
 }
 
-impl AgentMessage<Raw<'_>> {
-    /// The message's own time, if it is a number.
-    pub fn activity(&self) -> Option<f64> {
-        self.timestamp.as_ref().and_then(Value::number)
-    }
-
-    /// The text that lists and searches read: the content if it is a string, else its text blocks joined by spaces.
-    pub fn text(&self) -> Vec<u8> {
-        let Some(content) = self.content else {
-            return Vec::new();
-        };
-        if let Some(text) = content.text() {
-            return text.into_owned();
-        }
-        let Ok(blocks) = read::<Vec<Raw<'_>>>(content.get()) else {
-            return Vec::new();
-        };
-        let mut out = Vec::new();
-        let mut first = true;
-        for raw in blocks {
-            let Ok(block) = read::<ContentBlock<Raw<'_>>>(raw.get()) else {
-                continue;
-            };
-            if block.kind.as_ref().and_then(Value::text).as_deref() != Some(b"text") {
-                continue;
-            }
-            if !first {
-                out.push(b' ');
-            }
-            first = false;
-            if let Some(text) = block.text {
-                push_to_string(text.get(), &mut out);
-            }
-        }
-        out
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::json::reader::{read, Raw};
 
     fn read_text(text: &str) -> AgentMessage<Raw<'_>> {
         read(text).expect("a message")
-    }
-
-    #[test]
-    fn text_is_what_a_reader_sees() {
-        assert_eq!(read_text(r#"{"role":"user","content":"a\ud83d"}"#).text(), b"a\xED\xA0\xBD");
-        let blocks = r#"{"content":[{"type":"text","text":"a"},{"type":"image","text":"no"},5,{"type":"text"},{"type":"text","text":"b"}]}"#;
-        assert_eq!(read_text(blocks).text(), b"a  b");
-        assert_eq!(read_text(r#"{"content":null}"#).text(), b"");
     }
 
     #[test]

@@ -92,7 +92,6 @@ fields! {
     struct MessageLine<V> {
         role: V = "role",
         content: V = "content",
-        timestamp: V = "timestamp",
         details: V = "details",
     }
 }
@@ -174,10 +173,7 @@ pub fn read_line_and_bodies<T>(line: &str, least: usize, then: impl FnOnce(Line<
     if let Ok(read) = read::<EntryLine<Raw<'_>, MessageLine<Raw<'_>>>>(line) {
         let bodies = if line.len() < least { Vec::new() } else { bodies_in(line, &read, least) };
         let EntryLine { kind, id, parent, timestamp, message, first_kept, target, label, summary, .. } = read;
-        let message = message.map(|MessageLine { role, content, timestamp, .. }| {
-            let message = AgentMessage { role, content, timestamp };
-            message.head()
-        });
+        let message = message.map(|MessageLine { role, content, .. }| AgentMessage { role, content }.head());
         let fields =
             EntryFields::<_, ()> { kind, id, parent, timestamp, message: None, first_kept, target, label, summary };
         return then(of_fields(&fields, message), bodies);
@@ -227,7 +223,7 @@ pub fn is_blank(line: &str) -> bool {
 /// The message in an entry's `message` field; None if that is neither an object nor a list.
 pub fn read_message(raw: Raw<'_>) -> Option<AgentMessage<Raw<'_>>> {
     if raw.get().starts_with('[') {
-        return Some(AgentMessage { role: None, content: None, timestamp: None });
+        return Some(AgentMessage { role: None, content: None });
     }
     read(raw.get()).ok()
 }

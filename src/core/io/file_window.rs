@@ -9,6 +9,9 @@ use crate::json::scanner::Input;
 /// How much of a file is held at once: what fits into a processor's cache.
 const SIZE: usize = 256 << 10;
 
+/// From this size on a window's memory is not used for another.
+const LARGEST_REUSED: usize = 4 << 20;
+
 /// The part of a source that is in memory. It grows beyond its usual size only for a value that is kept.
 #[derive(Debug)]
 pub struct FileWindow<R> {
@@ -33,8 +36,11 @@ impl<R: Read> FileWindow<R> {
         Self { source, buffer: vec![0; first].into_boxed_slice(), end: 0, dropped: 0, at_end: false }
     }
 
-    /// The memory, for the next file.
+    /// The memory, for the next file, unless a long value made it large.
     pub fn into_buffer(self) -> Box<[u8]> {
+        if self.buffer.len() > LARGEST_REUSED {
+            return Box::default();
+        }
         self.buffer
     }
 

@@ -5,6 +5,10 @@
 //! one piece, up to a limit.
 
 use super::simd::{short_end, skip_string, Skipped};
+use super::string::string_bytes;
+
+/// A longer key is not one that anything looks for.
+const LONGEST_KEY: usize = 1 << 10;
 
 /// The bytes that a scanner reads.
 pub trait Input {
@@ -42,8 +46,6 @@ impl Input for &[u8] {
 pub enum ScanError<E> {
     /// It is not JSON.
     Malformed,
-    /// It is longer than the caller's limit.
-    TooLong,
     /// It could not be read.
     Input(E),
 }
@@ -189,29 +191,50 @@ impl<I: Input> Scanner<I> {
         }
     }
 
-    /// Takes a key and gives its text, with its quotes. The colon after it is not taken.
-    pub fn key(&mut self, limit: usize) -> ScanResult<&[u8], I> {
-        match self.next_token()? {
-            Some(b'"') => self.keep(limit, Self::skip_string),
-            _ => Err(ScanError::Malformed),
+    /// Takes an object and calls `member` for each of its members, at the value, with what `find` gives for the key. A key that has
+    /// escapes is given to `find` without them.
+    pub fn members<K>(
+        &mut self,
+        find: impl Fn(&[u8]) -> Option<K>,
+        mut member: impl FnMut(&mut Self, Option<K>) -> ScanResult<(), I>,
+    ) -> ScanResult<(), I> {
+        self.expect(b'{')?;
+        let mut first = true;
+        while self.next_element(&mut first, b'}')? {
+            if self.next_token()? != Some(b'"') {
+                return Err(ScanError::Malformed);
+            }
+            let quoted = self.keep(LONGEST_KEY, Self::skip_string)?.unwrap_or_default();
+            let key = quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default();
+            let mut found = find(key);
+            if found.is_none() && key.contains(&b'\\') {
+                found = string_bytes(&String::from_utf8_lossy(quoted)).and_then(|key| find(&key));
+            }
+            self.expect(b':')?;
+            member(self, found)?;
         }
+        self.expect(b'}')
     }
 
-    /// Takes a value and gives its text, without white space around it.
-    pub fn value(&mut self, limit: usize) -> ScanResult<&[u8], I> {
+    /// Takes a value and gives its text, without white space around it; None if that is longer than `limit`.
+    pub fn value(&mut self, limit: usize) -> ScanResult<Option<&[u8]>, I> {
         self.next_token()?;
         self.keep(limit, Self::skip_value)
     }
 
-    /// Keeps what is skipped in memory; an error if that is longer than `limit` and than the memory there is.
+    /// Keeps what is skipped in memory, unless it is longer than `limit`.
     #[inline]
-    fn keep(&mut self, limit: usize, skip: impl FnOnce(&mut Self) -> ScanResult<(), I>) -> ScanResult<&[u8], I> {
+    fn keep(
+        &mut self,
+        limit: usize,
+        skip: impl FnOnce(&mut Self) -> ScanResult<(), I>,
+    ) -> ScanResult<Option<&[u8]>, I> {
         self.kept = Some((self.at, limit));
         let skipped = skip(self);
         let kept = self.kept.take();
         skipped?;
-        let (from, _) = kept.ok_or(ScanError::TooLong)?;
-        Ok(self.input.bytes().get(from..self.at).unwrap_or_default())
+        let bytes = kept.and_then(|(from, _)| self.input.bytes().get(from..self.at));
+        Ok(bytes.filter(|bytes| bytes.len() <= limit))
     }
 
     /// Drops what was scanned and is not kept, and reads on. False at the end.
@@ -397,7 +420,7 @@ pub mod tests {
     fn in_memory(text: &str) -> Option<(Vec<u8>, u64)> {
         let bytes = text.as_bytes();
         let mut scanner = Scanner::new(bytes);
-        let value = scanner.value(usize::MAX).ok()?.to_vec();
+        let value = scanner.value(usize::MAX).ok()??.to_vec();
         Some((value, scanner.at() as u64))
     }
 
@@ -415,7 +438,7 @@ pub mod tests {
             let text = text.replace('\n', " ");
             let source = || Pieces(text.as_bytes(), pieces.clone(), 0);
             let mut scanner = Scanner::new(FileWindow::starting_with(source(), first));
-            let value = scanner.value(usize::MAX).ok().map(<[u8]>::to_vec);
+            let value = scanner.value(usize::MAX).ok().flatten().map(<[u8]>::to_vec);
             let kept = value.map(|value| (value, scanner.input.dropped() + scanner.at() as u64));
             prop_assert_eq!(&kept, &in_memory(&text));
             let mut scanner = Scanner::new(FileWindow::starting_with(source(), first));
@@ -429,8 +452,8 @@ pub mod tests {
         let long = format!("[\"{}\",1] ,", "x".repeat(3 << 20));
         let scan = |limit| {
             let mut scanner = Scanner::new(FileWindow::new(long.as_bytes(), Box::default()));
-            let found = scanner.value(limit).map(<[u8]>::len);
-            (found.ok(), scanner.input.dropped() + scanner.at() as u64, scanner.input.bytes().len())
+            let found = scanner.value(limit).expect("JSON").map(<[u8]>::len);
+            (found, scanner.input.dropped() + scanner.at() as u64, scanner.input.bytes().len())
         };
         let end = long.len() as u64 - 2;
         let (kept, at, _) = scan(4 << 20);

@@ -13,7 +13,8 @@ pub fn push_to_string(json: &str, out: &mut Vec<u8>) {
             scanner.skip_byte();
             continue;
         }
-        let Some(value) = scanner.value(usize::MAX).ok().and_then(|value| std::str::from_utf8(value).ok()) else {
+        let Some(value) = scanner.value(usize::MAX).ok().flatten().and_then(|value| std::str::from_utf8(value).ok())
+        else {
             return;
         };
         match byte {

@@ -75,9 +75,8 @@ fn shorten(scanner: &mut Scanner<FileWindow<Positioned<'_>>>, offset: u64) -> io
                 in_number = false;
                 let longest = if text.len() < LARGE { LONG_STRING } else { LONG_STRING_OF_LARGE };
                 match scanner.value(longest) {
-                    // A longer one may be in memory by chance.
-                    Ok(string) if string.len() <= longest => append(&mut text, text_of(string).as_bytes())?,
-                    Ok(_) | Err(ScanError::TooLong) => {
+                    Ok(Some(string)) => append(&mut text, text_of(string).as_bytes())?,
+                    Ok(None) => {
                         long.push((text.len(), from + 1, position(scanner) - 1));
                         append(&mut text, b"\"\"")?;
                     }

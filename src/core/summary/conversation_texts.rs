@@ -4,23 +4,10 @@ use std::fs::File;
 use std::io;
 use std::sync::atomic::AtomicBool;
 
-use super::line_scanner::header::HeaderLine;
-use super::line_scanner::{FieldSet, LineScanError, LineScanner, ScannedLine};
-use super::session_summary::{content_text, with_line};
-use crate::format::entry::read_message;
-use crate::format::header::Version;
-use crate::io::line_reader::{is_stopped, Positioned};
-use crate::json::reader::{read, Raw};
-use crate::json::{fields, Value};
-
-fields! {
-    /// The fields of an entry that tell whether it is a message of a conversation, and what it says.
-    struct MessageFields<V> {
-        kind: V = "type",
-        id: V = "id",
-        message: V = "message",
-    }
-}
+use super::header_scan::HeaderLine;
+use super::line_scanner::{FileLines, KeptTexts, ScannedLine};
+use super::usage::call::plain;
+use crate::io::line_reader::is_stopped;
 
 /// Whether a file was read completely.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,69 +24,33 @@ pub fn read_texts(
     stops: &[&AtomicBool],
     each: &mut dyn FnMut(&[u8]),
 ) -> io::Result<Completion> {
-    let mut lines = LineScanner::new(Positioned::new(file, 0, size, stops), 0, Box::default());
-    let read = read_lines(file, &mut lines, stops, each);
-    match is_stopped(stops) {
-        true => Ok(Completion::Cancelled),
-        false => read,
+    let read = read_lines(&mut FileLines::new(file, 0, size, stops, Box::default()), stops, each);
+    if is_stopped(stops) {
+        return Ok(Completion::Cancelled);
     }
+    read.map(|()| Completion::Complete)
 }
 
-fn read_lines(
-    file: &File,
-    lines: &mut LineScanner<Positioned<'_>>,
-    stops: &[&AtomicBool],
-    each: &mut dyn FnMut(&[u8]),
-) -> io::Result<Completion> {
+fn read_lines(lines: &mut FileLines<'_>, stops: &[&AtomicBool], each: &mut dyn FnMut(&[u8])) -> io::Result<()> {
     let mut version = None;
     let mut line = ScannedLine::default();
-    while !lines.is_done()? {
-        if is_stopped(stops) {
-            return Ok(Completion::Cancelled);
-        }
-        let offset = lines.position();
-        let mut found = None;
-        let mut odd = None;
-        match version {
-            None => match lines.header_line()? {
+    while !is_stopped(stops) && !lines.scanner.is_done()? {
+        let Some(version) = version else {
+            match lines.scanner.header_line()? {
                 HeaderLine::Header(header) => version = Some(header.version),
-                HeaderLine::Other => return Ok(Completion::Complete),
+                HeaderLine::Other => return Ok(()),
                 HeaderLine::NoJson => {}
-            },
-            Some(version) => match lines.line(FieldSet::Texts, &mut line) {
-                Ok(()) if !line.kind.get().unwrap_or_default().contains(&b'\\') => found = of_scanned(&line, version),
-                Err(LineScanError::NotJson) => {}
-                Ok(_) | Err(LineScanError::NeedsFullParse) => odd = Some(version),
-                Err(LineScanError::Io(error)) => return Err(error),
-            },
-        }
-        lines.skip_line()?;
-        if let Some(version) = odd {
-            found = with_line(file, (offset, lines.position()), stops, |line| of_line(line, version))?;
-        }
-        if let Some(text) = found.filter(|text| !text.is_empty()) {
+            }
+            lines.scanner.skip_line()?;
+            continue;
+        };
+        lines.next_line(KeptTexts::OfConversation, &mut line)?;
+        let is_message = line.is_entry(version) && plain(&line.kind).as_deref() == Some(b"message");
+        if let Some(text) = line.message.text.take().filter(|text| is_message && !text.is_empty()) {
             each(&text);
         }
     }
-    Ok(Completion::Complete)
-}
-
-fn of_scanned(line: &ScannedLine, version: Version) -> Option<Vec<u8>> {
-    let is_entry = version == Version::V1 || line.has_text_id == Some(true);
-    if !is_entry || line.kind.get()? != b"\"message\"" || !matches!(line.role.get()?, b"\"user\"" | b"\"assistant\"") {
-        return None;
-    }
-    line.content.as_deref().map(content_text)
-}
-
-fn of_line(line: &str, version: Version) -> Option<Vec<u8>> {
-    let fields = read::<MessageFields<Raw<'_>>>(line).ok()?;
-    let is_entry = version == Version::V1 || fields.id.as_ref().and_then(Value::text).is_some();
-    if !is_entry || *fields.kind.as_ref().and_then(Value::text)? != *b"message" {
-        return None;
-    }
-    let message = fields.message.and_then(read_message)?;
-    message.head().role.is_conversation().then(|| message.text())
+    Ok(())
 }
 
 #[cfg(unix)]

@@ -3,15 +3,23 @@
 use std::io::{self, Read};
 use std::path::Path;
 
-use super::line_scanner::header::HeaderLine;
 use super::line_scanner::LineScanner;
 use crate::base::error::{Error, Result};
+use crate::base::memory::append;
 use crate::format::header::Header;
+use crate::io::line_reader::text_of;
 use crate::io::open::{self, Access};
+use crate::json::scanner::ScanError;
 use crate::storage::storage::Storage;
 
 /// How far [`header_among_others`] reads for the end of a header, and how many bytes of lines that are not JSON a list skips.
 pub const HEADER_WITHIN: u64 = 64 << 20;
+
+/// How many bytes a field of a header may have. A line with a longer one is not a header.
+const LONGEST_FIELD: usize = 64 << 20;
+
+/// The fields of a header that the core reads.
+const FIELDS: [&str; 7] = ["type", "id", "version", "timestamp", "cwd", "parentSession", "branchedFrom"];
 
 /// How many bytes of lines that are not JSON are skipped: a file without a header by then is not a session.
 const NO_JSON_WITHIN: u64 = 1 << 20;
@@ -50,4 +58,131 @@ pub fn header_before<R: Read>(source: R, limit: u64) -> io::Result<Option<Header
         }
     }
     Ok(None)
+}
+
+/// The class of a line in the search for the header.
+#[derive(Debug, Clone, PartialEq)]
+pub enum HeaderLine {
+    Header(Header),
+    /// It is JSON, but not a header.
+    Other,
+    /// It is not JSON: the header may be in a later one.
+    NoJson,
+}
+
+impl<R: Read> LineScanner<R> {
+    /// Looks for a header in a line. The position is still in the same line then.
+    pub fn header_line(&mut self) -> io::Result<HeaderLine> {
+        self.scanner.forget_failure();
+        // The line with nothing but the fields that are read.
+        let mut fields = b"{".to_vec();
+        let mut is_other = self.scanner.next_token()? != Some(b'{');
+        let scanned = if is_other {
+            self.scanner.skip_value()
+        } else {
+            let find = |key: &[u8]| FIELDS.into_iter().find(|field| field.as_bytes() == key);
+            self.scanner.members(find, |scanner, field| {
+                let Some(field) = field else { return scanner.skip_value() };
+                let Some(value) = scanner.value(LONGEST_FIELD)? else {
+                    is_other = true;
+                    return Ok(());
+                };
+                let comma = if fields.len() > 1 { "," } else { "" };
+                append(&mut fields, format!("{comma}\"{field}\":").as_bytes())?;
+                Ok(append(&mut fields, value)?)
+            })
+        };
+        match scanned {
+            Ok(()) if !self.is_blank()? => Ok(HeaderLine::NoJson),
+            Ok(()) if is_other => Ok(HeaderLine::Other),
+            Ok(()) => {
+                fields.push(b'}');
+                Ok(Header::read(&text_of(&fields)).map_or(HeaderLine::Other, HeaderLine::Header))
+            }
+            Err(ScanError::Malformed) => Ok(HeaderLine::NoJson),
+            Err(ScanError::Input(error)) => Err(error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::reader::is_json;
+    use proptest::prelude::*;
+
+    fn scanned(line: &[u8]) -> HeaderLine {
+        LineScanner::for_header(line).header_line().expect("no error")
+    }
+
+    /// The line read whole.
+    fn read_whole(line: &[u8]) -> HeaderLine {
+        let text = text_of(line);
+        match is_json(&text) {
+            false => HeaderLine::NoJson,
+            true => Header::read(&text).map_or(HeaderLine::Other, HeaderLine::Header),
+        }
+    }
+
+    fn value() -> impl Strategy<Value = String> {
+        prop_oneof![
+            4 => Just("\"session\"".to_owned()),
+            1 => Just("\"sess\\u0069on\"".to_owned()),
+            1 => Just("\"/a/b\"".to_owned()),
+            1 => Just("\"\\ud83d\"".to_owned()),
+            1 => Just("3".to_owned()),
+            1 => Just("null".to_owned()),
+            1 => Just("[1,{\"id\":\"x\"}]".to_owned()),
+            1 => Just("{\"type\":\"session\"}".to_owned()),
+            1 => Just("\"torn".to_owned()),
+            1 => Just("01".to_owned()),
+            1 => (5_000usize..20_000).prop_map(|size| format!("\"{}\"", "x".repeat(size))),
+        ]
+    }
+
+    fn key() -> impl Strategy<Value = &'static str> {
+        prop_oneof![
+            4 => Just("\"type\""),
+            4 => Just("\"id\""),
+            1 => Just("\"version\""),
+            1 => Just("\"cwd\""),
+            1 => Just("\"timestamp\""),
+            1 => Just("\"parentSession\""),
+            1 => Just("\"branchedFrom\""),
+            1 => Just("\"i\\u0064\""),
+            1 => Just("\"other\""),
+            1 => Just("\"__proto__\""),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn a_skimmed_header_is_what_the_whole_line_says(
+            fields in proptest::collection::vec((key(), value()), 0..6),
+            around in (prop_oneof![Just(""), Just(" \t"), Just("{"), Just("["), Just("\u{feff}")], prop_oneof![3 => Just(""), 1 => Just("\r"), 1 => Just("x"), 1 => Just("}")]),
+        ) {
+            let fields: Vec<_> = fields.iter().map(|(key, value)| format!("{key} : {value}")).collect();
+            let line = format!("{}{{{}}}{}", around.0, fields.join(" , "), around.1);
+            prop_assert_eq!(scanned(line.as_bytes()), read_whole(line.as_bytes()));
+            let cut = line.len() / 2;
+            prop_assert_eq!(scanned(&line.as_bytes()[..cut]), read_whole(&line.as_bytes()[..cut]));
+        }
+    }
+
+    #[test]
+    fn what_is_not_an_object_is_not_a_header() {
+        for (line, want) in [
+            (&b""[..], HeaderLine::NoJson),
+            (b"\0\0\0", HeaderLine::NoJson),
+            (b"5", HeaderLine::Other),
+            (b"\"text\"", HeaderLine::Other),
+            (b"[{\"type\":\"session\",\"id\":\"a\"}]\n", HeaderLine::Other),
+            (
+                b"{\"type\":\"session\",\"id\":\"\xff\"} \n",
+                HeaderLine::Header(Header::read("{\"type\":\"session\",\"id\":\"\u{fffd}\"}").expect("a header")),
+            ),
+        ] {
+            assert_eq!(scanned(line), want, "{line:?}");
+        }
+    }
 }

@@ -1,38 +1,23 @@
 //! What a list shows of a session: one pass over its file that reads the header, names and messages.
 
-use std::borrow::Cow;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::sync::atomic::AtomicBool;
-use std::sync::Mutex;
 
-use super::line_scanner::header::HeaderLine;
-use super::line_scanner::{FieldSet, LineScanError, LineScanner, ScannedLine};
-use crate::base::threads::locked;
+use super::header_scan::{HeaderLine, HEADER_WITHIN};
+use super::line_scanner::{FileLines, KeptTexts, ScannedLine};
+use super::signature::Signature;
+use super::usage::call::{number, plain};
+use super::usage::session_usage::SessionUsage;
 use crate::base::time::Time;
 use crate::base::unparsed_dates::UnparsedDates;
 use crate::base::wtf8::trim;
-use crate::format::agent_message::{AgentMessage, Role};
-use crate::format::entry::{read_message, time_of};
+use crate::format::agent_message::Role;
+use crate::format::entry::time_of;
 use crate::format::header::{Header, ParentSession, Version};
 use crate::io::file_fingerprint::FileFingerprint;
-use crate::io::line_reader::{is_stopped, text_of, Positioned};
+use crate::io::line_reader::{is_stopped, text_of};
 use crate::json::reader::{read, Raw};
-use crate::json::{fields, string_bytes, Value};
-use crate::summary::header_scan::HEADER_WITHIN;
-use crate::summary::signature::Signature;
-use crate::summary::usage::session_usage::SessionUsage;
-
-fields! {
-    /// The fields of an entry that a list reads.
-    struct ListedFields<V> {
-        kind: V = "type",
-        id: V = "id",
-        timestamp: V = "timestamp",
-        message: V = "message",
-        name: V = "name",
-    }
-}
 
 /// A session as a list shows it, without its path and texts. Strings are WTF-8.
 #[derive(Debug, Clone, PartialEq)]
@@ -158,136 +143,75 @@ pub fn read_on(
     cancelled: &AtomicBool,
 ) -> io::Result<Option<SummaryScan>> {
     let stops = [cancelled];
-    let source = Positioned::new(file, progress.end, size, &stops);
-    let mut lines = LineScanner::new(source, progress.end, std::mem::take(buffer));
-    lines.signature = progress.signature.take();
-    let mut found = read_lines(file, progress, &mut lines, &stops);
+    let mut lines = FileLines::new(file, progress.end, size, &stops, std::mem::take(buffer));
+    lines.scanner.signature = progress.signature.take();
+    let mut found = read_lines(&mut lines, progress, &stops);
     if let Ok(Some(found)) = &mut found {
-        found.progress.signature = lines.signature.take();
+        found.progress.signature = lines.scanner.signature.take();
         found.progress.usage.sort_largest();
         found.with_unterminated_line.iter_mut().for_each(|(_, usage)| usage.sort_largest());
     }
-    *buffer = lines.into_buffer();
-    match is_stopped(&stops) {
-        true => Ok(None),
-        false => found,
+    *buffer = lines.scanner.into_buffer();
+    if is_stopped(&stops) {
+        return Ok(None);
     }
+    found
 }
 
 fn read_lines(
-    file: &File,
+    lines: &mut FileLines<'_>,
     mut progress: SummaryProgress,
-    lines: &mut LineScanner<Positioned<'_>>,
     stops: &[&AtomicBool],
 ) -> io::Result<Option<SummaryScan>> {
     let mut line = ScannedLine::default();
-    while progress.kind != FileKind::NotASession && !lines.is_done()? {
+    while progress.kind != FileKind::NotASession && !lines.scanner.is_done()? {
         if is_stopped(stops) {
             return Ok(None);
         }
-        let offset = lines.position();
         let SummaryProgress { kind, usage, .. } = &mut progress;
-        match kind {
-            FileKind::Session(version, info) => {
-                let version = *version;
-                let fields = if info.first_message.is_none() { FieldSet::UserTexts } else { FieldSet::Names };
-                let is_blank = lines.is_blank()?;
-                let scanned = match lines.line(fields, &mut line) {
-                    Err(LineScanError::Io(error)) => return Err(error),
-                    scanned => scanned,
-                };
-                let is_terminated = lines.skip_line()?;
-                let span = (offset, lines.position());
-                // An unterminated line changes only a copy: another process may still be writing it.
-                let before = (!is_terminated).then(|| (info.clone(), usage.clone()));
-                let (mut for_info, mut for_usage) = (false, false);
-                match scanned {
-                    Ok(()) => {
-                        for_usage = !usage.add_scanned(&line, version, span);
-                        info.take_scanned(&line, version);
-                    }
-                    Err(LineScanError::NotJson) if !is_blank => usage.add_damaged(),
-                    Err(LineScanError::NotJson) => {}
-                    Err(_) => {
-                        (for_info, for_usage) = (true, true);
-                        lines.signature = None;
-                    }
-                }
-                if let (Some(signature), Some(content)) = (&mut lines.signature, &line.content) {
-                    signature.add_text(&content_text(content));
-                }
-                if for_info || for_usage {
-                    with_line(file, span, stops, |line| {
-                        if for_info {
-                            info.take(line, version);
-                        }
-                        if for_usage {
-                            usage.add_line(line, version, span);
-                        }
-                    })?;
-                }
-                if let Some((info, usage)) = before {
-                    let SummaryProgress { kind, usage: all, end, signature } = progress;
-                    let progress = SummaryProgress { kind: FileKind::Session(version, info), usage, end, signature };
-                    return Ok(Some(SummaryScan { progress, with_unterminated_line: Some((kind, all)) }));
-                }
+        let FileKind::Session(version, summary) = kind else {
+            if let Some(with_unterminated_line) = read_header(lines, &mut progress)? {
+                return Ok(Some(SummaryScan { progress, with_unterminated_line: Some(with_unterminated_line) }));
             }
-            FileKind::Undetermined | FileKind::NotASession => {
-                let content = match lines.header_line()? {
-                    HeaderLine::Header(header) => SessionSummary::of(header),
-                    HeaderLine::Other => FileKind::NotASession,
-                    HeaderLine::NoJson => FileKind::Undetermined,
-                };
-                if !lines.skip_line_before(offset.max(HEADER_WITHIN))? {
-                    if !lines.is_done()? {
-                        let end = lines.position();
-                        progress = SummaryProgress { kind: FileKind::NotASession, end, ..progress };
-                        return Ok(Some(SummaryScan { progress, with_unterminated_line: None }));
-                    }
-                    let with_unterminated_line = Some((content, progress.usage.clone()));
-                    return Ok(Some(SummaryScan { progress, with_unterminated_line }));
-                }
-                progress.kind = content;
-            }
+            continue;
+        };
+        let texts = if summary.first_message.is_none() { KeptTexts::OfUsers } else { KeptTexts::None };
+        lines.next_line(texts, &mut line)?;
+        if !line.is_terminated {
+            // It changes only a copy: another process may still be writing it.
+            let (version, mut summary, mut usage) = (*version, summary.clone(), usage.clone());
+            usage.add(&line, version);
+            summary.add(&mut line, version);
+            let with_unterminated_line = Some((FileKind::Session(version, summary), usage));
+            return Ok(Some(SummaryScan { progress, with_unterminated_line }));
         }
-        progress.end = lines.position();
+        usage.add(&line, *version);
+        summary.add(&mut line, *version);
+        progress.end = lines.scanner.position();
     }
     Ok(Some(SummaryScan { progress, with_unterminated_line: None }))
 }
 
-/// Longer lines are read one at a time.
-const GIANT: u64 = 4 << 20;
-
-/// Held while such a line is read.
-static GIANTS: Mutex<()> = Mutex::new(());
-
-/// Calls `work` with the line in a file's bytes `from..to`. Only one long line is in memory at a time, on all threads
-/// together.
-pub fn with_line<T>(
-    file: &File,
-    (from, to): (u64, u64),
-    stops: &[&AtomicBool],
-    work: impl FnOnce(&str) -> T,
-) -> io::Result<T> {
-    let length = to.saturating_sub(from);
-    let _alone = (length > GIANT).then(|| locked(&GIANTS));
-    let mut bytes = Vec::new();
-    // Exactly as much as is needed; a line that does not fit into memory is an error.
-    let room = usize::try_from(length).map_err(|_| io::ErrorKind::OutOfMemory)?;
-    bytes.try_reserve_exact(room).map_err(|_| io::ErrorKind::OutOfMemory)?;
-    Positioned::new(file, from, to, stops).read_to_end(&mut bytes)?;
-    Ok(work(&text_of(&bytes)))
-}
-
-/// The text of a message's content, which a scan has kept.
-pub fn content_text(content: &[u8]) -> Vec<u8> {
-    let content = text_of(content);
-    AgentMessage { role: None, content: read::<Raw<'_>>(&content).ok(), timestamp: None }.text()
-}
-
-/// The string in a JSON text of any bytes.
-pub fn string_of(json: &[u8]) -> Option<Vec<u8>> {
-    string_bytes(&text_of(json)).map(|text| text.into_owned())
+/// Reads a line that may be the header. Gives what the file is with that line if it is unterminated.
+fn read_header(
+    lines: &mut FileLines<'_>,
+    progress: &mut SummaryProgress,
+) -> io::Result<Option<(FileKind, SessionUsage)>> {
+    let scanner = &mut lines.scanner;
+    let offset = scanner.position();
+    let mut kind = match scanner.header_line()? {
+        HeaderLine::Header(header) => SessionSummary::of(header),
+        HeaderLine::Other => FileKind::NotASession,
+        HeaderLine::NoJson => FileKind::Undetermined,
+    };
+    if !scanner.skip_line_before(offset.max(HEADER_WITHIN))? {
+        if scanner.is_done()? {
+            return Ok(Some((kind, progress.usage.clone())));
+        }
+        kind = FileKind::NotASession;
+    }
+    (progress.kind, progress.end) = (kind, scanner.position());
+    Ok(None)
 }
 
 impl SessionSummary {
@@ -306,83 +230,37 @@ impl SessionSummary {
         FileKind::Session(header.version, info)
     }
 
-    /// Adds a line that was scanned.
-    fn take_scanned(&mut self, line: &ScannedLine, version: Version) {
-        if version != Version::V1 && line.has_text_id != Some(true) {
+    /// Adds a line.
+    fn add(&mut self, line: &mut ScannedLine, version: Version) {
+        if !line.is_entry(version) {
             return;
         }
-        let kind = line.kind.get().unwrap_or_default();
-        let is = |name: &[u8], json: &[u8]| {
-            kind == json || kind.contains(&b'\\') && string_of(kind).as_deref() == Some(name)
-        };
-        if is(b"message", b"\"message\"") {
-            self.message_count += 1;
-            let role = line.role.get().unwrap_or_default();
-            // Most messages are tool results.
-            if role != b"\"toolResult\"" && line.has_message {
-                self.take_scanned_message(line);
+        match plain(&line.kind).as_deref() {
+            Some(b"session_info") => {
+                self.name = line.name.as_deref().map(|name| trim(name).to_vec()).filter(|name| !name.is_empty());
             }
-        } else if is(b"session_info", b"\"session_info\"") {
-            self.take_name(line.name.as_deref().and_then(string_of));
-        }
-    }
-
-    fn take_scanned_message(&mut self, line: &ScannedLine) {
-        fn text(json: Option<&[u8]>) -> Option<Cow<'_, str>> {
-            json.map(text_of)
-        }
-        fn raw<'a>(json: &'a Option<Cow<'_, str>>) -> Option<Raw<'a>> {
-            json.as_deref().and_then(|json| read(json).ok())
-        }
-        let (role, time) = (text(line.role.get()), text(line.message_time.get()));
-        let (content, timestamp) = (text(line.content.as_deref()), text(line.timestamp.get()));
-        // A content counts even if it was not kept.
-        let content = raw(&content).or_else(|| line.has_content.then(|| read("0").ok()).flatten());
-        let message = AgentMessage { role: raw(&role), content, timestamp: raw(&time) };
-        self.take_message(&message, raw(&timestamp));
-    }
-
-    fn take_name(&mut self, name: Option<Vec<u8>>) {
-        self.name = name.map(|name| trim(&name).to_vec()).filter(|name| !name.is_empty());
-    }
-
-    /// Adds a line of any shape.
-    fn take(&mut self, line: &str, version: Version) {
-        let Ok(fields) = read::<ListedFields<Raw<'_>>>(line) else {
-            return;
-        };
-        let is_entry = version == Version::V1 || fields.id.as_ref().and_then(Value::text).is_some();
-        let kind = fields.kind.as_ref().and_then(Value::text).unwrap_or_default();
-        match &*kind {
-            b"session_info" if is_entry => {
-                self.take_name(fields.name.as_ref().and_then(Value::text).map(|name| name.into_owned()));
-            }
-            b"message" if is_entry => {
+            Some(b"message") => {
                 self.message_count += 1;
-                if let Some(message) = fields.message.and_then(read_message) {
-                    self.take_message(&message, fields.timestamp);
-                }
+                self.add_message(line);
             }
             _ => {}
         }
     }
 
-    fn take_message(&mut self, message: &AgentMessage<Raw<'_>>, timestamp: Option<Raw<'_>>) {
-        let role = message.head().role;
-        if !role.is_conversation() || message.content.is_none() {
+    fn add_message(&mut self, line: &mut ScannedLine) {
+        let role = line.message.role();
+        if !role.is_conversation() || !line.message.has_content {
             return;
         }
-        match message.activity().map_or_else(|| time_of(timestamp.as_ref()), Time::At) {
+        let timestamp = text_of(&line.timestamp);
+        let entry_time = || time_of(read::<Raw<'_>>(&timestamp).ok().as_ref());
+        match number(&line.message.timestamp).map_or_else(entry_time, Time::At) {
             Time::At(ms) if !ms.is_nan() => self.active = Some(self.active.unwrap_or(0.0).max(ms)),
             Time::At(_) => {}
-            Time::Unparsed => {
-                if let Some(raw) = timestamp {
-                    self.unparsed_dates.add(raw.get());
-                }
-            }
+            Time::Unparsed => self.unparsed_dates.add(&timestamp),
         }
         if self.first_message.is_none() && role == Role::User {
-            self.first_message = Some(message.text()).filter(|text| !text.is_empty());
+            self.first_message = line.message.text.take().filter(|text| !text.is_empty());
         }
     }
 }
@@ -391,6 +269,7 @@ impl SessionSummary {
 mod tests {
     use super::*;
     use crate::json::reader::is_json;
+    use crate::summary::line_scanner::tests::read_whole;
 
     impl SessionSummary {
         /// Every line read whole: slow, and simple enough to compare with.
@@ -399,7 +278,7 @@ mod tests {
             let FileKind::Session(version, mut info) = Header::read(lines.next()?).map(SessionSummary::of)? else {
                 return None;
             };
-            lines.for_each(|line| info.take(line, version));
+            lines.for_each(|line| info.add(&mut read_whole(line, (0, 0)), version));
             Some(info)
         }
     }

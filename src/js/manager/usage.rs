@@ -17,6 +17,7 @@ use pi_session_core::listing::usage::add_up::{report, utc_days};
 use pi_session_core::listing::usage::calendar::Calendar;
 use pi_session_core::listing::usage::json::to_json;
 use pi_session_core::listing::usage::report::UsageSession;
+use pi_session_core::summary::line_scanner::ScannedLine;
 use pi_session_core::summary::usage::session_usage::{LargeEntry, SessionUsage, LARGEST_KEPT};
 use pi_session_core::tree::tree::RowNo;
 
@@ -100,13 +101,13 @@ fn collect(
         };
         if written.is_empty() {
             let line = js.scoped(|js, _| line_of(js, object(state, js, row)?))?;
-            usage.add_line(&String::from_utf8_lossy(&line), Version::Current, span(&state.borrow(), row, line.len()));
+            usage.add(&ScannedLine::of(&line, span(&state.borrow(), row, line.len())), Version::Current);
             row += 1;
             continue;
         }
         let state = state.borrow();
         let mut add = |row: RowNo, line: &str, _| {
-            usage.add_line(line, Version::Current, span(&state, row, 0));
+            usage.add(&ScannedLine::of(line.as_bytes(), span(&state, row, 0)), Version::Current);
             Ok(())
         };
         state.session.lines(&written, &mut add).map_err(|error| thrown(js, &error))?;

@@ -15,13 +15,12 @@ use crate::base::wtf8::to_string_lossy;
 use crate::catalog::location::CatalogLocation;
 use crate::io::fs;
 use crate::io::open::{self, Access};
-use crate::json::reader::{read, Raw};
-use crate::json::{fields, Value};
 use crate::listing::candidates::{absolute, read_fingerprints, Candidate};
 use crate::listing::read_all::read_all_with_usage;
 use crate::listing::scope::ListScope;
-use crate::summary::session_summary::{with_line, ListedSession, SessionSummary};
-use crate::summary::usage::call::time;
+use crate::summary::line_scanner::{FileLines, KeptTexts, ScannedLine};
+use crate::summary::session_summary::{ListedSession, SessionSummary};
+use crate::summary::usage::call::{plain, time};
 use crate::summary::usage::session_usage::LargeEntry;
 
 /// How many characters of the first message are the title of a session without a name.
@@ -160,20 +159,11 @@ fn session(path: String, listed: ListedSession) -> UsageSession {
     UsageSession { path, id: summary.id, cwd: summary.cwd, title, created, usage, owner: None }
 }
 
-fields! {
-    /// The id of an entry.
-    struct IdField<V> {
-        id: V = "id",
-    }
-}
-
 /// The id of a large entry, WTF-8; None if its line has none, or has changed.
 pub fn entry_id(session: &UsageSession, entry: &LargeEntry) -> Option<Vec<u8>> {
     let file = open::regular(Path::new(&session.path), Access::Read).ok()?;
     let from = entry.offset.0;
-    let id = with_line(&file, (from, from + entry.bytes), &[], |line| {
-        let fields = read::<IdField<Raw<'_>>>(line).ok()?;
-        fields.id.as_ref().and_then(Value::text).map(|id| id.into_owned())
-    });
-    id.ok().flatten()
+    let mut line = ScannedLine::default();
+    FileLines::new(&file, from, from + entry.bytes, &[], Box::default()).next_line(KeptTexts::None, &mut line).ok()?;
+    plain(&line.id).filter(|_| line.is_object).map(|id| id.into_owned())
 }

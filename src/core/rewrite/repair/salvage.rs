@@ -117,17 +117,13 @@ fn members<'a>(
     if scanner.next_token()? != Some(b'{') {
         return scanner.skip_value();
     }
-    scanner.skip_byte();
-    let mut first = true;
-    while scanner.next_element(&mut first, b'}')? {
-        let key = scanner.key(usize::MAX)?;
-        let known = key.get(1..key.len() - 1).and_then(|key| KNOWN.into_iter().find(|known| known.as_bytes() == key));
-        scanner.expect(b':')?;
+    let find = |key: &[u8]| KNOWN.into_iter().find(|known| known.as_bytes() == key);
+    scanner.members(find, |scanner, known| {
         let is_container = matches!(scanner.next_token()?, Some(b'{' | b'['));
         let from = scanner.at();
         scanner.skip_value()?;
         let value = text.get(from..scanner.at());
         fields.0.extend(known.filter(|_| !is_container).zip(value));
-    }
-    scanner.expect(b'}')
+        Ok(())
+    })
 }

@@ -127,7 +127,7 @@ pub enum UsageValue {
     Amounts(Amounts, CallErrors),
 }
 
-/// Longer numbers need the full reader.
+/// A longer number is not one that anything counts.
 const LONGEST_NUMBER: usize = 1 << 10;
 
 /// The keys of a usage and of its cost.
@@ -141,12 +141,11 @@ enum Key {
     Total,
     /// An amount that is part of another, or a sum: it is known, and not added.
     Part,
-    Unknown,
 }
 
 impl Key {
-    fn of(key: &[u8]) -> Self {
-        match key {
+    fn of(key: &[u8]) -> Option<Self> {
+        Some(match key {
             b"input" => Key::Input,
             b"output" => Key::Output,
             b"cacheRead" => Key::CacheRead,
@@ -154,8 +153,8 @@ impl Key {
             b"cost" => Key::Cost,
             b"total" => Key::Total,
             b"totalTokens" | b"cacheWrite1h" | b"reasoning" => Key::Part,
-            _ => Key::Unknown,
-        }
+            _ => return None,
+        })
     }
 }
 
@@ -168,15 +167,15 @@ pub fn scan_usage<I: Input>(scanner: &mut Scanner<I>) -> ScanResult<UsageValue, 
     }
     let [mut input, mut output, mut cache_read, mut cache_write, mut cost] = [Amount::Missing; 5];
     let mut errors = CallErrors::default();
-    members(scanner, |key, scanner| {
+    scanner.members(Key::of, |scanner, key| {
         match key {
-            Key::Input => input = amount(scanner)?,
-            Key::Output => output = amount(scanner)?,
-            Key::CacheRead => cache_read = amount(scanner)?,
-            Key::CacheWrite => cache_write = amount(scanner)?,
-            Key::Cost => cost = total(scanner)?,
-            Key::Part => scanner.skip_value()?,
-            Key::Total | Key::Unknown => {
+            Some(Key::Input) => input = amount(scanner)?,
+            Some(Key::Output) => output = amount(scanner)?,
+            Some(Key::CacheRead) => cache_read = amount(scanner)?,
+            Some(Key::CacheWrite) => cache_write = amount(scanner)?,
+            Some(Key::Cost) => cost = total(scanner)?,
+            Some(Key::Part) => scanner.skip_value()?,
+            Some(Key::Total) | None => {
                 if is_number(scanner.next_token()?) {
                     errors.add(CallErrors::UNKNOWN_KIND);
                 }
@@ -219,7 +218,8 @@ fn is_number(token: Option<u8>) -> bool {
 fn amount<I: Input>(scanner: &mut Scanner<I>) -> ScanResult<Amount, I> {
     let token = scanner.next_token()?;
     if is_number(token) {
-        return Ok(number(scanner.value(LONGEST_NUMBER)?).map_or(Amount::NotANumber, Amount::Number));
+        let number = scanner.value(LONGEST_NUMBER)?.and_then(number);
+        return Ok(number.map_or(Amount::NotANumber, Amount::Number));
     }
     scanner.skip_value()?;
     Ok(if token == Some(b'n') { Amount::Missing } else { Amount::NotANumber })
@@ -234,35 +234,14 @@ fn total<I: Input>(scanner: &mut Scanner<I>) -> ScanResult<Amount, I> {
         });
     }
     let mut found = Amount::Missing;
-    members(scanner, |key, scanner| {
+    scanner.members(Key::of, |scanner, key| {
         match key {
-            Key::Total => found = amount(scanner)?,
+            Some(Key::Total) => found = amount(scanner)?,
             _ => scanner.skip_value()?,
         }
         Ok(())
     })?;
     Ok(found)
-}
-
-/// Takes an object, whose bracket comes next, and calls `member` with each key, at its value.
-fn members<I: Input>(
-    scanner: &mut Scanner<I>,
-    mut member: impl FnMut(Key, &mut Scanner<I>) -> ScanResult<(), I>,
-) -> ScanResult<(), I> {
-    /// Longer keys need the full reader.
-    const LONGEST_KEY: usize = 1 << 20;
-    scanner.expect(b'{')?;
-    let mut first = true;
-    while scanner.next_element(&mut first, b'}')? {
-        let quoted = scanner.key(LONGEST_KEY)?;
-        let key = match quoted.get(1..quoted.len() - 1).unwrap_or_default() {
-            escaped if escaped.contains(&b'\\') => Key::of(&string_bytes(&text_of(quoted)).unwrap_or_default()),
-            key => Key::of(key),
-        };
-        scanner.expect(b':')?;
-        member(key, scanner)?;
-    }
-    scanner.expect(b'}')
 }
 
 /// The text of a JSON string in any bytes; None if it is not a string.

@@ -6,12 +6,9 @@ use std::cmp::Reverse;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::call::{number, plain, scan_usage, time, Amounts, Call, CallErrors, UsageValue};
+use super::call::{number, plain, time, Amounts, Call, CallErrors, UsageValue};
 use crate::format::header::Version;
-use crate::json::reader::{read, Raw};
-use crate::json::scanner::Scanner;
-use crate::json::{fields, Value};
-use crate::summary::line_scanner::ScannedLine;
+use crate::summary::line_scanner::{CallFields, ScannedLine};
 
 /// How many of a session's largest entries are kept.
 pub const LARGEST_KEPT: usize = 100;
@@ -83,46 +80,6 @@ impl Default for SessionUsage {
     }
 }
 
-fields! {
-    /// The fields of an entry that are read.
-    struct EntryFields<V> {
-        kind: V = "type",
-        id: V = "id",
-        timestamp: V = "timestamp",
-        message: V = "message",
-        provider: V = "provider",
-        model: V = "model",
-        usage: V = "usage",
-    }
-}
-
-fields! {
-    /// The fields of a message that are read.
-    struct MessageFields<V> {
-        role: V = "role",
-        timestamp: V = "timestamp",
-        provider: V = "provider",
-        model: V = "model",
-        tool_name: V = "toolName",
-        usage: V = "usage",
-    }
-}
-
-/// The JSON texts of an entry's values, and its usage.
-#[derive(Default)]
-struct EntryParts<'a> {
-    /// Its text, unlike the others.
-    kind: Option<Cow<'a, [u8]>>,
-    role: Option<&'a [u8]>,
-    id: Option<&'a [u8]>,
-    timestamp: Option<&'a [u8]>,
-    message_time: Option<&'a [u8]>,
-    provider: Option<&'a [u8]>,
-    model: Option<&'a [u8]>,
-    tool_name: Option<&'a [u8]>,
-    usage: Option<UsageValue>,
-}
-
 /// What a call is made for.
 enum Caller<'a> {
     /// A model, by its provider and name.
@@ -162,86 +119,22 @@ impl SessionUsage {
         rest.is_empty().then_some(usage)
     }
 
-    /// Adds a scanned line that has these bytes of the file. False if the line has to be read whole, by
-    /// [`SessionUsage::add_line`]: it has no time, or a message where none belongs.
-    pub fn add_scanned(&mut self, line: &ScannedLine, version: Version, span: (u64, u64)) -> bool {
-        if version != Version::V1 && line.has_text_id != Some(true) {
-            self.damaged += 1;
-            return true;
-        }
-        let parts = EntryParts {
-            kind: line.kind.get().and_then(plain),
-            role: line.role.get(),
-            id: None,
-            timestamp: line.timestamp.get(),
-            message_time: line.message_time.get(),
-            provider: line.provider.get(),
-            model: line.model.get(),
-            tool_name: line.tool_name.get(),
-            usage: line.usage,
-        };
-        let has_time = [parts.timestamp, parts.message_time].into_iter().flatten().any(|time| time != b"null");
-        let is_message = parts.kind.as_deref() == Some(b"message");
-        if !has_time || is_message != line.has_message {
-            return false;
-        }
-        self.add(&parts, span);
-        true
-    }
-
-    /// Adds a line of any shape.
-    pub fn add_line(&mut self, line: &str, version: Version, span: (u64, u64)) {
-        let Ok(entry) = read::<EntryFields<Raw<'_>>>(line) else {
-            self.damaged += u64::from(!line.trim_ascii().is_empty());
-            return;
-        };
-        fn json<'a>(value: &'a Option<Raw<'_>>) -> Option<&'a [u8]> {
-            value.as_ref().map(|raw| raw.get().as_bytes())
-        }
-        if version != Version::V1 && entry.id.as_ref().and_then(Value::text).is_none() {
-            self.damaged += 1;
+    /// Adds a line.
+    pub fn add(&mut self, line: &ScannedLine, version: Version) {
+        if !line.is_entry(version) {
+            self.damaged += u64::from(!line.is_blank);
             return;
         }
-        let usage =
-            |value: &Option<Raw<'_>>| value.and_then(|raw| scan_usage(&mut Scanner::new(raw.get().as_bytes())).ok());
-        let (id, timestamp) = (json(&entry.id), json(&entry.timestamp));
-        let kind = json(&entry.kind).and_then(plain);
-        let mut parts = EntryParts { kind, id, timestamp, ..EntryParts::default() };
-        let message = entry.message.and_then(|raw| read::<MessageFields<Raw<'_>>>(raw.get()).ok());
-        match (parts.kind.as_deref(), &message) {
-            (Some(b"message"), Some(message)) => {
-                parts.role = json(&message.role);
-                parts.message_time = json(&message.timestamp);
-                parts.provider = json(&message.provider);
-                parts.model = json(&message.model);
-                parts.tool_name = json(&message.tool_name);
-                parts.usage = usage(&message.usage);
-            }
-            (Some(b"message"), None) => {}
-            _ => {
-                parts.message_time = message.as_ref().and_then(|message| json(&message.timestamp));
-                parts.provider = json(&entry.provider);
-                parts.model = json(&entry.model);
-                parts.usage = usage(&entry.usage);
-            }
-        }
-        self.add(&parts, span);
-    }
-
-    /// Counts a line that is not a JSON object.
-    pub fn add_damaged(&mut self) {
-        self.damaged += 1;
-    }
-
-    fn add(&mut self, entry: &EntryParts<'_>, (from, to): (u64, u64)) {
-        let role = entry.role.and_then(plain);
-        let kind = entry.kind.as_deref().unwrap_or(b"(no type)");
+        let kind = plain(&line.kind);
+        let kind = kind.as_deref().unwrap_or(b"(no type)");
+        let role = plain(&line.message.role);
         let name = match kind {
             // A later header.
             b"session" => return,
             b"message" => role.as_deref().unwrap_or(b"message"),
             kind => kind,
         };
+        let (from, to) = line.span;
         let bytes = to.saturating_sub(from);
         let position =
             position_of(&mut self.kinds, name, |kind| &kind.name, |name| KindSize { name, entries: 0, bytes: 0 });
@@ -250,21 +143,23 @@ impl SessionUsage {
             kind.bytes += bytes;
         }
         self.add_large(LargeEntry { bytes, offset: Reverse(from), kind: position });
-        let entry_time = entry.timestamp.and_then(time);
+        let entry_time = time(&line.timestamp);
         if let Some(ms) = entry_time {
             self.add_to_minute((ms / 60_000.0).floor() as i64, bytes);
         }
-        let caller = match (kind, name) {
-            (b"message", b"assistant") | (b"usage", _) => Caller::Model,
-            (b"message", b"toolResult") => Caller::Tool,
-            (b"compaction" | b"branch_summary", _) => Caller::Summary(kind),
-            _ => return,
-        };
-        self.add_call(entry, caller, entry_time);
+        match (kind, name) {
+            (b"message", b"assistant") => self.add_call(line, &line.message.call, Caller::Model, entry_time),
+            (b"message", b"toolResult") => self.add_call(line, &line.message.call, Caller::Tool, entry_time),
+            (b"usage", _) => self.add_call(line, &line.call, Caller::Model, entry_time),
+            (b"compaction" | b"branch_summary", _) => {
+                self.add_call(line, &line.call, Caller::Summary(kind), entry_time);
+            }
+            _ => {}
+        }
     }
 
-    fn add_call(&mut self, entry: &EntryParts<'_>, caller: Caller<'_>, entry_time: Option<f64>) {
-        let (amounts, mut errors) = match (entry.usage, &caller) {
+    fn add_call(&mut self, line: &ScannedLine, call: &CallFields, caller: Caller<'_>, entry_time: Option<f64>) {
+        let (amounts, mut errors) = match (call.usage, &caller) {
             (Some(UsageValue::Amounts(amounts, errors)), _) => (amounts, errors),
             // Tools and summaries need no model.
             (None | Some(UsageValue::Null), Caller::Tool | Caller::Summary(_)) => return,
@@ -272,18 +167,16 @@ impl SessionUsage {
         };
         // The model's name, and after it what the identity is made of.
         let mut text = std::mem::take(&mut self.scratch);
-        if !put_name(&mut text, entry, &caller) {
+        if !put_name(&mut text, line, call, &caller) {
             errors.add(CallErrors::NO_MODEL);
         }
         let model = position_of(&mut self.models, &text, |name| name, |name| name);
-        let identity = identity_of(&mut text, entry, &amounts);
+        let identity = identity_of(&mut text, line, &amounts);
         text.clear();
         self.scratch = text;
         // A message's own time counts if it is a number.
-        let time = match entry.message_time.filter(|json| number(json).is_some()) {
-            Some(json) => time(json),
-            None => entry_time,
-        };
+        let message_time = &line.message.timestamp;
+        let time = if number(message_time).is_some() { time(message_time) } else { entry_time };
         if time.is_none() {
             errors.add(CallErrors::NO_TIME);
         }
@@ -347,8 +240,8 @@ fn position_of<T>(list: &mut Vec<T>, name: &[u8], name_of: impl Fn(&T) -> &[u8],
 }
 
 /// Writes the name of what made a call. False if a model or its provider has none.
-fn put_name(out: &mut Vec<u8>, entry: &EntryParts<'_>, caller: &Caller<'_>) -> bool {
-    let [provider, model, tool] = [entry.provider, entry.model, entry.tool_name].map(|json| json.and_then(plain));
+fn put_name(out: &mut Vec<u8>, line: &ScannedLine, call: &CallFields, caller: &Caller<'_>) -> bool {
+    let [provider, model, tool] = [&call.provider, &call.model, &line.message.tool_name].map(|json| plain(json));
     let named = |name: &'_ Option<Cow<'_, [u8]>>| name.as_deref().is_some_and(|name| !name.is_empty());
     let mut put = |parts: [&[u8]; 3]| parts.iter().for_each(|part| out.extend_from_slice(part));
     match caller {
@@ -376,7 +269,7 @@ fn put_name(out: &mut Vec<u8>, entry: &EntryParts<'_>, caller: &Caller<'_>) -> b
 /// A hash of the times, the model and the amounts of a call: forks hold copies of entries with the same. The entry's id
 /// counts where there are no times; it does not otherwise, because entries of version 1 get a new one at each fork.
 /// `text` is the model's name.
-fn identity_of(text: &mut Vec<u8>, entry: &EntryParts<'_>, amounts: &Amounts) -> u64 {
+fn identity_of(text: &mut Vec<u8>, line: &ScannedLine, amounts: &Amounts) -> u64 {
     // One pass over a short buffer is faster than hashing part by part.
     let model = text.len();
     let mut part = |tag: u8, bytes: &[u8]| {
@@ -385,7 +278,10 @@ fn identity_of(text: &mut Vec<u8>, entry: &EntryParts<'_>, amounts: &Amounts) ->
         text.extend_from_slice(bytes);
     };
     let mut has_time = false;
-    for json in [entry.timestamp, entry.message_time].into_iter().flatten().filter(|json| *json != b"null") {
+    for json in [&line.timestamp, &line.message.timestamp].map(Vec::as_slice) {
+        if matches!(json, b"" | b"null") {
+            continue;
+        }
         has_time = true;
         match (plain(json), number(json)) {
             (Some(text), _) => part(b't', &text),
@@ -394,7 +290,7 @@ fn identity_of(text: &mut Vec<u8>, entry: &EntryParts<'_>, amounts: &Amounts) ->
         }
     }
     if !has_time {
-        part(b'i', &entry.id.and_then(plain).unwrap_or_default());
+        part(b'i', &plain(&line.id).unwrap_or_default());
     }
     text.extend_from_slice(b"m");
     text.extend_from_slice(&(model as u64).to_le_bytes());

@@ -3,6 +3,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::format::header::Version;
 use crate::listing::usage::calendar::Period;
+use crate::summary::line_scanner::tests::read_whole;
 use crate::summary::usage::session_usage::SessionUsage;
 
 const HOUR: f64 = 3_600_000.0;
@@ -20,7 +21,7 @@ fn session(path: &str, created: f64, lines: &[String]) -> UsageSession {
     let mut offset = 0;
     for line in lines {
         let end = offset + line.len() as u64 + 1;
-        usage.add_line(line, Version::Current, (offset, end));
+        usage.add(&read_whole(line, (offset, end)), Version::Current);
         offset = end;
     }
     usage.sort_largest();

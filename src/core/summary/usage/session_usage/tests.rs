@@ -3,6 +3,7 @@ use std::sync::atomic::AtomicBool;
 use proptest::prelude::*;
 
 use super::*;
+use crate::summary::line_scanner::tests::read_whole;
 use crate::summary::session_summary::{read_on, SummaryProgress, SummaryScan};
 use crate::testing::tests::count;
 
@@ -16,7 +17,7 @@ impl SessionUsage {
         for line in text.split_inclusive('\n') {
             let end = offset + line.len() as u64;
             if offset > 0 {
-                usage.add_line(line, version, (offset, end));
+                usage.add(&read_whole(line, (offset, end)), version);
             }
             offset = end;
         }

@@ -1,0 +1,418 @@
+//! Scanning a session file line by line: one pass in a window of fixed size that checks each line to be JSON and reads only
+//! the fields that lists show and add up.
+//!
+//! Most of a file is tool output and texts that no list shows. They are skipped, whatever their length: a line need not fit into
+//! memory, only a name or a text that is kept.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::sync::atomic::AtomicBool;
+
+use super::signature::Signature;
+use super::usage::call::{plain, scan_usage, UsageValue};
+use crate::format::agent_message::Role;
+use crate::format::header::Version;
+use crate::io::file_window::FileWindow;
+use crate::io::line_reader::{text_of, Positioned, HEAD};
+use crate::json::scanner::{Input, ScanError, ScanResult, Scanner};
+use crate::json::string_bytes;
+use crate::json::value_to_string::push_to_string;
+
+/// A longer type, id, time, role or name of a model or tool counts as missing.
+const LONGEST_SHORT: usize = 64 << 10;
+
+/// The longest text that is added to a signature; a session with a longer one has none.
+const LONGEST_SEARCHED: usize = 2 << 20;
+
+/// The messages whose texts are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeptTexts {
+    None,
+    OfUsers,
+    /// Of users and assistants.
+    OfConversation,
+    All,
+}
+
+impl KeptTexts {
+    fn has_that_of(self, message: &ScannedMessage) -> bool {
+        match self {
+            KeptTexts::None => false,
+            KeptTexts::OfUsers => message.role() == Role::User,
+            KeptTexts::OfConversation => message.role().is_conversation(),
+            KeptTexts::All => true,
+        }
+    }
+}
+
+/// The fields of a line. Values are JSON texts in the bytes of the file, which need not be UTF-8, and empty if they are missing.
+#[derive(Debug, Default)]
+pub struct ScannedLine {
+    /// Its bytes in the file, the newline included.
+    pub span: (u64, u64),
+    pub is_blank: bool,
+    pub is_object: bool,
+    pub is_terminated: bool,
+    pub kind: Vec<u8>,
+    pub id: Vec<u8>,
+    pub has_text_id: bool,
+    pub timestamp: Vec<u8>,
+    /// The text of the name, WTF-8; None if it is not a text.
+    pub name: Option<Vec<u8>>,
+    pub call: CallFields,
+    pub message: ScannedMessage,
+}
+
+/// The fields of a line's message.
+#[derive(Debug, Default)]
+pub struct ScannedMessage {
+    pub role: Vec<u8>,
+    pub timestamp: Vec<u8>,
+    pub tool_name: Vec<u8>,
+    pub call: CallFields,
+    pub has_content: bool,
+    /// The text of the content, WTF-8, if it is kept: the content if it is a text, else its text blocks joined by spaces.
+    pub text: Option<Vec<u8>>,
+}
+
+/// The fields of a model call.
+#[derive(Debug, Default)]
+pub struct CallFields {
+    pub provider: Vec<u8>,
+    pub model: Vec<u8>,
+    pub usage: Option<UsageValue>,
+}
+
+impl ScannedLine {
+    /// Scans a line in memory.
+    pub fn of(json: &[u8], span: (u64, u64)) -> Self {
+        let mut line = Self { span, is_terminated: true, ..Self::default() };
+        let mut scanner = Scanner::new(json);
+        let scanned = entry(&mut scanner, &mut None, KeptTexts::None, &mut line);
+        line.is_object = scanned.is_ok() && scanner.next_token() == Ok(None);
+        line
+    }
+
+    /// Whether it is an entry, or a later header.
+    pub fn is_entry(&self, version: Version) -> bool {
+        self.is_object && (version == Version::V1 || self.has_text_id)
+    }
+
+    /// The memory of the values is used for the next line.
+    fn clear(&mut self) {
+        [&mut self.kind, &mut self.id, &mut self.timestamp].into_iter().for_each(Vec::clear);
+        (self.has_text_id, self.name) = (false, None);
+        self.call.clear();
+        self.message.clear();
+    }
+}
+
+impl ScannedMessage {
+    /// The role; [`Role::Other`] if there is none.
+    pub fn role(&self) -> Role {
+        plain(&self.role).map_or(Role::Other, |name| Role::from_name(&name))
+    }
+
+    fn clear(&mut self) {
+        [&mut self.role, &mut self.timestamp, &mut self.tool_name].into_iter().for_each(Vec::clear);
+        (self.has_content, self.text) = (false, None);
+        self.call.clear();
+    }
+}
+
+impl CallFields {
+    fn clear(&mut self) {
+        self.provider.clear();
+        self.model.clear();
+        self.usage = None;
+    }
+}
+
+/// The lines of a file.
+pub struct FileLines<'a> {
+    file: &'a File,
+    size: u64,
+    stops: &'a [&'a AtomicBool],
+    pub scanner: LineScanner<Positioned<'a>>,
+}
+
+impl<'a> FileLines<'a> {
+    /// The lines in a file's bytes `from..size`. `buffer` is memory that another scanner used, or none yet. Once a flag in `stops` is
+    /// set, the next read fails.
+    pub fn new(file: &'a File, from: u64, size: u64, stops: &'a [&'a AtomicBool], buffer: Box<[u8]>) -> Self {
+        let scanner = LineScanner::new(Positioned::new(file, from, size, stops), from, buffer);
+        Self { file, size, stops, scanner }
+    }
+
+    /// Reads the next line into `line`.
+    pub fn next_line(&mut self, texts: KeptTexts, line: &mut ScannedLine) -> io::Result<()> {
+        let from = self.scanner.position();
+        line.is_blank = self.scanner.is_blank()?;
+        line.is_object = self.scanner.line(texts, line)?;
+        line.is_terminated = self.scanner.skip_line()?;
+        line.span = (from, self.scanner.position());
+        let message = &line.message;
+        if line.is_object && message.has_content && message.text.is_none() && texts.has_that_of(message) {
+            // The role came after the content: only now is it known that the text is kept.
+            let source = Positioned::new(self.file, from, self.size, self.stops);
+            let mut again = LineScanner::new(source, from, Box::default());
+            line.is_object = again.line(KeptTexts::All, line)?;
+        }
+        Ok(())
+    }
+}
+
+/// A source that is scanned line by line.
+pub struct LineScanner<R> {
+    pub(super) scanner: Scanner<FileWindow<R>>,
+    /// Where the source starts in the file.
+    offset: u64,
+    /// Gets the texts of the scanned lines that are searched by default, and maybe others.
+    pub signature: Option<Signature>,
+}
+
+impl<R: Read> LineScanner<R> {
+    /// Scans `source`, whose first byte is at `offset` of the file, in memory that another scanner used, or none yet.
+    pub fn new(source: R, offset: u64, buffer: Box<[u8]>) -> Self {
+        Self { scanner: Scanner::new(FileWindow::new(source, buffer)), offset, signature: None }
+    }
+
+    /// Scans a file for its header: little of it is read at first.
+    pub fn for_header(source: R) -> Self {
+        Self { scanner: Scanner::new(FileWindow::starting_with(source, HEAD)), offset: 0, signature: None }
+    }
+
+    /// The memory, for the next file.
+    pub fn into_buffer(self) -> Box<[u8]> {
+        self.scanner.input.into_buffer()
+    }
+
+    /// The position of the next byte in the file.
+    pub fn position(&self) -> u64 {
+        self.offset + self.scanner.input.dropped() + self.scanner.at() as u64
+    }
+
+    /// Whether everything was scanned.
+    pub fn is_done(&mut self) -> io::Result<bool> {
+        Ok(self.scanner.peek()?.is_none())
+    }
+
+    /// Skips the rest of the line, its newline included. Gives whether a newline ended it.
+    pub fn skip_line(&mut self) -> io::Result<bool> {
+        self.skip_line_before(u64::MAX)
+    }
+
+    /// As [`LineScanner::skip_line`], but stops after a position.
+    pub fn skip_line_before(&mut self, limit: u64) -> io::Result<bool> {
+        let offset = self.offset;
+        self.scanner.skip_past(b'\n', |scanner| offset + scanner.input.dropped() + scanner.at() as u64 <= limit)
+    }
+
+    /// Whether nothing but white space is left of the line.
+    pub(super) fn is_blank(&mut self) -> io::Result<bool> {
+        Ok(matches!(self.scanner.next_token()?, None | Some(b'\n')))
+    }
+
+    /// Scans a line into `line`. False if it is not a JSON object; the position is still in the same line then.
+    fn line(&mut self, texts: KeptTexts, line: &mut ScannedLine) -> io::Result<bool> {
+        line.clear();
+        self.scanner.forget_failure();
+        match entry(&mut self.scanner, &mut self.signature, texts, line) {
+            Ok(()) => self.is_blank(),
+            Err(ScanError::Malformed) => Ok(false),
+            Err(ScanError::Input(error)) => Err(error),
+        }
+    }
+}
+
+/// The keys of an entry, a message and a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Key {
+    Kind,
+    Id,
+    Timestamp,
+    Name,
+    Label,
+    Summary,
+    Message,
+    Role,
+    Content,
+    Text,
+    ToolName,
+    Provider,
+    Model,
+    Usage,
+}
+
+impl Key {
+    fn of(key: &[u8]) -> Option<Self> {
+        Some(match key {
+            b"type" => Key::Kind,
+            b"id" => Key::Id,
+            b"timestamp" => Key::Timestamp,
+            b"name" => Key::Name,
+            b"label" => Key::Label,
+            b"summary" => Key::Summary,
+            b"message" => Key::Message,
+            b"role" => Key::Role,
+            b"content" => Key::Content,
+            b"text" => Key::Text,
+            b"toolName" => Key::ToolName,
+            b"provider" => Key::Provider,
+            b"model" => Key::Model,
+            b"usage" => Key::Usage,
+            _ => return None,
+        })
+    }
+}
+
+impl CallFields {
+    /// Takes a value; another key's is skipped.
+    fn take<I: Input>(&mut self, scanner: &mut Scanner<I>, key: Option<Key>) -> ScanResult<(), I> {
+        match key {
+            Some(Key::Provider) => short(scanner, &mut self.provider),
+            Some(Key::Model) => short(scanner, &mut self.model),
+            Some(Key::Usage) => {
+                self.usage = Some(scan_usage(scanner)?);
+                Ok(())
+            }
+            _ => scanner.skip_value(),
+        }
+    }
+}
+
+fn entry<I: Input>(
+    scanner: &mut Scanner<I>,
+    signature: &mut Option<Signature>,
+    texts: KeptTexts,
+    line: &mut ScannedLine,
+) -> ScanResult<(), I> {
+    scanner.members(Key::of, |scanner, key| match key {
+        Some(Key::Kind) => short(scanner, &mut line.kind),
+        Some(Key::Timestamp) => short(scanner, &mut line.timestamp),
+        Some(Key::Id) => {
+            line.has_text_id = scanner.next_token()? == Some(b'"');
+            short(scanner, &mut line.id)
+        }
+        Some(Key::Name) => {
+            line.name = None;
+            if scanner.next_token()? != Some(b'"') {
+                return scanner.skip_value();
+            }
+            let json = scanner.value(usize::MAX)?.unwrap_or_default();
+            signature.iter_mut().for_each(|signature| signature.add_json(json));
+            line.name = string_bytes(&text_of(json)).map(|name| name.into_owned());
+            Ok(())
+        }
+        Some(Key::Label | Key::Summary) => text(scanner, signature, None),
+        Some(Key::Message) => {
+            line.message.clear();
+            match scanner.next_token()? {
+                Some(b'{') => message(scanner, signature, texts, &mut line.message),
+                _ => scanner.skip_value(),
+            }
+        }
+        key => line.call.take(scanner, key),
+    })
+}
+
+fn message<I: Input>(
+    scanner: &mut Scanner<I>,
+    signature: &mut Option<Signature>,
+    texts: KeptTexts,
+    into: &mut ScannedMessage,
+) -> ScanResult<(), I> {
+    scanner.members(Key::of, |scanner, key| match key {
+        Some(Key::Role) => {
+            if !into.role.is_empty() {
+                // By an earlier role texts may have been left out.
+                *signature = None;
+            }
+            short(scanner, &mut into.role)
+        }
+        Some(Key::Timestamp) => short(scanner, &mut into.timestamp),
+        Some(Key::ToolName) => short(scanner, &mut into.tool_name),
+        Some(Key::Content) => {
+            into.has_content = true;
+            into.text = texts.has_that_of(into).then(Vec::new);
+            if into.text.is_none() && (signature.is_none() || into.role == b"\"toolResult\"") {
+                return scanner.skip_value();
+            }
+            content(scanner, signature, into.text.as_mut())
+        }
+        key => into.call.take(scanner, key),
+    })
+}
+
+/// Takes a content, adds its texts to a signature, and sets `out` to its text.
+fn content<I: Input>(
+    scanner: &mut Scanner<I>,
+    signature: &mut Option<Signature>,
+    mut out: Option<&mut Vec<u8>>,
+) -> ScanResult<(), I> {
+    match scanner.next_token()? {
+        Some(b'"') => return text(scanner, signature, out),
+        Some(b'[') => scanner.skip_byte(),
+        _ => return scanner.skip_value(),
+    }
+    let (mut first, mut has_text) = (true, false);
+    while scanner.next_element(&mut first, b']')? {
+        if scanner.next_token()? != Some(b'{') {
+            scanner.skip_value()?;
+            continue;
+        }
+        let (mut is_text, mut block) = (false, out.as_ref().map(|_| Vec::new()));
+        scanner.members(Key::of, |scanner, key| match key {
+            Some(Key::Text) => text(scanner, signature, block.as_mut()),
+            Some(Key::Kind) if block.is_some() => {
+                let kind = scanner.value(LONGEST_SHORT)?.and_then(plain);
+                is_text = kind.as_deref() == Some(b"text");
+                Ok(())
+            }
+            _ => scanner.skip_value(),
+        })?;
+        if let (Some(out), Some(mut block), true) = (&mut out, block, is_text) {
+            if has_text {
+                out.push(b' ');
+                out.append(&mut block);
+            } else {
+                **out = block;
+            }
+            has_text = true;
+        }
+    }
+    scanner.expect(b']')
+}
+
+/// Takes a value, adds it to a signature if it is a text, and sets `out` to what JavaScript shows of it. There is no signature any more
+/// if it is too long.
+fn text<I: Input>(
+    scanner: &mut Scanner<I>,
+    signature: &mut Option<Signature>,
+    out: Option<&mut Vec<u8>>,
+) -> ScanResult<(), I> {
+    if out.is_none() && (signature.is_none() || scanner.next_token()? != Some(b'"')) {
+        return scanner.skip_value();
+    }
+    let longest = if out.is_some() { usize::MAX } else { LONGEST_SEARCHED };
+    let Some(json) = scanner.value(longest)? else {
+        *signature = None;
+        return Ok(());
+    };
+    signature.iter_mut().for_each(|signature| signature.add_json(json));
+    if let Some(out) = out {
+        out.clear();
+        push_to_string(&text_of(json), out);
+    }
+    Ok(())
+}
+
+/// Takes a short value.
+fn short<I: Input>(scanner: &mut Scanner<I>, into: &mut Vec<u8>) -> ScanResult<(), I> {
+    into.clear();
+    into.extend_from_slice(scanner.value(LONGEST_SHORT)?.unwrap_or_default());
+    Ok(())
+}
+
+#[cfg(test)]
+pub mod tests;

@@ -1,0 +1,131 @@
+use super::*;
+use crate::json::reader::{read, Raw};
+use crate::json::{fields, Value};
+
+fields! {
+    struct EntryFields<V> {
+        kind: V = "type",
+        id: V = "id",
+        timestamp: V = "timestamp",
+        message: V = "message",
+        name: V = "name",
+        provider: V = "provider",
+        model: V = "model",
+        usage: V = "usage",
+    }
+}
+
+fields! {
+    struct MessageFields<V> {
+        role: V = "role",
+        content: V = "content",
+        timestamp: V = "timestamp",
+        provider: V = "provider",
+        model: V = "model",
+        tool_name: V = "toolName",
+        usage: V = "usage",
+    }
+}
+
+fields! {
+    struct BlockFields<V> {
+        kind: V = "type",
+        text: V = "text",
+    }
+}
+
+fn json(value: &Option<Raw<'_>>) -> Vec<u8> {
+    value.as_ref().map_or_else(Vec::new, |raw| raw.get().as_bytes().to_vec())
+}
+
+fn call(provider: &Option<Raw<'_>>, model: &Option<Raw<'_>>, usage: &Option<Raw<'_>>) -> CallFields {
+    let usage = usage.map(|raw| scan_usage(&mut Scanner::new(raw.get().as_bytes())).expect("JSON"));
+    CallFields { provider: json(provider), model: json(model), usage }
+}
+
+fn text_in(content: Raw<'_>) -> Vec<u8> {
+    if let Some(text) = content.text() {
+        return text.into_owned();
+    }
+    let mut texts = Vec::new();
+    for block in read::<Vec<Raw<'_>>>(content.get()).unwrap_or_default() {
+        let Ok(block) = read::<BlockFields<Raw<'_>>>(block.get()) else { continue };
+        if block.kind.as_ref().and_then(Value::text).as_deref() == Some(b"text") {
+            let mut text = Vec::new();
+            block.text.iter().for_each(|json| push_to_string(json.get(), &mut text));
+            texts.push(text);
+        }
+    }
+    texts.join(&b' ')
+}
+
+/// The line that has these bytes of a file, read whole by serde, with every text: simple enough to compare with.
+pub fn read_whole(text: &str, span: (u64, u64)) -> ScannedLine {
+    let is_blank = text.trim_ascii().is_empty();
+    let mut line = ScannedLine { span, is_blank, is_terminated: text.ends_with('\n'), ..ScannedLine::default() };
+    let Ok(entry) = read::<EntryFields<Raw<'_>>>(text) else { return line };
+    (line.kind, line.id, line.timestamp) = (json(&entry.kind), json(&entry.id), json(&entry.timestamp));
+    line.is_object = true;
+    line.has_text_id = entry.id.as_ref().and_then(Value::text).is_some();
+    line.name = entry.name.as_ref().and_then(Value::text).map(|name| name.into_owned());
+    line.call = call(&entry.provider, &entry.model, &entry.usage);
+    if let Some(message) = entry.message.and_then(|raw| read::<MessageFields<Raw<'_>>>(raw.get()).ok()) {
+        line.message = ScannedMessage {
+            role: json(&message.role),
+            timestamp: json(&message.timestamp),
+            tool_name: json(&message.tool_name),
+            call: call(&message.provider, &message.model, &message.usage),
+            has_content: message.content.is_some(),
+            text: message.content.map(text_in),
+        };
+    }
+    line
+}
+
+fn texts_of(lines: &[&str], texts: KeptTexts) -> Vec<Option<Vec<u8>>> {
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    std::fs::write(file.path(), lines.join("\n")).expect("written");
+    let size = file.as_file().metadata().expect("metadata").len();
+    let mut scanned = FileLines::new(file.as_file(), 0, size, &[], Box::default());
+    let mut line = ScannedLine::default();
+    let mut each = |_: &&str| {
+        scanned.next_line(texts, &mut line).expect("read");
+        line.message.text.take()
+    };
+    lines.iter().map(&mut each).collect()
+}
+
+#[test]
+fn the_text_of_a_content_is_what_a_reader_sees_wherever_its_role_is() {
+    let line = |message: &str| format!(r#"{{"type":"message","id":"a","message":{message}}}"#);
+    for (content, want) in [
+        (r#""a\ud83d""#, &b"a\xED\xA0\xBD"[..]),
+        (
+            r#"[{"type":"text","text":"a"},{"type":"image","text":"no"},5,{"type":"text"},{"text":"b","t\u0079pe":"te\u0078t"}]"#,
+            b"a  b",
+        ),
+        (r#"[{"type":"text","text":"x","text":5},[],{"type":"text","text":null},{"type":7,"text":"no"}]"#, b"5 "),
+        ("null", b""),
+        ("{}", b""),
+    ] {
+        let first = line(&format!(r#"{{"role":"user","content":{content}}}"#));
+        let last = line(&format!(r#"{{"content":"x","content":{content},"role":"us\u0065r"}}"#));
+        let other = line(&format!(r#"{{"content":{content},"role":"user","role":"assistant"}}"#));
+        let lines = [&*first, "torn {", &last, &other];
+        let want = Some(want.to_vec());
+        assert_eq!(texts_of(&lines, KeptTexts::OfUsers), [want.clone(), None, want.clone(), None], "{content}");
+        assert_eq!(texts_of(&lines, KeptTexts::OfConversation), [want.clone(), None, want.clone(), want.clone()]);
+        assert_eq!(texts_of(&lines, KeptTexts::None), [None, None, None, None]);
+        assert_eq!(read_whole(&last, (0, 0)).message.text, want);
+    }
+}
+
+/// Regression: of a message that has two roles a search missed the text.
+#[test]
+fn a_signature_has_the_texts_of_a_message_whose_role_changes() {
+    let text = r#"{"type":"message","id":"a","message":{"role":"toolResult","content":"haystack","role":"user"}}"#;
+    let mut scanner = LineScanner::new(text.as_bytes(), 0, Box::default());
+    scanner.signature = Some(Signature::default());
+    assert!(scanner.line(KeptTexts::None, &mut ScannedLine::default()).expect("read"));
+    assert_eq!(scanner.signature, None);
+}
