@@ -117,7 +117,7 @@ fn remembered(row: &Row<'_>) -> CatalogResult<CatalogRow> {
     };
     let file_kind: i64 = row.get(9)?;
     let unparsed_dates: Option<String> = row.get(16)?;
-    let info = |version| -> CatalogResult<FileKind> {
+    let summary = |version| -> CatalogResult<FileKind> {
         Ok(FileKind::Session(
             version,
             SessionSummary {
@@ -136,9 +136,9 @@ fn remembered(row: &Row<'_>) -> CatalogResult<CatalogRow> {
     let kind = match file_kind {
         0 => FileKind::Undetermined,
         1 => FileKind::NotASession,
-        2 => info(Version::V1)?,
-        3 => info(Version::V2)?,
-        _ => info(Version::Current)?,
+        2 => summary(Version::V1)?,
+        3 => summary(Version::V2)?,
+        _ => summary(Version::Current)?,
     };
     Ok(CatalogRow {
         row: row.get(0)?,
@@ -229,8 +229,8 @@ pub fn put(transaction: &Transaction<'_>, update: &Update) -> CatalogResult<()> 
     if other.as_ref().is_some_and(|row| !is_known(row) && row.seen > file.seen) {
         return Ok(());
     }
-    let info = file.progress.kind.summary();
-    let unparsed_dates = info.map(|info| info.unparsed_dates.to_lines()).filter(|all| !all.is_empty());
+    let summary = file.progress.kind.summary();
+    let unparsed_dates = summary.map(|summary| summary.unparsed_dates.to_lines()).filter(|all| !all.is_empty());
     let mut put = transaction.prepare_cached(
         "INSERT INTO session (dir, name, device, inode, size, modified, changed, seen, read_to, head_tail_hash, file_kind,
            session_id, cwd, title, parent, created, active, unparsed_dates, messages, first)
@@ -254,20 +254,20 @@ pub fn put(transaction: &Transaction<'_>, update: &Update) -> CatalogResult<()> 
             file.progress.end as i64,
             file.head_tail_hash as i64,
             code_of(&file.progress.kind),
-            info.map(|info| &info.id),
-            info.map(|info| &info.cwd),
-            info.and_then(|info| info.name.as_ref()),
-            info.and_then(|info| info.parent.as_ref()).map(|parent| ToSqlOutput::Borrowed(stored(parent))),
-            info.and_then(|info| info.created.as_ref()),
-            info.and_then(|info| info.active),
+            summary.map(|summary| &summary.id),
+            summary.map(|summary| &summary.cwd),
+            summary.and_then(|summary| summary.name.as_ref()),
+            summary.and_then(|summary| summary.parent.as_ref()).map(|parent| ToSqlOutput::Borrowed(stored(parent))),
+            summary.and_then(|summary| summary.created.as_ref()),
+            summary.and_then(|summary| summary.active),
             unparsed_dates,
-            info.map(|info| info.message_count as i64),
-            info.and_then(|info| info.first_message.as_ref()),
+            summary.map(|summary| summary.message_count as i64),
+            summary.and_then(|summary| summary.first_message.as_ref()),
         ],
         |row| row.get(0),
     )?;
-    put_packed(transaction, "usage", row, info.and(Some(usage)).filter(|usage| usage.len() <= MAX_USAGE_BYTES))?;
-    put_packed(transaction, "signature", row, info.and(signature.as_ref()))
+    put_packed(transaction, "usage", row, summary.and(Some(usage)).filter(|usage| usage.len() <= MAX_USAGE_BYTES))?;
+    put_packed(transaction, "signature", row, summary.and(signature.as_ref()))
 }
 
 /// Writes or deletes what a table has of a session.

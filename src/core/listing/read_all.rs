@@ -88,44 +88,15 @@ fn read(
     let scope = ReadScope { is_cached: catalog.is_some() || location.is_some(), ..scope };
     let mut rows = Rows::default();
     if let Some(open) = catalog.take() {
-        match rows.load(&open, files) {
-            Ok(()) => catalog = Some(open),
-            Err(error) => {
-                open.discard_if_corrupt(&error);
-                rows = Rows::default();
-            }
+        match Rows::load(&open, files) {
+            Ok(loaded) => (catalog, rows) = (Some(open), loaded),
+            Err(error) => open.discard_if_corrupt(&error),
         }
     }
     let last = Last { left: AtomicUsize::new(files.len()), held: Mutex::new(None), each };
-    // Usage that the catalog cannot give is read from the file.
-    let usage_of = |row: &CatalogRow| rows::usage_of(catalog.as_ref()?.db(), row.row).ok().flatten();
-    let signature_of = |row: &CatalogRow| rows::signature_of(catalog.as_ref()?.db(), row.row).ok().flatten();
     let mut jobs = Vec::new();
     for (at, file) in files.iter().enumerate() {
-        let Some(fingerprint) = &file.fingerprint else {
-            rows.take(file);
-            last.give(at, None);
-            continue;
-        };
-        let row = rows.take(file);
-        let validity = row.as_ref().map_or(CacheValidity::Invalid, |row| row.validity(fingerprint));
-        let usage = match validity {
-            CacheValidity::Invalid => None,
-            CacheValidity::Valid if scope.usage.is_none() => Some(SessionUsage::default()),
-            _ => row.as_ref().and_then(|row| match row.progress.kind {
-                FileKind::Session(..) => usage_of(row),
-                FileKind::Undetermined | FileKind::NotASession => Some(SessionUsage::default()),
-            }),
-        };
-        match (row, usage) {
-            (Some(row), Some(usage)) if validity == CacheValidity::Valid => {
-                last.give(at, listed(*fingerprint, row, usage))
-            }
-            (row, usage) => {
-                let signature = row.as_ref().filter(|_| usage.is_some()).and_then(signature_of);
-                jobs.push(Job { at, file, row, usage, signature });
-            }
-        }
+        jobs.extend(job_of((at, file), rows.take(file), catalog.as_ref(), scope, &last));
         if cancelled.load(Ordering::Relaxed) {
             return Ok(catalog);
         }
@@ -155,6 +126,42 @@ fn read(
     Ok(catalog)
 }
 
+/// The reading of a file whose row of the catalog, if it has one, is given. None if the row, or the file's absence, says what a list
+/// shows: then that was given to `last`.
+fn job_of<'a>(
+    (at, file): (usize, &'a Candidate),
+    row: Option<CatalogRow>,
+    catalog: Option<&Catalog>,
+    scope: ReadScope,
+    last: &Last<'_>,
+) -> Option<Job<'a>> {
+    let Some(fingerprint) = &file.fingerprint else {
+        last.give(at, None);
+        return None;
+    };
+    let Some((row, db)) = row.zip(catalog.map(Catalog::db)) else {
+        return Some(Job { at, file, row: None, usage: None, signature: None });
+    };
+    let validity = row.validity(fingerprint);
+    // Usage that the catalog cannot give is read from the file.
+    let usage = match (validity, &row.progress.kind) {
+        (CacheValidity::Invalid, _) => None,
+        (CacheValidity::Valid, _) if scope.usage.is_none() => Some(SessionUsage::default()),
+        (_, FileKind::Session(..)) => rows::usage_of(db, row.row).ok().flatten(),
+        (_, FileKind::Undetermined | FileKind::NotASession) => Some(SessionUsage::default()),
+    };
+    match usage {
+        Some(usage) if validity == CacheValidity::Valid => {
+            last.give(at, listed(*fingerprint, row, usage));
+            None
+        }
+        usage => {
+            let signature = usage.as_ref().and_then(|_| rows::signature_of(db, row.row).ok().flatten());
+            Some(Job { at, file, row: Some(row), usage, signature })
+        }
+    }
+}
+
 /// Holds the last call back until everything else is done.
 struct Last<'a> {
     left: AtomicUsize,
@@ -181,7 +188,7 @@ impl Last<'_> {
 fn listed(fingerprint: FileFingerprint, row: CatalogRow, usage: SessionUsage) -> Option<ListedSession> {
     let CatalogRow { progress, head_tail_hash, .. } = row;
     let end = progress.end;
-    progress.kind.into_summary().map(|info| ListedSession { summary: info, fingerprint, end, head_tail_hash, usage })
+    progress.kind.into_summary().map(|summary| ListedSession { summary, fingerprint, end, head_tail_hash, usage })
 }
 
 /// Reads a file, or the part that its row does not have.
@@ -220,7 +227,7 @@ fn read_one(
     let head_tail_hash = head_tail_hash(&file, end)?;
     let usage = scope.usage.map_or_else(SessionUsage::default, |_| found.usage().clone());
     let listed =
-        found.summary().map(|info| ListedSession { summary: info.clone(), fingerprint, end, head_tail_hash, usage });
+        found.summary().cloned().map(|summary| ListedSession { summary, fingerprint, end, head_tail_hash, usage });
     let usage = std::mem::take(&mut found.progress.usage);
     let signature = found.progress.signature.take();
     let update = scope.is_cached.then(|| Update {
@@ -241,17 +248,18 @@ struct Rows {
 }
 
 impl Rows {
-    fn load(&mut self, catalog: &Catalog, files: &[Candidate]) -> CatalogResult<()> {
+    fn load(catalog: &Catalog, files: &[Candidate]) -> CatalogResult<Self> {
+        let mut loaded = Self::default();
         for file in files {
-            if !self.dirs.contains_key(&file.dir) {
+            if !loaded.dirs.contains_key(&file.dir) {
                 let mut known = HashMap::new();
                 rows::in_dir(catalog.db(), &file.dir, false, |name, row, _| {
                     known.insert(name, row);
                 })?;
-                self.dirs.insert(file.dir.clone(), known);
+                loaded.dirs.insert(file.dir.clone(), known);
             }
         }
-        Ok(())
+        Ok(loaded)
     }
 
     fn take(&mut self, file: &Candidate) -> Option<CatalogRow> {

@@ -81,7 +81,7 @@ impl FileKind {
     /// The summary; None if it is not a session.
     pub fn summary(&self) -> Option<&SessionSummary> {
         match self {
-            FileKind::Session(_, info) => Some(info),
+            FileKind::Session(_, summary) => Some(summary),
             FileKind::Undetermined | FileKind::NotASession => None,
         }
     }
@@ -89,7 +89,7 @@ impl FileKind {
     /// The same, by value.
     pub fn into_summary(self) -> Option<SessionSummary> {
         match self {
-            FileKind::Session(_, info) => Some(info),
+            FileKind::Session(_, summary) => Some(summary),
             FileKind::Undetermined | FileKind::NotASession => None,
         }
     }
@@ -216,7 +216,7 @@ fn read_header(
 
 impl SessionSummary {
     fn of(header: Header) -> FileKind {
-        let info = Self {
+        let summary = Self {
             id: header.id,
             cwd: header.cwd.unwrap_or_default(),
             name: None,
@@ -227,7 +227,7 @@ impl SessionSummary {
             message_count: 0,
             first_message: None,
         };
-        FileKind::Session(header.version, info)
+        FileKind::Session(header.version, summary)
     }
 
     /// Adds a line.
@@ -275,15 +275,15 @@ mod tests {
         /// Every line read whole: slow, and simple enough to compare with.
         pub fn of_lines(text: &str) -> Option<SessionSummary> {
             let mut lines = text.split('\n').skip_while(|line| !is_json(line));
-            let FileKind::Session(version, mut info) = Header::read(lines.next()?).map(SessionSummary::of)? else {
+            let FileKind::Session(version, mut summary) = Header::read(lines.next()?).map(SessionSummary::of)? else {
                 return None;
             };
-            lines.for_each(|line| info.add(&mut read_whole(line, (0, 0)), version));
-            Some(info)
+            lines.for_each(|line| summary.add(&mut read_whole(line, (0, 0)), version));
+            Some(summary)
         }
     }
 
-    fn info_of(text: &str) -> Option<SessionSummary> {
+    fn summary_of(text: &str) -> Option<SessionSummary> {
         let file = tempfile::NamedTempFile::new().expect("a file");
         std::fs::write(file.path(), text).expect("written");
         let read = read_on(
@@ -298,7 +298,7 @@ mod tests {
 
     #[test]
     fn a_list_shows_names_and_times() {
-        let info = info_of(
+        let summary = summary_of(
             r#"{"type":"session","version":3,"id":"s","cwd":"/c","branchedFrom":"/p"}
 {"type":"session_info","id":"a","name":" one "}
 {"type":"message","id":"b","timestamp":"2024-01-01T00:00:00.000Z","message":{"role":"assistant","content":[{"type":"text","text":"hi"}]}}
@@ -309,22 +309,22 @@ mod tests {
 torn"#,
         )
         .expect("a session");
-        assert_eq!(info.name.as_deref(), Some(&b"one"[..]));
-        assert_eq!(info.parent, Some(ParentSession::Path(b"/p".to_vec())));
-        assert_eq!((info.message_count, info.active), (4, Some(1704067200000.0)));
-        assert_eq!(Vec::from_iter(info.unparsed_dates.iter()), ["\"Jan 5 2031\""]);
-        assert_eq!(info.first_message.as_deref(), Some(&b"yo"[..]));
+        assert_eq!(summary.name.as_deref(), Some(&b"one"[..]));
+        assert_eq!(summary.parent, Some(ParentSession::Path(b"/p".to_vec())));
+        assert_eq!((summary.message_count, summary.active), (4, Some(1704067200000.0)));
+        assert_eq!(Vec::from_iter(summary.unparsed_dates.iter()), ["\"Jan 5 2031\""]);
+        assert_eq!(summary.first_message.as_deref(), Some(&b"yo"[..]));
     }
 
     #[test]
     fn version_1_entries_need_no_id() {
-        let info = info_of("{\"type\":\"session\",\"id\":\"s\"}\n{\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":\"x\"}}\n");
-        assert_eq!(info.expect("a session").message_count, 1);
+        let summary = summary_of("{\"type\":\"session\",\"id\":\"s\"}\n{\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":\"x\"}}\n");
+        assert_eq!(summary.expect("a session").message_count, 1);
     }
 
     #[test]
     fn files_that_are_not_sessions_are_not_listed() {
-        assert_eq!(info_of("5\n{\"type\":\"session\",\"id\":\"s\"}\n"), None);
-        assert_eq!(info_of(""), None);
+        assert_eq!(summary_of("5\n{\"type\":\"session\",\"id\":\"s\"}\n"), None);
+        assert_eq!(summary_of(""), None);
     }
 }
