@@ -176,6 +176,6 @@ describe("a link in the catalog's place", () => {
 		symlinkSync(join(dir, "not mounted", "catalog"), away.catalog);
 		await used();
 		expect(namesIn(dir)).not.toContain("not mounted");
-		expect(namesIn(away.agent)).toEqual(["session-catalog-9.sqlite", "sessions"]);
+		expect(namesIn(away.agent)).toEqual(["session-catalog-10.sqlite", "sessions"]);
 	});
 });

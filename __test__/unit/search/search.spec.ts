@@ -374,7 +374,7 @@ test("what is new is found, what is gone is not, and progress is told", async ()
 	rmSync(files[1] as string);
 	writeFileSync(files[2] as string, readOther(files[2] as string));
 	expect((await pears()).sort()).toEqual(["m", "new"]);
-	expect(existsSync(join(agent, "session-catalog-9.sqlite"))).toBe(true);
+	expect(existsSync(join(agent, "session-catalog-10.sqlite"))).toBe(true);
 });
 
 test("a search writes nothing", async () => {

@@ -15,10 +15,10 @@ use crate::io::owner;
 
 /// The catalog's file in the agent's directory. Each format version has another file name, so that two releases do
 /// not rebuild each other's catalog.
-pub const FILE_NAME: &str = "session-catalog-9.sqlite";
+pub const FILE_NAME: &str = "session-catalog-10.sqlite";
 
 /// The names of the catalogs of earlier format versions, most of which hold what was said in sessions.
-const EARLIER_NAMES: [&str; 8] = [
+const EARLIER_NAMES: [&str; 9] = [
     "session-catalog-1.sqlite",
     "session-catalog-2.sqlite",
     "session-catalog-3.sqlite",
@@ -27,6 +27,7 @@ const EARLIER_NAMES: [&str; 8] = [
     "session-catalog-6.sqlite",
     "session-catalog-7.sqlite",
     "session-catalog-8.sqlite",
+    "session-catalog-9.sqlite",
 ];
 
 /// The beginning of an SQLite file, and the offsets of two numbers in its header.

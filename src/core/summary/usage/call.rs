@@ -12,41 +12,11 @@ use crate::json::string_bytes;
 /// Numbers that are added up: tokens of each kind, and the cost in dollars.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Amounts {
-    #[serde(with = "packed_number")]
     pub input: f64,
-    #[serde(with = "packed_number")]
     pub output: f64,
-    #[serde(with = "packed_number")]
     pub cache_read: f64,
-    #[serde(with = "packed_number")]
     pub cache_write: f64,
     pub cost: f64,
-}
-
-/// Numbers in the catalog: nearly all are whole and small.
-mod packed_number {
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    #[derive(Serialize, Deserialize)]
-    enum Packed {
-        Whole(u32),
-        Other(f64),
-    }
-
-    pub fn serialize<S: Serializer>(number: &f64, serializer: S) -> Result<S::Ok, S::Error> {
-        let whole = *number as u32;
-        match f64::from(whole).to_bits() == number.to_bits() {
-            true => Packed::Whole(whole).serialize(serializer),
-            false => Packed::Other(*number).serialize(serializer),
-        }
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
-        Packed::deserialize(deserializer).map(|packed| match packed {
-            Packed::Whole(whole) => f64::from(whole),
-            Packed::Other(number) => number,
-        })
-    }
 }
 
 impl Amounts {
