@@ -1,31 +1,42 @@
-// What the extension gives and costs in pi 1.5.2: the time until `/resume` shows all sessions, until its filter shows the sessions that have a word,
-// and the processor time of pi's start. pi without it and with it alternate.
+// What the extension gives and costs in pi 1.5.2: `/resume` and its filter, `/find`, going to a hit, and pi's start. pi without the extension
+// and with it alternate, each time in a terminal of its own (tmux). Prints Markdown.
 //   npm run bench:extension [-- --sessions 1000 --rounds 3 --starts 11]
-import { execFileSync, spawnSync } from "node:child_process";
-import { linkSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { linkSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
+import { text as streamText } from "node:stream/consumers";
 import { setTimeout as pause } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { startModelServer } from "../scripts/demo/model-server.mjs";
 import * as pi from "../scripts/demo/pi.mjs";
+import { median, time, times } from "./report.mjs";
 
 const { values } = parseArgs({ options: { sessions: { type: "string", default: "1000" }, rounds: { type: "string", default: "3" }, starts: { type: "string", default: "11" } } });
 const [sessions, rounds, starts] = [values.sessions, values.rounds, values.starts].map(Number);
 const cli = join(pi.referencePackage, "dist/bundle/cli.js");
 const dir = mkdtempSync(join(tmpdir(), "pi-extension-bench-"));
-const median = (numbers) => numbers.toSorted((a, b) => a - b)[numbers.length >> 1];
 
-/** A session of 2.8 MB as its users have them: most of it output of tools. */
-function text(n) {
-	const lines = [{ type: "session", version: 3, id: `0194${String(n).padStart(4, "0")}`, timestamp: "2025-06-01T08:00:00.000Z", cwd: `/project-${n % 20}` }];
-	const words = (count, seed) => Array.from({ length: count }, (_, at) => ((at * 7919 + seed * 104729) % 50021).toString(36)).join(" ");
-	for (let turn = 0; turn < 60; turn++) {
-		const message = (role, more) => lines.push({ type: "message", id: `${turn}${role}`, parentId: null, timestamp: new Date(1748764800000 + turn * 1000).toISOString(), message: { role, timestamp: 1748764800000 + turn * 1000, ...more } });
-		message("user", { content: `${words(200, n + turn)}${n === 3 && turn === 50 ? " quince-pie" : ""}` });
-		message("assistant", { content: [{ type: "text", text: words(1000, n + turn) }], provider: "acme", model: "large", stopReason: "stop" });
-		message("toolResult", { toolCallId: "c", toolName: "bash", isError: false, content: [{ type: "text", text: words(10000, turn) }] });
+const usage = { input: 1, output: 1, cacheRead: 0, cacheWrite: 0, totalTokens: 2, cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 } };
+
+/** A session as its users have them, most of it output of tools; 60 turns are 2.8 MB. */
+function text(n, { turns = 60, cwd = `/project-${n % 20}`, more = {}, name } = {}) {
+	const lines = [{ type: "session", version: 3, id: `0194${String(n).padStart(4, "0")}`, timestamp: "2025-06-01T08:00:00.000Z", cwd }];
+	const words = (count, seed) => Array.from({ length: count }, (_, at) => (at % 12 === 0 ? "The " : "") + ((at * 7919 + seed * 104729) % 50021).toString(36)).join(" ");
+	let parentId = null;
+	const add = (type, id, fields) => {
+		lines.push({ type, id, parentId, timestamp: new Date(1748764800000 + lines.length * 1000).toISOString(), ...fields });
+		parentId = id;
+	};
+	for (let turn = 0; turn < turns; turn++) {
+		const message = (role, fields) => add("message", `${turn}${role}`, { message: { role, timestamp: 1748764800000 + turn * 1000, ...fields } });
+		const answer = (id, stopReason, ...content) => add("message", `${turn}${id}`, { message: { role: "assistant", content, api: "openai-completions", provider: "acme", model: "large", usage, stopReason, timestamp: 1748764800000 + turn * 1000 } });
+		message("user", { content: words(200, n + turn) });
+		answer("call", "toolUse", { type: "toolCall", id: `call_${turn}`, name: "bash", arguments: { command: "make" } });
+		message("toolResult", { toolCallId: `call_${turn}`, toolName: "bash", isError: false, content: [{ type: "text", text: words(10000, turn) }] });
+		answer("text", "stop", { type: "text", text: `${words(1000, n + turn)} ${more[turn] ?? ""}` });
 	}
+	if (name) add("session_info", "name", { name });
 	return lines.map((line) => `${JSON.stringify(line)}\n`).join("");
 }
 
@@ -34,78 +45,179 @@ const home = join(dir, "home");
 const work = join(dir, "work");
 mkdirSync(work);
 pi.writeAgentDir(home, server.baseUrl, { quietStartup: true });
-// Few different files, many names: the same work for both, without gigabytes on the disk.
+const folder = (name) => {
+	const into = join(pi.agentDirOf(home), "sessions", name);
+	mkdirSync(into, { recursive: true });
+	return into;
+};
+// Few different files, many names: the same work for both, without gigabytes on the disk. One file of twenty has the word.
+const WORD = "quince-pie";
 const kept = Array.from({ length: 20 }, (_, n) => {
 	const path = join(dir, `${n}.jsonl`);
-	writeFileSync(path, text(n));
+	writeFileSync(path, text(n, n === 3 ? { more: { 50: WORD } } : {}));
 	return path;
 });
-for (let n = 0; n < sessions; n++) {
-	const into = join(pi.agentDirOf(home), "sessions", `--project-${n % 20}--`);
-	mkdirSync(into, { recursive: true });
-	linkSync(kept[n % 20], join(into, `${n}.jsonl`));
-}
+for (let n = 0; n < sessions - 1; n++) linkSync(kept[n % 20], join(folder(`--project-${n % 20}--`), `${n}.jsonl`));
+const withWord = Array.from({ length: sessions - 1 }, (_, n) => n % 20).filter((n) => n === 3).length;
+// The last one has 10 MB, a word in the middle and one at its end.
+writeFileSync(join(folder("--large--"), "large.jsonl"), text(9_999, { turns: 214, cwd: work, more: { 120: "medlar-jam", 213: "damson-tart" }, name: "Large session" }));
 const empty = join(dir, "empty.mjs");
 writeFileSync(empty, "export default () => {};\n");
 
-const socket = join(dir, "tmux");
-const tmux = (...args) => execFileSync("tmux", ["-u", "-S", socket, "-f", "/dev/null", ...args], { encoding: "utf8", env: { PATH: process.env.PATH, LANG: "C.UTF-8", TERM: "xterm-256color", SHELL: "/bin/sh" } });
-const until = async (done) => {
-	for (const begin = performance.now(); performance.now() < begin + 600_000; await pause(10)) if (done(tmux("capture-pane", "-p"))) return performance.now();
-	throw new Error(`The screen never came:\n${tmux("capture-pane", "-p")}`);
-};
-
-/** One visit: until the list of all sessions is whole, until a letter has filtered it, and pi's largest memory in MB. */
-async function visit(extension) {
+/** A terminal with pi in it, on a server of its own: one that has just ended refuses the next one. */
+let terminals = 0;
+function terminal(extension) {
+	const socket = join(dir, `tmux-${++terminals}`);
+	const tmux = (...args) => execFileSync("tmux", ["-u", "-S", socket, "-f", "/dev/null", ...args], { encoding: "utf8", env: { PATH: process.env.PATH, LANG: "C.UTF-8", TERM: "xterm-256color", SHELL: "/bin/sh" } });
 	const env = Object.entries({ ...pi.isolatedEnv(home), TERM: "tmux-256color" }).map(([name, value]) => `${name}=${value}`);
-	tmux("new-session", "-d", "-x", "120", "-y", "40", "-c", work, "env", "-i", ...env, pi.nodeBin, cli, ...(extension ? ["-e", pi.root] : []));
-	try {
-		await until((screen) => screen.includes("scripted"));
-		tmux("send-keys", "-l", "/resume");
-		await until((screen) => screen.includes("/resume"));
-		tmux("send-keys", "Enter");
-		await until((screen) => screen.includes("Resume Session"));
-		const begin = performance.now();
-		tmux("send-keys", "Tab");
-		const listed = (await until((screen) => screen.includes(`/${sessions})`) && !/Loading/.test(screen))) - begin;
-		const typed = performance.now();
-		// One file of twenty has this word.
-		tmux("send-keys", "-l", "quince-pie");
-		const filtered = (await until((screen) => screen.includes("> quince-pie") && screen.includes(`/${Math.ceil((sessions - 3) / 20)})`))) - typed;
-		const pid = tmux("list-panes", "-F", "#{pane_pid}").trim();
-		const memory = Number(/VmHWM:\s+(\d+)/.exec(execFileSync("cat", [`/proc/${pid}/status`], { encoding: "utf8" }))?.[1]) / 1024;
-		return { listed, filtered, memory };
-	} finally {
-		tmux("kill-server");
-	}
+	// The last screen of a pi that has ended stays, and says why.
+	tmux("set-option", "-g", "remain-on-exit", "on", ";", "new-session", "-d", "-x", "120", "-y", "40", "-c", work, "env", "-i", ...env, pi.nodeBin, cli, ...(extension ? ["-e", pi.root] : []));
+	const pid = tmux("list-panes", "-F", "#{pane_pid}").trim();
+	const until = async (done) => {
+		for (const begin = performance.now(); performance.now() < begin + 120_000; await pause(4)) if (done(tmux("capture-pane", "-p"))) return;
+		throw new Error(`The screen never came:\n${tmux("capture-pane", "-p")}`);
+	};
+	/** Processor time of all of pi's threads so far, in milliseconds. */
+	const used = () => {
+		const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1].split(" ");
+		return (Number(fields[11]) + Number(fields[12])) * 10;
+	};
+	return {
+		until,
+		/** Sends keys, and gives the time until each of these screens, and pi's processor time until the last one. */
+		async timed(keys, ...screens) {
+			const [begin, before] = [performance.now(), used()];
+			tmux("send-keys", ...keys);
+			const reached = [];
+			for (const screen of screens) {
+				await until(screen);
+				reached.push(performance.now() - begin);
+			}
+			return { reached, cpu: used() - before };
+		},
+		async enter(line) {
+			tmux("send-keys", "-l", line);
+			await until((screen) => screen.includes(line));
+			tmux("send-keys", "Enter");
+		},
+		peak: () => Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1024,
+		async close() {
+			tmux("kill-server");
+			// It would run beside the next one.
+			for (let tries = 0; tries < 500 && spawnSync("kill", ["-0", pid]).status === 0; tries++) await pause(10);
+		},
+	};
 }
 
-/** Processor time of a start of pi to its first answer, in milliseconds. */
-function start(...args) {
-	const run = spawnSync("bash", ["-c", 'TIMEFORMAT="%U %S"; time "$0" "$@" >/dev/null 2>/dev/null', pi.nodeBin, cli, ...args, "-p", "Hi", "--no-session"], { cwd: work, env: pi.isolatedEnv(home), encoding: "utf8" });
-	const [user, system] = run.stderr.trim().split(/\s+/).map(Number);
+const typed = (text) => ["-l", text];
+const shows = (...wanted) => (screen) => wanted.every((one) => screen.includes(one));
+/** The list of a filter has so many rows; pi counts those of which not all are on the screen. */
+const filtered = (query, count) => (screen) => screen.includes(`> ${query}`) && (count > 10 ? screen.includes(`/${count})`) : !/\(\d+\/\d+\)/.test(screen) && screen.split("/project-").length - 1 === count);
+
+/** One visit of pi; what was measured, by the rows of the table below. */
+async function visit(extension) {
+	const at = terminal(extension);
+	const found = {};
+	const take = (name, { reached, cpu }, which = reached.length - 1) => (found[name] = { time: reached[which], cpu });
+	try {
+		await at.until(shows("scripted"));
+		await at.enter("/resume");
+		await at.until(shows("Resume Session", "No sessions in current folder"));
+		take("list", await at.timed(["Tab"], (screen) => screen.includes(`/${sessions})`) && !screen.includes("Loading")));
+		// As long as people look at a list before they type.
+		await pause(2000);
+		const letter = await at.timed(typed(WORD[0]), shows(`> ${WORD[0]}`), filtered(WORD[0], sessions));
+		take("letterShown", letter, 0);
+		take("letter", letter);
+		take("word", await at.timed(typed(WORD.slice(1)), filtered(WORD, withWord)));
+		found.peak = { time: at.peak() };
+		take("cleared", await at.timed(["C-u"], (screen) => screen.includes(`/${sessions})`)));
+		await at.timed(typed("damson-tart"), (screen) => screen.includes("> damson-tart") && /› Large session/.test(screen) && !/\/\d+\)/.test(screen));
+		take("open", await at.timed(["Enter"], (screen) => screen.includes("damson-tart") && !screen.includes("Resume Session")));
+	} finally {
+		await at.close();
+	}
+	return found;
+}
+
+/** `/find`, right after pi's start. */
+async function search() {
+	const at = terminal(true);
+	const found = {};
+	try {
+		await at.until(shows("scripted"));
+		await at.enter("/find --all");
+		await at.until(shows("Find  all sessions"));
+		const take = (name, { reached, cpu }) => (found[name] = { time: reached[0], cpu });
+		take("findLetter", await at.timed(typed("q"), (screen) => /^› /m.test(screen)));
+		await at.timed(["C-u"], (screen) => !/^› /m.test(screen));
+		const word = await at.timed(typed(WORD), (screen) => new RegExp(`> ${WORD}`).test(screen), (screen) => /^› .*quince-pie/m.test(screen));
+		found.findShown = { time: word.reached[0] };
+		found.findWord = { time: word.reached[1], cpu: word.cpu };
+		await at.timed(["C-u"], (screen) => !/^› /m.test(screen));
+		await at.timed(typed("medlar-jam"), (screen) => /^› .*medlar-jam/m.test(screen));
+		take("goTo", await at.timed(["Enter"], (screen) => screen.includes("medlar-jam") && !screen.includes("Find  all")));
+	} finally {
+		await at.close();
+	}
+	return found;
+}
+
+/** Processor time of a start of pi to its first answer, in milliseconds. This process answers as the model meanwhile. */
+async function start(mode, ...args) {
+	const how = { print: { args: ["-p", "Hi"], answer: "Yes." }, rpc: { args: ["--mode", "rpc"], answer: '"command":"get_state"', input: '{"id":"1","type":"get_state"}\n' } }[mode];
+	const words = ["-c", 'TIMEFORMAT="%U %S"; time "$0" "$@" 2>/dev/null', pi.nodeBin, cli, ...args, ...how.args, "--no-session"];
+	const child = spawn("bash", words, { cwd: work, env: pi.isolatedEnv(home), timeout: 60_000 });
+	child.stdin.end(how.input ?? "");
+	const [stdout, stderr] = await Promise.all([streamText(child.stdout), streamText(child.stderr)]);
+	if (!stdout.includes(how.answer)) throw new Error(`pi did not answer: ${stdout}${stderr}`);
+	const [user, system] = stderr.trim().split(/\s+/).map(Number);
 	return (user + system) * 1000;
 }
 
+/** Processor time, of which the system tells hundredths of a second. */
+const cpuTime = (milliseconds) => (milliseconds < 10 ? "below 10 ms" : time(milliseconds));
+
+const table = (head, rows) => {
+	for (const cells of [head, head.map(() => "---"), ...rows]) console.log(`| ${cells.join(" | ")} |`);
+	console.log("");
+};
+
 try {
-	const [own, ours] = [[], []];
+	const [own, ours, searches] = [[], [], []];
 	for (let round = 0; round < rounds; round++) {
 		own.push(await visit(false));
 		ours.push(await visit(true));
+		searches.push(await search());
 	}
-	console.log(`/resume with ${sessions} sessions, all projects; ${cpus().length} processors, Node ${process.versions.node}; medians of ${rounds}`);
-	for (const [name, of] of [["pi", own], ["with the extension", ours]]) {
-		const get = (key) => Math.round(median(of.map((one) => one[key])));
-		console.log(`${name.padEnd(20)} list ${get("listed")} ms, filtered ${get("filtered")} ms, memory ${get("memory")} MB (each list: ${of.map(({ listed }) => Math.round(listed)).join(", ")})`);
+	const of = (runs, name, what = "time") => median(runs.map((run) => run[name][what]));
+	console.log(`pi 1.5.2 in a terminal, ${sessions} sessions (${((sessions * 2.8) / 1000).toFixed(1)} GB); ${cpus().length} processors, Node ${process.versions.node}, medians of ${rounds}:\n`);
+	const both = { list: "`/resume`, all projects: until the list is whole", letterShown: "the first letter in its filter: until the letter is shown", letter: "until the rows are whole", word: `the rest of a word in one session of 20, all at once`, open: "open the session of 10 MB that was found" };
+	table(
+		["what", "pi", "with the extension", "ratio", "CPU, pi", "CPU, with the extension"],
+		[
+			...Object.entries(both).map(([name, title]) => {
+				const [pi, extension] = [of(own, name), of(ours, name)];
+				return [title, time(pi), time(extension), times(pi / extension), cpuTime(of(own, name, "cpu")), cpuTime(of(ours, name, "cpu"))];
+			}),
+			["largest memory, filtered", `${Math.round(of(own, "peak"))} MiB`, `${Math.round(of(ours, "peak"))} MiB`, times(of(own, "peak") / of(ours, "peak")), "", ""],
+		],
+	);
+	const find = { findLetter: "`/find --all`: a letter, until the first hits are shown", findShown: "a rare word, typed at once: until it stands there", findWord: "until its first hit is shown", goTo: "enter, until pi shows the entry in a session of 10 MB" };
+	table(["what", "time", "CPU"], Object.entries(find).map(([name, title]) => [title, time(of(searches, name)), searches[0][name].cpu === undefined ? "" : cpuTime(of(searches, name, "cpu"))]));
+	const rows = [];
+	for (const [mode, title] of [["print", "`pi -p`"], ["rpc", "RPC mode"]]) {
+		const cpu = { none: [], empty: [], extension: [] };
+		for (let round = 0; round < starts; round++) {
+			cpu.none.push(await start(mode));
+			cpu.empty.push(await start(mode, "-e", empty));
+			cpu.extension.push(await start(mode, "-e", pi.root));
+		}
+		const more = (key) => `${Math.round(median(cpu[key].map((one, at) => one - cpu.none[at])))} ms`;
+		rows.push([title, time(median(cpu.none)), more("empty"), more("extension")]);
 	}
-	const cpu = { none: [], empty: [], extension: [] };
-	for (let round = 0; round < starts; round++) {
-		cpu.none.push(start());
-		cpu.empty.push(start("-e", empty));
-		cpu.extension.push(start("-e", pi.root));
-	}
-	const more = (key) => Math.round(median(cpu[key].map((time, at) => time - cpu.none[at])));
-	console.log(`start of pi: ${Math.round(median(cpu.none))} ms of processor time; with an empty extension ${more("empty")} ms more, with this one ${more("extension")} ms more`);
+	console.log(`CPU time from pi's start to its first answer, paired, medians of ${starts}:\n`);
+	table(["mode", "pi", "with an empty extension, more", "with this one, more"], rows);
 } finally {
 	await server.close();
 	rmSync(dir, { recursive: true, force: true });
