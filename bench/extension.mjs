@@ -60,18 +60,23 @@ const kept = Array.from({ length: 20 }, (_, n) => {
 for (let n = 0; n < sessions - 1; n++) linkSync(kept[n % 20], join(folder(`--project-${n % 20}--`), `${n}.jsonl`));
 const withWord = Array.from({ length: sessions - 1 }, (_, n) => n % 20).filter((n) => n === 3).length;
 // The last one has 10 MB, a word in the middle and one at its end.
-writeFileSync(join(folder("--large--"), "large.jsonl"), text(9_999, { turns: 214, cwd: work, more: { 120: "medlar-jam", 213: "damson-tart" }, name: "Large session" }));
+const large = join(folder("--large--"), "large.jsonl");
+writeFileSync(large, text(9_999, { turns: 214, cwd: work, more: { 120: "medlar-jam", 213: "damson-tart" }, name: "Large session" }));
 const empty = join(dir, "empty.mjs");
 writeFileSync(empty, "export default () => {};\n");
+// What pi itself takes to switch to an entry: an extension that asks for nothing else.
+const switching = join(dir, "switching.mjs");
+const asked = `await ctx.switchSession(${JSON.stringify(large)}, { withSession: (opened) => opened.navigateTree("120text") })`;
+writeFileSync(switching, `export default (pi) => pi.registerCommand("switch", { description: "", handler: async (_args, ctx) => { ${asked}; } });\n`);
 
 /** A terminal with pi in it, on a server of its own: one that has just ended refuses the next one. */
 let terminals = 0;
-function terminal(extension) {
+function terminal(...args) {
 	const socket = join(dir, `tmux-${++terminals}`);
 	const tmux = (...args) => execFileSync("tmux", ["-u", "-S", socket, "-f", "/dev/null", ...args], { encoding: "utf8", env: { PATH: process.env.PATH, LANG: "C.UTF-8", TERM: "xterm-256color", SHELL: "/bin/sh" } });
 	const env = Object.entries({ ...pi.isolatedEnv(home), TERM: "tmux-256color" }).map(([name, value]) => `${name}=${value}`);
 	// The last screen of a pi that has ended stays, and says why.
-	tmux("set-option", "-g", "remain-on-exit", "on", ";", "new-session", "-d", "-x", "120", "-y", "40", "-c", work, "env", "-i", ...env, pi.nodeBin, cli, ...(extension ? ["-e", pi.root] : []));
+	tmux("set-option", "-g", "remain-on-exit", "on", ";", "new-session", "-d", "-x", "120", "-y", "40", "-c", work, "env", "-i", ...env, pi.nodeBin, cli, ...args);
 	const pid = tmux("list-panes", "-F", "#{pane_pid}").trim();
 	const until = async (done) => {
 		for (const begin = performance.now(); performance.now() < begin + 120_000; await pause(4)) if (done(tmux("capture-pane", "-p"))) return;
@@ -116,7 +121,7 @@ const filtered = (query, count) => (screen) => screen.includes(`> ${query}`) && 
 
 /** One visit of pi; what was measured, by the rows of the table below. */
 async function visit(extension) {
-	const at = terminal(extension);
+	const at = terminal(...(extension ? ["-e", pi.root] : []));
 	const found = {};
 	const take = (name, { reached, cpu }, which = reached.length - 1) => (found[name] = { time: reached[which], cpu });
 	try {
@@ -142,7 +147,7 @@ async function visit(extension) {
 
 /** `/find`, right after pi's start. */
 async function search() {
-	const at = terminal(true);
+	const at = terminal("-e", pi.root);
 	const found = {};
 	try {
 		await at.until(shows("scripted"));
@@ -161,6 +166,19 @@ async function search() {
 		await at.close();
 	}
 	return found;
+}
+
+/** pi's own switch to the entry that `/find` goes to. */
+async function switchAlone() {
+	const at = terminal("-e", switching);
+	try {
+		await at.until(shows("scripted"));
+		await at.timed(typed("/switch"), shows("/switch"));
+		const { reached, cpu } = await at.timed(["Enter"], shows("medlar-jam"));
+		return { switch: { time: reached[0], cpu } };
+	} finally {
+		await at.close();
+	}
 }
 
 /** Processor time of a start of pi to its first answer, in milliseconds. This process answers as the model meanwhile. */
@@ -188,7 +206,7 @@ try {
 	for (let round = 0; round < rounds; round++) {
 		own.push(await visit(false));
 		ours.push(await visit(true));
-		searches.push(await search());
+		searches.push({ ...(await search()), ...(await switchAlone()) });
 	}
 	const of = (runs, name, what = "time") => median(runs.map((run) => run[name][what]));
 	console.log(`pi 1.5.2 in a terminal, ${sessions} sessions (${((sessions * 2.8) / 1000).toFixed(1)} GB); ${cpus().length} processors, Node ${process.versions.node}, medians of ${rounds}:\n`);
@@ -203,7 +221,7 @@ try {
 			["largest memory, filtered", `${Math.round(of(own, "peak"))} MiB`, `${Math.round(of(ours, "peak"))} MiB`, times(of(own, "peak") / of(ours, "peak")), "", ""],
 		],
 	);
-	const find = { findLetter: "`/find --all`: a letter, until the first hits are shown", findShown: "a rare word, typed at once: until it stands there", findWord: "until its first hit is shown", goTo: "enter, until pi shows the entry in a session of 10 MB" };
+	const find = { findLetter: "`/find --all`: a letter, until the first hits are shown", findShown: "a rare word, typed at once: until it stands there", findWord: "until its first hit is shown", goTo: "enter, until pi shows the entry in a session of 10 MB", switch: "the same switch, asked of pi by an extension that does nothing else" };
 	table(["what", "time", "CPU"], Object.entries(find).map(([name, title]) => [title, time(of(searches, name)), searches[0][name].cpu === undefined ? "" : cpuTime(of(searches, name, "cpu"))]));
 	const rows = [];
 	for (const [mode, title] of [["print", "`pi -p`"], ["rpc", "RPC mode"]]) {
