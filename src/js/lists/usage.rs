@@ -93,7 +93,7 @@ impl UsageRequest {
         };
         let report = report(&collected.sessions, &calendar, &self.options);
         let id_of = |session: &_, entry: &_| entry_id(session, entry);
-        events.send(UsageEvent::Done(to_json(&report, &collected.sessions, &collected.left_out, &id_of)));
+        events.send(UsageEvent::Done(to_json(&report, &collected.sessions, &collected.left_out, &id_of)?));
         Ok(())
     }
 }

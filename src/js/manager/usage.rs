@@ -67,7 +67,7 @@ pub fn usage<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, options: JsVa
             let row = (0..rows).find(|row| span(&state, *row, 0).0 == entry.offset.0)?;
             Some(state.session.tree().id_of(row).to_vec())
         };
-        to_json(&report, &sessions, &[], &id_of)
+        to_json(&report, &sessions, &[], &id_of).map_err(|error| thrown(js, &error))?
     };
     let [UsageSession { usage, .. }] = sessions;
     {

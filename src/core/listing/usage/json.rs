@@ -1,9 +1,13 @@
 //! A report as JSON, the form in which it is passed to JavaScript.
 
 use std::collections::HashMap;
-use std::fmt::{self, Write};
+
+use serde::ser::Error as _;
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
 
 use super::report::{LeftOutCalls, LeftOutFile, Report, Sum, Table, UsageRow, UsageSession};
+use crate::base::error::{Error, Result};
 use crate::json::quoted;
 use crate::summary::usage::session_usage::LargeEntry;
 
@@ -13,152 +17,149 @@ pub fn to_json(
     sessions: &[UsageSession],
     left_out: &[LeftOutFile],
     id_of: &dyn Fn(&UsageSession, &LargeEntry) -> Option<Vec<u8>>,
-) -> String {
-    let mut out = String::new();
-    let all = All { report, sessions, left_out, id_of };
-    // Writing to a string does not fail.
-    let _ = all.write(&mut out);
-    out
-}
-
-struct All<'a> {
-    report: &'a Report,
-    sessions: &'a [UsageSession],
-    left_out: &'a [LeftOutFile],
-    id_of: &'a dyn Fn(&UsageSession, &LargeEntry) -> Option<Vec<u8>>,
-}
-
-impl All<'_> {
-    fn write(&self, out: &mut String) -> fmt::Result {
-        let Report { entries, bytes, total, tables, kinds, growth, .. } = self.report;
-        let subagents = self.sessions.iter().filter(|session| session.owner.is_some()).count();
-        write!(out, "{{\"sessions\":{},\"subagents\":{subagents},", self.sessions.len() - subagents)?;
-        write!(out, "\"entries\":{entries},\"bytes\":{bytes},\"total\":{{")?;
-        sum(out, total)?;
-        out.push_str("},\"by\":{");
-        list(out, tables, |out, table| self.table(out, table))?;
-        out.push_str("},\"kinds\":[");
-        list(out, kinds, |out, kind| {
-            write!(out, "{{\"kind\":{},\"entries\":{},\"bytes\":{}}}", quoted(&kind.name), kind.entries, kind.bytes)
-        })?;
-        out.push_str("],\"largest\":[");
-        list(out, &self.report.largest, |out, (session, at)| self.large(out, *session, *at))?;
-        out.push_str("],\"growth\":[");
-        list(out, growth, |out, (time, bytes)| write!(out, "{{\"time\":{time},\"bytes\":{bytes}}}"))?;
-        out.push_str("],\"leftOut\":{");
-        self.left_out(out)?;
-        out.push_str("}}");
-        Ok(())
-    }
-
-    fn model(&self, model: usize) -> String {
-        quoted(self.report.models.get(model).map(Vec::as_slice).unwrap_or_default())
-    }
-
-    fn models(&self, out: &mut String, rows: &[(usize, Sum)]) -> fmt::Result {
-        list(out, rows, |out, (model, one)| {
-            write!(out, "{{\"key\":{},", self.model(*model))?;
-            sum(out, one)?;
-            out.push('}');
-            Ok(())
+) -> Result<String> {
+    let subagents = sessions.iter().filter(|session| session.owner.is_some()).count();
+    let kinds = report.kinds.iter();
+    let large = |(session, at): &(usize, usize)| {
+        let session = sessions.get(*session)?;
+        let entry = session.usage.largest.get(*at)?;
+        Some(LargeJson {
+            path: &session.path,
+            session_id: Text(&session.id),
+            entry_id: Text(id_of(session, entry).unwrap_or_default()),
+            kind: Text(&session.usage.kinds.get(entry.kind as usize)?.name),
+            bytes: entry.bytes,
+            offset: entry.offset.0,
         })
-    }
+    };
+    let json = serde_json::to_string(&ReportJson {
+        sessions: sessions.len() - subagents,
+        subagents,
+        entries: report.entries,
+        bytes: report.bytes,
+        total: &report.total,
+        by: report.tables.iter().map(|table| rows_of(table, report, sessions)).collect(),
+        kinds: kinds
+            .map(|kind| KindJson { kind: Text(&kind.name), entries: kind.entries, bytes: kind.bytes })
+            .collect(),
+        largest: report.largest.iter().filter_map(large).collect(),
+        growth: report.growth.iter().map(|&(time, bytes)| GrowthJson { time, bytes }).collect(),
+        left_out: LeftOutJson { calls: report.left_out, damaged_lines: report.damaged, files: left_out },
+    });
+    json.map_err(Error::internal)
+}
 
-    fn row(&self, out: &mut String, row: &UsageRow) -> fmt::Result {
-        sum(out, &row.sum)?;
-        out.push_str(",\"models\":[");
-        self.models(out, &row.models)?;
-        out.push_str("]}");
-        Ok(())
-    }
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ReportJson<'a> {
+    sessions: usize,
+    subagents: usize,
+    entries: u64,
+    bytes: u64,
+    total: &'a Sum,
+    #[serde(serialize_with = "as_object")]
+    by: Vec<(&'static str, Vec<RowJson<'a>>)>,
+    kinds: Vec<KindJson<'a>>,
+    largest: Vec<LargeJson<'a>>,
+    growth: Vec<GrowthJson>,
+    left_out: LeftOutJson<'a>,
+}
 
-    fn table(&self, out: &mut String, table: &Table) -> fmt::Result {
-        match table {
-            Table::Models(rows) => {
-                out.push_str("\"model\":[");
-                self.models(out, rows)?;
-            }
-            Table::Named(grouping, rows) => {
-                write!(out, "\"{}\":[", grouping.name())?;
-                list(out, rows, |out, (name, row)| {
-                    write!(out, "{{\"key\":{},", quoted(name))?;
-                    self.row(out, row)
-                })?;
-            }
-            Table::Sessions(rows) => {
-                out.push_str("\"session\":[");
-                let mut subagents: HashMap<&str, usize> = HashMap::new();
-                for owner in self.sessions.iter().filter_map(|session| session.owner.as_deref()) {
-                    *subagents.entry(owner).or_default() += 1;
-                }
-                list(out, rows, |out, (position, row)| {
-                    let Some(session) = self.sessions.get(*position) else { return Ok(()) };
-                    let path = quoted(session.path.as_bytes());
-                    let [id, cwd, title] = [&session.id, &session.cwd, &session.title].map(|text| quoted(text));
-                    let subagents = subagents.get(session.path.as_str()).copied().unwrap_or_default();
-                    write!(out, "{{\"key\":{path},\"id\":{id},\"cwd\":{cwd},\"title\":{title},")?;
-                    write!(out, "\"subagents\":{subagents},")?;
-                    self.row(out, row)
-                })?;
-            }
-        }
-        out.push(']');
-        Ok(())
-    }
+#[derive(Serialize)]
+struct RowJson<'a> {
+    key: Text<&'a [u8]>,
+    #[serde(flatten)]
+    session: Option<SessionJson<'a>>,
+    #[serde(flatten)]
+    sum: &'a Sum,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    models: Option<Vec<RowJson<'a>>>,
+}
 
-    fn large(&self, out: &mut String, session: usize, at: usize) -> fmt::Result {
-        let Some(session) = self.sessions.get(session) else { return Ok(()) };
-        let Some(entry) = session.usage.largest.get(at) else { return Ok(()) };
-        let kind = session.usage.kinds.get(entry.kind as usize).map(|kind| kind.name.as_slice()).unwrap_or_default();
-        let id = (self.id_of)(session, entry).unwrap_or_default();
-        let [session_id, id, kind] = [&*session.id, &*id, kind].map(quoted);
-        let path = quoted(session.path.as_bytes());
-        let (bytes, offset) = (entry.bytes, entry.offset.0);
-        write!(
-            out,
-            "{{\"path\":{path},\"sessionId\":{session_id},\"entryId\":{id},\"kind\":{kind},\"bytes\":{bytes},\"offset\":{offset}}}"
-        )
-    }
+#[derive(Serialize)]
+struct SessionJson<'a> {
+    id: Text<&'a [u8]>,
+    cwd: Text<&'a [u8]>,
+    title: Text<&'a [u8]>,
+    subagents: usize,
+}
 
-    fn left_out(&self, out: &mut String) -> fmt::Result {
-        let LeftOutCalls {
-            without_usage,
-            missing,
-            not_numbers,
-            negative,
-            infinite,
-            unknown_kinds,
-            without_model,
-            without_time,
-        } = self.report.left_out;
-        write!(out, "\"withoutUsage\":{without_usage},\"missing\":{missing},\"notNumbers\":{not_numbers},")?;
-        write!(out, "\"negative\":{negative},\"infinite\":{infinite},\"unknownKinds\":{unknown_kinds},")?;
-        write!(out, "\"withoutModel\":{without_model},\"withoutTime\":{without_time},")?;
-        write!(out, "\"damagedLines\":{},\"files\":[", self.report.damaged)?;
-        list(out, self.left_out, |out, file| {
-            let [path, error] = [&file.path, &file.error].map(|text| quoted(text.as_bytes()));
-            write!(out, "{{\"path\":{path},\"error\":{error}}}")
-        })?;
-        out.push(']');
-        Ok(())
+#[derive(Serialize)]
+struct KindJson<'a> {
+    kind: Text<&'a [u8]>,
+    entries: u64,
+    bytes: u64,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct LargeJson<'a> {
+    path: &'a str,
+    session_id: Text<&'a [u8]>,
+    entry_id: Text<Vec<u8>>,
+    kind: Text<&'a [u8]>,
+    bytes: u64,
+    offset: u64,
+}
+
+#[derive(Serialize)]
+struct GrowthJson {
+    time: f64,
+    bytes: u64,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct LeftOutJson<'a> {
+    #[serde(flatten)]
+    calls: LeftOutCalls,
+    damaged_lines: u64,
+    files: &'a [LeftOutFile],
+}
+
+/// A text in WTF-8. It may have lone surrogates, which serde's strings do not.
+struct Text<T>(T);
+
+impl<T: AsRef<[u8]>> Serialize for Text<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        RawValue::from_string(quoted(self.0.as_ref())).map_err(S::Error::custom)?.serialize(serializer)
     }
 }
 
-fn sum(out: &mut String, sum: &Sum) -> fmt::Result {
-    write!(out, "\"calls\":{}", sum.calls)?;
-    for (name, amount) in ["input", "output", "cacheRead", "cacheWrite", "cost"].iter().zip(sum.amounts.to_array()) {
-        write!(out, ",\"{name}\":{amount:?}")?;
-    }
-    Ok(())
+fn as_object<S: Serializer>(
+    pairs: &[(&'static str, Vec<RowJson<'_>>)],
+    serializer: S,
+) -> std::result::Result<S::Ok, S::Error> {
+    serializer.collect_map(pairs.iter().map(|(key, rows)| (key, rows)))
 }
 
-/// Writes items with commas between them.
-fn list<T>(out: &mut String, items: &[T], mut each: impl FnMut(&mut String, &T) -> fmt::Result) -> fmt::Result {
-    for (at, item) in items.iter().enumerate() {
-        if at > 0 {
-            out.push(',');
+/// The rows of a table, and its name.
+fn rows_of<'a>(table: &'a Table, report: &'a Report, sessions: &'a [UsageSession]) -> (&'static str, Vec<RowJson<'a>>) {
+    let model = |(model, sum): &'a (usize, Sum)| {
+        let name = report.models.get(*model).map(Vec::as_slice).unwrap_or_default();
+        RowJson { key: Text(name), session: None, sum, models: None }
+    };
+    let row = |key: &'a [u8], session, row: &'a UsageRow| {
+        let models = Some(row.models.iter().map(model).collect());
+        RowJson { key: Text(key), session, sum: &row.sum, models }
+    };
+    match table {
+        Table::Models(rows) => ("model", rows.iter().map(model).collect()),
+        Table::Named(grouping, rows) => {
+            (grouping.name(), rows.iter().map(|(key, sums)| row(key, None, sums)).collect())
         }
-        each(out, item)?;
+        Table::Sessions(rows) => {
+            let mut subagents: HashMap<&str, usize> = HashMap::new();
+            for owner in sessions.iter().filter_map(|session| session.owner.as_deref()) {
+                *subagents.entry(owner).or_default() += 1;
+            }
+            let of_session = |(position, sums): &'a (usize, UsageRow)| {
+                let session = sessions.get(*position)?;
+                let subagents = subagents.get(session.path.as_str()).copied().unwrap_or_default();
+                let [id, cwd, title] = [&session.id, &session.cwd, &session.title].map(|text| Text(text.as_slice()));
+                Some(row(session.path.as_bytes(), Some(SessionJson { id, cwd, title, subagents }), sums))
+            };
+            ("session", rows.iter().filter_map(of_session).collect())
+        }
     }
-    Ok(())
 }

@@ -1,5 +1,7 @@
 //! What a report of usage is.
 
+use serde::Serialize;
+
 use super::calendar::Period;
 use crate::summary::usage::call::{Amounts, CallErrors};
 use crate::summary::usage::session_usage::{KindSize, SessionUsage};
@@ -21,7 +23,7 @@ pub struct UsageSession {
 }
 
 /// A file that is not in the sums, or a directory whose files are not, and why.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, Serialize)]
 pub struct LeftOutFile {
     pub path: String,
     pub error: String,
@@ -80,9 +82,10 @@ pub struct ReportOptions {
 }
 
 /// A sum of calls.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Sum {
     pub calls: u64,
+    #[serde(flatten)]
     pub amounts: Amounts,
 }
 
@@ -138,7 +141,8 @@ pub enum Table {
 pub type LargeEntryAt = (usize, usize);
 
 /// How many calls are left out of a sum, by what is wrong with them.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct LeftOutCalls {
     pub without_usage: u64,
     pub missing: u64,

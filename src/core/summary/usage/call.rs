@@ -11,6 +11,7 @@ use crate::json::string_bytes;
 
 /// Numbers that are added up: tokens of each kind, and the cost in dollars.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Amounts {
     pub input: f64,
     pub output: f64,
