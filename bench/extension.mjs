@@ -209,7 +209,7 @@ try {
 		searches.push({ ...(await search()), ...(await switchAlone()) });
 	}
 	const of = (runs, name, what = "time") => median(runs.map((run) => run[name][what]));
-	console.log(`pi 1.5.2 in a terminal, ${sessions} sessions (${((sessions * 2.8) / 1000).toFixed(1)} GB); ${cpus().length} processors, Node ${process.versions.node}, medians of ${rounds}:\n`);
+	console.log(`pi 1.5.2 in a terminal, ${sessions} sessions (${((sessions * 2.8) / 1000).toFixed(1)} GB); ${cpus().length} processors, Node ${execFileSync(pi.nodeBin, ["--version"], { encoding: "utf8" }).trim().slice(1)}, medians of ${rounds}:\n`);
 	const both = { list: "`/resume`, all projects: until the list is whole", letterShown: "the first letter in its filter: until the letter is shown", letter: "until the rows are whole", word: `the rest of a word in one session of 20, all at once`, open: "open the session of 10 MB that was found" };
 	table(
 		["what", "pi", "with the extension", "ratio", "CPU, pi", "CPU, with the extension"],

@@ -23,7 +23,7 @@ const [SLICE_MS, SHOWN_MS] = [12, 60];
 /** How many sessions pi's function gets at a time, and of how many the texts are read at a time. */
 const [BATCH, READ_BATCH] = [4, 32];
 /** How much is read before it is asked for, in characters. pi's function keeps as much again in lower case. */
-const AHEAD_CHARS = 256 << 20;
+const AHEAD_CHARS = 320 << 20;
 
 /**
  * Filters in slices in every selector of sessions from now on; gives the function that ends it. Where pi's selector is not as expected,
