@@ -8,6 +8,8 @@ import { isHooked, library } from "./library.mjs";
 
 /** What is replaced, with the number of arguments that it is known to take. */
 const KNOWN = /** @type {const} */ ({ list: 4, listAll: 3 });
+/** How often a list that is not complete is shown. For each, pi asks the system for the real paths of all its sessions. */
+const PARTIAL_MS = 250;
 
 /**
  * Replaces the lists, and gives the function that puts pi's own back. Where this pi's lists are not as expected nothing is replaced; where
@@ -55,7 +57,7 @@ export function replaceLists(pi, ctx, warn) {
 			const manager = this === undefined || this === SessionManager ? ours() : undefined;
 			if (!manager) return own.apply(this, args);
 			try {
-				return await /** @type {List} */ (manager[name]).apply(manager, args);
+				return await /** @type {List} */ (manager[name]).apply(manager, args.map((arg) => (typeof arg === "function" ? withFewPartials(arg) : arg)));
 			} catch (error) {
 				args.find((arg) => arg instanceof AbortSignal)?.throwIfAborted();
 				fail(error);
@@ -75,6 +77,20 @@ export function replaceLists(pi, ctx, warn) {
 	return () => {
 		isActive = false;
 		undo.forEach((one) => one());
+	};
+}
+
+/**
+ * Passes progress on, and a list that is not complete only now and then.
+ * @param {(loaded: number, total: number, partial?: unknown) => void} onProgress
+ */
+function withFewPartials(onProgress) {
+	let shownAt = performance.now();
+	return (/** @type {number} */ loaded, /** @type {number} */ total, /** @type {unknown} */ partial) => {
+		const now = performance.now();
+		const isShown = loaded === total || now >= shownAt + PARTIAL_MS;
+		if (partial && isShown) shownAt = now;
+		onProgress(loaded, total, isShown ? partial : undefined);
 	};
 }
 

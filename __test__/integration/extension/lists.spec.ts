@@ -69,6 +69,28 @@ async function everything(dir: string): Promise<unknown> {
 }
 
 describe("in pi, the replaced lists", () => {
+	test("show a list that is not complete only now and then, and every step of the progress", async () => {
+		const { agent, dir } = agentDir(35);
+		replaced(agent);
+		const partials = async (stepMs: number): Promise<number[]> => {
+			let now = 0;
+			const clock = vi.spyOn(performance, "now").mockImplementation(() => (now += stepMs));
+			onTestFinished(() => clock.mockRestore());
+			const steps: number[] = [];
+			const shown: number[] = [];
+			const list = await SessionManager.list("/project", dir, ((loaded: number, _total: number, partial?: unknown[]) => {
+				steps.push(loaded);
+				if (partial) shown.push(loaded);
+			}) as any);
+			expect(steps).toEqual(Array.from({ length: steps.length }, (_, n) => n + 1));
+			expect(steps.length).toBeGreaterThanOrEqual(list.length);
+			expect(shown.at(-1)).toBe(steps.length);
+			return shown;
+		};
+		expect(await partials(0)).toHaveLength(1);
+		expect((await partials(300)).length).toBeGreaterThan(2);
+	});
+
 	test("give what pi's own give, on hostile directories, too: sessions, order, names, counts, texts, progress", async () => {
 		const { agent, dir, other } = agentDir();
 		hostile(dir, other);
