@@ -46,7 +46,9 @@ fn read_lines(lines: &mut FileLines<'_>, stops: &[&AtomicBool], each: &mut dyn F
         };
         lines.next_line(KeptTexts::OfConversation, &mut line)?;
         let is_message = line.is_entry(version) && plain(&line.kind).as_deref() == Some(b"message");
-        if let Some(text) = line.message.text.take().filter(|text| is_message && !text.is_empty()) {
+        // A text is kept by the role before it; the last role counts.
+        let is_conversation = is_message && line.message.role().is_conversation();
+        if let Some(text) = line.message.text.take().filter(|text| is_conversation && !text.is_empty()) {
             each(&text);
         }
     }
