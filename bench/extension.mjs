@@ -224,7 +224,7 @@ try {
 	const find = { findLetter: "`/find --all`: a letter, until the first hits are shown", findShown: "a rare word, typed at once: until it stands there", findWord: "until its first hit is shown", goTo: "enter, until pi shows the entry in a session of 10 MB", switch: "the same switch, asked of pi by an extension that does nothing else" };
 	table(["what", "time", "CPU"], Object.entries(find).map(([name, title]) => [title, time(of(searches, name)), searches[0][name].cpu === undefined ? "" : cpuTime(of(searches, name, "cpu"))]));
 	const rows = [];
-	for (const [mode, title] of [["print", "`pi -p`"], ["rpc", "RPC mode"]]) {
+	for (const [mode, title] of starts === 0 ? [] : [["print", "`pi -p`"], ["rpc", "RPC mode"]]) {
 		const cpu = { none: [], empty: [], extension: [] };
 		for (let round = 0; round < starts; round++) {
 			cpu.none.push(await start(mode));
@@ -234,8 +234,8 @@ try {
 		const more = (key) => `${Math.round(median(cpu[key].map((one, at) => one - cpu.none[at])))} ms`;
 		rows.push([title, time(median(cpu.none)), more("empty"), more("extension")]);
 	}
-	console.log(`CPU time from pi's start to its first answer, paired, medians of ${starts}:\n`);
-	table(["mode", "pi", "with an empty extension, more", "with this one, more"], rows);
+	if (starts > 0) console.log(`CPU time from pi's start to its first answer, paired, medians of ${starts}:\n`);
+	if (starts > 0) table(["mode", "pi", "with an empty extension, more", "with this one, more"], rows);
 } finally {
 	await server.close();
 	rmSync(dir, { recursive: true, force: true });
