@@ -1078,7 +1078,7 @@ export interface SearchOptions {
 	phrase?: boolean | undefined;
 	/** Whether copies of an entry in sessions that were forked are one hit, that of the newest session; `true` by default. */
 	dedupe?: boolean | undefined;
-	/** The largest number of hits; 50 by default. */
+	/** The largest number of hits; 50 by default, and `Infinity` for all. */
 	limit?: number | undefined;
 	/** The marks before and after a match in a snippet; `["«", "»"]` by default. */
 	mark?: readonly [open: string, close: string] | undefined;
@@ -1293,7 +1293,8 @@ export interface UsageLeftOut {
 
 /**
  * How a session's file is written. The environment variables `PI_SESSION_NATIVE_DURABILITY` and `PI_SESSION_NATIVE_LOCK`
- * give the defaults. Sessions in memory ignore the options.
+ * give the defaults. Sessions in memory ignore the options. `create`, `inMemory` and `forkFrom` ignore names that they do not know, as pi does;
+ * `open` and `continueRecent` refuse them.
  *
  * @example
  * ```ts
@@ -1583,9 +1584,9 @@ export interface MergeInput {
 	/** One number per line, equal for lines of the same host. */
 	hosts: Uint32Array;
 	/** The header line of a new file. Given, the file must not exist yet, and is made. */
-	header?: Uint8Array;
+	header?: Uint8Array | undefined;
 	/** Given, `lines` are only those that sort after this beginning of the file. */
-	since?: MergeSince;
+	since?: MergeSince | undefined;
 }
 
 /**
@@ -1614,15 +1615,15 @@ export interface MergeSince {
  */
 export interface RedactInput {
 	/** Replaced wherever a text of the session holds it. */
-	text?: string;
+	text?: string | undefined;
 	/** Ids of entries: with `text` it is replaced only there; without it they lose what they say, and keep their places in the tree. */
-	entries?: readonly string[];
+	entries?: readonly string[] | undefined;
 	/** Lines by the SHA-256 of their bytes in hexadecimal digits, and what replaces them; without that they lose what they say. */
-	lines?: readonly { hash: string; line?: string }[];
+	lines?: readonly { hash: string; line?: string | undefined }[] | undefined;
 	/** What takes the place of a text; `[redacted]` by default. */
-	replacement?: string;
+	replacement?: string | undefined;
 	/** Only tells what would be changed. */
-	dryRun?: boolean;
+	dryRun?: boolean | undefined;
 }
 
 /**
@@ -2564,7 +2565,7 @@ export declare function getConfiguredSessionDir(cwd?: string, options?: { onWarn
  * console.log(findMostRecentSession(named)); // → null
  * ```
  */
-export declare function getDefaultSessionDir(cwd: string, agentDir: string | undefined, options: { create?: boolean }): string
+export declare function getDefaultSessionDir(cwd: string, agentDir: string | undefined, options: { create?: boolean | undefined }): string
 
 /**
  * The default directory of a working directory's sessions, made if it is not there. `agentDir` takes the place of the

@@ -44,13 +44,31 @@ const about = ({ node, machine, date, commit }) => `pi 1.5.2, Node ${node.replac
 const BEGIN = "<!-- Written by npm run bench -- --readme -->";
 const END = "<!-- The end of what it writes -->";
 
-/** The README with the table of these results. */
+/** What the README begins with. */
+const OPENING = /^Opens a [^]*?\n\n/m;
+
+/** The README's first paragraph. */
+function openingOf({ rows }) {
+	const of = (name) => rows.find((row) => row.case === name);
+	const [open, start, first, large] = [of("open-128mb"), of("start-answer"), of("start-first"), of("start-answer-128mb")];
+	const later = ({ pi, ours }) => `${Math.round(ours - pi)} ms`;
+	return `Opens a 128 MiB session of the [pi coding agent](https://www.npmjs.com/package/@earendil-works/pi-coding-agent) in ${time(open.ours)}
+instead of ${time(open.pi)}, searches all your sessions, and keeps your files exactly as pi writes them. With a small session pi starts
+${later(start)} later than without it (${later(first)} the first time after an update of pi), with one of 128 MiB ${times(large.ratio).replace("×", "")} times as fast.
+
+`;
+}
+
+/** The README with the table of these results, and with its first paragraph. */
 export function readmeWith(readme, results) {
 	const lines = rowsOf(results).map(({ title, pi, ours, ratio, show }) => `| ${title} | ${show(pi)} | ${show(ours)} | ${times(ratio).replace("×", "")} |`);
 	const table = ["| case | pi 1.5.2 | this package | ratio |", "| --- | --- | --- | --- |", ...lines, "", `${about(results)}.`];
 	const [from, to] = [readme.indexOf(BEGIN), readme.indexOf(END)];
 	if (from < 0 || to < from) throw new Error(`README.md lacks the lines ${BEGIN} and ${END}`);
-	return `${readme.slice(0, from)}${BEGIN}\n${table.join("\n")}\n\n${readme.slice(to)}`;
+	const opening = openingOf(results);
+	const head = readme.slice(0, from).replace(OPENING, () => opening);
+	if (!head.includes(opening)) throw new Error("README.md does not begin with a paragraph on what this package opens");
+	return `${head}${BEGIN}\n${table.join("\n")}\n\n${readme.slice(to)}`;
 }
 
 /** The chart of these results. */

@@ -86,7 +86,7 @@ function command(program, usage, summary, examples) {
 		.option("--cwd <directory>", "the working directory whose sessions are meant (default: this one)")
 		.option("--dir <directory>", "a session directory other than pi's own (without --all, the working directory's sessions in it)")
 		.option("--json", "JSON for programs")
-		.showHelpAfterError(`(see pi-sessions ${usage} --help)`)
+		.showHelpAfterError(`(see ${program.name() === "pi-sessions" ? "" : "pi-sessions "}${program.name()} ${usage} --help)`)
 		.addHelpText("after", `\nExamples:\n${examples.map((example) => `  $ pi-sessions ${example}`).join("\n")}`);
 }
 

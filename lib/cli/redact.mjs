@@ -30,8 +30,8 @@ export async function redact(query, options) {
 	await ifStoreIsNamed(options, async (connection) => {
 		// Copies first: what is changed in them is known by the entries of the session as it is now.
 		const others = planned.lines.length > 0 ? new Set([...sessionFiles({ ...options, all: true }), ...sessionFiles({ ...options, dir: dirname(path) })]) : [];
-		for (const other of others) if (other !== path) rows.push(...(await redacted(other, ofCopies(what, planned), connection, options)));
-		rows.push(...(await redacted(path, what, connection, options, true)));
+		for (const other of others) if (other !== path) for (const row of await redacted(other, ofCopies(what, planned), connection, options)) rows.push(row);
+		for (const row of await redacted(path, what, connection, options, true)) rows.push(row);
 		await report(path, rows, connection, options);
 	});
 	if (rows.length === 0 || dryRun) return 0;

@@ -163,7 +163,7 @@ async function pushed(connection, query, options) {
 	for (const sync of syncs) {
 		if (options.dryRun) {
 			const waiting = (await sync.local(session)).map((one) => ({ ...one, lag: sync.lagOf(one) })).filter(({ lag }) => lag > 0);
-			rows.push(...waiting.map(({ session, file, lag }) => ({ session, file, what: `${size(lag)} to be stored` })));
+			for (const { session, file, lag } of waiting) rows.push({ session, file, what: `${size(lag)} to be stored` });
 			continue;
 		}
 		const bar = progress("Storing bytes");
@@ -213,10 +213,12 @@ async function pulled(connection, query, options) {
 	const rows = [];
 	for (const sync of syncs) {
 		const { items, problems, deleted } = await sync.compare(session);
-		rows.push(...problems.map(problemRow), ...deleted.map(deletedRow));
+		for (const problem of problems) rows.push(problemRow(problem));
+		for (const one of deleted) rows.push(deletedRow(one));
 		const fresh = items.filter(({ state }) => state === "new" || state === "changed");
 		if (options.dryRun) {
-			rows.push(...fresh.map((item) => ({ session: item.session, file: item.file, what: item.state === "new" ? `${size(item.stored.bytes)} to be pulled` : "may have changed since the last pull" })));
+			for (const { session: id, file, state, stored } of fresh)
+				rows.push({ session: id, file, what: state === "new" ? `${size(stored.bytes)} to be pulled` : "may have changed since the last pull" });
 			continue;
 		}
 		const bar = progress("Pulling sessions");
@@ -337,9 +339,8 @@ export async function remoteMove(from, to, options) {
 	try {
 		const project = to ?? (await syncHere(connection, options)).project;
 		if (project === from) throw new UsageError(`${from} is the project's name already`);
-		const sessions = [];
-		if (options.dryRun) sessions.push(...(await store.list({ project: from })).sessions.map(({ session }) => session));
-		else for await (const session of move.moveSessions(store, { from, to: project, notes, address })) sessions.push(session);
+		const sessions = options.dryRun ? (await store.list({ project: from })).sessions.map(({ session }) => session) : [];
+		if (!options.dryRun) for await (const session of move.moveSessions(store, { from, to: project, notes, address })) sessions.push(session);
 		if (options.json) await writeJson({ store: shown, from, to: project, dryRun: Boolean(options.dryRun), sessions });
 		else await write(`${options.dryRun ? "would move" : "moved"}  ${counted(sessions.length, "session")} from ${safeLine(from)} to ${safeLine(project)}\n`);
 		return 0;
@@ -357,7 +358,7 @@ function storedSession(query, { sessions, problems }) {
 	const items = sessions.map((stored) => ({ id: stored.session, project: stored.project ?? "" }));
 	const readable = new Set(items.map(({ id }) => id));
 	const unreadable = new Set(problems.map((problem) => problem.session).filter((id) => !readable.has(id)));
-	items.push(...[...unreadable].map((id) => ({ id, project: "(unreadable)" })));
+	for (const id of unreadable) items.push({ id, project: "(unreadable)" });
 	return items[findOne(query, items, ({ id, project }) => `${clip(id, 64)}  ${clip(project, 60)}`)]?.id ?? "";
 }
 

@@ -108,13 +108,21 @@ function addRedacted(view, paths) {
 	for (const { hash, ...one } of found.sort((a, b) => rank(a.other) - rank(b.other))) view.redacted.set(hash, one);
 }
 
+/** The greatest of any number of numbers from 0 on; 0 if there is none. @param {Iterable<number>} numbers */
+function greatest(numbers) {
+	let found = 0;
+	for (const number of numbers) found = Math.max(found, number);
+	return found;
+}
+
 /** Whether the last life of a session has ended, or it has none. @param {View} view */
-const isOver = ({ life, hosts, deleted }) => hosts.size === 0 || Math.max(0, ...deleted.keys()) >= life;
+const isOver = ({ life, hosts, deleted }) => hosts.size === 0 || greatest(deleted.keys()) >= life;
 
 exports.HOSTS = HOSTS;
 exports.LINES = LINES;
 exports.deletedPath = deletedPath;
 exports.folderOf = folderOf;
+exports.greatest = greatest;
 exports.headPath = headPath;
 exports.hostPath = hostPath;
 exports.isOver = isOver;

@@ -15,7 +15,7 @@ const { buffer, checkAppend, compareLines, compareText, entryOf } = require("./l
 const { SUM_BYTES, decodeBatches, encodeBatch, readSum, shortHash, shortened } = require("./log-batches.js");
 const { Claims } = require("./log-claims.js");
 const { Heads, faultOfHead } = require("./log-heads.js");
-const { LINES, deletedPath, folderOf, headPath, isOver, partPath, prefixOf, redactedPath, viewsOf } = require("./log-names.js");
+const { LINES, deletedPath, folderOf, greatest, headPath, isOver, partPath, prefixOf, redactedPath, viewsOf } = require("./log-names.js");
 const { checkId } = require("./names.js");
 const { settleRedactions, toRedactions } = require("./redactions.js");
 
@@ -456,7 +456,7 @@ class LogStore {
 		const [views, holders] = await Promise.all([this.#viewsFor({ session, project }), this.#claims.holders()]);
 		await inParallel(PARALLEL, views, async (view) => {
 			if (view.deleted.size > 0 && isOver(view)) {
-				const at = view.deleted.get(Math.max(...view.deleted.keys()));
+				const at = view.deleted.get(greatest(view.deleted.keys()));
 				if (at) list.deleted.push({ session: view.session, at });
 				return;
 			}
@@ -496,7 +496,7 @@ class LogStore {
 			...{ session, header: head?.header ?? Buffer.alloc(0), project: head ? head.project : project },
 			...{ hosts: [...hosts.keys()].sort(compareText), redactions: redacted.size },
 			bytes: parts.reduce((sum, { size }) => sum + size, 0),
-			modified: new Date(Math.max(...parts.map(({ modified }) => modified.getTime()))),
+			modified: new Date(greatest(parts.map(({ modified }) => modified.getTime()))),
 		};
 	}
 
@@ -528,7 +528,7 @@ class LogStore {
 		this.#ends.delete(session);
 		if (!head) return;
 		const view = await this.#viewOf(head, session);
-		const isMarked = Math.max(0, ...(view?.deleted.keys() ?? [])) >= head.life;
+		const isMarked = greatest(view?.deleted.keys() ?? []) >= head.life;
 		if (!isMarked) await this.#objects.create(deletedPath(head.folder, session, head.life), Buffer.alloc(0));
 		// Who appends looks once more after writing, and removes what this list does not have.
 		const prefix = `${prefixOf(head.folder, session)}`;

@@ -318,6 +318,16 @@ describe("the page of a session", () => {
 		expect(statSync(file).size).toBeLessThan(1 << 17);
 	});
 
+	// Regression: the parts were the arguments of one call, which takes some 120,000.
+	test("shows a message of any number of parts", async () => {
+		const content = Array.from({ length: 70_000 }, (_, at) => ({ type: "toolCall", id: `c${at}`, name: "t", arguments: {} }));
+		const { page, errors } = await open([message("e1", null, { ...assistant(), content })], [], "#e1");
+		await page.waitForSelector("#detail:not([hidden])");
+		expect(errors).toEqual([]);
+		expect(await page.$eval("#detail", (detail) => detail.querySelectorAll("h3").length)).toBe(70_000);
+		await page.close();
+	});
+
 	test("says where it holds less than the session does", async () => {
 		const { page } = await open([message("e1", null, user("x".repeat(5_000)))], ["--max-entry", "1"], "#e1");
 		await page.waitForSelector("#detail:not([hidden])");

@@ -247,6 +247,7 @@ describe("use", () => {
 		expect(await told("list", "--json", "--limit", "many")).toEqual({ error: { message: expect.stringContaining("A whole number or all is needed") } });
 		expect(await told("nothing", "--json")).toEqual({ error: { message: "unknown command 'nothing'" } });
 		expect((await run(at, ["show", "--bogus"])).err).toBe("error: unknown option '--bogus'\n(see pi-sessions show --help)\n");
+		for (const name of ["move", "delete"]) expect((await run(at, ["remote", name])).err).toContain(`(see pi-sessions remote ${name} --help)`);
 		// An argument that only looks like it.
 		expect((await run(at, ["show", "--", "--json", "more"])).err).toMatch(/^error: too many arguments/);
 	});

@@ -73,6 +73,9 @@ async function withReferencesView<T>(side: Side, stamp: number, body: () => Prom
 	}
 }
 
+/** Whether Node's `readline` ends lines at U+2028 and U+2029, where pi's list then loses messages. */
+const endsLinesAtSeparators = Number(process.versions.node.split(".")[0]) >= 24;
+
 function peersLine(line: string): string[] {
 	const parsed = attempt(() => JSON.parse(line) as Fields | null);
 	if (!("value" in parsed)) return [];
@@ -81,7 +84,8 @@ function peersLine(line: string): string[] {
 	if (message?.content === null) message.content = [];
 	if (value?.type === "session" && value.branchedFrom !== undefined && value.parentSession === undefined)
 		value.parentSession = value.branchedFrom;
-	return [JSON.stringify(value).replaceAll("\u2028", "\\u2028").replaceAll("\u2029", "\\u2029")];
+	const text = JSON.stringify(value);
+	return [endsLinesAtSeparators ? text.replaceAll("\u2028", "\\u2028").replaceAll("\u2029", "\\u2029") : text];
 }
 
 /** How many session files a directory holds on the reference's side: some ways to abort need several. */

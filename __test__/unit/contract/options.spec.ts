@@ -9,6 +9,9 @@ const two = () => opened([header(), message("a", null), message("b", "a")]).mana
 test.each<[call: string, known: string, run: (options: unknown) => unknown]>([
 	["SessionManager.search", "cwd, sessionDir, in, roles", (options) => anyManager.search?.("x", options)],
 	["SessionManager.usage", "cwd, sessionDir, path", (options) => anyManager.usage?.(options)],
+	["SessionManager.findByIdPrefix", "cwd, sessionDir", (options) => anyManager.findByIdPrefix?.("x", options)],
+	["SessionManager.redact", "text, entries, lines, replacement, dryRun", (options) => anyManager.redact?.("/none/such.jsonl", options)],
+	["SessionManager.merge", "session, lines, hosts, header, since", (options) => anyManager.merge?.("/none/such.jsonl", options)],
 	["SessionManager.open", "readonly, sessionDir, cwd, durability, lock, ids", (options) => anyManager.open?.("/none/such.jsonl", options)],
 	["SessionManager.continueRecent", "durability, lock, ids", (options) => anyManager.continueRecent?.("/x", scratch(), options)],
 	["getUsage", "by, since, until", (options) => loose(two()).getUsage?.(options)],

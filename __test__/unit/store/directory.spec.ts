@@ -29,6 +29,14 @@ const failure = async (work: Promise<unknown>): Promise<StoreError> => {
 	return error as StoreError;
 };
 
+// Regression: the numbers of deletions were the arguments of one call, which takes some 120,000.
+test("a session may have been deleted any number of times", () => {
+	const { isOver } = createRequire(library)("./log-names.js");
+	const deleted = new Map(Array.from({ length: 200_000 }, (_, at) => [at + 1, new Date(0)]));
+	const ends = (life: number): boolean => isOver({ life, hosts: new Map([["here", []]]), deleted });
+	expect([ends(200_000), ends(200_001)]).toEqual([true, false]);
+});
+
 test("each host writes below its own name, and no name tells the time", async () => {
 	const path = emptyDirectory();
 	const { cursor: first } = await append(open(path, "laptop"), entries("a", 1));

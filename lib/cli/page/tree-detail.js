@@ -52,7 +52,9 @@ function detailPanel({ index, bodiesOf }, state, { redraw, uncover }) {
 			} else parts.push(...highlighted(element("pre", "", part.kind), part.text));
 			if (part.left) parts.push(element("p", `${part.left} more characters are not in this page (--full)`));
 		}
-		detail.replaceChildren(...parts);
+		// An entry may have more parts than a call takes arguments.
+		detail.replaceChildren();
+		for (const part of parts) detail.append(part);
 		detail.scrollTop = 0;
 		if (detail.hidden) {
 			detail.hidden = false;

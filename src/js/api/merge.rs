@@ -31,7 +31,7 @@ impl<'env> MergeInput<'env> {
     /// numbers are not read here.
     fn read(js: JsEnv<'env>, stored: JsVal<'env>) -> Result<Self> {
         let stored = args::object(js, stored, "stored")?;
-        Options::of(js, stored, "merge", &[c"session", c"lines", c"hosts", c"header", c"since"])?;
+        Options::of(js, stored, "SessionManager.merge", &[c"session", c"lines", c"hosts", c"header", c"since"])?;
         Ok(Self {
             session: to_string_lossy(&args::text(js, js.get(stored, c"session")?, "session")?).into_owned(),
             lines: args::numbers(js, js.get(stored, c"lines")?, "lines")?,
@@ -51,7 +51,7 @@ impl<'env> MergeInput<'env> {
 impl<'env> MergeSince<'env> {
     fn read(js: JsEnv<'env>, since: JsVal<'env>) -> Result<Self> {
         let since = args::object(js, since, "since")?;
-        Options::of(js, since, "merge's since", &[c"bytes", c"tail"])?;
+        Options::of(js, since, "SessionManager.merge's since", &[c"bytes", c"tail"])?;
         let bytes = js.number_value(js.get(since, c"bytes")?)?.filter(|bytes| *bytes >= 0.0 && bytes.fract() == 0.0);
         let Some(bytes) = bytes else {
             return Err(wrong_argument(js, "since.bytes must be a whole number from 0 on"));

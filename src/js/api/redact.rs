@@ -32,7 +32,8 @@ struct Report {
 /// Reads what is to be taken out, each property once.
 fn redaction_of<'env>(js: JsEnv<'env>, what: JsVal<'env>) -> Result<(Redaction, bool)> {
     let what = args::object(js, what, "what")?;
-    let options = Options::of(js, what, "redact", &[c"text", c"entries", c"lines", c"replacement", c"dryRun"])?;
+    let options =
+        Options::of(js, what, "SessionManager.redact", &[c"text", c"entries", c"lines", c"replacement", c"dryRun"])?;
     let text = optional_text(js, options.get(c"text")?, "text")?;
     let entries = match options.get(c"entries")? {
         entries if js.is_nullish(entries)? => None,

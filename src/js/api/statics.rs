@@ -464,7 +464,7 @@ impl SessionManager {
 /// ```
 #[napi(
     catch_unwind,
-    ts_type = "(cwd: string, agentDir: string | undefined, options: { create?: boolean }): string\n\n/**\n * The default directory of a working directory's sessions, made if it is not there. `agentDir` takes the place of the\n * agent's own directory.\n *\n * @throws If the directory cannot be made.\n * @example\n * ```ts\n * console.log(getDefaultSessionDir(\"/home/me/shop\", dir).endsWith(\"--home-me-shop--\")); // → true\n * ```\n */\nexport declare function getDefaultSessionDir(cwd: string, agentDir?: string): string"
+    ts_type = "(cwd: string, agentDir: string | undefined, options: { create?: boolean | undefined }): string\n\n/**\n * The default directory of a working directory's sessions, made if it is not there. `agentDir` takes the place of the\n * agent's own directory.\n *\n * @throws If the directory cannot be made.\n * @example\n * ```ts\n * console.log(getDefaultSessionDir(\"/home/me/shop\", dir).endsWith(\"--home-me-shop--\")); // → true\n * ```\n */\nexport declare function getDefaultSessionDir(cwd: string, agentDir?: string): string"
 )]
 pub fn get_default_session_dir(env: &Env, cwd: JsVal<'_>, agent_dir: JsVal<'_>, options: JsVal<'_>) -> Result<String> {
     let js = JsEnv::new(env);

@@ -2,7 +2,8 @@
 
 /**
  * How a session's file is written. The environment variables `PI_SESSION_NATIVE_DURABILITY` and `PI_SESSION_NATIVE_LOCK`
- * give the defaults. Sessions in memory ignore the options.
+ * give the defaults. Sessions in memory ignore the options. `create`, `inMemory` and `forkFrom` ignore names that they do not know, as pi does;
+ * `open` and `continueRecent` refuse them.
  *
  * @example
  * ```ts
@@ -292,9 +293,9 @@ export interface MergeInput {
 	/** One number per line, equal for lines of the same host. */
 	hosts: Uint32Array;
 	/** The header line of a new file. Given, the file must not exist yet, and is made. */
-	header?: Uint8Array;
+	header?: Uint8Array | undefined;
 	/** Given, `lines` are only those that sort after this beginning of the file. */
-	since?: MergeSince;
+	since?: MergeSince | undefined;
 }
 
 /**
@@ -323,15 +324,15 @@ export interface MergeSince {
  */
 export interface RedactInput {
 	/** Replaced wherever a text of the session holds it. */
-	text?: string;
+	text?: string | undefined;
 	/** Ids of entries: with `text` it is replaced only there; without it they lose what they say, and keep their places in the tree. */
-	entries?: readonly string[];
+	entries?: readonly string[] | undefined;
 	/** Lines by the SHA-256 of their bytes in hexadecimal digits, and what replaces them; without that they lose what they say. */
-	lines?: readonly { hash: string; line?: string }[];
+	lines?: readonly { hash: string; line?: string | undefined }[] | undefined;
 	/** What takes the place of a text; `[redacted]` by default. */
-	replacement?: string;
+	replacement?: string | undefined;
 	/** Only tells what would be changed. */
-	dryRun?: boolean;
+	dryRun?: boolean | undefined;
 }
 
 /**

@@ -134,7 +134,7 @@ export interface SearchOptions {
 	phrase?: boolean | undefined;
 	/** Whether copies of an entry in sessions that were forked are one hit, that of the newest session; `true` by default. */
 	dedupe?: boolean | undefined;
-	/** The largest number of hits; 50 by default. */
+	/** The largest number of hits; 50 by default, and `Infinity` for all. */
 	limit?: number | undefined;
 	/** The marks before and after a match in a snippet; `["«", "»"]` by default. */
 	mark?: readonly [open: string, close: string] | undefined;
