@@ -108,6 +108,7 @@ const STATICS = {
 		return [file, { ...merged(size), since: { bytes: known.length, tail: bytes(known.toString()) } }];
 	},
 	"merge, into a new file": (size, { dir }) => [join(dir, "new.jsonl"), { ...merged(size), header: bytes(HEADER) }],
+	readTexts: (_, { dir }) => [[{ path: dir, more: bytes("more") }], new AbortController().signal],
 	findByIdPrefix: (_, { dir }) => ["s", { sessionDir: dir }],
 	open: (_, { file }) => [file, { ...fileOptions(), readonly: false }],
 	redact: (_, { file }) => [file, { text: "z", entries: ["a"], replacement: "y", dryRun: false }],
