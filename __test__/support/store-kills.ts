@@ -12,6 +12,8 @@ const SESSION = "01972ab8-2280-7be3-8cc7-05ac027b6185";
 const HEADER = `{"type":"session","version":3,"id":"${SESSION}","timestamp":"2025-06-01T09:00:00.000Z","cwd":"/x"}\n`;
 const HOSTS = ["ann", "ben", "cyd", "dan"];
 const HOUR = 3_600_000;
+/** What the line of an entry begins with, and no line holds again. */
+const BEGINNING = '{"type":"custom"';
 
 /** The way of one machine to the store, and how it is troubled. */
 export interface Way {
@@ -31,6 +33,9 @@ class Machine {
 	private waiting = new Map<string, () => void>();
 	/** How much it had said when it was started. */
 	private before = 0;
+	private kills = 0;
+	/** A part of a line that a process had written when it was killed, before the test. */
+	private earlierCut?: string;
 
 	constructor(
 		readonly host: string,
@@ -65,13 +70,18 @@ class Machine {
 		child.on("close", (code) => code && this.failed.push(`${this.host} ended with ${code}: ${said.slice(-2000)}`));
 	}
 
-	/** Writes the file that it had before it knew of the store: its entries have the short ids that other machines gave to theirs. */
+	/**
+	 * Writes the file that it had before it knew of the store: its entries have the short ids that other machines gave to theirs, and one
+	 * line is cut.
+	 */
 	writeEarlierFile(): void {
 		const names = Array.from({ length: 20 }, (_, nth) => `${this.host}'s earlier entry ${nth}`);
 		const lines = names.map((name, nth) => {
 			const parentId = nth > 0 ? `c0ffee${nth + 9}` : null;
 			return `${JSON.stringify({ type: "custom", customType: "n", data: { name }, id: `c0ffee${nth + 10}`, parentId, timestamp: "2025-06-01T09:00:01.000Z" })}\n`;
 		});
+		this.earlierCut = lines[10]?.slice(0, 60) ?? "";
+		lines.splice(10, 0, `${this.earlierCut}\n`);
 		writeFileSync(this.file, HEADER + lines.join(""));
 		this.appended.push(...names);
 	}
@@ -86,6 +96,7 @@ class Machine {
 		if (this.isOver()) return;
 		const closed = new Promise((resolve) => child.on("close", resolve));
 		child.kill("SIGKILL");
+		this.kills++;
 		await closed;
 	}
 
@@ -105,8 +116,18 @@ class Machine {
 		});
 	}
 
+	/**
+	 * The lines of its entries. A kill may cut the write of a line where a page of the file ends. Nobody acknowledged that entry, so that
+	 * the part stays in this machine's file alone.
+	 */
 	lines(): string[] {
-		return readFileSync(this.file, "utf8").trimEnd().split("\n").slice(1);
+		const lines = readFileSync(this.file, "utf8").trimEnd().split("\n").slice(1);
+		const cut = lines.filter((line) => !isJson(line));
+		expect(cut.filter((line) => !isBeginning(line)), `${this.host}: lines that are neither entries nor cut`).toEqual([]);
+		const earlier = this.earlierCut === undefined ? [] : [this.earlierCut];
+		expect(cut, this.host).toEqual(expect.arrayContaining(earlier));
+		expect(cut.length, `${this.host}: lines that are cut, one for each kill at most`).toBeLessThanOrEqual(this.kills + earlier.length);
+		return lines.filter(isJson);
 	}
 }
 
@@ -156,5 +177,16 @@ export async function killMachines(options: { kills: number; seed: number; wayOf
 	expect(said.filter((name) => !there.has(name)), what).toEqual([]);
 	console.log(`${options.kills} kills and as many partitions, ${what}: ${said.length} acknowledged entries on four machines, all found once, in one order`);
 }
+
+function isJson(line: string): boolean {
+	try {
+		JSON.parse(line);
+		return true;
+	} catch {
+		return false;
+	}
+}
+
+const isBeginning = (line: string): boolean => BEGINNING.startsWith(line) || (line.startsWith(BEGINNING) && !line.includes(BEGINNING, 1));
 
 const pause = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds));
