@@ -3,8 +3,11 @@
 //! surrogate takes three bytes. Text without lone surrogates is plain UTF-8.
 
 use std::borrow::Cow;
+use std::io;
 
 use encoding_rs::mem::{convert_utf16_to_utf8, utf16_valid_up_to};
+
+use super::memory::with_capacity;
 
 /// The WTF-8 of UTF-16 units. Paired surrogates become one character.
 pub fn from_utf16(units: &[u16]) -> Vec<u8> {
@@ -74,33 +77,29 @@ fn push_any(out: &mut Vec<u8>, units: &[u16]) {
 }
 
 /// The UTF-16 units of WTF-8 bytes. Bytes that are not WTF-8 become U+FFFD.
-pub fn to_utf16(bytes: &[u8]) -> Vec<u16> {
-    let mut out = Vec::with_capacity(bytes.len());
+pub fn to_utf16(bytes: &[u8]) -> io::Result<Vec<u16>> {
+    // No character has more units than bytes.
+    let mut out = with_capacity(bytes.len())?;
+    each_piece(bytes, |text, unit| {
+        out.extend(text.encode_utf16());
+        out.extend(unit);
+    });
+    Ok(out)
+}
+
+/// Takes WTF-8 apart: text, and the unit after it, which is a lone surrogate, or U+FFFD for bytes that are not WTF-8.
+fn each_piece(bytes: &[u8], mut each: impl FnMut(&str, Option<u16>)) {
     let mut rest = bytes;
-    while !rest.is_empty() {
-        match std::str::from_utf8(rest) {
-            Ok(text) => {
-                out.extend(text.encode_utf16());
-                break;
-            }
-            Err(error) => {
-                let (valid, tail) = rest.split_at(error.valid_up_to());
-                out.extend(String::from_utf8_lossy(valid).encode_utf16());
-                let taken = match surrogate_at(tail) {
-                    Some(unit) => {
-                        out.push(unit);
-                        3
-                    }
-                    None => {
-                        out.push(0xFFFD);
-                        error.error_len().unwrap_or(tail.len()).max(1)
-                    }
-                };
-                rest = tail.get(taken..).unwrap_or_default();
-            }
-        }
+    // Bytes of a surrogate are not UTF-8: they end the first chunk.
+    while let Some(chunk) = rest.utf8_chunks().next() {
+        let tail = rest.get(chunk.valid().len()..).unwrap_or_default();
+        let (unit, taken) = match surrogate_at(tail) {
+            Some(unit) => (Some(unit), 3),
+            None => (Some(0xFFFD).filter(|_| !tail.is_empty()), chunk.invalid().len()),
+        };
+        each(chunk.valid(), unit);
+        rest = tail.get(taken..).unwrap_or_default();
     }
-    out
 }
 
 /// The lone surrogate that these WTF-8 bytes begin with.
@@ -115,7 +114,14 @@ pub fn surrogate_at(bytes: &[u8]) -> Option<u16> {
 pub fn to_string_lossy(bytes: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),
-        Err(_) => Cow::Owned(String::from_utf16_lossy(&to_utf16(bytes))),
+        Err(_) => {
+            let mut out = String::new();
+            each_piece(bytes, |text, unit| {
+                out.push_str(text);
+                out.extend(unit.map(|_| char::REPLACEMENT_CHARACTER));
+            });
+            Cow::Owned(out)
+        }
     }
 }
 
@@ -245,7 +251,7 @@ mod tests {
     proptest! {
         #[test]
         fn utf16_survives(units in runs()) {
-            prop_assert_eq!(to_utf16(&from_utf16(&units)), units);
+            prop_assert_eq!(to_utf16(&from_utf16(&units)).expect("memory"), units);
         }
     }
 }

@@ -2,6 +2,7 @@
 //! parent, and the labels of entries on the path are written again at the end.
 
 use std::collections::{HashMap, HashSet};
+use std::io;
 
 use crate::base::time::Time;
 use crate::format::entry::{EntryHead, EntryKind, Parent};
@@ -79,15 +80,13 @@ pub fn plan(tree: &Tree, to: RowNo) -> BranchPlan {
 
 impl BranchStep {
     /// The entry's line in the new session, with only the changed fields replaced. None if the line is not an object.
-    pub fn line(&self, line: &str) -> Option<Vec<u8>> {
-        let mut object = ObjectText::read(line)?;
+    pub fn line(&self, line: &str) -> io::Result<Option<Vec<u8>>> {
+        let Some(mut object) = ObjectText::read(line) else { return Ok(None) };
         object.set("parentId", self.parent.as_deref().map_or("null".into(), quoted));
         if let Some(first_kept) = &self.first_kept {
             object.set("firstKeptEntryId", quoted(first_kept));
         }
-        let mut out = Vec::with_capacity(line.len() + 16);
-        object.write(&mut out);
-        Some(out)
+        object.text().map(Some)
     }
 
     /// The head of the entry in the new session, from its row in the old tree.
@@ -155,7 +154,7 @@ mod tests {
         let rows: Vec<_> = plan.steps.iter().map(|step| (step.row, step.parent.as_deref())).collect();
         assert_eq!(rows, [(0, None), (2, Some(&b"a"[..])), (3, Some(&b"b"[..]))]);
         assert_eq!(
-            String::from_utf8_lossy(&plan.steps[2].line(lines[3]).expect("an object")),
+            String::from_utf8_lossy(&plan.steps[2].line(lines[3]).expect("memory").expect("an object")),
             r#"{"type":"compaction","id":"c","parentId":"b","firstKeptEntryId":"b"}"#
         );
         let label = &plan.labels[0];

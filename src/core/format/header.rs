@@ -1,5 +1,7 @@
 //! The session header: the file's first line, which is not part of the tree.
 
+use std::io;
+
 use crate::json::reader::{read, Raw};
 use crate::json::{fields, ObjectText, Value};
 
@@ -114,7 +116,7 @@ impl Header {
 }
 
 /// The line of a new header without a newline, with the keys in pi's order.
-pub fn new_header_line(id: &str, timestamp: &str, cwd: &str, parent: Option<&str>) -> Vec<u8> {
+pub fn new_header_line(id: &str, timestamp: &str, cwd: &str, parent: Option<&str>) -> io::Result<Vec<u8>> {
     let quoted = |text: &str| crate::json::quoted(text.as_bytes());
     let mut line = ObjectText::default();
     line.set("type", "\"session\"");
@@ -125,9 +127,7 @@ pub fn new_header_line(id: &str, timestamp: &str, cwd: &str, parent: Option<&str
     if let Some(parent) = parent {
         line.set("parentSession", quoted(parent));
     }
-    let mut out = Vec::new();
-    line.write(&mut out);
-    out
+    line.text()
 }
 
 #[cfg(test)]
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn a_new_header_has_the_references_bytes() {
-        let line = new_header_line("i", "t", "/a\"b", Some("/p"));
+        let line = new_header_line("i", "t", "/a\"b", Some("/p")).expect("memory");
         assert_eq!(
             String::from_utf8_lossy(&line),
             r#"{"type":"session","version":3,"id":"i","timestamp":"t","cwd":"/a\"b","parentSession":"/p"}"#

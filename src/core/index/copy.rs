@@ -2,9 +2,9 @@
 //! was indexed.
 
 use super::index::Index;
-use crate::base::error::{part, Result};
+use crate::base::error::{part, Error, Result};
 use crate::base::options::Durability;
-use crate::io::line_reader::text_of;
+use crate::io::line_reader::line_text;
 use crate::io::line_span::LineSpan;
 use crate::storage::file::FileStorage;
 use crate::storage::new_file::NewFile;
@@ -78,7 +78,8 @@ impl<'a> Copier<'a> {
             let at = (span.offset - start) as usize;
             let end = at + span.len as usize;
             let line = part(&self.buffer, at..end, "a run of lines")?;
-            self.index.check_copy(from.name(), row, &text_of(line))?;
+            let line = line_text(line).map_err(|error| Error::io("read", from.name(), error))?;
+            self.index.check_copy(from.name(), row, &line)?;
             // A line that became longer still begins as it did.
             if self.buffer.get(end) != Some(&b'\n') {
                 return Err(self.index.changed(from.name(), row, "no longer ends where it did"));

@@ -89,7 +89,7 @@ impl Index {
         let mut is_unterminated = false;
         while let Some(line) = next(&mut reader, storage)? {
             is_unterminated = !line.is_terminated;
-            self.index_line(indexed_line(line), false);
+            self.index_line(indexed_line(line).map_err(|error| Error::io("read", storage.name(), error))?, false);
         }
         Ok(is_unterminated)
     }

@@ -1,10 +1,12 @@
 //! Builds the index of a storage: one pass over its lines.
 
+use std::borrow::Cow;
+
 use super::index::{next, Index};
 use super::parallel_scan::{indexed_line, scan, IndexedLine};
-use crate::base::error::Result;
+use crate::base::error::{Error, Result};
 use crate::format::header::Header;
-use crate::io::line_reader::{LineReader, HEAD};
+use crate::io::line_reader::{line_text, LineReader, HEAD};
 use crate::io::line_span::LineSpan;
 use crate::json::reader::is_json;
 use crate::storage::storage::Storage;
@@ -26,22 +28,23 @@ pub fn load(storage: &dyn Storage) -> Result<Option<Loaded>> {
     let mut reader = LineReader::new(storage.reader(0)?, 0, HEAD);
     let mut index = Index::default();
     let mut is_unterminated;
+    let fail = |error| Error::io("read", storage.name(), error);
     let header_line;
     let (header, header_span) = loop {
         let Some(line) = next(&mut reader, storage)? else {
             return Ok(None);
         };
         is_unterminated = !line.is_terminated;
-        let text = line.text();
+        let text = line_text(line.bytes).map_err(fail)?;
         if line.skipped.is_some() || !is_json(&text) {
-            index.index_line(indexed_line(line), true);
+            index.index_line(indexed_line(line).map_err(fail)?, true);
             continue;
         }
         index.lines += 1;
         index.end.set(line.end(), !line.is_terminated);
         match Header::read(&text) {
             Some(header) => {
-                header_line = Some(text.into_owned()).filter(|text| text.len() <= HEAD);
+                header_line = Some(text).filter(|text| text.len() <= HEAD).map(Cow::into_owned);
                 break (header, LineSpan::of(line.offset, line.bytes.len()));
             }
             None => return Ok(None),

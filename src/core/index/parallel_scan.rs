@@ -8,6 +8,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 
@@ -15,7 +16,7 @@ use crate::base::error::{Error, Result};
 use crate::base::threads::cores;
 use crate::format::body::{Body, LARGE_BODY};
 use crate::format::entry::{read_line_and_bodies, Damage, EntryHead, Line};
-use crate::io::line_reader::{LineReader, RawLine, SkipReason};
+use crate::io::line_reader::{line_text, LineReader, RawLine, SkipReason};
 use crate::storage::storage::{read_into, Storage};
 
 /// How many bytes a segment has: it should stay in the processor's cache while it is scanned. Large files have larger
@@ -145,6 +146,7 @@ fn scan_segment(
     to: u64,
     buffer: &mut Vec<u8>,
 ) -> Result<ScanSegment> {
+    let fail = |error| Error::io("read", storage.name(), error);
     // A line starts here if the byte before is a newline.
     let read_from = start - u64::from(!at_line);
     read_into(storage, read_from, (end - read_from) as usize, buffer)?;
@@ -161,11 +163,13 @@ fn scan_segment(
         match memchr::memchr(b'\n', rest) {
             Some(length) => {
                 let bytes = rest.get(..length).unwrap_or_default();
-                lines.push(indexed_line(RawLine { offset, bytes, is_terminated: true, skipped: None }));
+                lines.push(indexed_line(RawLine { offset, bytes, is_terminated: true, skipped: None }).map_err(fail)?);
                 at += length + 1;
             }
             None if end == to => {
-                lines.push(indexed_line(RawLine { offset, bytes: rest, is_terminated: false, skipped: None }));
+                lines.push(
+                    indexed_line(RawLine { offset, bytes: rest, is_terminated: false, skipped: None }).map_err(fail)?,
+                );
                 break;
             }
             None => {
@@ -182,19 +186,20 @@ fn line_across(storage: &dyn Storage, offset: u64, to: u64) -> Result<IndexedLin
     let source = std::io::Read::take(storage.reader(offset)?, to - offset);
     // Most such lines end soon after the segment.
     let mut reader = LineReader::new(source, offset, ACROSS);
-    let line = reader.next_line().map_err(|error| Error::io("read", storage.name(), error))?;
+    let fail = |error| Error::io("read", storage.name(), error);
+    let line = reader.next_line().map_err(fail)?;
     let line = line.ok_or_else(|| Error::changed(storage.name(), "it is shorter than it was"))?;
-    Ok(indexed_line(line))
+    indexed_line(line).map_err(fail)
 }
 
 /// What the index takes of a line.
-pub fn indexed_line(line: RawLine<'_>) -> IndexedLine {
+pub fn indexed_line(line: RawLine<'_>) -> io::Result<IndexedLine> {
     let (kind, bodies) = match line.skipped {
         Some((why, _)) => (LineKind::Damaged(why.into()), Vec::new()),
-        None => read_kind(line.text()),
+        None => read_kind(line_text(line.bytes)?),
     };
-    let (offset, len, is_terminated, is_torn) = (line.offset, line.length(), line.is_terminated, line.is_torn());
-    IndexedLine { offset, len, lines: 1, is_terminated, is_torn, kind, bodies }
+    let (offset, len, is_terminated, is_torn) = (line.offset, line.length(), line.is_terminated, line.is_torn()?);
+    Ok(IndexedLine { offset, len, lines: 1, is_terminated, is_torn, kind, bodies })
 }
 
 fn read_kind(text: Cow<'_, str>) -> (LineKind, Vec<Body>) {
@@ -258,7 +263,7 @@ mod tests {
         let mut reader = LineReader::new(&bytes[from..(to + 1).min(bytes.len())], line.offset, WHOLE);
         let mut lines = Vec::new();
         while let Some(line) = reader.next_line().expect("read") {
-            lines.push(indexed_line(line));
+            lines.push(indexed_line(line).expect("memory"));
         }
         assert_eq!(lines.len() as u64, line.lines);
         lines
@@ -275,7 +280,7 @@ mod tests {
             let mut reader = LineReader::new(bytes.as_slice(), 0, WHOLE);
             let mut expected = Vec::new();
             while let Some(line) = reader.next_line().expect("read") {
-                expected.push(indexed_line(line));
+                expected.push(indexed_line(line).expect("memory"));
             }
             let found: Vec<_> = found.into_iter().flat_map(|line| one_by_one(&bytes, line)).collect();
             assert_eq!(found.len(), expected.len(), "seed {seed}");

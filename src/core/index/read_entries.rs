@@ -1,13 +1,15 @@
 //! Reads entries' lines from the storage, whole or without their bodies. Each is checked to be the entry that was
 //! indexed.
 
+use std::io;
+
 use super::index::Index;
 use crate::base::error::{Error, Result};
-use crate::base::memory::append;
+use crate::base::memory::{append, copy_of, with_capacity};
 use crate::base::wtf8::to_string_lossy;
 use crate::format::body::BodyOf;
 use crate::format::entry::{read_line, Line};
-use crate::io::line_reader::{text_of, WHOLE};
+use crate::io::line_reader::{line_text, WHOLE};
 use crate::io::line_span::LineSpan;
 use crate::json::long_strings::Parts;
 use crate::storage::storage::{bytes_at, read_into, Storage};
@@ -35,7 +37,7 @@ impl Index {
     pub fn line(&self, storage: &dyn Storage, row: RowNo) -> Result<Option<String>> {
         let mut found = None;
         self.lines(storage, &[row], &mut |_, line, _| {
-            found = Some(line.to_owned());
+            found = Some(copy_of(line).map_err(|error| Error::io("read", storage.name(), error))?);
             Ok(())
         })?;
         Ok(found)
@@ -49,7 +51,7 @@ impl Index {
 
     /// The same without bodies, which are not read: a 0 replaces each.
     pub fn lines_without_bodies(&self, storage: &dyn Storage, rows: &[RowNo], each: &mut Each<'_>) -> Result<()> {
-        let mut parts = Vec::with_capacity(rows.len());
+        let mut parts = with_capacity(rows.len()).map_err(|error| Error::io("read", storage.name(), error))?;
         for &row in rows {
             let Some(LineSpan { offset, len }) = self.line_span(row) else { continue };
             let mut from = 0;
@@ -83,24 +85,24 @@ impl Index {
             line => line?,
         };
         match line.get(body.from as usize..body.end() as usize) {
-            Some(text) if self.is_entry_outside_bodies(row, &line) => Parts::of(text).map_err(fail),
+            Some(text) if self.is_entry_outside_bodies(row, &line).map_err(fail)? => Parts::of(text).map_err(fail),
             _ => Ok(None),
         }
     }
 
     /// Whether a line is this row's entry, its bodies aside.
-    fn is_entry_outside_bodies(&self, row: RowNo, line: &[u8]) -> bool {
-        let mut joined = Vec::with_capacity(1 << 10);
+    fn is_entry_outside_bodies(&self, row: RowNo, line: &[u8]) -> io::Result<bool> {
+        let mut joined = Vec::new();
         let mut from = 0;
         for (_, body) in self.bodies(row) {
-            let Some(before) = line.get(from..body.from as usize) else { return false };
-            joined.extend_from_slice(before);
+            let Some(before) = line.get(from..body.from as usize) else { return Ok(false) };
+            append(&mut joined, before)?;
             joined.push(b'0' + BODY_PLACEHOLDER);
             from = body.end() as usize;
         }
-        let Some(rest) = line.get(from..) else { return false };
-        joined.extend_from_slice(rest);
-        !joined.contains(&b'\n') && read_line(&text_of(&joined), |line| self.is_entry(row, &line))
+        let Some(rest) = line.get(from..) else { return Ok(false) };
+        append(&mut joined, rest)?;
+        Ok(!joined.contains(&b'\n') && read_line(&line_text(&joined)?, |line| self.is_entry(row, &line)))
     }
 
     fn read(&self, storage: &dyn Storage, parts: &[LinePart], each: &mut Each<'_>) -> Result<()> {
@@ -150,7 +152,7 @@ impl Index {
     }
 
     fn hand_on(&self, storage: &dyn Storage, row: RowNo, line: &[u8], omitted: u8, each: &mut Each<'_>) -> Result<()> {
-        let line = text_of(line);
+        let line = line_text(line).map_err(|error| Error::io("read", storage.name(), error))?;
         self.check_text(storage, row, &line)?;
         each(row, &line, omitted)
     }
@@ -159,7 +161,10 @@ impl Index {
     pub fn check_line(&self, storage: &dyn Storage, row: RowNo, line: &[u8]) -> Result<()> {
         match memchr::memchr(b'\n', line) {
             Some(_) => Err(self.changed(storage.name(), row, "is no longer one line")),
-            None => self.check_text(storage, row, &text_of(line)),
+            None => {
+                let line = line_text(line).map_err(|error| Error::io("read", storage.name(), error))?;
+                self.check_text(storage, row, &line)
+            }
         }
     }
 

@@ -6,7 +6,7 @@ use std::io::{self, Read, Take};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::fs::At;
-use crate::base::memory::resize;
+use crate::base::memory::{push_str, resize};
 use crate::json::reader::is_json;
 
 /// How many bytes are read at once from a file that is read whole: more would not stay in the processor's cache.
@@ -55,8 +55,8 @@ impl<'a> RawLine<'a> {
     }
 
     /// Whether it is torn: no newline ends it, and it is not JSON.
-    pub fn is_torn(&self) -> bool {
-        !self.is_terminated && (self.skipped.is_some() || !is_json(&self.text()))
+    pub fn is_torn(&self) -> io::Result<bool> {
+        Ok(!self.is_terminated && (self.skipped.is_some() || !is_json(&line_text(self.bytes)?)))
     }
 
     /// The line as text: invalid UTF-8 becomes U+FFFD.
@@ -65,7 +65,25 @@ impl<'a> RawLine<'a> {
     }
 }
 
-/// Bytes as text: invalid UTF-8 becomes U+FFFD.
+/// The text of a whole line, which may be as long as memory: invalid UTF-8 becomes U+FFFD.
+pub fn line_text(line: &[u8]) -> io::Result<Cow<'_, str>> {
+    if let Ok(text) = simdutf8::basic::from_utf8(line) {
+        return Ok(Cow::Borrowed(text));
+    }
+    let mut text = String::new();
+    for chunk in line.utf8_chunks() {
+        push_str(&mut text, chunk.valid())?;
+        push_str(&mut text, if chunk.invalid().is_empty() { "" } else { "\u{fffd}" })?;
+    }
+    Ok(Cow::Owned(text))
+}
+
+/// The same as a text of its own.
+pub fn owned_text(line: Vec<u8>) -> io::Result<String> {
+    String::from_utf8(line).or_else(|error| line_text(error.as_bytes()).map(Cow::into_owned))
+}
+
+/// A few bytes as text: invalid UTF-8 becomes U+FFFD.
 pub fn text_of(bytes: &[u8]) -> Cow<'_, str> {
     match simdutf8::basic::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),
@@ -311,7 +329,10 @@ mod tests {
 
     #[test]
     fn a_line_is_torn_if_it_is_unterminated_and_not_json() {
-        let torn = |bytes, is_terminated, skipped| RawLine { offset: 0, bytes, is_terminated, skipped }.is_torn();
+        let torn = |bytes, is_terminated, skipped| {
+            let line = RawLine { offset: 0, bytes, is_terminated, skipped };
+            line.is_torn().expect("memory")
+        };
         assert!(torn(b"{\"id\":", false, None) && torn(b" ", false, None));
         assert!(torn(b"", false, Some((SkipReason::TooLong, 5))));
         assert!(!torn(b"{\"id\":", true, None) && !torn(b"{\"id\":\"a\"}", false, None));

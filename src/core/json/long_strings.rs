@@ -3,7 +3,7 @@
 
 use super::reader::is_json;
 use super::simd::{skip_string, Skipped};
-use crate::base::memory::{append, copy_of, reserve};
+use crate::base::memory::{append, copy_of, push_str, reserve};
 use crate::base::wtf8::push_utf16;
 use std::io;
 
@@ -49,20 +49,13 @@ pub fn take_apart(text: &str) -> io::Result<Option<Parts>> {
     let mut copied = 0;
     for (from, to) in found {
         let Some(string) = unescape(text.as_bytes().get(from..to).unwrap_or_default())? else { return Ok(None) };
-        push(&mut parts.text, text.get(copied..from))?;
-        push(&mut parts.text, Some(&format!("{STRING_PLACEHOLDER}{}", parts.strings.len())))?;
+        push_str(&mut parts.text, text.get(copied..from).unwrap_or_default())?;
+        push_str(&mut parts.text, &format!("{STRING_PLACEHOLDER}{}", parts.strings.len()))?;
         parts.strings.push(string);
         copied = to;
     }
-    push(&mut parts.text, text.get(copied..))?;
+    push_str(&mut parts.text, text.get(copied..).unwrap_or_default())?;
     Ok(Some(parts))
-}
-
-fn push(out: &mut String, text: Option<&str>) -> io::Result<()> {
-    let text = text.unwrap_or_default();
-    out.try_reserve(text.len()).map_err(|_| io::ErrorKind::OutOfMemory)?;
-    out.push_str(text);
-    Ok(())
 }
 
 /// Where the long strings of a text are, without their quotes. None if none are to be taken out.

@@ -1,12 +1,13 @@
 //! Edits of an object's own keys that leave every other byte as it was.
 
 use std::borrow::Cow;
-use std::fmt;
+use std::{fmt, io};
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 
 use super::fields::Key;
 use super::reader::{read, Raw};
+use crate::base::memory::{append, reserve};
 use crate::base::wtf8::push_json_string;
 
 /// An object's own keys and values in order, each as text. As in JavaScript, a repeated key has its first position and its
@@ -84,17 +85,23 @@ impl<'a> ObjectText<'a> {
     }
 
     /// The object's text, without white space between its members.
-    pub fn write(&self, out: &mut Vec<u8>) {
+    pub fn text(&self) -> io::Result<Vec<u8>> {
+        let mut out = Vec::new();
+        // A member has quotes, a colon and a comma besides.
+        reserve(&mut out, 2 + self.0.iter().map(|member| member.key.len() + member.value.len() + 4).sum::<usize>())?;
         out.push(b'{');
         for (at, member) in self.0.iter().enumerate() {
             if at > 0 {
                 out.push(b',');
             }
-            push_json_string(out, &member.key);
+            // An escape takes six bytes.
+            reserve(&mut out, 6 * member.key.len() + 3)?;
+            push_json_string(&mut out, &member.key);
             out.push(b':');
-            out.extend_from_slice(member.value.as_bytes());
+            append(&mut out, member.value.as_bytes())?;
         }
-        out.push(b'}');
+        append(&mut out, b"}")?;
+        Ok(out)
     }
 }
 
@@ -109,8 +116,7 @@ mod tests {
         object.set("type", "\"y\"");
         object.set("new", "null");
         object.remove("a");
-        let mut out = Vec::new();
-        object.write(&mut out);
+        let out = object.text().expect("memory");
         assert_eq!(String::from_utf8_lossy(&out), r#"{"type":"y","n":-0,"new":null}"#);
         assert!(ObjectText::read("[1]").is_none());
     }

@@ -2,7 +2,7 @@
 //! messages `hookMessage`. Only the keys that change are edited; a line that is not an entry is copied as it is.
 
 use std::convert::Infallible;
-use std::io::Write;
+use std::io::{self, Write};
 
 use super::replace::{write_line, ReadTo, Rewrite};
 use crate::base::error::{Error, Result};
@@ -10,7 +10,7 @@ use crate::format::agent_message::Role;
 use crate::format::entry::{is_blank, read_message};
 use crate::format::header::{Version, CURRENT_VERSION};
 use crate::format::ids::entry_id;
-use crate::io::line_reader::{text_of, LineReader, WHOLE};
+use crate::io::line_reader::{line_text, LineReader, WHOLE};
 use crate::json::reader::{is_json, read, Raw};
 use crate::json::{fields, quoted, ObjectText, Value};
 use crate::storage::storage::{copy_bytes, Storage};
@@ -102,9 +102,9 @@ impl Migrator {
     }
 
     /// The migrated form of a line; None if it does not change.
-    pub fn line(&mut self, line: &str) -> Option<Vec<u8>> {
+    pub fn line(&mut self, line: &str) -> io::Result<Option<Vec<u8>>> {
         if is_blank(line) || !is_json(line) {
-            return None;
+            return Ok(None);
         }
         let parts = ObjectText::read(line).zip(read::<OldFields<Raw<'_>>>(line).ok());
         let Some((mut object, fields)) = parts else {
@@ -112,7 +112,7 @@ impl Migrator {
             if !matches!(line.trim(), "null" | "false" | "0" | "-0" | "\"\"") {
                 self.given.push(None);
             }
-            return None;
+            return Ok(None);
         };
         let is_hook = |message: &Raw<'_>| {
             Ok::<_, Infallible>(read_message(*message).is_some_and(|message| message.head().role == Role::HookMessage))
@@ -129,13 +129,13 @@ impl Migrator {
                 MigrationEdit::FirstKeptLater(_) => {}
                 MigrationEdit::FirstKeptIndexRemoved => object.remove("firstKeptEntryIndex"),
                 MigrationEdit::CustomRole => {
-                    if let Some(message) = fields.message.and_then(with_custom_role) {
+                    if let Some(message) = fields.message.map_or(Ok(None), with_custom_role)? {
                         object.set("message", message);
                     }
                 }
             }
         }
-        (!changes.is_empty()).then(|| written(&object))
+        (!changes.is_empty()).then(|| object.text()).transpose()
     }
 }
 
@@ -156,7 +156,7 @@ impl Migration {
 
     /// Writes the new version of a line. Gives whether it has a newline.
     fn renewed(&mut self, line: &[u8], is_terminated: bool, name: &str, out: &mut dyn Write) -> Result<bool> {
-        let new = self.0.line(&text_of(line));
+        let new = self.late_line(line).map_err(|error| Error::io("read", name, error))?;
         let is_terminated = is_terminated || new.is_some();
         write_line(out, new.as_deref().unwrap_or(line), is_terminated, name).map(|()| is_terminated)
     }
@@ -167,7 +167,7 @@ impl Rewrite for Migration {
         let mut read = ReadTo::default();
         let mut lines = LineReader::new(old.reader(0)?, 0, WHOLE);
         while let Some(line) = lines.next_line().map_err(|error| Error::io("read", old.name(), error))? {
-            read.add_line(&line);
+            read.add_line(&line).map_err(|error| Error::io("read", old.name(), error))?;
             let is_terminated = match line.skipped {
                 // A line that is too long for memory is copied in pieces.
                 Some(_) => {
@@ -185,22 +185,16 @@ impl Rewrite for Migration {
         Ok(read)
     }
 
-    fn late_line(&mut self, line: &[u8]) -> Vec<u8> {
-        self.0.line(&text_of(line)).unwrap_or_else(|| line.to_vec())
+    fn late_line(&mut self, line: &[u8]) -> io::Result<Option<Vec<u8>>> {
+        self.0.line(&line_text(line)?)
     }
 }
 
-fn written(object: &ObjectText<'_>) -> Vec<u8> {
-    let mut out = Vec::new();
-    object.write(&mut out);
-    out
-}
-
 /// The text of a message with its new role.
-fn with_custom_role(message: Raw<'_>) -> Option<String> {
-    let mut object = ObjectText::read(message.get())?;
+fn with_custom_role(message: Raw<'_>) -> io::Result<Option<String>> {
+    let Some(mut object) = ObjectText::read(message.get()) else { return Ok(None) };
     object.set("role", "\"custom\"");
-    String::from_utf8(written(&object)).ok()
+    Ok(String::from_utf8(object.text()?).ok())
 }
 
 #[cfg(test)]
@@ -210,7 +204,10 @@ mod tests {
     fn migrate(version: Version, lines: &[&str]) -> Vec<String> {
         let mut migrator = Migrator::new(version);
         let line = |line: &&str| {
-            migrator.line(line).map_or(line.to_string(), |new| String::from_utf8_lossy(&new).into_owned())
+            migrator
+                .line(line)
+                .expect("memory")
+                .map_or(line.to_string(), |new| String::from_utf8_lossy(&new).into_owned())
         };
         let mut all: Vec<String> = lines.iter().map(line).collect();
         for (n, id) in migrator.given.iter().flatten().enumerate() {

@@ -13,6 +13,7 @@ use std::time::Duration;
 pub use super::backup::Backup;
 use super::backup::KeptBackup;
 use crate::base::error::{Error, Result};
+use crate::base::memory::{append, copy_of_bytes};
 use crate::base::options::Durability;
 use crate::io::dirs;
 use crate::io::fs::{self, At, FileId, Writer};
@@ -48,10 +49,11 @@ pub struct ReadTo {
 
 impl ReadTo {
     /// Counts a line that the new version has, too.
-    pub fn add_line(&mut self, line: &RawLine<'_>) {
+    pub fn add_line(&mut self, line: &RawLine<'_>) -> io::Result<()> {
         self.end = line.end();
-        self.torn_line_start = line.is_torn().then_some(line.offset);
+        self.torn_line_start = line.is_torn()?.then_some(line.offset);
         self.is_unterminated = !line.is_terminated;
+        Ok(())
     }
 
     /// Notes that the new version of the last line has a newline.
@@ -69,8 +71,10 @@ impl ReadTo {
 pub trait Rewrite {
     /// Writes the new version of everything in the old one, and gives how far that was read.
     fn write(&mut self, old: &dyn Storage, out: &mut dyn Write) -> Result<ReadTo>;
-    /// The new version of a line that was appended after that, both without newlines.
-    fn late_line(&mut self, line: &[u8]) -> Vec<u8>;
+    /// The new version of a line that was appended after that, both without newlines; None if it stays as it is.
+    fn late_line(&mut self, _line: &[u8]) -> io::Result<Option<Vec<u8>>> {
+        Ok(None)
+    }
 }
 
 /// Writes one line of a new version of the file called `name`, with its newline if it has one.
@@ -219,7 +223,8 @@ impl RewriteTarget {
             }
             for (line, end) in lines {
                 let lead: &[u8] = if read.is_unterminated { b"\n" } else { b"" };
-                Writer(&temporary.file).write_all(&[lead, &line, b"\n"].concat()).map_err(self.fail("write"))?;
+                let write = |text: &[u8]| Writer(&temporary.file).write_all(text).map_err(self.fail("write"));
+                [lead, &line, b"\n"].into_iter().try_for_each(write)?;
                 (read.end, read.is_unterminated) = (end, false);
             }
         }
@@ -282,7 +287,12 @@ impl RewriteTarget {
         }
         new.set_shared();
         new.set_unterminated(true);
-        new.append(&mut lines.join(&b'\n')).map(drop)
+        let mut text = Vec::new();
+        for line in lines {
+            let lead: &[u8] = if text.is_empty() { b"" } else { b"\n" };
+            append(&mut text, lead).and_then(|()| append(&mut text, &line)).map_err(self.fail("read"))?;
+        }
+        new.append(&mut text).map(drop)
     }
 
     /// The new versions of the whole lines in `from..to` of the old file, each with where the old one ends, and what
@@ -297,10 +307,11 @@ impl RewriteTarget {
                 return Err(self.fail("read")(io::ErrorKind::OutOfMemory.into()));
             }
             if !line.is_terminated {
-                return Ok((lines, Some(line.bytes.to_vec())));
+                return Ok((lines, Some(copy_of_bytes(line.bytes).map_err(self.fail("read"))?)));
             }
             let end = line.offset + line.bytes.len() as u64 + 1;
-            lines.push((rewrite.late_line(line.bytes), end));
+            let new = rewrite.late_line(line.bytes).and_then(|new| new.map_or_else(|| copy_of_bytes(line.bytes), Ok));
+            lines.push((new.map_err(self.fail("read"))?, end));
         }
         Ok((lines, None))
     }

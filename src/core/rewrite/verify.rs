@@ -6,7 +6,7 @@ use crate::base::error::{Error, Result};
 use crate::base::wtf8::to_string_lossy;
 use crate::format::entry::{is_blank, read_line, Damage, EntryHead, Line};
 use crate::format::header::{Header, HeaderFields, Version};
-use crate::io::line_reader::{LineReader, WHOLE};
+use crate::io::line_reader::{line_text, LineReader, WHOLE};
 use crate::io::line_span::LineSpan;
 use crate::json::reader::{is_json, read, Raw};
 use crate::json::Value;
@@ -109,7 +109,7 @@ pub struct Survey {
 
 /// Checks the session file at an absolute path. Nothing is changed; an error if it cannot be read.
 pub fn verify(path: &str) -> Result<VerifyReport> {
-    Ok(Survey::of(&FileStorage::open(path)?)?.report(path))
+    Survey::of(&FileStorage::open(path)?)?.report(path)
 }
 
 impl Survey {
@@ -118,14 +118,15 @@ impl Survey {
         let mut survey = Self { ends_with_newline: true, ..Self::default() };
         let mut reader = LineReader::new(storage.reader(0)?, 0, WHOLE);
         let mut parsed_any = false;
-        while let Some(line) = reader.next_line().map_err(|error| Error::io("read", storage.name(), error))? {
+        let fail = |error| Error::io("read", storage.name(), error);
+        while let Some(line) = reader.next_line().map_err(fail)? {
             survey.ends_with_newline = line.is_terminated;
-            survey.torn_line_start = line.is_torn().then_some(line.offset);
+            survey.torn_line_start = line.is_torn().map_err(fail)?.then_some(line.offset);
             survey.bytes = line.end();
             survey.count += 1;
             let what = match line.skipped {
                 Some((why, _)) => LineClass::Damaged(LineDamage::Damage(why.into())),
-                None => survey.classify(&line.text(), &mut parsed_any),
+                None => survey.classify(&line_text(line.bytes).map_err(fail)?, &mut parsed_any),
             };
             let (number, offset, len) = (survey.count, line.offset, line.length());
             survey.note(what, ReportedDamage { line: number, start: offset, end: offset + len, reason: "" });
@@ -197,12 +198,12 @@ impl Survey {
     }
 
     /// The report on the file.
-    pub fn report(&self, path: &str) -> VerifyReport {
+    pub fn report(&self, path: &str) -> Result<VerifyReport> {
         let line = |no: RowNo| self.row_lines.get(no as usize).copied().unwrap_or_default();
-        let errors = check_integrity(&self.tree);
+        let errors = check_integrity(&self.tree).map_err(|error| Error::io("read", path, error))?;
         let totals = Totals::of(&errors, self.damaged_count);
         let TreeErrorReport { orphans, duplicate_ids, cycles } = TreeErrorReport::of(&self.tree, &errors, &line);
-        VerifyReport {
+        Ok(VerifyReport {
             path: path.to_owned(),
             ok: self.header.is_some() && totals == Totals::default() && self.ends_with_newline,
             version: self.stated_version,
@@ -216,7 +217,7 @@ impl Survey {
             cycles,
             totals,
             ends_with_newline: self.ends_with_newline,
-        }
+        })
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::session::Session;
 use crate::base::error::{Error, Result};
+use crate::base::memory::with_capacity;
 use crate::base::wtf8::to_string_lossy;
 use crate::context::branched_session::{BranchPlan, BranchStep};
 use crate::format::body::Body;
@@ -51,7 +52,8 @@ impl Session {
 
     /// Copies the lines of a branch. Gives where they are, and where those of the old file have their bodies.
     fn copy_branch(&self, plan: &BranchPlan, lines: BranchLines, copier: &mut Copier<'_>) -> Result<BranchSpans> {
-        let mut spans = Vec::with_capacity(plan.steps.len() + plan.labels.len() + 1);
+        let fail = |error| Error::io("open", self.file().unwrap_or_default(), error);
+        let mut spans = with_capacity(plan.steps.len() + plan.labels.len() + 1).map_err(fail)?;
         let mut bodies = Vec::new();
         spans.push(copier.write(&lines.header)?);
         for ((row, step), own) in (0..).zip(&plan.steps).zip(lines.steps) {
@@ -76,9 +78,11 @@ impl Session {
     /// The line of a step with its new parent.
     fn relinked_line(&self, step: &BranchStep) -> Result<Vec<u8>> {
         let line = self.line_to_copy(step.row)?.ok_or_else(|| self.line_is_gone(step.row))?;
-        step.line(&line).ok_or_else(|| {
+        let path = self.file().unwrap_or_default();
+        let new = step.line(&line).map_err(|error| Error::io("open", path, error))?;
+        new.ok_or_else(|| {
             let id = to_string_lossy(self.tree().id_of(step.row)).into_owned();
-            Error::changed(self.file().unwrap_or_default(), format!("entry {id} is no longer JSON"))
+            Error::changed(path, format!("entry {id} is no longer JSON"))
         })
     }
 

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::history::{ChangeCount, ForeignChangeKind};
 use super::session::Session;
+use crate::base::error::{Error, Result};
 use crate::rewrite::report::{Cycle, DuplicateId, Orphan, ReportedDamage, Totals, TreeErrorReport, REPORT_LIMIT};
 use crate::tree::tree::RowNo;
 use crate::tree::tree_integrity::check_integrity;
@@ -41,13 +42,14 @@ pub struct ForeignChange {
 impl Session {
     /// What is wrong with this session, and what happened to it since it was opened. Line numbers come from the index,
     /// which counts no blank lines.
-    pub fn diagnostics(&self) -> Diagnostics {
+    pub fn diagnostics(&self) -> Result<Diagnostics> {
         let tree = self.tree();
-        let errors = check_integrity(tree);
+        let fail = |error| Error::io("read", self.file().unwrap_or_default(), error);
+        let errors = check_integrity(tree).map_err(fail)?;
         let line = |no: RowNo| self.line_number(no);
         let TreeErrorReport { orphans, duplicate_ids, cycles } = TreeErrorReport::of(tree, &errors, &line);
         let history = self.history();
-        Diagnostics {
+        Ok(Diagnostics {
             path: self.file().map(str::to_owned),
             damaged: self.damaged().iter().take(REPORT_LIMIT).map(ReportedDamage::from).collect(),
             repairs: history.repairs.iter().map(|(&what, &count)| RepairMade { what, count }).collect(),
@@ -60,7 +62,7 @@ impl Session {
             duplicate_ids,
             cycles,
             totals: Totals::of(&errors, self.damaged().len() as u64),
-        }
+        })
     }
 
     /// The line number of a row: the header, the rows and the damaged lines before it, and one.

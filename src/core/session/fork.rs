@@ -5,7 +5,7 @@ use super::session::{Persistence, Session};
 use crate::base::error::{Error, Result};
 use crate::base::options::SessionFileOptions;
 use crate::format::header::Version;
-use crate::io::line_reader::{text_of, LineReader, WHOLE};
+use crate::io::line_reader::{line_text, LineReader, WHOLE};
 use crate::rewrite::migrate::Migrator;
 use crate::rewrite::verify::entry_in;
 use crate::storage::file::FileStorage;
@@ -42,9 +42,12 @@ impl ForkSource {
             if line.skipped.is_some() {
                 continue;
             }
-            let migrated = migrator.as_mut().and_then(|migrator| migrator.line(&line.text()));
+            let migrated = match &mut migrator {
+                Some(migrator) => line_text(line.bytes).and_then(|text| migrator.line(&text)).map_err(fail)?,
+                None => None,
+            };
             let bytes = migrated.as_deref().unwrap_or(line.bytes);
-            if entry_in(&text_of(bytes)).is_some() {
+            if entry_in(&line_text(bytes).map_err(fail)?).is_some() {
                 out.line(bytes.strip_suffix(b"\r").unwrap_or(bytes))?;
             }
         }

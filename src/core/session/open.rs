@@ -3,6 +3,7 @@
 use super::reconcile::write_from_objects::write_into_empty;
 use super::session::{check_length, Persistence, Session};
 use crate::base::error::{Error, Result};
+use crate::base::memory::{with_capacity, MemoryWriter};
 use crate::base::options::SessionFileOptions;
 use crate::format::entry::EntryHead;
 use crate::format::header::Version;
@@ -77,9 +78,9 @@ impl Session {
             Persistence::File => None,
         };
         if let Some(mut migration) = in_memory {
-            let mut bytes = Vec::new();
+            let mut bytes = MemoryWriter::default();
             migration.write(&*old, &mut bytes)?;
-            return Ok(Box::new(MemoryStorage::new(path.to_owned(), bytes)));
+            return Ok(Box::new(MemoryStorage::new(path.to_owned(), bytes.0)));
         }
         drop(old);
         let opened = |session: &Self| {
@@ -110,7 +111,7 @@ impl Session {
         self.take_lock()?;
         self.check_lock()?;
         let mut file = NewFile::create(&path)?;
-        let mut spans = Vec::with_capacity(self.tree().len() + 2);
+        let mut spans = with_capacity(self.tree().len() + 2).map_err(|error| Error::io("open", &path, error))?;
         for line in lines {
             check_length(line, &path)?;
             spans.push(file.line(line)?);

@@ -19,6 +19,7 @@ use crate::index::copy::Copier;
 use crate::index::index::{DamagedLine, Index};
 use crate::index::read_entries::Each;
 use crate::io::file_fingerprint::Nanos;
+use crate::io::line_reader::owned_text;
 use crate::io::line_reader::MAX_LINE_BYTES;
 use crate::io::line_span::LineSpan;
 use crate::json::long_strings::Parts;
@@ -277,7 +278,7 @@ impl Session {
             return Ok(None);
         };
         let bytes = self.note_mismatch(bytes_at(&**storage, span))?;
-        Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
+        owned_text(bytes).map(Some).map_err(|error| Error::io("read", storage.name(), error))
     }
 
     /// The lines of several entries; neighbours are read together.

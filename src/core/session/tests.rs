@@ -145,7 +145,7 @@ fn where_live_files_have_no_link_count_the_first_append_ends() {
         append(&mut session);
         session.reload().expect("read");
         expect_whole(&session, &world);
-        assert!(session.diagnostics().foreign_changes.is_empty());
+        assert!(session.diagnostics().expect("memory").foreign_changes.is_empty());
         fs::remove_file(&world.path).expect("removed");
         append(&mut session);
         expect_whole(&session, &world);
@@ -276,7 +276,7 @@ fn a_file_cut_in_place_is_adopted() {
     assert_eq!(ids(&session), ["a", &id]);
     assert!(world.text().contains("\"parentId\":\"a\""), "the nearest entry that is left is the parent");
     expect_whole(&session, &world);
-    let kinds: Vec<_> = session.diagnostics().foreign_changes.iter().map(|one| one.kind).collect();
+    let kinds: Vec<_> = session.diagnostics().expect("memory").foreign_changes.iter().map(|one| one.kind).collect();
     assert_eq!(kinds, [ForeignChangeKind::Truncated]);
 }
 
@@ -322,7 +322,7 @@ fn a_rename_is_noticed_by_reload_and_flush() {
         fs::rename(&world.path, world.dir.path().join("elsewhere")).expect("renamed");
         notice(&mut session).expect("noticed");
         expect_whole(&session, &world);
-        let kinds: Vec<_> = session.diagnostics().foreign_changes.iter().map(|one| one.kind).collect();
+        let kinds: Vec<_> = session.diagnostics().expect("memory").foreign_changes.iter().map(|one| one.kind).collect();
         assert_eq!(kinds, [ForeignChangeKind::Renamed]);
         append(&mut session);
         expect_whole(&session, &world);

@@ -10,6 +10,7 @@ use std::time::Duration;
 use super::path_check::LastPathCheck;
 use super::write_lock::{lock_briefly, unlock};
 use crate::base::error::{Error, Result};
+use crate::base::memory::{append, copy_of_bytes, filled, reserve};
 use crate::base::options::Durability;
 use crate::base::threads::locked;
 use crate::io::dirs;
@@ -238,7 +239,7 @@ impl FileStorage {
         let other = open::existing(Path::new(&self.path), Access::Overwrite)?;
         let is_there = fs::stat(&other)?.file_id == self.file_id && has_bytes_at(file, offset, ours)?;
         match is_there {
-            true => At { file: &other, offset }.write_all(&vec![b' '; ours.len()]),
+            true => At { file: &other, offset }.write_all(&filled(b' ', ours.len())?),
             // The bytes are gone with the file, or were overwritten.
             false => Ok(()),
         }
@@ -247,7 +248,7 @@ impl FileStorage {
 
 /// Whether a file has these bytes at an offset.
 fn has_bytes_at(file: &File, offset: u64, bytes: &[u8]) -> io::Result<bool> {
-    let mut there = vec![0; bytes.len()];
+    let mut there = filled(0, bytes.len())?;
     match fs::read_exact_at(file, offset, &mut there) {
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
         result => result.map(|()| there == bytes),
@@ -314,6 +315,8 @@ impl Storage for FileStorage {
 
     fn append(&mut self, line: &mut Vec<u8>) -> Result<LineSpan> {
         let len = line.len();
+        // A newline after it, and one before it if the last line lacks its own.
+        reserve(line, 2).map_err(self.fail("write"))?;
         line.push(b'\n');
         let handle = self.handle(true)?;
         let mut lead = 0;
@@ -338,7 +341,8 @@ impl Storage for FileStorage {
     fn rollback_append(&mut self, span: LineSpan, line: &[u8]) -> Result<()> {
         let handle = self.handle(true)?;
         self.under_write_lock(&handle.file, || {
-            let ended = [line, b"\n"].concat();
+            let mut ended = copy_of_bytes(line).map_err(self.fail("write"))?;
+            append(&mut ended, b"\n").map_err(self.fail("write"))?;
             // The newline stays: the line before may lack its own.
             let done = match self.cut(&handle.file, span.offset, &ended) {
                 Ok(false) => self.overwrite_with_spaces(&handle.file, span.offset, line),

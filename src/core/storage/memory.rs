@@ -3,6 +3,7 @@
 use std::io::{self, Read};
 
 use crate::base::error::{Error, Result};
+use crate::base::memory::reserve;
 use crate::io::line_span::LineSpan;
 use crate::storage::storage::Storage;
 
@@ -39,6 +40,8 @@ impl Storage for MemoryStorage {
 
     fn append(&mut self, line: &mut Vec<u8>) -> Result<LineSpan> {
         let span = LineSpan::of(self.bytes.len() as u64, line.len());
+        let fail = |error| Error::io("write", &self.name, error);
+        reserve(&mut self.bytes, line.len() + 1).map_err(fail)?;
         self.bytes.extend_from_slice(line);
         self.bytes.push(b'\n');
         Ok(span)

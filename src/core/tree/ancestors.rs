@@ -1,6 +1,9 @@
 //! Walks along parents: paths through lists of entries that are not in a [`super::tree::Tree`], and cycles.
 
+use std::io;
+
 use super::row::RowNo;
+use crate::base::memory::filled;
 
 /// The path from the root to an entry. It begins with an entry whose parent is missing, or was visited
 /// before: parents may form a cycle.
@@ -22,9 +25,9 @@ pub fn path_to<E, Error>(
 }
 
 /// One member of each cycle that following `next` from any of `0..len` leads into, in linear time.
-pub fn cycles(len: usize, next: impl Fn(RowNo) -> Option<RowNo>) -> Vec<RowNo> {
+pub fn cycles(len: usize, next: impl Fn(RowNo) -> Option<RowNo>) -> io::Result<Vec<RowNo>> {
     // Per row the walk that visited it.
-    let mut visited_by = vec![0u32; len];
+    let mut visited_by = filled(0u32, len)?;
     let mut found = Vec::new();
     for start in 0..len as RowNo {
         let mut at = Some(start);
@@ -40,7 +43,7 @@ pub fn cycles(len: usize, next: impl Fn(RowNo) -> Option<RowNo>) -> Vec<RowNo> {
             at = next(row);
         }
     }
-    found
+    Ok(found)
 }
 
 #[cfg(test)]

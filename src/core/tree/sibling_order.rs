@@ -1,13 +1,16 @@
 //! The order of siblings in the tree: by time, those of one time in file order.
 
+use std::io;
+
 use super::row::Row;
+use crate::base::memory::filled;
 use crate::base::time::Time;
 use crate::tree::tree::RowNo;
 
 /// The rows whose children, in file order, may not be in the order of their times: a time goes back, or is not known here.
 /// `parents` has the parent of each of `rows`.
-pub fn unordered_parents(rows: &[Row], parents: &[Option<RowNo>]) -> Vec<RowNo> {
-    let mut newest = vec![f64::NEG_INFINITY; rows.len()];
+pub fn unordered_parents(rows: &[Row], parents: &[Option<RowNo>]) -> io::Result<Vec<RowNo>> {
+    let mut newest = filled(f64::NEG_INFINITY, rows.len())?;
     let mut unordered = Vec::new();
     for (row, parent) in rows.iter().zip(parents) {
         let Some((parent, newest)) = parent.and_then(|parent| Some((parent, newest.get_mut(parent as usize)?))) else {
@@ -24,7 +27,7 @@ pub fn unordered_parents(rows: &[Row], parents: &[Option<RowNo>]) -> Vec<RowNo> 
             }
         }
     }
-    unordered
+    Ok(unordered)
 }
 
 #[cfg(test)]
@@ -56,6 +59,7 @@ mod tests {
             push(id, parent, time);
         }
         push("j", "c", "yesterday");
-        assert_eq!(unordered_parents(tree.rows(), &tree.parents()), [1, 2]);
+        let parents = tree.parents().expect("memory");
+        assert_eq!(unordered_parents(tree.rows(), &parents).expect("memory"), [1, 2]);
     }
 }

@@ -7,12 +7,14 @@
 
 use std::collections::HashSet;
 use std::convert::Infallible;
+use std::io;
 
 use super::ancestors::{cycles, path_to};
 use super::interned_ids::InternedIds;
 use super::labels::Labels;
 use super::row::NONE;
 pub use super::row::{IdNo, ParentRef, Row, RowNo};
+use crate::base::memory::with_capacity;
 use crate::format::entry::{EntryHead, EntryKind, Parent};
 
 /// The rows with one parent, a list linked through `next_sibling`.
@@ -304,21 +306,22 @@ impl Tree {
 
     /// The whole tree as parent positions: for each row the row of its parent node, or None for a root. Roots are
     /// orphans, entries that are their own parent, and the first entry of each cycle in file order.
-    pub fn parents(&self) -> Vec<Option<RowNo>> {
-        let mut parents: Vec<_> = (0..self.rows.len() as RowNo).map(|no| self.tree_parent(no)).collect();
+    pub fn parents(&self) -> io::Result<Vec<Option<RowNo>>> {
+        let mut parents = with_capacity(self.rows.len())?;
+        parents.extend((0..self.rows.len() as RowNo).map(|no| self.tree_parent(no)));
         // A row that superseded another of its id may be below itself: break every cycle at its first row.
         let next = |no: RowNo| parents.get(no as usize).copied().flatten();
         let first = |met: RowNo| {
             let others = std::iter::successors(next(met), |&no| next(no)).take_while(|&no| no != met);
             others.min().map_or(met, |other| other.min(met))
         };
-        let firsts: Vec<_> = cycles(parents.len(), next).into_iter().map(first).collect();
+        let firsts: Vec<_> = cycles(parents.len(), next)?.into_iter().map(first).collect();
         for first in firsts {
             if let Some(parent) = parents.get_mut(first as usize) {
                 *parent = None;
             }
         }
-        parents
+        Ok(parents)
     }
 
     fn tree_parent(&self, no: RowNo) -> Option<RowNo> {

@@ -1,6 +1,7 @@
 //! Orphans, repeated ids and cycles of a tree.
 
 use std::collections::{BTreeMap, HashSet};
+use std::io;
 
 use super::ancestors::cycles;
 use super::tree::{ParentRef, RowNo, Tree};
@@ -15,7 +16,7 @@ pub struct TreeErrors {
 }
 
 /// Finds the orphans, repeated ids and cycles of a tree, in linear time.
-pub fn check_integrity(tree: &Tree) -> TreeErrors {
+pub fn check_integrity(tree: &Tree) -> io::Result<TreeErrors> {
     let rows = 0..tree.len() as RowNo;
     let mut same: BTreeMap<RowNo, Vec<RowNo>> = BTreeMap::new();
     let mut repeated: HashSet<_> = HashSet::new();
@@ -31,10 +32,10 @@ pub fn check_integrity(tree: &Tree) -> TreeErrors {
     }
     let mut duplicates: Vec<Vec<RowNo>> = same.into_values().collect();
     duplicates.sort_unstable();
-    let met = cycles(tree.len(), |no| tree.parent_row(no));
+    let met = cycles(tree.len(), |no| tree.parent_row(no))?;
     let mut cycles: Vec<_> = met.into_iter().map(|no| cycle_through(tree, no)).collect();
     cycles.sort_unstable();
-    TreeErrors { orphans: rows.filter(|&no| is_orphan(tree, no)).collect(), duplicates, cycles }
+    Ok(TreeErrors { orphans: rows.filter(|&no| is_orphan(tree, no)).collect(), duplicates, cycles })
 }
 
 fn is_orphan(tree: &Tree, no: RowNo) -> bool {
@@ -84,7 +85,7 @@ mod tests {
             ("f", "\"e\""),
             ("g", "7"),
         ]);
-        let found = check_integrity(&tree);
+        let found = check_integrity(&tree).expect("memory");
         assert_eq!(found.orphans, [1, 7]);
         assert_eq!(found.duplicates, [vec![0, 5]]);
         assert_eq!(found.cycles, [vec![2, 3, 4], vec![5]]);
@@ -97,10 +98,10 @@ mod tests {
         let ids: Vec<String> = (0..100_000).map(|n| n.to_string()).collect();
         let parents: Vec<String> = (0..100_000).map(|n| format!("\"{}\"", (n + 99_999) % 100_000)).collect();
         let entries: Vec<_> = ids.iter().zip(&parents).map(|(id, parent)| (id.as_str(), parent.as_str())).collect();
-        let found = check_integrity(&tree(&entries));
+        let found = check_integrity(&tree(&entries)).expect("memory");
         assert_eq!(found.cycles.len(), 1);
         assert_eq!(found.cycles[0].len(), 100_000);
         assert_eq!(found.cycles[0][..3], [0, 1, 2]);
-        assert_eq!(check_integrity(&tree(&entries[1..])).cycles.len(), 0);
+        assert_eq!(check_integrity(&tree(&entries[1..])).expect("memory").cycles.len(), 0);
     }
 }

@@ -96,7 +96,7 @@ impl SessionManager {
     pub fn get_diagnostics<'env>(&self, env: &'env Env) -> Result<JsVal<'env>> {
         let js = JsEnv::new(env);
         let diagnostics = self.state.borrow().session.diagnostics();
-        reported(js, Ok(diagnostics))
+        reported(js, diagnostics)
     }
 
     /// Checks a session file, changing nothing.

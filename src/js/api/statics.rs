@@ -269,6 +269,7 @@ impl SessionManager {
         let timestamp = iso(js, now)?;
         let file = session_file(&dir, &timestamp, &id);
         let header = new_header_line(&to_string_lossy(&id), &timestamp, &cwd, Some(&source_path));
+        let header = header.map_err(|error| fail(CoreError::io("open", &file, error)))?;
         let file = on_paths(js, |process| paths::resolve(&file, process))?;
         let config = ManagerConfig::on_disk(js, cwd, dir, file_options)?;
         gc::collect(js)?;

@@ -11,7 +11,7 @@ use encoding_rs::mem::{convert_str_to_utf16, convert_utf8_to_latin1_lossy, is_ut
 use napi::{sys, JsValue as _, Result, ValueType};
 
 use super::env::{JsEnv, JsVal};
-use pi_session_core::base::memory::resize;
+use pi_session_core::base::memory::{reserve, resize};
 use pi_session_core::base::wtf8;
 
 /// The capacity for most strings, in units.
@@ -62,7 +62,7 @@ impl<'env> JsEnv<'env> {
             return string;
         }
         let Ok(text) = std::str::from_utf8(bytes) else {
-            return self.utf16(&wtf8::to_utf16(bytes));
+            return self.utf16(&wtf8::to_utf16(bytes).map_err(|_| self.out_of_memory(bytes.len()))?);
         };
         let mut units = UNITS.take();
         resize(&mut units, bytes.len()).map_err(|_| self.out_of_memory(bytes.len()))?;
@@ -93,7 +93,7 @@ impl<'env> JsEnv<'env> {
         if self.copy_units(value, &mut units)? + 1 == units.capacity() {
             let size = self.copy_units(value, &mut Vec::new())?;
             units.clear();
-            units.reserve(size + 1);
+            reserve(&mut units, size + 1).map_err(|_| self.out_of_memory(size))?;
             self.copy_units(value, &mut units)?;
         }
         let done = work(&units);
@@ -119,7 +119,7 @@ impl<'env> JsEnv<'env> {
             return Ok(None);
         }
         let mut letters = LETTERS.take();
-        letters.reserve(size + 1);
+        reserve(&mut letters, size + 1).map_err(|_| self.out_of_memory(size))?;
         let copied = self.copy(sys::napi_get_value_string_latin1, value, &mut letters)?;
         let done = (copied == size).then(|| work(&letters));
         keep(&LETTERS, letters);

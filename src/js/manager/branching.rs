@@ -15,6 +15,7 @@ use crate::js::convert::time::iso;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::process;
 use crate::js::factory::{self, FactoryFn};
+use pi_session_core::base::error::Error as CoreError;
 use pi_session_core::context::branched_session::{plan, BranchLabel, BranchPlan, BranchStep};
 use pi_session_core::format::entry::EntryKind;
 use pi_session_core::format::ids;
@@ -150,9 +151,11 @@ fn is_as_in_file(state: &RefCell<ManagerState>, js: JsEnv<'_>, step: &BranchStep
     }
     let codes = js.number_value(js.at(found, 0)?)?;
     let text = js.text(js.at(found, 1)?)?.unwrap_or_default();
+    let path = state.borrow().session.file().unwrap_or_default().to_owned();
     let mut same = false;
     let mut compare = |_, line: &str, omitted: u8| {
-        same = codes == Some(f64::from(omitted)) && step.line(line).is_some_and(|line| line == text);
+        let new = step.line(line).map_err(|error| CoreError::io("read", &path, error))?;
+        same = codes == Some(f64::from(omitted)) && new.is_some_and(|line| line == text);
         Ok(())
     };
     let read = state.borrow().session.lines_without_bodies(&[step.row], &mut compare);

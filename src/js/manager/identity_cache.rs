@@ -8,11 +8,13 @@
 use napi::Result;
 
 use crate::js::engine::{JsEnv, JsVal, Persistent};
+use pi_session_core::base::memory::{reserve, resize};
 use pi_session_core::tree::tree::RowNo;
 
 /// What is kept of an entry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum ObjectSlot {
+    #[default]
     /// Nothing: its line is in the storage.
     Empty,
     /// An object of the entry's own fields, without its envelope; of a message entry the message.
@@ -36,7 +38,9 @@ impl IdentityCache {
     /// A cache for a session of `rows` entries, none made.
     pub fn new(js: JsEnv<'_>, rows: usize) -> Result<Self> {
         let entries = js.keep(js.array(rows)?)?;
-        Ok(Self { entries, header: None, slots: vec![ObjectSlot::Empty; rows], missing: rows, anchor: None })
+        let mut cache = Self { entries, header: None, slots: Vec::new(), missing: 0, anchor: None };
+        cache.grow(js, rows)?;
+        Ok(cache)
     }
 
     /// Gives the objects to an anchor, which drops those that it held before.
@@ -78,18 +82,22 @@ impl IdentityCache {
     }
 
     /// Adds slots for rows that came in since.
-    pub fn grow(&mut self, rows: usize) {
+    pub fn grow(&mut self, js: JsEnv<'_>, rows: usize) -> Result<()> {
         if rows > self.slots.len() {
-            self.missing += rows - self.slots.len();
+            let more = rows - self.slots.len();
+            reserve(&mut self.slots, more).map_err(|_| js.out_of_memory(rows))?;
             self.slots.resize(rows, ObjectSlot::Empty);
+            self.missing += more;
         }
+        Ok(())
     }
 
     /// Renumbers rows. `rows` has for each row the number that it had before, if it had one.
     pub fn renumber(&mut self, js: JsEnv<'_>, rows: &[Option<RowNo>]) -> Result<()> {
         let old = self.list(js)?;
         let new = js.array(rows.len())?;
-        let mut slots = vec![ObjectSlot::Empty; rows.len()];
+        let mut slots = Vec::new();
+        resize(&mut slots, rows.len()).map_err(|_| js.out_of_memory(rows.len()))?;
         for (row, (slot, was)) in slots.iter_mut().zip(rows).enumerate() {
             let Some(was) = was.filter(|&was| self.slot(was) != ObjectSlot::Empty) else { continue };
             *slot = self.slot(was);
@@ -163,30 +171,30 @@ impl IdentityCache {
     /// Keeps an entry's object.
     pub fn set(&mut self, js: JsEnv<'_>, row: RowNo, object: JsVal<'_>) -> Result<()> {
         js.set_at(self.list(js)?, row, object)?;
-        self.mark(row);
-        Ok(())
+        self.mark(js, row)
     }
 
     /// Keeps the own fields of an entry that was appended.
     pub fn set_own(&mut self, js: JsEnv<'_>, row: RowNo, own: JsVal<'_>) -> Result<()> {
         js.set_at(self.list(js)?, row, own)?;
-        self.grow(row as usize + 1);
+        self.grow(js, row as usize + 1)?;
         if let Some(slot) = self.slots.get_mut(row as usize) {
             *slot = ObjectSlot::Own;
         }
         Ok(())
     }
 
-    fn mark(&mut self, row: RowNo) {
-        self.grow(row as usize + 1);
+    fn mark(&mut self, js: JsEnv<'_>, row: RowNo) -> Result<()> {
+        self.grow(js, row as usize + 1)?;
         if let Some(slot) = self.slots.get_mut(row as usize).filter(|slot| **slot != ObjectSlot::Made) {
             *slot = ObjectSlot::Made;
             self.missing -= 1;
         }
+        Ok(())
     }
 
     /// Notes that the objects of these rows are in the list.
-    pub fn mark_made(&mut self, rows: impl Iterator<Item = RowNo>) {
-        rows.for_each(|row| self.mark(row));
+    pub fn mark_made(&mut self, js: JsEnv<'_>, mut rows: impl Iterator<Item = RowNo>) -> Result<()> {
+        rows.try_for_each(|row| self.mark(js, row))
     }
 }

@@ -14,6 +14,7 @@ use crate::js::convert::values::parse;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
 use pi_session_core::base::error::{Error as CoreError, Result as CoreResult};
+use pi_session_core::base::memory::with_capacity;
 use pi_session_core::base::time::Time;
 use pi_session_core::base::wtf8::to_string_lossy;
 use pi_session_core::format::entry::EntryKind;
@@ -45,9 +46,9 @@ pub fn ensure(state: &RefCell<ManagerState>, js: JsEnv<'_>, rows: impl Iterator<
         return Ok(());
     }
     let source = source(state, js)?;
-    let mut made = Vec::with_capacity(missing.len());
+    let mut made = with_capacity(missing.len()).map_err(|_| js.out_of_memory(missing.len()))?;
     let result = make_missing(&state.borrow(), js, source, &missing, &mut made);
-    state.borrow_mut().cache.mark_made(made.into_iter());
+    state.borrow_mut().cache.mark_made(js, made.into_iter())?;
     match result {
         Ok(()) => Ok(()),
         Err(Failed::UnusableLine(UnusableLine::TooLong(row, size))) => Err(thrown(js, &too_long(state, row, size))),
@@ -151,8 +152,8 @@ impl Iterator for ParseBatches<'_> {
         self.rest = later;
         let mut batch = ParseBatch::default();
         let mut take = |row, line: &str, omitted| {
-            batch.add(row, line, omitted);
-            Ok(())
+            let path = self.session.file().unwrap_or_default();
+            batch.add(row, line, omitted).map_err(|error| CoreError::io("read", path, error))
         };
         let read = if self.lazy {
             self.session.lines_without_bodies(rows, &mut take)

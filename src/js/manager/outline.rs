@@ -9,6 +9,7 @@ use super::reads::{leaf, path_rows, tree_shape, TreeShape};
 use super::state::ManagerState;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
+use pi_session_core::base::memory::with_capacity;
 use pi_session_core::base::time::{iso, Time};
 use pi_session_core::base::wtf8::push_json_string;
 use pi_session_core::format::agent_message::Role;
@@ -29,7 +30,7 @@ pub fn outline<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>) -> Result<J
     let branch = path_rows(state, leaf(state));
     let (places, TreeShape { parents, labels, unordered }, list) = {
         let state = state.borrow();
-        (places(state.session.tree()), tree_shape(state.session.tree()), state.cache.list(js)?)
+        (places(js, state.session.tree())?, tree_shape(js, state.session.tree())?, state.cache.list(js)?)
     };
     let (places, branch) = (js.string(&places)?, js.u32s(&branch)?);
     let shape = [js.i32s(&parents)?, js.i32s(&labels)?, js.u32s(&unordered)?];
@@ -50,8 +51,9 @@ fn place_of(row: &Row) -> Option<(&'static str, Option<&'static str>, f64)> {
 }
 
 /// A JSON list of what the index knows of each entry; 0 where it does not know all.
-fn places(tree: &Tree) -> Vec<u8> {
-    let mut out = Vec::with_capacity(128 * tree.len() + 2);
+fn places(js: JsEnv<'_>, tree: &Tree) -> Result<Vec<u8>> {
+    let longest = tree.rows().iter().map(|row| 128 + 6 * tree.id_bytes(row.id).len()).sum::<usize>() + 2;
+    let mut out = with_capacity(longest).map_err(|_| js.out_of_memory(longest))?;
     out.push(b'[');
     for row in tree.rows() {
         if out.len() > 1 {
@@ -78,5 +80,5 @@ fn places(tree: &Tree) -> Vec<u8> {
         out.push(b'}');
     }
     out.push(b']');
-    out
+    Ok(out)
 }

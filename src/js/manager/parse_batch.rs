@@ -3,11 +3,14 @@
 //! Ids tell whether a batch was parsed right: several damaged lines can be valid JSON together, though none is by itself.
 //! If an id is not the expected one, the lines are parsed one by one.
 
+use std::io;
+
 use napi::Result;
 
 use crate::js::convert::values::{parse, LONGEST_TEXT};
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
+use pi_session_core::base::memory::{copy_of, reserve};
 use pi_session_core::tree::tree::{RowNo, Tree};
 
 /// How many bytes of lines are made together, a longer line aside: an engine limits the length of one text.
@@ -44,19 +47,22 @@ pub enum UnusableLine {
 
 impl ParseBatch {
     /// Adds a row's line, from which the bodies with these codes were omitted.
-    pub fn add(&mut self, row: RowNo, line: &str, omitted: u8) {
+    pub fn add(&mut self, row: RowNo, line: &str, omitted: u8) -> io::Result<()> {
         let together = if line.is_ascii() { &mut self.ascii } else { &mut self.wide };
         let is_full = !together.text.is_empty() && together.text.len() + line.len() > TOGETHER;
         // Those made together are between brackets.
         if is_full || line.len() > LONGEST_TEXT - 2 {
-            self.alone.push((row, line.to_owned(), omitted));
-            return;
+            self.alone.push((row, copy_of(line)?, omitted));
+            return Ok(());
         }
+        // The bracket at the end included.
+        reserve(&mut together.text, line.len() + 2)?;
         together.text.push(if together.text.is_empty() { b'[' } else { b',' });
         together.text.extend_from_slice(line.as_bytes());
         together.ends.push(together.text.len());
         together.rows.push(row);
         together.omitted.push(omitted);
+        Ok(())
     }
 
     /// Ends the batch. This takes no engine, and is done by the thread that reads the lines.

@@ -1,6 +1,7 @@
 //! Reading a manager: rows from the core, objects from the cache.
 
 use std::cell::RefCell;
+use std::io;
 
 use napi::{Result, ValueType};
 
@@ -10,6 +11,7 @@ use super::state::ManagerState;
 use crate::js::convert::object::FieldValue;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
+use pi_session_core::base::memory::with_capacity;
 use pi_session_core::base::wtf8::trim;
 use pi_session_core::context::projection::{project, Projection, Settings};
 use pi_session_core::format::entry::target_key;
@@ -147,7 +149,7 @@ pub fn tree<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>) -> Result<JsVa
     ensure_all(state, js)?;
     let (TreeShape { parents, labels, unordered }, list) = {
         let state = state.borrow();
-        (tree_shape(state.session.tree()), state.cache.list(js)?)
+        (tree_shape(js, state.session.tree())?, state.cache.list(js)?)
     };
     factory::call(js, FactoryFn::Tree, &[list, js.i32s(&parents)?, js.i32s(&labels)?, js.u32s(&unordered)?])
 }
@@ -163,14 +165,16 @@ pub struct TreeShape {
 }
 
 /// The shape of a tree.
-pub fn tree_shape(tree: &Tree) -> TreeShape {
+pub fn tree_shape(js: JsEnv<'_>, tree: &Tree) -> Result<TreeShape> {
     let position = |row: Option<RowNo>| row.map_or(-1, |row| row as i32);
-    let parents = tree.parents();
-    TreeShape {
-        unordered: unordered_parents(tree.rows(), &parents),
-        parents: parents.into_iter().map(position).collect(),
-        labels: tree.rows().iter().map(|row| position(tree.labels().row_of(row.id))).collect(),
-    }
+    let shape = || -> io::Result<TreeShape> {
+        let known = tree.parents()?;
+        let (mut parents, mut labels) = (with_capacity(tree.len())?, with_capacity(tree.len())?);
+        parents.extend(known.iter().copied().map(position));
+        labels.extend(tree.rows().iter().map(|row| position(tree.labels().row_of(row.id))));
+        Ok(TreeShape { unordered: unordered_parents(tree.rows(), &known)?, parents, labels })
+    };
+    shape().map_err(|_| js.out_of_memory(tree.len()))
 }
 
 /// The projection of the path to the leaf.

@@ -75,8 +75,7 @@ impl ManagerState {
             }
             left?;
         }
-        self.cache.grow(self.session.tree().len());
-        Ok(())
+        self.cache.grow(js, self.session.tree().len())
     }
 
     /// What this manager was opened with.

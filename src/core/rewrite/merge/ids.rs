@@ -6,11 +6,12 @@
 
 use std::collections::hash_map::Entry;
 use std::collections::HashMap;
+use std::io;
 
 use serde::Serialize;
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
-use crate::io::line_reader::text_of;
+use crate::io::line_reader::line_text;
 use crate::json::{quoted, string_bytes, ObjectText};
 
 /// The keys whose values are ids of other entries.
@@ -38,12 +39,12 @@ impl NewIds {
     }
 
     /// An entry's line with new ids in its references, and with the id `id` if one is given; None if nothing changes.
-    pub fn edited(&self, line: &[u8], id: Option<&str>) -> Option<Vec<u8>> {
+    pub fn edited(&self, line: &[u8], id: Option<&str>) -> io::Result<Option<Vec<u8>>> {
         if self.is_empty() && id.is_none() {
-            return None;
+            return Ok(None);
         }
-        let text = text_of(line);
-        let mut object = ObjectText::read(&text)?;
+        let text = line_text(line)?;
+        let Some(mut object) = ObjectText::read(&text) else { return Ok(None) };
         let mut is_edited = id.is_some();
         for key in REFERENCES {
             let new = object
@@ -59,9 +60,7 @@ impl NewIds {
         if let Some(id) = id {
             object.set("id", quoted(id.as_bytes()));
         }
-        let mut out = Vec::with_capacity(line.len() + 64);
-        object.write(&mut out);
-        Some(out).filter(|_| is_edited)
+        is_edited.then(|| object.text()).transpose()
     }
 }
 

@@ -2,14 +2,14 @@
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
-use std::io::Write;
+use std::io::{self, Write};
 
 use super::ids::{Ids, NewIds, RenamedEntry};
 use super::old_file::{entry_id, OldFile, Range};
 use super::stored::StoredLines;
 use crate::base::error::{Error, Result};
 use crate::base::wtf8::to_string_lossy;
-use crate::io::line_reader::text_of;
+use crate::io::line_reader::line_text;
 use crate::io::line_span::LineSpan;
 use crate::rewrite::replace::{write_line, ReadTo, Rewrite};
 use crate::storage::storage::{bytes_at, copy_bytes, Storage};
@@ -56,12 +56,13 @@ fn not_an_entry(number: usize, reason: &str) -> Error {
 impl<'a> MergeLayout<'a> {
     /// The merged file, or what it needs first.
     pub fn of(storage: &dyn Storage, mut old: OldFile, stored: StoredLines<'a>) -> Result<LayoutResult<'a>> {
+        let fail = |error| Error::io("read", storage.name(), error);
         let missing_newline_at = Some(old.size).filter(|_| old.is_unterminated);
         let mut layout = Self::empty(ReadTo::all(old.size, old.torn_line_start), missing_newline_at);
         old.front.iter().for_each(|&range| layout.push_old(range));
         let mut ids = Ids::default();
         let mut own = NewIds::default();
-        if !layout.place_stored(&mut old, stored, &mut ids, &mut own)? {
+        if !layout.place_stored(&mut old, stored, (&mut ids, &mut own), fail)? {
             return Ok(LayoutResult::NeedsAll);
         }
         layout.stored_bytes = layout.length();
@@ -72,7 +73,7 @@ impl<'a> MergeLayout<'a> {
             let line = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
             // The push of this line may be under way: an edited copy of it would become a second entry.
             let is_in_front = old.front_ids.contains_key(&group.id);
-            if (!is_in_front && ids.is_taken(&group.id)) || own.edited(line, None).is_some() {
+            if (!is_in_front && ids.is_taken(&group.id)) || own.edited(line, None).map_err(fail)?.is_some() {
                 return Ok(LayoutResult::NeedsPush);
             }
             layout.push_old(group.entry);
@@ -86,9 +87,10 @@ impl<'a> MergeLayout<'a> {
     }
 
     /// The lines of a file that is not here yet, after its header.
-    pub fn new_file(stored: StoredLines<'a>) -> Result<Self> {
+    pub fn new_file(path: &str, stored: StoredLines<'a>) -> Result<Self> {
+        let fail = |error| Error::io("open", path, error);
         let mut layout = Self::empty(ReadTo::all(0, None), None);
-        layout.place_stored(&mut OldFile::empty(), stored, &mut Ids::default(), &mut NewIds::default())?;
+        layout.place_stored(&mut OldFile::empty(), stored, (&mut Ids::default(), &mut NewIds::default()), fail)?;
         layout.stored_bytes = layout.length();
         Ok(layout)
     }
@@ -120,8 +122,8 @@ impl<'a> MergeLayout<'a> {
         &mut self,
         old: &mut OldFile,
         stored: StoredLines<'a>,
-        ids: &mut Ids,
-        own: &mut NewIds,
+        (ids, own): (&mut Ids, &mut NewIds),
+        fail: impl Fn(io::Error) -> Error,
     ) -> Result<bool> {
         let mut by_host: HashMap<u32, NewIds> = HashMap::new();
         let mut seen = HashSet::new();
@@ -131,7 +133,8 @@ impl<'a> MergeLayout<'a> {
             if !seen.insert(key) {
                 continue;
             }
-            let id = entry_id(&text_of(line.bytes)).map_err(|reason| not_an_entry(index + 1, reason))?;
+            let id =
+                entry_id(&line_text(line.bytes).map_err(&fail)?).map_err(|reason| not_an_entry(index + 1, reason))?;
             match old.front_ids.get(&id) {
                 // It is in front already. A line that comes before it in the store's order belongs there, too.
                 Some(&known) if known == key && !has_new => continue,
@@ -141,7 +144,7 @@ impl<'a> MergeLayout<'a> {
             has_new = true;
             let new = ids.add(&id, line.host, line.bytes);
             let host = by_host.entry(line.host).or_default();
-            let edited = host.edited(line.bytes, new.as_deref());
+            let edited = host.edited(line.bytes, new.as_deref()).map_err(&fail)?;
             let as_stored = old.take(key);
             if let Some(new) = &new {
                 self.rename(&id, new, host);
@@ -212,9 +215,5 @@ impl Rewrite for MergeLayout<'_> {
             }
         }
         Ok(self.read)
-    }
-
-    fn late_line(&mut self, line: &[u8]) -> Vec<u8> {
-        line.to_vec()
     }
 }

@@ -2,14 +2,15 @@
 
 use std::collections::hash_map::{Entry, HashMap};
 use std::collections::HashSet;
+use std::io;
 
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
-use super::stored::StoredLines;
+use super::stored::{StoredLine, StoredLines};
 use crate::base::error::{Error, Result};
 use crate::format::entry::{read_line, Line};
 use crate::format::header::{Header, Version};
-use crate::io::line_reader::{text_of, LineReader, WHOLE};
+use crate::io::line_reader::{line_text, LineReader, WHOLE};
 use crate::json::reader::is_json;
 use crate::storage::storage::Storage;
 
@@ -50,18 +51,23 @@ impl OldFile {
     /// Reads the file of a session. The first `front` bytes, whole lines, stay as they are; at least everything up to the header
     /// does. An error if it is the file of another session, or of an old version.
     pub fn read(storage: &dyn Storage, session: &str, front: u64, stored: StoredLines<'_>) -> Result<Self> {
+        let fail = |error| Error::io("read", storage.name(), error);
         let mut old = Self::empty();
         let stored_ids: HashSet<_> = match front {
             0 => HashSet::new(),
-            _ => stored.iter().filter_map(|line| entry_id(&text_of(line.bytes)).ok()).collect(),
+            _ => {
+                let id = |line: StoredLine<'_>| Ok(entry_id(&line_text(line.bytes)?).ok());
+                let ids: io::Result<Vec<_>> = stored.iter().map(id).collect();
+                ids.map_err(fail)?.into_iter().flatten().collect()
+            }
         };
         let mut header = None;
         let mut reader = LineReader::new(storage.reader(0)?, 0, WHOLE);
-        while let Some(line) = reader.next_line().map_err(|error| Error::io("read", storage.name(), error))? {
+        while let Some(line) = reader.next_line().map_err(fail)? {
             let range = Range { from: line.offset, to: line.end() };
             (old.size, old.is_unterminated) = (range.to, !line.is_terminated);
-            let text = text_of(line.bytes);
-            old.torn_line_start = line.is_torn().then_some(range.from);
+            let text = line_text(line.bytes).map_err(fail)?;
+            old.torn_line_start = line.is_torn().map_err(fail)?.then_some(range.from);
             if header.is_none() && line.skipped.is_none() && is_json(&text) {
                 header = Some(Header::read(&text).ok_or_else(|| Error::not_a_session(storage.name()))?);
             }

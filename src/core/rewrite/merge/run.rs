@@ -9,7 +9,7 @@ use super::stored::StoredLines;
 use crate::base::error::{Error, Result};
 use crate::base::options::Durability;
 use crate::format::header::Header;
-use crate::io::line_reader::text_of;
+use crate::io::line_reader::line_text;
 use crate::io::lock_file::FileLock;
 use crate::rewrite::replace::{Backup, RewriteTarget};
 use crate::storage::new_file::NewFile;
@@ -101,13 +101,13 @@ fn is_known(storage: &dyn Storage, since: Since<'_>) -> Result<bool> {
 
 /// Makes the file of a session that is not here yet, at an absolute path where nothing is.
 pub fn create(path: &str, session: &str, header: &[u8], stored: StoredLines<'_>) -> Result<Merged> {
-    let header_text = text_of(header);
+    let header_text = line_text(header).map_err(|error| Error::io("open", path, error))?;
     let is_header =
         !header.contains(&b'\n') && Header::read(&header_text).is_some_and(|header| header.id == session.as_bytes());
     if !is_header {
         return Err(Error::argument("`header` must be the header line of this session"));
     }
-    let layout = MergeLayout::new_file(stored)?;
+    let layout = MergeLayout::new_file(path, stored)?;
     let mut file = NewFile::create(path)?;
     file.line(header)?;
     for line in layout.new_lines() {

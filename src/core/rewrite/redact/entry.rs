@@ -1,5 +1,7 @@
 //! Takes out of an entry what it says.
 
+use std::io;
+
 use crate::json::reader::{read, Raw};
 use crate::json::{fields, ObjectText};
 
@@ -21,18 +23,15 @@ pub fn identity_of(line: &str) -> Option<Identity<Raw<'_>>> {
 
 /// The line of an entry without what the entry says: texts become `replacement` (a JSON string), arguments of calls become empty,
 /// and whatever else may say something goes. None if it is not an object.
-pub fn blanked(line: &str, replacement: &str) -> Option<Vec<u8>> {
-    let mut entry = ObjectText::read(line)?;
-    let message = entry.get("message").and_then(ObjectText::read).map(|mut message| {
+pub fn blanked(line: &str, replacement: &str) -> io::Result<Option<Vec<u8>>> {
+    let Some(mut entry) = ObjectText::read(line) else { return Ok(None) };
+    let mut text = None;
+    if let Some(mut message) = entry.get("message").and_then(ObjectText::read) {
         blank_members(&mut message, replacement, None);
-        let mut out = Vec::new();
-        message.write(&mut out);
-        String::from_utf8_lossy(&out).into_owned()
-    });
-    blank_members(&mut entry, replacement, message);
-    let mut out = Vec::new();
-    entry.write(&mut out);
-    Some(out)
+        text = Some(String::from_utf8(message.text()?).map_err(io::Error::other)?);
+    }
+    blank_members(&mut entry, replacement, text);
+    entry.text().map(Some)
 }
 
 /// `message`: what becomes of the member of that name, if it is an object.

@@ -10,9 +10,9 @@ use sha2::{Digest, Sha256};
 use super::entry::{blanked, identity_of};
 use super::text::Needle;
 use crate::base::error::{Error, Result};
-use crate::base::memory::{append, reserve};
+use crate::base::memory::{copy_of_bytes, reserve};
 use crate::io::fs;
-use crate::io::line_reader::{text_of, LineReader, WHOLE};
+use crate::io::line_reader::{line_text, LineReader, WHOLE};
 use crate::io::lock_file::FileLock;
 use crate::io::sidecar_names;
 use crate::json::string::string_bytes;
@@ -139,7 +139,7 @@ struct Redactor<'a> {
     identities: &'a mut HashSet<LineIdentity>,
     changed: Vec<RedactedLine>,
     left: u64,
-    /// Why a line that was appended meanwhile could not be redacted.
+    /// Why a line that was appended meanwhile could not be redacted. It stays as it is.
     failure: Option<io::Error>,
 }
 
@@ -150,7 +150,7 @@ impl<'a> Redactor<'a> {
 
     /// The new version of a line; None if it stays.
     fn line(&mut self, line: &[u8]) -> io::Result<Option<Vec<u8>>> {
-        let text = text_of(line);
+        let text = line_text(line)?;
         let identity = identity_of(&text);
         let id = identity.as_ref().and_then(|identity| string_bytes(identity.id?.get()));
         let is_header =
@@ -170,9 +170,9 @@ impl<'a> Redactor<'a> {
                 let is_named = id.as_ref().is_some_and(|id| ids.contains(&**id));
                 if is_named {
                     self.identities.extend(names);
-                    blanked(&text, &self.redaction.replacement)
+                    blanked(&text, &self.redaction.replacement)?
                 } else if id.is_none() && names.is_some_and(|names| self.identities.contains(&names)) {
-                    blanked(&text, &self.redaction.replacement)
+                    blanked(&text, &self.redaction.replacement)?
                 } else {
                     None
                 }
@@ -181,12 +181,8 @@ impl<'a> Redactor<'a> {
                 let of = hash.insert(hash_of(line));
                 match lines.get(of) {
                     None => None,
-                    Some(Some(new)) => {
-                        let mut copy = Vec::new();
-                        append(&mut copy, new.as_bytes())?;
-                        Some(copy)
-                    }
-                    Some(None) => blanked(&text, &self.redaction.replacement),
+                    Some(Some(new)) => Some(copy_of_bytes(new.as_bytes())?),
+                    Some(None) => blanked(&text, &self.redaction.replacement)?,
                 }
             }
         };
@@ -219,7 +215,7 @@ impl Rewrite for Redactor<'_> {
         let mut reader = LineReader::new(old.reader(0)?, 0, WHOLE);
         let mut read = ReadTo::default();
         while let Some(line) = reader.next_line().map_err(fail)? {
-            read.add_line(&line);
+            read.add_line(&line).map_err(fail)?;
             if line.skipped.is_some() {
                 // It is too long to be read, and stays.
                 self.left += 1;
@@ -234,14 +230,11 @@ impl Rewrite for Redactor<'_> {
         Ok(read)
     }
 
-    fn late_line(&mut self, line: &[u8]) -> Vec<u8> {
-        match self.line(line) {
-            Ok(new) => new.unwrap_or_else(|| line.to_vec()),
-            Err(error) => {
-                self.failure = Some(error);
-                line.to_vec()
-            }
-        }
+    fn late_line(&mut self, line: &[u8]) -> io::Result<Option<Vec<u8>>> {
+        Ok(self.line(line).unwrap_or_else(|error| {
+            self.failure = Some(error);
+            None
+        }))
     }
 }
 

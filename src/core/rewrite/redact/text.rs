@@ -9,6 +9,7 @@ use memchr::memmem;
 
 use crate::base::memory::append;
 use crate::base::wtf8::push_escaped;
+use crate::io::line_reader::line_text;
 use crate::json::reader::is_json;
 
 /// How often the text may have been written as JSON inside a string.
@@ -81,7 +82,7 @@ impl Needle {
             return Ok(None);
         }
         let mut out = Vec::new();
-        let is_json = std::str::from_utf8(line).map_or_else(|_| is_json(&String::from_utf8_lossy(line)), is_json);
+        let is_json = is_json(&line_text(line)?);
         if is_json {
             Walk { line, needle: self, out: &mut out, at: 0, copied: 0 }.run()?;
         } else {

@@ -3,6 +3,7 @@
 use super::line_text::damaged_text;
 use super::salvage::{pieces, Fields};
 use crate::base::error::{Error, Result};
+use crate::base::memory::copy_of_bytes;
 use crate::base::time::Time;
 use crate::format::header::{new_header_line, Header, Version};
 use crate::format::ids::{check_session_id, session_id};
@@ -43,16 +44,25 @@ pub fn find(storage: &dyn Storage, survey: &Survey, now: (f64, &str)) -> Result<
             }
             let salvaged = |text, whole| Some(SalvagedHeader { text, line: Some(line.number), whole });
             match header {
-                Some((text, _)) => return Ok(salvaged(text.as_bytes().to_vec(), true)),
-                None => incomplete = incomplete.or_else(|| salvaged(composed(path, Some(&piece.fields), now), false)),
+                Some((text, _)) => {
+                    let text = copy_of_bytes(text.as_bytes()).map_err(|error| Error::io("read", path, error))?;
+                    return Ok(salvaged(text, true));
+                }
+                None if incomplete.is_none() => {
+                    incomplete = salvaged(composed(path, Some(&piece.fields), now)?, false);
+                }
+                None => {}
             }
         }
     }
-    Ok(incomplete.or_else(|| Some(SalvagedHeader { text: composed(path, None, now), line: None, whole: false })))
+    if incomplete.is_none() {
+        incomplete = Some(SalvagedHeader { text: composed(path, None, now)?, line: None, whole: false });
+    }
+    Ok(incomplete)
 }
 
 /// A header composed of what is left of one, the file's name and the time.
-fn composed(path: &str, left: Option<&Fields<'_>>, (ms, now): (f64, &str)) -> Vec<u8> {
+fn composed(path: &str, left: Option<&Fields<'_>>, (ms, now): (f64, &str)) -> Result<Vec<u8>> {
     let field = |name| {
         let text = string_bytes(left?.get(name)?)?;
         Some(String::from_utf8_lossy(&text).into_owned()).filter(|text| !text.is_empty())
@@ -64,7 +74,7 @@ fn composed(path: &str, left: Option<&Fields<'_>>, (ms, now): (f64, &str)) -> Ve
     let time = field("timestamp").or_else(|| time_of(time)).unwrap_or_else(|| now.to_owned());
     let cwd = field("cwd").unwrap_or_default();
     let parent = field("parentSession").or_else(|| field("branchedFrom"));
-    new_header_line(&id, &time, &cwd, parent.as_deref())
+    new_header_line(&id, &time, &cwd, parent.as_deref()).map_err(|error| Error::io("read", path, error))
 }
 
 /// The time in the name of a session file.

@@ -5,6 +5,7 @@ use super::repair_log::RepairLog;
 use crate::base::error::{Error, Result};
 use crate::base::wtf8::to_string_lossy;
 use crate::format::entry::{EntryHead, Parent};
+use crate::io::line_reader::line_text;
 use crate::json::{quoted, ObjectText};
 use crate::storage::storage::Storage;
 
@@ -55,14 +56,13 @@ impl KeptEntry {
         if self.edits.is_empty() {
             return Ok(bytes);
         }
-        let text = String::from_utf8_lossy(&bytes);
+        let fail = |error| Error::io("read", storage.name(), error);
+        let text = line_text(&bytes).map_err(fail)?;
         let not_an_object = || Error::internal("the line of an entry that is repaired is not an object");
         let mut object = ObjectText::read(&text).ok_or_else(not_an_object)?;
         for (key, value) in &self.edits {
             object.set(key, value.clone());
         }
-        let mut out = Vec::with_capacity(bytes.len() + 32);
-        object.write(&mut out);
-        Ok(out)
+        object.text().map_err(fail)
     }
 }

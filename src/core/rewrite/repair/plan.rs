@@ -7,8 +7,9 @@ use super::relink::Relinker;
 use super::repair_log::RepairLog;
 use super::salvage::{pieces, Fields};
 use crate::base::error::{Error, Result};
+use crate::base::memory::copy_of_bytes;
 use crate::format::entry::{EntryHead, Parent};
-use crate::io::line_reader;
+use crate::io::line_reader::line_text;
 use crate::rewrite::replace::{write_line, ReadTo, Rewrite};
 use crate::rewrite::verify::{entry_in, LineClass, Survey, SurveyedLine};
 use crate::storage::storage::{bytes_at, Storage};
@@ -27,6 +28,7 @@ impl RepairPlan {
         salvaged: Option<SalvagedHeader>,
         repairs: &mut RepairLog,
     ) -> Result<Self> {
+        let fail = |error| Error::io("read", storage.name(), error);
         let mut relinker = Relinker::default();
         let mut header = None;
         match salvaged.as_ref().map(|header| (header.line, header.whole)) {
@@ -50,7 +52,7 @@ impl RepairPlan {
                 LineClass::Blank => {}
                 LineClass::Entry => {
                     let bytes = bytes_at(storage, line.span())?;
-                    if let Some(head) = entry_in(&line_reader::text_of(&bytes)) {
+                    if let Some(head) = entry_in(&line_text(&bytes).map_err(fail)?) {
                         let entry = KeptEntry::of(head, LineSource::Same(line.span()), line.number);
                         relinker.push(entry, &bytes, storage, repairs)?;
                     }
@@ -64,7 +66,7 @@ impl RepairPlan {
         }
         relinker.rename_repeated(repairs);
         relinker.relink(repairs);
-        relinker.cut_cycles(repairs);
+        relinker.cut_cycles(repairs).map_err(fail)?;
         if !survey.ends_with_newline {
             repairs.push(survey.count, "added the missing final newline");
         }
@@ -84,10 +86,6 @@ impl Rewrite for RepairPlan {
         }
         Ok(self.read)
     }
-
-    fn late_line(&mut self, line: &[u8]) -> Vec<u8> {
-        line.to_vec()
-    }
 }
 
 /// Takes the entries out of a damaged line. Gives how many there are.
@@ -106,7 +104,8 @@ fn salvage(
         match piece.whole.and_then(|whole| Some((whole, salvaged_entry(whole)?))) {
             Some((whole, head)) => {
                 entries += 1;
-                let entry = KeptEntry::of(head, LineSource::Text(whole.into()), line.number);
+                let text = copy_of_bytes(whole.as_bytes()).map_err(|error| Error::io("read", storage.name(), error))?;
+                let entry = KeptEntry::of(head, LineSource::Text(text), line.number);
                 relinker.push(entry, whole.as_bytes(), storage, repairs)?;
             }
             None if piece.is_header() => {}

@@ -1,6 +1,7 @@
 //! The entries of a file that is being repaired, and the links between them.
 
 use std::collections::{HashMap, HashSet};
+use std::io;
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -153,17 +154,18 @@ impl Relinker {
     }
 
     /// Cuts every cycle at its first entry.
-    pub fn cut_cycles(&mut self, repairs: &mut RepairLog) {
+    pub fn cut_cycles(&mut self, repairs: &mut RepairLog) -> io::Result<()> {
         let mut tree = Tree::default();
         for entry in &self.entries {
             tree.push(&entry.head, true);
         }
-        for cycle in check_integrity(&tree).cycles {
+        for cycle in check_integrity(&tree)?.cycles {
             let Some(entry) = cycle.first().and_then(|&row| self.entries.get_mut(row as usize)) else { continue };
             let what = format!("entry {} made a root: it was its own ancestor", to_string_lossy(&entry.head.id));
             repairs.push(entry.line, what);
             entry.set_parent(None);
         }
+        Ok(())
     }
 }
 

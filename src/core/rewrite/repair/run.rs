@@ -56,7 +56,7 @@ pub fn repair(path: &str, now: (f64, &str)) -> Result<RepairReport> {
         let original = RewriteTarget::hold(path)?;
         let storage = original.storage();
         let survey = Survey::of(storage)?;
-        let found = survey.report(path);
+        let found = survey.report(path)?;
         let first = before.get_or_insert_with(|| found.clone());
         if found.ok {
             if repairs.count == 0 {

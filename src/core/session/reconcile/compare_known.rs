@@ -7,7 +7,7 @@ use crate::base::error::{Error, Result};
 use crate::format::header::{Header, Version};
 use crate::index::index::{DamagedLine, Index};
 use crate::index::load::load;
-use crate::io::line_reader::text_of;
+use crate::io::line_reader::line_text;
 use crate::storage::storage::bytes_at;
 use crate::tree::tree::{IdNo, ParentRef, RowNo};
 
@@ -30,7 +30,7 @@ impl Session {
         let end = self.index.indexed_end();
         if let Some(span) = self.header_span {
             let line = bytes_at(storage, span)?;
-            let header = Header::read(&text_of(&line));
+            let header = Header::read(&line_text(&line).map_err(|error| Error::io("read", storage.name(), error))?);
             if !header.is_some_and(|header| header.id == self.id && header.version == Version::Current) {
                 return Err(Error::changed(storage.name(), "its header is another one"));
             }

@@ -7,11 +7,12 @@
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 
 use crate::base::error::{Error, Result};
+use crate::base::memory::{copy_of, copy_of_bytes, with_capacity};
 use crate::format::entry::{read_line, Line};
 use crate::format::header::Version;
 use crate::index::index::Index;
 use crate::index::load::{load, Loaded};
-use crate::io::line_reader::text_of;
+use crate::io::line_reader::line_text;
 use crate::io::owner;
 use crate::session::history::ForeignChangeKind;
 use crate::storage::file::FileStorage;
@@ -155,7 +156,8 @@ impl Session {
             return Err(Error::lines_needed(path));
         }
         let storage = self.storage.as_deref().filter(|_| old != PreviousFile::Gone);
-        let mut lines = Vec::with_capacity(rows.len());
+        let fail = |error| Error::io("read", path, error);
+        let mut lines = with_capacity(rows.len()).map_err(fail)?;
         let mut missing = Vec::new();
         let supplied = match before {
             SyncState::Supplied(lines) => Some(lines),
@@ -168,10 +170,14 @@ impl Session {
                 Err(error) if error.as_io().is_none() => None,
                 read => read?,
             };
-            let supplied = || supplied?.get(&row).map(|line| text_of(line).into_owned());
-            match line.or_else(supplied).or_else(|| self.altered.get(self.tree().id_of(row)).cloned()) {
-                Some(line) => lines.push((row, line)),
-                None => missing.push(row),
+            if let Some(line) = line {
+                lines.push((row, line));
+            } else if let Some(line) = supplied.and_then(|lines| lines.get(&row)) {
+                lines.push((row, line_text(line).and_then(|line| copy_of(&line)).map_err(fail)?));
+            } else if let Some(line) = self.altered.get(self.tree().id_of(row)) {
+                lines.push((row, copy_of(line).map_err(fail)?));
+            } else {
+                missing.push(row);
             }
         }
         // An ancestor that only other processes wrote may be lost: its children become orphans, which the diagnostics
@@ -207,7 +213,7 @@ impl Session {
             read_into(storage, to.offset, to.len as usize, &mut b)?;
             Ok(read_into(before, from.offset, from.len as usize, &mut a).is_err() || a == b)
         };
-        let mut rows = Vec::with_capacity(new.tree.len());
+        let mut rows = with_capacity(new.tree.len()).map_err(|error| Error::io("read", storage.name(), error))?;
         for row in 0..new.tree.len() as RowNo {
             let was = by_id.get_mut(new.tree.id_of(row)).and_then(VecDeque::pop_front);
             rows.push(match (was, added.get(&row)) {
@@ -237,7 +243,8 @@ impl Session {
 fn add(lines: &[(RowNo, String)], storage: &mut FileStorage, index: &mut Index) -> Result<HashMap<RowNo, RowNo>> {
     let mut added = HashMap::new();
     for (was, line) in lines {
-        let span = storage.append(&mut line.clone().into_bytes())?;
+        let span = storage
+            .append(&mut copy_of_bytes(line.as_bytes()).map_err(|error| Error::io("write", storage.name(), error))?)?;
         if span.offset > index.indexed_end() {
             index.read_more_until(storage, span.offset)?;
         }

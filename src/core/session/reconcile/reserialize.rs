@@ -1,11 +1,13 @@
 //! Lines that the caller makes from its objects. The caller may have changed an object, but id, parent and type stay those of
 //! the tree.
 
+use std::io;
+
 use crate::base::error::{Error, Result};
 use crate::base::wtf8::to_string_lossy;
 use crate::format::entry::{read_line, EntryHead, EntryKind, Line};
 use crate::format::header::{Header, Version, CURRENT_VERSION};
-use crate::io::line_reader::text_of;
+use crate::io::line_reader::line_text;
 use crate::json::{quoted, ObjectText};
 use crate::tree::tree::{ParentRef, RowNo};
 
@@ -14,11 +16,9 @@ use crate::session::session::Session;
 impl Session {
     /// The line of a header object. Type, version and id are the session's, whatever was done to the object.
     pub fn header_as_known(&self, line: Vec<u8>) -> Result<Vec<u8>> {
-        let is_ours = |line: &[u8]| {
-            Header::read(&text_of(line))
-                .is_some_and(|header| header.id == self.id && header.version == Version::Current)
-        };
-        if is_ours(&line) {
+        let text = line_text(&line).map_err(|error| self.no_memory(error))?;
+        let is_ours = |header: Header| header.id == self.id && header.version == Version::Current;
+        if Header::read(&text).is_some_and(is_ours) {
             return Ok(line);
         }
         self.edited(&line, "The session's header", |object| {
@@ -32,9 +32,10 @@ impl Session {
     /// change the session. An error if it is not an object, or if its type is unknown to the tree and was changed.
     pub fn line_as_known(&self, row: RowNo, line: Vec<u8>) -> Result<Vec<u8>> {
         let is_known = |line: &[u8]| {
-            read_line(&text_of(line), |line| matches!(line, Line::Entry(head) if self.is_row(row, &head)))
+            let text = line_text(line).map_err(|error| self.no_memory(error))?;
+            Ok(read_line(&text, |line| matches!(line, Line::Entry(head) if self.is_row(row, &head))))
         };
-        if is_known(&line) {
+        if is_known(&line)? {
             return Ok(line);
         }
         let id = self.tree().id_of(row);
@@ -56,7 +57,7 @@ impl Session {
                 object.set("type", quoted(known.kind.name().as_bytes()));
             }
         })?;
-        if is_known(&edited) {
+        if is_known(&edited)? {
             Ok(edited)
         } else {
             Err(Error::invalid(format!("{what} cannot be written: its type was changed")))
@@ -64,13 +65,15 @@ impl Session {
     }
 
     fn edited(&self, line: &[u8], what: &str, edit: impl FnOnce(&mut ObjectText<'_>)) -> Result<Vec<u8>> {
-        let text = text_of(line);
+        let text = line_text(line).map_err(|error| self.no_memory(error))?;
         let not_an_object = || Error::invalid(format!("{what} cannot be written: its JSON is not an object"));
         let mut object = ObjectText::read(&text).ok_or_else(not_an_object)?;
         edit(&mut object);
-        let mut out = Vec::with_capacity(line.len() + 32);
-        object.write(&mut out);
-        Ok(out)
+        object.text().map_err(|error| self.no_memory(error))
+    }
+
+    fn no_memory(&self, error: io::Error) -> Error {
+        Error::io("write", self.file().unwrap_or_default(), error)
     }
 
     fn is_row(&self, row: RowNo, head: &EntryHead<'_>) -> bool {

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::base::error::{part, Error, Result};
+use crate::base::memory::{append, with_capacity};
 use crate::io::fs;
 use crate::io::line_span::LineSpan;
 use crate::session::session::{check_length, Session};
@@ -21,7 +22,7 @@ impl Session {
             return Ok(());
         };
         let fail = |error| Error::io("stat", &path, error);
-        let mut spans = Vec::with_capacity(self.tree().len() + 1);
+        let mut spans = with_capacity(self.tree().len() + 1).map_err(fail)?;
         let storage = match fs::stat_path(Path::new(&path)).map_err(fail)? {
             None => {
                 let mut file = NewFile::again(&**lost)?;
@@ -36,8 +37,7 @@ impl Session {
                 for line in lines {
                     check_length(line, &path)?;
                     spans.push(LineSpan::of(all.len() as u64, line.len()));
-                    all.extend_from_slice(line);
-                    all.push(b'\n');
+                    append(&mut all, line).and_then(|()| append(&mut all, b"\n")).map_err(fail)?;
                 }
                 all.pop();
                 let mut storage = FileStorage::open(&path)?.with_durability(self.options.durability);

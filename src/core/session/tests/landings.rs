@@ -43,7 +43,7 @@ fn half_a_line_of_another_process_is_not_continued() {
                 let report = crate::rewrite::verify::verify(&world.path).expect("readable");
                 assert_eq!(report.damaged.len(), usize::from(!is_whole), "{text}");
                 assert_eq!(session.damaged().len(), report.damaged.len());
-                let told = session.diagnostics();
+                let told = session.diagnostics().expect("memory");
                 assert_eq!(told.damaged, report.damaged, "{text}");
             }
         }

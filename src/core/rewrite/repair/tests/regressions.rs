@@ -336,7 +336,8 @@ fn a_survey_and_a_repair_read_a_file_to_the_same_byte() {
     let storage = FileStorage::open(&path).expect("opened");
     let survey = Survey::of(&storage).expect("read");
     let mut read = ReadTo::default();
-    read.add_line(&RawLine { offset: survey.bytes - 4, bytes: b"half", is_terminated: false, skipped: None });
+    let line = RawLine { offset: survey.bytes - 4, bytes: b"half", is_terminated: false, skipped: None };
+    read.add_line(&line).expect("memory");
     read.add_newline();
     assert_eq!(read, ReadTo::all(survey.bytes, Some(survey.bytes - 4)));
 }

@@ -59,12 +59,12 @@ pub fn target(input: &[u8], subject: Subject) -> u64 {
         assert!(index.tree.children(ChildrenOf::Id(index.tree.id_of(row))).len() <= rows.len());
         assert!(project(&index.tree, &path).steps.len() <= path.len());
     }
-    let parents = index.tree.parents();
+    let parents = index.tree.parents().expect("memory");
     for &row in &rows {
         let steps = std::iter::successors(Some(row), |&row| parents[row as usize]).take(rows.len() + 1).count();
         assert!(steps <= rows.len());
     }
-    let found = check_integrity(&index.tree);
+    let found = check_integrity(&index.tree).expect("memory");
 
     // The same file, of which only the beginning was there at first. A line that was whole without its newline may
     // have been continued since: then there is nothing to compare.

@@ -26,9 +26,7 @@ fn essence(line: &str, migrates: bool) -> Option<Vec<u8>> {
         object.remove("message");
         object.remove("firstKeptEntryIndex");
     }
-    let mut out = Vec::new();
-    object.write(&mut out);
-    Some(out)
+    Some(object.text().expect("memory"))
 }
 
 /// The entries of a file, by their essence; every line of version 1 that is an object is one.

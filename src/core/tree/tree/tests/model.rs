@@ -232,7 +232,7 @@ fn is_the_same_in_the_end(tree: &Tree, naive: &Naive) -> Result<(), TestCaseErro
         prop_assert_eq!(rows(&tree.children(ChildrenOf::Id(id.as_bytes()))), naive.children(Some(&id)));
     }
     prop_assert_eq!(rows(&tree.children(ChildrenOf::Null)), naive.children(None));
-    let parents: Vec<_> = tree.parents().into_iter().map(|no| no.map(|no| no as usize)).collect();
+    let parents: Vec<_> = tree.parents().expect("memory").into_iter().map(|no| no.map(|no| no as usize)).collect();
     prop_assert_eq!(parents, naive.parents());
     let labels: Vec<_> =
         tree.labels().in_order().into_iter().map(|(id_no, row)| (text(tree.id_bytes(id_no)), row as usize)).collect();
@@ -244,7 +244,7 @@ fn is_the_same_in_the_end(tree: &Tree, naive: &Naive) -> Result<(), TestCaseErro
     let talks = |made: &Made| made.kind == "message" && matches!(made.role, "user" | "assistant");
     prop_assert_eq!(tree.has_conversation(), naive.all.iter().any(talks));
 
-    let found = check_integrity(tree);
+    let found = check_integrity(tree).expect("memory");
     let is_orphan = |no: &usize| naive.all[*no].parent.as_deref().is_some_and(|id| naive.find(id).is_none());
     prop_assert_eq!(rows(&found.orphans), (0..naive.all.len()).filter(is_orphan).collect::<Vec<_>>());
     let of_id = |id: &String| (0..naive.all.len()).filter(|no| naive.all[*no].id == *id).collect::<Vec<_>>();
