@@ -58,11 +58,6 @@ impl<'a> RawLine<'a> {
     pub fn is_torn(&self) -> io::Result<bool> {
         Ok(!self.is_terminated && (self.skipped.is_some() || !is_json(&line_text(self.bytes)?)))
     }
-
-    /// The line as text: invalid UTF-8 becomes U+FFFD.
-    pub fn text(&self) -> Cow<'a, str> {
-        text_of(self.bytes)
-    }
 }
 
 /// The text of a whole line, which may be as long as memory: invalid UTF-8 becomes U+FFFD.

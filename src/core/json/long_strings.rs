@@ -96,7 +96,7 @@ fn is_key(bytes: &[u8], from: usize) -> bool {
 }
 
 /// The WTF-8 of a valid JSON string's text, given without its quotes; None if it is not one.
-fn unescape(string: &[u8]) -> io::Result<Option<Vec<u8>>> {
+pub fn unescape(string: &[u8]) -> io::Result<Option<Vec<u8>>> {
     let mut text = Vec::new();
     // What an escape stands for is shorter than the escape: a text of many takes less.
     reserve(&mut text, string.len().min(MAX_RESERVED))?;

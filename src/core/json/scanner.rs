@@ -4,6 +4,8 @@
 //! any size and any depth is skipped in the memory that the input has. Only a value that the caller asks for is kept in
 //! one piece, up to a limit.
 
+use std::io;
+
 use super::simd::{short_end, skip_string, Skipped};
 use super::string::string_bytes;
 
@@ -46,8 +48,21 @@ impl Input for &[u8] {
 pub enum ScanError<E> {
     /// It is not JSON.
     Malformed,
+    /// There is no memory for what is kept of it.
+    NoMemory,
     /// It could not be read.
     Input(E),
+}
+
+impl ScanError<io::Error> {
+    /// Why it could not be read or kept; None if it is not JSON.
+    pub fn into_io(self) -> Option<io::Error> {
+        match self {
+            ScanError::Malformed => None,
+            ScanError::NoMemory => Some(io::ErrorKind::OutOfMemory.into()),
+            ScanError::Input(error) => Some(error),
+        }
+    }
 }
 
 impl<E> From<E> for ScanError<E> {

@@ -1,30 +1,45 @@
 //! The string that JavaScript converts a JSON value to: `String(value)`.
 
-use super::scanner::Scanner;
-use super::string::string_bytes;
+use std::io;
 
-/// Appends `String(value)` of a JSON value. It takes one pass, however deep the value is.
-pub fn push_to_string(json: &str, out: &mut Vec<u8>) {
+use super::long_strings::unescape;
+use super::scanner::Scanner;
+use crate::base::memory::append;
+
+/// Appends `String(value)` of a JSON value. It takes one pass, however deep the value is. Without memory for it it is an error.
+pub fn push_to_string(json: &str, out: &mut Vec<u8>) -> io::Result<()> {
     let mut scanner = Scanner::new(json.as_bytes());
     // Arrays in arrays are joined by commas as well, so that only values and commas count.
     while let Ok(Some(byte)) = scanner.next_token() {
         if matches!(byte, b'[' | b']' | b',') {
-            out.extend((byte == b',').then_some(byte));
+            append(out, if byte == b',' { b"," } else { b"" })?;
             scanner.skip_byte();
             continue;
         }
         let Some(value) = scanner.value(usize::MAX).ok().flatten().and_then(|value| std::str::from_utf8(value).ok())
         else {
-            return;
+            return Ok(());
         };
         match byte {
-            b'"' => out.extend_from_slice(&string_bytes(value).unwrap_or_default()),
-            b'{' => out.extend_from_slice(b"[object Object]"),
-            b't' | b'f' => out.extend_from_slice(value.as_bytes()),
+            b'"' => push_string(value, out)?,
+            b'{' => append(out, b"[object Object]")?,
+            b't' | b'f' => append(out, value.as_bytes())?,
             b'n' => {}
-            _ => out.extend_from_slice(ryu_js::Buffer::new().format(value.parse().unwrap_or(f64::NAN)).as_bytes()),
+            _ => append(out, ryu_js::Buffer::new().format(value.parse().unwrap_or(f64::NAN)).as_bytes())?,
         }
     }
+    Ok(())
+}
+
+/// Appends the text of a JSON string, in WTF-8.
+fn push_string(json: &str, out: &mut Vec<u8>) -> io::Result<()> {
+    let inner = json.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or_default();
+    let text = unescape(inner.as_bytes())?.unwrap_or_default();
+    if out.is_empty() {
+        *out = text;
+        return Ok(());
+    }
+    append(out, &text)
 }
 
 #[cfg(test)]
@@ -33,7 +48,7 @@ mod tests {
 
     fn to_text(json: &str) -> String {
         let mut out = Vec::new();
-        push_to_string(json, &mut out);
+        push_to_string(json, &mut out).expect("memory");
         String::from_utf8(out).expect("text")
     }
 

@@ -11,7 +11,7 @@ use crate::base::wtf8::to_string_lossy;
 use crate::io::file_window::FileWindow;
 use crate::io::fs::read_at;
 use crate::io::line_reader::{is_stopped, text_of, Positioned};
-use crate::json::scanner::{ScanError, Scanner};
+use crate::json::scanner::Scanner;
 use crate::json::string_bytes;
 
 /// From this length on a string is left out.
@@ -44,8 +44,10 @@ impl ShortenedLine {
         let skipped = scanner.skip_value();
         let is_json = match skipped {
             Ok(()) => matches!(scanner.next_token()?, None | Some(b'\n')),
-            Err(ScanError::Input(error)) => return Err(error),
-            Err(_) => false,
+            Err(error) => match error.into_io() {
+                Some(error) => return Err(error),
+                None => false,
+            },
         };
         let mut scanner = Scanner::new(window(scanner.input.into_buffer()));
         let line = if is_json { shorten(&mut scanner, from)? } else { None };
@@ -80,8 +82,7 @@ fn shorten(scanner: &mut Scanner<FileWindow<Positioned<'_>>>, offset: u64) -> io
                         long.push((text.len(), from + 1, position(scanner) - 1));
                         append(&mut text, b"\"\"")?;
                     }
-                    Err(ScanError::Input(error)) => return Err(error),
-                    Err(ScanError::Malformed) => return Ok(None),
+                    Err(error) => return error.into_io().map_or(Ok(None), Err),
                 }
             }
             Some(byte) => {

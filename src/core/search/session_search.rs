@@ -17,7 +17,7 @@ use super::scope::{entry_texts, name_in, strings_in, EntryTexts, Scope};
 use crate::base::time::Time;
 use crate::base::wtf8::{to_string_lossy, trim};
 use crate::format::header::Version;
-use crate::io::line_reader::text_of;
+use crate::io::line_reader::line_text;
 use crate::json::string_bytes;
 
 /// A message that matches.
@@ -100,7 +100,7 @@ impl SessionFile<'_> {
             let (text, shortened);
             let (line, long) = match line {
                 CandidateLine::Held(bytes) => {
-                    text = text_of(bytes);
+                    text = line_text(bytes)?;
                     (&*text, None)
                 }
                 CandidateLine::Long => {
@@ -160,7 +160,7 @@ impl SessionFile<'_> {
         let file = (self.file, self.size);
         let mut each = |offset: u64, line: CandidateLine<'_>| {
             let text = match line {
-                CandidateLine::Held(bytes) => text_of(bytes),
+                CandidateLine::Held(bytes) => line_text(bytes)?,
                 CandidateLine::Long => match ShortenedLine::read(file, offset, long_line, stops)? {
                     Some(line) => line.text.into(),
                     None => return Ok(()),

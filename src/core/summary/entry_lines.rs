@@ -4,7 +4,7 @@ use super::header_scan::first_header;
 use crate::base::error::{Error, Result};
 use crate::format::entry::{read_line, Damage, Line};
 use crate::format::header::Version;
-use crate::io::line_reader::{LineReader, WHOLE};
+use crate::io::line_reader::{line_text, LineReader, WHOLE};
 use crate::storage::storage::Storage;
 
 /// Hands on the text of the header and of each entry; none if the file is not a session. `each` may return errors of another
@@ -24,7 +24,7 @@ pub fn each_entry_line<E>(
         if line.skipped.is_some() {
             continue;
         }
-        let text = line.text();
+        let text = line_text(line.bytes).map_err(|error| fail(Error::io("read", storage.name(), error)))?;
         let is_counted = read_line(&text, |line| match line {
             Line::Entry(_) | Line::Header => true,
             // In version 1 entries have no ids.

@@ -9,7 +9,6 @@ use crate::base::memory::append;
 use crate::format::header::Header;
 use crate::io::line_reader::text_of;
 use crate::io::open::{self, Access};
-use crate::json::scanner::ScanError;
 use crate::storage::storage::Storage;
 
 /// How far [`header_among_others`] reads for the end of a header, and how many bytes of lines that are not JSON a list skips.
@@ -99,8 +98,7 @@ impl<R: Read> LineScanner<R> {
                 fields.push(b'}');
                 Ok(Header::read(&text_of(&fields)).map_or(HeaderLine::Other, HeaderLine::Header))
             }
-            Err(ScanError::Malformed) => Ok(HeaderLine::NoJson),
-            Err(ScanError::Input(error)) => Err(error),
+            Err(error) => error.into_io().map_or(Ok(HeaderLine::NoJson), Err),
         }
     }
 }

@@ -10,12 +10,12 @@ use std::sync::atomic::AtomicBool;
 
 use super::signature::Signature;
 use super::usage::call::{plain, scan_usage, UsageValue};
+use crate::base::memory::append;
 use crate::format::agent_message::Role;
 use crate::format::header::Version;
 use crate::io::file_window::FileWindow;
-use crate::io::line_reader::{text_of, Positioned, HEAD};
+use crate::io::line_reader::{line_text, Positioned, HEAD};
 use crate::json::scanner::{Input, ScanError, ScanResult, Scanner};
-use crate::json::string_bytes;
 use crate::json::value_to_string::push_to_string;
 
 /// A longer type, id, time, role or name of a model or tool counts as missing.
@@ -219,8 +219,7 @@ impl<R: Read> LineScanner<R> {
         self.scanner.forget_failure();
         match entry(&mut self.scanner, &mut self.signature, texts, line) {
             Ok(()) => self.is_blank(),
-            Err(ScanError::Malformed) => Ok(false),
-            Err(ScanError::Input(error)) => Err(error),
+            Err(error) => error.into_io().map_or(Ok(false), Err),
         }
     }
 }
@@ -299,9 +298,9 @@ fn entry<I: Input>(
             if scanner.next_token()? != Some(b'"') {
                 return scanner.skip_value();
             }
-            let json = scanner.value(usize::MAX)?.unwrap_or_default();
-            signature.iter_mut().for_each(|signature| signature.add_json(json));
-            line.name = string_bytes(&text_of(json)).map(|name| name.into_owned());
+            let mut name = Vec::new();
+            text(scanner, signature, Some(&mut name))?;
+            line.name = Some(name);
             Ok(())
         }
         Some(Key::Label | Key::Summary) => text(scanner, signature, None),
@@ -371,10 +370,9 @@ fn content<I: Input>(
             }
             _ => scanner.skip_value(),
         })?;
-        if let (Some(out), Some(mut block), true) = (&mut out, block, is_text) {
+        if let (Some(out), Some(block), true) = (&mut out, block, is_text) {
             if has_text {
-                out.push(b' ');
-                out.append(&mut block);
+                append(out, b" ").and_then(|()| append(out, &block)).map_err(|_| ScanError::NoMemory)?;
             } else {
                 **out = block;
             }
@@ -395,14 +393,14 @@ fn text<I: Input>(
         return scanner.skip_value();
     }
     let longest = if out.is_some() { usize::MAX } else { LONGEST_SEARCHED };
-    let Some(json) = scanner.value(longest)? else {
-        *signature = None;
-        return Ok(());
-    };
-    signature.iter_mut().for_each(|signature| signature.add_json(json));
-    if let Some(out) = out {
+    let json = scanner.value(longest)?;
+    match json.filter(|json| json.len() <= LONGEST_SEARCHED) {
+        Some(json) => signature.iter_mut().for_each(|signature| signature.add_json(json)),
+        None => *signature = None,
+    }
+    if let (Some(json), Some(out)) = (json, out) {
         out.clear();
-        push_to_string(&text_of(json), out);
+        line_text(json).and_then(|json| push_to_string(&json, out)).map_err(|_| ScanError::NoMemory)?;
     }
     Ok(())
 }

@@ -52,7 +52,7 @@ fn text_in(content: Raw<'_>) -> Vec<u8> {
         let Ok(block) = read::<BlockFields<Raw<'_>>>(block.get()) else { continue };
         if block.kind.as_ref().and_then(Value::text).as_deref() == Some(b"text") {
             let mut text = Vec::new();
-            block.text.iter().for_each(|json| push_to_string(json.get(), &mut text));
+            block.text.iter().for_each(|json| push_to_string(json.get(), &mut text).expect("memory"));
             texts.push(text);
         }
     }
