@@ -125,7 +125,7 @@ mod tests {
         for (text, dir, problem) in [
             ("", None, false),
             ("\u{feff}{\"sessionDir\": \"~/kept\"}", Some("/home/me/kept"), false),
-            (r#"{"sessionDir": "own/./x", "theme": {}}"#, Some("/c/own/x"), false),
+            (r#"{"sessionDir": "own/./x", "theme": {}}"#, Some("/dir/own/x"), false),
             (r#"{"sessionDir": "a", "sessionDir": "\u002fb"}"#, Some("/b"), false),
             ("{\"sessionDir\": \"\"}", None, false),
             ("[]", None, false),
@@ -134,7 +134,7 @@ mod tests {
             ("{ not JSON", None, true),
         ] {
             std::fs::write(&file, text).expect("written");
-            let found = configured_dir(Some("/c"), &process).expect("read");
+            let found = configured_dir(Some("/dir"), &process).expect("read");
             let found_dir = found.dir.map(|dir| dir.replace('\\', "/"));
             assert_eq!((found_dir.as_deref(), !found.problems.is_empty()), (dir, problem), "{text}");
         }
