@@ -96,10 +96,11 @@ function musl() {
 
 /**
  * Gives a program the system's folders beside wine's own `/usr`: wine knows its files by absolute paths. All that it starts, wine's server
- * too, ends with it, because it has processes of its own (the shell is their first, which signals of its own cannot end).
+ * too, ends with it, because it has processes of its own (the shell is their first, which signals of its own cannot end). One runs at a
+ * time: wine's server knows no processes but these.
  */
 const WINE = `
-exec unshare $([ "$(id -u)" = 0 ] || echo --map-root-user) --mount --pid --fork --kill-child --mount-proc sh -c '
+exec flock "$WINEPREFIX.lock" unshare $([ "$(id -u)" = 0 ] || echo --map-root-user) --mount --pid --fork --kill-child --mount-proc sh -c '
 root=$1
 shift
 for dir in /*; do
@@ -112,8 +113,9 @@ exit $?' sh`;
 function windows() {
 	debian({ "x86_64-w64-mingw32-gcc": "gcc-mingw-w64-x86-64", mmdebstrap: "mmdebstrap" });
 	const zlib = "usr/x86_64-w64-mingw32/lib/zlib1.dll";
-	const wine = once("wine", (dir) => {
-		unpack(dir, ["wine64"]);
+	const wine = once("wine-utf8", (dir) => {
+		// The locale C.UTF-8 is in libc-bin: without it wine finds no file whose name is not ASCII.
+		unpack(dir, ["wine64", "libc-bin"]);
 		for (const name of ["lib", "lib64", "bin"]) symlinkSync(`usr/${name}`, join(dir, name));
 		// Without the shell script that Debian has in its place.
 		rmSync(join(dir, "usr/lib/wine/wineserver"));
@@ -122,7 +124,7 @@ function windows() {
 		rmSync(join(dir, "usr/lib/x86_64-linux-gnu/wine/i386-windows"), { recursive: true });
 	});
 	const prefix = join(cache, "wine-prefix");
-	const settings = `export WINEPREFIX='${prefix}' WINEDEBUG="\${WINEDEBUG:--all}" WINEDLLOVERRIDES='mscoree=;mshtml=' XDG_RUNTIME_DIR=/tmp`;
+	const settings = `export LC_ALL=C.UTF-8 WINEPREFIX='${prefix}' WINEDEBUG="\${WINEDEBUG:--all}" WINEDLLOVERRIDES='mscoree=;mshtml=' XDG_RUNTIME_DIR=/tmp`;
 	const runner = program(join(cache, "windows.run"), `${settings}${WINE} '${wine}' "$@"`);
 	once("wine-prefix", () => {
 		// It ends with an error, because the part for programs of 32 bits is not there.
