@@ -13,6 +13,7 @@ const LACKING = {
 	links: "symbolic links need a right that users do not have",
 	pipes: "named pipes are not in directories",
 	names: "file names do not have these characters",
+	limits: "no shell limits the size of files",
 } as const;
 
 /** `test` for what Windows does not have: there the test is skipped, and says why. */

@@ -51,7 +51,7 @@ test("without a header they follow a new one, with the options' id", () => {
 		type: "session",
 		version: 3,
 		id: "option",
-		cwd: "/mine",
+		cwd: resolve("/mine"),
 		parentSession: "/p",
 	});
 	expect(manager.getEntries()).toEqual([a]);

@@ -1,6 +1,6 @@
 // Arguments of the wrong type: a TypeError that names the argument, and nothing changed; whatever is passed, the process
 // lives.
-import { dirname } from "node:path";
+import { dirname, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 import {
 	type Loose,
@@ -281,7 +281,7 @@ test("statics work detached from the class", async () => {
 	expect(continueRecent("/somewhere", dir).getSessionId()).toBe("one");
 	expect(memory("/x").isPersisted()).toBe(false);
 	expect(findById("/somewhere", "one", dir)).toBe(file);
-	expect(forkFrom(file, "/y", scratch()).getCwd()).toBe("/y");
+	expect(forkFrom(file, "/target", scratch()).getCwd()).toBe(resolve("/target"));
 	expect(await list("/somewhere", dir)).toHaveLength(1);
 	expect(await listAll(dir)).toHaveLength(1);
 });

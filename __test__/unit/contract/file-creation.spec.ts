@@ -164,7 +164,7 @@ testWith("modes")("new files are for their owner alone: 0600, and new directorie
 	expect(modeOf(join(dir, "new"))).toBe(0o700);
 });
 
-test("the default directories are for their owner alone as well", () => {
+testWith("modes")("the default directories are for their owner alone as well", () => {
 	openUmask();
 	const { agent } = ownAgent();
 	const dir = api.getDefaultSessionDir("/some/where");
@@ -201,7 +201,7 @@ test("a file is named after the header's time and the session's id", () => {
 	const { manager, file } = fresh();
 	const time = manager.getHeader()?.timestamp.replace(/[:.]/g, "-");
 	expect(basename(file)).toBe(`${time}_${manager.getSessionId()}.jsonl`);
-	expect(file).toMatch(/\/\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z_[0-9a-f-]{36}\.jsonl$/);
+	expect(file).toMatch(/[/\\]\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z_[0-9a-f-]{36}\.jsonl$/);
 });
 
 test("newSession starts over, with a file of its own and the old one left alone", () => {

@@ -131,9 +131,10 @@ function results(change: string): string {
 		env: { ...process.env, PI_SESSION_NATIVE_CATALOG: "off" },
 		maxBuffer: 1 << 28,
 	});
+	const inJson = (path: string) => JSON.stringify(path).slice(1, -1);
 	return said
-		.replaceAll(dir, "DIR")
-		.replaceAll(listed, "LISTED")
+		.replaceAll(inJson(dir), "DIR")
+		.replaceAll(inJson(listed), "LISTED")
 		.replace(/[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g, "UUID")
 		.replace(/"((?:id|parentId|targetId|fromId|firstKeptEntryId))": "[0-9a-f]{8}"/g, '"$1": "ID"')
 		.replace(/"20(?:2[6-9]|[3-9]\d)-[^"]*Z"/g, '"NOW"')

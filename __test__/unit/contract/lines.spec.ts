@@ -1,4 +1,5 @@
 // The bytes of every kind of line, and the keys of every kind of entry.
+import { resolve } from "node:path";
 import { expect, test } from "vitest";
 import {
 	api,
@@ -138,7 +139,7 @@ test("the header line has parentSession only if there is one", () => {
 		manager.appendMessage(user());
 		const more = parentSession === undefined ? "" : `,"parentSession":"${parentSession}"`;
 		expect(linesOf(manager.getSessionFile() as string)[0]).toBe(
-			`{"type":"session","version":3,"id":"${manager.getSessionId()}","timestamp":"${NOW}","cwd":"/somewhere"${more}}`,
+			`{"type":"session","version":3,"id":"${manager.getSessionId()}","timestamp":"${NOW}","cwd":${JSON.stringify(resolve("/somewhere"))}${more}}`,
 		);
 	}
 });

@@ -134,7 +134,7 @@ test("list filters a directory that is given by cwd, listAll never does", async 
 		["mine", "/mine"],
 		["theirs", "/theirs"],
 		["none", undefined],
-		["dots", "/x/../mine/"],
+		["dots", "/xx/../mine/"],
 	] as const) {
 		writeSession(dir, [header({ id, cwd })], `${id}.jsonl`);
 	}

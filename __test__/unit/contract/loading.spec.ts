@@ -1,6 +1,6 @@
 // Which lines are the header, entries, damage; what opening leaves untouched.
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 import {
 	api,
@@ -137,7 +137,7 @@ test("a header above 1 MiB is found by all calls", async () => {
 	const dir = scratch();
 	const file = writeSession(dir, [header({ extra: "x".repeat((1 << 20) + 5) }), message("a", null)]);
 	const { SessionManager } = api;
-	expect(SessionManager.open(file).getCwd()).toBe("/somewhere");
+	expect(SessionManager.open(file).getCwd()).toBe(resolve("/somewhere"));
 	expect(SessionManager.findById("/somewhere", "s-1", dir)).toBe(file);
 	expect(api.findMostRecentSession(dir)).toBe(file);
 	expect(api.findMostRecentSession(dir, "/somewhere")).toBe(file);

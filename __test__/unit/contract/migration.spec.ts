@@ -1,6 +1,6 @@
 // Files of versions 1 and 2.
 import { chmodSync, lstatSync, mkdirSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 import { Random } from "../../stress/differential/random.js";
 import { loadReference } from "../../support/reference.js";
@@ -297,7 +297,7 @@ test("a fork of an old file is migrated, and the source stays as it is", () => {
 		expect(snapshot(dir)).toEqual(before);
 		expect(readdirSync(dirname(file))).toEqual([basename(file)]);
 		const [head, first, second] = jsonLines(file);
-		expect(head).toMatchObject({ version: 3, cwd: "/target", parentSession: source });
+		expect(head).toMatchObject({ version: 3, cwd: resolve("/target"), parentSession: source });
 		expect([first.parentId, second.parentId, second.message.role]).toEqual([null, first.id, "custom"]);
 		expect(fork.getBranch().map((one) => one.id)).toEqual([first.id, second.id]);
 	}

@@ -6,6 +6,7 @@ import { expect, test } from "vitest";
 import { loadReference } from "../../support/reference.js";
 import { type EngineFlags, scriptCommand, scriptFile } from "../../support/runtime.js";
 import { api, caught, header, linesOf, loose, message, opened, root, scratch, user, writeSession } from "../../support/scratch.js";
+import { testWith } from "../../support/windows.js";
 
 const { SessionManager } = api;
 
@@ -49,7 +50,7 @@ test("an entry that refers to its manager does not keep it alive", () => {
 });
 
 // Regression: they had none.
-test("entries of another process have objects after an append of ours that failed", () => {
+testWith("limits")("entries of another process have objects after an append of ours that failed", () => {
 	const file = writeSession(scratch(), [header(), message("a", null, user("first"))]);
 	const script = `
 		process.on("SIGXFSZ", () => {});
