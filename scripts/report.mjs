@@ -136,5 +136,5 @@ export function compared(results, known, isWhole = true) {
 	const sum = (key) => results.reduce((whole, result) => whole + result[key], 0);
 	// Failures that nothing names are failures too.
 	const unnamed = sum("failed") - names.length;
-	return { passed: sum("passed"), failed: others.length + wrong.length + unnamed, known: names.filter(isKnown).length, names: [...others, ...wrong] };
+	return { passed: sum("passed"), failed: others.length + wrong.length + unnamed, known: names.filter(isKnown).length, notRun: sum("notRun"), names: [...others, ...wrong] };
 }

@@ -16,7 +16,15 @@ const LACKING = {
 	limits: "no shell limits the size of files",
 } as const;
 
-/** `test` for what Windows does not have: there the test is skipped, and says why. */
-export function testWith(need: keyof typeof LACKING): (name: string, work: () => unknown) => void {
-	return (name, work) => (isWindows ? test.skip(`${name} (Windows: ${LACKING[need]})`, () => {}) : test(name, work));
+/** `test` for what not every system or user can do: elsewhere the test counts as not run, and says why. */
+export function testIf(isPossible: boolean, why: string): (name: string, work: () => unknown) => void {
+	return (name, work) =>
+		test(name, ({ task, skip }) => {
+			if (isPossible) return work() as void;
+			task.meta.missing = why;
+			return skip(why);
+		});
 }
+
+/** `test` for what Windows does not have. */
+export const testWith = (need: keyof typeof LACKING) => testIf(!isWindows, `Windows: ${LACKING[need]}`);

@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { anyManager, api, assistant, enter, header, message, ownAgent, scratch, setEnv, user, writeSession } from "../../support/scratch.js";
+import { dirName } from "../../support/windows.js";
 
 const { SessionManager, getConfiguredSessionDir, getDefaultSessionDir, setAgentDir } = api;
 
@@ -74,8 +75,8 @@ describe("findByIdPrefix", () => {
 		const { agent } = ownAgent();
 		setEnv({ PI_CODING_AGENT_SESSION_DIR: undefined });
 		const at = (name: string) => join(agent, "sessions", name);
-		const [one, two] = [put(at("--a--"), "0193a2b4-1", "/a"), put(at("--b--"), "0193a2b4-12", "/b")];
-		writeFileSync(join(at("--a--"), "damaged.jsonl"), "not a session\n");
+		const [one, two] = [put(at(dirName("/a")), "0193a2b4-1", "/a"), put(at(dirName("/b")), "0193a2b4-12", "/b")];
+		writeFileSync(join(at(dirName("/a")), "damaged.jsonl"), "not a session\n");
 		expect(SessionManager.findByIdPrefix("0193a2b4-12")).toEqual([{ path: two, id: "0193a2b4-12", cwd: "/b" }]);
 		expect(SessionManager.findByIdPrefix("0193a2b4-1").map(({ path }) => path)).toEqual([one]);
 		expect(SessionManager.findByIdPrefix("0193").map(({ path }) => path)).toEqual([one, two]);
@@ -91,16 +92,17 @@ describe("setAgentDir", () => {
 		const { agent } = ownAgent();
 		setEnv({ PI_CODING_AGENT_SESSION_DIR: undefined });
 		const acme = scratch();
-		put(join(acme, "sessions", "--x--"), "acme", "/x");
+		const name = join("sessions", dirName("/x"));
+		put(join(acme, name), "acme", "/x");
 		const named = () => getDefaultSessionDir("/x", undefined, { create: false });
 		try {
 			setAgentDir(acme);
-			expect([named(), await found(), prefixed()]).toEqual([join(acme, "sessions/--x--"), "acme", "acme"]);
+			expect([named(), await found(), prefixed()]).toEqual([join(acme, name), "acme", "acme"]);
 			expect(() => (api as any).setAgentDir(5)).toThrow("agentDir must be a string");
-			expect(named()).toBe(join(acme, "sessions/--x--"));
+			expect(named()).toBe(join(acme, name));
 		} finally {
 			setAgentDir(undefined);
 		}
-		expect([named(), await found()]).toEqual([join(agent, "sessions/--x--"), ""]);
+		expect([named(), await found()]).toEqual([join(agent, name), ""]);
 	});
 });

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { runtime } from "../../support/runtime.js";
 import { api, header, message, scratch, user, writeSession } from "../../support/scratch.js";
+import { testIf } from "../../support/windows.js";
 import { agentDir, listed, reference, session, tick } from "./agent-dir.js";
 
 const { SessionManager } = api;
@@ -28,7 +29,7 @@ test("findById finds by the headers that are there, whatever the files are calle
 	expect(SessionManager.findById("/project", "truth")).toBe(join(dir, "x_lies.jsonl"));
 });
 
-test.runIf(process.platform === "linux")("no whole file is read to find one", () => {
+testIf(process.platform === "linux", "only Linux says what a process has read")("no whole file is read to find one", () => {
 	const dir = scratch();
 	for (let n = 0; n < 4; n++) {
 		const path = writeSession(dir, [header({ id: `s-${n}`, cwd: "/here" }), message("m", null, user("x"))], `${n}.jsonl`);

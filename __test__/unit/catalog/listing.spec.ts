@@ -17,7 +17,7 @@ import { describe, expect, test } from "vitest";
 import { count } from "../../support/counts.mjs";
 import { api, entry, header, lockedOut, message, text, user, writeSession } from "../../support/scratch.js";
 import { type AgentDir, agentDir, listed, listedByReference, namesIn, session, settled, tick } from "./agent-dir.js";
-import { testWith } from "../../support/windows.js";
+import { testIf, testWith } from "../../support/windows.js";
 
 const { SessionManager } = api;
 
@@ -205,7 +205,7 @@ testWith("modes")("an unreadable file is left out, and is back when it can be re
 	expect(await listed()).toEqual(whole);
 });
 
-test.runIf(process.platform === "linux")("what is unchanged is not read again, of what grew only the rest", async () => {
+testIf(process.platform === "linux", "only Linux says what a process has read")("what is unchanged is not read again, of what grew only the rest", async () => {
 	const at = agentDir(3);
 	const path = writeSession(at.dir, [header({ id: "large" }), ...Array.from({ length: 400 }, (_, n) => message(`m${n}`, null, user("y".repeat(50_000))))], "large.jsonl");
 	await tick();

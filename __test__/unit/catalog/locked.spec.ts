@@ -5,14 +5,15 @@ import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { api, root } from "../../support/scratch.js";
+import { isWindows } from "../../support/windows.js";
 import { agentDir, listed, listedByReference, run, session, tick } from "./agent-dir.js";
 
 const { SessionManager } = api;
 
 /** Locks a database, in a process that has SQLite, until the test is over. */
 async function lock(path: string): Promise<void> {
-	// Installed by the reference's tests already.
-	const { nodeBin } = (await import(pathToFileURL(resolve(root, "reference/setup.mjs")).href)) as { nodeBin: string };
+	// Installed by the reference's tests already, but for Linux and macOS alone.
+	const { nodeBin } = isWindows ? { nodeBin: process.execPath } : (await import(pathToFileURL(resolve(root, "reference/setup.mjs")).href)) as { nodeBin: string };
 	const source = `const { DatabaseSync } = require("node:sqlite");
 		const db = new DatabaseSync(${JSON.stringify(path)});
 		db.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; UPDATE session SET seen = seen");

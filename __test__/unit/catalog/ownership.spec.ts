@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { api, header, modeOf, scratch, setEnv, snapshot, text } from "../../support/scratch.js";
 import { agentDir, listed, listedByReference, namesIn, run, settled, tick } from "./agent-dir.js";
-import { testWith } from "../../support/windows.js";
+import { testIf, testWith } from "../../support/windows.js";
 
 const { SessionManager } = api;
 
@@ -87,7 +87,7 @@ testWith("modes")("an empty file that is named becomes the catalog, and the owne
 const USER = 1000;
 
 // Regression: `sudo pi-sessions list` left a catalog that the user could not read, so that each later list read every file.
-test.runIf(process.getuid?.() === 0)("root makes no catalog in another user's directory, and uses that of the user no more than before", async () => {
+testIf(process.getuid?.() === 0, "only root gives files to other users")("root makes no catalog in another user's directory, and uses that of the user no more than before", async () => {
 	const at = agentDir();
 	chownSync(at.agent, USER, USER);
 	await used();
@@ -107,7 +107,7 @@ test.runIf(process.getuid?.() === 0)("root makes no catalog in another user's di
 	expect(snapshot(at.agent)).toEqual(before);
 });
 
-test.runIf(process.getuid?.() === 0)("a user's own catalog is made in the user's directory, and in root's if the user may write there", async () => {
+testIf(process.getuid?.() === 0, "only root gives files to other users")("a user's own catalog is made in the user's directory, and in root's if the user may write there", async () => {
 	const at = agentDir();
 	for (const one of namesIn(at.dir)) chmodSync(join(at.dir, one), 0o644);
 	for (const one of [at.agent, join(at.agent, "sessions"), at.dir, at.other]) chmodSync(one, 0o755);

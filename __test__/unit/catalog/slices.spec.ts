@@ -6,6 +6,7 @@ import { expect, test } from "vitest";
 import { Random } from "../../stress/differential/random.js";
 import { runtime } from "../../support/runtime.js";
 import { api, header, root, scratch, user, writeSession, message } from "../../support/scratch.js";
+import { isWindows } from "../../support/windows.js";
 import { agentDir, reference, run } from "./agent-dir.js";
 
 const { SessionManager } = api;
@@ -47,7 +48,9 @@ test("a process's first list loaded the runtime's sorting rules, and sorted all 
 function oddNames(random: Random, count: number): string[] {
 	const part = () =>
 		random.pick(["2025-01-0", "2025-01-1", "a", "A", "aa", "Aa", "b", "ch", "cz", "dd", "ff", "z", "Z", "y", "i", "_", "-", ".", " ", "ä", "å", "é", "e\u0301", "ı", "10", "9", "0", "th", "ว", "語"]);
-	const names = [...new Set(Array.from({ length: count }, () => `${part()}${part()}${random.chance(0.3) ? part() : ""}${random.int(12)}.jsonl`))];
+	const all = [...new Set(Array.from({ length: count }, () => `${part()}${part()}${random.chance(0.3) ? part() : ""}${random.int(12)}.jsonl`))];
+	// To Windows names are one that differ in case alone.
+	const names = isWindows ? [...new Map(all.map((name) => [name.toUpperCase(), name])).values()] : all;
 	// Between names that are the same to every language pi keeps what it read: sorted by bytes in Node, as ours are, in Bun
 	// as the directory has them.
 	return runtime === "bun" ? names.filter((name) => !name.includes("e\u0301")) : names;

@@ -1,5 +1,6 @@
 // What tests of others do to a manager: spies, fake timers, comparisons, copies.
 import assert from "node:assert";
+import { dirname } from "node:path";
 import { inspect } from "node:util";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import type { SessionManager } from "../../../index.js";
@@ -144,7 +145,7 @@ describe("fake timers", () => {
 	test("lists settle under them", async () => {
 		const file = sampleFile();
 		vi.useFakeTimers();
-		const list = await api.SessionManager.listAll(file.slice(0, file.lastIndexOf("/")));
+		const list = await api.SessionManager.listAll(dirname(file));
 		expect(list.map((one) => one.path)).toEqual([file]);
 	});
 });
