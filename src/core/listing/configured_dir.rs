@@ -126,7 +126,7 @@ mod tests {
             ("", None, false),
             ("\u{feff}{\"sessionDir\": \"~/kept\"}", Some("/home/me/kept"), false),
             (r#"{"sessionDir": "own/./x", "theme": {}}"#, Some("/dir/own/x"), false),
-            (r#"{"sessionDir": "a", "sessionDir": "\u002fb"}"#, Some("/b"), false),
+            (r#"{"sessionDir": "a", "sessionDir": "\u002fbb"}"#, Some("/bb"), false),
             ("{\"sessionDir\": \"\"}", None, false),
             ("[]", None, false),
             ("null", None, false),
