@@ -7,13 +7,14 @@
 // without optimisation. Tests that cannot pass because of an emulator stand in platforms/known.json with the reason: they do not count,
 // and one that passes is an error. The last line is the sum: `N passed, N failed`.
 import { spawnSync } from "node:child_process";
-import { closeSync, cpSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createHash } from "node:crypto";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { cache, PLATFORMS } from "../platforms/setup.mjs";
 import { setup as setUpReference } from "../reference/setup.mjs";
+import { runBounded } from "./bounded.mjs";
 import { build, compilerOf } from "./cross.mjs";
 import { optionsOf } from "./options.mjs";
 import { dryRun } from "./release.mjs";
@@ -25,20 +26,7 @@ const VITEST = "node_modules/vitest/vitest.mjs";
 const MINUTES = 40;
 const SPECS = ["contract", "faults", "lazy", "catalog"].map((folder) => `__test__/unit/${folder}/`);
 
-/**
- * Runs a command, its output in a file, which is the one place that wine writes to; shows it, and gives it with the exit code. When its
- * time is over, it and all that it started are killed.
- */
-function run(scratch, command, args, cwd, env) {
-	const file = join(scratch, "output");
-	const out = openSync(file, "w");
-	const { status, error } = spawnSync("timeout", ["--signal=KILL", `${MINUTES}m`, command, ...args], { cwd, env: { ...process.env, ...env }, stdio: ["ignore", out, out] });
-	closeSync(out);
-	if (error) throw error;
-	const output = readFileSync(file, "utf8") + (status === null ? `\nkilled after ${MINUTES} minutes\n` : "");
-	console.log(output);
-	return { code: status ?? 1, output };
-}
+const run = (scratch, command, args, cwd, env) => runBounded(join(scratch, "output"), command, args, { cwd, env: { ...process.env, ...env }, minutes: MINUTES });
 
 /** npm's packages for Windows: some have a program in them. */
 function modulesForWindows() {

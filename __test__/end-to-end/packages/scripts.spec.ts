@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
 import { read, root, scratch } from "../../support/scratch.js";
+import { testIf } from "../../support/windows.js";
 
 /** Runs a script after a module of the test's; gives what it printed. */
 function after(dir: string, code: string, script: string): string {
@@ -192,6 +193,19 @@ test("tests of the core that passed count when the others are killed; a step tha
 	expect(compared([killed], ["cargo test core::stuck", "cargo test core::b"])).toMatchObject({ passed: 1, failed: 0, known: 2, names: [] });
 	const unbuilt = reportedByCargo(101, "error[E0425]: cannot find value\n", {});
 	expect(compared([unbuilt], [])).toMatchObject({ passed: 0, failed: 1, known: 0, names: ["a step without a failed test: exit code 101"] });
+});
+
+testIf(process.platform === "linux", "emulators run on Linux")("a command that hangs is killed when its time is over, with what it started", async () => {
+	const { runBounded } = await import(join(root, "scripts/bounded.mjs"));
+	const file = join(scratch(), "output");
+	const run = (script: string, minutes: number) => runBounded(file, "sh", ["-c", script], { minutes });
+	expect(run("echo done; exit 3", 1)).toEqual({ code: 3, output: "done\n" });
+	const { code, output } = run('sleep 100000 & echo "$!"; sleep 100000', 0.1);
+	expect(code).toBe(1);
+	expect(output).toMatch(/^\d+\n.*killed after 0\.1 minutes\n$/s);
+	// It may still be there as long as nobody has waited for it.
+	const child = `/proc/${parseInt(output)}/stat`;
+	await expect.poll(() => (existsSync(child) ? read(child) : ") Z "), { timeout: 300_000 }).toContain(") Z ");
 });
 
 test("of tests that are known to fail on a platform, those that fail count for nothing, and those that pass or are gone are failures", async () => {
