@@ -119,7 +119,9 @@ const unknown = positionals.filter((name) => !PLATFORMS[name]);
 if (unknown.length > 0) throw new Error(`Not a platform: ${unknown.join(", ")}; there are ${Object.keys(PLATFORMS).join(", ")}`);
 setUpReference();
 const rows = [];
-for (const name of positionals.length > 0 ? positionals : Object.keys(PLATFORMS)) rows.push(await tryOn(name, values));
+// What does not install or build is a failure like others: the last line is the sum whatever happens.
+const broken = (name, { message }) => ({ name, passed: 0, failed: 1, known: 0, notRun: 0, names: [`before its tests\n      ${message}`] });
+for (const name of positionals.length > 0 ? positionals : Object.keys(PLATFORMS)) rows.push(await tryOn(name, values).catch((error) => broken(name, error)));
 for (const { name, names } of rows) for (const failure of names) console.log(`\n  FAILED on ${name}: ${failure}`);
 console.log("");
 for (const { name, passed, failed, known, notRun } of rows) console.log(name.padEnd(12), `${passed} passed, ${failed} failed, ${known} known to fail, ${notRun} not run`);
