@@ -70,7 +70,7 @@ function unknownArguments(file: string, args: string[]): string | undefined {
 			continue;
 		}
 		const name = word.slice(2);
-		const kind = new RegExp(`\\b${name}: \\{ type: "(string|boolean)"`).exec(source)?.[1];
+		const kind = new RegExp(`\\b${name}"?: \\{ type: "(string|boolean)"`).exec(source)?.[1];
 		if (kind === undefined && !source.includes(`process.argv.includes("${word}")`)) return `${file} takes no ${word}`;
 		const value = kind === "string" ? words.shift() : undefined;
 		if (kind === "string" && value === undefined) return `${word} needs a value`;
