@@ -1,4 +1,4 @@
-// Lines in logs: one for each session and host, in a directory or a bucket. Names are in log-names.js, what a log holds in log-batches.js.
+// Lines in logs: one for each session and host, in a directory or a bucket. Names are in log-names.js, what a log holds in log-batches.js, how logs are read in log-reader.js.
 //
 // A host writes its own logs alone, and its processes write to one of them one after the other (host-lock.js). So a log only grows: in a
 // directory it is a file, whose torn end the next append cuts off; in a bucket it is a row of objects, of which the last one is replaced
@@ -11,11 +11,12 @@ const { checkTtl } = require("./claim.js");
 const { LogCursor } = require("./cursor.js");
 const { StoreError, deletedError } = require("./errors.js");
 const { inParallel } = require("./in-parallel.js");
-const { buffer, checkAppend, compareLines, compareText, entryOf } = require("./lines.js");
-const { SUM_BYTES, decodeBatches, encodeBatch, readSum, shortHash, shortened } = require("./log-batches.js");
+const { buffer, checkAppend, compareText } = require("./lines.js");
+const { decodeBatches, encodeBatch, shortHash, shortened } = require("./log-batches.js");
 const { Claims } = require("./log-claims.js");
 const { Heads, faultOfHead } = require("./log-heads.js");
 const { LINES, deletedPath, folderOf, greatest, headPath, isOver, partPath, prefixOf, redactedPath, viewsOf } = require("./log-names.js");
+const { LAST_CLOCK, LogReader, checkCursor, reset } = require("./log-reader.js");
 const { checkId } = require("./names.js");
 const { settleRedactions, toRedactions } = require("./redactions.js");
 
@@ -25,7 +26,6 @@ const { settleRedactions, toRedactions } = require("./redactions.js");
 /** @typedef {import("./log-batches").Batch} Batch */
 /** @typedef {import("./log-heads").Head} Head */
 /** @typedef {import("./log-names").Listed} Listed */
-/** @typedef {import("./log-names").Part} Part */
 /** @typedef {import("./log-names").View} View */
 /** @typedef {import("./cursor").Seen} Seen */
 /**
@@ -46,17 +46,11 @@ const { settleRedactions, toRedactions } = require("./redactions.js");
  * @property {number} partSize a part of a log that is larger is full
  */
 
-/** A page ends after the part of a log that reaches this. */
-const PAGE_BYTES = 8 * 1024 * 1024;
 /** How often a session is read again because something was gone, or was being written; after that it counts as missing or damaged. */
 const REREADS = 5;
 const REREAD_MS = 20;
 /** How often an append is tried: it may be another machine that has the same id. */
 const TRIES = 50;
-/** A clock grows by one with each batch, so that one after this cannot be right; the next host would count beyond what numbers hold. */
-const LAST_CLOCK = 2 ** 52;
-/** What the object of a redaction begins with. */
-const HASH_DIGITS = 64;
 /** How many objects are read at the same time. */
 const PARALLEL = 16;
 /** How many sessions' ends are remembered. */
@@ -74,6 +68,7 @@ class LogStore {
 	#heads;
 	#claims;
 	#lock;
+	#reader;
 	/** @type {Map<string, End>} */
 	#ends = new Map();
 	/** What was listed of the sessions that a list gave. @type {WeakMap<import("./index").StoredSession, View>} */
@@ -89,6 +84,7 @@ class LogStore {
 		this.#heads = new Heads(objects);
 		this.#claims = new Claims(objects, host);
 		this.#lock = lock;
+		this.#reader = new LogReader(objects);
 		/** @readonly */
 		this.host = checkId(host, "host");
 	}
@@ -213,7 +209,7 @@ class LogStore {
 	 */
 	async #move(session, from, to) {
 		const view = await this.#viewOf(from, session);
-		for (const [short, { hash }] of view ? await this.#redactedIn(view) : []) await this.#objects.create(redactedPath(to.folder, session, short), Buffer.from(`${hash}\n`));
+		for (const [short, { hash }] of view ? await this.#reader.redactedIn(view) : []) await this.#objects.create(redactedPath(to.folder, session, short), Buffer.from(`${hash}\n`));
 		const listed = (await this.#objects.list(prefixOf(from.folder, session))).map(({ path }) => path);
 		await this.#objects.remove(listed.filter((path) => viewsOf([{ path, size: 0, modified: new Date() }]).some((one) => one.session === session)));
 	}
@@ -262,117 +258,10 @@ class LogStore {
 			const view = listed ?? (await this.#look(session));
 			if (!view && !start.isEmpty) throw reset(session);
 			if (!view) return { lines: [], cursor: start.toString(), comesAfter: true, more: false, problems: [] };
-			const page = await this.#readPage(view, start, reads >= REREADS);
+			const page = await this.#reader.page(view, start, reads >= REREADS);
 			if (page) return page;
 			await pause(REREAD_MS);
 		}
-	}
-
-	/**
-	 * Undefined if something cannot be read that may be soon, unless that is settled.
-	 * @param {View} view
-	 * @param {LogCursor} start
-	 * @param {boolean} isSettled
-	 * @returns {Promise<Page | undefined>}
-	 */
-	async #readPage(view, start, isSettled) {
-		const { session } = view;
-		checkCursor(view, start);
-		const cursor = new LogCursor(start.toString());
-		cursor.life = view.life;
-		/** @type {Page} */
-		const page = { lines: [], cursor: "", more: false, problems: [], comesAfter: true };
-		const redacted = await this.#redactedIn(view);
-		let room = PAGE_BYTES;
-		for (const host of [...view.hosts.keys()].sort(compareText)) {
-			const { bytes, more, problems, isWaiting } = await this.#readLog(view, host, cursor, room, (batch, path) => {
-				if (batch.clock <= start.clock) page.comesAfter = false;
-				for (const [index, { hash, line: there }] of batch.lines.entries()) {
-					const where = `${path}, line ${index + 1} of the batch at ${batch.start}`;
-					const isRedacted = view.redacted.has(hash);
-					const line = isRedacted ? redacted.get(hash)?.line : there;
-					if (line === undefined) continue;
-					if (!isRedacted && shortHash(line) !== hash) page.problems.push({ session, where, message: "its checksum is wrong" });
-					else if (entryOf(line)) page.lines.push({ line, host, clock: batch.clock, index });
-					else page.problems.push({ session, where, message: "it is not an entry" });
-				}
-			});
-			if (isWaiting && !isSettled) return undefined;
-			page.problems = page.problems.concat(problems);
-			page.more ||= more;
-			room -= bytes;
-		}
-		page.lines.sort(compareLines);
-		page.cursor = cursor.toString();
-		return page;
-	}
-
-	/**
-	 * Gives the batches of a host's log that the cursor has not passed, and moves the cursor along. Ends before the first one that is
-	 * missing or cannot be read: those after it wait, as it may come yet.
-	 * @param {View} view
-	 * @param {string} host
-	 * @param {LogCursor} cursor
-	 * @param {number} room ends after the part that fills it; at once if there is none
-	 * @param {(batch: Batch & Seen, path: string) => void} take
-	 * @returns {Promise<{ bytes: number, more: boolean, problems: Problem[], isWaiting: boolean }>}
-	 */
-	async #readLog(view, host, cursor, room, take) {
-		const { session } = view;
-		/** @type {Problem[]} */
-		const problems = [];
-		let bytes = 0;
-		/** It takes no room of the page: what other hosts wrote is read all the same. @param {string} where @param {string} message */
-		const stopped = (where, message) => ({ bytes: 0, more: false, problems: [...problems, { session, where, message }], isWaiting: true });
-		const first = cursor.of(host);
-		const parts = (view.hosts.get(host) ?? []).filter(({ part, size }) => part > first.part || (part === first.part && size > first.end));
-		if (parts.length === 0) await this.#checkLast(view, host, cursor);
-		let next = partFrom(first, parts);
-		for (let at = 0; at < parts.length; ) {
-			if (bytes >= room) return { bytes, more: true, problems, isWaiting: false };
-			const some = nextParts(parts.slice(at), room - bytes);
-			const contents = await Promise.all(some.map(({ part, path }) => this.#objects.get(path, part === first.part ? first.end : 0)));
-			for (const [nth, { part, path }] of some.entries()) {
-				const content = contents[nth];
-				if (part !== next.part) return stopped(partPath(view, host, next.part), "it is missing");
-				if (!content) return stopped(path, "it is missing");
-				bytes += content.bytes.length;
-				const { batches, fault } = decodeBatches(content.bytes, next.end, { session, host });
-				// What follows may also be in the middle of what another state of the store has there.
-				if (batches.length === 0) await this.#checkLast(view, host, cursor);
-				for (const batch of batches) {
-					const { sum, end } = cursor.of(host);
-					const passed = { ...batch, part };
-					const where = `${path}, batch at ${batch.start}`;
-					if (cursor.contradicts(host, passed)) throw reset(session);
-					if (batch.prev !== sum) {
-						// What the cursor has passed is not there any more: an old state was put back.
-						if (end === first.end && cursor.of(host).part === first.part && sum !== "") throw reset(session);
-						problems.push({ session, where, message: "it does not follow the one before it, which was replaced" });
-					}
-					if (batch.clock > LAST_CLOCK) return stopped(where, "its clock cannot be right");
-					take(passed, path);
-					cursor.pass(host, passed);
-				}
-				if (fault !== undefined) return stopped(path, fault);
-				next = { part: part + 1, end: 0 };
-			}
-			at += some.length;
-		}
-		return { bytes, more: false, problems, isWaiting: false };
-	}
-
-	/**
-	 * Throws if the last batch that the cursor has passed is another one: an old state of the store was put back, and as much written since.
-	 * @param {View} view
-	 * @param {string} host
-	 * @param {LogCursor} cursor
-	 */
-	async #checkLast(view, host, cursor) {
-		const { part, start, sum } = cursor.of(host);
-		if (sum === "") return;
-		const there = await this.#objects.get(partPath(view, host, part), start, start + SUM_BYTES);
-		if (there && readSum(there.bytes) !== sum) throw reset(view.session);
 	}
 
 	/**
@@ -387,7 +276,7 @@ class LogStore {
 		checkCursor(view, cursor, this.host);
 		/** @type {Map<string, Batch[]>} */
 		const passed = new Map();
-		const { problems, isWaiting } = await this.#readLog(view, this.host, cursor, Infinity, (batch, path) => {
+		const { problems, isWaiting } = await this.#reader.log(view, this.host, cursor, Infinity, (batch, path) => {
 			passed.set(path, [...(passed.get(path) ?? []), batch]);
 			take(batch);
 		});
@@ -423,25 +312,9 @@ class LogStore {
 		const originals = new Map([...redacted].flatMap(([hash, { other }]) => (other !== undefined && lines.has(other) ? [[hash, other]] : [])));
 		if (originals.size === 0) return;
 		for (const host of view.hosts.keys())
-			await this.#readLog(view, host, new LogCursor(), Infinity, (batch) => {
+			await this.#reader.log(view, host, new LogCursor(), Infinity, (batch) => {
 				for (const { hash } of batch.lines) lines.delete(originals.get(hash) ?? "");
 			});
-	}
-
-	/**
-	 * What is redacted of a session, by the checksums of the lines.
-	 * @param {View} view
-	 */
-	async #redactedIn({ redacted }) {
-		/** @type {Map<string, Redaction>} */
-		const found = new Map();
-		await inParallel(PARALLEL, [...redacted], async ([short, { path, other }]) => {
-			const bytes = (await this.#objects.get(path))?.bytes;
-			if (!bytes) return;
-			const hash = bytes.toString("latin1", 0, HASH_DIGITS);
-			found.set(short, { hash, ...(other !== undefined && { line: bytes.subarray(HASH_DIGITS + 1) }) });
-		});
-		return found;
 	}
 
 	/**
@@ -536,7 +409,7 @@ class LogStore {
 		const lives = Array.from({ length: head.life }, (_, at) => `${prefix}${at + 1}/`);
 		await this.#objects.remove(listed.map(({ path }) => path).filter((path) => lives.some((life) => path.startsWith(life))));
 		for (const one of viewsOf(listed).filter((one) => one.session === session))
-			for (const [short, { hash, line }] of await this.#redactedIn(one)) {
+			for (const [short, { hash, line }] of await this.#reader.redactedIn(one)) {
 				if (line === undefined) continue;
 				await this.#objects.create(redactedPath(head.folder, session, short), Buffer.from(`${hash}\n`));
 				await this.#objects.remove([redactedPath(head.folder, session, short, shortHash(line))]);
@@ -584,7 +457,7 @@ class LogStore {
 
 	/** @param {View} view */
 	async #redactionsIn(view) {
-		return toRedactions(new Map([...(await this.#redactedIn(view)).values()].map(({ hash, line }) => [hash, line])));
+		return toRedactions(new Map([...(await this.#reader.redactedIn(view)).values()].map(({ hash, line }) => [hash, line])));
 	}
 
 	/**
@@ -602,48 +475,6 @@ class LogStore {
 	}
 
 	async close() {}
-}
-
-/** @param {string} session */
-const reset = (session) => new StoreError("reset", `Session ${session} is not the one that was loaded before: load it from the beginning`);
-
-/**
- * Logs never become shorter, unless the session was deleted or an old state of the store put back.
- * @param {View} view
- * @param {LogCursor} cursor
- * @param {string} [only] this host's log
- */
-function checkCursor({ session, life, hosts }, cursor, only) {
-	if (cursor.isEmpty) return;
-	if (cursor.life !== life) throw reset(session);
-	const isThere = (/** @type {string} */ host, /** @type {Seen} */ { part, end }) => (hosts.get(host) ?? []).some((one) => one.part === part && one.size >= end);
-	for (const [host, seen] of cursor.hosts) if ((only === undefined || host === only) && !isThere(host, seen)) throw reset(session);
-	if (cursor.own && !isThere(cursor.own.host, cursor.own)) throw reset(session);
-}
-
-/**
- * Where the next batch of a log is: after the last one that was passed, or in the next part if there is nothing after that.
- * @param {Seen} seen
- * @param {Part[]} parts that follow
- */
-function partFrom({ part, end, sum }, parts) {
-	return sum === "" || parts[0]?.part === part ? { part, end } : { part: part + 1, end: 0 };
-}
-
-/**
- * The parts to read next, several at the same time while there is room.
- * @param {Part[]} parts
- * @param {number} room
- */
-function nextParts(parts, room) {
-	const next = [];
-	let size = 0;
-	for (const part of parts) {
-		if (next.length === PARALLEL || (size > 0 && size >= room)) break;
-		next.push(part);
-		size += part.size;
-	}
-	return next;
 }
 
 exports.LogStore = LogStore;
