@@ -5,6 +5,7 @@ const { checkTimeout, readAddress, timeoutIn } = require("./address.js");
 const { StoreError, deletedError } = require("./errors.js");
 const { buffer, checkAppend, compareText, entryOf, headerFault, isObject, lineKey, sha256 } = require("./lines.js");
 const { checkId, isId } = require("./names.js");
+const { openPool } = require("./postgres-connection.js");
 const { VERSION, migrate, readVersion } = require("./postgres-schema.js");
 const { hashOf, settleRedactions, toRedactions } = require("./redactions.js");
 
@@ -35,11 +36,6 @@ const SQL_STATES = /** @type {Record<string, StoreErrorCode>} */ ({
 	"57": "unreachable",
 });
 
-/** Parameters of an address that say how the connection is encrypted; without them the server's host decides. */
-const TLS_PARAMETERS = ["ssl", "sslmode", "sslcert", "sslkey", "sslrootcert"];
-/** What `pg` understands in PGSSLMODE. Anything else would be plain text. */
-const TLS_MODES = new Set(["disable", "prefer", "require", "verify-ca", "verify-full", "no-verify"]);
-const THIS_MACHINE = /^(?:localhost|.*\.localhost|127(?:\.\d+){3}|\[?::1\]?)$/i;
 const NO_TLS = /does not support SSL|certificate/i;
 const TLS_HINT = "servers on other machines are reached by TLS with a certificate that is checked: in the address, sslrootcert=<file> names its authority, sslmode=no-verify takes any, sslmode=disable is plain text";
 
@@ -486,56 +482,6 @@ function readCursor(text = NOTHING) {
 	// It cannot be compared: the session is loaded from the beginning.
 	if (OLD_CURSOR.test(text)) return { generation: NO_GENERATION, sequence: 0, stamp: null };
 	throw new StoreError("invalid", "The cursor is not one of this store");
-}
-
-/**
- * @param {URL} address
- * @param {number} timeout
- */
-function openPool(address, timeout) {
-	const pool = new (requirePg().Pool)({
-		...{ connectionString: address.href, application_name: "pi-session-native", max: 4, keepAlive: true, allowExitOnIdle: true },
-		...{ connectionTimeoutMillis: timeout, ssl: needsTls(address) ? true : undefined },
-		// A server goes on with what a client that is gone had asked for, and would wait for a lock forever.
-		...{ statement_timeout: timeout, lock_timeout: Math.ceil(timeout / 2) },
-	});
-	// The socket counts from the last byte, in either direction; pg's own limit is one for the whole answer.
-	pool.on("connect", (client) => {
-		const socket = socketOf(client);
-		socket?.setTimeout(timeout, () => socket.destroy(new Error(`timeout: nothing was received or sent for ${timeout} ms`)));
-	});
-	// A connection that breaks while nobody uses it is replaced; without a listener it would end the process.
-	pool.on("error", () => {});
-	return pool;
-}
-
-/**
- * Whether a connection is to be encrypted, and the server's certificate checked, though neither the address nor the environment says so:
- * if the server is another machine.
- * @param {URL} address
- */
-function needsTls(address) {
-	if (TLS_PARAMETERS.some((name) => address.searchParams.has(name)) || TLS_MODES.has(process.env.PGSSLMODE ?? "")) return false;
-	const host = address.hostname.replace(/%2f/gi, "/") || address.searchParams.get("host") || process.env.PGHOST || "";
-	// A path is that of a socket of this machine.
-	return !host.startsWith("/") && !THIS_MACHINE.test(host);
-}
-
-/**
- * The connection's socket, or what encrypts it, once it is connected.
- * @param {import("pg").PoolClient} client
- * @returns {import("node:net").Socket | undefined}
- */
-const socketOf = (client) => /** @type {any} */ (client).connection?.stream;
-
-/** @returns {typeof import("pg")} */
-function requirePg() {
-	try {
-		return require("pg");
-	} catch (error) {
-		if (!isObject(error) || error.code !== "MODULE_NOT_FOUND") throw error;
-		throw new StoreError("unsupported", "Stores in PostgreSQL need the package pg: npm install pg");
-	}
 }
 
 exports.PostgresStore = PostgresStore;

@@ -17,12 +17,12 @@ pub enum Completion {
 }
 
 /// Calls `each` with the text, in WTF-8, of every message of a user or an assistant in a file's first `size` bytes that is not
-/// empty. A last line without a newline counts. Nothing more is read once a flag in `stops` is set, which `each` may do.
+/// empty. A last line without a newline counts. Nothing more is read once a flag in `stops` is set, which `each` may do, or `each` failed.
 pub fn read_texts(
     file: &File,
     size: u64,
     stops: &[&AtomicBool],
-    each: &mut dyn FnMut(&[u8]),
+    each: &mut dyn FnMut(&[u8]) -> io::Result<()>,
 ) -> io::Result<Completion> {
     let read = read_lines(&mut FileLines::new(file, 0, size, stops, Box::default()), stops, each);
     if is_stopped(stops) {
@@ -31,7 +31,11 @@ pub fn read_texts(
     read.map(|()| Completion::Complete)
 }
 
-fn read_lines(lines: &mut FileLines<'_>, stops: &[&AtomicBool], each: &mut dyn FnMut(&[u8])) -> io::Result<()> {
+fn read_lines(
+    lines: &mut FileLines<'_>,
+    stops: &[&AtomicBool],
+    each: &mut dyn FnMut(&[u8]) -> io::Result<()>,
+) -> io::Result<()> {
     let mut version = None;
     let mut line = ScannedLine::default();
     while !is_stopped(stops) && !lines.scanner.is_done()? {
@@ -49,7 +53,7 @@ fn read_lines(lines: &mut FileLines<'_>, stops: &[&AtomicBool], each: &mut dyn F
         // A text is kept by the role before it; the last role counts.
         let is_conversation = is_message && line.message.role().is_conversation();
         if let Some(text) = line.message.text.take().filter(|text| is_conversation && !text.is_empty()) {
-            each(&text);
+            each(&text)?;
         }
     }
     Ok(())
@@ -87,7 +91,7 @@ mod tests {
                 let stop = stop.clone();
                 before_nth(4, FsCall::Read, move || stop.store(true, Ordering::Relaxed));
             };
-            let (stops, each) = ([&full, &*stop], &mut |_: &[u8]| panic!("there is none"));
+            let (stops, each) = ([&full, &*stop], &mut |_: &[u8]| -> io::Result<()> { panic!("there is none") });
             stop_at_a_later_read();
             let read = read_texts(&file, size, &stops, each);
             assert_eq!(read.expect("read"), Completion::Cancelled);

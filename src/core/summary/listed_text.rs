@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use super::conversation_texts::{read_texts, Completion};
 use super::session_summary::ListedSession;
+use crate::base::memory::append;
 use crate::io::file_fingerprint::FileFingerprint;
 use crate::io::fs;
 use crate::io::head_tail_hash::head_tail_hash;
@@ -45,7 +46,7 @@ impl ListedState {
 }
 
 /// Sets `all` to the texts of users and assistants as they were when the file was listed, joined by spaces. It is empty if
-/// the file does not have them any more, or a flag in `stops` was set meanwhile: a part of the text must not be given for the
+/// the file does not have them any more, there is no memory for them, or a flag in `stops` was set meanwhile: a part of the text must not be given for the
 /// whole.
 pub fn text(path: &Path, state: &ListedState, stops: &[&AtomicBool], all: &mut Vec<u8>) {
     all.clear();
@@ -63,10 +64,8 @@ fn read(path: &Path, state: &ListedState, stops: &[&AtomicBool], all: &mut Vec<u
         return Ok(false);
     }
     let mut each = |text: &[u8]| {
-        if !all.is_empty() {
-            all.push(b' ');
-        }
-        all.extend_from_slice(text);
+        append(all, if all.is_empty() { b"" } else { b" " })?;
+        append(all, text)
     };
     Ok(read_texts(&file, state.size, stops, &mut each)? == Completion::Complete)
 }

@@ -92,7 +92,7 @@ fn read_all(files: &[Option<(PathBuf, ListedState)>], stop: &AtomicBool, events:
         text(file, state, &[stop], read);
         // What was stopped is a part of the text, or nothing.
         if !stop.load(Ordering::Relaxed) {
-            events.send(TextEvent::Read(at, read.clone()));
+            events.send(TextEvent::Read(at, std::mem::take(read)));
         }
     });
     events.send(TextEvent::Done);
