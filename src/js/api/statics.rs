@@ -454,58 +454,6 @@ impl SessionManager {
     }
 }
 
-/// The default directory of a working directory's sessions; with `create: false` it is only named, else made if it is
-/// not there.
-///
-/// @throws If the directory cannot be made.
-/// @example
-/// ```ts
-/// const named = getDefaultSessionDir("/home/me/other", dir, { create: false });
-/// console.log(findMostRecentSession(named)); // → null
-/// ```
-#[napi(
-    catch_unwind,
-    ts_type = "(cwd: string, agentDir: string | undefined, options: { create?: boolean | undefined }): string\n\n/**\n * The default directory of a working directory's sessions, made if it is not there. `agentDir` takes the place of the\n * agent's own directory.\n *\n * @throws If the directory cannot be made.\n * @example\n * ```ts\n * console.log(getDefaultSessionDir(\"/home/me/shop\", dir).endsWith(\"--home-me-shop--\")); // → true\n * ```\n */\nexport declare function getDefaultSessionDir(cwd: string, agentDir?: string): string"
-)]
-pub fn get_default_session_dir(env: &Env, cwd: JsVal<'_>, agent_dir: JsVal<'_>, options: JsVal<'_>) -> Result<String> {
-    let js = JsEnv::new(env);
-    let cwd = args::path(js, cwd, "cwd")?;
-    let agent = if js.is_undefined(agent_dir)? { None } else { Some(args::path(js, agent_dir, "agentDir")?) };
-    let create = Options::of(js, options, "getDefaultSessionDir", &[c"create"])?.get(c"create")?;
-    let only_named = !js.is_nullish(create)? && !js.is_truthy(create)?;
-    let dir = on_paths(js, |process| paths::default_session_dir(&cwd, agent.as_deref(), process))?;
-    if !only_named {
-        make_dir(&dir, Durability::Os).map_err(|error| thrown(js, &error))?;
-    }
-    Ok(dir)
-}
-
-/// The session file of a directory that was changed last, optionally only of one working directory; null if there is
-/// none.
-///
-/// @throws `TypeError` for a directory that is not a string or not a valid path. One that is not there or cannot be read has none.
-/// @example
-/// ```ts
-/// console.log(findMostRecentSession(dir) === file, findMostRecentSession("/nowhere")); // → true null
-/// ```
-#[napi(catch_unwind, ts_args_type = "sessionDir: string, cwd?: string", ts_return_type = "string | null")]
-pub fn find_most_recent_session<'env>(
-    env: &'env Env,
-    session_dir: JsVal<'env>,
-    cwd: JsVal<'env>,
-) -> Result<JsVal<'env>> {
-    let js = JsEnv::new(env);
-    let dir = args::path(js, session_dir, "sessionDir")?;
-    let cwd = args::optional_path(js, cwd, "cwd")?;
-    let found = on_paths(js, |process| {
-        let dir = paths::normalize(&dir, process)?;
-        let cwd = cwd.as_deref().map(|cwd| paths::resolve(cwd, process)).transpose()?;
-        let filter = cwd.as_deref().map(|cwd| CwdFilter { cwd, process });
-        Ok(find_session::most_recent(&dir, filter.as_ref()))
-    })?;
-    found.map_or_else(|| js.null(), |path| js.string(path.as_bytes()))
-}
-
 /// Refuses a session id that cannot be part of a file name.
 ///
 /// @throws If the id is empty, has other characters than letters, digits, `-`, `_` and `.`, or begins or ends with a mark.
