@@ -53,7 +53,7 @@ const FOREIGN = {
 	[join(outer, "home", ".profile")]: "a profile",
 	[join(agent, "auth.json")]: '{"key":"secret"}',
 	[join(agent, "settings.json")]: "{}",
-	[join(dir, "notes.txt")]: '{"type":"session","version":3,"id":5}',
+	[join(dir, "notes.txt")]: '{"type":"note","version":3,"id":5}',
 	[join(dir, "one.jsonl.txt")]: "not a session",
 	[join(dir, "other.jsonl")]: "not a session",
 	[join(cwd, "a")]: "not a session",
