@@ -64,6 +64,9 @@ const settle = async (work) => {
 	for (;;) {
 		const results = await work().catch((error) => [{ error }]);
 		const failed = results.find(({ error }) => error)?.error;
+		// Nobody writes any more, so that whatever is stored can be read.
+		const [problem] = results.flatMap(({ problems = [] }) => problems);
+		if (problem) throw new Error(`${problem.where}: ${problem.message}`);
 		if (!failed) return;
 		if (!failed.retryable) throw failed;
 		await pause(100);
