@@ -13,13 +13,13 @@ const isOver = OVER > constants.MAX_STRING_LENGTH;
 const MB = 1 << 20;
 
 /** Writes a session whose second entry holds that many bytes of text in place of `<long>`. */
-function sessionWith(line: string, parts: readonly number[], join_ = ""): string {
+function sessionWith(line: string, parts: readonly number[], join_ = "", filled = "all work and no play "): string {
 	const file = join(scratch(), "session.jsonl");
 	const fd = openSync(file, "w");
 	try {
 		const [before, after] = line.split("<long>") as [string, string];
 		writeSync(fd, text([header(), message("a", null, user("before"))]) + before);
-		const filler = Buffer.alloc(16 * MB, "all work and no play ");
+		const filler = Buffer.alloc(16 * MB, filled);
 		for (const [at, length] of parts.entries()) {
 			if (at > 0) writeSync(fd, join_);
 			for (let left = length; left > 0; left -= filler.length) writeSync(fd, filler, 0, Math.min(left, filler.length));
@@ -96,4 +96,19 @@ test("a text over the limit that is no large value: the error names its entry, a
 	expect(manager.appendMessage(user("goes on"))).toBe(manager.getLeafId());
 	expect(manager.getBranch("a")).toEqual([manager.getEntry("a")]);
 	expect(manager.getEntryCount()).toBe(4);
+});
+
+test("short texts that are over the limit together: the error names their entry, and the others are there", () => {
+	const line = JSON.stringify(message("b", "a", { role: "toolResult", content: ["<long>"], toolName: "read" }));
+	const file = sessionWith(line, [33 * 16 * MB], "", 'not long","');
+	const one = openLazy(file).getEntry("b") as any;
+	if (!isOver) {
+		expect(one.message.content).toHaveLength((33 * 16 * MB) / 8);
+		return;
+	}
+	const error = caught(() => one.message.content);
+	expect(error.message).toContain("message.content");
+	expect(error.message).toMatch(/\bb\b/);
+	expect(error.message).toContain(file);
+	expect((openLazy(file).getEntry("c") as any).message.content[0].text).toBe("after");
 });
