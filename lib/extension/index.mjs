@@ -18,6 +18,10 @@ export default function extension(api) {
 		description: "What all sessions cost: /costs [day|model|project|session]",
 		handler: async (args, ctx) => whole(ctx, async () => (await import("./costs.mjs")).costs(pi, args, ctx)),
 	});
+	api.registerCommand("private", {
+		description: "Never push this session to a store",
+		handler: async (_args, ctx) => whole(ctx, async () => (await import("./private.mjs")).markPrivate(pi, ctx)),
+	});
 	/** @type {(() => void) | undefined} */
 	let restore;
 	api.on("session_start", async (_event, ctx) => {

@@ -8,7 +8,7 @@ import { Hooks } from "./hooks.mjs";
 import { BUNDLE, Packages, Unfit } from "./package.mjs";
 import { privateFolder } from "./private-cache.mjs";
 import { readSettings } from "./settings.mjs";
-import { STORE_VARIABLE } from "./store-shared.mjs";
+import { isStoreNamed } from "./store-shared.mjs";
 
 const require = module.createRequire(import.meta.url);
 
@@ -62,7 +62,7 @@ function install(settings) {
 		);
 	}
 	// Most have no store, and loading what it needs takes a few milliseconds.
-	if (isMainThread && process.env[STORE_VARIABLE]) store = require("./store.mjs").storeOfEnvironment();
+	if (isMainThread && isStoreNamed()) store = require("./store.mjs").storeOfEnvironment();
 	const { name, version } = require("../../package.json");
 	const packages = new Packages(settings);
 	// A worker has the main thread's pi, which was reported already.

@@ -53,6 +53,7 @@ const settled = new Set();
 const shown = new Set();
 /** What waits for answers of pi's process, by their ids. */
 const calls = new Map();
+let opening;
 let store;
 let claims;
 
@@ -123,9 +124,18 @@ function syncOf({ file, cwd }) {
 }
 
 async function openSync(dir, cwd) {
-	store ??= await openStore(address, { host: hostId(notes), locks: notes });
-	claims ??= new Claims(store);
+	await openOnce();
 	return new SessionSync({ store, address, notes, dir, cwd, project: await projectOf(cwd), epoch: epoch(), onError: fail, ...rulesBeside(notes) });
+}
+
+/** Opens the store, of which there is one here. */
+function openOnce() {
+	opening ??= openStore(address, { host: hostId(notes), locks: notes }).then((opened) => {
+		store = opened;
+		claims = new Claims(store);
+	});
+	opening.catch(() => (opening = undefined));
+	return opening;
 }
 
 /** Pulls what is new, again and again. */
@@ -142,7 +152,7 @@ async function pullAgain({ dir }, wait = PULL_MS, seen = "") {
 
 /** Pulls unless the store's list is the one that was seen before; gives what is seen now. */
 async function pullNew(dir, seen) {
-	store ??= await openStore(address, { host: hostId(notes) });
+	await openOnce();
 	const place = await placeHere(dir, address);
 	const sync = new SessionSync({ ...place, store, project: await projectOf(place.cwd), epoch: epoch(), call: callWhereOpen });
 	const list = await store.list({ project: sync.project });

@@ -1,12 +1,22 @@
 // What pi's process and the processes that talk to a store have in common (see store.mjs).
+import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
-import { dirname } from "node:path";
+import { homedir } from "node:os";
+import { dirname, join } from "node:path";
 import { deserialize, serialize } from "node:v8";
 
 const require = createRequire(import.meta.url);
 
 /** The processes that talk to a store get its whole address in the variable. */
 export const { SETTINGS_FILE, STORE_VARIABLE } = require("../store/setting-names.js");
+
+export const expanded = (path) => path.replace(/^~(?=[\\/]|$)/, homedir());
+
+/** The directory of pi's settings and sessions. */
+export const agentDirIn = (env) => expanded(env.PI_CODING_AGENT_DIR || join("~", ".pi", "agent"));
+
+/** Whether the environment names a store, or there are settings that may. */
+export const isStoreNamed = (env = process.env) => Boolean(env[STORE_VARIABLE]) || existsSync(join(agentDirIn(env), SETTINGS_FILE));
 
 /** How long a session counts as in use after the last claim, in milliseconds. */
 export const CLAIM_MS = 60_000;

@@ -8,7 +8,7 @@ import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { manifestOf } from "./package.mjs";
 import { Follower, runTask } from "./store-processes.mjs";
-import { CLAIM_MS, SETTINGS_FILE, STORE_VARIABLE, isExclusive, unpacked } from "./store-shared.mjs";
+import { CLAIM_MS, STORE_VARIABLE, agentDirIn, expanded, isExclusive, isStoreNamed, rulesBeside, unpacked } from "./store-shared.mjs";
 
 const require = createRequire(import.meta.url);
 /** How long pi's start and end wait for the store, in milliseconds. */
@@ -30,8 +30,7 @@ const COMMANDS = new Set(["install", "remove", "uninstall", "update", "list", "c
  */
 export function storeOfEnvironment(env = process.env) {
 	const agentDir = agentDirIn(env);
-	// Most pis have none, and are not to load anything for it.
-	if (!env[STORE_VARIABLE] && !existsSync(join(agentDir, SETTINGS_FILE))) return undefined;
+	if (!isStoreNamed(env)) return undefined;
 	const { publicAddress, readSettings, storeAddress } = require("../store/settings.js");
 	try {
 		const address = storeAddress(agentDir, env);
@@ -45,11 +44,6 @@ export function storeOfEnvironment(env = process.env) {
 		return undefined;
 	}
 }
-
-/** The directory of pi's settings and sessions. */
-const agentDirIn = (env) => expanded(env.PI_CODING_AGENT_DIR || join("~", ".pi", "agent"));
-
-const expanded = (path) => path.replace(/^~(?=[\\/]|$)/, homedir());
 
 function timeoutOf(text = "") {
 	const timeout = text === "" ? TIMEOUT_MS : Number(text);
@@ -308,7 +302,8 @@ class StoreInPi {
 	#isUnstored(one) {
 		const { SessionSync } = require("../store/sync.js");
 		try {
-			return new SessionSync({ address: this.#address, notes: this.#notesFolder(), dir: dirname(one.file), cwd: one.cwd, project: "" }).lagOf(one) > 0;
+			const notes = this.#notesFolder();
+			return new SessionSync({ address: this.#address, notes, dir: dirname(one.file), cwd: one.cwd, project: "", ...rulesBeside(notes) }).lagOf(one) > 0;
 		} catch {
 			// There are no notes of an address that is not understood. The worker says what is wrong with it.
 			return true;

@@ -377,8 +377,8 @@ export interface SessionSyncOptions {
 	 * was made. If it rejects, what was to be appended waits.
 	 */
 	epoch?: (session: string) => number | undefined | Promise<number | undefined>;
-	/** Whether a session is never pushed. */
-	isPrivate?: (local: { session: string; cwd: string | undefined }) => boolean;
+	/** Whether a session is never pushed. It is asked again before each portion. */
+	isPrivate?: (local: { session: string; cwd: string | undefined; file?: string }) => boolean;
 	/** Says which secret a line of an entry holds. It is not stored then, nor is what follows it in its session: code `held-back`. */
 	secretIn?: (line: Uint8Array) => string | undefined;
 	/** Is called with errors while files are followed, once with a deletion. What failed is tried again. */
@@ -422,7 +422,7 @@ export class SessionSync {
 	/** Marks a session as one that is to be stored, so that another process can go on with it. `follow` does. */
 	mark(session: string): void;
 	/** Whether a session is never pushed. */
-	isPrivate(local: { session: string; cwd?: string }): boolean;
+	isPrivate(local: { session: string; file?: string; cwd?: string }): boolean;
 	/** How many bytes of a session's file are not known to be stored; none of a private one's. */
 	lagOf(local: { session: string; file: string }): number;
 	/** Stores what is appended to a session's file from now on, by whatever process, until `stop`. The file may come later. */

@@ -38,6 +38,7 @@ const { checkAt, readHeader, readLines } = require("./session-file.js");
  * @property {boolean} [restores] stores a session again that was deleted from the store
  * @property {() => number | undefined | Promise<number | undefined>} [epoch] gives the claim that an append is to go by
  * @property {(line: Uint8Array) => string | undefined} [secretIn] says which secret a line holds: it is not stored then
+ * @property {() => boolean} [isPrivate] whether nothing more is to be stored
  * @property {(bytes: number) => void} [onProgress] is given how much of the file is stored
  */
 
@@ -118,6 +119,8 @@ class Outbox {
 				this.#note = { cursor: page.cursor, offset: 0, check: await checkAt(file, 0), needsAll: page.lines.length > 0 };
 			}
 			const { lines, bytes, goesOn } = this.#beforeSecret(await readLines(file, this.#note.offset));
+			// After reading: what is said once a session is private is not among the lines if it was not private yet.
+			if (this.#options.isPrivate?.()) return false;
 			if (bytes === 0) {
 				await this.#compare();
 				return this.#atEnd();

@@ -2,11 +2,13 @@
 //
 // An address may hold a password. So the file is refused if others may read it, and what other programs get as the variable has no
 // password: the agent's tools print their environment, and what they print is stored.
+const { randomBytes } = require("node:crypto");
 const fs = require("node:fs");
 const { homedir } = require("node:os");
-const { join, resolve, sep } = require("node:path");
+const { basename, dirname, join, resolve, sep } = require("node:path");
 const { hasPassword, readAddress, withoutPassword } = require("./address.js");
 const { StoreError } = require("./errors.js");
+const { hostLock } = require("./host-lock.js");
 const { isObject, parse } = require("./lines.js");
 const { findProject } = require("./project.js");
 const { secretsOf } = require("./secrets.js");
@@ -42,10 +44,12 @@ const DEFAULTS = { push: true, pull: true, private: [], projects: {}, secrets: f
  * @param {string} agentDir
  * @returns {Settings}
  */
-function readSettings(agentDir) {
-	const path = join(agentDir, SETTINGS_FILE);
+const readSettings = (agentDir) => ({ ...DEFAULTS, ...readFile(join(agentDir, SETTINGS_FILE)) });
+
+/** What the file says. @param {string} path @returns {Partial<Settings>} */
+function readFile(path) {
 	const file = openIfThere(path);
-	if (file === undefined) return { ...DEFAULTS };
+	if (file === undefined) return {};
 	try {
 		const { mode } = fs.fstatSync(file);
 		if (process.platform !== "win32" && (mode & OTHERS) !== 0)
@@ -57,7 +61,7 @@ function readSettings(agentDir) {
 			if (isRight === undefined) throw new StoreError("invalid", `${path} has a setting that is not known, ${JSON.stringify(name.slice(0, 100))}; known are ${Object.keys(CHECKS).join(", ")}`);
 			if (!isRight) throw new StoreError("invalid", `${path}: the setting ${name} cannot be used as it is (docs/stores.md has the settings)`);
 		}
-		return { ...DEFAULTS, ...value };
+		return value;
 	} finally {
 		fs.closeSync(file);
 	}
@@ -147,19 +151,97 @@ function projectSet({ projects }, cwd) {
 const projectIn = async (cwd, host, agentDir, set = process.env.PI_SESSION_NATIVE_PROJECT) => findProject(cwd, host, set || projectSet(readSettings(agentDir), cwd) || "");
 
 /**
- * What may leave this machine, as options of a `SessionSync`.
+ * What may leave this machine, as options of a `SessionSync`. What is private is read again when the file has changed: a session may
+ * become private while it is open. A fork of a private session is private, because it has copies of its entries.
  * @param {string} agentDir
- * @param {Settings} [settings]
- * @returns {Pick<import("./index").SessionSyncOptions, "secretIn" | "isPrivate">}
+ * @returns {Required<Pick<import("./index").SessionSyncOptions, "isPrivate">> & Pick<import("./index").SessionSyncOptions, "secretIn">}
  */
-function pushRules(agentDir, settings = readSettings(agentDir)) {
-	const directories = settings.private.filter((one) => /[\\/~]/.test(one)).map(expanded);
-	const sessions = new Set(settings.private.filter((one) => !/[\\/~]/.test(one)));
-	const secretIn = secretsOf(settings.secrets, (path) => resolve(agentDir, path.replace(/^~(?=[\\/]|$)/, homedir())));
-	return { secretIn, isPrivate: ({ session, cwd }) => sessions.has(session) || (cwd !== undefined && directories.some((dir) => isWithin(dir, resolve(cwd)))) };
+function pushRules(agentDir) {
+	const secretIn = secretsOf(readSettings(agentDir).secrets, (path) => resolve(agentDir, path.replace(/^~(?=[\\/]|$)/, homedir())));
+	let seen = "";
+	/** @type {string[]} */
+	let directories = [];
+	let sessions = new Set();
+	const refresh = () => {
+		const { ino, size, mtimeNs } = fs.statSync(join(agentDir, SETTINGS_FILE), { bigint: true, throwIfNoEntry: false }) ?? {};
+		if (seen === `${ino} ${size} ${mtimeNs}`) return;
+		const listed = readSettings(agentDir).private;
+		directories = listed.filter((one) => /[\\/~]/.test(one)).map(expanded);
+		sessions = new Set(listed.filter((one) => !/[\\/~]/.test(one)));
+		seen = `${ino} ${size} ${mtimeNs}`;
+	};
+	/** @param {{ session: string, cwd: string | undefined }} local */
+	const isListed = ({ session, cwd }) => sessions.has(session) || (cwd !== undefined && directories.some((dir) => isWithin(dir, resolve(cwd))));
+	return {
+		secretIn,
+		isPrivate: (local) => {
+			refresh();
+			if (directories.length + sessions.size === 0) return false;
+			return isListed(local) || (local.file !== undefined && parentsOf(local.file).some(isListed));
+		},
+	};
+}
+
+/** Enough for the headers of sessions here. */
+const HEADER_BYTES = 64 * 1024;
+
+/**
+ * The session that a session was forked from, the one that was forked from, and so on. One whose file is gone is known by its file's name.
+ * @param {string} file
+ */
+function parentsOf(file) {
+	const parents = [];
+	const paths = new Set([file]);
+	for (const path of paths) {
+		const header = headerOf(path);
+		const named = basename(path, ".jsonl");
+		if (path !== file) parents.push({ session: String(header?.id ?? named.slice(named.indexOf("_") + 1)), cwd: typeof header?.cwd === "string" ? header.cwd : undefined });
+		// A set is gone through to its end, with what is added meanwhile, and takes no path twice.
+		if (typeof header?.parentSession === "string") paths.add(resolve(dirname(path), header.parentSession));
+	}
+	return parents;
+}
+
+/** @param {string} path @returns {Record<string, unknown> | undefined} */
+function headerOf(path) {
+	if (!fs.statSync(path, { throwIfNoEntry: false })?.isFile()) return undefined;
+	const file = fs.openSync(path, "r");
+	try {
+		const bytes = Buffer.alloc(HEADER_BYTES);
+		const [line] = bytes.toString("utf8", 0, fs.readSync(file, bytes)).trimStart().split("\n", 1);
+		const value = parse(Buffer.from(line ?? ""));
+		return isObject(value) ? value : undefined;
+	} finally {
+		fs.closeSync(file);
+	}
+}
+
+/**
+ * Adds a session to those that are never pushed. Gives false if it is one of them.
+ * @param {string} agentDir
+ * @param {string} session
+ */
+async function makePrivate(agentDir, session) {
+	const path = join(agentDir, SETTINGS_FILE);
+	// Another process may do the same.
+	return hostLock({ store: path, host: "settings", locks: join(agentDir, "session-stores") })("settings", async () => {
+		const value = readFile(path);
+		if (value.private?.includes(session)) return false;
+		// The file may be kept elsewhere, with a link to it here.
+		const target = fs.existsSync(path) ? fs.realpathSync(path) : path;
+		const draft = `${target}.${randomBytes(6).toString("hex")}`;
+		try {
+			fs.writeFileSync(draft, `${JSON.stringify({ ...value, private: [...(value.private ?? []), session] }, undefined, "\t")}\n`, { mode: 0o600, flush: true });
+			fs.renameSync(draft, target);
+		} finally {
+			fs.rmSync(draft, { force: true });
+		}
+		return true;
+	});
 }
 
 exports.checkArgument = checkArgument;
+exports.makePrivate = makePrivate;
 exports.projectIn = projectIn;
 exports.publicAddress = publicAddress;
 exports.pushRules = pushRules;

@@ -176,7 +176,7 @@ class SessionSync {
 	async push({ session, signal, tries = TRIES, restores = false, onProgress } = {}) {
 		const all = await this.local(session);
 		const wanted = all.filter((one) => !this.isPrivate(one));
-		if (session !== undefined && wanted.length < all.length) throw new StoreError("invalid", `Session ${session} is private (session-store.json): it is not pushed`);
+		if (session !== undefined && wanted.length < all.length) throw new StoreError("invalid", `Session ${session}, or the one that it was forked from, is private (session-store.json): it is not pushed`);
 		// A file may be gone since.
 		const sizes = await Promise.all(wanted.map(({ file }) => fs.stat(file).then(({ size }) => size, () => 0)));
 		const total = sizes.reduce((sum, size) => sum + size, 0);
@@ -256,9 +256,9 @@ class SessionSync {
 		return this.isPrivate(local) ? 0 : this.#pushOf(local).lag();
 	}
 
-	/** Whether a session is never pushed. @param {{ session: string, cwd?: string }} local */
-	isPrivate({ session, cwd = this.#options.cwd }) {
-		return this.#options.isPrivate?.({ session, cwd }) ?? false;
+	/** Whether a session is never pushed. @param {{ session: string, file?: string, cwd?: string }} local */
+	isPrivate({ session, file, cwd = this.#options.cwd }) {
+		return this.#options.isPrivate?.({ session, file, cwd }) ?? false;
 	}
 
 	/**
@@ -266,7 +266,7 @@ class SessionSync {
 	 * @param {{ session: string, file: string }} local
 	 */
 	follow({ session, file }) {
-		if (this.#pushes.has(file) || this.isPrivate({ session })) return;
+		if (this.#pushes.has(file) || this.isPrivate({ session, file })) return;
 		const push = this.#pushOf({ session, file });
 		this.#pushes.set(file, push);
 		this.mark(session);
@@ -320,6 +320,7 @@ class SessionSync {
 		return new Push({
 			...{ store, session, file, project: this.project, note: readNote(), readNote, storeId: this.#storeId },
 			secretIn,
+			isPrivate: () => this.isPrivate({ session, file }),
 			onStart: () => pushRedactions({ session, file }, { store, notes: this.#notes }),
 			epoch: () => epoch?.(session),
 			onNote: (note) => this.#setPushed(session, note),

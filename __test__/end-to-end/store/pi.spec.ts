@@ -1,6 +1,6 @@
 // pi with a store in its environment, without code: two machines, one project.
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -55,6 +55,15 @@ async function machine(path: string, name: string, answers: unknown[]) {
 }
 
 const entriesOf = (file: string) => readFileSync(file, "utf8").trimEnd().split("\n").map((line) => JSON.parse(line));
+
+test.each([{ by: "pi-native", env: {} }, { by: "the register hook", env: { HOOK: "1" } }])("settings alone name the store, for $by", async ({ env }) => {
+	const path = emptyDirectory();
+	const [address, laptop] = [join(path, "store"), await machine(path, "laptop", [{ text: "Hello" }])];
+	mkdirSync(address);
+	writeFileSync(join(laptop.home, "agent/session-store.json"), JSON.stringify({ store: address }), { mode: 0o600 });
+	expect(await laptop.run(["-p", "Hi"], env)).toMatchObject({ code: 0, stdout: "Hello\n", stderr: "" });
+	expect((await new DirectoryStore({ path: address, host: "reader" }).list()).sessions).toHaveLength(1);
+});
 
 const WAYS: { by: string; env: Record<string, string> }[] = [
 	{ by: "pi-native", env: {} },

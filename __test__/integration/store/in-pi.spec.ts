@@ -323,6 +323,14 @@ test("settings that only their owner may read name the store; what pi starts use
 	expect(err).toContain("others may read or change it: chmod 600");
 });
 
+test("a private session is no matter of pi's end", async () => {
+	const at = machine();
+	writeFileSync(join(at.agent, "session-store.json"), JSON.stringify({ private: [at.work] }), { mode: 0o600 });
+	const said = await pi(at, `SessionManager.create(process.cwd()).appendMessage({ role: "user", content: "Hello", timestamp: 1 });`);
+	expect(said).toMatchObject({ out: "", err: "" });
+	expect((await reader(at).list()).sessions).toEqual([]);
+});
+
 test("what talks to the store makes more calls to a drive at the same time than Node does by itself", async () => {
 	const at = machine();
 	const preload = join(at.path, "threads.cjs");

@@ -1,5 +1,5 @@
 // What never leaves a machine: private sessions, and lines that hold a secret.
-import { appendFileSync, chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, chmodSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { homedir } from "node:os";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { SessionSync, loadAll } from "../../../lib/store/index.js";
 import { SESSION, emptyDirectory, entry, header, ids } from "../../support/lines.js";
 import { text, world } from "../../support/machines.js";
 
-const { pushRules, projectIn, readSettings } = createRequire(import.meta.url)("../../../lib/store/settings.js");
+const { makePrivate, pushRules, projectIn, readSettings } = createRequire(import.meta.url)("../../../lib/store/settings.js");
 const said = (id: string, content: string) => Buffer.from(JSON.stringify({ type: "message", id, parentId: null, message: { role: "user", content } }));
 const settingsOf = (value: unknown, agent = emptyDirectory()) => {
 	writeFileSync(join(agent, "session-store.json"), JSON.stringify(value), { mode: 0o600 });
@@ -67,6 +67,59 @@ test("private sessions are neither pushed nor followed, by directory and by id",
 	const { isPrivate } = rules({ private: ["~/secret", "/work/app"] });
 	const of = (cwd: string) => isPrivate({ session: "x", cwd });
 	expect([of(join(homedir(), "secret", "deep")), of("/work/app"), of("/work/app2"), of("/work")]).toEqual([true, true, false, false]);
+});
+
+test("a session that becomes private while it is followed is not stored any further, and neither is a fork of it", async () => {
+	const { machine, begin } = world();
+	const a = machine("a");
+	begin(a, entry("a"));
+	const agent = emptyDirectory();
+	const sync = new SessionSync({ store: a.store, address: "/x", notes: a.notes, dir: a.dir, cwd: "/", project: "shop", ...pushRules(agent) });
+	const [first, second] = [{ session: "fork-1", file: join(a.dir, "x_fork-1.jsonl") }, { session: "fork-2", file: join(a.dir, "x_fork-2.jsonl") }];
+	const forkOf = (parent: string, { session, file }: { session: string; file: string }) =>
+		writeFileSync(file, text(JSON.stringify({ ...JSON.parse(header(session).toString()), parentSession: parent }), entry("a"), entry("own")));
+	sync.follow({ session: SESSION, file: a.file });
+	await sync.flush({ timeout: 300_000 });
+	expect(await makePrivate(agent, SESSION)).toBe(true);
+	appendFileSync(a.file, text(entry("b")));
+	expect([await sync.flush({ timeout: 300_000 }), sync.lagOf({ session: SESSION, file: a.file })]).toEqual([true, 0]);
+	expect(ids(await loadAll(a.store, SESSION))).toEqual(["a"]);
+	// A fork of a fork, and one whose parent's file is gone.
+	forkOf(a.file, first);
+	forkOf(first.file, second);
+	for (const fork of [first, second]) sync.follow(fork);
+	await sync.flush({ timeout: 300_000 });
+	expect((await sync.push()).length).toBe(0);
+	rmSync(a.file);
+	expect([first, second].map((fork) => sync.isPrivate(fork))).toEqual([true, true]);
+	await expect(sync.push({ session: "fork-2" })).rejects.toThrow(/forked from, is private/);
+	await sync.stop();
+	expect((await a.store.list()).sessions.map(({ session }) => session)).toEqual([SESSION]);
+	// Forks of forks of each other end, too.
+	forkOf(second.file, first);
+	expect(pushRules(settingsOf({ private: ["other"] })).isPrivate({ ...first, cwd: "/" })).toBe(false);
+});
+
+test("marking sessions keeps the other settings, a link and the rights, and changes no file that is refused", async () => {
+	const agent = settingsOf({ store: "/x", secrets: true });
+	const path = join(agent, "session-store.json");
+	expect((await Promise.all(["a", "b", "c", "a"].map((id) => makePrivate(agent, id)))).sort()).toEqual([false, true, true, true]);
+	expect(readSettings(agent)).toMatchObject({ store: "/x", secrets: true });
+	expect(readSettings(agent).private.sort()).toEqual(["a", "b", "c"]);
+	expect(readdirSync(agent)).not.toContainEqual(expect.stringContaining("session-store.json."));
+	if (process.platform !== "win32") {
+		expect(statSync(path).mode & 0o777).toBe(0o600);
+		renameSync(path, join(agent, "kept.json"));
+		symlinkSync("kept.json", path);
+		await makePrivate(agent, "d");
+		expect(JSON.parse(readFileSync(join(agent, "kept.json"), "utf8")).private.sort()).toEqual(["a", "b", "c", "d"]);
+	}
+	const bad = settingsOf({ stroe: 1 });
+	await expect(makePrivate(bad, "a")).rejects.toThrow(/not known, "stroe"/);
+	expect(JSON.parse(readFileSync(join(bad, "session-store.json"), "utf8"))).toEqual({ stroe: 1 });
+	const fresh = emptyDirectory();
+	await makePrivate(fresh, "a");
+	expect(readSettings(fresh).private).toEqual(["a"]);
 });
 
 test("settings that are not known, or not what they should be, are named", () => {
