@@ -24,14 +24,14 @@ test("what is said after /private is not stored, and what was stored before is n
 	await inRpc(at, async (client) => {
 		await client.prompt("Hi");
 		await vi.waitFor(async () => expect((await store.list()).sessions).toHaveLength(1), { timeout: 300_000 });
-		const [{ session }] = (await store.list()).sessions as [{ session: string }];
+		const session = (await store.list()).sessions[0]?.session ?? "";
 		await vi.waitFor(async () => expect(await contentsOf(store, session)).toContain("Hello."), { timeout: 300_000 });
 		await client.send({ type: "prompt", message: "/private" });
 		await vi.waitFor(() => expect(notices(client)).toContain(`pi-sessions remote delete ${session}`), { timeout: 300_000 });
 		expect(JSON.parse(readFileSync(settings, "utf8"))).toMatchObject({ projects: { [at.work]: "shop" }, private: [session] });
 		await client.prompt("The code is 4711");
 	}, { hooked: true });
-	const [{ session }] = (await store.list()).sessions as [{ session: string }];
+	const session = (await store.list()).sessions[0]?.session ?? "";
 	expect(await contentsOf(store, session)).toContain("Hello.");
 	expect(await contentsOf(store, session)).not.toContain("4711");
 });

@@ -56,7 +56,12 @@ async function machine(path: string, name: string, answers: unknown[]) {
 
 const entriesOf = (file: string) => readFileSync(file, "utf8").trimEnd().split("\n").map((line) => JSON.parse(line));
 
-test.each([{ by: "pi-native", env: {} }, { by: "the register hook", env: { HOOK: "1" } }])("settings alone name the store, for $by", async ({ env }) => {
+const WAYS: { by: string; env: Record<string, string> }[] = [
+	{ by: "pi-native", env: {} },
+	{ by: "the register hook", env: { HOOK: "1" } },
+];
+
+test.each(WAYS)("settings alone name the store, for $by", async ({ env }) => {
 	const path = emptyDirectory();
 	const [address, laptop] = [join(path, "store"), await machine(path, "laptop", [{ text: "Hello" }])];
 	mkdirSync(address);
@@ -64,11 +69,6 @@ test.each([{ by: "pi-native", env: {} }, { by: "the register hook", env: { HOOK:
 	expect(await laptop.run(["-p", "Hi"], env)).toMatchObject({ code: 0, stdout: "Hello\n", stderr: "" });
 	expect((await new DirectoryStore({ path: address, host: "reader" }).list()).sessions).toHaveLength(1);
 });
-
-const WAYS: { by: string; env: Record<string, string> }[] = [
-	{ by: "pi-native", env: {} },
-	{ by: "the register hook", env: { HOOK: "1" } },
-];
 
 test.each(WAYS)("what was said on one machine goes on on another, by $by", async ({ env }) => {
 	const path = emptyDirectory();
