@@ -8,7 +8,9 @@ use super::held_lock::HeldLock;
 use crate::base::threads::locked;
 
 /// The locks that are held, and the threads that have them.
-static TAKEN: Mutex<Vec<(ThreadId, Weak<HeldLock>)>> = Mutex::new(Vec::new());
+static TAKEN: Mutex<Taken> = Mutex::new(Vec::new());
+
+type Taken = Vec<(ThreadId, Weak<HeldLock>)>;
 
 /// Notes that this thread has a lock; several may share one.
 pub(crate) fn remember(held: &Arc<HeldLock>) {
@@ -48,9 +50,7 @@ pub fn release_all() {
 fn at_exit() {
     static ASKED: std::sync::Once = std::sync::Once::new();
     extern "C" fn end() {
-        // Another thread may hold a mutex and never run again.
-        let taken = TAKEN.try_lock().map(|mut taken| std::mem::take(&mut *taken)).unwrap_or_default();
-        taken.iter().filter_map(|(_, held)| held.upgrade()).for_each(|held| held.try_release());
+        try_release_all(&TAKEN);
     }
     // If this is refused, lock files stay until the next process finds them, as after a crash.
     ASKED.call_once(|| {
@@ -60,5 +60,33 @@ fn at_exit() {
     });
 }
 
+/// Releases these locks without waiting: another thread may hold a mutex and never run again.
+#[cfg(unix)]
+fn try_release_all(taken: &Mutex<Taken>) {
+    let taken = taken.try_lock().map(|mut taken| std::mem::take(&mut *taken)).unwrap_or_default();
+    taken.iter().filter_map(|(_, held)| held.upgrade()).for_each(|held| held.try_release());
+}
+
 #[cfg(not(unix))]
 fn at_exit() {}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::fs::File;
+
+    use super::*;
+
+    #[test]
+    fn the_end_of_the_process_waits_for_no_thread_that_looks_at_the_locks() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("session.lock");
+        let held = Arc::new(HeldLock::new(path.clone(), File::create(&path).expect("made"), false));
+        let taken = Mutex::new(vec![(thread::current().id(), Arc::downgrade(&held))]);
+        let looking = taken.lock().expect("free");
+        try_release_all(&taken);
+        assert!(path.exists());
+        drop(looking);
+        try_release_all(&taken);
+        assert!(!path.exists());
+    }
+}

@@ -4,9 +4,9 @@ use std::cell::Cell;
 use std::ptr::null_mut;
 use std::rc::Rc;
 
-use napi::{sys, Error, Result, Status};
+use napi::{sys, Result, Status};
 
-use super::env::{EnvId, JsEnv, JsVal};
+use super::env::{Bound, JsEnv, JsVal};
 use super::node_api::{methods, Argument};
 
 /// A promise's handle that belongs to the environment it is used in, and was not used before.
@@ -32,8 +32,7 @@ methods! {
 #[derive(Clone)]
 pub struct Deferred {
     /// None once the promise is settled.
-    handle: Rc<Cell<Option<sys::napi_deferred>>>,
-    env: EnvId,
+    handle: Rc<Cell<Option<Bound<sys::napi_deferred>>>>,
 }
 
 impl Deferred {
@@ -43,7 +42,7 @@ impl Deferred {
         // SAFETY: both receive what the engine makes.
         let status = unsafe { sys::napi_create_promise(js.raw(), &mut deferred, &mut promise) };
         js.check(status, "creating a promise")?;
-        Ok((Self { handle: Rc::new(Cell::new(Some(deferred))), env: js.id() }, js.made(promise)?))
+        Ok((Self { handle: Rc::new(Cell::new(Some(Bound::new(js, deferred)))) }, js.made(promise)?))
     }
 
     /// Whether the promise is settled.
@@ -53,12 +52,11 @@ impl Deferred {
 
     /// Resolves the promise, or rejects it. Does nothing if it is settled.
     pub fn settle(&self, js: JsEnv<'_>, value: JsVal<'_>, resolves: bool) -> Result<()> {
-        if self.env != js.id() {
-            return Err(Error::from_reason("A promise belongs to another environment"));
-        }
-        let Some(deferred) = self.handle.take() else { return Ok(()) };
+        let Some(deferred) = self.handle.get() else { return Ok(()) };
+        let settler = Settler(deferred.within(js)?);
+        self.handle.set(None);
         let settle = if resolves { JsEnv::resolve } else { JsEnv::reject };
-        let settled = settle(js, Settler(deferred), value);
+        let settled = settle(js, settler, value);
         if settled.as_ref().is_err_and(|error| error.status == Status::PendingException) {
             // Nothing was settled: a later call can.
             self.handle.set(Some(deferred));

@@ -64,6 +64,38 @@ pub struct JsVal<'env> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EnvId(usize);
 
+/// What belongs to one environment. Under another one of the process it is never given out: there it may mean another thing.
+///
+/// ```
+/// use pi_session_native::js::engine::{Bound, JsEnv};
+/// let [one, other] = [1, 2].map(|at| napi::Env::from_raw(at as *mut _));
+/// let kept = Bound::new(JsEnv::new(&one), "handle");
+/// assert_eq!(kept.within(JsEnv::new(&one)).ok(), Some("handle"));
+/// let refused = kept.within(JsEnv::new(&other)).map_err(|error| error.reason);
+/// assert_eq!(refused, Err("A handle belongs to another environment".into()));
+/// ```
+#[derive(Clone, Copy)]
+pub struct Bound<T> {
+    value: T,
+    env: EnvId,
+}
+
+impl<T: Copy> Bound<T> {
+    /// Binds it to the environment of the current call.
+    pub fn new(js: JsEnv<'_>, value: T) -> Self {
+        Self { value, env: js.id() }
+    }
+
+    /// It, if this is its environment.
+    pub fn within(self, js: JsEnv<'_>) -> Result<T> {
+        if self.env == js.id() {
+            Ok(self.value)
+        } else {
+            Err(Error::from_reason("A handle belongs to another environment"))
+        }
+    }
+}
+
 /// Proof that an inner scope lies within an outer one, which lets outer handles be used as inner ones.
 pub type Within<'inner, 'outer> = PhantomData<&'inner &'outer ()>;
 

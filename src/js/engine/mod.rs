@@ -14,7 +14,7 @@ mod typed_arrays;
 mod values;
 
 pub use deferred::Deferred;
-pub use env::{EnvId, JsEnv, JsVal};
+pub use env::{Bound, EnvId, JsEnv, JsVal};
 pub use persistent::Persistent;
 pub use queue::{queue, Sender, WeakSender};
 pub use typed_arrays::{CallersArray, Element, Scratch};

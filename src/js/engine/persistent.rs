@@ -2,14 +2,11 @@
 
 use napi::{sys, Error, Result};
 
-use super::env::{EnvId, JsEnv, JsVal};
+use super::env::{Bound, JsEnv, JsVal};
 use super::node_api::{methods, Argument, Output};
 
 /// Keeps a value alive between calls, until it is given to [`JsEnv::release`]. The environment's end releases it, too.
-pub struct Persistent {
-    reference: sys::napi_ref,
-    env: EnvId,
-}
+pub struct Persistent(Bound<sys::napi_ref>);
 
 /// A reference that belongs to the environment it is used in.
 struct Reference(sys::napi_ref);
@@ -41,15 +38,11 @@ impl<'env> JsEnv<'env> {
     /// Keeps an object or a function between calls.
     pub fn keep(self, value: JsVal<'_>) -> Result<Persistent> {
         let Reference(reference) = self.new_reference(value, 1)?;
-        Ok(Persistent { reference, env: self.id() })
+        Ok(Persistent(Bound::new(self, reference)))
     }
 
     fn own(self, kept: &Persistent) -> Result<Reference> {
-        if kept.env == self.id() {
-            Ok(Reference(kept.reference))
-        } else {
-            Err(Error::from_reason("A kept value belongs to another environment"))
-        }
+        kept.0.within(self).map(Reference)
     }
 
     /// A kept value.
