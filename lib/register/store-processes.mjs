@@ -36,7 +36,7 @@ export function runTask(task, { timeout, env }) {
 			child.kill("SIGKILL");
 			return { result, error: "timeout" };
 		}
-		return { result, error: textOf(files[2]).trim().split("\n").pop() || "no answer" };
+		return { result, error: lastErrorIn(files[2]) ?? "no answer" };
 	} catch (error) {
 		return { result: {}, error: error.message };
 	} finally {
@@ -65,6 +65,12 @@ function unnamedFile(content) {
 	}
 }
 
+/** What an error says: Node prints its stack, and a line about itself. */
+function lastErrorIn(file) {
+	const lines = textOf(file).split("\n").map((line) => line.trim()).filter((line) => line !== "" && !/^(?:at |Node\.js v|[}\]^])/.test(line));
+	return lines.findLast((line) => /^(?:Uncaught )?\w*Error\b/.test(line)) ?? lines.at(-1);
+}
+
 /** What is in a file so far, whatever its other holders have read or written. */
 function textOf(file) {
 	const pieces = [];
@@ -82,6 +88,8 @@ export class Follower {
 	#child;
 	#sent;
 	#isOver = false;
+	/** A file for what it says when it fails. */
+	#errors;
 
 	/**
 	 * @param {object} first what it is to know from the start
@@ -90,13 +98,18 @@ export class Follower {
 	 */
 	constructor(first, { env, onReport, onEnd }) {
 		const over = (why) => {
-			if (!this.#isOver) onEnd(why);
+			if (this.#isOver) return;
 			this.#isOver = true;
+			const said = this.#errors === undefined ? undefined : lastErrorIn(this.#errors);
+			if (this.#errors !== undefined) closeSync(this.#errors);
+			onEnd(said ? `${why}: ${said}` : why);
 		};
 		try {
-			this.#child = spawn(process.execPath, [FOLLOWER], { stdio: ["pipe", "pipe", "ignore"], windowsHide: true, env: { ...THREADS, ...process.env, ...env } });
+			this.#errors = unnamedFile("");
+			this.#child = spawn(process.execPath, [FOLLOWER], { stdio: ["pipe", "pipe", this.#errors], windowsHide: true, env: { ...THREADS, ...process.env, ...env } });
 		} catch (error) {
-			over(error.message);
+			// Whoever makes this is to have it first.
+			setImmediate(() => over(error.message)).unref();
 			return;
 		}
 		this.#child.on("error", (error) => over(error.message));
@@ -133,7 +146,7 @@ export class Follower {
 	}
 
 	#write(message) {
-		if (!this.#isOver) this.#child.stdin?.write(`${JSON.stringify(message)}\n`);
+		if (!this.#isOver) this.#child?.stdin?.write(`${JSON.stringify(message)}\n`);
 	}
 }
 

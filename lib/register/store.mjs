@@ -15,6 +15,9 @@ const require = createRequire(import.meta.url);
 const TIMEOUT_VARIABLE = "PI_SESSION_NATIVE_STORE_TIMEOUT";
 const TIMEOUT_MS = 2000;
 const TICK_MS = 400;
+/** After how long a follower that ended by itself is started again: twice as long each time. */
+const RESTART_MS = 1000;
+const LONGEST_RESTART_MS = 60_000;
 /** How many lines of one kind are said when pi starts. */
 const MAX_LINES = 5;
 /** Statics that give a manager with a file. */
@@ -32,12 +35,18 @@ export function storeOfEnvironment(env = process.env) {
 	const agentDir = agentDirIn(env);
 	if (!isStoreNamed(env)) return undefined;
 	const { publicAddress, readSettings, storeAddress } = require("../store/settings.js");
-	try {
-		const address = storeAddress(agentDir, env);
-		if (address === undefined) return undefined;
-		const seen = publicAddress(address);
+	const given = { [STORE_VARIABLE]: env[STORE_VARIABLE] };
+	const show = (address) => {
+		const seen = address && publicAddress(address);
 		if (seen === undefined) delete env[STORE_VARIABLE];
 		else env[STORE_VARIABLE] = seen;
+	};
+	// First: whatever is wrong with the settings, pi's tools get no password.
+	show(given[STORE_VARIABLE]);
+	try {
+		const address = storeAddress(agentDir, given);
+		if (address === undefined) return undefined;
+		show(address);
 		return new StoreInPi(address, timeoutOf(env[TIMEOUT_VARIABLE]), readSettings(agentDir));
 	} catch (error) {
 		say(`no store is used: ${error.message}`);
@@ -69,6 +78,9 @@ class StoreInPi {
 	/** What managers had open so far, by file, as it is written down; they may have gone on to other sessions since. */
 	#opened = new Map();
 	#follower;
+	/** When the next follower may be started, and how long the one after it waits should that end by itself. */
+	#followsFrom = 0;
+	#restart = RESTART_MS;
 	/** What pulls in the background need to know, if there are any. */
 	#pull;
 	#settings;
@@ -102,7 +114,7 @@ class StoreInPi {
 		}
 		const { result, error } = this.#run({ task: "pull", dir, pulls: this.#settings.pull }, { PI_CODING_AGENT_DIR: agentDir });
 		const pull = dir === undefined ? "pi-sessions pull" : `pi-sessions pull --dir ${dir}`;
-		const { leftover = [], inUse = [], errors = [], project, problem, lacking } = result;
+		const { leftover = [], inUse = [], errors = [], project, problem } = result;
 		this.#leftover = leftover;
 		for (const one of leftover) if (one.project !== undefined) this.#projects.set(one.cwd, one.project);
 		if (project !== undefined) this.#projects.set(process.cwd(), project);
@@ -110,7 +122,7 @@ class StoreInPi {
 		sayFew(errors, (count) => `${count} more problems; ${pull} names them`);
 		for (const { session, host } of inUse) this.#use(session, `Session ${session} is in use on ${host}`);
 		sayFew(inUse.map(({ session, host }) => `session ${session} is in use on ${host}`), (count) => `${count} more sessions are in use on other hosts; pi-sessions remote shows them`);
-		if (error !== undefined) say(this.#incomplete(error, lacking, pull));
+		if (error !== undefined) say(this.#incomplete(error, result, pull));
 	}
 
 	/** Notes that another host uses a session. */
@@ -119,9 +131,10 @@ class StoreInPi {
 	}
 
 	/** What is lacking after a pull that was stopped. */
-	#incomplete(error, lacking, pull) {
+	#incomplete(error, { lacking, isReached }, pull) {
 		const isLate = error === "timeout";
-		if (lacking === undefined) return isLate ? `${this.#lateness()}; pi starts with the sessions that are here` : `the store was not asked: ${error}`;
+		if (lacking === undefined && isLate) return `${isReached ? `the store was not read to its end within ${this.#timeout / 1000} s` : this.#lateness()}; pi starts with the sessions that are here`;
+		if (lacking === undefined) return `the store was not asked: ${error}`;
 		const { left, of } = lacking;
 		const why = isLate ? `${this.#timeout / 1000} s were over` : error;
 		return `what is new in ${left} of ${of} stored sessions did not come (${why}); pi starts without it, and ${pull} gets it`;
@@ -217,14 +230,23 @@ class StoreInPi {
 	#tick() {
 		this.#writeDown();
 		const open = [...this.#sessions()].filter(({ file }) => existsSync(file));
-		if (!this.#follower && (this.#pull || open.length + this.#leftover.length > 0)) this.#follower = this.#startFollower();
+		const isNeeded = this.#pull || open.length + this.#leftover.length > 0;
+		if (!this.#follower && isNeeded && performance.now() >= this.#followsFrom && !this.#silence((silence) => silence.isRecent())) this.#follower = this.#startFollower();
 		this.#follower?.follow(this.#settings.push ? open : []);
 	}
 
 	#startFollower() {
 		const leftover = this.#settings.push ? this.#leftover : [];
 		const first = { notes: this.#notesFolder(), timeout: this.#timeout, leftover, pull: this.#pull, projects: [...this.#projects], inUse: [...this.#inUse.keys()] };
-		const onEnd = (why) => this.#show(`the process that stores what is appended has ended (${why}); the rest is stored when pi ends`);
+		const begun = performance.now();
+		const onEnd = (why) => {
+			this.#show(`the process that stores what is appended has ended (${why}), and is started again`);
+			// One that has long been at work did not end because of how it begins.
+			const pause = performance.now() - begun > LONGEST_RESTART_MS ? RESTART_MS : this.#restart;
+			this.#follower = undefined;
+			this.#followsFrom = performance.now() + pause;
+			this.#restart = Math.min(pause * 2, LONGEST_RESTART_MS);
+		};
 		return new Follower(first, { env: { [STORE_VARIABLE]: this.#address, ...(this.#agentDir && { PI_CODING_AGENT_DIR: this.#agentDir }) }, onReport: (report) => this.#hear(report), onEnd });
 	}
 

@@ -1,6 +1,6 @@
 // pi with a store in its environment, without code: two machines, one project.
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -68,6 +68,8 @@ test.each(WAYS)("settings alone name the store, for $by", async ({ env }) => {
 	writeFileSync(join(laptop.home, "agent/session-store.json"), JSON.stringify({ store: address }), { mode: 0o600 });
 	expect(await laptop.run(["-p", "Hi"], env)).toMatchObject({ code: 0, stdout: "Hello\n", stderr: "" });
 	expect((await new DirectoryStore({ path: address, host: "reader" }).list()).sessions).toHaveLength(1);
+	chmodSync(join(laptop.home, "agent/session-store.json"), 0o644);
+	expect((await laptop.run(["--list-models"], env)).stderr).toContain("others may read or change it: chmod 600");
 });
 
 test.each(WAYS)("what was said on one machine goes on on another, by $by", async ({ env }) => {

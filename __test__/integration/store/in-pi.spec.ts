@@ -494,8 +494,16 @@ function hangingMachine(): Machine {
 	return at;
 }
 
+/** The store is asked at once, though it did not answer at the start. */
+const ASKED_AGAIN = `
+	{
+		const fs = await import("node:fs");
+		const notes = process.env.PI_CODING_AGENT_DIR + "/session-stores/";
+		for (const name of fs.readdirSync(notes)) if (name.startsWith("silent-")) fs.rmSync(notes + name);
+	}`;
+
 /** Five sessions that grow while names are looked up, for which a process has four threads in all. */
-const GROWING = `
+const GROWING = `${ASKED_AGAIN}
 	const { lookup } = await import("node:dns/promises");
 	const managers = Array.from({ length: 5 }, () => SessionManager.create(process.cwd()));
 	for (let n = 0; n < 12; n++) {
@@ -529,7 +537,9 @@ test.each([
 	const at = machine({ PI_SESSION_NATIVE_STORE_TIMEOUT: "1", ...envOf(port) });
 	const { end, err } = await pi(
 		at,
-		`const { existsSync } = await import("node:fs");
+		`${ASKED_AGAIN}
+		const { existsSync, rmSync } = await import("node:fs");
+		rmSync(${JSON.stringify(marker)}, { force: true });
 		SessionManager.create(process.cwd()).appendMessage({ role: "user", content: "Hello", timestamp: 1 });
 		while (!existsSync(${JSON.stringify(marker)})) await new Promise((resolve) => setTimeout(resolve, 20));`,
 	);
@@ -552,9 +562,34 @@ test("where the process that follows sessions is gone that is said, and the rest
 	const ended = once(child, "close");
 	child.stdin.end("\n");
 	expect(await ended).toEqual([0, null]);
-	expect(err).toBe("pi-session-native: the process that stores what is appended has ended (exit code 3); the rest is stored when pi ends\n");
+	expect(err).toBe("pi-session-native: the process that stores what is appended has ended (exit code 3), and is started again\n");
 	const [stored] = (await reader(at).list()).sessions;
 	expect((await loadAll(reader(at), stored?.session ?? "")).lines).toHaveLength(1);
+});
+
+test("where the process that follows sessions ends by an error that is said, and another one goes on while pi runs", async () => {
+	const at = machine();
+	const [preload, begun] = [join(at.path, "dying.cjs"), join(at.path, "begun")];
+	writeFileSync(preload, `const fs = require("node:fs");
+		if (process.argv[1]?.endsWith("store-follower.mjs") && !fs.existsSync(${JSON.stringify(begun)})) { fs.writeFileSync(${JSON.stringify(begun)}, ""); throw new Error("out of luck"); }`);
+	const { end, err } = await node({ ...at, env: { ...at.env, NODE_OPTIONS: `--require ${preload}` } }, ["--input-type=module", "-e", program(`
+		import { readdirSync } from "node:fs";
+		SessionManager.create(process.cwd()).appendMessage({ role: "user", content: "Hello", timestamp: 1 });
+		// It ends by a signal, so that nothing is stored at its end.
+		setInterval(() => {
+			if (readdirSync(process.env.PI_SESSION_NATIVE_STORE, { recursive: true }).some((name) => name.endsWith(".lines"))) process.kill(process.pid, "SIGKILL");
+		}, 20);`)]);
+	expect([end, err]).toEqual(["SIGKILL", "pi-session-native: the process that stores what is appended has ended (exit code 1: Error: out of luck), and is started again\n"]);
+});
+
+test("a mistake in the settings leaves no password to what pi starts", async () => {
+	const at = machine({ PI_SESSION_NATIVE_STORE: "postgres://me:s3cret@127.0.0.1:1/x" });
+	const show = `console.log(String(process.env.PI_SESSION_NATIVE_STORE));`;
+	writeFileSync(join(at.agent, "session-store.json"), "{", { mode: 0o600 });
+	const { out, err } = await pi(at, show);
+	expect([out, err]).toEqual(["postgres://me@127.0.0.1:1/x\n", expect.stringContaining("must be a JSON object")]);
+	const unreadable = { ...at, env: { ...at.env, PI_SESSION_NATIVE_STORE: "postgres//me:s3cret@x/y" } };
+	expect((await pi(unreadable, show)).out).toBe("undefined\n");
 });
 
 // It was refused as long as pi ran.

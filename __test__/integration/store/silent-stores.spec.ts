@@ -80,6 +80,22 @@ test("a store that did not answer is left alone for a minute, at the start and a
 	expect((await run(at, "")).err[0]).toMatch(NO_ANSWER);
 });
 
+test("while a store is left alone nothing is started that asks it, and after a minute it is followed again", async () => {
+	const { address, connections } = await silentStore();
+	const at = machine(address, 300);
+	await run(at, "");
+	const asked = connections();
+	// As long as several looks of pi take.
+	await run(at, `${HELLO} setTimeout(() => {}, 2000);`);
+	expect(connections()).toBe(asked);
+	const [mark] = readdirSync(at.notes).filter((name) => name.startsWith("silent-"));
+	const { child } = start(at, `${HELLO} setInterval(() => {}, 1000);`);
+	await once(child.stderr as NodeJS.ReadableStream, "data");
+	const old = new Date(statSync(join(at.notes, mark as string)).mtimeMs - 61_000);
+	utimesSync(join(at.notes, mark as string), old, old);
+	await vi.waitFor(() => expect(connections()).toBeGreaterThan(asked), { timeout: 300_000 });
+});
+
 test("another store, and one that answers, are not left alone", async () => {
 	const { address } = await silentStore();
 	const at = machine(address, 300);
