@@ -122,12 +122,15 @@ impl FileStorage {
     fn reach(&self, appends: bool) -> Result<Reached> {
         let open = self.open_handle();
         let was_open = open.is_some();
-        if let Some(handle) = open.filter(|handle| handle.appends || !appends) {
-            return Ok(Reached::OpenFile(handle));
+        if let Some(handle) = open.as_ref().filter(|handle| handle.appends || !appends) {
+            return Ok(Reached::OpenFile(handle.clone()));
         }
         let access = if appends { Access::Append } else { Access::Read };
         let file = match open::regular(Path::new(&self.path), access) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Reached::Missing),
+            Err(error) if open.is_some_and(|open| is_deleted_by(&error, &open.file)) && !self.has_name() => {
+                return Ok(Reached::Missing)
+            }
             result => result.map_err(self.fail("open"))?,
         };
         if fs::stat(&file).map_err(self.fail("fstat"))?.file_id != self.file_id {
@@ -139,6 +142,11 @@ impl FileStorage {
         let handle = OpenFile { file: Arc::new(file), appends };
         *locked(&self.handle) = Some(handle.clone());
         Ok(Reached::OpenFile(handle))
+    }
+
+    /// Whether a file can be seen at the path.
+    fn has_name(&self) -> bool {
+        fs::stat_path(Path::new(&self.path)).is_ok_and(|found| found.is_some())
     }
 
     fn handle(&self, appends: bool) -> Result<OpenFile> {
@@ -246,6 +254,12 @@ impl FileStorage {
     }
 }
 
+/// Whether a path refuses access because `file`, which it led to, was deleted. On Windows a file without POSIX delete (on exFAT, or
+/// SMB) keeps its name until the last handle is closed, and may be opened by nobody.
+fn is_deleted_by(error: &io::Error, file: &File) -> bool {
+    error.kind() == io::ErrorKind::PermissionDenied && fs::stat(file).is_ok_and(|stat| stat.deleted)
+}
+
 /// Whether a file has these bytes at an offset.
 fn has_bytes_at(file: &File, offset: u64, bytes: &[u8]) -> io::Result<bool> {
     let mut there = filled(0, bytes.len())?;
@@ -298,7 +312,11 @@ impl Storage for FileStorage {
             }
         }
         // By path, not by handle: an open file does not show that another has its name.
-        match fs::stat_path(Path::new(&self.path)).map_err(self.fail("stat"))? {
+        let found = match fs::stat_path(Path::new(&self.path)) {
+            Err(error) if is_deleted_by(&error, &handle.file) => None,
+            found => found.map_err(self.fail("stat"))?,
+        };
+        match found {
             Some(stat) if stat.file_id == self.file_id => {
                 self.reopened.store(false, Ordering::Relaxed);
                 self.path_check.note(now);

@@ -51,3 +51,40 @@ fn a_file_without_an_end_is_not_a_session_file() {
         assert!(FileStorage::open(path).is_err(), "{path}");
     }
 }
+
+/// Regression: on Windows, where a file system has no POSIX delete, a deleted session's path refuses access while the file is open.
+/// Appends failed with that error instead of noticing that the file was deleted.
+#[test]
+#[cfg(unix)]
+fn a_deleted_file_is_gone_though_its_path_refuses_access() {
+    use crate::io::fs::faults::{with_first, without_link_counts, InjectedFault};
+    use crate::io::fs::FsCall;
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("x").to_str().expect("text").to_owned();
+    std::fs::write(&path, "one\n").expect("written");
+    let status = |storage: &FileStorage, call, code, checks_path| {
+        let (status, made) = with_first(call, InjectedFault::Once(code), || storage.status(checks_path));
+        assert!(made.hit, "{call:?}");
+        status
+    };
+    let reading = FileStorage::open(&path).expect("opened");
+    let mut appending = FileStorage::open(&path).expect("opened");
+    appending.append(&mut b"two".to_vec()).expect("appended");
+    // The file is there, though its handles have no link: access is refused for another reason.
+    without_link_counts(|| {
+        let error = status(&reading, FsCall::Open, libc::EACCES, false).expect_err("it may not be written");
+        assert!(error.to_string().starts_with("EACCES: permission denied, open"), "{error}");
+    });
+    std::fs::remove_file(&path).expect("removed");
+    let gone = FileStatus::Gone { readable: true, deleted: true };
+    // The first calls: the path is opened for appending; the path is looked at.
+    assert_eq!(status(&reading, FsCall::Open, libc::EACCES, false).expect("asked"), gone);
+    for storage in [&reading, &appending] {
+        assert_eq!(status(storage, FsCall::Stat, libc::EACCES, true).expect("asked"), gone);
+        let error = status(storage, FsCall::Stat, libc::EIO, true).expect_err("that says nothing of a name");
+        assert!(error.to_string().starts_with("EIO: i/o error, stat"), "{error}");
+    }
+    let mut there = [0; 4];
+    reading.read_at(0, &mut there).expect("read");
+    assert_eq!(&there, b"one\n");
+}
