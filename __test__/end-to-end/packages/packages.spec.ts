@@ -297,16 +297,24 @@ describe("installed in an empty project, without Rust on the path,", () => {
 
 test("a dry run of a release packs the main package and those of the platforms that were built, and they work from its folder", async () => {
 	const [addons, folder] = [join(scratch, "built"), join(scratch, "dry-run")];
-	cpSync(join(scratch, "artifacts", `pi-session-native.${here}.node`), join(addons, `pi-session-native.${here}.node`));
+	// One runs here; the other stands in for one that was built for another platform.
+	const built = [here, platforms.find((name) => name !== here) as string];
+	for (const name of built) cpSync(join(scratch, "artifacts", `pi-session-native.${name}.node`), join(addons, `pi-session-native.${name}.node`));
 	const args = [join(root, "scripts/release.mjs"), "--dry-run", folder, addons];
 	const said = checked(spawnSync(process.execPath, args, { encoding: "utf8" }));
-	const others = platforms.filter((name) => name !== here).sort();
+	const others = platforms.filter((name) => !built.includes(name)).sort();
 	expect(said).toContain(`Not in ${addons}: ${others.join(", ")}\n`);
-	const tarballs = ["pi-session-native", `pi-session-native-${here}`].map((name) => `${name}-${manifest.version}.tgz`);
-	expect(readdirSync(folder).sort()).toEqual(tarballs.sort());
-	const dir = await project("dry", ...tarballs.map((name) => join(folder, name)), ...dependencies);
+	const tarball = (name: string) => `${name}-${manifest.version}.tgz`;
+	const names = built.map((name) => `pi-session-native-${name}`);
+	expect(readdirSync(folder).sort()).toEqual(["pi-session-native", ...names].map(tarball).sort());
+	const packed = join(scratch, "of-another-platform");
+	mkdirSync(packed);
+	checked(spawnSync("tar", ["-xzf", join(folder, tarball(names[1] as string)), "-C", packed], { encoding: "utf8" }));
+	expect(readFileSync(join(packed, "package", `pi-session-native.${built[1]}.node`), "utf8")).toBe("the addon of another platform\n");
+	const mine = ["pi-session-native", `pi-session-native-${here}`].map((name) => join(folder, tarball(name)));
+	const dir = await project("dry", ...mine, ...dependencies);
 	const installed = JSON.parse(readFileSync(join(dir, "node_modules/pi-session-native/package.json"), "utf8"));
-	expect(installed.optionalDependencies).toEqual({ [`pi-session-native-${here}`]: manifest.version });
+	expect(installed.optionalDependencies).toEqual(Object.fromEntries(names.map((name) => [name, manifest.version])));
 	const smoke = await run("node", [join(root, "scripts/smoke.mjs"), join(dir, "node_modules/pi-session-native")], dir);
 	expect(smoke).toMatchObject({ code: 0, stderr: "", stdout: expect.stringMatching(/^works on /) });
 	expect(JSON.parse(readFileSync(join(root, "package.json"), "utf8"))).toEqual(manifest);

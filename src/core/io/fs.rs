@@ -420,7 +420,7 @@ pub fn is_in_use(error: &io::Error) -> bool {
 
 /// Renames a file to a name that nothing has; an error if something has it.
 pub fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
-    #[cfg(any(target_os = "linux", target_vendor = "apple"))]
+    #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
     {
         use rustix::fs::{renameat_with, RenameFlags, CWD};
         use rustix::io::Errno;
