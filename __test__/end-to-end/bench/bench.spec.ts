@@ -56,6 +56,16 @@ describe("the generated session", () => {
 		expect(generated("--entries", "400", "--seed", "8").bytes.equals(one.bytes)).toBe(false);
 	});
 
+	test("has no U+2028 and no U+2029, at which Node 24 ends the lines that pi lists", () => {
+		for (const [at, kind] of [[], ["--sizes", "small"], ["--wide", "1"], ["--images", "0.5"]].entries()) {
+			const { bytes } = generated("--bytes", String(4 << 20), "--seed", String(at + 1), ...kind);
+			for (const separator of ["\u2028", "\u2029"]) {
+				expect(bytes.includes(separator)).toBe(false);
+				expect(bytes.includes(JSON.stringify(separator).slice(1, -1))).toBe(false);
+			}
+		}
+	});
+
 	test("of images has their share, one of small lines no long ones", () => {
 		const images = generated("--bytes", String(8 << 20), "--images", "0.9");
 		const held = images.entries.map((one, at) => [JSON.stringify(one).includes('"type":"image"'), images.sizes[at + 1] as number] as const);

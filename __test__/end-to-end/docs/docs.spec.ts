@@ -6,6 +6,7 @@ import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import ts from "typescript";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type SessionModule, loadReference, loadSubject } from "../../support/reference.js";
 import { api, read, root, scratch } from "../../support/scratch.js";
 import { allBlocks, blocksOf, pages, placeOf, textOf } from "./blocks.js";
 import { Project, put } from "./project.js";
@@ -193,6 +194,22 @@ describe("pages", () => {
 		const sources = ["src", "lib", "bin", "register.mjs"].flatMap((path) => filesBelow(join(root, path))).filter((file) => !/[\\/]tests?[\\/.]|\.md$/.test(file));
 		expect(sources.length).toBeGreaterThan(200);
 		expect(variables(textOf("docs/environment.md"))).toEqual(variables(sources.map(read).join("\n")));
+	});
+
+	test("the page on moving over names every member of the class and every function that pi does not have, and no other", async () => {
+		const [pi, ours] = [await loadReference(), await loadSubject()] as const;
+		const functionsOf = (holder: object): string[] => Object.getOwnPropertyNames(holder).filter((name) => !["arguments", "caller", "__napiBindingTarget"].includes(name) && typeof (holder as Record<string, unknown>)[name] === "function");
+		const more = (of: (module: SessionModule) => object): string[] => {
+			const known = new Set(functionsOf(of(pi)));
+			return functionsOf(of(ours)).filter((name) => !known.has(name)).sort();
+		};
+		const told = /\*\*What pi does not have\*\*: the statics (.*?);(.*?); the functions (.*?);/s.exec(textOf("docs/moving-from-pi.md")) ?? [];
+		const [statics, methods, functions] = told.slice(1).map((list) => [...list.matchAll(/`(\w+)`/g)].map(([, name]) => name as string).sort());
+		expect({ statics, methods, functions }).toEqual({
+			statics: more(({ SessionManager }) => SessionManager),
+			methods: more(({ SessionManager }) => SessionManager.prototype as unknown as object),
+			functions: more((module) => module),
+		});
 	});
 
 	test("the catalog's file has the same name on every page and in the command's help", () => {
