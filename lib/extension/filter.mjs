@@ -6,7 +6,8 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 /** @typedef {{ path: string, allMessagesText: string }} Session */
 /** @typedef {{ session: Session }} Row */
 /** @typedef {(...args: unknown[]) => void} Callback */
-/** @typedef {{ filterSessions(query: string): void, allSessions: Session[], filteredSessions: Row[], selectedIndex: number, sortMode: string, onSelect?: Callback, onCancel?: Callback, onExit?: Callback }} SessionList */
+/** @typedef {{ filterSessions(query: string): void, setSessions(...args: unknown[]): void, allSessions: Session[], filteredSessions: Row[], selectedIndex: number, selectionTouched: boolean, sortMode: string, onSelect?: Callback, onCancel?: Callback, onExit?: Callback }} SessionList */
+/** @typedef {"row" | "cancel" | "query"} Key what a key is for: a row of the list, leaving, or the query and how it is shown */
 /** @typedef {(sessions: Session[], signal: AbortSignal) => Promise<void>} ReadTexts */
 
 /**
@@ -24,6 +25,8 @@ const [SLICE_MS, SHOWN_MS] = [12, 60];
 const [BATCH, READ_BATCH] = [4, 32];
 /** How much is read before it is asked for, in characters. pi's function keeps as much again in lower case. */
 const AHEAD_CHARS = 320 << 20;
+/** Keys whose effect depends on the rows, or on which of them is selected. */
+const ROW_KEYS = ["tui.select.confirm", "tui.select.up", "tui.select.down", "tui.select.pageUp", "tui.select.pageDown", "tui.input.tab", "app.session.delete", "app.session.rename"];
 
 /**
  * Filters in slices in every selector of sessions from now on; gives the function that ends it. Where pi's selector is not as expected,
@@ -40,12 +43,14 @@ export function sliceFilter(pi, readTexts) {
 	/** @this {any} @param {string} data */
 	function handleInput(data) {
 		const list = this.getSessionList();
-		if (list && !filters.has(list)) {
+		const matches = (/** @type {string} */ name) => list.keybindings.matches(data, name);
+		// Without knowing what a key is for, no filter could run in slices.
+		if (list && !filters.has(list) && typeof list.keybindings?.matches === "function") {
 			filters.set(list, filterInSlices(list, { redraw: () => this.requestRender?.(), readTexts, isLoading: () => this.header?.loading === true }));
 		}
+		const filter = this.mode === "list" ? filters.get(list) : undefined;
 		const handle = () => own.call(this, data);
-		// What is chosen is the first row of the whole result, as in pi.
-		if (this.mode === "list" && list.keybindings?.matches?.(data, "tui.select.confirm") && filters.get(list)?.isPostponed(handle)) return;
+		if (filter?.isPostponed(matches("tui.select.cancel") ? "cancel" : ROW_KEYS.some(matches) ? "row" : "query", handle)) return;
 		return handle();
 	}
 	prototype.handleInput = handleInput;
@@ -61,13 +66,21 @@ export function sliceFilter(pi, readTexts) {
  */
 export function filterInSlices(list, { redraw, readTexts, isLoading = () => false, sliceMs = SLICE_MS, aheadChars = AHEAD_CHARS }) {
 	const own = list.filterSessions;
-	if (typeof own !== "function" || !Array.isArray(list.allSessions) || !Array.isArray(list.filteredSessions) || typeof list.selectedIndex !== "number") return undefined;
+	const setSessions = list.setSessions;
+	if (typeof own !== "function" || typeof setSessions !== "function" || !Array.isArray(list.allSessions) || !Array.isArray(list.filteredSessions) || typeof list.selectedIndex !== "number") return undefined;
 	/** The filter that counts; those before it end. */
 	let last = 0;
-	/** @type {(() => void) | undefined} what waits for the result */
-	let postponed;
 	let isRunning = false;
-	const textsOf = textReader(readTexts, closing(list, () => last++));
+	/** The keys that wait for the result. @type {(() => void)[]} */
+	const waiting = [];
+	/** The row that the result is to select: that of a session, or else the one at an index. @type {{ path?: string | undefined, index: number }} */
+	let wanted = { index: 0 };
+	const end = () => {
+		last++;
+		isRunning = false;
+		waiting.length = 0;
+	};
+	const textsOf = textReader(readTexts, closing(list, end));
 	/** What pi's function gives for some sessions. @type {(sessions: Session[], query: string, sortMode: string) => Row[]} */
 	const filtered = (sessions, query, sortMode) => {
 		const part = Object.assign(Object.create(list), { allSessions: sessions, filteredSessions: [], selectedIndex: 0, sortMode });
@@ -86,28 +99,41 @@ export function filterInSlices(list, { redraw, readTexts, isLoading = () => fals
 			await nextTurn();
 		}
 	};
+	/** Handles the keys that waited, until one of them starts a filter. @param {number} run */
+	const finish = (run) => {
+		if (run !== last) return;
+		isRunning = false;
+		for (let handle; !isRunning && (handle = waiting.shift()); ) handle();
+		redraw();
+	};
+	/** The rows of a filter that is complete. @param {number} run @param {boolean} isFirst whether pi's function, which called, is still to select a row */
+	const complete = (run, isFirst) => {
+		if (!isFirst) finish(run);
+		else if (waiting.length > 0) setImmediate(finish, run);
+		else isRunning = false;
+	};
 	list.filterSessions = (query) => {
 		const run = ++last;
-		postponed = undefined;
-		isRunning = false;
 		if (query.trim() === "") {
+			if (isRunning) list.selectedIndex = wanted.index;
 			own.call(list, query);
+			complete(run, true);
 			if (!isLoading()) void readAhead(run, list.allSessions);
 			return;
 		}
+		// The rows of a filter that did not end are not what was selected.
+		if (!isRunning) wanted = { index: list.selectedIndex };
 		isRunning = true;
-		const { allSessions, sortMode, selectedIndex: wanted } = list;
+		const { allSessions, sortMode } = list;
 		/** @type {Session[]} */
 		const found = [];
 		let next = 0;
-		let selected = wanted;
 		let shownAt = Number.NEGATIVE_INFINITY;
 		/** @param {Row[]} rows */
 		const show = (rows) => {
+			const at = wanted.path === undefined ? -1 : rows.findIndex(({ session }) => session.path === wanted.path);
 			list.filteredSessions = rows;
-			// A selection that the user has moved meanwhile stays.
-			if (list.selectedIndex === selected) list.selectedIndex = Math.max(0, Math.min(wanted, rows.length - 1));
-			selected = list.selectedIndex;
+			list.selectedIndex = at >= 0 ? at : Math.max(0, Math.min(wanted.index, rows.length - 1));
 			shownAt = performance.now();
 		};
 		let isFirst = true;
@@ -131,19 +157,31 @@ export function filterInSlices(list, { redraw, readTexts, isLoading = () => fals
 			if (isComplete) show(filtered(found, query, sortMode));
 			else if (next > 0 && performance.now() > shownAt + SHOWN_MS) show(filtered(found, "", "recent"));
 			else return again(unread, slice);
+			if (isComplete) return complete(run, isFirst);
 			if (!isFirst) redraw();
-			if (!isComplete) return again(unread, slice);
-			isRunning = false;
-			postponed?.();
+			again(unread, slice);
 		};
 		slice();
 		isFirst = false;
 	};
+	list.setSessions = (...args) => {
+		// As in pi the selected session stays selected: the one that the filter will select, if it runs.
+		const selected = isRunning ? wanted : list.selectionTouched ? { path: list.filteredSessions[list.selectedIndex]?.session.path, index: list.selectedIndex } : { index: 0 };
+		setSessions.apply(list, args);
+		wanted = selected;
+	};
 	return {
-		/** Whether the filter runs; then this is called when it is complete, unless it ends before. @param {() => void} handle */
-		isPostponed(handle) {
-			if (isRunning) postponed = handle;
-			return isRunning;
+		/**
+		 * Whether a key has to wait for the filter that runs, so that it acts on the row that is selected in the whole result, as in pi. It
+		 * is then handled after those before it. A key that cancels takes back those that wait.
+		 * @param {Key} key
+		 * @param {() => void} handle
+		 */
+		isPostponed(key, handle) {
+			if (!isRunning || (waiting.length === 0 && key !== "row")) return false;
+			if (key === "cancel") waiting.length = 0;
+			else waiting.push(handle);
+			return true;
 		},
 	};
 }

@@ -1,5 +1,5 @@
 // `/resume` in the real pi, with the extension and without it.
-import { cpSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { assistant, root, user } from "../../support/scratch.js";
@@ -22,6 +22,8 @@ function fill(at: World, count = 12): void {
 }
 
 const listed = /Resume Session/;
+/** The keys that take a word back. */
+const erased = (word: string): string[] => [...word].map(() => "BSpace");
 
 test.each([
 	{ how: "pi's own manager", hooked: false },
@@ -68,6 +70,30 @@ test("a word and Enter, typed at once, resume the session that has the word", as
 	await terminal.shows(listed, "question 0", "(1/200)");
 	terminal.press(..."pear137end", "Enter");
 	await terminal.shows("Resumed session", "pear137end", "scripted • medium");
+});
+
+// Regression: these keys acted on the rows of the query before, so that another session than the one on the screen was deleted.
+test("a word and the key that deletes or renames, typed at once, act on the session that has the word", async () => {
+	const at = await world();
+	const paths = Array.from({ length: 400 }, (_, n) => put(at, `0194-${n}`, [said("a", null, user(`question ${n}`), n + 1), said("b", "a", assistant(`${"many words ".repeat(5000)} pear${n}end`), n + 1)]));
+	const gone = (): string[] => paths.filter((path) => !existsSync(path));
+	const terminal = await inTerminal(at);
+	await terminal.enter("/resume");
+	await terminal.shows(listed, "question 0", "(1/400)");
+	terminal.press(..."pear137end", "C-d");
+	await terminal.shows("› question 137 ", "Delete session?");
+	expect(gone()).toEqual([]);
+	terminal.press("Enter");
+	await terminal.shows("pear137end", "No sessions in current folder", "◉ Current Folder");
+	expect(gone()).toEqual([paths[137]]);
+	// Without a look at the screen in between: confirmed, and with another name. pi gives no name while it lists.
+	terminal.press(...erased("pear137end"), ..."pear138end", "C-d", "Enter");
+	await terminal.shows("pear138end", "No sessions in current folder", "◉ Current Folder");
+	expect(gone()).toEqual([paths[137], paths[138]]);
+	terminal.press(...erased("pear138end"), ..."pear139end", "C-r", ..."Quince", "Enter");
+	await terminal.shows(listed, "pear139end", "› Quince ");
+	expect(gone()).toEqual([paths[137], paths[138]]);
+	expect(readFileSync(paths[139] as string, "utf8")).toContain('"name":"Quince"');
 });
 
 test("pi starts, and works, without the addon being loaded", async () => {

@@ -1,7 +1,7 @@
 // The filter of /resume in slices, held against the function of pi 1.5.2 that it gives sessions to.
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { expect, test, vi } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { root } from "../../support/scratch.js";
 
 const load = (path: string): Promise<any> => import(pathToFileURL(join(root, path)).href);
@@ -17,6 +17,7 @@ class SessionList {
 	nameFilter = "all";
 	sortMode = "threaded";
 	selectedIndex = 0;
+	selectionTouched = false;
 	filteredSessions: any[] = [];
 	allSessions: any[];
 
@@ -40,12 +41,55 @@ class SessionList {
 		this.filteredSessions = found.map((session: any) => ({ session, depth: 0, isLast: true, ancestorContinues: [] }));
 		this.selectedIndex = Math.min(this.selectedIndex, Math.max(0, this.filteredSessions.length - 1));
 	}
+
+	query = "";
+
+	setSessions(sessions: any[]): void {
+		const path = this.selectionTouched ? this.filteredSessions[this.selectedIndex]?.session.path : undefined;
+		this.allSessions = sessions;
+		this.filterSessions(this.query);
+		const at = this.selectionTouched ? this.filteredSessions.findIndex(({ session }) => session.path === path) : 0;
+		if (at >= 0) this.selectedIndex = at;
+	}
+
+	keybindings = { matches: (data: string, name: string) => KEYS[data] === name };
+	did: string[] = [];
+
+	/** What pi does for a key, where it matters; what it did for the selected session is written down. */
+	handleInput(data: string): void {
+		const name = KEYS[data];
+		const path = this.filteredSessions[this.selectedIndex]?.session.path;
+		this.selectionTouched = true;
+		if (name === "tui.select.down") this.selectedIndex = Math.min(this.filteredSessions.length - 1, this.selectedIndex + 1);
+		else if (name === "tui.select.up") this.selectedIndex = Math.max(0, this.selectedIndex - 1);
+		else if (name) this.did.push(`${name} ${path}`);
+		else this.filterSessions((this.query += data));
+	}
+}
+
+/** Keys, and what they are bound to. */
+const KEYS: Record<string, string> = { "\r": "tui.select.confirm", "\x1b": "tui.select.cancel", "\x1b[B": "tui.select.down", "\x1b[A": "tui.select.up", "\x1b[5~": "tui.select.pageUp", "\x1b[6~": "tui.select.pageDown", "\t": "tui.input.tab", "\x04": "app.session.delete", "\x12": "app.session.rename" };
+
+/** A selector as pi's, with such a list: its keys, and all that it has done once they are handled. */
+function selector(list = new SessionList(400)) {
+	class Selector {
+		mode = "list";
+		getSessionList(): SessionList {
+			return list;
+		}
+		handleInput(data: string): void {
+			list.handleInput(data);
+		}
+	}
+	onTestFinished(sliceFilter({ SessionSelectorComponent: Selector }, async () => await turn()));
+	const one = new Selector();
+	return { list, press: (...keys: string[]) => keys.forEach((key) => one.handleInput(key)) };
 }
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 const shown = (list: SessionList) => ({ rows: list.filteredSessions, selected: list.selectedIndex });
 /** Until the filter that runs is complete. */
-const complete = (filter: any): Promise<void> => new Promise((resolve) => void (filter.isPostponed(resolve) || resolve()));
+const complete = (filter: any): Promise<void> => new Promise((resolve) => void (filter.isPostponed("row", resolve) || resolve()));
 
 /** A list that filters in slices, each of one batch, and what it has asked for. */
 function sliced(list: SessionList, more: object = {}) {
@@ -81,7 +125,7 @@ test("a key asks for only some of the texts, and the next key ends the filter of
 	for (let n = 0; n < 30; n++) await turn();
 	expect(list.read.length).toBe(before);
 	expect(list.filteredSessions).toHaveLength(50);
-	expect(filter.isPostponed(() => {})).toBe(false);
+	expect(filter.isPostponed("row", () => {})).toBe(false);
 });
 
 test("texts are read once, before pi's function asks for them, a part of the sessions at a time", async () => {
@@ -137,24 +181,60 @@ test("only so much text is read ahead", async () => {
 	expect(list.read.length).toBeLessThan(20);
 });
 
-test("what is chosen while the filter runs waits for its result; another key ends that", async () => {
-	const list = new SessionList();
-	const { filter } = sliced(list);
-	const [chosen, dropped] = [vi.fn(() => list.filteredSessions.length), vi.fn()];
-	list.filterSessions("quince");
-	expect(filter.isPostponed(dropped)).toBe(true);
-	list.filterSessions("pie");
-	expect(filter.isPostponed(chosen)).toBe(true);
-	expect(chosen).not.toHaveBeenCalled();
-	while (chosen.mock.calls.length === 0) {
-		expect(filter.isPostponed(chosen)).toBe(true);
-		await turn();
-	}
-	const own = new SessionList();
-	own.filterSessions("pie");
-	expect(chosen.mock.results[0]?.value).toBe(own.filteredSessions.length);
-	expect(dropped).not.toHaveBeenCalled();
-	expect(filter.isPostponed(chosen)).toBe(false);
+/** What pi does for these keys, without slices. */
+function inPi(...keys: string[]): SessionList {
+	const list = new SessionList(400);
+	for (const key of keys) list.handleInput(key);
+	return list;
+}
+
+// Regression: only Enter waited. Delete and rename acted on the rows of the query before.
+test.each([
+	{ what: "delete", keys: ["\x04"] },
+	{ what: "delete, confirmed", keys: ["\x04", "\r"] },
+	{ what: "rename", keys: ["\x12"] },
+	{ what: "choose", keys: ["\r"] },
+	{ what: "another scope", keys: ["\t"] },
+	{ what: "a row further down", keys: ["\x1b[B", "\x1b[B", "\x04", "\x1b[A", "\r"] },
+	{ what: "after the letters that follow", keys: ["\x1b[B", "\x12", ..." pie", "\x04"] },
+	{ what: "after other letters", keys: [..." pie", "\x04"] },
+])("$what: while a filter runs, keys wait for its result, and act on it in their order", async ({ keys }) => {
+	const { list, press } = selector();
+	const all = [..."quince", ...keys];
+	press(...all);
+	expect(list.did).toEqual([]);
+	const own = inPi(...all);
+	while (list.did.length < own.did.length) await turn();
+	for (let n = 0; n < 50; n++) await turn();
+	expect(list.did).toEqual(own.did);
+	expect(own.did.length).toBeGreaterThan(0);
+	expect(shown(list)).toMatchObject({ selected: own.selectedIndex });
+});
+
+test("a key that cancels takes back the keys that wait; without any it closes the list at once", async () => {
+	const { list, press } = selector();
+	press(..."quince", "\x04", "\r", "\x1b");
+	for (let n = 0; n < 200; n++) await turn();
+	expect(list.did).toEqual([]);
+	expect(list.filteredSessions).toHaveLength(inPi(..."quince").filteredSessions.length);
+	press("s", "\x1b");
+	expect(list.did).toEqual([expect.stringMatching(/^tui\.select\.cancel/)]);
+});
+
+test("keys that wait survive that the list grows, and the selected session stays selected while it does", async () => {
+	const { list, press } = selector();
+	const sessions = list.allSessions;
+	list.setSessions(sessions.slice(100, 300));
+	press(..."quince", "\x1b[B");
+	while (list.selectedIndex !== 1) await turn();
+	const { path } = list.filteredSessions[1].session;
+	list.setSessions(sessions.slice(50));
+	press("\x04");
+	list.setSessions(sessions);
+	expect(list.did).toEqual([]);
+	while (list.did.length === 0) await turn();
+	expect(list.did).toEqual([`app.session.delete ${path}`]);
+	expect(list.filteredSessions[list.selectedIndex].session.path).toBe(path);
 });
 
 test("once the selector has closed, nothing more is read", async () => {
