@@ -3,16 +3,18 @@ import { readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import local from "../store/local.js";
 import redactions from "../store/redact.js";
+import redacted from "../store/redacted-lines.js";
 import { UsageError } from "./errors.mjs";
 import { SessionManager } from "./library.mjs";
 import { paint, write, writeJson } from "./output.mjs";
 import { findEntry, openReadOnly, sessionFiles, sessionPath } from "./sessions.mjs";
-import { ifStoreIsNamed, syncOf } from "./stores.mjs";
+import { ifStoreIsNamed, notesHere, syncOf } from "./stores.mjs";
 import { counted, safeLine } from "./text.mjs";
 
 /** @typedef {import("./stores.mjs").Options & { text?: string, entry?: string[], replacement?: string, dryRun?: boolean }} Options */
 /** @typedef {import("./library.mjs").RedactInput} RedactInput */
-/** @typedef {{ file: string, lines: number, backups: string[], left: number, isLocked: boolean, isCatalogClean: boolean, isStored: boolean, error?: string }} Row */
+/** @typedef {{ file: string, lines: number, backups: string[], stored: number, left: number, isLocked: boolean, isCatalogClean: boolean, isStored: boolean, error?: string }} Row */
+/** @typedef {import("./library.mjs").RedactReport & { stored?: { id: string | null, hash: string }[], error?: Error }} Done `stored`: what only the store had */
 
 /**
  * @param {string} query
@@ -23,15 +25,17 @@ export async function redact(query, options) {
 	if ((options.text === undefined) === (options.entry === undefined)) throw new UsageError("Either --text or --entry is needed");
 	const path = await sessionPath(query, options);
 	const what = whatOf(path, options);
-	const planned = SessionManager.redact(path, { ...what, dryRun: true });
 	/** @type {Row[]} */
 	const rows = [];
 	const { dryRun } = options;
 	await ifStoreIsNamed(options, async (connection) => {
+		const planned = await done(path, { ...what, dryRun: true }, connection, options);
+		const lines = [...planned.lines, ...(planned.stored ?? [])];
 		// Copies first: what is changed in them is known by the entries of the session as it is now.
-		const others = planned.lines.length > 0 ? new Set([...sessionFiles({ ...options, all: true }), ...sessionFiles({ ...options, dir: dirname(path) })]) : [];
-		for (const other of others) if (other !== path) for (const row of await redacted(other, ofCopies(what, planned), connection, options)) rows.push(row);
-		for (const row of await redacted(path, what, connection, options, true)) rows.push(row);
+		const others = lines.length > 0 ? new Set([...sessionFiles({ ...options, all: true }), ...sessionFiles({ ...options, dir: dirname(path) })]) : [];
+		for (const other of others) if (other !== path) for (const row of await rowsOf(other, ofCopies(what, lines), connection, options)) rows.push(row);
+		// A store may still have to be told of an earlier run.
+		for (const row of await rowsOf(path, what, connection, options, true)) rows.push(row);
 		await report(path, rows, connection, options);
 	});
 	if (rows.length === 0 || dryRun) return 0;
@@ -53,12 +57,28 @@ function whatOf(path, { text, entry, replacement }) {
 /**
  * What is to be taken out of another session that may have copies of the entries.
  * @param {RedactInput} what
- * @param {import("./library.mjs").RedactReport} planned
+ * @param {{ id: string | null, hash: string }[]} lines
  * @returns {RedactInput}
  */
-function ofCopies({ text, replacement }, { lines }) {
+function ofCopies({ text, replacement }, lines) {
 	if (text === undefined) return { lines: lines.map(({ hash }) => ({ hash })), replacement };
 	return { text, entries: lines.flatMap(({ id }) => id ?? []), replacement };
+}
+
+/**
+ * Redacts a file and what the store has of it. Without a store what is changed is noted, for those that are named later.
+ * @param {string} file
+ * @param {RedactInput} what
+ * @param {import("./stores.mjs").Connection | undefined} connection
+ * @param {Options} options
+ * @returns {Promise<Done>}
+ */
+async function done(file, what, connection, options) {
+	// What a store cannot take is redacted all the same.
+	const found = [...(await local.localSessions(dirname(file))).values()].find((one) => one.file === file);
+	if (found && connection) return (await syncOf(connection, found, options)).redact(found, what);
+	const noted = found && !what.dryRun ? new redacted.RedactedLines(notesHere(), dirname(file)) : undefined;
+	return redactions.redactFile(file, what, { onPlan: (lines) => found && noted?.add(found.session, lines) });
 }
 
 /**
@@ -66,25 +86,20 @@ function ofCopies({ text, replacement }, { lines }) {
  * @param {RedactInput} what
  * @param {import("./stores.mjs").Connection | undefined} connection
  * @param {Options} options
- * @param {boolean} [wasAsked] a store may still have to be told of an earlier run
+ * @param {boolean} [isAsked] this session was named: the store is asked, whatever the file holds
  * @returns {Promise<Row[]>} empty if there is nothing to take out
  */
-async function redacted(file, what, connection, options, wasAsked = false) {
-	const input = { ...what, dryRun: options.dryRun };
+async function rowsOf(file, what, connection, options, isAsked = false) {
+	const row = { file, isLocked: false, isCatalogClean: true, isStored: false };
 	try {
 		const planned = SessionManager.redact(file, { ...what, dryRun: true });
 		const isThere = planned.lines.length + planned.backups.length + planned.left > 0;
-		if (!isThere && !wasAsked) return [];
-		const found = connection && [...(await local.localSessions(dirname(file))).values()].find((one) => one.file === file);
-		const sync = connection && found ? await syncOf(connection, found, options) : undefined;
-		const done = await (sync && found ? sync.redact(found, input) : redactions.redactFile(file, input));
-		const { lines, backups, left, isCatalogClean } = done;
-		const error = "error" in done && done.error instanceof Error ? done.error.message : undefined;
-		if (!isThere && error === undefined) return [];
-		return [{ file, lines: lines.length, backups, left, isLocked: SessionManager.isLocked(file), isCatalogClean, isStored: sync !== undefined, error }];
+		if (!isThere && !isAsked) return [];
+		const { lines, backups, left, isCatalogClean, stored, error } = await done(file, { ...what, dryRun: options.dryRun }, connection, options);
+		if (!isThere && !stored?.length && error === undefined) return [];
+		return [{ ...row, lines: lines.length, backups, stored: stored?.length ?? 0, left, isLocked: SessionManager.isLocked(file), isCatalogClean, isStored: stored !== undefined && error === undefined, error: error?.message }];
 	} catch (error) {
-		const message = error instanceof Error ? error.message : String(error);
-		return [{ file, lines: 0, backups: [], left: 0, isLocked: false, isCatalogClean: true, isStored: false, error: message }];
+		return [{ ...row, lines: 0, backups: [], stored: 0, left: 0, error: error instanceof Error ? error.message : String(error) }];
 	}
 }
 
@@ -96,7 +111,7 @@ async function redacted(file, what, connection, options, wasAsked = false) {
  */
 async function report(path, rows, connection, { json, dryRun }) {
 	const notReached = [
-		...(connection === undefined ? ["stores: none is named (--store), and one that has the session keeps what was redacted"] : [`backups and catalogs of other machines: each redacts its files when it pulls`]),
+		...(connection === undefined ? ["stores: none is named (--store); one that has the session is told at the next push or pull"] : [`backups and catalogs of other machines: each redacts its files when it pulls`]),
 		...(connection?.shown.startsWith("postgres") ? ["PostgreSQL's own logs, dead rows until VACUUM, and backups"] : []),
 		...(connection?.shown.startsWith("s3") ? ["versions that the bucket keeps, and its backups"] : []),
 		"a pi that has the session open, and what it has in memory: end it",
@@ -104,8 +119,8 @@ async function report(path, rows, connection, { json, dryRun }) {
 	];
 	if (json) return writeJson({ file: path, dryRun: Boolean(dryRun), files: rows, notReached });
 	if (rows.length === 0) return write(`Nothing of it is in ${safeLine(path)}\n`);
-	for (const { file, lines, backups, left, isCatalogClean, error } of rows) {
-		const about = [counted(lines, "line"), ...(backups.length > 0 ? [counted(backups.length, "backup")] : [])].join(", ");
+	for (const { file, lines, backups, stored, left, isCatalogClean, error } of rows) {
+		const about = [counted(lines, "line"), ...(backups.length > 0 ? [counted(backups.length, "backup")] : []), ...(stored > 0 ? [`${counted(stored, "more line")} in the store`] : [])].join(", ");
 		await write(error === undefined ? `${paint.green(dryRun ? "would redact" : "redacted")}  ${safeLine(file)}: ${about}\n` : `${paint.red("failed")}  ${safeLine(file)}: ${safeLine(error)}\n`);
 		if (left > 0) await write(`  ${counted(left, "line")} still ${left === 1 ? "holds" : "hold"} it where it cannot be replaced: in a header, an id, a number, or a line too long to be read\n`);
 		if (!isCatalogClean) await write("  the catalog may still hold it: end what uses it, and run this again\n");

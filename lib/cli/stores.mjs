@@ -63,10 +63,13 @@ export async function ifStoreIsNamed(options, work) {
 	}
 }
 
+/** The directory of this machine's notes. */
+export const notesHere = () => storeNotes.notesBeside(sessionsRoot());
+
 /** @param {string} text @returns {Promise<Connection>} */
 async function connectTo(text) {
 	const { place, shown } = readAddress(text);
-	const notes = storeNotes.notesBeside(sessionsRoot());
+	const notes = notesHere();
 	return { store: await openStore(place, { host: hostId(notes), locks: notes }), address: place, shown, notes };
 }
 

@@ -404,12 +404,13 @@ export class SessionSync {
 	 */
 	pull(options?: SyncOptions & { items?: SyncItem[]; onResult?: (result: PullResult) => void }): Promise<PullResult[]>;
 	/**
-	 * Takes something out of a session's file, its backups and the store, as `SessionManager.redact` does it. If the store cannot be told,
-	 * that is the `error`, and the next push or pull of the session does it first.
+	 * Takes something out of a session's file, its backups and the store, as `SessionManager.redact` does it. `stored` are the lines that the
+	 * store had and the file had not, such as those of an entry that was edited by hand: where the file has the entry, its line takes their
+	 * place. If the store cannot be told, that is the `error`, and the next push or pull of the session tells it first what was in the file.
 	 *
 	 * @throws If the file cannot be redacted.
 	 */
-	redact(local: { session: string; file: string }, what: RedactInput): Promise<RedactReport & { error?: Error }>;
+	redact(local: { session: string; file: string }, what: RedactInput): Promise<RedactReport & { stored: { id: string | null; hash: string }[]; error?: Error }>;
 	/**
 	 * Stores what the files of this machine hold; 5 `tries` in a row by default. What fails is in the result of its session.
 	 * A session that was deleted from the store is put back if `restores` is true; otherwise its result has an error with code `deleted`.

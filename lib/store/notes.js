@@ -8,13 +8,15 @@ const { readAddress } = require("./address.js");
 const { StoreError } = require("./errors.js");
 const { isObject, parse } = require("./lines.js");
 const { checkId, isId, nameOf } = require("./names.js");
+const { RedactedLines } = require("./redacted-lines.js");
 const { readSettings } = require("./settings.js");
+const { readJson, writeWhole } = require("./small-file.js");
 
 /**
  * @typedef {import("./outbox").Note & { listed?: string, redactions?: number }} Note `listed`: what the store's list said of it then;
  *   `redactions`: how many of the store's are taken over
  */
-/** @typedef {{ hash: string, newHash: string }} RedactedLine the SHA-256 of the bytes of a line before and after, in hexadecimal digits */
+/** @typedef {import("./redacted-lines").RedactedLine} RedactedLine */
 
 /**
  * Where the notes of an agent's stores are, beside its sessions.
@@ -106,6 +108,7 @@ function textOf(path) {
 
 class Notes {
 	#folder;
+	#redacted;
 
 	/**
 	 * @param {string} folder
@@ -115,6 +118,7 @@ class Notes {
 	constructor(folder, address, dir) {
 		const key = `${readAddress(address).identity}\n${resolve(dir)}`;
 		this.#folder = join(folder, createHash("sha256").update(key).digest("hex").slice(0, 16));
+		this.#redacted = new RedactedLines(folder, dir);
 	}
 
 	/** @param {string} session @returns {Note | undefined} */
@@ -153,13 +157,13 @@ class Notes {
 	}
 
 	/**
-	 * Keeps a note, or only that the session is to be stored. The rename may wait for the disk, so not on the caller's thread.
+	 * Keeps a note, or only that the session is to be stored. Then nothing is known of the store, nor what it was told.
 	 * @param {string} session
 	 * @param {Note | undefined} note
 	 */
 	async set(session, note) {
-		await fs.promises.mkdir(this.#folder, { recursive: true, mode: 0o700 });
-		await this.#write(this.#path(session), note ? JSON.stringify(note) : "");
+		await writeWhole(this.#path(session), note ? JSON.stringify(note) : "");
+		if (!note) await this.forgetTold(session);
 	}
 
 	/**
@@ -177,25 +181,39 @@ class Notes {
 	 * @returns {RedactedLine[]}
 	 */
 	redactions(session) {
-		try {
-			const value = parse(fs.readFileSync(this.#redactionsPath(session)));
-			return Array.isArray(value) ? value.filter((one) => isObject(one) && typeof one.hash === "string" && typeof one.newHash === "string") : [];
-		} catch (error) {
-			if (isObject(error) && error.code === "ENOENT") return [];
-			throw error;
-		}
+		const redacted = this.#redacted.of(session);
+		if (redacted.length === 0) return [];
+		const told = new Set(this.told(session));
+		return redacted.filter(({ hash }) => !told.has(hash));
 	}
 
 	/**
-	 * Keeps them: a file is redacted only after that, so that the store gets to know of it however this process ends.
+	 * Keeps which lines were redacted here: a file is redacted only after that, so that the store gets to know of it however this process ends.
 	 * @param {string} session
-	 * @param {RedactedLine[]} lines
+	 * @param {readonly RedactedLine[]} lines
 	 */
-	async setRedactions(session, lines) {
-		const path = this.#redactionsPath(session);
-		await fs.promises.mkdir(dirname(path), { recursive: true, mode: 0o700 });
-		if (lines.length === 0) return fs.promises.rm(path, { force: true });
-		await this.#write(path, JSON.stringify(lines));
+	addRedactions(session, lines) {
+		return this.#redacted.add(session, lines);
+	}
+
+	/**
+	 * Keeps that the store knows that these lines were redacted.
+	 * @param {string} session
+	 * @param {readonly { hash: string }[]} lines
+	 */
+	async setTold(session, lines) {
+		if (lines.length > 0) await writeWhole(this.#toldPath(session), JSON.stringify([...new Set([...this.told(session), ...lines.map(({ hash }) => hash)])]));
+	}
+
+	/** The store may not know any more what was redacted: it is told again. @param {string} session */
+	async forgetTold(session) {
+		await fs.promises.rm(this.#toldPath(session), { force: true });
+	}
+
+	/** The hashes of lines of which the store knows that they were redacted. @param {string} session @returns {unknown[]} */
+	told(session) {
+		const value = readJson(this.#toldPath(session));
+		return Array.isArray(value) ? value : [];
 	}
 
 	/** @param {string} session */
@@ -204,20 +222,8 @@ class Notes {
 	}
 
 	/** @param {string} session */
-	#redactionsPath(session) {
-		return join(this.#folder, "redactions", `${nameOf(checkId(session, "session"))}.json`);
-	}
-
-	/** Writes a file as a whole. @param {string} path @param {string} text */
-	async #write(path, text) {
-		const draft = `${path}.${randomBytes(6).toString("hex")}`;
-		try {
-			await fs.promises.writeFile(draft, text, { mode: 0o600 });
-			await fs.promises.rename(draft, path);
-		} catch (error) {
-			await fs.promises.rm(draft, { force: true });
-			throw error;
-		}
+	#toldPath(session) {
+		return join(this.#folder, "redacted", `${nameOf(checkId(session, "session"))}.json`);
 	}
 }
 

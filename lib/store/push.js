@@ -7,7 +7,7 @@ const { DeletedError, Outbox } = require("./outbox.js");
 
 /**
  * @typedef {import("./outbox").OutboxOptions & {
- *   onStart?: () => Promise<void>,
+ *   onStart?: () => Promise<unknown>,
  *   onStored?: () => void,
  *   onError?: (error: Error) => void,
  *   poll?: number,

@@ -1,13 +1,18 @@
 // Takes something out of session files and out of a store.
 //
-// What a redaction of a file is going to change is noted before the file is changed, and goes to the store before anything else of the
-// session does: until the store knows of it, its old lines would come back with the next pull.
+// What a redaction of a file is going to change is noted before the file is changed, and goes to each store before anything else of the
+// session does: until the store knows of it, its old lines would come back with the next pull. A store may also have what the file does not
+// have any more, because it was edited by hand.
 const { promises: fs } = require("node:fs");
+const { tmpdir } = require("node:os");
+const { join } = require("node:path");
 const { StoreError } = require("./errors.js");
-const { entryOf, sha256 } = require("./lines.js");
+const { entryOf, isObject, parse, sha256 } = require("./lines.js");
+const { loadAll } = require("./load-all.js");
 const { callHere } = require("./manager.js");
-const { readLines } = require("./session-file.js");
+const { CURRENT_VERSION, readLines } = require("./session-file.js");
 
+/** @typedef {import("./index").LineStore} LineStore */
 /** @typedef {import("./notes").Notes} Notes */
 /** @typedef {import("./notes").RedactedLine} RedactedLine */
 /** @typedef {import("../../index").RedactInput} RedactInput */
@@ -32,40 +37,95 @@ async function redactFile(file, what, { onPlan, call = callHere } = {}) {
 }
 
 /**
- * Redacts a session file, and notes what its store is to be told.
+ * Redacts a session file, and notes what stores are to be told.
  * @param {{ session: string, file: string }} local
  * @param {RedactInput} what
- * @param {Notes} notes
- * @param {import("./manager").CallManager} [call]
+ * @param {{ add: (session: string, lines: RedactedLine[]) => unknown, call?: import("./manager").CallManager }} options `add` keeps what is
+ *   going to be changed, and is waited for
  */
-async function redactNoted({ session, file }, what, notes, call) {
-	const onPlan = async (/** @type {RedactedLine[]} */ lines) => {
-		if (lines.length === 0) return;
-		const all = new Map([...notes.redactions(session), ...lines].map(({ hash, newHash }) => [hash, { hash, newHash }]));
-		await notes.setRedactions(session, [...all.values()]);
-		await notes.invalidate(session);
-	};
-	return redactFile(file, what, { onPlan, call });
-}
+const redactNoted = ({ session, file }, what, { add, call }) => redactFile(file, what, { onPlan: (lines) => add(session, lines), call });
 
 /**
- * Tells the store what was redacted here. What it does not have yet it is told again: another host may store it later.
+ * Tells the store what was redacted here. Of a session that it does not have it is told again: another host may store it later. Gives
+ * whether there was something to tell, and it was told.
  * @param {{ session: string, file: string }} local
- * @param {{ store: import("./index").LineStore, notes: Notes }} options
+ * @param {{ store: LineStore, notes: Notes }} options
  */
 async function pushRedactions({ session, file }, { store, notes }) {
 	const pending = notes.redactions(session);
-	if (pending.length === 0) return;
+	if (pending.length === 0) return false;
 	const next = new Map(pending.map(({ hash, newHash }) => [hash, newHash]));
 	const last = pending.map(({ hash }) => ({ hash, last: lastOf(hash, next) }));
 	const lines = await linesOf(file, new Set(last.map(({ last }) => last)));
 	try {
 		await store.redact(session, last.map(({ hash, last }) => ({ hash, line: lines.get(last) })));
 	} catch (error) {
-		if (error instanceof StoreError && (error.code === "not-found" || error.code === "deleted")) return;
+		if (error instanceof StoreError && (error.code === "not-found" || error.code === "deleted")) return false;
 		throw error;
 	}
-	await notes.setRedactions(session, notes.redactions(session).filter(({ hash }) => !next.has(hash)));
+	await notes.setTold(session, pending);
+	return true;
+}
+
+/**
+ * What the store's lines of a session hold of what is to be taken out: the lines, and those that are to stand in their places. Where the
+ * session's file has the entry, that is its line, which may have been edited by hand. Entries that are named by their ids are those of
+ * the file: another host may have given one of the ids to another entry.
+ * @param {{ session: string, file: string }} local
+ * @param {RedactInput} what
+ * @param {LineStore} store
+ * @returns {Promise<{ id: string | null, hash: string, line: Buffer | undefined }[]>}
+ */
+async function planStored({ session, file }, what, store) {
+	const page = await loadAll(store, session);
+	if (page.lines.length === 0) return [];
+	const folder = await fs.mkdtemp(join(tmpdir(), "pi-session-native-"));
+	try {
+		const path = join(folder, "stored.jsonl");
+		const header = Buffer.from(JSON.stringify({ type: "session", version: CURRENT_VERSION, id: session }));
+		await fs.writeFile(path, joined([header, ...page.lines.map(({ line }) => line)]), { mode: 0o600 });
+		const { lines: planned } = await callHere("redact", path, { ...what, dryRun: false });
+		const old = new Map(page.lines.map(({ line }) => [sha256(line).toString("hex"), line]));
+		const changed = await linesOf(path, new Set(planned.map(({ newHash }) => newHash)));
+		const here = await entriesOf(file, new Set(planned.flatMap(({ id }) => id ?? [])));
+		const isByEntry = what.entries !== undefined && what.text === undefined;
+		return planned.flatMap(({ id, hash, newHash }) => {
+			const own = here.get(identityOf(old.get(hash) ?? Buffer.alloc(0)) ?? "");
+			if (isByEntry && !own) return [];
+			return { id, hash, line: own && sha256(own).toString("hex") !== hash ? own : changed.get(newHash) };
+		});
+	} finally {
+		await fs.rm(folder, { recursive: true, force: true });
+	}
+}
+
+/** @param {Uint8Array[]} lines */
+const joined = (lines) => Buffer.concat(lines.flatMap((line) => [line, Buffer.from("\n")]));
+
+/**
+ * What copies of an entry have in common, whatever they are below: its id and its time. Undefined for a line that is not an entry.
+ * @param {Uint8Array} line
+ */
+function identityOf(line) {
+	const entry = entryOf(line);
+	const value = entry && parse(line);
+	return entry && isObject(value) ? `${entry.id}\n${value.timestamp}` : undefined;
+}
+
+/**
+ * The lines of a file's entries with these ids, by their identities.
+ * @param {string} file
+ * @param {Set<string>} ids
+ */
+async function entriesOf(file, ids) {
+	/** @type {Map<string, Buffer>} */
+	const found = new Map();
+	if (ids.size === 0) return found;
+	await eachLine(file, (line) => {
+		const identity = identityOf(line);
+		if (identity !== undefined && ids.has(entryOf(line)?.id ?? "")) found.set(identity, Buffer.from(line));
+	});
+	return found;
 }
 
 /**
@@ -91,24 +151,32 @@ function lastOf(hash, next) {
 async function linesOf(path, hashes) {
 	/** @type {Map<string, Buffer>} */
 	const found = new Map();
+	await eachLine(path, (line) => {
+		const hash = sha256(line).toString("hex");
+		// What is not an entry is not stored.
+		if (hashes.has(hash) && entryOf(line)) found.set(hash, Buffer.from(line));
+	});
+	return found;
+}
+
+/**
+ * Gives the lines of a file. One that is gone has none: what was redacted leaves the store all the same.
+ * @param {string} path
+ * @param {(line: Uint8Array) => void} take
+ */
+async function eachLine(path, take) {
 	const file = await fs.open(path).catch(unlessAbsent);
-	// What was redacted leaves the store though the file is gone.
-	if (!file) return found;
+	if (!file) return;
 	try {
 		for (let offset = 0, isMore = true; isMore; ) {
 			const { lines, bytes, goesOn } = await readLines(file, offset);
-			for (const line of lines) {
-				const hash = sha256(line).toString("hex");
-				// What is not an entry is not stored.
-				if (hashes.has(hash) && entryOf(line)) found.set(hash, Buffer.from(line));
-			}
+			lines.forEach(take);
 			offset += bytes;
 			isMore = goesOn && bytes > 0;
 		}
 	} finally {
 		await file.close();
 	}
-	return found;
 }
 
 /** @param {NodeJS.ErrnoException} error @returns {undefined} */
@@ -116,6 +184,7 @@ function unlessAbsent(error) {
 	if (error.code !== "ENOENT") throw error;
 }
 
+exports.planStored = planStored;
 exports.pushRedactions = pushRedactions;
 exports.redactFile = redactFile;
 exports.redactNoted = redactNoted;

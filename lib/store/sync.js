@@ -11,11 +11,12 @@ const { projectOf } = require("./project.js");
 const { isAsNoted, localHeader, pull } = require("./pull.js");
 const { isAnotherStore } = require("./outbox.js");
 const { Push } = require("./push.js");
-const { pushRedactions, redactFile, redactNoted } = require("./redact.js");
+const { planStored, pushRedactions, redactFile, redactNoted } = require("./redact.js");
 
 /** @typedef {import("./index").StoredSession} StoredSession */
 /** @typedef {import("./local").LocalSession} LocalSession */
 /** @typedef {import("./index").SyncItem} SyncItem */
+/** @typedef {import("./notes").RedactedLine} RedactedLine */
 
 /** How many sessions are pulled or pushed at the same time. */
 const PARALLEL = 16;
@@ -111,7 +112,9 @@ class SessionSync {
 			const header = head.isNew ? localHeader(stored, { cwd, parentOf }) : undefined;
 			if (head.isNew) await fs.mkdir(dir, { recursive: true });
 			const listed = listedOf(stored);
-			if (!head.isNew) await pushRedactions({ session, file }, { store, notes: this.#notes });
+			// A store that was set back: what it knows of redactions only grows.
+			if (this.#notes.told(session).length > stored.redactions) await this.#notes.forgetTold(session);
+			const isTold = !head.isNew && (await pushRedactions({ session, file }, { store, notes: this.#notes }));
 			/** @type {NonNullable<import("./pull").PullOptions["onNote"]>} */
 			// What could not be read is asked for again: put back, it may look in the list as it does now.
 			const onNote = (note, problems) => this.#notes.set(session, { ...note, store: this.#storeId.value ?? note.store, listed: problems.length === 0 ? listed : undefined, redactions: stored.redactions });
@@ -123,7 +126,7 @@ class SessionSync {
 				return this.#notes.invalidate(session);
 			};
 			const push = () => this.#pushOnce({ session, file });
-			return { ...head, ...(await pull({ store, session, file, stored, header, note, push, onMerge, onNote, call })) };
+			return { ...head, ...(await pull({ store, session, file, stored: isTold ? undefined : stored, header, note, push, onMerge, onNote, call })) };
 		} catch (error) {
 			// Another process pulls it, too, and made its file first.
 			if (head.isNew && isObject(error) && error.code === "EEXIST") return this.#pullOne({ ...item, state: "changed" }, names, redacted);
@@ -141,30 +144,39 @@ class SessionSync {
 		if (redactions === 0 || this.#notes.get(session)?.redactions === redactions) return 0;
 		const lines = (await store.redactions(session)).map(({ hash, line }) => ({ hash, line: line?.toString() }));
 		let count = 0;
-		for (const local of (await localSessions(dir)).values()) {
-			// The store has this already.
-			const onPlan = (/** @type {unknown[]} */ lines) => (lines.length > 0 ? this.#notes.invalidate(session) : undefined);
-			const done = await (local.session === session ? redactFile(local.file, { lines }, { onPlan, call }) : redactNoted(local, { lines }, this.#notes, call));
-			count += done.lines.length;
-		}
+		for (const local of (await localSessions(dir)).values()) count += (await redactNoted(local, { lines }, { add: this.#addRedactions, call })).lines.length;
+		await this.#notes.setTold(session, lines);
 		return count;
 	}
 
+	/** Keeps what is going to be redacted in a file, which matches no note from then on. @type {(session: string, lines: RedactedLine[]) => Promise<void>} */
+	#addRedactions = async (session, lines) => {
+		await this.#notes.addRedactions(session, lines);
+		if (lines.length > 0) await this.#notes.invalidate(session);
+	};
+
 	/**
-	 * Takes something out of a session's file and its backups, and out of the store. If the store cannot be reached, the next push or pull
-	 * does the rest: `error`.
+	 * Takes something out of a session's file and its backups, and out of the store, which may have what the file has not: `stored`. If the
+	 * store cannot be reached (`error`), the next push or pull does the rest of what was in the file.
 	 * @param {{ session: string, file: string }} local
 	 * @param {import("../../index").RedactInput} what
-	 * @returns {Promise<import("../../index").RedactReport & { error?: Error }>}
+	 * @returns {Promise<import("../../index").RedactReport & { stored: { id: string | null, hash: string }[], error?: Error }>}
 	 */
 	async redact(local, what) {
-		if (what.dryRun) return redactFile(local.file, what);
-		const done = await redactNoted(local, what, this.#notes);
+		const { store } = this.#options;
+		const { session } = local;
+		const done = await (what.dryRun ? redactFile(local.file, what) : redactNoted(local, what, { add: this.#addRedactions }));
 		try {
-			await pushRedactions(local, { store: this.#options.store, notes: this.#notes });
-			return done;
+			if (!what.dryRun) await pushRedactions(local, { store, notes: this.#notes });
+			const pending = new Set([...done.lines, ...this.#notes.redactions(session)].map(({ hash }) => hash));
+			const stored = (await planStored(local, what, store)).filter(({ hash }) => !pending.has(hash));
+			if (!what.dryRun && stored.length > 0) {
+				await this.#notes.invalidate(session);
+				await store.redact(session, stored.map(({ hash, line }) => ({ hash, line })));
+			}
+			return { ...done, stored: stored.map(({ id, hash }) => ({ id, hash })) };
 		} catch (error) {
-			return { ...done, error: asError(error) };
+			return { ...done, stored: [], error: asError(error) };
 		}
 	}
 
@@ -306,8 +318,10 @@ class SessionSync {
 	 * @param {string} session
 	 * @param {import("./outbox").Note | undefined} note
 	 */
-	#setPushed(session, note) {
-		return this.#notes.set(session, note && { redactions: this.#notes.get(session)?.redactions, ...note, listed: undefined });
+	async #setPushed(session, note) {
+		// The store is another one, or was set back.
+		if (note?.check === "") await this.#notes.forgetTold(session);
+		await this.#notes.set(session, note && { redactions: this.#notes.get(session)?.redactions, ...note, listed: undefined });
 	}
 
 	/**

@@ -1,10 +1,12 @@
 // What one machine redacts or deletes, and what the others do then. With each kind of store.
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
 import { type LineStore, StoreError, loadAll } from "../../../lib/store/index.js";
+import { world as commandWorld, good, put } from "../../support/cli.js";
 import { SESSION, header } from "../../support/lines.js";
 import { text, world } from "../../support/machines.js";
+import { scratch } from "../../support/scratch.js";
 import { inBucket, inDirectory, inPostgres } from "../../support/shared-stores.js";
 
 const FORK = "01972ab8-2280-7be3-8cc7-05ac027b6199";
@@ -89,4 +91,87 @@ describe.each([["PostgreSQL", inPostgres], ["a bucket", inBucket], ["a directory
 		expect((await a.store.list()).deleted).toEqual([]);
 		expect(await stored(a.store)).toEqual([said("a", null, "hello").toString()]);
 	});
+});
+
+describe.each([["PostgreSQL", inPostgres], ["a bucket", inBucket], ["a directory", inDirectory]])("the command and %s", (_, start) => {
+	const team = async () => {
+		const { address, env, open } = await start();
+		const machine = (host: string) => {
+			const at = commandWorld();
+			return { ...at, env: { ...at.env, ...env, PI_SESSION_NATIVE_HOST: host, PI_SESSION_NATIVE_PROJECT: "shop" } };
+		};
+		return { store: open("reader"), named: { PI_SESSION_NATIVE_STORE: address }, laptop: machine("laptop"), desktop: machine("desktop") };
+	};
+	const storedTexts = async (store: LineStore) => (await stored(store)).join("\n");
+	const HELLO = said("a", null, "hello").toString();
+
+	// Regression: the command with the store said that nothing was there, and the next pull brought the secret back.
+	test("what was redacted without the store leaves it with the next push, and with the command", async () => {
+		for (const next of [["push"], ["pull"], ["redact", SESSION, "--text", "hunter2"]]) {
+			const { store, named, laptop } = await team();
+			const file = put(laptop, SESSION, [HELLO, SECRET.toString()]);
+			await good(laptop, ["push"], named);
+			expect(await good(laptop, ["redact", SESSION, "--text", "hunter2"])).toContain("stores: none is named");
+			expect(await storedTexts(store)).toContain("hunter2");
+			await good(laptop, next, named);
+			if (next[0] === "pull") await good(laptop, ["pull", SESSION], named);
+			expect(await stored(store), next[0]).toEqual([HELLO, CLEAN.toString()]);
+			await good(laptop, ["sync"], named);
+			expect(readFileSync(file, "utf8").trimEnd().split("\n").slice(1)).toEqual([HELLO, CLEAN.toString()]);
+			expect(await stored(store)).toEqual([HELLO, CLEAN.toString()]);
+		}
+	});
+
+	test("what was edited out by hand leaves the store with the command, which takes the edited line, and the other machines", async () => {
+		const { store, named, laptop, desktop } = await team();
+		const file = put(laptop, SESSION, [HELLO, SECRET.toString(), said("c", "b", "hunter2, again").toString()]);
+		await good(laptop, ["push"], named);
+		await good(desktop, ["pull"], named);
+		const edited = [HELLO, said("b", "a", "the password is gone").toString(), said("c", "b", "it, again").toString()];
+		writeFileSync(file, [readFileSync(file, "utf8").split("\n")[0], ...edited, ""].join("\n"));
+		expect(await good(laptop, ["redact", SESSION, "--text", "hunter2", "--dry-run"], named)).toContain(": 0 lines, 2 more lines in the store");
+		expect(await storedTexts(store)).toContain("hunter2");
+		expect(await good(laptop, ["redact", SESSION, "--text", "hunter2"], named)).toContain(": 0 lines, 2 more lines in the store");
+		expect(await stored(store)).toEqual(edited);
+		for (const at of [laptop, desktop]) {
+			await good(at, ["sync"], named);
+			const [path] = JSON.parse(await good(at, ["list", "--json"], named)) as [{ path: string }];
+			expect(readFileSync(path.path, "utf8").trimEnd().split("\n").slice(1)).toEqual(edited);
+		}
+		expect(await stored(store)).toEqual(edited);
+		expect(await good(laptop, ["redact", SESSION, "--text", "hunter2"], named)).toContain("Nothing of it is in ");
+	});
+
+	test("an entry that is named by its id is taken out of the store, and not another machine's of that id", async () => {
+		const { store, named, laptop } = await team();
+		const theirs = JSON.stringify({ ...JSON.parse(said("b", "a", "theirs").toString()), timestamp: "2025-06-01T10:00:00.000Z" });
+		const file = put(laptop, SESSION, [HELLO, SECRET.toString()]);
+		await good(laptop, ["push"], named);
+		await store.append(SESSION, { header: header(), lines: [Buffer.from(theirs)], after: (await loadAll(store, SESSION)).cursor });
+		writeFileSync(file, readFileSync(file, "utf8").replace("hunter2", "gone"));
+		expect(await good(laptop, ["redact", SESSION, "--entry", "b"], named)).toContain("1 more line in the store");
+		expect(await stored(store)).toEqual([HELLO, said("b", "a", "[redacted]").toString(), theirs]);
+	});
+});
+
+test("a store that is set back to before a redaction is told again, before anything is pulled", async () => {
+	const { path, machine, begin } = world();
+	const a = machine("a");
+	begin(a, said("a", null, "hello"), SECRET);
+	await a.sync.push();
+	const backup = scratch();
+	for (const name of ["sessions", "lines", "store.json"]) cpSync(join(path, name), join(backup, name), { recursive: true });
+	writeFileSync(a.file, text(readFileSync(a.file, "utf8").trimEnd(), said("c", "b", "and on")));
+	await a.sync.push();
+	await a.sync.redact({ session: SESSION, file: a.file }, { text: "hunter2" });
+	for (const name of ["sessions", "lines", "store.json"]) {
+		rmSync(join(path, name), { recursive: true });
+		cpSync(join(backup, name), join(path, name), { recursive: true });
+	}
+	expect((await stored(machine("r").store)).join("\n")).toContain("hunter2");
+	await machine("a").sync.pull();
+	await machine("a").sync.push();
+	const expected = [said("a", null, "hello"), CLEAN, said("c", "b", "and on")].map(String);
+	expect(readFileSync(a.file, "utf8").trimEnd().split("\n").slice(1)).toEqual(expected);
+	expect(await stored(machine("r").store)).toEqual(expected);
 });
