@@ -146,7 +146,7 @@ mod tests {
         for line in lines {
             read_line(line, |line| {
                 if let Line::Entry(head) = line {
-                    tree.push(&head, true);
+                    tree.push(&head, true).expect("memory");
                 }
             });
         }

@@ -145,7 +145,7 @@ mod tests {
         for line in lines {
             read_line(line, |line| match line {
                 Line::Entry(head) => {
-                    tree.push(&head, true);
+                    tree.push(&head, true).expect("memory");
                 }
                 other => panic!("no entry: {other:?}"),
             });

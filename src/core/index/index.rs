@@ -1,10 +1,11 @@
 //! The index of a session: its tree, and where each entry's line is.
 
-use std::io::Read;
+use std::io::{self, Read};
 
 use super::parallel_scan::{indexed_line, IndexedLine, LineKind};
 use super::torn_line::IndexedEnd;
 use crate::base::error::{Error, Result};
+use crate::base::memory::reserve;
 use crate::format::body::Body;
 use crate::format::entry::{Damage, EntryHead};
 use crate::io::line_reader::{LineReader, RawLine, WHOLE};
@@ -49,23 +50,38 @@ pub(super) fn next<'a, R: Read>(reader: &'a mut LineReader<R>, storage: &dyn Sto
 }
 
 impl Index {
-    /// Takes a line; with `advance` the leaf moves to its entry.
-    pub(super) fn index_line(&mut self, line: IndexedLine, advance: bool) {
+    /// Takes a line; with `advance` the leaf moves to its entry. Without memory for it nothing changes.
+    pub(super) fn index_line(&mut self, line: IndexedLine, advance: bool) -> io::Result<()> {
+        match &line.kind {
+            LineKind::Entry(head) => {
+                self.reserve(head)?;
+                reserve(&mut self.bodies, line.bodies.len())?;
+            }
+            LineKind::Nothing => {}
+            LineKind::Damaged(_) => reserve(&mut self.damaged, 1)?,
+        }
         let lines = self.end.advance(&line);
         if lines == 0 {
-            return;
+            return Ok(());
         }
         self.lines += lines;
         let IndexedLine { offset, len, kind, bodies, .. } = line;
         match kind {
             LineKind::Entry(head) => {
-                let row = self.tree.push(&head, advance);
+                let row = self.tree.push(&head, advance)?;
                 self.spans.push(Some(LineSpan::of(offset, len as usize)));
                 self.bodies.extend(bodies.into_iter().map(|body| (row, body)));
             }
             LineKind::Nothing => {}
             LineKind::Damaged(damage) => self.damaged.push(DamagedLine { number: self.lines, offset, len, damage }),
         }
+        Ok(())
+    }
+
+    /// Makes room for an entry: adding it next cannot fail.
+    pub fn reserve(&mut self, head: &EntryHead<'_>) -> io::Result<()> {
+        self.tree.reserve(head)?;
+        reserve(&mut self.spans, 1)
     }
 
     /// Indexes what other processes appended; the leaf stays. Returns whether the last line lacks its newline.
@@ -89,7 +105,8 @@ impl Index {
         let mut is_unterminated = false;
         while let Some(line) = next(&mut reader, storage)? {
             is_unterminated = !line.is_terminated;
-            self.index_line(indexed_line(line).map_err(|error| Error::io("read", storage.name(), error))?, false);
+            let indexed = indexed_line(line).and_then(|line| self.index_line(line, false));
+            indexed.map_err(|error| Error::io("read", storage.name(), error))?;
         }
         Ok(is_unterminated)
     }
@@ -112,15 +129,17 @@ impl Index {
         self.end.after_unterminated_line
     }
 
-    /// Adds an entry of ours, whose line is at `span` if it has one; the leaf moves to it.
-    pub fn push(&mut self, head: &EntryHead<'_>, span: Option<LineSpan>) -> RowNo {
-        let row = self.tree.push(head, true);
+    /// Adds an entry of ours, whose line is at `span` if it has one; the leaf moves to it. Without memory for it nothing
+    /// changes.
+    pub fn push(&mut self, head: &EntryHead<'_>, span: Option<LineSpan>) -> io::Result<RowNo> {
+        self.reserve(head)?;
+        let row = self.tree.push(head, true)?;
         self.spans.push(span);
         if let Some(span) = span {
             self.lines += 1;
             self.end.set(self.end.offset.max(span.end() + 1), false);
         }
-        row
+        Ok(row)
     }
 
     /// Where an entry's line is.
@@ -130,12 +149,12 @@ impl Index {
 
     /// Sets where the header, every entry and their bodies are now; `spans` has one for each row. There are no other
     /// lines.
-    pub fn set_spans(&mut self, header: Option<LineSpan>, spans: Vec<LineSpan>, bodies: Vec<(RowNo, Body)>) {
+    pub fn set_spans(&mut self, header: Option<LineSpan>, spans: Vec<Option<LineSpan>>, bodies: Vec<(RowNo, Body)>) {
         self.lines = spans.len() as u64 + u64::from(header.is_some());
-        let last = spans.last().or(header.as_ref());
+        let last = spans.last().copied().flatten().or(header);
         self.end.set(last.map_or(0, |last| last.end() + 1), false);
         self.damaged.clear();
-        self.spans = spans.into_iter().map(Some).collect();
+        self.spans = spans;
         self.bodies = bodies;
     }
 

@@ -37,7 +37,7 @@ pub fn load(storage: &dyn Storage) -> Result<Option<Loaded>> {
         is_unterminated = !line.is_terminated;
         let text = line_text(line.bytes).map_err(fail)?;
         if line.skipped.is_some() || !is_json(&text) {
-            index.index_line(indexed_line(line).map_err(fail)?, true);
+            indexed_line(line).and_then(|line| index.index_line(line, true)).map_err(fail)?;
             continue;
         }
         index.lines += 1;
@@ -54,7 +54,7 @@ pub fn load(storage: &dyn Storage) -> Result<Option<Loaded>> {
     let size = storage.size()?;
     let mut each = |line: IndexedLine| {
         is_unterminated = !line.is_terminated;
-        index.index_line(line, true);
+        index.index_line(line, true)
     };
     let from = header_span.offset + u64::from(header_span.len) + 1;
     scan(storage, from, size, &mut each)?;

@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 
 use crate::base::error::{Error, Result};
+use crate::base::memory::reserve;
 use crate::base::threads::cores;
 use crate::format::body::{Body, LARGE_BODY};
 use crate::format::entry::{read_line_and_bodies, Damage, EntryHead, Line};
@@ -58,7 +59,7 @@ pub enum LineKind {
 struct ScanSegment(Vec<IndexedLine>);
 
 impl ScanSegment {
-    fn push(&mut self, line: IndexedLine) {
+    fn push(&mut self, line: IndexedLine) -> io::Result<()> {
         let run = self.0.last_mut().filter(|last| {
             let follows = last.is_terminated && last.offset + last.len + 1 == line.offset;
             follows && last.kind == LineKind::Nothing && line.kind == LineKind::Nothing
@@ -69,19 +70,26 @@ impl ScanSegment {
                 last.lines += 1;
                 (last.is_terminated, last.is_torn) = (line.is_terminated, line.is_torn);
             }
-            None => self.0.push(line),
+            None => {
+                reserve(&mut self.0, 1)?;
+                self.0.push(line);
+            }
         }
+        Ok(())
     }
 }
 
+/// Takes one line after the other.
+pub type Each<'a> = dyn FnMut(IndexedLine) -> io::Result<()> + 'a;
+
 /// Hands on every line that starts in `from..to`, in order. `from` is the start of a line, `to` the end of what is read.
-pub fn scan(storage: &dyn Storage, from: u64, to: u64, each: &mut dyn FnMut(IndexedLine)) -> Result<()> {
+pub fn scan(storage: &dyn Storage, from: u64, to: u64, each: &mut Each<'_>) -> Result<()> {
     let is_large = to.saturating_sub(from) >= 16 * LARGE_SEGMENT;
     scan_in(storage, from, to, if is_large { LARGE_SEGMENT } else { SEGMENT }, each)
 }
 
 /// The same in segments of that many bytes.
-fn scan_in(storage: &dyn Storage, from: u64, to: u64, size: u64, each: &mut dyn FnMut(IndexedLine)) -> Result<()> {
+fn scan_in(storage: &dyn Storage, from: u64, to: u64, size: u64, each: &mut Each<'_>) -> Result<()> {
     let segments = (to.saturating_sub(from)).div_ceil(size) as usize;
     let others = cores().min(8).min(segments).saturating_sub(1);
     let next = AtomicUsize::new(0);
@@ -131,7 +139,7 @@ fn scan_in(storage: &dyn Storage, from: u64, to: u64, size: u64, each: &mut dyn 
                 })?;
                 early.insert(number, lines);
             };
-            lines?.0.into_iter().for_each(&mut *each);
+            lines?.0.into_iter().try_for_each(&mut *each).map_err(|error| Error::io("read", storage.name(), error))?;
         }
         Ok(())
     })
@@ -163,17 +171,18 @@ fn scan_segment(
         match memchr::memchr(b'\n', rest) {
             Some(length) => {
                 let bytes = rest.get(..length).unwrap_or_default();
-                lines.push(indexed_line(RawLine { offset, bytes, is_terminated: true, skipped: None }).map_err(fail)?);
+                indexed_line(RawLine { offset, bytes, is_terminated: true, skipped: None })
+                    .and_then(|line| lines.push(line))
+                    .map_err(fail)?;
                 at += length + 1;
             }
             None if end == to => {
-                lines.push(
-                    indexed_line(RawLine { offset, bytes: rest, is_terminated: false, skipped: None }).map_err(fail)?,
-                );
+                let line = RawLine { offset, bytes: rest, is_terminated: false, skipped: None };
+                indexed_line(line).and_then(|line| lines.push(line)).map_err(fail)?;
                 break;
             }
             None => {
-                lines.push(line_across(storage, offset, to)?);
+                lines.push(line_across(storage, offset, to)?).map_err(fail)?;
                 break;
             }
         }
@@ -276,7 +285,11 @@ mod tests {
             let storage = MemoryStorage::new("test".into(), bytes.clone());
             let mut found = Vec::new();
             let size = if seed < 3 { SEGMENT } else { SEGMENT / 3 };
-            scan_in(&storage, 0, bytes.len() as u64, size, &mut |line| found.push(line)).expect("read");
+            scan_in(&storage, 0, bytes.len() as u64, size, &mut |line| {
+                found.push(line);
+                Ok(())
+            })
+            .expect("read");
             let mut reader = LineReader::new(bytes.as_slice(), 0, WHOLE);
             let mut expected = Vec::new();
             while let Some(line) = reader.next_line().expect("read") {

@@ -1,8 +1,11 @@
 //! Verification of a session file: every line is read, nothing is changed.
 
+use std::io;
+
 use serde::Serialize;
 
 use crate::base::error::{Error, Result};
+use crate::base::memory::reserve;
 use crate::base::wtf8::to_string_lossy;
 use crate::format::entry::{is_blank, read_line, Damage, EntryHead, Line};
 use crate::format::header::{Header, HeaderFields, Version};
@@ -126,64 +129,65 @@ impl Survey {
             survey.count += 1;
             let what = match line.skipped {
                 Some((why, _)) => LineClass::Damaged(LineDamage::Damage(why.into())),
-                None => survey.classify(&line_text(line.bytes).map_err(fail)?, &mut parsed_any),
+                None => line_text(line.bytes).and_then(|text| survey.classify(&text, &mut parsed_any)).map_err(fail)?,
             };
             let (number, offset, len) = (survey.count, line.offset, line.length());
-            survey.note(what, ReportedDamage { line: number, start: offset, end: offset + len, reason: "" });
+            let damage = ReportedDamage { line: number, start: offset, end: offset + len, reason: "" };
+            survey.note(what, damage).map_err(fail)?;
             if what != LineClass::Blank {
+                reserve(&mut survey.lines, 1).map_err(fail)?;
                 survey.lines.push(SurveyedLine { number, offset, len, what });
             }
         }
         Ok(survey)
     }
 
-    fn note(&mut self, what: LineClass, line: ReportedDamage) {
+    fn note(&mut self, what: LineClass, line: ReportedDamage) -> io::Result<()> {
         let reason = match what {
             LineClass::Entry => {
                 self.entries += 1;
                 if self.row_lines.len() < self.tree.len() {
+                    reserve(&mut self.row_lines, 1)?;
                     self.row_lines.push(line.line);
                 }
-                return;
+                return Ok(());
             }
             LineClass::Damaged(fault) => fault.reason(),
             LineClass::Header if !self.header_leads => LineDamage::LateHeader.reason(),
-            LineClass::Header | LineClass::Blank => return,
+            LineClass::Header | LineClass::Blank => return Ok(()),
         };
         self.damaged_count += 1;
         if self.damaged.len() < REPORT_LIMIT {
             self.damaged.push(ReportedDamage { reason, ..line });
         }
+        Ok(())
     }
 
-    fn classify(&mut self, text: &str, parsed_any: &mut bool) -> LineClass {
+    fn classify(&mut self, text: &str, parsed_any: &mut bool) -> io::Result<LineClass> {
         if !*parsed_any && !is_blank(text) && is_json(text) {
             *parsed_any = true;
             if self.read_header(text) {
                 self.header_leads = true;
-                return LineClass::Header;
+                return Ok(LineClass::Header);
             }
         }
         let first_version = self.header.as_ref().is_some_and(|header| header.version == Version::V1);
         let tree = &mut self.tree;
         let found = read_line(text, |line| match line {
             // In version 1 entries have no ids, and so no rows.
-            Line::Entry(_) if first_version => LineClass::Entry,
-            Line::Entry(head) => {
-                tree.push(&head, true);
-                LineClass::Entry
-            }
-            Line::Header => LineClass::Damaged(LineDamage::LateHeader),
-            Line::Blank => LineClass::Blank,
-            Line::Damaged(Damage::NoId) if first_version => LineClass::Entry,
-            Line::Damaged(damage) => LineClass::Damaged(LineDamage::Damage(damage)),
-        });
+            Line::Entry(_) if first_version => Ok(LineClass::Entry),
+            Line::Entry(head) => tree.push(&head, true).map(|_| LineClass::Entry),
+            Line::Header => Ok(LineClass::Damaged(LineDamage::LateHeader)),
+            Line::Blank => Ok(LineClass::Blank),
+            Line::Damaged(Damage::NoId) if first_version => Ok(LineClass::Entry),
+            Line::Damaged(damage) => Ok(LineClass::Damaged(LineDamage::Damage(damage))),
+        })?;
         // A header that is not in the first line is better than none.
         let late_header = found == LineClass::Damaged(LineDamage::LateHeader) && self.header.is_none();
         if late_header && self.read_header(text) {
-            LineClass::Header
+            Ok(LineClass::Header)
         } else {
-            found
+            Ok(found)
         }
     }
 

@@ -88,7 +88,7 @@ impl Session {
         }
         let head = new.head.with(new.kind, &envelope);
         if !self.makes_file_with(new.head) {
-            return Ok(self.push_kept(&head));
+            return self.push_kept(&head);
         }
         let last = line(new.kind, &envelope, new.own_fields)?;
         let lines = before.iter().map(Vec::as_slice).chain(std::iter::once(last.as_slice()));
@@ -122,8 +122,10 @@ impl Session {
                 id.clone_into(&mut envelope.id);
             }
             let head = new.head.with(new.kind, &envelope);
+            // After the write there is nothing that may fail.
+            self.reserve(&head)?;
             let Some(storage) = self.storage.as_mut() else {
-                return Ok(self.push_kept(&head));
+                return self.push_kept(&head);
             };
             let mut text = line(new.kind, &envelope, new.own_fields)?;
             check_length(&text, self.file.as_deref().unwrap_or_default())?;
@@ -139,12 +141,12 @@ impl Session {
             let start = span.offset - (text.len() as u64 - 1 - u64::from(span.len));
             if start == self.size && self.index.indexed_end() == start {
                 self.size = span.end() + 1;
-                return Ok(self.push_local(&head, Some(span)));
+                return self.push_local(&head, Some(span));
             }
             let end = text.len() - usize::from(text.ends_with(b"\n"));
             let own = part(&text, end.saturating_sub(span.len as usize)..end, "the appended line")?;
             match self.check_landing(span, start, (&envelope, own), new)? {
-                Landing::Kept => return Ok(self.push_local(&head, Some(span))),
+                Landing::Kept => return self.push_local(&head, Some(span)),
                 Landing::RolledBack => {}
             }
         }
@@ -187,7 +189,8 @@ impl Session {
             return Ok(Landing::RolledBack);
         };
         let read = self.index.read_more_until(&**storage, span.offset);
-        let is_unterminated = match read {
+        let has_room = |is_unterminated| self.reserve(&new.head.with(new.kind, envelope)).map(|()| is_unterminated);
+        let is_unterminated = match read.and_then(has_room) {
             Ok(is_unterminated) => is_unterminated,
             Err(error) => {
                 self.roll_back(span, line)?;

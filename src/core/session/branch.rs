@@ -2,7 +2,7 @@
 
 use super::session::Session;
 use crate::base::error::{Error, Result};
-use crate::base::memory::with_capacity;
+use crate::base::memory::{reserve, with_capacity};
 use crate::base::wtf8::to_string_lossy;
 use crate::context::branched_session::{BranchPlan, BranchStep};
 use crate::format::body::Body;
@@ -23,7 +23,7 @@ pub struct BranchLines {
 
 /// Where the lines of a branch are in its file, the header's first, and where copied lines have their bodies.
 struct BranchSpans {
-    lines: Vec<LineSpan>,
+    lines: Vec<Option<LineSpan>>,
     bodies: Vec<(RowNo, Body)>,
 }
 
@@ -32,10 +32,10 @@ impl Session {
     pub fn add_branch(&mut self, old: &Session, plan: &BranchPlan) -> Result<()> {
         for step in &plan.steps {
             let head = step.head(old.tree()).ok_or_else(|| Error::internal("an entry of the branch is gone"))?;
-            self.push_kept(&head);
+            self.push_kept(&head)?;
         }
         for label in &plan.labels {
-            self.push_kept(&label.head(old.tree()));
+            self.push_kept(&label.head(old.tree()))?;
         }
         Ok(())
     }
@@ -55,22 +55,26 @@ impl Session {
         let fail = |error| Error::io("open", self.file().unwrap_or_default(), error);
         let mut spans = with_capacity(plan.steps.len() + plan.labels.len() + 1).map_err(fail)?;
         let mut bodies = Vec::new();
-        spans.push(copier.write(&lines.header)?);
+        spans.push(Some(copier.write(&lines.header)?));
         for ((row, step), own) in (0..).zip(&plan.steps).zip(lines.steps) {
             let span = if let Some(line) = own {
                 copier.write(&line)?
             } else if step.stays {
-                bodies.extend(self.bodies(step.row).iter().map(|(_, body)| (row, *body)));
+                let found = self.bodies(step.row);
+                reserve(&mut bodies, found.len()).map_err(fail)?;
+                bodies.extend(found.iter().map(|(_, body)| (row, *body)));
                 copier.keep(step.row)?.ok_or_else(|| self.line_is_gone(step.row))?
             } else {
                 let line = self.relinked_line(step)?;
-                bodies.extend(bodies_of(&line).into_iter().map(|body| (row, body)));
+                let found = bodies_of(&line);
+                reserve(&mut bodies, found.len()).map_err(fail)?;
+                bodies.extend(found.into_iter().map(|body| (row, body)));
                 copier.write(&line)?
             };
-            spans.push(span);
+            spans.push(Some(span));
         }
         for line in lines.labels {
-            spans.push(copier.write(&line)?);
+            spans.push(Some(copier.write(&line)?));
         }
         Ok(BranchSpans { lines: spans, bodies })
     }

@@ -108,17 +108,20 @@ impl Session {
         let Some(path) = self.file.clone() else {
             return Ok(());
         };
+        if let Some(head) = head {
+            self.reserve(head)?;
+        }
         self.take_lock()?;
         self.check_lock()?;
         let mut file = NewFile::create(&path)?;
         let mut spans = with_capacity(self.tree().len() + 2).map_err(|error| Error::io("open", &path, error))?;
         for line in lines {
             check_length(line, &path)?;
-            spans.push(file.line(line)?);
+            spans.push(Some(file.line(line)?));
         }
         let storage = file.finish(self.options.durability)?;
         if let Some(head) = head {
-            self.push_local(head, None);
+            self.push_local(head, None)?;
         }
         self.move_to_file(storage, spans, Vec::new());
         Ok(())
@@ -134,7 +137,7 @@ impl Session {
         let mut storage = FileStorage::open(&path)?.with_durability(self.options.durability);
         let is_first = write_into_empty(&mut storage, header_line.to_vec())?;
         if is_first {
-            self.move_to_file(storage, vec![LineSpan::of(0, header_line.len())], Vec::new());
+            self.move_to_file(storage, vec![Some(LineSpan::of(0, header_line.len()))], Vec::new());
         }
         Ok(is_first)
     }

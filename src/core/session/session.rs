@@ -4,6 +4,7 @@
 //! the session has no file. A call that fails leaves the session as it was.
 
 use std::collections::{BTreeSet, HashMap};
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use super::history::History;
@@ -192,14 +193,14 @@ impl Session {
     }
 
     /// Adds an entry that the caller keeps.
-    pub fn push_kept(&mut self, head: &EntryHead<'_>) -> RowNo {
+    pub fn push_kept(&mut self, head: &EntryHead<'_>) -> Result<RowNo> {
         self.push_local(head, None)
     }
 
     /// Moves to a file just written. `spans` are those of the header and of every entry, `bodies` those that are
     /// known.
-    pub fn move_to_file(&mut self, storage: FileStorage, mut spans: Vec<LineSpan>, bodies: Vec<(RowNo, Body)>) {
-        let header = (!spans.is_empty()).then(|| spans.remove(0));
+    pub fn move_to_file(&mut self, storage: FileStorage, mut spans: Vec<Option<LineSpan>>, bodies: Vec<(RowNo, Body)>) {
+        let header = if spans.is_empty() { None } else { spans.remove(0) };
         self.index.set_spans(header, spans, bodies);
         self.header_span = header;
         self.size = self.index.indexed_end();
@@ -316,12 +317,21 @@ impl Session {
     }
 
     /// Adds an entry that the caller keeps, or whose line is at `span`.
-    pub(super) fn push_local(&mut self, head: &EntryHead<'_>, span: Option<LineSpan>) -> RowNo {
-        let row = self.index.push(head, span);
+    pub(super) fn push_local(&mut self, head: &EntryHead<'_>, span: Option<LineSpan>) -> Result<RowNo> {
+        let row = self.index.push(head, span).map_err(|error| self.no_memory(error))?;
         if self.is_persisted() {
             self.appended.insert(row);
         }
-        row
+        Ok(row)
+    }
+
+    /// Makes room for an entry: adding it next cannot fail.
+    pub(super) fn reserve(&mut self, head: &EntryHead<'_>) -> Result<()> {
+        self.index.reserve(head).map_err(|error| self.no_memory(error))
+    }
+
+    pub(super) fn no_memory(&self, error: io::Error) -> Error {
+        Error::io("write", self.file().unwrap_or_default(), error)
     }
 
     /// Notes that other processes write to the file, too.

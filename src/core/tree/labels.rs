@@ -2,6 +2,7 @@
 //! order; one without a label clears.
 
 use std::collections::HashMap;
+use std::io;
 
 use super::row::{IdNo, RowNo};
 
@@ -23,6 +24,11 @@ pub struct Labels {
 }
 
 impl Labels {
+    /// Makes room for one label more.
+    pub(super) fn reserve(&mut self) -> io::Result<()> {
+        self.by_target.try_reserve(1).map_err(|_| io::ErrorKind::OutOfMemory.into())
+    }
+
     /// Replays the label entry at `row`, which sets the label of `target` or clears it.
     pub(super) fn replay(&mut self, target: IdNo, row: RowNo, sets: bool) {
         if !sets {

@@ -45,7 +45,7 @@ mod tests {
             let line =
                 format!("{{\"type\":\"custom\",\"id\":\"{id}\",\"parentId\":{parent},\"timestamp\":\"{time}\"}}");
             read_line(&line, |line| match line {
-                Line::Entry(head) => drop(tree.push(&head, true)),
+                Line::Entry(head) => drop(tree.push(&head, true).expect("memory")),
                 other => panic!("{other:?}"),
             });
         };

@@ -14,8 +14,11 @@ use super::interned_ids::InternedIds;
 use super::labels::Labels;
 use super::row::NONE;
 pub use super::row::{IdNo, ParentRef, Row, RowNo};
-use crate::base::memory::with_capacity;
+use crate::base::memory::{reserve, with_capacity};
 use crate::format::entry::{EntryHead, EntryKind, Parent};
+
+/// How many ids an entry has at most: its own, its parent's, and the one that it points at.
+const IDS_OF_ROW: usize = 3;
 
 /// The rows with one parent, a list linked through `next_sibling`.
 #[derive(Debug, Clone, Copy)]
@@ -73,8 +76,26 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Adds an entry. The leaf moves to it if `advance` is set or the entry has the leaf's id.
-    pub fn push(&mut self, head: &EntryHead<'_>, advance: bool) -> RowNo {
+    /// Makes room for an entry: adding it next cannot fail.
+    pub fn reserve(&mut self, head: &EntryHead<'_>) -> io::Result<()> {
+        let parent = match &head.parent {
+            Parent::Id(parent) => parent.len(),
+            _ => 0,
+        };
+        let pointed = head.first_kept.as_ref().or(head.target.as_ref()).map_or(0, |id| id.len());
+        self.ids.reserve(IDS_OF_ROW, head.id.len() + parent + pointed)?;
+        reserve(&mut self.rows_of_ids, IDS_OF_ROW)?;
+        reserve(&mut self.rows, 1)?;
+        if head.kind == EntryKind::Label {
+            self.labels.reserve()?;
+        }
+        Ok(())
+    }
+
+    /// Adds an entry. The leaf moves to it if `advance` is set or the entry has the leaf's id. Without memory for it nothing
+    /// changes.
+    pub fn push(&mut self, head: &EntryHead<'_>, advance: bool) -> io::Result<RowNo> {
+        self.reserve(head)?;
         let no = self.rows.len() as RowNo;
         let id = self.intern(&head.id);
         let parent = match &head.parent {
@@ -112,7 +133,7 @@ impl Tree {
         if advance || self.leaf.and_then(|leaf| self.row(leaf)).is_some_and(|leaf| leaf.id == id) {
             self.leaf = Some(no);
         }
-        no
+        Ok(no)
     }
 
     /// The number of a parent's id: mostly the last row's, which takes no search.

@@ -66,7 +66,7 @@ mod tests {
         for (id, parent) in entries {
             read_line(&format!("{{\"id\":\"{id}\",\"parentId\":{parent}}}"), |line| {
                 if let Line::Entry(head) = line {
-                    tree.push(&head, true);
+                    tree.push(&head, true).expect("memory");
                 }
             });
         }

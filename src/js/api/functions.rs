@@ -68,7 +68,8 @@ fn path<'env>(js: JsEnv<'env>, entries: JsVal<'env>, leaf_id: JsVal<'env>, by_id
         let row = with_entry_head(js, entry, |_, mut head| {
             head.parent = Parent::Null;
             path.tree.push(&head, true)
-        })?;
+        })?
+        .map_err(|_| js.out_of_memory(path.tree.memory()))?;
         path.rows.push(row);
         path.entries.push(entry);
     }
@@ -187,6 +188,7 @@ fn contribution(js: JsEnv<'_>, entry: JsVal<'_>) -> Result<Contribution> {
     }
     let mut tree = Tree::default();
     let row = with_entry_head(js, entry, |_, head| tree.push(&head, true))?;
+    let row = row.map_err(|_| js.out_of_memory(tree.memory()))?;
     Ok(tree.row(row).map_or(Contribution::Nothing, Contribution::of))
 }
 

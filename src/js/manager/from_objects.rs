@@ -4,7 +4,7 @@ use napi::{Error, Result};
 
 use super::identity_cache::IdentityCache;
 use super::open::{new_session, ManagerConfig};
-use crate::js::convert::errors::wrong_argument;
+use crate::js::convert::errors::{thrown, wrong_argument};
 use crate::js::convert::object::{field, with_entry_head, FieldValue};
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
@@ -74,7 +74,7 @@ fn take_entries(js: JsEnv<'_>, entries: &[JsVal<'_>], session: &mut Session, cac
         let row = with_entry_head(js, value, |fields, head| {
             fields.id.as_ref().and_then(Value::text).is_some().then(|| session.push_kept(&head))
         })?;
-        if let Some(row) = row {
+        if let Some(row) = row.transpose().map_err(|error| thrown(js, &error))? {
             cache.set(js, row, value)?;
         }
     }

@@ -157,7 +157,7 @@ impl Relinker {
     pub fn cut_cycles(&mut self, repairs: &mut RepairLog) -> io::Result<()> {
         let mut tree = Tree::default();
         for entry in &self.entries {
-            tree.push(&entry.head, true);
+            tree.push(&entry.head, true)?;
         }
         for cycle in check_integrity(&tree)?.cycles {
             let Some(entry) = cycle.first().and_then(|&row| self.entries.get_mut(row as usize)) else { continue };

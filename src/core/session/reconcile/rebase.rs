@@ -243,16 +243,18 @@ impl Session {
 fn add(lines: &[(RowNo, String)], storage: &mut FileStorage, index: &mut Index) -> Result<HashMap<RowNo, RowNo>> {
     let mut added = HashMap::new();
     for (was, line) in lines {
-        let span = storage
-            .append(&mut copy_of_bytes(line.as_bytes()).map_err(|error| Error::io("write", storage.name(), error))?)?;
-        if span.offset > index.indexed_end() {
-            index.read_more_until(storage, span.offset)?;
-        }
-        read_line(line, |line| {
-            if let Line::Entry(head) = line {
-                added.insert(index.push(&head, Some(span)), *was);
+        let mut bytes = copy_of_bytes(line.as_bytes()).map_err(|error| Error::io("write", storage.name(), error))?;
+        let row = read_line(line, |line| {
+            let Line::Entry(head) = line else { return Ok(None) };
+            // After the write there is nothing that may fail.
+            index.reserve(&head).map_err(|error| Error::io("write", storage.name(), error))?;
+            let span = storage.append(&mut bytes)?;
+            if span.offset > index.indexed_end() {
+                index.read_more_until(storage, span.offset)?;
             }
-        });
+            index.push(&head, Some(span)).map(Some).map_err(|error| Error::io("write", storage.name(), error))
+        })?;
+        added.extend(row.map(|row| (row, *was)));
     }
     Ok(added)
 }

@@ -1,8 +1,6 @@
 //! Lines that the caller makes from its objects. The caller may have changed an object, but id, parent and type stay those of
 //! the tree.
 
-use std::io;
-
 use crate::base::error::{Error, Result};
 use crate::base::wtf8::to_string_lossy;
 use crate::format::entry::{read_line, EntryHead, EntryKind, Line};
@@ -72,10 +70,6 @@ impl Session {
         object.text().map_err(|error| self.no_memory(error))
     }
 
-    fn no_memory(&self, error: io::Error) -> Error {
-        Error::io("write", self.file().unwrap_or_default(), error)
-    }
-
     fn is_row(&self, row: RowNo, head: &EntryHead<'_>) -> bool {
         let known = self.tree().row(row);
         known.is_some_and(|known| {
@@ -94,7 +88,7 @@ mod tests {
         let mut session = Session::new(b"s".to_vec(), Persistence::Memory, None);
         for line in lines {
             read_line(line, |line| match line {
-                Line::Entry(head) => drop(session.push_kept(&head)),
+                Line::Entry(head) => drop(session.push_kept(&head).expect("memory")),
                 other => panic!("{other:?}"),
             });
         }

@@ -28,7 +28,7 @@ impl Session {
                 let mut file = NewFile::again(&**lost)?;
                 for line in lines {
                     check_length(line, &path)?;
-                    spans.push(file.line(line)?);
+                    spans.push(Some(file.line(line)?));
                 }
                 file.finish_safely(self.options.durability)?
             }
@@ -36,7 +36,7 @@ impl Session {
                 let mut all = Vec::new();
                 for line in lines {
                     check_length(line, &path)?;
-                    spans.push(LineSpan::of(all.len() as u64, line.len()));
+                    spans.push(Some(LineSpan::of(all.len() as u64, line.len())));
                     append(&mut all, line).and_then(|()| append(&mut all, b"\n")).map_err(fail)?;
                 }
                 all.pop();

@@ -33,7 +33,7 @@ fn label(id: &str, target: &str, sets: bool) -> EntryHead<'static> {
 fn tree(entries: &[EntryHead<'_>]) -> Tree {
     let mut tree = Tree::default();
     for head in entries {
-        tree.push(head, true);
+        tree.push(head, true).expect("memory");
     }
     tree
 }
@@ -129,9 +129,9 @@ proptest! {
 #[test]
 fn a_leaf_whose_id_comes_again_is_its_last_entry() {
     let mut tree = tree(&[entry("a", None), entry("b", Some("a")), entry("c", Some("b"))]);
-    tree.push(&entry("b", None), false);
+    tree.push(&entry("b", None), false).expect("memory");
     assert_eq!(tree.leaf(), Some(2), "another id");
-    tree.push(&entry("c", Some("a")), false);
+    tree.push(&entry("c", Some("a")), false).expect("memory");
     assert_eq!(tree.leaf(), Some(4));
     let leaf = tree.leaf();
     assert_eq!(leaf.map(|leaf| tree.path(leaf)), Some(vec![0, 4]));

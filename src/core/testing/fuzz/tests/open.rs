@@ -85,7 +85,7 @@ pub fn target(input: &[u8], subject: Subject) -> u64 {
             let line = format!("{{\"id\":{}}}", crate::json::quoted(&last));
             read_line(&line, |line| {
                 if let Line::Entry(head) = line {
-                    early.index.push(&head, None);
+                    early.index.push(&head, None).expect("memory");
                 }
             });
         }

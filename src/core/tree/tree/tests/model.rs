@@ -292,7 +292,7 @@ proptest! {
             };
             let made = Made { kind: KINDS[kind % 12], role: ROLES[kind / 12], id, parent, target, says: about % 4 > 0 };
             read_line(&made.line(), |line| match line {
-                Line::Entry(head) => drop(tree.push(&head, true)),
+                Line::Entry(head) => drop(tree.push(&head, true).expect("memory")),
                 other => panic!("{other:?}"),
             });
             naive.all.push(made);
