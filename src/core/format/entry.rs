@@ -147,6 +147,8 @@ pub enum Damage {
     NoId,
     /// It is longer than any line that is read.
     TooLong,
+    /// It is a header, and not in the first line.
+    LateHeader,
 }
 
 impl Damage {
@@ -157,6 +159,7 @@ impl Damage {
             Damage::NotAnObject => "valid JSON but no object",
             Damage::NoId => "an entry without a string id",
             Damage::TooLong => "longer than 2 GiB",
+            Damage::LateHeader => "a header that is not in the first line",
         }
     }
 }

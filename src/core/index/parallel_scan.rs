@@ -17,7 +17,7 @@ use crate::base::memory::reserve;
 use crate::base::threads::cores;
 use crate::format::body::{Body, LARGE_BODY};
 use crate::format::entry::{read_line_and_bodies, Damage, EntryHead, Line};
-use crate::io::line_reader::{line_text, LineReader, RawLine, SkipReason};
+use crate::io::line_reader::{line_text, LineReader, RawLine};
 use crate::storage::storage::{read_into, Storage};
 
 /// How many bytes a segment has: it should stay in the processor's cache while it is scanned. Large files have larger
@@ -204,7 +204,7 @@ fn line_across(storage: &dyn Storage, offset: u64, to: u64) -> Result<IndexedLin
 /// What the index takes of a line.
 pub fn indexed_line(line: RawLine<'_>) -> io::Result<IndexedLine> {
     let (kind, bodies) = match line.skipped {
-        Some((why, _)) => (LineKind::Damaged(why.into()), Vec::new()),
+        Some((why, _)) => (LineKind::Damaged(why), Vec::new()),
         None => read_kind(line_text(line.bytes)?),
     };
     let (offset, len, is_terminated, is_torn) = (line.offset, line.length(), line.is_terminated, line.is_torn()?);
@@ -219,15 +219,6 @@ fn read_kind(text: Cow<'_, str>) -> (LineKind, Vec<Body>) {
         Line::Header | Line::Blank => (LineKind::Nothing, Vec::new()),
         Line::Damaged(damage) => (LineKind::Damaged(damage), Vec::new()),
     })
-}
-
-impl From<SkipReason> for Damage {
-    fn from(why: SkipReason) -> Self {
-        match why {
-            SkipReason::NotJson => Damage::NotJson,
-            SkipReason::TooLong => Damage::TooLong,
-        }
-    }
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::fs::At;
 use crate::base::memory::{push_str, resize};
+use crate::format::entry::Damage;
 use crate::json::reader::is_json;
 
 /// How many bytes are read at once from a file that is read whole: more would not stay in the processor's cache.
@@ -31,16 +32,7 @@ pub struct RawLine<'a> {
     /// Whether a newline ends it; only a file's last line may lack one.
     pub is_terminated: bool,
     /// Why it was skipped without being held in memory, and how many bytes it has; None for a line that was read.
-    pub skipped: Option<(SkipReason, u64)>,
-}
-
-/// Why a line was skipped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SkipReason {
-    /// It cannot be JSON.
-    NotJson,
-    /// It is longer than [`MAX_LINE_BYTES`].
-    TooLong,
+    pub skipped: Option<(Damage, u64)>,
 }
 
 impl<'a> RawLine<'a> {
@@ -197,18 +189,18 @@ impl<R: Read> LineReader<R> {
     }
 
     /// Why the line that all unread bytes are the start of is to be skipped.
-    fn skip_reason(&mut self) -> Option<SkipReason> {
+    fn skip_reason(&mut self) -> Option<Damage> {
         let unread = self.buffer.get(self.start..self.end).unwrap_or_default();
         let fresh = unread.get(self.without_zero..).unwrap_or_default();
         self.without_zero = unread.len();
         if memchr::memchr(0, fresh).is_some() {
-            return Some(SkipReason::NotJson);
+            return Some(Damage::NotJson);
         }
-        (unread.len() > self.longest).then_some(SkipReason::TooLong)
+        (unread.len() > self.longest).then_some(Damage::TooLong)
     }
 
     /// Skips the line that all unread bytes are the start of, holding no more of it than a chunk.
-    fn skip(&mut self, why: SkipReason) -> io::Result<RawLine<'_>> {
+    fn skip(&mut self, why: Damage) -> io::Result<RawLine<'_>> {
         let offset = self.offset;
         let mut len = (self.end - self.start) as u64;
         (self.start, self.end, self.searched, self.without_zero) = (0, 0, 0, 0);
@@ -298,8 +290,11 @@ mod tests {
                         // A buffer's last reading may reach beyond the border.
                         prop_assert!(text.len() <= 32 + WHOLE);
                     }
-                    Some((SkipReason::NotJson, _)) => prop_assert!(text.len() >= 16 && text.contains(&0)),
-                    Some((SkipReason::TooLong, _)) => prop_assert!(text.len() > 32),
+                    Some((Damage::NotJson, _)) => prop_assert!(text.len() >= 16 && text.contains(&0)),
+                    Some((why, _)) => {
+                        prop_assert_eq!(why, Damage::TooLong);
+                        prop_assert!(text.len() > 32);
+                    }
                 }
                 prop_assert!(text.len() < 16 + 16 || !text[..16].contains(&0) || line.skipped.is_some());
             }
@@ -329,7 +324,7 @@ mod tests {
             line.is_torn().expect("memory")
         };
         assert!(torn(b"{\"id\":", false, None) && torn(b" ", false, None));
-        assert!(torn(b"", false, Some((SkipReason::TooLong, 5))));
+        assert!(torn(b"", false, Some((Damage::TooLong, 5))));
         assert!(!torn(b"{\"id\":", true, None) && !torn(b"{\"id\":\"a\"}", false, None));
     }
 
@@ -337,7 +332,7 @@ mod tests {
     fn gigabytes_of_zeros_are_not_held() {
         let mut reader = LineReader::new(Run(3 << 30, b"\nnext\n"), 0, HEAD);
         let line = reader.next_line().expect("no error").expect("a line");
-        assert_eq!((line.skipped, line.end()), (Some((SkipReason::NotJson, 3 << 30)), (3 << 30) + 1));
+        assert_eq!((line.skipped, line.end()), (Some((Damage::NotJson, 3 << 30)), (3 << 30) + 1));
         assert_eq!(reader.next_line().expect("no error").expect("a line").bytes, b"next");
         assert!(reader.buffer.capacity() <= 4 * GIANT);
     }

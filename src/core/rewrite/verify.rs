@@ -65,25 +65,7 @@ pub enum LineClass {
     Header,
     Entry,
     Blank,
-    Damaged(LineDamage),
-}
-
-/// Why a line is neither the header nor an entry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LineDamage {
-    Damage(Damage),
-    /// It is a header, and not in the first line.
-    LateHeader,
-}
-
-impl LineDamage {
-    /// The reason in words.
-    pub const fn reason(self) -> &'static str {
-        match self {
-            LineDamage::Damage(damage) => damage.reason(),
-            LineDamage::LateHeader => "a header that is not in the first line",
-        }
-    }
+    Damaged(Damage),
 }
 
 /// A pass over a whole file.
@@ -128,7 +110,7 @@ impl Survey {
             survey.bytes = line.end();
             survey.count += 1;
             let what = match line.skipped {
-                Some((why, _)) => LineClass::Damaged(LineDamage::Damage(why.into())),
+                Some((why, _)) => LineClass::Damaged(why),
                 None => line_text(line.bytes).and_then(|text| survey.classify(&text, &mut parsed_any)).map_err(fail)?,
             };
             let (number, offset, len) = (survey.count, line.offset, line.length());
@@ -153,7 +135,7 @@ impl Survey {
                 return Ok(());
             }
             LineClass::Damaged(fault) => fault.reason(),
-            LineClass::Header if !self.header_leads => LineDamage::LateHeader.reason(),
+            LineClass::Header if !self.header_leads => Damage::LateHeader.reason(),
             LineClass::Header | LineClass::Blank => return Ok(()),
         };
         self.damaged_count += 1;
@@ -177,13 +159,13 @@ impl Survey {
             // In version 1 entries have no ids, and so no rows.
             Line::Entry(_) if first_version => Ok(LineClass::Entry),
             Line::Entry(head) => tree.push(&head, true).map(|_| LineClass::Entry),
-            Line::Header => Ok(LineClass::Damaged(LineDamage::LateHeader)),
+            Line::Header => Ok(LineClass::Damaged(Damage::LateHeader)),
             Line::Blank => Ok(LineClass::Blank),
             Line::Damaged(Damage::NoId) if first_version => Ok(LineClass::Entry),
-            Line::Damaged(damage) => Ok(LineClass::Damaged(LineDamage::Damage(damage))),
+            Line::Damaged(damage) => Ok(LineClass::Damaged(damage)),
         })?;
         // A header that is not in the first line is better than none.
-        let late_header = found == LineClass::Damaged(LineDamage::LateHeader) && self.header.is_none();
+        let late_header = found == LineClass::Damaged(Damage::LateHeader) && self.header.is_none();
         if late_header && self.read_header(text) {
             Ok(LineClass::Header)
         } else {
