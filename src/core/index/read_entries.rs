@@ -34,7 +34,7 @@ struct LinePart {
 
 impl Index {
     /// The text of an entry's line, checked to be that entry's. None if it is not in the storage.
-    pub fn line(&self, storage: &dyn Storage, row: RowNo) -> Result<Option<String>> {
+    pub(crate) fn line(&self, storage: &dyn Storage, row: RowNo) -> Result<Option<String>> {
         let mut found = None;
         self.lines(storage, &[row], &mut |_, line, _| {
             found = Some(copy_of(line).map_err(|error| Error::io("read", storage.name(), error))?);
@@ -44,13 +44,18 @@ impl Index {
     }
 
     /// Hands on the line of each of these rows that is in the storage; neighbours are read together.
-    pub fn lines(&self, storage: &dyn Storage, rows: &[RowNo], each: &mut Each<'_>) -> Result<()> {
+    pub(crate) fn lines(&self, storage: &dyn Storage, rows: &[RowNo], each: &mut Each<'_>) -> Result<()> {
         let whole = |&row: &RowNo| Some(LinePart { row, span: self.line_span(row)?, before: None });
         self.read(storage, &rows.iter().filter_map(whole).collect::<Vec<_>>(), each)
     }
 
     /// The same without bodies, which are not read: a 0 replaces each.
-    pub fn lines_without_bodies(&self, storage: &dyn Storage, rows: &[RowNo], each: &mut Each<'_>) -> Result<()> {
+    pub(crate) fn lines_without_bodies(
+        &self,
+        storage: &dyn Storage,
+        rows: &[RowNo],
+        each: &mut Each<'_>,
+    ) -> Result<()> {
         let mut parts = with_capacity(rows.len()).map_err(|error| Error::io("read", storage.name(), error))?;
         for &row in rows {
             let Some(LineSpan { offset, len }) = self.line_span(row) else { continue };
@@ -74,7 +79,7 @@ impl Index {
 
     /// A body, read where the index has it. The rest of the line must be the entry's. None if it is not, or if the body is not JSON:
     /// it must be looked for in the whole line then.
-    pub fn body(&self, storage: &dyn Storage, row: RowNo, of: BodyOf) -> Result<Option<Parts>> {
+    pub(crate) fn body(&self, storage: &dyn Storage, row: RowNo, of: BodyOf) -> Result<Option<Parts>> {
         let body = self.bodies(row).iter().map(|(_, body)| *body).find(|body| body.of == of);
         let (Some(span), Some(body)) = (self.line_span(row), body) else {
             return Ok(None);
@@ -158,7 +163,7 @@ impl Index {
     }
 
     /// An error unless a line is this entry's.
-    pub fn check_line(&self, storage: &dyn Storage, row: RowNo, line: &[u8]) -> Result<()> {
+    pub(crate) fn check_line(&self, storage: &dyn Storage, row: RowNo, line: &[u8]) -> Result<()> {
         match memchr::memchr(b'\n', line) {
             Some(_) => Err(self.changed(storage.name(), row, "is no longer one line")),
             None => {
@@ -169,7 +174,7 @@ impl Index {
     }
 
     /// An error unless a line says all that the index has of this entry.
-    pub fn check_copy(&self, name: &str, row: RowNo, line: &str) -> Result<()> {
+    pub(crate) fn check_copy(&self, name: &str, row: RowNo, line: &str) -> Result<()> {
         if line.contains('\n') {
             return Err(self.changed(name, row, "is no longer one line"));
         }
@@ -189,7 +194,7 @@ impl Index {
     }
 
     /// The error of an entry whose line was changed; `how` says how.
-    pub fn changed(&self, name: &str, row: RowNo, how: &str) -> Error {
+    pub(crate) fn changed(&self, name: &str, row: RowNo, how: &str) -> Error {
         Error::changed(name, format!("entry {} {how}", to_string_lossy(self.tree.id_of(row))))
     }
 

@@ -88,7 +88,7 @@ impl Session {
         }
         let head = new.head.with(new.kind, &envelope);
         if !self.makes_file_with(new.head) {
-            return self.push_kept(&head);
+            return self.push_local(&head, None);
         }
         let last = line(new.kind, &envelope, new.own_fields)?;
         let lines = before.iter().map(Vec::as_slice).chain(std::iter::once(last.as_slice()));
@@ -125,7 +125,7 @@ impl Session {
             // After the write there is nothing that may fail.
             self.reserve(&head)?;
             let Some(storage) = self.storage.as_mut() else {
-                return self.push_kept(&head);
+                return self.push_local(&head, None);
             };
             let mut text = line(new.kind, &envelope, new.own_fields)?;
             check_length(&text, self.file.as_deref().unwrap_or_default())?;

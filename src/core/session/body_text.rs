@@ -59,7 +59,7 @@ impl Session {
     }
 
     fn body_len(&self, row: RowNo, of: BodyOf) -> Option<usize> {
-        self.bodies(row).iter().find(|(_, body)| body.of == of).map(|(_, body)| body.len as usize)
+        self.index.bodies(row).iter().find(|(_, body)| body.of == of).map(|(_, body)| body.len as usize)
     }
 
     /// The text of a body, found in the entry's line as it is now.
@@ -70,7 +70,7 @@ impl Session {
         let changed = |what: &str| self.entry_changed(self.tree().id_of(row), what);
         let line = self.line(row)?.ok_or_else(|| changed("has no line"))?;
         let found = read_line_and_bodies(&line, 0, |read, bodies| {
-            let bodies = self.is_entry(row, &read).then_some(bodies);
+            let bodies = self.index.is_entry(row, &read).then_some(bodies);
             bodies.and_then(|bodies| bodies.into_iter().find(|body| body.of == of))
         });
         let body = found.ok_or_else(|| changed(&format!("has no {} any more", of.name())))?;

@@ -32,10 +32,10 @@ impl Session {
     pub fn add_branch(&mut self, old: &Session, plan: &BranchPlan) -> Result<()> {
         for step in &plan.steps {
             let head = step.head(old.tree()).ok_or_else(|| Error::internal("an entry of the branch is gone"))?;
-            self.push_kept(&head)?;
+            self.push_local(&head, None)?;
         }
         for label in &plan.labels {
-            self.push_kept(&label.head(old.tree()))?;
+            self.push_local(&label.head(old.tree()), None)?;
         }
         Ok(())
     }
@@ -43,7 +43,7 @@ impl Session {
     /// Makes the file of this session, whose entries are those of a branch of `old`.
     pub fn write_branch(&mut self, old: &Session, plan: &BranchPlan, lines: BranchLines) -> Result<()> {
         let Some(path) = self.file() else { return Ok(()) };
-        let mut copier = old.copier(NewFile::create(path)?);
+        let mut copier = Copier::new(old.storage.as_deref(), &old.index, NewFile::create(path)?);
         let BranchSpans { lines, bodies } = old.note_mismatch(old.copy_branch(plan, lines, &mut copier))?;
         let storage = old.note_mismatch(copier.finish(self.options().durability))?;
         self.move_to_file(storage, lines, bodies);
@@ -60,7 +60,7 @@ impl Session {
             let span = if let Some(line) = own {
                 copier.write(&line)?
             } else if step.stays {
-                let found = self.bodies(step.row);
+                let found = self.index.bodies(step.row);
                 reserve(&mut bodies, found.len()).map_err(fail)?;
                 bodies.extend(found.iter().map(|(_, body)| (row, *body)));
                 copier.keep(step.row)?.ok_or_else(|| self.line_is_gone(step.row))?

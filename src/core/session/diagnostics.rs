@@ -51,7 +51,7 @@ impl Session {
         let history = self.history();
         Ok(Diagnostics {
             path: self.file().map(str::to_owned),
-            damaged: self.damaged().iter().take(REPORT_LIMIT).map(ReportedDamage::from).collect(),
+            damaged: self.index.damaged().iter().take(REPORT_LIMIT).map(ReportedDamage::from).collect(),
             repairs: history.repairs.iter().map(|(&what, &count)| RepairMade { what, count }).collect(),
             foreign_changes: history
                 .changes
@@ -61,15 +61,15 @@ impl Session {
             orphans,
             duplicate_ids,
             cycles,
-            totals: Totals::of(&errors, self.damaged().len() as u64),
+            totals: Totals::of(&errors, self.index.damaged().len() as u64),
         })
     }
 
     /// The line number of a row: the header, the rows and the damaged lines before it, and one.
     fn line_number(&self, no: RowNo) -> u64 {
-        let offset = self.line_span(no).map_or(0, |span| span.offset);
+        let offset = self.index.line_span(no).map_or(0, |span| span.offset);
         // Damaged lines are in file order.
-        let damaged = self.damaged().partition_point(|line| line.offset < offset);
+        let damaged = self.index.damaged().partition_point(|line| line.offset < offset);
         u64::from(no) + 2 + damaged as u64
     }
 }

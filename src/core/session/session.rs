@@ -13,11 +13,10 @@ use super::sync_state::SyncState;
 use crate::base::error::{Error, Result};
 use crate::base::options::SessionFileOptions;
 use crate::format::body::{Body, BodyOf};
-use crate::format::entry::{EntryHead, EntryKind, Line};
+use crate::format::entry::{EntryHead, EntryKind};
 use crate::format::ids::new_entry_id;
 use crate::format::serialize::{Envelope, NewHead};
-use crate::index::copy::Copier;
-use crate::index::index::{DamagedLine, Index};
+use crate::index::index::Index;
 use crate::index::read_entries::Each;
 use crate::io::file_fingerprint::Nanos;
 use crate::io::line_reader::owned_text;
@@ -25,7 +24,6 @@ use crate::io::line_reader::MAX_LINE_BYTES;
 use crate::io::line_span::LineSpan;
 use crate::json::long_strings::Parts;
 use crate::storage::file::FileStorage;
-use crate::storage::new_file::NewFile;
 use crate::storage::storage::{bytes_at, Storage};
 use crate::tree::tree::{RowNo, Tree};
 
@@ -121,40 +119,20 @@ impl Session {
         self.file.as_deref()
     }
 
+    /// Where its entries' lines are, and which lines are not entries.
+    pub fn index(&self) -> &Index {
+        &self.index
+    }
+
     /// Its entries.
     pub fn tree(&self) -> &Tree {
         &self.index.tree
     }
 
-    /// Where its lines are stored; None while the caller keeps them.
-    pub fn storage(&self) -> Option<&dyn Storage> {
-        self.storage.as_deref()
-    }
-
-    /// Where an entry's line is; None while the caller keeps it.
-    pub fn line_span(&self, row: RowNo) -> Option<LineSpan> {
-        self.index.line_span(row)
-    }
-
     /// Where an entry's line begins and ends, its newline included if it has one.
     pub fn whole_line(&self, row: RowNo) -> Option<(u64, u64)> {
         // Only the last line can be without a newline.
-        self.line_span(row).map(|span| (span.offset, (span.end() + 1).min(self.index.indexed_end())))
-    }
-
-    /// Whether the last line has no newline yet.
-    pub fn is_after_unterminated_line(&self) -> bool {
-        self.index.is_after_unterminated_line()
-    }
-
-    /// The lines that are not entries.
-    pub fn damaged(&self) -> &[DamagedLine] {
-        self.index.damaged()
-    }
-
-    /// How many bytes of memory its index takes, about.
-    pub fn memory(&self) -> usize {
-        self.index.memory()
+        self.index.line_span(row).map(|span| (span.offset, (span.end() + 1).min(self.index.indexed_end())))
     }
 
     /// What happened to the session since it was opened.
@@ -192,11 +170,6 @@ impl Session {
         Envelope { id: self.new_entry_id(), parent: parent.map(|row| tree.id_of(row).to_vec()), time, timestamp }
     }
 
-    /// Adds an entry that the caller keeps.
-    pub fn push_kept(&mut self, head: &EntryHead<'_>) -> Result<RowNo> {
-        self.push_local(head, None)
-    }
-
     /// Moves to a file just written. `spans` are those of the header and of every entry, `bodies` those that are
     /// known.
     pub fn move_to_file(&mut self, storage: FileStorage, mut spans: Vec<Option<LineSpan>>, bodies: Vec<(RowNo, Body)>) {
@@ -223,11 +196,6 @@ impl Session {
         result
     }
 
-    /// Whether a line is an entry of this row's id and kind.
-    pub fn is_entry(&self, row: RowNo, line: &Line<'_>) -> bool {
-        self.index.is_entry(row, line)
-    }
-
     /// Marks the file suspect: something in it differs from the index.
     pub fn mark_suspect(&self) {
         self.has_mismatch.store(true, Relaxed);
@@ -236,11 +204,6 @@ impl Session {
     /// Whether something in the file differs from the index.
     pub fn is_suspect(&self) -> bool {
         self.has_mismatch.load(Relaxed) || self.state.is_suspect()
-    }
-
-    /// Begins to write `out` from lines of this session.
-    pub fn copier(&self, out: NewFile) -> Copier<'_> {
-        Copier::new(self.storage.as_deref(), &self.index, out)
     }
 
     /// The text of an entry's line, checked to say all that the index has of it; None if the caller keeps the entry.
@@ -252,22 +215,12 @@ impl Session {
         Ok(line)
     }
 
-    /// The large values of an entry's line.
-    pub fn bodies(&self, row: RowNo) -> &[(RowNo, Body)] {
-        self.index.bodies(row)
-    }
-
     /// A body's text; None if it is not where the index has it.
     pub fn body(&self, row: RowNo, of: BodyOf) -> Result<Option<Parts>> {
         match &self.storage {
             Some(storage) => self.index.body(&**storage, row, of),
             None => Ok(None),
         }
-    }
-
-    /// How long an entry's line is without its bodies, in bytes; 0 if the caller keeps the entry.
-    pub fn length_without_bodies(&self, row: RowNo) -> usize {
-        self.index.length_without_bodies(row)
     }
 
     /// The text of the header's line; None if the caller keeps the header.
@@ -317,7 +270,7 @@ impl Session {
     }
 
     /// Adds an entry that the caller keeps, or whose line is at `span`.
-    pub(super) fn push_local(&mut self, head: &EntryHead<'_>, span: Option<LineSpan>) -> Result<RowNo> {
+    pub fn push_local(&mut self, head: &EntryHead<'_>, span: Option<LineSpan>) -> Result<RowNo> {
         let row = self.index.push(head, span).map_err(|error| self.no_memory(error))?;
         if self.is_persisted() {
             self.appended.insert(row);

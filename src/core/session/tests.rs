@@ -385,7 +385,7 @@ fn a_torn_line_of_any_length_loses_no_whole_line() {
         assert!(text.starts_with(left) && text.ends_with('\n'), "{cut}: {text}");
         assert_eq!(ids(&opened(&world.path)), [&expected[..], &[&id]].concat(), "{cut}: {text}");
         let torn = !left.is_empty() && !left.ends_with(['\n', '}']);
-        assert_eq!(session.damaged().len(), usize::from(torn), "{cut}");
+        assert_eq!(session.index().damaged().len(), usize::from(torn), "{cut}");
         cases += 1;
     }
     assert!(cases > 100);

@@ -40,7 +40,7 @@ impl BodyReader {
 
     /// How many bytes of memory the session takes that its manager has left.
     pub fn memory(&self) -> usize {
-        self.left.borrow().as_ref().map_or(0, Session::memory)
+        self.left.borrow().as_ref().map_or(0, |session| session.index().memory())
     }
 
     /// Does something with the session that the entry was given out of.

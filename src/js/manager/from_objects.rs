@@ -72,7 +72,7 @@ fn take_entries(js: JsEnv<'_>, entries: &[JsVal<'_>], session: &mut Session, cac
     for &value in entries {
         // As in a file: an entry without a string id could not be found again, nor be a leaf.
         let row = with_entry_head(js, value, |fields, head| {
-            fields.id.as_ref().and_then(Value::text).is_some().then(|| session.push_kept(&head))
+            fields.id.as_ref().and_then(Value::text).is_some().then(|| session.push_local(&head, None))
         })?;
         if let Some(row) = row.transpose().map_err(|error| thrown(js, &error))? {
             cache.set(js, row, value)?;

@@ -124,5 +124,5 @@ fn is_held(manager: &RefCell<ManagerState>, js: JsEnv<'_>) -> Result<bool> {
 
 /// How many bytes of memory a manager's session takes.
 fn memory(manager: &RefCell<ManagerState>) -> usize {
-    manager.try_borrow().map_or(0, |state| state.session.memory())
+    manager.try_borrow().map_or(0, |state| state.session.index().memory())
 }

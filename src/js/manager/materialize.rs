@@ -134,9 +134,9 @@ impl ParseBatches<'_> {
     /// How long what is read of a row's line is, in bytes.
     fn length_of(&self, row: RowNo) -> usize {
         if self.lazy {
-            self.session.length_without_bodies(row)
+            self.session.index().length_without_bodies(row)
         } else {
-            self.session.line_span(row).map_or(0, |span| span.len as usize)
+            self.session.index().line_span(row).map_or(0, |span| span.len as usize)
         }
     }
 }

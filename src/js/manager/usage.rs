@@ -53,7 +53,7 @@ pub fn usage<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, options: JsVa
     usage.sort_largest();
     let session = {
         let state = state.borrow();
-        usage.damaged = state.session.damaged().len() as u64;
+        usage.damaged = state.session.index().damaged().len() as u64;
         let path = state.session.file().unwrap_or_default().to_owned();
         let (id, cwd) = (state.session.id().to_vec(), state.cwd.clone().into_bytes());
         UsageSession { path, id, cwd, title: Vec::new(), created: f64::NAN, usage, owner: None }
@@ -74,7 +74,7 @@ pub fn usage<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, options: JsVa
         let mut state = state.borrow_mut();
         let last = rows.checked_sub(1).map(|last| state.session.tree().id_of(last).to_vec()).unwrap_or_default();
         // The last line gets longer when it gets its newline.
-        let is_final = !state.session.is_after_unterminated_line();
+        let is_final = !state.session.index().is_after_unterminated_line();
         state.usage = is_final.then_some(CollectedUsage { usage, generation: state.generation, rows, last });
     }
     parse(js, &json)
@@ -97,7 +97,7 @@ fn collect(
     while row < to {
         let written: Vec<RowNo> = {
             let state = state.borrow();
-            (row..to).take_while(|row| state.session.line_span(*row).is_some()).collect()
+            (row..to).take_while(|row| state.session.index().line_span(*row).is_some()).collect()
         };
         if written.is_empty() {
             let line = js.scoped(|js, _| line_of(js, object(state, js, row)?))?;

@@ -36,7 +36,7 @@ impl Session {
             }
         }
         let last = (self.tree().len() as RowNo).checked_sub(1);
-        if let Some((row, span)) = last.and_then(|row| Some((row, self.line_span(row)?))) {
+        if let Some((row, span)) = last.and_then(|row| Some((row, self.index.line_span(row)?))) {
             self.index.check_line(storage, row, &bytes_at(storage, span)?)?;
         }
         // A damaged last line may be longer than memory: only its end is checked.
@@ -59,14 +59,14 @@ impl Session {
             return Ok(false);
         };
         let rows = 0..self.tree().len() as RowNo;
-        let damaged = self.damaged().iter().map(extent);
-        let damaged_now = now.index.damaged().iter().map(extent).take(self.damaged().len());
+        let damaged = self.index.damaged().iter().map(extent);
+        let damaged_now = now.index.damaged().iter().map(extent).take(self.index.damaged().len());
         Ok(now.header.version == Version::Current
             && Some(now.header_span) == self.header_span
             && damaged.eq(damaged_now)
             && rows.into_iter().all(|row| {
                 let closely = !self.appended.contains(&row);
-                self.line_span(row) == now.index.line_span(row)
+                self.index.line_span(row) == now.index.line_span(row)
                     && is_same_row(&self.index, row, &now.index, row, closely)
             }))
     }
@@ -74,13 +74,13 @@ impl Session {
     /// Whether an index is this session's, truncated: the same lines at the same offsets, as far as there are any.
     pub(in crate::session) fn is_truncated_to(&self, index: &Index, size: u64) -> bool {
         let rows = index.tree.len();
-        let (before, now) = (self.damaged(), index.damaged());
+        let (before, now) = (self.index.damaged(), index.damaged());
         size < self.size
             && rows <= self.tree().len()
             && before.len() >= now.len()
             && now.iter().map(extent).eq(before.iter().map(extent).take(now.len()))
             && (0..rows as RowNo).all(|row| {
-                self.line_span(row) == index.line_span(row) && is_same_row(&self.index, row, index, row, false)
+                self.index.line_span(row) == index.line_span(row) && is_same_row(&self.index, row, index, row, false)
             })
     }
 }

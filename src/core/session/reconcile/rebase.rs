@@ -42,7 +42,7 @@ impl Session {
         let Some(mut loaded) = load(&storage)? else {
             return Err(Error::changed(&path, "it is not a session any more"));
         };
-        if depth == CheckDepth::ForRead && loaded.index.damaged().len() > self.damaged().len() {
+        if depth == CheckDepth::ForRead && loaded.index.damaged().len() > self.index.damaged().len() {
             // The read that found the damage reports it.
             return Err(Error::changed(&path, "lines of it are damaged"));
         }
@@ -207,7 +207,7 @@ impl Session {
         let before = self.storage.as_deref().filter(|_| old == PreviousFile::Open);
         let (mut a, mut b) = (Vec::new(), Vec::new());
         let mut same_bytes = |was: RowNo, row: RowNo| -> Result<bool> {
-            let (Some(before), Some(from), Some(to)) = (before, self.line_span(was), new.line_span(row)) else {
+            let (Some(before), Some(from), Some(to)) = (before, self.index.line_span(was), new.line_span(row)) else {
                 return Ok(true);
             };
             read_into(storage, to.offset, to.len as usize, &mut b)?;

@@ -88,7 +88,7 @@ mod tests {
         let mut session = Session::new(b"s".to_vec(), Persistence::Memory, None);
         for line in lines {
             read_line(line, |line| match line {
-                Line::Entry(head) => drop(session.push_kept(&head).expect("memory")),
+                Line::Entry(head) => drop(session.push_local(&head, None).expect("memory")),
                 other => panic!("{other:?}"),
             });
         }

@@ -42,7 +42,7 @@ fn half_a_line_of_another_process_is_not_continued() {
                 assert_eq!(ids(&session), ids(&opened(&world.path)), "{text}");
                 let report = crate::rewrite::verify::verify(&world.path).expect("readable");
                 assert_eq!(report.damaged.len(), usize::from(!is_whole), "{text}");
-                assert_eq!(session.damaged().len(), report.damaged.len());
+                assert_eq!(session.index().damaged().len(), report.damaged.len());
                 let told = session.diagnostics().expect("memory");
                 assert_eq!(told.damaged, report.damaged, "{text}");
             }
