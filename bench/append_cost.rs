@@ -61,7 +61,7 @@ fn ways<'a>(path: &'a str, head: &'a NewHead) -> [Way<'a>; 3] {
         let mut text = line(EntryKind::Message, &envelope, OWN).expect("an object");
         text.push(b'\n');
         file.write_all(&text).expect("written");
-        open.push_kept(&head.with(EntryKind::Message, &envelope)).expect("memory");
+        open.push_local(&head.with(EntryKind::Message, &envelope), None).expect("memory");
     };
 
     let mut open = session(path);
