@@ -1107,7 +1107,7 @@ export interface SearchHit {
 	name?: string;
 	/** The session's working directory; empty if the file does not say. */
 	cwd: string;
-	/** The entry that the text is of; empty in a version 1 file, whose entries have no ids. */
+	/** The entry that the text is of; in a version 1 file, whose entries have no ids, its number as in a session that is open read-only. */
 	entryId: string;
 	/** Whose text it is: a message's role, else the type of the entry. */
 	role: SearchRole;

@@ -1,5 +1,4 @@
 // `pi-sessions search`: places where words were said, by session.
-import { partsOf, roleOf } from "./entries.mjs";
 import { UsageError } from "./errors.mjs";
 import { SessionManager } from "./library.mjs";
 import { columns, json, paint, progress, write } from "./output.mjs";
@@ -8,8 +7,8 @@ import { DEFAULT_SCOPES, SCOPES } from "./search-scopes.mjs";
 import { existingSessionDir, workingDirectory } from "./session-dir.mjs";
 import { underHome } from "./under-home.mjs";
 import { CLOSE, OPEN, pieces } from "./snippet.mjs";
-import { ID_COLUMNS, listSessions, openReadOnly } from "./sessions.mjs";
-import { age, asText, clip, counted, safeLine, widthOf, wrapped } from "./text.mjs";
+import { ID_COLUMNS, listSessions } from "./sessions.mjs";
+import { age, clip, counted, safeLine, widthOf, wrapped } from "./text.mjs";
 import { limitsOf } from "./times.mjs";
 
 /** @typedef {import("./library.mjs").SearchHit} SearchHit */
@@ -30,10 +29,8 @@ export async function search(words, options) {
 	if (query === "") throw new UsageError("Words to look for are needed");
 	if (options.resume) return await resumeFirst(query, options);
 	const writer = options.json ? jsonWriter() : textWriter(options);
-	const number = entryNumbers();
 	let writing = Promise.resolve();
 	const hits = await find(query, options, options.limit + (options.json ? 0 : 1), (hit) => {
-		number(hit);
 		if (options.maxChars !== undefined) hit.snippet = bounded(hit.snippet, options.maxChars);
 		// Hits wait for those before them, the search waits for none.
 		writing = writing.then(() => write(writer.hit(hit)));
@@ -102,24 +99,6 @@ function filters(options) {
 		...(options.phrase ? { phrase: true } : {}),
 	};
 }
-
-/** Gives hits of version 1 entries, which have no ids, the numbers by which they are shown and named. */
-function entryNumbers() {
-	/** @type {string | undefined} the session that was read last: its hits come one after the other */
-	let path;
-	/** @type {import("./library.mjs").SessionEntry[]} */
-	let entries = [];
-	return (/** @type {SearchHit} */ hit) => {
-		if (hit.entryId !== "") return;
-		if (path !== hit.path) [path, entries] = [hit.path, openReadOnly(hit.path).getEntries()];
-		const alike = entries.filter((entry) => asText(entry.timestamp) === hit.timestamp && roleOf(entry) === hit.role);
-		const found = oneLine(hit.snippet.replace(/[\u0001\u0002]|^…|…$/g, ""));
-		hit.entryId = (alike.find((entry) => partsOf(entry).some(({ text }) => oneLine(text).includes(found))) ?? alike[0])?.id ?? "";
-	};
-}
-
-/** @param {string} text */
-const oneLine = (text) => text.replace(/\s+/g, " ").trim();
 
 /**
  * A snippet cut to so many characters around the first words found; the marks are not counted.

@@ -86,6 +86,31 @@ test("what users and assistants said is found, names, labels and summaries; what
 	expect(hits.every((hit) => hit.snippet.includes("«word»"))).toBe(true);
 });
 
+// Regression: hits had none, and the command guessed it by time, role and snippet.
+test("entries of version 1 have the number that they have in a session that is open read-only", async () => {
+	const dir = scratch();
+	const said = (text: unknown): object => ({ type: "message", timestamp: "2024-06-01T09:00:00.000Z", message: { role: "user", content: text, timestamp: 1 } });
+	const path = writeSession(dir, [
+		{ type: "session", id: "old", timestamp: "2024-06-01T09:00:00.000Z", cwd: "/" },
+		said("yes zebra please"),
+		said("zebra"),
+		"torn {",
+		"5",
+		"",
+		{ type: "session", id: "later" },
+		{ ...said("zebra with an id"), id: "own" },
+		said([{ type: "text", text: "long ".repeat(300_000) }, { type: "text", text: "zebra at last" }]),
+		{ type: "compaction", timestamp: "2024-06-01T09:00:00.000Z", summary: "a zebra was seen", firstKeptEntryIndex: 1 },
+	]);
+	const shown = new Map(SessionManager.open(path, { readonly: true }).getEntries().map((one) => [one.id, JSON.stringify(one)]));
+	expect([...shown.keys()]).toEqual(["00000001", "00000002", "00000003", "00000004", "00000005"]);
+	const hits = await search(dir, "zebra");
+	expect(hits.map((hit) => hit.entryId).sort()).toEqual([...shown.keys()]);
+	for (const { entryId, snippet } of hits) expect(shown.get(entryId)).toContain(snippet.replace(/[«»…]/g, "").trim().slice(-12));
+	expect((await search(dir, "please zebra")).map((hit) => hit.entryId)).toEqual(["00000001"]);
+	expect((await search(dir, "was seen")).map((hit) => hit.entryId)).toEqual(["00000005"]);
+});
+
 describe("a query finds", () => {
 	test("parts of words, of any length, in upper and lower case", async () => {
 		const text = "The refactorSessionManager_v2 function ÉCLAIR Straße";

@@ -20,6 +20,11 @@ pub fn new_entry_id(length: EntryIds, taken: impl Fn(&[u8]) -> bool) -> String {
     }
 }
 
+/// The id of an entry of version 1 that is only shown, where entries have none: its number in the file, from 1 on.
+pub fn numbered_id(number: usize) -> String {
+    format!("{number:08}")
+}
+
 /// A short id: the first 8 hex digits of a v4 UUID, not `taken`; a full UUID after 100 collisions.
 pub fn entry_id(taken: impl Fn(&[u8]) -> bool) -> String {
     #[cfg(test)]

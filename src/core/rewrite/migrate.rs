@@ -9,7 +9,7 @@ use crate::base::error::{Error, Result};
 use crate::format::agent_message::Role;
 use crate::format::entry::{is_blank, read_message};
 use crate::format::header::{Version, CURRENT_VERSION};
-use crate::format::ids::entry_id;
+use crate::format::ids::{entry_id, numbered_id};
 use crate::io::line_reader::{line_text, LineReader, WHOLE};
 use crate::json::reader::{is_json, read, Raw};
 use crate::json::{fields, quoted, ObjectText, Value};
@@ -74,7 +74,7 @@ impl Migrator {
         if self.version == Version::V1 {
             let position = self.given.len();
             let id = if self.is_numbered {
-                format!("{:08}", self.taken.len() + 1)
+                numbered_id(self.taken.len() + 1)
             } else {
                 entry_id(|id| std::str::from_utf8(id).is_ok_and(|id| self.taken.contains(id)))
             };

@@ -1,7 +1,7 @@
 //! Searches one session file.
 
 use std::cmp::Reverse;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
 use std::io;
 use std::sync::atomic::AtomicBool;
@@ -17,13 +17,16 @@ use super::scope::{entry_texts, name_in, strings_in, EntryTexts, Scope};
 use crate::base::time::Time;
 use crate::base::wtf8::{to_string_lossy, trim};
 use crate::format::header::Version;
+use crate::format::ids::numbered_id;
 use crate::io::line_reader::line_text;
 use crate::json::string_bytes;
+use crate::summary::line_scanner::{FileLines, KeptTexts, ScannedLine};
+use crate::summary::usage::call::plain;
 
 /// A message that matches.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hit {
-    /// The entry's id, empty where entries have none.
+    /// The entry's id; in version 1 its number.
     pub entry: Vec<u8>,
     /// A message's role, or an entry's type.
     pub role: &'static str,
@@ -149,7 +152,28 @@ impl SessionFile<'_> {
             Ok(())
         };
         candidate_lines(file, filter, Sizes::default(), lines, stops, &mut each)?;
-        Ok(best.into_vec())
+        let mut hits = best.into_vec();
+        if self.version == Version::V1 && !hits.is_empty() {
+            self.number(&mut hits, long_line, stops)?;
+        }
+        Ok(hits)
+    }
+
+    /// Gives hits in a file of version 1, whose entries have no ids, the ids that its entries have where it is opened to be shown.
+    fn number(&self, hits: &mut [Hit], buffer: &mut Box<[u8]>, stops: &[&AtomicBool]) -> io::Result<()> {
+        let mut by_offset: BTreeMap<u64, &mut Hit> = hits.iter_mut().map(|hit| (hit.order.1 .0, hit)).collect();
+        let mut lines = FileLines::new(self.file, 0, self.size, stops, std::mem::take(buffer));
+        let mut line = ScannedLine::default();
+        let mut number = 0;
+        while !by_offset.is_empty() && !lines.scanner.is_done()? {
+            lines.next_line(KeptTexts::None, &mut line)?;
+            number += usize::from(line.is_object && plain(&line.kind).as_deref() != Some(b"session"));
+            if let Some(hit) = by_offset.remove(&line.span.0) {
+                hit.entry = numbered_id(number).into_bytes();
+            }
+        }
+        *buffer = lines.scanner.into_buffer();
+        Ok(())
     }
 
     /// The session's name: the last one that it was given.
