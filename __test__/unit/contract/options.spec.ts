@@ -25,6 +25,33 @@ test.each<[call: string, known: string, run: (options: unknown) => unknown]>([
 	await expect(outcome).rejects.toThrow(`its options are ${known}`);
 });
 
+const search = (options: object): unknown => anyManager.search?.("x", { sessionDir: scratch(), ...options });
+const usage = (options: object): unknown => anyManager.usage?.({ sessionDir: scratch(), ...options });
+const branch = (options: object): unknown => loose(two()).getBranch?.(undefined, options);
+const used = (options: object): unknown => loose(two()).getUsage?.(options);
+
+// Regression: calls had words of their own for one option, and took `null` or a text's number for it.
+test.each<[option: string, wanted: string, wrong: unknown[], calls: ((options: object) => unknown)[]]>([
+	["limit", "a whole number from 0 on", [-1, 1.5, "5", null, Number.NaN], [search, branch]],
+	["largest", "a whole number from 0 on", [-1, 1.5, "5", null, Number.NaN], [usage, used]],
+	["since", "a time", ["never", true, {}], [search, usage, used]],
+	["until", "a time", ["never", true, {}], [search, usage, used]],
+	["by", "of model, day, week, month, project, session", ["year", 5, ["day", 5]], [usage, used]],
+	["in", "an array of user, assistant", ["user", [5], ["nobody"]], [search]],
+	["roles", "an array of user, assistant", ["user", [5], ["nobody"]], [search]],
+	["mark", "an array of two strings", ["*", ["*"], [1, 2]], [search]],
+	["cwd", "a string", [5, {}], [search, usage]],
+	["sessionDir", "a string", [5, {}], [search, usage]],
+	["onHit", "a function", [5, {}], [search]],
+])("options.%s must be %s in every call that has it", async (option, wanted, wrong, calls) => {
+	for (const value of wrong) {
+		for (const call of calls) {
+			const outcome = (async () => await call({ [option]: value }))();
+			await expect(outcome).rejects.toMatchObject({ name: "TypeError", code: "ERR_INVALID_ARGUMENT", message: expect.stringContaining(`options.${option} must be ${wanted}`) });
+		}
+	}
+});
+
 test("open takes options in place of pi's positions", () => {
 	const { file } = opened([message("a", null)]);
 	const dir = scratch();

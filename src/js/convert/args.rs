@@ -129,34 +129,25 @@ impl<'env> Options<'env> {
 
     /// A function; None if it was not given.
     pub fn function(&self, name: &CStr) -> Result<Option<JsVal<'env>>> {
-        self.given(name)?.map(|value| function(self.js, value, &name.to_string_lossy())).transpose()
+        self.given(name)?.map(|value| function(self.js, value, &called(name))).transpose()
     }
 
     /// A path; None if it was not given.
     pub fn path(&self, name: &CStr) -> Result<Option<String>> {
-        self.given(name)?.map(|value| path(self.js, value, &name.to_string_lossy())).transpose()
-    }
-
-    /// A number that is not negative, its fraction cut off; None if it was not given.
-    pub fn amount(&self, name: &CStr) -> Result<Option<usize>> {
-        let wrong =
-            || wrong_argument(self.js, format!("{} must be a number that is not negative", name.to_string_lossy()));
-        let Some(value) = self.given(name)? else { return Ok(None) };
-        let number = self.js.number_value(value)?.filter(|number| *number >= 0.0);
-        number.map(|number| Some(number as usize)).ok_or_else(wrong)
+        self.given(name)?.map(|value| path(self.js, value, &called(name))).transpose()
     }
 
     /// True or false; false if it was not given.
     pub fn boolean(&self, name: &CStr) -> Result<bool> {
         let Some(value) = self.given(name)? else { return Ok(false) };
-        let wrong = || wrong_argument(self.js, format!("options.{} must be true or false", name.to_string_lossy()));
+        let wrong = || wrong_argument(self.js, format!("{} must be true or false", called(name)));
         self.js.boolean_value(value)?.ok_or_else(wrong)
     }
 
     /// A time as `Date` reads it, in ms since 1970; None if it was not given.
     pub fn time(&self, name: &CStr) -> Result<Option<f64>> {
         let js = self.js;
-        let wrong = || wrong_argument(js, format!("{} must be a time", name.to_string_lossy()));
+        let wrong = || wrong_argument(js, format!("{} must be a time", called(name)));
         let Some(value) = self.given(name)? else { return Ok(None) };
         // Of a boolean, and of an array of one text, JavaScript makes a time, too.
         if js.kind(value)? == ValueType::Boolean || js.is_array(value)? {
@@ -170,7 +161,7 @@ impl<'env> Options<'env> {
     pub fn names<T>(&self, name: &CStr, known: impl Fn(&[u8]) -> Option<T>, all: &[&str]) -> Result<Option<Vec<T>>> {
         let js = self.js;
         let Some(value) = self.given(name)? else { return Ok(None) };
-        let wrong = || wrong_argument(js, format!("{} must be an array of {}", name.to_string_lossy(), all.join(", ")));
+        let wrong = || wrong_argument(js, format!("{} must be an array of {}", called(name), all.join(", ")));
         let Some(list) = optional_array(js, value)? else { return Err(wrong()) };
         let one = |at| js.text(js.at(list, at)?)?.and_then(|text| known(&text)).ok_or_else(wrong);
         (0..js.len(list)?).map(one).collect::<Result<Vec<_>>>().map(Some)
@@ -185,12 +176,14 @@ impl<'env> Options<'env> {
         let number = self.js.number_value(value)?;
         match number.filter(|number| *number >= 0.0 && (number.fract() == 0.0 || number.is_infinite())) {
             Some(number) => Ok(Some(number as usize)),
-            None => {
-                let name = name.to_string_lossy();
-                Err(wrong_argument(self.js, format!("options.{name} must be a whole number from 0 on")))
-            }
+            None => Err(wrong_argument(self.js, format!("{} must be a whole number from 0 on", called(name)))),
         }
     }
+}
+
+/// An option as errors call it.
+fn called(name: &CStr) -> String {
+    format!("options.{}", name.to_string_lossy())
 }
 
 /// A typed array argument. An array whose memory other threads may write to is refused.

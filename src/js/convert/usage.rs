@@ -22,7 +22,7 @@ pub fn report_options<'env>(js: JsEnv<'env>, options: Options<'env>) -> Result<(
     let by = groupings(js, options.get(c"by")?)?;
     let since = options.time(c"since")?.unwrap_or(f64::NEG_INFINITY);
     let until = options.time(c"until")?.unwrap_or(f64::INFINITY);
-    let largest = options.amount(c"largest")?.unwrap_or(LARGEST);
+    let largest = options.whole_number(c"largest")?.unwrap_or(LARGEST);
     let is_utc = js.is_truthy(options.get(c"utc")?)?;
     Ok((ReportOptions { since, until, by, largest }, is_utc))
 }
@@ -38,7 +38,7 @@ fn groupings(js: JsEnv<'_>, by: JsVal<'_>) -> Result<Vec<Grouping>> {
     let mut groupings = Vec::new();
     for name in names {
         let Some(grouping) = name.as_deref().and_then(Grouping::from_name) else {
-            return Err(wrong_argument(js, format!("by must be of {}", Grouping::NAMES.join(", "))));
+            return Err(wrong_argument(js, format!("options.by must be of {}", Grouping::NAMES.join(", "))));
         };
         if !groupings.contains(&grouping) {
             groupings.push(grouping);

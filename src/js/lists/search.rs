@@ -93,7 +93,7 @@ fn search_options(js: JsEnv<'_>, options: &Options<'_>) -> Result<SearchOptions>
     let scopes = options.names(c"in", Scope::from_name, &Scope::NAMED.map(|(_, name)| name))?;
     let role = |text: &[u8]| HIT_ROLES.iter().find(|role| role.as_bytes() == text).copied();
     Ok(SearchOptions {
-        limit: options.amount(c"limit")?.unwrap_or(defaults.limit),
+        limit: options.whole_number(c"limit")?.unwrap_or(defaults.limit),
         mark: options.given(c"mark")?.map(|mark| marks(js, mark)).transpose()?.unwrap_or(defaults.mark),
         scopes: scopes.map_or(defaults.scopes, |all| all.into_iter().fold(Scopes::NONE, Scopes::with)),
         roles: options.names(c"roles", role, &HIT_ROLES)?,
@@ -110,13 +110,13 @@ fn marks(js: JsEnv<'_>, value: JsVal<'_>) -> Result<[String; 2]> {
             return Ok([to_string_lossy(&open).into_owned(), to_string_lossy(&close).into_owned()]);
         }
     }
-    Err(wrong_argument(js, "mark must be an array of two strings"))
+    Err(wrong_argument(js, "options.mark must be an array of two strings"))
 }
 
 /// The sessions that the options `cwd` and `sessionDir` name: those that a list with the same arguments shows, or those of the
 /// directory that pi is configured to use. No directory is made for it.
 pub fn scope(js: JsEnv<'_>, options: &Options<'_>) -> Result<ListScope> {
-    let dir_given = args::optional_path(js, options.get(c"sessionDir")?, "sessionDir")?;
+    let dir_given = args::optional_path(js, options.get(c"sessionDir")?, "options.sessionDir")?;
     let cwd_given = options.path(c"cwd")?;
     // Without a directory of the caller's, the one that pi is configured to use.
     let dir = match dir_given {

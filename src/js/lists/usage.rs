@@ -54,9 +54,9 @@ fn start(js: JsEnv<'_>, options: JsVal<'_>, deferred: Deferred) -> Result<()> {
     let source = match options.given(c"path")? {
         None => UsageSource::Sessions(search::scope(js, &options)?),
         Some(_) if options.given(c"cwd")?.is_some() || options.given(c"sessionDir")?.is_some() => {
-            return Err(wrong_argument(js, "path cannot be combined with cwd or sessionDir"));
+            return Err(wrong_argument(js, "options.path cannot be combined with cwd or sessionDir"));
         }
-        Some(path) => UsageSource::File(resolved(js, path, "path")?),
+        Some(path) => UsageSource::File(resolved(js, path, "options.path")?),
     };
     let (location, _) = surroundings(js)?;
     let process = on_paths(js, ProcessSnapshot::of)?;
