@@ -1,7 +1,5 @@
 //! Snippets: a part of a text around a match.
 
-use crate::base::fold::fold;
-
 /// How many characters are shown before the match, and from its start on.
 const BEFORE: usize = 48;
 const AFTER: usize = 128;
@@ -10,7 +8,7 @@ pub const CONTEXT_BYTES: usize = 4 * (BEFORE + AFTER);
 /// How many occurrences of a term are considered.
 const MAX_MATCHES: usize = 64;
 
-/// The part of a text where most terms are close together, each marked, in one line. `folded` and the terms are folded.
+/// The part of a text where most terms are close together, each marked, in one line. `folded` is the text, folded, and so are the terms.
 pub fn snippet(text: &str, folded: &str, terms: &[&str], [open, close]: &[String; 2]) -> String {
     let mut matches: Vec<(usize, usize, usize)> = Vec::new();
     for (which, term) in terms.iter().enumerate() {
@@ -18,36 +16,45 @@ pub fn snippet(text: &str, folded: &str, terms: &[&str], [open, close]: &[String
         matches.extend(found.map(|at| (at, at + term.len(), which)));
     }
     matches.sort_unstable();
-    let best = most_together(&matches, terms.len());
-    let matches = in_text(text, folded, &matches);
-    let anchor = in_text(text, folded, &[(best, best, 0)]).first().map_or(0, |(at, _)| *at);
+    let anchor = most_together(&matches, terms.len());
 
-    let from =
-        text.get(..anchor).unwrap_or_default().char_indices().rev().take(BEFORE).last().map_or(anchor, |(at, _)| at);
-    let longest = matches.iter().find(|(at, _)| *at == anchor).map_or(0, |(at, end)| end - at);
-    let rest = text.get(anchor..).unwrap_or_default();
-    let to = rest.char_indices().nth(AFTER).map_or(text.len(), |(at, _)| anchor + at.max(longest));
+    let before = folded.get(..anchor).unwrap_or_default();
+    let from = before.char_indices().rev().nth(BEFORE - 1).map_or(0, |(at, _)| at);
+    let longest = matches.iter().find(|(at, ..)| *at == anchor).map_or(0, |(at, end, _)| end - at);
+    let rest = folded.get(anchor..).unwrap_or_default();
+    let to = rest.char_indices().nth(AFTER).map_or(folded.len(), |(at, _)| anchor + at.max(longest));
+    // What stands for a part of the folded text: a character for each. The parts are taken in order.
+    let mut left = text.chars();
+    let mut take = |from: usize, to: usize| {
+        let count = folded.get(from..to).unwrap_or_default().chars().count();
+        let before = left.as_str();
+        if count > 0 {
+            left.nth(count - 1);
+        }
+        before.get(..before.len() - left.as_str().len()).unwrap_or_default()
+    };
+    take(0, from);
 
     let mut out = Line::default();
     if from > 0 {
         out.text.push('…');
     }
     let mut at = from;
-    for &(start, end) in matches.iter().filter(|(start, end)| *start >= from && *end <= to) {
+    for &(start, end, _) in matches.iter().filter(|(start, end, _)| *start >= from && *end <= to) {
         if end <= at {
             continue;
         }
         let start = start.max(at);
-        out.push(text.get(at..start).unwrap_or_default());
+        out.push(take(at, start));
         out.mark(open);
-        out.push(text.get(start..end).unwrap_or_default());
+        out.push(take(start, end));
         out.text.push_str(close);
         at = end;
     }
-    out.push(text.get(at..to).unwrap_or_default());
+    out.push(take(at, to));
     let mut shown = out.text;
     shown.truncate(shown.trim_end().len());
-    if to < text.len() {
+    if to < folded.len() {
         shown.push('…');
     }
     shown
@@ -105,30 +112,6 @@ impl Line {
     }
 }
 
-/// Ranges of the folded text as ranges of the text.
-fn in_text(text: &str, folded: &str, matches: &[(usize, usize, usize)]) -> Vec<(usize, usize)> {
-    if text.len() == folded.len() && text.is_ascii() {
-        return matches.iter().map(|(start, end, _)| (*start, *end)).collect();
-    }
-    // The offset of each character in the folded text and in the text.
-    let mut offsets = Vec::new();
-    let mut size = 0;
-    for (at, c) in text.char_indices() {
-        offsets.push((size, at));
-        size += fold(c).len_utf8();
-    }
-    offsets.push((size, text.len()));
-    let at_or_before = |at: usize| {
-        let after = offsets.partition_point(|(size, _)| *size <= at);
-        offsets.get(after.saturating_sub(1)).map_or(0, |(_, at)| *at)
-    };
-    let at_or_after = |at: usize| {
-        let first = offsets.partition_point(|(size, _)| *size < at);
-        offsets.get(first).map_or(text.len(), |(_, at)| *at)
-    };
-    matches.iter().map(|(start, end, _)| (at_or_before(*start), at_or_after(*end))).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -142,6 +125,7 @@ mod tests {
     fn a_match_is_marked_in_the_letters_of_the_text() {
         assert_eq!(of("Say Hello\n\n  to İstanbul", &["hello", "istanbul"]), "Say [Hello] to İstanbul");
         assert_eq!(of("ΟΔΟΣ x", &["οδοσ"]), "[ΟΔΟΣ] x");
+        assert_eq!(of("ⱥⱥ Ⱥ ȺB\u{212a}", &["ⱥbk"]), "ⱥⱥ Ⱥ [ȺB\u{212a}]");
         assert_eq!(of("日本語のテスト", &["本語"]), "日[本語]のテスト");
         assert_eq!(of("aaa", &["aa", "aaa"]), "[aa][a]");
     }
