@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use memchr::memchr;
 
-use crate::base::memory::append;
+use crate::base::memory::{append, reserve};
 use crate::base::wtf8::to_string_lossy;
 use crate::io::file_window::FileWindow;
 use crate::io::fs::read_at;
@@ -79,6 +79,7 @@ fn shorten(scanner: &mut Scanner<FileWindow<Positioned<'_>>>, offset: u64) -> io
                 match scanner.value(longest) {
                     Ok(Some(string)) => append(&mut text, text_of(string).as_bytes())?,
                     Ok(None) => {
+                        reserve(&mut long, 1)?;
                         long.push((text.len(), from + 1, position(scanner) - 1));
                         append(&mut text, b"\"\"")?;
                     }

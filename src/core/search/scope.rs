@@ -3,10 +3,12 @@
 use std::borrow::Cow;
 use std::io;
 
+use crate::base::memory::reserve;
 use crate::format::agent_message::Role;
 use crate::format::header::Version;
 use crate::json::fields;
 use crate::json::reader::{read, Raw};
+use crate::json::scanner::Scanner;
 
 /// A kind of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -141,37 +143,40 @@ pub struct EntryTexts<'a> {
     pub texts: Vec<(Scope, &'a str)>,
 }
 
-/// Reads a line of a session; None if it is not an entry that can have texts.
-pub fn entry_texts(line: &str, version: Version, scopes: Scopes) -> Option<EntryTexts<'_>> {
-    let fields = read::<EntryFields<Raw<'_>>>(line).ok()?;
+/// Reads a line of a session; None if it is not an entry that can have texts. An error if there is no memory for the list of them.
+pub fn entry_texts(line: &str, version: Version, scopes: Scopes) -> io::Result<Option<EntryTexts<'_>>> {
+    let Ok(fields) = read::<EntryFields<Raw<'_>>>(line) else { return Ok(None) };
     let id = fields.id.as_ref().map(|id| Raw::get(*id)).and_then(text_in);
     if version != Version::V1 && id.is_none() {
-        return None;
+        return Ok(None);
     }
     let mut texts = Texts { scopes, found: Vec::new() };
-    let kind = text_in(fields.kind?.get())?;
-    let role = match &*kind {
-        b"message" => texts.add_message(read(fields.message?.get()).ok()?)?,
-        b"session_info" => texts.add_string(Scope::Name, fields.name, "session_info"),
-        b"label" => texts.add_string(Scope::Name, fields.label, "label"),
-        b"compaction" => texts.add_string(Scope::Summary, fields.summary, "compaction"),
-        b"branch_summary" => texts.add_string(Scope::Summary, fields.summary, "branch_summary"),
-        b"custom" => texts.add_nested(Scope::Custom, fields.data, "custom"),
-        b"custom_message" => {
-            texts.add_content(fields.content, Scope::Custom);
+    let role = match fields.kind.and_then(|kind| text_in(kind.get())).as_deref() {
+        Some(b"message") => {
+            let Some(Ok(message)) = fields.message.map(|message| read(message.get())) else { return Ok(None) };
+            let Some(role) = texts.add_message(message)? else { return Ok(None) };
+            role
+        }
+        Some(b"session_info") => texts.add_string(Scope::Name, fields.name, "session_info")?,
+        Some(b"label") => texts.add_string(Scope::Name, fields.label, "label")?,
+        Some(b"compaction") => texts.add_string(Scope::Summary, fields.summary, "compaction")?,
+        Some(b"branch_summary") => texts.add_string(Scope::Summary, fields.summary, "branch_summary")?,
+        Some(b"custom") => texts.add_nested(Scope::Custom, fields.data, "custom")?,
+        Some(b"custom_message") => {
+            texts.add_content(fields.content, Scope::Custom)?;
             "custom_message"
         }
-        _ => return None,
+        _ => return Ok(None),
     };
     let timestamp = fields.timestamp.and_then(|raw| text_in(raw.get())).unwrap_or_default();
-    Some(EntryTexts { role, id: id.unwrap_or_default(), timestamp, texts: texts.found })
+    Ok(Some(EntryTexts { role, id: id.unwrap_or_default(), timestamp, texts: texts.found }))
 }
 
 /// The name that a line gives its session, if it is one that does.
-pub fn name_in(line: &str, version: Version) -> Option<Option<&str>> {
-    let entry =
-        entry_texts(line, version, Scopes::NONE.with(Scope::Name)).filter(|entry| entry.role == "session_info")?;
-    Some(entry.texts.first().map(|(_, json)| *json))
+pub fn name_in(line: &str, version: Version) -> io::Result<Option<Option<&str>>> {
+    let entry = entry_texts(line, version, Scopes::NONE.with(Scope::Name))?;
+    let entry = entry.filter(|entry| entry.role == "session_info");
+    Ok(entry.map(|entry| entry.texts.first().map(|(_, json)| *json)))
 }
 
 fn text_in(json: &str) -> Option<Cow<'_, [u8]>> {
@@ -184,29 +189,37 @@ struct Texts<'a> {
 }
 
 impl<'a> Texts<'a> {
-    fn add(&mut self, scope: Scope, json: &'a str) {
-        if self.scopes.has(scope) && json.starts_with('"') {
-            self.found.push((scope, json));
+    fn push(&mut self, scope: Scope, json: &'a str) -> io::Result<()> {
+        // A line may have millions.
+        reserve(&mut self.found, 1)?;
+        self.found.push((scope, json));
+        Ok(())
+    }
+
+    fn add(&mut self, scope: Scope, json: &'a str) -> io::Result<()> {
+        match self.scopes.has(scope) && json.starts_with('"') {
+            true => self.push(scope, json),
+            false => Ok(()),
         }
     }
 
-    fn add_string(&mut self, scope: Scope, value: Option<Raw<'a>>, role: &'static str) -> &'static str {
+    fn add_string(&mut self, scope: Scope, value: Option<Raw<'a>>, role: &'static str) -> io::Result<&'static str> {
         if let Some(value) = value {
-            self.add(scope, value.get());
+            self.add(scope, value.get())?;
         }
-        role
+        Ok(role)
     }
 
     /// Adds every string in a value, but no keys.
-    fn add_nested(&mut self, scope: Scope, value: Option<Raw<'a>>, role: &'static str) -> &'static str {
-        // The strings are not collected: a line may have millions.
+    fn add_nested(&mut self, scope: Scope, value: Option<Raw<'a>>, role: &'static str) -> io::Result<&'static str> {
         if let Some(value) = value.filter(|_| self.scopes.has(scope)) {
-            self.found.push((scope, value.get()));
+            self.push(scope, value.get())?;
         }
-        role
+        Ok(role)
     }
 
-    fn add_message(&mut self, message: MessageFields<Raw<'a>>) -> Option<&'static str> {
+    /// Gives the role; None for a message of a role whose texts are not searched.
+    fn add_message(&mut self, message: MessageFields<Raw<'a>>) -> io::Result<Option<&'static str>> {
         let role = Role::from_name(&message.role.and_then(|role| text_in(role.get())).unwrap_or_default());
         let scope = match role {
             Role::User => Scope::User,
@@ -214,42 +227,61 @@ impl<'a> Texts<'a> {
             Role::ToolResult => Scope::Tool,
             Role::Custom | Role::HookMessage => Scope::Custom,
             Role::BashExecution => {
-                self.add_string(Scope::Tool, message.command, "");
-                return Some(self.add_string(Scope::Tool, message.output, Role::BashExecution.name()));
+                self.add_string(Scope::Tool, message.command, "")?;
+                return self.add_string(Scope::Tool, message.output, Role::BashExecution.name()).map(Some);
             }
-            _ => return None,
+            _ => return Ok(None),
         };
-        self.add_content(message.content, scope);
+        self.add_content(message.content, scope)?;
         // What version 2 called a hook's message is a custom one now.
-        Some(if role == Role::HookMessage { Role::Custom.name() } else { role.name() })
+        Ok(Some(if role == Role::HookMessage { Role::Custom.name() } else { role.name() }))
     }
 
     /// Adds a content: a string or blocks. Only an assistant thinks and calls tools.
-    fn add_content(&mut self, content: Option<Raw<'a>>, scope: Scope) {
-        let Some(content) = content else { return };
-        self.add(scope, content.get());
-        for block in read::<Vec<Raw<'_>>>(content.get()).unwrap_or_default() {
-            let Ok(block) = read::<BlockFields<Raw<'_>>>(block.get()) else { continue };
+    fn add_content(&mut self, content: Option<Raw<'a>>, scope: Scope) -> io::Result<()> {
+        let Some(content) = content.map(Raw::get) else { return Ok(()) };
+        self.add(scope, content)?;
+        for block in elements(content).filter(|block| block.starts_with('{')) {
+            let Ok(block) = read::<BlockFields<Raw<'_>>>(block) else { continue };
             match (block.kind.and_then(|kind| text_in(kind.get())).as_deref(), scope) {
-                (Some(b"text"), _) => drop(self.add_string(scope, block.text, "")),
+                (Some(b"text"), _) => {
+                    self.add_string(scope, block.text, "")?;
+                }
                 (Some(b"thinking"), Scope::Assistant) => {
-                    self.add_string(Scope::Thinking, block.thinking, "");
+                    self.add_string(Scope::Thinking, block.thinking, "")?;
                 }
                 (Some(b"toolCall"), Scope::Assistant) => {
-                    self.add_string(Scope::Tool, block.name, "");
-                    self.add_nested(Scope::Tool, block.arguments, "");
+                    self.add_string(Scope::Tool, block.name, "")?;
+                    self.add_nested(Scope::Tool, block.arguments, "")?;
                 }
                 _ => {}
             }
         }
+        Ok(())
     }
+}
+
+/// The elements of a JSON text that is a list. They are not collected: a line may have millions.
+fn elements(json: &str) -> impl Iterator<Item = &str> {
+    let mut scanner = Scanner::new(json.as_bytes());
+    let is_list = scanner.take(b'[') == Ok(true);
+    let mut first = true;
+    std::iter::from_fn(move || {
+        if !is_list || scanner.next_element(&mut first, b']') != Ok(true) {
+            return None;
+        }
+        scanner.next_token().ok()?;
+        let from = scanner.at();
+        scanner.skip_value().ok()?;
+        json.get(from..scanner.at())
+    })
 }
 
 /// Calls `each` with every string in a JSON text that is not a key, until it fails.
 pub fn strings_in<'a>(json: &'a str, mut each: impl FnMut(&'a str) -> io::Result<()>) -> io::Result<()> {
     let mut at = 0;
     while let Some(from) = json.get(at..).and_then(|rest| rest.find('"')).map(|start| at + start) {
-        let mut scanner = crate::json::scanner::Scanner::starting_at(json.as_bytes(), from);
+        let mut scanner = Scanner::starting_at(json.as_bytes(), from);
         if scanner.skip_string().is_err() {
             break;
         }
@@ -267,7 +299,7 @@ mod tests {
     use super::*;
 
     fn texts(line: &str, scopes: Scopes) -> Option<(&'static str, Vec<(&'static str, &str)>)> {
-        let entry = entry_texts(line, Version::Current, scopes)?;
+        let entry = entry_texts(line, Version::Current, scopes).expect("memory")?;
         let mut strings = Vec::new();
         for (scope, json) in entry.texts {
             let each = |string| {

@@ -112,10 +112,8 @@ impl SessionFile<'_> {
                     (&*line.text, Some(line))
                 }
             };
-            let Some(entry) = entry_texts(line, self.version, options.scopes).filter(|entry| is_wanted(entry, options))
-            else {
-                return Ok(());
-            };
+            let entry = entry_texts(line, self.version, options.scopes)?;
+            let Some(entry) = entry.filter(|entry| is_wanted(entry, options)) else { return Ok(()) };
             matcher.begin();
             let mut copies_key = CopiesKey::default();
             for (scope, json) in &entry.texts {
@@ -190,7 +188,7 @@ impl SessionFile<'_> {
                     None => return Ok(()),
                 },
             };
-            if let Some(json) = name_in(&text, self.version) {
+            if let Some(json) = name_in(&text, self.version)? {
                 let text = json.and_then(string_bytes);
                 name = text.map(|text| trim(&text).to_vec()).filter(|name| !name.is_empty());
             }
