@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -49,7 +49,7 @@ pub struct Request<'a> {
     pub location: Option<&'a CatalogLocation>,
     /// Set when the hits are no longer needed.
     pub cancelled: &'a AtomicBool,
-    /// Called with how many files were searched, and how many there are.
+    /// Called with how many files were searched, which is one more each time, and how many there are. Calls do not overlap.
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
     /// Called with the hits of each session that has some, in their order. Calls do not overlap.
     pub each: &'a (dyn Fn(&Arc<HitSession>, Vec<Hit>) + Sync),
@@ -80,8 +80,8 @@ impl Request<'_> {
         (self.progress)(0, order.len());
         // Set when there are enough hits, and when a thread failed.
         let over = AtomicBool::new(false);
-        let turns = Turns { emitter: Mutex::new(Emitter::new(self.options.limit)), changed: Condvar::new() };
-        let done = AtomicUsize::new(0);
+        let emitter = Emitter::new(self.options.limit, order.len());
+        let turns = Turns { emitter: Mutex::new(emitter), changed: Condvar::new() };
         let stops = [self.cancelled, &over];
         try_on_threads(order.len(), |buffers: &mut Buffers, at| {
             turns.wait_for(at, &stops);
@@ -93,7 +93,6 @@ impl Request<'_> {
             if is_stopped(&stops) {
                 return Ok(());
             }
-            (self.progress)(done.fetch_add(1, Ordering::Relaxed) + 1, order.len());
             let goes_on = turns.add(at, found, self);
             if goes_on {
                 std::mem::forget(unfinished);
@@ -238,10 +237,11 @@ impl Turns {
         }
     }
 
-    /// Adds what was found in a session and passes on what is next. False if there are enough hits.
+    /// Adds what was found in a session, says how many were searched, and passes on what is next. False if there are enough hits.
     fn add(&self, at: usize, found: SessionHits, request: &Request<'_>) -> bool {
         let mut emitter = locked(&self.emitter);
         emitter.add(at, found);
+        (request.progress)(emitter.searched, emitter.total);
         let goes_on = emitter.emit(request);
         self.changed.notify_all();
         goes_on
@@ -276,12 +276,16 @@ struct Emitter {
     seen: HashSet<u128>,
     /// How many more hits are wanted.
     left: usize,
+    /// How many sessions were searched, and how many there are.
+    searched: usize,
+    total: usize,
 }
 
 impl Emitter {
-    fn new(limit: usize) -> Self {
+    fn new(limit: usize, total: usize) -> Self {
         let most_held = limit.saturating_mul(2).max(MOST_WAITING);
-        Self { next: 0, waiting: BTreeMap::new(), held: 0, most_held, seen: HashSet::new(), left: limit }
+        let (waiting, seen) = (BTreeMap::new(), HashSet::new());
+        Self { next: 0, waiting, held: 0, most_held, seen, left: limit, searched: 0, total }
     }
 
     fn is_full(&self) -> bool {
@@ -289,6 +293,7 @@ impl Emitter {
     }
 
     fn add(&mut self, at: usize, found: SessionHits) {
+        self.searched += 1;
         self.held += found.as_ref().map_or(0, |(_, hits)| hits.len());
         self.waiting.insert(at, found);
     }
@@ -321,6 +326,7 @@ mod tests {
     use crate::listing::read_all::read_all;
     use crate::search::scope::{Scope, Scopes};
     use crate::testing::tests::{wait_for_next_file_time, SessionsDir};
+    use std::sync::atomic::AtomicUsize;
 
     fn session(id: &str, text: &str) -> String {
         format!(
@@ -363,6 +369,38 @@ mod tests {
         let [(session, 1)] = found.as_slice() else { panic!("one hit") };
         let shown = (&*session.id, &*session.cwd, session.name.as_deref());
         assert_eq!(shown, (&b"new"[..], &b"/new"[..], Some(&b"name of new"[..])));
+    }
+
+    /// Regression: a thread that had counted its file was overtaken by another before it said so.
+    #[test]
+    fn progress_goes_forward_one_file_at_a_time() {
+        let sessions = SessionsDir::new();
+        for n in 0..20 {
+            let path = sessions.dir.path().join(format!("{n}.jsonl"));
+            std::fs::write(path, session(&n.to_string(), "needle")).expect("written");
+        }
+        let told = (Mutex::new(Vec::new()), Condvar::new());
+        Request {
+            files: &sessions.files(),
+            takes: &|_| true,
+            query: &Query::of("needle", false).expect("a query"),
+            options: &SearchOptions::default(),
+            location: None,
+            cancelled: &AtomicBool::new(false),
+            progress: &|searched, total| {
+                let (all, changed) = &told;
+                // Another thread has time to overtake this one.
+                let before = locked(all).len();
+                let waits = |all: &mut Vec<_>| searched % 2 == 1 && all.len() == before;
+                let waited = changed.wait_timeout_while(locked(all), LOOK_AGAIN, waits);
+                waited.unwrap_or_else(PoisonError::into_inner).0.push((searched, total));
+                changed.notify_all();
+            },
+            each: &|_, _| {},
+        }
+        .run()
+        .expect("searched");
+        assert_eq!(*locked(&told.0), Vec::from_iter((0..=20).map(|searched| (searched, 20))));
     }
 
     /// A rare word opens only the sessions that can have it.
