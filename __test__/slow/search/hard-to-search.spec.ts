@@ -127,6 +127,49 @@ test.runIf(process.platform === "linux")("a long line of short strings ends no p
 	}
 });
 
+// Regression: the elements of a message's content were collected, which ended the process where there was no memory for them.
+test.runIf(process.platform === "linux")("a message of many million parts ends no process", async () => {
+	const at = agentDir(0);
+	const asked = `
+		const idle = process.resourceUsage().maxRSS;
+		const { SessionManager } = require(${JSON.stringify(join(root, "index.js"))});
+		const said = (what) => console.log(what, (process.resourceUsage().maxRSS - idle) >> 10);
+		SessionManager.search("needle").then((hits) => said(hits.length), (why) => said(why.code));`;
+	for (const piece of [",1", ',{"type":"text","text":"a"}']) {
+		const content = `[{"type":"text","text":"needle"}${piece.repeat((100 << 20) / piece.length)}]`;
+		const line = `{"type":"message","id":"m","message":{"role":"user","content":${content}}}`;
+		writeFileSync(join(at.dir, "parts.jsonl"), `${JSON.stringify(header({ id: "parts" }))}\n${line}\n`);
+		for (const limit of ["unlimited", "1200000", "1000000"]) {
+			const ran = spawnSync("bash", ["-c", `ulimit -v ${limit}; exec "$0" -e "$1"`, process.execPath, asked], { encoding: "utf8" });
+			const [what, addedMB] = ran.stdout.trim().split(" ");
+			// The line is held, and the places of its texts.
+			expect(Number(addedMB), `${piece}, ${limit}: ${ran.stderr}`).toBeLessThan(500);
+			// Where memory is limited it depends on the engine how much is left.
+			if (limit === "unlimited") expect(what).toBe("1");
+			else expect(["1", "ENOMEM"]).toContain(what);
+		}
+	}
+});
+
+// Regression: the key of every hit was kept.
+test("memory does not grow with the hits in a session", async () => {
+	const at = agentDir(0);
+	const lines = Array.from({ length: 50_000 }, (_, n) => `{"type":"message","id":"${n}-","message":{"role":"user","content":"needle"}}\n`);
+	const path = join(at.dir, "many.jsonl");
+	writeFileSync(path, `${JSON.stringify(header({ id: "many" }))}\n`);
+	// Each time under other ids.
+	for (let n = 0; n < 40; n++) appendFileSync(path, lines.join("").replaceAll('-"', `-${n}"`));
+	const asked = `
+		const { SessionManager } = require(${JSON.stringify(join(root, "index.js"))});
+		const idle = process.resourceUsage().maxRSS;
+		SessionManager.search("needle", { limit: 20 }).then((hits) => console.log(hits.length, (process.resourceUsage().maxRSS - idle) >> 10));`;
+	const ran = spawnSync(process.execPath, ["-e", asked], { encoding: "utf8" });
+	const [count, addedMB] = ran.stdout.trim().split(" ").map(Number);
+	expect(count, ran.stderr).toBe(20);
+	// Keys of 2,000,000 hits take more than 70 MB.
+	expect(addedMB).toBeLessThan(40);
+});
+
 // Regression: while the newest session was searched, all others were, and their hits held.
 test("sessions after a large one wait for it", async () => {
 	const at = agentDir(0);

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
 use std::io;
 use std::sync::atomic::AtomicBool;
+use std::sync::LazyLock;
 
 use xxhash_rust::xxh3::Xxh3;
 
@@ -14,6 +15,7 @@ use super::matcher::{HitOrder, Matcher};
 use super::prefilter::Prefilter;
 use super::query::{Query, SearchOptions};
 use super::scope::{entry_texts, name_in, strings_in, EntryTexts, Scope};
+use crate::base::error::Result;
 use crate::base::time::Time;
 use crate::base::wtf8::{to_string_lossy, trim};
 use crate::format::header::Version;
@@ -176,7 +178,8 @@ impl SessionFile<'_> {
 
     /// The session's name: the last one that it was given.
     pub fn name(&self, buffers: &mut Buffers, stops: &[&AtomicBool]) -> io::Result<Option<Vec<u8>>> {
-        let filter = Prefilter::of(&["session_info".into()]).map_err(io::Error::other)?;
+        static NAMES: LazyLock<Result<Prefilter>> = LazyLock::new(|| Prefilter::of(&["session_info".into()]));
+        let filter = NAMES.as_ref().map_err(|error| io::Error::other(error.to_string()))?;
         let mut name: Option<Vec<u8>> = None;
         let Buffers { lines, long_line } = buffers;
         let file = (self.file, self.size);
@@ -194,7 +197,7 @@ impl SessionFile<'_> {
             }
             Ok(())
         };
-        candidate_lines(file, &filter, Sizes::default(), lines, stops, &mut each)?;
+        candidate_lines(file, filter, Sizes::default(), lines, stops, &mut each)?;
         Ok(name)
     }
 }
@@ -217,36 +220,37 @@ fn is_wanted(entry: &EntryTexts<'_>, options: &SearchOptions) -> bool {
 struct Best {
     /// How many are kept: those that are wanted, and as many that may turn out to be copies of hits in newer sessions.
     most: usize,
+    /// Whether the copies of an entry in this session are one hit.
+    dedupe: bool,
     hits: Vec<Hit>,
-    /// The copies in this session, if they are one hit.
-    seen: Option<HashSet<u128>>,
 }
 
 impl Best {
     fn new(options: &SearchOptions) -> Self {
         let most = options.limit.saturating_mul(if options.dedupe { 2 } else { 1 });
-        Self { most, hits: Vec::new(), seen: options.dedupe.then(HashSet::new) }
+        Self { most, dedupe: options.dedupe, hits: Vec::new() }
     }
 
     fn offer(&mut self, hit: Hit) {
-        if let (Some(seen), Some(key)) = (&mut self.seen, hit.copies_key) {
-            if !seen.insert(key) {
-                return;
-            }
-        }
         self.hits.push(hit);
         if self.hits.len() >= self.most.saturating_mul(2).max(64) {
-            self.sort();
+            self.keep_best();
         }
     }
 
-    fn sort(&mut self) {
+    fn keep_best(&mut self) {
+        if self.dedupe {
+            // Of copies that are kept the first stays. To know those that are not kept would take memory for every hit.
+            self.hits.sort_by_key(|hit| hit.order.1 .0);
+            let mut seen = HashSet::new();
+            self.hits.retain(|hit| hit.copies_key.is_none_or(|key| seen.insert(key)));
+        }
         self.hits.sort_by_key(|hit| hit.order);
         self.hits.truncate(self.most);
     }
 
     fn into_vec(mut self) -> Vec<Hit> {
-        self.sort();
+        self.keep_best();
         self.hits
     }
 }
@@ -254,6 +258,7 @@ impl Best {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::search::matcher::MatchTier;
     use std::fs::File;
 
     /// Regression: a session that could not be read had no hits.
@@ -268,5 +273,35 @@ mod tests {
         let options = SearchOptions::default();
         session.hits((&query, &options, &filter), &mut Buffers::default(), &[]).expect_err("not readable");
         session.name(&mut Buffers::default(), &[]).expect_err("not readable");
+    }
+
+    fn hit(offset: u64, tier: MatchTier, entry: u128) -> Hit {
+        let order = (tier, Reverse(offset));
+        let (role, scope, copies_key) = ("user", Scope::User, Some(entry));
+        Hit { entry: Vec::new(), role, scope, timestamp: Vec::new(), snippet: String::new(), order, copies_key }
+    }
+
+    /// Regression: the key of every hit was kept.
+    #[test]
+    fn what_is_kept_of_a_session_does_not_grow_with_its_hits() {
+        let mut best = Best::new(&SearchOptions { limit: 20, ..SearchOptions::default() });
+        let mut most = 0;
+        for n in 0..100_000 {
+            best.offer(hit(n, MatchTier::Exact, n.into()));
+            most = most.max(best.hits.len());
+        }
+        assert!(most <= 80 && std::mem::size_of_val(&best) <= 48);
+        let kept: Vec<_> = best.into_vec().iter().map(|hit| hit.order.1 .0).collect();
+        assert_eq!(kept, Vec::from_iter((99_960..100_000).rev()));
+    }
+
+    #[test]
+    fn copies_in_a_session_take_no_place() {
+        let mut best = Best::new(&SearchOptions { limit: 2, ..SearchOptions::default() });
+        let others = [(0, MatchTier::Words, 1), (1, MatchTier::Words, 2), (2, MatchTier::Words, 3)];
+        others.into_iter().for_each(|(offset, tier, entry)| best.offer(hit(offset, tier, entry)));
+        (3..10_000).for_each(|offset| best.offer(hit(offset, MatchTier::Exact, 4)));
+        let kept: Vec<_> = best.into_vec().iter().map(|hit| hit.order.1 .0).collect();
+        assert_eq!(kept, [3, 2, 1, 0]);
     }
 }
