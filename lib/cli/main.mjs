@@ -1,4 +1,4 @@
-// One run of the command: arguments in, exit code out. 0 is success, 1 a problem or a failure, 2 a usage error.
+// One run of the command: arguments in, exit code out. 0 is success, 1 a problem or a failure, 2 a usage error, or that a search failed.
 import { CommanderError } from "commander";
 import { CommandError, UsageError } from "./errors.mjs";
 import { watchOutput, writeError } from "./output.mjs";
@@ -12,7 +12,7 @@ import { buildProgram } from "./program.mjs";
 export async function main(args) {
 	const asJson = args.slice(0, args.indexOf("--") + 1 || undefined).includes("--json");
 	watchOutput(asJson);
-	const result = { code: 0 };
+	const result = { code: 0, failure: 1 };
 	const program = buildProgram(result, asJson);
 	try {
 		await program.parseAsync(args, { from: "user" });
@@ -25,6 +25,6 @@ export async function main(args) {
 			return 2;
 		}
 		writeError(error instanceof Error ? error.message : String(error), asJson, error instanceof CommandError ? error.details : undefined);
-		return error instanceof UsageError ? 2 : 1;
+		return error instanceof UsageError ? 2 : result.failure;
 	}
 }

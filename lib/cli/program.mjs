@@ -102,7 +102,7 @@ const pagerOption = (one) => one.option("--no-pager", "never through $PAGER");
 const resumeOption = (one, which) => one.option("-r, --resume", `starts pi with ${which}`);
 
 /**
- * @param {{ code: number }} result where a command that found a problem says so
+ * @param {{ code: number, failure: number }} result the exit code where a command succeeds or found a problem, and where it fails
  * @param {boolean} asJson whether errors are to be JSON: then commander says nothing itself
  */
 export function buildProgram(result, asJson) {
@@ -113,7 +113,7 @@ export function buildProgram(result, asJson) {
 		.exitOverride()
 		.showHelpAfterError("(see pi-sessions --help)")
 		.helpCommand(false)
-		.addHelpText("after", "\nExit codes: 0 good, 1 a problem was found or something failed, 2 usage error.");
+		.addHelpText("after", "\nExit codes: 0 good, 1 a problem was found or something failed, 2 usage error. As grep, search ends with 1 if it finds nothing, and with 2 if it fails.");
 
 	addReading(program, result);
 	addStats(program, result);
@@ -125,7 +125,7 @@ export function buildProgram(result, asJson) {
 	return program;
 }
 
-/** @param {Command} program @param {{ code: number }} result */
+/** @param {Command} program @param {{ code: number, failure: number }} result */
 function addReading(program, result) {
 	resumeOption(pagerOption(command(program, "list", "Lists sessions, the newest activity first", ["list", "list --all --limit 20", "list --cwd ~/project --json"])), "the first session of the list")
 		.alias("ls")
@@ -165,6 +165,8 @@ function addReading(program, result) {
 		.option("-n, --limit <count>", "so many places at most, or all", limit, 50)
 		.option("--max-chars <count>", "so many characters of each place at most", positiveNumber)
 		.action(async (words, options) => {
+			// 1 means that nothing was found.
+			result.failure = 2;
 			result.code = await search(words, options);
 		});
 }

@@ -20,7 +20,7 @@ import { limitsOf } from "./times.mjs";
  */
 
 /**
- * Gives the exit code: 1 if nothing was found.
+ * Gives the exit code: 1 if nothing was found. If it fails, the exit code is 2.
  * @param {string[]} words
  * @param {Options} options
  */

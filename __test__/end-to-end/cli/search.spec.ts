@@ -106,6 +106,21 @@ test("nothing found is exit code 1, and says what was searched and what was not"
 	expect(await told("--all", "--json")).toBe("");
 });
 
+// Regression: it was 1, as if nothing had been found.
+test("a search that fails is exit code 2, as of grep", async () => {
+	const at = world();
+	put(at, "s-1", branched);
+	const missing = join(at.cwd, "missing");
+	for (const more of [[], ["--json"], ["--resume"]]) {
+		const { code, out, err } = await run(at, ["search", "parser", "--dir", missing, ...more]);
+		expect({ code, out }).toEqual({ code: 2, out: "" });
+		expect(err).toContain(`No such directory: ${missing}`);
+	}
+	// Of other commands it is 1 as before.
+	expect(await run(at, ["list", "--dir", missing])).toMatchObject({ code: 1 });
+	expect((await good(at, ["--help"])).replace(/\s+/g, " ")).toContain("search ends with 1 if it finds nothing, and with 2 if it fails");
+});
+
 test("--max-chars bounds the text of each hit, its first words kept", async () => {
 	const at = world();
 	put(at, "s-one", [message("a", null, user(`${"😀".repeat(40)} needle ${"y ".repeat(40)}needle`))]);
