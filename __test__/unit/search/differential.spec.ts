@@ -15,13 +15,12 @@ const SCOPES = ["user", "assistant", "name", "summary", "tool", "thinking", "cus
 
 /** Upper and lower case as one, a character for a character. */
 const fold = (text: string): string =>
-	[...text.replace(/\p{Surrogate}/gu, "\ufffd")]
-		.map((c) => {
-			if (c === "ı" || c === "İ") return c;
-			const upper = [...c.toUpperCase()].length === 1 ? c.toUpperCase() : c;
-			return [...upper.toLowerCase()].length === 1 ? upper.toLowerCase() : upper;
-		})
-		.join("");
+	text.replace(/\p{Surrogate}/gu, "\ufffd").replace(/[\0-\x7f]+|[^\0-\x7f]/gu, (c) => {
+		if (c <= "\x7f") return c.toLowerCase();
+		if (c === "ı" || c === "İ") return c;
+		const upper = [...c.toUpperCase()].length === 1 ? c.toUpperCase() : c;
+		return [...upper.toLowerCase()].length === 1 ? upper.toLowerCase() : upper;
+	});
 
 const isObject = (value: unknown): value is Json => typeof value === "object" && value !== null && !Array.isArray(value);
 
@@ -69,9 +68,15 @@ function content(value: unknown, scope: SearchScope): [SearchScope, unknown][] {
 	});
 }
 
-/** The lines, by session and number, that hold every word. */
-function plainSearch(dir: string, words: string[], scopes: readonly SearchScope[]): string[] {
-	const found: string[] = [];
+/** An entry, by session and id, and its folded texts, each with its scope. */
+interface PlainEntry {
+	name: string;
+	texts: [SearchScope, string][];
+}
+
+/** The entries of all sessions. */
+function plainEntries(dir: string): PlainEntry[] {
+	const entries: PlainEntry[] = [];
 	for (const name of readdirSync(dir)) {
 		let isHeader = true;
 		for (const line of readFileSync(join(dir, name), "utf8").split("\n")) {
@@ -87,12 +92,20 @@ function plainSearch(dir: string, words: string[], scopes: readonly SearchScope[
 				continue;
 			}
 			if (!isObject(one) || typeof one.id !== "string") continue;
-			const texts = textsOf(one).filter(([scope, text]) => scopes.includes(scope) && typeof text === "string");
-			const folded = texts.map(([, text]) => fold(text as string));
-			if (folded.length > 0 && words.every((word) => folded.some((text) => text.includes(word)))) found.push(`${name} ${one.id}`);
+			const texts = textsOf(one).flatMap(([scope, text]): [SearchScope, string][] => (typeof text === "string" ? [[scope, fold(text)]] : []));
+			entries.push({ name: `${name} ${one.id}`, texts });
 		}
 	}
-	return found.sort();
+	return entries;
+}
+
+/** The entries that hold every word. */
+function plainSearch(entries: PlainEntry[], words: string[], scopes: readonly SearchScope[]): string[] {
+	const holds = ({ texts }: PlainEntry): boolean => {
+		const searched = texts.filter(([scope]) => scopes.includes(scope));
+		return searched.length > 0 && words.every((word) => searched.some(([, text]) => text.includes(word)));
+	};
+	return entries.filter(holds).map(({ name }) => name).sort();
 }
 
 // ---- Random sessions ---------------------------------------------------------------------------------------------
@@ -171,40 +184,104 @@ function query(random: Random): string {
 	return random.int(3) === 0 ? text(random) : random.pick(words);
 }
 
+/** How much of a long text a search decodes at once. */
+const PIECE = 256 << 10;
+
+/** A long text as a writer may write it. What is looked for is also where the pieces end in which it is read. */
+function longJson(random: Random): string {
+	const size = random.pick([60_000, 65_520, PIECE - 20, 2 * PIECE, 4 * PIECE - 20, 1_500_000]) + random.int(40);
+	const inside: string[] = [];
+	for (let length = 0; length < size; ) {
+		const left = PIECE - (length % PIECE);
+		const filler = random.pick(["x1 ", "a\\n", "so", "é", "日本", "\\u0061"]);
+		const count = Math.min(random.int(40_000), Math.max(0, left - random.int(16))) / Buffer.byteLength(filler);
+		const piece = filler.repeat(count) + Array.from({ length: 1 + random.int(5) }, () => written(random, random.pick(PIECES)).slice(1, -1)).join("");
+		inside.push(piece);
+		length += Buffer.byteLength(piece);
+	}
+	return `"${inside.join("")}"`;
+}
+
+/** A line with long texts. */
+function longLine(random: Random, id: string): string {
+	const [one, other] = [longJson(random), random.int(2) === 0 ? longJson(random) : written(random, text(random))];
+	const message = (rest: string) => `{"type":"message","id":"${id}","message":{${rest}}}`;
+	return random.pick([
+		() => message(`"role":"user","content":${one}`),
+		() => message(`"content":[{"type":"text","text":${one}},{"text":${other},"type":"text"}],"role":"toolResult"`),
+		() => message(`"role":"assistant","content":[{"type":"thinking","thinking":${one}},{"type":"text","text":${other}},{"type":"toolCall","name":"x","arguments":{"command":${one}}}]`),
+		() => `{"type":"custom","id":"${id}","data":{"some":[${one},7,[${other}]]}}`,
+		() => `{"type":"compaction","summary":${one},"id":"${id}"}`,
+	])();
+}
+
+/** What is asked of random sessions. */
+const questions = (random: Random, count: number) =>
+	Array.from({ length: count }, () => {
+		const text = query(random);
+		const scopes = random.int(2) === 0 ? undefined : SCOPES.filter(() => random.int(2) === 0);
+		return { text, scopes, phrase: random.int(4) === 0 };
+	});
+
+/** Compares what is found in a directory with what a plain reader finds, without rows and with them. Gives how much that is. */
+async function compare(dir: string, asked: ReturnType<typeof questions>, where: string): Promise<number> {
+	const entries = plainEntries(dir);
+	let found = 0;
+	for (const rows of ["no rows", "rows with signatures"]) {
+		if (rows !== "no rows") await SessionManager.listAll();
+		for (const { text, scopes, phrase } of asked) {
+			const words = (phrase ? [text.trim()] : text.split(/\s+/)).filter(Boolean).map(fold);
+			const options = { limit: Infinity, phrase, dedupe: false, ...(scopes ? { in: scopes } : {}) };
+			const want = words.length === 0 ? [] : plainSearch(entries, words, scopes ?? ["user", "assistant", "name", "summary"]);
+			const hits = await SessionManager.search(text, options);
+			const got = hits.map((hit: SearchHit) => `${hit.path.split("/").at(-1)} ${hit.entryId}`).sort();
+			found += got.length;
+			expect(got, `${where}, ${rows}: ${JSON.stringify(text)} in ${scopes}`).toEqual(want);
+		}
+	}
+	return found;
+}
+
+const head = (file: number): string => JSON.stringify({ type: "session", version: 3, id: `s-${file}`, timestamp: "2025-01-01T00:00:00.000Z", cwd: "/p" });
+
+/** A directory of an agent of its own. */
+function ownDir(): string {
+	ownAgent();
+	setEnv({ PI_SESSION_NATIVE_CATALOG: undefined });
+	return api.getDefaultSessionDir("/p");
+}
+
 test("every line that holds the words is found, and no other, in every scope, with signatures and without", async () => {
 	console.log(`seed ${seed}`);
 	const random = new Random(seed);
 	let found = 0;
 	for (let round = 0; round < 8; round++) {
-		ownAgent();
-		setEnv({ PI_SESSION_NATIVE_CATALOG: undefined });
-		const dir = api.getDefaultSessionDir("/p");
+		const dir = ownDir();
 		for (let file = 0; file < 12; file++) {
-			const head = JSON.stringify({ type: "session", version: 3, id: `s-${file}`, timestamp: "2025-01-01T00:00:00.000Z", cwd: "/p" });
 			// A session with an odd line has no signature.
 			const isPlain = random.int(3) > 0;
 			const lines = Array.from({ length: random.int(40) }, (_, n) => line(random, `e${file}x${n}`, isPlain));
-			const begin = random.pick([head, head, head, `torn\n${head}`, '{"type":"message","id":"x","message":{"role":"user","content":"needle"}}']);
+			const begin = random.pick([head(file), head(file), head(file), `torn\n${head(file)}`, '{"type":"message","id":"x","message":{"role":"user","content":"needle"}}']);
 			writeFileSync(join(dir, `${file}.jsonl`), [begin, ...lines].join("\n") + (random.int(2) ? "\n" : ""));
 		}
 		await tick();
-		const asked = Array.from({ length: 30 }, () => {
-			const text = query(random);
-			const scopes = random.int(2) === 0 ? undefined : SCOPES.filter(() => random.int(2) === 0);
-			return { text, scopes, phrase: random.int(4) === 0 };
-		});
-		for (const rows of ["no rows", "rows with signatures"]) {
-			if (rows !== "no rows") await SessionManager.listAll();
-			for (const { text, scopes, phrase } of asked) {
-				const words = (phrase ? [text.trim()] : text.split(/\s+/)).filter(Boolean).map(fold);
-				const options = { limit: Infinity, phrase, dedupe: false, ...(scopes ? { in: scopes } : {}) };
-				const want = words.length === 0 ? [] : plainSearch(dir, words, scopes ?? ["user", "assistant", "name", "summary"]);
-				const hits = await SessionManager.search(text, options);
-				const got = hits.map((hit: SearchHit) => `${hit.path.split("/").at(-1)} ${hit.entryId}`).sort();
-				found += got.length;
-				expect(got, `round ${round}, ${rows}: ${JSON.stringify(text)} in ${scopes}`).toEqual(want);
-			}
-		}
+		found += await compare(dir, questions(random, 30), `round ${round}`);
 	}
 	expect(found).toBeGreaterThan(1_000);
+});
+
+test("every line of long texts that holds the words is found, and no other", async () => {
+	console.log(`seed ${seed}`);
+	const random = new Random(seed);
+	let found = 0;
+	for (let round = 0; round < 3; round++) {
+		const dir = ownDir();
+		for (let file = 0; file < 2; file++) {
+			const lines = Array.from({ length: 6 }, (_, n) => longLine(random, `e${file}x${n}`));
+			writeFileSync(join(dir, `${file}.jsonl`), [head(file), ...lines].join("\n") + (random.int(2) ? "\n" : ""));
+		}
+		await tick();
+		found += await compare(dir, questions(random, 12), `round ${round}`);
+	}
+	expect(found).toBeGreaterThan(100);
 });
