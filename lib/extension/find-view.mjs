@@ -42,6 +42,10 @@ export class FindView {
 	/** @type {SearchHit[]} */
 	#hits = [];
 	#selected = 0;
+	/** Whether the first hit of the query is still awaited. The hits are those of the query before until then. */
+	#isAwaited = false;
+	/** The keys that wait for the hits of the query. @type {string[]} */
+	#waiting = [];
 	/** What the search says of itself. */
 	#status = "";
 	/** @type {AbortController | undefined} of the search that runs */
@@ -68,16 +72,18 @@ export class FindView {
 		this.#input.focused = focused;
 	}
 
-	/** Starts the search of what is typed; the one before it ends. Its hits stay until the first new one comes, or there is none. */
+	/** Starts the search of what is typed; the one before it ends. Its hits stay, dim, until the first new one comes, or there is none. */
 	#search() {
 		this.#running?.abort();
+		this.#waiting = [];
 		const query = this.#input.getValue().trim();
 		if (query === "") {
-			this.#show([], "");
-			return;
+			this.#running = undefined;
+			return this.#show([], "");
 		}
 		const running = new AbortController();
 		this.#running = running;
+		this.#isAwaited = true;
 		this.#status = "searching";
 		/** @type {SearchHit[]} */
 		const hits = [];
@@ -95,14 +101,20 @@ export class FindView {
 				if (running !== this.#running) return;
 				hits.push(hit);
 				this.#show(hits, this.#status);
+				// A key that moves has only one hit to move in.
+				if (!this.#waiting.some((key) => this.#rowKey(key)?.by !== undefined)) this.#handleWaiting();
 			},
 		};
 		this.#options.search(query, { isAll: this.#isAll }, more).then(
 			(found) => {
-				if (running === this.#running) this.#show(found, found.length === 0 ? "nothing found" : `${counted(found.length, "hit")} in ${counted(new Set(found.map(({ path }) => path)).size, "session")}`);
+				if (running !== this.#running) return;
+				this.#show(found, foundText(found));
+				this.#handleWaiting();
 			},
 			(error) => {
-				if (running === this.#running && !running.signal.aborted) this.#tell(messageOf(error));
+				if (running !== this.#running || running.signal.aborted) return;
+				this.#waiting = [];
+				this.#show(hits, messageOf(error));
 			},
 		);
 	}
@@ -118,6 +130,7 @@ export class FindView {
 	 * @param {string} status
 	 */
 	#show(hits, status) {
+		this.#isAwaited = false;
 		this.#hits = hits;
 		this.#selected = Math.max(0, Math.min(this.#selected, hits.length - 1));
 		this.#makePreview();
@@ -142,23 +155,29 @@ export class FindView {
 		});
 	}
 
+	/** What a key does to a hit; undefined for any other key. @param {string} data @returns {{ by: number } | { by?: never, choose: (hit: SearchHit) => Choice } | undefined} */
+	#rowKey(data) {
+		const { keybindings } = this.#options;
+		if (keybindings.matches(data, "tui.select.up")) return { by: -1 };
+		if (keybindings.matches(data, "tui.select.down")) return { by: 1 };
+		if (keybindings.matches(data, "tui.select.pageUp")) return { by: -10 };
+		if (keybindings.matches(data, "tui.select.pageDown")) return { by: 10 };
+		if (keybindings.matches(data, "tui.select.confirm")) return { choose: (hit) => ({ action: "entry", hit }) };
+		if (matchesKey(data, "ctrl+o")) return { choose: (hit) => ({ action: "session", hit }) };
+		if (matchesKey(data, "ctrl+g")) return { choose: (hit) => ({ action: "editor", text: this.#textFor(hit) }) };
+		return undefined;
+	}
+
 	/** @param {string} data */
 	handleInput(data) {
-		const { keybindings, done } = this.#options;
-		const hit = this.#hits[this.#selected];
-		const move = (/** @type {number} */ by) => {
-			this.#selected = Math.max(0, Math.min(this.#selected + by, this.#hits.length - 1));
-			this.#makePreview();
-			this.#options.tui.requestRender();
-		};
+		const { keybindings } = this.#options;
 		if (keybindings.matches(data, "tui.select.cancel")) return this.#end(undefined);
-		if (keybindings.matches(data, "tui.select.up")) return move(-1);
-		if (keybindings.matches(data, "tui.select.down")) return move(1);
-		if (keybindings.matches(data, "tui.select.pageUp")) return move(-10);
-		if (keybindings.matches(data, "tui.select.pageDown")) return move(10);
-		if (keybindings.matches(data, "tui.select.confirm")) return hit && this.#end({ action: "entry", hit });
-		if (matchesKey(data, "ctrl+o")) return hit && this.#end({ action: "session", hit });
-		if (matchesKey(data, "ctrl+g")) return hit && this.#end({ action: "editor", text: this.#textFor(hit) });
+		if (this.#rowKey(data)) {
+			this.#waiting.push(data);
+			// What is on the screen of another query is not what the key is for.
+			if (!this.#isAwaited && this.#waiting.length === 1) this.#handleWaiting();
+			return;
+		}
 		if (keybindings.matches(data, "tui.input.tab")) this.#isAll = !this.#isAll;
 		else if (matchesKey(data, "ctrl+r")) this.#role = (this.#role + 1) % ROLES.length;
 		else if (matchesKey(data, "ctrl+t")) this.#time = (this.#time + 1) % TIMES.length;
@@ -169,6 +188,19 @@ export class FindView {
 		}
 		this.#selected = 0;
 		this.#search();
+	}
+
+	/** Does what the keys that wait do to the hits. */
+	#handleWaiting() {
+		for (const data of this.#waiting.splice(0)) {
+			const key = this.#rowKey(data);
+			const hit = this.#hits[this.#selected];
+			if (!key || !hit) continue;
+			if (key.by === undefined) return this.#end(key.choose(hit));
+			this.#selected = Math.max(0, Math.min(this.#selected + key.by, this.#hits.length - 1));
+			this.#makePreview();
+			this.#options.tui.requestRender();
+		}
 	}
 
 	/** @param {SearchHit} hit */
@@ -216,7 +248,7 @@ export class FindView {
 		const room = rows - head.length - foot.length;
 		const previewRows = this.#hits.length === 0 ? 0 : Math.min(Math.floor(room / 3) + 1, 10);
 		const list = this.#list(width, room - previewRows);
-		const preview = previewRows > 1 ? [rule, ...this.#previewLines(width, previewRows - 1)] : [];
+		const preview = previewRows > 1 ? [rule, ...this.#previewLines(width, previewRows - 1).map((line) => (this.#isAwaited ? dim(line) : line))] : [];
 		const empty = Array.from({ length: Math.max(0, room - list.length - preview.length) }, () => "");
 		return [...head, ...list, ...empty, ...preview, ...foot].map((line) => truncateToWidth(line, width, "…", true));
 	}
@@ -228,19 +260,21 @@ export class FindView {
 	 */
 	#list(width, rows) {
 		const { theme } = this.#options;
+		const dim = (/** @type {string} */ text) => theme.fg("dim", text);
 		/** @type {string[]} */
 		const lines = [];
 		let at = 0;
 		for (const [index, hit] of this.#hits.entries()) {
 			if (hit.path !== this.#hits[index - 1]?.path) {
 				const title = clip(hit.name || hit.id, Math.floor(width / 2));
-				lines.push(`${theme.bold(title)}  ${theme.fg("muted", clip(underHome(hit.cwd), width - 4))}`);
+				const dir = clip(underHome(hit.cwd), width - 4);
+				lines.push(this.#isAwaited ? dim(`${title}  ${dir}`) : `${theme.bold(title)}  ${theme.fg("muted", dir)}`);
 			}
-			const isSelected = index === this.#selected;
+			const isSelected = index === this.#selected && !this.#isAwaited;
 			if (isSelected) at = lines.length;
 			const place = `${isSelected ? "› " : "  "}${ageOf(hit).padStart(4)} ${clip(hit.role, 10).padEnd(10)} `;
-			const snippet = pieces(hit.snippet, Math.max(1, width - place.length)).map(({ text, found }) => (found ? theme.fg("warning", theme.bold(text)) : text)).join("");
-			lines.push(`${isSelected ? theme.fg("accent", place) : theme.fg("dim", place)}${snippet}`);
+			const snippet = pieces(hit.snippet, Math.max(1, width - place.length)).map(({ text, found }) => (this.#isAwaited ? dim(text) : found ? theme.fg("warning", theme.bold(text)) : text)).join("");
+			lines.push(`${isSelected ? theme.fg("accent", place) : dim(place)}${snippet}`);
 		}
 		const from = Math.max(0, Math.min(at - Math.floor(rows / 2), lines.length - rows));
 		return lines.slice(from, from + rows);
@@ -263,6 +297,12 @@ export class FindView {
 		return lines.slice(first, first + rows);
 	}
 }
+
+/** @param {SearchHit[]} hits */
+const foundText = (hits) => {
+	const sessions = counted(new Set(hits.map(({ path }) => path)).size, "session");
+	return hits.length === 0 ? "nothing found" : `${counted(hits.length, "hit")} in ${sessions}`;
+};
 
 /** @param {SearchHit} hit */
 export const ageOf = (hit) => (Number.isNaN(Date.parse(hit.timestamp)) ? "?" : age(new Date(hit.timestamp)));

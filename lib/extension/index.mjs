@@ -60,7 +60,7 @@ async function registerTools(api) {
 	/** @type {(tool: object) => void} */
 	const register = (tool) => api.registerTool(/** @type {any} */ (tool));
 	register({ ...definitions.search, execute: (/** @type {string} */ _id, /** @type {any} */ params, /** @type {AbortSignal | undefined} */ signal, /** @type {unknown} */ _update, /** @type {Context} */ ctx) => searchSessions(pi, params, signal, ctx) });
-	register({ ...definitions.read, execute: async (/** @type {string} */ _id, /** @type {any} */ params) => readSession(pi, params) });
+	register({ ...definitions.read, execute: async (/** @type {string} */ _id, /** @type {any} */ params, /** @type {unknown} */ _signal, /** @type {unknown} */ _update, /** @type {Context} */ ctx) => readSession(pi, params, ctx) });
 }
 
 /** Whether this pi was started by another, as packages of subagents mark it. */

@@ -3,7 +3,7 @@ import { partsOf, roleOf } from "../cli/entries.mjs";
 import { pieces } from "../cli/snippet.mjs";
 import { asText, safeBlock, safeLine } from "../cli/text.mjs";
 import { library } from "./library.mjs";
-import { searchOptions } from "./scope.mjs";
+import { customDir, searchOptions } from "./scope.mjs";
 
 /** @typedef {typeof import("@earendil-works/pi-coding-agent")} Pi */
 /** @typedef {import("@earendil-works/pi-coding-agent").ExtensionContext} Context */
@@ -54,29 +54,34 @@ export async function searchSessions(pi, { query, all }, signal, ctx) {
 /**
  * @param {Pi} pi
  * @param {{ session: string, entry: string }} params
+ * @param {import("@earendil-works/pi-coding-agent").ExtensionContext} ctx
  */
-export function readSession(pi, { session, entry }) {
+export function readSession(pi, { session, entry }, ctx) {
 	const { SessionManager } = library(pi);
-	const [found, ...others] = session === "" ? [] : SessionManager.findByIdPrefix(session);
+	const [found, ...others] = session === "" ? [] : SessionManager.findByIdPrefix(session, customDir(ctx));
 	if (!found) throw new Error(`There is no session ${session}`);
 	if (others.some(({ id }) => id !== found.id)) throw new Error(`Several sessions begin with ${session}: give the whole id`);
 	const manager = SessionManager.open(found.path, { readonly: true });
-	const path = manager.getPath(entry);
-	const chosen = manager.getEntry(entry);
-	if (!chosen) throw new Error(`Session ${session} has no entry ${entry}`);
-	// What followed on the branch that was written last.
-	const after = [];
-	for (let next = manager.getChildren(entry).at(-1); next && after.length < AROUND; next = manager.getChildren(next.id).at(-1)) after.push(next);
-	const shown = [...path.slice(-1 - AROUND, -1), chosen, ...after];
-	// The one that was asked for has half of the room, the others share the rest.
-	const share = Math.floor(READ_CHARS / 2 / (2 * AROUND)) - 100;
-	const texts = shown.map((one) => {
-		const most = one === chosen ? READ_CHARS / 2 - 200 : share;
-		const text = safeBlock(partsOf(one).filter(({ kind }) => kind !== "image").map(({ text }) => text).join("\n"));
-		const cut = text.length > most ? `${text.slice(0, most).toWellFormed()} … (${text.length - most} characters more)` : text;
-		return `[${safeLine(roleOf(one))} ${safeLine(one.id)} ${safeLine(asText(one.timestamp))}]\n${cut}`;
-	});
-	return result(bounded(texts, READ_CHARS, "more"));
+	try {
+		const path = manager.getPath(entry);
+		const chosen = manager.getEntry(entry);
+		if (!chosen) throw new Error(`Session ${session} has no entry ${entry}`);
+		// What followed on the branch that was written last.
+		const after = [];
+		for (let next = manager.getChildren(entry).at(-1); next && after.length < AROUND; next = manager.getChildren(next.id).at(-1)) after.push(next);
+		const shown = [...path.slice(-1 - AROUND, -1), chosen, ...after];
+		// The one that was asked for has half of the room, the others share the rest.
+		const share = Math.floor(READ_CHARS / 2 / (2 * AROUND)) - 100;
+		const texts = shown.map((one) => {
+			const most = one === chosen ? READ_CHARS / 2 - 200 : share;
+			const text = safeBlock(partsOf(one).filter(({ kind }) => kind !== "image").map(({ text }) => text).join("\n"));
+			const cut = text.length > most ? `${text.slice(0, most).toWellFormed()} … (${text.length - most} characters more)` : text;
+			return `[${safeLine(roleOf(one))} ${safeLine(one.id)} ${safeLine(asText(one.timestamp))}]\n${cut}`;
+		});
+		return result(bounded(texts, READ_CHARS, "more"));
+	} finally {
+		manager.close();
+	}
 }
 
 /**

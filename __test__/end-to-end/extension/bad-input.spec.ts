@@ -2,7 +2,7 @@
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { root, user } from "../../support/scratch.js";
+import { assistant, root, user } from "../../support/scratch.js";
 import { inTerminal, put, said, stderrOf, world } from "./pi.js";
 
 const closed = /^(?![^]*Find {2}(?:this|all))/;
@@ -70,6 +70,34 @@ test("letters typed faster than a search ends, and a search that is left, leave 
 	await terminal.enter("/quit");
 	expect(await terminal.exit()).toBe(0);
 	expect(stderrOf(stderr)).toBe("");
+});
+
+// Regression: the hits of the query before stay until new ones come, and these keys acted on them.
+test("a word or a filter, and a key that goes to a hit, typed at once, go to a hit of what was typed, or nowhere", async () => {
+	const at = await world([{ text: "Unused." }]);
+	for (let n = 0; n < 30; n++) put(at, `0194-${n}`, [said("a", null, user(`quince question ${n}`), n + 1), said("b", "a", assistant(`${"word ".repeat(20_000)} quince pear${n}end`), n + 1)]);
+	const terminal = await inTerminal(at);
+	const search = async (): Promise<void> => {
+		await terminal.enter("/find quince");
+		await terminal.shows("60 hits in 30 sessions");
+	};
+	await search();
+	for (const key of ["Enter", "C-o", "C-g"]) {
+		terminal.press("z", "z", "z", key);
+		await terminal.shows("Find  this project", "quincezzz", "nothing found");
+		terminal.press("BSpace", "BSpace", "BSpace");
+		await terminal.shows("60 hits in 30 sessions");
+	}
+	terminal.press("Space", ..."pear7end", "Enter");
+	await terminal.shows(closed, "pear7end");
+	await search();
+	terminal.press("C-r");
+	const shown = await terminal.shows("this project · user", "30 hits in 30 sessions");
+	const second = [...shown.matchAll(/user +quince (question \d+)/g)][1]?.[1] as string;
+	terminal.press("C-r", "C-r", "C-r");
+	await terminal.shows("this project · messages", "60 hits in 30 sessions");
+	terminal.press("C-r", "Down", "C-g");
+	await terminal.shows(closed, new RegExp(`^ *quince ${second}$`, "m"));
 });
 
 test("a session whose directory is gone is asked about by pi, as in /resume", async () => {

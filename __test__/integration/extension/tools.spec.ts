@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterEach, describe, expect, test } from "vitest";
 import { agentDir } from "../../unit/catalog/agent-dir.js";
-import { type Json, api, assistant, header, message, root, snapshot, toolResult, user, writeSession } from "../../support/scratch.js";
+import { openFilesOf } from "../../support/open-files.js";
+import { type Json, api, assistant, header, message, root, scratch, snapshot, toolResult, user, writeSession } from "../../support/scratch.js";
 
 const { definitions, readSession, searchSessions } = await import(pathToFileURL(join(root, "lib/extension/tools.mjs")).href);
 
@@ -53,12 +54,25 @@ describe("search_sessions", () => {
 });
 
 describe("read_session", () => {
+	// Regression: it looked in the default directory alone.
+	test("reads what search_sessions found, also where pi was started with a session directory, and leaves no file open", async () => {
+		const { agent } = agentDir(1);
+		const dir = scratch();
+		const path = writeSession(dir, [header({ id: "0194-elsewhere", cwd: "/project" }), message("a", null, user("needle of elsewhere"))], "elsewhere.jsonl");
+		const elsewhere = { cwd: "/project", sessionManager: { getSessionFile: () => join(dir, "open.jsonl"), getSessionId: () => "none", usesDefaultSessionDir: () => false, getSessionDir: () => dir } };
+		expect(textOf(await searchSessions(piOf(agent), { query: "needle" }, undefined, elsewhere))).toContain("session 0194-elsewhere entry a");
+		expect(textOf(readSession(piOf(agent), { session: "0194-elsewhere", entry: "a" }, elsewhere))).toContain("needle of elsewhere");
+		expect(() => readSession(piOf(agent), { session: "0194-elsewhere", entry: "z" }, elsewhere)).toThrow("has no entry z");
+		expect(() => readSession(piOf(agent), { session: "s-0", entry: "a" }, elsewhere)).toThrow("There is no session s-0");
+		expect(openFilesOf("self")).not.toContain(path);
+	});
+
 	test("gives the messages around an entry, in 12,000 characters at most", () => {
 		const { agent, dir } = agentDir(1);
 		const long = "word ".repeat(10_000);
 		const entries = ["a", "b", "c", "d", "e", "f", "g", "h", "i"].map((id, at, all) => message(id, all[at - 1] ?? null, at % 2 ? assistant(`${id}: ${long}`) : user(`${id}: ${long}\u001b[2J`)));
 		writeSession(dir, [header({ id: "0194-long", cwd: "/project" }), ...entries], "long.jsonl");
-		const text = textOf(readSession(piOf(agent), { session: "0194-l", entry: "e" }));
+		const text = textOf(readSession(piOf(agent), { session: "0194-l", entry: "e" }, ctx()));
 		expect(text.length).toBeLessThanOrEqual(12_000);
 		expect(text.length).toBeGreaterThan(9_000);
 		expect([...text.matchAll(/^\[(\w+) (\w) /gm)].map(([, role, id]) => `${role} ${id}`)).toEqual(["assistant b", "user c", "assistant d", "user e", "assistant f", "user g", "assistant h"]);
@@ -68,12 +82,12 @@ describe("read_session", () => {
 
 	test("names what is not there, or not the only one", () => {
 		const { agent, dir } = agentDir(12);
-		const read = (session: string, entry: string) => () => readSession(piOf(agent), { session, entry });
+		const read = (session: string, entry: string) => () => readSession(piOf(agent), { session, entry }, ctx());
 		expect(read("nothing", "a")).toThrow("There is no session nothing");
 		expect(read("", "a")).toThrow("There is no session ");
 		expect(read("s-0", "z")).toThrow("Session s-0 has no entry z");
 		expect(read("s-", "a")).toThrow("Several sessions begin with s-: give the whole id");
 		writeSession(dir, [header({ id: "tool", cwd: "/project" }), message("a", null, toolResult("only output"))], "tool.jsonl");
-		expect(textOf(readSession(piOf(agent), { session: "tool", entry: "a" }))).toContain("only output");
+		expect(textOf(readSession(piOf(agent), { session: "tool", entry: "a" }, ctx()))).toContain("only output");
 	});
 });
