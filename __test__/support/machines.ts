@@ -18,7 +18,7 @@ export function world(open?: (host: string) => LineStore) {
 		const options = { store, address: path, notes: join(path, `notes-${name}`), dir, cwd: `/home/${name}/shop`, project: "shop", isShared, epoch };
 		const sync = () => new SessionSync({ ...options, onError: (error) => errors.push(error.message) });
 		/** `again` is another process. */
-		return { dir, file: join(dir, NAME), store, notes: options.notes, sync: sync(), again: sync };
+		return { dir, file: join(dir, NAME), store, notes: options.notes, options, sync: sync(), again: sync };
 	};
 	const begin = ({ dir, file }: { dir: string; file: string }, ...lines: Buffer[]) => {
 		mkdirSync(dir, { recursive: true });

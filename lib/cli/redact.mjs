@@ -1,13 +1,14 @@
 // `pi-sessions redact`: takes a text, or what an entry says, out of a session, its backups, copies of the same entries, and the store.
 import { readFileSync } from "node:fs";
 import { dirname } from "node:path";
+import copies from "../store/copies.js";
 import local from "../store/local.js";
 import redactions from "../store/redact.js";
 import redacted from "../store/redacted-lines.js";
 import { UsageError } from "./errors.mjs";
 import { SessionManager } from "./library.mjs";
 import { paint, write, writeJson } from "./output.mjs";
-import { findEntry, openReadOnly, sessionFiles, sessionPath } from "./sessions.mjs";
+import { everySessionFile, findEntry, openReadOnly, sessionFiles, sessionPath } from "./sessions.mjs";
 import { ifStoreIsNamed, notesHere, syncOf } from "./stores.mjs";
 import { counted, safeLine } from "./text.mjs";
 
@@ -32,10 +33,11 @@ export async function redact(query, options) {
 		const planned = await done(path, { ...what, dryRun: true }, connection, options);
 		const lines = [...planned.lines, ...(planned.stored ?? [])];
 		// Copies first: what is changed in them is known by the entries of the session as it is now.
-		const others = lines.length > 0 ? new Set([...sessionFiles({ ...options, all: true }), ...sessionFiles({ ...options, dir: dirname(path) })]) : [];
-		for (const other of others) if (other !== path) for (const row of await rowsOf(other, ofCopies(what, lines), connection, options)) rows.push(row);
+		const others = lines.length > 0 ? new Set([...everySessionFile(options), ...sessionFiles({ ...options, dir: dirname(path) })]) : [];
+		const inCopies = await ofCopies(path, what, lines);
+		for (const other of others) if (other !== path) for (const row of await rowsOf(other, () => inCopies(other), connection, options)) rows.push(row);
 		// A store may still have to be told of an earlier run.
-		for (const row of await rowsOf(path, what, connection, options, true)) rows.push(row);
+		for (const row of await rowsOf(path, () => what, connection, options, true)) rows.push(row);
 		await report(path, rows, connection, options);
 	});
 	if (rows.length === 0 || dryRun) return 0;
@@ -56,13 +58,21 @@ function whatOf(path, { text, entry, replacement }) {
 
 /**
  * What is to be taken out of another session that may have copies of the entries.
+ * @param {string} path
  * @param {RedactInput} what
  * @param {{ id: string | null, hash: string }[]} lines
- * @returns {RedactInput}
+ * @returns {Promise<(other: string) => Promise<RedactInput>>}
  */
-function ofCopies({ text, replacement }, lines) {
-	if (text === undefined) return { lines: lines.map(({ hash }) => ({ hash })), replacement };
-	return { text, entries: lines.flatMap(({ id }) => id ?? []), replacement };
+async function ofCopies(path, { text, replacement }, lines) {
+	const ids = new Set(lines.flatMap(({ id }) => id ?? []));
+	if (text !== undefined) return async () => ({ text, entries: [...ids], replacement });
+	// Another session may have another entry of the same id.
+	const identities = new Set((await copies.entriesWith(path, ids)).map(({ identity }) => identity));
+	const hashes = lines.map(({ hash }) => hash);
+	return async (other) => {
+		const found = (await copies.entriesWith(other, ids)).filter(({ identity }) => identities.has(identity));
+		return { lines: [...hashes, ...found.map(({ line }) => copies.hashOf(line))].map((hash) => ({ hash })), replacement };
+	};
 }
 
 /**
@@ -83,15 +93,16 @@ async function done(file, what, connection, options) {
 
 /**
  * @param {string} file
- * @param {RedactInput} what
+ * @param {() => RedactInput | Promise<RedactInput>} whatIn
  * @param {import("./stores.mjs").Connection | undefined} connection
  * @param {Options} options
  * @param {boolean} [isAsked] this session was named: the store is asked, whatever the file holds
  * @returns {Promise<Row[]>} empty if there is nothing to take out
  */
-async function rowsOf(file, what, connection, options, isAsked = false) {
+async function rowsOf(file, whatIn, connection, options, isAsked = false) {
 	const row = { file, isLocked: false, isCatalogClean: true, isStored: false };
 	try {
+		const what = await whatIn();
 		const planned = SessionManager.redact(file, { ...what, dryRun: true });
 		const isThere = planned.lines.length + planned.backups.length + planned.left > 0;
 		if (!isThere && !isAsked) return [];
@@ -111,7 +122,7 @@ async function rowsOf(file, what, connection, options, isAsked = false) {
  */
 async function report(path, rows, connection, { json, dryRun }) {
 	const notReached = [
-		...(connection === undefined ? ["stores: none is named (--store); one that has the session is told at the next push or pull"] : [`backups and catalogs of other machines: each redacts its files when it pulls`]),
+		...(connection === undefined ? ["stores: none is named (--store); one that has the session is told at the next push or pull"] : ["files, backups and catalogs of other machines, and forks that they have stored: each redacts them when it pulls"]),
 		...(connection?.shown.startsWith("postgres") ? ["PostgreSQL's own logs, dead rows until VACUUM, and backups"] : []),
 		...(connection?.shown.startsWith("s3") ? ["versions that the bucket keeps, and its backups"] : []),
 		"a pi that has the session open, and what it has in memory: end it",

@@ -42,7 +42,14 @@ export async function listSessions(scope) {
  */
 export function sessionFiles(scope) {
 	const dir = sessionDir(scope);
-	const directories = dir === undefined ? pathsIn(sessionsRoot()) : [pathOf(dir)];
+	return filesIn(dir === undefined ? pathsIn(sessionsRoot()) : [pathOf(dir)]);
+}
+
+/** Every session file that may have copies of another one's entries: of every working directory, and of the directory that is set. */
+export const everySessionFile = (/** @type {SessionScope} */ scope) => [...new Set([...filesIn(pathsIn(sessionsRoot())), ...sessionFiles(scope)])];
+
+/** @param {string[]} directories */
+function filesIn(directories) {
 	return directories.flatMap((directory) => pathsIn(directory).filter((path) => path === directory || (path.endsWith(".jsonl") && !isDirectory(path))));
 }
 

@@ -10,7 +10,7 @@ import settings from "../store/settings.js";
 import { CommandError, UsageError } from "./errors.mjs";
 import { paint, progress, write, writeJson, writeWarning } from "./output.mjs";
 import { defaultDir, pathOf, sessionDir, sessionsRoot, workingDirectory } from "./session-dir.mjs";
-import { findOne, isPath, sessionFiles, sessionPath } from "./sessions.mjs";
+import { everySessionFile, findOne, isPath, sessionFiles, sessionPath } from "./sessions.mjs";
 import { table } from "./table.mjs";
 import { age, clip, counted, safeLine, size } from "./text.mjs";
 
@@ -88,13 +88,14 @@ export function syncHere(connection, options) {
 const warned = new Set();
 
 /** @param {Connection} connection @param {string} dir @param {string} cwd @param {boolean} isShared @param {Options} options */
-async function syncIn({ store, address, notes }, dir, cwd, isShared, { json }) {
+async function syncIn({ store, address, notes }, dir, cwd, isShared, options) {
+	const { json } = options;
 	const agentDir = dirname(sessionsRoot());
 	const { project, isOwn, problem } = await settings.projectIn(cwd, store.host, agentDir);
 	const why = problem ?? (isOwn ? `${cwd} has no git remote, so its sessions are shared with no other machine (PI_SESSION_NATIVE_PROJECT, or projects in session-store.json, names a project)` : undefined);
 	if (why !== undefined && !warned.has(why)) writeWarning(safeLine(why), Boolean(json));
 	if (why !== undefined) warned.add(why);
-	return new SessionSync({ store, address, notes, dir, cwd, isShared, project, ...settings.pushRules(agentDir) });
+	return new SessionSync({ store, address, notes, dir, cwd, isShared, project, copies: () => everySessionFile(options), ...settings.pushRules(agentDir) });
 }
 
 /**

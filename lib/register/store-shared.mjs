@@ -42,7 +42,8 @@ export async function placeHere(dir, address) {
 	const cwd = process.cwd();
 	const own = sessionDir({ dir, cwd });
 	const notes = require("../store/notes.js").notesBeside(sessionsRoot());
-	return { address, notes, dir: own === undefined ? defaultDir(cwd) : pathOf(own), isShared: own !== undefined, cwd, ...rulesBeside(notes) };
+	const copies = async () => (await import("../cli/sessions.mjs")).everySessionFile({ dir, cwd });
+	return { address, notes, copies, dir: own === undefined ? defaultDir(cwd) : pathOf(own), isShared: own !== undefined, cwd, ...rulesBeside(notes) };
 }
 
 /** What may leave this machine, as options of a `SessionSync`. */

@@ -364,8 +364,13 @@ export interface SessionSyncOptions {
 	address: string;
 	/** A directory of this machine with notes of how far files are stored. It may be lost. */
 	notes: string;
-	/** The directory of the session files. Nothing is written anywhere else. */
+	/** The directory of the session files. Sessions are pulled into it alone. */
 	dir: string;
+	/**
+	 * Gives the paths of session files in other directories, which may be forks: what was redacted elsewhere is redacted in copies of its
+	 * entries, too.
+	 */
+	copies?: () => readonly string[] | Promise<readonly string[]>;
 	/** The working directory of the sessions, which pulled ones get. */
 	cwd: string;
 	/** The directory has sessions of other working directories, too, which are not pushed. */

@@ -22,9 +22,7 @@ const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 async function localSessions(dir, onSkipped) {
 	/** @type {Map<string, LocalSession>} */
 	const found = new Map();
-	const names = (await fs.readdir(dir).catch(none)).filter((name) => name.endsWith(".jsonl")).sort();
-	const read = await inParallel(PARALLEL, names, async (name) => {
-		const file = join(dir, name);
+	const read = await inParallel(PARALLEL, await filesIn(dir), async (file) => {
 		try {
 			return await describe(file);
 		} catch (error) {
@@ -35,6 +33,9 @@ async function localSessions(dir, onSkipped) {
 	for (const one of read) if (one) found.set(one.session, one);
 	return found;
 }
+
+/** The files in a directory that may be sessions. @param {string} dir */
+const filesIn = async (dir) => (await fs.readdir(dir).catch(none)).filter((name) => name.endsWith(".jsonl")).sort().map((name) => join(dir, name));
 
 /** @param {NodeJS.ErrnoException} error @returns {string[]} */
 function none(error) {
@@ -66,5 +67,7 @@ function fileFor(dir, { session, header }) {
 	return join(dir, `${told.replace(/[:.]/g, "-")}_${session}.jsonl`);
 }
 
+exports.describe = describe;
 exports.fileFor = fileFor;
+exports.filesIn = filesIn;
 exports.localSessions = localSessions;

@@ -6,11 +6,12 @@
 const { promises: fs } = require("node:fs");
 const { tmpdir } = require("node:os");
 const { join } = require("node:path");
+const { copiesIn, eachLine, entriesWith, identityOf } = require("./copies.js");
 const { StoreError } = require("./errors.js");
-const { entryOf, isObject, parse, sha256 } = require("./lines.js");
+const { entryOf, sha256 } = require("./lines.js");
 const { loadAll } = require("./load-all.js");
 const { callHere } = require("./manager.js");
-const { CURRENT_VERSION, readLines } = require("./session-file.js");
+const { CURRENT_VERSION } = require("./session-file.js");
 
 /** @typedef {import("./index").LineStore} LineStore */
 /** @typedef {import("./notes").Notes} Notes */
@@ -44,6 +45,37 @@ async function redactFile(file, what, { onPlan, call = callHere } = {}) {
  *   going to be changed, and is waited for
  */
 const redactNoted = ({ session, file }, what, { add, call }) => redactFile(file, what, { onPlan: (lines) => add(session, lines), call });
+
+/**
+ * Takes over what was redacted in sessions elsewhere, in a file that may have their lines, or copies of their entries.
+ * @param {{ session: string, file: string }} local
+ * @param {Map<string, readonly import("./index").Redaction[]>} redactions by session
+ * @param {Parameters<typeof redactNoted>[2]} options
+ * @returns {Promise<Map<string, number>>} how many lines were redacted on account of each session
+ */
+async function takeOver({ session, file }, redactions, options) {
+	/** @type {Map<string, string>} */
+	const owners = new Map();
+	/** @type {Map<string, { hash: string, line?: string }>} */
+	const lines = new Map();
+	for (const [owner, some] of redactions) {
+		const copies = owner === session ? [] : await copiesIn(file, some);
+		for (const one of [...some.map(({ hash, line }) => ({ hash, line: line?.toString() })), ...copies]) {
+			lines.set(one.hash, one);
+			owners.set(one.hash, owner);
+		}
+	}
+	const what = { lines: [...lines.values()] };
+	/** @type {Map<string, number>} */
+	const counts = new Map();
+	const planned = await callHere("redact", file, { ...what, dryRun: true });
+	if (planned.lines.length + planned.backups.length === 0) return counts;
+	for (const { hash } of (await redactNoted({ session, file }, what, options)).lines) {
+		const owner = owners.get(hash) ?? "";
+		counts.set(owner, (counts.get(owner) ?? 0) + 1);
+	}
+	return counts;
+}
 
 /**
  * Tells the store what was redacted here. Of a session that it does not have it is told again: another host may store it later. Gives
@@ -87,7 +119,7 @@ async function planStored({ session, file }, what, store) {
 		const { lines: planned } = await callHere("redact", path, { ...what, dryRun: false });
 		const old = new Map(page.lines.map(({ line }) => [sha256(line).toString("hex"), line]));
 		const changed = await linesOf(path, new Set(planned.map(({ newHash }) => newHash)));
-		const here = await entriesOf(file, new Set(planned.flatMap(({ id }) => id ?? [])));
+		const here = new Map((await entriesWith(file, new Set(planned.flatMap(({ id }) => id ?? [])))).map(({ identity, line }) => [identity, line]));
 		const isByEntry = what.entries !== undefined && what.text === undefined;
 		return planned.flatMap(({ id, hash, newHash }) => {
 			const own = here.get(identityOf(old.get(hash) ?? Buffer.alloc(0)) ?? "");
@@ -101,32 +133,6 @@ async function planStored({ session, file }, what, store) {
 
 /** @param {Uint8Array[]} lines */
 const joined = (lines) => Buffer.concat(lines.flatMap((line) => [line, Buffer.from("\n")]));
-
-/**
- * What copies of an entry have in common, whatever they are below: its id and its time. Undefined for a line that is not an entry.
- * @param {Uint8Array} line
- */
-function identityOf(line) {
-	const entry = entryOf(line);
-	const value = entry && parse(line);
-	return entry && isObject(value) ? `${entry.id}\n${value.timestamp}` : undefined;
-}
-
-/**
- * The lines of a file's entries with these ids, by their identities.
- * @param {string} file
- * @param {Set<string>} ids
- */
-async function entriesOf(file, ids) {
-	/** @type {Map<string, Buffer>} */
-	const found = new Map();
-	if (ids.size === 0) return found;
-	await eachLine(file, (line) => {
-		const identity = identityOf(line);
-		if (identity !== undefined && ids.has(entryOf(line)?.id ?? "")) found.set(identity, Buffer.from(line));
-	});
-	return found;
-}
 
 /**
  * What a line has become, which may have been redacted more than once.
@@ -144,7 +150,7 @@ function lastOf(hash, next) {
 }
 
 /**
- * The lines of a file that have these hashes, by hash.
+ * The lines of a file that have these hashes, by hash. What was redacted leaves the store though the file is gone.
  * @param {string} path
  * @param {Set<string>} hashes
  */
@@ -159,32 +165,8 @@ async function linesOf(path, hashes) {
 	return found;
 }
 
-/**
- * Gives the lines of a file. One that is gone has none: what was redacted leaves the store all the same.
- * @param {string} path
- * @param {(line: Uint8Array) => void} take
- */
-async function eachLine(path, take) {
-	const file = await fs.open(path).catch(unlessAbsent);
-	if (!file) return;
-	try {
-		for (let offset = 0, isMore = true; isMore; ) {
-			const { lines, bytes, goesOn } = await readLines(file, offset);
-			lines.forEach(take);
-			offset += bytes;
-			isMore = goesOn && bytes > 0;
-		}
-	} finally {
-		await file.close();
-	}
-}
-
-/** @param {NodeJS.ErrnoException} error @returns {undefined} */
-function unlessAbsent(error) {
-	if (error.code !== "ENOENT") throw error;
-}
-
 exports.planStored = planStored;
 exports.pushRedactions = pushRedactions;
 exports.redactFile = redactFile;
 exports.redactNoted = redactNoted;
+exports.takeOver = takeOver;

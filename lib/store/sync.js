@@ -1,17 +1,17 @@
 // The sessions of one project on this machine, and a store.
 const { promises: fs } = require("node:fs");
-const { basename, join } = require("node:path");
+const { basename, dirname, join } = require("node:path");
 const { StoreError } = require("./errors.js");
 const { isObject } = require("./lines.js");
 const { inParallel } = require("./in-parallel.js");
-const { fileFor, localSessions } = require("./local.js");
+const { describe, fileFor, filesIn, localSessions } = require("./local.js");
 const { LastErrors } = require("./last-errors.js");
 const { Notes } = require("./notes.js");
 const { projectOf } = require("./project.js");
 const { isAsNoted, localHeader, pull } = require("./pull.js");
 const { isAnotherStore } = require("./outbox.js");
 const { Push } = require("./push.js");
-const { planStored, pushRedactions, redactFile, redactNoted } = require("./redact.js");
+const { planStored, pushRedactions, redactFile, redactNoted, takeOver } = require("./redact.js");
 
 /** @typedef {import("./index").StoredSession} StoredSession */
 /** @typedef {import("./local").LocalSession} LocalSession */
@@ -85,15 +85,29 @@ class SessionSync {
 		const names = new Set(items.map(({ file }) => basename(file)));
 		const wanted = items.filter(({ state }) => state === "new" || state === "changed").sort((a, b) => b.stored.modified.getTime() - a.stored.modified.getTime());
 		// First: what is pulled into a fork must not have lines that were redacted in its parent session.
-		const redacted = await inParallel(1, wanted, ({ stored }) => this.#takeRedactions(stored).catch(asError), signal);
+		const gone = items.filter(({ state }) => state === "deleted");
+		const redacted = await this.#takeRedactions([...wanted, ...gone]);
+		for (const { session, stored } of gone) await this.#noteRedacted(session, stored, redacted.get(session));
 		let count = 0;
-		return inParallel(PARALLEL, wanted, async (item, at) => {
-			const result = await this.#pullOne(item, names, redacted[at]);
+		return inParallel(PARALLEL, wanted, async (item) => {
+			const result = await this.#pullOne(item, names, redacted.get(item.session));
 			this.#errors.set(item.session, result.error);
 			onProgress?.(++count, wanted.length);
 			onResult?.(result);
 			return result;
 		}, signal);
+	}
+
+	/**
+	 * Notes that what was redacted of a session that was deleted here is taken over in what has copies of it.
+	 * @param {string} session
+	 * @param {StoredSession} stored
+	 * @param {number | Error | undefined} result
+	 */
+	async #noteRedacted(session, { redactions }, result) {
+		const note = this.#notes.get(session);
+		if (result instanceof Error) this.#errors.set(session, result);
+		else if (note && result !== undefined) await this.#notes.set(session, { ...note, redactions });
 	}
 
 	/**
@@ -135,25 +149,53 @@ class SessionSync {
 	}
 
 	/**
-	 * Takes over what was redacted elsewhere, in every file here that has such lines: forks have copies of them. Gives how many lines.
-	 * @param {StoredSession} stored
-	 * @returns {Promise<number>}
+	 * Takes over what was redacted elsewhere, in every session file of this machine: forks have copies of entries. Gives for each session
+	 * how many lines, or why not.
+	 * @param {SyncItem[]} items
+	 * @returns {Promise<Map<string, number | Error>>}
 	 */
-	async #takeRedactions({ session, redactions }) {
-		const { store, dir, call } = this.#options;
-		if (redactions === 0 || this.#notes.get(session)?.redactions === redactions) return 0;
-		const lines = (await store.redactions(session)).map(({ hash, line }) => ({ hash, line: line?.toString() }));
-		let count = 0;
-		for (const local of (await localSessions(dir)).values()) count += (await redactNoted(local, { lines }, { add: this.#addRedactions, call })).lines.length;
-		await this.#notes.setTold(session, lines);
-		return count;
+	async #takeRedactions(items) {
+		const { store, dir, call, copies } = this.#options;
+		/** @type {Map<string, number | Error>} */
+		const results = new Map();
+		/** @type {Map<string, import("./index").Redaction[]>} */
+		const redactions = new Map();
+		await inParallel(PARALLEL, items, async ({ session, stored }) => {
+			if (stored.redactions === 0 || this.#notes.get(session)?.redactions === stored.redactions) return;
+			const some = await store.redactions(session).catch(asError);
+			if (some instanceof Error) results.set(session, some);
+			else redactions.set(session, some);
+		});
+		if (redactions.size === 0) return results;
+		for (const session of redactions.keys()) results.set(session, 0);
+		try {
+			for (const file of new Set([...(await filesIn(dir)), ...((await copies?.()) ?? [])])) {
+				// What is not a session, or one of an old version, comes from no store.
+				const local = await describe(file).catch(() => undefined);
+				const counts = local ? await takeOver(local, redactions, { add: this.#addTo(file), call }) : [];
+				for (const [owner, count] of counts) results.set(owner, Number(results.get(owner)) + count);
+			}
+			for (const [session, some] of redactions) await this.#notes.setTold(session, some);
+		} catch (error) {
+			// Which sessions it concerns is not known: all of them are asked for again.
+			for (const session of redactions.keys()) results.set(session, asError(error));
+		}
+		return results;
 	}
 
-	/** Keeps what is going to be redacted in a file, which matches no note from then on. @type {(session: string, lines: RedactedLine[]) => Promise<void>} */
-	#addRedactions = async (session, lines) => {
-		await this.#notes.addRedactions(session, lines);
-		if (lines.length > 0) await this.#notes.invalidate(session);
-	};
+	/**
+	 * Keeps what is going to be redacted in a file, which matches no note from then on.
+	 * @param {string} file
+	 * @returns {(session: string, lines: RedactedLine[]) => Promise<void>}
+	 */
+	#addTo(file) {
+		const { notes, address } = this.#options;
+		const own = new Notes(notes, address, dirname(file));
+		return async (session, lines) => {
+			await own.addRedactions(session, lines);
+			if (lines.length > 0) await own.invalidate(session);
+		};
+	}
 
 	/**
 	 * Takes something out of a session's file and its backups, and out of the store, which may have what the file has not: `stored`. If the
@@ -165,7 +207,7 @@ class SessionSync {
 	async redact(local, what) {
 		const { store } = this.#options;
 		const { session } = local;
-		const done = await (what.dryRun ? redactFile(local.file, what) : redactNoted(local, what, { add: this.#addRedactions }));
+		const done = await (what.dryRun ? redactFile(local.file, what) : redactNoted(local, what, { add: this.#addTo(local.file) }));
 		try {
 			if (!what.dryRun) await pushRedactions(local, { store, notes: this.#notes });
 			const pending = new Set([...done.lines, ...this.#notes.redactions(session)].map(({ hash }) => hash));

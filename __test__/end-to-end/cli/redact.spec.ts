@@ -145,3 +145,16 @@ test("the sessions of a remote that was renamed are moved", async () => {
 	expect((await reader.list()).sessions.map(({ session, project }) => [session, project])).toEqual([[ID, "new/shop"], [FORK, "new/shop"]]);
 	expect((await run(renamed, ["remote", "move", "new/shop"])).code).toBe(2);
 });
+
+test("what an entry says leaves copies of it that are below another entry, in the sessions of other directories, here and on other machines", async () => {
+	const { laptop, desktop } = team();
+	const secret = (parent: string) => message("b", parent, user(SECRET));
+	const elsewhere = join(desktop.cwd, "..", "elsewhere");
+	put(laptop, ID, [message("a", null, user("hello")), secret("a")]);
+	const forks = [put(laptop, FORK, [secret("x")], { cwd: elsewhere }), put(desktop, FORK, [secret("x")], { cwd: elsewhere })];
+	await good(laptop, ["push"]);
+	await good(desktop, ["pull"]);
+	expect(await good(laptop, ["redact", ID, "--entry", "b"])).toMatch(/redacted[^]*redacted/);
+	expect(await good(desktop, ["pull"])).toContain("2 lines redacted, as elsewhere");
+	for (const fork of forks) expect(readFileSync(fork, "utf8")).not.toContain("hunter2");
+});

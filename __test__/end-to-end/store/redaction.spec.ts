@@ -1,8 +1,8 @@
 // What one machine redacts or deletes, and what the others do then. With each kind of store.
-import { cpSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
-import { type LineStore, StoreError, loadAll } from "../../../lib/store/index.js";
+import { type LineStore, SessionSync, StoreError, loadAll } from "../../../lib/store/index.js";
 import { world as commandWorld, good, put } from "../../support/cli.js";
 import { SESSION, header } from "../../support/lines.js";
 import { text, world } from "../../support/machines.js";
@@ -12,6 +12,8 @@ import { inBucket, inDirectory, inPostgres } from "../../support/shared-stores.j
 const FORK = "01972ab8-2280-7be3-8cc7-05ac027b6199";
 const said = (id: string, parentId: string | null, content: string) =>
 	Buffer.from(JSON.stringify({ type: "message", id, parentId, timestamp: "2025-06-01T09:00:00.000Z", message: { role: "user", content, timestamp: 1 } }));
+const label = (id: string, parentId: string, targetId: string) =>
+	Buffer.from(JSON.stringify({ type: "label", id, parentId, timestamp: "2025-06-01T09:00:00.000Z", targetId, label: "here" }));
 const SECRET = said("b", "a", "the password is hunter2");
 const CLEAN = said("b", "a", "the password is [redacted]");
 const stored = async (store: LineStore, session = SESSION) => (await loadAll(store, session)).lines.map(({ line }) => line.toString());
@@ -55,6 +57,40 @@ describe.each([["PostgreSQL", inPostgres], ["a bucket", inBucket], ["a directory
 		for (const one of [a, b]) await one.again().pull();
 		for (const one of [a, b]) expect(readFileSync(one.file, "utf8").trimEnd().split("\n").slice(1)).toEqual(expected);
 		expect(await stored(a.store)).toEqual(expected);
+	});
+
+	// Regression: a fork that put an entry below another one kept what it says, and so did forks in other directories.
+	test("what is redacted in a session is redacted in every fork of every directory, whatever the copies are below", async () => {
+		const { machine, begin } = await machines();
+		const [a, b] = [machine("a"), machine("b")];
+		begin(a, said("a", null, "hello"), label("l", "a", "a"), said("b", "l", "the password is hunter2"));
+		await a.sync.push();
+		await b.sync.pull();
+		// As `fork --entry` and pi's forks: without the label.
+		const fork = join(b.dir, "2025-06-02T09-00-00-000Z_fork.jsonl");
+		const elsewhere = join(scratch(), "other.jsonl");
+		const unlike = said("b", "a", "hunter2, edited by hand");
+		const theirs = Buffer.from(SECRET.toString().replace("T09", "T10"));
+		writeFileSync(fork, text(header(FORK), said("a", null, "hello"), SECRET, said("d", "b", "d")));
+		writeFileSync(elsewhere, text(header("elsewhere"), unlike, said("e", "b", "e")));
+		writeFileSync(join(b.dir, "theirs.jsonl"), text(header("theirs"), theirs));
+		await b.sync.push({ session: FORK });
+		const again = () => new SessionSync({ ...b.options, copies: () => [elsewhere] });
+		await a.sync.redact({ session: SESSION, file: a.file }, { text: "hunter2" });
+		// Deleted here: its fork is here all the same.
+		rmSync(b.file);
+		await again().pull();
+		expect(readFileSync(fork, "utf8")).toBe(text(header(FORK), said("a", null, "hello"), CLEAN, said("d", "b", "d")));
+		expect(readFileSync(elsewhere, "utf8")).toBe(text(header("elsewhere"), said("b", "a", "[redacted]"), said("e", "b", "e")));
+		// Another entry, though of the same id.
+		expect(readFileSync(join(b.dir, "theirs.jsonl"), "utf8")).toContain("hunter2");
+		expect(existsSync(b.file)).toBe(false);
+		await again().push({ session: FORK });
+		expect((await stored(b.store, FORK)).join("\n")).not.toContain("hunter2");
+		// It is taken over once.
+		const redactions = vi.spyOn(b.store, "redactions");
+		await again().pull({ items: (await again().compare()).items.filter(({ session }) => session === SESSION) });
+		expect(redactions).not.toHaveBeenCalled();
 	});
 
 	test("an entry that was redacted while the store was away leaves it before anything else of the session goes there or comes", async () => {

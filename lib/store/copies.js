@@ -1,0 +1,118 @@
+// Copies of entries in other sessions. A fork copies entries with their ids and times, and may put one below another entry than the
+// original is below, so that its line is another one.
+const { promises: fs } = require("node:fs");
+const { entryOf, isObject, parse, sha256 } = require("./lines.js");
+const { readLines } = require("./session-file.js");
+
+/** @typedef {import("./index").Redaction} Redaction */
+
+/**
+ * What copies of an entry have in common, whatever they are below: its id and its time. Undefined for a line that is not an entry.
+ * @param {Uint8Array} line
+ */
+function identityOf(line) {
+	const entry = entryOf(line);
+	const value = entry && parse(line);
+	return entry && isObject(value) ? `${entry.id}\n${value.timestamp}` : undefined;
+}
+
+/**
+ * Gives the lines of a file. One that is gone has none.
+ * @param {string} path
+ * @param {(line: Buffer) => void} take
+ */
+async function eachLine(path, take) {
+	const file = await fs.open(path).catch(unlessAbsent);
+	if (!file) return;
+	try {
+		for (let offset = 0, isMore = true; isMore; ) {
+			const { lines, bytes, goesOn } = await readLines(file, offset);
+			lines.forEach(take);
+			offset += bytes;
+			isMore = goesOn && bytes > 0;
+		}
+	} finally {
+		await file.close();
+	}
+}
+
+/**
+ * The lines of a file's entries with these ids, each with its identity.
+ * @param {string} path
+ * @param {Set<string>} ids
+ */
+async function entriesWith(path, ids) {
+	/** @type {{ identity: string, line: Buffer }[]} */
+	const found = [];
+	// As most lines have none of them, few are parsed.
+	const texts = [...ids].map((id) => Buffer.from(JSON.stringify(id)));
+	await eachLine(path, (line) => {
+		if (!texts.some((text) => line.includes(text)) || !ids.has(entryOf(line)?.id ?? "")) return;
+		found.push({ identity: identityOf(line) ?? "", line: Buffer.from(line) });
+	});
+	return found;
+}
+
+/**
+ * What is to be redacted in the file of another session because it was redacted in this one: copies of its entries. A copy that differs
+ * from the original in what it is below gets what stands in the original's place. Of any other nobody knows what it holds: it loses what it
+ * says.
+ * @param {string} path
+ * @param {readonly Redaction[]} redactions
+ * @returns {Promise<{ hash: string, line?: string }[]>}
+ */
+async function copiesIn(path, redactions) {
+	/** @type {Map<string, { hash: string, line: Buffer }[]>} */
+	const byIdentity = new Map();
+	const known = new Set(redactions.map(({ hash }) => hash));
+	const ids = new Set();
+	for (const { hash, line } of redactions) {
+		const identity = line && identityOf(line);
+		if (!line || identity === undefined) continue;
+		byIdentity.set(identity, [...(byIdentity.get(identity) ?? []), { hash, line }]);
+		ids.add(entryOf(line)?.id);
+	}
+	const found = [];
+	for (const { identity, line } of ids.size === 0 ? [] : await entriesWith(path, ids)) {
+		const own = { hash: hashOf(line), parent: parentOf(line) };
+		const originals = byIdentity.get(identity) ?? [];
+		if (originals.length === 0 || known.has(own.hash) || originals.some((one) => rechained(line, parentOf(one.line)) === one.line.toString())) continue;
+		const original = originals.find((one) => hashOf(Buffer.from(rechained(line, parentOf(one.line)))) === one.hash);
+		found.push({ hash: own.hash, ...(original && { line: rechained(original.line, own.parent) }) });
+	}
+	return found;
+}
+
+/** @param {Uint8Array} line */
+const hashOf = (line) => sha256(line).toString("hex");
+
+/** @param {Uint8Array} line @returns {unknown} */
+function parentOf(line) {
+	const value = parse(line);
+	return isObject(value) ? value.parentId : undefined;
+}
+
+/**
+ * The line of an entry below another entry: all of its other bytes as they are.
+ * @param {Buffer} line
+ * @param {unknown} parent
+ */
+function rechained(line, parent) {
+	const value = parse(line);
+	if (!isObject(value)) return line.toString();
+	const whole = JSON.stringify({ ...value, parentId: parent });
+	const [from, to] = [value.parentId, parent].map((one) => `"parentId":${JSON.stringify(one)}`);
+	const edited = line.toString().replace(from ?? "", () => to ?? "");
+	return JSON.stringify(parse(Buffer.from(edited))) === whole ? edited : whole;
+}
+
+/** @param {NodeJS.ErrnoException} error @returns {undefined} */
+function unlessAbsent(error) {
+	if (error.code !== "ENOENT") throw error;
+}
+
+exports.copiesIn = copiesIn;
+exports.eachLine = eachLine;
+exports.entriesWith = entriesWith;
+exports.hashOf = hashOf;
+exports.identityOf = identityOf;
