@@ -4,7 +4,7 @@
 // is taken, or renamed if it replaces one; so a file with the name is whole. File systems without links rename after a check instead, one
 // process of this host at a time.
 const { randomUUID } = require("node:crypto");
-const { promises: fs } = require("node:fs");
+const { constants, promises: fs } = require("node:fs");
 const { dirname, isAbsolute, join, resolve } = require("node:path");
 const { checkPath } = require("./address.js");
 const { StoreError } = require("./errors.js");
@@ -143,7 +143,8 @@ class DirectoryObjects {
 	}
 
 	/**
-	 * What comes after `end` is a torn batch, and is cut off.
+	 * What comes after `end` is a torn batch, and is cut off. The lock of this host does not hold in another network namespace: so what
+	 * another process writes meanwhile is not overwritten, and what was written is looked at before it counts.
 	 * @param {string} path
 	 * @param {{ size: number, end: number }} log
 	 * @param {Buffer} bytes
@@ -151,15 +152,18 @@ class DirectoryObjects {
 	async append(path, { size, end }, bytes) {
 		return this.#guard(async () => {
 			const full = join(this.#root, path);
-			const known = await unlessGone(fs.open(full, "r+"));
+			const known = await unlessGone(fs.open(full, constants.O_RDWR | constants.O_APPEND));
 			if (!known && size > 0) return false;
 			const file = known ?? (await this.#makeLog(full));
+			if (!file) return false;
 			try {
 				const there = (await file.stat()).size;
 				if (there !== size) return false;
 				if (there > end) await file.truncate(end);
-				for (let at = 0; at < bytes.length; ) at += (await file.write(bytes, at, bytes.length - at, end + at)).bytesWritten;
+				for (let at = 0; at < bytes.length; ) at += (await file.write(bytes, at, bytes.length - at)).bytesWritten;
 				await file.datasync();
+				const { buffer, bytesRead } = await file.read(Buffer.alloc(bytes.length), 0, bytes.length, end);
+				if (bytesRead < bytes.length || !buffer.equals(bytes)) return false;
 			} finally {
 				await file.close();
 			}
@@ -168,12 +172,17 @@ class DirectoryObjects {
 		});
 	}
 
-	/** @param {string} full */
+	/** Undefined if it is there. @param {string} full */
 	async #makeLog(full) {
 		const mode = await this.#modeFor(dirname(full));
-		const file = await fs.open(full, "wx+", mode);
-		await setMode(full, mode);
-		return file;
+		try {
+			const file = await fs.open(full, "ax+", mode);
+			await setMode(full, mode);
+			return file;
+		} catch (error) {
+			if (isObject(error) && error.code === "EEXIST") return undefined;
+			throw error;
+		}
 	}
 
 	/** Makes a folder, and gives the rights that a file in it is to have. @param {string} folder */
@@ -290,7 +299,7 @@ class DirectoryObjects {
 			if (await unlessGone(fs.lstat(full))) return false;
 			await fs.rename(draft, full);
 			return true;
-		});
+		}, "name-");
 	}
 
 	/**

@@ -8,25 +8,34 @@ const { createServer } = require("node:net");
 const { tmpdir } = require("node:os");
 const { join, resolve } = require("node:path");
 const { setTimeout: pause } = require("node:timers/promises");
+const { StoreError } = require("./errors.js");
 const { isObject } = require("./lines.js");
 
 /** libuv's flag for a file that is locked while it is open, which Node passes on. */
 const O_EXLOCK = /** @type {Record<string, number>} */ ({ darwin: 0x20, win32: 0x10000000 })[process.platform];
+/**
+ * Does something that no other process of the host does meanwhile under this name. Names share files, so a lock may be taken within another
+ * one only if it is of another group, and groups always in the same order.
+ * @typedef {<T>(name: string, work: () => Promise<T>, group?: string) => Promise<T>} HostLock
+ */
+
 /** Files stay, so that there are only so many of them for a store. */
 const FILES = 64;
 const PAUSE_MS = 2;
 const LONGEST_PAUSE_MS = 50;
+/** How long a lock is waited for. Whoever has it waits for the store. */
+const LONGEST_WAIT_MS = 120_000;
 
 /**
  * The locks of a host in a store, by name.
  * @param {{ store: string, host: string, locks?: string }} options `locks`: a directory of this machine, the same in every process of the host
- * @returns {<T>(name: string, work: () => Promise<T>) => Promise<T>}
+ * @returns {HostLock}
  */
 function hostLock({ store, host, locks = join(tmpdir(), "pi-session-native-locks") }) {
 	/** The end of the work that this process does or waits for, by address: it need not ask the system then. @type {Map<string, Promise<unknown>>} */
 	const turns = new Map();
-	return (name, work) => {
-		const address = addressOf(locks, JSON.stringify([store, host]), name);
+	return (name, work, group = "") => {
+		const address = addressOf(locks, JSON.stringify([store, host]), group, name);
 		const turn = Promise.resolve(turns.get(address)).then(() => withLock(address, work));
 		const end = turn.catch(() => {}).then(() => {
 			if (turns.get(address) === end) turns.delete(address);
@@ -36,11 +45,11 @@ function hostLock({ store, host, locks = join(tmpdir(), "pi-session-native-locks
 	};
 }
 
-/** @param {string} locks @param {string} store @param {string} name */
-function addressOf(locks, store, name) {
+/** @param {string} locks @param {string} store @param {string} group @param {string} name */
+function addressOf(locks, store, group, name) {
 	const hash = (/** @type {string} */ text) => createHash("sha256").update(text).digest();
-	if (O_EXLOCK === undefined) return `\0pi-session-native-${hash(JSON.stringify([resolve(locks), store, name])).toString("hex").slice(0, 32)}`;
-	return join(locks, "locks", `${hash(store).toString("hex").slice(0, 16)}-${Number(hash(name)[0]) % FILES}`);
+	if (O_EXLOCK === undefined) return `\0pi-session-native-${hash(JSON.stringify([resolve(locks), store, group, name])).toString("hex").slice(0, 32)}`;
+	return join(locks, "locks", `${hash(store).toString("hex").slice(0, 16)}-${group}${Number(hash(name)[0]) % FILES}`);
 }
 
 /**
@@ -51,8 +60,10 @@ function addressOf(locks, store, name) {
  */
 async function withLock(address, work) {
 	const take = O_EXLOCK === undefined ? listenAt : openLocked;
+	const end = performance.now() + LONGEST_WAIT_MS;
 	let release = await take(address);
 	for (let wait = PAUSE_MS; !release; wait = Math.min(wait * 2, LONGEST_PAUSE_MS)) {
+		if (performance.now() > end) throw new StoreError("unreachable", "Another process of this host has been writing for two minutes");
 		await pause(wait * (0.5 + Math.random()));
 		release = await take(address);
 	}

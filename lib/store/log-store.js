@@ -77,7 +77,7 @@ class LogStore {
 	/**
 	 * @param {Objects} objects
 	 * @param {string} host
-	 * @param {<T>(name: string, work: () => Promise<T>) => Promise<T>} lock does something that no other process of this host does meanwhile
+	 * @param {import("./host-lock").HostLock} lock
 	 */
 	constructor(objects, host, lock) {
 		this.#objects = objects;

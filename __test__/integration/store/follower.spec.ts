@@ -135,7 +135,7 @@ function failing(at: World, folder: string): Record<string, string> {
 		const fs = require("node:fs");
 		const { open } = fs.promises;
 		fs.promises.open = async (path, ...more) => {
-			if (!String(path).includes(${JSON.stringify(folder)}) || !["wx", "wx+", "r+"].includes(more[0])) return open.call(fs.promises, path, ...more);
+			if (!String(path).includes(${JSON.stringify(folder)}) || (typeof more[0] !== "number" && !["wx", "ax+", "r+"].includes(more[0]))) return open.call(fs.promises, path, ...more);
 			fs.appendFileSync(${JSON.stringify(join(at.path, "calls"))}, "x");
 			throw Object.assign(new Error(\`EACCES: permission denied, try \${fs.statSync(${JSON.stringify(join(at.path, "calls"))}).size}\`), { code: "EACCES" });
 		};`);

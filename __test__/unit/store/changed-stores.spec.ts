@@ -17,7 +17,7 @@ const openFile = fs.promises.open;
 /** Does something once when a log is written next. */
 function beforeWrite(work: () => Promise<unknown>): void {
 	const spy = vi.spyOn(fs.promises, "open").mockImplementation(async (...args: any[]) => {
-		if (args[1] === "r+" || args[1] === "wx+") {
+		if (typeof args[1] === "number" || args[1] === "ax+") {
 			spy.mockImplementation(openFile);
 			await work();
 		}
