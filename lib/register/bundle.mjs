@@ -118,8 +118,8 @@ function recalled(name, pi, release) {
 	}
 }
 
-/** How much time of the processor an analysis may take, in microseconds, before the user is told what is waited for. */
-const SILENT_US = 1_000_000;
+/** How long an analysis may take, in milliseconds, before the user is told what is waited for. */
+const SILENT_MS = 1_000;
 
 /** Analyses a bundle. Gives `{ bundle }` or `{ refused }` with the reason why there is none. */
 function analysed(name, pi, release, tell) {
@@ -133,6 +133,12 @@ function analysed(name, pi, release, tell) {
 	const texts = new Map();
 	const files = {};
 	const head = { format: FORMAT, release, dir: pi.dir, files };
+	let tellAt = performance.now() + SILENT_MS;
+	const look = () => {
+		if (performance.now() < tellAt) return;
+		tellAt = Infinity;
+		tell(`${release}: reading the bundle of ${pi.title}, once for each version of pi`);
+	};
 	try {
 		for (const file of filesOf(pi)) {
 			const before = statSync(pi.path(file));
@@ -140,15 +146,10 @@ function analysed(name, pi, release, tell) {
 			files[file] = fingerprintOf(before, sha256(bytes));
 			if (!isUtf8(bytes)) throw new Error(`${file} is not valid UTF-8`);
 			texts.set(file, bytes.latin1Slice());
+			look();
 		}
-		let tellAt = process.cpuUsage().user + SILENT_US;
-		let reads = 0;
 		const read = (file) => {
-			// The question takes longer than a read.
-			if (++reads % 32 === 0 && process.cpuUsage().user > tellAt) {
-				tellAt = Infinity;
-				tell(`${release}: reading the bundle of ${pi.title}, once for each version of pi`);
-			}
+			look();
 			return texts.get(file) ?? "";
 		};
 		if (JSON.parse(read("package.json")).type !== "module") throw new Error("its files are not modules by their package.json");

@@ -67,7 +67,9 @@ function install(settings) {
 	const packages = new Packages(settings);
 	// A worker has the main thread's pi, which was reported already.
 	const say = settings.verbose && isMainThread ? print : () => {};
-	hooks = new Hooks({ packages, load: loadOurs, release: `${name} ${version}`, say, tell: isMainThread ? print : () => {}, stop });
+	// Of interest to somebody who looks at a terminal; a program that started pi did not ask for it.
+	const tell = (line) => isMainThread && process.stderr.isTTY && print(line);
+	hooks = new Hooks({ packages, load: loadOurs, release: `${name} ${version}`, say, tell, stop });
 	hooks.install();
 	installed = packages;
 	return packages;
