@@ -294,11 +294,14 @@ function addHelp(program) {
 	program
 		.command("help")
 		.description("Shows the help of a command")
-		.argument("[command]", "without it, the help of all")
-		.action((name) => {
-			const known = program.commands.find((one) => [one.name(), ...one.aliases()].includes(name));
-			if (name !== undefined && !known) program.error(`error: unknown command '${name}'`);
-			(known ?? program).help();
+		.argument("[command...]", "without it, the help of all")
+		.action((/** @type {string[]} */ names) => {
+			let named = program;
+			for (const name of names) {
+				const known = named.commands.find((one) => [one.name(), ...one.aliases()].includes(name));
+				named = known ?? program.error(`error: unknown command '${names.slice(0, names.indexOf(name) + 1).join(" ")}'`);
+			}
+			named.help();
 		});
 
 	program

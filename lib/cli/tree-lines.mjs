@@ -103,6 +103,7 @@ function* drawn(top, view) {
 		if ("branches" in row) {
 			const entries = row.branches.reduce((sum, run) => sum + run.size, 0);
 			hidden += entries;
+			hidesUser ||= hasUser(row.branches);
 			yield fold(`${counted(row.branches.length, "older branch", "older branches")}, ${counted(entries, "entry", "entries")}`);
 		} else if (Array.isArray(row.item)) {
 			hidden += row.item.length;
@@ -111,6 +112,20 @@ function* drawn(top, view) {
 		} else yield entryLine(row.item, rail, view, width);
 	}
 	if (hidden > 0) yield* wrapped(`${counted(hidden, "entry", "entries")} folded; --limit all shows all${hidesUser && !view.isOfUser ? ", --user the user messages alone" : ""}`, width).map((line) => paint.dim(line));
+}
+
+/**
+ * Whether there is a user's message in these runs or below them.
+ * @param {Run[]} runs
+ */
+function hasUser(runs) {
+	const waiting = [...runs];
+	for (let run = waiting.pop(); run; run = waiting.pop()) {
+		if (run.nodes.some(({ entry }) => roleOf(entry) === "user")) return true;
+		for (const side of run.sides) waiting.push(side);
+		if (run.next) waiting.push(run.next);
+	}
+	return false;
 }
 
 /**

@@ -3,9 +3,9 @@ import { UsageError } from "./errors.mjs";
 import { SessionManager } from "./library.mjs";
 import { paint, progress, write, writeJson } from "./output.mjs";
 import { existingSessionDir } from "./session-dir.mjs";
-import { sessionFiles, sessionPath } from "./sessions.mjs";
+import { ID_COLUMNS, sessionFiles, sessionPath } from "./sessions.mjs";
 import { yieldToSignals } from "./signals.mjs";
-import { count, counted, safeLine, size } from "./text.mjs";
+import { clip, count, counted, safeLine, size } from "./text.mjs";
 
 /** @typedef {import("./library.mjs").VerifyReport} VerifyReport */
 /** @typedef {{ path: string, ok: false, error: string }} Failure a file, or a name of one, that led to no report */
@@ -90,13 +90,16 @@ function verdict(report) {
 	return [`${paint.red("faulty")}  ${path}  ${paint.dim(about)}`, ...faults(report)];
 }
 
+/** @param {string} id */
+const short = (id) => clip(id, ID_COLUMNS);
+
 /** @param {VerifyReport} report */
 function faults({ damaged, orphans, duplicateIds, cycles, totals, endsWithNewline }) {
 	return [
 		...some(damaged, totals.damaged, ({ line, start, end, reason }) => `line ${line} is damaged (bytes ${start} to ${end}): ${reason}`),
-		...some(orphans, totals.orphans, ({ line, id, parentId }) => `line ${line}: entry ${id} names a parent that is not there, ${parentId}`),
-		...some(duplicateIds, totals.duplicateIds, ({ id, lines, count }) => `id ${id} stands on lines ${lines.slice(0, SHOWN).join(", ")}${count > SHOWN ? ", …" : ""}`),
-		...some(cycles, totals.cycles, ({ ids }) => `entries are each other's parents: ${ids.slice(0, 8).join(", ")}${ids.length > 8 ? ", …" : ""}`),
+		...some(orphans, totals.orphans, ({ line, id, parentId }) => `line ${line}: entry ${short(id)} names a parent that is not there, ${short(parentId)}`),
+		...some(duplicateIds, totals.duplicateIds, ({ id, lines, count }) => `id ${short(id)} stands on lines ${lines.slice(0, SHOWN).join(", ")}${count > SHOWN ? ", …" : ""}`),
+		...some(cycles, totals.cycles, ({ ids }) => `entries are each other's parents: ${ids.slice(0, 8).map(short).join(", ")}${ids.length > 8 ? ", …" : ""}`),
 		...(endsWithNewline ? [] : ["  the final newline is missing"]),
 	];
 }
@@ -124,7 +127,7 @@ export async function repair(query, options) {
 	const done = SessionManager.repair(path);
 	if (options.json) await writeJson(done);
 	else {
-		const lines = done.repairs.length === 0 ? ["Nothing to repair"] : some(done.repairs, done.repairCount, ({ line, what }) => `line ${line}: ${what}`);
+		const lines = done.repairs.length === 0 ? ["Nothing to repair"] : some(done.repairs, done.repairCount, ({ line, what }) => `line ${line}: ${clip(what, 3 * ID_COLUMNS)}`);
 		if (done.backup !== null) lines.push(`The file as it was: ${safeLine(done.backup)}`);
 		await write(`${[...lines, ...verdict(done.after)].join("\n")}\n`);
 	}

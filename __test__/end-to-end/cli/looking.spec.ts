@@ -67,9 +67,13 @@ test("an id of 5,000 characters is clipped", async () => {
 	const at = world();
 	const path = put(at, "x".repeat(5000), branched, { name: "one.jsonl" });
 	put(at, "x".repeat(4999), branched, { name: "two.jsonl" });
-	for (const args of [["list"], ["show", path], ["show", "xx"], ["search", "parser"], ["tree", path], ["stats", "--all"]]) {
+	const [long, missing] = ["x".repeat(6000), "x".repeat(7000)];
+	const faulty = put(at, "s-faulty", [message(long, missing, user("orphan")), message(long, null, user("twice")), message("a", `b${long}`, user("round")), message(`b${long}`, "a", user("and round"))], { name: "faulty.jsonl" });
+	expect((await run(at, ["verify", faulty, "--json"])).out).toContain(missing);
+	expect((await run(at, ["verify", faulty])).out).toMatch(/entry x+… names a parent that is not there, x+…\n {2}id x+… stands on lines 2, 3\n {2}entries are each other's parents: .*bx+…/);
+	for (const args of [["verify", "--all"], ["repair", faulty, "--dry-run"], ["repair", faulty], ["list"], ["show", path], ["show", "xx"], ["search", "parser"], ["tree", path], ["stats", "--all"]]) {
 		const { out, err } = await run(at, args);
-		expect(`${out}${err}`).not.toContain("x".repeat(100));
+		expect(`${out}${err}`).not.toContain("x".repeat(200));
 	}
 });
 

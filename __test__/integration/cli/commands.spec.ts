@@ -283,7 +283,19 @@ describe("tree", () => {
 		const at = world();
 		put(at, "s-wide", [message("r", null, user("root")), ...Array.from({ length: 300 }, (_, index) => message(`w${index}`, "r", user(`try ${index}`)))]);
 		const out = lines(await good(at, ["tree", "--limit", "3"]));
-		expect(out).toEqual(["● r user root", "├─⋮ 296 older branches, 296 entries", "├─○ w296 user try 296", "├─○ w297 user try 297", "├─○ w298 user try 298", "● w299 user try 299 ◀ leaf", "296 entries folded; --limit all shows all"]);
+		expect(out).toEqual(["● r user root", "├─⋮ 296 older branches, 296 entries", "├─○ w296 user try 296", "├─○ w297 user try 297", "├─○ w298 user try 298", "● w299 user try 299 ◀ leaf", "296 entries folded; --limit all shows all, --user the user messages alone"]);
+	});
+
+	// Regression: only runs were looked through, not the branches that were left out.
+	test("user messages in branches that are left out are named, however deep they are; where there are none, nothing is", async () => {
+		const said = (role: "user" | "assistant") => {
+			const at = world();
+			const wide = Array.from({ length: 8 }, (_, index) => message(`w${index}`, "r", assistant(`try ${index}`)));
+			put(at, "s-wide", [message("r", null, user("root")), ...wide, message("x", "w0", assistant("on")), message("y", "w0", assistant("aside")), message("z", "x", { ...user("deep"), role }), message("leaf", "w7", assistant("here"))]);
+			return good(at, ["tree", "--limit", "2"]);
+		};
+		expect(lines(await said("user")).at(-1)).toBe("8 entries folded; --limit all shows all, --user the user messages alone");
+		expect(lines(await said("assistant")).at(-1)).toBe("8 entries folded; --limit all shows all");
 	});
 
 	test("--json gives every entry in the order of the drawing", async () => {
