@@ -54,7 +54,7 @@ function openingOf({ rows }) {
 	const later = ({ pi, ours }) => `${Math.round(ours - pi)} ms`;
 	return `Opens a 128 MiB session of the [pi coding agent](https://www.npmjs.com/package/@earendil-works/pi-coding-agent) in ${time(open.ours)}
 instead of ${time(open.pi)}, searches all your sessions, and keeps your files exactly as pi writes them. With a small session pi starts
-${later(start)} later than without it (${later(first)} the first time after an update of pi), with one of 128 MiB ${times(large.ratio).replace("×", "")} times as fast.
+${later(start)} later than without it (${later(first)} later than pi's own first start after an update), with one of 128 MiB ${times(large.ratio).replace("×", "")} times as fast.
 
 `;
 }

@@ -228,6 +228,27 @@ describe("pages", () => {
 		expect(named.filter((name) => !name.includes("*") && !files.includes(name))).toEqual([]);
 	});
 
+	// Regression: pi was left with the path of an extension that was gone.
+	test("removing everything undoes each installing command of the README", () => {
+		const section = /^## Removing everything$([^]*?)^## /m.exec(textOf("docs/moving-from-pi.md"))?.[1] ?? "";
+		const undone: [command: RegExp, undo: (...groups: string[]) => string][] = [
+			[/^git clone \S+ (\S+)/, (clone) => `rm -rf ${clone}`],
+			[/^npm install --global \./, () => "npm uninstall --global pi-session-native"],
+			[/^pi install (\S+)/, (path) => `pi remove ${path}`],
+			[/^npm install \S+\.tgz/, () => "npm uninstall pi-session-native"],
+		];
+		const blocks = blocksOf("README.md").filter(({ language }) => language === "sh").map(({ code }) => code);
+		const spans = [...textOf("README.md").matchAll(/`([^`\n]+)`/g)].map(([, span]) => span as string);
+		const commands = [...blocks.join("\n").split("\n"), ...spans];
+		for (const [command, undo] of undone) {
+			const found = commands.flatMap((line) => [command.exec(line) ?? []]).filter(({ length }) => length > 0);
+			expect(found.length, String(command)).toBeGreaterThan(0);
+			for (const [, ...groups] of found) expect(section).toContain(undo(...groups));
+		}
+		// The extension goes while its files are still there.
+		expect(section.indexOf("pi remove")).toBeLessThan(section.indexOf("rm -rf"));
+	});
+
 	test("the README is short", () => {
 		const text = textOf("README.md");
 		expect(text.trimEnd().split("\n").length).toBeLessThanOrEqual(150);
