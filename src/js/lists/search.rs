@@ -136,9 +136,11 @@ pub fn scope(js: JsEnv<'_>, options: &Options<'_>) -> Result<ListScope> {
     }
 }
 
-/// Searches and sends the hits.
+/// Searches and sends the hits. If nothing can be one, no file is read.
 fn answer(asked: &SearchRequest, cancelled: &AtomicBool, events: &Events<SearchEvent>) -> CoreResult<()> {
-    if let Some(query) = asked.query.as_ref().filter(|_| asked.options.limit > 0) {
+    let SearchOptions { limit, scopes, roles, .. } = &asked.options;
+    let may_find = *limit > 0 && *scopes != Scopes::NONE && roles.as_ref().is_none_or(|roles| !roles.is_empty());
+    if let Some(query) = asked.query.as_ref().filter(|_| may_find) {
         let files = asked.scope.find(&asked.process.cwd)?;
         let request = Request {
             files: &files,
