@@ -61,10 +61,7 @@ impl Catalog {
                     file.remove_own();
                     create_private(&path).ok()?;
                 }
-                CatalogFileState::Missing => {
-                    create_private(&path).ok()?;
-                    remove_earlier(&path);
-                }
+                CatalogFileState::Missing => create_private(&path).ok()?,
             }
             match Self::connect(&path, &file) {
                 Ok(catalog) => return Some(catalog),
@@ -94,6 +91,11 @@ impl Catalog {
         if is_corrupt(error) {
             file.remove_own();
         }
+    }
+
+    /// Deletes the catalogs of earlier formats beside it: another release may have made one meanwhile.
+    pub fn remove_earlier(&self) {
+        remove_earlier(self.file.path());
     }
 
     /// Whether it can only be read.

@@ -280,7 +280,7 @@ fn write_rows(
     let outgrown: Vec<&Update> = uncached.into_iter().filter(|update| update.found.is_some()).collect();
     let has_gone = gone.dirs.values().any(|names| !names.is_empty());
     if cached.is_empty() && outgrown.is_empty() && !has_gone {
-        return catalog.map(|catalog| without_empty_dirs(catalog, gone, false));
+        return catalog.map(|catalog| tidied(catalog, gone, false));
     }
     let mut catalog = catalog.or_else(|| Catalog::create(location?))?;
     if catalog.is_read_only() {
@@ -301,7 +301,7 @@ fn write_rows(
         Ok(())
     });
     match written {
-        Ok(()) => Some(without_empty_dirs(catalog, gone, has_gone || !outgrown.is_empty())),
+        Ok(()) => Some(tidied(catalog, gone, has_gone || !outgrown.is_empty())),
         Err(error) => {
             catalog.discard_if_corrupt(&error);
             None
@@ -309,9 +309,11 @@ fn write_rows(
     }
 }
 
-/// Deletes the rows of directories that are gone, and what is left of deleted rows in the log. What fails is done by a later list.
-fn without_empty_dirs(mut catalog: Catalog, listed: &Rows, has_deleted: bool) -> Catalog {
+/// Deletes the rows of directories that are gone, what is left of deleted rows in the log, and catalogs of earlier formats. What fails
+/// is done by a later list.
+fn tidied(mut catalog: Catalog, listed: &Rows, has_deleted: bool) -> Catalog {
     if !catalog.is_read_only() {
+        catalog.remove_earlier();
         let listed = listed.dirs.keys().map(String::as_str).collect();
         let has_deleted = rows::forget_empty_dirs(&mut catalog, &listed).unwrap_or(false) || has_deleted;
         match has_deleted {
