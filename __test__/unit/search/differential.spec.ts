@@ -45,12 +45,15 @@ function textsOf(one: Json): [SearchScope, unknown][] {
 			return strings(one.data).map((text) => ["custom", text]);
 		case "custom_message":
 			return content(one.content, "custom");
+		case "context_edit":
+			return isObject(one.replacement) ? content(one.replacement.content, "custom") : [];
 		case "message": {
 			const message = isObject(one.message) ? one.message : {};
 			if (message.role === "bashExecution") return [["tool", message.command], ["tool", message.output]];
 			const scopes: Record<string, SearchScope> = { user: "user", assistant: "assistant", toolResult: "tool", custom: "custom" };
 			const scope = scopes[String(message.role)];
-			return scope === undefined ? [] : content(message.content, scope);
+			const failure: [SearchScope, unknown][] = scope === "assistant" ? [["assistant", message.errorMessage]] : [];
+			return scope === undefined ? [] : [...content(message.content, scope), ...failure];
 		}
 		default:
 			return [];
@@ -163,6 +166,8 @@ function line(random: Random, id: string, isPlain: boolean): string {
 	const one = random.pick<() => unknown>([
 		() => ({ type: "message", id, parentId: null, timestamp: "2025-01-01T00:00:00.000Z", message: { role: random.pick(ROLES), content: said(), command: text(random), output: text(random) } }),
 		() => ({ type: "message", id, message: { content: said(), role: random.pick(ROLES) } }),
+		() => ({ type: "message", id, message: { errorMessage: random.pick<unknown>([text(random), 7]), role: random.pick(ROLES), content: [] } }),
+		() => ({ type: "context_edit", id, targetId: "m", replacement: random.pick<unknown>([{ content: said() }, { content: said() }, null, text(random)]) }),
 		() => ({ type: "message", id, message: random.pick<unknown>(["needle", null, []]) }),
 		() => ({ type: "session_info", id, name: text(random) }),
 		() => ({ type: "label", id, targetId: "m", label: text(random) }),

@@ -292,6 +292,9 @@ describe("options choose", () => {
 			entry("branch_summary", "s", "c", { summary: "word of a branch", fromId: "u" }),
 			entry("custom", "x", "s", { customType: "word", data: { some: ["word of data"], word: 1 } }),
 			entry("custom_message", "y", "x", { customType: "z", content: "word of an extension", display: true }),
+			message("e", "y", { ...assistant(""), content: [], stopReason: "error", errorMessage: "429 word overloaded" }),
+			entry("context_edit", "r", "e", { targetId: "u", replacement: { content: [{ type: "text", text: "word of an edit" }] } }),
+			entry("context_edit", "o", "r", { targetId: "a", replacement: null }),
 			message("sys", "y", { role: "system", content: "word of the system", timestamp: 1 }),
 		]);
 		return dir;
@@ -303,12 +306,12 @@ describe("options choose", () => {
 		const dir = everything();
 		for (const [scope, want] of [
 			["user", "u"],
-			["assistant", "a"],
+			["assistant", "ae"],
 			["name", "ln"],
 			["summary", "cs"],
 			["tool", "abt"],
 			["thinking", "a"],
-			["custom", "xy"],
+			["custom", "rxy"],
 		] as const) {
 			expect(await entries(dir, "word", { in: [scope] }), scope).toBe(want);
 			expect((await search(dir, "word", { in: [scope] })).every((hit) => hit.in === scope), scope).toBe(true);
@@ -325,6 +328,13 @@ describe("options choose", () => {
 		const all = ["user", "assistant", "name", "summary", "tool", "thinking", "custom"] as const;
 		expect(await entries(dir, "word", { in: all, roles: ["toolResult", "label"] })).toBe("lt");
 		expect(await entries(dir, "word", { roles: ["user"] })).toBe("u");
+		expect(await entries(dir, "word", { in: all, roles: ["context_edit"] })).toBe("r");
+		// Regression: with no kind of text or no role every file was read.
+		for (const none of [{ in: [] }, { roles: [] }]) {
+			const told: number[] = [];
+			expect(await search(dir, "word", { ...none, onProgress: (searched) => void told.push(searched) })).toEqual([]);
+			expect(told).toEqual([]);
+		}
 		expect(await entries(dir, "word", { in: all, roles: [] })).toBe("");
 		expect(await entries(dir, "word", { in: all, since: "2025-01-02", until: new Date(Date.UTC(2025, 0, 3)) })).toBe("a");
 		expect(await entries(dir, "word", { in: ["tool"], since: Date.UTC(2025, 0, 3), roles: ["toolResult"] })).toBe("t");
@@ -399,7 +409,7 @@ test("what is new is found, what is gone is not, and progress is told", async ()
 	rmSync(files[1] as string);
 	writeFileSync(files[2] as string, readOther(files[2] as string));
 	expect((await pears()).sort()).toEqual(["m", "new"]);
-	expect(existsSync(join(agent, "session-catalog-10.sqlite"))).toBe(true);
+	expect(existsSync(join(agent, "session-catalog-11.sqlite"))).toBe(true);
 });
 
 test("a search writes nothing", async () => {

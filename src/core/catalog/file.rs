@@ -15,10 +15,10 @@ use crate::io::owner;
 
 /// The catalog's file in the agent's directory. Each format version has another file name, so that two releases do
 /// not rebuild each other's catalog.
-pub const FILE_NAME: &str = "session-catalog-10.sqlite";
+pub const FILE_NAME: &str = "session-catalog-11.sqlite";
 
 /// The names of the catalogs of earlier format versions, most of which hold what was said in sessions.
-const EARLIER_NAMES: [&str; 9] = [
+const EARLIER_NAMES: [&str; 10] = [
     "session-catalog-1.sqlite",
     "session-catalog-2.sqlite",
     "session-catalog-3.sqlite",
@@ -28,6 +28,7 @@ const EARLIER_NAMES: [&str; 9] = [
     "session-catalog-7.sqlite",
     "session-catalog-8.sqlite",
     "session-catalog-9.sqlite",
+    "session-catalog-10.sqlite",
 ];
 
 /// The beginning of an SQLite file, and the offsets of two numbers in its header.
@@ -118,7 +119,7 @@ impl CatalogFile {
     }
 }
 
-/// Deletes the catalogs of earlier format versions beside a new catalog of this one.
+/// Deletes the catalogs of earlier format versions beside a catalog of this one.
 pub fn remove_earlier(path: &Path) {
     if path.file_name().is_none_or(|name| name != FILE_NAME) {
         return;

@@ -9,7 +9,7 @@ pub const APPLICATION_ID: i32 = 0x7069_7363;
 
 /// The version of the tables. Raise it, and the number in the catalog's file name, with every change of them: a catalog of an
 /// older version is rebuilt, one of a newer version is left alone.
-pub const FORMAT_VERSION: i32 = 10;
+pub const FORMAT_VERSION: i32 = 11;
 
 /// - `session`: one row per session file. `seen` is when it was read, `read_to` how far. `active` is the newest activity of a user
 ///   or assistant, `first` the first message. `file_kind` is one of

@@ -452,10 +452,12 @@ mod tests {
             wait_for_next_file_time();
         };
         append("{\"type\":\"label\",\"id\":\"l\",\"label\":\"HAYSTACK\"}\n");
+        append("{\"type\":\"message\",\"id\":\"e\",\"message\":{\"role\":\"assistant\",\"errorMessage\":\"429 overloaded\"}}\n");
         assert_eq!(search("haystack", false, None), (1, opened));
         list();
         assert_eq!(search("haystack", false, None), (1, opened));
         assert_eq!(search("needle", false, None), (1, opened));
+        assert_eq!(search("overloaded", false, None), (1, opened));
         assert_eq!(search("unheard", false, None), denied);
         // What no signature is made of may say anything: a very long text, and a line that the scanner cannot take apart.
         let long = format!("{} endlessly", "many words ".repeat(200_000));

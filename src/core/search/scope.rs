@@ -15,7 +15,7 @@ use crate::json::scanner::Scanner;
 pub enum Scope {
     /// What users said.
     User,
-    /// What assistants said.
+    /// What assistants said, and what went wrong with a call.
     Assistant,
     /// Names of sessions, and labels.
     Name,
@@ -25,7 +25,7 @@ pub enum Scope {
     Tool,
     /// What assistants thought.
     Thinking,
-    /// What extensions wrote.
+    /// What extensions wrote, and what the model sees in place of an entry's content.
     Custom,
 }
 
@@ -84,7 +84,7 @@ impl Default for Scopes {
 }
 
 /// The roles of hits: the roles of messages, and the types of other entries.
-pub const HIT_ROLES: [&str; 10] = [
+pub const HIT_ROLES: [&str; 11] = [
     "user",
     "assistant",
     "toolResult",
@@ -95,6 +95,7 @@ pub const HIT_ROLES: [&str; 10] = [
     "compaction",
     "branch_summary",
     "custom_message",
+    "context_edit",
 ];
 
 fields! {
@@ -108,6 +109,7 @@ fields! {
         summary: V = "summary",
         content: V = "content",
         data: V = "data",
+        replacement: V = "replacement",
     }
 }
 
@@ -117,6 +119,13 @@ fields! {
         content: V = "content",
         command: V = "command",
         output: V = "output",
+        error: V = "errorMessage",
+    }
+}
+
+fields! {
+    struct ReplacementFields<V> {
+        content: V = "content",
     }
 }
 
@@ -165,6 +174,11 @@ pub fn entry_texts(line: &str, version: Version, scopes: Scopes) -> io::Result<O
         Some(b"custom_message") => {
             texts.add_content(fields.content, Scope::Custom)?;
             "custom_message"
+        }
+        Some(b"context_edit") => {
+            let replacement = fields.replacement.and_then(|raw| read::<ReplacementFields<Raw<'_>>>(raw.get()).ok());
+            texts.add_content(replacement.and_then(|fields| fields.content), Scope::Custom)?;
+            "context_edit"
         }
         _ => return Ok(None),
     };
@@ -233,6 +247,9 @@ impl<'a> Texts<'a> {
             _ => return Ok(None),
         };
         self.add_content(message.content, scope)?;
+        if role == Role::Assistant {
+            self.add_string(Scope::Assistant, message.error, "")?;
+        }
         // What version 2 called a hook's message is a custom one now.
         Ok(Some(if role == Role::HookMessage { Role::Custom.name() } else { role.name() }))
     }
@@ -337,6 +354,19 @@ mod tests {
                 r#"{"type":"message","id":"a","message":{"role":"hookMessage","content":"a"}}"#,
                 Some(("custom", vec![("custom", "\"a\"")])),
             ),
+            (
+                r#"{"type":"message","id":"a","message":{"role":"assistant","content":[],"errorMessage":"a"}}"#,
+                Some(("assistant", vec![("assistant", "\"a\"")])),
+            ),
+            (
+                r#"{"type":"message","id":"a","message":{"role":"user","content":[],"errorMessage":"a"}}"#,
+                Some(("user", Vec::new())),
+            ),
+            (
+                r#"{"type":"context_edit","id":"a","replacement":{"content":[{"type":"text","text":"a"}]}}"#,
+                Some(("context_edit", vec![("custom", "\"a\"")])),
+            ),
+            (r#"{"type":"context_edit","id":"a","replacement":null}"#, Some(("context_edit", Vec::new()))),
             (r#"{"type":"label","id":"a","label":"a"}"#, Some(("label", vec![("name", "\"a\"")]))),
             (r#"{"type":"message","message":{"role":"user","content":"no id"}}"#, None),
             (r#"{"type":"message","id":"a","message":{"role":"system","content":"a"}}"#, None),

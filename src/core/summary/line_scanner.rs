@@ -236,6 +236,7 @@ enum Key {
     Message,
     Role,
     Content,
+    ErrorMessage,
     Text,
     ToolName,
     Provider,
@@ -255,6 +256,7 @@ impl Key {
             b"message" => Key::Message,
             b"role" => Key::Role,
             b"content" => Key::Content,
+            b"errorMessage" => Key::ErrorMessage,
             b"text" => Key::Text,
             b"toolName" => Key::ToolName,
             b"provider" => Key::Provider,
@@ -339,6 +341,7 @@ fn message<I: Input>(
             }
             content(scanner, signature, into.text.as_mut())
         }
+        Some(Key::ErrorMessage) => text(scanner, signature, None),
         key => into.call.take(scanner, key),
     })
 }

@@ -76,9 +76,9 @@ export interface FoundSession {
 }
 
 /**
- * A kind of text that a search reads: what users said (`user`) and assistants (`assistant`), names of sessions and labels (`name`),
- * summaries of compactions and branches (`summary`), tool calls, their results, and commands of the user's shell (`tool`),
- * what assistants thought (`thinking`), and what extensions wrote (`custom`).
+ * A kind of text that a search reads: what users said (`user`) and assistants, and why their calls failed (`assistant`), names of
+ * sessions and labels (`name`), summaries of compactions and branches (`summary`), tool calls, their results, and commands of the
+ * user's shell (`tool`), what assistants thought (`thinking`), and what extensions wrote, texts of context edits included (`custom`).
  *
  * @example
  * ```ts
@@ -105,7 +105,8 @@ export type SearchRole =
 	| "label"
 	| "compaction"
 	| "branch_summary"
-	| "custom_message";
+	| "custom_message"
+	| "context_edit";
 
 /**
  * How `SessionManager.search` searches. Files and directories that cannot be opened are skipped; an error while a session is read rejects.
