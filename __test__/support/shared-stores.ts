@@ -1,4 +1,7 @@
 // A store of each kind that machines of a test share.
+import { cpSync, existsSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { Pool } from "pg";
 import { onTestFinished } from "vitest";
 import { DirectoryStore, type LineStore, PostgresStore, S3Store } from "../../lib/store/index.js";
 import { emptyDirectory } from "./lines.js";
@@ -10,11 +13,27 @@ export interface SharedStore {
 	env: Record<string, string>;
 	/** The store for a host, until the test is over. */
 	open(host: string): LineStore;
+	/** Keeps what is stored now. Gives a function that sets the store back to that. */
+	backup(): Promise<() => Promise<void>>;
+}
+
+/** A backup of what a directory holds of a store. */
+async function backupOf(path: string): Promise<() => Promise<void>> {
+	const STORED = ["sessions", "lines", "hosts", "store.json"];
+	const kept = emptyDirectory();
+	const copy = (from: string, to: string) => {
+		for (const name of STORED) {
+			rmSync(join(to, name), { recursive: true, force: true });
+			if (existsSync(join(from, name))) cpSync(join(from, name), join(to, name), { recursive: true, preserveTimestamps: true });
+		}
+	};
+	copy(path, kept);
+	return async () => copy(kept, path);
 }
 
 export async function inDirectory(): Promise<SharedStore> {
 	const path = emptyDirectory();
-	return { address: path, env: {}, open: (host) => new DirectoryStore({ path, host }) };
+	return { address: path, env: {}, open: (host) => new DirectoryStore({ path, host }), backup: () => backupOf(path) };
 }
 
 export async function inPostgres(): Promise<SharedStore> {
@@ -25,7 +44,16 @@ export async function inPostgres(): Promise<SharedStore> {
 		onTestFinished(() => store.close());
 		return store;
 	};
-	return { address: server.url(), env: {}, open };
+	const backup = async () => {
+		const TABLES = ["sessions", "entries"];
+		const client = new Pool({ connectionString: server.url(), max: 1 });
+		onTestFinished(() => client.end());
+		await client.query(TABLES.map((table) => `CREATE TABLE kept_${table} AS SELECT * FROM pi_session_native.${table}`).join(";"));
+		return async () => {
+			await client.query(`TRUNCATE pi_session_native.sessions CASCADE;${TABLES.map((table) => `INSERT INTO pi_session_native.${table} SELECT * FROM kept_${table}`).join(";")}`);
+		};
+	};
+	return { address: server.url(), env: {}, open, backup };
 }
 
 export async function inBucket(): Promise<SharedStore> {
@@ -37,5 +65,6 @@ export async function inBucket(): Promise<SharedStore> {
 		address: `s3://${bucket}?endpoint=${endpoint}&region=${region}`,
 		env: { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey },
 		open: (host) => new S3Store({ host, bucket, endpoint, region, credentials: server.credentials }),
+		backup: () => backupOf(join(server.folder, bucket)),
 	};
 }

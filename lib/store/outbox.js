@@ -3,8 +3,8 @@
 //
 // A note says how much is known to be stored: a cursor of the store, an offset in the file, and a checksum of the bytes just
 // before that offset. If a note is lost, or does not match the file any more, the file is compared with all that is stored. So it
-// is if the store does not know the cursor any more, unless the session was deleted there: that is told, and asked for again now and
-// then, because a synchronised directory may just be incomplete.
+// is if the store does not know the cursor any more, because it was made anew or set back, unless it says that the session was deleted
+// there: that is told, and asked for again now and then.
 const { promises: fs, statSync } = require("node:fs");
 const { StoreError } = require("./errors.js");
 const { entryOf, lineKey, tooLong } = require("./lines.js");
@@ -19,6 +19,7 @@ const { checkAt, readHeader, readLines } = require("./session-file.js");
  * @property {number} offset so many bytes of the file are stored
  * @property {string} check of what is before that
  * @property {string} [store] the store's id, if it has one
+ * @property {boolean} [isElsewhere] the store has the session under the name of another project
  * @property {boolean} [needsAll] the next pull is to load everything: the file may lack lines that the cursor has passed, some of which
  *   could not be read, or has entries with other ids than in the store
  */
@@ -97,11 +98,12 @@ class Outbox {
 		}
 	}
 
-	/** Throws if the session was deleted from the store, and is not to be put back. */
+	/** Throws if the session was deleted from the store, and is not to be put back. A store that was set back to before it had the session does not say so. */
 	async #checkDeletion() {
-		const { store, session, restores } = this.#options;
+		const { store, session, restores, storeId } = this.#options;
 		const listed = await store.list({ session });
-		if (!this.#isOfAnother(listed) && !isListed(listed) && !restores) throw new DeletedError(session);
+		storeId.value = listed.store;
+		if (listed.deleted.length > 0 && !restores) throw new DeletedError(session);
 		return listed;
 	}
 
@@ -189,12 +191,6 @@ class Outbox {
 		this.#isCompared = true;
 	}
 
-	/** @param {SessionList} listed */
-	#isOfAnother(listed) {
-		this.#options.storeId.value = listed.store;
-		return isAnotherStore(listed, this.#note);
-	}
-
 	async #drop() {
 		[this.#note, this.#savedNote] = [undefined, undefined];
 		await this.#options.onNote?.(undefined);
@@ -223,9 +219,6 @@ class HeldBackError extends StoreError {
  * @param {Note | undefined} note
  */
 const isAnotherStore = ({ store, sessions }, note) => note?.store !== undefined && store !== note.store && (store !== undefined || sessions.length === 0);
-
-/** @param {SessionList} list of one session */
-const isListed = ({ sessions, problems }) => sessions.length + problems.length > 0;
 
 /** @param {string} session @returns {(error: unknown) => never} */
 const asDeleted = (session) => (error) => {

@@ -71,7 +71,31 @@ class SessionSync {
 			else if (note && session === undefined) state = "deleted";
 			return { session: stored.session, stored, file: file ?? fileFor(dir, stored), state };
 		});
+		await this.#noticeLosses(list, session === undefined ? [...local.values()].filter(({ cwd }) => this.#isHere(cwd)) : []);
 		return { items, problems, deleted: list.deleted.flatMap(({ session }) => local.get(session) ?? []) };
+	}
+
+	/**
+	 * Notes that the store lacks sessions that it had: it was set back to before it had them. They count as not stored from then on.
+	 * @param {import("./index").SessionList} list of the project
+	 * @param {LocalSession[]} local
+	 */
+	async #noticeLosses(list, local) {
+		const listed = new Set([...list.sessions, ...list.problems, ...list.deleted].map(({ session }) => session));
+		await inParallel(PARALLEL, local, async ({ session }) => {
+			const note = this.#notes.get(session);
+			if (listed.has(session) || !note?.check || note.isElsewhere) return;
+			// It may also be a session of another project. That is asked once.
+			const { sessions, problems, deleted } = await this.#options.store.list({ session });
+			const isLost = sessions.length + problems.length + deleted.length === 0;
+			if (isLost) await this.#notes.set(session, { ...note, offset: 0, check: "" });
+			else await this.#notes.set(session, { ...note, isElsewhere: true });
+		});
+	}
+
+	/** Whether a session with this working directory is one of the project. @param {string | undefined} cwd */
+	#isHere(cwd) {
+		return !this.#options.isShared || cwd === this.#options.cwd;
 	}
 
 	/**
@@ -282,10 +306,8 @@ class SessionSync {
 	 * @returns {Promise<LocalSession[]>}
 	 */
 	async local(session) {
-		const { dir, cwd, isShared } = this.#options;
-		const all = [...(await localSessions(dir)).values()];
-		if (session !== undefined) return all.filter((one) => one.session === session);
-		return all.filter((one) => !isShared || one.cwd === cwd);
+		const all = [...(await localSessions(this.#options.dir)).values()];
+		return all.filter((one) => (session === undefined ? this.#isHere(one.cwd) : one.session === session));
 	}
 
 	/** Whether a session was pushed, pulled or followed here, also if nothing of it could be stored. @param {string} session */

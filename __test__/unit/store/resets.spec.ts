@@ -132,24 +132,48 @@ test("another host's folder that is away for a while does not end a follow", asy
 	expect(errors).toEqual([]);
 });
 
-test("a session that is away for a while is told once, and its follow goes on when it is back", async () => {
-	const { path, machine, begin, errors } = world();
+test("a session that was deleted from the store is told once while it is followed, and asked for again and again", async () => {
+	const { machine, begin, errors } = world();
 	const a = machine("a");
 	begin(a, entry("x"));
 	await a.sync.push();
-	const [folder, aside] = [join(path, dirname(logOf("a", { project: "shop" }))), join(path, "aside")];
-	renameSync(folder, aside);
+	await a.store.delete(SESSION);
 	a.sync.follow({ session: SESSION, file: a.file });
 	appendFileSync(a.file, text(entry("y")));
-	const list = vi.spyOn(a.store, "list");
-	// It asks again and again.
-	await vi.waitFor(() => expect(list.mock.calls.length).toBeGreaterThan(2), patient);
+	const append = vi.spyOn(a.store, "append");
+	await vi.waitFor(() => expect(append.mock.calls.length).toBeGreaterThan(2), patient);
 	expect(errors).toEqual([expect.stringContaining("was deleted from the store")]);
-	renameSync(aside, folder);
+	await machine("r").store.append(SESSION, { header: header(), lines: [entry("x")], restores: true, project: "shop" });
 	await vi.waitFor(() => expect(a.sync.lag()).toBe(0), patient);
 	await a.sync.stop();
 	expect(ids(await loadAll(machine("r").store, SESSION))).toEqual(["x", "y"]);
 	expect(errors).toHaveLength(1);
+});
+
+// Regression: it was called deleted, and only a push that was to restore it stored it again.
+test("a session that is away, as in a synchronised directory that is incomplete, is stored again, and joined with what comes back", async () => {
+	const { path, machine, begin, errors } = world();
+	const [a, b] = [machine("a"), machine("b")];
+	begin(a, entry("x"));
+	await a.sync.push();
+	await b.sync.pull();
+	appendFileSync(b.file, text(entry("b")));
+	await b.sync.push();
+	const [folder, aside] = [join(path, dirname(logOf("a", { project: "shop" }))), join(path, "aside")];
+	renameSync(folder, aside);
+	appendFileSync(a.file, text(entry("y")));
+	expect(await a.again().push()).toMatchObject([{ lag: 0 }]);
+	// Of its own log there are two then, and the older one comes late.
+	cpSync(aside, folder, { recursive: true });
+	appendFileSync(a.file, text(entry("z")));
+	for (const { again } of [a, b, a, b]) {
+		await again().push();
+		await again().pull();
+	}
+	expect(idsIn(a.file).sort()).toEqual(["b", "x", "y", "z"]);
+	expect(idsIn(b.file)).toEqual(idsIn(a.file));
+	expect(ids(await loadAll(machine("r").store, SESSION))).toEqual(idsIn(a.file));
+	expect(errors).toEqual([]);
 });
 
 test("a session file that vanishes while a push begins keeps no other one back", async () => {
