@@ -300,6 +300,34 @@ pub fn part<'a>(bytes: &'a [u8], range: std::ops::Range<usize>, what: &'static s
     bytes.get(range).ok_or_else(|| Error::internal(format_args!("bytes {start} to {end} of {what}, which has {len}")))
 }
 
+/// Windows' own numbers, as Node translates them.
+#[cfg(any(windows, test))]
+const WINDOWS: &[(i32, &str, &str)] = &[
+    (1, "EISDIR", "illegal operation on a directory"),
+    (4, "EMFILE", "too many open files"),
+    (5, "EPERM", "operation not permitted"),
+    (6, "EBADF", "bad file descriptor"),
+    (17, "EXDEV", "cross-device link not permitted"),
+    (19, "EROFS", "read-only file system"),
+    (23, "EIO", "i/o error"),
+    (32, "EBUSY", "resource busy or locked"),
+    (33, "EBUSY", "resource busy or locked"),
+    (50, "ENOTSUP", "operation not supported on socket"),
+    (123, "ENOENT", "no such file or directory"),
+    (145, "ENOTEMPTY", "directory not empty"),
+    (161, "ENOENT", "no such file or directory"),
+    (206, "ENAMETOOLONG", "name too long"),
+    (267, "ENOENT", "no such file or directory"),
+    (1117, "EIO", "i/o error"),
+    (1921, "ELOOP", "too many symbolic links encountered"),
+];
+
+/// Whether one of Windows' error numbers says that a name leads to nothing: no file can have it, or a file is where a directory should be.
+#[cfg(any(windows, test))]
+pub fn is_name_of_nothing(code: i32) -> bool {
+    WINDOWS.iter().any(|(number, name, _)| (*number, *name) == (code, "ENOENT"))
+}
+
 /// The symbolic name of an operating-system error and the words Node uses for it, for the codes that calls on files return.
 pub fn code_of(error: &io::Error) -> Option<(&'static str, &'static str)> {
     #[cfg(unix)]
@@ -333,24 +361,8 @@ pub fn code_of(error: &io::Error) -> Option<(&'static str, &'static str)> {
         (libc::ENXIO, "ENXIO", "no such device or address"),
         (libc::ESTALE, "ESTALE", "stale file handle"),
     ];
-    // Windows' own numbers, as Node translates them.
-    #[cfg(not(unix))]
-    const TABLE: &[(i32, &str, &str)] = &[
-        (1, "EISDIR", "illegal operation on a directory"),
-        (4, "EMFILE", "too many open files"),
-        (5, "EPERM", "operation not permitted"),
-        (6, "EBADF", "bad file descriptor"),
-        (17, "EXDEV", "cross-device link not permitted"),
-        (19, "EROFS", "read-only file system"),
-        (23, "EIO", "i/o error"),
-        (32, "EBUSY", "resource busy or locked"),
-        (33, "EBUSY", "resource busy or locked"),
-        (50, "ENOTSUP", "operation not supported on socket"),
-        (145, "ENOTEMPTY", "directory not empty"),
-        (206, "ENAMETOOLONG", "name too long"),
-        (1117, "EIO", "i/o error"),
-        (1921, "ELOOP", "too many symbolic links encountered"),
-    ];
+    #[cfg(windows)]
+    const TABLE: &[(i32, &str, &str)] = WINDOWS;
     let found = error.raw_os_error().and_then(|raw| TABLE.iter().find(|(code, ..)| *code == raw));
     match found {
         Some((_, name, words)) => Some((name, words)),
@@ -385,6 +397,14 @@ mod tests {
         for (code, expected) in codes {
             assert_eq!(name(io::Error::from_raw_os_error(code)), Some(expected), "{code}");
         }
+    }
+
+    #[test]
+    fn on_windows_a_name_that_no_file_can_have_leads_to_nothing() {
+        // Invalid name (`a?b`), bad path name, and a file in the place of a directory.
+        assert_eq!([123, 161, 267].map(is_name_of_nothing), [true; 3]);
+        // Access denied, sharing violation, a directory that is not empty.
+        assert_eq!([5, 32, 145].map(is_name_of_nothing), [false; 3]);
     }
 
     #[test]

@@ -177,5 +177,18 @@ pub fn without_verbatim(path: &str) -> Option<String> {
     }
 }
 
+/// A complete path of Windows in the form that it takes as it is, which is how Node hands on every path: there `nul`, and names that end
+/// with a dot or a space, are those of files. None if it has that form already.
+#[cfg(any(windows, test))]
+pub fn with_verbatim(path: &str) -> Option<String> {
+    let path = Some(path).filter(|path| PathSyntax::Windows.is_complete(path))?;
+    let path = PathSyntax::Windows.resolve(&[path]);
+    match path.strip_prefix(r"\\") {
+        Some(device) if device.starts_with(['?', '.']) => None,
+        Some(share) => Some(format!(r"\\?\UNC\{share}")),
+        None => drive_of(&path).map(|_| format!(r"\\?\{path}")),
+    }
+}
+
 #[cfg(test)]
 mod tests;

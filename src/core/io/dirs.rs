@@ -35,7 +35,7 @@ pub fn make_dirs(path: &Path, synced: bool) -> io::Result<()> {
     }
     fs::create_dirs(path).map_err(|error| match error.kind() {
         // Windows says it of a file where one of the directories should be.
-        io::ErrorKind::AlreadyExists if !path.exists() => io::ErrorKind::NotADirectory.into(),
+        io::ErrorKind::AlreadyExists if !fs::exists(path) => io::ErrorKind::NotADirectory.into(),
         _ => error,
     })?;
     let synced = made.iter().rev().try_for_each(|dir| sync_dir_of(dir));

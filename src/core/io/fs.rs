@@ -63,14 +63,19 @@ fn inject(_call: FsCall) -> io::Result<()> {
 use self::faults::inject;
 
 /// A path as the file system has it.
-#[cfg(not(test))]
+#[cfg(not(any(test, windows)))]
 #[inline(always)]
 fn named(path: &Path) -> &Path {
     path
 }
 
-#[cfg(test)]
-use self::faults::folded as named;
+/// A path as the file system has it.
+#[cfg(any(test, windows))]
+fn named(path: &Path) -> PathBuf {
+    #[cfg(test)]
+    let path = &faults::folded(path);
+    system::literal(path)
+}
 
 /// The status of a file.
 #[derive(Debug, Clone, Copy)]
@@ -120,12 +125,17 @@ pub fn create_dirs(path: &Path) -> io::Result<()> {
     builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path)
+    builder.create(named(path))
 }
 
 /// Removes an empty directory. It undoes what a failed call began, and tests do not make it fail.
 pub fn remove_dir(path: &Path) -> io::Result<()> {
-    fs::remove_dir(path)
+    fs::remove_dir(named(path))
+}
+
+/// Whether a path leads to something. Tests do not make it fail.
+pub fn exists(path: &Path) -> bool {
+    named(path).exists()
 }
 
 /// The status of an open file.

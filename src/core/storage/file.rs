@@ -423,7 +423,7 @@ impl Read for ReadFrom {
 /// Creates a directory that is not there, and those above it, for their owner only. With [`Durability::Fsync`] their names are on disk
 /// when this returns.
 pub fn make_dir(path: &str, durability: Durability) -> Result<()> {
-    if Path::new(path).exists() {
+    if fs::exists(Path::new(path)) {
         return Ok(());
     }
     let made = dirs::make_dirs(Path::new(path), durability == Durability::Fsync);

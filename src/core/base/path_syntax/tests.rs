@@ -44,6 +44,24 @@ fn a_path_that_the_system_gives_becomes_one_that_users_write() {
     }
 }
 
+/// As `path.win32.toNamespacedPath` gives it.
+#[test]
+fn a_complete_path_is_taken_as_it_is() {
+    for (path, expected) in [
+        (r"C:\a\nul", Some(r"\\?\C:\a\nul")),
+        (r"C:/a/./b/../c. ", Some(r"\\?\C:\a\c. ")),
+        (r"C:\", Some(r"\\?\C:\")),
+        (r"\\server\share\x", Some(r"\\?\UNC\server\share\x")),
+        (r"\\?\C:\a", None),
+        (r"\\.\nul", None),
+        (r"\x", None),
+        ("C:x", None),
+        ("nul", None),
+    ] {
+        assert_eq!(with_verbatim(path).as_deref(), expected, "{path}");
+    }
+}
+
 #[test]
 fn a_drive_or_share_makes_a_path_complete() {
     for (path, is_complete) in [(r"C:\x", true), (r"\\s\t\x", true), (r"\x", false), ("C:x", false), ("x", false)] {

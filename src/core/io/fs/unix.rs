@@ -12,6 +12,12 @@ use super::faults;
 use super::{inject, metadata_of, FileId, FsCall, Stat};
 use crate::io::file_fingerprint::SECOND;
 
+/// Every path is taken as it is.
+#[cfg(test)]
+pub fn literal(path: &Path) -> std::path::PathBuf {
+    path.to_owned()
+}
+
 /// Every name that a program can give may be one of a file.
 pub fn as_missing(error: io::Error) -> io::Error {
     error

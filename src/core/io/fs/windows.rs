@@ -4,7 +4,7 @@ use std::fs::{DirEntry, File, Metadata, OpenOptions};
 use std::io;
 use std::os::windows::fs::{FileExt, OpenOptionsExt};
 use std::os::windows::io::AsRawHandle;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use windows_sys::Win32::Storage::FileSystem::{
     FileBasicInfo, FileStandardInfo, GetFileInformationByHandle, GetFileInformationByHandleEx, GetFileType,
@@ -12,20 +12,25 @@ use windows_sys::Win32::Storage::FileSystem::{
     FILE_INFO_BY_HANDLE_CLASS, FILE_STANDARD_INFO, FILE_TYPE_DISK,
 };
 
-use super::{inject, FileId, FsCall, Nanos, Stat};
+use crate::base::error::is_name_of_nothing;
+use crate::base::path_syntax::with_verbatim;
+
+use super::{inject, named, FileId, FsCall, Nanos, Stat};
 
 /// A flag that opens directories, too.
 pub const OPENS_DIRS: u32 = FILE_FLAG_BACKUP_SEMANTICS;
 /// A flag that opens a link itself.
 pub const OPENS_LINKS: u32 = FILE_FLAG_OPEN_REPARSE_POINT;
 
-/// The system's error numbers for names that no file can have, and for a file where a directory should be.
-const NO_SUCH_NAME: [i32; 3] = [123, 161, 267];
+/// A path in the form that the system takes as it is.
+pub fn literal(path: &Path) -> PathBuf {
+    path.to_str().and_then(with_verbatim).map_or_else(|| path.to_owned(), PathBuf::from)
+}
 
 /// An error of a name that no file can have is the one of a name that no file has.
 pub fn as_missing(error: io::Error) -> io::Error {
     match error.raw_os_error() {
-        Some(code) if NO_SUCH_NAME.contains(&code) => io::ErrorKind::NotFound.into(),
+        Some(code) if is_name_of_nothing(code) => io::ErrorKind::NotFound.into(),
         _ => error,
     }
 }
@@ -38,7 +43,7 @@ pub fn stat_at(path: impl AsRef<Path>) -> io::Result<Stat> {
 
 /// The status of a directory's entry.
 pub fn stat_entry_of(entry: &DirEntry) -> io::Result<Stat> {
-    stat_at(entry.path())
+    stat_at(named(&entry.path()))
 }
 
 /// Reads from an offset, which moves the handle's position.
