@@ -12,6 +12,7 @@ const { hostLock } = require("./host-lock.js");
 const { inParallel } = require("./in-parallel.js");
 const { isObject } = require("./lines.js");
 const { LogStore } = require("./log-store.js");
+const { replaceFile } = require("./replace-file.js");
 
 /** @typedef {import("./log-names").Listed} Listed */
 
@@ -108,7 +109,7 @@ class DirectoryObjects {
 	/** @param {string} path @param {Buffer} bytes */
 	async replace(path, bytes) {
 		return this.#write(path, bytes, async (draft, full) => {
-			await fs.rename(draft, full);
+			await replaceFile(draft, full);
 			return true;
 		});
 	}

@@ -3,6 +3,7 @@ const { randomBytes } = require("node:crypto");
 const fs = require("node:fs");
 const { dirname } = require("node:path");
 const { isObject, parse } = require("./lines.js");
+const { replaceFile } = require("./replace-file.js");
 
 /**
  * What a file holds; undefined if it is not there or is not JSON.
@@ -28,7 +29,7 @@ async function writeWhole(path, text) {
 	await fs.promises.mkdir(dirname(path), { recursive: true, mode: 0o700 });
 	try {
 		await fs.promises.writeFile(draft, text, { mode: 0o600 });
-		await fs.promises.rename(draft, path);
+		await replaceFile(draft, path);
 	} catch (error) {
 		await fs.promises.rm(draft, { force: true });
 		throw error;

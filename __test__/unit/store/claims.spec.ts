@@ -31,6 +31,24 @@ test("of hosts that claim at the same time one has the session", async () => {
 	expect(await claimIn(hosts[0] as DirectoryStore)).toMatchObject({ host: winners[0] });
 });
 
+// Regression: on Windows a file is not replaced while another host reads it, and of hosts that claimed at the same time none had the session.
+test("where a file that is open cannot be replaced it is tried again, and elsewhere an error is one at once", async () => {
+	const { laptop } = await stored();
+	await laptop.claim(SESSION, { ttl: HOUR });
+	const denied = () => Promise.reject(Object.assign(new Error("EPERM: operation not permitted, rename"), { code: "EPERM" }));
+	const rename = vi.spyOn(fs.promises, "rename");
+	vi.spyOn(process, "platform", "get").mockReturnValue("win32");
+	for (let times = 0; times < 3; times++) rename.mockImplementationOnce(denied);
+	await laptop.claim(SESSION, { ttl: 0 });
+	expect(rename).toHaveBeenCalledTimes(4);
+	rename.mockImplementation(denied);
+	await expect(laptop.claim(SESSION, { ttl: HOUR })).rejects.toMatchObject({ code: "denied" });
+	rename.mockClear();
+	vi.spyOn(process, "platform", "get").mockReturnValue("linux");
+	await expect(laptop.claim(SESSION, { ttl: HOUR })).rejects.toMatchObject({ code: "denied" });
+	expect(rename).toHaveBeenCalledTimes(1);
+});
+
 // Regression: a host that had given its claim up made it again with the same epoch; one that had looked before that took the next
 // epoch, and did not heed a lower one. Both had the session.
 test("a claim that is made again while another host is about to claim is that host's alone", async () => {
