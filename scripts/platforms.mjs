@@ -1,5 +1,5 @@
-// The package on other platforms, each under an emulator on Linux x64: smoke test, the packages of a release, the core's tests, a part of
-// the unit tests.
+// The package on other platforms, each under an emulator on Linux x64: smoke test, the packages of a release, an addon of another platform,
+// the core's tests, a part of the unit tests, on Windows all of them.
 //   npm run platforms                                     linux-arm64, linux-musl and windows
 //   npm run platforms -- windows                          these
 //   npm run platforms -- windows --specs __test__/unit/contract/tree.spec.ts       these files alone; -t names one test
@@ -24,7 +24,9 @@ const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const VITEST = "node_modules/vitest/vitest.mjs";
 /** What one command may take on two processors, with time to spare: none of the runs that ended took half of it. */
 const MINUTES = 40;
-const SPECS = ["contract", "faults", "lazy", "catalog"].map((folder) => `__test__/unit/${folder}/`);
+/** On Windows all unit tests: nothing else runs them there. */
+const specsOf = (name) =>
+	(name === "windows" ? [""] : ["contract/", "faults/", "lazy/", "catalog/", "runtimes/loading.spec.ts"]).map((path) => `__test__/unit/${path}`);
 
 const run = (scratch, command, args, cwd, env) => runBounded(join(scratch, "output"), command, args, { cwd, env: { ...process.env, ...env }, minutes: MINUTES });
 
@@ -72,6 +74,19 @@ function packages(scratch, clone, node, addon) {
 	return checked("packages of a release", installed.code === 0 && tarballs.length === 2 && code === 0 && output.includes("works on "));
 }
 
+/** Puts an addon for Linux x64 with glibc under the platform's name: the error says what is there, what is needed and what to install. */
+function wrongAddon(scratch, clone, node, addon) {
+	const dir = join(scratch, "wrong");
+	const file = join(dir, `pi-session-native.${addon}.node`);
+	for (const part of ["index.js", "package.json", "lib/load-error.js"]) cpSync(join(clone, part), join(dir, part));
+	const own = join(root, "pi-session-native.linux-x64-gnu.node");
+	if (existsSync(own)) cpSync(own, file);
+	else build("x86_64-unknown-linux-gnu", "dev", file);
+	const { code, output } = run(scratch, node, ["-e", 'require("./index.js")'], dir, {});
+	const said = `pi-session-native.${addon}.node is an addon for linux-x64-gnu, and this is Node for ${addon}. In a clone run \`npm install && npm run build\`; elsewhere install pi-session-native-${addon} in the same version.`;
+	return checked("an addon of another platform", code !== 0 && output.includes(said));
+}
+
 /** The core's tests, their program run by `runner`, if there is one. */
 function rust(scratch, triple, runner) {
 	const { cargo, env } = compilerOf(triple);
@@ -81,7 +96,7 @@ function rust(scratch, triple, runner) {
 	return reportedByCargo(code, output);
 }
 
-function vitest(scratch, name, clone, node, { specs = SPECS, test }) {
+function vitest(scratch, name, clone, node, { specs = specsOf(name), test }) {
 	// On Windows all of it; elsewhere vitest's own process needs this machine's programs of its packages.
 	const isWindows = name === "windows";
 	const env = { PSN_COUNTS: "taste", ...(isWindows ? {} : { PSN_PLATFORM_NODE: node, NODE_OPTIONS: `--require=${join(clone, "platforms/exec-path.cjs")}` }) };
@@ -102,7 +117,7 @@ async function tryOn(name, options) {
 		makeClone(clone, name === "windows" ? modulesForWindows() : join(root, "node_modules"));
 		build(triple, "dev", join(clone, `pi-session-native.${addon}.node`));
 		const isWhole = options.specs === undefined && options.test === undefined;
-		const results = isWhole ? [smoke(scratch, clone, node), packages(scratch, clone, node, addon), rust(scratch, triple, runner)] : [];
+		const results = isWhole ? [smoke(scratch, clone, node), packages(scratch, clone, node, addon), wrongAddon(scratch, clone, node, addon), rust(scratch, triple, runner)] : [];
 		results.push(await vitest(scratch, name, clone, node, options));
 		const known = JSON.parse(readFileSync(join(root, "platforms/known.json"), "utf8"))[name] ?? [];
 		return { name, ...compared(results, known.flatMap(({ tests }) => tests), isWhole) };

@@ -14,6 +14,8 @@ const LACKING = {
 	pipes: "named pipes are not in directories",
 	names: "file names do not have these characters",
 	limits: "no shell limits the size of files",
+	hosts: "a file URL of another host names a share",
+	syncs: "directories cannot be synchronised",
 } as const;
 
 /** `test` for what not every system or user can do: elsewhere the test counts as not run, and says why. */

@@ -6,12 +6,14 @@ import { build } from "esbuild";
 import { describe, expect, test } from "vitest";
 import { scriptCommand } from "../../support/runtime.js";
 import { root, scratch } from "../../support/scratch.js";
+import { testIf } from "../../support/windows.js";
 
 /** A project that has this package among its own. */
 function project(): string {
 	const dir = scratch();
 	mkdirSync(join(dir, "node_modules"));
-	symlinkSync(root, join(dir, "node_modules/pi-session-native"));
+	// A junction is a link that every user of Windows may make.
+	symlinkSync(root, join(dir, "node_modules/pi-session-native"), "junction");
 	// Deno finds in `node_modules` what a manifest names.
 	writeFileSync(join(dir, "package.json"), JSON.stringify({ dependencies: { "pi-session-native": "*" } }));
 	return dir;
@@ -142,7 +144,7 @@ describe("the package is loaded", () => {
 	});
 
 	// Regression: where the system's `ldd` is of another C library than Node, the addon for the wrong one was looked for.
-	test.runIf(process.platform === "linux")("for the C library that Node's program names", () => {
+	testIf(process.platform === "linux", "programs of other systems name no C library")("for the C library that Node's program names", () => {
 		const dir = scratch();
 		mkdirSync(join(dir, "lib"));
 		for (const name of ["index.js", "package.json", "lib/load-error.js"]) copyFileSync(join(root, name), join(dir, name));

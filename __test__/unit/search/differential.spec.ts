@@ -1,6 +1,6 @@
 // SessionManager.search against a plain reader, which parses every line and looks in every text.
 import { readFileSync, readdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { expect, test } from "vitest";
 import type { SearchHit, SearchScope } from "../../../index.js";
 import { Random } from "../../stress/differential/random.js";
@@ -239,7 +239,7 @@ async function compare(dir: string, asked: ReturnType<typeof questions>, where: 
 			const options = { limit: Infinity, phrase, dedupe: false, ...(scopes ? { in: scopes } : {}) };
 			const want = words.length === 0 ? [] : plainSearch(entries, words, scopes ?? ["user", "assistant", "name", "summary"]);
 			const hits = await SessionManager.search(text, options);
-			const got = hits.map((hit: SearchHit) => `${hit.path.split("/").at(-1)} ${hit.entryId}`).sort();
+			const got = hits.map((hit: SearchHit) => `${basename(hit.path)} ${hit.entryId}`).sort();
 			found += got.length;
 			expect(got, `${where}, ${rows}: ${JSON.stringify(text)} in ${scopes}`).toEqual(want);
 		}

@@ -3,10 +3,12 @@ import fc from "fast-check";
 import { createRequire } from "node:module";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { inspect } from "node:util";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { openStore } from "../../../lib/store/index.js";
 import { SESSION, append, emptyDirectory, entries, ids, library } from "../../support/lines.js";
+import { testWith } from "../../support/windows.js";
 
 interface Address {
 	kind: string;
@@ -32,7 +34,15 @@ test("a directory is one store however it is spelled", () => {
 	expect(readAddress("./a:b").place).toBe(join(process.cwd(), "a:b"));
 	expect(readAddress("me@corp/x").place).toBe(join(process.cwd(), "me@corp/x"));
 	expect(readAddress("~me").place).toBe(join(process.cwd(), "~me"));
+	expect(readAddress(`${pathToFileURL(place)}%40x`).place).toBe(`${place}@x`);
+});
+
+testWith("names")("a file URL may have a colon in it", () => {
 	expect(readAddress("file:///a%3Ab%40c").place).toBe("/a:b@c");
+});
+
+testWith("hosts")("a file URL of another host is refused", () => {
+	expect(refusal("file://elsewhere/x")).toContain("must be of this machine");
 });
 
 test("another host, port, schema, endpoint or prefix is another store, other parameters are not", () => {
@@ -63,7 +73,6 @@ test.each([
 	['""', "is empty"],
 	["ftp://h/x", "No store is known for addresses that begin with ftp:"],
 	["ab:c", "must begin with / or ./"],
-	["file://elsewhere/x", "must be of this machine"],
 	["postgres://h:port/x", "is no URL (it begins with postgres:)"],
 	["s3://bucket:9000/x", "A bucket has no port"],
 ])("%s is refused", (text, why) => {

@@ -3,11 +3,12 @@ import { execFileSync } from "node:child_process";
 import fs, { appendFileSync, cpSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { createHash } from "node:crypto";
 import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { dirname, join, sep } from "node:path";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { conformanceCases } from "../../../lib/store/conformance.js";
 import { DirectoryStore, StoreError, loadAll, openStore } from "../../../lib/store/index.js";
 import { SESSION, append, emptyDirectory, entries, entry, headOf, header, ids, library, logOf } from "../../support/lines.js";
+import { testIf, testWith } from "../../support/windows.js";
 
 const { encodeBatch } = createRequire(library)("./log-batches.js");
 
@@ -17,7 +18,7 @@ const open = (path: string, host = "a") => new DirectoryStore({ path, host });
 const filesOf = (path: string): string[] =>
 	(readdirSync(path, { recursive: true, withFileTypes: true }) as fs.Dirent[])
 		.filter((file) => file.isFile())
-		.map((file) => join(file.parentPath, file.name).slice(path.length + 1))
+		.map((file) => join(file.parentPath, file.name).slice(path.length + 1).replaceAll(sep, "/"))
 		.sort();
 const [MARK, HEAD] = ["store.json", headOf()];
 const failure = async (work: Promise<unknown>): Promise<StoreError> => {
@@ -57,7 +58,7 @@ test("a log has lines of entries after the line that describes a batch, so that 
 	expect(readFileSync(join(path, HEAD), "utf8")).toBe(`{"life":1}\n${header()}\n`);
 });
 
-test("an append ends once what it wrote is on the disk, and the first one once the name is", async () => {
+testWith("syncs")("an append ends once what it wrote is on the disk, and the first one once the name is", async () => {
 	const path = emptyDirectory();
 	const steps: string[] = [];
 	const openFile = fs.promises.open;
@@ -105,7 +106,7 @@ test("the message of a failure names no draft", async () => {
 	expect([code, message]).toEqual(["denied", `${path}: access is denied (EACCES: permission denied, open '${folder}')`]);
 });
 
-test("files and directories are open to whom the directory is open to", async () => {
+testWith("modes")("files and directories are open to whom the directory is open to", async () => {
 	const path = emptyDirectory();
 	fs.chmodSync(path, 0o770);
 	const before = process.umask(0);
@@ -126,18 +127,20 @@ const modesOf = (path: string) =>
 	});
 
 // Regression: the umask was taken from them, and the second user was refused.
-test.skipIf(process.platform === "win32").each([0o022, 0o077])("files and directories have the rights of the directory whatever the umask is (%o)", async (umask) => {
-	const path = emptyDirectory();
-	fs.chmodSync(path, 0o2770);
-	const before = process.umask(umask);
-	try {
-		await append(open(path), entries("a", 1));
-	} finally {
-		process.umask(before);
-	}
-	expect(modesOf(path).filter((one) => !/ (2770 folder|660 file)$/.test(one))).toEqual([]);
-	expect(modesOf(path).length).toBeGreaterThan(3);
-});
+for (const umask of [0o022, 0o077]) {
+	testWith("modes")(`files and directories have the rights of the directory whatever the umask is (${umask})`, async () => {
+		const path = emptyDirectory();
+		fs.chmodSync(path, 0o2770);
+		const before = process.umask(umask);
+		try {
+			await append(open(path), entries("a", 1));
+		} finally {
+			process.umask(before);
+		}
+		expect(modesOf(path).filter((one) => !/ (2770 folder|660 file)$/.test(one))).toEqual([]);
+		expect(modesOf(path).length).toBeGreaterThan(3);
+	});
+}
 
 /** Appends as another user of this system. */
 function appendAs(uid: number, gid: number, umask: number, path: string, host: string, line: Buffer): void {
@@ -154,18 +157,20 @@ function appendAs(uid: number, gid: number, umask: number, path: string, host: s
 }
 
 // Only the system's administrator can be two users.
-test.skipIf(process.getuid?.() !== 0).each([[0o022, 0o077], [0o077, 0o022]])("two users of one group share a directory (umask %o and %o)", async (one, other) => {
-	const path = emptyDirectory();
-	fs.chownSync(path, 60_001, 60_000);
-	fs.chmodSync(path, 0o2770);
-	appendAs(60_001, 60_000, one, path, "alice", entry("a"));
-	appendAs(60_002, 60_000, other, path, "bob", entry("b"));
-	appendAs(60_001, 60_000, one, path, "alice", entry("c"));
-	expect(ids(await loadAll(open(path), SESSION)).sort()).toEqual(["a", "b", "c"]);
-	// Each may remove what the other one made.
-	execFileSync(process.execPath, ["-e", `const { DirectoryStore } = require(${JSON.stringify(library)}); new DirectoryStore({ path: ${JSON.stringify(path)}, host: "bob" }).delete(${JSON.stringify(SESSION)}).catch(() => process.exit(1))`], { uid: 60_002, gid: 60_000, stdio: "pipe" });
-	expect(filesOf(path).filter((file) => file.startsWith("lines/"))).toEqual([expect.stringMatching(/\.1\.deleted$/)]);
-});
+for (const [one, other] of [[0o022, 0o077], [0o077, 0o022]] as const) {
+	testIf(process.getuid?.() === 0, "only root can be two users")(`two users of one group share a directory (umask ${one} and ${other})`, async () => {
+		const path = emptyDirectory();
+		fs.chownSync(path, 60_001, 60_000);
+		fs.chmodSync(path, 0o2770);
+		appendAs(60_001, 60_000, one, path, "alice", entry("a"));
+		appendAs(60_002, 60_000, other, path, "bob", entry("b"));
+		appendAs(60_001, 60_000, one, path, "alice", entry("c"));
+		expect(ids(await loadAll(open(path), SESSION)).sort()).toEqual(["a", "b", "c"]);
+		// Each may remove what the other one made.
+		execFileSync(process.execPath, ["-e", `const { DirectoryStore } = require(${JSON.stringify(library)}); new DirectoryStore({ path: ${JSON.stringify(path)}, host: "bob" }).delete(${JSON.stringify(SESSION)}).catch(() => process.exit(1))`], { uid: 60_002, gid: 60_000, stdio: "pipe" });
+		expect(filesOf(path).filter((file) => file.startsWith("lines/"))).toEqual([expect.stringMatching(/\.1\.deleted$/)]);
+	});
+}
 
 /** As where the system tells no types: whoever asks for them looks at each file, and fails as a whole if one is gone. */
 function withoutTypes(afterNames: (folder: string) => void): void {
@@ -591,7 +596,7 @@ test("a directory that was put back to an older state is noticed by who saw the 
 	expect(ids(await store.load(SESSION, cursor))).toEqual(["c0", "d0"]);
 });
 
-test.skipIf(process.platform !== "linux")("a file whose name is no text does not keep a list from ending", async () => {
+testIf(process.platform === "linux", "file names are text")("a file whose name is no text does not keep a list from ending", async () => {
 	const path = emptyDirectory();
 	await append(open(path), entries("a", 1));
 	writeFileSync(Buffer.concat([Buffer.from(`${join(path, dirname(logOf("a")))}/`), Buffer.from([0xff, 0xfe])]), "x");

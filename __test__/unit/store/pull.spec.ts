@@ -7,6 +7,7 @@ import { hostId } from "../../../lib/store/index.js";
 import { api, setEnv, snapshot } from "../../support/scratch.js";
 import { SESSION, emptyDirectory, entries, entry, header, library, logOf } from "../../support/lines.js";
 import { NAME, text, world } from "../../support/machines.js";
+import { testWith } from "../../support/windows.js";
 
 const { encodeBatch } = createRequire(library)("./log-batches.js");
 const linesOf = (path: string) => readFileSync(path, "utf8").trimEnd().split("\n");
@@ -312,13 +313,19 @@ test("a file that was replaced, moved or put back from a copy is stored and pull
 	expect(idsIn(b.file)).toEqual(["n0", "n1", "n2", "late"]);
 });
 
+testWith("modes")("the folder of a machine's id is its user's alone", () => {
+	const folder = join(emptyDirectory(), "made");
+	setEnv({ PI_SESSION_NATIVE_HOST: undefined });
+	hostId(folder);
+	expect(statSync(folder).mode & 0o777).toBe(0o700);
+});
+
 test("a machine has one id, whoever asks for it, and one that is set", () => {
 	const folder = join(emptyDirectory(), "made");
 	setEnv({ PI_SESSION_NATIVE_HOST: undefined });
 	const id = hostId(folder);
 	expect([hostId(folder), hostId(folder)]).toEqual([id, id]);
 	expect(readdirSync(folder)).toHaveLength(1);
-	expect(statSync(folder).mode & 0o777).toBe(0o700);
 	setEnv({ PI_SESSION_NATIVE_HOST: "laptop" });
 	expect(hostId(folder)).toBe("laptop");
 	setEnv({ PI_SESSION_NATIVE_HOST: "../up" });

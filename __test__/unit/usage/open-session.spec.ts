@@ -1,6 +1,6 @@
 // `getUsage` of an open session: the sums of its file, kept as appends come.
 import { appendFileSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { expect, test } from "vitest";
 import type { SessionManager, UsageReport } from "../../../index.js";
 import { type Json, api, assistant, header, linesOf, loose, message, ownAgent, scratch, setEnv, user, writeSession } from "../../support/scratch.js";
@@ -8,7 +8,7 @@ import { type Json, api, assistant, header, linesOf, loose, message, ownAgent, s
 const by = ["model", "day", "project"] as const;
 const call = (total: number, timestamp: number, model = "large"): any => ({ ...assistant("x"), provider: "acme", model, usage: { input: 1, output: 2, cacheRead: 3, cacheWrite: 4, totalTokens: 10, cost: { total } }, timestamp });
 /** Bodies of entries are read when they are looked at: one of these lines is long. */
-const lines = (): Json[] => [header({ cwd: "/project" }), message("a", null, user("x".repeat(5000))), message("b", "a", call(0.1, 1)), message("c", "b", call(0.2, 86_400_000, "small")), message("d", "a", call(-1, 7))];
+const lines = (): Json[] => [header({ cwd: resolve("/project") }), message("a", null, user("x".repeat(5000))), message("b", "a", call(0.1, 1)), message("c", "b", call(0.2, 86_400_000, "small")), message("d", "a", call(-1, 7))];
 
 async function ofFile(path: string): Promise<UsageReport<(typeof by)[number]>> {
 	setEnv({ PI_SESSION_NATIVE_CATALOG: "off" });
@@ -60,7 +60,7 @@ test("a last line without its newline has as many bytes as in the file, before i
 test("an amount that would make a sum infinite is left out and counted: of an open session, of its file, with a catalog and without", async () => {
 	const { agent } = ownAgent();
 	mkdirSync(agent, { recursive: true });
-	const huge = [header({ cwd: "/project" }), message("a", null, call(1.7e308, 1)), message("b", "a", call(1.7e308, 2)), message("c", "b", call(0.5, 3))];
+	const huge = [header({ cwd: resolve("/project") }), message("a", null, call(1.7e308, 1)), message("b", "a", call(1.7e308, 2)), message("c", "b", call(0.5, 3))];
 	const path = writeSession(scratch(), huge);
 	const manager = api.SessionManager.open(path);
 	const report = manager.getUsage({ by });

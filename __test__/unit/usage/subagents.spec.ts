@@ -3,6 +3,7 @@ import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type Json, api, assistant, header, lockedOut, message, ownAgent, scratch, setEnv, user, writeSession } from "../../support/scratch.js";
+import { testWith } from "../../support/windows.js";
 
 const { usage } = api.SessionManager;
 
@@ -80,7 +81,7 @@ describe("sessions of subagents", () => {
 		expect(report).toMatchObject({ sessions: 3, subagents: 0, total: { cost: 13 }, leftOut: { files: [{ path: main }] } });
 	});
 
-	test("are not searched for behind links; other files are not missed, folders that cannot be read are named", async () => {
+	testWith("links")("are not searched for behind links; other files are not missed, folders that cannot be read are named", async () => {
 		ownAgent();
 		const dir = scratch();
 		const { run } = sessions(dir);
