@@ -12,13 +12,14 @@ export const GROUPINGS = ["day", "model", "project", "session"];
 /**
  * The total, and what is not in it.
  * @param {Report} report
+ * @param {string | undefined} dir the one directory whose sessions these are
  */
-export function summary({ sessions, subagents, total, leftOut }) {
+export function summary({ sessions, subagents, total, leftOut }, dir) {
 	const { files, damagedLines, withoutTime, withoutModel, ...calls } = leftOut;
 	const unusual = Object.values(calls).reduce((sum, number) => sum + number, 0);
 	const missing = [...(unusual > 0 ? [`${counted(unusual, "call")} with amounts that are missing or no amounts`] : []), ...(files.length > 0 ? [`${counted(files.length, "file")} that cannot be read`] : [])];
 	return [
-		`${counted(sessions, "session")}${subagents > 0 ? `, ${counted(subagents, "session of subagents", "sessions of subagents")}` : ""}; ${counted(total.calls, "model call")}, ${dollars(total.cost)}`,
+		`${counted(sessions, "session")}${dir === undefined ? "" : ` in ${dir}`}${subagents > 0 ? `, ${counted(subagents, "session of subagents", "sessions of subagents")}` : ""}; ${counted(total.calls, "model call")}, ${dollars(total.cost)}`,
 		...(missing.length > 0 ? [`Not added: ${missing.join(", ")} (pi-sessions stats --all says more)`] : []),
 	];
 }

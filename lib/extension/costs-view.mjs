@@ -13,6 +13,7 @@ import { messageOf } from "./go-to.mjs";
  * @property {import("@earendil-works/pi-tui").KeybindingsManager} keybindings
  * @property {(result: undefined) => void} done
  * @property {Grouping} by
+ * @property {string | undefined} dir the one directory whose sessions are added up
  * @property {(more: import("../../index.js").UsageOptions) => Promise<Report>} addUp
  */
 
@@ -83,7 +84,7 @@ export class CostsView {
 		const rule = theme.fg("border", "─".repeat(width));
 		const tabs = GROUPINGS.map((one) => (one === this.#by ? theme.fg("accent", theme.bold(one)) : theme.fg("muted", one))).join("  ");
 		const report = this.#report;
-		const head = [rule, `${theme.bold("Costs")}  ${tabs}  ${theme.fg("dim", this.#status)}`, ...(report ? summary(report) : []), rule];
+		const head = [rule, `${theme.bold("Costs")}  ${tabs}  ${theme.fg("dim", this.#status)}`, ...(report ? summary(report, this.#options.dir) : []), rule];
 		const foot = [rule, theme.fg("dim", `${keybindings.getKeys("tui.input.tab")[0] ?? ""} shows the next table · ${keybindings.getKeys("tui.select.up")[0] ?? ""}/${keybindings.getKeys("tui.select.down")[0] ?? ""} scrolls · ${keybindings.getKeys("tui.select.cancel")[0] ?? ""} closes`)];
 		const room = rows - head.length - foot.length;
 		if (report && (this.#drawn?.by !== this.#by || this.#drawn.width !== width)) this.#drawn = { by: this.#by, width, lines: table(report, this.#by, width) };

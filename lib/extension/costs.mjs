@@ -4,7 +4,7 @@ import { answer } from "./answer.mjs";
 import { GROUPINGS, summary, table } from "./costs-table.mjs";
 import { CostsView } from "./costs-view.mjs";
 import { library } from "./library.mjs";
-import { customDir } from "./scope.mjs";
+import { customDir, onlyDir } from "./scope.mjs";
 
 /** @typedef {typeof import("@earendil-works/pi-coding-agent")} Pi */
 /** @typedef {import("@earendil-works/pi-coding-agent").ExtensionCommandContext} Context */
@@ -23,7 +23,7 @@ export async function costs(pi, args, ctx) {
 	const { SessionManager } = library(pi);
 	const addUp = (/** @type {import("../../index.js").UsageOptions} */ more) => SessionManager.usage({ ...customDir(ctx), ...more, by: GROUPINGS });
 	if (ctx.mode === "tui") {
-		await ctx.ui.custom((tui, theme, keybindings, done) => new CostsView({ tui, theme, keybindings, done, addUp, by: by ?? "day" }), {
+		await ctx.ui.custom((tui, theme, keybindings, done) => new CostsView({ tui, theme, keybindings, done, addUp, dir: onlyDir(ctx), by: by ?? "day" }), {
 			overlay: true,
 			overlayOptions: { width: "100%", maxHeight: "100%", anchor: "top-left" },
 		});
@@ -31,5 +31,5 @@ export async function costs(pi, args, ctx) {
 	}
 	const report = await addUp(ctx.signal ? { signal: ctx.signal } : {});
 	const tables = (by ? [by] : GROUPINGS).flatMap((one) => ["", ...table(report, one, TEXT_COLUMNS, TEXT_ROWS)]);
-	await answer(ctx, [...summary(report), ...tables].join("\n"));
+	await answer(ctx, [...summary(report, onlyDir(ctx)), ...tables].join("\n"));
 }

@@ -1,9 +1,10 @@
 // The overlay of `/find`: a line to type in, the hits by session, and the message of the one that is chosen.
 import { Input, matchesKey, truncateToWidth, wrapTextWithAnsi } from "@earendil-works/pi-tui";
 import { pieces } from "../cli/snippet.mjs";
-import { age, clip, counted, safeBlock, wrapped } from "../cli/text.mjs";
+import { age, clip, clipMiddle, counted, safeBlock, wrapped } from "../cli/text.mjs";
 import { underHome } from "../cli/under-home.mjs";
-import { messageOf } from "./go-to.mjs";
+import { isForEditor, messageOf } from "./go-to.mjs";
+import { LIMIT } from "./scope.mjs";
 
 /** @typedef {import("../../index.js").SearchHit} SearchHit */
 /** @typedef {import("../../index.js").SearchOptions} SearchOptions */
@@ -17,6 +18,7 @@ import { messageOf } from "./go-to.mjs";
  * @property {(choice: Choice) => void} done
  * @property {string} query
  * @property {boolean} isAll
+ * @property {string | undefined} dir the one directory that is searched
  * @property {(hit: SearchHit) => string | undefined} textOf the whole text of a hit; undefined if the session no longer has it
  * @property {(query: string, scope: { isAll: boolean }, more: SearchOptions) => Promise<SearchHit[]>} search
  */
@@ -28,8 +30,8 @@ const ROLES = /** @type {const} */ ([
 	{ title: "assistant", roles: ["assistant"] },
 	{ title: "tools", roles: ["toolResult", "bashExecution", "assistant"], in: ["tool"] },
 ]);
-const TIMES = [{ title: "any time" }, { title: "today", days: 1 }, { title: "7 days", days: 7 }, { title: "30 days", days: 30 }];
-const DAY_MS = 86_400_000;
+const TIMES = [{ title: "any time" }, { title: "today", since: () => new Date().setHours(0, 0, 0, 0) }, { title: "7 days", since: () => daysAgo(7) }, { title: "30 days", since: () => daysAgo(30) }];
+const daysAgo = (/** @type {number} */ days) => Date.now() - days * 86_400_000;
 /** How many characters of a message the preview looks at, before and after what was found. */
 const PREVIEWED = 20_000;
 
@@ -92,7 +94,7 @@ export class FindView {
 		const more = {
 			...("roles" in role ? { roles: role.roles } : {}),
 			...("in" in role ? { in: role.in } : {}),
-			...(time?.days ? { since: Date.now() - time.days * DAY_MS } : {}),
+			...(time?.since ? { since: time.since() } : {}),
 			signal: running.signal,
 			onProgress: (searched, total) => {
 				if (running === this.#running) this.#tell(`searching ${searched}/${total}`);
@@ -146,7 +148,7 @@ export class FindView {
 			if (hit === undefined) this.#preview = undefined;
 			else {
 				try {
-					this.#preview = { hit, text: this.#options.textOf(hit) ?? "(the session no longer has this entry)" };
+					this.#preview = { hit, text: this.#options.textOf(hit) ?? `${hit.entryId === "" ? "" : "(the session no longer has this entry) "}${snippetText(hit)}` };
 				} catch (error) {
 					this.#preview = { hit, text: `(${messageOf(error)})` };
 				}
@@ -206,10 +208,10 @@ export class FindView {
 	/** @param {SearchHit} hit */
 	#textFor(hit) {
 		try {
-			return safeBlock(this.#options.textOf(hit) ?? "");
+			return safeBlock(this.#options.textOf(hit) ?? snippetText(hit));
 		} catch {
 			// The session is gone; its snippet is not.
-			return pieces(hit.snippet, hit.snippet.length).map(({ text }) => text).join("");
+			return snippetText(hit);
 		}
 	}
 
@@ -235,13 +237,14 @@ export class FindView {
 		const rows = Math.max(10, tui.terminal.rows - 1);
 		const dim = (/** @type {string} */ text) => theme.fg("dim", text);
 		const rule = theme.fg("border", "─".repeat(width));
-		const filters = `${this.#isAll ? "all sessions" : "this project"} · ${ROLES[this.#role]?.title} · ${TIMES[this.#time]?.title}`;
+		const dir = this.#options.dir === undefined ? "" : ` in ${clipMiddle(this.#options.dir, Math.floor(width / 4))}`;
+		const filters = `${this.#isAll ? "all sessions" : "this project"}${dir} · ${ROLES[this.#role]?.title} · ${TIMES[this.#time]?.title}`;
 		const key = (/** @type {Parameters<typeof keybindings.getKeys>[0]} */ name) => keybindings.getKeys(name)[0] ?? "";
 		const head = [rule, `${theme.fg("accent", theme.bold("Find"))}  ${filters}  ${dim(this.#status)}`, ...this.#input.render(width), rule];
 		const foot = [
 			rule,
 			...[
-				`${key("tui.select.confirm")} goes to the entry and moves the session's leaf there (what follows stays as a branch)`,
+				`${key("tui.select.confirm")} ${effectOf(this.#hits[this.#selected])}`,
 				`${key("tui.input.tab")} project/all · ctrl+r role · ctrl+t time · ctrl+o opens the session only · ctrl+g takes the text to the editor · ${key("tui.select.cancel")} closes`,
 			].flatMap((text) => wrapped(text, width).map(dim)),
 		];
@@ -272,7 +275,7 @@ export class FindView {
 			}
 			const isSelected = index === this.#selected && !this.#isAwaited;
 			if (isSelected) at = lines.length;
-			const place = `${isSelected ? "› " : "  "}${ageOf(hit).padStart(4)} ${clip(hit.role, 10).padEnd(10)} `;
+			const place = `${isSelected ? "› " : "  "}${ageOf(hit).padStart(4)} ${clip(speakerOf(hit), 10).padEnd(10)} `;
 			const snippet = pieces(hit.snippet, Math.max(1, width - place.length)).map(({ text, found }) => (this.#isAwaited ? dim(text) : found ? theme.fg("warning", theme.bold(text)) : text)).join("");
 			lines.push(`${isSelected ? theme.fg("accent", place) : dim(place)}${snippet}`);
 		}
@@ -301,8 +304,25 @@ export class FindView {
 /** @param {SearchHit[]} hits */
 const foundText = (hits) => {
 	const sessions = counted(new Set(hits.map(({ path }) => path)).size, "session");
-	return hits.length === 0 ? "nothing found" : `${counted(hits.length, "hit")} in ${sessions}`;
+	if (hits.length === 0) return "nothing found";
+	return hits.length < LIMIT ? `${counted(hits.length, "hit")} in ${sessions}` : `the first ${counted(LIMIT, "hit")}, in ${sessions}`;
 };
+
+/** What going to a hit does, as pi's own tree of a session does it. @param {SearchHit | undefined} hit */
+const effectOf = (hit) => {
+	if (hit?.entryId === "") return "opens the session at its end: its entries have no ids";
+	if (hit && isForEditor(hit.role)) return "puts the message into the editor and the leaf before it (what follows stays as a branch)";
+	return "goes to the entry and moves the session's leaf there (what follows stays as a branch)";
+};
+
+/** @param {SearchHit} hit */
+const snippetText = (hit) => pieces(hit.snippet, hit.snippet.length).map(({ text }) => text).join("");
+
+/** What people call those whose role is the name of a type. @type {Record<string, string>} */
+const SPEAKERS = { toolResult: "tool", bashExecution: "command", session_info: "name", branch_summary: "summary", compaction: "summary", custom_message: "custom" };
+
+/** @param {SearchHit} hit */
+export const speakerOf = (hit) => SPEAKERS[hit.role] ?? hit.role;
 
 /** @param {SearchHit} hit */
 export const ageOf = (hit) => (Number.isNaN(Date.parse(hit.timestamp)) ? "?" : age(new Date(hit.timestamp)));

@@ -1,12 +1,11 @@
 // `/find`: searches all sessions while one types, and goes to what was found.
 import { clip, counted, safeLine } from "../cli/text.mjs";
 import { pieces } from "../cli/snippet.mjs";
-import { partsOf } from "../cli/entries.mjs";
 import { answer } from "./answer.mjs";
-import { FindView, ageOf } from "./find-view.mjs";
+import { FindView, ageOf, speakerOf } from "./find-view.mjs";
 import { library } from "./library.mjs";
-import { goTo } from "./go-to.mjs";
-import { searchOptions } from "./scope.mjs";
+import { goTo, textOf } from "./go-to.mjs";
+import { onlyDir, searchOptions } from "./scope.mjs";
 
 /** @typedef {typeof import("@earendil-works/pi-coding-agent")} Pi */
 /** @typedef {import("@earendil-works/pi-coding-agent").ExtensionCommandContext} Context */
@@ -27,19 +26,30 @@ export async function find(pi, args, ctx) {
 	if (ctx.mode !== "tui") return await answer(ctx, await asText(SessionManager, query, ctx, isAll));
 	/** @type {{ path: string, manager: import("../../index.js").SessionManager } | undefined} the session whose text was shown last */
 	let opened;
-	const textOf = (/** @type {SearchHit} */ hit) => {
-		if (opened?.path !== hit.path) opened = { path: hit.path, manager: SessionManager.open(hit.path, { readonly: true }) };
+	const textOfHit = (/** @type {SearchHit} */ hit) => {
+		if (opened?.path !== hit.path) {
+			opened?.manager.close();
+			opened = undefined;
+			opened = { path: hit.path, manager: SessionManager.open(hit.path, { readonly: true }) };
+		}
 		const entry = opened.manager.getEntry(hit.entryId);
-		return entry === undefined ? undefined : partsOf(entry).filter(({ kind }) => kind !== "image").map(({ text }) => text).join("\n\n");
+		return entry && textOf(entry);
 	};
+	const search = (/** @type {string} */ text, /** @type {{ isAll: boolean }} */ scope, /** @type {object} */ more) => SessionManager.search(text, { ...searchOptions(ctx, scope), ...more });
 	let redraw = () => {};
-	const chosen = await ctx.ui.custom(
-		(tui, theme, keybindings, done) => {
-			redraw = () => tui.requestRender();
-			return new FindView({ tui, theme, keybindings, done, query, isAll, textOf, search: (text, scope, more) => SessionManager.search(text, { ...searchOptions(ctx, scope), ...more }) });
-		},
-		{ overlay: true, overlayOptions: { width: "100%", maxHeight: "100%", anchor: "top-left" } },
-	);
+	/** @type {import("./find-view.mjs").Choice} */
+	let chosen;
+	try {
+		chosen = await ctx.ui.custom(
+			(tui, theme, keybindings, done) => {
+				redraw = () => tui.requestRender();
+				return new FindView({ tui, theme, keybindings, done, query, isAll, dir: onlyDir(ctx), textOf: textOfHit, search });
+			},
+			{ overlay: true, overlayOptions: { width: "100%", maxHeight: "100%", anchor: "top-left" } },
+		);
+	} finally {
+		opened?.manager.close();
+	}
 	if (chosen === undefined) return;
 	if (chosen.action === "editor") {
 		const before = ctx.ui.getEditorText();
@@ -60,11 +70,13 @@ export async function find(pi, args, ctx) {
 async function asText(SessionManager, query, ctx, isAll) {
 	if (query === "") return "Usage: /find [--all] words";
 	const hits = await SessionManager.search(query, { ...searchOptions(ctx, { isAll }), limit: TEXT_LIMIT, ...(ctx.signal ? { signal: ctx.signal } : {}) });
-	if (hits.length === 0) return `Nothing found for ${safeLine(query)} in ${isAll ? "all sessions" : "the sessions of this project"}${isAll ? "" : "; /find --all searches all"}.`;
+	const dir = onlyDir(ctx);
+	const searched = `${isAll ? "all sessions" : "the sessions of this project"}${dir === undefined ? "" : ` in ${dir}`}`;
+	if (hits.length === 0) return `Nothing found for ${safeLine(query)} in ${searched}${isAll ? "" : "; /find --all searches all"}.`;
 	const lines = hits.flatMap((hit, at) => {
 		const line = pieces(hit.snippet, TEXT_COLUMNS).map(({ text }) => text).join("");
-		const place = `  ${clip(hit.entryId, 8)} ${ageOf(hit)} ${clip(hit.role, 16)}: ${line}`;
+		const place = `  ${clip(hit.entryId, 8)} ${ageOf(hit)} ${clip(speakerOf(hit), 16)}: ${line}`;
 		return hit.path === hits[at - 1]?.path ? [place] : [`${safeLine(hit.id)}  ${safeLine(hit.name ?? "")}  ${safeLine(hit.cwd)}`.trim(), place];
 	});
-	return [...lines, ...(hits.length === TEXT_LIMIT ? [`The first ${counted(TEXT_LIMIT, "hit")}.`] : [])].join("\n");
+	return [...lines, ...(dir === undefined ? [] : [`Searched: ${searched}.`]), ...(hits.length === TEXT_LIMIT ? [`The first ${counted(TEXT_LIMIT, "hit")}.`] : [])].join("\n");
 }

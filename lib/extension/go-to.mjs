@@ -1,5 +1,6 @@
 // Going to a session, and to an entry of it.
-import { safeLine } from "../cli/text.mjs";
+import { partsOf, roleOf } from "../cli/entries.mjs";
+import { safeBlock, safeLine } from "../cli/text.mjs";
 import { library } from "./library.mjs";
 
 /** @typedef {typeof import("@earendil-works/pi-coding-agent")} Pi */
@@ -34,13 +35,26 @@ export async function goTo(pi, ctx, path, entryId) {
  * @param {string} entryId
  */
 async function moveTo(ctx, entryId) {
-	if (entryId === "" || !ctx.sessionManager.getEntry(entryId)) return ctx.ui.notify("The session no longer has this entry", "warning");
+	// A warning, because pi's own line on the session takes the place of an information.
+	if (entryId === "") return ctx.ui.notify("The session is open at its end: when it was found, its entries had no ids", "warning");
+	const entry = ctx.sessionManager.getEntry(entryId);
+	if (!entry) return ctx.ui.notify("The session no longer has this entry", "warning");
 	try {
-		await ctx.navigateTree(entryId);
+		const [draft, leaf] = [ctx.ui.getEditorText(), ctx.sessionManager.getLeafId()];
+		const { cancelled } = await ctx.navigateTree(entryId);
+		// pi leaves the message out where something is in the editor.
+		const isLeftOut = !cancelled && leaf !== entryId && draft.trim() !== "" && isForEditor(roleOf(entry));
+		if (isLeftOut) ctx.ui.setEditorText(`${draft}\n${safeBlock(textOf(entry))}`);
 	} catch (error) {
 		ctx.ui.notify(`The leaf cannot be moved there: ${messageOf(error)}`, "error");
 	}
 }
+
+/** Whether pi puts such a message into the editor, and the leaf before it. @param {string} role */
+export const isForEditor = (role) => role === "user" || role === "custom_message";
+
+/** The text of an entry. @param {object} entry */
+export const textOf = (entry) => partsOf(entry).filter(({ kind }) => kind !== "image").map(({ text }) => text).join("\n\n");
 
 /** @param {unknown} error */
 export const messageOf = (error) => safeLine(error instanceof Error ? error.message : error);

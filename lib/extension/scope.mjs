@@ -1,8 +1,10 @@
 // Which sessions a command looks at.
 import { CLOSE, OPEN } from "../cli/snippet.mjs";
+import { safeLine } from "../cli/text.mjs";
+import { underHome } from "../cli/under-home.mjs";
 
 /** How many hits are shown. */
-const LIMIT = 200;
+export const LIMIT = 200;
 
 /**
  * Where a search looks, with marks that text cannot hold.
@@ -19,4 +21,13 @@ export const searchOptions = (ctx, { isAll }) => ({ ...(isAll ? {} : { cwd: ctx.
 export function customDir({ sessionManager }) {
 	const manager = /** @type {typeof sessionManager & { usesDefaultSessionDir?(): boolean }} */ (sessionManager);
 	return manager.getSessionFile() !== undefined && manager.usesDefaultSessionDir?.() === false ? { sessionDir: manager.getSessionDir() } : {};
+}
+
+/**
+ * The one directory that a command looks at, for people; undefined where pi keeps its sessions in the usual place.
+ * @param {import("@earendil-works/pi-coding-agent").ExtensionContext} ctx
+ */
+export function onlyDir(ctx) {
+	const { sessionDir } = customDir(ctx);
+	return sessionDir === undefined ? undefined : safeLine(underHome(sessionDir));
 }

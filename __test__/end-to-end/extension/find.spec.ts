@@ -1,8 +1,9 @@
 // `/find` in the real pi: on the screen, in print mode and in RPC mode, on pi's own session manager and on this package's.
-import { rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { type Json, assistant, toolResult, user } from "../../support/scratch.js";
+import { openFilesOf } from "../../support/open-files.js";
+import { type Json, assistant, jsonLines, root, toolResult, user } from "../../support/scratch.js";
 import { inRpc, inTerminal, print, put, said, world, type World } from "./pi.js";
 
 /** Sessions of this project and of another; one is hostile to a terminal, one is a fork. */
@@ -81,6 +82,126 @@ test("/find words begins with them; ctrl+o opens the session at its end, ctrl+g 
 	await terminal.shows("1 hit in 1 session");
 	terminal.press("Enter");
 	await terminal.shows(closed, "And the crust?");
+});
+
+// Regression: the screen said that the leaf moves to the entry. pi moves it before a user's message, which goes to the editor.
+test("a user's message goes to the editor and the leaf before it; the leaf goes to any other entry", async () => {
+	const at = await world([{ text: "First reply." }, { text: "Second reply." }]);
+	const { here } = fill(at);
+	const terminal = await inTerminal(at);
+	await terminal.enter("/find crust");
+	await terminal.shows("1 hit in 1 session", "enter puts the message into the editor and the leaf before it");
+	terminal.press("Enter");
+	const opened = await terminal.shows(closed, "Bake the quince pie", "And the crust?");
+	expect(opened.split("And the crust?")).toHaveLength(2);
+	terminal.press("Enter");
+	await terminal.shows("First reply.");
+	await terminal.enter("/find butter");
+	await terminal.shows("1 hit in 1 session", "enter goes to the entry and moves the session's leaf there");
+	terminal.press("Enter");
+	await terminal.shows(closed, "Butter and flour.");
+	await terminal.enter("And sugar?");
+	await terminal.shows("Second reply.");
+	const lines = jsonLines(here);
+	const before = ({ parentId }: any): any => {
+		const parent = lines.find(({ id }) => id === parentId);
+		// pi writes entries of its own in between, whose ids are longer.
+		return parent.id.length === 1 ? parent.id : before(parent);
+	};
+	const sent = lines.filter(({ id, message }) => id.length > 1 && message?.role === "user");
+	expect(sent.map((one) => [before(one), one.message.content[0].text])).toEqual([["b", "And the crust?"], ["d", "And sugar?"]]);
+});
+
+test("a user's message that is gone to stands below what is in the editor", async () => {
+	const at = await world();
+	fill(at);
+	const other = join(at.root, "other.mjs");
+	writeFileSync(other, `export default (api) => api.on("session_start", (event, ctx) => event.reason === "resume" && ctx.ui.setEditorText("A draft"));\n`);
+	const terminal = await inTerminal(at, { extension: other, args: ["-e", root] });
+	await terminal.enter("/find crust");
+	await terminal.shows("1 hit in 1 session");
+	terminal.press("Enter");
+	await terminal.shows(closed, /A draft\n *And the crust\?/);
+});
+
+// Regression: what was found there had no preview, could not be copied, and was said to be gone.
+test("a hit in a version 1 session, whose entries have no ids, is shown and copied as it was found; the session opens at its end", async () => {
+	const at = await world();
+	const timestamp = new Date().toISOString();
+	put(at, "0194-old", [user("old quince words"), assistant("old answer")].map((message) => ({ type: "message", timestamp, message })), { version: undefined });
+	const terminal = await inTerminal(at);
+	const search = async (): Promise<void> => {
+		await terminal.enter("/find old quince");
+		await terminal.shows("1 hit in 1 session", /user +old quince words[^]*\n *old quince words/, "enter opens the session at its end: its entries have no ids");
+	};
+	await search();
+	terminal.press("C-g");
+	await terminal.shows(closed, /^ *old quince words$/m);
+	terminal.press("C-c");
+	await search();
+	terminal.press("Enter");
+	await terminal.shows(closed, "old answer", "its entries had no ids");
+});
+
+test("of more hits than are shown, it says so", async () => {
+	const at = await world();
+	for (let n = 0; n < 201; n++) put(at, `0194-${n}`, [said("a", null, user(`quince ${n}`), n + 1)]);
+	const terminal = await inTerminal(at);
+	await terminal.enter("/find quince");
+	await terminal.shows("the first 200 hits, in 200 sessions");
+});
+
+test("today is the day of the clock, not 24 hours", async () => {
+	const at = await world();
+	put(at, "0194-today", [said("a", null, user("quince of today"), 1), said("b", "a", user("quince of yesterday"), 20)]);
+	// A place where it is about noon.
+	const east = 12 - new Date().getUTCHours();
+	const terminal = await inTerminal(at, { env: { TZ: `Etc/GMT${east > 0 ? "-" : "+"}${Math.abs(east)}` } });
+	await terminal.enter("/find quince");
+	await terminal.shows("2 hits in 1 session");
+	terminal.press("C-t");
+	await terminal.shows("messages · today", "1 hit in 1 session", "quince of today");
+});
+
+test("previews leave no session file open", async () => {
+	const at = await world();
+	for (let n = 0; n < 12; n++) put(at, `0194-${n}`, [said("a", null, user(`Question ${n}`)), said("b", "a", assistant(`quince answer ${n}`))]);
+	const terminal = await inTerminal(at);
+	await terminal.enter("/find quince");
+	await terminal.shows("12 hits in 12 sessions");
+	// The file that was written last is the first.
+	for (let n = 10; n >= 0; n--) {
+		terminal.press("Down");
+		await terminal.shows(new RegExp(`─\n *quince answer ${n}$`, "m"));
+	}
+	const open = (): string[] => openFilesOf(terminal.pid()).filter((path) => path.startsWith(at.here));
+	expect(open().length).toBeLessThanOrEqual(1);
+	terminal.press("Escape");
+	await terminal.shows(closed);
+	expect(open()).toEqual([]);
+});
+
+// Regression: a session that lies elsewhere makes its folder the one that is searched, and nothing said so.
+test.each([
+	{ how: "a session file", args: (dir: string) => ["--session", join(dir, "0194-elsewhere.jsonl")] },
+	{ how: "a session directory", args: (dir: string) => ["--session-dir", dir] },
+])("where pi was started with $how, that directory is searched, and named", async ({ args }) => {
+	const at = await world();
+	fill(at);
+	const dir = join(at.root, "elsewhere");
+	mkdirSync(dir);
+	renameSync(put(at, "0194-elsewhere", [said("a", null, user("Quince elsewhere"))]), join(dir, "0194-elsewhere.jsonl"));
+	const options = { args: args(dir) };
+	const terminal = await inTerminal(at, options);
+	await terminal.enter("/find --all quince");
+	await terminal.shows(/Find {2}all sessions in \S*elsewhere · messages/, "1 hit in 1 session");
+	terminal.press("Escape");
+	await terminal.shows(closed);
+	await terminal.enter("/costs");
+	await terminal.shows(`1 session in ${dir}; 0 model calls`);
+	expect((await print(at, "/find quince", options)).stdout).toContain(`Searched: the sessions of this project in ${dir}.`);
+	expect((await print(at, "/find --all crust", options)).stdout).toBe(`Nothing found for crust in all sessions in ${dir}.\n`);
+	expect((await print(at, "/costs", options)).stdout).toContain(`in ${dir}; `);
 });
 
 test("the texts of sessions cannot reach the terminal: no sequence, no hidden character", async () => {

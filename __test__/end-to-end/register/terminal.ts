@@ -68,6 +68,11 @@ export class Terminal {
 			.trimEnd();
 	}
 
+	/** The program's process. */
+	pid(): number {
+		return Number(tmux(this.#socket, ["display-message", "-p", "#{pane_pid}"]));
+	}
+
 	/** Presses keys, by tmux's names for them. */
 	press(...keys: string[]): void {
 		tmux(this.#socket, ["send-keys", ...keys]);
