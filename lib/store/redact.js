@@ -81,16 +81,18 @@ async function takeOver({ session, file }, redactions, options) {
  * Tells the store what was redacted here. Of a session that it does not have it is told again: another host may store it later. Gives
  * whether there was something to tell, and it was told.
  * @param {{ session: string, file: string }} local
- * @param {{ store: LineStore, notes: Notes }} options
+ * @param {{ store: LineStore, notes: Notes, isPrivate: boolean }} options of what is private the store is told only where it has the line:
+ *   what stands in the place of another one is not to leave this machine
  */
-async function pushRedactions({ session, file }, { store, notes }) {
+async function pushRedactions({ session, file }, { store, notes, isPrivate }) {
 	const pending = notes.redactions(session);
 	if (pending.length === 0) return false;
 	const next = new Map(pending.map(({ hash, newHash }) => [hash, newHash]));
 	const last = pending.map(({ hash }) => ({ hash, last: lastOf(hash, next) }));
 	const lines = await linesOf(file, new Set(last.map(({ last }) => last)));
 	try {
-		await store.redact(session, last.map(({ hash, last }) => ({ hash, line: lines.get(last) })));
+		const there = isPrivate ? new Set((await loadAll(store, session)).lines.map(({ line }) => sha256(line).toString("hex"))) : undefined;
+		await store.redact(session, last.filter(({ hash }) => there?.has(hash) ?? true).map(({ hash, last }) => ({ hash, line: lines.get(last) })));
 	} catch (error) {
 		if (error instanceof StoreError && (error.code === "not-found" || error.code === "deleted")) return false;
 		throw error;

@@ -152,7 +152,7 @@ class SessionSync {
 			const listed = listedOf(stored);
 			// A store that was set back: what it knows of redactions only grows.
 			if (this.#notes.told(session).length > stored.redactions) await this.#notes.forgetTold(session);
-			const isTold = !head.isNew && (await pushRedactions({ session, file }, { store, notes: this.#notes }));
+			const isTold = !head.isNew && (await this.#pushRedactions({ session, file }));
 			/** @type {NonNullable<import("./pull").PullOptions["onNote"]>} */
 			// What could not be read is asked for again: put back, it may look in the list as it does now.
 			const onNote = (note, problems) => this.#notes.set(session, { ...note, store: this.#storeId.value ?? note.store, listed: problems.length === 0 ? listed : undefined, redactions: stored.redactions });
@@ -207,6 +207,11 @@ class SessionSync {
 		return results;
 	}
 
+	/** Tells the store what was redacted here. @param {{ session: string, file: string }} local */
+	#pushRedactions(local) {
+		return pushRedactions(local, { store: this.#options.store, notes: this.#notes, isPrivate: this.isPrivate(local) });
+	}
+
 	/**
 	 * Keeps what is going to be redacted in a file, which matches no note from then on.
 	 * @param {string} file
@@ -233,7 +238,7 @@ class SessionSync {
 		const { session } = local;
 		const done = await (what.dryRun ? redactFile(local.file, what) : redactNoted(local, what, { add: this.#addTo(local.file) }));
 		try {
-			if (!what.dryRun) await pushRedactions(local, { store, notes: this.#notes });
+			if (!what.dryRun) await this.#pushRedactions(local);
 			const pending = new Set([...done.lines, ...this.#notes.redactions(session)].map(({ hash }) => hash));
 			const stored = (await planStored(local, what, store)).filter(({ hash }) => !pending.has(hash));
 			if (!what.dryRun && stored.length > 0) {
@@ -399,7 +404,7 @@ class SessionSync {
 			...{ store, session, file, project: this.project, note: readNote(), readNote, storeId: this.#storeId },
 			secretIn,
 			isPrivate: () => this.isPrivate({ session, file }),
-			onStart: () => pushRedactions({ session, file }, { store, notes: this.#notes }),
+			onStart: () => this.#pushRedactions({ session, file }),
 			epoch: () => epoch?.(session),
 			onNote: (note) => this.#setPushed(session, note),
 			onStored: () => this.#errors.set(session, undefined),

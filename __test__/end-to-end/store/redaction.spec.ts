@@ -93,6 +93,22 @@ describe.each([["PostgreSQL", inPostgres], ["a bucket", inBucket], ["a directory
 		expect(redactions).not.toHaveBeenCalled();
 	});
 
+	// Regression: the store got what stands in the place of lines that were said when the session was private already.
+	test("of a session that is private by now what was stored is redacted, and nothing else of it leaves the machine", async () => {
+		const { machine, begin } = await machines();
+		const a = machine("a");
+		begin(a, said("a", null, "hello"), SECRET);
+		await a.sync.push();
+		writeFileSync(a.file, text(readFileSync(a.file, "utf8").trimEnd(), said("c", "b", "for nobody else: hunter2")));
+		const sync = new SessionSync({ ...a.options, isPrivate: () => true });
+		await sync.redact({ session: SESSION, file: a.file }, { text: "hunter2" });
+		expect(readFileSync(a.file, "utf8")).not.toContain("hunter2");
+		expect(await stored(a.store)).toEqual([said("a", null, "hello"), CLEAN].map(String));
+		expect((await a.store.redactions(SESSION)).map(({ line }) => line?.toString())).toEqual([CLEAN.toString()]);
+		expect(await sync.pull()).toMatchObject([{ problems: [], added: 0 }]);
+		expect(readFileSync(a.file, "utf8")).toContain("for nobody else");
+	});
+
 	test("an entry that was redacted while the store was away leaves it before anything else of the session goes there or comes", async () => {
 		const { machine, begin } = await machines();
 		const [a, b] = [machine("a"), machine("b")];
