@@ -129,6 +129,16 @@ fn push_char(out: &mut Vec<u8>, c: char) {
     out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
 }
 
+/// The WTF-8 of a code point, which may be a surrogate, in a buffer.
+pub fn encode_wtf8(code_point: u32, buffer: &mut [u8; 4]) -> &[u8] {
+    if let Some(c) = char::from_u32(code_point) {
+        return c.encode_utf8(buffer).as_bytes();
+    }
+    let [start @ .., _] = buffer;
+    *start = three_bytes(code_point as u16);
+    start
+}
+
 /// The bytes of a unit that takes three.
 fn three_bytes(unit: u16) -> [u8; 3] {
     let low = |shift: u16| 0x80 | ((unit >> shift) & 0x3F) as u8;

@@ -4,7 +4,7 @@
 use super::reader::is_json;
 use super::simd::{skip_string, Skipped};
 use crate::base::memory::{append, copy_of, push_str, reserve};
-use crate::base::wtf8::push_utf16;
+use crate::base::wtf8::encode_wtf8;
 use std::io;
 
 /// What replaces a long string in a text. The string's number follows where the text is parsed again. It needs no escape.
@@ -95,7 +95,7 @@ fn is_key(bytes: &[u8], from: usize) -> bool {
     rest.iter().find(|byte| !matches!(byte, b' ' | b'\t' | b'\r' | b'\n')) == Some(&b':')
 }
 
-/// The WTF-8 of a valid JSON string's text, given without its quotes; None if it is not one.
+/// The WTF-8 of the text between a JSON string's quotes; None if an escape in it is not valid.
 pub fn unescape(string: &[u8]) -> io::Result<Option<Vec<u8>>> {
     let mut text = Vec::new();
     // What an escape stands for is shorter than the escape: a text of many takes less.
@@ -104,54 +104,41 @@ pub fn unescape(string: &[u8]) -> io::Result<Option<Vec<u8>>> {
     while let Some(at) = memchr::memchr(b'\\', rest) {
         let (before, escape) = rest.split_at(at);
         append(&mut text, before)?;
-        let length = match escape.get(1) {
-            Some(b'u') => {
-                let Some((units, length)) = units_of(escape) else { return Ok(None) };
-                reserve(&mut text, 3 * units.len())?;
-                push_utf16(&mut text, units.get(..length / 6).unwrap_or_default());
-                length
-            }
-            Some(kind) => {
-                let Some(byte) = escaped(*kind) else { return Ok(None) };
-                append(&mut text, &[byte])?;
-                2
-            }
-            None => return Ok(None),
-        };
+        let Some((code_point, length)) = escape_at(escape) else { return Ok(None) };
+        append(&mut text, encode_wtf8(code_point, &mut [0; 4]))?;
         rest = escape.get(length..).unwrap_or_default();
     }
     append(&mut text, rest)?;
     Ok(Some(text))
 }
 
-/// What a character after a backslash stands for.
-fn escaped(kind: u8) -> Option<u8> {
-    match kind {
-        b'"' | b'\\' | b'/' => Some(kind),
-        b'b' => Some(0x08),
-        b'f' => Some(0x0c),
-        b'n' => Some(b'\n'),
-        b'r' => Some(b'\r'),
-        b't' => Some(b'\t'),
-        _ => None,
-    }
-}
-
-/// The unit of the `\uXXXX` escape that the bytes begin with, and the next one if the two are the halves of a character;
-/// and how many bytes they take.
-fn units_of(escapes: &[u8]) -> Option<([u16; 2], usize)> {
-    let first = unit_of(escapes)?;
-    let next = escapes.get(6..).and_then(unit_of).filter(|_| (0xD800..0xDC00).contains(&first));
-    match next.filter(|next| (0xDC00..0xE000).contains(next)) {
-        Some(next) => Some(([first, next], 12)),
-        None => Some(([first, 0], 6)),
-    }
+/// The code point of the escape that the bytes begin with, and how many bytes it takes; two escapes that are the halves of a character
+/// are one. None if there is no valid escape.
+pub fn escape_at(bytes: &[u8]) -> Option<(u32, usize)> {
+    let character = match bytes {
+        [b'\\', b'u', ..] => {
+            let first = unit_of(bytes)?;
+            let second = bytes.get(6..).and_then(unit_of).filter(|_| (0xD800..0xDC00).contains(&first));
+            return Some(match second.filter(|second| (0xDC00..0xE000).contains(second)) {
+                Some(second) => (0x10000 + ((first & 0x3FF) << 10) + (second & 0x3FF), 12),
+                None => (first, 6),
+            });
+        }
+        [b'\\', kind @ (b'"' | b'\\' | b'/'), ..] => *kind,
+        [b'\\', b'b', ..] => 0x08,
+        [b'\\', b'f', ..] => 0x0c,
+        [b'\\', b'n', ..] => b'\n',
+        [b'\\', b'r', ..] => b'\r',
+        [b'\\', b't', ..] => b'\t',
+        _ => return None,
+    };
+    Some((u32::from(character), 2))
 }
 
 /// The unit of an escape like `\u65e5`, which the bytes begin with.
-fn unit_of(bytes: &[u8]) -> Option<u16> {
+fn unit_of(bytes: &[u8]) -> Option<u32> {
     let digits = bytes.strip_prefix(b"\\u")?.first_chunk::<4>()?;
-    digits.iter().try_fold(0, |unit: u16, digit| Some(unit << 4 | (*digit as char).to_digit(16)? as u16))
+    digits.iter().try_fold(0, |unit, digit| Some(unit << 4 | (*digit as char).to_digit(16)?))
 }
 
 #[cfg(test)]

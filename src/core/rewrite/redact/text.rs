@@ -8,8 +8,9 @@ use std::io;
 use memchr::memmem;
 
 use crate::base::memory::append;
-use crate::base::wtf8::push_escaped;
+use crate::base::wtf8::{encode_wtf8, push_escaped};
 use crate::io::line_reader::line_text;
+use crate::json::long_strings::escape_at;
 use crate::json::reader::is_json;
 
 /// How often the text may have been written as JSON inside a string.
@@ -146,73 +147,27 @@ impl Iterator for Occurrences<'_> {
                 self.at = to;
                 return Some((from, to));
             }
-            self.at = from + unit_at(self.string, from)?.1;
+            self.at = from + escape_at(self.string.get(from..)?).map_or(1, |(_, length)| length);
         }
         self.at = self.string.len();
         None
     }
 }
 
-/// Where `form` ends if it begins at this place.
+/// Where `form` ends if it begins at this place. A backslash that begins no escape is itself.
 fn end_of_match(string: &[u8], from: usize, form: &[u8]) -> Option<usize> {
     let (mut at, mut rest) = (from, form);
     while !rest.is_empty() {
-        let (unit, length) = unit_at(string, at)?;
-        rest = rest.strip_prefix(unit.bytes())?;
-        at += length;
+        let text = string.get(at..)?;
+        if let Some((code_point, length)) = escape_at(text) {
+            rest = rest.strip_prefix(encode_wtf8(code_point, &mut [0; 4]))?;
+            at += length;
+        } else {
+            rest = rest.strip_prefix(text.first_chunk::<1>()?)?;
+            at += 1;
+        }
     }
     Some(at)
-}
-
-/// One byte of a string, or the WTF-8 of what an escape means.
-struct Unit([u8; 4], usize);
-
-impl Unit {
-    fn bytes(&self) -> &[u8] {
-        self.0.get(..self.1).unwrap_or_default()
-    }
-}
-
-/// The unit at a place, and how many bytes it takes there. A backslash that begins no escape is itself.
-fn unit_at(string: &[u8], at: usize) -> Option<(Unit, usize)> {
-    let rest = string.get(at..)?;
-    let single = |byte: u8, length| Some((Unit([byte, 0, 0, 0], 1), length));
-    match *rest {
-        [b'\\', escape @ (b'"' | b'\\' | b'/'), ..] => single(escape, 2),
-        [b'\\', b'b', ..] => single(0x08, 2),
-        [b'\\', b'f', ..] => single(0x0C, 2),
-        [b'\\', b'n', ..] => single(b'\n', 2),
-        [b'\\', b'r', ..] => single(b'\r', 2),
-        [b'\\', b't', ..] => single(b'\t', 2),
-        [b'\\', b'u', ..] => match unit_of_escape(rest) {
-            None => single(b'\\', 1),
-            Some(high @ 0xD800..=0xDBFF) => match rest.get(6..).and_then(unit_of_escape) {
-                Some(low @ 0xDC00..=0xDFFF) => Some((encoded(0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00)), 12)),
-                _ => Some((encoded(high), 6)),
-            },
-            Some(unit) => Some((encoded(unit), 6)),
-        },
-        [byte, ..] => single(byte, 1),
-        [] => None,
-    }
-}
-
-/// The UTF-16 unit of an escape such as `\u00e9` that text begins with.
-fn unit_of_escape(text: &[u8]) -> Option<u32> {
-    let digits = text.strip_prefix(b"\\u")?.get(..4)?;
-    digits.iter().try_fold(0, |unit, digit| Some(unit * 16 + char::from(*digit).to_digit(16)?))
-}
-
-/// The WTF-8 of a code point, which may be a lone surrogate.
-fn encoded(code: u32) -> Unit {
-    let mut unit = Unit([0; 4], 0);
-    if let Some(c) = char::from_u32(code) {
-        unit.1 = c.encode_utf8(&mut unit.0).len();
-    } else {
-        let low = |shift: u32| 0x80 | (code >> shift & 0x3F) as u8;
-        unit = Unit([0xE0 | (code >> 12) as u8, low(6), low(0), 0], 3);
-    }
-    unit
 }
 
 /// A way through the JSON of a line, which is known to be valid.
