@@ -6,7 +6,8 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
+use std::thread;
 use std::time::Duration;
 
 use super::prefilter::Prefilter;
@@ -80,21 +81,23 @@ impl Request<'_> {
         (self.progress)(0, order.len());
         // Set when there are enough hits, and when a thread failed.
         let over = AtomicBool::new(false);
-        let emitter = Emitter::new(self.options.limit, order.len());
-        let turns = Turns { emitter: Mutex::new(emitter), changed: Condvar::new() };
+        let emitter = Mutex::new(Emitter::new(self.options.limit, order.len()));
         let stops = [self.cancelled, &over];
         try_on_threads(order.len(), |buffers: &mut Buffers, at| {
-            turns.wait_for(at, &stops);
+            // While one thread searches a large session, the others do not search all later ones.
+            while locked(&emitter).is_full_before(at) && !is_stopped(&stops) {
+                thread::sleep(LOOK_AGAIN);
+            }
             let Some(file) = order.get(at).and_then(|at| self.files.get(*at)).filter(|_| !is_stopped(&stops)) else {
                 return Ok(());
             };
-            let unfinished = Unfinished { over: &over, turns: &turns };
+            let unfinished = Unfinished(&over);
             let found = self.search_file(file, &known, &filter, buffers, &stops)?;
             if is_stopped(&stops) {
                 return Ok(());
             }
-            let goes_on = turns.add(at, found, self);
-            if goes_on {
+            let needs_more = locked(&emitter).add(at, found, self);
+            if needs_more {
                 std::mem::forget(unfinished);
             }
             Ok(())
@@ -217,49 +220,16 @@ impl Request<'_> {
 /// How many hits of later sessions wait at least before no further session is searched.
 const MOST_WAITING: usize = 1_000;
 
-/// How long a thread waits before it looks at the stop flags again.
-const LOOK_AGAIN: Duration = Duration::from_millis(20);
-
-/// Keeps the threads together: while one searches a large session, the others do not search all later ones.
-struct Turns {
-    emitter: Mutex<Emitter>,
-    /// Signalled when the emitter has passed something on.
-    changed: Condvar,
-}
-
-impl Turns {
-    /// Waits until a session may be searched, or a flag is set. The next one never waits: it is the one that the others wait for.
-    fn wait_for(&self, at: usize, stops: &[&AtomicBool]) {
-        let mut emitter = locked(&self.emitter);
-        while emitter.is_full() && at != emitter.next && !is_stopped(stops) {
-            let waited = self.changed.wait_timeout(emitter, LOOK_AGAIN);
-            emitter = waited.unwrap_or_else(PoisonError::into_inner).0;
-        }
-    }
-
-    /// Adds what was found in a session, says how many were searched, and passes on what is next. False if there are enough hits.
-    fn add(&self, at: usize, found: SessionHits, request: &Request<'_>) -> bool {
-        let mut emitter = locked(&self.emitter);
-        emitter.add(at, found);
-        (request.progress)(emitter.searched, emitter.total);
-        let goes_on = emitter.emit(request);
-        self.changed.notify_all();
-        goes_on
-    }
-}
+/// How long a thread waits before it looks again whether that session was searched.
+const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
 /// Ends the search when it is dropped: there are enough hits, or a session has no result, because of an error or a panic, and the
 /// other threads would wait for it for ever.
-struct Unfinished<'a> {
-    over: &'a AtomicBool,
-    turns: &'a Turns,
-}
+struct Unfinished<'a>(&'a AtomicBool);
 
 impl Drop for Unfinished<'_> {
     fn drop(&mut self) {
-        self.over.store(true, Ordering::Relaxed);
-        let _emitter = locked(&self.turns.emitter);
-        self.turns.changed.notify_all();
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 
@@ -288,18 +258,17 @@ impl Emitter {
         Self { next: 0, waiting, held: 0, most_held, seen, left: limit, searched: 0, total }
     }
 
-    fn is_full(&self) -> bool {
-        self.held >= self.most_held
+    /// Whether a session is to wait for the next one, which waits for none.
+    fn is_full_before(&self, at: usize) -> bool {
+        self.held >= self.most_held && at != self.next
     }
 
-    fn add(&mut self, at: usize, found: SessionHits) {
+    /// Takes what was found in a session, says how many were searched, and passes on what is next. False if there are enough hits.
+    fn add(&mut self, at: usize, found: SessionHits, request: &Request<'_>) -> bool {
         self.searched += 1;
+        (request.progress)(self.searched, self.total);
         self.held += found.as_ref().map_or(0, |(_, hits)| hits.len());
         self.waiting.insert(at, found);
-    }
-
-    /// Passes on what is next. False if there are enough hits.
-    fn emit(&mut self, request: &Request<'_>) -> bool {
         while let Some(found) = self.waiting.remove(&self.next).filter(|_| self.left > 0) {
             self.next += 1;
             let Some((session, mut hits)) = found else { continue };
@@ -327,6 +296,7 @@ mod tests {
     use crate::search::scope::{Scope, Scopes};
     use crate::testing::tests::{wait_for_next_file_time, SessionsDir};
     use std::sync::atomic::AtomicUsize;
+    use std::sync::{Condvar, PoisonError};
 
     fn session(id: &str, text: &str) -> String {
         format!(
