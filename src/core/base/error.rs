@@ -4,6 +4,8 @@
 use std::fmt;
 use std::io;
 
+use super::memory::copy_of;
+
 /// The application's name in messages about session files.
 pub const APP_NAME: &str = "pi";
 
@@ -62,6 +64,7 @@ pub struct Error {
     kind: ErrorKind,
     /// The file or directory that it is about.
     path: Option<Box<str>>,
+    /// Empty for [`ErrorKind::Io`].
     text: Box<str>,
 }
 
@@ -88,13 +91,11 @@ impl Error {
         Self { kind: ErrorKind::Other(code), path: None, text: Into::<String>::into(text).into() }
     }
 
-    /// An operating-system error of `syscall` on `path`.
+    /// An operating-system error of `syscall` on `path`. It takes no memory but that of the path, and without that it has none:
+    /// what took all memory may be freed only after it is made.
     pub fn io(syscall: &'static str, path: &str, source: io::Error) -> Self {
-        let text = match code_of(&source) {
-            Some((code, words)) => format!("{code}: {words}, {syscall} '{path}'"),
-            None => format!("{source}, {syscall} '{path}'"),
-        };
-        Self::about(ErrorKind::Io(syscall, source), path, text)
+        let path = copy_of(path).ok().map(String::into_boxed_str);
+        Self { kind: ErrorKind::Io(syscall, source), path, text: Box::default() }
     }
 
     /// The file at `path` does not start with a session header.
@@ -283,7 +284,12 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
+        let ErrorKind::Io(syscall, source) = &self.kind else { return f.write_str(&self.text) };
+        let path = self.path.as_deref().unwrap_or_default();
+        match code_of(source) {
+            Some((code, words)) => write!(f, "{code}: {words}, {syscall} '{path}'"),
+            None => write!(f, "{source}, {syscall} '{path}'"),
+        }
     }
 }
 

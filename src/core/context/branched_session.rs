@@ -81,7 +81,7 @@ pub fn plan(tree: &Tree, to: RowNo) -> BranchPlan {
 impl BranchStep {
     /// The entry's line in the new session, with only the changed fields replaced. None if the line is not an object.
     pub fn line(&self, line: &str) -> io::Result<Option<Vec<u8>>> {
-        let Some(mut object) = ObjectText::read(line) else { return Ok(None) };
+        let Some(mut object) = ObjectText::read(line)? else { return Ok(None) };
         object.set("parentId", self.parent.as_deref().map_or("null".into(), quoted));
         if let Some(first_kept) = &self.first_kept {
             object.set("firstKeptEntryId", quoted(first_kept));
@@ -148,7 +148,8 @@ mod tests {
                 if let Line::Entry(head) = line {
                     tree.push(&head, true).expect("memory");
                 }
-            });
+            })
+            .expect("memory");
         }
         let plan = plan(&tree, 3);
         let rows: Vec<_> = plan.steps.iter().map(|step| (step.row, step.parent.as_deref())).collect();

@@ -148,7 +148,8 @@ mod tests {
                     tree.push(&head, true).expect("memory");
                 }
                 other => panic!("no entry: {other:?}"),
-            });
+            })
+            .expect("memory");
         }
         tree
     }

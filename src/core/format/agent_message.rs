@@ -21,6 +21,8 @@
 //! output was cut) cannot be in a Rust string: a text that is decoded becomes WTF-8 bytes, see
 //! [`wtf8`](crate::base::wtf8), and a lone surrogate in them is written as an escape again.
 
+use std::io;
+
 use crate::json::{fields, Value};
 
 fields! {
@@ -100,13 +102,13 @@ pub struct MessageHead {
 
 impl<V: Value> AgentMessage<V> {
     /// The role and whether there is content.
-    pub fn head(&self) -> MessageHead {
-        MessageHead { role: self.role(), lacks_content: self.content.as_ref().is_none_or(V::is_null) }
+    pub fn head(&self) -> io::Result<MessageHead> {
+        Ok(MessageHead { role: self.role()?, lacks_content: self.content.as_ref().is_none_or(V::is_null) })
     }
 
-    fn role(&self) -> Role {
-        let name = self.role.as_ref().and_then(V::text);
-        name.map_or(Role::Other, |name| Role::from_name(&name))
+    fn role(&self) -> io::Result<Role> {
+        let name = self.role.as_ref().map_or(Ok(None), V::text)?;
+        Ok(name.map_or(Role::Other, |name| Role::from_name(&name)))
     }
 }
 
@@ -121,7 +123,7 @@ mod tests {
 
     #[test]
     fn heads_tell_role_and_content() {
-        let head = |text: &str| read_text(text).head();
+        let head = |text: &str| read_text(text).head().expect("memory");
         assert_eq!(
             head(r#"{"role":"toolResult","content":[]}"#),
             MessageHead { role: Role::ToolResult, lacks_content: false }

@@ -1,9 +1,11 @@
 //! Entries: the kinds of lines, and the head of an entry that goes into the index.
 
 use std::borrow::Cow;
+use std::io;
 
 use super::agent_message::{AgentMessage, MessageHead, Role};
 use super::body::{Body, BodyOf, LARGE_BODY};
+use crate::base::memory::{append, copy_of_bytes, with_capacity};
 use crate::base::time::Time;
 use crate::json::reader::{is_json, read, Raw};
 use crate::json::{fields, Value};
@@ -97,12 +99,15 @@ fields! {
 }
 
 /// An entry's `parentId`.
+pub type Parent<'a> = ParentAs<Cow<'a, [u8]>>;
+
+/// The same with a `T` for each text.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Parent<'a> {
+pub enum ParentAs<T> {
     /// The key is not there.
     Missing,
     Null,
-    Id(Cow<'a, [u8]>),
+    Id(T),
     /// A number. `getChildren` finds such entries by that number.
     Number(f64),
     /// Any other value: the entry is not a child of any.
@@ -110,18 +115,21 @@ pub enum Parent<'a> {
 }
 
 /// What the index takes from one entry.
+pub type EntryHead<'a> = HeadAs<Cow<'a, [u8]>>;
+
+/// The same with a `T` for each text.
 #[derive(Debug, Clone, PartialEq)]
-pub struct EntryHead<'a> {
+pub struct HeadAs<T> {
     pub kind: EntryKind,
-    pub id: Cow<'a, [u8]>,
-    pub parent: Parent<'a>,
+    pub id: T,
+    pub parent: ParentAs<T>,
     pub time: Time,
     /// For a message entry whose `message` is an object.
     pub message: Option<MessageHead>,
     /// A compaction's first kept entry.
-    pub first_kept: Option<Cow<'a, [u8]>>,
+    pub first_kept: Option<T>,
     /// The entry that a label or a context edit is about.
-    pub target: Option<Cow<'a, [u8]>>,
+    pub target: Option<T>,
     /// Whether a label entry sets a label; otherwise it clears one.
     pub sets_label: bool,
     /// Whether there is a summary that is not empty.
@@ -166,24 +174,25 @@ impl Damage {
 
 /// Reads a line of a file of version 2 or later and hands on what it is. Entries of version 1 have no id, and so count as
 /// damaged lines.
-pub fn read_line<T>(line: &str, then: impl FnOnce(Line<'_>) -> T) -> T {
+pub fn read_line<T>(line: &str, then: impl FnOnce(Line<'_>) -> T) -> io::Result<T> {
     read_line_and_bodies(line, usize::MAX, |line, _| then(line))
 }
 
 /// The same, with the bodies of at least `least` bytes in their order in the line.
-pub fn read_line_and_bodies<T>(line: &str, least: usize, then: impl FnOnce(Line<'_>, Vec<Body>) -> T) -> T {
+pub fn read_line_and_bodies<T>(line: &str, least: usize, then: impl FnOnce(Line<'_>, &[Body]) -> T) -> io::Result<T> {
     // Most lines take one pass. A line that it rejects (its message is not an object) is read again.
     if let Ok(read) = read::<EntryLine<Raw<'_>, MessageLine<Raw<'_>>>>(line) {
-        let bodies = if line.len() < least { Vec::new() } else { bodies_in(line, &read, least) };
+        let bodies = if line.len() < least { Vec::new() } else { bodies_in(line, &read, least)? };
         let EntryLine { kind, id, parent, timestamp, message, first_kept, target, label, summary, .. } = read;
-        let message = message.map(|MessageLine { role, content, .. }| AgentMessage { role, content }.head());
+        let message =
+            message.map(|MessageLine { role, content, .. }| AgentMessage { role, content }.head()).transpose()?;
         let fields =
             EntryFields::<_, ()> { kind, id, parent, timestamp, message: None, first_kept, target, label, summary };
-        return then(of_fields(&fields, message), bodies);
+        return Ok(then(of_fields(&fields, message)?, &bodies));
     }
     if let Ok(fields) = read::<EntryFields<Raw<'_>, Raw<'_>>>(line) {
-        let message = fields.message.and_then(read_message).map(|message| message.head());
-        return then(of_fields(&fields, message), Vec::new());
+        let message = fields.message.and_then(read_message).map(|message| message.head()).transpose()?;
+        return Ok(then(of_fields(&fields, message)?, &[]));
     }
     let line = if is_blank(line) {
         Line::Blank
@@ -192,18 +201,18 @@ pub fn read_line_and_bodies<T>(line: &str, least: usize, then: impl FnOnce(Line<
     } else {
         Line::Damaged(Damage::NotJson)
     };
-    then(line, Vec::new())
+    Ok(then(line, &[]))
 }
 
 /// The bodies of an entry's line.
-pub fn bodies_of(line: &[u8]) -> Vec<Body> {
+pub fn bodies_of(line: &[u8]) -> io::Result<Vec<Body>> {
     match std::str::from_utf8(line) {
-        Ok(line) => read_line_and_bodies(line, LARGE_BODY, |_, bodies| bodies),
-        Err(_) => Vec::new(),
+        Ok(line) => read_line_and_bodies(line, LARGE_BODY, |_, bodies| bodies.to_vec()),
+        Err(_) => Ok(Vec::new()),
     }
 }
 
-fn bodies_in(line: &str, read: &EntryLine<Raw<'_>, MessageLine<Raw<'_>>>, least: usize) -> Vec<Body> {
+fn bodies_in(line: &str, read: &EntryLine<Raw<'_>, MessageLine<Raw<'_>>>, least: usize) -> io::Result<Vec<Body>> {
     let message = read.message.as_ref();
     let values = [
         (BodyOf::MessageContent, message.and_then(|message| message.content)),
@@ -212,10 +221,10 @@ fn bodies_in(line: &str, read: &EntryLine<Raw<'_>, MessageLine<Raw<'_>>>, least:
         (BodyOf::Details, read.details),
         (BodyOf::Data, read.data),
     ];
-    let found = values.into_iter().filter_map(|(of, value)| Body::of(of, line, value, least));
-    let mut bodies: Vec<_> = found.collect();
-    bodies.sort_unstable_by_key(|body| body.from);
-    bodies
+    let mut bodies = with_capacity(values.len())?;
+    bodies.extend(values.into_iter().filter_map(|(of, value)| Body::of(of, line, value, least)));
+    bodies.sort_unstable_by_key(|body: &Body| body.from);
+    Ok(bodies)
 }
 
 /// Whether a line holds nothing but JSON's white space.
@@ -231,14 +240,14 @@ pub fn read_message(raw: Raw<'_>) -> Option<AgentMessage<Raw<'_>>> {
     read(raw.get()).ok()
 }
 
-fn of_fields<'a, M>(fields: &'a EntryFields<Raw<'_>, M>, message: Option<MessageHead>) -> Line<'a> {
-    if fields.kind.as_ref().and_then(Value::text).as_deref() == Some(b"session") {
-        return Line::Header;
+fn of_fields<'a, M>(fields: &'a EntryFields<Raw<'_>, M>, message: Option<MessageHead>) -> io::Result<Line<'a>> {
+    if text_of(&fields.kind)?.as_deref() == Some(b"session") {
+        return Ok(Line::Header);
     }
-    match fields.id.as_ref().and_then(Value::text) {
-        Some(id) => Line::Entry(head_of(fields, id, message)),
+    Ok(match text_of(&fields.id)? {
+        Some(id) => Line::Entry(head_of(fields, id, message)?),
         None => Line::Damaged(Damage::NoId),
-    }
+    })
 }
 
 /// The head of an entry with these fields, from a line or from an object.
@@ -246,93 +255,98 @@ pub fn head_of<'a, V: Value, M>(
     fields: &'a EntryFields<V, M>,
     id: Cow<'a, [u8]>,
     message: Option<MessageHead>,
-) -> EntryHead<'a> {
-    let name = fields.kind.as_ref().and_then(V::text);
-    let kind = name.map_or(EntryKind::Unknown, |name| EntryKind::from_name(&name));
-    let text = |value: &'a Option<V>| value.as_ref().and_then(V::text);
-    EntryHead {
+) -> io::Result<EntryHead<'a>> {
+    let kind = text_of(&fields.kind)?.map_or(EntryKind::Unknown, |name| EntryKind::from_name(&name));
+    Ok(EntryHead {
         kind,
         id,
-        parent: parent_of(fields.parent.as_ref()),
-        time: time_of(fields.timestamp.as_ref()),
+        parent: parent_of(fields.parent.as_ref())?,
+        time: time_of(fields.timestamp.as_ref())?,
         message: message.filter(|_| kind == EntryKind::Message),
-        first_kept: text(&fields.first_kept).filter(|_| kind == EntryKind::Compaction),
+        first_kept: if kind == EntryKind::Compaction { text_of(&fields.first_kept)? } else { None },
         target: match kind {
-            EntryKind::Label => target_key(fields.target.as_ref()),
-            EntryKind::ContextEdit => text(&fields.target),
+            EntryKind::Label => target_key(fields.target.as_ref())?,
+            EntryKind::ContextEdit => text_of(&fields.target)?,
             _ => None,
         },
         sets_label: kind == EntryKind::Label && fields.label.as_ref().is_some_and(V::is_truthy),
         has_summary: fields.summary.as_ref().is_some_and(V::is_truthy),
-    }
+    })
+}
+
+fn text_of<V: Value>(value: &Option<V>) -> io::Result<Option<Cow<'_, [u8]>>> {
+    value.as_ref().map_or(Ok(None), V::text)
 }
 
 /// The key of a label: its target's id. A target that is not a string becomes a key that no string has, since 0xFF is never
 /// the first byte of WTF-8. None for an object: no label can be looked up by one.
-pub fn target_key<V: Value>(target: Option<&V>) -> Option<Cow<'_, [u8]>> {
-    let odd = |key: String| Some(Cow::Owned([b"\xFF", key.as_bytes()].concat()));
+pub fn target_key<V: Value>(target: Option<&V>) -> io::Result<Option<Cow<'_, [u8]>>> {
+    let odd = |key: String| {
+        let mut odd = copy_of_bytes(b"\xFF")?;
+        append(&mut odd, key.as_bytes())?;
+        Ok(Some(Cow::Owned(odd)))
+    };
     let Some(target) = target else {
         return odd("undefined".into());
     };
-    match (target.text(), target.number(), target.boolean()) {
-        (Some(id), ..) => Some(id),
+    match (target.text()?, target.number(), target.boolean()) {
+        (Some(id), ..) => Ok(Some(id)),
         // Adding 0 makes -0 the same key as 0, as in a Map.
         (_, Some(number), _) => odd(format!("{:?}", number + 0.0)),
         (.., Some(flag)) => odd(flag.to_string()),
         _ if target.is_null() => odd("null".into()),
-        _ => None,
+        _ => Ok(None),
     }
 }
 
-fn parent_of<V: Value>(value: Option<&V>) -> Parent<'_> {
-    match value {
+fn parent_of<V: Value>(value: Option<&V>) -> io::Result<Parent<'_>> {
+    Ok(match value {
         None => Parent::Missing,
         Some(value) if value.is_null() => Parent::Null,
-        Some(value) => match (value.text(), value.number()) {
+        Some(value) => match (value.text()?, value.number()) {
             (Some(id), _) => Parent::Id(id),
             (None, Some(number)) => Parent::Number(number),
             (None, None) => Parent::Other,
         },
-    }
+    })
 }
 
 /// The result of `new Date(timestamp).getTime()`, or [`Time::Unparsed`].
-pub fn time_of<V: Value>(value: Option<&V>) -> Time {
+pub fn time_of<V: Value>(value: Option<&V>) -> io::Result<Time> {
     let Some(value) = value else {
-        return Time::At(f64::NAN);
+        return Ok(Time::At(f64::NAN));
     };
     if value.is_null() {
-        return Time::At(0.0);
+        return Ok(Time::At(0.0));
     }
-    match (value.text(), value.number(), value.boolean()) {
+    Ok(match (value.text()?, value.number(), value.boolean()) {
         (Some(text), ..) => Time::from_text(&text),
         (_, Some(ms), _) => Time::from_number(ms),
         (.., Some(flag)) => Time::At(f64::from(u8::from(flag))),
         _ => Time::Unparsed,
-    }
+    })
 }
 
-impl EntryHead<'_> {
-    /// The same, with owned texts.
-    pub fn into_owned(self) -> EntryHead<'static> {
-        let owned = |text: Cow<'_, [u8]>| Cow::Owned(text.into_owned());
-        EntryHead {
-            id: owned(self.id),
+impl<T> HeadAs<T> {
+    /// The same with other texts: what `each` makes of these.
+    pub fn with_texts<U>(self, mut each: impl FnMut(T) -> io::Result<U>) -> io::Result<HeadAs<U>> {
+        Ok(HeadAs {
+            id: each(self.id)?,
             parent: match self.parent {
-                Parent::Missing => Parent::Missing,
-                Parent::Null => Parent::Null,
-                Parent::Id(id) => Parent::Id(owned(id)),
-                Parent::Number(number) => Parent::Number(number),
-                Parent::Other => Parent::Other,
+                ParentAs::Missing => ParentAs::Missing,
+                ParentAs::Null => ParentAs::Null,
+                ParentAs::Id(id) => ParentAs::Id(each(id)?),
+                ParentAs::Number(number) => ParentAs::Number(number),
+                ParentAs::Other => ParentAs::Other,
             },
-            first_kept: self.first_kept.map(owned),
-            target: self.target.map(owned),
+            first_kept: self.first_kept.map(&mut each).transpose()?,
+            target: self.target.map(&mut each).transpose()?,
             kind: self.kind,
             time: self.time,
             message: self.message,
             sets_label: self.sets_label,
             has_summary: self.has_summary,
-        }
+        })
     }
 
     /// Whether this entry is a user's or assistant's message.
@@ -345,9 +359,23 @@ impl EntryHead<'_> {
     }
 }
 
+impl EntryHead<'_> {
+    /// The same, with owned texts.
+    pub fn into_owned(self) -> io::Result<EntryHead<'static>> {
+        self.with_texts(|text| match text {
+            Cow::Owned(text) => Ok(Cow::Owned(text)),
+            Cow::Borrowed(text) => Ok(Cow::Owned(copy_of_bytes(text)?)),
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn read_line<T>(line: &str, then: impl FnOnce(Line<'_>) -> T) -> T {
+        super::read_line(line, then).expect("memory")
+    }
 
     fn parent(line: &str) -> Option<Parent<'static>> {
         read_line(line, |line| match line {

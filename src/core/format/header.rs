@@ -2,7 +2,9 @@
 
 use std::io;
 
+use crate::base::memory::copy_of;
 use crate::json::reader::{read, Raw};
+use crate::json::string::owned_string;
 use crate::json::{fields, ObjectText, Value};
 
 /// The version of the files that are written.
@@ -47,8 +49,11 @@ pub enum ParentSession {
 }
 
 impl ParentSession {
-    fn of(raw: Raw<'_>) -> Self {
-        raw.text().map_or_else(|| Self::Other(raw.get().into()), |text| Self::Path(text.into_owned()))
+    fn of(raw: Raw<'_>) -> io::Result<Self> {
+        Ok(match owned_text(Some(raw))? {
+            Some(text) => Self::Path(text),
+            None => Self::Other(copy_of(raw.get())?.into_boxed_str()),
+        })
     }
 }
 
@@ -65,21 +70,21 @@ pub enum Version {
 
 impl Version {
     /// The version by JavaScript's comparisons: a missing or null one is 1, and a value that is not a number is current.
-    pub fn of(value: Option<&impl Value>) -> Self {
+    pub fn of(value: Option<&impl Value>) -> io::Result<Self> {
         let Some(value) = value.filter(|value| !value.is_null()) else {
-            return Version::V1;
+            return Ok(Version::V1);
         };
-        let number = match (value.number(), value.boolean(), value.text()) {
+        let number = match (value.number(), value.boolean(), value.text()?) {
             (Some(number), ..) => Some(number),
             (_, Some(flag), _) => Some(f64::from(u8::from(flag))),
             (.., Some(text)) => number_in(&text),
             _ => None,
         };
-        match number {
+        Ok(match number {
             Some(n) if n < 2.0 => Version::V1,
             Some(n) if n < f64::from(CURRENT_VERSION) => Version::V2,
             _ => Version::Current,
-        }
+        })
     }
 }
 
@@ -96,23 +101,28 @@ fn number_in(text: &[u8]) -> Option<f64> {
 
 impl Header {
     /// Reads the first line that parsed. None unless it is a header: an object of type `session` with a string id.
-    pub fn read(line: &str) -> Option<Self> {
-        let fields: HeaderFields<Raw<'_>> = read(line).ok()?;
-        if fields.kind?.text()?.as_ref() != b"session" {
-            return None;
+    pub fn read(line: &str) -> io::Result<Option<Self>> {
+        let Ok(fields) = read::<HeaderFields<Raw<'_>>>(line) else { return Ok(None) };
+        let Some(kind) = fields.kind else { return Ok(None) };
+        if kind.text()?.as_deref() != Some(b"session") {
+            return Ok(None);
         }
-        let text = |value: Option<Raw<'_>>| Some(value?.text()?.into_owned());
-        Some(Self {
-            id: text(fields.id)?,
-            version: Version::of(fields.version.as_ref()),
-            cwd: text(fields.cwd),
-            timestamp: fields.timestamp.map(|raw| raw.get().to_owned()),
-            parent: fields
-                .parent_session
-                .map(ParentSession::of)
-                .or_else(|| text(fields.branched_from).map(ParentSession::Path)),
-        })
+        let Some(id) = owned_text(fields.id)? else { return Ok(None) };
+        Ok(Some(Self {
+            id,
+            version: Version::of(fields.version.as_ref())?,
+            cwd: owned_text(fields.cwd)?,
+            timestamp: fields.timestamp.map(|raw| copy_of(raw.get())).transpose()?,
+            parent: match fields.parent_session {
+                Some(parent) => Some(ParentSession::of(parent)?),
+                None => owned_text(fields.branched_from)?.map(ParentSession::Path),
+            },
+        }))
     }
+}
+
+fn owned_text(value: Option<Raw<'_>>) -> io::Result<Option<Vec<u8>>> {
+    value.map_or(Ok(None), |raw| owned_string(raw.get()))
 }
 
 /// The line of a new header without a newline, with the keys in pi's order.
@@ -134,15 +144,19 @@ pub fn new_header_line(id: &str, timestamp: &str, cwd: &str, parent: Option<&str
 mod tests {
     use super::*;
 
+    fn read(line: &str) -> Option<Header> {
+        Header::read(line).expect("memory")
+    }
+
     #[test]
     fn headers_differ_from_other_lines() {
-        let header = Header::read(r#"{"type":"session","id":"a","branchedFrom":"/x","cwd":7}"#).expect("a header");
+        let header = read(r#"{"type":"session","id":"a","branchedFrom":"/x","cwd":7}"#).expect("a header");
         assert_eq!(header.parent, Some(ParentSession::Path(b"/x".to_vec())));
         assert_eq!((header.cwd, header.version), (None, Version::V1));
         for other in
             ["null", "[]", r#"{"type":"session"}"#, r#"{"type":"session","id":1}"#, r#"{"type":"message","id":"a"}"#]
         {
-            assert!(Header::read(other).is_none(), "{other}");
+            assert!(read(other).is_none(), "{other}");
         }
     }
 
@@ -150,7 +164,7 @@ mod tests {
     fn versions_compare_as_in_javascript() {
         let version = |json: &str| {
             let line = format!(r#"{{"type":"session","id":"a","version":{json}}}"#);
-            Header::read(&line).map(|header| header.version)
+            read(&line).map(|header| header.version)
         };
         for (json, want) in [
             ("1", Version::V1),

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-use super::parallel_scan::{indexed_line, IndexedLine, LineKind};
+use super::parallel_scan::{with_indexed_line, IndexedLine, LineKind, Text};
 use super::torn_line::IndexedEnd;
 use crate::base::error::{Error, Result};
 use crate::base::memory::reserve;
@@ -51,11 +51,11 @@ pub(super) fn next<'a, R: Read>(reader: &'a mut LineReader<R>, storage: &dyn Sto
 
 impl Index {
     /// Takes a line; with `advance` the leaf moves to its entry. Without memory for it nothing changes.
-    pub(super) fn index_line(&mut self, line: IndexedLine, advance: bool) -> io::Result<()> {
+    pub(super) fn index_line(&mut self, line: IndexedLine<Text<'_>>, bodies: &[Body], advance: bool) -> io::Result<()> {
         match &line.kind {
             LineKind::Entry(head) => {
                 self.reserve(head)?;
-                reserve(&mut self.bodies, line.bodies.len())?;
+                reserve(&mut self.bodies, bodies.len())?;
             }
             LineKind::Nothing => {}
             LineKind::Damaged(_) => reserve(&mut self.damaged, 1)?,
@@ -65,12 +65,12 @@ impl Index {
             return Ok(());
         }
         self.lines += lines;
-        let IndexedLine { offset, len, kind, bodies, .. } = line;
+        let IndexedLine { offset, len, kind, .. } = line;
         match kind {
             LineKind::Entry(head) => {
                 let row = self.tree.push(&head, advance)?;
                 self.spans.push(Some(LineSpan::of(offset, len as usize)));
-                self.bodies.extend(bodies.into_iter().map(|body| (row, body)));
+                self.bodies.extend(bodies.iter().map(|body| (row, *body)));
             }
             LineKind::Nothing => {}
             LineKind::Damaged(damage) => self.damaged.push(DamagedLine { number: self.lines, offset, len, damage }),
@@ -105,7 +105,7 @@ impl Index {
         let mut is_unterminated = false;
         while let Some(line) = next(&mut reader, storage)? {
             is_unterminated = !line.is_terminated;
-            let indexed = indexed_line(line).and_then(|line| self.index_line(line, false));
+            let indexed = with_indexed_line(line, |line, bodies| self.index_line(line, bodies, false));
             indexed.map_err(|error| Error::io("read", storage.name(), error))?;
         }
         Ok(is_unterminated)

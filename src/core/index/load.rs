@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 
 use super::index::{next, Index};
-use super::parallel_scan::{indexed_line, scan, IndexedLine};
+use super::parallel_scan::{scan, with_indexed_line, IndexedLine, Text};
 use crate::base::error::{Error, Result};
+use crate::format::body::Body;
 use crate::format::header::Header;
 use crate::io::line_reader::{line_text, LineReader, HEAD};
 use crate::io::line_span::LineSpan;
@@ -37,12 +38,12 @@ pub fn load(storage: &dyn Storage) -> Result<Option<Loaded>> {
         is_unterminated = !line.is_terminated;
         let text = line_text(line.bytes).map_err(fail)?;
         if line.skipped.is_some() || !is_json(&text) {
-            indexed_line(line).and_then(|line| index.index_line(line, true)).map_err(fail)?;
+            with_indexed_line(line, |line, bodies| index.index_line(line, bodies, true)).map_err(fail)?;
             continue;
         }
         index.lines += 1;
         index.end.set(line.end(), !line.is_terminated);
-        match Header::read(&text) {
+        match Header::read(&text).map_err(fail)? {
             Some(header) => {
                 header_line = Some(text).filter(|text| text.len() <= HEAD).map(Cow::into_owned);
                 break (header, LineSpan::of(line.offset, line.bytes.len()));
@@ -52,9 +53,9 @@ pub fn load(storage: &dyn Storage) -> Result<Option<Loaded>> {
     };
     drop(reader);
     let size = storage.size()?;
-    let mut each = |line: IndexedLine| {
+    let mut each = |line: IndexedLine<Text<'_>>, bodies: &[Body]| {
         is_unterminated = !line.is_terminated;
-        index.index_line(line, true)
+        index.index_line(line, bodies, true)
     };
     let from = header_span.offset + u64::from(header_span.len) + 1;
     scan(storage, from, size, &mut each)?;

@@ -7,16 +7,16 @@
 //! index, two cores would have three threads: opening 128 MB then takes 77 ms in place of 32.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::io;
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 
 use crate::base::error::{Error, Result};
-use crate::base::memory::reserve;
+use crate::base::memory::{append, reserve, with_capacity};
 use crate::base::threads::cores;
 use crate::format::body::{Body, LARGE_BODY};
-use crate::format::entry::{read_line_and_bodies, Damage, EntryHead, Line};
+use crate::format::entry::{read_line_and_bodies, Damage, HeadAs, Line};
 use crate::io::line_reader::{line_text, LineReader, RawLine};
 use crate::storage::storage::{read_into, Storage};
 
@@ -28,9 +28,12 @@ const LARGE_SEGMENT: u64 = 1 << 20;
 /// How many bytes are read at first of a line that reaches beyond its segment.
 const ACROSS: usize = 32 << 10;
 
-/// A line as the index takes it.
-#[derive(Debug, PartialEq)]
-pub struct IndexedLine {
+/// A text of a line: an id.
+pub type Text<'a> = Cow<'a, [u8]>;
+
+/// A line as the index takes it, with a `T` for each text.
+#[derive(Debug)]
+pub struct IndexedLine<T> {
     pub offset: u64,
     /// How many bytes it has, without the newline.
     pub len: u64,
@@ -40,47 +43,80 @@ pub struct IndexedLine {
     pub is_terminated: bool,
     /// Whether it is unterminated, and not JSON.
     pub is_torn: bool,
-    pub kind: LineKind,
-    /// Its large values.
-    pub bodies: Vec<Body>,
+    pub kind: LineKind<T>,
 }
 
 /// What a line is.
-#[derive(Debug, PartialEq)]
-pub enum LineKind {
-    Entry(EntryHead<'static>),
+#[derive(Debug)]
+pub enum LineKind<T> {
+    Entry(HeadAs<T>),
     /// A later header, or white space.
     Nothing,
     Damaged(Damage),
 }
 
-/// The lines of a segment. Consecutive blank lines are one element: there may be millions of them.
+impl<T> IndexedLine<T> {
+    /// The same with other texts: what `each` makes of these.
+    fn with_texts<U>(self, each: impl FnMut(T) -> io::Result<U>) -> io::Result<IndexedLine<U>> {
+        let Self { offset, len, lines, is_terminated, is_torn, kind } = self;
+        let kind = match kind {
+            LineKind::Entry(head) => LineKind::Entry(head.with_texts(each)?),
+            LineKind::Nothing => LineKind::Nothing,
+            LineKind::Damaged(damage) => LineKind::Damaged(damage),
+        };
+        Ok(IndexedLine { offset, len, lines, is_terminated, is_torn, kind })
+    }
+}
+
+/// Takes one line after the other, each with its large values.
+pub type Each<'a> = dyn FnMut(IndexedLine<Text<'_>>, &[Body]) -> io::Result<()> + 'a;
+
+/// The lines of a segment. Consecutive blank lines are one element: there may be millions of them. A list for all texts and one
+/// for all bodies take less time and memory than some for each line.
 #[derive(Default)]
-struct ScanSegment(Vec<IndexedLine>);
+struct ScanSegment {
+    /// Each with how many bodies it has.
+    lines: Vec<(IndexedLine<Range<usize>>, usize)>,
+    texts: Vec<u8>,
+    bodies: Vec<Body>,
+}
 
 impl ScanSegment {
-    fn push(&mut self, line: IndexedLine) -> io::Result<()> {
-        let run = self.0.last_mut().filter(|last| {
+    fn push(&mut self, line: IndexedLine<Text<'_>>, bodies: &[Body]) -> io::Result<()> {
+        let is_nothing = matches!(line.kind, LineKind::Nothing);
+        let run = self.lines.last_mut().map(|(last, _)| last).filter(|last| {
             let follows = last.is_terminated && last.offset + last.len + 1 == line.offset;
-            follows && last.kind == LineKind::Nothing && line.kind == LineKind::Nothing
+            follows && is_nothing && matches!(last.kind, LineKind::Nothing)
         });
-        match run {
-            Some(last) => {
-                last.len = line.offset + line.len - last.offset;
-                last.lines += 1;
-                (last.is_terminated, last.is_torn) = (line.is_terminated, line.is_torn);
-            }
-            None => {
-                reserve(&mut self.0, 1)?;
-                self.0.push(line);
-            }
+        if let Some(last) = run {
+            last.len = line.offset + line.len - last.offset;
+            last.lines += 1;
+            (last.is_terminated, last.is_torn) = (line.is_terminated, line.is_torn);
+            return Ok(());
+        }
+        reserve(&mut self.lines, 1)?;
+        reserve(&mut self.bodies, bodies.len())?;
+        let texts = &mut self.texts;
+        let line = line.with_texts(|text| {
+            let start = texts.len();
+            append(texts, &text)?;
+            Ok(start..texts.len())
+        })?;
+        self.lines.push((line, bodies.len()));
+        self.bodies.extend_from_slice(bodies);
+        Ok(())
+    }
+
+    fn hand_on(self, each: &mut Each<'_>) -> io::Result<()> {
+        let mut bodies = self.bodies.as_slice();
+        for (line, count) in self.lines {
+            let (own, later) = bodies.split_at_checked(count).unwrap_or_default();
+            bodies = later;
+            each(line.with_texts(|text| Ok(Cow::Borrowed(self.texts.get(text).unwrap_or_default())))?, own)?;
         }
         Ok(())
     }
 }
-
-/// Takes one line after the other.
-pub type Each<'a> = dyn FnMut(IndexedLine) -> io::Result<()> + 'a;
 
 /// Hands on every line that starts in `from..to`, in order. `from` is the start of a line, `to` the end of what is read.
 pub fn scan(storage: &dyn Storage, from: u64, to: u64, each: &mut Each<'_>) -> Result<()> {
@@ -101,8 +137,13 @@ fn scan_in(storage: &dyn Storage, from: u64, to: u64, size: u64, each: &mut Each
             (segment, scan_segment(storage, start == from, start, (start + size).min(to), to, buffer))
         })
     };
+    let fail = |error| Error::io("read", storage.name(), error);
+    // What was scanned before its turn, by its number.
+    let mut early = with_capacity(segments).map_err(fail)?;
+    early.resize_with(segments, || None);
     std::thread::scope(|scope| {
-        let (done, finished) = mpsc::channel();
+        // A channel without a limit asks for memory with each message.
+        let (done, finished) = mpsc::sync_channel(8 * others);
         let work = &work;
         for _ in 0..others {
             let done = done.clone();
@@ -118,28 +159,26 @@ fn scan_in(storage: &dyn Storage, from: u64, to: u64, size: u64, each: &mut Each
         }
         drop(done);
         let mut buffer = Vec::new();
-        let mut early = BTreeMap::new();
         for segment in 0..segments {
-            let lines = loop {
-                if let Some(lines) = early.remove(&segment) {
+            let lines: Result<ScanSegment> = loop {
+                if let Some(lines) = early.get_mut(segment).and_then(Option::take) {
                     break lines;
                 }
                 // This thread scans segments, too, and collects what the others have done in between.
-                early.extend(finished.try_iter());
-                if early.contains_key(&segment) {
-                    continue;
-                }
-                if let Some((number, lines)) = work(&mut buffer) {
-                    early.insert(number, lines);
-                    continue;
-                }
-                let (number, lines) = finished.recv().map_err(|_| {
-                    // A thread that panicked sends nothing; the scope passes the panic on.
-                    Error::changed(storage.name(), "it could not be read to its end")
-                })?;
-                early.insert(number, lines);
+                let scanned = match finished.try_recv() {
+                    Ok(scanned) => scanned,
+                    Err(_) => match work(&mut buffer) {
+                        Some(scanned) => scanned,
+                        // A thread that panicked sends nothing; the scope passes the panic on.
+                        None => finished
+                            .recv()
+                            .map_err(|_| Error::changed(storage.name(), "it could not be read to its end"))?,
+                    },
+                };
+                let (number, lines) = scanned;
+                early.get_mut(number).map(|place| place.replace(lines));
             };
-            lines?.0.into_iter().try_for_each(&mut *each).map_err(|error| Error::io("read", storage.name(), error))?;
+            lines?.hand_on(each).map_err(fail)?;
         }
         Ok(())
     })
@@ -171,18 +210,17 @@ fn scan_segment(
         match memchr::memchr(b'\n', rest) {
             Some(length) => {
                 let bytes = rest.get(..length).unwrap_or_default();
-                indexed_line(RawLine { offset, bytes, is_terminated: true, skipped: None })
-                    .and_then(|line| lines.push(line))
-                    .map_err(fail)?;
+                let line = RawLine { offset, bytes, is_terminated: true, skipped: None };
+                with_indexed_line(line, |line, bodies| lines.push(line, bodies)).map_err(fail)?;
                 at += length + 1;
             }
             None if end == to => {
                 let line = RawLine { offset, bytes: rest, is_terminated: false, skipped: None };
-                indexed_line(line).and_then(|line| lines.push(line)).map_err(fail)?;
+                with_indexed_line(line, |line, bodies| lines.push(line, bodies)).map_err(fail)?;
                 break;
             }
             None => {
-                lines.push(line_across(storage, offset, to)?).map_err(fail)?;
+                push_across(storage, offset, to, &mut lines)?;
                 break;
             }
         }
@@ -190,35 +228,37 @@ fn scan_segment(
     Ok(lines)
 }
 
-/// A line that reaches into the next segments.
-fn line_across(storage: &dyn Storage, offset: u64, to: u64) -> Result<IndexedLine> {
+/// Adds a line that reaches into the next segments.
+fn push_across(storage: &dyn Storage, offset: u64, to: u64, lines: &mut ScanSegment) -> Result<()> {
     let source = std::io::Read::take(storage.reader(offset)?, to - offset);
     // Most such lines end soon after the segment.
     let mut reader = LineReader::new(source, offset, ACROSS);
     let fail = |error| Error::io("read", storage.name(), error);
     let line = reader.next_line().map_err(fail)?;
     let line = line.ok_or_else(|| Error::changed(storage.name(), "it is shorter than it was"))?;
-    indexed_line(line).map_err(fail)
+    with_indexed_line(line, |line, bodies| lines.push(line, bodies)).map_err(fail)
 }
 
-/// What the index takes of a line.
-pub fn indexed_line(line: RawLine<'_>) -> io::Result<IndexedLine> {
-    let (kind, bodies) = match line.skipped {
-        Some((why, _)) => (LineKind::Damaged(why), Vec::new()),
-        None => read_kind(line_text(line.bytes)?),
-    };
+/// Hands on what the index takes of a line, and its large values.
+pub fn with_indexed_line(
+    line: RawLine<'_>,
+    mut then: impl FnMut(IndexedLine<Text<'_>>, &[Body]) -> io::Result<()>,
+) -> io::Result<()> {
     let (offset, len, is_terminated, is_torn) = (line.offset, line.length(), line.is_terminated, line.is_torn()?);
-    Ok(IndexedLine { offset, len, lines: 1, is_terminated, is_torn, kind, bodies })
-}
-
-fn read_kind(text: Cow<'_, str>) -> (LineKind, Vec<Body>) {
+    let mut then = |kind: LineKind<Text<'_>>, bodies: &[Body]| {
+        then(IndexedLine { offset, len, lines: 1, is_terminated, is_torn, kind }, bodies)
+    };
+    if let Some((why, _)) = line.skipped {
+        return then(LineKind::Damaged(why), &[]);
+    }
+    let text = line_text(line.bytes)?;
     // Offsets in a text whose invalid UTF-8 was replaced are not those in the file.
     let least = if matches!(text, Cow::Borrowed(_)) { LARGE_BODY } else { usize::MAX };
     read_line_and_bodies(&text, least, |line, bodies| match line {
-        Line::Entry(head) => (LineKind::Entry(head.into_owned()), bodies),
-        Line::Header | Line::Blank => (LineKind::Nothing, Vec::new()),
-        Line::Damaged(damage) => (LineKind::Damaged(damage), Vec::new()),
-    })
+        Line::Entry(head) => then(LineKind::Entry(head), bodies),
+        Line::Header | Line::Blank => then(LineKind::Nothing, &[]),
+        Line::Damaged(damage) => then(LineKind::Damaged(damage), &[]),
+    })?
 }
 
 #[cfg(test)]
@@ -254,18 +294,22 @@ mod tests {
         out
     }
 
-    /// Blank lines that were taken as one, each by itself.
-    fn one_by_one(bytes: &[u8], line: IndexedLine) -> Vec<IndexedLine> {
-        if line.lines == 1 {
-            return vec![line];
-        }
-        let (from, to) = (line.offset as usize, (line.offset + line.len) as usize);
-        let mut reader = LineReader::new(&bytes[from..(to + 1).min(bytes.len())], line.offset, WHOLE);
+    /// What is compared of a line. (NaN times do not equal themselves; their printed forms do.)
+    fn shown(line: &IndexedLine<Text<'_>>, bodies: &[Body]) -> String {
+        format!("{line:?} {bodies:?}")
+    }
+
+    /// The lines of a text, as one reader finds them.
+    fn read_on(bytes: &[u8], offset: u64) -> Vec<String> {
+        let mut reader = LineReader::new(bytes, offset, WHOLE);
         let mut lines = Vec::new();
         while let Some(line) = reader.next_line().expect("read") {
-            lines.push(indexed_line(line).expect("memory"));
+            let read = with_indexed_line(line, |line, bodies| {
+                lines.push(shown(&line, bodies));
+                Ok(())
+            });
+            read.expect("memory");
         }
-        assert_eq!(lines.len() as u64, line.lines);
         lines
     }
 
@@ -276,20 +320,22 @@ mod tests {
             let storage = MemoryStorage::new("test".into(), bytes.clone());
             let mut found = Vec::new();
             let size = if seed < 3 { SEGMENT } else { SEGMENT / 3 };
-            scan_in(&storage, 0, bytes.len() as u64, size, &mut |line| {
-                found.push(line);
+            let mut each = |line: IndexedLine<Text<'_>>, bodies: &[Body]| {
+                if line.lines == 1 {
+                    found.push(shown(&line, bodies));
+                } else {
+                    // Blank lines that were taken as one.
+                    let (from, to) = (line.offset as usize, (line.offset + line.len) as usize);
+                    let lines = read_on(&bytes[from..(to + 1).min(bytes.len())], line.offset);
+                    assert_eq!(lines.len() as u64, line.lines);
+                    found.extend(lines);
+                }
                 Ok(())
-            })
-            .expect("read");
-            let mut reader = LineReader::new(bytes.as_slice(), 0, WHOLE);
-            let mut expected = Vec::new();
-            while let Some(line) = reader.next_line().expect("read") {
-                expected.push(indexed_line(line).expect("memory"));
-            }
-            let found: Vec<_> = found.into_iter().flat_map(|line| one_by_one(&bytes, line)).collect();
+            };
+            scan_in(&storage, 0, bytes.len() as u64, size, &mut each).expect("read");
+            let expected = read_on(&bytes, 0);
             assert_eq!(found.len(), expected.len(), "seed {seed}");
-            // NaN times do not equal themselves; their printed forms do.
-            assert_eq!(format!("{found:?}"), format!("{expected:?}"), "seed {seed}");
+            assert_eq!(found, expected, "seed {seed}");
         }
     }
 }

@@ -107,7 +107,7 @@ impl Index {
         }
         let Some(rest) = line.get(from..) else { return Ok(false) };
         append(&mut joined, rest)?;
-        Ok(!joined.contains(&b'\n') && read_line(&line_text(&joined)?, |line| self.is_entry(row, &line)))
+        Ok(!joined.contains(&b'\n') && read_line(&line_text(&joined)?, |line| self.is_entry(row, &line))?)
     }
 
     fn read(&self, storage: &dyn Storage, parts: &[LinePart], each: &mut Each<'_>) -> Result<()> {
@@ -178,7 +178,8 @@ impl Index {
         if line.contains('\n') {
             return Err(self.changed(name, row, "is no longer one line"));
         }
-        if read_line(line, |line| matches!(line, Line::Entry(head) if self.tree.matches_head(row, &head))) {
+        let is_same = read_line(line, |line| matches!(line, Line::Entry(head) if self.tree.matches_head(row, &head)));
+        if is_same.map_err(|error| Error::io("read", name, error))? {
             Ok(())
         } else {
             Err(self.changed(name, row, "no longer says what it said"))
@@ -186,7 +187,8 @@ impl Index {
     }
 
     fn check_text(&self, storage: &dyn Storage, row: RowNo, line: &str) -> Result<()> {
-        if read_line(line, |line| self.is_entry(row, &line)) {
+        let is_same = read_line(line, |line| self.is_entry(row, &line));
+        if is_same.map_err(|error| Error::io("read", storage.name(), error))? {
             Ok(())
         } else {
             Err(self.changed(storage.name(), row, "is no longer where it was"))

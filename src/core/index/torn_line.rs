@@ -28,11 +28,11 @@ pub struct IndexedEnd {
 impl IndexedEnd {
     /// Moves to the end of a line. Returns how many lines it counts as: 0 for a torn line, and for the rest of an unterminated
     /// one.
-    pub fn advance(&mut self, line: &IndexedLine) -> u64 {
+    pub fn advance<T>(&mut self, line: &IndexedLine<T>) -> u64 {
         if line.is_torn {
             return 0;
         }
-        let is_rest = self.after_unterminated_line && line.kind == LineKind::Nothing;
+        let is_rest = self.after_unterminated_line && matches!(line.kind, LineKind::Nothing);
         self.set(line.offset + line.len + u64::from(line.is_terminated), !line.is_terminated);
         line.lines - u64::from(is_rest)
     }

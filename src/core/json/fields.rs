@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 
-/// A string as WTF-8, mostly an object's key: it may have escapes and lone surrogates.
+/// An object's key as WTF-8: it may have escapes and lone surrogates.
 pub struct Key<'de>(pub Cow<'de, [u8]>);
 
 impl<'de> Deserialize<'de> for Key<'de> {

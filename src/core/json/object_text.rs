@@ -1,13 +1,14 @@
 //! Edits of an object's own keys that leave every other byte as it was.
 
 use std::borrow::Cow;
-use std::{fmt, io};
+use std::hash::BuildHasher;
+use std::io;
 
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use hashbrown::{DefaultHashBuilder, HashTable};
 
-use super::fields::Key;
-use super::reader::{read, Raw};
-use crate::base::memory::{append, reserve};
+use super::scanner::{ScanError, ScanResult, Scanner};
+use super::string::string_bytes;
+use crate::base::memory::{append, reserve, with_capacity};
 use crate::base::wtf8::push_json_string;
 
 /// An object's own keys and values in order, each as text. As in JavaScript, a repeated key has its first position and its
@@ -15,43 +16,62 @@ use crate::base::wtf8::push_json_string;
 #[derive(Default)]
 pub struct ObjectText<'a>(Vec<Member<'a>>);
 
+/// What becomes of a value.
+pub enum ValueEdit {
+    Kept,
+    Set(String),
+    /// It is taken out with its key.
+    Removed,
+}
+
 struct Member<'a> {
     key: Cow<'a, [u8]>,
     value: Cow<'a, str>,
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for ObjectText<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Members;
-        impl<'de> Visitor<'de> for Members {
-            type Value = ObjectText<'de>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut object = ObjectText(Vec::with_capacity(8));
-                let mut seen = std::collections::HashMap::new();
-                while let Some(Key(key)) = map.next_key::<Key<'de>>()? {
-                    let value = Cow::Borrowed(map.next_value::<Raw<'de>>()?.get());
-                    match seen.get(&key).and_then(|&at: &usize| object.0.get_mut(at)) {
-                        Some(member) => member.value = value,
-                        None => {
-                            seen.insert(key.clone(), object.0.len());
-                            object.0.push(Member { key, value });
-                        }
-                    }
+impl<'a> ObjectText<'a> {
+    /// Reads a text that must be a JSON object; None if it is not. Without memory for its members it is an error.
+    pub fn read(text: &'a str) -> io::Result<Option<Self>> {
+        let mut object = Self(with_capacity(8)?);
+        match object.add_members(text) {
+            Ok(()) => Ok(Some(object)),
+            Err(ScanError::Malformed) => Ok(None),
+            Err(ScanError::NoMemory) => Err(io::ErrorKind::OutOfMemory.into()),
+            Err(ScanError::Input(never)) => match never {},
+        }
+    }
+
+    fn add_members(&mut self, text: &'a str) -> ScanResult<(), &'a [u8]> {
+        let mut scanner = Scanner::new(text.as_bytes());
+        // The position of each key.
+        let mut seen = HashTable::new();
+        let hasher = DefaultHashBuilder::default();
+        scanner.expect(b'{')?;
+        let mut first = true;
+        while scanner.next_element(&mut first, b'}')? {
+            let key = span(&mut scanner, text, Scanner::skip_string)?;
+            let key = string_bytes(key).map_err(|_| ScanError::NoMemory)?.ok_or(ScanError::Malformed)?;
+            scanner.expect(b':')?;
+            let value = Cow::Borrowed(span(&mut scanner, text, Scanner::skip_value)?);
+            let members = &mut self.0;
+            let hash = hasher.hash_one(&key);
+            let is_same = |at: &usize| members.get(*at).is_some_and(|member| member.key == key);
+            match seen.find(hash, is_same).copied().and_then(|at: usize| members.get_mut(at)) {
+                Some(member) => member.value = value,
+                None => {
+                    reserve(members, 1).map_err(|_| ScanError::NoMemory)?;
+                    let hash_of = |at: &usize| members.get(*at).map_or(0, |member| hasher.hash_one(&member.key));
+                    seen.try_reserve(1, hash_of).map_err(|_| ScanError::NoMemory)?;
+                    seen.insert_unique(hash, members.len(), hash_of);
+                    members.push(Member { key, value });
                 }
-                Ok(object)
             }
         }
-        deserializer.deserialize_map(Members)
-    }
-}
-
-impl<'a> ObjectText<'a> {
-    /// Reads a text that must be a JSON object; None if it is not.
-    pub fn read(text: &'a str) -> Option<Self> {
-        read(text).ok()
+        scanner.expect(b'}')?;
+        match scanner.next_token()? {
+            None => Ok(()),
+            Some(_) => Err(ScanError::Malformed),
+        }
     }
 
     /// The text of a key's value.
@@ -74,14 +94,22 @@ impl<'a> ObjectText<'a> {
         self.0.retain(|member| *member.key != *key.as_bytes());
     }
 
-    /// Gives each key a new value, or takes it out.
-    pub fn map_values(&mut self, mut each: impl FnMut(&[u8], &str) -> Option<String>) {
+    /// Edits every value. After an error only some are.
+    pub fn edit_values(&mut self, mut each: impl FnMut(&[u8], &str) -> io::Result<ValueEdit>) -> io::Result<()> {
+        let mut result = Ok(());
         self.0.retain_mut(|member| {
-            let value = each(&member.key, &member.value);
-            let is_kept = value.is_some();
-            member.value = value.map_or_else(|| std::mem::take(&mut member.value), Cow::Owned);
-            is_kept
+            if result.is_err() {
+                return true;
+            }
+            match each(&member.key, &member.value) {
+                Ok(ValueEdit::Kept) => {}
+                Ok(ValueEdit::Set(value)) => member.value = Cow::Owned(value),
+                Ok(ValueEdit::Removed) => return false,
+                Err(error) => result = Err(error),
+            }
+            true
         });
+        result
     }
 
     /// The object's text, without white space between its members.
@@ -105,6 +133,18 @@ impl<'a> ObjectText<'a> {
     }
 }
 
+/// Skips what comes next. Gives its text.
+fn span<'a>(
+    scanner: &mut Scanner<&'a [u8]>,
+    text: &'a str,
+    skip: impl FnOnce(&mut Scanner<&'a [u8]>) -> ScanResult<(), &'a [u8]>,
+) -> ScanResult<&'a str, &'a [u8]> {
+    scanner.next_token()?;
+    let from = scanner.at();
+    skip(scanner)?;
+    text.get(from..scanner.at()).ok_or(ScanError::Malformed)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -112,12 +152,12 @@ mod tests {
     #[test]
     fn edits_leave_all_other_bytes_as_they_were() {
         let text = r#"{"type":"x", "n":1.0,"a":"\u00e9" ,"n":-0}"#;
-        let mut object = ObjectText::read(text).expect("an object");
+        let mut object = ObjectText::read(text).expect("memory").expect("an object");
         object.set("type", "\"y\"");
         object.set("new", "null");
         object.remove("a");
         let out = object.text().expect("memory");
         assert_eq!(String::from_utf8_lossy(&out), r#"{"type":"y","n":-0,"new":null}"#);
-        assert!(ObjectText::read("[1]").is_none());
+        assert!(ObjectText::read("[1]").expect("memory").is_none());
     }
 }

@@ -12,9 +12,9 @@ use serde::de::value::BorrowedBytesDeserializer;
 use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::forward_to_deserialize_any;
 
-use super::scanner::{ScanError, Scanner};
+use super::scanner::{ScanError, Scanner, LONGEST_KEY};
 use super::simd::short_end;
-use super::string::string_bytes;
+use super::string::short_string_bytes;
 
 /// The text of a JSON value, checked to be one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,6 +72,22 @@ pub fn read<'a, T: Deserialize<'a>>(text: &'a str) -> ParseResult<T> {
     let value = T::deserialize(&mut reader)?;
     reader.finish()?;
     Ok(value)
+}
+
+/// The elements of a JSON text that is a list. They are not collected: a line may have millions.
+pub fn elements(json: &str) -> impl Iterator<Item = &str> {
+    let mut scanner = Scanner::new(json.as_bytes());
+    let is_list = scanner.take(b'[') == Ok(true);
+    let mut first = true;
+    std::iter::from_fn(move || {
+        if !is_list || scanner.next_element(&mut first, b']') != Ok(true) {
+            return None;
+        }
+        scanner.next_token().ok()?;
+        let from = scanner.at();
+        scanner.skip_value().ok()?;
+        json.get(from..scanner.at())
+    })
 }
 
 /// Whether the text is one JSON value by `JSON.parse`'s rules.
@@ -142,10 +158,13 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
     }
 
     fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> ParseResult<V::Value> {
-        match string_bytes(self.raw()?) {
-            Some(Cow::Borrowed(bytes)) => visitor.visit_borrowed_bytes(bytes),
-            Some(Cow::Owned(bytes)) => visitor.visit_byte_buf(bytes),
-            None => Err(ParseError),
+        match self.raw()? {
+            // No field has such a name.
+            long if long.len() > LONGEST_KEY => visitor.visit_borrowed_bytes(long.as_bytes()),
+            key => match short_string_bytes(key).ok_or(ParseError)? {
+                Cow::Borrowed(bytes) => visitor.visit_borrowed_bytes(bytes),
+                Cow::Owned(bytes) => visitor.visit_byte_buf(bytes),
+            },
         }
     }
 

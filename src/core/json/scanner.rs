@@ -7,10 +7,10 @@
 use std::io;
 
 use super::simd::{short_end, skip_string, Skipped};
-use super::string::string_bytes;
+use super::string::short_string_bytes;
 
 /// A longer key is not one that anything looks for.
-const LONGEST_KEY: usize = 1 << 10;
+pub(super) const LONGEST_KEY: usize = 1 << 10;
 
 /// The bytes that a scanner reads.
 pub trait Input {
@@ -223,7 +223,7 @@ impl<I: Input> Scanner<I> {
             let key = quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default();
             let mut found = find(key);
             if found.is_none() && key.contains(&b'\\') {
-                found = string_bytes(&String::from_utf8_lossy(quoted)).and_then(|key| find(&key));
+                found = short_string_bytes(&String::from_utf8_lossy(quoted)).and_then(|key| find(&key));
             }
             self.expect(b':')?;
             member(self, found)?;

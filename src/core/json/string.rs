@@ -1,14 +1,35 @@
 //! JSON strings: their text as WTF-8, and back.
 
 use std::borrow::Cow;
+use std::io;
 
 use serde::Deserialize;
 
 use super::fields::Key;
+use super::long_strings::unescape;
+use crate::base::memory::copy_of_bytes;
 use crate::base::wtf8::push_json_string;
 
-/// The WTF-8 of a JSON string's text, quotes included; None if it is not a string.
-pub fn string_bytes(raw: &str) -> Option<Cow<'_, [u8]>> {
+/// The WTF-8 of a JSON string's text, quotes included; None if it is not a string. Without memory for it it is an error.
+pub fn string_bytes(raw: &str) -> io::Result<Option<Cow<'_, [u8]>>> {
+    let inner = raw.strip_prefix('"').and_then(|raw| raw.strip_suffix('"')).map(str::as_bytes);
+    match inner {
+        Some(inner) if memchr::memchr(b'\\', inner).is_some() => Ok(unescape(inner)?.map(Cow::Owned)),
+        plain => Ok(plain.map(Cow::Borrowed)),
+    }
+}
+
+/// The same in memory of its own.
+pub fn owned_string(raw: &str) -> io::Result<Option<Vec<u8>>> {
+    Ok(match string_bytes(raw)? {
+        Some(Cow::Owned(text)) => Some(text),
+        Some(Cow::Borrowed(text)) => Some(copy_of_bytes(text)?),
+        None => None,
+    })
+}
+
+/// The same of a string whose length has a limit: its memory is not asked for.
+pub fn short_string_bytes(raw: &str) -> Option<Cow<'_, [u8]>> {
     let inner = raw.strip_prefix('"')?.strip_suffix('"')?;
     if memchr::memchr(b'\\', inner.as_bytes()).is_none() {
         return Some(Cow::Borrowed(inner.as_bytes()));
@@ -35,7 +56,7 @@ mod tests {
         fn a_written_string_reads_back(units in proptest::collection::vec(any::<u16>(), 0..64)) {
             let text = from_utf16(&units);
             let json = quoted(&text);
-            let read = string_bytes(&json);
+            let read = string_bytes(&json).expect("memory");
             prop_assert_eq!(read.as_deref(), Some(&text[..]));
         }
     }

@@ -81,7 +81,7 @@ fn session_dir_in(file: &str) -> std::result::Result<Option<String>, String> {
     let Some(dir) = read::<Settings<Raw<'_>>>(text).ok().and_then(|settings| settings.session_dir) else {
         return Ok(None);
     };
-    match string_bytes(dir.get()) {
+    match string_bytes(dir.get()).map_err(|error| unreadable(&error))? {
         Some(dir) => Ok(Some(to_string_lossy(&dir).into_owned())),
         None => Err(format!("{file}: sessionDir is not a string and is ignored")),
     }

@@ -1,7 +1,6 @@
 //! Migration of old files. Version 1 has no tree: entries get ids and a linear chain of parents. Version 2 calls custom
 //! messages `hookMessage`. Only the keys that change are edited; a line that is not an entry is copied as it is.
 
-use std::convert::Infallible;
 use std::io::{self, Write};
 
 use super::replace::{write_line, ReadTo, Rewrite};
@@ -60,12 +59,12 @@ impl Migrator {
     }
 
     /// How the next value changes. `is_hook` says whether a message is that of a hook.
-    pub fn changes<V: Value, E>(
+    pub fn changes<V: Value, E: From<io::Error>>(
         &mut self,
         fields: &OldFields<V>,
         is_hook: impl FnOnce(&V) -> std::result::Result<bool, E>,
     ) -> std::result::Result<Vec<MigrationEdit>, E> {
-        let kind = fields.kind.as_ref().and_then(Value::text).unwrap_or_default();
+        let kind = fields.kind.as_ref().map_or(Ok(None), Value::text)?.unwrap_or_default();
         if *kind == *b"session" {
             self.given.push(None);
             return Ok(vec![MigrationEdit::Version]);
@@ -106,7 +105,7 @@ impl Migrator {
         if is_blank(line) || !is_json(line) {
             return Ok(None);
         }
-        let parts = ObjectText::read(line).zip(read::<OldFields<Raw<'_>>>(line).ok());
+        let parts = ObjectText::read(line)?.zip(read::<OldFields<Raw<'_>>>(line).ok());
         let Some((mut object, fields)) = parts else {
             // The reference drops falsy values when it loads and counts the others.
             if !matches!(line.trim(), "null" | "false" | "0" | "-0" | "\"\"") {
@@ -115,9 +114,10 @@ impl Migrator {
             return Ok(None);
         };
         let is_hook = |message: &Raw<'_>| {
-            Ok::<_, Infallible>(read_message(*message).is_some_and(|message| message.head().role == Role::HookMessage))
+            let head = read_message(*message).map(|message| message.head()).transpose()?;
+            Ok::<_, io::Error>(head.is_some_and(|head| head.role == Role::HookMessage))
         };
-        let Ok(changes) = self.changes(&fields, is_hook);
+        let changes = self.changes(&fields, is_hook)?;
         for change in &changes {
             match change {
                 MigrationEdit::Version => object.set("version", CURRENT_VERSION.to_string()),
@@ -192,7 +192,7 @@ impl Rewrite for Migration {
 
 /// The text of a message with its new role.
 fn with_custom_role(message: Raw<'_>) -> io::Result<Option<String>> {
-    let Some(mut object) = ObjectText::read(message.get()) else { return Ok(None) };
+    let Some(mut object) = ObjectText::read(message.get())? else { return Ok(None) };
     object.set("role", "\"custom\"");
     Ok(String::from_utf8(object.text()?).ok())
 }

@@ -148,7 +148,7 @@ impl Survey {
     fn classify(&mut self, text: &str, parsed_any: &mut bool) -> io::Result<LineClass> {
         if !*parsed_any && !is_blank(text) && is_json(text) {
             *parsed_any = true;
-            if self.read_header(text) {
+            if self.read_header(text)? {
                 self.header_leads = true;
                 return Ok(LineClass::Header);
             }
@@ -163,24 +163,24 @@ impl Survey {
             Line::Blank => Ok(LineClass::Blank),
             Line::Damaged(Damage::NoId) if first_version => Ok(LineClass::Entry),
             Line::Damaged(damage) => Ok(LineClass::Damaged(damage)),
-        })?;
+        })??;
         // A header that is not in the first line is better than none.
         let late_header = found == LineClass::Damaged(Damage::LateHeader) && self.header.is_none();
-        if late_header && self.read_header(text) {
+        if late_header && self.read_header(text)? {
             Ok(LineClass::Header)
         } else {
             Ok(found)
         }
     }
 
-    fn read_header(&mut self, text: &str) -> bool {
-        self.header = Header::read(text);
+    fn read_header(&mut self, text: &str) -> io::Result<bool> {
+        self.header = Header::read(text)?;
         if self.header.is_some() {
             let fields = read::<HeaderFields<Raw<'_>>>(text).ok();
             let stated = fields.and_then(|fields| fields.version?.number());
             self.stated_version = Some(stated.unwrap_or(1.0));
         }
-        self.header.is_some()
+        Ok(self.header.is_some())
     }
 
     /// The report on the file.
@@ -208,9 +208,9 @@ impl Survey {
 }
 
 /// The head of the entry in a text; None if the text is not an entry.
-pub fn entry_in(text: &str) -> Option<EntryHead<'static>> {
+pub fn entry_in(text: &str) -> io::Result<Option<EntryHead<'static>>> {
     read_line(text, |line| match line {
-        Line::Entry(head) => Some(head.into_owned()),
-        _ => None,
-    })
+        Line::Entry(head) => head.into_owned().map(Some),
+        _ => Ok(None),
+    })?
 }

@@ -12,7 +12,7 @@ use crate::io::file_window::FileWindow;
 use crate::io::fs::read_at;
 use crate::io::line_reader::{is_stopped, text_of, Positioned};
 use crate::json::scanner::Scanner;
-use crate::json::string_bytes;
+use crate::json::short_string_bytes;
 
 /// From this length on a string is left out.
 const LONG_STRING: usize = 64 << 10;
@@ -141,7 +141,7 @@ fn decoded(inside: &[u8]) -> String {
     json.push('"');
     json.push_str(&String::from_utf8_lossy(inside));
     json.push('"');
-    string_bytes(&json).map(|text| to_string_lossy(&text).into_owned()).unwrap_or_default()
+    short_string_bytes(&json).map(|text| to_string_lossy(&text).into_owned()).unwrap_or_default()
 }
 
 /// Where a part of a JSON string can be cut: not within a character, an escape or a pair of surrogates.

@@ -6,9 +6,9 @@ use std::io;
 use crate::base::memory::reserve;
 use crate::format::agent_message::Role;
 use crate::format::header::Version;
-use crate::json::fields;
-use crate::json::reader::{read, Raw};
+use crate::json::reader::{elements, read, Raw};
 use crate::json::scanner::Scanner;
+use crate::json::{fields, string_bytes};
 
 /// A kind of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -155,12 +155,12 @@ pub struct EntryTexts<'a> {
 /// Reads a line of a session; None if it is not an entry that can have texts. An error if there is no memory for the list of them.
 pub fn entry_texts(line: &str, version: Version, scopes: Scopes) -> io::Result<Option<EntryTexts<'_>>> {
     let Ok(fields) = read::<EntryFields<Raw<'_>>>(line) else { return Ok(None) };
-    let id = fields.id.as_ref().map(|id| Raw::get(*id)).and_then(text_in);
+    let id = text_in(fields.id)?;
     if version != Version::V1 && id.is_none() {
         return Ok(None);
     }
     let mut texts = Texts { scopes, found: Vec::new() };
-    let role = match fields.kind.and_then(|kind| text_in(kind.get())).as_deref() {
+    let role = match text_in(fields.kind)?.as_deref() {
         Some(b"message") => {
             let Some(Ok(message)) = fields.message.map(|message| read(message.get())) else { return Ok(None) };
             let Some(role) = texts.add_message(message)? else { return Ok(None) };
@@ -182,7 +182,7 @@ pub fn entry_texts(line: &str, version: Version, scopes: Scopes) -> io::Result<O
         }
         _ => return Ok(None),
     };
-    let timestamp = fields.timestamp.and_then(|raw| text_in(raw.get())).unwrap_or_default();
+    let timestamp = text_in(fields.timestamp)?.unwrap_or_default();
     Ok(Some(EntryTexts { role, id: id.unwrap_or_default(), timestamp, texts: texts.found }))
 }
 
@@ -193,8 +193,8 @@ pub fn name_in(line: &str, version: Version) -> io::Result<Option<Option<&str>>>
     Ok(entry.map(|entry| entry.texts.first().map(|(_, json)| *json)))
 }
 
-fn text_in(json: &str) -> Option<Cow<'_, [u8]>> {
-    crate::json::string_bytes(json)
+fn text_in(value: Option<Raw<'_>>) -> io::Result<Option<Cow<'_, [u8]>>> {
+    value.map_or(Ok(None), |raw| string_bytes(raw.get()))
 }
 
 struct Texts<'a> {
@@ -234,7 +234,7 @@ impl<'a> Texts<'a> {
 
     /// Gives the role; None for a message of a role whose texts are not searched.
     fn add_message(&mut self, message: MessageFields<Raw<'a>>) -> io::Result<Option<&'static str>> {
-        let role = Role::from_name(&message.role.and_then(|role| text_in(role.get())).unwrap_or_default());
+        let role = Role::from_name(&text_in(message.role)?.unwrap_or_default());
         let scope = match role {
             Role::User => Scope::User,
             Role::Assistant => Scope::Assistant,
@@ -260,7 +260,7 @@ impl<'a> Texts<'a> {
         self.add(scope, content)?;
         for block in elements(content).filter(|block| block.starts_with('{')) {
             let Ok(block) = read::<BlockFields<Raw<'_>>>(block) else { continue };
-            match (block.kind.and_then(|kind| text_in(kind.get())).as_deref(), scope) {
+            match (text_in(block.kind)?.as_deref(), scope) {
                 (Some(b"text"), _) => {
                     self.add_string(scope, block.text, "")?;
                 }
@@ -276,22 +276,6 @@ impl<'a> Texts<'a> {
         }
         Ok(())
     }
-}
-
-/// The elements of a JSON text that is a list. They are not collected: a line may have millions.
-fn elements(json: &str) -> impl Iterator<Item = &str> {
-    let mut scanner = Scanner::new(json.as_bytes());
-    let is_list = scanner.take(b'[') == Ok(true);
-    let mut first = true;
-    std::iter::from_fn(move || {
-        if !is_list || scanner.next_element(&mut first, b']') != Ok(true) {
-            return None;
-        }
-        scanner.next_token().ok()?;
-        let from = scanner.at();
-        scanner.skip_value().ok()?;
-        json.get(from..scanner.at())
-    })
 }
 
 /// Calls `each` with every string in a JSON text that is not a key, until it fails.

@@ -1,5 +1,6 @@
 //! Searches one session file.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
@@ -16,11 +17,12 @@ use super::prefilter::Prefilter;
 use super::query::{Query, SearchOptions};
 use super::scope::{entry_texts, name_in, strings_in, EntryTexts, Scope};
 use crate::base::error::Result;
+use crate::base::memory::copy_of_bytes;
 use crate::base::time::Time;
 use crate::base::wtf8::{to_string_lossy, trim};
 use crate::format::header::Version;
 use crate::format::ids::numbered_id;
-use crate::io::line_reader::line_text;
+use crate::io::line_reader::{line_text, owned_text};
 use crate::json::string_bytes;
 use crate::summary::line_scanner::{FileLines, KeptTexts, ScannedLine};
 use crate::summary::usage::call::plain;
@@ -128,7 +130,7 @@ impl SessionFile<'_> {
                         matcher.add(text, *scope);
                     };
                     match long.and_then(|line| line.long_string(json)) {
-                        None => add(&string(json)),
+                        None => add(&string(json)?),
                         Some(span) => each_piece(self.file, span, overlap, stops, &mut add)?,
                     }
                     Ok(())
@@ -192,8 +194,8 @@ impl SessionFile<'_> {
                 },
             };
             if let Some(json) = name_in(&text, self.version)? {
-                let text = json.and_then(string_bytes);
-                name = text.map(|text| trim(&text).to_vec()).filter(|name| !name.is_empty());
+                let text = json.map_or(Ok(None), string_bytes)?;
+                name = text.map(|text| copy_of_bytes(trim(&text))).transpose()?.filter(|name| !name.is_empty());
             }
             Ok(())
         };
@@ -203,8 +205,11 @@ impl SessionFile<'_> {
 }
 
 /// A JSON string's text; lone surrogates become U+FFFD.
-fn string(json: &str) -> String {
-    string_bytes(json).map(|text| to_string_lossy(&text).into_owned()).unwrap_or_default()
+fn string(json: &str) -> io::Result<Cow<'_, str>> {
+    Ok(match string_bytes(json)?.unwrap_or_default() {
+        Cow::Borrowed(text) => to_string_lossy(text),
+        Cow::Owned(text) => Cow::Owned(owned_text(text)?),
+    })
 }
 
 fn is_wanted(entry: &EntryTexts<'_>, options: &SearchOptions) -> bool {

@@ -66,7 +66,7 @@ impl Session {
                 copier.keep(step.row)?.ok_or_else(|| self.line_is_gone(step.row))?
             } else {
                 let line = self.relinked_line(step)?;
-                let found = bodies_of(&line);
+                let found = bodies_of(&line).map_err(fail)?;
                 reserve(&mut bodies, found.len()).map_err(fail)?;
                 bodies.extend(found.into_iter().map(|body| (row, body)));
                 copier.write(&line)?

@@ -4,10 +4,10 @@ use super::open::OpenResult;
 use super::session::{Persistence, Session};
 use crate::base::error::{Error, Result};
 use crate::base::options::SessionFileOptions;
+use crate::format::entry::{read_line, Line};
 use crate::format::header::Version;
 use crate::io::line_reader::{line_text, LineReader, WHOLE};
 use crate::rewrite::migrate::Migrator;
-use crate::rewrite::verify::entry_in;
 use crate::storage::file::FileStorage;
 use crate::storage::new_file::NewFile;
 use crate::storage::storage::Storage;
@@ -47,7 +47,8 @@ impl ForkSource {
                 None => None,
             };
             let bytes = migrated.as_deref().unwrap_or(line.bytes);
-            if entry_in(&line_text(bytes).map_err(fail)?).is_some() {
+            let is_entry = |line: Line<'_>| matches!(line, Line::Entry(_));
+            if line_text(bytes).and_then(|text| read_line(&text, is_entry)).map_err(fail)? {
                 out.line(bytes.strip_suffix(b"\r").unwrap_or(bytes))?;
             }
         }

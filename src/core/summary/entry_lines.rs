@@ -31,6 +31,7 @@ pub fn each_entry_line<E>(
             Line::Damaged(Damage::NoId) => header.version == Version::V1,
             Line::Damaged(_) | Line::Blank => false,
         });
+        let is_counted = is_counted.map_err(|error| fail(Error::io("read", storage.name(), error)))?;
         if is_counted {
             each(&text)?;
         }

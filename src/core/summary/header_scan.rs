@@ -7,7 +7,7 @@ use super::line_scanner::LineScanner;
 use crate::base::error::{Error, Result};
 use crate::base::memory::append;
 use crate::format::header::Header;
-use crate::io::line_reader::text_of;
+use crate::io::line_reader::line_text;
 use crate::io::open::{self, Access};
 use crate::storage::storage::Storage;
 
@@ -96,7 +96,7 @@ impl<R: Read> LineScanner<R> {
             Ok(()) if is_other => Ok(HeaderLine::Other),
             Ok(()) => {
                 fields.push(b'}');
-                Ok(Header::read(&text_of(&fields)).map_or(HeaderLine::Other, HeaderLine::Header))
+                Ok(Header::read(&line_text(&fields)?)?.map_or(HeaderLine::Other, HeaderLine::Header))
             }
             Err(error) => error.into_io().map_or(Ok(HeaderLine::NoJson), Err),
         }
@@ -106,6 +106,7 @@ impl<R: Read> LineScanner<R> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::io::line_reader::text_of;
     use crate::json::reader::is_json;
     use proptest::prelude::*;
 
@@ -118,7 +119,7 @@ mod tests {
         let text = text_of(line);
         match is_json(&text) {
             false => HeaderLine::NoJson,
-            true => Header::read(&text).map_or(HeaderLine::Other, HeaderLine::Header),
+            true => Header::read(&text).expect("memory").map_or(HeaderLine::Other, HeaderLine::Header),
         }
     }
 
@@ -177,7 +178,9 @@ mod tests {
             (b"[{\"type\":\"session\",\"id\":\"a\"}]\n", HeaderLine::Other),
             (
                 b"{\"type\":\"session\",\"id\":\"\xff\"} \n",
-                HeaderLine::Header(Header::read("{\"type\":\"session\",\"id\":\"\u{fffd}\"}").expect("a header")),
+                HeaderLine::Header(
+                    Header::read("{\"type\":\"session\",\"id\":\"\u{fffd}\"}").expect("memory").expect("a header"),
+                ),
             ),
         ] {
             assert_eq!(scanned(line), want, "{line:?}");

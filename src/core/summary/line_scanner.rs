@@ -398,7 +398,9 @@ fn text<I: Input>(
     let longest = if out.is_some() { usize::MAX } else { LONGEST_SEARCHED };
     let json = scanner.value(longest)?;
     match json.filter(|json| json.len() <= LONGEST_SEARCHED) {
-        Some(json) => signature.iter_mut().for_each(|signature| signature.add_json(json)),
+        Some(json) => {
+            signature.iter_mut().try_for_each(|signature| signature.add_json(json)).map_err(|_| ScanError::NoMemory)?
+        }
         None => *signature = None,
     }
     if let (Some(json), Some(out)) = (json, out) {

@@ -9,6 +9,7 @@ use super::line_scanner::{FileLines, KeptTexts, ScannedLine};
 use super::signature::Signature;
 use super::usage::call::{number, plain};
 use super::usage::session_usage::SessionUsage;
+use crate::base::memory::copy_of_bytes;
 use crate::base::time::Time;
 use crate::base::unparsed_dates::UnparsedDates;
 use crate::base::wtf8::trim;
@@ -181,12 +182,12 @@ fn read_lines(
             // It changes only a copy: another process may still be writing it.
             let (version, mut summary, mut usage) = (*version, summary.clone(), usage.clone());
             usage.add(&line, version);
-            summary.add(&mut line, version);
+            summary.add(&mut line, version)?;
             let with_unterminated_line = Some((FileKind::Session(version, summary), usage));
             return Ok(Some(SummaryScan { progress, with_unterminated_line }));
         }
         usage.add(&line, *version);
-        summary.add(&mut line, *version);
+        summary.add(&mut line, *version)?;
         progress.end = lines.scanner.position();
     }
     Ok(Some(SummaryScan { progress, with_unterminated_line: None }))
@@ -231,30 +232,32 @@ impl SessionSummary {
     }
 
     /// Adds a line.
-    fn add(&mut self, line: &mut ScannedLine, version: Version) {
+    fn add(&mut self, line: &mut ScannedLine, version: Version) -> io::Result<()> {
         if !line.is_entry(version) {
-            return;
+            return Ok(());
         }
         match plain(&line.kind).as_deref() {
             Some(b"session_info") => {
-                self.name = line.name.as_deref().map(|name| trim(name).to_vec()).filter(|name| !name.is_empty());
+                let name = line.name.as_deref().map(|name| copy_of_bytes(trim(name))).transpose()?;
+                self.name = name.filter(|name| !name.is_empty());
             }
             Some(b"message") => {
                 self.message_count += 1;
-                self.add_message(line);
+                self.add_message(line)?;
             }
             _ => {}
         }
+        Ok(())
     }
 
-    fn add_message(&mut self, line: &mut ScannedLine) {
+    fn add_message(&mut self, line: &mut ScannedLine) -> io::Result<()> {
         let role = line.message.role();
         if !role.is_conversation() || !line.message.has_content {
-            return;
+            return Ok(());
         }
         let timestamp = text_of(&line.timestamp);
         let entry_time = || time_of(read::<Raw<'_>>(&timestamp).ok().as_ref());
-        match number(&line.message.timestamp).map_or_else(entry_time, Time::At) {
+        match number(&line.message.timestamp).map_or_else(entry_time, |ms| Ok(Time::At(ms)))? {
             Time::At(ms) if !ms.is_nan() => self.active = Some(self.active.unwrap_or(0.0).max(ms)),
             Time::At(_) => {}
             Time::Unparsed => self.unparsed_dates.add(&timestamp),
@@ -262,6 +265,7 @@ impl SessionSummary {
         if self.first_message.is_none() && role == Role::User {
             self.first_message = line.message.text.take().filter(|text| !text.is_empty());
         }
+        Ok(())
     }
 }
 
@@ -275,10 +279,11 @@ mod tests {
         /// Every line read whole: slow, and simple enough to compare with.
         pub fn of_lines(text: &str) -> Option<SessionSummary> {
             let mut lines = text.split('\n').skip_while(|line| !is_json(line));
-            let FileKind::Session(version, mut summary) = Header::read(lines.next()?).map(SessionSummary::of)? else {
+            let header = Header::read(lines.next()?).expect("memory");
+            let FileKind::Session(version, mut summary) = header.map(SessionSummary::of)? else {
                 return None;
             };
-            lines.for_each(|line| summary.add(&mut read_whole(line, (0, 0)), version));
+            lines.for_each(|line| summary.add(&mut read_whole(line, (0, 0)), version).expect("memory"));
             Some(summary)
         }
     }

@@ -5,6 +5,8 @@
 //! even position of its text, and at an odd one. A signature may have groups that no text has, never the reverse. It therefore
 //! takes a text as JSON writes it where that has the same groups, and characters that JSON escapes are not looked for.
 
+use std::io;
+
 use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
@@ -37,14 +39,15 @@ impl Default for Signature {
 
 impl Signature {
     /// Adds a text: a JSON string as it is in the file.
-    pub fn add_json(&mut self, json: &[u8]) {
+    pub fn add_json(&mut self, json: &[u8]) -> io::Result<()> {
         if ESCAPES.iter().any(|escape| escape.find(json).is_some()) {
-            string_bytes(&text_of(json)).iter().for_each(|text| self.add_text(text));
+            string_bytes(&text_of(json))?.iter().for_each(|text| self.add_text(text));
         } else if json.is_ascii() {
             self.add_groups(json);
         } else {
             self.add_groups(folded(&text_of(json)).as_bytes());
         }
+        Ok(())
     }
 
     /// Adds a text in WTF-8.
@@ -149,14 +152,14 @@ mod tests {
             let json = format!("\"{}\"", inside);
             let query: String = text.iter().skip(from).take(length).collect();
             let mut signature = Signature::default();
-            signature.add_json(json.as_bytes());
+            signature.add_json(json.as_bytes()).expect("memory");
             let mut packed = signature.pack();
             for _ in 0..2 {
                 for word in query.split_whitespace().chain([&*query]) {
                     prop_assert!(groups(word).is_none_or(|groups| groups.may_be_in(&packed)), "{word:?} in {json}");
                 }
                 let mut continued = Signature::unpack(&packed).expect("a signature");
-                (0..2_000).for_each(|n| continued.add_json(format!("\"another text {n}\"").as_bytes()));
+                (0..2_000).for_each(|n| continued.add_json(format!("\"another text {n}\"").as_bytes()).expect("memory"));
                 packed = continued.pack();
             }
         }
@@ -166,7 +169,7 @@ mod tests {
     fn other_words_are_denied() {
         let mut signature = Signature::default();
         for n in 0..500 {
-            signature.add_json(format!("\"Where is the Needle of {n}?\\nÜber dem Fluß\"").as_bytes());
+            signature.add_json(format!("\"Where is the Needle of {n}?\\nÜber dem Fluß\"").as_bytes()).expect("memory");
         }
         let packed = signature.pack();
         assert!(packed.len() < 1 << 10, "{}", packed.len());

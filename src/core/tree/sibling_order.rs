@@ -47,7 +47,8 @@ mod tests {
             read_line(&line, |line| match line {
                 Line::Entry(head) => drop(tree.push(&head, true).expect("memory")),
                 other => panic!("{other:?}"),
-            });
+            })
+            .expect("memory");
         };
         // Roots stay in file order, whatever their times.
         push("a", "", &at(9));

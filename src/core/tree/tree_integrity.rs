@@ -68,7 +68,8 @@ mod tests {
                 if let Line::Entry(head) = line {
                     tree.push(&head, true).expect("memory");
                 }
-            });
+            })
+            .expect("memory");
         }
         tree
     }

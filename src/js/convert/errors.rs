@@ -1,5 +1,7 @@
 //! Errors of the core as JavaScript exceptions.
 
+use std::io;
+
 use napi::Error;
 
 use crate::js::engine::{JsEnv, JsVal};
@@ -38,6 +40,11 @@ pub fn thrown(js: JsEnv<'_>, error: &CoreError) -> Error {
         Ok(object) => js.throw(object),
         Err(error) => error,
     }
+}
+
+/// Throws the error of a value of the caller's that was not read.
+pub fn not_read(js: JsEnv<'_>, error: io::Error) -> Error {
+    thrown(js, &CoreError::io("read", "", error))
 }
 
 /// Throws a `TypeError`: an argument, or what the caller's code did meanwhile, is wrong.

@@ -4,7 +4,7 @@ use napi::{Error, Result};
 
 use super::identity_cache::IdentityCache;
 use super::open::{new_session, ManagerConfig};
-use crate::js::convert::errors::{thrown, wrong_argument};
+use crate::js::convert::errors::{not_read, thrown, wrong_argument};
 use crate::js::convert::object::{field, with_entry_head, FieldValue};
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
@@ -51,9 +51,11 @@ pub fn session_from_objects(
         None => new_session(js, config, None, options)?,
         Some(header) => {
             let fields = HeaderFields::from_each(|name| field(js, header, name))?;
-            let id = fields.id.as_ref().and_then(Value::text).map(|id| id.into_owned());
-            let id = id.ok_or_else(|| wrong_argument(js, "entries: the header's id must be a string"))?;
-            migrate(js, &values, Version::of(fields.version.as_ref()))?;
+            let id = fields.id.as_ref().map_or(Ok(None), Value::text).map_err(|error| not_read(js, error))?;
+            let id = id
+                .map(|id| id.into_owned())
+                .ok_or_else(|| wrong_argument(js, "entries: the header's id must be a string"))?;
+            migrate(js, &values, version_of(js, &fields)?)?;
             let mut cache = IdentityCache::new(js, 0)?;
             cache.set_header(js, header)?;
             (Session::new(id, config.persistence, None), cache)
@@ -72,7 +74,8 @@ fn take_entries(js: JsEnv<'_>, entries: &[JsVal<'_>], session: &mut Session, cac
     for &value in entries {
         // As in a file: an entry without a string id could not be found again, nor be a leaf.
         let row = with_entry_head(js, value, |fields, head| {
-            fields.id.as_ref().and_then(Value::text).is_some().then(|| session.push_local(&head, None))
+            let has_id = fields.id.as_ref().is_some_and(|id| id.text().is_ok_and(|id| id.is_some()));
+            has_id.then(|| session.push_local(&head, None))
         })?;
         if let Some(row) = row.transpose().map_err(|error| thrown(js, &error))? {
             cache.set(js, row, value)?;
@@ -88,11 +91,15 @@ pub fn migrate_objects(js: JsEnv<'_>, list: JsVal<'_>) -> Result<()> {
     for value in &values {
         if type_of(js, *value)? == b"session" {
             let fields = HeaderFields::from_each(|name| field(js, *value, name))?;
-            version = Version::of(fields.version.as_ref());
+            version = version_of(js, &fields)?;
             break;
         }
     }
     migrate(js, &values, version)
+}
+
+fn version_of(js: JsEnv<'_>, fields: &HeaderFields<FieldValue<'_>>) -> Result<Version> {
+    Version::of(fields.version.as_ref()).map_err(|error| not_read(js, error))
 }
 
 fn migrate(js: JsEnv<'_>, values: &[JsVal<'_>], version: Version) -> Result<()> {

@@ -8,6 +8,7 @@ use napi::{Result, ValueType};
 use super::context_messages;
 use super::materialize::{ensure, object};
 use super::state::ManagerState;
+use crate::js::convert::errors::not_read;
 use crate::js::convert::object::FieldValue;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
@@ -118,7 +119,8 @@ pub fn children<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, of: JsVal<
 /// The label of an id, or `undefined`.
 pub fn label<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, id: JsVal<'env>) -> Result<JsVal<'env>> {
     let id = FieldValue::of(js, id);
-    let row = target_key(Some(&id).filter(|id| !id.is_undefined())).and_then(|id| {
+    let key = target_key(Some(&id).filter(|id| !id.is_undefined())).map_err(|error| not_read(js, error))?;
+    let row = key.and_then(|id| {
         let state = state.borrow();
         let tree = state.session.tree();
         tree.labels().row_of(tree.id_no(&id)?)

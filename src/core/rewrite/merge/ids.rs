@@ -44,15 +44,11 @@ impl NewIds {
             return Ok(None);
         }
         let text = line_text(line)?;
-        let Some(mut object) = ObjectText::read(&text) else { return Ok(None) };
+        let Some(mut object) = ObjectText::read(&text)? else { return Ok(None) };
         let mut is_edited = id.is_some();
         for key in REFERENCES {
-            let new = object
-                .get(key)
-                .and_then(string_bytes)
-                .and_then(|old| self.0.get(&*old))
-                .map(|new| quoted(new.as_bytes()));
-            if let Some(new) = new {
+            let old = object.get(key).map_or(Ok(None), string_bytes)?;
+            if let Some(new) = old.and_then(|old| self.0.get(&*old)).map(|new| quoted(new.as_bytes())) {
                 object.set(key, new);
                 is_edited = true;
             }

@@ -133,8 +133,10 @@ impl<'a> MergeLayout<'a> {
             if !seen.insert(key) {
                 continue;
             }
-            let id =
-                entry_id(&line_text(line.bytes).map_err(&fail)?).map_err(|reason| not_an_entry(index + 1, reason))?;
+            let id = line_text(line.bytes)
+                .and_then(|text| entry_id(&text))
+                .map_err(&fail)?
+                .map_err(|reason| not_an_entry(index + 1, reason))?;
             match old.front_ids.get(&id) {
                 // It is in front already. A line that comes before it in the store's order belongs there, too.
                 Some(&known) if known == key && !has_new => continue,

@@ -8,6 +8,7 @@ use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 use super::stored::{StoredLine, StoredLines};
 use crate::base::error::{Error, Result};
+use crate::base::memory::copy_of_bytes;
 use crate::format::entry::{read_line, Line};
 use crate::format::header::{Header, Version};
 use crate::io::line_reader::{line_text, LineReader, WHOLE};
@@ -56,7 +57,7 @@ impl OldFile {
         let stored_ids: HashSet<_> = match front {
             0 => HashSet::new(),
             _ => {
-                let id = |line: StoredLine<'_>| Ok(entry_id(&line_text(line.bytes)?).ok());
+                let id = |line: StoredLine<'_>| Ok(entry_id(&line_text(line.bytes)?)?.ok());
                 let ids: io::Result<Vec<_>> = stored.iter().map(id).collect();
                 ids.map_err(fail)?.into_iter().flatten().collect()
             }
@@ -69,11 +70,11 @@ impl OldFile {
             let text = line_text(line.bytes).map_err(fail)?;
             old.torn_line_start = line.is_torn().map_err(fail)?.then_some(range.from);
             if header.is_none() && line.skipped.is_none() && is_json(&text) {
-                header = Some(Header::read(&text).ok_or_else(|| Error::not_a_session(storage.name()))?);
+                header = Some(Header::read(&text).map_err(fail)?.ok_or_else(|| Error::not_a_session(storage.name()))?);
             }
             let id = match line.skipped {
                 Some(_) => None,
-                None => entry_id(&text).ok(),
+                None => entry_id(&text).map_err(fail)?.ok(),
             };
             let id = id.filter(|_| header.is_some());
             if range.from < front {
@@ -141,11 +142,11 @@ impl OldFile {
 }
 
 /// The id of a line that is an entry; else why it is not one.
-pub fn entry_id(text: &str) -> std::result::Result<Vec<u8>, &'static str> {
+pub fn entry_id(text: &str) -> io::Result<std::result::Result<Vec<u8>, &'static str>> {
     read_line(text, |line| match line {
-        Line::Entry(head) => Ok(head.id.into_owned()),
-        Line::Header => Err("a header"),
-        Line::Blank => Err("blank"),
-        Line::Damaged(damage) => Err(damage.reason()),
-    })
+        Line::Entry(head) => Ok(Ok(copy_of_bytes(&head.id)?)),
+        Line::Header => Ok(Err("a header")),
+        Line::Blank => Ok(Err("blank")),
+        Line::Damaged(damage) => Ok(Err(damage.reason())),
+    })?
 }

@@ -152,7 +152,7 @@ impl<'a> Redactor<'a> {
     fn line(&mut self, line: &[u8]) -> io::Result<Option<Vec<u8>>> {
         let text = line_text(line)?;
         let identity = identity_of(&text);
-        let id = identity.as_ref().and_then(|identity| string_bytes(identity.id?.get()));
+        let id = identity.as_ref().and_then(|identity| identity.id).map_or(Ok(None), |id| string_bytes(id.get()))?;
         let is_header =
             identity.as_ref().is_some_and(|identity| identity.kind.is_some_and(|kind| kind.get() == "\"session\""));
         let names = identity

@@ -7,8 +7,9 @@ use crate::base::memory::copy_of_bytes;
 use crate::base::time::Time;
 use crate::format::header::{new_header_line, Header, Version};
 use crate::format::ids::{check_session_id, session_id};
+use crate::io::line_reader::owned_text;
 use crate::json::reader::{read, Raw};
-use crate::json::string_bytes;
+use crate::json::string::owned_string;
 use crate::rewrite::verify::{LineClass, Survey};
 use crate::storage::storage::Storage;
 
@@ -25,6 +26,7 @@ pub struct SalvagedHeader {
 /// version. `now` is the time, ms since 1970, and its text.
 pub fn find(storage: &dyn Storage, survey: &Survey, now: (f64, &str)) -> Result<Option<SalvagedHeader>> {
     let path = storage.name();
+    let fail = |error| Error::io("read", path, error);
     let mut incomplete = None;
     for line in &survey.lines {
         match line.what {
@@ -35,17 +37,18 @@ pub fn find(storage: &dyn Storage, survey: &Survey, now: (f64, &str)) -> Result<
         let text = damaged_text(storage, line)?.unwrap_or_default();
         for piece in pieces(&text).iter().filter(|piece| piece.is_header()) {
             let stated = piece.fields.get("version").and_then(|text| read::<Raw<'_>>(text).ok());
-            let header = piece.whole.and_then(|text| Some((text, Header::read(text)?.version)));
+            let read = piece.whole.map_or(Ok(None), Header::read).map_err(fail)?;
+            let header = piece.whole.zip(read.map(|header| header.version));
             // The version of an incomplete header may be unknown. It counts as current: entries of version 1 could not be kept anyway.
-            let stated_version = || stated.map_or(Version::Current, |stated| Version::of(Some(&stated)));
-            if header.map_or_else(stated_version, |(_, version)| version) != Version::Current {
+            let stated_version = || stated.map_or(Ok(Version::Current), |stated| Version::of(Some(&stated)));
+            if header.map_or_else(stated_version, |(_, version)| Ok(version)).map_err(fail)? != Version::Current {
                 let what = "Session cannot be repaired: its header is damaged, and of a version before 3";
                 return Err(Error::unusable(what, path));
             }
             let salvaged = |text, whole| Some(SalvagedHeader { text, line: Some(line.number), whole });
             match header {
                 Some((text, _)) => {
-                    let text = copy_of_bytes(text.as_bytes()).map_err(|error| Error::io("read", path, error))?;
+                    let text = copy_of_bytes(text.as_bytes()).map_err(fail)?;
                     return Ok(salvaged(text, true));
                 }
                 None if incomplete.is_none() => {
@@ -63,18 +66,22 @@ pub fn find(storage: &dyn Storage, survey: &Survey, now: (f64, &str)) -> Result<
 
 /// A header composed of what is left of one, the file's name and the time.
 fn composed(path: &str, left: Option<&Fields<'_>>, (ms, now): (f64, &str)) -> Result<Vec<u8>> {
+    let fail = |error| Error::io("read", path, error);
     let field = |name| {
-        let text = string_bytes(left?.get(name)?)?;
-        Some(String::from_utf8_lossy(&text).into_owned()).filter(|text| !text.is_empty())
+        let text = left.and_then(|left| left.get(name)).map_or(Ok(None), owned_string)?;
+        Ok(text.map(owned_text).transpose()?.filter(|text| !text.is_empty()))
     };
     let name = std::path::Path::new(path).file_stem().and_then(|name| name.to_str()).unwrap_or_default();
     let (time, id) = name.split_once('_').unwrap_or_default();
     let id_in_name = || Some(id.to_owned()).filter(|id| check_session_id(id.as_bytes()).is_ok());
-    let id = field("id").or_else(id_in_name).unwrap_or_else(|| session_id(ms));
-    let time = field("timestamp").or_else(|| time_of(time)).unwrap_or_else(|| now.to_owned());
-    let cwd = field("cwd").unwrap_or_default();
-    let parent = field("parentSession").or_else(|| field("branchedFrom"));
-    new_header_line(&id, &time, &cwd, parent.as_deref()).map_err(|error| Error::io("read", path, error))
+    let id = field("id").map_err(fail)?.or_else(id_in_name).unwrap_or_else(|| session_id(ms));
+    let time = field("timestamp").map_err(fail)?.or_else(|| time_of(time)).unwrap_or_else(|| now.to_owned());
+    let cwd = field("cwd").map_err(fail)?.unwrap_or_default();
+    let parent = match field("parentSession").map_err(fail)? {
+        None => field("branchedFrom").map_err(fail)?,
+        parent => parent,
+    };
+    new_header_line(&id, &time, &cwd, parent.as_deref()).map_err(fail)
 }
 
 /// The time in the name of a session file.

@@ -59,7 +59,7 @@ impl KeptEntry {
         let fail = |error| Error::io("read", storage.name(), error);
         let text = line_text(&bytes).map_err(fail)?;
         let not_an_object = || Error::internal("the line of an entry that is repaired is not an object");
-        let mut object = ObjectText::read(&text).ok_or_else(not_an_object)?;
+        let mut object = ObjectText::read(&text).map_err(fail)?.ok_or_else(not_an_object)?;
         for (key, value) in &self.edits {
             object.set(key, value.clone());
         }

@@ -1,5 +1,7 @@
 //! The content of the repaired file: the header and the entries that stay.
 
+use std::io;
+
 use super::header::SalvagedHeader;
 use super::kept_entry::KeptEntry;
 use super::line_text::{bytes_of, damaged_text, LineSource};
@@ -52,7 +54,7 @@ impl RepairPlan {
                 LineClass::Blank => {}
                 LineClass::Entry => {
                     let bytes = bytes_at(storage, line.span())?;
-                    if let Some(head) = entry_in(&line_text(&bytes).map_err(fail)?) {
+                    if let Some(head) = line_text(&bytes).and_then(|text| entry_in(&text)).map_err(fail)? {
                         let entry = KeptEntry::of(head, LineSource::Same(line.span()), line.number);
                         relinker.push(entry, &bytes, storage, repairs)?;
                     }
@@ -96,20 +98,22 @@ fn salvage(
     repairs: &mut RepairLog,
 ) -> Result<usize> {
     let Some(text) = damaged_text(storage, line)? else {
-        relinker.push_missing(&Fields::default());
+        relinker.push_missing(&Fields::default()).map_err(|error| Error::io("read", storage.name(), error))?;
         return Ok(0);
     };
     let mut entries = 0;
+    let fail = |error| Error::io("read", storage.name(), error);
     for piece in pieces(&text) {
-        match piece.whole.and_then(|whole| Some((whole, salvaged_entry(whole)?))) {
+        let head = piece.whole.map_or(Ok(None), salvaged_entry).map_err(fail)?;
+        match piece.whole.zip(head) {
             Some((whole, head)) => {
                 entries += 1;
-                let text = copy_of_bytes(whole.as_bytes()).map_err(|error| Error::io("read", storage.name(), error))?;
+                let text = copy_of_bytes(whole.as_bytes()).map_err(fail)?;
                 let entry = KeptEntry::of(head, LineSource::Text(text), line.number);
                 relinker.push(entry, whole.as_bytes(), storage, repairs)?;
             }
             None if piece.is_header() => {}
-            None => relinker.push_missing(&piece.fields),
+            None => relinker.push_missing(&piece.fields).map_err(fail)?,
         }
     }
     Ok(entries)
@@ -129,6 +133,6 @@ fn describe(reason: &str, header: bool, entries: usize) -> String {
 
 /// The head of an entry that was salvaged from a line. Blocks inside of messages have types too, and some have ids; only
 /// entries have a parent.
-pub fn salvaged_entry(text: &str) -> Option<EntryHead<'static>> {
-    entry_in(text).filter(|head| matches!(head.parent, Parent::Null | Parent::Id(_)))
+pub fn salvaged_entry(text: &str) -> io::Result<Option<EntryHead<'static>>> {
+    Ok(entry_in(text)?.filter(|head| matches!(head.parent, Parent::Null | Parent::Id(_))))
 }

@@ -10,10 +10,12 @@ use super::line_text::bytes_of;
 use super::repair_log::RepairLog;
 use super::salvage::Fields;
 use crate::base::error::Result;
+use crate::base::memory::reserve;
 use crate::base::wtf8::to_string_lossy;
 use crate::format::entry::{EntryKind, Parent};
 use crate::format::ids::entry_id;
-use crate::json::{quoted, string_bytes};
+use crate::json::quoted;
+use crate::json::string::owned_string;
 use crate::storage::storage::Storage;
 use crate::tree::tree::Tree;
 use crate::tree::tree_integrity::check_integrity;
@@ -70,14 +72,16 @@ impl Relinker {
     }
 
     /// Adds a missing entry of which these fields are left. Several in a row of which nothing is left count as one.
-    pub fn push_missing(&mut self, fields: &Fields<'_>) {
-        let field = |name| Some(string_bytes(fields.get(name)?)?.into_owned());
-        let missing = MissingEntry { at: self.entries.len(), id: field("id"), parent: field("parentId") };
+    pub fn push_missing(&mut self, fields: &Fields<'_>) -> io::Result<()> {
+        let field = |name| fields.get(name).map_or(Ok(None), owned_string);
+        let missing = MissingEntry { at: self.entries.len(), id: field("id")?, parent: field("parentId")? };
         let is_empty = |one: &MissingEntry| one.id.is_none() && one.parent.is_none();
         let is_one_of_many = self.missing.last().is_some_and(|last| last.at == missing.at && is_empty(last));
         if !(is_one_of_many && is_empty(&missing)) {
+            reserve(&mut self.missing, 1)?;
             self.missing.push(missing);
         }
+        Ok(())
     }
 
     /// Gives a new id to each entry whose id an earlier one has, and lets later references follow.

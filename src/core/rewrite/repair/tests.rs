@@ -33,7 +33,7 @@ fn repaired(lines: &[&str]) -> (RepairReport, Vec<String>) {
 }
 
 fn parents(lines: &[String]) -> Vec<(String, String)> {
-    let heads = lines.iter().filter_map(|line| entry_in(line));
+    let heads = lines.iter().filter_map(|line| entry_in(line).expect("memory"));
     heads
         .map(|head| {
             let parent = match head.parent {

@@ -253,7 +253,8 @@ fn add(lines: &[(RowNo, String)], storage: &mut FileStorage, index: &mut Index) 
                 index.read_more_until(storage, span.offset)?;
             }
             index.push(&head, Some(span)).map(Some).map_err(|error| Error::io("write", storage.name(), error))
-        })?;
+        });
+        let row = row.map_err(|error| Error::io("write", storage.name(), error))??;
         added.extend(row.map(|row| (row, *was)));
     }
     Ok(added)

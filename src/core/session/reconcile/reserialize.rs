@@ -16,7 +16,7 @@ impl Session {
     pub fn header_as_known(&self, line: Vec<u8>) -> Result<Vec<u8>> {
         let text = line_text(&line).map_err(|error| self.no_memory(error))?;
         let is_ours = |header: Header| header.id == self.id && header.version == Version::Current;
-        if Header::read(&text).is_some_and(is_ours) {
+        if Header::read(&text).map_err(|error| self.no_memory(error))?.is_some_and(is_ours) {
             return Ok(line);
         }
         self.edited(&line, "The session's header", |object| {
@@ -30,8 +30,8 @@ impl Session {
     /// change the session. An error if it is not an object, or if its type is unknown to the tree and was changed.
     pub fn line_as_known(&self, row: RowNo, line: Vec<u8>) -> Result<Vec<u8>> {
         let is_known = |line: &[u8]| {
-            let text = line_text(line).map_err(|error| self.no_memory(error))?;
-            Ok(read_line(&text, |line| matches!(line, Line::Entry(head) if self.is_row(row, &head))))
+            let is_row = |line: Line<'_>| matches!(line, Line::Entry(head) if self.is_row(row, &head));
+            line_text(line).and_then(|text| read_line(&text, is_row)).map_err(|error| self.no_memory(error))
         };
         if is_known(&line)? {
             return Ok(line);
@@ -65,7 +65,7 @@ impl Session {
     fn edited(&self, line: &[u8], what: &str, edit: impl FnOnce(&mut ObjectText<'_>)) -> Result<Vec<u8>> {
         let text = line_text(line).map_err(|error| self.no_memory(error))?;
         let not_an_object = || Error::invalid(format!("{what} cannot be written: its JSON is not an object"));
-        let mut object = ObjectText::read(&text).ok_or_else(not_an_object)?;
+        let mut object = ObjectText::read(&text).map_err(|error| self.no_memory(error))?.ok_or_else(not_an_object)?;
         edit(&mut object);
         object.text().map_err(|error| self.no_memory(error))
     }
@@ -90,7 +90,8 @@ mod tests {
             read_line(line, |line| match line {
                 Line::Entry(head) => drop(session.push_local(&head, None).expect("memory")),
                 other => panic!("{other:?}"),
-            });
+            })
+            .expect("memory");
         }
         session
     }

@@ -1,6 +1,7 @@
 use super::*;
+use crate::json::fields;
 use crate::json::reader::{read, Raw};
-use crate::json::{fields, Value};
+use crate::json::string::owned_string;
 
 fields! {
     struct EntryFields<V> {
@@ -43,14 +44,18 @@ fn call(provider: &Option<Raw<'_>>, model: &Option<Raw<'_>>, usage: &Option<Raw<
     CallFields { provider: json(provider), model: json(model), usage }
 }
 
+fn text_of(value: &Option<Raw<'_>>) -> Option<Vec<u8>> {
+    value.and_then(|raw| owned_string(raw.get()).expect("memory"))
+}
+
 fn text_in(content: Raw<'_>) -> Vec<u8> {
-    if let Some(text) = content.text() {
-        return text.into_owned();
+    if let Some(text) = text_of(&Some(content)) {
+        return text;
     }
     let mut texts = Vec::new();
     for block in read::<Vec<Raw<'_>>>(content.get()).unwrap_or_default() {
         let Ok(block) = read::<BlockFields<Raw<'_>>>(block.get()) else { continue };
-        if block.kind.as_ref().and_then(Value::text).as_deref() == Some(b"text") {
+        if text_of(&block.kind).as_deref() == Some(b"text") {
             let mut text = Vec::new();
             block.text.iter().for_each(|json| push_to_string(json.get(), &mut text).expect("memory"));
             texts.push(text);
@@ -66,8 +71,8 @@ pub fn read_whole(text: &str, span: (u64, u64)) -> ScannedLine {
     let Ok(entry) = read::<EntryFields<Raw<'_>>>(text) else { return line };
     (line.kind, line.id, line.timestamp) = (json(&entry.kind), json(&entry.id), json(&entry.timestamp));
     line.is_object = true;
-    line.has_text_id = entry.id.as_ref().and_then(Value::text).is_some();
-    line.name = entry.name.as_ref().and_then(Value::text).map(|name| name.into_owned());
+    line.has_text_id = text_of(&entry.id).is_some();
+    line.name = text_of(&entry.name);
     line.call = call(&entry.provider, &entry.model, &entry.usage);
     if let Some(message) = entry.message.and_then(|raw| read::<MessageFields<Raw<'_>>>(raw.get()).ok()) {
         line.message = ScannedMessage {

@@ -97,7 +97,8 @@ const EVIL: &str =
     "{\"type\":\"message\",\"id\":\"evil\",\"parentId\":null,\"message\":{\"role\":\"user\",\"content\":\"f\"}}";
 
 fn entries(text: &str) -> Vec<&str> {
-    let whole = |piece: &SalvagedPiece<'_>| piece.whole.and_then(salvaged_entry).is_some();
+    let whole =
+        |piece: &SalvagedPiece<'_>| piece.whole.is_some_and(|whole| salvaged_entry(whole).expect("memory").is_some());
     pieces(text).iter().filter(|piece| whole(piece)).filter_map(|piece| piece.whole).collect::<Vec<_>>()
 }
 
@@ -197,7 +198,8 @@ fn an_incomplete_header_keeps_what_can_be_read_of_it() {
             let report = repair(&path, (0.0, "now")).expect("repaired");
             assert!(report.after.ok, "{line}");
             let file = fs::read_to_string(&path).expect("read");
-            let header = crate::format::header::Header::read(file.lines().next().expect("a line")).expect("a header");
+            let header = crate::format::header::Header::read(file.lines().next().expect("a line"));
+            let header = header.expect("memory").expect("a header");
             let has = |field: &str| half.contains(field);
             let kept =
                 |field: &str, value: &str, other: &str| if has(field) { value.to_owned() } else { other.to_owned() };

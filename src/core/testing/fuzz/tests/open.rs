@@ -19,12 +19,13 @@ use crate::tree::tree_integrity::check_integrity;
 fn plainly(bytes: &[u8]) -> Option<Vec<Vec<u8>>> {
     let mut lines = bytes.split(|byte| *byte == b'\n').map(text_of);
     let header = lines.find(|line| is_json(line))?;
-    Header::read(&header)?;
+    Header::read(&header).expect("memory")?;
     let ids = lines.filter_map(|line| {
         read_line(&line, |line| match line {
             Line::Entry(head) => Some(head.id.to_vec()),
             _ => None,
         })
+        .expect("memory")
     });
     Some(ids.collect())
 }
@@ -87,7 +88,8 @@ pub fn target(input: &[u8], subject: Subject) -> u64 {
                 if let Line::Entry(head) = line {
                     early.index.push(&head, None).expect("memory");
                 }
-            });
+            })
+            .expect("memory");
         }
         assert_eq!(ids(&early.index), ids(&index), "cut at {cut}");
         assert_eq!(leaf_of(&early.index.tree), leaf);

@@ -1,6 +1,7 @@
 //! Verifying and repairing: the input is the file. Verifying changes nothing and counts every line; repairing gives a
 //! file that verifies, in which every entry is that could be read, and keeps the original.
 
+use std::borrow::Cow;
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -18,7 +19,7 @@ use crate::testing::faults::tests::scratch;
 /// What makes an entry the one it is, wherever it hangs: a repair may change what points at others, and a migration
 /// renames roles and indexes.
 fn essence(line: &str, migrates: bool) -> Option<Vec<u8>> {
-    let mut object = ObjectText::read(line)?;
+    let mut object = ObjectText::read(line).expect("memory")?;
     for key in ["id", "parentId", "targetId", "firstKeptEntryId"] {
         object.remove(key);
     }
@@ -38,7 +39,7 @@ fn entries(bytes: &[u8], first_version: bool, migrates: bool) -> BTreeMap<Vec<u8
             Line::Damaged(crate::format::entry::Damage::NoId) => first_version,
             _ => false,
         });
-        if let Some(essence) = essence(&line, migrates).filter(|_| is_entry) {
+        if let Some(essence) = essence(&line, migrates).filter(|_| is_entry.is_ok_and(|is| is)) {
             *found.entry(essence).or_default() += 1;
         }
     }
@@ -96,8 +97,8 @@ pub fn target(input: &[u8], subject: Subject) -> u64 {
     assert_eq!(after, report.after);
     check_report(&after, &fs::read(&path).expect("read"));
 
-    let version =
-        input.split(|byte| *byte == b'\n').map(text_of).find_map(|line| crate::format::header::Header::read(&line));
+    let header = |line: Cow<'_, str>| crate::format::header::Header::read(&line).expect("memory");
+    let version = input.split(|byte| *byte == b'\n').map(text_of).find_map(header);
     // Where a damaged line before it holds a header, that one tells the version.
     let is_migrated = report.repairs.iter().any(|one| one.what.starts_with("migrated"));
     let version = version.filter(|_| is_migrated || report.backup.is_none());

@@ -294,7 +294,8 @@ proptest! {
             read_line(&made.line(), |line| match line {
                 Line::Entry(head) => drop(tree.push(&head, true).expect("memory")),
                 other => panic!("{other:?}"),
-            });
+            })
+            .expect("memory");
             naive.all.push(made);
             naive.leaf = Some(count);
             is_the_same(&tree, &naive)?;
