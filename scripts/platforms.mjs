@@ -1,6 +1,6 @@
 // The package on other platforms, each under an emulator on Linux x64: smoke test, the packages of a release, an addon of another platform,
 // the core's tests, a part of the unit tests, on Windows all of them.
-//   npm run platforms                                     linux-arm64, linux-musl and windows
+//   npm run platforms                                     linux-arm64, linux-musl, linux-arm64-musl (no tests, only the rest) and windows
 //   npm run platforms -- windows                          these
 //   npm run platforms -- windows --specs __test__/unit/contract/tree.spec.ts       these files alone; -t names one test
 // What it needs is installed once, outside of the repository (platforms/setup.mjs); that takes root's rights, or sudo. The addon is built
@@ -109,7 +109,7 @@ function vitest(scratch, name, clone, node, { specs = specsOf(name), test }) {
 
 /** Gives the sum of one platform, and its failures by name. */
 async function tryOn(name, options) {
-	const { triple, addon, setup } = PLATFORMS[name];
+	const { triple, addon, setup, isAddonOnly } = PLATFORMS[name];
 	const { runner, node } = setup();
 	const scratch = mkdtempSync(join(tmpdir(), "pi-session-native-platform-"));
 	try {
@@ -117,8 +117,9 @@ async function tryOn(name, options) {
 		makeClone(clone, name === "windows" ? modulesForWindows() : join(root, "node_modules"));
 		build(triple, "dev", join(clone, `pi-session-native.${addon}.node`));
 		const isWhole = options.specs === undefined && options.test === undefined;
-		const results = isWhole ? [smoke(scratch, clone, node), packages(scratch, clone, node, addon), wrongAddon(scratch, clone, node, addon), rust(scratch, triple, runner)] : [];
-		results.push(await vitest(scratch, name, clone, node, options));
+		const results = isWhole ? [smoke(scratch, clone, node), packages(scratch, clone, node, addon), wrongAddon(scratch, clone, node, addon)] : [];
+		if (isWhole && !isAddonOnly) results.push(rust(scratch, triple, runner));
+		if (!isWhole || !isAddonOnly) results.push(await vitest(scratch, name, clone, node, options));
 		const known = JSON.parse(readFileSync(join(root, "platforms/known.json"), "utf8"))[name] ?? [];
 		return { name, ...compared(results, known.flatMap(({ tests }) => tests), isWhole) };
 	} finally {
