@@ -48,7 +48,7 @@ export async function remoteStatus(options) {
  * @returns {Promise<Project>}
  */
 async function statusOf(sync, store, errors) {
-	const list = await store.list({ project: sync.project });
+	const list = await store.list({ project: sync.project, headers: false });
 	const { items, deleted } = await sync.compare(undefined, list);
 	const gone = new Set(deleted.map(({ session }) => session));
 	const why = (/** @type {string} */ session, /** @type {string} */ otherwise) => errors.find((one) => one.session === session)?.message ?? otherwise;
@@ -66,7 +66,7 @@ async function statusOf(sync, store, errors) {
 			newest: list.sessions.map(({ modified }) => modified).sort((a, b) => b.getTime() - a.getTime())[0],
 		},
 		toPush: toPush.filter(({ bytes }) => bytes > 0),
-		toPull: toPull.map(({ session, file, stored, state }) => ({ session, file, bytes: stored.bytes, why: why(session, state === "new" ? "not here yet" : "may have changed since the last pull") })),
+		toPull: toPull.map(({ session, file = "", stored, state }) => ({ session, file, bytes: stored.bytes, why: why(session, state === "new" ? "not here yet" : "may have changed since the last pull") })),
 		private: local.filter((one) => sync.isPrivate(one)).length,
 		deleted: [...gone],
 		inUse: list.sessions.flatMap(({ session, claim }) => (claim ? { session, host: claim.host } : [])),

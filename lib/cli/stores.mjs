@@ -5,7 +5,7 @@ import { readAddress } from "../store/address.js";
 import local from "../store/local.js";
 import storeNotes from "../store/notes.js";
 import move from "../store/move.js";
-import { displayName } from "../store/names.js";
+import { displayName, isId } from "../store/names.js";
 import settings from "../store/settings.js";
 import { CommandError, UsageError } from "./errors.mjs";
 import { paint, progress, write, writeJson, writeWarning } from "./output.mjs";
@@ -142,7 +142,7 @@ export async function push(query, options) {
 	checkUse(query, options);
 	const work = async (/** @type {Connection} */ connection) => {
 		// A store that does not answer is reported once, and at once, not after several tries with each session.
-		await connection.store.list({ session: "0" });
+		await connection.store.list({ session: "0", claims: false });
 		return { rows: await pushed(connection, query, options) };
 	};
 	return withStore(options, work, "Everything is stored");
@@ -206,7 +206,7 @@ async function pulled(connection, query, options) {
 		session = found.session;
 		syncs = [await syncOf(connection, found, options)];
 	} else if (query !== undefined) {
-		const list = await connection.store.list();
+		const list = await listedFor(connection, query);
 		session = storedSession(query, list);
 		if (!list.sessions.some((stored) => stored.session === session)) return { rows: list.problems.filter((problem) => problem.session === session).map(problemRow) };
 		// The directory of its file if it has one; else the working directory.
@@ -222,7 +222,7 @@ async function pulled(connection, query, options) {
 		const fresh = items.filter(({ state }) => state === "new" || state === "changed");
 		if (options.dryRun) {
 			for (const { session: id, file, state, stored } of fresh)
-				rows.push({ session: id, file, what: state === "new" ? `${size(stored.bytes)} to be pulled` : "may have changed since the last pull" });
+				rows.push({ session: id, file: file ?? "", what: state === "new" ? `${size(stored.bytes)} to be pulled` : "may have changed since the last pull" });
 			continue;
 		}
 		const bar = progress("Pulling sessions");
@@ -266,7 +266,7 @@ export async function sync(query, options) {
 	checkUse(query, options);
 	const both = async (/** @type {Connection} */ connection) => {
 		// An id that is only here cannot be found in the store.
-		const isStored = query === undefined || isPath(query) || (await storedIds(connection)).some((id) => id.startsWith(query));
+		const isStored = query === undefined || isPath(query) || (await storedIds(connection, query)).some((id) => id.startsWith(query));
 		const down = isStored ? await pulled(connection, query, options) : { rows: [] };
 		try {
 			return { ...down, rows: [...down.rows, ...(await pushed(connection, query, options))] };
@@ -279,9 +279,19 @@ export async function sync(query, options) {
 	return withStore(options, both, "Nothing to do: here and in the store are the same sessions");
 }
 
-/** The ids of what is stored, those that cannot be read included. @param {Connection} connection */
-async function storedIds({ store }) {
-	const { sessions, problems } = await store.list();
+/**
+ * What is stored: of a session if its whole id is given, else of all.
+ * @param {Connection} connection
+ * @param {string} query
+ */
+async function listedFor({ store }, query) {
+	const list = isId(query) ? await store.list({ session: query, claims: false }) : undefined;
+	return list && list.sessions.length + list.problems.length > 0 ? list : store.list({ claims: false });
+}
+
+/** The ids of what is stored, those that cannot be read included. @param {Connection} connection @param {string} query */
+async function storedIds(connection, query) {
+	const { sessions, problems } = await listedFor(connection, query);
 	return [...sessions, ...problems].map(({ session }) => session);
 }
 
@@ -321,7 +331,7 @@ export async function remoteDelete(query, options) {
 	const connection = await connect(options);
 	const { store, shown } = connection;
 	try {
-		const session = storedSession(query, await store.list());
+		const session = storedSession(query, await listedFor(connection, query));
 		if (!options.dryRun) await store.delete(session);
 		if (options.json) await writeJson({ store: shown, session, dryRun: Boolean(options.dryRun) });
 		else await write(`${options.dryRun ? "would delete" : "deleted"}  ${safeLine(session)} from ${safeLine(shown)}; the files of it that machines have stay\n`);
@@ -343,7 +353,7 @@ export async function remoteMove(from, to, options) {
 	try {
 		const project = to ?? (await syncHere(connection, options)).project;
 		if (project === from) throw new UsageError(`${from} is the project's name already`);
-		const sessions = options.dryRun ? (await store.list({ project: from })).sessions.map(({ session }) => session) : [];
+		const sessions = options.dryRun ? (await store.list({ project: from, headers: false, claims: false })).sessions.map(({ session }) => session) : [];
 		if (!options.dryRun) for await (const session of move.moveSessions(store, { from, to: project, notes, address })) sessions.push(session);
 		if (options.json) await writeJson({ store: shown, from, to: project, dryRun: Boolean(options.dryRun), sessions });
 		else await write(`${options.dryRun ? "would move" : "moved"}  ${counted(sessions.length, "session")} from ${safeLine(from)} to ${safeLine(project)}\n`);

@@ -32,6 +32,9 @@ const NEXT_MS = 50;
 /** How soon others' lines are asked for again; after a failure twice as long each time, up to a minute. */
 const PULL_MS = 5000;
 const LONGEST_PULL_MS = 60_000;
+/** After how long without a word here they are asked for once a minute. */
+const IDLE_MS = 10 * 60_000;
+const begun = Date.now();
 /** A session that is open here is pulled up to this size, in bytes: pi waits while its file is written. A larger one waits for the next start. */
 const LARGEST_OPEN = 32 << 20;
 
@@ -140,9 +143,11 @@ function openOnce() {
 
 /** Pulls what is new, again and again. */
 async function pullAgain({ dir }, wait = PULL_MS, seen = "") {
-	let next = PULL_MS;
+	let next = isIdle() ? LONGEST_PULL_MS : PULL_MS;
 	try {
-		seen = await pullNew(dir, seen);
+		const { isWhole, now } = await pullNew(dir, seen);
+		seen = now;
+		if (!isWhole) next = 0;
 	} catch (error) {
 		if (!error.retryable) show(`others' lines are not pulled: ${error.message}`);
 		next = Math.min(LONGEST_PULL_MS, wait * 2);
@@ -150,14 +155,23 @@ async function pullAgain({ dir }, wait = PULL_MS, seen = "") {
 	setTimeout(() => void pullAgain({ dir }, next, seen), next);
 }
 
-/** Pulls unless the store's list is the one that was seen before; gives what is seen now. */
+/** Whether nothing was said here for a while. */
+function isIdle() {
+	const times = open.map(({ file }) => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0);
+	return Date.now() - Math.max(begun, ...times) > IDLE_MS;
+}
+
+/**
+ * Pulls unless the store's list is the one that was seen before; gives what is seen now. After a few seconds it begins no more sessions, so
+ * that one that was begun meanwhile comes before the older ones that are left: `isWhole` is false then.
+ */
 async function pullNew(dir, seen) {
 	await openOnce();
 	const place = await placeHere(dir, address);
 	const sync = new SessionSync({ ...place, store, project: await projectOf(place.cwd), epoch: epoch(), call: callWhereOpen });
-	const list = await store.list({ project: sync.project });
+	const list = await store.list({ project: sync.project, headers: false, claims: false });
 	const now = JSON.stringify(list.sessions.map(({ session, bytes, modified, redactions, hosts }) => [session, bytes, modified, redactions, hosts]));
-	if (now === seen) return seen;
+	if (now === seen) return { isWhole: true, now };
 	const { items } = await sync.compare(undefined, list);
 	const elsewhere = new Pending(notes, address).openElsewhere(process.ppid);
 	let isComplete = true;
@@ -165,10 +179,11 @@ async function pullNew(dir, seen) {
 		isComplete &&= error === undefined;
 		if (error && !error.retryable && error.code !== "ERR_SESSION_LOCKED") show(`session ${session} is not pulled: ${error.message}`, `pull ${session} ${error.code}`);
 	};
+	const signal = AbortSignal.timeout(PULL_MS);
 	const isLarge = (file) => isOpen(file) && (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > LARGEST_OPEN;
-	await sync.pull({ items: items.filter(({ file }) => !elsewhere.has(file) && !isLarge(file)), onResult });
+	await sync.pull({ items: items.filter(({ file }) => !elsewhere.has(file) && !isLarge(file)), signal, onResult });
 	// What was left out, or failed, is asked for again.
-	return isComplete && elsewhere.size === 0 ? now : "";
+	return { isWhole: !signal.aborted, now: isComplete && !signal.aborted && elsewhere.size === 0 ? now : "" };
 }
 
 const isOpen = (path) => open.some(({ file }) => file === path);

@@ -28,8 +28,8 @@ async function pullProject() {
 	if (task.pulls === false) return { errors: [] };
 	const store = await openStore(address, { host: hostId(notes), locks: notes });
 	const sync = new SessionSync({ ...options, store, epoch: epochsOf(new Claims(store)) });
-	await reach(store);
-	const { items, problems } = await sync.compare();
+	const list = await reach(store, { project, headers: false, claims: "renewed" });
+	const { items, problems } = await sync.compare(undefined, list);
 	const inUse = items.flatMap(({ session, stored }) => (stored.claim && stored.claim.host !== store.host ? [{ session, host: displayName(stored.claim.host) }] : []));
 	answer({ inUse });
 	const lacking = items.filter(({ state }) => state === "new" || state === "changed").length;
@@ -72,7 +72,7 @@ async function pushRest() {
 	// First, because the store may not answer. Sessions that ended within a moment have no note yet.
 	for (const { session, file } of sessions) mark(notes, session, file);
 	const store = await openStore(address, { host: hostId(notes), locks: notes });
-	await reach(store);
+	await reach(store, { session: "0", claims: false });
 	const errors = [];
 	const told = [];
 	const claims = new Claims(store);
@@ -103,15 +103,16 @@ function mark(notes, session, file) {
 	}
 }
 
-/** A store that answers this may still take its time with the rest; one that does not is left alone for a while. */
-async function reach(store) {
+/** What a store lists. One that answers something may still take its time with the rest; one that does not is left alone for a while. */
+async function reach(store, filter) {
 	const errors = new LastErrors(task.notes ?? (await placeHere(task.dir, address)).notes, address);
-	await store.list({ session: "0" }).catch((error) => {
+	const list = await store.list({ ...filter, onAnswer: () => answer({ isReached: true }) }).catch((error) => {
 		errors.set(undefined, error);
 		throw error;
 	});
 	errors.set(undefined, undefined);
 	answer({ isReached: true });
+	return list;
 }
 
 /** What appends go by. */

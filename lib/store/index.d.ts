@@ -135,7 +135,12 @@ export interface SessionList {
 export interface ListFilter {
 	session?: string;
 	project?: string;
-	headers?: (session: string) => boolean;
+	/** Whether headers are wanted, by default yes. Where each costs a request they are empty otherwise. */
+	headers?: boolean;
+	/** Whether claims are wanted, by default all; `renewed`: at least those that were made or prolonged within the last two minutes. */
+	claims?: boolean | "renewed";
+	/** May be called as soon as the store has answered something. */
+	onAnswer?: () => void;
 }
 
 export interface Claim {
@@ -161,11 +166,10 @@ export interface LineStore {
 	 * has just said of the session: a store may spare itself another look then, and what came since may be missing.
 	 */
 	load(session: string, after?: Cursor, stored?: StoredSession): Promise<Page>;
-	/**
-	 * What is stored: of every session, of a project, or of one session. `headers` tells of which sessions of the project headers are
-	 * wanted, by default of all: where each costs a request, the others have an empty one.
-	 */
+	/** What is stored: of every session, of a project, or of one session. */
 	list(filter?: ListFilter): Promise<SessionList>;
+	/** The header of a session; undefined if it is not there. A store without it is asked for a list of the session. */
+	header?(session: string): Promise<Buffer | undefined>;
 	/**
 	 * Removes a session and all its lines; only that it was deleted stays known. Removing a session that is not there succeeds. What was
 	 * redacted stays so if the session is put back.
@@ -203,6 +207,7 @@ export class DirectoryStore implements LineStore {
 	append(session: string, append: Append): Promise<Appended>;
 	load(session: string, after?: Cursor, stored?: StoredSession): Promise<Page>;
 	list(filter?: ListFilter): Promise<SessionList>;
+	header(session: string): Promise<Buffer | undefined>;
 	delete(session: string): Promise<void>;
 	redact(session: string, redactions: readonly Redaction[]): Promise<void>;
 	redactions(session: string): Promise<Redaction[]>;
@@ -239,6 +244,7 @@ export class PostgresStore implements LineStore {
 	append(session: string, append: Append): Promise<Appended>;
 	load(session: string, after?: Cursor, stored?: StoredSession): Promise<Page>;
 	list(filter?: ListFilter): Promise<SessionList>;
+	header(session: string): Promise<Buffer | undefined>;
 	delete(session: string): Promise<void>;
 	redact(session: string, redactions: readonly Redaction[]): Promise<void>;
 	redactions(session: string): Promise<Redaction[]>;
@@ -279,6 +285,7 @@ export class S3Store implements LineStore {
 	append(session: string, append: Append): Promise<Appended>;
 	load(session: string, after?: Cursor, stored?: StoredSession): Promise<Page>;
 	list(filter?: ListFilter): Promise<SessionList>;
+	header(session: string): Promise<Buffer | undefined>;
 	delete(session: string): Promise<void>;
 	redact(session: string, redactions: readonly Redaction[]): Promise<void>;
 	redactions(session: string): Promise<Redaction[]>;
@@ -320,6 +327,7 @@ export interface PullReport {
 
 export interface PullResult extends PullReport {
 	session: string;
+	/** Empty if there is none. */
 	file: string;
 	/** Whether the file was created. */
 	isNew: boolean;
@@ -343,8 +351,8 @@ export interface PushResult {
 export interface SyncItem {
 	session: string;
 	stored: StoredSession;
-	/** Where its file is, or would be. */
-	file: string;
+	/** Where its file is; without one it gets one by its header. */
+	file?: string;
 	/** `deleted`: it was here, and its file is gone. */
 	state: "new" | "changed" | "same" | "deleted";
 }

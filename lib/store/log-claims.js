@@ -21,6 +21,8 @@ const { idOf } = require("./names.js");
 const LONGEST_TTL = 24 * 3600 * 1000;
 /** How long an ended claim is kept, for the next epoch to be higher. */
 const KEPT_MS = 7 * LONGEST_TTL;
+/** pi renews its claims three times within this. */
+const RENEWED_MS = 2 * 60 * 1000;
 const PARALLEL = 16;
 /** How often a claim is written: other processes of this host may be faster. */
 const TRIES = 50;
@@ -38,10 +40,11 @@ class Claims {
 
 	/**
 	 * Who has which session now.
+	 * @param {boolean} [isRenewed] only claims that were written lately
 	 * @returns {Promise<Map<string, { host: string, epoch: number, until: Date }>>}
 	 */
-	async holders() {
-		const { held, now } = await this.#read();
+	async holders(isRenewed) {
+		const { held, now } = await this.#read(isRenewed ? RENEWED_MS : KEPT_MS);
 		/** @type {Map<string, { host: string, epoch: number, until: Date }>} */
 		const holders = new Map();
 		for (const [session, all] of held) {
@@ -92,15 +95,15 @@ class Claims {
 		throw claimedError(session, { epoch: last?.epoch ?? 0, host: last && isHeld(last, now) ? last.host : undefined });
 	}
 
-	/** What every host has claimed. @returns {Promise<{ held: Map<string, Held[]>, now: number }>} */
-	async #read() {
+	/** What hosts have claimed that wrote within some time. @returns {Promise<{ held: Map<string, Held[]>, now: number }>} */
+	async #read(within = KEPT_MS) {
 		const listed = await this.#objects.list(HOSTS);
 		const now = await this.#objects.now(hostPath(this.#host));
 		/** @type {Map<string, Held[]>} */
 		const held = new Map();
 		await inParallel(PARALLEL, listed, async ({ path, modified }) => {
 			const host = idOf(path.slice(HOSTS.length));
-			if (host === undefined || now - modified.getTime() > KEPT_MS) return;
+			if (host === undefined || now - modified.getTime() > within) return;
 			const object = await this.#objects.get(path);
 			const { claims, written } = decode(object?.bytes);
 			const ahead = written - (object?.modified ?? modified).getTime();

@@ -259,8 +259,9 @@ class LogStore {
 			if (!view && !start.isEmpty) throw reset(session);
 			if (!view) return { lines: [], cursor: start.toString(), comesAfter: true, more: false, problems: [] };
 			const page = await this.#reader.page(view, start, reads >= REREADS);
-			if (page) return page;
-			await pause(REREAD_MS);
+			// What is wrong may have been redacted since it was listed.
+			if (page && !(listed && page.problems.length > 0)) return page;
+			if (!page) await pause(REREAD_MS);
 		}
 	}
 
@@ -318,15 +319,16 @@ class LogStore {
 	}
 
 	/**
-	 * @param {{ session?: string, project?: string, headers?: (session: string) => boolean }} [filter]
+	 * @param {import("./index").ListFilter} [filter]
 	 * @returns {Promise<import("./index").SessionList>}
 	 */
-	async list({ session, project, headers = () => true } = {}) {
+	async list({ session, project, headers = true, claims = true, onAnswer } = {}) {
 		if (session !== undefined) checkId(session, "session");
 		const store = await this.#heads.readId();
+		onAnswer?.();
 		/** @type {import("./index").SessionList} */
 		const list = { sessions: [], deleted: [], problems: [], ...(store !== undefined && { store }) };
-		const [views, holders] = await Promise.all([this.#viewsFor({ session, project }), this.#claims.holders()]);
+		const [views, holders] = await Promise.all([this.#viewsFor({ session, project }), claims ? this.#claims.holders(claims === "renewed") : new Map()]);
 		await inParallel(PARALLEL, views, async (view) => {
 			if (view.deleted.size > 0 && isOver(view)) {
 				const at = view.deleted.get(greatest(view.deleted.keys()));
@@ -334,8 +336,7 @@ class LogStore {
 				return;
 			}
 			if (view.hosts.size === 0) return;
-			const isAsked = project === undefined || headers(view.session);
-			const stored = await this.#describe(view, { isAsked, project }, list.problems);
+			const stored = await this.#describe(view, { isAsked: headers, project }, list.problems);
 			const claim = holders.get(view.session);
 			if (!stored) return;
 			const described = { ...stored, ...(claim && { claim }) };
@@ -344,6 +345,17 @@ class LogStore {
 		});
 		for (const all of [list.sessions, list.deleted]) all.sort((a, b) => compareText(a.session, b.session));
 		return list;
+	}
+
+	/** @param {string} session */
+	async header(session) {
+		checkId(session, "session");
+		await this.#heads.prepareToRead();
+		const head = await this.#heads.get(session);
+		if (!head || head.isDeleted) return undefined;
+		const fault = faultOfHead(head, session);
+		if (fault !== undefined) throw new StoreError("failed", `${headPath(session)}: ${fault}`);
+		return head.header;
 	}
 
 	/** @param {{ session?: string, project?: string }} filter */

@@ -203,19 +203,20 @@ class PostgresStore {
 	}
 
 	/**
-	 * @param {{ session?: string, project?: string }} [filter]
+	 * @param {import("./index").ListFilter} [filter]
 	 * @returns {Promise<import("./index").SessionList>}
 	 */
 	async list(filter) {
-		const { session, project } = filter ?? {};
+		const { session, project, headers = true, onAnswer } = filter ?? {};
 		if (session !== undefined) checkId(session, "session");
 		const rows = await this.#query(
-			`SELECT v.store, id, header, project, hosts, bytes, cardinality(redacted) AS redactions, epoch, extract(epoch FROM updated) AS updated, extract(epoch FROM deleted) AS deleted,
+			`SELECT v.store, id, CASE WHEN $3 THEN header ELSE '' END AS header, project, hosts, bytes, cardinality(redacted) AS redactions, epoch, extract(epoch FROM updated) AS updated, extract(epoch FROM deleted) AS deleted,
 				CASE WHEN lease > now() THEN owner END AS owner, extract(epoch FROM lease) AS lease
 			FROM $.schema_version v LEFT JOIN $.sessions ON ($1::text IS NULL OR id = $1) AND ($2::text IS NULL OR project = $2)
 			WHERE v.version = 1`,
-			[session ?? null, project ?? null],
+			[session ?? null, project ?? null, headers],
 		);
+		onAnswer?.();
 		/** @type {import("./index").SessionList} */
 		const list = { sessions: [], deleted: [], problems: [], store: rows[0]?.store };
 		const found = rows.filter(({ id }) => id !== null);
@@ -225,7 +226,7 @@ class PostgresStore {
 				continue;
 			}
 			const where = `row ${JSON.stringify(row.id.slice(0, 200))} of ${this.#schema}.sessions`;
-			const fault = isId(row.id) ? headerFault(row.header, row.id) : "its id is not one of a session";
+			const fault = !isId(row.id) ? "its id is not one of a session" : headers ? headerFault(row.header, row.id) : undefined;
 			if (fault) list.problems.push({ session: row.id, where, message: fault });
 			else
 				list.sessions.push({
@@ -235,6 +236,15 @@ class PostgresStore {
 				});
 		}
 		return list;
+	}
+
+	/** @param {string} session @returns {Promise<Buffer | undefined>} */
+	async header(session) {
+		checkId(session, "session");
+		const [row] = await this.#query("SELECT header FROM $.sessions WHERE id = $1 AND deleted IS NULL", [session]);
+		const fault = row && headerFault(row.header, session);
+		if (fault) throw new StoreError("failed", `row ${JSON.stringify(session)} of ${this.#schema}.sessions: ${fault}`);
+		return row?.header;
 	}
 
 	/** @param {string} session */

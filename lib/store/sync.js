@@ -22,6 +22,8 @@ const { planStored, pushRedactions, redactFile, redactNoted, takeOver } = requir
 const PARALLEL = 16;
 /** How often a push that was asked for is tried in a row, some seconds in all. */
 const TRIES = 5;
+/** What pi calls a session's file: when it was begun, and its id. */
+const NAME = /^[^_]+_(.+)\.jsonl$/;
 
 class SessionSync {
 	#options;
@@ -53,9 +55,7 @@ class SessionSync {
 	async compare(session, listed) {
 		const { store, dir } = this.#options;
 		const local = await localSessions(dir);
-		// Only of a new session the header is needed.
-		const headers = (/** @type {string} */ id) => !local.has(id);
-		const list = listed ?? await store.list(session === undefined ? { project: this.project, headers } : { session });
+		const list = listed ?? await store.list(session === undefined ? { project: this.project, headers: false, claims: false } : { session, claims: false });
 		const { sessions, problems } = list;
 		this.#storeId.value = list.store;
 		// Notes on an earlier store at this address do not hold for this one.
@@ -69,7 +69,7 @@ class SessionSync {
 			if (file !== undefined) state = note?.listed === listedOf(stored) && (await isAsNoted(file, note)) ? "same" : "changed";
 			// A session that was deleted here comes back if it is named.
 			else if (note && session === undefined) state = "deleted";
-			return { session: stored.session, stored, file: file ?? fileFor(dir, stored), state };
+			return { session: stored.session, stored, ...(file !== undefined && { file }), state };
 		});
 		await this.#noticeLosses(list, session === undefined ? [...local.values()].filter(({ cwd }) => this.#isHere(cwd)) : []);
 		return { items, problems, deleted: list.deleted.flatMap(({ session }) => local.get(session) ?? []) };
@@ -106,7 +106,7 @@ class SessionSync {
 	 */
 	async pull({ session, items: compared, signal, onProgress, onResult } = {}) {
 		const items = compared ?? (await this.compare(session)).items;
-		const names = new Set(items.map(({ file }) => basename(file)));
+		const files = new Map(items.map(({ session, file }) => [session, file]));
 		const wanted = items.filter(({ state }) => state === "new" || state === "changed").sort((a, b) => b.stored.modified.getTime() - a.stored.modified.getTime());
 		// First: what is pulled into a fork must not have lines that were redacted in its parent session.
 		const gone = items.filter(({ state }) => state === "deleted");
@@ -114,7 +114,7 @@ class SessionSync {
 		for (const { session, stored } of gone) await this.#noteRedacted(session, stored, redacted.get(session));
 		let count = 0;
 		return inParallel(PARALLEL, wanted, async (item) => {
-			const result = await this.#pullOne(item, names, redacted.get(item.session));
+			const result = await this.#pullOne(item, files, redacted.get(item.session));
 			this.#errors.set(item.session, result.error);
 			onProgress?.(++count, wanted.length);
 			onResult?.(result);
@@ -136,19 +136,28 @@ class SessionSync {
 
 	/**
 	 * @param {SyncItem} item
-	 * @param {Set<string>} names of the files that there are, or will be
+	 * @param {Map<string, string | undefined>} files of the sessions that there are, or will be
 	 * @param {number | Error | undefined} redacted how many lines were, or why not
 	 * @returns {Promise<import("./index").PullResult>}
 	 */
-	async #pullOne(item, names, redacted = 0) {
-		const { session, stored, file, state } = item;
+	async #pullOne(item, files, redacted = 0) {
+		const { session, stored, state } = item;
 		const { store, cwd, dir, call } = this.#options;
-		const head = { session, file, isNew: state === "new", redacted: typeof redacted === "number" ? redacted : 0 };
+		let file = item.file ?? "";
+		const head = { session, isNew: state === "new", redacted: typeof redacted === "number" ? redacted : 0 };
 		try {
 			if (typeof redacted !== "number") throw redacted;
-			const parentOf = (/** @type {string} */ name) => (names.has(name) ? join(dir, name) : undefined);
-			const header = head.isNew ? localHeader(stored, { cwd, parentOf }) : undefined;
-			if (head.isNew) await fs.mkdir(dir, { recursive: true });
+			let header;
+			if (head.isNew) {
+				const parentOf = (/** @type {string} */ name) => {
+					const id = NAME.exec(name)?.[1] ?? "";
+					return files.has(id) ? (files.get(id) ?? join(dir, name)) : undefined;
+				};
+				const described = { ...stored, header: await headerOf(store, stored) };
+				file = fileFor(dir, described);
+				header = localHeader(described, { cwd, parentOf });
+				await fs.mkdir(dir, { recursive: true });
+			}
 			const listed = listedOf(stored);
 			// A store that was set back: what it knows of redactions only grows.
 			if (this.#notes.told(session).length > stored.redactions) await this.#notes.forgetTold(session);
@@ -164,11 +173,11 @@ class SessionSync {
 				return this.#notes.invalidate(session);
 			};
 			const push = () => this.#pushOnce({ session, file });
-			return { ...head, ...(await pull({ store, session, file, stored: isTold ? undefined : stored, header, note, push, onMerge, onNote, call })) };
+			return { ...head, file, ...(await pull({ store, session, file, stored: isTold ? undefined : stored, header, note, push, onMerge, onNote, call })) };
 		} catch (error) {
 			// Another process pulls it, too, and made its file first.
-			if (head.isNew && isObject(error) && error.code === "EEXIST") return this.#pullOne({ ...item, state: "changed" }, names, redacted);
-			return { ...head, added: 0, renamed: [], problems: [], error: asError(error) };
+			if (head.isNew && isObject(error) && error.code === "EEXIST") return this.#pullOne({ ...item, file, state: "changed" }, files, redacted);
+			return { ...head, file, added: 0, renamed: [], problems: [], error: asError(error) };
 		}
 	}
 
@@ -416,6 +425,17 @@ class SessionSync {
 			...more,
 		});
 	}
+}
+
+/**
+ * @param {import("./index").LineStore} store
+ * @param {StoredSession} stored
+ */
+async function headerOf(store, { session, header }) {
+	if (header.length > 0) return header;
+	const found = store.header ? await store.header(session) : (await store.list({ session })).sessions[0]?.header;
+	if (!found) throw new StoreError("not-found", `Session ${session} was deleted from the store meanwhile`);
+	return found;
 }
 
 /**

@@ -1,0 +1,74 @@
+// A bucket in memory that counts what is asked of it, and takes its time.
+import { createServer } from "node:http";
+import { createRequire } from "node:module";
+import type { AddressInfo } from "node:net";
+import { onTestFinished } from "vitest";
+import { library } from "./lines.js";
+
+const require = createRequire(library);
+const { encodeBatch } = require("./log-batches.js");
+const { folderOf, headPath, hostPath, partPath } = require("./log-names.js");
+
+const PAGE = 1000;
+
+export interface FakeBucket {
+	/** The address of the store, and what a process that uses it has in its environment. */
+	address: string;
+	env: Record<string, string>;
+	/** What was asked for since it was last emptied: keys, and `?` and a prefix for each page of a list. */
+	asked: string[];
+	/** A session of the project "shop" that a host has stored: one line, at a time. */
+	put(session: string, options: { at: number; host?: string }): void;
+	/** A host that claimed something last at a time. */
+	putHost(host: string, at: number): void;
+}
+
+/** Each request takes `delay` milliseconds, or what it gives for a key. */
+export async function fakeBucket(delay: (key: string) => number): Promise<FakeBucket> {
+	const objects = new Map<string, { body: Buffer; modified: Date }>();
+	const asked: string[] = [];
+	const put = (key: string, body: string | Buffer, at: number) => objects.set(key, { body: Buffer.from(body), modified: new Date(at) });
+	put("store.json", `${JSON.stringify({ store: "pi-session-native", version: 2, id: "fake" })}\n`, 0);
+	const list = (query: URLSearchParams): string => {
+		const [prefix, from] = [query.get("prefix") ?? "", Number(query.get("continuation-token") ?? 0)];
+		const keys = [...objects.keys()].filter((key) => key.startsWith(prefix)).sort();
+		const found = keys.slice(from, from + PAGE).map((key) => {
+			const { body, modified } = objects.get(key) as { body: Buffer; modified: Date };
+			return `<Contents><Key>${key}</Key><Size>${body.length}</Size><LastModified>${modified.toISOString()}</LastModified></Contents>`;
+		});
+		const isMore = from + PAGE < keys.length;
+		return `<L><IsTruncated>${isMore}</IsTruncated>${isMore ? `<NextContinuationToken>${from + PAGE}</NextContinuationToken>` : ""}${found.join("")}</L>`;
+	};
+	const server = createServer((request, response) => {
+		const url = new URL(request.url ?? "", "http://x");
+		const isList = url.searchParams.has("list-type");
+		const key = isList ? `?${url.searchParams.get("prefix")}` : decodeURIComponent(url.pathname.slice("/bucket/".length));
+		asked.push(key);
+		request.resume();
+		setTimeout(() => {
+			const object = objects.get(key);
+			response.setHeader("date", new Date().toUTCString());
+			if (isList) return response.end(list(url.searchParams));
+			if (!object) return response.writeHead(404).end("<Error><Code>NoSuchKey</Code></Error>");
+			const from = Number(/bytes=(\d+)/.exec(request.headers.range ?? "")?.[1] ?? 0);
+			return response.writeHead(from > 0 ? 206 : 200, { "last-modified": object.modified.toUTCString(), etag: '"1"' }).end(object.body.subarray(from));
+		}, delay(key));
+	});
+	await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+	onTestFinished(() => {
+		server.closeAllConnections();
+		server.close();
+	});
+	return {
+		address: `s3://bucket?endpoint=http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+		env: { AWS_ACCESS_KEY_ID: "me", AWS_SECRET_ACCESS_KEY: "s3cret" },
+		asked,
+		put: (session, { at, host = "desktop" }) => {
+			const header = JSON.stringify({ type: "session", version: 3, id: session, timestamp: "2025-06-01T09:00:00.000Z", cwd: "/x" });
+			put(headPath(session), `${JSON.stringify({ project: "shop", life: 1 })}\n${header}\n`, at);
+			const lines = [Buffer.from(JSON.stringify({ type: "message", id: `${session}-a`, parentId: null, timestamp: new Date(at).toISOString(), message: { role: "user", content: session, timestamp: at } }))];
+			put(partPath({ folder: folderOf("shop"), session, life: 1 }, host, 1), encodeBatch({ session, host, clock: 1, prev: "", lines }).bytes, at);
+		},
+		putHost: (host, at) => put(hostPath(host), `${JSON.stringify({ now: at, claims: {} })}\n`, at),
+	};
+}
