@@ -2,12 +2,12 @@
 import lastErrors from "../store/last-errors.js";
 import { displayName } from "../store/names.js";
 import { paint, write, writeJson } from "./output.mjs";
-import { connect, syncHere, syncsOfAll } from "./stores.mjs";
+import { checkAnswers, connect, syncHere, syncsOfAll } from "./stores.mjs";
 import { age, clip, counted, safeLine, size } from "./text.mjs";
 
 /** @typedef {import("./stores.mjs").Options} Options */
 /** @typedef {{ session: string, file: string, bytes: number, why: string }} Behind */
-/** @typedef {{ project: string, dir: string, stored: { sessions: number, bytes: number, hosts: string[], newest: Date | undefined }, toPush: Behind[], toPull: Behind[], private: number, deleted: string[], inUse: { session: string, host: string }[] }} Project */
+/** @typedef {{ project: string, dir: string, stored: { sessions: number, bytes: number, hosts: string[], newest: Date | undefined } | undefined, toPush: Behind[], toPull: Behind[], private: number, deleted: string[], inUse: { session: string, host: string }[] }} Project */
 
 /** How many sessions of one kind are named. */
 const SHOWN = 10;
@@ -17,7 +17,7 @@ const SHOWN = 10;
  * @returns {Promise<number>} 1 if something is behind because it failed
  */
 export async function remoteStatus(options) {
-	const connection = await connect(options);
+	const connection = await connect(options, async () => {});
 	const { store, shown, address, notes } = connection;
 	const errors = new lastErrors.LastErrors(notes, address).all();
 	try {
@@ -27,10 +27,12 @@ export async function remoteStatus(options) {
 		/** @type {string | undefined} */
 		let unreachable;
 		try {
-			for (const sync of syncs) projects.push(await statusOf(sync, store, errors));
+			await checkAnswers(connection);
+			for (const sync of syncs) projects.push(await statusOf(sync, await store.list({ project: sync.project, headers: false }), errors));
 		} catch (error) {
 			if (!(error instanceof Error)) throw error;
 			unreachable = error.message;
+			for (const sync of syncs.slice(projects.length)) projects.push(await statusOf(sync, undefined, errors));
 		}
 		const failed = errors.filter(({ code }) => code !== "unreachable" || unreachable !== undefined);
 		if (options.json) await writeJson({ store: shown, host: store.host, unreachable, projects, errors });
@@ -43,13 +45,12 @@ export async function remoteStatus(options) {
 
 /**
  * @param {import("../store/index.js").SessionSync} sync
- * @param {import("../store/index.js").LineStore} store
+ * @param {import("../store/index.js").SessionList | undefined} list what is stored of its project; undefined if it is not known
  * @param {import("../store/last-errors.js").LastError[]} errors
  * @returns {Promise<Project>}
  */
-async function statusOf(sync, store, errors) {
-	const list = await store.list({ project: sync.project, headers: false });
-	const { items, deleted } = await sync.compare(undefined, list);
+async function statusOf(sync, list, errors) {
+	const { items, deleted } = list ? await sync.compare(undefined, list) : { items: [], deleted: [] };
 	const gone = new Set(deleted.map(({ session }) => session));
 	const why = (/** @type {string} */ session, /** @type {string} */ otherwise) => errors.find((one) => one.session === session)?.message ?? otherwise;
 	const local = await sync.local();
@@ -59,7 +60,7 @@ async function statusOf(sync, store, errors) {
 	return {
 		project: sync.project,
 		dir: sync.dir,
-		stored: {
+		stored: list && {
 			sessions: list.sessions.length,
 			bytes: list.sessions.reduce((sum, { bytes }) => sum + bytes, 0),
 			hosts: [...new Set(list.sessions.flatMap(({ hosts }) => hosts))].sort(),
@@ -69,7 +70,7 @@ async function statusOf(sync, store, errors) {
 		toPull: toPull.map(({ session, file = "", stored, state }) => ({ session, file, bytes: stored.bytes, why: why(session, state === "new" ? "not here yet" : "may have changed since the last pull") })),
 		private: local.filter((one) => sync.isPrivate(one)).length,
 		deleted: [...gone],
-		inUse: list.sessions.flatMap(({ session, claim }) => (claim ? { session, host: claim.host } : [])),
+		inUse: (list?.sessions ?? []).flatMap(({ session, claim }) => (claim ? { session, host: claim.host } : [])),
 	};
 }
 
@@ -81,16 +82,20 @@ const head = ({ store, shown }, unreachable) => [
 
 /** @param {Project} status */
 function lines({ project, stored, toPush, toPull, deleted, inUse, private: kept }) {
-	const { sessions, bytes, hosts, newest } = stored;
-	const by = hosts.length > 0 ? `, by ${clip(hosts.map(displayName).join(", "), 60)}` : "";
 	return [
-		`Project  ${safeLine(project)}: ${counted(sessions, "stored session")}, ${size(bytes)}${by}${newest ? `, last changed ${ago(newest)}` : ""}`,
+		`Project  ${safeLine(project)}: ${stored ? storedLine(stored) : "what is stored is not known"}`,
 		...some("to be stored", toPush),
 		...some("to be pulled", toPull),
 		...(kept > 0 ? [`  ${counted(kept, "private session")}, never stored`] : []),
 		...(deleted.length > 0 ? [`  ${counted(deleted.length, "session")} deleted from the store, still here: ${clip(deleted.join(", "), 80)}`] : []),
 		...inUse.map(({ session, host }) => `  in use  ${clip(session, 36)} on ${clip(displayName(host), 60)}`),
 	];
+}
+
+/** @param {NonNullable<Project["stored"]>} stored */
+function storedLine({ sessions, bytes, hosts, newest }) {
+	const by = hosts.length > 0 ? `, by ${clip(hosts.map(displayName).join(", "), 60)}` : "";
+	return `${counted(sessions, "stored session")}, ${size(bytes)}${by}${newest ? `, last changed ${ago(newest)}` : ""}`;
 }
 
 /** @param {Date} then */

@@ -1,11 +1,12 @@
 // `pi-sessions push`, `pull`, `sync` and `remote`: sessions here and in a store.
 import { basename, dirname } from "node:path";
-import { SessionSync, hostId, openStore } from "../store/index.js";
+import { SessionSync, StoreError, hostId, openStore } from "../store/index.js";
 import { readAddress } from "../store/address.js";
 import local from "../store/local.js";
 import storeNotes from "../store/notes.js";
 import move from "../store/move.js";
 import { displayName, isId } from "../store/names.js";
+import { STORE_VARIABLE } from "../store/setting-names.js";
 import settings from "../store/settings.js";
 import { CommandError, UsageError } from "./errors.mjs";
 import { paint, progress, write, writeJson, writeWarning } from "./output.mjs";
@@ -35,11 +36,34 @@ async function withStore(options, work, nothing) {
 	}
 }
 
-/** @param {Options} options @returns {Promise<Connection>} */
-export async function connect(options) {
+/**
+ * @param {Options} options
+ * @param {(connection: Connection) => Promise<void>} [check]
+ * @returns {Promise<Connection>}
+ */
+export async function connect(options, check = checkAnswers) {
 	const text = addressOf(options);
 	if (!text) throw new UsageError("Which store? --store <url>, PI_SESSION_NATIVE_STORE, or session-store.json in the agent's directory");
-	return connectTo(text);
+	const connection = await connectTo(text);
+	await check(connection);
+	return connection;
+}
+
+/** Loaded only where it is needed. */
+const PROCESSES = "../register/store-processes.mjs";
+/** How long a directory may take to answer, if the variable does not say it. */
+const ANSWER_MS = 10_000;
+
+/**
+ * Throws if a directory does not answer: another process asks first, because a call to a drive that hangs would keep this one from ending.
+ * @param {Connection} connection
+ */
+export async function checkAnswers({ address, notes, shown }) {
+	if (readAddress(address).kind !== "directory") return;
+	const timeout = Number(process.env.PI_SESSION_NATIVE_STORE_TIMEOUT) || ANSWER_MS;
+	const { runTask } = await import(PROCESSES);
+	const { result, error } = runTask({ task: "reach", notes }, { timeout, env: { [STORE_VARIABLE]: address } });
+	if (error === "timeout" && !result.isReached) throw new StoreError("unreachable", `${shown}: the store did not answer within ${timeout / 1000} s`);
 }
 
 /** @param {Options} options */

@@ -1,4 +1,4 @@
-// Pulls before pi starts, and pushes after it has ended (see store.mjs). The task comes on standard input. Results go to
+// Pulls before pi starts, and pushes after it has ended (see store.mjs), or only asks whether the store answers. The task comes on standard input. Results go to
 // standard output, one JSON object a line; a later line adds to those before it. `isReached`: the store has answered. `isDone`: the task is
 // done. `isOver`: the process is ending, with or without an error.
 import { existsSync, readFileSync, writeSync } from "node:fs";
@@ -94,6 +94,12 @@ async function pushRest() {
 	return { errors, told };
 }
 
+/** Only asks. */
+async function askStore() {
+	await reach(await openStore(address, { host: hostId(task.notes), locks: task.notes }), { session: "0", claims: false });
+	return { errors: [] };
+}
+
 /** Marks a session as one that is to be stored, so that the next start goes on with it. */
 function mark(notes, session, file) {
 	try {
@@ -124,9 +130,10 @@ function answer(result) {
 	for (let at = 0; at < bytes.length; ) at += writeSync(1, bytes, at);
 }
 
+const tasks = { pull: pullProject, push: pushRest, reach: askStore };
 // Whoever waits for it may be gone, or have ended to wait.
 if (task.timeout !== undefined) setTimeout(() => process.kill(process.pid, "SIGKILL"), task.timeout);
 process.on("exit", () => answer({ isOver: true }));
-const done = await (task.task === "pull" ? pullProject() : pushRest()).catch((error) => ({ errors: [error.message] }));
+const done = await tasks[task.task]().catch((error) => ({ errors: [error.message] }));
 answer({ ...done, isDone: true });
 process.exit();

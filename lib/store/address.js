@@ -90,10 +90,10 @@ function postgres(address) {
 	// What the address leaves to the environment, and the database at last to the user's name.
 	const { PGHOST, PGPORT, PGDATABASE, PGUSER } = process.env;
 	const of = (/** @type {string} */ name) => url.searchParams.get(name);
-	const host = url.hostname || of("host") || PGHOST;
+	const host = url.searchParams.getAll("host").at(-1) || url.hostname || PGHOST;
 	if (!host) throw invalid("The address of the store names no host: postgres://user@host/database");
 	const database = url.pathname.slice(1) || of("database") || PGDATABASE || url.username || of("user") || PGUSER || "";
-	const identity = `postgres://${host}:${url.port || of("port") || PGPORT || 5432}/${database}?schema=${of("schema") ?? ""}`;
+	const identity = `postgres://${host}:${of("port") || url.port || PGPORT || 5432}/${database}?schema=${of("schema") ?? ""}`;
 	return { kind: "postgres", place: url.href, shown: withoutSecrets(url), identity };
 }
 

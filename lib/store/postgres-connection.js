@@ -36,7 +36,8 @@ function openPool(address, timeout) {
  */
 function needsTls(address) {
 	if (TLS_PARAMETERS.some((name) => address.searchParams.has(name)) || TLS_MODES.has(process.env.PGSSLMODE ?? "")) return false;
-	const host = address.hostname.replace(/%2f/gi, "/") || address.searchParams.get("host") || process.env.PGHOST || "";
+	// The driver takes the parameter, and the last of several.
+	const host = address.searchParams.getAll("host").at(-1) || address.hostname.replace(/%2f/gi, "/") || process.env.PGHOST || "";
 	// A path is that of a socket of this machine.
 	return !host.startsWith("/") && !THIS_MACHINE.test(host);
 }

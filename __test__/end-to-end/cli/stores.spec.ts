@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { DirectoryStore } from "../../../lib/store/index.js";
 import { type World, good, lines, put, run, world } from "../../support/cli.js";
+import { hangingDrive } from "../../support/hanging-drive.js";
 import { headOf, logOf } from "../../support/lines.js";
 import { message, scratch, snapshot, user } from "../../support/scratch.js";
 
@@ -185,6 +186,20 @@ test("a stored session that cannot be read is told to be so where it is named, t
 	expect(await run(laptop, ["pull", "s-1"])).toEqual({ ...all, err: "" });
 	expect(await run(desktop, ["pull", "s-2"])).toMatchObject({ code: 1, err: 'Error: No session has an id that begins with "s-2"\n' });
 	expect(filesOf(desktop)).toEqual([]);
+});
+
+// Regression: they waited for the drive, and could not even be killed.
+test("with a drive that hangs, what is known here is said, and no command waits for it", async () => {
+	const { laptop } = team();
+	put(laptop, ID, [message("a", null, user("hello"))]);
+	const drive = await hangingDrive();
+	const at = { ...laptop, env: { ...laptop.env, PI_SESSION_NATIVE_STORE: drive, PI_SESSION_NATIVE_STORE_TIMEOUT: "3000" } };
+	const said = `${drive}: the store did not answer within 3 s`;
+	const status = await run(at, ["remote", "status"]);
+	expect(status).toMatchObject({ code: 1, out: expect.stringContaining(said) });
+	expect(status.out).toMatch(/^Project {2}shop: what is stored is not known\n {2}1 session to be stored\n {4}0194aaaa/m);
+	expect(JSON.parse((await run(at, ["remote", "status", "--json"])).out)).toMatchObject({ unreachable: said, projects: [{ project: "shop", toPush: [{ session: ID }] }] });
+	for (const args of [["push"], ["pull"], ["remote"]]) expect(await run(at, args)).toMatchObject({ err: expect.stringContaining(said), out: "" });
 });
 
 // Regression: it said that it had changed, though nobody else had stored anything.

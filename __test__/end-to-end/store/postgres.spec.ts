@@ -404,6 +404,9 @@ describe.runIf(process.platform === "linux")("a server on another machine", () =
 		const schema = newSchema();
 		const refused = await failure(open(schema, "a", elsewhere(server.url())).list());
 		expect(refused).toMatchObject({ code: "failed", retryable: false, message: expect.stringMatching(/does not support SSL connections \(.*sslmode=disable is plain text\)$/) });
+		// The driver goes to the host that the parameter names, and to the last one of several.
+		for (const more of ["?host=0.0.0.0", "?host=localhost&host=0.0.0.0"])
+			expect((await failure(open(schema, "a", server.url().replace("@127.0.0.1", "@localhost") + more).list())).message).toContain("does not support SSL connections");
 		expect((await open(schema, "a", `${elsewhere(server.url())}?sslmode=disable`).list()).sessions).toEqual([]);
 		onTestFinished(() => void vi.unstubAllEnvs());
 		vi.stubEnv("PGSSLMODE", "allow");
