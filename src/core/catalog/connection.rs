@@ -137,7 +137,7 @@ impl Catalog {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalog::error::corrupt;
+    use crate::catalog::error::{corrupt, foreign};
     use std::fs;
     #[cfg(target_os = "linux")]
     use std::os::unix::fs::MetadataExt;
@@ -148,7 +148,7 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         let location = CatalogLocation { path: dir.path().join("catalog"), makes_dir: false };
         let catalog = Catalog::create(&location).expect("created");
-        catalog.discard_if_corrupt(&rusqlite::Error::InvalidQuery);
+        catalog.discard_if_corrupt(&foreign("its tables"));
         assert!(location.path.exists(), "another error says nothing about the file");
         Catalog::open(&location).expect("opened").discard_if_corrupt(&corrupt("its pages"));
         assert_eq!(fs::read_dir(dir.path()).expect("read").count(), 0);

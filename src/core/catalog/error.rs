@@ -31,3 +31,9 @@ pub fn corrupt(what: &str) -> rusqlite::Error {
     let error = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT);
     rusqlite::Error::SqliteFailure(error, Some(what.to_owned()))
 }
+
+/// An error for a database that is not ours, which is left alone. SQLite has no code for one, but for a file that it cannot open.
+pub fn foreign(what: &str) -> rusqlite::Error {
+    let error = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CANTOPEN);
+    rusqlite::Error::SqliteFailure(error, Some(what.to_owned()))
+}

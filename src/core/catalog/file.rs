@@ -17,20 +17,6 @@ use crate::io::owner;
 /// not rebuild each other's catalog.
 pub const FILE_NAME: &str = "session-catalog-11.sqlite";
 
-/// The names of the catalogs of earlier format versions, most of which hold what was said in sessions.
-const EARLIER_NAMES: [&str; 10] = [
-    "session-catalog-1.sqlite",
-    "session-catalog-2.sqlite",
-    "session-catalog-3.sqlite",
-    "session-catalog-4.sqlite",
-    "session-catalog-5.sqlite",
-    "session-catalog-6.sqlite",
-    "session-catalog-7.sqlite",
-    "session-catalog-8.sqlite",
-    "session-catalog-9.sqlite",
-    "session-catalog-10.sqlite",
-];
-
 /// The beginning of an SQLite file, and the offsets of two numbers in its header.
 const MAGIC: &[u8] = b"SQLite format 3\0";
 const FORMAT_VERSION_AT: usize = 60;
@@ -44,7 +30,7 @@ pub enum CatalogFileState {
     Missing,
     /// A catalog of this format version.
     Catalog,
-    /// A catalog of an older format version, or a file with our own name that is not a database.
+    /// A catalog of an older format version, or any other file under our own name, a foreign database included.
     Unusable,
     /// Another program's or another user's file, a catalog of a newer version, not a regular file, or one that cannot be
     /// read. It is not touched.
@@ -119,13 +105,13 @@ impl CatalogFile {
     }
 }
 
-/// Deletes the catalogs of earlier format versions beside a catalog of this one.
+/// Deletes the catalogs of earlier format versions beside a catalog of this one: most of them hold what was said in sessions.
 pub fn remove_earlier(path: &Path) {
     if path.file_name().is_none_or(|name| name != FILE_NAME) {
         return;
     }
-    for name in EARLIER_NAMES {
-        let earlier = path.with_file_name(name);
+    for version in 1..FORMAT_VERSION {
+        let earlier = path.with_file_name(format!("session-catalog-{version}.sqlite"));
         // Under such a name only a catalog is ours.
         if read_header(&earlier)
             .is_ok_and(|bytes| application_and_version(&bytes).is_some_and(|(id, _)| id == APPLICATION_ID))
@@ -277,7 +263,8 @@ mod tests {
     fn a_new_catalog_removes_those_of_earlier_formats() {
         let dir = tempfile::tempdir().expect("a directory");
         let at = |name: &str| dir.path().join(name);
-        for name in ["session-catalog-7.sqlite", "session-catalog-3.sqlite"] {
+        assert_eq!(FILE_NAME, format!("session-catalog-{FORMAT_VERSION}.sqlite"));
+        for name in [&format!("session-catalog-{}.sqlite", FORMAT_VERSION - 1), "session-catalog-1.sqlite"] {
             fs::write(at(name), database(APPLICATION_ID, FORMAT_VERSION - 1)).expect("written");
             fs::write(at(&format!("{name}-wal")), "log").expect("written");
         }

@@ -2,7 +2,7 @@
 
 use rusqlite::Connection;
 
-use super::error::{corrupt, is_busy, CatalogResult};
+use super::error::{corrupt, foreign, is_busy, CatalogResult};
 
 /// Marks a database as a catalog: "pisc".
 pub const APPLICATION_ID: i32 = 0x7069_7363;
@@ -99,7 +99,6 @@ fn is_prepared(db: &Connection) -> CatalogResult<bool> {
         (APPLICATION_ID, FORMAT_VERSION) => Ok(true),
         (APPLICATION_ID, version) if version < FORMAT_VERSION => Err(corrupt("an older format version")),
         (0, 0) if tables()? == 0 => Ok(false),
-        // Another program's database, or a newer version: leave it alone.
-        _ => Err(rusqlite::Error::InvalidQuery),
+        _ => Err(foreign("another program's database, or a newer format version")),
     }
 }
