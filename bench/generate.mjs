@@ -9,7 +9,7 @@
 //   node bench/generate.mjs <file> [--bytes 10485760 | --entries 1600] [--seed 1] [--sizes mixed|small]
 //                           [--compact-every 1500] [--images 0.9] [--wide 0.125]
 import { closeSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
-import { pathToFileURL } from "node:url";
+import { isMain } from "../scripts/is-main.mjs";
 import { optionsOf } from "../scripts/options.mjs";
 import { seeded } from "./random.mjs";
 import { transcript } from "./transcript.mjs";
@@ -115,7 +115,7 @@ export function describe({ lines, bytes, big, bigBytes, kinds }) {
 	);
 }
 
-if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
+if (isMain(import.meta.url)) {
 	const { values, positionals } = optionsOf(import.meta.url, {
 		allowPositionals: true,
 		options: {

@@ -5,7 +5,8 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { fileURLToPath } from "node:url";
+import { isMain } from "../scripts/is-main.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const REFERENCE = "@earendil-works/pi-coding-agent@1.5.2";
@@ -66,4 +67,4 @@ function unpackReference() {
 	}
 }
 
-if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) setup();
+if (isMain(import.meta.url)) setup();

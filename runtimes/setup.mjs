@@ -4,7 +4,8 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { fileURLToPath } from "node:url";
+import { isMain } from "../scripts/is-main.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const { platform, arch } = process;
@@ -62,7 +63,7 @@ export function setup(name) {
 	return { binary, args };
 }
 
-if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
+if (isMain(import.meta.url)) {
 	const names = process.argv.slice(2);
 	for (const name of names.length > 0 ? names : Object.keys(RUNTIMES)) {
 		setup(name);

@@ -5,9 +5,10 @@
 import { execFileSync } from "node:child_process";
 import { copyFileSync, mkdirSync, readFileSync, statSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { fileURLToPath } from "node:url";
 import { parseTriple } from "@napi-rs/cli";
 import { libnode, zig } from "../platforms/setup.mjs";
+import { isMain } from "./is-main.mjs";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const { napi } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
@@ -48,7 +49,7 @@ export function build(triple, profile, addon) {
 	copyFileSync(library(profile === "dev" ? "debug" : profile), addon);
 }
 
-if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
+if (isMain(import.meta.url)) {
 	const asked = process.argv.slice(2);
 	const unknown = asked.filter((triple) => !napi.targets.includes(triple));
 	if (unknown.length > 0) throw new Error(`Not among napi.targets: ${unknown.join(", ")}`);

@@ -9,7 +9,8 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { readFileSync, readdirSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { fileURLToPath } from "node:url";
+import { isMain } from "./is-main.mjs";
 
 /** npm is a script on Windows, which only a shell starts. */
 const shell = process.platform === "win32";
@@ -68,7 +69,7 @@ export function publish(dir) {
 	}
 }
 
-if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
+if (isMain(import.meta.url)) {
 	const dir = process.argv[2];
 	if (dir === undefined) throw new Error("Usage: node scripts/publish.mjs <folder of tarballs>");
 	publish(resolve(dir));

@@ -12,8 +12,9 @@ import { execFileSync } from "node:child_process";
 import { copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { fileURLToPath } from "node:url";
 import { parseTriple } from "@napi-rs/cli";
+import { isMain } from "./is-main.mjs";
 import { optionsOf } from "./options.mjs";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
@@ -99,7 +100,7 @@ export function dryRun(addons, folder) {
 	}
 }
 
-if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
+if (isMain(import.meta.url)) {
 	const options = { tag: { type: "string" }, "dry-run": { type: "string" } };
 	const { values, positionals } = optionsOf(import.meta.url, { options, allowPositionals: true });
 	const [addons] = positionals;

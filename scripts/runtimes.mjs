@@ -6,8 +6,9 @@
 // The last line is the sum: `N passed, N failed`. A test whose tool is missing is not run, and the tool is named.
 import { spawnSync } from "node:child_process";
 import { dirname, join } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { fileURLToPath } from "node:url";
 import { RUNTIMES, setup } from "../runtimes/setup.mjs";
+import { isMain } from "./is-main.mjs";
 import { optionsOf } from "./options.mjs";
 import { reported, VITEST } from "./report.mjs";
 
@@ -84,7 +85,7 @@ export async function runRuntimes(names = [], { specs = SPECS, quick = false, te
 	return { passed: sum("passed"), failed: sum("failed"), notRun: sum("notRun"), names: failures, missing };
 }
 
-if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
+if (isMain(import.meta.url)) {
 	const { values, positionals } = optionsOf(import.meta.url, {
 		options: { quick: { type: "boolean" }, specs: { type: "string", multiple: true }, test: { type: "string", short: "t" } },
 		allowPositionals: true,

@@ -1,6 +1,6 @@
 // The benchmark itself: what it measures is what its page says, on both sides, or it says why not. Never how long.
 import { spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type Json, jsonLines, root, scratch } from "../../support/scratch.js";
@@ -42,6 +42,16 @@ describe("the generated session", () => {
 		expect(wide).toBeGreaterThan(0.08);
 		expect(wide).toBeLessThan(0.35);
 		expect(stdout).toContain(`${sizes.length.toLocaleString("en")} lines`);
+	});
+
+	// Regression: by a link the script did nothing, and said that this was good.
+	test("is made by the script in a linked clone, too", () => {
+		const link = join(scratch(), "clone");
+		symlinkSync(root, link);
+		const file = join(scratch(), "generated.jsonl");
+		const { status, stdout } = spawnSync(process.execPath, [join(link, "bench/generate.mjs"), file, "--entries", "10"], { encoding: "utf8" });
+		expect([status, stdout]).toEqual([0, expect.stringMatching(/^11 lines, /)]);
+		expect(jsonLines(file)).toHaveLength(11);
 	});
 
 	test("is a tree in which every parent is before its child, the same for the same seed", () => {
