@@ -21,7 +21,7 @@ test("on Windows npm is started by a shell, which alone can start it", () => {
 	const dir = scratch();
 	mkdirSync(join(dir, "scripts"));
 	mkdirSync(join(dir, "node_modules"));
-	cpSync(join(root, "scripts/install.mjs"), join(dir, "scripts/install.mjs"));
+	for (const name of ["install.mjs", "is-main.mjs"]) cpSync(join(root, "scripts", name), join(dir, "scripts", name));
 	writeFileSync(join(dir, "package-lock.json"), "{}");
 	const windows = `const child = require("node:child_process");
 		Object.defineProperty(process, "platform", { value: "win32" });
