@@ -1,6 +1,7 @@
 // How long searches of all sessions take, beside ripgrep if it is installed: `node bench/search.mjs [--rounds 5] [--large]
 // [--against ../other] [--json results.json]`. Both sides alternate, each measurement in a fresh process. `--large` adds 10,000
-// sessions of 11 GB. `--against` compares the CPU time of the list pass with that of another built checkout.
+// sessions of 11 GB. `--against` compares the CPU time of the list pass with that of another built checkout. Before that, sessions of
+// 20 MB in several languages, by the CPU time they take.
 import { spawnSync } from "node:child_process";
 import { createRequire } from "node:module";
 import { existsSync, linkSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
@@ -25,6 +26,14 @@ const CASES = [
 	{ name: "first 20 hits of a common word, no catalog", query: COMMON, options: { limit: 20 } },
 	{ name: "first 20 hits of a common word, rows there", query: COMMON, options: { limit: 20 }, catalog: true },
 	{ name: "rare word, no catalog, not in the page cache", query: RARE, rg: RARE, isCold: true },
+];
+
+/** A word and what is said around it, in letters of one byte, of one and two, and of two. */
+const LANGUAGES = [
+	{ name: "English", word: "needle", filler: "The quick brown fox jumps over the lazy dog and says something else. " },
+	{ name: "English with one … a message", word: "needle …", filler: "The quick brown fox jumps over the lazy dog and says something else. " },
+	{ name: "German", word: "Nadel", filler: "Der flinke Fuchs läuft über die Wiese und möchte größere Bäume grüßen. " },
+	{ name: "Cyrillic", word: "иголка", filler: "Быстрая лиса прыгает через ленивую собаку и говорит что-то другое. " },
 ];
 
 /** One measurement, in a process of its own. */
@@ -68,13 +77,40 @@ function sessionsIn(dir, from) {
 	utimesSync(file, 1, 1);
 }
 
+/** The CPU time of the first 20 hits in a session of 20 MB whose every message has the word, and of a list that makes its row. */
+function byLanguage(rounds) {
+	console.log("| 20 MB of | first 20 hits, CPU | list that makes the row, CPU |\n| --- | --- | --- |");
+	return LANGUAGES.map(({ name, word, filler }) => {
+		const dir = mkdtempSync(join(dataDir, "language-"));
+		try {
+			const said = `${filler.repeat(6)}${word} ${filler.repeat(8)}`;
+			const line = (n) => `${JSON.stringify({ type: "message", id: `m${n}`, parentId: null, timestamp: new Date(0).toISOString(), message: { role: "user", content: [{ type: "text", text: said }], timestamp: 1 } })}\n`;
+			const count = Math.ceil(20e6 / Buffer.byteLength(line(0)));
+			const head = { type: "session", version: 3, id: "s", timestamp: new Date(0).toISOString(), cwd: "/" };
+			writeFileSync(join(dir, "s.jsonl"), `${JSON.stringify(head)}\n${Array.from({ length: count }, (_, n) => line(n)).join("")}`);
+			const catalog = join(dir, "catalog.sqlite");
+			const search = median(rounds.map(() => ours({ dir, query: word.split(" ")[0], options: { limit: 20 } }).cpu));
+			const list = median(rounds.map(() => {
+				for (const end of ["", "-wal", "-shm"]) rmSync(catalog + end, { force: true });
+				return ours({ dir }, catalog).cpu;
+			}));
+			console.log(`| ${name} | ${shown(search)} | ${shown(list)} |`);
+			return { language: name, search, list };
+		} finally {
+			rmSync(dir, { recursive: true, force: true, maxRetries: 5 });
+		}
+	});
+}
+
 const median = (numbers) => numbers.toSorted((a, b) => a - b)[numbers.length >> 1];
 const shown = (number, unit = " ms") => (number === undefined ? "" : `${number.toPrecision(3)}${unit}`);
 
 function main() {
 	const { values } = parseArgs({ options: { rounds: { type: "string", default: "5" }, large: { type: "boolean" }, against: { type: "string" }, json: { type: "string" } } });
 	const rounds = Array.from({ length: Number(values.rounds) });
-	const results = [];
+	mkdirSync(dataDir, { recursive: true });
+	const results = byLanguage(rounds);
+	console.log();
 	for (const data of ["1,000 files", ...(values.large ? ["10,000 files"] : [])]) {
 		const { path, made } = provide(data);
 		const scratch = mkdtempSync(join(dataDir, "search-"));
