@@ -82,11 +82,55 @@ pub struct Call {
     #[serde(with = "postcard::fixint::le")]
     pub identity: u64,
     /// In ms since 1970; NaN if nothing tells it.
+    #[serde(with = "packed")]
     pub time: f64,
     /// The position of its model in the session's list of models.
     pub model: u32,
     pub errors: CallErrors,
+    #[serde(with = "packed_amounts")]
     pub amounts: Amounts,
+}
+
+/// A number as an integer that has few bytes for whole numbers: tokens and times are most of what the catalog holds.
+fn pack(number: f64) -> u128 {
+    let whole = number as u64;
+    match (whole as f64).to_bits() == number.to_bits() {
+        true => u128::from(whole) << 1,
+        false => u128::from(number.to_bits()) << 1 | 1,
+    }
+}
+
+/// The number of what [`pack`] gave, bit for bit.
+fn unpack(packed: u128) -> f64 {
+    let value = (packed >> 1) as u64;
+    match packed & 1 == 0 {
+        true => value as f64,
+        false => f64::from_bits(value),
+    }
+}
+
+mod packed {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub fn serialize<S: Serializer>(number: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+        super::pack(*number).serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+        u128::deserialize(deserializer).map(super::unpack)
+    }
+}
+
+mod packed_amounts {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub fn serialize<S: Serializer>(amounts: &super::Amounts, serializer: S) -> Result<S::Ok, S::Error> {
+        amounts.to_array().map(super::pack).serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<super::Amounts, D::Error> {
+        <[u128; 5]>::deserialize(deserializer).map(|packed| super::Amounts::from_array(packed.map(super::unpack)))
+    }
 }
 
 /// The value of a `usage` key.
@@ -288,6 +332,28 @@ mod tests {
         let text = format!(r#"{{"input":{digits},"output":7,"cacheRead":0,"cacheWrite":0,"cost":{{"total":0}}}}"#);
         let amounts = Amounts { output: 7.0, ..Amounts::default() };
         assert_eq!(scanned(&text), UsageValue::Amounts(amounts, CallErrors::INFINITE));
+    }
+
+    #[test]
+    fn a_call_is_packed_bit_for_bit_in_few_bytes() {
+        let usual = [1_750_000_000_123.0, 1_834.0, 512.0, 120_345.0, 0.0, 0.012345];
+        let odd = [f64::NAN, -0.0, -1.0, 1e300, 0.5, f64::MAX];
+        let large =
+            [-62_167_219_200_000.0, 9_007_199_254_740_993.0, u64::MAX as f64, f64::MIN_POSITIVE, f64::INFINITY, 1.0];
+        for [time, amounts @ ..] in [usual, odd, large] {
+            let call = Call {
+                identity: u64::MAX,
+                time,
+                model: 3,
+                errors: CallErrors::NO_TIME,
+                amounts: Amounts::from_array(amounts),
+            };
+            let bytes = postcard::to_stdvec(&call).expect("packed");
+            let read: Call = postcard::from_bytes(&bytes).expect("read");
+            let bits = |call: &Call| (call.time.to_bits(), call.amounts.to_array().map(f64::to_bits));
+            assert_eq!((bits(&read), read.identity, read.model, read.errors), (bits(&call), u64::MAX, 3, call.errors));
+            assert!(time != usual[0] || bytes.len() <= 36, "{}", bytes.len());
+        }
     }
 
     #[test]
