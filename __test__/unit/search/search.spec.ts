@@ -1,5 +1,5 @@
 // SessionManager.search.
-import { appendFileSync, existsSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, readFileSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { SearchHit, SearchOptions } from "../../../index.js";
@@ -16,7 +16,7 @@ import {
 	user,
 	writeSession,
 } from "../../support/scratch.js";
-import { tick } from "../catalog/agent-dir.js";
+import { settled, tick } from "../catalog/agent-dir.js";
 
 const { SessionManager } = api;
 
@@ -412,11 +412,22 @@ test("what is new is found, what is gone is not, and progress is told", async ()
 	expect(existsSync(join(agent, "session-catalog-11.sqlite"))).toBe(true);
 });
 
-test("a search writes nothing", async () => {
+test("a search writes no session and no row", async () => {
 	const { agent } = ownAgent();
 	writeSession(api.getDefaultSessionDir("/p"), [header(), message("m", null, user("pear"))]);
 	expect(await SessionManager.search("pear")).toHaveLength(1);
 	expect(readdirSync(agent)).toEqual(["sessions"]);
+	await tick();
+	await SessionManager.listAll();
+	await settled({ agent, dir: agent, other: agent, catalog: join(agent, "session-catalog-11.sqlite") });
+	const catalog = () => readFileSync(join(agent, "session-catalog-11.sqlite"));
+	const [before, names] = [catalog(), readdirSync(agent)];
+	expect(await SessionManager.search("pear")).toHaveLength(1);
+	expect(catalog().equals(before)).toBe(true);
+	expect(readdirSync(agent)).toEqual(names);
+});
+	expect(await SessionManager.search("pear")).toHaveLength(1);
+	expect(readdirSync(agent).filter((name) => !/-(wal|shm)$/.test(name))).toEqual(["session-catalog-11.sqlite", "sessions"]);
 });
 
 const readOther = (_file: string): string =>
