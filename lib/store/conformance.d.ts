@@ -3,6 +3,11 @@ import type { LineStore } from "./index.js";
 /** One empty store, opened as often as asked, each time for the host that is named. */
 export interface StoreUnderTest {
 	open(host: string): Promise<LineStore>;
+	/**
+	 * Leaves what a process of the host leaves that is killed while it appends to the session: the beginning of what it writes. Not for stores
+	 * in which an append is there as a whole or not at all.
+	 */
+	tear?(session: string, host: string): Promise<void>;
 }
 
 export interface ConformanceCase {

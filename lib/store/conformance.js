@@ -203,6 +203,31 @@ const CASES = {
 		}
 	},
 
+	async "what a killed writer has left half written is nobody's, and what is appended after it is read"({ open, tear }) {
+		if (!tear) return;
+		const [a, b] = [await open("a"), await open("b")];
+		const { cursor } = await append(a, entries("a", 2));
+		await append(b, entries("b", 1), (await b.load(SESSION)).cursor);
+		await tear(SESSION, "a");
+		const torn = await loadAll(b, SESSION);
+		assert.deepEqual([texts(torn), torn.problems], [asTexts([...entries("a", 2), ...entries("b", 1)]), []]);
+		await append(await open("a"), entries("c", 1), cursor);
+		await tear(SESSION, "a");
+		await append(await open("a"), entries("d", 1));
+		const page = await loadAll(b, SESSION);
+		assert.deepEqual(texts(page).sort(), asTexts([...entries("a", 2), ...entries("b", 1), ...entries("c", 1), ...entries("d", 1)]));
+		assert.deepEqual(page.problems, []);
+	},
+
+	async "processes of one host write to a session one at a time, and each line is there"({ open }) {
+		const stores = await Promise.all(["a", "a", "a", "a"].map(open));
+		const appended = await Promise.all(stores.map((store, at) => persist(() => append(store, entries(`p${at}-`, 5)))));
+		assert.deepEqual(appended.map(({ stored }) => stored), [5, 5, 5, 5]);
+		await Promise.all(stores.map((store, at) => persist(() => append(store, entries(`q${at}-`, 5), appended[at]?.cursor))));
+		const all = stores.flatMap((_, at) => [...entries(`p${at}-`, 5), ...entries(`q${at}-`, 5)]);
+		assert.deepEqual(texts(await loadAll(await open("b"), SESSION)).sort(), asTexts(all).sort());
+	},
+
 	async "many small appends stay readable, with old cursors, too"({ open }) {
 		const store = await open("a");
 		const cursors = [];

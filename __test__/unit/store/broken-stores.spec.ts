@@ -1,0 +1,188 @@
+// The suite that every store must pass finds what is wrong: a store in memory passes it, and with each fault fails the case of that rule.
+import { randomUUID } from "node:crypto";
+import { createRequire } from "node:module";
+import { setTimeout as pause } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { conformanceCases } from "../../../lib/store/conformance.js";
+import type { Append, Appended, LineStore, ListFilter, Page, Redaction, SessionList } from "../../../lib/store/index.js";
+import { StoreError } from "../../../lib/store/index.js";
+import { library } from "../../support/lines.js";
+
+const require = createRequire(library);
+const { checkAppend } = require("./lines.js");
+const { checkId } = require("./names.js");
+const { hashOf, settleRedactions, toRedactions } = require("./redactions.js");
+
+/** The case that must fail, by fault. */
+const FAULTS = {
+	"it keeps text, not bytes": "lines come back byte for byte, in order",
+	"it says that lines are stored before they are": "lines come back byte for byte, in order",
+	"it stores a line again": "an append may be repeated, whole, in part and in other portions",
+	"its order is that of the hosts' names": "what is appended after a load comes after what was loaded",
+	"several processes of a host write at the same time": "processes of one host write to a session one at a time, and each line is there",
+	"what comes after a torn end is glued to it": "what a killed writer has left half written is nobody's, and what is appended after it is read",
+	"a torn end is read": "what a killed writer has left half written is nobody's, and what is appended after it is read",
+	"it forgets that a session was deleted": "a deleted session is gone, and old cursors say so",
+	"it takes a cursor of the life before": "a deleted session is gone, and old cursors say so",
+	"a redacted line is stored again": "a redacted line is gone for ever, and another one stands in its place",
+	"it forgets redactions with the session": "a redacted line is gone for ever, and another one stands in its place",
+	"it takes any id": "what is no id, no entry, no header and no cursor is refused, and nothing stored",
+} as const;
+type Fault = keyof typeof FAULTS;
+
+interface Row {
+	line: Buffer | undefined;
+	host: string;
+}
+
+interface Session {
+	life: number;
+	header: Buffer;
+	project?: string;
+	rows: Row[];
+	redacted: Map<string, Buffer | undefined>;
+	deleted?: Date;
+	isTorn: boolean;
+}
+
+interface Shared {
+	id: string;
+	sessions: Map<string, Session>;
+}
+
+const CURSOR = /^(\d{1,9})\/(\d{1,9})$/;
+const PAGE_BYTES = 8 * 1024 * 1024;
+
+class MemoryStore implements LineStore {
+	readonly host: string;
+	#shared: Shared;
+	#fault: Fault | undefined;
+
+	constructor(shared: Shared, host: string, fault?: Fault) {
+		this.host = checkId(host, "host");
+		[this.#shared, this.#fault] = [shared, fault];
+	}
+
+	#has = (fault: Fault) => this.#fault === fault;
+
+	#session(session: string): Session | undefined {
+		if (!this.#has("it takes any id")) checkId(session, "session");
+		return this.#shared.sessions.get(session);
+	}
+
+	/** How many rows a cursor has passed. */
+	#passed(found: Session | undefined, cursor: string | undefined): number {
+		if (cursor === undefined) return 0;
+		const [, life, passed] = CURSOR.exec(cursor) ?? [];
+		if (life === undefined) throw new StoreError("invalid", "The cursor is not one of this store");
+		const isOfThisLife = this.#has("it takes a cursor of the life before") || Number(life) === found?.life;
+		if (Number(passed) > 0 && (!isOfThisLife || found?.deleted)) throw new StoreError("reset", "another life");
+		return Number(passed);
+	}
+
+	async append(session: string, append: Append): Promise<Appended> {
+		let found = this.#session(session);
+		const given: Buffer[] = checkAppend(session, append).map(({ line }: { line: Buffer }) => Buffer.from(this.#has("it keeps text, not bytes") ? line.toString() : line));
+		if (append.epoch !== undefined) throw new StoreError("unsupported", "there are no claims");
+		if (append.after !== undefined && !CURSOR.test(append.after)) throw new StoreError("invalid", "The cursor is not one of this store");
+		if (found?.deleted && !append.restores) throw new StoreError("deleted", "it was deleted");
+		const seen = this.#passed(found, append.after);
+		if (given.length === 0) return { stored: 0, cursor: append.after ?? "0/0" };
+		if (!found || found.deleted) {
+			const forgets = this.#has("it forgets redactions with the session");
+			found = { life: (found?.life ?? 0) + 1, header: Buffer.from(append.header), project: append.project, rows: [], redacted: forgets ? new Map() : (found?.redacted ?? new Map()), isTorn: false };
+			this.#shared.sessions.set(session, found);
+		}
+		const one = found;
+		const rows = this.#has("several processes of a host write at the same time") ? [...one.rows] : one.rows;
+		const isThere = (line: Buffer) => rows.some((row) => row.line?.equals(line));
+		const isRedacted = (line: Buffer) => !this.#has("a redacted line is stored again") && one.redacted.has(hashOf(line));
+		const fresh = [...new Map(given.map((line) => [line.toString("latin1"), line])).values()].filter((line) => (this.#has("it stores a line again") || !isThere(line)) && !isRedacted(line));
+		const isNext = seen === rows.length;
+		const write = () => {
+			rows.push(...fresh.slice(one.isTorn && this.#has("what comes after a torn end is glued to it") ? 1 : 0).map((line) => ({ line, host: this.host })));
+			one.isTorn = false;
+			if (this.#has("its order is that of the hosts' names")) rows.sort((a, b) => (a.host < b.host ? -1 : a.host > b.host ? 1 : 0));
+			one.rows = rows;
+		};
+		if (this.#has("several processes of a host write at the same time")) await pause(5);
+		if (this.#has("it says that lines are stored before they are")) setTimeout(write, 50);
+		else write();
+		return { stored: fresh.length, cursor: `${one.life}/${isNext ? rows.length : seen}` };
+	}
+
+	async load(session: string, after?: string): Promise<Page> {
+		const found = this.#session(session);
+		const passed = this.#passed(found, after);
+		const page: Page = { lines: [], cursor: after ?? "0/0", comesAfter: true, more: false, problems: [] };
+		if (!found || found.deleted) return page;
+		let [at, bytes] = [passed, 0];
+		for (; at < found.rows.length && bytes < PAGE_BYTES; at++) {
+			const { line, host } = found.rows[at] as Row;
+			if (line) page.lines.push({ line, host, clock: at + 1, index: 0 });
+			bytes += line?.length ?? 0;
+		}
+		if (found.isTorn && this.#has("a torn end is read")) page.problems.push({ session, where: "its end", message: "it is not a line" });
+		return { ...page, cursor: `${found.life}/${at}`, more: at < found.rows.length };
+	}
+
+	async list({ session, project }: ListFilter = {}): Promise<SessionList> {
+		if (session !== undefined) this.#session(session);
+		const found = [...this.#shared.sessions].filter(([id, one]) => (session === undefined || id === session) && (project === undefined || one.project === project)).sort(([a], [b]) => (a < b ? -1 : 1));
+		const isThere = ([, one]: [string, Session]) => one.deleted === undefined && one.rows.length > 0;
+		return {
+			sessions: found.filter(isThere).map(([id, { header, project, rows, redacted }]) => ({
+				...{ session: id, header, project, hosts: [...new Set(rows.map(({ host }) => host))].sort(), redactions: redacted.size },
+				...{ bytes: rows.reduce((sum, { line }) => sum + (line?.length ?? 0), 0), modified: new Date(0) },
+			})),
+			deleted: found.flatMap(([session, { deleted: at }]) => (at ? [{ session, at }] : [])),
+			problems: [],
+			store: this.#shared.id,
+		};
+	}
+
+	async delete(session: string): Promise<void> {
+		const found = this.#session(session);
+		if (!found || found.deleted) return;
+		if (this.#has("it forgets that a session was deleted")) this.#shared.sessions.delete(session);
+		else Object.assign(found, { rows: [], deleted: new Date() });
+	}
+
+	async redact(session: string, redactions: readonly Redaction[]): Promise<void> {
+		const found = this.#session(session);
+		const settled: Redaction[] = settleRedactions(session, redactions, found ? toRedactions(found.redacted) : []);
+		if (!found) throw new StoreError("not-found", "there is no such session");
+		if (found.deleted) throw new StoreError("deleted", "it was deleted");
+		for (const { hash, line } of settled) found.redacted.set(hash, line && Buffer.from(line));
+		for (const row of found.rows) {
+			const hash = row.line && hashOf(row.line);
+			if (hash !== undefined && found.redacted.has(hash)) row.line = found.redacted.get(hash);
+		}
+	}
+
+	async redactions(session: string): Promise<Redaction[]> {
+		const found = this.#session(session);
+		return found ? toRedactions(found.redacted) : [];
+	}
+
+	async close(): Promise<void> {}
+}
+
+async function result(run: (typeof conformanceCases)[number]["run"], fault?: Fault): Promise<string> {
+	const shared: Shared = { id: randomUUID(), sessions: new Map() };
+	const tear = async (session: string) => void ((shared.sessions.get(session) as Session).isTorn = true);
+	return run({ open: async (host) => new MemoryStore(shared, host, fault), tear }).then(
+		() => "passed",
+		(error) => (error.name === "AssertionError" ? "failed" : `${error.code}`),
+	);
+}
+
+test.each(conformanceCases)("a store in memory: $name", async ({ run }) => {
+	expect(await result(run)).toBe("passed");
+});
+
+test.each(Object.entries(FAULTS))("%s: that is found by the case: %s", async (fault, name) => {
+	const found = conformanceCases.find((one) => one.name === name);
+	expect(found).toBeDefined();
+	expect(await result((found as (typeof conformanceCases)[number]).run, fault as Fault)).not.toBe("passed");
+});
