@@ -1,6 +1,6 @@
 // `/costs`: what all sessions cost, by day, model, project and session. The library adds up, as for `pi-sessions stats`.
 import { safeLine } from "../cli/text.mjs";
-import { answer } from "./answer.mjs";
+import { answer, withStatus } from "./answer.mjs";
 import { GROUPINGS, summary, table } from "./costs-table.mjs";
 import { CostsView } from "./costs-view.mjs";
 import { library } from "./library.mjs";
@@ -29,7 +29,7 @@ export async function costs(pi, args, ctx) {
 		});
 		return;
 	}
-	const report = await addUp(ctx.signal ? { signal: ctx.signal } : {});
+	const report = await withStatus(ctx, "adding up", (onProgress) => addUp({ onProgress }));
 	const tables = (by ? [by] : GROUPINGS).flatMap((one) => ["", ...table(report, one, TEXT_COLUMNS, TEXT_ROWS)]);
 	await answer(ctx, [...summary(report, onlyDir(ctx)), ...tables].join("\n"));
 }

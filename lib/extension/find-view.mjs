@@ -148,7 +148,7 @@ export class FindView {
 			if (hit === undefined) this.#preview = undefined;
 			else {
 				try {
-					this.#preview = { hit, text: this.#options.textOf(hit) ?? `${hit.entryId === "" ? "" : "(the session no longer has this entry) "}${snippetText(hit)}` };
+					this.#preview = { hit, text: this.#options.textOf(hit) ?? `(the session no longer has this entry) ${snippetText(hit)}` };
 				} catch (error) {
 					this.#preview = { hit, text: `(${messageOf(error)})` };
 				}
@@ -310,7 +310,6 @@ const foundText = (hits) => {
 
 /** What going to a hit does, as pi's own tree of a session does it. @param {SearchHit | undefined} hit */
 const effectOf = (hit) => {
-	if (hit?.entryId === "") return "opens the session at its end: its entries have no ids";
 	if (hit && isForEditor(hit.role)) return "puts the message into the editor and the leaf before it (what follows stays as a branch)";
 	return "goes to the entry and moves the session's leaf there (what follows stays as a branch)";
 };

@@ -1,7 +1,7 @@
 // `/find`: searches all sessions while one types, and goes to what was found.
 import { clip, counted, safeLine } from "../cli/text.mjs";
 import { pieces } from "../cli/snippet.mjs";
-import { answer } from "./answer.mjs";
+import { answer, withStatus } from "./answer.mjs";
 import { FindView, ageOf, speakerOf } from "./find-view.mjs";
 import { library } from "./library.mjs";
 import { goTo, textOf } from "./go-to.mjs";
@@ -57,7 +57,7 @@ export async function find(pi, args, ctx) {
 		// pi has drawn the screen without the overlay already.
 		return redraw();
 	}
-	await goTo(pi, ctx, chosen.hit.path, chosen.action === "entry" ? chosen.hit.entryId : undefined);
+	await goTo(pi, ctx, chosen.hit, { isEntry: chosen.action === "entry" });
 }
 
 /**
@@ -69,7 +69,7 @@ export async function find(pi, args, ctx) {
  */
 async function asText(SessionManager, query, ctx, isAll) {
 	if (query === "") return "Usage: /find [--all] words";
-	const hits = await SessionManager.search(query, { ...searchOptions(ctx, { isAll }), limit: TEXT_LIMIT, ...(ctx.signal ? { signal: ctx.signal } : {}) });
+	const hits = await withStatus(ctx, "searching", (onProgress) => SessionManager.search(query, { ...searchOptions(ctx, { isAll }), limit: TEXT_LIMIT, onProgress }));
 	const dir = onlyDir(ctx);
 	const searched = `${isAll ? "all sessions" : "the sessions of this project"}${dir === undefined ? "" : ` in ${dir}`}`;
 	if (hits.length === 0) return `Nothing found for ${safeLine(query)} in ${searched}${isAll ? "" : "; /find --all searches all"}.`;

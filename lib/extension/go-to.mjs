@@ -5,17 +5,19 @@ import { library } from "./library.mjs";
 
 /** @typedef {typeof import("@earendil-works/pi-coding-agent")} Pi */
 /** @typedef {import("@earendil-works/pi-coding-agent").ExtensionCommandContext} Context */
+/** @typedef {import("../../index.js").SearchHit} SearchHit */
 
 /**
- * Opens a session, and moves its leaf to an entry, if one is named. What goes wrong is a message.
+ * Opens the session of a hit, and moves its leaf to the entry, unless only the session is asked for. What goes wrong is a message.
  * @param {Pi} pi
  * @param {Context} ctx
- * @param {string} path
- * @param {string | undefined} entryId
+ * @param {SearchHit} hit
+ * @param {{ isEntry: boolean }} what
  */
-export async function goTo(pi, ctx, path, entryId) {
+export async function goTo(pi, ctx, hit, { isEntry }) {
+	const { path } = hit;
 	if (!ctx.isIdle()) return ctx.ui.notify("Wait until the answer is complete, or stop it, before you go to another place", "warning");
-	if (path === ctx.sessionManager.getSessionFile()) return entryId === undefined ? undefined : moveTo(ctx, entryId);
+	if (path === ctx.sessionManager.getSessionFile()) return isEntry ? moveTo(ctx, hit) : undefined;
 	try {
 		// An error of pi's switch would end pi. Opened read-only, a session that is gone or damaged is found first.
 		library(pi).SessionManager.open(path, { readonly: true }).close();
@@ -25,29 +27,37 @@ export async function goTo(pi, ctx, path, entryId) {
 	await ctx.switchSession(path, {
 		// The context of before is of no use any more.
 		withSession: async (opened) => {
-			if (entryId !== undefined) await moveTo(opened, entryId);
+			if (isEntry) await moveTo(opened, hit);
 		},
 	});
 }
 
 /**
  * @param {Context} ctx of the session that has the entry
- * @param {string} entryId
+ * @param {SearchHit} hit
  */
-async function moveTo(ctx, entryId) {
-	// A warning, because pi's own line on the session takes the place of an information.
-	if (entryId === "") return ctx.ui.notify("The session is open at its end: when it was found, its entries had no ids", "warning");
-	const entry = ctx.sessionManager.getEntry(entryId);
+async function moveTo(ctx, hit) {
+	const entry = ctx.sessionManager.getEntry(hit.entryId) ?? numbered(ctx, hit);
 	if (!entry) return ctx.ui.notify("The session no longer has this entry", "warning");
 	try {
 		const [draft, leaf] = [ctx.ui.getEditorText(), ctx.sessionManager.getLeafId()];
-		const { cancelled } = await ctx.navigateTree(entryId);
+		const { cancelled } = await ctx.navigateTree(entry.id);
 		// pi leaves the message out where something is in the editor.
-		const isLeftOut = !cancelled && leaf !== entryId && draft.trim() !== "" && isForEditor(roleOf(entry));
+		const isLeftOut = !cancelled && leaf !== entry.id && draft.trim() !== "" && isForEditor(roleOf(entry));
 		if (isLeftOut) ctx.ui.setEditorText(`${draft}\n${safeBlock(textOf(entry))}`);
 	} catch (error) {
 		ctx.ui.notify(`The leaf cannot be moved there: ${messageOf(error)}`, "error");
 	}
+}
+
+/**
+ * The entry of a hit that was found when its file had version 1, whose entries have numbers: opening it, pi has given them ids.
+ * @param {Context} ctx
+ * @param {SearchHit} hit
+ */
+function numbered({ sessionManager }, { entryId, timestamp }) {
+	const entry = /^\d{8}$/.test(entryId) ? sessionManager.getEntries()[Number(entryId) - 1] : undefined;
+	return entry?.timestamp === timestamp ? entry : undefined;
 }
 
 /** Whether pi puts such a message into the editor, and the leaf before it. @param {string} role */

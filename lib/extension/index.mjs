@@ -26,7 +26,7 @@ export default function extension(api) {
 	let restore;
 	api.on("session_start", async (_event, ctx) => {
 		const settings = readSettings(api, (text) => tell(ctx, text));
-		if (settings.resume && ctx.hasUI) {
+		if (settings.resume && ctx.mode === "tui") {
 			const [{ replaceLists }, { sliceFilter }, { library }] = await Promise.all([import("./lists.mjs"), import("./filter.mjs"), import("./library.mjs")]);
 			restore?.();
 			const readTexts = async (/** @type {any[]} */ sessions, /** @type {AbortSignal} */ signal) => library(pi).SessionManager.readTexts(sessions, signal);
@@ -72,6 +72,13 @@ const isSubagent = () => process.env.PI_SUBAGENT_CHILD === "1" || Number(process
  * @param {string} text
  */
 function tell(ctx, text) {
-	if (ctx.hasUI) ctx.ui.notify(text, "warning");
+	let hasUI;
+	try {
+		hasUI = ctx.hasUI;
+	} catch {
+		// pi's contexts throw at every use once their session has ended.
+		return;
+	}
+	if (hasUI) ctx.ui.notify(text, "warning");
 	else process.stderr.write(`${text}\n`);
 }

@@ -125,22 +125,24 @@ test("a user's message that is gone to stands below what is in the editor", asyn
 });
 
 // Regression: what was found there had no preview, could not be copied, and was said to be gone.
-test("a hit in a version 1 session, whose entries have no ids, is shown and copied as it was found; the session opens at its end", async () => {
+test("a hit in a version 1 session, whose entries have no ids, is shown, copied and gone to", async () => {
 	const at = await world();
-	const timestamp = new Date().toISOString();
-	put(at, "0194-old", [user("old quince words"), assistant("old answer")].map((message) => ({ type: "message", timestamp, message })), { version: undefined });
+	const entries = [user("old quince words"), assistant("old answer"), user("another question"), assistant("another answer")];
+	put(at, "0194-old", entries.map((message, n) => ({ type: "message", timestamp: new Date(1.7e12 + n).toISOString(), message })), { version: undefined });
 	const terminal = await inTerminal(at);
-	const search = async (): Promise<void> => {
-		await terminal.enter("/find old quince");
-		await terminal.shows("1 hit in 1 session", /user +old quince words[^]*\n *old quince words/, "enter opens the session at its end: its entries have no ids");
-	};
-	await search();
+	await terminal.enter("/find old quince");
+	await terminal.shows("1 hit in 1 session", /user +old quince words[^]*\n *old quince words/);
 	terminal.press("C-g");
 	await terminal.shows(closed, /^ *old quince words$/m);
 	terminal.press("C-c");
-	await search();
+	await terminal.enter("/find old answer");
+	await terminal.shows("1 hit in 1 session");
 	terminal.press("Enter");
-	await terminal.shows(closed, "old answer", "its entries had no ids");
+	expect(await terminal.shows(closed, "old answer")).not.toContain("another");
+	await terminal.enter("/find another question");
+	await terminal.shows("1 hit in 1 session");
+	terminal.press("Enter");
+	expect(await terminal.shows(closed, "old answer", "another question")).not.toContain("another answer");
 });
 
 test("of more hits than are shown, it says so", async () => {
@@ -257,5 +259,8 @@ test.each([{ hooked: false }, { hooked: true }])("in print, JSON and RPC mode /f
 		// The answer comes before the command's end.
 		const notified = client.records.find((record: Json) => record.type === "extension_ui_request" && record.method === "notify");
 		expect(notified).toMatchObject({ message: expect.stringContaining("And the crust?") });
+		// It says what it does until it is done.
+		const statuses = client.records.filter((record: Json) => record.method === "setStatus" && record.statusKey === "pi-session-native").map(({ statusText }: Json) => statusText);
+		expect([statuses[0], statuses.at(-1)]).toEqual(["searching", undefined]);
 	}, { hooked });
 });
