@@ -54,12 +54,27 @@ test("what is not such an import is not counted", () => {
 
 const architecture = readFileSync(join(root, "ARCHITECTURE.md"), "utf8");
 
+const picture = /^```mermaid\n([^]*?)^```$/m.exec(architecture)?.[1] ?? "";
+const chains = picture.split("\n").filter((line) => line.includes("-->") && !line.includes("boundary")).map((line) => line.split("-->").map((room) => room.trim()));
+
+test("an arrow of the picture is an import, and every other import follows from the arrows", () => {
+	const imported = rust.flatMap((file) => {
+		const [, half = "core", own = ""] = /^src\/(core|js)\/(\w+)\//.exec(file.path) ?? [];
+		const rooms = ROOMS[half as keyof typeof ROOMS];
+		const pattern = half === "core" ? /\bcrate::(\w+)/g : /\bcrate::js::(\w+)/g;
+		const named = shipped(file).flatMap(([, line]) => [...code(line).matchAll(pattern)].map(([, room]) => room ?? ""));
+		return rooms.includes(own) ? named.filter((room) => room !== own && rooms.includes(room)).map((room) => `${own} ${room}`) : [];
+	});
+	const drawn = chains.flatMap((chain) => chain.slice(1).map((room, at) => `${chain[at]} ${room}`));
+	const reached = (from: string): string[] => drawn.filter((arrow) => arrow.startsWith(`${from} `)).flatMap((arrow) => [arrow.split(" ")[1] as string, ...reached(arrow.split(" ")[1] as string)]);
+	expect(drawn.filter((arrow) => !imported.includes(arrow))).toEqual([]);
+	expect([...new Set(imported)].filter((arrow) => !reached(arrow.split(" ")[0] as string).includes(arrow.split(" ")[1] as string))).toEqual([]);
+});
+
 test("ARCHITECTURE.md has every room, in the order of the list, in its tables and its picture", () => {
 	const [core, js] = ["core", "js"].map((half) => architecture.split(`### src/${half}, lowest room first`)[1]?.split("\n\n")[1] ?? "");
 	const rowsOf = (table = ""): string[] => [...table.matchAll(/^\| `(\w+)` \|/gm)].map(([, room]) => room as string);
 	expect({ core: rowsOf(core), js: rowsOf(js) }).toEqual(ROOMS);
-	const picture = /^```mermaid\n([^]*?)^```$/m.exec(architecture)?.[1] ?? "";
-	const chains = picture.split("\n").filter((line) => line.includes("-->") && !line.includes("boundary")).map((line) => line.split("-->").map((room) => room.trim()));
 	expect(new Set(chains.flat())).toEqual(new Set([...ROOMS.core, ...ROOMS.js]));
 	const order = [...ROOMS.core, ...ROOMS.js];
 	for (const chain of chains) {

@@ -1,7 +1,6 @@
 //! One file read once for lists: its list row, usage, signature and the texts of its conversation, in bounded memory.
 
 pub mod conversation_texts;
-pub mod entry_lines;
 pub mod header_scan;
 pub mod line_scanner;
 pub mod listed_text;

@@ -16,8 +16,8 @@ use crate::js::manager::reads::settings;
 use pi_session_core::base::paths;
 use pi_session_core::context::projection::{context_rows, project, Contribution};
 use pi_session_core::format::entry::Parent;
+use pi_session_core::index::entry_lines::each_entry_line;
 use pi_session_core::storage::file::FileStorage;
-use pi_session_core::summary::entry_lines::each_entry_line;
 use pi_session_core::tree::ancestors::path_to;
 use pi_session_core::tree::tree::{RowNo, Tree};
 

@@ -1,11 +1,11 @@
 //! The lines of a session file as they are there, nothing migrated.
 
-use super::header_scan::first_header;
 use crate::base::error::{Error, Result};
 use crate::format::entry::{read_line, Damage, Line};
 use crate::format::header::Version;
 use crate::io::line_reader::{line_text, LineReader, WHOLE};
 use crate::storage::storage::Storage;
+use crate::summary::header_scan::first_header;
 
 /// Hands on the text of the header and of each entry; none if the file is not a session. `each` may return errors of another
 /// type, which `fail` makes of those that occur here.
