@@ -17,7 +17,7 @@ pub const FORMAT_VERSION: i32 = 11;
 ///   - 1: not a session
 ///   - 2, 3, 4: a session of version 1, 2, 3
 /// - `usage`: what the calls of a session used, packed. A session whose usage is too large has no row.
-/// - `signature`: which groups of letters its texts have. A session with a text that is too long has no row.
+/// - `signature`: which groups of four bytes the texts have that are searched by default. A session with a text that is too long has no row.
 const TABLES: &str = "
 CREATE TABLE session (
   id INTEGER PRIMARY KEY AUTOINCREMENT,

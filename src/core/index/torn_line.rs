@@ -10,8 +10,7 @@
 //! - `storage/file.rs`: the first append ends the line with a newline. A torn line becomes a damaged line.
 //! - `session/append.rs`: an append that continued another writer's unterminated line is rolled back and written again.
 //! - `session/reconcile/refresh.rs`: the other writer may roll the line back.
-//! - `rewrite/replace.rs`, `rewrite/merge/layout.rs`, `rewrite/repair/plan.rs`: a replacement starts over if a torn line is
-//!   continued meanwhile.
+//! - `rewrite/replace.rs`: a replacement starts over if a torn line is continued meanwhile.
 //! - `summary/session_summary.rs`: list rows count an unterminated line, and read it again.
 
 use super::parallel_scan::{IndexedLine, LineKind};

@@ -1,5 +1,5 @@
 //! The session lock: a file beside the session's, named after it and locked as long as its holder lives. An exclusive session
-//! holds it while it is open; a repair and a merge hold it while they run.
+//! holds it while it is open; a repair, a merge and a redaction hold it while they run.
 //!
 //! The lock is not on the session's own file, so that programs that know nothing of locks, pi above all, read and write it
 //! as ever. The lock is the operating system's and ends with the process that has it, however it ends; a lock file

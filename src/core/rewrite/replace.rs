@@ -1,4 +1,5 @@
-//! Replacing a whole file: a reader sees the old version or the new one, never a mixture, and the old one is kept.
+//! Replacing a whole file: a reader sees the old version or the new one, never a mixture, and the old one is kept where the caller asks
+//! for a backup.
 //!
 //! Other programs may append to the old file at any time: pi takes no lock. The file is therefore held by a handle, and
 //! locked against other processes that replace it. Lines that are appended after the file was read are carried over:
