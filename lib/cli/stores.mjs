@@ -4,7 +4,6 @@ import { SessionSync, StoreError, hostId, openStore } from "../store/index.js";
 import { readAddress } from "../store/address.js";
 import local from "../store/local.js";
 import storeNotes from "../store/notes.js";
-import move from "../store/move.js";
 import { displayName, isId } from "../store/names.js";
 import { STORE_VARIABLE } from "../store/setting-names.js";
 import settings from "../store/settings.js";
@@ -239,8 +238,11 @@ async function pulled(connection, query, options) {
 	if (syncs.length === 0) syncs = [await syncHere(connection, options)];
 	/** @type {Row[]} */
 	const rows = [];
+	/** @type {Set<string>} */
+	const listed = new Set();
 	for (const sync of syncs) {
 		const { items, problems, deleted } = await sync.compare(session);
+		for (const item of items) listed.add(item.session);
 		for (const problem of problems) rows.push(problemRow(problem));
 		for (const one of deleted) rows.push(deletedRow(one));
 		const fresh = items.filter(({ state }) => state === "new" || state === "changed");
@@ -261,7 +263,7 @@ async function pulled(connection, query, options) {
 			bar.stop();
 		}
 	}
-	return { rows, ...(options.all ? { elsewhere: await storedElsewhere(connection, syncs) } : {}) };
+	return { rows, ...(options.all ? { elsewhere: await storedElsewhere(connection, listed) } : {}) };
 }
 
 /** @param {import("../store/local.js").LocalSession} one @returns {Row} */
@@ -273,11 +275,10 @@ const problemRow = ({ session, where, message }) => ({ session, file: "", what: 
 /**
  * How much is stored of projects that have no directory here: `--all` cannot know where to put it.
  * @param {Connection} connection
- * @param {SessionSync[]} syncs
+ * @param {Set<string>} listed the sessions of those that have one
  */
-async function storedElsewhere({ store }, syncs) {
-	const here = new Set(syncs.map(({ project }) => project));
-	const others = (await store.list()).sessions.filter(({ project = "" }) => !here.has(project));
+async function storedElsewhere({ store }, listed) {
+	const others = (await store.list()).sessions.filter(({ session }) => !listed.has(session));
 	return { sessions: others.length, projects: new Set(others.map(({ project }) => project)).size };
 }
 
@@ -373,12 +374,13 @@ export async function remoteDelete(query, options) {
  */
 export async function remoteMove(from, to, options) {
 	const connection = await connect(options);
-	const { store, shown, address, notes } = connection;
+	const { store, shown } = connection;
 	try {
 		const project = to ?? (await syncHere(connection, options)).project;
 		if (project === from) throw new UsageError(`${from} is the project's name already`);
-		const sessions = options.dryRun ? (await store.list({ project: from, headers: false, claims: false })).sessions.map(({ session }) => session) : [];
-		if (!options.dryRun) for await (const session of move.moveSessions(store, { from, to: project, notes, address })) sessions.push(session);
+		if (!store.move) throw new CommandError(`${safeLine(shown)} cannot give a project another name`);
+		const sessions = (await store.list({ project: from, headers: false, claims: false })).sessions.map(({ session }) => session);
+		if (!options.dryRun) await store.move(from, project);
 		if (options.json) await writeJson({ store: shown, from, to: project, dryRun: Boolean(options.dryRun), sessions });
 		else await write(`${options.dryRun ? "would move" : "moved"}  ${counted(sessions.length, "session")} from ${safeLine(from)} to ${safeLine(project)}\n`);
 		return 0;

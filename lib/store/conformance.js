@@ -289,6 +289,32 @@ const CASES = {
 		assert.equal((await loadAll(a, "S-1")).lines.length, 2);
 	},
 
+	async "a project that is moved has another name, and what is appended meanwhile is there"({ open }) {
+		const [a, b] = [await open("a"), await open("b")];
+		if (!a.move) return;
+		const of = (/** @type {string} */ session, /** @type {string} */ project, /** @type {Buffer[]} */ lines, /** @type {string} */ after) => b.append(session, { header: headerOf(session), lines, project, after });
+		const { cursor } = await of(SESSION, "old", entries("a", 2));
+		await of("new", "new", entries("n", 1));
+		await of("other", "other", entries("o", 1));
+		const listed = async (/** @type {string} */ project) => (await a.list({ project })).sessions.map(({ session, project }) => [session, project]);
+		const [, again] = await Promise.all([a.move("old", "new"), of(SESSION, "old", entries("b", 2), cursor)]);
+		await of(SESSION, "new", entries("c", 1), again.cursor);
+		assert.deepEqual(await listed("new"), [[SESSION, "new"], ["new", "new"]]);
+		assert.deepEqual((await a.list({ session: SESSION, project: "new" })).sessions.map(({ session }) => session), [SESSION]);
+		assert.deepEqual(await listed("other"), [["other", "other"]]);
+		assert.deepEqual(texts(await loadAll(a, SESSION)), asTexts([...entries("a", 2), ...entries("b", 2), ...entries("c", 1)]));
+		assert.deepEqual(texts(await loadAll(a, SESSION, cursor)), asTexts([...entries("b", 2), ...entries("c", 1)]));
+		// Once more, under a third name, and from a name that nothing has.
+		await a.move("new", "third");
+		await a.move("nothing", "third");
+		assert.deepEqual(await listed("third"), [[SESSION, "third"], ["new", "third"]]);
+		await a.delete(SESSION);
+		assert.deepEqual(await listed("third"), [["new", "third"]]);
+		assert.deepEqual((await a.list({ project: "third" })).deleted.map(({ session }) => session), [SESSION]);
+		// @ts-expect-error: a name is text
+		for (const [from, to] of [["a\0", "b"], ["a", 5]]) await rejects(a.move(from, to), "invalid");
+	},
+
 	async "two machines that have one id, as copies of one image, get each other's lines"({ open }) {
 		const [one, other] = [await open("a"), await open("a")];
 		let { cursor: ofOne } = await append(one, entries("x", 1));

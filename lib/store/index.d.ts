@@ -184,6 +184,11 @@ export interface LineStore {
 	/** The lines of a session that were redacted, sorted by hash. */
 	redactions(session: string): Promise<Redaction[]>;
 	/**
+	 * Gives the sessions of a project the name of another one, as after its remote was renamed: `list` of the other one has them. Nothing
+	 * else changes, and cursors hold. A directory and a bucket list them under the old name, too. An adapter may go without it.
+	 */
+	move?(from: string, to: string): Promise<void>;
+	/**
 	 * Claims a session for this host for some time (milliseconds), or prolongs its claim; 0 gives it up. Each claim by
 	 * another host than before has a higher epoch. Rejects with code `claimed` while another host's claim lasts, unless
 	 * `force` is set. In a directory or a bucket a claim lasts a day at most. An adapter may go without claims.
@@ -211,6 +216,7 @@ export class DirectoryStore implements LineStore {
 	delete(session: string): Promise<void>;
 	redact(session: string, redactions: readonly Redaction[]): Promise<void>;
 	redactions(session: string): Promise<Redaction[]>;
+	move(from: string, to: string): Promise<void>;
 	claim(session: string, claim: { ttl: number; force?: boolean }): Promise<Claim>;
 	close(): Promise<void>;
 }
@@ -248,6 +254,7 @@ export class PostgresStore implements LineStore {
 	delete(session: string): Promise<void>;
 	redact(session: string, redactions: readonly Redaction[]): Promise<void>;
 	redactions(session: string): Promise<Redaction[]>;
+	move(from: string, to: string): Promise<void>;
 	claim(session: string, claim: { ttl: number; force?: boolean }): Promise<Claim>;
 	close(): Promise<void>;
 }
@@ -289,6 +296,7 @@ export class S3Store implements LineStore {
 	delete(session: string): Promise<void>;
 	redact(session: string, redactions: readonly Redaction[]): Promise<void>;
 	redactions(session: string): Promise<Redaction[]>;
+	move(from: string, to: string): Promise<void>;
 	claim(session: string, claim: { ttl: number; force?: boolean }): Promise<Claim>;
 	close(): Promise<void>;
 }

@@ -121,6 +121,7 @@ const compareLines = (a, b) => a.clock - b.clock || compareText(a.host, b.host) 
 
 exports.buffer = buffer;
 exports.checkAppend = checkAppend;
+exports.checkProject = checkProject;
 exports.compareLines = compareLines;
 exports.compareText = compareText;
 exports.entryOf = entryOf;

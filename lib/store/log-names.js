@@ -6,6 +6,7 @@
 //   lines/<project>/<session>.<life>.deleted      that life has ended
 //   lines/<project>/<session>.redacted/<checksum>[.<other>]   a line that was redacted: its SHA-256, and after a line break what stands
 //                                                 in its place, which has the other checksum
+//   lines/<project>/from.<other>                  the sessions of the other project are this one's, too: it had that name before
 //   hosts/<host>                                  what a host has open (log-claims.js)
 const { createHash } = require("node:crypto");
 const { idOf, nameOf } = require("./names.js");
@@ -28,10 +29,17 @@ const HOSTS = "hosts/";
 const SESSIONS = "sessions/";
 const PART = /^(.+)\.(\d{8})\.lines$/;
 const REDACTED = /^([A-Za-z0-9_-]{24})(?:\.([A-Za-z0-9_-]{24}))?$/;
+const MOVED = /^lines\/[^/]+\/from\.([0-9a-f]{32})$/;
 const FOLDER = /^(.+)\.(?:(\d{1,9})(\.deleted)?|(redacted))$/;
 
 /** A project may have any name. @param {string | undefined} project */
 const folderOf = (project) => `${LINES}${project === undefined ? "none" : createHash("sha256").update(project).digest("hex").slice(0, 32)}/`;
+
+/** @param {string} project @param {string} other the folder of a project that has its sessions */
+const movedPath = (project, other) => `${folderOf(project)}from.${other.split("/")[1]}`;
+
+/** The folders whose sessions are those of what is listed, too. @param {Listed[]} listed */
+const movedIn = (listed) => listed.flatMap(({ path }) => MOVED.exec(path)?.[1] ?? []).map((other) => `${LINES}${other}/`);
 
 /** What the paths of a session begin with. @param {string} folder @param {string} session */
 const prefixOf = (folder, session) => `${folder}${nameOf(session)}.`;
@@ -126,6 +134,8 @@ exports.greatest = greatest;
 exports.headPath = headPath;
 exports.hostPath = hostPath;
 exports.isOver = isOver;
+exports.movedIn = movedIn;
+exports.movedPath = movedPath;
 exports.partPath = partPath;
 exports.prefixOf = prefixOf;
 exports.redactedPath = redactedPath;

@@ -15,7 +15,8 @@ const { buffer, checkAppend, compareText } = require("./lines.js");
 const { decodeBatches, encodeBatch, shortHash, shortened } = require("./log-batches.js");
 const { Claims } = require("./log-claims.js");
 const { Heads, faultOfHead } = require("./log-heads.js");
-const { LINES, deletedPath, folderOf, greatest, headPath, isOver, partPath, prefixOf, redactedPath, viewsOf } = require("./log-names.js");
+const { LINES, deletedPath, greatest, headPath, isOver, partPath, prefixOf, redactedPath, viewsOf } = require("./log-names.js");
+const { Projects } = require("./log-projects.js");
 const { LAST_CLOCK, LogReader, checkCursor, reset } = require("./log-reader.js");
 const { checkId } = require("./names.js");
 const { settleRedactions, toRedactions } = require("./redactions.js");
@@ -51,10 +52,8 @@ const REREADS = 5;
 const REREAD_MS = 20;
 /** How often an append is tried: it may be another machine that has the same id. */
 const TRIES = 50;
-/** How many objects are read at the same time. */
-const PARALLEL = 16;
-/** How many sessions' ends are remembered. */
-const MAX_ENDS = 256;
+/** How many objects are read at the same time, and how many sessions' ends are remembered. */
+const [PARALLEL, MAX_ENDS] = [16, 256];
 
 /**
  * What an append leaves for the next one: the cursor that it returned, where this host's log ended, and what was listed then. `after` and
@@ -69,6 +68,7 @@ class LogStore {
 	#claims;
 	#lock;
 	#reader;
+	#projects;
 	/** @type {Map<string, End>} */
 	#ends = new Map();
 	/** What was listed of the sessions that a list gave. @type {WeakMap<import("./index").StoredSession, View>} */
@@ -85,6 +85,7 @@ class LogStore {
 		this.#claims = new Claims(objects, host);
 		this.#lock = lock;
 		this.#reader = new LogReader(objects);
+		this.#projects = new Projects(objects);
 		/** @readonly */
 		this.host = checkId(host, "host");
 	}
@@ -360,10 +361,15 @@ class LogStore {
 
 	/** @param {{ session?: string, project?: string }} filter */
 	async #viewsFor({ session, project }) {
-		if (session === undefined) return viewsOf(await this.#objects.list(project === undefined ? LINES : folderOf(project)));
+		if (session === undefined) return viewsOf(await (project === undefined ? this.#objects.list(LINES) : this.#projects.list(project)));
 		const head = await this.#heads.get(session, { again: true });
-		const view = head && (project === undefined || head.project === project) ? await this.#viewOf(head, session) : undefined;
+		const view = head && (project === undefined || (await this.#projects.has(project, head.folder))) ? await this.#viewOf(head, session) : undefined;
 		return view ? [view] : [];
+	}
+
+	/** @param {string} from @param {string} to */
+	async move(from, to) {
+		await this.#heads.prepareToRead().then(() => this.#projects.move(from, to));
 	}
 
 	/**
@@ -378,7 +384,7 @@ class LogStore {
 		if (isAsked && !head) return undefined;
 		const parts = [...hosts.values()].flat();
 		return {
-			...{ session, header: head?.header ?? Buffer.alloc(0), project: head ? head.project : project },
+			...{ session, header: head?.header ?? Buffer.alloc(0), project: project ?? head?.project },
 			...{ hosts: [...hosts.keys()].sort(compareText), redactions: redacted.size },
 			bytes: parts.reduce((sum, { size }) => sum + size, 0),
 			modified: new Date(greatest(parts.map(({ modified }) => modified.getTime()))),

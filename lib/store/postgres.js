@@ -3,9 +3,10 @@
 const { checkTtl, claimedError } = require("./claim.js");
 const { checkTimeout, readAddress, timeoutIn } = require("./address.js");
 const { StoreError, deletedError } = require("./errors.js");
-const { buffer, checkAppend, compareText, entryOf, headerFault, isObject, lineKey, sha256 } = require("./lines.js");
+const { buffer, checkAppend, checkProject, compareText, entryOf, headerFault, isObject, lineKey, sha256 } = require("./lines.js");
 const { checkId, isId } = require("./names.js");
 const { openPool } = require("./postgres-connection.js");
+const { NOTHING, cursorText, later, readCursor } = require("./postgres-cursor.js");
 const { VERSION, migrate, readVersion } = require("./postgres-schema.js");
 const { hashOf, settleRedactions, toRedactions } = require("./redactions.js");
 
@@ -319,6 +320,12 @@ class PostgresStore {
 		return toRedactions(new Map(hashes.map((hash, at) => [hash.toString("hex"), row.replacements[at] ?? undefined])));
 	}
 
+	/** @param {string} from @param {string} to */
+	async move(from, to) {
+		for (const project of [from, to]) checkProject(project);
+		await this.#query("UPDATE $.sessions SET project = $2 WHERE project = $1", [from, to]);
+	}
+
 	/**
 	 * @param {string} session
 	 * @param {{ ttl: number, force?: boolean }} claim
@@ -458,40 +465,5 @@ const fromSeconds = (seconds) => new Date(Number(seconds) * 1000);
 
 /** The stamp of the last row of a session up to a number. @param {string} number */
 const stampAt = (number) => `(SELECT stamp FROM $.entries WHERE session = $1 AND sequence <= ${number}::bigint ORDER BY sequence DESC LIMIT 1)`;
-
-/** The cursor of a session that is not there. */
-const NOTHING = "0:0";
-/** Generation, sequence and stamp, and once more the last two of a later row; releases before had two numbers. */
-const UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}";
-const CURSOR = new RegExp(`^(${UUID}):(\\d{1,15}):(${UUID})?(?::(\\d{1,15}):(${UUID})?)?$`);
-const OLD_CURSOR = /^\d{1,15}:\d{1,15}$/;
-const NO_GENERATION = "00000000-0000-0000-0000-000000000000";
-
-/** @typedef {{ sequence: number, stamp: string | null }} Row */
-
-/**
- * @param {string} generation
- * @param {Row} last that was passed
- * @param {Row} [own] the last one that is known to be stored, if it comes later: a store that was restored to a state without it is
- *   noticed
- */
-const cursorText = (generation, last, own) => [last, ...(own && own.sequence > last.sequence ? [own] : [])].reduce((text, { sequence, stamp }) => `${text}:${sequence}:${stamp ?? ""}`, generation);
-
-/** @param {Row | undefined} a @param {Row | undefined} b */
-const later = (a, b) => (a && b && b.sequence > a.sequence ? b : (a ?? b));
-
-/**
- * Undefined if nothing was seen.
- * @param {string} [text]
- * @returns {(Row & { generation: string, own?: Row }) | undefined}
- */
-function readCursor(text = NOTHING) {
-	if (text === NOTHING) return undefined;
-	const [, generation, sequence, stamp = null, own, ownStamp = null] = CURSOR.exec(text) ?? [];
-	if (generation !== undefined) return { generation, sequence: Number(sequence), stamp, own: own === undefined ? undefined : { sequence: Number(own), stamp: ownStamp } };
-	// It cannot be compared: the session is loaded from the beginning.
-	if (OLD_CURSOR.test(text)) return { generation: NO_GENERATION, sequence: 0, stamp: null };
-	throw new StoreError("invalid", "The cursor is not one of this store");
-}
 
 exports.PostgresStore = PostgresStore;

@@ -86,7 +86,7 @@ class SessionSync {
 			const note = this.#notes.get(session);
 			if (listed.has(session) || !note?.check || note.isElsewhere) return;
 			// It may also be a session of another project. That is asked once.
-			const { sessions, problems, deleted } = await this.#options.store.list({ session });
+			const { sessions, problems, deleted } = await this.#options.store.list({ session, claims: false });
 			const isLost = sessions.length + problems.length + deleted.length === 0;
 			if (isLost) await this.#notes.set(session, { ...note, offset: 0, check: "" });
 			else await this.#notes.set(session, { ...note, isElsewhere: true });
