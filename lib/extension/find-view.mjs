@@ -20,6 +20,7 @@ import { LIMIT } from "./scope.mjs";
  * @property {boolean} isAll
  * @property {string | undefined} dir the one directory that is searched
  * @property {(hit: SearchHit) => string | undefined} textOf the whole text of a hit; undefined if the session no longer has it
+ * @property {(scope: { isAll: boolean }, signal: AbortSignal) => Promise<{ path: string, firstMessage: string }[]>} list
  * @property {(query: string, scope: { isAll: boolean }, more: SearchOptions) => Promise<SearchHit[]>} search
  */
 
@@ -52,6 +53,11 @@ export class FindView {
 	#status = "";
 	/** @type {AbortController | undefined} of the search that runs */
 	#running;
+	#closing = new AbortController();
+	/** What sessions without a name begin with, by their paths, and how far these were asked for. @type {Map<string, string>} */
+	#firstMessages = new Map();
+	/** @type {"project" | "all" | undefined} */
+	#listed;
 	/** @type {{ hit: SearchHit, text: string } | undefined} */
 	#preview;
 	/** @type {ReturnType<typeof setImmediate> | undefined} */
@@ -112,11 +118,29 @@ export class FindView {
 				if (running !== this.#running) return;
 				this.#show(found, foundText(found));
 				this.#handleWaiting();
+				if (found.some(({ name }) => !name)) this.#readFirstMessages();
 			},
 			(error) => {
 				if (running !== this.#running || running.signal.aborted) return;
 				this.#waiting = [];
 				this.#show(hits, messageOf(error));
+			},
+		);
+	}
+
+	/** Reads what sessions without a name begin with, once, from the list that `/resume` shows. */
+	#readFirstMessages() {
+		const { signal } = this.#closing;
+		const scope = this.#isAll ? "all" : "project";
+		if (signal.aborted || this.#listed === "all" || this.#listed === scope) return;
+		this.#listed = scope;
+		this.#options.list({ isAll: this.#isAll }, signal).then(
+			(sessions) => {
+				for (const { path, firstMessage } of sessions) this.#firstMessages.set(path, firstMessage);
+				this.#options.tui.requestRender();
+			},
+			(error) => {
+				if (!signal.aborted) this.#tell(messageOf(error));
 			},
 		);
 	}
@@ -222,6 +246,7 @@ export class FindView {
 	}
 
 	dispose() {
+		this.#closing.abort();
 		this.#running?.abort();
 		this.#running = undefined;
 		clearImmediate(this.#previewing);
@@ -250,7 +275,7 @@ export class FindView {
 		];
 		const room = rows - head.length - foot.length;
 		const previewRows = this.#hits.length === 0 ? 0 : Math.min(Math.floor(room / 3) + 1, 10);
-		const list = this.#list(width, room - previewRows);
+		const list = this.#hitLines(width, room - previewRows);
 		const preview = previewRows > 1 ? [rule, ...this.#previewLines(width, previewRows - 1).map((line) => (this.#isAwaited ? dim(line) : line))] : [];
 		const empty = Array.from({ length: Math.max(0, room - list.length - preview.length) }, () => "");
 		return [...head, ...list, ...empty, ...preview, ...foot].map((line) => truncateToWidth(line, width, "…", true));
@@ -261,7 +286,7 @@ export class FindView {
 	 * @param {number} width
 	 * @param {number} rows
 	 */
-	#list(width, rows) {
+	#hitLines(width, rows) {
 		const { theme } = this.#options;
 		const dim = (/** @type {string} */ text) => theme.fg("dim", text);
 		/** @type {string[]} */
@@ -269,7 +294,7 @@ export class FindView {
 		let at = 0;
 		for (const [index, hit] of this.#hits.entries()) {
 			if (hit.path !== this.#hits[index - 1]?.path) {
-				const title = clip(hit.name || hit.id, Math.floor(width / 2));
+				const title = clip(hit.name || this.#firstMessages.get(hit.path) || hit.id, Math.floor(width / 2));
 				const dir = clip(underHome(hit.cwd), width - 4);
 				lines.push(this.#isAwaited ? dim(`${title}  ${dir}`) : `${theme.bold(title)}  ${theme.fg("muted", dir)}`);
 			}

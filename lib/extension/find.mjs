@@ -5,7 +5,7 @@ import { answer, withStatus } from "./answer.mjs";
 import { FindView, ageOf, speakerOf } from "./find-view.mjs";
 import { library } from "./library.mjs";
 import { goTo, textOf } from "./go-to.mjs";
-import { onlyDir, searchOptions } from "./scope.mjs";
+import { customDir, onlyDir, searchOptions } from "./scope.mjs";
 
 /** @typedef {typeof import("@earendil-works/pi-coding-agent")} Pi */
 /** @typedef {import("@earendil-works/pi-coding-agent").ExtensionCommandContext} Context */
@@ -36,6 +36,10 @@ export async function find(pi, args, ctx) {
 		return entry && textOf(entry);
 	};
 	const search = (/** @type {string} */ text, /** @type {{ isAll: boolean }} */ scope, /** @type {object} */ more) => SessionManager.search(text, { ...searchOptions(ctx, scope), ...more });
+	const list = (/** @type {{ isAll: boolean }} */ { isAll }, /** @type {AbortSignal} */ signal) => {
+		const { sessionDir } = customDir(ctx);
+		return isAll ? SessionManager.listAll(sessionDir, undefined, signal) : SessionManager.list(ctx.cwd, sessionDir, undefined, signal);
+	};
 	let redraw = () => {};
 	/** @type {import("./find-view.mjs").Choice} */
 	let chosen;
@@ -43,7 +47,7 @@ export async function find(pi, args, ctx) {
 		chosen = await ctx.ui.custom(
 			(tui, theme, keybindings, done) => {
 				redraw = () => tui.requestRender();
-				return new FindView({ tui, theme, keybindings, done, query, isAll, dir: onlyDir(ctx), textOf: textOfHit, search });
+				return new FindView({ tui, theme, keybindings, done, query, isAll, dir: onlyDir(ctx), textOf: textOfHit, list, search });
 			},
 			{ overlay: true, overlayOptions: { width: "100%", maxHeight: "100%", anchor: "top-left" } },
 		);

@@ -2,8 +2,8 @@
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { assistant, root, user } from "../../support/scratch.js";
-import { inTerminal, put, said, stderrOf, world } from "./pi.js";
+import { type Json, assistant, root, user } from "../../support/scratch.js";
+import { inRpc, inTerminal, put, said, stderrOf, withoutAddon, world } from "./pi.js";
 
 const closed = /^(?![^]*Find {2}(?:this|all))/;
 
@@ -98,6 +98,25 @@ test("a word or a filter, and a key that goes to a hit, typed at once, go to a h
 	await terminal.shows("this project · messages", "60 hits in 30 sessions");
 	terminal.press("C-r", "Down", "C-g");
 	await terminal.shows(closed, new RegExp(`^ *quince ${second}$`, "m"));
+});
+
+test("without the addon /find and /costs say what is missing, in a terminal and over RPC", async () => {
+	const at = await world();
+	put(at, "0194-pie", [said("a", null, user("Quince pie"))]);
+	const extension = withoutAddon(at);
+	const terminal = await inTerminal(at, { extension });
+	await terminal.enter("/find quince");
+	await terminal.shows(/Warning: pi-session-native: \S/);
+	await terminal.enter("/costs");
+	await terminal.shows(/Warning: pi-session-native: [^]*Warning: pi-session-native: /);
+	await inRpc(at, async (client) => {
+		for (const message of ["/find quince", "/costs"]) {
+			client.records.length = 0;
+			await client.send({ type: "prompt", message });
+			const notified = client.records.find((record: Json) => record.method === "notify");
+			expect(notified).toMatchObject({ notifyType: "warning", message: expect.stringMatching(/^pi-session-native: \S/) });
+		}
+	}, { extension });
 });
 
 test("a session whose directory is gone is asked about by pi, as in /resume", async () => {

@@ -1,6 +1,6 @@
 // pi 1.5.2 with the extension: in a terminal, in print mode and in RPC mode, each in a home of its own.
 import { spawn } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
@@ -91,6 +91,13 @@ export async function inRpc(at: World, talk: (client: RpcClient) => Promise<void
 	} finally {
 		await client.close();
 	}
+}
+
+/** The package without its addon. */
+export function withoutAddon(at: World): string {
+	const copy = join(at.root, "package");
+	for (const part of ["package.json", "lib", "skills", "index.js", "index.mjs"]) cpSync(join(root, part), join(copy, part), { recursive: true });
+	return copy;
 }
 
 /** Writes a session of a working directory, by default of the world's own. */

@@ -1,10 +1,10 @@
 // `/resume` in the real pi, with the extension and without it.
-import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { assistant, root, user } from "../../support/scratch.js";
 import { DEADLINE_MS } from "../register/terminal.js";
-import { type World, inTerminal, put, said, world } from "./pi.js";
+import { type World, inTerminal, put, said, withoutAddon, world } from "./pi.js";
 
 /** What loads the addon: pi's own lists need none of these. */
 const catalogs = (at: World): string[] => readdirSync(join(at.home, "agent")).filter((name) => name.startsWith("session-catalog"));
@@ -96,6 +96,24 @@ test("a word and the key that deletes or renames, typed at once, act on the sess
 	expect(readFileSync(paths[139] as string, "utf8")).toContain('"name":"Quince"');
 });
 
+test.each([
+	{ how: "pi alone", extension: false as const },
+	{ how: "pi with the extension", extension: root },
+])("in $how a session that another process deletes while it is in the list is an empty one when it is chosen; the filter finds the others", async ({ extension }) => {
+	const at = await world();
+	const paths = ["first", "second", "third"].map((word, n) => put(at, `0194-${n}`, [said("a", null, user(`question ${word}`), n + 1)]));
+	const terminal = await inTerminal(at, { extension });
+	await terminal.enter("/resume");
+	await terminal.shows(listed, /question first[^]*question third/);
+	for (const path of paths.slice(0, 2)) rmSync(path);
+	await terminal.type("third");
+	await terminal.shows(listed, "› question third");
+	terminal.press(...erased("third"));
+	await terminal.shows("› question first", "question third");
+	terminal.press("Enter");
+	await terminal.shows(/^(?![^]*Resume Session)(?![^]*question)[^]*Resumed session/, "scripted • medium");
+});
+
 test("pi starts, and works, without the addon being loaded", async () => {
 	const at = await world([{ text: "An answer." }]);
 	fill(at);
@@ -123,9 +141,7 @@ test("a setting that is not known, or not true or false, is named", async () => 
 test("without its addon pi's own list answers, and a message says why", async () => {
 	const at = await world();
 	fill(at);
-	const copy = join(at.root, "package");
-	for (const part of ["package.json", "lib", "skills", "index.js", "index.mjs"]) cpSync(join(root, part), join(copy, part), { recursive: true });
-	const terminal = await inTerminal(at, { extension: copy });
+	const terminal = await inTerminal(at, { extension: withoutAddon(at) });
 	await terminal.enter("/resume");
 	await terminal.shows(listed, "question 0", "question 10");
 	terminal.press("Escape");
