@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { SearchHit, SearchOptions } from "../../../index.js";
 import {
+	type Json,
 	anyManager,
 	api,
 	assistant,
@@ -89,7 +90,7 @@ test("what users and assistants said is found, names, labels and summaries; what
 // Regression: hits had none, and the command guessed it by time, role and snippet.
 test("entries of version 1 have the number that they have in a session that is open read-only", async () => {
 	const dir = scratch();
-	const said = (text: unknown): object => ({ type: "message", timestamp: "2024-06-01T09:00:00.000Z", message: { role: "user", content: text, timestamp: 1 } });
+	const said = (text: unknown): Json => ({ type: "message", timestamp: "2024-06-01T09:00:00.000Z", message: { role: "user", content: text, timestamp: 1 } });
 	const path = writeSession(dir, [
 		{ type: "session", id: "old", timestamp: "2024-06-01T09:00:00.000Z", cwd: "/" },
 		said("yes zebra please"),

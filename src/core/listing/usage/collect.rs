@@ -2,7 +2,7 @@
 
 use std::io::ErrorKind;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Mutex;
 
 use super::add_up::sort_sessions;
@@ -70,19 +70,21 @@ impl Collection<'_> {
         let owned = files.len();
         let (subagents, owners): (Vec<Candidate>, Vec<usize>) = subagents.into_iter().unzip();
         files.extend(subagents);
-        let read = Mutex::new(files.iter().map(|_| None).collect::<Vec<Option<ListedSession>>>());
-        let count = AtomicUsize::new(0);
+        let read = Mutex::new((0, files.iter().map(|_| None).collect::<Vec<Option<ListedSession>>>()));
         let each = |at: usize, listed: Option<ListedSession>| {
-            if let Some(place) = locked(&read).get_mut(at) {
+            // Counted and told in one step, so that progress never goes backwards.
+            let (count, places) = &mut *locked(&read);
+            if let Some(place) = places.get_mut(at) {
                 *place = listed;
             }
-            (self.progress)(count.fetch_add(1, Ordering::Relaxed) + 1, files.len());
+            *count += 1;
+            (self.progress)(*count, files.len());
         };
         read_all_with_usage(&files, location, self.largest, self.cancelled, &each)?;
         if self.cancelled.load(Ordering::Relaxed) {
             return Ok(None);
         }
-        let read = into_inner(read);
+        let (_, read) = into_inner(read);
         let takes = |one: &Option<ListedSession>| one.as_ref().map(|one| (self.takes)(&one.summary));
         // Of each session: whether it is added up; None if it cannot be read.
         let is_taken: Vec<Option<bool>> = read.iter().take(owned).map(takes).collect();
