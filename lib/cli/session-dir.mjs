@@ -1,8 +1,9 @@
 // Resolves the session directory that a command works on: from options, the environment and pi's settings, in pi's order.
 import { statSync } from "node:fs";
 import { homedir } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import home from "../home.js";
 import { CommandError } from "./errors.mjs";
 import { getConfiguredSessionDir, getDefaultSessionDir } from "./library.mjs";
 import { writeWarning } from "./output.mjs";
@@ -16,7 +17,7 @@ import { writeWarning } from "./output.mjs";
  */
 export function pathOf(text, base = "") {
 	if (text.startsWith("file://")) return fileURLToPath(text);
-	return resolve(base, /^~(?=[\\/]|$)/.test(text) ? join(homedir(), text.slice(1)) : text);
+	return resolve(base, home.expandHome(text));
 }
 
 /**

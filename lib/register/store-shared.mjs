@@ -1,7 +1,6 @@
 // What pi's process and the processes that talk to a store have in common (see store.mjs).
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
-import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { deserialize, serialize } from "node:v8";
 
@@ -10,10 +9,10 @@ const require = createRequire(import.meta.url);
 /** The processes that talk to a store get its whole address in the variable. */
 export const { SETTINGS_FILE, STORE_VARIABLE } = require("../store/setting-names.js");
 
-export const expanded = (path) => path.replace(/^~(?=[\\/]|$)/, homedir());
+export const { expandHome } = require("../home.js");
 
 /** The directory of pi's settings and sessions. */
-export const agentDirIn = (env) => expanded(env.PI_CODING_AGENT_DIR || join("~", ".pi", "agent"));
+export const agentDirIn = (env) => expandHome(env.PI_CODING_AGENT_DIR || join("~", ".pi", "agent"));
 
 /** Whether the environment names a store, or there are settings that may. */
 export const isStoreNamed = (env = process.env) => Boolean(env[STORE_VARIABLE]) || existsSync(join(agentDirIn(env), SETTINGS_FILE));

@@ -8,7 +8,7 @@ import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { manifestOf } from "./package.mjs";
 import { Follower, runTask } from "./store-processes.mjs";
-import { CLAIM_MS, STORE_VARIABLE, agentDirIn, expanded, isExclusive, isStoreNamed, rulesBeside, unpacked } from "./store-shared.mjs";
+import { CLAIM_MS, STORE_VARIABLE, agentDirIn, expandHome, isExclusive, isStoreNamed, rulesBeside, unpacked } from "./store-shared.mjs";
 
 const require = createRequire(import.meta.url);
 /** How long pi's start and end wait for the store, in milliseconds. */
@@ -392,5 +392,5 @@ function sayFew(lines, more) {
 /** The directory of a pi's settings and sessions: renamed builds have their own. */
 function agentDirOf(pi) {
 	const { name = "pi", configDir = ".pi" } = manifestOf(pi.dir)?.piConfig ?? {};
-	return expanded(process.env[`${name.toUpperCase()}_CODING_AGENT_DIR`] || join("~", configDir, "agent"));
+	return expandHome(process.env[`${name.toUpperCase()}_CODING_AGENT_DIR`] || join("~", configDir, "agent"));
 }

@@ -3,9 +3,10 @@
 // The text may hold a password, and may be mistyped. So a text that is not understood is refused without being shown: what looks
 // like a URL or like `user:password@` is never taken for a path, and an `@` after the host of a URL is refused, because it stands
 // there only if a `/`, `?` or `#` of the password was not written as %2F, %3F or %23.
-const { homedir } = require("node:os");
+const { createHash } = require("node:crypto");
 const { resolve } = require("node:path");
 const { fileURLToPath } = require("node:url");
+const { expandHome } = require("../home.js");
 const { StoreError } = require("./errors.js");
 
 /**
@@ -54,7 +55,7 @@ const directory = (path) => ({ kind: "directory", place: path, shown: path, iden
 function pathOf(text) {
 	if (text === "") throw invalid("The address of the store is empty");
 	checkPath(text);
-	return resolve(/^~(?=[\\/]|$)/.test(text) ? `${homedir()}${text.slice(1)}` : text);
+	return resolve(expandHome(text));
 }
 
 /**
@@ -129,6 +130,13 @@ function checkTimeout(timeout) {
 	throw invalid(`The timeout of a store must be a whole number of milliseconds, 1 to ${LONGEST_TIMEOUT}`);
 }
 
+/**
+ * Names what this machine keeps about a store, without secrets.
+ * @param {string} address
+ * @param {string} [more] what it is about besides
+ */
+const addressKey = (address, more = "") => createHash("sha256").update(`${readAddress(address).identity}${more}`).digest("hex").slice(0, 16);
+
 /** @param {Address} address */
 function hasPassword({ kind, place }) {
 	if (kind !== "postgres") return false;
@@ -170,6 +178,7 @@ function parseUrl(text) {
 	}
 }
 
+exports.addressKey = addressKey;
 exports.checkPath = checkPath;
 exports.checkTimeout = checkTimeout;
 exports.endpointOfEnvironment = endpointOfEnvironment;

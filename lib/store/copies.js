@@ -1,6 +1,7 @@
 // Copies of entries in other sessions. A fork copies entries with their ids and times, and may put one below another entry than the
 // original is below, so that its line is another one.
 const { promises: fs } = require("node:fs");
+const { unlessAbsent } = require("./errors.js");
 const { entryOf, isObject, parse, sha256 } = require("./lines.js");
 const { readLines } = require("./session-file.js");
 
@@ -22,7 +23,7 @@ function identityOf(line) {
  * @param {(line: Buffer) => void} take
  */
 async function eachLine(path, take) {
-	const file = await fs.open(path).catch(unlessAbsent);
+	const file = await unlessAbsent(fs.open(path));
 	if (!file) return;
 	try {
 		for (let offset = 0, isMore = true; isMore; ) {
@@ -104,11 +105,6 @@ function rechained(line, parent) {
 	const [from, to] = [value.parentId, parent].map((one) => `"parentId":${JSON.stringify(one)}`);
 	const edited = line.toString().replace(from ?? "", () => to ?? "");
 	return JSON.stringify(parse(Buffer.from(edited))) === whole ? edited : whole;
-}
-
-/** @param {NodeJS.ErrnoException} error @returns {undefined} */
-function unlessAbsent(error) {
-	if (error.code !== "ENOENT") throw error;
 }
 
 exports.copiesIn = copiesIn;

@@ -7,7 +7,7 @@ const { randomUUID } = require("node:crypto");
 const { constants, promises: fs } = require("node:fs");
 const { dirname, isAbsolute, join, resolve } = require("node:path");
 const { checkPath } = require("./address.js");
-const { StoreError } = require("./errors.js");
+const { StoreError, unlessAbsent } = require("./errors.js");
 const { hostLock } = require("./host-lock.js");
 const { inParallel } = require("./in-parallel.js");
 const { isObject } = require("./lines.js");
@@ -66,11 +66,11 @@ class DirectoryObjects {
 	async #below(prefix) {
 		const folder = prefix.slice(0, prefix.lastIndexOf("/") + 1);
 		const beginning = prefix.slice(folder.length);
-		const found = (await unlessGone(fs.readdir(join(this.#root, folder)))) ?? [];
+		const found = (await unlessAbsent(fs.readdir(join(this.#root, folder)))) ?? [];
 		const names = found.filter((name) => name.startsWith(beginning) && !name.startsWith(DRAFT));
 		const below = await inParallel(PARALLEL, names, async (name) => {
 			const path = `${folder}${name}`;
-			const stat = await unlessGone(fs.lstat(join(this.#root, path)));
+			const stat = await unlessAbsent(fs.lstat(join(this.#root, path)));
 			if (stat?.isDirectory()) return this.#below(`${path}/`);
 			return stat?.isFile() ? [{ path, size: stat.size, modified: stat.mtime }] : [];
 		});
@@ -80,7 +80,7 @@ class DirectoryObjects {
 	/** @param {string} path @param {number} [from] @param {number} [to] */
 	async get(path, from = 0, to = Infinity) {
 		return this.#guard(async () => {
-			const file = await unlessGone(fs.open(join(this.#root, path)));
+			const file = await unlessAbsent(fs.open(join(this.#root, path)));
 			if (!file) {
 				await fs.stat(this.#root);
 				return undefined;
@@ -153,7 +153,7 @@ class DirectoryObjects {
 	async append(path, { size, end }, bytes) {
 		return this.#guard(async () => {
 			const full = join(this.#root, path);
-			const known = await unlessGone(fs.open(full, constants.O_RDWR | constants.O_APPEND));
+			const known = await unlessAbsent(fs.open(full, constants.O_RDWR | constants.O_APPEND));
 			if (!known && size > 0) return false;
 			const file = known ?? (await this.#makeLog(full));
 			if (!file) return false;
@@ -196,7 +196,7 @@ class DirectoryObjects {
 	/** @param {string} path @param {{ at: number, length: number }[]} ranges */
 	async blank(path, ranges) {
 		return this.#guard(async () => {
-			const file = await unlessGone(fs.open(join(this.#root, path), "r+"));
+			const file = await unlessAbsent(fs.open(join(this.#root, path), "r+"));
 			if (!file) return;
 			try {
 				for (const { at, length } of ranges) await file.write(Buffer.alloc(length, " "), 0, length, at);
@@ -242,9 +242,9 @@ class DirectoryObjects {
 	 * @param {string} folder
 	 */
 	async #tidy(folder) {
-		for (const name of (await unlessGone(fs.readdir(folder))) ?? []) {
+		for (const name of (await unlessAbsent(fs.readdir(folder))) ?? []) {
 			if (!name.startsWith(DRAFT)) continue;
-			const stat = await unlessGone(fs.stat(join(folder, name)));
+			const stat = await unlessAbsent(fs.stat(join(folder, name)));
 			if (stat && Date.now() - stat.mtimeMs > ABANDONED_MS) await fs.rm(join(folder, name), { force: true });
 		}
 		for (let dir = folder; dir.length > this.#root.length; dir = dirname(dir)) {
@@ -297,7 +297,7 @@ class DirectoryObjects {
 			if (!WITHOUT_LINKS.has(code)) throw error;
 		}
 		return this.#lock(full, async () => {
-			if (await unlessGone(fs.lstat(full))) return false;
+			if (await unlessAbsent(fs.lstat(full))) return false;
 			await fs.rename(draft, full);
 			return true;
 		}, "name-");
@@ -346,21 +346,6 @@ class DirectoryObjects {
 			default:
 				return made("failed", said);
 		}
-	}
-}
-
-/**
- * Undefined if the file is not there.
- * @template T
- * @param {Promise<T>} work
- * @returns {Promise<T | undefined>}
- */
-async function unlessGone(work) {
-	try {
-		return await work;
-	} catch (error) {
-		if (isObject(error) && error.code === "ENOENT") return undefined;
-		throw error;
 	}
 }
 

@@ -24,5 +24,21 @@ class StoreError extends Error {
 /** @param {string} session */
 const deletedError = (session) => new StoreError("deleted", `Session ${session} was deleted from the store`);
 
+/**
+ * What a call to the file system gives; undefined if the file is not there.
+ * @template T
+ * @param {Promise<T>} work
+ * @returns {Promise<T | undefined>}
+ */
+async function unlessAbsent(work) {
+	try {
+		return await work;
+	} catch (error) {
+		if (/** @type {NodeJS.ErrnoException} */ (error).code === "ENOENT") return undefined;
+		throw error;
+	}
+}
+
 exports.StoreError = StoreError;
 exports.deletedError = deletedError;
+exports.unlessAbsent = unlessAbsent;

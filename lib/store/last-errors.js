@@ -1,9 +1,8 @@
 // The last error of a store and of each session in it, for `pi-sessions remote status`: who meets an error is often a process beside pi,
 // which nobody sees.
-const { createHash } = require("node:crypto");
 const fs = require("node:fs");
 const { join } = require("node:path");
-const { readAddress } = require("./address.js");
+const { addressKey } = require("./address.js");
 const { isObject, parse } = require("./lines.js");
 const { idOf, nameOf } = require("./names.js");
 
@@ -20,7 +19,7 @@ class LastErrors {
 	 * @param {string} address of the store; nothing secret of it is kept
 	 */
 	constructor(notes, address) {
-		this.#folder = join(notes, `errors-${createHash("sha256").update(readAddress(address).identity).digest("hex").slice(0, 16)}`);
+		this.#folder = join(notes, `errors-${addressKey(address)}`);
 	}
 
 	/**

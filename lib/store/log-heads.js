@@ -18,7 +18,7 @@ const { folderOf, headPath } = require("./log-names.js");
  * @property {string} [tag] of the object
  */
 
-const VERSION = 2;
+const VERSION = 1;
 const LAYOUT_FILE = "store.json";
 const NEWLINE = 0x0a;
 /** How often a head is written: other hosts may be faster. */
@@ -54,10 +54,8 @@ class Heads {
 		const value = parse(file.bytes);
 		if (!isObject(value) || value.store !== "pi-session-native" || typeof value.version !== "number")
 			throw new StoreError("failed", `${this.#objects.name()}: ${LAYOUT_FILE} is not that of a store of sessions`);
-		if (value.version > VERSION)
+		if (value.version !== VERSION)
 			throw new StoreError("newer-schema", `${this.#objects.name()} has layout ${value.version}, this release knows ${VERSION}: install a newer pi-session-native`);
-		if (value.version < VERSION)
-			throw new StoreError("unsupported", `${this.#objects.name()} has layout ${value.version}, which was never released, and this release knows ${VERSION} alone: push to an empty store`);
 		this.#prepared.read = true;
 		return typeof value.id === "string" ? value.id : undefined;
 	}

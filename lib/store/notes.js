@@ -4,7 +4,7 @@ const { createHash, randomBytes } = require("node:crypto");
 const fs = require("node:fs");
 const { hostname, userInfo } = require("node:os");
 const { dirname, join, resolve } = require("node:path");
-const { readAddress } = require("./address.js");
+const { addressKey } = require("./address.js");
 const { StoreError } = require("./errors.js");
 const { isObject, parse } = require("./lines.js");
 const { checkId, isId, nameOf } = require("./names.js");
@@ -34,10 +34,9 @@ function hostId(folder) {
 	// A home that several machines share has an id for each. Where a machine has no id of the system, its network name stands for it.
 	const machine = plain(hostname(), 40) || "host";
 	const path = join(folder, `host-${machineKey() ?? machine}`);
-	const earlier = join(folder, `host-${machine}`);
-	const read = (from = path) => {
+	const read = () => {
 		try {
-			const id = fs.readFileSync(from, "utf8").trim();
+			const id = fs.readFileSync(path, "utf8").trim();
 			return isId(id) ? id : undefined;
 		} catch {
 			return undefined;
@@ -47,7 +46,7 @@ function hostId(folder) {
 	if (known !== undefined) return known;
 	fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
 	const draft = `${path}.${randomBytes(6).toString("hex")}`;
-	fs.writeFileSync(draft, `${read(earlier) ?? `${nameHere(folder, machine)}-${randomBytes(4).toString("hex")}`}\n`, { mode: 0o600 });
+	fs.writeFileSync(draft, `${nameHere(folder, machine)}-${randomBytes(4).toString("hex")}\n`, { mode: 0o600 });
 	try {
 		// Of several processes that start at once one names the machine.
 		fs.linkSync(draft, path);
@@ -116,8 +115,7 @@ class Notes {
 	 * @param {string} dir of the session files: another checkout of a project has files of its own
 	 */
 	constructor(folder, address, dir) {
-		const key = `${readAddress(address).identity}\n${resolve(dir)}`;
-		this.#folder = join(folder, createHash("sha256").update(key).digest("hex").slice(0, 16));
+		this.#folder = join(folder, addressKey(address, `\n${resolve(dir)}`));
 		this.#redacted = new RedactedLines(folder, dir);
 	}
 

@@ -6,7 +6,7 @@
 // is if the store does not know the cursor any more, because it was made anew or set back, unless it says that the session was deleted
 // there: that is told, and asked for again now and then.
 const { promises: fs, statSync } = require("node:fs");
-const { StoreError } = require("./errors.js");
+const { StoreError, unlessAbsent } = require("./errors.js");
 const { entryOf, lineKey, tooLong } = require("./lines.js");
 const { loadAll } = require("./load-all.js");
 const { checkAt, readHeader, readLines } = require("./session-file.js");
@@ -109,7 +109,7 @@ class Outbox {
 
 	async #tryPortion() {
 		const { store, session, project, readNote, onNote, onSkipped, onProgress, epoch, restores, storeId } = this.#options;
-		const file = await fs.open(this.#options.file).catch(unlessAbsent);
+		const file = await unlessAbsent(fs.open(this.#options.file));
 		// A session gets its file with its first message.
 		if (!file) return false;
 		try {
@@ -224,11 +224,6 @@ const isAnotherStore = ({ store, sessions }, note) => note?.store !== undefined 
 const asDeleted = (session) => (error) => {
 	throw error instanceof StoreError && error.code === "deleted" ? new DeletedError(session) : error;
 };
-
-/** @param {NodeJS.ErrnoException} error @returns {undefined} */
-function unlessAbsent(error) {
-	if (error.code !== "ENOENT") throw error;
-}
 
 /** @param {Note | undefined} a @param {Note | undefined} b */
 const isSame = (a, b) => a?.cursor === b?.cursor && a?.offset === b?.offset && a?.check === b?.check && Boolean(a?.needsAll) === Boolean(b?.needsAll);

@@ -3,7 +3,7 @@
 const { createHash, randomBytes } = require("node:crypto");
 const fs = require("node:fs");
 const { join } = require("node:path");
-const { readAddress } = require("./address.js");
+const { addressKey } = require("./address.js");
 const { isObject, parse } = require("./lines.js");
 
 /**
@@ -21,7 +21,7 @@ class Pending {
 	 * @param {string} address of the store; nothing secret of it is kept
 	 */
 	constructor(notes, address) {
-		this.#folder = join(notes, "open", hash(readAddress(address).identity));
+		this.#folder = join(notes, "open", addressKey(address));
 	}
 
 	/** Says that this process has opened a session. @param {PendingSession} one */

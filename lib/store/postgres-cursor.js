@@ -3,11 +3,9 @@ const { StoreError } = require("./errors.js");
 
 /** The cursor of a session that is not there. */
 const NOTHING = "0:0";
-/** Generation, sequence and stamp, and once more the last two of a later row; releases before had two numbers. */
+/** Generation, sequence and stamp, and once more the last two of a later row. */
 const UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}";
 const CURSOR = new RegExp(`^(${UUID}):(\\d{1,15}):(${UUID})?(?::(\\d{1,15}):(${UUID})?)?$`);
-const OLD_CURSOR = /^\d{1,15}:\d{1,15}$/;
-const NO_GENERATION = "00000000-0000-0000-0000-000000000000";
 
 /** @typedef {{ sequence: number, stamp: string | null }} Row */
 
@@ -31,8 +29,6 @@ function readCursor(text = NOTHING) {
 	if (text === NOTHING) return undefined;
 	const [, generation, sequence, stamp = null, own, ownStamp = null] = CURSOR.exec(text) ?? [];
 	if (generation !== undefined) return { generation, sequence: Number(sequence), stamp, own: own === undefined ? undefined : { sequence: Number(own), stamp: ownStamp } };
-	// It cannot be compared: the session is loaded from the beginning.
-	if (OLD_CURSOR.test(text)) return { generation: NO_GENERATION, sequence: 0, stamp: null };
 	throw new StoreError("invalid", "The cursor is not one of this store");
 }
 

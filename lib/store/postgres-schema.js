@@ -8,14 +8,17 @@
  * commits, so that a higher number is never visible before a lower one: a reader of what comes after n misses nothing.
  * `entry_id` and `parent_id` are for people who query the tables. The line itself is `bytea`: `jsonb` and
  * `text` hold neither NUL nor half a surrogate pair.
- * A cursor names the `stamp` of the last row that it has passed: rows are never changed, so the same stamp means the same rows before.
+ * A cursor names the `stamp` of the last row that it has passed, which is random because a store that was restored or made anew gives the
+ * same numbers again: rows are never changed, so the same stamp means the same rows before.
+ * The row of a deleted session stays, because whoever waits for it to append is to find it deleted. Redactions are the hashes of lines, and
+ * in the same order what stands in their places. Later columns, unlike later tables, have the rights of what is there.
  * @type {readonly ((schema: string) => string)[]}
  */
 const MIGRATIONS = [
 	(schema) => `
 		CREATE TABLE ${schema}.sessions (
 			id text COLLATE "C" PRIMARY KEY,
-			generation bigint GENERATED ALWAYS AS IDENTITY,
+			generation uuid NOT NULL DEFAULT gen_random_uuid(),
 			header bytea NOT NULL,
 			project text,
 			hosts text[] NOT NULL,
@@ -24,7 +27,10 @@ const MIGRATIONS = [
 			updated timestamptz NOT NULL DEFAULT now(),
 			epoch bigint NOT NULL DEFAULT 0,
 			owner text,
-			lease timestamptz
+			lease timestamptz,
+			deleted timestamptz,
+			redacted bytea[] NOT NULL DEFAULT '{}',
+			replacements bytea[] NOT NULL DEFAULT '{}'
 		);
 		CREATE INDEX sessions_by_project ON ${schema}.sessions (project);
 		CREATE TABLE ${schema}.entries (
@@ -35,22 +41,10 @@ const MIGRATIONS = [
 			host text NOT NULL,
 			line bytea NOT NULL,
 			sha256 bytea NOT NULL,
+			stamp uuid NOT NULL DEFAULT gen_random_uuid(),
 			PRIMARY KEY (session, sequence),
 			UNIQUE (session, entry_id, sha256)
 		);`,
-	// Random values, because a store that was restored or made anew gives the same numbers again. A table's rights hold for its new
-	// columns. Rows from before have no stamp: whatever has the session's new generation has all of them.
-	(schema) => `
-		ALTER TABLE ${schema}.sessions ALTER generation DROP IDENTITY;
-		ALTER TABLE ${schema}.sessions ALTER generation TYPE uuid USING gen_random_uuid(), ALTER generation SET DEFAULT gen_random_uuid();
-		ALTER TABLE ${schema}.entries ADD stamp uuid;
-		ALTER TABLE ${schema}.entries ALTER stamp SET DEFAULT gen_random_uuid();
-		ALTER TABLE ${schema}.schema_version ADD store uuid;
-		UPDATE ${schema}.schema_version SET store = gen_random_uuid() WHERE version = 1;`,
-	// The row of a deleted session stays, because whoever waits for it to append is to find it deleted. Redactions are columns, because a new
-	// table would have no rights: the hashes of lines, and in the same order what stands in their places.
-	(schema) => `
-		ALTER TABLE ${schema}.sessions ADD deleted timestamptz, ADD redacted bytea[] NOT NULL DEFAULT '{}', ADD replacements bytea[] NOT NULL DEFAULT '{}';`,
 ];
 
 const VERSION = MIGRATIONS.length;
@@ -73,7 +67,7 @@ function migrate(schema) {
 		SELECT pg_advisory_xact_lock(hashtext('pi-session-native ${schema}'));
 		DO $migrate$ DECLARE done int; BEGIN
 			IF to_regnamespace('${schema}') IS NULL THEN CREATE SCHEMA ${schema}; END IF;
-			IF to_regclass('${schema}.schema_version') IS NULL THEN CREATE TABLE ${schema}.schema_version (version int PRIMARY KEY); END IF;
+			IF to_regclass('${schema}.schema_version') IS NULL THEN CREATE TABLE ${schema}.schema_version (version int PRIMARY KEY, store uuid NOT NULL DEFAULT gen_random_uuid()); END IF;
 			SELECT coalesce(max(version), 0) INTO done FROM ${schema}.schema_version;
 			${steps.join("\n")}
 		END $migrate$;`;

@@ -410,20 +410,9 @@ class PostgresStore {
 
 	async #prepare() {
 		const version = (await this.#version()) ?? 0;
-		if (version < VERSION) await this.#migrate(version);
+		if (version < VERSION) await this.#run(migrate(this.#schema));
 		if (version > VERSION)
 			throw new StoreError("newer-schema", `${this.#name}: schema ${this.#schema} has version ${version}, this release knows ${VERSION}: install a newer pi-session-native`);
-	}
-
-	/** @param {number} version */
-	async #migrate(version) {
-		try {
-			await this.#run(migrate(this.#schema));
-		} catch (error) {
-			if (version === 0 || !(error instanceof StoreError) || error.code !== "denied") throw error;
-			const needs = `schema ${this.#schema} has version ${version}, this release needs ${VERSION}: its owner is to use this release once`;
-			throw new StoreError("denied", `${error.message} (${needs})`, { cause: error.cause });
-		}
 	}
 
 	/** Undefined if there are no tables yet. */

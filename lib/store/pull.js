@@ -7,7 +7,7 @@
 // pi continues the session whose file changed last. So a pull gives a file the time of its newest entry: a session in which another
 // host was the last to write long ago must not become the one to continue because it was pulled now.
 const { promises: fs } = require("node:fs");
-const { StoreError } = require("./errors.js");
+const { StoreError, unlessAbsent } = require("./errors.js");
 const { isObject, parse } = require("./lines.js");
 const { loadAll } = require("./load-all.js");
 const { callHere } = require("./manager.js");
@@ -115,7 +115,7 @@ async function merge({ session, file, header, onMerge, call = callHere }, page, 
 	const numbers = new Map(names.map((name, at) => [name, at]));
 	const hosts = Uint32Array.from(page.lines, ({ host }) => numbers.get(host) ?? 0);
 	const lines = Buffer.concat(page.lines.flatMap(({ line }) => [line, NEWLINE]));
-	const before = await fs.stat(file).catch(unlessAbsent);
+	const before = await unlessAbsent(fs.stat(file));
 	await onMerge?.();
 	const merged = await call("merge", file, { session, lines, hosts, header, since });
 	await keepTime(file, page, before?.mtimeMs);
@@ -153,11 +153,6 @@ function newestTime(lines) {
 		newest = Math.max(newest ?? time, time);
 	}
 	return newest;
-}
-
-/** @param {NodeJS.ErrnoException} error @returns {undefined} */
-function unlessAbsent(error) {
-	if (error.code !== "ENOENT") throw error;
 }
 
 /**

@@ -4,8 +4,8 @@
 // password: the agent's tools print their environment, and what they print is stored.
 const { randomBytes } = require("node:crypto");
 const fs = require("node:fs");
-const { homedir } = require("node:os");
 const { basename, dirname, join, resolve, sep } = require("node:path");
+const { expandHome } = require("../home.js");
 const { hasPassword, readAddress, withoutPassword } = require("./address.js");
 const { StoreError } = require("./errors.js");
 const { hostLock } = require("./host-lock.js");
@@ -123,7 +123,7 @@ function checkArgument(address) {
 }
 
 /** @param {string} path */
-const expanded = (path) => resolve(path.replace(/^~(?=[\\/]|$)/, homedir()));
+const expanded = (path) => resolve(expandHome(path));
 
 /** @param {string} dir @param {string} cwd */
 const isWithin = (dir, cwd) => cwd === dir || cwd.startsWith(dir.endsWith(sep) ? dir : dir + sep);
@@ -157,7 +157,7 @@ const projectIn = async (cwd, host, agentDir, set = process.env.PI_SESSION_NATIV
  * @returns {Required<Pick<import("./index").SessionSyncOptions, "isPrivate">> & Pick<import("./index").SessionSyncOptions, "secretIn">}
  */
 function pushRules(agentDir) {
-	const secretIn = secretsOf(readSettings(agentDir).secrets, (path) => resolve(agentDir, path.replace(/^~(?=[\\/]|$)/, homedir())));
+	const secretIn = secretsOf(readSettings(agentDir).secrets, (path) => resolve(agentDir, expandHome(path)));
 	let seen = "";
 	/** @type {string[]} */
 	let directories = [];

@@ -1,8 +1,7 @@
 // Remembers that a store did not answer: for a minute no process of this machine waits for it again.
-const { createHash } = require("node:crypto");
 const fs = require("node:fs");
 const { join } = require("node:path");
-const { readAddress } = require("./address.js");
+const { addressKey } = require("./address.js");
 const { isObject } = require("./lines.js");
 
 const MINUTE_MS = 60_000;
@@ -17,7 +16,7 @@ class Silence {
 	 */
 	constructor(notes, address) {
 		this.#folder = notes;
-		this.#path = join(notes, `silent-${createHash("sha256").update(readAddress(address).identity).digest("hex").slice(0, 16)}`);
+		this.#path = join(notes, `silent-${addressKey(address)}`);
 	}
 
 	/** Whether the store did not answer within the last minute. */

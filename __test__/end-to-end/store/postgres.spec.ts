@@ -2,7 +2,6 @@
 import { execFileSync } from "node:child_process";
 import { appendFileSync, chmodSync, chownSync, readFileSync, writeFileSync } from "node:fs";
 import { createHash } from "node:crypto";
-import { createRequire } from "node:module";
 import { join } from "node:path";
 import { inspect } from "node:util";
 import pg from "pg";
@@ -10,11 +9,10 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import { conformanceCases } from "../../../lib/store/conformance.js";
 import { type LineStore, PostgresStore, StoreError, loadAll, openStore } from "../../../lib/store/index.js";
 import { crowd } from "../../support/crowd.js";
-import { SESSION, append, emptyDirectory, entries, entry, header, ids, library } from "../../support/lines.js";
+import { SESSION, append, emptyDirectory, entries, entry, header, ids } from "../../support/lines.js";
 import { text, world } from "../../support/machines.js";
 import { PASSWORD, type Postgres, type Proxy, freePort, startPostgres, startProxy } from "../../support/servers.js";
 
-const { MIGRATIONS } = createRequire(library)("./postgres-schema.js");
 let server: Postgres;
 let admin: pg.Client;
 beforeAll(async () => {
@@ -65,7 +63,7 @@ test("twenty hosts that start at the same time make the tables once", async () =
 	const stores = Array.from({ length: 20 }, (_, at) => open(schema, `h${at}`));
 	await Promise.all(stores.map((store, at) => append(store, [entry(`e${at}`)])));
 	expect((await stores[0]?.load(SESSION))?.lines).toHaveLength(20);
-	expect((await admin.query(`SELECT version FROM ${schema}.schema_version`)).rows).toEqual([{ version: 1 }, { version: 2 }, { version: 3 }]);
+	expect((await admin.query(`SELECT version FROM ${schema}.schema_version`)).rows).toEqual([{ version: 1 }]);
 });
 
 test("an append that waits for the deletion of its session does not bring it back", async () => {
@@ -118,56 +116,6 @@ test("no row has the bytes of a redacted or deleted line", async () => {
 	await append(store, [saying("hunter2 again")]);
 	await store.delete(SESSION);
 	expect((await admin.query(`SELECT FROM ${schema}.entries`)).rows).toEqual([]);
-});
-
-/** The tables of the first release, with a session of three lines. */
-async function firstRelease(): Promise<string> {
-	const schema = newSchema();
-	await admin.query(`CREATE SCHEMA ${schema}; CREATE TABLE ${schema}.schema_version (version int PRIMARY KEY); INSERT INTO ${schema}.schema_version VALUES (1)`);
-	await admin.query(MIGRATIONS[0](schema));
-	await admin.query(`INSERT INTO ${schema}.sessions (id, header, hosts, head, bytes) VALUES ($1, $2, '{a}', 3, 9)`, [SESSION, header()]);
-	for (const [at, line] of entries("a", 3).entries())
-		await admin.query(`INSERT INTO ${schema}.entries (session, sequence, entry_id, host, line, sha256) VALUES ($1, $2, $3, 'a', $4, sha256($4))`, [SESSION, at + 1, `a${at}`, line]);
-	return schema;
-}
-
-test("twenty hosts bring the tables of the first release up to date, and what is stored stays", async () => {
-	const schema = await firstRelease();
-	const stores = Array.from({ length: 20 }, (_, at) => open(schema, `h${at}`));
-	await Promise.all(stores.map((store, at) => append(store, [entry(`e${at}`), entry("a1")])));
-	expect((await admin.query(`SELECT version FROM ${schema}.schema_version`)).rows).toEqual([{ version: 1 }, { version: 2 }, { version: 3 }]);
-	const page = await loadAll(open(schema), SESSION);
-	expect(ids(page).slice(0, 3)).toEqual(["a0", "a1", "a2"]);
-	expect(ids(page)).toHaveLength(23);
-	expect(new Set((await Promise.all(stores.map((store) => store.list()))).map(({ store }) => store)).size).toBe(1);
-});
-
-test("a cursor of the first release, which a backup could fit again, is refused with reset", async () => {
-	const schema = await firstRelease();
-	const store = open(schema);
-	await expect(store.load(SESSION, "1:2")).rejects.toMatchObject({ code: "reset" });
-	await expect(append(store, entries("b", 1), "1:2")).rejects.toMatchObject({ code: "reset" });
-	expect(ids(await store.load(SESSION, "0:0"))).toEqual(["a0", "a1", "a2"]);
-});
-
-test("cursors among rows of the first release go on", async () => {
-	const schema = await firstRelease();
-	const store = open(schema);
-	const { cursor } = await store.load(SESSION);
-	const appended = await append(store, entries("b", 2), cursor);
-	expect(ids(await store.load(SESSION, cursor))).toEqual(["b0", "b1"]);
-	expect(ids(await store.load(SESSION, appended.cursor))).toEqual([]);
-});
-
-test("who may not change the tables of the first release is told who may", async () => {
-	const schema = await firstRelease();
-	await admin.query("CREATE ROLE later LOGIN PASSWORD 'later'");
-	await admin.query(`GRANT USAGE ON SCHEMA ${schema} TO later; GRANT ALL ON ALL TABLES IN SCHEMA ${schema} TO later`);
-	const later = open(schema, "l", server.url({ user: "later", password: "later" }));
-	expect(await failure(later.load(SESSION))).toMatchObject({ code: "denied", message: expect.stringContaining("has version 1, this release needs 3: its owner is to use this release once") });
-	await open(schema).list();
-	expect((await append(later, entries("l", 1))).stored).toBe(1);
-	expect((await later.list()).store).toMatch(/^[0-9a-f-]{36}$/);
 });
 
 test("a backup that was restored, and filled again with as many lines, refuses cursors of what it lost", async () => {
@@ -264,7 +212,7 @@ test("a newer release changed the tables under a process that runs", async () =>
 	const schema = newSchema();
 	const store = open(schema);
 	await append(store, entries("a", 1));
-	await admin.query(`INSERT INTO ${schema}.schema_version VALUES (4); ALTER TABLE ${schema}.entries DROP COLUMN stamp`);
+	await admin.query(`INSERT INTO ${schema}.schema_version VALUES (2); ALTER TABLE ${schema}.entries DROP COLUMN stamp`);
 	await expect(store.load(SESSION)).rejects.toMatchObject({ code: "newer-schema" });
 	await expect(append(store, entries("b", 1))).rejects.toMatchObject({ code: "newer-schema" });
 });
@@ -500,9 +448,9 @@ describe("a store that cannot be used says why, and no password", () => {
 	test("a newer release wrote it", async () => {
 		const schema = newSchema();
 		await append(open(schema), entries("a", 1));
-		await admin.query(`INSERT INTO ${schema}.schema_version VALUES (4)`);
+		await admin.query(`INSERT INTO ${schema}.schema_version VALUES (2)`);
 		for (const work of [() => open(schema).load(SESSION), () => append(open(schema), entries("b", 1))])
-			expect(await failure(work())).toMatchObject({ code: "newer-schema", retryable: false, message: expect.stringContaining("has version 4, this release knows 3") });
+			expect(await failure(work())).toMatchObject({ code: "newer-schema", retryable: false, message: expect.stringContaining("has version 2, this release knows 1") });
 	});
 
 	test.each([

@@ -106,7 +106,7 @@ describe("requests", () => {
 			mkdirSync(join(server.folder, bucket, path, ".."), { recursive: true });
 			writeFileSync(join(server.folder, bucket, path), bytes);
 		};
-		put("store.json", '{"store":"pi-session-native","version":2,"id":"x"}');
+		put("store.json", '{"store":"pi-session-native","version":1,"id":"x"}');
 		for (let n = 0; n < sessions; n++) {
 			const session = `s${n}`;
 			put(headPath(session), `{"project":"shop","life":1}\n${header(session)}\n`);

@@ -48,7 +48,8 @@ test("without AWS's variables its library is asked before each request, so that 
 	const { keys, address } = await bucket();
 	expect((await list(address, { NODE_PATH: chain() })).stdout).toBe("");
 	expect(keys.length).toBeGreaterThan(1);
-	expect(keys).toEqual(keys.map((_, at) => `renewed${at + 1}`));
+	// Some requests go at the same time, and arrive in any order.
+	expect(keys.sort()).toEqual(keys.map((_, at) => `renewed${at + 1}`).sort());
 });
 
 test("AWS's variables come first", async () => {

@@ -1,7 +1,7 @@
 // The id of a host, and the name that others see.
-import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { readdirSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { hostname, userInfo } from "node:os";
+import { userInfo } from "node:os";
 import { join } from "node:path";
 import { beforeEach, expect, test, vi } from "vitest";
 import { hostId } from "../../../lib/store/index.js";
@@ -27,13 +27,6 @@ test("a host's id is made once, and shows its user and machine, or the name that
 	writeFileSync(join(agent, "session-store.json"), JSON.stringify({ name: "Anna (work)" }), { mode: 0o600 });
 	expect(hostId(folder)).toBe(id);
 	expect(displayName(hostId(join(agent, "another")))).toBe("anna-work");
-});
-
-test("the id that an earlier release made for the network name stays", () => {
-	const folder = join(emptyDirectory(), "session-stores");
-	mkdirSync(folder);
-	writeFileSync(join(folder, `host-${plain(hostname())}`), "kept-0a1b2c3d\n");
-	expect(hostId(folder)).toBe("kept-0a1b2c3d");
 });
 
 test("a machine is known by its id of the system, which its network name does not change; a container by its network name", () => {
