@@ -192,15 +192,19 @@ function query(random: Random): string {
 /** How much of a long text a search decodes at once. */
 const PIECE = 256 << 10;
 
-/** A long text as a writer may write it. What is looked for is also where the pieces end in which it is read. */
-function longJson(random: Random): string {
+/** A long text as a writer may write it. `edges` gets words that are in it once, where the pieces may end in which it is read. */
+function longJson(random: Random, edges: string[]): string {
 	const size = random.pick([60_000, 65_520, PIECE - 20, 2 * PIECE, 4 * PIECE - 20, 1_500_000]) + random.int(40);
 	const inside: string[] = [];
 	for (let length = 0; length < size; ) {
 		const left = PIECE - (length % PIECE);
 		const filler = random.pick(["x1 ", "a\\n", "so", "é", "日本", "\\u0061"]);
-		const count = Math.min(random.int(40_000), Math.max(0, left - random.int(16))) / Buffer.byteLength(filler);
-		const piece = filler.repeat(count) + Array.from({ length: 1 + random.int(5) }, () => written(random, random.pick(PIECES)).slice(1, -1)).join("");
+		const most = Math.max(0, left - 1 - random.int(12));
+		const count = Math.min(random.int(40_000), most) / Buffer.byteLength(filler);
+		const isAtEnd = most - Math.floor(count) * Buffer.byteLength(filler) < 8;
+		const edge = isAtEnd ? `edge${1e8 + random.int(9e8)}` : "";
+		if (isAtEnd) edges.push(edge);
+		const piece = filler.repeat(count) + edge + Array.from({ length: 1 + random.int(5) }, () => written(random, random.pick(PIECES)).slice(1, -1)).join("");
 		inside.push(piece);
 		length += Buffer.byteLength(piece);
 	}
@@ -208,8 +212,8 @@ function longJson(random: Random): string {
 }
 
 /** A line with long texts. */
-function longLine(random: Random, id: string): string {
-	const [one, other] = [longJson(random), random.int(2) === 0 ? longJson(random) : written(random, text(random))];
+function longLine(random: Random, id: string, edges: string[]): string {
+	const [one, other] = [longJson(random, edges), random.int(2) === 0 ? longJson(random, edges) : written(random, text(random))];
 	const message = (rest: string) => `{"type":"message","id":"${id}","message":{${rest}}}`;
 	return random.pick([
 		() => message(`"role":"user","content":${one}`),
@@ -279,14 +283,15 @@ test("every line of long texts that holds the words is found, and no other", asy
 	console.log(`seed ${seed}`);
 	const random = new Random(seed);
 	let found = 0;
-	for (let round = 0; round < 3; round++) {
+	for (let round = 0; round < 2; round++) {
 		const dir = ownDir();
+		const edges: string[] = [];
 		for (let file = 0; file < 2; file++) {
-			const lines = Array.from({ length: 6 }, (_, n) => longLine(random, `e${file}x${n}`));
+			const lines = Array.from({ length: 6 }, (_, n) => longLine(random, `e${file}x${n}`, edges));
 			writeFileSync(join(dir, `${file}.jsonl`), [head(file), ...lines].join("\n") + (random.int(2) ? "\n" : ""));
 		}
 		await tick();
-		found += await compare(dir, questions(random, 12), `round ${round}`);
+		found += await compare(dir, [...questions(random, 4), ...edges.slice(0, 8).map((text) => ({ text, scopes: [...SCOPES], phrase: false }))], `round ${round}`);
 	}
-	expect(found).toBeGreaterThan(100);
+	expect(found).toBeGreaterThan(40);
 });
