@@ -297,8 +297,15 @@ class DirectoryObjects {
 			if (!WITHOUT_LINKS.has(code)) throw error;
 		}
 		return this.#lock(full, async () => {
-			if (await unlessAbsent(fs.lstat(full))) return false;
-			await fs.rename(draft, full);
+			const isTaken = async () => (await unlessAbsent(fs.lstat(full))) !== undefined;
+			if (await isTaken()) return false;
+			try {
+				await fs.rename(draft, full);
+			} catch (error) {
+				// Windows replaces no file that another host, which took the name after the check, has open.
+				if (await isTaken()) return false;
+				throw error;
+			}
 			return true;
 		}, "name-");
 	}
