@@ -18,6 +18,22 @@ const broken = (file: string): Buffer => {
 };
 const escapes = () => "\\u0041".repeat(17_000_000);
 const ascii = () => "a".repeat(34_000_000);
+/** Entries of 60 bytes, with a half line at the end: there is something to repair. */
+const short = (count: number): string => {
+	const ids = Array.from({ length: count }, (_, number) => `{"type":"custom","id":"${String(number).padStart(8, "0")}","parentId":null}\n`);
+	return `${header(3)}${ids.join("")}half {\n`;
+};
+/** A name, a label and an id of many escapes. */
+const escapedFields = (): string => {
+	const text = ".\\u0041".repeat(2_500_000);
+	return [
+		header(3).trimEnd(),
+		`{"type":"session_info","id":"n","parentId":null,"name":"${text}"}`,
+		`{"type":"label","id":"l","parentId":"n","targetId":"n","label":"${text}"}`,
+		`{"type":"custom","id":"${text}","parentId":"l"}`,
+		"half {\n",
+	].join("\n");
+};
 
 /** What is done with a file in one process; each call by itself: its value or its error is what is accepted. */
 const OPENS = `
@@ -36,7 +52,17 @@ const WRITES = `
 	() => SessionManager.repair(file),
 	() => SessionManager.open(file).getTree(),
 `;
+const SCANS = `
+	() => SessionManager.open(file).getLeafId(),
+	() => SessionManager.verify(file),
+	() => SessionManager.repair(file),
+`;
+const REDACTS = `
+	() => SessionManager.redact(file, { text: "xyzzy", dryRun: true }),
+	() => SessionManager.redact(file, { entries: ["n"], dryRun: true }),
+`;
 const script = (looks: string): string => `
+	const fs = require("node:fs");
 	const path = require("node:path");
 	const { SessionManager } = require(${JSON.stringify(join(process.cwd(), "index.js"))});
 	const file = process.argv[1];
@@ -44,11 +70,14 @@ const script = (looks: string): string => `
 	process.stdout.write("loaded\\n");
 	(async () => {
 		for (const look of [${looks}]) {
+			const before = fs.statSync(file);
 			try {
 				await look();
 				process.stdout.write("value,");
 			} catch (error) {
-				process.stdout.write(error.code + ",");
+				const after = fs.statSync(file);
+				const stays = before.ino === after.ino && before.mtimeMs === after.mtimeMs;
+				process.stdout.write((stays ? error.code : "CHANGED") + ",");
 			}
 		}
 	})();`;
@@ -57,8 +86,29 @@ interface Case {
 	what: string;
 	looks: string;
 	bytes: () => string | Buffer;
+	/** Address space in KB, from what is too little to what is enough, and the step. */
+	limits?: [number, number, number];
 }
 const CASES: Case[] = [
+	{ what: "400,000 short entries", looks: SCANS, bytes: () => short(400_000), limits: [800_000, 950_000, 10_000] },
+	{
+		what: "4,000,000 damaged lines",
+		looks: SCANS.trimStart().split("\n").slice(0, 2).join("\n"),
+		bytes: () => header(3) + "{\n".repeat(4_000_000),
+		limits: [800_000, 1_120_000, 40_000],
+	},
+	{
+		what: "a header of 6,000,000 escapes",
+		looks: OPENS.split("\n").slice(1).join("\n") + LISTS.trimStart(),
+		bytes: () => header(3).replace("/w", "\\u0041".repeat(6_000_000)) + message("x"),
+		limits: [790_000, 1_030_000, 20_000],
+	},
+	{
+		what: "a name, a label and an id of 5,000,000 characters",
+		looks: REDACTS + SCANS.trimStart(),
+		bytes: escapedFields,
+		limits: [800_000, 1_040_000, 20_000],
+	},
 	{ what: "a text of 17,000,000 escapes", looks: OPENS, bytes: () => header(3) + message(escapes()) },
 	{
 		what: "a lone surrogate and 17,000,000 escapes",
@@ -82,13 +132,14 @@ const CASES: Case[] = [
 /** Address space in KB, from what is too little to read the text to what is enough. */
 const [FROM, TO, STEP] = [850_000, 1_450_000, 80_000];
 
-CASES.forEach(({ what, looks, bytes }, number) => {
+CASES.forEach(({ what, looks, bytes, limits }, number) => {
 	test.runIf(process.platform === "linux")(`${what}, with more memory at a time: a value or an error`, () => {
 		const content = bytes();
 		const calls = looks.trim().split("\n").length;
 		const answers: string[] = [];
 		// Each case has limits of its own.
-		for (let limit = FROM + number * 7_000; limit <= TO; limit += STEP) {
+		const [from, to, step] = limits ?? [FROM + number * 7_000, TO, STEP];
+		for (let limit = from; limit <= to; limit += step) {
 			const dir = mkdtempSync(join(scratch(), "limit-"));
 			const file = join(dir, "session.jsonl");
 			writeFileSync(file, content);
@@ -103,6 +154,7 @@ CASES.forEach(({ what, looks, bytes }, number) => {
 			answers.push(stdout.slice("loaded\n".length));
 			expect(answers.at(-1)?.split(",")).toHaveLength(calls + 1);
 		}
+		expect(answers.join()).not.toContain("CHANGED");
 		expect(answers.some((answer) => /ENOMEM|LEFT_OUT/.test(answer))).toBe(true);
 		expect(answers.at(-1)).toMatch(/^(value,)+$/);
 	});

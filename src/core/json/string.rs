@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::fields::Key;
 use super::long_strings::unescape;
-use crate::base::memory::copy_of_bytes;
+use crate::base::memory::{copy_of_bytes, reserve};
 use crate::base::wtf8::push_json_string;
 
 /// The WTF-8 of a JSON string's text, quotes included; None if it is not a string. Without memory for it it is an error.
@@ -35,6 +35,16 @@ pub fn short_string_bytes(raw: &str) -> Option<Cow<'_, [u8]>> {
         return Some(Cow::Borrowed(inner.as_bytes()));
     }
     Key::deserialize(&mut serde_json::Deserializer::from_str(raw)).ok().map(|Key(text)| text)
+}
+
+/// The JSON text of a string. Without memory for it it is an error.
+pub fn json_string(text: &[u8]) -> io::Result<String> {
+    let mut out = Vec::new();
+    // An escape takes six bytes at most.
+    let escaped = text.iter().filter(|byte| matches!(byte, 0..=0x1F | b'"' | b'\\' | 0xED)).count();
+    reserve(&mut out, text.len() + 5 * escaped + 2)?;
+    push_json_string(&mut out, text);
+    String::from_utf8(out).map_err(io::Error::other)
 }
 
 /// The JSON text of a string.

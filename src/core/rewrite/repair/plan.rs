@@ -34,8 +34,10 @@ impl RepairPlan {
         let mut relinker = Relinker::default();
         let mut header = None;
         match salvaged.as_ref().map(|header| (header.line, header.whole)) {
-            Some((None, _)) => repairs.push(1, "a header was written"),
-            Some((Some(line), false)) => repairs.push(line, "a header was written with what is left of it"),
+            Some((None, _)) => repairs.push(1, &["a header was written"]).map_err(fail)?,
+            Some((Some(line), false)) => {
+                repairs.push(line, &["a header was written with what is left of it"]).map_err(fail)?;
+            }
             // A whole one is reported with its line.
             Some((Some(_), true)) | None => {}
         }
@@ -43,11 +45,11 @@ impl RepairPlan {
         for line in &survey.lines {
             match line.what {
                 LineClass::Header if salvaged.is_some() => {
-                    repairs.push(line.number, "removed: the file has an earlier header");
+                    repairs.push(line.number, &["removed: the file has an earlier header"]).map_err(fail)?;
                 }
                 LineClass::Header => {
                     if !survey.header_leads {
-                        repairs.push(line.number, "the header was moved to the first line");
+                        repairs.push(line.number, &["the header was moved to the first line"]).map_err(fail)?;
                     }
                     header = Some(LineSource::Same(line.span()));
                 }
@@ -62,15 +64,15 @@ impl RepairPlan {
                 LineClass::Damaged(fault) => {
                     let entries = salvage(storage, line, &mut relinker, repairs)?;
                     let what = describe(fault.reason(), header_line == Some(line.number), entries);
-                    repairs.push(line.number, what);
+                    repairs.push(line.number, &[&what]).map_err(fail)?;
                 }
             }
         }
-        relinker.rename_repeated(repairs);
-        relinker.relink(repairs);
+        relinker.rename_repeated(repairs).map_err(fail)?;
+        relinker.relink(repairs).map_err(fail)?;
         relinker.cut_cycles(repairs).map_err(fail)?;
         if !survey.ends_with_newline {
-            repairs.push(survey.count, "added the missing final newline");
+            repairs.push(survey.count, &["added the missing final newline"]).map_err(fail)?;
         }
         let header = header.or_else(|| salvaged.map(|header| LineSource::Text(header.text)));
         let header = header.ok_or_else(|| Error::internal("a file without a header got none"))?;

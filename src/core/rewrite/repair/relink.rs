@@ -9,13 +9,12 @@ use super::kept_entry::KeptEntry;
 use super::line_text::bytes_of;
 use super::repair_log::RepairLog;
 use super::salvage::Fields;
-use crate::base::error::Result;
-use crate::base::memory::reserve;
+use crate::base::error::{Error, Result};
+use crate::base::memory::{copy_of_bytes, reserve, with_capacity};
 use crate::base::wtf8::to_string_lossy;
 use crate::format::entry::{EntryKind, Parent};
 use crate::format::ids::entry_id;
-use crate::json::quoted;
-use crate::json::string::owned_string;
+use crate::json::string::{json_string, owned_string};
 use crate::storage::storage::Storage;
 use crate::tree::tree::Tree;
 use crate::tree::tree_integrity::check_integrity;
@@ -59,12 +58,14 @@ impl Relinker {
         storage: &dyn Storage,
         repairs: &mut RepairLog,
     ) -> Result<()> {
+        let fail = |error| Error::io("read", storage.name(), error);
+        self.by_hash.try_reserve(1).map_err(|_| fail(io::ErrorKind::OutOfMemory.into()))?;
+        reserve(&mut self.entries, 1).map_err(fail)?;
         let first = *self.by_hash.entry(xxh3_64(text)).or_insert(self.entries.len());
         if let Some(first) = self.entries.get(first) {
             if first.head.id == entry.head.id && bytes_of(storage, &first.source)? == text {
-                let what = format!("entry {} removed: it is an exact duplicate", to_string_lossy(&entry.head.id));
-                repairs.push(entry.line, what);
-                return Ok(());
+                let id = to_string_lossy(&entry.head.id);
+                return repairs.push(entry.line, &["entry ", &id, " removed: it is an exact duplicate"]).map_err(fail);
             }
         }
         self.entries.push(entry);
@@ -85,14 +86,14 @@ impl Relinker {
     }
 
     /// Gives a new id to each entry whose id an earlier one has, and lets later references follow.
-    pub fn rename_repeated(&mut self, repairs: &mut RepairLog) {
-        let mut taken: HashSet<Vec<u8>> = self.entries.iter().map(|entry| entry.head.id.to_vec()).collect();
+    pub fn rename_repeated(&mut self, repairs: &mut RepairLog) -> io::Result<()> {
+        let mut taken = ids_of(&self.entries)?;
         let mut seen: HashSet<Vec<u8>> = HashSet::new();
         let mut now: HashMap<Vec<u8>, Vec<u8>> = HashMap::new();
         for entry in &mut self.entries {
             if let Parent::Id(parent) = &entry.head.parent {
                 if let Some(parent) = now.get(&**parent) {
-                    entry.set_parent(Some(parent));
+                    entry.set_parent(Some(parent))?;
                 }
             }
             let (key, pointed) = match entry.head.kind {
@@ -100,31 +101,32 @@ impl Relinker {
                 _ => ("targetId", &entry.head.target),
             };
             if let Some(target) = pointed.as_ref().and_then(|target| now.get(&**target)) {
-                entry.set(key, quoted(target));
+                entry.set(key, json_string(target)?);
             }
-            if !seen.insert(entry.head.id.to_vec()) {
+            seen.try_reserve(1)?;
+            if !seen.insert(copy_of_bytes(&entry.head.id)?) {
                 let id = entry_id(|id| taken.contains(id)).into_bytes();
-                taken.insert(id.clone());
-                let old = std::mem::replace(&mut entry.head.id, id.clone().into());
-                let what = format!(
-                    "entry {} renamed to {}: an earlier entry has the same id",
-                    to_string_lossy(&old),
-                    to_string_lossy(&id)
-                );
-                repairs.push(entry.line, what);
-                entry.set("id", quoted(&id));
-                now.insert(old.into_owned(), id);
+                taken.try_reserve(1)?;
+                taken.insert(copy_of_bytes(&id)?);
+                let old = std::mem::replace(&mut entry.head.id, copy_of_bytes(&id)?.into());
+                let [shown, new] = [&*old, &id].map(to_string_lossy);
+                let what = ["entry ", &*shown, " renamed to ", &*new, ": an earlier entry has the same id"];
+                repairs.push(entry.line, &what)?;
+                entry.set("id", json_string(&id)?);
+                now.try_reserve(1)?;
+                now.insert(copy_of_bytes(&old)?, id);
             }
         }
+        Ok(())
     }
 
     /// Gives parents to entries whose own is missing: the parent of the missing entry, or else the entry before it in the file.
     /// If the missing entry comes after its child, the entry before it may be a descendant of that child; then the entry before
     /// the child is taken, which cannot be one.
-    pub fn relink(&mut self, repairs: &mut RepairLog) {
+    pub fn relink(&mut self, repairs: &mut RepairLog) -> io::Result<()> {
         let Self { entries, missing, .. } = self;
-        let ids: HashSet<Vec<u8>> = entries.iter().map(|entry| entry.head.id.to_vec()).collect();
-        let (by_id, parents) = parents_of_missing(missing, &ids);
+        let ids = ids_of(entries)?;
+        let (by_id, parents) = parents_of_missing(missing, &ids)?;
         for at in 0..entries.len() {
             let Some(head) = entries.get(at).map(|entry| &entry.head) else { continue };
             let lost_parent = match &head.parent {
@@ -149,12 +151,13 @@ impl Relinker {
             });
             let Some(entry) = entries.get_mut(at) else { continue };
             if let Some(parent) = parent {
-                entry.reattach(parent.as_deref(), repairs);
+                entry.reattach(parent.as_deref(), repairs)?;
             }
             if let Some(first) = first_kept {
-                entry.keep_from(&first, repairs);
+                entry.keep_from(&first, repairs)?;
             }
         }
+        Ok(())
     }
 
     /// Cuts every cycle at its first entry.
@@ -165,12 +168,21 @@ impl Relinker {
         }
         for cycle in check_integrity(&tree)?.cycles {
             let Some(entry) = cycle.first().and_then(|&row| self.entries.get_mut(row as usize)) else { continue };
-            let what = format!("entry {} made a root: it was its own ancestor", to_string_lossy(&entry.head.id));
-            repairs.push(entry.line, what);
-            entry.set_parent(None);
+            let id = to_string_lossy(&entry.head.id);
+            repairs.push(entry.line, &["entry ", &id, " made a root: it was its own ancestor"])?;
+            entry.set_parent(None)?;
         }
         Ok(())
     }
+}
+
+fn ids_of(entries: &[KeptEntry]) -> io::Result<HashSet<Vec<u8>>> {
+    let mut ids = HashSet::new();
+    ids.try_reserve(entries.len())?;
+    for entry in entries {
+        ids.insert(copy_of_bytes(&entry.head.id)?);
+    }
+    Ok(ids)
 }
 
 fn id_at(entries: &[KeptEntry], at: usize) -> Option<&[u8]> {
@@ -181,9 +193,10 @@ fn id_at(entries: &[KeptEntry], at: usize) -> Option<&[u8]> {
 fn parents_of_missing<'a>(
     missing: &'a [MissingEntry],
     ids: &HashSet<Vec<u8>>,
-) -> (HashMap<&'a [u8], usize>, Vec<MissingParent<'a>>) {
+) -> io::Result<(HashMap<&'a [u8], usize>, Vec<MissingParent<'a>>)> {
     let mut by_id: HashMap<&[u8], usize> = HashMap::new();
-    let mut parents: Vec<MissingParent<'_>> = Vec::with_capacity(missing.len());
+    by_id.try_reserve(missing.len())?;
+    let mut parents: Vec<MissingParent<'_>> = with_capacity(missing.len())?;
     for (at, one) in missing.iter().enumerate() {
         let parent = one.parent.as_deref();
         parents.push(match parent.and_then(|parent| by_id.get(parent)).and_then(|&at| parents.get(at)) {
@@ -195,5 +208,5 @@ fn parents_of_missing<'a>(
             by_id.entry(id).or_insert(at);
         }
     }
-    (by_id, parents)
+    Ok((by_id, parents))
 }

@@ -1,7 +1,10 @@
 //! The list of single repairs.
 
+use std::io;
+
 use serde::Serialize;
 
+use crate::base::memory::push_str;
 use crate::rewrite::report::REPORT_LIMIT;
 
 /// What was repaired in one line.
@@ -20,9 +23,17 @@ pub struct RepairLog {
 }
 
 impl RepairLog {
-    pub fn push(&mut self, line: u64, what: impl Into<String>) {
+    /// Adds a repair of a line, in words that are joined.
+    pub fn push(&mut self, line: u64, words: &[&str]) -> io::Result<()> {
+        let mut what = String::new();
+        words.iter().try_for_each(|part| push_str(&mut what, part))?;
+        self.add(line, what);
+        Ok(())
+    }
+
+    fn add(&mut self, line: u64, what: String) {
         self.count += 1;
-        self.kept.push(Repair { line, what: what.into() });
+        self.kept.push(Repair { line, what });
         if self.kept.len() >= 2 * REPORT_LIMIT {
             self.shorten();
         }
@@ -35,7 +46,7 @@ impl RepairLog {
 
     pub fn append(&mut self, other: Self) {
         let count = self.count + other.count;
-        other.kept.into_iter().for_each(|repair| self.push(repair.line, repair.what));
+        other.kept.into_iter().for_each(|repair| self.add(repair.line, repair.what));
         self.count = count;
     }
 }
