@@ -3,6 +3,7 @@
 
 use super::index::Index;
 use crate::base::error::{part, Error, Result};
+use crate::base::memory::append;
 use crate::base::options::Durability;
 use crate::io::line_reader::line_text;
 use crate::io::line_span::LineSpan;
@@ -72,7 +73,7 @@ impl<'a> Copier<'a> {
         let lacks_newline = end >= from.size()?;
         read_into(from, start, (end - start) as usize + usize::from(!lacks_newline), &mut self.buffer)?;
         if lacks_newline {
-            self.buffer.push(b'\n');
+            append(&mut self.buffer, b"\n").map_err(|error| Error::io("read", from.name(), error))?;
         }
         for (span, row) in std::mem::take(&mut self.run) {
             let at = (span.offset - start) as usize;

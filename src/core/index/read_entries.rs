@@ -102,7 +102,7 @@ impl Index {
         for (_, body) in self.bodies(row) {
             let Some(before) = line.get(from..body.from as usize) else { return Ok(false) };
             append(&mut joined, before)?;
-            joined.push(b'0' + BODY_PLACEHOLDER);
+            append(&mut joined, &[b'0' + BODY_PLACEHOLDER])?;
             from = body.end() as usize;
         }
         let Some(rest) = line.get(from..) else { return Ok(false) };
@@ -139,7 +139,7 @@ impl Index {
                 match part.before {
                     Some(code) => {
                         append(&mut joined, text).map_err(fail)?;
-                        joined.push(b'0' + BODY_PLACEHOLDER);
+                        append(&mut joined, &[b'0' + BODY_PLACEHOLDER]).map_err(fail)?;
                         omitted |= code;
                     }
                     None if omitted == 0 => self.hand_on(storage, part.row, text, 0, each)?,

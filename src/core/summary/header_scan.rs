@@ -95,7 +95,7 @@ impl<R: Read> LineScanner<R> {
             Ok(()) if !self.is_blank()? => Ok(HeaderLine::NoJson),
             Ok(()) if is_other => Ok(HeaderLine::Other),
             Ok(()) => {
-                fields.push(b'}');
+                append(&mut fields, b"}")?;
                 Ok(Header::read(&line_text(&fields)?)?.map_or(HeaderLine::Other, HeaderLine::Header))
             }
             Err(error) => error.into_io().map_or(Ok(HeaderLine::NoJson), Err),
