@@ -1,10 +1,11 @@
 //! Orphans, repeated ids and cycles of a tree.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::io;
 
 use super::ancestors::cycles;
-use super::tree::{ParentRef, RowNo, Tree};
+use super::tree::{IdNo, ParentRef, RowNo, Tree};
+use crate::base::memory::{reserve, with_capacity};
 
 /// What is wrong with a tree.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -15,27 +16,52 @@ pub struct TreeErrors {
     pub cycles: Vec<Vec<RowNo>>,
 }
 
-/// Finds the orphans, repeated ids and cycles of a tree, in linear time.
+/// Finds the orphans, repeated ids and cycles of a tree, in linear time but for the sorting of repeated ids.
 pub fn check_integrity(tree: &Tree) -> io::Result<TreeErrors> {
+    let mut found = TreeErrors { duplicates: duplicates(tree)?, ..TreeErrors::default() };
+    for no in (0..tree.len() as RowNo).filter(|&no| is_orphan(tree, no)) {
+        push(&mut found.orphans, no)?;
+    }
+    for no in cycles(tree.len(), |no| tree.parent_row(no))? {
+        push(&mut found.cycles, cycle_through(tree, no)?)?;
+    }
+    found.cycles.sort_unstable();
+    Ok(found)
+}
+
+fn push<T>(list: &mut Vec<T>, one: T) -> io::Result<()> {
+    reserve(list, 1)?;
+    list.push(one);
+    Ok(())
+}
+
+/// The rows of each id that several have.
+fn duplicates(tree: &Tree) -> io::Result<Vec<Vec<RowNo>>> {
     let rows = 0..tree.len() as RowNo;
-    let mut same: BTreeMap<RowNo, Vec<RowNo>> = BTreeMap::new();
-    let mut repeated: HashSet<_> = HashSet::new();
-    let superseded = rows.clone().filter(|&no| !tree.is_current(no)).filter_map(|no| tree.row(no));
-    repeated.extend(superseded.map(|row| row.id));
+    let mut repeated: HashSet<IdNo> = HashSet::new();
+    for row in rows.clone().filter(|&no| !tree.is_current(no)).filter_map(|no| tree.row(no)) {
+        repeated.try_reserve(1)?;
+        repeated.insert(row.id);
+    }
+    // With the last row of the same id.
+    let mut same: Vec<(RowNo, RowNo)> = Vec::new();
     if !repeated.is_empty() {
-        for no in rows.clone() {
+        for no in rows {
             let id = tree.row(no).map(|row| row.id).filter(|id| repeated.contains(id));
             if let Some(last) = id.and_then(|id| tree.row_of(id)) {
-                same.entry(last).or_default().push(no);
+                push(&mut same, (last, no))?;
             }
         }
     }
-    let mut duplicates: Vec<Vec<RowNo>> = same.into_values().collect();
+    same.sort_unstable();
+    let mut duplicates = Vec::new();
+    for group in same.chunk_by(|(one, _), (other, _)| one == other) {
+        let mut rows = with_capacity(group.len())?;
+        rows.extend(group.iter().map(|(_, no)| *no));
+        push(&mut duplicates, rows)?;
+    }
     duplicates.sort_unstable();
-    let met = cycles(tree.len(), |no| tree.parent_row(no))?;
-    let mut cycles: Vec<_> = met.into_iter().map(|no| cycle_through(tree, no)).collect();
-    cycles.sort_unstable();
-    Ok(TreeErrors { orphans: rows.filter(|&no| is_orphan(tree, no)).collect(), duplicates, cycles })
+    Ok(duplicates)
 }
 
 fn is_orphan(tree: &Tree, no: RowNo) -> bool {
@@ -46,13 +72,16 @@ fn is_orphan(tree: &Tree, no: RowNo) -> bool {
     }
 }
 
-fn cycle_through(tree: &Tree, no: RowNo) -> Vec<RowNo> {
+fn cycle_through(tree: &Tree, no: RowNo) -> io::Result<Vec<RowNo>> {
     let next = |at: &RowNo| tree.parent_row(*at).filter(|&at| at != no);
-    let mut rows: Vec<RowNo> = std::iter::successors(Some(no), next).take(tree.len()).collect();
+    let mut rows: Vec<RowNo> = Vec::new();
+    for row in std::iter::successors(Some(no), next).take(tree.len()) {
+        push(&mut rows, row)?;
+    }
     rows.reverse();
     let first = rows.iter().enumerate().min_by_key(|(_, row)| **row).map_or(0, |(at, _)| at);
     rows.rotate_left(first);
-    rows
+    Ok(rows)
 }
 
 #[cfg(test)]
