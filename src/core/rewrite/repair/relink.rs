@@ -37,6 +37,8 @@ enum MissingParent<'a> {
     Before(usize),
 }
 
+type PositionsById<'a> = HashMap<&'a [u8], usize>;
+
 /// Longer ids do not become the parent of other entries: the file would grow by their length with each of these.
 const LONGEST_ID: usize = 256;
 
@@ -193,8 +195,8 @@ fn id_at(entries: &[KeptEntry], at: usize) -> Option<&[u8]> {
 fn parents_of_missing<'a>(
     missing: &'a [MissingEntry],
     ids: &HashSet<Vec<u8>>,
-) -> io::Result<(HashMap<&'a [u8], usize>, Vec<MissingParent<'a>>)> {
-    let mut by_id: HashMap<&[u8], usize> = HashMap::new();
+) -> io::Result<(PositionsById<'a>, Vec<MissingParent<'a>>)> {
+    let mut by_id = PositionsById::new();
     by_id.try_reserve(missing.len())?;
     let mut parents: Vec<MissingParent<'_>> = with_capacity(missing.len())?;
     for (at, one) in missing.iter().enumerate() {
