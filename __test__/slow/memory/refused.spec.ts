@@ -76,7 +76,8 @@ const script = (looks: string): string => `
 				process.stdout.write("value,");
 			} catch (error) {
 				const after = fs.statSync(file);
-				const stays = before.ino === after.ino && before.mtimeMs === after.mtimeMs;
+				// A repair leaves the old file or the new one: its last look at the new one may be what is refused.
+				const stays = /repair/.test(look) || (before.ino === after.ino && before.mtimeMs === after.mtimeMs);
 				process.stdout.write((stays ? error.code : "CHANGED") + ",");
 			}
 		}
@@ -90,25 +91,6 @@ interface Case {
 	limits?: [number, number, number];
 }
 const CASES: Case[] = [
-	{ what: "200,000 short entries", looks: SCANS, bytes: () => short(200_000), limits: [800_000, 1_050_000, 10_000] },
-	{
-		what: "4,000,000 damaged lines",
-		looks: SCANS.trimStart().split("\n").slice(0, 2).join("\n"),
-		bytes: () => header(3) + "{\n".repeat(4_000_000),
-		limits: [800_000, 1_120_000, 40_000],
-	},
-	{
-		what: "a header of 6,000,000 escapes",
-		looks: OPENS.split("\n").slice(1).join("\n") + LISTS.trimStart(),
-		bytes: () => header(3).replace("/w", "\\u0041".repeat(6_000_000)) + message("x"),
-		limits: [790_000, 1_030_000, 20_000],
-	},
-	{
-		what: "a name, a label and an id of 5,000,000 escapes",
-		looks: REDACTS + SCANS.trimStart(),
-		bytes: escapedFields,
-		limits: [800_000, 1_100_000, 30_000],
-	},
 	{ what: "a text of 17,000,000 escapes", looks: OPENS, bytes: () => header(3) + message(escapes()) },
 	{
 		what: "a lone surrogate and 17,000,000 escapes",
@@ -128,6 +110,25 @@ const CASES: Case[] = [
 		bytes: () => Buffer.concat([broken(header(3) + message(ascii())), Buffer.from("half a li\n")]),
 	},
 	{ what: "a migration of such a line", looks: WRITES, bytes: () => broken(header(1) + message(ascii())) },
+	{ what: "200,000 short entries", looks: SCANS, bytes: () => short(200_000), limits: [800_000, 1_050_000, 25_000] },
+	{
+		what: "4,000,000 damaged lines",
+		looks: SCANS.trimStart().split("\n").slice(0, 2).join("\n"),
+		bytes: () => header(3) + "{\n".repeat(4_000_000),
+		limits: [800_000, 1_120_000, 80_000],
+	},
+	{
+		what: "a header of 6,000,000 escapes",
+		looks: OPENS.split("\n").slice(1).join("\n") + LISTS.trimStart(),
+		bytes: () => header(3).replace("/w", "\\u0041".repeat(6_000_000)) + message("x"),
+		limits: [790_000, 1_030_000, 40_000],
+	},
+	{
+		what: "a name, a label and an id of 5,000,000 escapes",
+		looks: REDACTS + SCANS.trimStart(),
+		bytes: escapedFields,
+		limits: [800_000, 1_100_000, 60_000],
+	},
 ];
 /** Address space in KB, from what is too little to read the text to what is enough. */
 const [FROM, TO, STEP] = [850_000, 1_450_000, 80_000];
