@@ -7,7 +7,7 @@ use std::io;
 
 use encoding_rs::mem::{convert_utf16_to_utf8, utf16_valid_up_to};
 
-use super::memory::with_capacity;
+use super::memory::{push_str, with_capacity};
 
 /// The WTF-8 of UTF-16 units. Paired surrogates become one character.
 pub fn from_utf16(units: &[u16]) -> Vec<u8> {
@@ -128,6 +128,20 @@ pub fn to_string_lossy(bytes: &[u8]) -> Cow<'_, str> {
             Cow::Owned(out)
         }
     }
+}
+
+/// The same of a text of its own, in memory that can be refused.
+pub fn into_string_lossy(bytes: Vec<u8>) -> io::Result<String> {
+    String::from_utf8(bytes).or_else(|error| {
+        let (mut out, mut done) = (String::new(), Ok(()));
+        each_piece(error.as_bytes(), |text, unit| {
+            let unit = unit.map_or("", |_| "\u{fffd}");
+            if done.is_ok() {
+                done = push_str(&mut out, text).and_then(|()| push_str(&mut out, unit));
+            }
+        });
+        done.map(|()| out)
+    })
 }
 
 fn push_char(out: &mut Vec<u8>, c: char) {

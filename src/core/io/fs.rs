@@ -115,7 +115,7 @@ pub fn duplicate(file: &File) -> io::Result<File> {
 /// The entries of a directory.
 pub fn list(dir: &Path) -> io::Result<Vec<DirEntry>> {
     inject(FsCall::List)?;
-    fs::read_dir(dir)?.collect()
+    fs::read_dir(named(dir))?.collect()
 }
 
 /// Creates a directory and those above it that are missing, for their owner only.

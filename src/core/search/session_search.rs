@@ -19,10 +19,10 @@ use super::scope::{entry_texts, name_in, strings_in, EntryTexts, Scope};
 use crate::base::error::Result;
 use crate::base::memory::copy_of_bytes;
 use crate::base::time::Time;
-use crate::base::wtf8::{to_string_lossy, trim};
+use crate::base::wtf8::{into_string_lossy, to_string_lossy, trim};
 use crate::format::header::Version;
 use crate::format::ids::numbered_id;
-use crate::io::line_reader::{line_text, owned_text};
+use crate::io::line_reader::line_text;
 use crate::json::string_bytes;
 use crate::summary::line_scanner::{FileLines, KeptTexts, ScannedLine};
 use crate::summary::usage::call::plain;
@@ -208,7 +208,7 @@ impl SessionFile<'_> {
 fn string(json: &str) -> io::Result<Cow<'_, str>> {
     Ok(match string_bytes(json)?.unwrap_or_default() {
         Cow::Borrowed(text) => to_string_lossy(text),
-        Cow::Owned(text) => Cow::Owned(owned_text(text)?),
+        Cow::Owned(text) => Cow::Owned(into_string_lossy(text)?),
     })
 }
 

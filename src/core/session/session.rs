@@ -324,7 +324,8 @@ impl Session {
         };
         let before = self.index.tree.len();
         let is_unterminated = self.index.read_more(&**storage)?;
-        storage.set_unterminated(is_unterminated);
+        // The line that lacks its newline may have been read before, by an append that then failed.
+        storage.set_unterminated(is_unterminated || self.index.is_after_unterminated_line());
         let grown = size - self.size;
         self.size = size.max(self.index.indexed_end());
         self.history.grown(grown, self.index.tree.len() - before);

@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::path_check::LastPathCheck;
 use super::write_lock::{lock_briefly, unlock};
 use crate::base::error::{Error, Result};
-use crate::base::memory::{append, copy_of_bytes, filled, reserve};
+use crate::base::memory::{filled, reserve};
 use crate::base::options::Durability;
 use crate::base::threads::locked;
 use crate::io::dirs;
@@ -186,16 +186,25 @@ impl FileStorage {
     /// Rolls back our own bytes: truncates them if they are the last, else overwrites them with spaces. The caller
     /// reports the failure that led here; if this fails, too, what stays is a damaged line.
     fn rollback_bytes(&self, file: &File, offset: u64, ours: &[u8]) {
-        if !self.cut(file, offset, ours).unwrap_or(false) {
+        if !self.cut(file, offset, [ours, b""]).unwrap_or(false) {
             let _ = self.overwrite_with_spaces(file, offset, ours);
         }
     }
 
     /// Truncates our own bytes. False if they are not the last, or not there any more.
-    fn cut(&self, file: &File, offset: u64, ours: &[u8]) -> io::Result<bool> {
+    fn cut(&self, file: &File, offset: u64, ours: [&[u8]; 2]) -> io::Result<bool> {
         // Other writers of ours take the same lock once they know of each other. The caller may hold this lock already.
         let locked = !self.uses_write_lock() && lock_briefly(file);
-        let is_last = || Ok(has_bytes_at(file, offset, ours)? && fs::stat(file)?.size == offset + ours.len() as u64);
+        let is_last = || {
+            let mut end = offset;
+            for part in ours {
+                if !has_bytes_at(file, end, part)? {
+                    return Ok(false);
+                }
+                end += part.len() as u64;
+            }
+            Ok(fs::stat(file)?.size == end)
+        };
         let done = is_last().and_then(|is_last| {
             if is_last {
                 fs::truncate(file, offset)?;
@@ -262,11 +271,21 @@ fn is_deleted_by(error: &io::Error, file: &File) -> bool {
 
 /// Whether a file has these bytes at an offset.
 fn has_bytes_at(file: &File, offset: u64, bytes: &[u8]) -> io::Result<bool> {
-    let mut there = filled(0, bytes.len())?;
-    match fs::read_exact_at(file, offset, &mut there) {
-        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
-        result => result.map(|()| there == bytes),
+    // Piece by piece: a rollback may be what follows a refusal of memory.
+    let mut there = [0; 8 << 10];
+    let mut at = offset;
+    for piece in bytes.chunks(there.len()) {
+        let there = there.get_mut(..piece.len()).unwrap_or_default();
+        match fs::read_exact_at(file, at, there) {
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(false),
+            result => result?,
+        }
+        if there != piece {
+            return Ok(false);
+        }
+        at += piece.len() as u64;
     }
+    Ok(true)
 }
 
 impl Storage for FileStorage {
@@ -359,10 +378,8 @@ impl Storage for FileStorage {
     fn rollback_append(&mut self, span: LineSpan, line: &[u8]) -> Result<()> {
         let handle = self.handle(true)?;
         self.under_write_lock(&handle.file, || {
-            let mut ended = copy_of_bytes(line).map_err(self.fail("write"))?;
-            append(&mut ended, b"\n").map_err(self.fail("write"))?;
             // The newline stays: the line before may lack its own.
-            let done = match self.cut(&handle.file, span.offset, &ended) {
+            let done = match self.cut(&handle.file, span.offset, [line, b"\n"]) {
                 Ok(false) => self.overwrite_with_spaces(&handle.file, span.offset, line),
                 done => done.map(drop),
             };

@@ -98,7 +98,7 @@ fn backups_of(path: &str) -> Result<Vec<String>> {
             .any(|rest| rest.is_empty() || rest.strip_prefix('.').is_some_and(|number| number.parse::<u32>().is_ok()))
     };
     let dir = target.parent().unwrap_or(&target);
-    let found = fs::list(dir).map_err(fail("scandir"))?.into_iter().map(|entry| entry.path());
+    let found = fs::list(dir).map_err(fail("scandir"))?.into_iter().map(|entry| dir.join(entry.file_name()));
     // A link may lead to a file that is not ours.
     let is_file = |path: &PathBuf| fs::entry_at(path).is_ok_and(|meta| meta.is_some_and(|meta| meta.is_file()));
     let mut backups: Vec<_> = found.filter(|path| is_backup(path) && is_file(path)).collect();

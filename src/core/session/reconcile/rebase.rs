@@ -246,7 +246,7 @@ fn add(lines: &[(RowNo, String)], storage: &mut FileStorage, index: &mut Index) 
         let mut bytes = copy_of_bytes(line.as_bytes()).map_err(|error| Error::io("write", storage.name(), error))?;
         let row = read_line(line, |line| {
             let Line::Entry(head) = line else { return Ok(None) };
-            // After the write there is nothing that may fail.
+            // Before the write, so that what this entry needs is there after it.
             index.reserve(&head).map_err(|error| Error::io("write", storage.name(), error))?;
             let span = storage.append(&mut bytes)?;
             if span.offset > index.indexed_end() {
