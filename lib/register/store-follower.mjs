@@ -145,12 +145,12 @@ function openOnce() {
 async function pullAgain({ dir }, wait = PULL_MS, seen = "") {
 	let next = isIdle() ? LONGEST_PULL_MS : PULL_MS;
 	try {
-		const { isWhole, now } = await pullNew(dir, seen);
+		const { goesOn, now } = await pullNew(dir, seen);
 		seen = now;
-		if (!isWhole) next = 0;
+		if (goesOn) next = 0;
 	} catch (error) {
 		if (!error.retryable) show(`others' lines are not pulled: ${error.message}`);
-		next = Math.min(LONGEST_PULL_MS, wait * 2);
+		next = Math.min(LONGEST_PULL_MS, Math.max(wait, PULL_MS) * 2);
 	}
 	setTimeout(() => void pullAgain({ dir }, next, seen), next);
 }
@@ -163,7 +163,7 @@ function isIdle() {
 
 /**
  * Pulls unless the store's list is the one that was seen before; gives what is seen now. After a few seconds it begins no more sessions, so
- * that one that was begun meanwhile comes before the older ones that are left: `isWhole` is false then.
+ * that one that was begun meanwhile comes before the older ones that are left: `goesOn` says that there are some, and that others came.
  */
 async function pullNew(dir, seen) {
 	await openOnce();
@@ -171,19 +171,22 @@ async function pullNew(dir, seen) {
 	const sync = new SessionSync({ ...place, store, project: await projectOf(place.cwd), epoch: epoch(), call: callWhereOpen });
 	const list = await store.list({ project: sync.project, headers: false, claims: false });
 	const now = JSON.stringify(list.sessions.map(({ session, bytes, modified, redactions, hosts }) => [session, bytes, modified, redactions, hosts]));
-	if (now === seen) return { isWhole: true, now };
+	if (now === seen) return { goesOn: false, now };
 	const { items } = await sync.compare(undefined, list);
 	const elsewhere = new Pending(notes, address).openElsewhere(process.ppid);
 	let isComplete = true;
+	let pulled = 0;
 	const onResult = ({ session, error }) => {
 		isComplete &&= error === undefined;
+		pulled += error === undefined ? 1 : 0;
 		if (error && !error.retryable && error.code !== "ERR_SESSION_LOCKED") show(`session ${session} is not pulled: ${error.message}`, `pull ${session} ${error.code}`);
 	};
-	const signal = AbortSignal.timeout(PULL_MS);
 	const isLarge = (file) => isOpen(file) && (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > LARGEST_OPEN;
-	await sync.pull({ items: items.filter(({ file }) => !elsewhere.has(file) && !isLarge(file)), signal, onResult });
+	const wanted = items.filter(({ file }) => !elsewhere.has(file) && !isLarge(file));
+	const results = await sync.pull({ items: wanted, duration: PULL_MS, onResult });
+	const isWhole = results.length === wanted.filter(({ state }) => state === "new" || state === "changed").length;
 	// What was left out, or failed, is asked for again.
-	return { isWhole: !signal.aborted, now: isComplete && !signal.aborted && elsewhere.size === 0 ? now : "" };
+	return { goesOn: !isWhole && pulled > 0, now: isComplete && isWhole && elsewhere.size === 0 ? now : "" };
 }
 
 const isOpen = (path) => open.some(({ file }) => file === path);

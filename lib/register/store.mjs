@@ -267,9 +267,9 @@ class StoreInPi {
 		try {
 			const report = this.#SessionManager[name](file, unpacked(input));
 			this.#takeIn(file);
-			this.#follower.answer({ id, report });
+			this.#follower?.answer({ id, report });
 		} catch ({ message, code }) {
-			this.#follower.answer({ id, error: { message, code } });
+			this.#follower?.answer({ id, error: { message, code } });
 		}
 	}
 

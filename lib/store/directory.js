@@ -160,7 +160,8 @@ class DirectoryObjects {
 			try {
 				const there = (await file.stat()).size;
 				if (there !== size) return false;
-				if (there > end) await file.truncate(end);
+				// Not by the handle: on Windows one that appends cannot cut.
+				if (there > end) await fs.truncate(full, end);
 				for (let at = 0; at < bytes.length; ) at += (await file.write(bytes, at, bytes.length - at)).bytesWritten;
 				await file.datasync();
 				const { buffer, bytesRead } = await file.read(Buffer.alloc(bytes.length), 0, bytes.length, end);

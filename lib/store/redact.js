@@ -51,28 +51,35 @@ const redactNoted = ({ session, file }, what, { add, call }) => redactFile(file,
  * @param {{ session: string, file: string }} local
  * @param {Map<string, readonly import("./index").Redaction[]>} redactions by session
  * @param {Parameters<typeof redactNoted>[2]} options
- * @returns {Promise<Map<string, number>>} how many lines were redacted on account of each session
+ * @returns {Promise<Map<string, number | Error>>} of each session that the file has lines of: how many were redacted, or why they were not
  */
 async function takeOver({ session, file }, redactions, options) {
 	/** @type {Map<string, string>} */
 	const owners = new Map();
-	/** @type {Map<string, { hash: string, line?: string }>} */
-	const lines = new Map();
-	for (const [owner, some] of redactions) {
-		const copies = owner === session ? [] : await copiesIn(file, some);
-		for (const one of [...some.map(({ hash, line }) => ({ hash, line: line?.toString() })), ...copies]) {
-			lines.set(one.hash, one);
-			owners.set(one.hash, owner);
-		}
-	}
-	const what = { lines: [...lines.values()] };
-	/** @type {Map<string, number>} */
+	/** @type {Map<string, number | Error>} */
 	const counts = new Map();
-	const planned = await callHere("redact", file, { ...what, dryRun: true });
-	if (planned.lines.length + planned.backups.length === 0) return counts;
-	for (const { hash } of (await redactNoted({ session, file }, what, options)).lines) {
-		const owner = owners.get(hash) ?? "";
-		counts.set(owner, (counts.get(owner) ?? 0) + 1);
+	// Where it is not known whose lines a file has, it may have everybody's.
+	let concerned = new Set(redactions.keys());
+	try {
+		/** @type {Map<string, { hash: string, line?: string }>} */
+		const lines = new Map();
+		for (const [owner, some] of redactions) {
+			const copies = owner === session ? [] : await copiesIn(file, some);
+			for (const one of [...some.map(({ hash, line }) => ({ hash, line: line?.toString() })), ...copies]) {
+				lines.set(one.hash, one);
+				owners.set(one.hash, owner);
+			}
+		}
+		const what = { lines: [...lines.values()] };
+		const planned = await callHere("redact", file, { ...what, dryRun: true });
+		if (planned.lines.length + planned.backups.length === 0) return counts;
+		if (planned.lines.length > 0) concerned = new Set(planned.lines.flatMap(({ hash }) => owners.get(hash) ?? []));
+		for (const { hash } of (await redactNoted({ session, file }, what, options)).lines) {
+			const owner = owners.get(hash) ?? "";
+			counts.set(owner, Number(counts.get(owner) ?? 0) + 1);
+		}
+	} catch (error) {
+		for (const owner of concerned) counts.set(owner, error instanceof Error ? error : new Error(String(error)));
 	}
 	return counts;
 }
@@ -81,18 +88,21 @@ async function takeOver({ session, file }, redactions, options) {
  * Tells the store what was redacted here. Of a session that it does not have it is told again: another host may store it later. Gives
  * whether there was something to tell, and it was told.
  * @param {{ session: string, file: string }} local
- * @param {{ store: LineStore, notes: Notes, isPrivate: boolean }} options of what is private the store is told only where it has the line:
- *   what stands in the place of another one is not to leave this machine
+ * @param {{ store: LineStore, notes: Notes, isPrivate: boolean, secretIn?: (line: Uint8Array) => string | undefined }} options of what is
+ *   private the store is told only where it has the line. What stands in the place of a line that it does not have may be held back, with
+ *   `secretIn`, and what is private is not to leave this machine
  */
-async function pushRedactions({ session, file }, { store, notes, isPrivate }) {
+async function pushRedactions({ session, file }, { store, notes, isPrivate, secretIn }) {
 	const pending = notes.redactions(session);
 	if (pending.length === 0) return false;
 	const next = new Map(pending.map(({ hash, newHash }) => [hash, newHash]));
 	const last = pending.map(({ hash }) => ({ hash, last: lastOf(hash, next) }));
 	const lines = await linesOf(file, new Set(last.map(({ last }) => last)));
 	try {
-		const there = isPrivate ? new Set((await loadAll(store, session)).lines.map(({ line }) => sha256(line).toString("hex"))) : undefined;
-		await store.redact(session, last.filter(({ hash }) => there?.has(hash) ?? true).map(({ hash, last }) => ({ hash, line: lines.get(last) })));
+		const there = isPrivate || secretIn ? new Set((await loadAll(store, session)).lines.map(({ line }) => sha256(line).toString("hex"))) : undefined;
+		const known = isPrivate ? last.filter(({ hash }) => there?.has(hash)) : last;
+		const lineOf = (/** @type {{ hash: string, last: string }} */ { hash, last }) => (there?.has(hash) ?? true ? withoutSecret(lines.get(last), secretIn) : undefined);
+		await store.redact(session, known.map((one) => ({ hash: one.hash, line: lineOf(one) })));
 	} catch (error) {
 		if (error instanceof StoreError && (error.code === "not-found" || error.code === "deleted")) return false;
 		throw error;
@@ -133,6 +143,14 @@ async function planStored({ session, file }, what, store) {
 	}
 }
 
+/**
+ * A line that is to stand in the place of another one in a store; nothing if it holds a secret.
+ * @template {Uint8Array} Line
+ * @param {Line | undefined} line
+ * @param {((line: Uint8Array) => string | undefined) | undefined} secretIn
+ */
+const withoutSecret = (line, secretIn) => (line && secretIn?.(line) === undefined ? line : undefined);
+
 /** @param {Uint8Array[]} lines */
 const joined = (lines) => Buffer.concat(lines.flatMap((line) => [line, Buffer.from("\n")]));
 
@@ -172,3 +190,4 @@ exports.pushRedactions = pushRedactions;
 exports.redactFile = redactFile;
 exports.redactNoted = redactNoted;
 exports.takeOver = takeOver;
+exports.withoutSecret = withoutSecret;

@@ -11,7 +11,7 @@ const { projectOf } = require("./project.js");
 const { isAsNoted, localHeader, pull } = require("./pull.js");
 const { isAnotherStore } = require("./outbox.js");
 const { Push } = require("./push.js");
-const { planStored, pushRedactions, redactFile, redactNoted, takeOver } = require("./redact.js");
+const { planStored, pushRedactions, redactFile, redactNoted, takeOver, withoutSecret } = require("./redact.js");
 
 /** @typedef {import("./index").StoredSession} StoredSession */
 /** @typedef {import("./local").LocalSession} LocalSession */
@@ -101,17 +101,19 @@ class SessionSync {
 	/**
 	 * Adds what is stored to the files of this machine, the newest first, each separately: an error is in the report of its session. What
 	 * was redacted elsewhere is redacted here. Throws if the store cannot be asked.
-	 * @param {import("./index").SyncOptions & { items?: SyncItem[], onResult?: (result: import("./index").PullResult) => void }} [options]
+	 * @param {import("./index").SyncOptions & { items?: SyncItem[], duration?: number, onResult?: (result: import("./index").PullResult) => void }} [options]
+	 *   `duration`: no more sessions are begun after so many milliseconds, counted from when what was redacted elsewhere is taken over
 	 * @returns {Promise<import("./index").PullResult[]>}
 	 */
-	async pull({ session, items: compared, signal, onProgress, onResult } = {}) {
+	async pull({ session, items: compared, signal, duration, onProgress, onResult } = {}) {
 		const items = compared ?? (await this.compare(session)).items;
 		const files = new Map(items.map(({ session, file }) => [session, file]));
 		const wanted = items.filter(({ state }) => state === "new" || state === "changed").sort((a, b) => b.stored.modified.getTime() - a.stored.modified.getTime());
 		// First: what is pulled into a fork must not have lines that were redacted in its parent session.
 		const gone = items.filter(({ state }) => state === "deleted");
 		const redacted = await this.#takeRedactions([...wanted, ...gone]);
-		for (const { session, stored } of gone) await this.#noteRedacted(session, stored, redacted.get(session));
+		for (const { session, stored } of [...gone, ...wanted]) await this.#noteRedacted(session, stored, redacted.get(session));
+		const ends = duration === undefined ? signal : AbortSignal.timeout(duration);
 		let count = 0;
 		return inParallel(PARALLEL, wanted, async (item) => {
 			const result = await this.#pullOne(item, files, redacted.get(item.session));
@@ -119,11 +121,11 @@ class SessionSync {
 			onProgress?.(++count, wanted.length);
 			onResult?.(result);
 			return result;
-		}, signal);
+		}, ends);
 	}
 
 	/**
-	 * Notes that what was redacted of a session that was deleted here is taken over in what has copies of it.
+	 * Notes that what was redacted of a session is taken over in what has copies of it, and need not be again.
 	 * @param {string} session
 	 * @param {StoredSession} stored
 	 * @param {number | Error | undefined} result
@@ -201,24 +203,25 @@ class SessionSync {
 		});
 		if (redactions.size === 0) return results;
 		for (const session of redactions.keys()) results.set(session, 0);
-		try {
-			for (const file of new Set([...(await filesIn(dir)), ...((await copies?.()) ?? [])])) {
-				// What is not a session, or one of an old version, comes from no store.
-				const local = await describe(file).catch(() => undefined);
-				const counts = local ? await takeOver(local, redactions, { add: this.#addTo(file), call }) : [];
-				for (const [owner, count] of counts) results.set(owner, Number(results.get(owner)) + count);
+		for (const file of new Set([...(await filesIn(dir)), ...((await copies?.()) ?? [])])) {
+			// What is not a session, or one of an old version, comes from no store.
+			const local = await describe(file).catch(() => undefined);
+			if (!local) continue;
+			const counts = await takeOver(local, redactions, { add: this.#addTo(file), call });
+			for (const [owner, count] of counts) {
+				const before = results.get(owner);
+				// The sessions whose lines a file keeps are asked for again; others are none of its business.
+				if (!(before instanceof Error)) results.set(owner, count instanceof Error ? count : Number(before) + count);
 			}
-			for (const [session, some] of redactions) await this.#notes.setTold(session, some);
-		} catch (error) {
-			// Which sessions it concerns is not known: all of them are asked for again.
-			for (const session of redactions.keys()) results.set(session, asError(error));
 		}
+		for (const [session, some] of redactions) if (typeof results.get(session) === "number") await this.#notes.setTold(session, some);
 		return results;
 	}
 
 	/** Tells the store what was redacted here. @param {{ session: string, file: string }} local */
 	#pushRedactions(local) {
-		return pushRedactions(local, { store: this.#options.store, notes: this.#notes, isPrivate: this.isPrivate(local) });
+		const { store, secretIn } = this.#options;
+		return pushRedactions(local, { store, secretIn, notes: this.#notes, isPrivate: this.isPrivate(local) });
 	}
 
 	/**
@@ -243,7 +246,7 @@ class SessionSync {
 	 * @returns {Promise<import("../../index").RedactReport & { stored: { id: string | null, hash: string }[], error?: Error }>}
 	 */
 	async redact(local, what) {
-		const { store } = this.#options;
+		const { store, secretIn } = this.#options;
 		const { session } = local;
 		const done = await (what.dryRun ? redactFile(local.file, what) : redactNoted(local, what, { add: this.#addTo(local.file) }));
 		try {
@@ -252,7 +255,7 @@ class SessionSync {
 			const stored = (await planStored(local, what, store)).filter(({ hash }) => !pending.has(hash));
 			if (!what.dryRun && stored.length > 0) {
 				await this.#notes.invalidate(session);
-				await store.redact(session, stored.map(({ hash, line }) => ({ hash, line })));
+				await store.redact(session, stored.map(({ hash, line }) => ({ hash, line: withoutSecret(line, secretIn) })));
 			}
 			return { ...done, stored: stored.map(({ id, hash }) => ({ id, hash })) };
 		} catch (error) {

@@ -2,14 +2,15 @@
 import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
-import { type LineStore, SessionSync, StoreError, loadAll } from "../../../lib/store/index.js";
+import { type LineStore, SessionSync, type SessionSyncOptions, StoreError, loadAll } from "../../../lib/store/index.js";
 import { world as commandWorld, good, put } from "../../support/cli.js";
 import { SESSION, header } from "../../support/lines.js";
 import { text, world } from "../../support/machines.js";
-import { scratch } from "../../support/scratch.js";
+import { api, scratch } from "../../support/scratch.js";
 import { inBucket, inDirectory, inPostgres } from "../../support/shared-stores.js";
 
 const FORK = "01972ab8-2280-7be3-8cc7-05ac027b6199";
+const OTHER = "01972ab8-2280-7be3-8cc7-05ac027b61aa";
 const said = (id: string, parentId: string | null, content: string) =>
 	Buffer.from(JSON.stringify({ type: "message", id, parentId, timestamp: "2025-06-01T09:00:00.000Z", message: { role: "user", content, timestamp: 1 } }));
 const label = (id: string, parentId: string, targetId: string) =>
@@ -23,6 +24,46 @@ describe.each([["PostgreSQL", inPostgres], ["a bucket", inBucket], ["a directory
 		const { open } = await start();
 		return world(open);
 	};
+
+	// Regression: what stood in the place of lines that were held back went to the store with the redaction.
+	test("what is held back for a secret is not sent by a redaction", async () => {
+		const { machine, begin } = await machines();
+		const a = machine("a");
+		const sync = new SessionSync({ ...a.options, secretIn: (line: Uint8Array) => (Buffer.from(line).includes("sk-key") ? "a key" : undefined) });
+		begin(a, said("a", null, "hello customer"), said("b", "a", "sk-key of a customer"), said("c", "b", "held back, too: customer"));
+		await sync.push();
+		await sync.redact({ session: SESSION, file: a.file }, { text: "customer" });
+		expect(readFileSync(a.file, "utf8")).not.toContain("customer");
+		await sync.push();
+		const held = (lines: (string | undefined)[]) => lines.filter((line) => /sk-key|held back/.test(line ?? ""));
+		expect(await stored(a.store)).toEqual([said("a", null, "hello [redacted]").toString()]);
+		expect(held((await a.store.redactions(SESSION)).map(({ line }) => line?.toString()))).toEqual([]);
+	});
+
+	// Regression: one fork that could not be redacted kept every session with a redaction from being pulled.
+	test("a file that cannot be redacted keeps back the session alone whose lines it has", async () => {
+		const { machine, begin } = await machines();
+		const [a, b] = [machine("a"), machine("b")];
+		const other = join(a.dir, "2025-06-03T09-00-00-000Z_other.jsonl");
+		begin(a, said("a", null, "hello"), SECRET);
+		writeFileSync(other, text(header(OTHER), said("x", null, "the password is hunter3")));
+		await a.sync.push();
+		await b.sync.pull();
+		const fork = join(b.dir, "2025-06-02T09-00-00-000Z_fork.jsonl");
+		writeFileSync(fork, text(header(FORK), said("a", null, "hello"), SECRET));
+		await a.sync.redact({ session: SESSION, file: a.file }, { text: "hunter2" });
+		await a.sync.redact({ session: OTHER, file: other }, { text: "hunter3" });
+		const call = async (name: "merge" | "redact", file: string, input: any) => {
+			if (file === fork) throw new Error("it is read-only");
+			return api.SessionManager[name](file, input);
+		};
+		const pulled = await new SessionSync({ ...b.options, call } as SessionSyncOptions).pull();
+		expect(pulled.find(({ session }) => session === OTHER)).toMatchObject({ redacted: 1 });
+		expect(pulled.find(({ session }) => session === OTHER)?.error).toBeUndefined();
+		expect(pulled.find(({ session }) => session === SESSION)?.error?.message).toBe("it is read-only");
+		expect((await b.again().pull()).find(({ session }) => session === SESSION)?.error).toBeUndefined();
+		expect(readFileSync(fork, "utf8")).not.toContain("hunter2");
+	});
 
 	test("a text that one machine redacts leaves the store, the other machines and their forks, and nobody brings it back", async () => {
 		const { machine, begin } = await machines();

@@ -87,6 +87,15 @@ test("what users and assistants said is found, names, labels and summaries; what
 	expect(hits.every((hit) => hit.snippet.includes("«word»"))).toBe(true);
 });
 
+// Regression: in a text of less than 64 KiB it became three characters.
+test.each([0, 70_000])("a lone surrogate is one U+FFFD in the hits of a text, short or long (%i)", async (more) => {
+	const dir = scratch();
+	const line = JSON.stringify(entry("custom_message", "c", null, { customType: "x", content: `needle a\ud83db${" ".repeat(more)}`, display: true }));
+	writeFileSync(join(dir, "one.jsonl"), `${JSON.stringify(header())}\n${line}\n`);
+	const [hit] = await search(dir, "needle", { in: ["custom", "user"] });
+	expect(hit?.snippet).toMatch(/^«needle» a\ufffdb/u);
+});
+
 // Regression: hits had none, and the command guessed it by time, role and snippet.
 test("entries of version 1 have the number that they have in a session that is open read-only", async () => {
 	const dir = scratch();
