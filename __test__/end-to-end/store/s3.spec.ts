@@ -190,7 +190,7 @@ describe("a store that cannot be used says why, and no secret", () => {
 		const bucket = server.newBucket();
 		writeFileSync(join(server.folder, bucket, "store.json"), '{"store":"pi-session-native","version":3}');
 		for (const work of [() => open(bucket).load(SESSION), () => append(open(bucket), entries("a", 1))])
-			expect(await failure(work())).toMatchObject({ code: "newer-schema", message: expect.stringContaining("layout 3, this release knows 2") });
+			expect(await failure(work())).toMatchObject({ code: "newer-schema", message: expect.stringContaining("layout 3, this release knows 1") });
 	});
 
 	test("credentials that are none, or that cannot be had", async () => {
