@@ -84,7 +84,7 @@ describe("--dir", () => {
 		const at = world();
 		put(at, "s-1", say("word"));
 		for (const args of [["list"], ["list", "--all"], ["search", "word"], ["stats", "--all"], ["verify", "--all"], ["show"], ["show", "s-1"]]) {
-			expect(await run(at, [...args, "--dir", "/nope"]), args.join(" ")).toEqual({ code: 1, out: "", err: "Error: No such directory: /nope\n" });
+			expect(await run(at, [...args, "--dir", "/nope"]), args.join(" ")).toEqual({ code: args[0] === "search" ? 2 : 1, out: "", err: "Error: No such directory: /nope\n" });
 		}
 		// Of the environment it may be one that is yet to be made.
 		expect(await good(at, ["list"], { PI_CODING_AGENT_SESSION_DIR: "/nope" })).toContain("No sessions for");
