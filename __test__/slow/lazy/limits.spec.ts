@@ -98,14 +98,11 @@ test("a text over the limit that is no large value: the error names its entry, a
 	expect(manager.getEntryCount()).toBe(4);
 });
 
-test("short texts that are over the limit together: the error names their entry, and the others are there", () => {
+// Where a string may be that long, the engine makes some fifty million of them, which takes minutes.
+test.runIf(isOver)("short texts that are over the limit together: the error names their entry, and the others are there", () => {
 	const line = JSON.stringify(message("b", "a", { role: "toolResult", content: ["<long>"], toolName: "read" }));
 	const file = sessionWith(line, [33 * 16 * MB], "", 'not long","');
 	const one = openLazy(file).getEntry("b") as any;
-	if (!isOver) {
-		expect(one.message.content).toHaveLength((33 * 16 * MB) / 8);
-		return;
-	}
 	const error = caught(() => one.message.content);
 	expect(error.message).toContain("message.content");
 	expect(error.message).toMatch(/\bb\b/);
