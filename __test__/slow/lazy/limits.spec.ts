@@ -98,11 +98,13 @@ test("a text over the limit that is no large value: the error names its entry, a
 	expect(manager.getEntryCount()).toBe(4);
 });
 
-// Where a string may be that long, the engine makes some fifty million of them, which takes minutes.
-test.runIf(isOver)("short texts that are over the limit together: the error names their entry, and the others are there", () => {
+test("short texts that are over the limit together: the error names their entry, and the others are there", () => {
 	const line = JSON.stringify(message("b", "a", { role: "toolResult", content: ["<long>"], toolName: "read" }));
 	const file = sessionWith(line, [33 * 16 * MB], "", 'not long","');
 	const one = openLazy(file).getEntry("b") as any;
+	expect(waiting(one)).toEqual(["message.content"]);
+	// Where a string may be that long, the engine would make some fifty million of them, which takes minutes.
+	if (!isOver) return;
 	const error = caught(() => one.message.content);
 	expect(error.message).toContain("message.content");
 	expect(error.message).toMatch(/\bb\b/);
