@@ -6,9 +6,9 @@
 const { promises: fs } = require("node:fs");
 const { tmpdir } = require("node:os");
 const { join } = require("node:path");
-const { copiesIn, eachLine, entriesWith, identityOf } = require("./copies.js");
+const { copiesIn, eachLine, entriesWith, hashOf, identityOf } = require("./copies.js");
 const { StoreError } = require("./errors.js");
-const { entryOf, sha256 } = require("./lines.js");
+const { entryOf } = require("./lines.js");
 const { loadAll } = require("./load-all.js");
 const { callHere } = require("./manager.js");
 const { CURRENT_VERSION } = require("./session-file.js");
@@ -99,7 +99,7 @@ async function pushRedactions({ session, file }, { store, notes, isPrivate, secr
 	const last = pending.map(({ hash }) => ({ hash, last: lastOf(hash, next) }));
 	const lines = await linesOf(file, new Set(last.map(({ last }) => last)));
 	try {
-		const there = isPrivate || secretIn ? new Set((await loadAll(store, session)).lines.map(({ line }) => sha256(line).toString("hex"))) : undefined;
+		const there = isPrivate || secretIn ? new Set((await loadAll(store, session)).lines.map(({ line }) => hashOf(line))) : undefined;
 		const known = isPrivate ? last.filter(({ hash }) => there?.has(hash)) : last;
 		const lineOf = (/** @type {{ hash: string, last: string }} */ { hash, last }) => (there?.has(hash) ?? true ? withoutSecret(lines.get(last), secretIn) : undefined);
 		await store.redact(session, known.map((one) => ({ hash: one.hash, line: lineOf(one) })));
@@ -129,14 +129,14 @@ async function planStored({ session, file }, what, store) {
 		const header = Buffer.from(JSON.stringify({ type: "session", version: CURRENT_VERSION, id: session }));
 		await fs.writeFile(path, joined([header, ...page.lines.map(({ line }) => line)]), { mode: 0o600 });
 		const { lines: planned } = await callHere("redact", path, { ...what, dryRun: false });
-		const old = new Map(page.lines.map(({ line }) => [sha256(line).toString("hex"), line]));
+		const old = new Map(page.lines.map(({ line }) => [hashOf(line), line]));
 		const changed = await linesOf(path, new Set(planned.map(({ newHash }) => newHash)));
 		const here = new Map((await entriesWith(file, new Set(planned.flatMap(({ id }) => id ?? [])))).map(({ identity, line }) => [identity, line]));
 		const isByEntry = what.entries !== undefined && what.text === undefined;
 		return planned.flatMap(({ id, hash, newHash }) => {
 			const own = here.get(identityOf(old.get(hash) ?? Buffer.alloc(0)) ?? "");
 			if (isByEntry && !own) return [];
-			return { id, hash, line: own && sha256(own).toString("hex") !== hash ? own : changed.get(newHash) };
+			return { id, hash, line: own && hashOf(own) !== hash ? own : changed.get(newHash) };
 		});
 	} finally {
 		await fs.rm(folder, { recursive: true, force: true });
@@ -178,7 +178,7 @@ async function linesOf(path, hashes) {
 	/** @type {Map<string, Buffer>} */
 	const found = new Map();
 	await eachLine(path, (line) => {
-		const hash = sha256(line).toString("hex");
+		const hash = hashOf(line);
 		// What is not an entry is not stored.
 		if (hashes.has(hash) && entryOf(line)) found.set(hash, Buffer.from(line));
 	});
