@@ -1,0 +1,156 @@
+// How a call of SessionManager.search goes: what it sees and writes, its progress, signal and callbacks, and wrong arguments.
+import { appendFileSync, existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import type { SearchHit, SearchOptions } from "../../../index.js";
+import { anyManager, api, header, message, ownAgent, scratch, user, writeSession } from "../../support/scratch.js";
+import { settled, tick } from "../catalog/agent-dir.js";
+
+const { SessionManager } = api;
+
+let made = 0;
+/** A directory with a session of each of these texts, said by a user. */
+function saying(...texts: string[]): string {
+	const dir = scratch();
+	texts.forEach((text, n) => {
+		writeSession(dir, [header({ id: `s-${n}` }), message("m", null, user(text))], `${made++}.jsonl`);
+	});
+	return dir;
+}
+
+const search = (dir: string, query: string, options: SearchOptions = {}): Promise<SearchHit[]> =>
+	SessionManager.search(query, { sessionDir: dir, ...options });
+
+test("what is new is found, what is gone is not, and progress is told", async () => {
+	const { agent } = ownAgent();
+	const dir = api.getDefaultSessionDir("/p");
+	expect(dir.startsWith(agent)).toBe(true);
+	const files = [1, 2, 3].map((n) =>
+		writeSession(dir, [header({ id: `s-${n}` }), message("m", null, user(`pear ${n}`))], `${n}.jsonl`),
+	);
+	const told: number[][] = [];
+	const onProgress = (searched: number, total: number) => told.push([searched, total]);
+	const pears = async (query = "pear") => (await SessionManager.search(query, { onProgress })).map((hit) => hit.entryId);
+	expect(await pears()).toHaveLength(3);
+	expect(told).toEqual([
+		[0, 3],
+		[1, 3],
+		[2, 3],
+		[3, 3],
+	]);
+	await tick();
+	await SessionManager.listAll();
+	expect(await pears()).toHaveLength(3);
+	appendFileSync(files[0] as string, `${JSON.stringify(message("new", "m", user("pear again")))}\n`);
+	expect((await pears("again")).concat(await pears())).toHaveLength(5);
+	rmSync(files[1] as string);
+	writeFileSync(files[2] as string, readOther(files[2] as string));
+	expect((await pears()).sort()).toEqual(["m", "new"]);
+	expect(existsSync(join(agent, "session-catalog-11.sqlite"))).toBe(true);
+});
+
+test("a search writes no session and no row", async () => {
+	const { agent } = ownAgent();
+	writeSession(api.getDefaultSessionDir("/p"), [header(), message("m", null, user("pear"))]);
+	expect(await SessionManager.search("pear")).toHaveLength(1);
+	expect(readdirSync(agent)).toEqual(["sessions"]);
+	await tick();
+	await SessionManager.listAll();
+	await settled({ agent, dir: agent, other: agent, catalog: join(agent, "session-catalog-11.sqlite") });
+	const catalog = () => readFileSync(join(agent, "session-catalog-11.sqlite"));
+	const [before, names] = [catalog(), readdirSync(agent)];
+	expect(await SessionManager.search("pear")).toHaveLength(1);
+	expect(catalog().equals(before)).toBe(true);
+	expect(readdirSync(agent)).toEqual(names);
+});
+
+const readOther = (_file: string): string =>
+	`${[header({ id: "other" }), message("plum", null, user("plum"))].map((one) => JSON.stringify(one)).join("\n")}\n`;
+
+describe("an aborted signal", () => {
+	const reason = { why: "enough" };
+	const dir = () => saying(...Array.from({ length: 40 }, (_, n) => `text ${n}`));
+	const rejection = (promise: Promise<unknown>) => promise.then(() => "resolved", (why: unknown) => why);
+
+	test("rejects with its reason: from before, right after, from the progress", async () => {
+		const at = dir();
+		expect(await rejection(search(at, "text", { signal: AbortSignal.abort(reason) }))).toBe(reason);
+		const early = new AbortController();
+		const promise = search(at, "text", { signal: early.signal });
+		early.abort(reason);
+		expect(await rejection(promise)).toBe(reason);
+		const during = new AbortController();
+		const onProgress = () => during.abort(reason);
+		expect(await rejection(search(at, "text", { signal: during.signal, onProgress }))).toBe(reason);
+		expect(await search(at, "text")).toHaveLength(40);
+	});
+
+	test("at any point leaves the next search whole", async () => {
+		ownAgent();
+		const own = api.getDefaultSessionDir("/p");
+		for (let n = 0; n < 30; n++) {
+			writeSession(own, [header({ id: `s-${n}` }), message("m", null, user(`text ${n}`))], `${n}.jsonl`);
+		}
+		for (let after = 0; after < 12; after++) {
+			const controller = new AbortController();
+			let calls = 0;
+			const onProgress = () => {
+				if (++calls > after * 2) controller.abort(reason);
+			};
+			const outcome = await rejection(SessionManager.search("text", { signal: controller.signal, onProgress }));
+			expect([reason, "resolved"]).toContain(outcome);
+		}
+		expect(await SessionManager.search("text", { limit: 100 })).toHaveLength(30);
+	});
+});
+
+// Regression: before a list the session was not found, afterwards it was.
+test("a header after many lines that are not JSON is found with the catalog and without", async () => {
+	ownAgent();
+	const path = join(api.getDefaultSessionDir("/p"), "junk.jsonl");
+	const lines = [header({ id: "late" }), message("m", null, user("needle"))].map((one) => `${JSON.stringify(one)}\n`);
+	writeFileSync(path, `${"no JSON here\n".repeat(120_000)}${lines.join("")}`);
+	await tick();
+	const ids = async () => (await SessionManager.search("needle")).map((hit) => hit.id);
+	expect(await ids()).toEqual(["late"]);
+	expect((await SessionManager.listAll()).map((info) => info.id)).toEqual(["late"]);
+	expect(await ids()).toEqual(["late"]);
+});
+
+test("a progress callback that throws rejects with what it threw", async () => {
+	const why = new Error("progress");
+	const promise = search(saying("text"), "text", {
+		onProgress() {
+			throw why;
+		},
+	});
+	await expect(promise).rejects.toBe(why);
+});
+
+test("wrong arguments reject with a TypeError that names them", async () => {
+	for (const [args, name] of [
+		[[], "query"],
+		[[5], "query"],
+		[["x", 5], "options"],
+		[["x", { limit: "many" }], "limit"],
+		[["x", { limit: -1 }], "limit"],
+		[["x", { cwd: 5 }], "cwd"],
+		[["x", { sessionDir: 5 }], "sessionDir"],
+		[["x", { dir: "/a" }], 'SessionManager.search has no option "dir"; its options are cwd, sessionDir, in'],
+		[["x", { in: "tool" }], "in"],
+		[["x", { in: ["tools"] }], "in"],
+		[["x", { roles: ["nobody"] }], "roles"],
+		[["x", { since: "yesterday" }], "since"],
+		[["x", { until: true }], "until"],
+		[["x", { excludeSession: 5 }], "excludeSession"],
+		[["x", { onHit: {} }], "onHit"],
+		[["x", { mark: "<>" }], "mark"],
+		[["x", { mark: ["<"] }], "mark"],
+		[["x", { signal: {} }], "signal"],
+		[["x", { onProgress: {} }], "onProgress"],
+	] as const) {
+		const error: unknown = await anyManager.search?.(...args).catch((why: unknown) => why);
+		expect(error, name).toBeInstanceOf(TypeError);
+		expect((error as Error).message).toContain(name);
+	}
+});
