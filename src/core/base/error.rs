@@ -61,16 +61,16 @@ impl ErrorCode {
 /// An error of the core. `Display` gives the text that users see.
 #[derive(Debug)]
 pub struct Error {
-    kind: ErrorKind,
+    cause: Cause,
     /// The file or directory that it is about.
     path: Option<Box<str>>,
-    /// Empty for [`ErrorKind::Io`].
+    /// Empty for [`Cause::Io`].
     text: Box<str>,
 }
 
 /// The code of an error, and what the core itself does about it.
 #[derive(Debug)]
-enum ErrorKind {
+enum Cause {
     Io(&'static str, io::Error),
     /// The text names the application.
     NotASession,
@@ -83,37 +83,37 @@ enum ErrorKind {
 }
 
 impl Error {
-    fn about(kind: ErrorKind, path: &str, text: String) -> Self {
-        Self { kind, path: Some(path.into()), text: text.into() }
+    fn about(cause: Cause, path: &str, text: String) -> Self {
+        Self { cause, path: Some(path.into()), text: text.into() }
     }
 
     fn other(code: ErrorCode, text: impl Into<String>) -> Self {
-        Self { kind: ErrorKind::Other(code), path: None, text: Into::<String>::into(text).into() }
+        Self { cause: Cause::Other(code), path: None, text: Into::<String>::into(text).into() }
     }
 
     /// An operating-system error of `syscall` on `path`. It takes no memory but that of the path, and without that it has none:
     /// what took all memory may be freed only after it is made.
     pub fn io(syscall: &'static str, path: &str, source: io::Error) -> Self {
         let path = copy_of(path).ok().map(String::into_boxed_str);
-        Self { kind: ErrorKind::Io(syscall, source), path, text: Box::default() }
+        Self { cause: Cause::Io(syscall, source), path, text: Box::default() }
     }
 
     /// The file at `path` does not start with a session header.
     pub fn not_a_session(path: &str) -> Self {
-        Self::about(ErrorKind::NotASession, path, format!("Session file is not a valid {APP_NAME} session: {path}"))
+        Self::about(Cause::NotASession, path, format!("Session file is not a valid {APP_NAME} session: {path}"))
     }
 
     /// The message with another application's name, which renamed builds of pi use.
     pub fn text_for(&self, app: &str) -> String {
-        match (&self.kind, &self.path) {
-            (ErrorKind::NotASession, Some(path)) => format!("Session file is not a valid {app} session: {path}"),
+        match (&self.cause, &self.path) {
+            (Cause::NotASession, Some(path)) => format!("Session file is not a valid {app} session: {path}"),
             _ => self.to_string(),
         }
     }
 
     /// A session file cannot be used for what was asked. The path follows `text` in the message.
     pub fn unusable(text: &str, path: &str) -> Self {
-        Self::about(ErrorKind::Other(ErrorCode::SessionInvalid), path, format!("{text}: {path}"))
+        Self::about(Cause::Other(ErrorCode::SessionInvalid), path, format!("{text}: {path}"))
     }
 
     /// The source of a fork is missing, empty or not a session.
@@ -152,53 +152,53 @@ impl Error {
     /// The file differs from the index; `what` says how.
     pub fn changed(path: &str, what: impl fmt::Display) -> Self {
         let text = format!("Session file changed underneath: {what}: {path}");
-        Self::about(ErrorKind::Other(ErrorCode::SessionChanged), path, text)
+        Self::about(Cause::Other(ErrorCode::SessionChanged), path, text)
     }
 
     /// The path leads to another file than the one that is open.
     pub fn elsewhere(path: &str) -> Self {
-        Self { kind: ErrorKind::Elsewhere, ..Self::changed(path, "the path leads to another file") }
+        Self { cause: Cause::Elsewhere, ..Self::changed(path, "the path leads to another file") }
     }
 
     /// The file was deleted, and what it held cannot be read any more.
     pub fn lost(path: &str) -> Self {
         let text = format!("Session file was deleted, and not all of it is in memory: {path}");
-        Self::about(ErrorKind::Other(ErrorCode::SessionDeleted), path, text)
+        Self::about(Cause::Other(ErrorCode::SessionDeleted), path, text)
     }
 
     /// Another file replaced the session's and lacks lines that were appended here. They are needed from the caller.
     pub fn lines_needed(path: &str) -> Self {
         let what = "entries that this process appended are missing from it and can no longer be read";
-        Self::about(ErrorKind::NeedsLines, path, format!("Session file was replaced; {what}: {path}"))
+        Self::about(Cause::NeedsLines, path, format!("Session file was replaced; {what}: {path}"))
     }
 
     /// Another process, or another session in this one, has the lock of the file at `path`.
     pub fn locked(path: &str, holder: Option<u32>) -> Self {
         let holder = holder.map_or_else(|| "another process".to_owned(), |pid| format!("process {pid}"));
         let text = format!("Session file is locked by {holder}: {path}");
-        Self::about(ErrorKind::Other(ErrorCode::SessionLocked), path, text)
+        Self::about(Cause::Other(ErrorCode::SessionLocked), path, text)
     }
 
     /// The lock file's path of the session at `path` has something else: `text` says what.
     pub fn not_a_lock(text: &str, path: &str) -> Self {
-        Self::about(ErrorKind::Other(ErrorCode::SessionLocked), path, format!("{text}: {path}"))
+        Self::about(Cause::Other(ErrorCode::SessionLocked), path, format!("{text}: {path}"))
     }
 
     /// Another process, or another session in this one, has the file at `path` open, and the file system cannot replace it.
     pub fn in_use(path: &str) -> Self {
         let text = "Session file cannot be replaced while it is open elsewhere, or because it may not be written";
-        Self::about(ErrorKind::Other(ErrorCode::SessionLocked), path, format!("{text}: {path}"))
+        Self::about(Cause::Other(ErrorCode::SessionLocked), path, format!("{text}: {path}"))
     }
 
     /// The session of the file at `path` was opened read-only.
     pub fn read_only(path: &str) -> Self {
         let text = format!("The session was opened read-only and cannot be changed: {path}");
-        Self::about(ErrorKind::Other(ErrorCode::SessionReadOnly), path, text)
+        Self::about(Cause::Other(ErrorCode::SessionReadOnly), path, text)
     }
 
     /// Something is longer than it may be. The path follows `text` in the message.
     pub fn too_long(text: &str, path: &str) -> Self {
-        Self::about(ErrorKind::Other(ErrorCode::TooLong), path, format!("{text}: {path}"))
+        Self::about(Cause::Other(ErrorCode::TooLong), path, format!("{text}: {path}"))
     }
 
     /// A value is longer than a JavaScript string may be: `size` bytes of JSON in `what` of the entry `id`.
@@ -214,7 +214,7 @@ impl Error {
 
     /// A `TypeError` in JavaScript: an argument cannot be used, or what a call needs of the caller's objects or process is wrong.
     pub fn argument(text: impl Into<String>) -> Self {
-        Self { kind: ErrorKind::WrongType, path: None, text: Into::<String>::into(text).into() }
+        Self { cause: Cause::WrongType, path: None, text: Into::<String>::into(text).into() }
     }
 
     /// As [`argument`](Self::argument), but an `Error` in JavaScript, as pi throws it.
@@ -224,12 +224,12 @@ impl Error {
 
     /// What kind of failure it is.
     pub fn code(&self) -> ErrorCode {
-        match &self.kind {
-            ErrorKind::Io(..) => ErrorCode::System,
-            ErrorKind::NotASession => ErrorCode::SessionInvalid,
-            ErrorKind::Elsewhere | ErrorKind::NeedsLines => ErrorCode::SessionChanged,
-            ErrorKind::WrongType => ErrorCode::InvalidArgument,
-            ErrorKind::Other(code) => *code,
+        match &self.cause {
+            Cause::Io(..) => ErrorCode::System,
+            Cause::NotASession => ErrorCode::SessionInvalid,
+            Cause::Elsewhere | Cause::NeedsLines => ErrorCode::SessionChanged,
+            Cause::WrongType => ErrorCode::InvalidArgument,
+            Cause::Other(code) => *code,
         }
     }
 
@@ -240,7 +240,7 @@ impl Error {
 
     /// Whether JavaScript's error is a `TypeError`.
     pub fn is_type_error(&self) -> bool {
-        matches!(self.kind, ErrorKind::WrongType)
+        matches!(self.cause, Cause::WrongType)
     }
 
     /// Whether the file was deleted and nothing of it can be read.
@@ -250,7 +250,7 @@ impl Error {
 
     /// Whether lines that were appended here are needed from the caller.
     pub fn needs_lines(&self) -> bool {
-        matches!(self.kind, ErrorKind::NeedsLines)
+        matches!(self.cause, Cause::NeedsLines)
     }
 
     /// Whether the file is not what the index says.
@@ -260,7 +260,7 @@ impl Error {
 
     /// Whether the path has led to another file, or to none, since the last check. Nothing was done, and a refresh is due.
     pub fn needs_file_check(&self) -> bool {
-        matches!(self.kind, ErrorKind::Elsewhere) || self.is_missing()
+        matches!(self.cause, Cause::Elsewhere) || self.is_missing()
     }
 
     /// Whether a file was not there.
@@ -275,8 +275,8 @@ impl Error {
 
     /// The call of an operating-system error, and its cause.
     pub fn as_io(&self) -> Option<(&'static str, &io::Error)> {
-        match &self.kind {
-            ErrorKind::Io(syscall, source) => Some((syscall, source)),
+        match &self.cause {
+            Cause::Io(syscall, source) => Some((syscall, source)),
             _ => None,
         }
     }
@@ -284,7 +284,7 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ErrorKind::Io(syscall, source) = &self.kind else { return f.write_str(&self.text) };
+        let Cause::Io(syscall, source) = &self.cause else { return f.write_str(&self.text) };
         let path = self.path.as_deref().unwrap_or_default();
         match code_of(source) {
             Some((code, words)) => write!(f, "{code}: {words}, {syscall} '{path}'"),

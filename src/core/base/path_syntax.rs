@@ -9,7 +9,7 @@ pub enum PathSyntax {
 }
 
 /// A path in two parts.
-struct Parts<'a> {
+struct PathParts<'a> {
     /// `C:`, `\\server\share` or `\\?`; empty if there is none.
     device: String,
     is_absolute: bool,
@@ -34,7 +34,7 @@ impl PathSyntax {
         c == '/' || c == self.separator()
     }
 
-    fn parts(self, path: &str) -> Parts<'_> {
+    fn parts(self, path: &str) -> PathParts<'_> {
         let is_separator = |c| self.is_separator(c);
         let (device, tail) = match self {
             Self::Posix => (String::new(), path),
@@ -44,7 +44,7 @@ impl PathSyntax {
             },
         };
         let is_absolute = tail.starts_with(is_separator) || device.starts_with('\\');
-        Parts { device, is_absolute, tail }
+        PathParts { device, is_absolute, tail }
     }
 
     /// The server and share that a path begins with, or the prefix of a device's path, and what follows it.
@@ -68,7 +68,7 @@ impl PathSyntax {
 
     /// Whether a path says all that there is to say, its drive or share as well.
     pub fn is_complete(self, path: &str) -> bool {
-        let Parts { device, is_absolute, .. } = self.parts(path);
+        let PathParts { device, is_absolute, .. } = self.parts(path);
         is_absolute && (self == Self::Posix || !device.is_empty())
     }
 
@@ -134,7 +134,7 @@ impl PathSyntax {
             let rest = both.trim_start_matches(is_separator);
             both = if rest.len() < both.len() { format!(r"\{rest}") } else { both };
         }
-        let Parts { device, is_absolute, tail } = self.parts(&both);
+        let PathParts { device, is_absolute, tail } = self.parts(&both);
         let mut names = self.cleaned(tail, is_absolute);
         if names.is_empty() && !is_absolute {
             names.push('.');

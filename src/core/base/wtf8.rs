@@ -36,16 +36,16 @@ pub fn push_utf16(out: &mut Vec<u8>, units: &[u16]) {
         // Of blocks of characters that take three bytes each, as Chinese and Japanese ones, the compiler makes a faster loop than
         // the one for any characters, twice as fast in place as it would append them.
         let wide = count_blocks(rest, takes_three_bytes);
-        let (blocks, _) = rest.as_chunks::<BLOCK>();
+        let (blocks, _) = rest.as_chunks::<BLOCK_UNITS>();
         let start = out.len();
-        out.resize(start + wide * 3 * BLOCK, 0);
-        let places = out.get_mut(start..).unwrap_or_default().as_chunks_mut::<{ 3 * BLOCK }>().0;
+        out.resize(start + wide * 3 * BLOCK_UNITS, 0);
+        let places = out.get_mut(start..).unwrap_or_default().as_chunks_mut::<{ 3 * BLOCK_UNITS }>().0;
         places.iter_mut().zip(blocks).for_each(|(place, block)| {
             place.as_chunks_mut().0.iter_mut().zip(block).for_each(|(bytes, unit)| *bytes = three_bytes(*unit));
         });
-        rest = rest.get(wide * BLOCK..).unwrap_or_default();
-        let other = match count_blocks(rest, |block| !takes_three_bytes(block)) * BLOCK {
-            all if all + BLOCK > rest.len() => rest.len(),
+        rest = rest.get(wide * BLOCK_UNITS..).unwrap_or_default();
+        let other = match count_blocks(rest, |block| !takes_three_bytes(block)) * BLOCK_UNITS {
+            all if all + BLOCK_UNITS > rest.len() => rest.len(),
             // The block after them begins with a whole character.
             some => some,
         };
@@ -55,15 +55,15 @@ pub fn push_utf16(out: &mut Vec<u8>, units: &[u16]) {
     }
 }
 
-const BLOCK: usize = 16;
+const BLOCK_UNITS: usize = 16;
 
 /// How many blocks of units at the beginning are such ones.
-fn count_blocks(units: &[u16], is_one: impl Fn(&[u16; BLOCK]) -> bool) -> usize {
-    units.as_chunks::<BLOCK>().0.iter().take_while(|block| is_one(block)).count()
+fn count_blocks(units: &[u16], is_one: impl Fn(&[u16; BLOCK_UNITS]) -> bool) -> usize {
+    units.as_chunks::<BLOCK_UNITS>().0.iter().take_while(|block| is_one(block)).count()
 }
 
 /// Whether each of these units is a character that takes three bytes.
-fn takes_three_bytes(block: &[u16; BLOCK]) -> bool {
+fn takes_three_bytes(block: &[u16; BLOCK_UNITS]) -> bool {
     block.iter().fold(true, |all, unit| all & (*unit >= 0x800) & ((*unit < 0xD800) | (*unit >= 0xE000)))
 }
 

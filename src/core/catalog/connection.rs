@@ -44,7 +44,7 @@ impl Catalog {
     /// Opens the catalog for writing, and creates it if there is none. None if that fails, or if the file is not ours.
     pub fn create(location: &CatalogLocation) -> Option<Self> {
         let path = fs::resolve_links(&location.path).ok()?;
-        if let Some(dir) = path.parent().filter(|dir| !dir.is_dir()) {
+        if let Some(dir) = path.parent().filter(|dir| !fs::exists(dir)) {
             // The target of a link may be on a disk that is not mounted now: its directory is not ours to create.
             if !location.makes_dir || path != location.path || !is_in_trusted_dir(dir) {
                 return None;

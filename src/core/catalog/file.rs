@@ -177,13 +177,13 @@ pub fn create_private(path: &Path) -> io::Result<()> {
         return Err(ErrorKind::PermissionDenied.into());
     }
     match open::new_private(path) {
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => make_private(path),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => make_catalog_private(path),
         made => made.map(|_| ()),
     }
 }
 
 #[cfg(unix)]
-fn make_private(path: &Path) -> io::Result<()> {
+fn make_catalog_private(path: &Path) -> io::Result<()> {
     // Another user could read our sessions in it. For the administrator the call below would not fail.
     if !owner::is_trusted(&fs::metadata(path)?) {
         return Err(ErrorKind::PermissionDenied.into());
@@ -192,7 +192,7 @@ fn make_private(path: &Path) -> io::Result<()> {
 }
 
 #[cfg(not(unix))]
-fn make_private(_: &Path) -> io::Result<()> {
+fn make_catalog_private(_: &Path) -> io::Result<()> {
     Ok(())
 }
 

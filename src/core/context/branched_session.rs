@@ -28,7 +28,7 @@ pub struct BranchStep {
     /// A compaction's first kept entry, if that was a label: the next entry that stays.
     pub first_kept: Option<Vec<u8>>,
     /// Whether its line can be copied unchanged.
-    pub stays: bool,
+    pub is_unchanged: bool,
 }
 
 /// A label written again.
@@ -56,13 +56,13 @@ pub fn plan(tree: &Tree, to: RowNo) -> BranchPlan {
         let kept = row.target.filter(|&id_no| row.kind == EntryKind::Compaction && id_no != row.id);
         let parent = steps.last().map(|step| tree.id_of(step.row));
         let first_kept = kept.and_then(|id_no| replaced.get(&id_no)).map(|&row| tree.id_of(row).to_vec());
-        let stays = first_kept.is_none()
+        let is_unchanged = first_kept.is_none()
             && match (row.parent, parent) {
                 (ParentRef::Null, None) => true,
                 (ParentRef::Id(id_no), Some(parent)) => tree.id_bytes(id_no) == parent,
                 _ => false,
             };
-        steps.push(BranchStep { row: no, parent: parent.map(<[u8]>::to_vec), first_kept, stays });
+        steps.push(BranchStep { row: no, parent: parent.map(<[u8]>::to_vec), first_kept, is_unchanged });
     }
     let mut ids: HashSet<Vec<u8>> = steps.iter().map(|step| tree.id_of(step.row).to_vec()).collect();
     let on_path: Vec<_> =

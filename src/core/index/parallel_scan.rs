@@ -69,7 +69,7 @@ impl<T> IndexedLine<T> {
 }
 
 /// Takes one line after the other, each with its large values.
-pub type Each<'a> = dyn FnMut(IndexedLine<Text<'_>>, &[Body]) -> io::Result<()> + 'a;
+pub type TakeScannedLine<'a> = dyn FnMut(IndexedLine<Text<'_>>, &[Body]) -> io::Result<()> + 'a;
 
 /// The lines of a segment. Consecutive blank lines are one element: there may be millions of them. A list for all texts and one
 /// for all bodies take less time and memory than some for each line.
@@ -107,7 +107,7 @@ impl ScanSegment {
         Ok(())
     }
 
-    fn hand_on(self, each: &mut Each<'_>) -> io::Result<()> {
+    fn hand_on(self, each: &mut TakeScannedLine<'_>) -> io::Result<()> {
         let mut bodies = self.bodies.as_slice();
         for (line, count) in self.lines {
             let (own, later) = bodies.split_at_checked(count).unwrap_or_default();
@@ -119,13 +119,13 @@ impl ScanSegment {
 }
 
 /// Hands on every line that starts in `from..to`, in order. `from` is the start of a line, `to` the end of what is read.
-pub fn scan(storage: &dyn Storage, from: u64, to: u64, each: &mut Each<'_>) -> Result<()> {
+pub fn scan(storage: &dyn Storage, from: u64, to: u64, each: &mut TakeScannedLine<'_>) -> Result<()> {
     let is_large = to.saturating_sub(from) >= 16 * LARGE_SEGMENT;
     scan_in(storage, from, to, if is_large { LARGE_SEGMENT } else { SEGMENT }, each)
 }
 
 /// The same in segments of that many bytes.
-fn scan_in(storage: &dyn Storage, from: u64, to: u64, size: u64, each: &mut Each<'_>) -> Result<()> {
+fn scan_in(storage: &dyn Storage, from: u64, to: u64, size: u64, each: &mut TakeScannedLine<'_>) -> Result<()> {
     let segments = (to.saturating_sub(from)).div_ceil(size) as usize;
     let others = cores().min(8).min(segments).saturating_sub(1);
     let next = AtomicUsize::new(0);

@@ -11,7 +11,7 @@ use crate::format::body::BodyOf;
 use crate::format::entry::{read_line, Line};
 use crate::io::line_reader::{line_text, WHOLE};
 use crate::io::line_span::LineSpan;
-use crate::json::long_strings::Parts;
+use crate::json::long_strings::StringParts;
 use crate::storage::storage::{bytes_at, read_into, Storage};
 use crate::tree::tree::RowNo;
 
@@ -22,7 +22,7 @@ const GAP: u64 = 8 << 10;
 pub const BODY_PLACEHOLDER: u8 = 0;
 
 /// Takes a row, its line's text, and the codes of the bodies that the text lacks.
-pub type Each<'a> = dyn FnMut(RowNo, &str, u8) -> Result<()> + 'a;
+pub type TakeLine<'a> = dyn FnMut(RowNo, &str, u8) -> Result<()> + 'a;
 
 /// A part of a row's line, up to a body or to the line's end.
 struct LinePart {
@@ -44,7 +44,7 @@ impl Index {
     }
 
     /// Hands on the line of each of these rows that is in the storage; neighbours are read together.
-    pub(crate) fn lines(&self, storage: &dyn Storage, rows: &[RowNo], each: &mut Each<'_>) -> Result<()> {
+    pub(crate) fn lines(&self, storage: &dyn Storage, rows: &[RowNo], each: &mut TakeLine<'_>) -> Result<()> {
         let whole = |&row: &RowNo| Some(LinePart { row, span: self.line_span(row)?, before: None });
         self.read(storage, &rows.iter().filter_map(whole).collect::<Vec<_>>(), each)
     }
@@ -54,7 +54,7 @@ impl Index {
         &self,
         storage: &dyn Storage,
         rows: &[RowNo],
-        each: &mut Each<'_>,
+        each: &mut TakeLine<'_>,
     ) -> Result<()> {
         let mut parts = with_capacity(rows.len()).map_err(|error| Error::io("read", storage.name(), error))?;
         for &row in rows {
@@ -79,7 +79,7 @@ impl Index {
 
     /// A body, read where the index has it. The rest of the line must be the entry's. None if it is not, or if the body is not JSON:
     /// it must be looked for in the whole line then.
-    pub(crate) fn body(&self, storage: &dyn Storage, row: RowNo, of: BodyOf) -> Result<Option<Parts>> {
+    pub(crate) fn body(&self, storage: &dyn Storage, row: RowNo, of: BodyOf) -> Result<Option<StringParts>> {
         let body = self.bodies(row).iter().map(|(_, body)| *body).find(|body| body.of == of);
         let (Some(span), Some(body)) = (self.line_span(row), body) else {
             return Ok(None);
@@ -90,7 +90,9 @@ impl Index {
             line => line?,
         };
         match line.get(body.from as usize..body.end() as usize) {
-            Some(text) if self.is_entry_outside_bodies(row, &line).map_err(fail)? => Parts::of(text).map_err(fail),
+            Some(text) if self.is_entry_outside_bodies(row, &line).map_err(fail)? => {
+                StringParts::of(text).map_err(fail)
+            }
             _ => Ok(None),
         }
     }
@@ -110,7 +112,7 @@ impl Index {
         Ok(!joined.contains(&b'\n') && read_line(&line_text(&joined)?, |line| self.is_entry(row, &line))?)
     }
 
-    fn read(&self, storage: &dyn Storage, parts: &[LinePart], each: &mut Each<'_>) -> Result<()> {
+    fn read(&self, storage: &dyn Storage, parts: &[LinePart], each: &mut TakeLine<'_>) -> Result<()> {
         let fail = |error| Error::io("read", storage.name(), error);
         let mut bytes = Vec::new();
         let mut joined = Vec::new();
@@ -156,7 +158,14 @@ impl Index {
         Ok(())
     }
 
-    fn hand_on(&self, storage: &dyn Storage, row: RowNo, line: &[u8], omitted: u8, each: &mut Each<'_>) -> Result<()> {
+    fn hand_on(
+        &self,
+        storage: &dyn Storage,
+        row: RowNo,
+        line: &[u8],
+        omitted: u8,
+        each: &mut TakeLine<'_>,
+    ) -> Result<()> {
         let line = line_text(line).map_err(|error| Error::io("read", storage.name(), error))?;
         self.check_text(storage, row, &line)?;
         each(row, &line, omitted)

@@ -6,21 +6,21 @@ use std::fmt;
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 
 /// An object's key as WTF-8: it may have escapes and lone surrogates.
-pub struct Key<'de>(pub Cow<'de, [u8]>);
+pub struct FieldKey<'de>(pub Cow<'de, [u8]>);
 
-impl<'de> Deserialize<'de> for Key<'de> {
+impl<'de> Deserialize<'de> for FieldKey<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct KeyVisitor;
         impl<'de> Visitor<'de> for KeyVisitor {
-            type Value = Key<'de>;
+            type Value = FieldKey<'de>;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a string")
             }
             fn visit_borrowed_bytes<E: de::Error>(self, bytes: &'de [u8]) -> Result<Self::Value, E> {
-                Ok(Key(Cow::Borrowed(bytes)))
+                Ok(FieldKey(Cow::Borrowed(bytes)))
             }
             fn visit_bytes<E: de::Error>(self, bytes: &[u8]) -> Result<Self::Value, E> {
-                Ok(Key(Cow::Owned(bytes.to_vec())))
+                Ok(FieldKey(Cow::Owned(bytes.to_vec())))
             }
         }
         deserializer.deserialize_bytes(KeyVisitor)
@@ -58,7 +58,7 @@ macro_rules! fields {
                     }
                     fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> std::result::Result<Self::Value, A::Error> {
                         let mut out = $name { $($field: None,)+ };
-                        while let Some(key) = map.next_key::<$crate::json::fields::Key<'de>>()? {
+                        while let Some(key) = map.next_key::<$crate::json::fields::FieldKey<'de>>()? {
                             match &*key.0 {
                                 $(bytes if bytes == $key.as_bytes() => out.$field = Some(map.next_value()?),)+
                                 _ => {

@@ -21,14 +21,14 @@ const DEEP: usize = 64;
 
 /// A JSON text in the form that a JavaScript engine takes fastest.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Parts {
+pub struct StringParts {
     /// The text, with a placeholder for each of the strings.
     pub text: String,
     /// The long strings that were taken out of it, in WTF-8. There may be none.
     pub strings: Vec<Vec<u8>>,
 }
 
-impl Parts {
+impl StringParts {
     /// The parts of a text; None if it is not JSON. Without memory for them it is an error.
     pub fn of(bytes: &[u8]) -> io::Result<Option<Self>> {
         let Ok(text) = simdutf8::basic::from_utf8(bytes) else { return Ok(None) };
@@ -43,9 +43,9 @@ impl Parts {
 
 /// Takes the long strings out of a text. None if that is not worth it, if a string of the text could be mistaken for a
 /// placeholder, or if the text is not JSON. Without memory for the strings it is an error.
-pub fn take_apart(text: &str) -> io::Result<Option<Parts>> {
+pub fn take_apart(text: &str) -> io::Result<Option<StringParts>> {
     let Some(found) = long_strings(text) else { return Ok(None) };
-    let mut parts = Parts { text: String::new(), strings: Vec::new() };
+    let mut parts = StringParts { text: String::new(), strings: Vec::new() };
     let mut copied = 0;
     for (from, to) in found {
         let Some(string) = unescape(text.as_bytes().get(from..to).unwrap_or_default())? else { return Ok(None) };
@@ -152,7 +152,7 @@ mod tests {
         unescape(string.as_bytes()).expect("memory")
     }
 
-    fn apart(text: &str) -> Option<Parts> {
+    fn apart(text: &str) -> Option<StringParts> {
         take_apart(text).expect("memory")
     }
 
@@ -220,11 +220,14 @@ mod tests {
             [format!("{long}\n"), long.clone(), [&*long, &*long].concat()].map(String::into_bytes)
         );
         let short = format!(r#"["{}"]"#, "x".repeat(LONG - 1));
-        assert_eq!(apart(&short), Some(Parts { text: short.clone(), strings: Vec::new() }));
+        assert_eq!(apart(&short), Some(StringParts { text: short.clone(), strings: Vec::new() }));
         assert_eq!(apart(&format!("[{}1]", "1,".repeat(SHORT))), None);
         let marked = format!(r#"["{long}{long}{long}{long}","\u007f"]"#);
-        assert_eq!(Parts::of(marked.as_bytes()).expect("memory"), Some(Parts { text: marked, strings: Vec::new() }));
-        assert_eq!(Parts::of(format!(r#"["{long}{long}{long}{long}",]"#).as_bytes()).expect("memory"), None);
+        assert_eq!(
+            StringParts::of(marked.as_bytes()).expect("memory"),
+            Some(StringParts { text: marked, strings: Vec::new() })
+        );
+        assert_eq!(StringParts::of(format!(r#"["{long}{long}{long}{long}",]"#).as_bytes()).expect("memory"), None);
         // One that begins with a mark could be mistaken.
         for marked in ["\x7f0", r"\u007f0", r"\u007F"] {
             assert!(apart(&format!(r#"["{long}","{marked}"]"#)).is_none(), "{marked}");

@@ -5,7 +5,7 @@ use std::io;
 
 use serde::Deserialize;
 
-use super::fields::Key;
+use super::fields::FieldKey;
 use super::long_strings::unescape;
 use crate::base::memory::{copy_of_bytes, reserve};
 use crate::base::wtf8::push_json_string;
@@ -34,7 +34,7 @@ pub fn short_string_bytes(raw: &str) -> Option<Cow<'_, [u8]>> {
     if memchr::memchr(b'\\', inner.as_bytes()).is_none() {
         return Some(Cow::Borrowed(inner.as_bytes()));
     }
-    Key::deserialize(&mut serde_json::Deserializer::from_str(raw)).ok().map(|Key(text)| text)
+    FieldKey::deserialize(&mut serde_json::Deserializer::from_str(raw)).ok().map(|FieldKey(text)| text)
 }
 
 /// The JSON text of a string. Without memory for it it is an error.

@@ -93,7 +93,7 @@ fn read(
             Err(error) => open.discard_if_corrupt(&error),
         }
     }
-    let last = Last { left: AtomicUsize::new(files.len()), held: Mutex::new(None), each };
+    let last = HoldsBackLast { left: AtomicUsize::new(files.len()), held: Mutex::new(None), each };
     let mut jobs = Vec::new();
     for (at, file) in files.iter().enumerate() {
         jobs.extend(job_of((at, file), rows.take(file), catalog.as_ref(), scope, &last));
@@ -133,7 +133,7 @@ fn job_of<'a>(
     row: Option<CatalogRow>,
     catalog: Option<&Catalog>,
     scope: ReadScope,
-    last: &Last<'_>,
+    last: &HoldsBackLast<'_>,
 ) -> Option<Job<'a>> {
     let Some(fingerprint) = &file.fingerprint else {
         last.give(at, None);
@@ -163,13 +163,13 @@ fn job_of<'a>(
 }
 
 /// Holds the last call back until everything else is done.
-struct Last<'a> {
+struct HoldsBackLast<'a> {
     left: AtomicUsize,
     held: Mutex<Option<(usize, Option<ListedSession>)>>,
     each: &'a (dyn Fn(usize, Option<ListedSession>) + Sync),
 }
 
-impl Last<'_> {
+impl HoldsBackLast<'_> {
     fn give(&self, at: usize, found: Option<ListedSession>) {
         match self.left.fetch_sub(1, Ordering::Relaxed) {
             1 => *locked(&self.held) = Some((at, found)),

@@ -48,7 +48,7 @@ pub fn candidate_lines(
     each: &mut dyn FnMut(u64, CandidateLine<'_>) -> io::Result<()>,
 ) -> io::Result<bool> {
     let mut source = At { file, offset: 0 };
-    let mut window = Window { base: 0, filled: 0, from: 0, line: 0, skips: false };
+    let mut window = CandidateRange { base: 0, filled: 0, from: 0, line: 0, skips: false };
     loop {
         if is_stopped(stops) {
             return Ok(false);
@@ -71,7 +71,7 @@ pub fn candidate_lines(
 }
 
 /// The part of a file that is in memory. Positions count from its first byte.
-struct Window {
+struct CandidateRange {
     /// The offset of the first byte in the file, and how many bytes there are.
     base: u64,
     filled: usize,
@@ -83,7 +83,7 @@ struct Window {
     skips: bool,
 }
 
-impl Window {
+impl CandidateRange {
     /// Searches what is in memory. Gives the position before which nothing is needed any more.
     fn search(
         &mut self,

@@ -99,7 +99,7 @@ pub const HIT_ROLES: [&str; 11] = [
 ];
 
 fields! {
-    struct EntryFields<V> {
+    struct SearchedFields<V> {
         kind: V = "type",
         id: V = "id",
         timestamp: V = "timestamp",
@@ -154,7 +154,7 @@ pub struct EntryTexts<'a> {
 
 /// Reads a line of a session; None if it is not an entry that can have texts. An error if there is no memory for the list of them.
 pub fn entry_texts(line: &str, version: Version, scopes: Scopes) -> io::Result<Option<EntryTexts<'_>>> {
-    let Ok(fields) = read::<EntryFields<Raw<'_>>>(line) else { return Ok(None) };
+    let Ok(fields) = read::<SearchedFields<Raw<'_>>>(line) else { return Ok(None) };
     let id = text_in(fields.id)?;
     if version != Version::V1 && id.is_none() {
         return Ok(None);

@@ -35,7 +35,7 @@ pub fn snippet(text: &str, folded: &str, terms: &[&str], [open, close]: &[String
     };
     take(0, from);
 
-    let mut out = Line::default();
+    let mut out = OneLine::default();
     if from > 0 {
         out.text.push('…');
     }
@@ -88,12 +88,12 @@ fn most_together(matches: &[(usize, usize, usize)], terms: usize) -> usize {
 
 /// A line in which each run of white space is one space.
 #[derive(Default)]
-struct Line {
+struct OneLine {
     text: String,
     in_space: bool,
 }
 
-impl Line {
+impl OneLine {
     fn push(&mut self, text: &str) {
         for c in text.chars() {
             let is_space = c.is_whitespace() || c.is_control();

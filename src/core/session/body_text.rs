@@ -5,13 +5,13 @@ use crate::base::error::{Error, Result};
 use crate::base::wtf8::to_string_lossy;
 use crate::format::body::BodyOf;
 use crate::format::entry::{read_line_and_bodies, EntryKind};
-use crate::json::long_strings::Parts;
+use crate::json::long_strings::StringParts;
 use crate::tree::tree::RowNo;
 
 /// A body's text and its length in bytes.
 #[derive(Debug)]
 pub struct BodyText {
-    pub parts: Parts,
+    pub parts: StringParts,
     pub len: usize,
 }
 
@@ -76,7 +76,7 @@ impl Session {
         let found = found.map_err(|error| Error::io("read", self.file().unwrap_or_default(), error))?;
         let body = found.ok_or_else(|| changed(&format!("has no {} any more", of.name())))?;
         let text = line.as_bytes().get(body.from as usize..body.end() as usize).unwrap_or_default();
-        let parts = Parts::of(text).map_err(|error| Error::io("read", self.file().unwrap_or_default(), error))?;
+        let parts = StringParts::of(text).map_err(|error| Error::io("read", self.file().unwrap_or_default(), error))?;
         let parts = parts.ok_or_else(|| changed(&format!("has a {} that is not JSON", of.name())))?;
         Ok(BodyText { parts, len: text.len() })
     }

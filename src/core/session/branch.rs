@@ -59,7 +59,7 @@ impl Session {
         for ((row, step), own) in (0..).zip(&plan.steps).zip(lines.steps) {
             let span = if let Some(line) = own {
                 copier.write(&line)?
-            } else if step.stays {
+            } else if step.is_unchanged {
                 let found = self.index.bodies(step.row);
                 reserve(&mut bodies, found.len()).map_err(fail)?;
                 bodies.extend(found.iter().map(|(_, body)| (row, *body)));

@@ -17,12 +17,12 @@ use crate::format::entry::{EntryHead, EntryKind};
 use crate::format::ids::new_entry_id;
 use crate::format::serialize::{Envelope, NewHead};
 use crate::index::index::Index;
-use crate::index::read_entries::Each;
+use crate::index::read_entries::TakeLine;
 use crate::io::file_fingerprint::Nanos;
 use crate::io::line_reader::owned_text;
 use crate::io::line_reader::MAX_LINE_BYTES;
 use crate::io::line_span::LineSpan;
-use crate::json::long_strings::Parts;
+use crate::json::long_strings::StringParts;
 use crate::storage::file::FileStorage;
 use crate::storage::storage::{bytes_at, Storage};
 use crate::tree::tree::{RowNo, Tree};
@@ -216,7 +216,7 @@ impl Session {
     }
 
     /// A body's text; None if it is not where the index has it.
-    pub fn body(&self, row: RowNo, of: BodyOf) -> Result<Option<Parts>> {
+    pub fn body(&self, row: RowNo, of: BodyOf) -> Result<Option<StringParts>> {
         match &self.storage {
             Some(storage) => self.index.body(&**storage, row, of),
             None => Ok(None),
@@ -236,7 +236,7 @@ impl Session {
     }
 
     /// The lines of several entries; neighbours are read together.
-    pub fn lines(&self, rows: &[RowNo], each: &mut Each<'_>) -> Result<()> {
+    pub fn lines(&self, rows: &[RowNo], each: &mut TakeLine<'_>) -> Result<()> {
         match &self.storage {
             Some(storage) => self.note_mismatch(self.index.lines(&**storage, rows, each)),
             None => Ok(()),
@@ -244,7 +244,7 @@ impl Session {
     }
 
     /// The same without bodies, see [`crate::format::body`].
-    pub fn lines_without_bodies(&self, rows: &[RowNo], each: &mut Each<'_>) -> Result<()> {
+    pub fn lines_without_bodies(&self, rows: &[RowNo], each: &mut TakeLine<'_>) -> Result<()> {
         match &self.storage {
             Some(storage) => self.note_mismatch(self.index.lines_without_bodies(&**storage, rows, each)),
             None => Ok(()),

@@ -226,7 +226,7 @@ impl<R: Read> LineScanner<R> {
 
 /// The keys of an entry, a message and a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Key {
+enum ScannedKey {
     Kind,
     Id,
     Timestamp,
@@ -244,24 +244,24 @@ enum Key {
     Usage,
 }
 
-impl Key {
+impl ScannedKey {
     fn of(key: &[u8]) -> Option<Self> {
         Some(match key {
-            b"type" => Key::Kind,
-            b"id" => Key::Id,
-            b"timestamp" => Key::Timestamp,
-            b"name" => Key::Name,
-            b"label" => Key::Label,
-            b"summary" => Key::Summary,
-            b"message" => Key::Message,
-            b"role" => Key::Role,
-            b"content" => Key::Content,
-            b"errorMessage" => Key::ErrorMessage,
-            b"text" => Key::Text,
-            b"toolName" => Key::ToolName,
-            b"provider" => Key::Provider,
-            b"model" => Key::Model,
-            b"usage" => Key::Usage,
+            b"type" => ScannedKey::Kind,
+            b"id" => ScannedKey::Id,
+            b"timestamp" => ScannedKey::Timestamp,
+            b"name" => ScannedKey::Name,
+            b"label" => ScannedKey::Label,
+            b"summary" => ScannedKey::Summary,
+            b"message" => ScannedKey::Message,
+            b"role" => ScannedKey::Role,
+            b"content" => ScannedKey::Content,
+            b"errorMessage" => ScannedKey::ErrorMessage,
+            b"text" => ScannedKey::Text,
+            b"toolName" => ScannedKey::ToolName,
+            b"provider" => ScannedKey::Provider,
+            b"model" => ScannedKey::Model,
+            b"usage" => ScannedKey::Usage,
             _ => return None,
         })
     }
@@ -269,11 +269,11 @@ impl Key {
 
 impl CallFields {
     /// Takes a value; another key's is skipped.
-    fn take<I: Input>(&mut self, scanner: &mut Scanner<I>, key: Option<Key>) -> ScanResult<(), I> {
+    fn take<I: Input>(&mut self, scanner: &mut Scanner<I>, key: Option<ScannedKey>) -> ScanResult<(), I> {
         match key {
-            Some(Key::Provider) => short(scanner, &mut self.provider),
-            Some(Key::Model) => short(scanner, &mut self.model),
-            Some(Key::Usage) => {
+            Some(ScannedKey::Provider) => short(scanner, &mut self.provider),
+            Some(ScannedKey::Model) => short(scanner, &mut self.model),
+            Some(ScannedKey::Usage) => {
                 self.usage = Some(scan_usage(scanner)?);
                 Ok(())
             }
@@ -288,14 +288,14 @@ fn entry<I: Input>(
     texts: KeptTexts,
     line: &mut ScannedLine,
 ) -> ScanResult<(), I> {
-    scanner.members(Key::of, |scanner, key| match key {
-        Some(Key::Kind) => short(scanner, &mut line.kind),
-        Some(Key::Timestamp) => short(scanner, &mut line.timestamp),
-        Some(Key::Id) => {
+    scanner.members(ScannedKey::of, |scanner, key| match key {
+        Some(ScannedKey::Kind) => short(scanner, &mut line.kind),
+        Some(ScannedKey::Timestamp) => short(scanner, &mut line.timestamp),
+        Some(ScannedKey::Id) => {
             line.has_text_id = scanner.next_token()? == Some(b'"');
             short(scanner, &mut line.id)
         }
-        Some(Key::Name) => {
+        Some(ScannedKey::Name) => {
             line.name = None;
             if scanner.next_token()? != Some(b'"') {
                 return scanner.skip_value();
@@ -305,8 +305,8 @@ fn entry<I: Input>(
             line.name = Some(name);
             Ok(())
         }
-        Some(Key::Label | Key::Summary) => text(scanner, signature, None),
-        Some(Key::Message) => {
+        Some(ScannedKey::Label | ScannedKey::Summary) => text(scanner, signature, None),
+        Some(ScannedKey::Message) => {
             line.message.clear();
             match scanner.next_token()? {
                 Some(b'{') => message(scanner, signature, texts, &mut line.message),
@@ -323,17 +323,17 @@ fn message<I: Input>(
     texts: KeptTexts,
     into: &mut ScannedMessage,
 ) -> ScanResult<(), I> {
-    scanner.members(Key::of, |scanner, key| match key {
-        Some(Key::Role) => {
+    scanner.members(ScannedKey::of, |scanner, key| match key {
+        Some(ScannedKey::Role) => {
             if !into.role.is_empty() {
                 // By an earlier role texts may have been left out.
                 *signature = None;
             }
             short(scanner, &mut into.role)
         }
-        Some(Key::Timestamp) => short(scanner, &mut into.timestamp),
-        Some(Key::ToolName) => short(scanner, &mut into.tool_name),
-        Some(Key::Content) => {
+        Some(ScannedKey::Timestamp) => short(scanner, &mut into.timestamp),
+        Some(ScannedKey::ToolName) => short(scanner, &mut into.tool_name),
+        Some(ScannedKey::Content) => {
             into.has_content = true;
             into.text = texts.has_that_of(into).then(Vec::new);
             if into.text.is_none() && (signature.is_none() || into.role == b"\"toolResult\"") {
@@ -341,7 +341,7 @@ fn message<I: Input>(
             }
             content(scanner, signature, into.text.as_mut())
         }
-        Some(Key::ErrorMessage) => text(scanner, signature, None),
+        Some(ScannedKey::ErrorMessage) => text(scanner, signature, None),
         key => into.call.take(scanner, key),
     })
 }
@@ -364,9 +364,9 @@ fn content<I: Input>(
             continue;
         }
         let (mut is_text, mut block) = (false, out.as_ref().map(|_| Vec::new()));
-        scanner.members(Key::of, |scanner, key| match key {
-            Some(Key::Text) => text(scanner, signature, block.as_mut()),
-            Some(Key::Kind) if block.is_some() => {
+        scanner.members(ScannedKey::of, |scanner, key| match key {
+            Some(ScannedKey::Text) => text(scanner, signature, block.as_mut()),
+            Some(ScannedKey::Kind) if block.is_some() => {
                 let kind = scanner.value(LONGEST_SHORT)?.and_then(plain);
                 is_text = kind.as_deref() == Some(b"text");
                 Ok(())

@@ -6,7 +6,7 @@ use napi::Result;
 
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
-use pi_session_core::json::long_strings::{take_apart, Parts};
+use pi_session_core::json::long_strings::{take_apart, StringParts};
 
 /// How long a text may be that the engine takes as a string, in UTF-16 units: V8's limit. Other engines take more.
 pub const LONGEST_TEXT: usize = (1 << 29) - 24;
@@ -24,7 +24,7 @@ pub fn parse<'env>(js: JsEnv<'env>, text: &str) -> Result<JsVal<'env>> {
 }
 
 /// The value of a JSON text in parts. A string that is too long for the engine is its error.
-pub fn value_of<'env>(js: JsEnv<'env>, Parts { text, strings }: &Parts) -> Result<JsVal<'env>> {
+pub fn value_of<'env>(js: JsEnv<'env>, StringParts { text, strings }: &StringParts) -> Result<JsVal<'env>> {
     if strings.is_empty() {
         return parse_by_engine(js, text);
     }

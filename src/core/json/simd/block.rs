@@ -11,7 +11,7 @@ pub enum Skipped {
     Bad(usize),
 }
 
-pub const BLOCK: usize = 64;
+pub const BLOCK_BYTES: usize = 64;
 
 /// A bit for each byte of a block.
 #[derive(Clone, Copy)]
@@ -33,15 +33,15 @@ pub struct Escapes {
 pub fn skip(
     bytes: &[u8],
     from: usize,
-    masks: impl Fn(&[u8; BLOCK]) -> Masks + Copy,
-    escapes: impl Fn(&[u8; BLOCK], u64) -> Escapes + Copy,
+    masks: impl Fn(&[u8; BLOCK_BYTES]) -> Masks + Copy,
+    escapes: impl Fn(&[u8; BLOCK_BYTES], u64) -> Escapes + Copy,
     check_last: impl Fn(&[u8], usize, &[u8]) -> Skipped,
 ) -> Skipped {
     let mut at = from;
     loop {
         let rest = bytes.get(at..).unwrap_or_default();
-        let checked = match rest.first_chunk::<BLOCK>() {
-            Some(block) => check_block(bytes, at, block, BLOCK, masks, escapes),
+        let checked = match rest.first_chunk::<BLOCK_BYTES>() {
+            Some(block) => check_block(bytes, at, block, BLOCK_BYTES, masks, escapes),
             None if rest.is_empty() => return Skipped::Open(at),
             None => check_last(bytes, at, rest),
         };
@@ -61,12 +61,12 @@ pub fn short(quotes: u64, others: u64) -> Option<u32> {
 
 /// Checks the last bytes of a text. Callers keep it out of the loop over whole blocks, which is faster without it.
 #[inline(always)]
-pub fn check_padded(bytes: &[u8], at: usize, rest: &[u8], masks: impl Fn(&[u8; BLOCK]) -> Masks) -> Skipped {
-    let mut padded = [b' '; BLOCK];
+pub fn check_padded(bytes: &[u8], at: usize, rest: &[u8], masks: impl Fn(&[u8; BLOCK_BYTES]) -> Masks) -> Skipped {
+    let mut padded = [b' '; BLOCK_BYTES];
     for (to, byte) in padded.iter_mut().zip(rest) {
         *to = *byte;
     }
-    check_block(bytes, at, &padded, rest.len().min(BLOCK), masks, escapes)
+    check_block(bytes, at, &padded, rest.len().min(BLOCK_BYTES), masks, escapes)
 }
 
 /// Checks the first `len` bytes of the block at position `at`. `Open` gives where the next block starts, or `at` itself if
@@ -75,10 +75,10 @@ pub fn check_padded(bytes: &[u8], at: usize, rest: &[u8], masks: impl Fn(&[u8; B
 fn check_block(
     bytes: &[u8],
     at: usize,
-    block: &[u8; BLOCK],
+    block: &[u8; BLOCK_BYTES],
     len: usize,
-    masks: impl Fn(&[u8; BLOCK]) -> Masks,
-    escapes: impl Fn(&[u8; BLOCK], u64) -> Escapes,
+    masks: impl Fn(&[u8; BLOCK_BYTES]) -> Masks,
+    escapes: impl Fn(&[u8; BLOCK_BYTES], u64) -> Escapes,
 ) -> Skipped {
     let masks = masks(block);
     let mut stops = masks.quotes;
@@ -98,7 +98,7 @@ fn check_block(
     if masks.controls & inside != 0 {
         return bad(bytes, at);
     }
-    escaped &= inside & (u64::MAX >> (BLOCK - len));
+    escaped &= inside & (u64::MAX >> (BLOCK_BYTES - len));
     if escaped != 0 {
         let escapes = escapes(block, escaped);
         if escaped & !escapes.known != 0 {
@@ -154,7 +154,7 @@ pub fn bytewise(bytes: &[u8], from: usize) -> Skipped {
 #[cold]
 #[inline(never)]
 fn unpaired_at_end(slashes: u64, len: usize) -> usize {
-    (slashes << (BLOCK - len)).leading_ones() as usize % 2
+    (slashes << (BLOCK_BYTES - len)).leading_ones() as usize % 2
 }
 
 /// The bytes that are escaped: those after a run of backslashes of odd length.
@@ -175,13 +175,13 @@ fn after_odd_runs(slashes: u64) -> u64 {
 
 /// The same without vector instructions.
 #[cfg(any(not(target_arch = "aarch64"), test))]
-pub fn plain_masks(block: &[u8; BLOCK]) -> Masks {
+pub fn plain_masks(block: &[u8; BLOCK_BYTES]) -> Masks {
     let mask = |is: fn(u8) -> bool| block.iter().rev().fold(0, |all, byte| all << 1 | u64::from(is(*byte)));
     Masks { quotes: mask(|byte| byte == b'"'), slashes: mask(|byte| byte == b'\\'), controls: mask(|byte| byte < 0x20) }
 }
 
 /// Which of the escaped bytes of a block are valid after a backslash, and which are `u`.
-pub fn escapes(block: &[u8; BLOCK], mut escaped: u64) -> Escapes {
+pub fn escapes(block: &[u8; BLOCK_BYTES], mut escaped: u64) -> Escapes {
     let mut found = Escapes { known: 0, unicode: 0 };
     while escaped != 0 {
         let bit = escaped & escaped.wrapping_neg();

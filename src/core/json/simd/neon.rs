@@ -2,7 +2,7 @@
 
 use std::arch::aarch64::*;
 
-use super::block::{check_padded, short, skip, Escapes, Masks, Skipped, BLOCK};
+use super::block::{check_padded, short, skip, Escapes, Masks, Skipped, BLOCK_BYTES};
 
 /// Skips a string.
 pub fn skip_string(bytes: &[u8], from: usize) -> Skipped {
@@ -32,7 +32,7 @@ pub fn short_end(bytes: &[u8], from: usize) -> Option<usize> {
 type Quarters = [uint8x16_t; 4];
 
 #[inline(always)]
-fn quarters(block: &[u8; BLOCK]) -> Quarters {
+fn quarters(block: &[u8; BLOCK_BYTES]) -> Quarters {
     let from = block.as_ptr();
     // SAFETY: the block has 64 bytes; every processor of this architecture has NEON.
     unsafe { [vld1q_u8(from), vld1q_u8(from.add(16)), vld1q_u8(from.add(32)), vld1q_u8(from.add(48))] }
@@ -59,7 +59,7 @@ fn equal(all: Quarters, byte: u8) -> u64 {
 }
 
 #[inline(always)]
-fn masks(block: &[u8; BLOCK]) -> Masks {
+fn masks(block: &[u8; BLOCK_BYTES]) -> Masks {
     let all = quarters(block);
     // SAFETY: every processor of this architecture has NEON.
     let controls = bits(all.map(|quarter| unsafe { vcltq_u8(quarter, vdupq_n_u8(0x20)) }));
@@ -67,7 +67,7 @@ fn masks(block: &[u8; BLOCK]) -> Masks {
 }
 
 #[inline(always)]
-fn escapes(block: &[u8; BLOCK], _escaped: u64) -> Escapes {
+fn escapes(block: &[u8; BLOCK_BYTES], _escaped: u64) -> Escapes {
     // A byte is known if its two halves have a bit in common: 1 for 2_, 2 for 5_, 4 for 6_, 8 for 7_.
     const LOW: [u8; 16] = [0, 0, 13, 0, 8, 8, 4, 0, 0, 0, 0, 0, 2, 0, 4, 1];
     const HIGH: [u8; 16] = [0, 0, 1, 0, 0, 2, 4, 8, 0, 0, 0, 0, 0, 0, 0, 0];

@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::block::{check_padded, short, skip, Escapes, Masks, Skipped, BLOCK};
+use super::block::{check_padded, short, skip, Escapes, Masks, Skipped, BLOCK_BYTES};
 
 /// Skips a string, with AVX2 where the processor has it.
 pub fn skip_string(bytes: &[u8], from: usize) -> Skipped {
@@ -35,7 +35,7 @@ pub fn short_end(bytes: &[u8], from: usize) -> Option<usize> {
 
 #[inline]
 #[target_feature(enable = "avx2")]
-fn halves(block: &[u8; BLOCK]) -> [__m256i; 2] {
+fn halves(block: &[u8; BLOCK_BYTES]) -> [__m256i; 2] {
     let from = block.as_ptr().cast::<__m256i>();
     // SAFETY: the block has 64 bytes; these loads need no alignment.
     unsafe { [_mm256_loadu_si256(from), _mm256_loadu_si256(from.add(1))] }
@@ -56,7 +56,7 @@ fn equal(halves: [__m256i; 2], byte: u8) -> u64 {
 
 #[inline]
 #[target_feature(enable = "avx2")]
-fn masks_avx2(block: &[u8; BLOCK]) -> Masks {
+fn masks_avx2(block: &[u8; BLOCK_BYTES]) -> Masks {
     let both = halves(block);
     let last = _mm256_set1_epi8(0x1f);
     let low = [_mm256_min_epu8(both[0], last), _mm256_min_epu8(both[1], last)];
@@ -69,7 +69,7 @@ fn masks_avx2(block: &[u8; BLOCK]) -> Masks {
 
 #[inline]
 #[target_feature(enable = "avx2")]
-fn escapes_avx2(block: &[u8; BLOCK]) -> Escapes {
+fn escapes_avx2(block: &[u8; BLOCK_BYTES]) -> Escapes {
     let both = halves(block);
     // A byte is known if its two halves have a bit in common: 1 for 2_, 2 for 5_, 4 for 6_, 8 for 7_.
     let low = _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 0, 13, 0, 8, 8, 4, 0, 0, 0, 0, 0, 2, 0, 4, 1));

@@ -4,7 +4,7 @@ use crate::json::reader::{read, Raw};
 use crate::json::string::owned_string;
 
 fields! {
-    struct EntryFields<V> {
+    struct ScannedFields<V> {
         kind: V = "type",
         id: V = "id",
         timestamp: V = "timestamp",
@@ -68,7 +68,7 @@ fn text_in(content: Raw<'_>) -> Vec<u8> {
 pub fn read_whole(text: &str, span: (u64, u64)) -> ScannedLine {
     let is_blank = text.trim_ascii().is_empty();
     let mut line = ScannedLine { span, is_blank, is_terminated: text.ends_with('\n'), ..ScannedLine::default() };
-    let Ok(entry) = read::<EntryFields<Raw<'_>>>(text) else { return line };
+    let Ok(entry) = read::<ScannedFields<Raw<'_>>>(text) else { return line };
     (line.kind, line.id, line.timestamp) = (json(&entry.kind), json(&entry.id), json(&entry.timestamp));
     line.is_object = true;
     line.has_text_id = text_of(&entry.id).is_some();

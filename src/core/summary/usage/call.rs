@@ -147,7 +147,7 @@ const LONGEST_NUMBER: usize = 1 << 10;
 
 /// The keys of a usage and of its cost.
 #[derive(Debug, Clone, Copy)]
-enum Key {
+enum UsageKey {
     Input,
     Output,
     CacheRead,
@@ -158,16 +158,16 @@ enum Key {
     Part,
 }
 
-impl Key {
+impl UsageKey {
     fn of(key: &[u8]) -> Option<Self> {
         Some(match key {
-            b"input" => Key::Input,
-            b"output" => Key::Output,
-            b"cacheRead" => Key::CacheRead,
-            b"cacheWrite" => Key::CacheWrite,
-            b"cost" => Key::Cost,
-            b"total" => Key::Total,
-            b"totalTokens" | b"cacheWrite1h" | b"reasoning" => Key::Part,
+            b"input" => UsageKey::Input,
+            b"output" => UsageKey::Output,
+            b"cacheRead" => UsageKey::CacheRead,
+            b"cacheWrite" => UsageKey::CacheWrite,
+            b"cost" => UsageKey::Cost,
+            b"total" => UsageKey::Total,
+            b"totalTokens" | b"cacheWrite1h" | b"reasoning" => UsageKey::Part,
             _ => return None,
         })
     }
@@ -182,15 +182,15 @@ pub fn scan_usage<I: Input>(scanner: &mut Scanner<I>) -> ScanResult<UsageValue, 
     }
     let [mut input, mut output, mut cache_read, mut cache_write, mut cost] = [Amount::Missing; 5];
     let mut errors = CallErrors::default();
-    scanner.members(Key::of, |scanner, key| {
+    scanner.members(UsageKey::of, |scanner, key| {
         match key {
-            Some(Key::Input) => input = amount(scanner)?,
-            Some(Key::Output) => output = amount(scanner)?,
-            Some(Key::CacheRead) => cache_read = amount(scanner)?,
-            Some(Key::CacheWrite) => cache_write = amount(scanner)?,
-            Some(Key::Cost) => cost = total(scanner)?,
-            Some(Key::Part) => scanner.skip_value()?,
-            Some(Key::Total) | None => {
+            Some(UsageKey::Input) => input = amount(scanner)?,
+            Some(UsageKey::Output) => output = amount(scanner)?,
+            Some(UsageKey::CacheRead) => cache_read = amount(scanner)?,
+            Some(UsageKey::CacheWrite) => cache_write = amount(scanner)?,
+            Some(UsageKey::Cost) => cost = total(scanner)?,
+            Some(UsageKey::Part) => scanner.skip_value()?,
+            Some(UsageKey::Total) | None => {
                 if is_number(scanner.next_token()?) {
                     errors.add(CallErrors::UNKNOWN_KIND);
                 }
@@ -249,9 +249,9 @@ fn total<I: Input>(scanner: &mut Scanner<I>) -> ScanResult<Amount, I> {
         });
     }
     let mut found = Amount::Missing;
-    scanner.members(Key::of, |scanner, key| {
+    scanner.members(UsageKey::of, |scanner, key| {
         match key {
-            Some(Key::Total) => found = amount(scanner)?,
+            Some(UsageKey::Total) => found = amount(scanner)?,
             _ => scanner.skip_value()?,
         }
         Ok(())
