@@ -1,5 +1,5 @@
 //! Whole-file changes: migration, repair, merging with a store, and redaction. A reader sees the old file or the new one, never a
-//! mixture. `verify` is here because a repair begins with it; it changes nothing.
+//! mixture.
 
 pub mod backup;
 pub mod merge;
@@ -7,5 +7,3 @@ pub mod migrate;
 pub mod redact;
 pub mod repair;
 pub mod replace;
-pub mod report;
-pub mod verify;

@@ -4,11 +4,11 @@ use super::session::Session;
 use crate::base::error::{Error, Result};
 use crate::base::memory::{reserve, with_capacity};
 use crate::base::wtf8::to_string_lossy;
-use crate::context::branched_session::{BranchPlan, BranchStep};
 use crate::format::body::Body;
 use crate::format::entry::bodies_of;
 use crate::index::copy::Copier;
 use crate::io::line_span::LineSpan;
+use crate::session::branch_plan::{BranchPlan, BranchStep};
 use crate::storage::new_file::NewFile;
 use crate::tree::tree::RowNo;
 

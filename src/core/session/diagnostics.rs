@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::history::{ChangeCount, ForeignChangeKind};
 use super::session::Session;
 use crate::base::error::{Error, Result};
-use crate::rewrite::report::{Cycle, DuplicateId, Orphan, ReportedDamage, Totals, TreeErrorReport, REPORT_LIMIT};
+use crate::index::damage_report::{Cycle, DuplicateId, Orphan, ReportedDamage, Totals, TreeErrorReport, REPORT_LIMIT};
 use crate::tree::tree::RowNo;
 use crate::tree::tree_integrity::check_integrity;
 

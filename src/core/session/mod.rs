@@ -3,6 +3,7 @@
 pub mod append;
 pub mod body_text;
 pub mod branch;
+pub mod branch_plan;
 pub mod diagnostics;
 pub mod fork;
 pub mod history;

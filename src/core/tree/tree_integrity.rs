@@ -88,7 +88,7 @@ fn cycle_through(tree: &Tree, no: RowNo) -> io::Result<Vec<RowNo>> {
 mod tests {
     use super::*;
     use crate::format::entry::{read_line, Line};
-    use crate::rewrite::report::{Orphan, TreeErrorReport};
+    use crate::index::damage_report::{Orphan, TreeErrorReport};
 
     fn tree(entries: &[(&str, &str)]) -> Tree {
         let mut tree = Tree::default();

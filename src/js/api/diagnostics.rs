@@ -14,8 +14,9 @@ use crate::js::factory::process::now;
 use crate::js::manager::open;
 use crate::js::manager::resupply::with_file;
 use pi_session_core::base::error::Result as CoreResult;
+use pi_session_core::index::verify;
 use pi_session_core::io::lock_file;
-use pi_session_core::rewrite::{repair, verify};
+use pi_session_core::rewrite::repair;
 use pi_session_core::session::Session;
 
 /// A report of the core as an object.

@@ -16,10 +16,10 @@ use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::process;
 use crate::js::factory::{self, FactoryFn};
 use pi_session_core::base::error::Error as CoreError;
-use pi_session_core::context::branched_session::{plan, BranchLabel, BranchPlan, BranchStep};
 use pi_session_core::format::entry::EntryKind;
 use pi_session_core::format::ids;
 use pi_session_core::session::branch::BranchLines;
+use pi_session_core::session::branch_plan::{plan, BranchLabel, BranchPlan, BranchStep};
 use pi_session_core::session::{Persistence, Session};
 use pi_session_core::tree::tree::RowNo;
 

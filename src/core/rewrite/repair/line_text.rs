@@ -2,9 +2,9 @@
 
 use crate::base::error::{Error, Result};
 use crate::base::memory::copy_of_bytes;
+use crate::index::verify::SurveyedLine;
 use crate::io::line_reader::owned_text;
 use crate::io::line_span::LineSpan;
-use crate::rewrite::verify::SurveyedLine;
 use crate::storage::storage::{bytes_at, Storage};
 
 /// The source of a line of the new file.

@@ -11,9 +11,9 @@ use super::salvage::{pieces, Fields};
 use crate::base::error::{Error, Result};
 use crate::base::memory::copy_of_bytes;
 use crate::format::entry::{EntryHead, Parent};
+use crate::index::verify::{entry_in, LineClass, Survey, SurveyedLine};
 use crate::io::line_reader::line_text;
 use crate::rewrite::replace::{write_line, ReadTo, Rewrite};
-use crate::rewrite::verify::{entry_in, LineClass, Survey, SurveyedLine};
 use crate::storage::storage::{bytes_at, Storage};
 
 /// The content of the new file.

@@ -5,7 +5,7 @@ use std::io;
 use serde::Serialize;
 
 use crate::base::memory::push_str;
-use crate::rewrite::report::REPORT_LIMIT;
+use crate::index::damage_report::REPORT_LIMIT;
 
 /// What was repaired in one line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

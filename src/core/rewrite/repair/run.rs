@@ -9,10 +9,10 @@ use super::plan::RepairPlan;
 use super::repair_log::{Repair, RepairLog};
 use crate::base::error::{Error, Result};
 use crate::format::header::Version;
+use crate::index::verify::{verify, LineClass, Survey, SurveyedLine, VerifyReport};
 use crate::io::lock_file::FileLock;
 use crate::rewrite::migrate::Migration;
 use crate::rewrite::replace::{Backup, RewriteTarget};
-use crate::rewrite::verify::{verify, LineClass, Survey, SurveyedLine, VerifyReport};
 
 /// The report on a repair.
 #[derive(Debug, Serialize)]
@@ -23,7 +23,7 @@ pub struct RepairReport {
     pub backup: Option<String>,
     pub before: VerifyReport,
     pub after: VerifyReport,
-    /// The first repairs by line, at most [`REPORT_LIMIT`](crate::rewrite::report::REPORT_LIMIT).
+    /// The first repairs by line, at most [`REPORT_LIMIT`](crate::index::damage_report::REPORT_LIMIT).
     pub repairs: Vec<Repair>,
     /// How many repairs there were.
     pub repair_count: u64,

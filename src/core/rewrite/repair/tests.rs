@@ -3,8 +3,8 @@ use std::fs;
 use proptest::prelude::*;
 
 use super::*;
+use crate::index::verify::{entry_in, verify};
 use crate::io::lock_file::FileLock;
-use crate::rewrite::verify::{entry_in, verify};
 
 mod regressions;
 

@@ -3,10 +3,10 @@ use std::io::Write as _;
 use std::panic::AssertUnwindSafe;
 
 use crate::base::options::SessionFileOptions;
+use crate::index::verify::verify;
 use crate::io::fs::faults::before_next;
 use crate::io::fs::FsCall;
 use crate::rewrite::repair::repair;
-use crate::rewrite::verify::verify;
 use crate::session::{OpenResult, Persistence, Session};
 
 const OLD: &str = "{\"type\":\"session\",\"id\":\"s\",\"timestamp\":\"t\",\"cwd\":\"/c\"}\n\

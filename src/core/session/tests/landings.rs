@@ -40,7 +40,7 @@ fn half_a_line_of_another_process_is_not_continued() {
                 let text = world.text();
                 assert!(text.lines().any(|line| line.trim_end() == half), "{text}");
                 assert_eq!(ids(&session), ids(&opened(&world.path)), "{text}");
-                let report = crate::rewrite::verify::verify(&world.path).expect("readable");
+                let report = crate::index::verify::verify(&world.path).expect("readable");
                 assert_eq!(report.damaged.len(), usize::from(!is_whole), "{text}");
                 assert_eq!(session.index().damaged().len(), report.damaged.len());
                 let told = session.diagnostics().expect("memory");

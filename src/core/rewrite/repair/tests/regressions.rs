@@ -4,13 +4,13 @@
 use std::io::Write;
 
 use super::*;
+use crate::index::verify::Survey;
 use crate::io::fs::faults::before_next;
 use crate::io::fs::FsCall;
 use crate::io::line_reader::RawLine;
 use crate::rewrite::repair::plan::salvaged_entry;
 use crate::rewrite::repair::salvage::{pieces, SalvagedPiece};
 use crate::rewrite::replace::ReadTo;
-use crate::rewrite::verify::Survey;
 use crate::storage::file::FileStorage;
 use crate::storage::new_file::NewFile;
 

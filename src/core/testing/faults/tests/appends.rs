@@ -3,9 +3,9 @@
 use std::cell::RefCell;
 
 use super::*;
+use crate::index::verify::verify;
 use crate::io::fs::faults::before_next;
 use crate::io::fs::FsCall;
-use crate::rewrite::verify::verify;
 
 /// Something a session does, and what the world does to its file before, or meanwhile.
 struct Scenario {

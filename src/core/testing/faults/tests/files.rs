@@ -2,10 +2,10 @@
 
 use super::*;
 use crate::base::error::Error;
-use crate::context::branched_session::{plan, BranchLabel};
+use crate::index::verify::verify;
 use crate::rewrite::merge::{create, merge, StoredLines};
-use crate::rewrite::verify::verify;
 use crate::session::branch::BranchLines;
+use crate::session::branch_plan::{plan, BranchLabel};
 use crate::session::fork::ForkSource;
 
 /// Runs work on a fresh directory with a fault at every call in turn, checking after each.

@@ -7,13 +7,13 @@ use super::files::{branch, OLD};
 use super::*;
 use crate::base::error::Error;
 use crate::catalog::location::CatalogLocation;
+use crate::index::verify::verify;
 use crate::io::fs::faults::{on_file_system, FileSystem};
 use crate::io::fs::FsCall;
 use crate::listing::candidates::in_dir;
 use crate::listing::read_all::read_all;
 use crate::rewrite::merge::{merge, StoredLines};
 use crate::rewrite::repair::repair;
-use crate::rewrite::verify::verify;
 use crate::session::fork::ForkSource;
 
 /// What is done on a file system.

@@ -1,9 +1,9 @@
 //! What waits for the disk, and in which order: by the calls that were made, and the files they were made for.
 
 use super::*;
+use crate::index::verify::verify;
 use crate::io::fs::faults::{before_next, Made};
 use crate::io::fs::{stat_path, FileId, FsCall};
-use crate::rewrite::verify::verify;
 use crate::session::fork::ForkSource;
 
 /// The calls of work in which nothing fails.

@@ -10,10 +10,10 @@ use std::hash::{Hash, Hasher};
 use super::Subject;
 use crate::format::entry::{is_blank, read_line, Line};
 use crate::format::header::Version;
+use crate::index::verify::{verify, VerifyReport};
 use crate::io::line_reader::text_of;
 use crate::json::ObjectText;
 use crate::rewrite::repair::repair;
-use crate::rewrite::verify::{verify, VerifyReport};
 use crate::testing::faults::tests::scratch;
 
 /// What makes an entry the one it is, wherever it hangs: a repair may change what points at others, and a migration

@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 
 use super::*;
-use crate::context::branched_session::plan;
 use crate::context::projection::{project, Contribution};
 use crate::format::entry::{read_line, Line};
+use crate::session::branch_plan::plan;
 use crate::testing::tests::count;
 use crate::tree::tree_integrity::check_integrity;
 
