@@ -1,49 +1,19 @@
 // A store in the environment of a process whose managers the register hook watches, without pi: its start, its end, and what is said.
-import { execFile, execFileSync, spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { appendFileSync, chmodSync, cpSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { createServer, type AddressInfo, type Socket } from "node:net";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { DirectoryStore, SessionSync, loadAll } from "../../../lib/store/index.js";
-import { SESSION, emptyDirectory, entries, entry, header, library, logOf } from "../../support/lines.js";
+import { SESSION, entries, entry, header, library, logOf } from "../../support/lines.js";
+import { HELLO, MINUTES, NAME, type Machine, append, machine, node, pi, reader, root, silentServer, silentStore, storedLines, writtenDown } from "../../support/pi-process.js";
 import { snapshot } from "../../support/scratch.js";
 
-const root = resolve(__dirname, "../../..");
 const { LastErrors } = createRequire(__filename)("../../../lib/store/last-errors.js");
 const worker = join(root, "lib/register/store-worker.mjs");
-const MINUTES = "300000";
 const text = (...lines: Buffer[]) => lines.map((line) => `${line}\n`).join("");
-
-interface Machine {
-	path: string;
-	/** The store's directory, which is there. */
-	address: string;
-	agent: string;
-	work: string;
-	dir: string;
-	env: Record<string, string | undefined>;
-}
-
-function machine(more: Record<string, string> = {}): Machine {
-	const path = emptyDirectory();
-	const [address, agent, work] = ["store", "agent", "shop"].map((name) => join(path, name)) as [string, string, string];
-	for (const dir of [address, work]) mkdirSync(dir);
-	const dir = join(agent, "sessions", `--${work.slice(1).replaceAll("/", "-")}--`);
-	mkdirSync(dir, { recursive: true });
-	const own = { PI_SESSION_NATIVE_STORE: address, PI_SESSION_NATIVE_HOST: "laptop", PI_SESSION_NATIVE_PROJECT: "shop", PI_SESSION_NATIVE_STORE_TIMEOUT: MINUTES };
-	return { path, address, agent, work, dir, env: { ...process.env, PI_CODING_AGENT_DIR: agent, HOME: path, ...own, ...more } };
-}
-
-/** Runs Node and gives what it said. */
-function node({ work, env }: Machine, args: string[], input = ""): Promise<{ end: number | string; out: string; err: string }> {
-	return new Promise((resolve) => {
-		const child = execFile(process.execPath, args, { cwd: work, env: env as NodeJS.ProcessEnv }, (error, out, err) => resolve({ end: error?.signal ?? Number(error?.code ?? 0), out, err }));
-		child.stdin?.end(input);
-	});
-}
 
 /** What the worker says: of several lines the later ones add to those before. */
 const ask = async (at: Machine, task: { task: string }) => {
@@ -52,22 +22,6 @@ const ask = async (at: Machine, task: { task: string }) => {
 	expect(isReached === true).toBe(said.errors.length === 0 || said.inUse !== undefined);
 	return said;
 };
-
-/** What pi does with the hook: the store is asked, managers are watched, and something is said. */
-const program = (body: string) => `
-	import { createRequire } from "node:module";
-	import { storeOfEnvironment } from ${JSON.stringify(pathToFileURL(join(root, "lib/register/store.mjs")).href)};
-	const { SessionManager, getDefaultSessionDir } = createRequire(${JSON.stringify(join(root, "index.js"))})("./index.js");
-	const before = Object.getOwnPropertyDescriptors(SessionManager);
-	const store = storeOfEnvironment();
-	store?.pullBefore({ dir: ${JSON.stringify(root)} }, []);
-	store?.watch(SessionManager, getDefaultSessionDir);
-	${body}`;
-const pi = (at: Machine, body: string) => node(at, ["--input-type=module", "-e", program(body)]);
-
-const reader = ({ address }: Machine) => new DirectoryStore({ path: address, host: "reader" });
-const NAME = `2025-06-01T09-00-00-000Z_${SESSION}.jsonl`;
-const append = (store: DirectoryStore, lines: Buffer[]) => store.append(SESSION, { header: header(), lines, project: "shop" });
 
 test("the worker pulls what is lacking, and names what an earlier process could not store", async () => {
 	const at = machine();
@@ -129,23 +83,6 @@ test("what managers append is stored when the process ends, from wherever they w
 	expect(readdirSync(at.dir)).toHaveLength(2);
 });
 
-test("what follows a session while the process runs stores what is appended", async () => {
-	const at = machine();
-	// It ends by a signal, so that nothing is stored at its end.
-	const { end } = await pi(
-		at,
-		`import { readdirSync } from "node:fs";
-		const manager = SessionManager.create(process.cwd());
-		manager.appendMessage({ role: "user", content: "Hello", timestamp: 1 });
-		setInterval(() => {
-			if (readdirSync(process.env.PI_SESSION_NATIVE_STORE, { recursive: true }).some((name) => name.endsWith(".lines"))) process.kill(process.pid, "SIGKILL");
-		}, 20);`,
-	);
-	expect(end).toBe("SIGKILL");
-	const [stored] = (await reader(at).list()).sessions;
-	expect((await loadAll(reader(at), stored?.session ?? "")).lines).toHaveLength(1);
-});
-
 test("a session that was made while the store was away is stored by a later process, of which the store answers only then", async () => {
 	const at = machine();
 	renameSync(at.address, `${at.address}.away`);
@@ -172,10 +109,6 @@ test("the worker names what an earlier process could not store before the store 
 	while (!/leftover.*\n/.test(out)) out += String(await once(child.stdout, "data"));
 	expect(Object.assign({}, ...out.trim().split("\n").map((line) => JSON.parse(line)))).toEqual({ project: "shop", leftover: [{ session: SESSION, file, cwd: at.work }] });
 });
-
-const HELLO = `const manager = SessionManager.create(process.cwd()); manager.appendMessage({ role: "user", content: "Hello", timestamp: 1 });`;
-const storedLines = async (at: Machine) => Promise.all((await reader(at).list()).sessions.map(async ({ session }) => (await loadAll(reader(at), session)).lines.length));
-const writtenDown = (at: Machine) => readdirSync(join(at.agent, "session-stores/open"), { recursive: true }).filter((name) => String(name).endsWith(".json"));
 
 // Regression: it was never stored, for nothing said that it was to be.
 test("a new session of a pi that is killed at its first message is stored by a later one", async () => {
@@ -273,19 +206,6 @@ test("what a manager appended before it went on to another session is stored at 
 	expect((await loadAll(reader(at), stored?.session ?? "")).lines).toHaveLength(2);
 });
 
-/** A server that takes connections and says nothing. */
-async function silentServer(onConnection: (socket: Socket) => void = () => {}): Promise<number> {
-	const silent = createServer((socket) => onConnection(socket.on("error", () => {})));
-	await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
-	onTestFinished(() => void silent.close());
-	return (silent.address() as AddressInfo).port;
-}
-
-const silentBucket = (port: number) => ({ PI_SESSION_NATIVE_STORE: `s3://bucket?endpoint=http://127.0.0.1:${port}&timeout=600000`, AWS_ACCESS_KEY_ID: "me", AWS_SECRET_ACCESS_KEY: "s3cret" });
-
-/** The environment of a store that never answers. */
-const silentStore = async () => silentBucket(await silentServer());
-
 // Regression: the agent's tools had the password, and what they print is stored.
 test("the environment of pi's tools has the store's address without its password", async () => {
 	const port = await silentServer();
@@ -329,21 +249,6 @@ test("a private session is no matter of pi's end", async () => {
 	const said = await pi(at, `SessionManager.create(process.cwd()).appendMessage({ role: "user", content: "Hello", timestamp: 1 });`);
 	expect(said).toMatchObject({ out: "", err: "" });
 	expect((await reader(at).list()).sessions).toEqual([]);
-});
-
-test("what talks to the store makes more calls to a drive at the same time than Node does by itself", async () => {
-	const at = machine();
-	const preload = join(at.path, "threads.cjs");
-	writeFileSync(preload, `require("node:fs").appendFileSync(${JSON.stringify(join(at.path, "threads"))}, \`\${process.argv[1]?.split(/[\\\\/]/).pop()} \${process.env.UV_THREADPOOL_SIZE}\\n\`);`);
-	const body = `${HELLO}
-		const { readFileSync } = await import("node:fs");
-		while (!readFileSync(${JSON.stringify(join(at.path, "threads"))}, "utf8").includes("store-follower")) await new Promise((resolve) => setTimeout(resolve, 20));`;
-	await pi({ ...at, env: { ...at.env, NODE_OPTIONS: `--require ${preload}`, UV_THREADPOOL_SIZE: undefined } }, body);
-	const seen = () => new Set(readFileSync(join(at.path, "threads"), "utf8").trim().split("\n"));
-	expect(seen()).toContain("store-worker.mjs 16");
-	expect(seen()).toContain("store-follower.mjs 16");
-	await pi({ ...at, env: { ...at.env, NODE_OPTIONS: `--require ${preload}`, UV_THREADPOOL_SIZE: "5" } }, "");
-	expect(seen()).toContain("store-worker.mjs 5");
 });
 
 test("a timeout that is none is named in one line, and two seconds count", async () => {
@@ -424,33 +329,6 @@ test("a session that was deleted from the store is said once, and is not put bac
 	expect((await reader(at).list({ session })).sessions).toEqual([]);
 });
 
-test("while git is slow to name the project of another directory, its session is not followed twice", async () => {
-	const at = machine({ PI_SESSION_NATIVE_PROJECT: "" });
-	const bin = join(at.path, "bin");
-	mkdirSync(bin);
-	// Longer than several looks at the managers.
-	writeFileSync(join(bin, "git"), "#!/bin/sh\nsleep 1.5\nexit 1\n", { mode: 0o755 });
-	const followed = join(at.path, "followed");
-	const preload = join(at.path, "counting.cjs");
-	writeFileSync(preload, `
-		const { SessionSync } = require(${JSON.stringify(join(root, "lib/store/index.js"))});
-		const { follow } = SessionSync.prototype;
-		const followers = new Set();
-		SessionSync.prototype.follow = function (...args) {
-			followers.add(this);
-			require("node:fs").writeFileSync(${JSON.stringify(followed)}, String(followers.size));
-			return follow.apply(this, args);
-		};`);
-	const { end } = await pi(
-		{ ...at, env: { ...at.env, PATH: `${bin}:${process.env.PATH}`, NODE_OPTIONS: `--require ${preload}` } },
-		`import { existsSync } from "node:fs";
-		SessionManager.create(${JSON.stringify(at.path)}).appendMessage({ role: "user", content: "Hello", timestamp: 1 });
-		while (!existsSync(${JSON.stringify(followed)})) await new Promise((resolve) => setTimeout(resolve, 20));
-		await new Promise((resolve) => setTimeout(resolve, 1000));`,
-	);
-	expect([end, readFileSync(followed, "utf8")]).toEqual([0, "1"]);
-});
-
 test("git that fails is said at pi's start, with what follows", async () => {
 	const at = machine({ PI_SESSION_NATIVE_PROJECT: "", GIT_TEST_ASSUME_DIFFERENT_OWNER: "1" });
 	execFileSync("git", ["init", "-q", at.work]);
@@ -478,108 +356,6 @@ test("of many damaged sessions in a store five are named when pi starts, and the
 	const lines = (await pi(at, "")).err.trim().split("\n");
 	expect(lines.slice(0, 5)).toEqual(Array(5).fill(expect.stringMatching(/^pi-session-native: session s\d: .*it is not a batch/)));
 	expect(lines.slice(5)).toEqual(["pi-session-native: 2 more problems; pi-sessions pull names them"]);
-});
-
-/** Lets the follower hold a connection to a server of the test's, which is closed when the process is gone, whatever it waits for. */
-function lifeline({ path }: Machine, port: number): string {
-	const preload = join(path, "lifeline.cjs");
-	writeFileSync(preload, `if (process.argv[1]?.endsWith("store-follower.mjs")) require("node:net").connect(${port}, "127.0.0.1").unref();`);
-	return `--require ${preload}`;
-}
-
-/** A store in a directory that hangs, as a network drive whose server is gone: opening a pipe that nobody writes to waits forever. */
-function hangingMachine(): Machine {
-	const at = machine({ PI_SESSION_NATIVE_STORE_TIMEOUT: "1" });
-	execFileSync("mkfifo", [join(at.address, "store.json")]);
-	return at;
-}
-
-/** The store is asked at once, though it did not answer at the start. */
-const ASKED_AGAIN = `
-	{
-		const fs = await import("node:fs");
-		const notes = process.env.PI_CODING_AGENT_DIR + "/session-stores/";
-		for (const name of fs.readdirSync(notes)) if (name.startsWith("silent-")) fs.rmSync(notes + name);
-	}`;
-
-/** Five sessions that grow while names are looked up, for which a process has four threads in all. */
-const GROWING = `${ASKED_AGAIN}
-	const { lookup } = await import("node:dns/promises");
-	const managers = Array.from({ length: 5 }, () => SessionManager.create(process.cwd()));
-	for (let n = 0; n < 12; n++) {
-		for (const manager of managers) manager.appendMessage({ role: "user", content: "Hello", timestamp: n });
-		await new Promise((resolve) => setTimeout(resolve, 250));
-		await lookup("localhost");
-	}`;
-
-test.each(["process.exit(7);", "process.exitCode = 7;"])("a store in a directory that hangs takes no thread from pi, which looks up names and ends (%s)", async (last) => {
-	const { end, err } = await pi(hangingMachine(), GROWING + last);
-	expect(end).toBe(7);
-	expect(err).toContain("not all is stored yet (the store did not answer within 0.001 s)");
-});
-
-test("the process that follows sessions ends with pi when pi is killed, though its own calls to the store hang", async () => {
-	const at = hangingMachine();
-	let closed: Promise<unknown> | undefined;
-	const port = await silentServer((socket) => (closed = once(socket.resume(), "close")));
-	const { end } = await pi({ ...at, env: { ...at.env, NODE_OPTIONS: lifeline(at, port) } }, `${GROWING} process.kill(process.pid, "SIGKILL");`);
-	expect(end).toBe("SIGKILL");
-	expect(closed).toBeDefined();
-	await closed;
-});
-
-test.each([
-	["PostgreSQL", (port: number) => ({ PI_SESSION_NATIVE_STORE: `postgres://me:s3cret@127.0.0.1:${port}/x?timeout=600000` })],
-	["a bucket", silentBucket],
-])("%s that takes connections and says nothing does not keep a program from ending by itself", async (_, envOf) => {
-	const marker = join(emptyDirectory(), "connected");
-	const port = await silentServer(() => writeFileSync(marker, ""));
-	const at = machine({ PI_SESSION_NATIVE_STORE_TIMEOUT: "1", ...envOf(port) });
-	const { end, err } = await pi(
-		at,
-		`${ASKED_AGAIN}
-		const { existsSync, rmSync } = await import("node:fs");
-		rmSync(${JSON.stringify(marker)}, { force: true });
-		SessionManager.create(process.cwd()).appendMessage({ role: "user", content: "Hello", timestamp: 1 });
-		while (!existsSync(${JSON.stringify(marker)})) await new Promise((resolve) => setTimeout(resolve, 20));`,
-	);
-	expect(end).toBe(0);
-	expect(err).toContain("not all is stored yet");
-});
-
-test("where the process that follows sessions is gone that is said, and the rest is stored when pi ends", async () => {
-	const at = machine();
-	const preload = join(at.path, "dying.cjs");
-	writeFileSync(preload, `if (process.argv[1]?.endsWith("store-follower.mjs")) process.exit(3);`);
-	const body = `SessionManager.create(process.cwd()).appendMessage({ role: "user", content: "Hello", timestamp: 1 });
-		process.stdin.once("data", () => process.exit());`;
-	const env = { ...at.env, NODE_OPTIONS: `--require ${preload}` } as NodeJS.ProcessEnv;
-	const child = spawn(process.execPath, ["--input-type=module", "-e", program(body)], { cwd: at.work, env, stdio: ["pipe", "inherit", "pipe"] });
-	onTestFinished(() => void child.kill("SIGKILL"));
-	let err = "";
-	child.stderr.setEncoding("utf8").on("data", (part: string) => (err += part));
-	while (!err.includes("\n")) await once(child.stderr, "data");
-	const ended = once(child, "close");
-	child.stdin.end("\n");
-	expect(await ended).toEqual([0, null]);
-	expect(err).toBe("pi-session-native: the process that stores what is appended has ended (exit code 3), and is started again\n");
-	const [stored] = (await reader(at).list()).sessions;
-	expect((await loadAll(reader(at), stored?.session ?? "")).lines).toHaveLength(1);
-});
-
-test("where the process that follows sessions ends by an error that is said, and another one goes on while pi runs", async () => {
-	const at = machine();
-	const [preload, begun] = [join(at.path, "dying.cjs"), join(at.path, "begun")];
-	writeFileSync(preload, `const fs = require("node:fs");
-		if (process.argv[1]?.endsWith("store-follower.mjs") && !fs.existsSync(${JSON.stringify(begun)})) { fs.writeFileSync(${JSON.stringify(begun)}, ""); throw new Error("out of luck"); }`);
-	const { end, err } = await node({ ...at, env: { ...at.env, NODE_OPTIONS: `--require ${preload}` } }, ["--input-type=module", "-e", program(`
-		import { readdirSync } from "node:fs";
-		SessionManager.create(process.cwd()).appendMessage({ role: "user", content: "Hello", timestamp: 1 });
-		// It ends by a signal, so that nothing is stored at its end.
-		setInterval(() => {
-			if (readdirSync(process.env.PI_SESSION_NATIVE_STORE, { recursive: true }).some((name) => name.endsWith(".lines"))) process.kill(process.pid, "SIGKILL");
-		}, 20);`)]);
-	expect([end, err]).toEqual(["SIGKILL", "pi-session-native: the process that stores what is appended has ended (exit code 1: Error: out of luck), and is started again\n"]);
 });
 
 test("a mistake in the settings leaves no password to what pi starts", async () => {

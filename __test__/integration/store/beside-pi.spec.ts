@@ -1,0 +1,170 @@
+// The process beside pi that follows its sessions: what it takes from pi, and when it ends.
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { loadAll } from "../../../lib/store/index.js";
+import { emptyDirectory } from "../../support/lines.js";
+import { HELLO, type Machine, machine, node, pi, program, reader, root, silentBucket, silentServer } from "../../support/pi-process.js";
+
+test("what follows a session while the process runs stores what is appended", async () => {
+	const at = machine();
+	// It ends by a signal, so that nothing is stored at its end.
+	const { end } = await pi(
+		at,
+		`import { readdirSync } from "node:fs";
+		const manager = SessionManager.create(process.cwd());
+		manager.appendMessage({ role: "user", content: "Hello", timestamp: 1 });
+		setInterval(() => {
+			if (readdirSync(process.env.PI_SESSION_NATIVE_STORE, { recursive: true }).some((name) => name.endsWith(".lines"))) process.kill(process.pid, "SIGKILL");
+		}, 20);`,
+	);
+	expect(end).toBe("SIGKILL");
+	const [stored] = (await reader(at).list()).sessions;
+	expect((await loadAll(reader(at), stored?.session ?? "")).lines).toHaveLength(1);
+});
+
+test("what talks to the store makes more calls to a drive at the same time than Node does by itself", async () => {
+	const at = machine();
+	const preload = join(at.path, "threads.cjs");
+	writeFileSync(preload, `require("node:fs").appendFileSync(${JSON.stringify(join(at.path, "threads"))}, \`\${process.argv[1]?.split(/[\\\\/]/).pop()} \${process.env.UV_THREADPOOL_SIZE}\\n\`);`);
+	const body = `${HELLO}
+		const { readFileSync } = await import("node:fs");
+		while (!readFileSync(${JSON.stringify(join(at.path, "threads"))}, "utf8").includes("store-follower")) await new Promise((resolve) => setTimeout(resolve, 20));`;
+	await pi({ ...at, env: { ...at.env, NODE_OPTIONS: `--require ${preload}`, UV_THREADPOOL_SIZE: undefined } }, body);
+	const seen = () => new Set(readFileSync(join(at.path, "threads"), "utf8").trim().split("\n"));
+	expect(seen()).toContain("store-worker.mjs 16");
+	expect(seen()).toContain("store-follower.mjs 16");
+	await pi({ ...at, env: { ...at.env, NODE_OPTIONS: `--require ${preload}`, UV_THREADPOOL_SIZE: "5" } }, "");
+	expect(seen()).toContain("store-worker.mjs 5");
+});
+
+test("while git is slow to name the project of another directory, its session is not followed twice", async () => {
+	const at = machine({ PI_SESSION_NATIVE_PROJECT: "" });
+	const bin = join(at.path, "bin");
+	mkdirSync(bin);
+	// Longer than several looks at the managers.
+	writeFileSync(join(bin, "git"), "#!/bin/sh\nsleep 1.5\nexit 1\n", { mode: 0o755 });
+	const followed = join(at.path, "followed");
+	const preload = join(at.path, "counting.cjs");
+	writeFileSync(preload, `
+		const { SessionSync } = require(${JSON.stringify(join(root, "lib/store/index.js"))});
+		const { follow } = SessionSync.prototype;
+		const followers = new Set();
+		SessionSync.prototype.follow = function (...args) {
+			followers.add(this);
+			require("node:fs").writeFileSync(${JSON.stringify(followed)}, String(followers.size));
+			return follow.apply(this, args);
+		};`);
+	const { end } = await pi(
+		{ ...at, env: { ...at.env, PATH: `${bin}:${process.env.PATH}`, NODE_OPTIONS: `--require ${preload}` } },
+		`import { existsSync } from "node:fs";
+		SessionManager.create(${JSON.stringify(at.path)}).appendMessage({ role: "user", content: "Hello", timestamp: 1 });
+		while (!existsSync(${JSON.stringify(followed)})) await new Promise((resolve) => setTimeout(resolve, 20));
+		await new Promise((resolve) => setTimeout(resolve, 1000));`,
+	);
+	expect([end, readFileSync(followed, "utf8")]).toEqual([0, "1"]);
+});
+
+/** Lets the follower hold a connection to a server of the test's, which is closed when the process is gone, whatever it waits for. */
+function lifeline({ path }: Machine, port: number): string {
+	const preload = join(path, "lifeline.cjs");
+	writeFileSync(preload, `if (process.argv[1]?.endsWith("store-follower.mjs")) require("node:net").connect(${port}, "127.0.0.1").unref();`);
+	return `--require ${preload}`;
+}
+
+/** A store in a directory that hangs, as a network drive whose server is gone: opening a pipe that nobody writes to waits forever. */
+function hangingMachine(): Machine {
+	const at = machine({ PI_SESSION_NATIVE_STORE_TIMEOUT: "1" });
+	execFileSync("mkfifo", [join(at.address, "store.json")]);
+	return at;
+}
+
+/** The store is asked at once, though it did not answer at the start. */
+const ASKED_AGAIN = `
+	{
+		const fs = await import("node:fs");
+		const notes = process.env.PI_CODING_AGENT_DIR + "/session-stores/";
+		for (const name of fs.readdirSync(notes)) if (name.startsWith("silent-")) fs.rmSync(notes + name);
+	}`;
+
+/** Five sessions that grow while names are looked up, for which a process has four threads in all. */
+const GROWING = `${ASKED_AGAIN}
+	const { lookup } = await import("node:dns/promises");
+	const managers = Array.from({ length: 5 }, () => SessionManager.create(process.cwd()));
+	for (let n = 0; n < 12; n++) {
+		for (const manager of managers) manager.appendMessage({ role: "user", content: "Hello", timestamp: n });
+		await new Promise((resolve) => setTimeout(resolve, 250));
+		await lookup("localhost");
+	}`;
+
+test.each(["process.exit(7);", "process.exitCode = 7;"])("a store in a directory that hangs takes no thread from pi, which looks up names and ends (%s)", async (last) => {
+	const { end, err } = await pi(hangingMachine(), GROWING + last);
+	expect(end).toBe(7);
+	expect(err).toContain("not all is stored yet (the store did not answer within 0.001 s)");
+});
+
+test("the process that follows sessions ends with pi when pi is killed, though its own calls to the store hang", async () => {
+	const at = hangingMachine();
+	let closed: Promise<unknown> | undefined;
+	const port = await silentServer((socket) => (closed = once(socket.resume(), "close")));
+	const { end } = await pi({ ...at, env: { ...at.env, NODE_OPTIONS: lifeline(at, port) } }, `${GROWING} process.kill(process.pid, "SIGKILL");`);
+	expect(end).toBe("SIGKILL");
+	expect(closed).toBeDefined();
+	await closed;
+});
+
+test.each([
+	["PostgreSQL", (port: number) => ({ PI_SESSION_NATIVE_STORE: `postgres://me:s3cret@127.0.0.1:${port}/x?timeout=600000` })],
+	["a bucket", silentBucket],
+])("%s that takes connections and says nothing does not keep a program from ending by itself", async (_, envOf) => {
+	const marker = join(emptyDirectory(), "connected");
+	const port = await silentServer(() => writeFileSync(marker, ""));
+	const at = machine({ PI_SESSION_NATIVE_STORE_TIMEOUT: "1", ...envOf(port) });
+	const { end, err } = await pi(
+		at,
+		`${ASKED_AGAIN}
+		const { existsSync, rmSync } = await import("node:fs");
+		rmSync(${JSON.stringify(marker)}, { force: true });
+		SessionManager.create(process.cwd()).appendMessage({ role: "user", content: "Hello", timestamp: 1 });
+		while (!existsSync(${JSON.stringify(marker)})) await new Promise((resolve) => setTimeout(resolve, 20));`,
+	);
+	expect(end).toBe(0);
+	expect(err).toContain("not all is stored yet");
+});
+
+test("where the process that follows sessions is gone that is said, and the rest is stored when pi ends", async () => {
+	const at = machine();
+	const preload = join(at.path, "dying.cjs");
+	writeFileSync(preload, `if (process.argv[1]?.endsWith("store-follower.mjs")) process.exit(3);`);
+	const body = `SessionManager.create(process.cwd()).appendMessage({ role: "user", content: "Hello", timestamp: 1 });
+		process.stdin.once("data", () => process.exit());`;
+	const env = { ...at.env, NODE_OPTIONS: `--require ${preload}` } as NodeJS.ProcessEnv;
+	const child = spawn(process.execPath, ["--input-type=module", "-e", program(body)], { cwd: at.work, env, stdio: ["pipe", "inherit", "pipe"] });
+	onTestFinished(() => void child.kill("SIGKILL"));
+	let err = "";
+	child.stderr.setEncoding("utf8").on("data", (part: string) => (err += part));
+	while (!err.includes("\n")) await once(child.stderr, "data");
+	const ended = once(child, "close");
+	child.stdin.end("\n");
+	expect(await ended).toEqual([0, null]);
+	expect(err).toBe("pi-session-native: the process that stores what is appended has ended (exit code 3), and is started again\n");
+	const [stored] = (await reader(at).list()).sessions;
+	expect((await loadAll(reader(at), stored?.session ?? "")).lines).toHaveLength(1);
+});
+
+test("where the process that follows sessions ends by an error that is said, and another one goes on while pi runs", async () => {
+	const at = machine();
+	const [preload, begun] = [join(at.path, "dying.cjs"), join(at.path, "begun")];
+	writeFileSync(preload, `const fs = require("node:fs");
+		if (process.argv[1]?.endsWith("store-follower.mjs") && !fs.existsSync(${JSON.stringify(begun)})) { fs.writeFileSync(${JSON.stringify(begun)}, ""); throw new Error("out of luck"); }`);
+	const { end, err } = await node({ ...at, env: { ...at.env, NODE_OPTIONS: `--require ${preload}` } }, ["--input-type=module", "-e", program(`
+		import { readdirSync } from "node:fs";
+		SessionManager.create(process.cwd()).appendMessage({ role: "user", content: "Hello", timestamp: 1 });
+		// It ends by a signal, so that nothing is stored at its end.
+		setInterval(() => {
+			if (readdirSync(process.env.PI_SESSION_NATIVE_STORE, { recursive: true }).some((name) => name.endsWith(".lines"))) process.kill(process.pid, "SIGKILL");
+		}, 20);`)]);
+	expect([end, err]).toEqual(["SIGKILL", "pi-session-native: the process that stores what is appended has ended (exit code 1: Error: out of luck), and is started again\n"]);
+});
