@@ -1,8 +1,9 @@
 // New files that the command writes. They are complete or absent, and only their owner can read them, because sessions are
 // private.
 import { randomUUID } from "node:crypto";
-import { closeSync, fstatSync, fsyncSync, lstatSync, openSync, realpathSync, renameSync, rmSync, statSync, writeSync } from "node:fs";
+import { closeSync, fstatSync, fsyncSync, lstatSync, openSync, realpathSync, rmSync, statSync, writeSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { replaceFile } from "../replace-file.js";
 import { CommandError } from "./errors.mjs";
 import { write } from "./output.mjs";
 import { onSignal, yieldToSignals } from "./signals.mjs";
@@ -49,8 +50,8 @@ async function writeWhole(path, pieces, force) {
 	const off = onSignal(() => rmSync(draft, { force: true }));
 	try {
 		const bytes = await fill(draft, "wx", pieces);
-		if (force) renameSync(draft, path);
-		else claim(draft, path);
+		if (force) await replaceFile(draft, path);
+		else await claim(draft, path);
 		return bytes;
 	} catch (error) {
 		rmSync(draft, { force: true });
@@ -65,14 +66,14 @@ async function writeWhole(path, pieces, force) {
  * @param {string} draft
  * @param {string} path
  */
-function claim(draft, path) {
+async function claim(draft, path) {
 	try {
 		closeSync(openSync(path, "wx", 0o600));
 	} catch (error) {
 		throw /** @type {NodeJS.ErrnoException} */ (error).code === "EEXIST" ? alreadyThere(path) : error;
 	}
 	try {
-		renameSync(draft, path);
+		await replaceFile(draft, path);
 	} catch (error) {
 		rmSync(path, { force: true });
 		throw error;

@@ -10,11 +10,11 @@ import {
 	mkdirSync,
 	openSync,
 	readFileSync,
-	renameSync,
 	rmSync,
 	statSync,
 	writeFileSync,
 } from "node:fs";
+import { createRequire } from "node:module";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
 
@@ -102,7 +102,8 @@ export function remember(name, value) {
 		try {
 			const text = JSON.stringify(value);
 			writeFileSync(temporary, `${checksum(text)}\n${text}\n`, { flag: "wx", mode: 0o600 });
-			renameSync(temporary, path);
+			// Not loaded where nothing is written.
+			createRequire(import.meta.url)("../replace-file.js").replaceFileSync(temporary, path);
 		} catch {
 			rmSync(temporary, { force: true });
 		}

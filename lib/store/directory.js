@@ -6,13 +6,13 @@
 const { randomUUID } = require("node:crypto");
 const { constants, promises: fs } = require("node:fs");
 const { dirname, isAbsolute, join, resolve } = require("node:path");
+const { replaceFile } = require("../replace-file.js");
 const { checkPath } = require("./address.js");
 const { StoreError, unlessAbsent } = require("./errors.js");
 const { hostLock } = require("./host-lock.js");
 const { inParallel } = require("./in-parallel.js");
 const { isObject } = require("./lines.js");
 const { LogStore } = require("./log-store.js");
-const { replaceFile } = require("./replace-file.js");
 
 /** @typedef {import("./log-names").Listed} Listed */
 
@@ -108,10 +108,7 @@ class DirectoryObjects {
 
 	/** @param {string} path @param {Buffer} bytes */
 	async replace(path, bytes) {
-		return this.#write(path, bytes, async (draft, full) => {
-			await replaceFile(draft, full);
-			return true;
-		});
+		return this.#write(path, bytes, replaceFile);
 	}
 
 	/**
@@ -298,16 +295,8 @@ class DirectoryObjects {
 			if (!WITHOUT_LINKS.has(code)) throw error;
 		}
 		return this.#lock(full, async () => {
-			const isTaken = async () => (await unlessAbsent(fs.lstat(full))) !== undefined;
-			if (await isTaken()) return false;
-			try {
-				await fs.rename(draft, full);
-			} catch (error) {
-				// Windows replaces no file that another host, which took the name after the check, has open.
-				if (await isTaken()) return false;
-				throw error;
-			}
-			return true;
+			const isFree = async () => (await unlessAbsent(fs.lstat(full))) === undefined;
+			return replaceFile(draft, full, isFree);
 		}, "name-");
 	}
 

@@ -3,6 +3,7 @@
 const { createHash, randomBytes } = require("node:crypto");
 const fs = require("node:fs");
 const { join } = require("node:path");
+const { replaceFileSync } = require("../replace-file.js");
 const { addressKey } = require("./address.js");
 const { isObject, parse } = require("./lines.js");
 
@@ -30,7 +31,7 @@ class Pending {
 		const draft = `${path}.${randomBytes(6).toString("hex")}`;
 		fs.mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
 		fs.writeFileSync(draft, JSON.stringify({ session, file, cwd, project }), { mode: 0o600 });
-		fs.renameSync(draft, path);
+		replaceFileSync(draft, path);
 	}
 
 	/** Takes back what this process said of a file. @param {string} file */

@@ -6,6 +6,7 @@ const { randomBytes } = require("node:crypto");
 const fs = require("node:fs");
 const { basename, dirname, join, resolve, sep } = require("node:path");
 const { expandHome } = require("../home.js");
+const { replaceFile } = require("../replace-file.js");
 const { hasPassword, readAddress, withoutPassword } = require("./address.js");
 const { StoreError } = require("./errors.js");
 const { hostLock } = require("./host-lock.js");
@@ -232,7 +233,7 @@ async function makePrivate(agentDir, session) {
 		const draft = `${target}.${randomBytes(6).toString("hex")}`;
 		try {
 			fs.writeFileSync(draft, `${JSON.stringify({ ...value, private: [...(value.private ?? []), session] }, undefined, "\t")}\n`, { mode: 0o600, flush: true });
-			fs.renameSync(draft, target);
+			await replaceFile(draft, target);
 		} finally {
 			fs.rmSync(draft, { force: true });
 		}

@@ -2,8 +2,8 @@
 const { randomBytes } = require("node:crypto");
 const fs = require("node:fs");
 const { dirname } = require("node:path");
+const { replaceFile } = require("../replace-file.js");
 const { isObject, parse } = require("./lines.js");
-const { replaceFile } = require("./replace-file.js");
 
 /**
  * What a file holds; undefined if it is not there or is not JSON.

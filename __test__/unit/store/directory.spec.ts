@@ -319,6 +319,7 @@ test("where the locks of processes of one host do not hold, no acknowledged line
 test("where nothing has a second name, a name that another host takes after the check is taken", async () => {
 	const path = emptyDirectory();
 	const denied = Object.assign(new Error("EPERM: operation not permitted"), { code: "EPERM" });
+	vi.spyOn(process, "platform", "get").mockReturnValue("win32");
 	vi.spyOn(fs.promises, "link").mockRejectedValue(denied);
 	vi.spyOn(fs.promises, "rename").mockImplementationOnce(async (from, to) => {
 		fs.copyFileSync(from, to);
