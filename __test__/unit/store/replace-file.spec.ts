@@ -1,13 +1,18 @@
 // Files that are replaced: Windows refuses that while another program has one of the two open.
 import fs, { closeSync, openSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { join, relative } from "node:path";
+import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { writeText } from "../../../lib/cli/files.mjs";
-import { recall, remember } from "../../../lib/register/private-cache.mjs";
-import { replaceFile, replaceFileSync } from "../../../lib/replace-file.js";
-import { Pending } from "../../../lib/store/pending.js";
-import { makePrivate, readSettings } from "../../../lib/store/settings.js";
 import { root, scratch, setEnv } from "../../support/scratch.js";
+
+const require = createRequire(import.meta.url);
+const { replaceFile, replaceFileSync } = require("../../../lib/replace-file.js");
+const { Pending } = require("../../../lib/store/pending.js");
+const { makePrivate, readSettings } = require("../../../lib/store/settings.js");
+const moduleOf = (path: string) => import(pathToFileURL(join(root, "lib", path)).href);
+const { writeText } = await moduleOf("cli/files.mjs");
+const { recall, remember } = await moduleOf("register/private-cache.mjs");
 
 afterEach(() => {
 	vi.restoreAllMocks();
