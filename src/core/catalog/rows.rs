@@ -10,7 +10,7 @@ use super::connection::Catalog;
 use super::error::CatalogResult;
 use crate::base::unparsed_dates::UnparsedDates;
 use crate::format::header::{ParentSession, Version};
-use crate::io::file_fingerprint::{FileFingerprint, Nanos};
+use crate::io::file_fingerprint::{FileFingerprint, FileId, Nanos};
 use crate::io::session_files::session_files;
 use crate::summary::session_summary::{FileKind, SessionSummary, SummaryProgress};
 use crate::summary::usage::session_usage::SessionUsage;
@@ -51,7 +51,9 @@ impl CatalogRow {
             return if self.is_whole() { CacheValidity::Valid } else { CacheValidity::RereadUnterminatedLine };
         }
         // A new mode, owner or link sets the change time and leaves the content: backups do that every night.
-        match now.is_same_file(&self.fingerprint) && (now.size > size || now.size == size && now.modified == modified) {
+        match now.file_id == self.fingerprint.file_id
+            && (now.size > size || now.size == size && now.modified == modified)
+        {
             true => CacheValidity::IfSamePrefix,
             false => CacheValidity::Invalid,
         }
@@ -109,8 +111,7 @@ pub fn signature_of(db: &Connection, row: i64) -> CatalogResult<Option<Vec<u8>>>
 fn remembered(row: &Row<'_>) -> CatalogResult<CatalogRow> {
     let number = |column: usize| row.get::<_, i64>(column).map(|number| number as u64);
     let fingerprint = FileFingerprint {
-        device: number(1)?,
-        inode: number(2)?,
+        file_id: FileId { device: number(1)?, inode: number(2)? },
         size: number(3)?,
         modified: row.get(4)?,
         changed: row.get(5)?,
@@ -240,7 +241,7 @@ pub fn put(transaction: &Transaction<'_>, update: &Update) -> CatalogResult<()> 
            active = ?17, unparsed_dates = ?18, messages = ?19, first = ?20
          RETURNING id",
     )?;
-    let FileFingerprint { device, inode, size, modified, changed } = file.fingerprint;
+    let FileFingerprint { file_id: FileId { device, inode }, size, modified, changed } = file.fingerprint;
     let row: i64 = put.query_row(
         params![
             dir,

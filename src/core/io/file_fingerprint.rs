@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// A time in ns since 1970.
 pub type Nanos = i64;
 
-/// Which file a path or handle leads to.
+/// Which file a path or handle leads to: its device and inode, on Windows volume and file index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileId {
     pub device: u64,
@@ -15,8 +15,7 @@ pub struct FileId {
 /// Distinguishes the states of a file without reading it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileFingerprint {
-    pub device: u64,
-    pub inode: u64,
+    pub file_id: FileId,
     pub size: u64,
     /// When its content changed. Programs can set this time.
     pub modified: Nanos,
@@ -45,11 +44,6 @@ pub fn would_show_change(changed: Nanos, at: Nanos) -> bool {
 }
 
 impl FileFingerprint {
-    /// Whether both are of the same file, in any state.
-    pub fn is_same_file(&self, other: &Self) -> bool {
-        (self.device, self.inode) == (other.device, other.inode)
-    }
-
     /// Whether a file that was seen with this fingerprint gets another one if it changes after `at`.
     pub fn would_show_change(&self, at: Nanos) -> bool {
         would_show_change(self.changed, at)

@@ -94,8 +94,8 @@ pub struct Stat {
 impl Stat {
     /// The fingerprint of the file.
     pub fn fingerprint(&self) -> FileFingerprint {
-        let Self { file_id: FileId { device, inode }, size, modified, changed, .. } = *self;
-        FileFingerprint { device, inode, size, modified, changed }
+        let Self { file_id, size, modified, changed, .. } = *self;
+        FileFingerprint { file_id, size, modified, changed }
     }
 }
 

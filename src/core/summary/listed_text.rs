@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use super::conversation_texts::{read_texts, Completion};
 use super::session_summary::ListedSession;
 use crate::base::memory::append;
-use crate::io::file_fingerprint::FileFingerprint;
+use crate::io::file_fingerprint::{FileFingerprint, FileId};
 use crate::io::fs;
 use crate::io::head_tail_hash::head_tail_hash;
 use crate::io::open::{self, Access};
@@ -15,8 +15,7 @@ use crate::io::open::{self, Access};
 /// The state of a file when it was listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ListedState {
-    device: u64,
-    inode: u64,
+    file_id: FileId,
     /// The file's size, where its complete lines end, and the hash of the head and the tail up to there.
     size: u64,
     end: u64,
@@ -26,13 +25,13 @@ pub struct ListedState {
 impl ListedState {
     /// The state of a listed session's file.
     pub fn of(listed: &ListedSession) -> Self {
-        let FileFingerprint { device, inode, size, .. } = listed.fingerprint;
-        Self { device, inode, size, end: listed.end, head_tail_hash: listed.head_tail_hash }
+        let FileFingerprint { file_id, size, .. } = listed.fingerprint;
+        Self { file_id, size, end: listed.end, head_tail_hash: listed.head_tail_hash }
     }
 
     /// As a text that [`ListedState::from_text`] reads.
     pub fn to_text(self) -> String {
-        let Self { device, inode, size, end, head_tail_hash } = self;
+        let Self { file_id: FileId { device, inode }, size, end, head_tail_hash } = self;
         format!("{device:x} {inode:x} {size:x} {end:x} {head_tail_hash:x}")
     }
 
@@ -41,7 +40,7 @@ impl ListedState {
         let mut numbers = text.split(' ').map(|number| u64::from_str_radix(number, 16).ok());
         let mut next = || numbers.next().flatten();
         let [device, inode, size, end, head_tail_hash] = [next()?, next()?, next()?, next()?, next()?];
-        Some(Self { device, inode, size, end, head_tail_hash })
+        Some(Self { file_id: FileId { device, inode }, size, end, head_tail_hash })
     }
 }
 
@@ -59,7 +58,7 @@ pub fn text(path: &Path, state: &ListedState, stops: &[&AtomicBool], all: &mut V
 fn read(path: &Path, state: &ListedState, stops: &[&AtomicBool], all: &mut Vec<u8>) -> io::Result<bool> {
     let file = open::regular(path, Access::Read)?;
     let now = fs::stat(&file)?.fingerprint();
-    let is_same = (state.device, state.inode) == (now.device, now.inode) && now.size >= state.size;
+    let is_same = state.file_id == now.file_id && now.size >= state.size;
     if !is_same || head_tail_hash(&file, state.end)? != state.head_tail_hash {
         return Ok(false);
     }
