@@ -1,7 +1,7 @@
 // The overlay of `/find`: a line to type in, the hits by session, and the message of the one that is chosen.
 import { Input, matchesKey, truncateToWidth, wrapTextWithAnsi } from "@earendil-works/pi-tui";
 import { pieces } from "../cli/snippet.mjs";
-import { age, clip, clipMiddle, counted, safeBlock, wrapped } from "../cli/text.mjs";
+import { age, clip, clipMiddle, counted, safeBlock, widthOf, wrapped } from "../cli/text.mjs";
 import { underHome } from "../cli/under-home.mjs";
 import { isForEditor, messageOf } from "./go-to.mjs";
 import { LIMIT } from "./scope.mjs";
@@ -19,6 +19,7 @@ import { LIMIT } from "./scope.mjs";
  * @property {string} query
  * @property {boolean} isAll
  * @property {string | undefined} dir the one directory that is searched
+ * @property {import("./writers.mjs").WriterOf} writerOf
  * @property {(hit: SearchHit) => string | undefined} textOf the whole text of a hit; undefined if the session no longer has it
  * @property {(scope: { isAll: boolean }, signal: AbortSignal) => Promise<{ path: string, firstMessage: string }[]>} list
  * @property {(query: string, scope: { isAll: boolean }, more: SearchOptions) => Promise<SearchHit[]>} search
@@ -295,8 +296,9 @@ export class FindView {
 		for (const [index, hit] of this.#hits.entries()) {
 			if (hit.path !== this.#hits[index - 1]?.path) {
 				const title = clip(hit.name || this.#firstMessages.get(hit.path) || hit.id, Math.floor(width / 2));
-				const dir = clip(underHome(hit.cwd), width - 4);
-				lines.push(this.#isAwaited ? dim(`${title}  ${dir}`) : `${theme.bold(title)}  ${theme.fg("muted", dir)}`);
+				const by = byWriter(this.#options.writerOf(hit));
+				const place = `${clip(underHome(hit.cwd), Math.max(1, width - widthOf(title) - 2 - by.length))}${by}`;
+				lines.push(this.#isAwaited ? dim(`${title}  ${place}`) : `${theme.bold(title)}  ${theme.fg("muted", place)}`);
 			}
 			const isSelected = index === this.#selected && !this.#isAwaited;
 			if (isSelected) at = lines.length;
@@ -347,6 +349,9 @@ const SPEAKERS = { toolResult: "tool", bashExecution: "command", session_info: "
 
 /** @param {SearchHit} hit */
 export const speakerOf = (hit) => SPEAKERS[hit.role] ?? hit.role;
+
+/** @param {string | undefined} writer who wrote a session last */
+export const byWriter = (writer) => (writer === undefined ? "" : ` · ${writer}`);
 
 /** @param {SearchHit} hit */
 export const ageOf = (hit) => (Number.isNaN(Date.parse(hit.timestamp)) ? "?" : age(new Date(hit.timestamp)));

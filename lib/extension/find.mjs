@@ -2,10 +2,11 @@
 import { clip, counted, safeLine } from "../cli/text.mjs";
 import { pieces } from "../cli/snippet.mjs";
 import { answer, withStatus } from "./answer.mjs";
-import { FindView, ageOf, speakerOf } from "./find-view.mjs";
+import { FindView, ageOf, byWriter, speakerOf } from "./find-view.mjs";
 import { library } from "./library.mjs";
 import { goTo, textOf } from "./go-to.mjs";
 import { customDir, onlyDir, searchOptions } from "./scope.mjs";
+import { lastWriters } from "./writers.mjs";
 
 /** @typedef {typeof import("@earendil-works/pi-coding-agent")} Pi */
 /** @typedef {import("@earendil-works/pi-coding-agent").ExtensionCommandContext} Context */
@@ -23,7 +24,7 @@ export async function find(pi, args, ctx) {
 	const isAll = /^--all(?:\s|$)/.test(args.trim());
 	const query = args.trim().replace(/^--all(?:\s+|$)/, "");
 	const { SessionManager } = library(pi);
-	if (ctx.mode !== "tui") return await answer(ctx, await asText(SessionManager, query, ctx, isAll));
+	if (ctx.mode !== "tui") return await answer(ctx, await asText(pi, query, ctx, isAll));
 	/** @type {{ path: string, manager: import("../../index.js").SessionManager } | undefined} the session whose text was shown last */
 	let opened;
 	const textOfHit = (/** @type {SearchHit} */ hit) => {
@@ -47,7 +48,7 @@ export async function find(pi, args, ctx) {
 		chosen = await ctx.ui.custom(
 			(tui, theme, keybindings, done) => {
 				redraw = () => tui.requestRender();
-				return new FindView({ tui, theme, keybindings, done, query, isAll, dir: onlyDir(ctx), textOf: textOfHit, list, search });
+				return new FindView({ tui, theme, keybindings, done, query, isAll, dir: onlyDir(ctx), writerOf: lastWriters(pi), textOf: textOfHit, list, search });
 			},
 			{ overlay: true, overlayOptions: { width: "100%", maxHeight: "100%", anchor: "top-left" } },
 		);
@@ -66,21 +67,22 @@ export async function find(pi, args, ctx) {
 
 /**
  * Hits as text, for modes without a screen.
- * @param {typeof import("../../index.js").SessionManager} SessionManager
+ * @param {Pi} pi
  * @param {string} query
  * @param {Context} ctx
  * @param {boolean} isAll
  */
-async function asText(SessionManager, query, ctx, isAll) {
+async function asText(pi, query, ctx, isAll) {
 	if (query === "") return "Usage: /find [--all] words";
-	const hits = await withStatus(ctx, "searching", (onProgress) => SessionManager.search(query, { ...searchOptions(ctx, { isAll }), limit: TEXT_LIMIT, onProgress }));
+	const writerOf = lastWriters(pi);
+	const hits = await withStatus(ctx, "searching", (onProgress) => library(pi).SessionManager.search(query, { ...searchOptions(ctx, { isAll }), limit: TEXT_LIMIT, onProgress }));
 	const dir = onlyDir(ctx);
 	const searched = `${isAll ? "all sessions" : "the sessions of this project"}${dir === undefined ? "" : ` in ${dir}`}`;
 	if (hits.length === 0) return `Nothing found for ${safeLine(query)} in ${searched}${isAll ? "" : "; /find --all searches all"}.`;
 	const lines = hits.flatMap((hit, at) => {
 		const line = pieces(hit.snippet, TEXT_COLUMNS).map(({ text }) => text).join("");
 		const place = `  ${clip(hit.entryId, 8)} ${ageOf(hit)} ${clip(speakerOf(hit), 16)}: ${line}`;
-		return hit.path === hits[at - 1]?.path ? [place] : [`${safeLine(hit.id)}  ${safeLine(hit.name ?? "")}  ${safeLine(hit.cwd)}`.trim(), place];
+		return hit.path === hits[at - 1]?.path ? [place] : [`${safeLine(hit.id)}  ${safeLine(hit.name ?? "")}  ${safeLine(hit.cwd)}${byWriter(writerOf(hit))}`, place];
 	});
 	return [...lines, ...(dir === undefined ? [] : [`Searched: ${searched}.`]), ...(hits.length === TEXT_LIMIT ? [`The first ${counted(TEXT_LIMIT, "hit")}.`] : [])].join("\n");
 }

@@ -124,12 +124,13 @@ class Notes {
 		try {
 			const value = parse(fs.readFileSync(this.#path(session)));
 			if (!isObject(value)) return undefined;
-			const { cursor, offset, check, store, needsAll, isElsewhere, listed, redactions } = value;
+			const { cursor, offset, check, store, needsAll, isElsewhere, writer, listed, redactions } = value;
 			if (typeof cursor !== "string" || typeof check !== "string" || typeof offset !== "number" || !Number.isSafeInteger(offset) || offset < 0) return undefined;
 			return {
 				...{ cursor, offset, check, needsAll: needsAll === true },
 				...(typeof store === "string" ? { store } : {}),
 				...(isElsewhere === true ? { isElsewhere } : {}),
+				...(isId(writer) ? { writer } : {}),
 				...(typeof listed === "string" ? { listed } : {}),
 				...(typeof redactions === "number" ? { redactions } : {}),
 			};

@@ -22,6 +22,7 @@ const { checkAt, readHeader, readLines } = require("./session-file.js");
  * @property {boolean} [isElsewhere] the store has the session under the name of another project
  * @property {boolean} [needsAll] the next pull is to load everything: the file may lack lines that the cursor has passed, some of which
  *   could not be read, or has entries with other ids than in the store
+ * @property {string} [writer] the host that wrote the last of the stored lines, if it is another one
  */
 /**
  * @typedef {object} OutboxOptions

@@ -161,11 +161,13 @@ function newestTime(lines) {
  * @param {import("../../index").MergeReport} merged
  * @returns {Promise<import("./index").PullReport>}
  */
-async function done({ file, onNote }, page, { added, renamed, storedBytes: offset, inode }) {
+async function done({ store, file, onNote }, page, { added, renamed, storedBytes: offset, inode }) {
 	const handle = await fs.open(file);
+	const host = page.lines.at(-1)?.host;
+	const writer = host === store.host ? undefined : host;
 	try {
 		// Another pull may have replaced the file since: the note then matches no file.
-		await onNote?.({ cursor: page.cursor, offset, check: await checkAt(handle, offset, inode), needsAll: renamed.length > 0 || page.problems.length > 0 }, page.problems);
+		await onNote?.({ cursor: page.cursor, offset, check: await checkAt(handle, offset, inode), needsAll: renamed.length > 0 || page.problems.length > 0, writer }, page.problems);
 	} finally {
 		await handle.close();
 	}

@@ -395,14 +395,15 @@ class SessionSync {
 	}
 
 	/**
-	 * What the list said before a push is forgotten: a store that was set back to that says it again, and lacks what was pushed.
+	 * What the list said before a push is forgotten: a store that was set back to that says it again, and lacks what was pushed. From then on
+	 * this host is the one that wrote last.
 	 * @param {string} session
 	 * @param {import("./outbox").Note | undefined} note
 	 */
 	async #setPushed(session, note) {
 		// The store is another one, or was set back.
 		if (note?.check === "") await this.#notes.forgetTold(session);
-		await this.#notes.set(session, note && { redactions: this.#notes.get(session)?.redactions, ...note, listed: undefined });
+		await this.#notes.set(session, note && { redactions: this.#notes.get(session)?.redactions, ...note, listed: undefined, writer: undefined });
 	}
 
 	/**

@@ -1,0 +1,104 @@
+// Who wrote a session last, where that was another machine: what this machine has noted of its store. The store is not asked.
+import { existsSync, statSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { clip } from "../cli/text.mjs";
+
+const require = createRequire(import.meta.url);
+/** How many columns a name takes at most. */
+const NAME_COLUMNS = 30;
+
+/** @typedef {(session: { id: string, path: string }) => string | undefined} WriterOf */
+
+/**
+ * Gives the user and machine that wrote a session last, as their host calls itself; undefined if that was this machine, or is not known.
+ * @param {{ getAgentDir(): string }} pi
+ * @returns {WriterOf}
+ */
+export function lastWriters(pi) {
+	const notesIn = notesOf(pi.getAgentDir());
+	if (notesIn === undefined) return () => undefined;
+	const { displayName } = require("../store/names.js");
+	const find = (/** @type {string} */ id, /** @type {string} */ path) => {
+		const note = notesIn(dirname(path)).get(id);
+		// What is not stored yet was written here.
+		if (note?.writer === undefined || (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > note.offset) return undefined;
+		return clip(displayName(note.writer), NAME_COLUMNS);
+	};
+	/** @type {Map<string, string | undefined>} */
+	const known = new Map();
+	return ({ id, path }) => {
+		if (!known.has(path)) known.set(path, find(id, path));
+		return known.get(path);
+	};
+}
+
+/**
+ * The notes on the store that is set up, by the directory of the sessions; undefined if none is.
+ * @param {string} agentDir
+ * @returns {((dir: string) => import("../store/notes.js").Notes) | undefined}
+ */
+function notesOf(agentDir) {
+	const { SETTINGS_FILE, STORE_VARIABLE } = require("../store/setting-names.js");
+	if (!process.env[STORE_VARIABLE] && !existsSync(join(agentDir, SETTINGS_FILE))) return undefined;
+	try {
+		const { storeAddress } = require("../store/settings.js");
+		const address = storeAddress(agentDir);
+		if (address === undefined) return undefined;
+		const { Notes } = require("../store/notes.js");
+		const open = (/** @type {string} */ dir) => new Notes(join(agentDir, "session-stores"), address, dir);
+		// An address that is not understood is refused here.
+		open(agentDir);
+		return open;
+	} catch {
+		// Whoever uses the store says what is wrong with its settings.
+		return undefined;
+	}
+}
+
+/**
+ * Shows it in the rows of every selector of sessions from now on; gives the function that ends it. The sessions of a list are not changed.
+ * Where pi's selector is not as expected, nothing is.
+ * @param {import("./lists.mjs").Pi} pi
+ */
+export function showWriters(pi) {
+	const prototype = /** @type {any} */ (pi).SessionSelectorComponent?.prototype;
+	const own = prototype?.render;
+	if (typeof own !== "function" || typeof prototype.getSessionList !== "function") return () => {};
+	const isInherited = !Object.hasOwn(prototype, "render");
+	/** @type {WeakSet<object>} */
+	const seen = new WeakSet();
+	/** @this {any} @param {number} width */
+	function render(width) {
+		const list = this.getSessionList();
+		if (list && !seen.has(list)) showIn(list, lastWriters(pi));
+		seen.add(list);
+		return own.call(this, width);
+	}
+	prototype.render = render;
+	return () => {
+		if (prototype.render !== render) return;
+		if (isInherited) delete prototype.render;
+		else prototype.render = own;
+	};
+}
+
+/**
+ * Draws a list with the writers before the numbers of messages. Only the rows that are drawn are looked up.
+ * @param {{ filteredSessions: { session: { id: string, path: string, messageCount: number } }[], render(width: number): string[] }} list
+ * @param {WriterOf} writerOf
+ */
+function showIn(list, writerOf) {
+	const own = list.render;
+	if (typeof own !== "function") return;
+	list.render = (width) => {
+		const rows = new Proxy(list.filteredSessions, {
+			get(all, key) {
+				const row = Reflect.get(all, key);
+				const writer = row?.session && writerOf(row.session);
+				return writer ? { ...row, session: Object.create(row.session, { messageCount: { value: `${writer} · ${row.session.messageCount}` } }) } : row;
+			},
+		});
+		return own.call(Object.create(list, { filteredSessions: { value: rows } }), width);
+	};
+}
