@@ -1,9 +1,10 @@
 // Names that Windows does not have, or has for devices, and that it shortens: calls do with them what pi does, on every system.
-import { readdirSync } from "node:fs";
-import { basename, join } from "node:path";
+import { existsSync, mkdirSync, readdirSync } from "node:fs";
+import { basename, join, toNamespacedPath } from "node:path";
 import { expect, test } from "vitest";
 import { loadReference } from "../../support/reference.js";
-import { type Api, api, assistant, scratch } from "../../support/scratch.js";
+import { type Api, api, assistant, header, message, ownAgent, scratch, setEnv, user, writeSession } from "../../support/scratch.js";
+import { isWindows } from "../../support/windows.js";
 
 const pi = (await loadReference()) as unknown as Api;
 
@@ -48,4 +49,40 @@ async function outcomes({ SessionManager, loadEntriesFromFile, findMostRecentSes
 
 test.each(["a?b", "a?b.jsonl", 'a"b', "nul", "con.jsonl", "a ", "a."])("%s", async (name) => {
 	expect(await outcomes(api, name)).toEqual(await outcomes(pi, name));
+});
+
+// Windows shortens neither names nor long paths that begin with `\\\\?\\`, and gives them back so. Elsewhere it is the path itself.
+test.each([
+	["a plain one", "plain"],
+	["one whose name ends with a dot", "a."],
+	["one with a long path", `${"long/".repeat(60)}x`],
+])("a directory by a path that the system takes as it is: %s", async (_, name) => {
+	const dir = toNamespacedPath(join(scratch(), name));
+	mkdirSync(dir, { recursive: true });
+	const file = writeSession(dir, [header({ cwd: dir }), message("a", null, user("hello"))], "s.jsonl");
+	const findings = async ({ SessionManager, findMostRecentSession, loadEntriesFromFile }: Api) => ({
+		listed: await SessionManager.list(dir, dir),
+		listedAll: await SessionManager.listAll(dir),
+		recent: findMostRecentSession(dir),
+		continued: SessionManager.continueRecent(dir, dir).getSessionFile(),
+		opened: SessionManager.open(file).getEntries(),
+		loaded: loadEntriesFromFile(file),
+		created: basename(SessionManager.create(dir, dir).getSessionDir()),
+	});
+	const ours = await findings(api);
+	expect(ours).toEqual(await findings(pi));
+	expect(ours.listedAll).toMatchObject([{ path: join(dir, "s.jsonl"), firstMessage: "hello" }]);
+});
+
+// Regression: SQLite, which takes paths as users write them, was given another file there than the one that had been looked at.
+test.each(["a.", "a "])("on Windows there is no catalog in a directory whose name is %j, and lists do without", async (name) => {
+	ownAgent();
+	const dir = scratch();
+	const agent = join(dir, name);
+	setEnv({ PI_CODING_AGENT_DIR: agent });
+	const project = join(agent, "sessions", "--project--");
+	mkdirSync(project, { recursive: true });
+	writeSession(project, [header({ cwd: "/project" }), message("a", null, user("hello"))], "s.jsonl");
+	for (let times = 0; times < 2; times++) expect(await api.SessionManager.listAll()).toMatchObject([{ firstMessage: "hello" }]);
+	expect([readdirSync(dir), existsSync(join(agent, "session-catalog-11.sqlite"))]).toEqual([[name], !isWindows]);
 });

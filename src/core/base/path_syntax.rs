@@ -72,6 +72,12 @@ impl PathSyntax {
         is_absolute && (self == Self::Posix || !device.is_empty())
     }
 
+    /// Whether a path without `.` and `..` is taken as it is by calls that clean paths first, as SQLite does. On Windows those drop dots
+    /// and spaces at the ends of names.
+    pub fn is_kept_by_cleaning(self, path: &str) -> bool {
+        self == Self::Posix || !path.split(|c| self.is_separator(c)).any(|name| name.ends_with(['.', ' ']))
+    }
+
     /// The names in a path without `.`, `..` and repeated separators.
     fn cleaned(self, path: &str, is_absolute: bool) -> String {
         let mut names: Vec<&str> = Vec::new();

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::file::FILE_NAME;
 use crate::base::error::Result;
+use crate::base::path_syntax::PathSyntax;
 use crate::base::paths::{self, Process};
 
 /// The environment variable that names the catalog's file, or is `off`.
@@ -17,14 +18,14 @@ pub struct CatalogLocation {
     pub makes_dir: bool,
 }
 
-/// The location that the process's environment asks for; None if the catalog is off.
+/// The location that the process's environment asks for; None if the catalog is off, or cannot be there.
 pub fn location(process: &dyn Process) -> Result<Option<CatalogLocation>> {
-    match process.env(VARIABLE)?.filter(|value| !value.is_empty()) {
-        Some(off) if off.eq_ignore_ascii_case("off") || off == "0" => Ok(None),
-        Some(path) => Ok(Some(CatalogLocation { path: paths::resolve(&path, process)?.into(), makes_dir: true })),
-        None => {
-            let agent = paths::resolve(&paths::agent_dir(process)?, process)?;
-            Ok(Some(CatalogLocation { path: paths::join(&agent, FILE_NAME).into(), makes_dir: false }))
-        }
-    }
+    let (path, makes_dir) = match process.env(VARIABLE)?.filter(|value| !value.is_empty()) {
+        Some(off) if off.eq_ignore_ascii_case("off") || off == "0" => return Ok(None),
+        Some(path) => (paths::resolve(&path, process)?, true),
+        None => (paths::join(&paths::resolve(&paths::agent_dir(process)?, process)?, FILE_NAME), false),
+    };
+    // SQLite would open another file.
+    let is_opened = PathSyntax::HERE.is_kept_by_cleaning(&path);
+    Ok(is_opened.then(|| CatalogLocation { path: path.into(), makes_dir }))
 }

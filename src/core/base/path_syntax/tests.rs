@@ -63,6 +63,22 @@ fn a_complete_path_is_taken_as_it_is() {
 }
 
 #[test]
+fn names_that_windows_shortens_are_known() {
+    for (path, is_kept) in [
+        (r"C:\a.b\c d\.e", true),
+        (r"\\?\C:\a", true),
+        (r"\\server\share\", true),
+        (r"C:\a.\b", false),
+        (r"C:\a/b /c", false),
+        (r"C:\a\b.", false),
+        (r"C:\a\b ", false),
+    ] {
+        assert_eq!(PathSyntax::Windows.is_kept_by_cleaning(path), is_kept, "{path}");
+        assert!(PathSyntax::Posix.is_kept_by_cleaning(path));
+    }
+}
+
+#[test]
 fn a_drive_or_share_makes_a_path_complete() {
     for (path, is_complete) in [(r"C:\x", true), (r"\\s\t\x", true), (r"\x", false), ("C:x", false), ("x", false)] {
         assert_eq!(PathSyntax::Windows.is_complete(path), is_complete, "{path}");
