@@ -2665,3 +2665,23 @@ export declare function sessionEntryToContextMessages(entry: SessionEntry): Agen
  * ```
  */
 export declare function setAgentDir(agentDir: string | undefined): void
+
+/**
+ * Locks a file without waiting, for what one process at a time is to do. The file is made if it is not there, for its owner
+ * only, and stays.
+ *
+ * Gives the function that ends the lock, or null if the file is locked already: by another process, or by this one. The
+ * lock also ends when that function is collected, when the thread that took it ends, and when the process ends, however it
+ * does; processes that this one starts do not have it. It is the operating system's (`flock`, on Windows `LockFileEx`).
+ *
+ * @throws `TypeError` if the path is not a string. If the file cannot be opened or locked, with the system's code:
+ * `ENOENT` if its directory is not there, `ELOOP` if it is a symbolic link, `ENOLCK` or `EOPNOTSUPP` on a file system
+ * without locks.
+ * @example
+ * ```ts
+ * const release = tryLockFile(`${dir}/only-one.lock`);
+ * console.log(typeof release, tryLockFile(`${dir}/only-one.lock`)); // → function null
+ * release?.();
+ * ```
+ */
+export declare function tryLockFile(path: string): (() => void) | null

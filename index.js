@@ -852,3 +852,4 @@ module.exports.parseSessionEntries = nativeBinding.parseSessionEntries
 module.exports.projectContextEntry = nativeBinding.projectContextEntry
 module.exports.sessionEntryToContextMessages = nativeBinding.sessionEntryToContextMessages
 module.exports.setAgentDir = nativeBinding.setAgentDir
+module.exports.tryLockFile = nativeBinding.tryLockFile

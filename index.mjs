@@ -21,4 +21,5 @@ export const {
 	projectContextEntry,
 	sessionEntryToContextMessages,
 	setAgentDir,
+	tryLockFile,
 } = addon;

@@ -141,8 +141,7 @@ class DirectoryObjects {
 	}
 
 	/**
-	 * What comes after `end` is a torn batch, and is cut off. The lock of this host does not hold in another network namespace: so what
-	 * another process writes meanwhile is not overwritten, and what was written is looked at before it counts.
+	 * What comes after `end` is a torn batch, and is cut off.
 	 * @param {string} path
 	 * @param {{ size: number, end: number }} log
 	 * @param {Buffer} bytes
@@ -150,7 +149,7 @@ class DirectoryObjects {
 	async append(path, { size, end }, bytes) {
 		return this.#guard(async () => {
 			const full = join(this.#root, path);
-			const known = await unlessAbsent(fs.open(full, constants.O_RDWR | constants.O_APPEND));
+			const known = await unlessAbsent(fs.open(full, constants.O_WRONLY | constants.O_APPEND));
 			if (!known && size > 0) return false;
 			const file = known ?? (await this.#makeLog(full));
 			if (!file) return false;
@@ -161,8 +160,6 @@ class DirectoryObjects {
 				if (there > end) await fs.truncate(full, end);
 				for (let at = 0; at < bytes.length; ) at += (await file.write(bytes, at, bytes.length - at)).bytesWritten;
 				await file.datasync();
-				const { buffer, bytesRead } = await file.read(Buffer.alloc(bytes.length), 0, bytes.length, end);
-				if (bytesRead < bytes.length || !buffer.equals(bytes)) return false;
 			} finally {
 				await file.close();
 			}
@@ -175,7 +172,7 @@ class DirectoryObjects {
 	async #makeLog(full) {
 		const mode = await this.#modeFor(dirname(full));
 		try {
-			const file = await fs.open(full, "ax+", mode);
+			const file = await fs.open(full, "ax", mode);
 			await setMode(full, mode);
 			return file;
 		} catch (error) {
@@ -294,10 +291,10 @@ class DirectoryObjects {
 			if (code === "EEXIST") return false;
 			if (!WITHOUT_LINKS.has(code)) throw error;
 		}
-		return this.#lock(full, async () => {
+		return this.#lock("names", async () => {
 			const isFree = async () => (await unlessAbsent(fs.lstat(full))) === undefined;
 			return replaceFile(draft, full, isFree);
-		}, "name-");
+		});
 	}
 
 	/**

@@ -305,8 +305,8 @@ export interface OpenStoreOptions {
 	/** The id of this machine: the same in every process here, another one everywhere else. */
 	host: string;
 	/**
-	 * A directory of this machine, the same in every process with this `host`: it names the locks by which they write to a session one
-	 * after the other. By default one in the system's directory for temporary files. PostgreSQL needs none.
+	 * A directory of this machine, the same in every process with this `host`, for the lock files by which they write to a session one
+	 * after the other. By default this user's own in the system's directory for temporary files. PostgreSQL needs none.
 	 */
 	locks?: string;
 }

@@ -93,7 +93,6 @@ class LogReader {
 		const parts = (view.hosts.get(host) ?? []).filter(({ part, size }) => part > first.part || (part === first.part && size > first.end));
 		if (parts.length === 0) await this.#checkLast(view, host, cursor);
 		let next = partFrom(first, parts);
-		const sums = new Set([first.sum]);
 		for (let at = 0; at < parts.length; ) {
 			if (bytes >= room) return { bytes, more: true, problems, isWaiting: false };
 			const some = nextParts(parts.slice(at), room - bytes);
@@ -111,17 +110,15 @@ class LogReader {
 					const passed = { ...batch, part };
 					const where = `${path}, batch at ${batch.start}`;
 					if (cursor.contradicts(host, passed)) throw reset(session);
-					if (batch.prev !== sum && !sums.has(batch.prev)) {
+					if (batch.prev !== sum) {
 						const isFirst = end === first.end && cursor.of(host).part === first.part && sum !== "";
-						// Where locks do not hold, another process of the host may have written a batch between the two. If what the cursor has passed
-						// is not there any more, an old state was put back.
+						// If what the cursor has passed is not there any more, an old state was put back.
 						if (isFirst) await this.#checkLast(view, host, cursor);
-						else problems.push({ session, where, message: "it does not follow the one before it, which was replaced" });
+						problems.push({ session, where, message: "it does not follow the one before it, which was replaced" });
 					}
 					if (batch.clock > LAST_CLOCK) return stopped(where, "its clock cannot be right");
 					take(passed, path);
 					cursor.pass(host, passed);
-					sums.add(batch.sum);
 				}
 				if (fault !== undefined) return stopped(path, fault);
 				next = { part: part + 1, end: 0 };

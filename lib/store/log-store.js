@@ -11,7 +11,7 @@ const { checkTtl } = require("./claim.js");
 const { LogCursor } = require("./cursor.js");
 const { StoreError, deletedError } = require("./errors.js");
 const { inParallel } = require("./in-parallel.js");
-const { buffer, checkAppend, compareText } = require("./lines.js");
+const { buffer, checkAppend, compareText, sha256 } = require("./lines.js");
 const { decodeBatches, encodeBatch, shortHash, shortened } = require("./log-batches.js");
 const { Claims } = require("./log-claims.js");
 const { Heads, faultOfHead } = require("./log-heads.js");
@@ -54,6 +54,8 @@ const REREAD_MS = 20;
 const TRIES = 50;
 /** How many objects are read at the same time, and how many sessions' ends are remembered. */
 const [PARALLEL, MAX_ENDS] = [16, 256];
+/** Sessions share locks, because the files of locks stay. */
+const LOCKS = 64;
 
 /**
  * What an append leaves for the next one: the cursor that it returned, where this host's log ended, and what was listed then. `after` and
@@ -100,7 +102,7 @@ class LogStore {
 		const given = new Map(checkAppend(session, append).map(({ line }) => [shortHash(line), line]));
 		const after = new LogCursor(append.after);
 		await this.#heads.prepareToWrite();
-		return this.#lock(session, async () => {
+		return this.#lock(lockOf(session), async () => {
 			try {
 				for (let tries = 0; tries < TRIES; tries++) {
 					const appended = await this.#tryAppend(session, append, given, after);
@@ -494,5 +496,8 @@ class LogStore {
 
 	async close() {}
 }
+
+/** The name of the lock of a session. @param {string} session */
+const lockOf = (session) => `session-${Number(sha256(Buffer.from(session))[0]) % LOCKS}`;
 
 exports.LogStore = LogStore;

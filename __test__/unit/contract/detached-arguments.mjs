@@ -133,7 +133,7 @@ const WITHOUT_OBJECTS = `
 	getEntries getEntry getEntryCount getHeader getLabel getLeafEntry getLeafId getOutline getPath getSessionDir
 	getSessionFile getSessionId getSessionName getTree isPersisted onAppend reload resetLeaf setSessionFile
 	usesDefaultSessionDir findById isLocked repair verify assertValidSessionId findMostRecentSession
-	loadEntriesFromFile parseSessionEntries setAgentDir`.split(/\s+/);
+	loadEntriesFromFile parseSessionEntries setAgentDir tryLockFile`.split(/\s+/);
 
 const kinds = [
 	["method", METHODS, Object.getOwnPropertyNames(SessionManager.prototype), (name, { manager }) => (...args) => manager[name](...args)],

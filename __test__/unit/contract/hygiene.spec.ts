@@ -57,7 +57,7 @@ describe("index.d.ts", () => {
 	});
 });
 
-test("the exports are those of the contract, and two of this package's own", () => {
+test("the exports are those of the contract, and three of this package's own", () => {
 	expect(
 		Object.keys(api)
 			.filter((name) => name !== "__napiBindingTarget")
@@ -68,7 +68,7 @@ test("the exports are those of the contract, and two of this package's own", () 
 			...["buildSessionContext", "buildSessionProjection", "findMostRecentSession", "getDefaultSessionDir"],
 			...["getLatestCompactionEntry", "loadEntriesFromFile", "migrateSessionEntries", "parseSessionEntries"],
 			...["projectContextEntry", "sessionEntryToContextMessages"],
-			...["getConfiguredSessionDir", "setAgentDir"],
+			...["getConfiguredSessionDir", "setAgentDir", "tryLockFile"],
 		].sort(),
 	);
 });

@@ -10,6 +10,7 @@ pub mod held_lock;
 pub mod line_reader;
 pub mod line_span;
 pub mod lock_file;
+pub mod locked_file;
 pub mod open;
 pub mod owner;
 pub mod session_files;

@@ -77,13 +77,30 @@ fn options(access: Access) -> OpenOptions {
 
 /// Opens a lock file that is there, for reading, or for writing as well. No link is followed, nothing blocks.
 pub fn lock_file(path: &Path, writes: bool) -> io::Result<File> {
+    unfollowed(path, OpenOptions::new().read(true).write(writes))
+}
+
+/// Opens a lock file that is not removed, and makes it, for its owner only, if it is not there. No link is followed, nothing
+/// blocks.
+pub fn kept_lock_file(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
-    options.read(true).write(writes);
+    options.read(true).write(true).create(true).truncate(false);
     #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NOFOLLOW | libc::O_NONBLOCK);
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let file = unfollowed(path, &mut options)?;
+    if fs::stat(&file)?.is_file {
+        Ok(file)
+    } else {
+        Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"))
+    }
+}
+
+fn unfollowed(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(options, libc::O_NOFOLLOW | libc::O_NONBLOCK);
     #[cfg(windows)]
-    std::os::windows::fs::OpenOptionsExt::custom_flags(&mut options, fs::OPENS_DIRS | fs::OPENS_LINKS);
-    open_when_released(path, &options)
+    std::os::windows::fs::OpenOptionsExt::custom_flags(options, fs::OPENS_DIRS | fs::OPENS_LINKS);
+    open_when_released(path, options)
 }
 
 /// Whether an error says that there is no file descriptor left, or no memory for one. It says nothing of the file, which must

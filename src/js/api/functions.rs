@@ -1,4 +1,6 @@
-//! The exported functions that work on the caller's plain lists of entries.
+//! The exported functions: on the caller's plain lists of entries, and on files.
+
+use std::cell::Cell;
 
 use napi::bindgen_prelude::*;
 use napi_derive::napi;
@@ -6,7 +8,7 @@ use napi_derive::napi;
 use crate::js::convert::args;
 use crate::js::convert::errors::{thrown, wrong_argument};
 use crate::js::convert::object::with_entry_head;
-use crate::js::convert::paths::on_paths;
+use crate::js::convert::paths::{on_paths, resolved};
 use crate::js::convert::values::parse;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
@@ -17,6 +19,7 @@ use pi_session_core::base::paths;
 use pi_session_core::context::projection::{context_rows, project, Contribution};
 use pi_session_core::format::entry::Parent;
 use pi_session_core::index::entry_lines::each_entry_line;
+use pi_session_core::io::locked_file::LockedFile;
 use pi_session_core::storage::file::FileStorage;
 use pi_session_core::tree::ancestors::path_to;
 use pi_session_core::tree::tree::{RowNo, Tree};
@@ -315,4 +318,36 @@ pub fn load_entries_from_file<'env>(env: &'env Env, file_path: JsVal<'env>) -> R
         },
     )?;
     Ok(values)
+}
+
+/// Locks a file without waiting, for what one process at a time is to do. The file is made if it is not there, for its owner
+/// only, and stays.
+///
+/// Gives the function that ends the lock, or null if the file is locked already: by another process, or by this one. The
+/// lock also ends when that function is collected, when the thread that took it ends, and when the process ends, however it
+/// does; processes that this one starts do not have it. It is the operating system's (`flock`, on Windows `LockFileEx`).
+///
+/// @throws `TypeError` if the path is not a string. If the file cannot be opened or locked, with the system's code:
+/// `ENOENT` if its directory is not there, `ELOOP` if it is a symbolic link, `ENOLCK` or `EOPNOTSUPP` on a file system
+/// without locks.
+/// @example
+/// ```ts
+/// const release = tryLockFile(`${dir}/only-one.lock`);
+/// console.log(typeof release, tryLockFile(`${dir}/only-one.lock`)); // → function null
+/// release?.();
+/// ```
+#[napi(catch_unwind, ts_args_type = "path: string", ts_return_type = "(() => void) | null")]
+pub fn try_lock_file<'env>(env: &'env Env, path: JsVal<'env>) -> Result<JsVal<'env>> {
+    let js = JsEnv::new(env);
+    let path = resolved(js, path, "path")?;
+    match LockedFile::try_lock(&path).map_err(|error| thrown(js, &error))? {
+        Some(lock) => {
+            let lock = Cell::new(Some(lock));
+            js.function("release", move |js, _| {
+                drop(lock.take());
+                js.undefined()
+            })
+        }
+        None => js.null(),
+    }
 }

@@ -60,6 +60,7 @@
 		migrateSessionEntries: 1,
 		getLatestCompactionEntry: 1,
 		sessionEntryToContextMessages: 1,
+		tryLockFile: 1,
 	};
 
 	const SELF = Symbol("pi-session-native.manager");

@@ -1,0 +1,105 @@
+//! A lock on a file that stays, for what one process at a time is to do. The session lock, whose file goes with it, is in
+//! `lock_file`.
+
+use std::fs::File;
+use std::path::Path;
+
+use super::{fs, open};
+use crate::base::error::{Error, Result};
+
+/// A file that is locked. The operating system ends the lock with this value, or with the process, however that ends.
+#[derive(Debug)]
+pub struct LockedFile(File);
+
+impl LockedFile {
+    /// Locks the file at `path` without waiting, and makes it, for its owner only, if it is not there. None if it is locked
+    /// already, in whatever process, this one too.
+    ///
+    /// ```
+    /// use pi_session_core::io::locked_file::LockedFile;
+    ///
+    /// let dir = tempfile::tempdir()?;
+    /// let path = dir.path().join("lock").to_string_lossy().into_owned();
+    /// let lock = LockedFile::try_lock(&path)?.expect("nobody has it");
+    /// assert!(LockedFile::try_lock(&path)?.is_none());
+    /// drop(lock);
+    /// assert!(LockedFile::try_lock(&path)?.is_some());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn try_lock(path: &str) -> Result<Option<Self>> {
+        let locked =
+            open::kept_lock_file(Path::new(path)).and_then(|file| Ok(fs::try_lock(&file)?.then_some(Self(file))));
+        locked.map_err(|error| Error::io("lock", path, error))
+    }
+}
+
+impl Drop for LockedFile {
+    fn drop(&mut self) {
+        // Closing the file is not enough: a child that is being started has a duplicate until it runs its program.
+        let _ = fs::unlock(&self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::ErrorKind;
+
+    use super::*;
+    use crate::io::fs::faults::{with, InjectedFault};
+
+    fn path_in(dir: &tempfile::TempDir) -> String {
+        dir.path().join("lock").to_str().expect("text").to_owned()
+    }
+
+    #[test]
+    fn the_file_stays_and_keeps_what_it_holds() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = path_in(&dir);
+        drop(LockedFile::try_lock(&path).expect("made"));
+        std::fs::write(&path, "a note").expect("written");
+        drop(LockedFile::try_lock(&path).expect("locked"));
+        assert_eq!(std::fs::read_to_string(&path).expect("read"), "a note");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_lock_ends_though_a_duplicate_of_its_file_is_open() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = path_in(&dir);
+        let lock = LockedFile::try_lock(&path).expect("made").expect("free");
+        let duplicate = lock.0.try_clone().expect("duplicated");
+        drop(lock);
+        assert!(LockedFile::try_lock(&path).expect("asked").is_some());
+        drop(duplicate);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_the_system_refuses_is_an_error_and_no_lock() {
+        for code in [libc::ENOLCK, libc::EOPNOTSUPP] {
+            let dir = tempfile::tempdir().expect("a directory");
+            let path = path_in(&dir);
+            let (locked, made) = with(1, InjectedFault::Once(code), || LockedFile::try_lock(&path));
+            let error = locked.expect_err("it cannot be locked");
+            assert!(made.hit);
+            let (syscall, source) = error.as_io().expect("the system's");
+            assert_eq!((syscall, source.raw_os_error(), error.path()), ("lock", Some(code), Some(path.as_str())));
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_not_a_regular_file_is_refused_and_not_waited_for() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let named = |name: &str| dir.path().join(name).to_str().expect("text").to_owned();
+        assert!(std::process::Command::new("mkfifo").arg(named("pipe")).status().expect("run").success());
+        std::os::unix::fs::symlink(named("nowhere"), named("link")).expect("linked");
+        let _socket = std::os::unix::net::UnixListener::bind(named("socket")).expect("bound");
+        for name in ["pipe", "link", "socket", "."] {
+            assert!(LockedFile::try_lock(&named(name)).is_err(), "{name}");
+        }
+        assert!(!dir.path().join("nowhere").exists());
+        let missing = LockedFile::try_lock(&named("no/such/directory")).expect_err("no directory");
+        assert_eq!(missing.as_io().expect("the system's").1.kind(), ErrorKind::NotFound);
+    }
+}
