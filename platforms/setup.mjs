@@ -156,8 +156,8 @@ export function libnode() {
 
 /**
  * By name: what it is built for, the name of its addon, and `setup`, which installs and gives `node`, which is Node on the platform,
- * and `runner`, which runs its programs where they do not run as they are. `isAddonOnly`: the tests of the core and the unit tests are left
- * to the platforms that it is made of.
+ * and `runner`, which runs its programs where they do not run as they are. `isAddonOnly`: the tests of the core, and the unit tests but those
+ * of loading, are left to the platforms that it is made of.
  */
 export const PLATFORMS = {
 	"linux-arm64": { triple: "aarch64-unknown-linux-gnu", addon: "linux-arm64-gnu", setup: arm64 },

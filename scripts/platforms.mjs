@@ -1,6 +1,6 @@
 // The package on other platforms, each under an emulator on Linux x64: smoke test, the packages of a release, an addon of another platform,
 // the core's tests, a part of the unit tests, on Windows all of them.
-//   npm run platforms                                     linux-arm64, linux-musl, linux-arm64-musl (no tests, only the rest) and windows
+//   npm run platforms                                     linux-arm64, linux-musl, linux-arm64-musl (of the tests those of loading) and windows
 //   npm run platforms -- windows                          these
 //   npm run platforms -- windows --specs __test__/unit/contract/tree.spec.ts       these files alone; -t names one test
 // What it needs is installed once, outside of the repository (platforms/setup.mjs); that takes root's rights, or sudo. The addon is built
@@ -24,9 +24,12 @@ const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const VITEST = "node_modules/vitest/vitest.mjs";
 /** What one command may take on two processors, with time to spare: none of the runs that ended took half of it. */
 const MINUTES = 40;
+const LOADING = "runtimes/loading.spec.ts";
 /** On Windows all unit tests: nothing else runs them there. */
-const specsOf = (name) =>
-	(name === "windows" ? [""] : ["contract/", "faults/", "lazy/", "catalog/", "runtimes/loading.spec.ts"]).map((path) => `__test__/unit/${path}`);
+function specsOf(name) {
+	const specs = name === "windows" ? [""] : PLATFORMS[name].isAddonOnly ? [LOADING] : ["contract/", "faults/", "lazy/", "catalog/", LOADING];
+	return specs.map((path) => `__test__/unit/${path}`);
+}
 
 const run = (scratch, command, args, cwd, env) => runBounded(join(scratch, "output"), command, args, { cwd, env: { ...process.env, ...env }, minutes: MINUTES });
 
@@ -119,7 +122,7 @@ async function tryOn(name, options) {
 		const isWhole = options.specs === undefined && options.test === undefined;
 		const results = isWhole ? [smoke(scratch, clone, node), packages(scratch, clone, node, addon), wrongAddon(scratch, clone, node, addon)] : [];
 		if (isWhole && !isAddonOnly) results.push(rust(scratch, triple, runner));
-		if (!isWhole || !isAddonOnly) results.push(await vitest(scratch, name, clone, node, options));
+		results.push(await vitest(scratch, name, clone, node, options));
 		const known = JSON.parse(readFileSync(join(root, "platforms/known.json"), "utf8"))[name] ?? [];
 		return { name, ...compared(results, known.flatMap(({ tests }) => tests), isWhole) };
 	} finally {
