@@ -166,8 +166,7 @@ class Analysis {
 	#originals = new Map();
 
 	/**
-	 * `files` are the bundle's modules, `read` gives a file's bytes as latin1 text, in which offsets are those of bytes; files are
-	 * named by their path in the package.
+	 * `files` are the bundle's modules, `read` gives a file's text; files are named by their path in the package.
 	 */
 	constructor(files, read) {
 		this.#files = files;
@@ -414,6 +413,6 @@ function namespaceMembers(text, names) {
 
 /**
  * How the bundle of a pi is to be edited (see bundle.mjs). Throws an error with the reason if it cannot be. `files` are the
- * bundle's modules by their names in the package, `read` gives the bytes of a file of the package as latin1 text.
+ * bundle's modules by their names in the package, `read` gives the text of a file of the package.
  */
 export const analyse = (files, read) => new Analysis(files, read).plan();

@@ -6,15 +6,14 @@ import { isAscii, isUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
 import { closeSync, existsSync, fstatSync, openSync, readFileSync, readdirSync, statSync } from "node:fs";
 import module from "node:module";
-import { declaredMembers, lackedMembers } from "./members.mjs";
-import { BUNDLE, CONFIG, MANAGER, Unfit } from "./package.mjs";
+import { BUNDLE, CONFIG, MANAGER, Unfit, declaredMembers, lackedMembers } from "./package.mjs";
 import { HANDLE, constantsOf, isPlan, namesOf } from "./plan.mjs";
 import { recall, remember } from "./private-cache.mjs";
 
 const require = module.createRequire(import.meta.url);
 
 /** Raised with every change of what is stored or of what `analyse` accepts. */
-const FORMAT = 3;
+const FORMAT = 4;
 const HOOKED = new URL("hooked.mjs", import.meta.url).href;
 const GUARD = new URL("guard.mjs", import.meta.url).href;
 const IMPORT = `import{hooked as ${HANDLE}}from${JSON.stringify(HOOKED)};`;
@@ -61,14 +60,18 @@ const filesOf = (pi) => [...modulesOf(pi), ...BESIDES.filter((name) => pi.has(na
 /** Whether an error says that a file is not there. */
 const isMissing = ({ code }) => code === "ENOENT" || code === "ENOTDIR";
 
-/** A file's bytes if they are those that `known` was stored for, or undefined. */
+/** Most of a bundle is ASCII, which need not be decoded. */
+const asText = (bytes) => bytes.toString(isAscii(bytes) ? "latin1" : "utf8");
+
+/** A file's text if it is the one that `known` was stored for, or undefined. */
 function readUnchanged(path, known) {
 	let file;
 	try {
 		file = openSync(path);
 		const isKnown = hasFingerprint(fstatSync(file), known);
 		const bytes = readFileSync(file);
-		return (isKnown && hasFingerprint(fstatSync(file), known)) || sha256(bytes) === known[SHA256] ? bytes : undefined;
+		const isSame = (isKnown && hasFingerprint(fstatSync(file), known)) || sha256(bytes) === known[SHA256];
+		return isSame ? asText(bytes) : undefined;
 	} catch (error) {
 		if (isMissing(error)) return undefined;
 		throw error;
@@ -76,9 +79,6 @@ function readUnchanged(path, known) {
 		if (file !== undefined) closeSync(file);
 	}
 }
-
-/** Most of a bundle is ASCII, which need not be decoded. */
-const asText = (bytes) => bytes.toString(isAscii(bytes) ? "latin1" : "utf8");
 
 /** Whether a stored outcome is about these files. The stored times of a file that was only touched are updated. */
 function isAbout(stored, pi) {
@@ -145,7 +145,7 @@ function analysed(name, pi, release, tell) {
 			const bytes = readFileSync(pi.path(file));
 			files[file] = fingerprintOf(before, sha256(bytes));
 			if (!isUtf8(bytes)) throw new Error(`${file} is not valid UTF-8`);
-			texts.set(file, bytes.latin1Slice());
+			texts.set(file, asText(bytes));
 			look();
 		}
 		const read = (file) => {
@@ -180,8 +180,8 @@ function misfit({ names, constants }, pi, ours) {
 export class Bundle {
 	#pi;
 	#plan;
-
-	#settings;
+	/** Made at once: its file has megabytes, and the checks of a plan have read it. */
+	#chunkSource;
 
 	/**
 	 * `{ bundle }` for a pi, or `{ refused }` with the reason why there is none. `release` is our package's name and version,
@@ -201,17 +201,18 @@ export class Bundle {
 		this.#plan = plan;
 		/** The URL of its directory. */
 		this.url = pi.url + BUNDLE;
-		const { names, settings } = namesOf((file) => readFileSync(pi.path(file), "utf8"));
-		let chunkBytes;
-		const bytes = (file) => (chunkBytes = this.#bytes(file));
-		if (!isPlan(plan, { files: Object.keys(plan.files), names, settings, bytes })) {
+		// The names are ASCII. Part of a text with other characters, each would take two bytes, and so would the chunk with them.
+		const { names, settings } = namesOf((file) => readFileSync(pi.path(file), "latin1"));
+		let chunk;
+		const read = (file) => (chunk = this.#text(file));
+		if (!isPlan(plan, { files: Object.keys(plan.files), names, settings, read })) {
 			throw new Error(`the session manager is not written as expected in ${plan.chunk}`);
 		}
 		/** The names that its session manager exports. */
 		this.names = names;
 		/** The constants among them, with pi's values. */
-		this.constants = constantsOf(plan, chunkBytes);
-		this.#settings = settings;
+		this.constants = constantsOf(plan, chunk);
+		this.#chunkSource = this.#edited(plan.chunk, this.#replaced(chunk, settings));
 	}
 
 	/** The module that declares the session manager. */
@@ -238,9 +239,13 @@ export class Bundle {
 	/** The text that a module of the bundle is loaded with. Undefined for other kinds of files. */
 	source(name) {
 		if (!isCode(name)) return undefined;
-		const bytes = this.#bytes(name);
+		if (name === this.chunk) {
+			if (!this.#isUntouched(name)) this.#text(name);
+			return this.#chunkSource;
+		}
+		const text = this.#text(name);
 		if (!this.has(name)) return undefined;
-		return this.edits(name) ? this.#edited(name, bytes) : asText(bytes);
+		return this.edits(name) ? this.#edited(name, [text]) : text;
 	}
 
 	/** The error to throw in place of one that says that a file of the bundle is gone. */
@@ -252,16 +257,21 @@ export class Bundle {
 		return new Unfit(`${this.#pi.path(name)} is not what it was when pi was started: was pi updated? Start it again`);
 	}
 
-	#bytes(name) {
-		const known = this.#plan.files[name];
-		const bytes = known && readUnchanged(this.#pi.path(name), known);
-		if (!bytes) throw this.#changed(name);
-		return bytes;
+	#isUntouched(name) {
+		const stats = statSync(this.#pi.path(name), { throwIfNoEntry: false });
+		return stats !== undefined && hasFingerprint(stats, this.#plan.files[name]);
 	}
 
-	#edited(name, bytes) {
+	#text(name) {
+		const known = this.#plan.files[name];
+		const text = known && readUnchanged(this.#pi.path(name), known);
+		if (text === undefined) throw this.#changed(name);
+		return text;
+	}
+
+	/** A module with what is added behind it. It is given in pieces, as every text that is joined is copied. */
+	#edited(name, pieces) {
 		const { chunk, expectedBindings, guarded } = this.#plan;
-		const pieces = name === chunk ? this.#replaced(bytes) : [asText(bytes)];
 		const declared = name === chunk ? this.names.map((one) => [one, one]) : [];
 		const bindings = [...declared, ...(expectedBindings[name] ?? [])];
 		if (bindings.length > 0) {
@@ -277,10 +287,9 @@ export class Bundle {
 		return pieces.join("");
 	}
 
-	/** The chunk with our values. No line moves. */
-	#replaced(bytes) {
+	/** The pieces of the chunk with our values. No line moves. */
+	#replaced(chunk, settings) {
 		const { functions, values } = this.#plan;
-		const config = this.#settings.join();
 		const assigned = functions.map((name) => `${name}=${HANDLE}.ours.${name};`);
 		const pieces = [IMPORT + assigned.join("")];
 		let done = 0;
@@ -288,11 +297,11 @@ export class Bundle {
 			// By now pi's settings have their values.
 			const value =
 				name === "SessionManager"
-					? `(${HANDLE}.setApp(${JSON.stringify(this.#pi.dir)},{${config}}),${HANDLE}.ours.${name})`
+					? `(${HANDLE}.setApp(${JSON.stringify(this.#pi.dir)},{${settings.join()}}),${HANDLE}.ours.${name})`
 					: `${HANDLE}.ours.${name}`;
-			pieces.push(asText(bytes.subarray(done, start)), declares ? `let ${name}=${value};` : value);
+			pieces.push(chunk.slice(done, start), declares ? `let ${name}=${value};` : value);
 			done = end;
 		}
-		return [...pieces, asText(bytes.subarray(done))];
+		return [...pieces, chunk.slice(done)];
 	}
 }

@@ -4,8 +4,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 // The build without WebAssembly is ready at once, so that this package can also be loaded by `require`.
 import { parse } from "es-module-lexer/js";
-import { declaredMembers, lackedMembers } from "./members.mjs";
-import { Unfit } from "./package.mjs";
+import { Unfit, declaredMembers, lackedMembers } from "./package.mjs";
 
 /** All of the module: `import * as`, `export * from`, `import()`. */
 const EVERYTHING = "*";

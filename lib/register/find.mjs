@@ -15,8 +15,7 @@ import {
 } from "node:fs";
 import { basename, delimiter, dirname, isAbsolute, join, parse, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
-import { Unfit, manifestOf } from "./package.mjs";
-import { PACKAGE_VARIABLE } from "./settings.mjs";
+import { PACKAGE_VARIABLE, Unfit, manifestOf } from "./package.mjs";
 
 /** The first bytes of executables: ELF, PE, and the forms of Mach-O. */
 const MAGIC = ["7f454c46", "4d5a", "cffaedfe", "cefaedfe", "feedfacf", "feedface", "cafebabe"];

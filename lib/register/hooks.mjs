@@ -1,7 +1,6 @@
 // The module hooks: every import of a pi's own session manager gets ours, and its bundle is loaded with ours inside
 // (bundle.mjs). Anything that could leave two managers in one process, or pi on its own manager, is an error.
 import module from "node:module";
-import { setApp } from "./app.mjs";
 import { Bundle } from "./bundle.mjs";
 import { hooked } from "./hooked.mjs";
 import { BUNDLE, Unfit } from "./package.mjs";
@@ -9,12 +8,30 @@ import { BUNDLE, Unfit } from "./package.mjs";
 const require = module.createRequire(import.meta.url);
 
 const GUARD = new URL("guard.mjs", import.meta.url).href;
-const APP = new URL("app.mjs", import.meta.url).href;
+const HOOKED = new URL("hooked.mjs", import.meta.url).href;
 const OURS = new URL("../../index.mjs", import.meta.url).href;
 /** The module that replaces a pi's manager. It has no file: `load` makes its text. */
 const REPLACEMENT = new URL("replacement.mjs", import.meta.url).href;
 /** Ends the URL of an edited module, so that V8's compile cache never has it under the URL of pi's file. */
 const EDITED = "?pi-session-native";
+
+/** Under this symbol our session manager finds which application it serves. */
+const APP = Symbol.for("pi-session-native.app");
+
+/**
+ * Tells our session manager which application it serves. `config` is the namespace of a pi's `dist/config.js`, which knows the
+ * agent's directory: its environment variable, its directory below the home directory and its name differ in renamed builds.
+ */
+function setApp(dir, config) {
+	const { getAgentDir, APP_NAME: name = "pi" } = config;
+	const served = globalThis[APP];
+	if (served && served.dir !== dir && (served.name !== name || served.getAgentDir() !== getAgentDir())) {
+		throw new Unfit(
+			`one process cannot serve two pis that keep their sessions in different places: ${served.dir} and ${dir}`,
+		);
+	}
+	globalThis[APP] ??= { dir, name, getAgentDir };
+}
 
 export class Hooks {
 	#packages;
@@ -197,8 +214,8 @@ export class Hooks {
 		const names = Object.keys(this.#loadOurs()).filter((name) => name !== "default" && name !== "module.exports" && !name.startsWith("__"));
 		const source = [
 			`import * as config from ${JSON.stringify(pi.configUrl)};`,
-			`import { setApp } from ${JSON.stringify(APP)};`,
-			`setApp(${JSON.stringify(dir)}, config);`,
+			`import { hooked } from ${JSON.stringify(HOOKED)};`,
+			`hooked.setApp(${JSON.stringify(dir)}, config);`,
 			`export { ${names.join(", ")} } from ${JSON.stringify(OURS)};`,
 		];
 		return { format: "module", source: source.join("\n"), shortCircuit: true };

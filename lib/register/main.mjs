@@ -5,9 +5,8 @@ import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { isMainThread } from "node:worker_threads";
 import { Hooks } from "./hooks.mjs";
-import { BUNDLE, Packages, Unfit } from "./package.mjs";
+import { BUNDLE, Packages, Unfit, readSettings } from "./package.mjs";
 import { privateFolder } from "./private-cache.mjs";
-import { readSettings } from "./settings.mjs";
 import { isStoreNamed } from "./store-shared.mjs";
 
 const require = module.createRequire(import.meta.url);

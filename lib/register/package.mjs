@@ -1,8 +1,30 @@
-// Where things are in an installed pi, and how a pi is recognised.
+// What a user may set, where things are in an installed pi, and how a pi is recognised.
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, isAbsolute, join, relative, sep } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { PACKAGE_VARIABLE } from "./settings.mjs";
+
+/** The names pi is published under. */
+const PUBLISHED = ["@earendil-works/pi-coding-agent", "@mariozechner/pi-coding-agent"];
+
+/** Names a renamed build of pi: the name of its npm package, or its directory. Several are separated by commas. */
+export const PACKAGE_VARIABLE = "PI_SESSION_NATIVE_PACKAGE";
+/** If set, and not to 0, one line says that the manager was replaced, and where. */
+const VERBOSE_VARIABLE = "PI_SESSION_NATIVE_VERBOSE";
+
+const isFolder = (text) => isAbsolute(text) || text.startsWith(".") || (sep !== "/" && text.includes(sep));
+
+/**
+ * The settings of an environment: `names` of packages that are pi, those that were set first; `folders` that were
+ * set; whether to be `verbose`.
+ */
+export function readSettings(env = process.env) {
+	const given = (env[PACKAGE_VARIABLE] ?? "").split(",").map((text) => text.trim());
+	const set = given.filter((text) => text !== "");
+	const folders = set.filter(isFolder);
+	const named = set.filter((text) => !isFolder(text));
+	const verbose = !["", "0"].includes(env[VERBOSE_VARIABLE] ?? "");
+	return { names: [...named, ...PUBLISHED], named, folders, verbose };
+}
 
 export const MANAGER = "dist/core/session-manager.js";
 export const CONFIG = "dist/config.js";
@@ -135,4 +157,36 @@ export class Packages {
 		const unbundledUrl = ENTRIES.includes(unbundled) && pi.has(unbundled) ? pi.url + unbundled : undefined;
 		return { pi, kind: "bundle", name: BUNDLE + within, unbundledUrl };
 	}
+}
+
+/** A member's line in a class declaration: modifiers, then its name or `[Symbol.x]`. A private one begins with its modifier. */
+const MEMBER =
+	/^ {4}((?:(?:public|static|readonly|abstract|override|declare|accessor|get|set)\s+)*)(?:\[Symbol\.(\w+)\]|(["']?)(?!_|constructor\b)([\w$]+)\3)[?!]?\s*[(<:;=]/gm;
+
+/**
+ * Public members of `SessionManager` by its declarations, which pi publishes beside the code: methods, accessors and
+ * fields, of managers and of the class, as `{ name, isStatic }`. Undefined where they are not declared as expected.
+ */
+export function declaredMembers(pi) {
+	const file = pi.path("dist/core/session-manager.d.ts");
+	if (!existsSync(file)) return [];
+	const text = readFileSync(file, "utf8").replaceAll("\r", "").replace(/\/\*[^]*?\*\//g, "");
+	const body = /^(?:export )?declare (?:abstract )?class SessionManager\b[^]*?\{$([^]*?)^\}/m.exec(text)?.[1] ?? "";
+	const members = [...body.matchAll(MEMBER)];
+	if (members.length === 0) return undefined;
+	return members.map(([, modifiers, symbol, , name]) => ({
+		name: name ?? `Symbol.${symbol}`,
+		isStatic: /\bstatic\b/.test(modifiers),
+	}));
+}
+
+/** The names of those of `members` that `SessionManager` does not have. */
+export function lackedMembers(members, SessionManager) {
+	const lacked = members.filter(({ name, isStatic }) => {
+		const holder = isStatic ? SessionManager : SessionManager.prototype;
+		const key = name.startsWith("Symbol.") ? Symbol[name.slice("Symbol.".length)] : name;
+		// A symbol that this JavaScript engine does not have yet.
+		return key === undefined || !(key in holder);
+	});
+	return lacked.map(({ name }) => name);
 }

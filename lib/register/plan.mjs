@@ -32,26 +32,26 @@ function compiles(text) {
 	}
 }
 
-/** A piece of a chunk that gives a name its value: the text, if it is exactly one value that follows `NAME=`, or a class. */
-function valueText({ name, start, end, declares }, bytes) {
-	const text = bytes.toString("utf8", start, end);
-	const before = bytes.toString("latin1", Math.max(0, start - name.length - 2), start);
-	const after = String.fromCharCode(bytes[end] ?? 10);
+/** Whether a piece of a chunk that gives a name its value is exactly one value that follows `NAME=`, or a class. */
+function isValue({ name, start, end, declares }, chunk) {
+	const text = chunk.slice(start, end);
+	const before = chunk.slice(Math.max(0, start - name.length - 2), start);
+	const after = chunk[end] ?? "\n";
 	const follows = declares
 		? /(^|[\s;}])$/.test(before) && /^class\s/.test(text) && text.slice(5).trimStart().startsWith(name) && text.endsWith("}")
 		: before.endsWith(`${name}=`) && /^[\s,]/.test(before) && /[;,\n]/.test(after);
 	// No comma and no semicolon may be there, so a text that is cut short or too long is none.
-	return follows && compiles(`0?${text}\n:0`) ? text : undefined;
+	return follows && compiles(`0?${text}\n:0`);
 }
 
-function areValues(values, bytes) {
+function areValues(values, chunk) {
 	let done = 0;
 	for (const value of values) {
 		const { name, start, end, declares } = value;
 		if (typeof declares !== "boolean" || !isName(name, IDENTIFIER)) return false;
 		if (!Number.isSafeInteger(start) || !Number.isSafeInteger(end)) return false;
-		if (start < done || end <= start || end > bytes.length) return false;
-		if (valueText(value, bytes) === undefined) return false;
+		if (start < done || end <= start || end > chunk.length) return false;
+		if (!isValue(value, chunk)) return false;
 		done = end;
 	}
 	return true;
@@ -63,9 +63,9 @@ const isSameSet = (some, others) => some.length === others.length && isSet(some)
 
 /**
  * Whether a plan can be one for these files: `files` are the names of the bundle's modules, `names` and `settings` those of
- * `namesOf`, `bytes(file)` gives the content of one.
+ * `namesOf`, `read(file)` gives the text of one.
  */
-export function isPlan(plan, { files, names, settings, bytes }) {
+export function isPlan(plan, { files, names, settings, read }) {
 	const { chunk, functions, values, expectedBindings, guarded, entries } = plan;
 	const isFile = (file) => typeof file === "string" && file.startsWith(BUNDLE) && file.endsWith(".js") && files.includes(file);
 	if (!settings.includes("getAgentDir") || !names.every((name) => isName(name, IDENTIFIER))) return false;
@@ -78,15 +78,15 @@ export function isPlan(plan, { files, names, settings, bytes }) {
 	const isBinding = (pair) => Array.isArray(pair) && pair.length === 2 && names.includes(pair[0]) && isName(pair[1], BINDING);
 	if (!bindings.every(([file, pairs]) => isFile(file) && Array.isArray(pairs) && pairs.every(isBinding))) return false;
 	const expressions = bindings.flatMap(([, pairs]) => pairs.map(([, expression]) => expression));
-	return compiles(`[${expressions.join()}]`) && areValues(values, bytes(chunk));
+	return compiles(`[${expressions.join()}]`) && areValues(values, read(chunk));
 }
 
 /** The literals among a plan's values, by name: a bundler may have put these in the place of their names. */
-export function constantsOf({ values }, bytes) {
+export function constantsOf({ values }, chunk) {
 	const constants = {};
 	for (const { name, start, end } of values) {
 		try {
-			constants[name] = JSON.parse(bytes.toString("utf8", start, end));
+			constants[name] = JSON.parse(chunk.slice(start, end));
 		} catch {
 			// A class, or an expression that no bundler copies.
 		}

@@ -2,7 +2,6 @@
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import { deserialize, serialize } from "node:v8";
 
 const require = createRequire(import.meta.url);
 
@@ -25,11 +24,11 @@ export const isExclusive = () => process.env.PI_SESSION_NATIVE_LOCK === "exclusi
 /** A failure that trying again does not mend. */
 export const notStored = (session, { message }) => `session ${session} is not stored: ${message}`;
 
-/** A value, with its arrays of bytes and numbers, as text. */
-export const packed = (value) => serialize(value).toString("base64");
+/** A value, with its arrays of bytes and numbers, as text. A start without a store does not load what this needs. */
+export const packed = (value) => require("node:v8").serialize(value).toString("base64");
 
 /** The same value again. */
-export const unpacked = (text) => deserialize(Buffer.from(text, "base64"));
+export const unpacked = (text) => require("node:v8").deserialize(Buffer.from(text, "base64"));
 
 /**
  * Where the sessions of the working directory are, as options of a `SessionSync`.
