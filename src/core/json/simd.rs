@@ -1,4 +1,15 @@
-//! Where a string ends, by the masks of its blocks.
+//! Skipping the inside of a JSON string, 64 bytes at once.
+//!
+//! Most of a session is long strings of which only the end matters. For each block of 64 bytes three masks are made
+//! (quotes, backslashes, control characters), one bit for each byte. They say where the string ends and whether it is
+//! valid without a branch for each byte. A string is valid if `JSON.parse` accepts it. Bytes beyond ASCII are not examined:
+//! none of them ends a string.
+//!
+//! Opening a session of 128 MB took 195 ms with serde_json, 82 ms with a search for the next quote or backslash, and 44 ms
+//! with masks made by AVX2. Vectors of the least that every processor has take two thirds of the time of these: they need no
+//! check of the processor, so that the code is inlined.
+
+use wide::{u8x16, u8x64};
 
 /// How far a string was skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,37 +22,15 @@ pub enum Skipped {
     Bad(usize),
 }
 
-pub const BLOCK_BYTES: usize = 64;
+const BLOCK_BYTES: usize = 64;
 
-/// A bit for each byte of a block.
-#[derive(Clone, Copy)]
-pub struct Masks {
-    pub quotes: u64,
-    pub slashes: u64,
-    pub controls: u64,
-}
-
-/// A bit for each byte of a block that is valid after a backslash, and for each `u`, at least of those that are escaped.
-#[derive(Clone, Copy)]
-pub struct Escapes {
-    pub known: u64,
-    pub unicode: u64,
-}
-
-/// Skips a string with these ways to find the masks of a block and to check the last bytes, which are too few for one.
-#[inline(always)]
-pub fn skip(
-    bytes: &[u8],
-    from: usize,
-    masks: impl Fn(&[u8; BLOCK_BYTES]) -> Masks + Copy,
-    escapes: impl Fn(&[u8; BLOCK_BYTES], u64) -> Escapes + Copy,
-    check_last: impl Fn(&[u8], usize, &[u8]) -> Skipped,
-) -> Skipped {
+/// Skips a string.
+pub fn skip_string(bytes: &[u8], from: usize) -> Skipped {
     let mut at = from;
     loop {
         let rest = bytes.get(at..).unwrap_or_default();
-        let checked = match rest.first_chunk::<BLOCK_BYTES>() {
-            Some(block) => check_block(bytes, at, block, BLOCK_BYTES, masks, escapes),
+        let checked = match rest.first_chunk() {
+            Some(block) => check_block(bytes, at, block, BLOCK_BYTES),
             None if rest.is_empty() => return Skipped::Open(at),
             None => check_last(bytes, at, rest),
         };
@@ -52,59 +41,60 @@ pub fn skip(
     }
 }
 
-/// The position of the first quote in these bits, if no other special character is before it.
-#[inline(always)]
-pub fn short(quotes: u64, others: u64) -> Option<u32> {
+/// The end of a string without escapes that is shorter than sixteen bytes; None if it may be anything else.
+#[inline]
+pub fn short_end(bytes: &[u8], from: usize) -> Option<usize> {
+    let start = u8x16::new(*bytes.get(from..)?.first_chunk()?);
+    let control = start.min(u8x16::splat(0x1f)).simd_eq(start);
+    let quotes = start.simd_eq(u8x16::splat(b'"')).to_bitmask();
+    let others = (start.simd_eq(u8x16::splat(b'\\')) | control).to_bitmask();
     let before = quotes.wrapping_sub(1) & !quotes;
-    (quotes != 0 && others & before == 0).then(|| quotes.trailing_zeros())
+    (quotes != 0 && others & before == 0).then(|| from + quotes.trailing_zeros() as usize + 1)
 }
 
-/// Checks the last bytes of a text. Callers keep it out of the loop over whole blocks, which is faster without it.
-#[inline(always)]
-pub fn check_padded(bytes: &[u8], at: usize, rest: &[u8], masks: impl Fn(&[u8; BLOCK_BYTES]) -> Masks) -> Skipped {
+/// Checks the last bytes of a text, which are too few for a block. The loop over whole blocks is faster without it.
+#[inline(never)]
+fn check_last(bytes: &[u8], at: usize, rest: &[u8]) -> Skipped {
     let mut padded = [b' '; BLOCK_BYTES];
     for (to, byte) in padded.iter_mut().zip(rest) {
         *to = *byte;
     }
-    check_block(bytes, at, &padded, rest.len().min(BLOCK_BYTES), masks, escapes)
+    check_block(bytes, at, &padded, rest.len().min(BLOCK_BYTES))
 }
 
 /// Checks the first `len` bytes of the block at position `at`. `Open` gives where the next block starts, or `at` itself if
 /// more bytes are needed.
 #[inline(always)]
-fn check_block(
-    bytes: &[u8],
-    at: usize,
-    block: &[u8; BLOCK_BYTES],
-    len: usize,
-    masks: impl Fn(&[u8; BLOCK_BYTES]) -> Masks,
-    escapes: impl Fn(&[u8; BLOCK_BYTES], u64) -> Escapes,
-) -> Skipped {
-    let masks = masks(block);
-    let mut stops = masks.quotes;
+fn check_block(bytes: &[u8], at: usize, block: &[u8; BLOCK_BYTES], len: usize) -> Skipped {
+    let block = u8x64::from(*block);
+    let is_byte = |byte| block.simd_eq(u8x64::splat(byte));
+    let slashes = is_byte(b'\\').to_bitmask();
+    let controls = block.min(u8x64::splat(0x1f)).simd_eq(block).to_bitmask();
+    let mut stops = is_byte(b'"').to_bitmask();
     let mut escaped = 0;
     let mut step = len;
-    if masks.slashes != 0 {
-        escaped = after_odd_runs(masks.slashes);
+    if slashes != 0 {
+        escaped = after_odd_runs(slashes);
         stops &= !escaped;
         // A backslash at the end escapes the next byte, so that the next block starts with that backslash. A rare
         // branch to a cold function lets the processor start the next block before the masks are known.
-        if masks.slashes >> (len - 1) != 0 {
-            step -= unpaired_at_end(masks.slashes, len);
+        if slashes >> (len - 1) != 0 {
+            step -= unpaired_at_end(slashes, len);
         }
     }
     // The bits below the first stop; all of them if there is none.
     let inside = stops.wrapping_sub(1) & !stops;
-    if masks.controls & inside != 0 {
+    if controls & inside != 0 {
         return bad(bytes, at);
     }
     escaped &= inside & (u64::MAX >> (BLOCK_BYTES - len));
     if escaped != 0 {
-        let escapes = escapes(block, escaped);
-        if escaped & !escapes.known != 0 {
+        let mut unicode = is_byte(b'u').to_bitmask();
+        let known = b"\"\\/bfnrt".iter().fold(u8x64::splat(0), |known, byte| known | is_byte(*byte));
+        if escaped & !(known.to_bitmask() | unicode) != 0 {
             return bad(bytes, at);
         }
-        let mut unicode = escaped & escapes.unicode;
+        unicode &= escaped;
         while unicode != 0 {
             let u = at + unicode.trailing_zeros() as usize;
             match bytes.get(u + 1..u + 5) {
@@ -130,7 +120,7 @@ fn bad(bytes: &[u8], at: usize) -> Skipped {
 }
 
 /// Skips a string byte by byte, as the grammar has it.
-pub fn bytewise(bytes: &[u8], from: usize) -> Skipped {
+fn bytewise(bytes: &[u8], from: usize) -> Skipped {
     let mut at = from;
     loop {
         match bytes.get(at..).unwrap_or_default() {
@@ -173,24 +163,5 @@ fn after_odd_runs(slashes: u64) -> u64 {
     follows & ((after_even & !EVEN) | (after_odd & EVEN))
 }
 
-/// The same without vector instructions.
-#[cfg(any(not(target_arch = "aarch64"), test))]
-pub fn plain_masks(block: &[u8; BLOCK_BYTES]) -> Masks {
-    let mask = |is: fn(u8) -> bool| block.iter().rev().fold(0, |all, byte| all << 1 | u64::from(is(*byte)));
-    Masks { quotes: mask(|byte| byte == b'"'), slashes: mask(|byte| byte == b'\\'), controls: mask(|byte| byte < 0x20) }
-}
-
-/// Which of the escaped bytes of a block are valid after a backslash, and which are `u`.
-pub fn escapes(block: &[u8; BLOCK_BYTES], mut escaped: u64) -> Escapes {
-    let mut found = Escapes { known: 0, unicode: 0 };
-    while escaped != 0 {
-        let bit = escaped & escaped.wrapping_neg();
-        match block.get(escaped.trailing_zeros() as usize) {
-            Some(b'u') => (found.known, found.unicode) = (found.known | bit, found.unicode | bit),
-            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => found.known |= bit,
-            _ => {}
-        }
-        escaped &= escaped - 1;
-    }
-    found
-}
+#[cfg(test)]
+mod tests;
