@@ -31,43 +31,6 @@ pub fn push_utf16(out: &mut Vec<u8>, units: &[u16]) {
     if push_ascii(out, units) {
         return;
     }
-    let mut rest = units;
-    while !rest.is_empty() {
-        // Of blocks of characters that take three bytes each, as Chinese and Japanese ones, the compiler makes a faster loop than
-        // the one for any characters, twice as fast in place as it would append them.
-        let wide = count_blocks(rest, takes_three_bytes);
-        let (blocks, _) = rest.as_chunks::<BLOCK_UNITS>();
-        let start = out.len();
-        out.resize(start + wide * 3 * BLOCK_UNITS, 0);
-        let places = out.get_mut(start..).unwrap_or_default().as_chunks_mut::<{ 3 * BLOCK_UNITS }>().0;
-        places.iter_mut().zip(blocks).for_each(|(place, block)| {
-            place.as_chunks_mut().0.iter_mut().zip(block).for_each(|(bytes, unit)| *bytes = three_bytes(*unit));
-        });
-        rest = rest.get(wide * BLOCK_UNITS..).unwrap_or_default();
-        let other = match count_blocks(rest, |block| !takes_three_bytes(block)) * BLOCK_UNITS {
-            all if all + BLOCK_UNITS > rest.len() => rest.len(),
-            // The block after them begins with a whole character.
-            some => some,
-        };
-        let (others, later) = rest.split_at(other);
-        push_any(out, others);
-        rest = later;
-    }
-}
-
-const BLOCK_UNITS: usize = 16;
-
-/// How many blocks of units at the beginning are such ones.
-fn count_blocks(units: &[u16], is_one: impl Fn(&[u16; BLOCK_UNITS]) -> bool) -> usize {
-    units.as_chunks::<BLOCK_UNITS>().0.iter().take_while(|block| is_one(block)).count()
-}
-
-/// Whether each of these units is a character that takes three bytes.
-fn takes_three_bytes(block: &[u16; BLOCK_UNITS]) -> bool {
-    block.iter().fold(true, |all, unit| all & (*unit >= 0x800) & ((*unit < 0xD800) | (*unit >= 0xE000)))
-}
-
-fn push_any(out: &mut Vec<u8>, units: &[u16]) {
     let (valid, rest) = units.split_at(utf16_valid_up_to(units));
     let start = out.len();
     out.resize(start + 3 * valid.len(), 0);
