@@ -1,7 +1,6 @@
 //! Entries as objects: made from their lines when they are first asked for, then always the same ones.
 
 use std::cell::RefCell;
-use std::sync::mpsc;
 
 use napi::{Error, Result};
 
@@ -24,10 +23,6 @@ use pi_session_core::tree::tree::{ParentRef, RowNo};
 
 /// How many bytes of lines are made into objects in one batch.
 const BATCH_BYTES: usize = 1 << 18;
-/// From how many bytes of lines on a thread is worth its start.
-const MANY: usize = 2 * BATCH_BYTES;
-/// How many batches are read ahead.
-const BATCHES_AHEAD: usize = 3;
 
 /// Makes the objects of these rows that are not made yet.
 pub fn ensure(state: &RefCell<ManagerState>, js: JsEnv<'_>, rows: impl Iterator<Item = RowNo>) -> Result<()> {
@@ -76,93 +71,46 @@ fn make_missing(
 ) -> std::result::Result<(), Failed> {
     let list = state.cache.list(js).map_err(Failed::Make)?;
     let session = &state.session;
-    let mut make = |batch: ParseBatch| match batch.make(js, session.tree(), list, source) {
-        Ok(None) => {
-            made.extend(batch.rows());
-            Ok(())
+    let mut rest = rows;
+    while !rest.is_empty() {
+        let (some, later) = rest.split_at(batch_len(session, rest, source.is_some()));
+        let batch = batch_of(session, some, source.is_some()).map_err(Failed::Read)?;
+        match batch.make(js, session.tree(), list, source).map_err(Failed::Make)? {
+            None => made.extend(batch.rows()),
+            Some(unusable) => return Err(Failed::UnusableLine(unusable)),
         }
-        Ok(Some(unusable)) => Err(Failed::UnusableLine(unusable)),
-        Err(error) => Err(Failed::Make(error)),
+        rest = later;
+    }
+    Ok(())
+}
+
+/// How many of these rows, at least one, are made in one batch. `lazy`: without their bodies.
+fn batch_len(session: &Session, rows: &[RowNo], lazy: bool) -> usize {
+    let index = session.index();
+    let mut size = 0;
+    let fitting = rows.iter().take_while(|&&row| {
+        size += 1 + match lazy {
+            true => index.length_without_bodies(row),
+            false => index.line_span(row).map_or(0, |span| span.len as usize),
+        };
+        size <= BATCH_BYTES
+    });
+    fitting.count().clamp(1, rows.len())
+}
+
+/// The lines of these rows.
+fn batch_of(session: &Session, rows: &[RowNo], lazy: bool) -> CoreResult<ParseBatch> {
+    let mut batch = ParseBatch::default();
+    let mut take = |row, line: &str, omitted| {
+        let path = session.file().unwrap_or_default();
+        batch.add(row, line, omitted).map_err(|error| CoreError::io("read", path, error))
     };
-    let batches = ParseBatches { session, rest: rows, lazy: source.is_some() };
-    if !batches.are_many() {
-        return batches.into_iter().try_for_each(|batch| make(batch.map_err(Failed::Read)?));
-    }
-    // Lines are read ahead on another thread while this one makes objects.
-    std::thread::scope(|scope| {
-        let (send, received) = mpsc::sync_channel(BATCHES_AHEAD);
-        let read_ahead = move || {
-            for batch in batches {
-                if send.send(batch).is_err() {
-                    break;
-                }
-            }
-        };
-        if std::thread::Builder::new().spawn_scoped(scope, read_ahead).is_err() {
-            // No thread can be had: this one does it all.
-            let batches = ParseBatches { session, rest: rows, lazy: source.is_some() };
-            return batches.into_iter().try_for_each(|batch| make(batch.map_err(Failed::Read)?));
-        }
-        received.into_iter().try_for_each(|batch| make(batch.map_err(Failed::Read)?))
-    })
-}
-
-/// The lines of rows, read in batches.
-struct ParseBatches<'a> {
-    session: &'a Session,
-    rest: &'a [RowNo],
-    /// Whether bodies are left out.
-    lazy: bool,
-}
-
-impl ParseBatches<'_> {
-    /// Whether there is more than a few batches' work.
-    fn are_many(&self) -> bool {
-        self.length(self.rest, MANY) < self.rest.len()
-    }
-
-    /// How many rows it takes, from the first on, to come to that many bytes of lines; at least one.
-    fn length(&self, rows: &[RowNo], bytes: usize) -> usize {
-        let mut size = 0;
-        let fitting = rows.iter().take_while(|&&row| {
-            size += self.length_of(row) + 1;
-            size <= bytes
-        });
-        fitting.count().max(1)
-    }
-
-    /// How long what is read of a row's line is, in bytes.
-    fn length_of(&self, row: RowNo) -> usize {
-        if self.lazy {
-            self.session.index().length_without_bodies(row)
-        } else {
-            self.session.index().line_span(row).map_or(0, |span| span.len as usize)
-        }
-    }
-}
-
-impl Iterator for ParseBatches<'_> {
-    type Item = CoreResult<ParseBatch>;
-
-    fn next(&mut self) -> Option<CoreResult<ParseBatch>> {
-        if self.rest.is_empty() {
-            return None;
-        }
-        let (rows, later) = self.rest.split_at(self.length(self.rest, BATCH_BYTES).min(self.rest.len()));
-        self.rest = later;
-        let mut batch = ParseBatch::default();
-        let mut take = |row, line: &str, omitted| {
-            let path = self.session.file().unwrap_or_default();
-            batch.add(row, line, omitted).map_err(|error| CoreError::io("read", path, error))
-        };
-        let read = if self.lazy {
-            self.session.lines_without_bodies(rows, &mut take)
-        } else {
-            self.session.lines(rows, &mut take)
-        };
-        batch.finish();
-        Some(read.map(|()| batch))
-    }
+    match lazy {
+        true => session.lines_without_bodies(rows, &mut take),
+        false => session.lines(rows, &mut take),
+    }?;
+    batch.finish();
+    Ok(batch)
 }
 
 /// The error for a line that began as its entry's and is another one.

@@ -65,7 +65,7 @@ impl ParseBatch {
         Ok(())
     }
 
-    /// Ends the batch. This takes no engine, and is done by the thread that reads the lines.
+    /// Ends the batch.
     pub fn finish(&mut self) {
         self.ascii.text.push(b']');
         self.wide.text.push(b']');
