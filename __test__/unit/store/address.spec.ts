@@ -8,7 +8,7 @@ import { inspect } from "node:util";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { openStore } from "../../../lib/store/index.js";
 import { SESSION, append, emptyDirectory, entries, ids, library } from "../../support/lines.js";
-import { testWith } from "../../support/windows.js";
+import { isWindows, testWith } from "../../support/windows.js";
 
 interface Address {
 	kind: string;
@@ -175,6 +175,8 @@ describe("no spelling of an address shows its password", () => {
 		const address = fc.tuple(before, scheme, separator, part("me", "", "AKIA", "me@corp"), secret, host, after).map(([a, b, c, user, password, d, e]) => `${a}${b}${c}${user}:${password}@${d}${e}`);
 		// What stands before the first colon is the user, which may be shown.
 		const isUser = (text: string): boolean => /:\/\/[^:@]*hunter2/.test(text);
-		await fc.assert(fc.asyncProperty(address.filter((text) => !isUser(text)), (text) => unshown(text)), { numRuns: 3000 });
+		// `p:/hunter2` is a directory of a drive, which may be shown, too.
+		const isOnDrive = (text: string): boolean => isWindows && /^[\s"']*[a-z]:[\\/][^:]*hunter2/i.test(text);
+		await fc.assert(fc.asyncProperty(address.filter((text) => !isUser(text) && !isOnDrive(text)), (text) => unshown(text)), { numRuns: 3000 });
 	});
 });

@@ -335,9 +335,10 @@ testWith("links")("where files cannot be locked an append says so, and nothing i
 test("where nothing has a second name, a name that another host takes after the check is taken", async () => {
 	const path = emptyDirectory();
 	const denied = Object.assign(new Error("EPERM: operation not permitted"), { code: "EPERM" });
-	vi.spyOn(process, "platform", "get").mockReturnValue("win32");
 	vi.spyOn(fs.promises, "link").mockRejectedValue(denied);
 	vi.spyOn(fs.promises, "rename").mockImplementationOnce(async (from, to) => {
+		// Not before: the addon that has the lock is this system's.
+		vi.spyOn(process, "platform", "get").mockReturnValue("win32");
 		fs.copyFileSync(from, to);
 		throw denied;
 	});

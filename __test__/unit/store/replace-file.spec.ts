@@ -4,6 +4,7 @@ import { createRequire } from "node:module";
 import { join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+// It loads the addon, which is this system's, before a test stands in for Windows.
 import { root, scratch, setEnv } from "../../support/scratch.js";
 
 const require = createRequire(import.meta.url);
