@@ -7,7 +7,7 @@ import { age, clip, counted, safeLine, size } from "./text.mjs";
 
 /** @typedef {import("./stores.mjs").Options} Options */
 /** @typedef {{ session: string, file: string, bytes: number, why: string }} Behind */
-/** @typedef {{ project: string, dir: string, stored: { sessions: number, bytes: number, hosts: string[], newest: Date | undefined } | undefined, toPush: Behind[], toPull: Behind[], private: number, deleted: string[], inUse: { session: string, host: string }[] }} Project */
+/** @typedef {{ project: string, dir: string, stored: { sessions: number, bytes: number, hosts: string[], newest: Date | undefined } | undefined, toPush: Behind[], toPull: Behind[], private: number, privateStored: string[], deleted: string[], inUse: { session: string, host: string }[] }} Project */
 
 /** How many sessions of one kind are named. */
 const SHOWN = 10;
@@ -55,6 +55,7 @@ async function statusOf(sync, list, errors) {
 	const why = (/** @type {string} */ session, /** @type {string} */ otherwise) => errors.find((one) => one.session === session)?.message ?? otherwise;
 	const local = await sync.local();
 	const here = local.filter(({ session }) => !gone.has(session));
+	const secret = local.filter((one) => sync.isPrivate(one));
 	const toPush = here.map((one) => ({ session: one.session, file: one.file, bytes: sync.lagOf(one), why: why(one.session, sync.isNoted(one.session) ? "not stored yet" : "never pushed") }));
 	const toPull = items.filter(({ state }) => state === "new" || state === "changed");
 	return {
@@ -68,7 +69,8 @@ async function statusOf(sync, list, errors) {
 		},
 		toPush: toPush.filter(({ bytes }) => bytes > 0),
 		toPull: toPull.map(({ session, file = "", stored, state }) => ({ session, file, bytes: stored.bytes, why: why(session, state === "new" ? "not here yet" : "may have changed since the last pull") })),
-		private: local.filter((one) => sync.isPrivate(one)).length,
+		private: secret.length,
+		privateStored: secret.map(({ session }) => session).filter((session) => list?.sessions.some((one) => one.session === session)),
 		deleted: [...gone],
 		inUse: (list?.sessions ?? []).flatMap(({ session, claim }) => (claim ? { session, host: claim.host } : [])),
 	};
@@ -81,12 +83,15 @@ const head = ({ store, shown }, unreachable) => [
 ];
 
 /** @param {Project} status */
-function lines({ project, stored, toPush, toPull, deleted, inUse, private: kept }) {
+function lines({ project, stored, toPush, toPull, deleted, inUse, private: all, privateStored }) {
+	const kept = all - privateStored.length;
 	return [
 		`Project  ${safeLine(project)}: ${stored ? storedLine(stored) : "what is stored is not known"}`,
 		...some("to be stored", toPush),
 		...some("to be pulled", toPull),
 		...(kept > 0 ? [`  ${counted(kept, "private session")}, never stored`] : []),
+		...(privateStored.length > 0 ? [`  ${counted(privateStored.length, "private session")}, stored before: pi-sessions remote delete takes it out of the store`] : []),
+		...privateStored.slice(0, SHOWN).map((session) => `    ${clip(session, 36)}`),
 		...(deleted.length > 0 ? [`  ${counted(deleted.length, "session")} deleted from the store, still here: ${clip(deleted.join(", "), 80)}`] : []),
 		...inUse.map(({ session, host }) => `  in use  ${clip(session, 36)} on ${clip(displayName(host), 60)}`),
 	];

@@ -96,7 +96,17 @@ test("the status says what is stored, what is behind and why, who uses what, and
 	await good(careful, ["push"]);
 	expect(await good(careful, ["remote", "status"])).not.toContain("failed");
 	writeFileSync(join(laptop.agent, "session-store.json"), JSON.stringify({ private: [ID] }), { mode: 0o600 });
+	// Regression: it was said to be never stored.
+	expect(await good(laptop, ["remote", "status"])).toContain(`1 private session, stored before: pi-sessions remote delete takes it out of the store\n    ${ID}\n`);
+	appendFileSync(file, `${JSON.stringify(message("c", "b", user("never said")))}\n`);
+	expect((await run(laptop, ["push", ID])).code).toBe(1);
+	await good(laptop, ["pull"]);
+	await good(laptop, ["sync"]);
+	expect((await loadAll(new DirectoryStore({ path: store, host: "reader" }), ID)).lines.map(({ line }) => String(line)).join()).not.toContain("never said");
+	await good(laptop, ["remote", "delete", ID]);
+	await good(laptop, ["sync"]);
 	expect(await good(laptop, ["remote", "status"])).toContain("1 private session, never stored");
+	expect((await new DirectoryStore({ path: store, host: "reader" }).list()).sessions).toEqual([]);
 	const away = machine("x", { PI_SESSION_NATIVE_STORE: join(store, "gone") });
 	expect(await run(away, ["remote", "status"])).toMatchObject({ code: 1, out: expect.stringContaining("Host     x") });
 });
