@@ -30,7 +30,7 @@ export const entries = (letter: string, count: number): Buffer[] => Array.from({
 
 export const ids = (page: Page): string[] => page.lines.map(({ line }) => JSON.parse(line.toString()).id);
 
-export const append = (store: LineStore, lines: Buffer[], after?: string, epoch?: number) => store.append(SESSION, { header: header(), lines, after, epoch });
+export const append = (store: LineStore, lines: Buffer[], after?: string, exclusive?: boolean) => store.append(SESSION, { header: header(), lines, after, exclusive });
 
 /** A directory of the running test's own. */
 export function emptyDirectory(): string {

@@ -12,10 +12,10 @@ export function world(open?: (host: string) => LineStore) {
 	const path = emptyDirectory();
 	const errors: string[] = [];
 	/** With the `host` of another one it is another checkout on that machine. */
-	const machine = (name: string, { isShared, host = name, epoch }: { isShared?: boolean; host?: string; epoch?: SessionSyncOptions["epoch"] } = {}) => {
+	const machine = (name: string, { isShared, host = name, claim }: { isShared?: boolean; host?: string; claim?: SessionSyncOptions["claim"] } = {}) => {
 		const dir = join(path, name);
 		const store = open?.(host) ?? new DirectoryStore({ path, host });
-		const options = { store, address: path, notes: join(path, `notes-${name}`), dir, cwd: `/home/${name}/shop`, project: "shop", isShared, epoch };
+		const options = { store, address: path, notes: join(path, `notes-${name}`), dir, cwd: `/home/${name}/shop`, project: "shop", isShared, claim };
 		const sync = () => new SessionSync({ ...options, onError: (error) => errors.push(error.message) });
 		/** `again` is another process. */
 		return { dir, file: join(dir, NAME), store, notes: options.notes, options, sync: sync(), again: sync };

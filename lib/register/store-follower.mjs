@@ -128,7 +128,7 @@ function syncOf({ file, cwd }) {
 
 async function openSync(dir, cwd) {
 	await openOnce();
-	return new SessionSync({ store, address, notes, dir, cwd, project: await projectOf(cwd), epoch: epoch(), onError: fail, ...rulesBeside(notes) });
+	return new SessionSync({ store, address, notes, dir, cwd, project: await projectOf(cwd), claim: claimBefore(), onError: fail, ...rulesBeside(notes) });
 }
 
 /** Opens the store, of which there is one here. */
@@ -168,7 +168,7 @@ function isIdle() {
 async function pullNew(dir, seen) {
 	await openOnce();
 	const place = await placeHere(dir, address);
-	const sync = new SessionSync({ ...place, store, project: await projectOf(place.cwd), epoch: epoch(), call: callWhereOpen });
+	const sync = new SessionSync({ ...place, store, project: await projectOf(place.cwd), claim: claimBefore(), call: callWhereOpen });
 	const list = await store.list({ project: sync.project, headers: false, claims: false });
 	const now = JSON.stringify(list.sessions.map(({ session, bytes, modified, redactions, hosts }) => [session, bytes, modified, redactions, hosts]));
 	if (now === seen) return { goesOn: false, now };
@@ -204,8 +204,8 @@ async function callWhereOpen(name, file, input) {
 	return answer.report;
 }
 
-/** Where this host is to have a session alone, the claim that appends go by. */
-const epoch = () => (isExclusive() ? epochOf : undefined);
+/** Where this host is to have a session alone, what claims it before an append. */
+const claimBefore = () => (isExclusive() ? claimUnlessHeld : undefined);
 
 async function projectOf(cwd) {
 	const known = projects.get(cwd);
@@ -239,11 +239,11 @@ async function claim(session) {
 	}
 }
 
-/** The claim that an append goes by. What the store does not have yet is claimed once it has. */
-async function epochOf(session) {
-	const epoch = await claims.epochOf(session, claim);
-	if (epoch === undefined) claimedAt.delete(session);
-	return epoch;
+/** What the store does not have yet is claimed once it has. */
+async function claimUnlessHeld(session) {
+	if (claims.has(session)) return;
+	await claim(session);
+	if (!claims.has(session)) claimedAt.delete(session);
 }
 
 /** Errors that may pass are retried, and reported when pi ends if they did not. */

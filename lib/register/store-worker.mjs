@@ -27,7 +27,7 @@ async function pullProject() {
 	answer({ leftover: await leftovers(new SessionSync(options), notes) });
 	if (task.pulls === false) return { errors: [] };
 	const store = await openStore(address, { host: hostId(notes), locks: notes });
-	const sync = new SessionSync({ ...options, store, epoch: epochsOf(new Claims(store)) });
+	const sync = new SessionSync({ ...options, store, claim: claimWith(new Claims(store)) });
 	const list = await reach(store, { project, headers: false, claims: "renewed" });
 	const { items, problems } = await sync.compare(undefined, list);
 	const inUse = items.flatMap(({ session, stored }) => (stored.claim && stored.claim.host !== store.host ? [{ session, host: displayName(stored.claim.host) }] : []));
@@ -79,7 +79,7 @@ async function pushRest() {
 	const projects = new Map();
 	for (const { session, file, cwd, project } of sessions) {
 		if (!projects.has(cwd)) projects.set(cwd, project ?? (await projectIn(cwd, store.host, notes)).project);
-		const sync = new SessionSync({ store, address, notes, dir: dirname(file), cwd, project: projects.get(cwd), epoch: epochsOf(claims), ...rulesBeside(notes) });
+		const sync = new SessionSync({ store, address, notes, dir: dirname(file), cwd, project: projects.get(cwd), claim: claimWith(claims), ...rulesBeside(notes) });
 		try {
 			for (const { error } of await sync.push({ session, tries: 1, restores: false })) if (error) {
 				// The next start has no more success with what was deleted from the store.
@@ -121,8 +121,8 @@ async function reach(store, filter) {
 	return list;
 }
 
-/** What appends go by. */
-const epochsOf = (claims) => (isExclusive() ? (session) => claims.epochOf(session) : undefined);
+/** Where this host is to have a session alone, what claims it before an append. */
+const claimWith = (claims) => (isExclusive() ? async (session) => void (claims.has(session) || (await claims.claim(session))) : undefined);
 
 /** Writes a result without waiting: this process may be stopped at any time. */
 function answer(result) {

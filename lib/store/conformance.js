@@ -426,7 +426,7 @@ const CASES = {
 			await rejects(append(store, entries("a", 1), cursor), "invalid");
 		}
 		const lines = entries("a", 1);
-		for (const append of [undefined, { header }, { header, lines: 5 }, { lines }, { header, lines, epoch: "1" }, { header, lines, restores: 1 }])
+		for (const append of [undefined, { header }, { header, lines: 5 }, { lines }, { header, lines, exclusive: "1" }, { header, lines, restores: 1 }])
 			// @ts-expect-error: something is missing or not of its type
 			await rejects(store.append(SESSION, append), "invalid");
 		for (const project of [5, null, "a\0", "\ud800", "x".repeat(2000)])
@@ -447,30 +447,32 @@ const CASES = {
 		assert.equal((await loadAll(store, SESSION)).lines.length, 1);
 	},
 
-	async "a claim is one host's, and each new holder's is higher"({ open }) {
+	async "a claim is one host's, and while it lasts another host's exclusive append is refused"({ open }) {
 		const [a, b] = [await open("a"), await open("b")];
+		const exclusive = (/** @type {LineStore} */ store, /** @type {string} */ letter) => store.append(SESSION, { header: headerOf(), lines: entries(letter, 1), exclusive: true });
 		if (!a.claim || !b.claim) {
-			// A store without claims must not accept an epoch.
-			await rejects(a.append(SESSION, { header: headerOf(), lines: entries("a", 1), epoch: 1 }), "unsupported");
+			// A store without claims must not say that an append was exclusive.
+			await rejects(exclusive(a, "a"), "unsupported");
 			return;
 		}
 		await rejects(a.claim(SESSION, { ttl: 60_000 }), "not-found");
-		await append(a, entries("a", 1));
-		const first = await a.claim(SESSION, { ttl: 60_000 });
-		assert.equal((await a.claim(SESSION, { ttl: 60_000 })).epoch, first.epoch);
-		await rejects(b.claim(SESSION, { ttl: 60_000 }), "claimed");
+		await exclusive(a, "a");
+		const { until } = await a.claim(SESSION, { ttl: 60_000 });
+		assert(until instanceof Date && !Number.isNaN(until.getTime()));
+		await a.claim(SESSION, { ttl: 60_000 });
+		for (const ttl of [60_000, 0]) await rejects(b.claim(SESSION, { ttl }), "claimed");
 		assert.equal((await b.list()).sessions[0]?.claim?.host, "a");
-		await a.append(SESSION, { header: headerOf(), lines: entries("b", 1), epoch: first.epoch });
-		// The claim is listed, but does not refuse appends without an epoch.
-		await append(b, entries("c", 1));
-		const second = await b.claim(SESSION, { ttl: 60_000, force: true });
-		assert(second.epoch > first.epoch);
-		await rejects(a.append(SESSION, { header: headerOf(), lines: entries("d", 1), epoch: first.epoch }), "claimed");
-		await b.claim(SESSION, { ttl: 0 });
+		await exclusive(a, "b");
+		await rejects(exclusive(b, "c"), "claimed");
+		await rejects(b.append(SESSION, { header: headerOf(), lines: entries("c", 1), after: (await b.load(SESSION)).cursor, exclusive: true }), "claimed");
+		// The claim is listed, but does not refuse other appends.
+		await append(b, entries("d", 1));
+		await a.claim(SESSION, { ttl: 0 });
 		assert.equal((await a.list()).sessions[0]?.claim, undefined);
-		const third = await a.claim(SESSION, { ttl: 60_000 });
-		assert(third.epoch > second.epoch);
-		assert.equal((await loadAll(a, SESSION)).lines.length, 3);
+		await b.claim(SESSION, { ttl: 60_000 });
+		await exclusive(b, "e");
+		await rejects(exclusive(a, "f"), "claimed");
+		assert.deepEqual(texts(await loadAll(a, SESSION)).sort(), asTexts([..."abde"].flatMap((letter) => entries(letter, 1))));
 	},
 };
 

@@ -51,8 +51,8 @@ export interface Append {
 	 * appended since. Without a cursor they are compared with everything that it ever appended.
 	 */
 	after?: Cursor;
-	/** Refuse, with code `claimed`, unless the session's newest claim is this one. */
-	epoch?: number;
+	/** Refuse, with code `claimed`, while another host has the claim of the session. */
+	exclusive?: boolean;
 	/** Put the session back if it was deleted; by default the append is refused then, with code `deleted`. */
 	restores?: boolean;
 }
@@ -108,7 +108,7 @@ export interface StoredSession {
 	/** Grows with each line that is redacted. */
 	redactions: number;
 	/** Who uses it now, if anybody has claimed it. */
-	claim?: { host: string; epoch: number; until: Date };
+	claim?: { host: string; until: Date };
 }
 
 /** A line that was removed from a session for ever. */
@@ -144,7 +144,6 @@ export interface ListFilter {
 }
 
 export interface Claim {
-	epoch: number;
 	until: Date;
 }
 
@@ -189,11 +188,11 @@ export interface LineStore {
 	 */
 	move?(from: string, to: string): Promise<void>;
 	/**
-	 * Claims a session for this host for some time (milliseconds), or prolongs its claim; 0 gives it up. Each claim by
-	 * another host than before has a higher epoch. Rejects with code `claimed` while another host's claim lasts, unless
-	 * `force` is set. In a directory or a bucket a claim lasts a day at most. An adapter may go without claims.
+	 * Claims a session for this host for some time (milliseconds), or prolongs its claim; 0 gives it up. Rejects with code
+	 * `claimed` while another host's claim lasts. In a directory or a bucket a claim lasts a day at most. An adapter may go without
+	 * claims.
 	 */
-	claim?(session: string, claim: { ttl: number; force?: boolean }): Promise<Claim>;
+	claim?(session: string, claim: { ttl: number }): Promise<Claim>;
 	/** Ends connections that the store opened itself. */
 	close(): Promise<void>;
 }
@@ -217,7 +216,7 @@ export class DirectoryStore implements LineStore {
 	redact(session: string, redactions: readonly Redaction[]): Promise<void>;
 	redactions(session: string): Promise<Redaction[]>;
 	move(from: string, to: string): Promise<void>;
-	claim(session: string, claim: { ttl: number; force?: boolean }): Promise<Claim>;
+	claim(session: string, claim: { ttl: number }): Promise<Claim>;
 	close(): Promise<void>;
 }
 
@@ -255,7 +254,7 @@ export class PostgresStore implements LineStore {
 	redact(session: string, redactions: readonly Redaction[]): Promise<void>;
 	redactions(session: string): Promise<Redaction[]>;
 	move(from: string, to: string): Promise<void>;
-	claim(session: string, claim: { ttl: number; force?: boolean }): Promise<Claim>;
+	claim(session: string, claim: { ttl: number }): Promise<Claim>;
 	close(): Promise<void>;
 }
 
@@ -297,7 +296,7 @@ export class S3Store implements LineStore {
 	redact(session: string, redactions: readonly Redaction[]): Promise<void>;
 	redactions(session: string): Promise<Redaction[]>;
 	move(from: string, to: string): Promise<void>;
-	claim(session: string, claim: { ttl: number; force?: boolean }): Promise<Claim>;
+	claim(session: string, claim: { ttl: number }): Promise<Claim>;
 	close(): Promise<void>;
 }
 
@@ -394,10 +393,10 @@ export interface SessionSyncOptions {
 	/** By default `projectOf(cwd, store.host)`. */
 	project?: string;
 	/**
-	 * Gives the claim that appends to a session are to go by, and may make it first: the store then refuses them once a newer claim
-	 * was made. If it rejects, what was to be appended waits.
+	 * Is called before something is appended to a session, and waited for: it may claim the session. The store refuses the append while
+	 * another host has the claim. If it rejects, what was to be appended waits.
 	 */
-	epoch?: (session: string) => number | undefined | Promise<number | undefined>;
+	claim?: (session: string) => unknown;
 	/** Whether a session is never pushed. It is asked again before each portion. */
 	isPrivate?: (local: { session: string; cwd: string | undefined; file?: string }) => boolean;
 	/** Says which secret a line of an entry holds. It is not stored then, nor is what follows it in its session: code `held-back`. */

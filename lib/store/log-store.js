@@ -127,7 +127,7 @@ class LogStore {
 	 * @returns {Promise<import("./index").Appended | undefined>}
 	 */
 	async #tryAppend(session, append, given, after) {
-		if (append.epoch !== undefined) await this.#claims.check(session, append.epoch);
+		if (append.exclusive) await this.#claims.check(session);
 		const known = this.#ends.get(session);
 		const isNext = known !== undefined && known.after === append.after;
 		const view = isNext ? known.view : await this.#look(session);
@@ -482,16 +482,15 @@ class LogStore {
 
 	/**
 	 * @param {string} session
-	 * @param {{ ttl: number, force?: boolean }} claim
+	 * @param {{ ttl: number }} claim
 	 * @returns {Promise<import("./index").Claim>}
 	 */
 	async claim(session, claim) {
 		checkId(session, "session");
-		const { ttl, force = false } = claim ?? {};
-		checkTtl(ttl);
+		const ttl = checkTtl(claim);
 		await this.#heads.prepareToRead();
 		if (!(await this.#look(session))) throw new StoreError("not-found", `There is no session ${session}`);
-		return this.#lock("claims", () => this.#claims.claim(session, { ttl, force }));
+		return this.#lock("claims", () => this.#claims.claim(session, ttl));
 	}
 
 	async close() {}

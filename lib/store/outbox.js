@@ -38,7 +38,7 @@ const { checkAt, readHeader, readLines } = require("./session-file.js");
  * @property {{ value?: string }} [storeId] the id of the store, shared with other outboxes of it
  * @property {boolean} [verifiesCursor] shows the store the cursor if the file has nothing new: a store that was made anew or put back is noticed, too
  * @property {boolean} [restores] stores a session again that was deleted from the store
- * @property {() => number | undefined | Promise<number | undefined>} [epoch] gives the claim that an append is to go by
+ * @property {() => unknown} [claim] is called before an append, and waited for: the store refuses it while another host has the claim
  * @property {(line: Uint8Array) => string | undefined} [secretIn] says which secret a line holds: it is not stored then
  * @property {() => boolean} [isPrivate] whether nothing more is to be stored
  * @property {(bytes: number) => void} [onProgress] is given how much of the file is stored
@@ -109,7 +109,7 @@ class Outbox {
 	}
 
 	async #tryPortion() {
-		const { store, session, project, readNote, onNote, onSkipped, onProgress, epoch, restores, storeId } = this.#options;
+		const { store, session, project, readNote, onNote, onSkipped, onProgress, claim, restores, storeId } = this.#options;
 		const file = await unlessAbsent(fs.open(this.#options.file));
 		// A session gets its file with its first message.
 		if (!file) return false;
@@ -133,7 +133,8 @@ class Outbox {
 			const fresh = lines.filter((line) => fits(line) && entryOf(line) && !this.#storedLines.has(lineKey(line)));
 			let { cursor, offset } = this.#note;
 			if (fresh.length > 0) {
-				const append = { header, lines: fresh, project, after: cursor, epoch: await epoch?.(), restores };
+				await claim?.();
+				const append = { header, lines: fresh, project, after: cursor, exclusive: claim !== undefined, restores };
 				({ cursor } = await store.append(session, append).catch(asDeleted(session)));
 				this.#isCompared = true;
 				// A store gets its id with the first append.

@@ -25,7 +25,6 @@ const MIGRATIONS = [
 			head bigint NOT NULL,
 			bytes bigint NOT NULL,
 			updated timestamptz NOT NULL DEFAULT now(),
-			epoch bigint NOT NULL DEFAULT 0,
 			owner text,
 			lease timestamptz,
 			deleted timestamptz,

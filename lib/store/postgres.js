@@ -85,12 +85,12 @@ class PostgresStore {
 		checkId(session, "session");
 		const lines = [...new Map(checkAppend(session, append, LONGEST_APPEND).map((line) => [lineKey(line.line), line])).values()];
 		const after = readCursor(append.after);
-		if (lines.length === 0 && !after && append.epoch === undefined) return { stored: 0, cursor: append.after ?? NOTHING };
+		if (lines.length === 0 && !after) return { stored: 0, cursor: append.after ?? NOTHING };
 		const values = [
 			...[session, buffer(append.header), append.project ?? null, this.host],
 			...[lines.map(({ id }) => shownId(id)), lines.map(({ parentId }) => parentId === null ? null : shownId(parentId))],
 			...[lines.map(({ line }) => line), lines.map(({ line }) => sha256(line))],
-			...[after?.generation ?? null, after?.sequence ?? 0, after?.stamp ?? null, append.epoch ?? null],
+			...[after?.generation ?? null, after?.sequence ?? 0, after?.stamp ?? null, append.exclusive ?? false],
 			...[after?.own?.sequence ?? null, after?.own?.stamp ?? null, append.restores ?? false],
 		];
 		if (append.restores) await this.#removeLines(session);
@@ -111,20 +111,19 @@ class PostgresStore {
 				SELECT count(*) AS lines, coalesce(sum(octet_length(line)), 0) AS bytes FROM fresh
 			), made AS (
 				INSERT INTO $.sessions AS s (id, header, project, hosts, head, bytes)
-				SELECT $1, $2, $3, ARRAY[$4::text], lines, bytes FROM added WHERE $9::uuid IS NULL AND $12::bigint IS NULL
+				SELECT $1, $2, $3, ARRAY[$4::text], lines, bytes FROM added WHERE $9::uuid IS NULL
 				ON CONFLICT (id) DO UPDATE SET head = s.head + EXCLUDED.head, bytes = s.bytes + EXCLUDED.bytes, updated = now(), deleted = NULL,
 					header = CASE WHEN s.deleted IS NULL THEN s.header ELSE EXCLUDED.header END,
 					project = CASE WHEN s.deleted IS NULL THEN s.project ELSE EXCLUDED.project END,
 					hosts = CASE WHEN $4 = ANY (s.hosts) THEN s.hosts ELSE s.hosts || EXCLUDED.hosts END
-				WHERE s.deleted IS NULL OR $15 AND EXISTS (SELECT FROM $.sessions WHERE id = $1 AND deleted IS NOT NULL)
+				WHERE (s.deleted IS NULL OR $15 AND EXISTS (SELECT FROM $.sessions WHERE id = $1 AND deleted IS NOT NULL)) AND ${MAY_APPEND}
 				RETURNING s.generation, s.head, s.head - (SELECT lines FROM added) AS base, cardinality(s.redacted) AS redactions
 			), changed AS (
 				UPDATE $.sessions AS s SET head = s.head + added.lines, bytes = s.bytes + added.bytes, updated = now(),
 					hosts = CASE WHEN $4 = ANY (s.hosts) THEN s.hosts ELSE s.hosts || ARRAY[$4::text] END
-				FROM added WHERE s.id = $1 AND s.deleted IS NULL AND ($9::uuid IS NOT NULL OR $12::bigint IS NOT NULL)
-					AND ($9::uuid IS NULL OR s.generation = $9 AND s.head >= $10 AND ${stampAt("$10")} IS NOT DISTINCT FROM $11::uuid)
+				FROM added WHERE s.id = $1 AND s.deleted IS NULL AND s.generation = $9 AND s.head >= $10 AND ${stampAt("$10")} IS NOT DISTINCT FROM $11::uuid
 					AND ($13::bigint IS NULL OR EXISTS (SELECT FROM $.entries WHERE session = $1 AND sequence = $13 AND stamp IS NOT DISTINCT FROM $14::uuid))
-					AND ($12::bigint IS NULL OR s.epoch = $12 AND s.owner = $4)
+					AND ${MAY_APPEND}
 				RETURNING s.generation, s.head, s.head - added.lines AS base, cardinality(s.redacted) AS redactions
 			), touched AS (
 				SELECT * FROM made UNION ALL SELECT * FROM changed
@@ -211,7 +210,7 @@ class PostgresStore {
 		const { session, project, headers = true, onAnswer } = filter ?? {};
 		if (session !== undefined) checkId(session, "session");
 		const rows = await this.#query(
-			`SELECT v.store, id, CASE WHEN $3 THEN header ELSE '' END AS header, project, hosts, bytes, cardinality(redacted) AS redactions, epoch, extract(epoch FROM updated) AS updated, extract(epoch FROM deleted) AS deleted,
+			`SELECT v.store, id, CASE WHEN $3 THEN header ELSE '' END AS header, project, hosts, bytes, cardinality(redacted) AS redactions, extract(epoch FROM updated) AS updated, extract(epoch FROM deleted) AS deleted,
 				CASE WHEN lease > now() THEN owner END AS owner, extract(epoch FROM lease) AS lease
 			FROM $.schema_version v LEFT JOIN $.sessions ON ($1::text IS NULL OR id = $1) AND ($2::text IS NULL OR project = $2)
 			WHERE v.version = 1`,
@@ -233,7 +232,7 @@ class PostgresStore {
 				list.sessions.push({
 					...{ session: row.id, header: row.header, project: row.project ?? undefined, hosts: row.hosts.sort(compareText) },
 					...{ bytes: Number(row.bytes), modified: fromSeconds(row.updated), redactions: Number(row.redactions) },
-					...(row.owner === null ? {} : { claim: { host: row.owner, epoch: Number(row.epoch), until: fromSeconds(row.lease) } }),
+					...(row.owner === null ? {} : { claim: { host: row.owner, until: fromSeconds(row.lease) } }),
 				});
 		}
 		return list;
@@ -328,22 +327,19 @@ class PostgresStore {
 
 	/**
 	 * @param {string} session
-	 * @param {{ ttl: number, force?: boolean }} claim
+	 * @param {{ ttl: number }} claim
 	 * @returns {Promise<import("./index").Claim>}
 	 */
 	async claim(session, claim) {
 		checkId(session, "session");
-		const { ttl, force = false } = claim ?? {};
-		checkTtl(ttl);
 		const [row] = await this.#query(
-			`UPDATE $.sessions SET owner = CASE WHEN $3 > 0 THEN $2 END, lease = now() + $3 * interval '1 millisecond',
-				epoch = epoch + CASE WHEN owner = $2 OR $3 = 0 THEN 0 ELSE 1 END
-			WHERE id = $1 AND deleted IS NULL AND (owner IS NULL OR owner = $2 OR lease <= now() OR $4)
-			RETURNING epoch, extract(epoch FROM lease) AS lease`,
-			[session, this.host, ttl, force],
+			`UPDATE $.sessions SET owner = CASE WHEN $3 > 0 THEN $2 END, lease = now() + $3 * interval '1 millisecond'
+			WHERE id = $1 AND deleted IS NULL AND (owner IS NULL OR owner = $2 OR lease <= now())
+			RETURNING extract(epoch FROM lease) AS lease`,
+			[session, this.host, checkTtl(claim)],
 		);
 		if (!row) throw await this.#refusal(session);
-		return { epoch: Number(row.epoch), until: fromSeconds(row.lease) };
+		return { until: fromSeconds(row.lease) };
 	}
 
 	async close() {
@@ -353,16 +349,15 @@ class PostgresStore {
 	/**
 	 * Why a session could not be appended to, or claimed.
 	 * @param {string} session
-	 * @param {{ after?: string, epoch?: number, restores?: boolean }} [append]
+	 * @param {{ after?: string, exclusive?: boolean, restores?: boolean }} [append]
 	 */
 	async #refusal(session, append) {
-		const [row] = await this.#query("SELECT epoch, owner, deleted FROM $.sessions WHERE id = $1", [session]);
+		const [row] = await this.#query("SELECT owner, lease > now() AND owner <> $2 AS held, deleted FROM $.sessions WHERE id = $1", [session, this.host]);
 		const isDeleted = row && row.deleted !== null;
 		if (isDeleted && append) return append.restores && append.after !== undefined ? reset(session) : deletedError(session);
 		if ((!row || isDeleted) && append?.after === undefined) return new StoreError("not-found", `There is no session ${session}`);
-		const held = row && append && (append.epoch === undefined || (Number(row.epoch) === append.epoch && row.owner === this.host));
-		if (!row || held) return reset(session);
-		return claimedError(session, { host: row.owner, epoch: row.epoch });
+		if (row?.held && (!append || append.exclusive)) return claimedError(session, row.owner);
+		return append ? reset(session) : new StoreError("unreachable", `${this.#name}: the claim of session ${session} ended just now`);
 	}
 
 	/**
@@ -454,5 +449,8 @@ const fromSeconds = (seconds) => new Date(Number(seconds) * 1000);
 
 /** The stamp of the last row of a session up to a number. @param {string} number */
 const stampAt = (number) => `(SELECT stamp FROM $.entries WHERE session = $1 AND sequence <= ${number}::bigint ORDER BY sequence DESC LIMIT 1)`;
+
+/** In an append: whether it may be while others have the session, or nobody does. */
+const MAY_APPEND = "(NOT $12::boolean OR s.owner IS NULL OR s.owner = $4 OR s.lease <= now())";
 
 exports.PostgresStore = PostgresStore;

@@ -411,14 +411,14 @@ class SessionSync {
 	 * @param {Partial<import("./push").PushOptions>} [more]
 	 */
 	#pushOf({ session, file }, more = {}) {
-		const { store, onError, epoch, secretIn } = this.#options;
+		const { store, onError, claim, secretIn } = this.#options;
 		const readNote = () => this.#notes.get(session);
 		return new Push({
 			...{ store, session, file, project: this.project, note: readNote(), readNote, storeId: this.#storeId },
 			secretIn,
 			isPrivate: () => this.isPrivate({ session, file }),
 			onStart: () => this.#pushRedactions({ session, file }),
-			epoch: () => epoch?.(session),
+			claim: claim && (() => claim(session)),
 			onNote: (note) => this.#setPushed(session, note),
 			onStored: () => this.#errors.set(session, undefined),
 			onError: (error) => {

@@ -83,7 +83,7 @@ class MemoryStore implements LineStore {
 	async append(session: string, append: Append): Promise<Appended> {
 		let found = this.#session(session);
 		const given: Buffer[] = checkAppend(session, append).map(({ line }: { line: Buffer }) => Buffer.from(this.#has("it keeps text, not bytes") ? line.toString() : line));
-		if (append.epoch !== undefined) throw new StoreError("unsupported", "there are no claims");
+		if (append.exclusive) throw new StoreError("unsupported", "there are no claims");
 		if (append.after !== undefined && !CURSOR.test(append.after)) throw new StoreError("invalid", "The cursor is not one of this store");
 		if (found?.deleted && !append.restores) throw new StoreError("deleted", "it was deleted");
 		const seen = this.#passed(found, append.after);

@@ -150,7 +150,7 @@ function appendAs(uid: number, gid: number, umask: number, path: string, host: s
 		const { DirectoryStore } = require(${JSON.stringify(library)});
 		const store = new DirectoryStore({ path: ${JSON.stringify(path)}, host: ${JSON.stringify(host)} });
 		const append = { header: Buffer.from(${JSON.stringify(String(header()))}), lines: [Buffer.from(${JSON.stringify(String(line))})], project: "shop" };
-		store.append(${JSON.stringify(SESSION)}, append).then(() => store.claim(${JSON.stringify(SESSION)}, { ttl: 60_000, force: true })).then(() => store.claim(${JSON.stringify(SESSION)}, { ttl: 0 })).catch((error) => {
+		store.append(${JSON.stringify(SESSION)}, append).then(() => store.claim(${JSON.stringify(SESSION)}, { ttl: 60_000 })).then(() => store.claim(${JSON.stringify(SESSION)}, { ttl: 0 })).catch((error) => {
 			console.error(error.message);
 			process.exit(1);
 		});`;

@@ -143,7 +143,7 @@ test("a pull that has to push first asks for the claim that pushes go by", async
 	const { machine, begin } = world();
 	const claims: string[] = [];
 	const a = machine("a", {
-		epoch: async (session) => {
+		claim: async (session: string) => {
 			claims.push(session);
 			throw new StoreError("claimed", "another host has it");
 		},
