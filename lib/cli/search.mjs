@@ -174,7 +174,7 @@ function textWriter(options) {
 /** @param {SearchHit} hit */
 function sessionLine(hit) {
 	const id = clip(hit.id, Math.min(ID_COLUMNS, columns()));
-	const name = clip(hit.name ?? "", Math.min(60, columns() - widthOf(id) - 2));
+	const name = clip(hit.name || hit.firstMessage || "", Math.min(60, columns() - widthOf(id) - 2));
 	const dir = clip(underHome(hit.cwd), columns() - widthOf(id) - widthOf(name) - 4);
 	const parts = [id && paint.cyan(id), name && paint.bold(name), dir && paint.dim(dir)];
 	return parts.filter(Boolean).join("  ");

@@ -21,7 +21,6 @@ import { LIMIT } from "./scope.mjs";
  * @property {string | undefined} dir the one directory that is searched
  * @property {import("./writers.mjs").WriterOf} writerOf
  * @property {(hit: SearchHit) => string | undefined} textOf the whole text of a hit; undefined if the session no longer has it
- * @property {(scope: { isAll: boolean }, signal: AbortSignal) => Promise<{ path: string, firstMessage: string }[]>} list
  * @property {(query: string, scope: { isAll: boolean }, more: SearchOptions) => Promise<SearchHit[]>} search
  */
 
@@ -54,11 +53,6 @@ export class FindView {
 	#status = "";
 	/** @type {AbortController | undefined} of the search that runs */
 	#running;
-	#closing = new AbortController();
-	/** What sessions without a name begin with, by their paths, and how far these were asked for. @type {Map<string, string>} */
-	#firstMessages = new Map();
-	/** @type {"project" | "all" | undefined} */
-	#listed;
 	/** @type {{ hit: SearchHit, text: string } | undefined} */
 	#preview;
 	/** @type {ReturnType<typeof setImmediate> | undefined} */
@@ -119,29 +113,11 @@ export class FindView {
 				if (running !== this.#running) return;
 				this.#show(found, foundText(found));
 				this.#handleWaiting();
-				if (found.some(({ name }) => !name)) this.#readFirstMessages();
 			},
 			(error) => {
 				if (running !== this.#running || running.signal.aborted) return;
 				this.#waiting = [];
 				this.#show(hits, messageOf(error));
-			},
-		);
-	}
-
-	/** Reads what sessions without a name begin with, once, from the list that `/resume` shows. */
-	#readFirstMessages() {
-		const { signal } = this.#closing;
-		const scope = this.#isAll ? "all" : "project";
-		if (signal.aborted || this.#listed === "all" || this.#listed === scope) return;
-		this.#listed = scope;
-		this.#options.list({ isAll: this.#isAll }, signal).then(
-			(sessions) => {
-				for (const { path, firstMessage } of sessions) this.#firstMessages.set(path, firstMessage);
-				this.#options.tui.requestRender();
-			},
-			(error) => {
-				if (!signal.aborted) this.#tell(messageOf(error));
 			},
 		);
 	}
@@ -247,7 +223,6 @@ export class FindView {
 	}
 
 	dispose() {
-		this.#closing.abort();
 		this.#running?.abort();
 		this.#running = undefined;
 		clearImmediate(this.#previewing);
@@ -295,7 +270,7 @@ export class FindView {
 		let at = 0;
 		for (const [index, hit] of this.#hits.entries()) {
 			if (hit.path !== this.#hits[index - 1]?.path) {
-				const title = clip(hit.name || this.#firstMessages.get(hit.path) || hit.id, Math.floor(width / 2));
+				const title = clip(titleOf(hit), Math.floor(width / 2));
 				const by = byWriter(this.#options.writerOf(hit));
 				const place = `${clip(underHome(hit.cwd), Math.max(1, width - widthOf(title) - 2 - by.length))}${by}`;
 				lines.push(this.#isAwaited ? dim(`${title}  ${place}`) : `${theme.bold(title)}  ${theme.fg("muted", place)}`);
@@ -349,6 +324,9 @@ const SPEAKERS = { toolResult: "tool", bashExecution: "command", session_info: "
 
 /** @param {SearchHit} hit */
 export const speakerOf = (hit) => SPEAKERS[hit.role] ?? hit.role;
+
+/** What a session is known by, as in `/resume`. @param {SearchHit} hit */
+export const titleOf = ({ name, firstMessage, id }) => name || firstMessage || id;
 
 /** @param {string | undefined} writer who wrote a session last */
 export const byWriter = (writer) => (writer === undefined ? "" : ` · ${writer}`);

@@ -2,18 +2,18 @@
 import { clip, counted, safeLine } from "../cli/text.mjs";
 import { pieces } from "../cli/snippet.mjs";
 import { answer, withStatus } from "./answer.mjs";
-import { FindView, ageOf, byWriter, speakerOf } from "./find-view.mjs";
+import { FindView, ageOf, byWriter, speakerOf, titleOf } from "./find-view.mjs";
 import { library } from "./library.mjs";
 import { goTo, textOf } from "./go-to.mjs";
-import { customDir, onlyDir, searchOptions } from "./scope.mjs";
+import { onlyDir, searchOptions } from "./scope.mjs";
 import { lastWriters } from "./writers.mjs";
 
 /** @typedef {typeof import("@earendil-works/pi-coding-agent")} Pi */
 /** @typedef {import("@earendil-works/pi-coding-agent").ExtensionCommandContext} Context */
 /** @typedef {import("../../index.js").SearchHit} SearchHit */
 
-/** How many hits a mode without a screen gives, and how wide a line may be there. */
-const [TEXT_LIMIT, TEXT_COLUMNS] = [20, 160];
+/** How many hits a mode without a screen gives, and how wide a session's title and a line may be there. */
+const [TEXT_LIMIT, TITLE_COLUMNS, TEXT_COLUMNS] = [20, 80, 160];
 
 /**
  * @param {Pi} pi
@@ -37,10 +37,6 @@ export async function find(pi, args, ctx) {
 		return entry && textOf(entry);
 	};
 	const search = (/** @type {string} */ text, /** @type {{ isAll: boolean }} */ scope, /** @type {object} */ more) => SessionManager.search(text, { ...searchOptions(ctx, scope), ...more });
-	const list = (/** @type {{ isAll: boolean }} */ { isAll }, /** @type {AbortSignal} */ signal) => {
-		const { sessionDir } = customDir(ctx);
-		return isAll ? SessionManager.listAll(sessionDir, undefined, signal) : SessionManager.list(ctx.cwd, sessionDir, undefined, signal);
-	};
 	let redraw = () => {};
 	/** @type {import("./find-view.mjs").Choice} */
 	let chosen;
@@ -48,7 +44,7 @@ export async function find(pi, args, ctx) {
 		chosen = await ctx.ui.custom(
 			(tui, theme, keybindings, done) => {
 				redraw = () => tui.requestRender();
-				return new FindView({ tui, theme, keybindings, done, query, isAll, dir: onlyDir(ctx), writerOf: lastWriters(pi), textOf: textOfHit, list, search });
+				return new FindView({ tui, theme, keybindings, done, query, isAll, dir: onlyDir(ctx), writerOf: lastWriters(pi), textOf: textOfHit, search });
 			},
 			{ overlay: true, overlayOptions: { width: "100%", maxHeight: "100%", anchor: "top-left" } },
 		);
@@ -82,7 +78,7 @@ async function asText(pi, query, ctx, isAll) {
 	const lines = hits.flatMap((hit, at) => {
 		const line = pieces(hit.snippet, TEXT_COLUMNS).map(({ text }) => text).join("");
 		const place = `  ${clip(hit.entryId, 8)} ${ageOf(hit)} ${clip(speakerOf(hit), 16)}: ${line}`;
-		return hit.path === hits[at - 1]?.path ? [place] : [`${safeLine(hit.id)}  ${safeLine(hit.name ?? "")}  ${safeLine(hit.cwd)}${byWriter(writerOf(hit))}`, place];
+		return hit.path === hits[at - 1]?.path ? [place] : [`${safeLine(hit.id)}  ${clip(titleOf(hit), TITLE_COLUMNS)}  ${safeLine(hit.cwd)}${byWriter(writerOf(hit))}`, place];
 	});
 	return [...lines, ...(dir === undefined ? [] : [`Searched: ${searched}.`]), ...(hits.length === TEXT_LIMIT ? [`The first ${counted(TEXT_LIMIT, "hit")}.`] : [])].join("\n");
 }

@@ -246,7 +246,7 @@ test.each([{ hooked: false }, { hooked: true }])("in print, JSON and RPC mode /f
 	fill(at);
 	const printed = await print(at, "/find quince", { hooked });
 	expect(printed).toMatchObject({ code: 0 });
-	expect(printed.stdout).toMatch(/^0194-fork .*\n {2}\S+ 2d (assistant|user): .*quince pie.*\n/);
+	expect(printed.stdout).toMatch(/^0194-fork {2}How do we bake the quince pie\? {2}\/.*\n {2}\S+ 2d (assistant|user): .*quince pie.*\n/);
 	expect(printed.stdout).not.toContain("0194-there");
 	expect((await print(at, "/find --all evil quince", { hooked })).stdout).toContain("quince \\u202e elsewhere");
 	expect((await print(at, "/find nowhere", { hooked })).stdout).toBe("Nothing found for nowhere in the sessions of this project; /find --all searches all.\n");

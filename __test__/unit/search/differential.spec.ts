@@ -236,6 +236,7 @@ const questions = (random: Random, count: number) =>
 async function compare(dir: string, asked: ReturnType<typeof questions>, where: string): Promise<number> {
 	const entries = plainEntries(dir);
 	let found = 0;
+	const firstMessages = new Map<string, string | undefined>();
 	for (const rows of ["no rows", "rows with signatures"]) {
 		if (rows !== "no rows") await SessionManager.listAll();
 		for (const { text, scopes, phrase } of asked) {
@@ -246,7 +247,14 @@ async function compare(dir: string, asked: ReturnType<typeof questions>, where: 
 			const got = hits.map((hit: SearchHit) => `${basename(hit.path)} ${hit.entryId}`).sort();
 			found += got.length;
 			expect(got, `${where}, ${rows}: ${JSON.stringify(text)} in ${scopes}`).toEqual(want);
+			for (const { path, firstMessage } of hits) firstMessages.set(`${rows} ${path}`, firstMessage);
 		}
+	}
+	for (const { path, firstMessage } of await SessionManager.listAll()) {
+		// A list shows what is not a text as a text, too.
+		if (/"text"\s*:\s*7/.test(readFileSync(path, "utf8"))) continue;
+		const want = firstMessage === "(no messages)" ? undefined : [...firstMessage.replace(/\p{Surrogate}/gu, "\ufffd")].slice(0, 200).join("");
+		for (const rows of ["no rows", "rows with signatures"].map((rows) => `${rows} ${path}`)) if (firstMessages.has(rows)) expect(firstMessages.get(rows), `${where}, ${rows}`).toBe(want);
 	}
 	return found;
 }

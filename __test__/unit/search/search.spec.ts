@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { SearchHit, SearchOptions } from "../../../index.js";
 import { type Json, api, assistant, entry, header, message, ownAgent, scratch, toolResult, user, writeSession } from "../../support/scratch.js";
+import { tick } from "../catalog/agent-dir.js";
 
 const { SessionManager } = api;
 
@@ -36,6 +37,7 @@ test("a hit tells where it is", async () => {
 		path,
 		id: "s-1",
 		name: "haystack",
+		firstMessage: "where is the needle",
 		cwd: "/here",
 		entryId: "b",
 		role: "assistant",
@@ -45,6 +47,29 @@ test("a hit tells where it is", async () => {
 	});
 	const [marked] = await search(dir, "where", { mark: ["<b>", "</b>"] });
 	expect(marked?.snippet).toBe("<b>where</b> is the needle");
+});
+
+test.each([{ how: "with its row in the catalog", isListed: true }, { how: "without one", isListed: false }])("a hit shows what its session begins with, clipped, $how", async ({ isListed }) => {
+	ownAgent();
+	const dir = api.getDefaultSessionDir("/p");
+	// One of which is longer than a line that is held in memory.
+	const long = (count: number) => `${"\u{1f350}".repeat(150)}\ud83d${"quince ".repeat(count)}`;
+	const longBegin = `${"\u{1f350}".repeat(150)}\ufffd${"quince ".repeat(7)}`;
+	const blocks = [{ type: "text", text: "two" }, { type: "image", data: "x", mimeType: "x" }, { type: "text", text: "texts" }];
+	const sessions: [string, string | undefined, ...Json[]][] = [
+		["long", longBegin, message("a", null, assistant("needle")), message("b", "a", user(long(20_000)))],
+		["longer", longBegin, message("a", null, assistant("needle too")), message("b", "a", user(long(300_000)))],
+		["blocks", "two texts", message("a", null, user("")), message("b", "a", user(blocks)), message("c", "b", user("needle"))],
+		["none", undefined, message("a", null, assistant("the user's needle"))],
+		["named", "first", message("a", null, user("first")), entry("session_info", "n", "a", { name: "needle" })],
+	];
+	for (const [id, , ...entries] of sessions) writeSession(dir, [header({ id, cwd: "/p" }), ...entries], `${id}.jsonl`);
+	if (isListed) {
+		await tick();
+		await SessionManager.listAll();
+	}
+	const hits = await SessionManager.search("needle");
+	expect(new Map(hits.map(({ id, firstMessage }) => [id, firstMessage]))).toEqual(new Map(sessions.map(([id, firstMessage]) => [id, firstMessage])));
 });
 
 test("what users and assistants said is found, names, labels and summaries; what tools said is not", async () => {

@@ -25,7 +25,7 @@ use crate::io::line_reader::{is_stopped, Positioned};
 use crate::io::open::{self, is_exhausted, Access};
 use crate::listing::candidates::Candidate;
 use crate::summary::header_scan::{header_before, HEADER_WITHIN};
-use crate::summary::session_summary::FileKind;
+use crate::summary::session_summary::{title_of, FileKind};
 use crate::summary::signature::QueryGroups;
 
 /// What a hit shows of its session; shared by all hits in it.
@@ -36,6 +36,8 @@ pub struct HitSession {
     pub id: Vec<u8>,
     pub cwd: Vec<u8>,
     pub name: Option<Vec<u8>>,
+    /// The beginning of its first message.
+    pub title: Option<Vec<u8>>,
 }
 
 /// A search.
@@ -129,6 +131,7 @@ impl Request<'_> {
                             id: summary.id,
                             cwd: summary.cwd,
                             name: summary.name,
+                            title: summary.first_message.as_deref().map(title_of),
                         };
                         Some(KnownSession { session, version })
                     }
@@ -192,7 +195,7 @@ impl Request<'_> {
                 let header = header_before(Positioned::new(opened, 0, size, stops), HEADER_WITHIN)?;
                 let Some(header) = header else { return Ok(None) };
                 let cwd = header.cwd.unwrap_or_default();
-                let session = HitSession { path: file.path.clone(), id: header.id, cwd, name: None };
+                let session = HitSession { path: file.path.clone(), id: header.id, cwd, name: None, title: None };
                 if !self.searches(&session) {
                     return Ok(None);
                 }
@@ -206,6 +209,7 @@ impl Request<'_> {
         }
         if known.is_none() {
             session.name = opened.name(buffers, stops)?;
+            session.title = opened.title(buffers, stops)?;
         }
         Ok(Some((Arc::new(session), hits)))
     }

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
 use std::io;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::LazyLock;
 
 use xxhash_rust::xxh3::Xxh3;
@@ -15,7 +15,7 @@ use super::long_line::{each_piece, ShortenedLine};
 use super::matcher::{HitOrder, Matcher};
 use super::prefilter::Prefilter;
 use super::query::{Query, SearchOptions};
-use super::scope::{entry_texts, name_in, strings_in, EntryTexts, Scope};
+use super::scope::{entry_texts, name_in, strings_in, EntryTexts, Scope, Scopes};
 use crate::base::error::Result;
 use crate::base::memory::copy_of_bytes;
 use crate::base::time::Time;
@@ -25,6 +25,7 @@ use crate::format::ids::numbered_id;
 use crate::io::line_reader::line_text;
 use crate::json::string_bytes;
 use crate::summary::line_scanner::{FileLines, KeptTexts, ScannedLine};
+use crate::summary::session_summary::{title_of, TITLE_CHARS};
 use crate::summary::usage::call::plain;
 
 /// A message that matches.
@@ -82,6 +83,9 @@ pub struct Buffers {
     long_line: Box<[u8]>,
 }
 
+/// Gets a line's offset and its text, and the line itself if its long strings were left out of that.
+type EachLine<'a> = dyn FnMut(u64, &str, Option<&ShortenedLine>) -> io::Result<()> + 'a;
+
 /// A session file that is searched.
 pub struct SessionFile<'a> {
     pub file: &'a File,
@@ -101,21 +105,7 @@ impl SessionFile<'_> {
         let mut best = Best::new(options);
         let mut matcher = Matcher::new(query, &options.mark);
         let overlap = matcher.overlap();
-        let Buffers { lines, long_line } = buffers;
-        let file = (self.file, self.size);
-        let mut each = |offset: u64, line: CandidateLine<'_>| -> io::Result<()> {
-            let (text, shortened);
-            let (line, long) = match line {
-                CandidateLine::Held(bytes) => {
-                    text = line_text(bytes)?;
-                    (&*text, None)
-                }
-                CandidateLine::Long => {
-                    shortened = ShortenedLine::read(file, offset, long_line, stops)?;
-                    let Some(line) = &shortened else { return Ok(()) };
-                    (&*line.text, Some(line))
-                }
-            };
+        let mut each = |offset: u64, line: &str, long: Option<&ShortenedLine>| -> io::Result<()> {
             let entry = entry_texts(line, self.version, options.scopes)?;
             let Some(entry) = entry.filter(|entry| is_wanted(entry, options)) else { return Ok(()) };
             matcher.begin();
@@ -129,11 +119,7 @@ impl SessionFile<'_> {
                         }
                         matcher.add(text, *scope);
                     };
-                    match long.and_then(|line| line.long_string(json)) {
-                        None => add(&string(json)?),
-                        Some(span) => each_piece(self.file, span, overlap, stops, &mut add)?,
-                    }
-                    Ok(())
+                    self.each_piece_of(json, long, overlap, stops, &mut add)
                 })?;
             }
             if let Some(found) = matcher.finish() {
@@ -153,10 +139,10 @@ impl SessionFile<'_> {
             }
             Ok(())
         };
-        candidate_lines(file, filter, Sizes::default(), lines, stops, &mut each)?;
+        self.each_line(filter, buffers, stops, &mut each)?;
         let mut hits = best.into_vec();
         if self.version == Version::V1 && !hits.is_empty() {
-            self.number(&mut hits, long_line, stops)?;
+            self.number(&mut hits, &mut buffers.long_line, stops)?;
         }
         Ok(hits)
     }
@@ -181,27 +167,90 @@ impl SessionFile<'_> {
     /// The session's name: the last one that it was given.
     pub fn name(&self, buffers: &mut Buffers, stops: &[&AtomicBool]) -> io::Result<Option<Vec<u8>>> {
         static NAMES: LazyLock<Result<Prefilter>> = LazyLock::new(|| Prefilter::of(&["session_info".into()]));
-        let filter = NAMES.as_ref().map_err(|error| io::Error::other(error.to_string()))?;
         let mut name: Option<Vec<u8>> = None;
-        let Buffers { lines, long_line } = buffers;
-        let file = (self.file, self.size);
-        let mut each = |offset: u64, line: CandidateLine<'_>| {
-            let text = match line {
-                CandidateLine::Held(bytes) => line_text(bytes)?,
-                CandidateLine::Long => match ShortenedLine::read(file, offset, long_line, stops)? {
-                    Some(line) => line.text.into(),
-                    None => return Ok(()),
-                },
-            };
-            if let Some(json) = name_in(&text, self.version)? {
+        let mut each = |_: u64, line: &str, _: Option<&ShortenedLine>| {
+            if let Some(json) = name_in(line, self.version)? {
                 let text = json.map_or(Ok(None), string_bytes)?;
                 name = text.map(|text| copy_of_bytes(trim(&text))).transpose()?.filter(|name| !name.is_empty());
             }
             Ok(())
         };
-        candidate_lines(file, filter, Sizes::default(), lines, stops, &mut each)?;
+        self.each_line(made(&NAMES)?, buffers, stops, &mut each)?;
         Ok(name)
     }
+
+    /// The beginning of the first message of a user; None if there is none. What follows it is not read.
+    pub fn title(&self, buffers: &mut Buffers, stops: &[&AtomicBool]) -> io::Result<Option<Vec<u8>>> {
+        static USERS: LazyLock<Result<Prefilter>> = LazyLock::new(|| Prefilter::of(&["user".into()]));
+        let is_found = AtomicBool::new(false);
+        let stops = Vec::from_iter(stops.iter().copied().chain([&is_found]));
+        let mut title = String::new();
+        let mut each = |_: u64, line: &str, long: Option<&ShortenedLine>| {
+            if is_found.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+            let entry = entry_texts(line, self.version, Scopes::NONE.with(Scope::User))?;
+            for (at, (_, json)) in entry.map(|entry| entry.texts).unwrap_or_default().iter().enumerate() {
+                if at > 0 {
+                    title.push(' ');
+                }
+                let mut add = |text: &str| {
+                    title.extend(text.chars().take(TITLE_CHARS));
+                    if title.len() >= 4 * TITLE_CHARS {
+                        is_found.store(true, Ordering::Relaxed);
+                    }
+                };
+                self.each_piece_of(json, long, 0, &stops, &mut add)?;
+                if is_found.load(Ordering::Relaxed) {
+                    break;
+                }
+            }
+            is_found.store(!title.is_empty(), Ordering::Relaxed);
+            Ok(())
+        };
+        self.each_line(made(&USERS)?, buffers, &stops, &mut each)?;
+        Ok(Some(title_of(title.as_bytes())).filter(|title| !title.is_empty()))
+    }
+
+    /// Gives `each` the lines that can hold a hit, with their offsets, as texts: one that is too long to be held without its long strings.
+    fn each_line(
+        &self,
+        filter: &Prefilter,
+        Buffers { lines, long_line }: &mut Buffers,
+        stops: &[&AtomicBool],
+        each: &mut EachLine<'_>,
+    ) -> io::Result<()> {
+        let file = (self.file, self.size);
+        let mut each_candidate = |offset: u64, line: CandidateLine<'_>| match line {
+            CandidateLine::Held(bytes) => each(offset, &line_text(bytes)?, None),
+            CandidateLine::Long => match ShortenedLine::read(file, offset, long_line, stops)? {
+                Some(line) => each(offset, &line.text, Some(&line)),
+                None => Ok(()),
+            },
+        };
+        candidate_lines(file, filter, Sizes::default(), lines, stops, &mut each_candidate).map(|_| ())
+    }
+
+    /// Gives `each` the text of a string of a line, in pieces if it was left out of it.
+    fn each_piece_of(
+        &self,
+        json: &str,
+        long: Option<&ShortenedLine>,
+        overlap: usize,
+        stops: &[&AtomicBool],
+        each: &mut dyn FnMut(&str),
+    ) -> io::Result<()> {
+        match long.and_then(|line| line.long_string(json)) {
+            None => each(&string(json)?),
+            Some(span) => each_piece(self.file, span, overlap, stops, each)?,
+        }
+        Ok(())
+    }
+}
+
+/// A filter that is made once.
+fn made(filter: &Result<Prefilter>) -> io::Result<&Prefilter> {
+    filter.as_ref().map_err(|error| io::Error::other(error.to_string()))
 }
 
 /// A JSON string's text; lone surrogates become U+FFFD.
@@ -278,6 +327,7 @@ mod tests {
         let options = SearchOptions::default();
         session.hits((&query, &options, &filter), &mut Buffers::default(), &[]).expect_err("not readable");
         session.name(&mut Buffers::default(), &[]).expect_err("not readable");
+        session.title(&mut Buffers::default(), &[]).expect_err("not readable");
     }
 
     fn hit(offset: u64, tier: MatchTier, entry: u128) -> Hit {

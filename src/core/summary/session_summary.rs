@@ -12,7 +12,7 @@ use super::usage::session_usage::SessionUsage;
 use crate::base::memory::copy_of_bytes;
 use crate::base::time::Time;
 use crate::base::unparsed_dates::UnparsedDates;
-use crate::base::wtf8::trim;
+use crate::base::wtf8::{to_string_lossy, trim};
 use crate::format::agent_message::Role;
 use crate::format::entry::time_of;
 use crate::format::header::{Header, ParentSession, Version};
@@ -267,6 +267,16 @@ impl SessionSummary {
         }
         Ok(())
     }
+}
+
+/// How many characters of its first message a session without a name is shown by.
+pub const TITLE_CHARS: usize = 200;
+
+/// That beginning of a first message. Lone surrogates become U+FFFD.
+pub fn title_of(first_message: &[u8]) -> Vec<u8> {
+    // A character takes at most four bytes.
+    let beginning = first_message.get(..4 * TITLE_CHARS).unwrap_or(first_message);
+    to_string_lossy(beginning).chars().take(TITLE_CHARS).collect::<String>().into_bytes()
 }
 
 #[cfg(test)]

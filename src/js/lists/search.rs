@@ -199,6 +199,7 @@ fn hit_object<'env>(js: JsEnv<'env>, session: &HitSession, hit: &Hit) -> Result<
         (c"path", js.string(session.path.as_bytes())?),
         (c"id", js.string(&session.id)?),
         (c"name", js.optional_string(session.name.as_deref())?),
+        (c"firstMessage", js.optional_string(session.title.as_deref())?),
         (c"cwd", js.string(&session.cwd)?),
         (c"entryId", js.string(&hit.entry)?),
         (c"role", js.string(hit.role.as_bytes())?),

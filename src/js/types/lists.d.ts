@@ -162,6 +162,8 @@ export interface SearchHit {
 	id: string;
 	/** The session's name. */
 	name?: string;
+	/** What the user said first: 200 characters of it at most. */
+	firstMessage?: string;
 	/** The session's working directory; empty if the file does not say. */
 	cwd: string;
 	/** The entry that the text is of; in a version 1 file, whose entries have no ids, its number as in a session that is open read-only. */

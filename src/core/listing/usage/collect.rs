@@ -11,7 +11,6 @@ use super::subagents::SubagentFiles;
 use crate::base::error::{Error, ErrorCode, Result};
 use crate::base::paths;
 use crate::base::threads::{into_inner, locked};
-use crate::base::wtf8::to_string_lossy;
 use crate::catalog::location::CatalogLocation;
 use crate::io::fs;
 use crate::io::open::{self, Access};
@@ -19,12 +18,9 @@ use crate::listing::candidates::{absolute, read_fingerprints, Candidate};
 use crate::listing::read_all::read_all_with_usage;
 use crate::listing::scope::ListScope;
 use crate::summary::line_scanner::{FileLines, KeptTexts, ScannedLine};
-use crate::summary::session_summary::{ListedSession, SessionSummary};
+use crate::summary::session_summary::{title_of, ListedSession, SessionSummary};
 use crate::summary::usage::call::{plain, time};
 use crate::summary::usage::session_usage::LargeEntry;
-
-/// How many characters of the first message are the title of a session without a name.
-const TITLE_CHARS: usize = 200;
 
 /// Which sessions are added up.
 pub enum UsageSource {
@@ -148,15 +144,7 @@ fn why(file: &Candidate) -> Error {
 
 fn session(path: String, listed: ListedSession) -> UsageSession {
     let ListedSession { summary, usage, .. } = listed;
-    let title = match summary.name {
-        Some(name) => name,
-        None => {
-            let first = summary.first_message.unwrap_or_default();
-            // A character takes at most four bytes.
-            let beginning = first.get(..4 * TITLE_CHARS).unwrap_or(&first);
-            to_string_lossy(beginning).chars().take(TITLE_CHARS).collect::<String>().into_bytes()
-        }
-    };
+    let title = summary.name.unwrap_or_else(|| title_of(&summary.first_message.unwrap_or_default()));
     let created = summary.created.as_ref().and_then(|json| time(json.as_bytes())).unwrap_or(f64::NAN);
     UsageSession { path, id: summary.id, cwd: summary.cwd, title, created, usage, owner: None }
 }
