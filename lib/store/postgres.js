@@ -295,7 +295,6 @@ class PostgresStore {
 		for (const { hash, line: replacement } of await this.redactions(session)) {
 			// One line stands in one place: it may also have been appended as a new one.
 			const line = replacement && !used.has(hashOf(replacement)) ? replacement : undefined;
-			if (line) used.add(hashOf(line));
 			const old = Buffer.from(hash, "hex");
 			const { id = "", parentId = null } = (line && entryOf(line)) || {};
 			if (line)
@@ -303,10 +302,11 @@ class PostgresStore {
 					`DELETE FROM $.entries e USING $.entries o WHERE o.session = $1 AND o.sha256 = $2 AND o.line <> '' AND e.session = $1 AND e.sha256 = $3`,
 					[session, old, sha256(line)],
 				);
-			await this.#query(
-				`UPDATE $.entries SET line = $3, sha256 = $4, entry_id = $5, parent_id = $6 WHERE session = $1 AND sha256 = $2 AND line <> ''`,
+			const changed = await this.#query(
+				`UPDATE $.entries SET line = $3, sha256 = $4, entry_id = $5, parent_id = $6 WHERE session = $1 AND sha256 = $2 AND line <> '' RETURNING sequence`,
 				[session, old, line ?? Buffer.alloc(0), line ? sha256(line) : old, shownId(id), parentId === null ? null : shownId(parentId)],
 			);
+			if (line && changed.length > 0) used.add(hashOf(line));
 		}
 	}
 

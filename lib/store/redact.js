@@ -87,12 +87,15 @@ async function takeOver({ session, file }, redactions, options) {
 /**
  * Tells the store what was redacted here. Of a session that it does not have it is told again: another host may store it later. Gives
  * whether there was something to tell, and it was told.
+ *
+ * Where another host put another line in the place of one, each of the two may hold what the other one was to take out: the entry loses all
+ * that it says.
  * @param {{ session: string, file: string }} local
- * @param {{ store: LineStore, notes: Notes, isPrivate: boolean, secretIn?: (line: Uint8Array) => string | undefined }} options of what is
- *   private the store is told only where it has the line. What stands in the place of a line that it does not have may be held back, with
- *   `secretIn`, and what is private is not to leave this machine
+ * @param {{ store: LineStore, notes: Notes, isPrivate: boolean, secretIn?: (line: Uint8Array) => string | undefined } & Parameters<typeof redactNoted>[2]} options
+ *   of what is private the store is told only where it has the line. What stands in the place of a line that it does not have may be held
+ *   back, with `secretIn`, and what is private is not to leave this machine
  */
-async function pushRedactions({ session, file }, { store, notes, isPrivate, secretIn }) {
+async function pushRedactions({ session, file }, { store, notes, isPrivate, secretIn, add, call }) {
 	const pending = notes.redactions(session);
 	if (pending.length === 0) return false;
 	const next = new Map(pending.map(({ hash, newHash }) => [hash, newHash]));
@@ -102,13 +105,33 @@ async function pushRedactions({ session, file }, { store, notes, isPrivate, secr
 		const there = isPrivate || secretIn ? new Set((await loadAll(store, session)).lines.map(({ line }) => hashOf(line))) : undefined;
 		const known = isPrivate ? last.filter(({ hash }) => there?.has(hash)) : last;
 		const lineOf = (/** @type {{ hash: string, last: string }} */ { hash, last }) => (there?.has(hash) ?? true ? withoutSecret(lines.get(last), secretIn) : undefined);
-		await store.redact(session, known.map((one) => ({ hash: one.hash, line: lineOf(one) })));
+		const told = known.map((one) => ({ ...one, line: lineOf(one) }));
+		await store.redact(session, told);
+		const inPlace = new Map((await store.redactions(session)).map(({ hash, line }) => [hash, line]));
+		const other = told.flatMap(({ hash, last, line }) => {
+			const stored = inPlace.get(hash);
+			return line && stored && hashOf(stored) !== last ? [{ last, stored: hashOf(stored) }] : [];
+		});
+		if (other.length > 0) await emptyBoth({ session, file }, other, { store, add, call });
 	} catch (error) {
 		if (error instanceof StoreError && (error.code === "not-found" || error.code === "deleted")) return false;
 		throw error;
 	}
 	await notes.setTold(session, pending);
 	return true;
+}
+
+/**
+ * Takes all that they say out of entries, here and in the store, of which the file has one line (`last`) and the store another one (`stored`).
+ * @param {{ session: string, file: string }} local
+ * @param {{ last: string, stored: string }[]} entries hashes of the lines
+ * @param {{ store: LineStore } & Parameters<typeof redactNoted>[2]} options
+ */
+async function emptyBoth({ session, file }, entries, { store, add, call }) {
+	const { lines } = await redactNoted({ session, file }, { lines: entries.map(({ last: hash }) => ({ hash })) }, { add, call });
+	const emptied = new Map(lines.map(({ hash, newHash }) => [hash, newHash]));
+	const found = await linesOf(file, new Set(emptied.values()));
+	await store.redact(session, entries.flatMap(({ last, stored }) => [last, stored].map((hash) => ({ hash, line: found.get(emptied.get(last) ?? "") }))).filter(({ hash, line }) => !line || hashOf(line) !== hash));
 }
 
 /**

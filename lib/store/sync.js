@@ -203,6 +203,8 @@ class SessionSync {
 		});
 		if (redactions.size === 0) return results;
 		for (const session of redactions.keys()) results.set(session, 0);
+		// What was redacted here as well may be another line here.
+		const own = new Map([...redactions.keys()].map((session) => [session, new Set(this.#notes.redactions(session).map(({ hash }) => hash))]));
 		for (const file of new Set([...(await filesIn(dir)), ...((await copies?.()) ?? [])])) {
 			// What is not a session, or one of an old version, comes from no store.
 			const local = await describe(file).catch(() => undefined);
@@ -214,14 +216,14 @@ class SessionSync {
 				if (!(before instanceof Error)) results.set(owner, count instanceof Error ? count : Number(before) + count);
 			}
 		}
-		for (const [session, some] of redactions) if (typeof results.get(session) === "number") await this.#notes.setTold(session, some);
+		for (const [session, some] of redactions) if (typeof results.get(session) === "number") await this.#notes.setTold(session, some.filter(({ hash }) => !own.get(session)?.has(hash)));
 		return results;
 	}
 
 	/** Tells the store what was redacted here. @param {{ session: string, file: string }} local */
 	#pushRedactions(local) {
-		const { store, secretIn } = this.#options;
-		return pushRedactions(local, { store, secretIn, notes: this.#notes, isPrivate: this.isPrivate(local) });
+		const { store, secretIn, call } = this.#options;
+		return pushRedactions(local, { store, secretIn, notes: this.#notes, isPrivate: this.isPrivate(local), add: this.#addTo(local.file), call });
 	}
 
 	/**

@@ -100,6 +100,28 @@ describe.each([["PostgreSQL", inPostgres], ["a bucket", inBucket], ["a directory
 		expect(await stored(a.store)).toEqual(expected);
 	});
 
+	// Regression: the line of the one that came second was stored as another entry, with what the first one had redacted.
+	test.each(["push", "pull"] as const)("of an entry that two machines redacted differently while the store was away nothing is left that it said (%s)", async (how) => {
+		const { machine, begin } = await machines();
+		const [a, b, c] = [machine("a"), machine("b"), machine("c")];
+		begin(a, said("a", null, "hello"), said("b", "a", "hunter2 and swordfish"), said("c", "b", "and on"));
+		await a.sync.push();
+		for (const one of [b, c]) await one.sync.pull();
+		for (const [one, secret] of [[a, "hunter2"], [b, "swordfish"]] as const) {
+			vi.spyOn(one.store, "redact").mockRejectedValueOnce(new StoreError("unreachable", "away"));
+			expect((await one.sync.redact({ session: SESSION, file: one.file }, { text: secret })).error?.message).toBe("away");
+		}
+		await a.again().push();
+		await b.again()[how]();
+		for (const one of [a, b, c, a, b, c]) expect((await one.again().pull()).filter(({ error }) => error)).toEqual([]);
+		for (const one of [a, b, c]) await one.again().push();
+		const all = await stored(a.store);
+		expect(all.map((line) => JSON.parse(line).id)).toEqual(["a", "b", "c"]);
+		for (const one of [a, b, c]) expect(readFileSync(one.file, "utf8").trimEnd().split("\n").slice(1)).toEqual(all);
+		expect(all.join()).not.toMatch(/hunter2|swordfish/);
+		for (const { line } of await a.store.redactions(SESSION)) expect(String(line)).not.toMatch(/hunter2|swordfish/);
+	});
+
 	// Regression: a fork that put an entry below another one kept what it says, and so did forks in other directories.
 	test("what is redacted in a session is redacted in every fork of every directory, whatever the copies are below", async () => {
 		const { machine, begin } = await machines();
