@@ -1,6 +1,8 @@
 //! Memory of a size that a file decides. A collection that grows by itself ends the process if the system refuses the memory; here
 //! that is [`io::ErrorKind::OutOfMemory`], `ENOMEM` in messages.
 
+use std::collections::{HashMap, HashSet};
+use std::hash::Hash;
 use std::io;
 
 /// Makes room for so many elements more.
@@ -16,11 +18,54 @@ pub fn resize<T: Clone + Default>(list: &mut Vec<T>, len: usize) -> io::Result<(
     Ok(())
 }
 
+/// Appends an element.
+pub fn push<T>(list: &mut Vec<T>, element: T) -> io::Result<()> {
+    reserve(list, 1)?;
+    list.push(element);
+    Ok(())
+}
+
+/// Appends what an iterator gives.
+pub fn extend<T>(list: &mut Vec<T>, elements: impl IntoIterator<Item = T>) -> io::Result<()> {
+    let mut elements = elements.into_iter();
+    reserve(list, elements.size_hint().0)?;
+    elements.try_for_each(|element| push(list, element))
+}
+
+/// A list of what an iterator gives.
+pub fn collect<T>(elements: impl IntoIterator<Item = T>) -> io::Result<Vec<T>> {
+    let mut list = Vec::new();
+    extend(&mut list, elements)?;
+    Ok(list)
+}
+
+/// Adds a value to a map; the one that was there.
+pub fn insert<K: Eq + Hash, V>(map: &mut HashMap<K, V>, key: K, value: V) -> io::Result<Option<V>> {
+    map.try_reserve(1)?;
+    Ok(map.insert(key, value))
+}
+
+/// Adds a value to a set. Whether it was not there.
+pub fn insert_into<T: Eq + Hash>(set: &mut HashSet<T>, value: T) -> io::Result<bool> {
+    set.try_reserve(1)?;
+    Ok(set.insert(value))
+}
+
 /// Appends bytes.
 pub fn append(out: &mut Vec<u8>, bytes: &[u8]) -> io::Result<()> {
     reserve(out, bytes.len())?;
     out.extend_from_slice(bytes);
     Ok(())
+}
+
+/// Bytes, one after the other, with others between them.
+pub fn joined(parts: &[impl AsRef<[u8]>], between: &[u8]) -> io::Result<Vec<u8>> {
+    let mut out = Vec::new();
+    for (at, part) in parts.iter().enumerate() {
+        append(&mut out, if at > 0 { between } else { b"" })?;
+        append(&mut out, part.as_ref())?;
+    }
+    Ok(out)
 }
 
 /// An empty list with room for so many elements.
@@ -84,6 +129,8 @@ mod tests {
         assert!(is_refused(reserve(&mut list, usize::MAX / 8)));
         assert!(is_refused(resize(&mut list, usize::MAX / 8)));
         assert!(is_refused(filled(0u64, usize::MAX / 8).map(drop)));
+        assert!(is_refused(extend(&mut list, std::iter::repeat_n(0, usize::MAX / 8))));
+        assert!(is_refused(collect(0..u64::MAX / 8).map(drop)));
         assert_eq!(list, [1]);
         resize(&mut list, 3).expect("memory");
         assert_eq!(list, [1, 0, 0]);

@@ -3,7 +3,8 @@
 
 use uuid::Uuid;
 
-use super::error::Result;
+use super::error::{Error, Result};
+use super::memory::copy_of;
 use super::path_syntax::{drive_of, PathSyntax};
 
 /// What JavaScript knows: the process's state as the calling thread sees it.
@@ -26,6 +27,9 @@ pub trait Process {
 
 /// Names the agent's directory.
 pub const AGENT_DIR_VARIABLE: &str = "PI_CODING_AGENT_DIR";
+
+/// The longest path in bytes, far more than any system takes. A header may name a working directory of any length.
+pub const MAX_PATH: usize = 1 << 20;
 
 /// The longest file name that file systems take, in bytes.
 const MAX_NAME: usize = 255;
@@ -80,8 +84,11 @@ pub fn normalize(path: &str, process: &dyn Process) -> Result<String> {
     Ok(path.to_owned())
 }
 
-/// A path made absolute and clean.
+/// A path made absolute and clean; a text that is too long for a path stays as it is.
 pub fn resolve(path: &str, process: &dyn Process) -> Result<String> {
+    if path.len() > MAX_PATH {
+        return copy_of(path).map_err(|error| Error::io("read", "", error));
+    }
     let path = normalize(path, process)?;
     absolute(&path, process)
 }
@@ -133,9 +140,8 @@ pub fn default_session_dir(cwd: &str, agent: Option<&str>, process: &dyn Process
 pub(super) fn dir_name(cwd: &str) -> String {
     let flat = |text: &str| text.replace(['/', '\\', ':'], "-");
     let tail = cwd.strip_prefix(['/', '\\']).unwrap_or(cwd);
-    let name = format!("--{}--", flat(tail));
-    if name.len() <= MAX_NAME {
-        return name;
+    if tail.len() + "----".len() <= MAX_NAME {
+        return format!("--{}--", flat(tail));
     }
     let hash = Uuid::new_v5(&Uuid::NAMESPACE_URL, cwd.as_bytes()).simple().to_string();
     let room = MAX_NAME - "---".len() - hash.len() - "--".len();

@@ -1,17 +1,21 @@
 //! Dates that only JavaScript's parser can read.
 
-use std::collections::BTreeSet;
+use std::collections::HashSet;
+use std::io;
+
+use super::memory::{copy_of, insert_into, push_str};
 
 /// JSON texts of dates, each once.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct UnparsedDates(BTreeSet<String>);
+pub struct UnparsedDates(HashSet<String>);
 
 impl UnparsedDates {
     /// Adds a date.
-    pub fn add(&mut self, json: &str) {
+    pub fn add(&mut self, json: &str) -> io::Result<()> {
         if !self.0.contains(json) {
-            self.0.insert(json.to_owned());
+            insert_into(&mut self.0, copy_of(json)?)?;
         }
+        Ok(())
     }
 
     /// The dates that are kept.
@@ -20,13 +24,28 @@ impl UnparsedDates {
     }
 
     /// The dates, one on each line. JSON text of one line holds no newline.
-    pub fn to_lines(&self) -> String {
-        self.iter().collect::<Vec<_>>().join("\n")
+    pub fn to_lines(&self) -> io::Result<String> {
+        let mut lines = String::new();
+        for date in self.iter() {
+            let lead = if lines.is_empty() { "" } else { "\n" };
+            push_str(&mut lines, lead)?;
+            push_str(&mut lines, date)?;
+        }
+        Ok(lines)
     }
 
     /// Reads what [`UnparsedDates::to_lines`] wrote.
-    pub fn from_lines(lines: &str) -> Self {
-        Self(lines.lines().map(str::to_owned).collect())
+    pub fn from_lines(lines: &str) -> io::Result<Self> {
+        let mut dates = Self::default();
+        lines.lines().try_for_each(|date| dates.add(date))?;
+        Ok(dates)
+    }
+
+    /// A copy.
+    pub fn copy(&self) -> io::Result<Self> {
+        let mut dates = Self::default();
+        self.iter().try_for_each(|date| dates.add(date))?;
+        Ok(dates)
     }
 }
 

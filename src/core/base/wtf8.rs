@@ -7,32 +7,34 @@ use std::io;
 
 use encoding_rs::mem::{convert_utf16_to_utf8, utf16_valid_up_to};
 
-use super::memory::{push_str, with_capacity};
+use super::memory::{append, copy_of_bytes, push_str, reserve, with_capacity};
 
 /// The WTF-8 of UTF-16 units. Paired surrogates become one character.
-pub fn from_utf16(units: &[u16]) -> Vec<u8> {
+pub fn from_utf16(units: &[u16]) -> io::Result<Vec<u8>> {
     let mut out = Vec::new();
-    push_utf16(&mut out, units);
-    out
+    push_utf16(&mut out, units)?;
+    Ok(out)
 }
 
 /// Appends units that are all ASCII; false if they are not.
-pub fn push_ascii(out: &mut Vec<u8>, units: &[u16]) -> bool {
+pub fn push_ascii(out: &mut Vec<u8>, units: &[u16]) -> io::Result<bool> {
     // The compiler makes vector instructions of both loops.
     let is_ascii = units.iter().fold(0, |all, unit| all | unit) < 0x80;
     if is_ascii {
+        reserve(out, units.len())?;
         out.extend(units.iter().map(|&unit| unit as u8));
     }
-    is_ascii
+    Ok(is_ascii)
 }
 
 /// Appends the WTF-8 of UTF-16 units.
-pub fn push_utf16(out: &mut Vec<u8>, units: &[u16]) {
-    if push_ascii(out, units) {
-        return;
+pub fn push_utf16(out: &mut Vec<u8>, units: &[u16]) -> io::Result<()> {
+    if push_ascii(out, units)? {
+        return Ok(());
     }
     let (valid, rest) = units.split_at(utf16_valid_up_to(units));
     let start = out.len();
+    reserve(out, 3 * units.len())?;
     out.resize(start + 3 * valid.len(), 0);
     let size = convert_utf16_to_utf8(valid, out.get_mut(start..).unwrap_or_default());
     out.truncate(start + size);
@@ -42,6 +44,7 @@ pub fn push_utf16(out: &mut Vec<u8>, units: &[u16]) {
             Err(lone) => out.extend_from_slice(&three_bytes(lone.unpaired_surrogate())),
         }
     }
+    Ok(())
 }
 
 /// The UTF-16 units of WTF-8 bytes. Bytes that are not WTF-8 become U+FFFD.
@@ -93,7 +96,23 @@ pub fn to_string_lossy(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// The same of a text of its own, in memory that can be refused.
+/// The start of an id, for a message: an id of a file may be of any length.
+pub fn shown(id: &[u8]) -> Cow<'_, str> {
+    const LONGEST: usize = 256;
+    match id.get(..LONGEST) {
+        Some(start) if id.len() > LONGEST => {
+            format!("{}…", to_string_lossy(start).trim_end_matches(char::REPLACEMENT_CHARACTER)).into()
+        }
+        _ => to_string_lossy(id),
+    }
+}
+
+/// The text in memory that can be refused.
+pub fn copy_lossy(bytes: &[u8]) -> io::Result<String> {
+    into_string_lossy(copy_of_bytes(bytes)?)
+}
+
+/// The same of bytes that are no longer needed.
 pub fn into_string_lossy(bytes: Vec<u8>) -> io::Result<String> {
     String::from_utf8(bytes).or_else(|error| {
         let (mut out, mut done) = (String::new(), Ok(()));
@@ -146,8 +165,8 @@ pub fn trim(bytes: &[u8]) -> &[u8] {
 }
 
 /// A session name as it is stored: runs of carriage returns and line feeds become one space, then trimmed.
-pub fn one_line(bytes: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(bytes.len());
+pub fn one_line(bytes: &[u8]) -> io::Result<Vec<u8>> {
+    let mut out = with_capacity(bytes.len())?;
     let mut in_run = false;
     for &byte in bytes {
         let breaks = byte == b'\r' || byte == b'\n';
@@ -158,19 +177,22 @@ pub fn one_line(bytes: &[u8]) -> Vec<u8> {
         }
         in_run = breaks;
     }
-    trim(&out).to_vec()
+    copy_of_bytes(trim(&out))
 }
 
 /// Appends a JSON string as `JSON.stringify` writes it: only what must be escaped is, lone surrogates included.
-pub fn push_json_string(out: &mut Vec<u8>, bytes: &[u8]) {
-    out.push(b'"');
-    push_escaped(out, bytes);
-    out.push(b'"');
+pub fn push_json_string(out: &mut Vec<u8>, bytes: &[u8]) -> io::Result<()> {
+    append(out, b"\"")?;
+    push_escaped(out, bytes)?;
+    append(out, b"\"")
 }
 
 /// The same without its quotes.
-pub fn push_escaped(out: &mut Vec<u8>, bytes: &[u8]) {
+pub fn push_escaped(out: &mut Vec<u8>, bytes: &[u8]) -> io::Result<()> {
     const HEX: &[u8; 16] = b"0123456789abcdef";
+    // An escape takes six bytes at most.
+    let escaped = bytes.iter().filter(|byte| matches!(byte, 0..=0x1F | b'"' | b'\\' | 0xED)).count();
+    reserve(out, bytes.len() + 5 * escaped)?;
     let mut rest = bytes;
     while let Some((&byte, tail)) = rest.split_first() {
         let mut next = tail;
@@ -198,6 +220,7 @@ pub fn push_escaped(out: &mut Vec<u8>, bytes: &[u8]) {
         }
         rest = next;
     }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -214,14 +237,21 @@ mod tests {
     }
 
     #[test]
+    fn an_id_in_a_message_is_cut_between_characters() {
+        assert_eq!(shown("é".repeat(128).as_bytes()), "é".repeat(128));
+        assert_eq!(shown(format!("a{}", "é".repeat(128)).as_bytes()), format!("a{}…", "é".repeat(127)));
+    }
+
+    #[test]
     fn names_become_one_line() {
-        assert_eq!(one_line(b"\r\n a\r\n\r\nb \n"), b"a b");
+        assert_eq!(one_line(b"\r\n a\r\n\r\nb \n").expect("memory"), b"a b");
     }
 
     #[test]
     fn a_lone_surrogate_is_written_as_an_escape() {
         let mut out = Vec::new();
-        push_json_string(&mut out, &from_utf16(&[0x61, 0xD83D, 0x22, 0x1F, 0xDE00]));
+        let text = from_utf16(&[0x61, 0xD83D, 0x22, 0x1F, 0xDE00]).expect("memory");
+        push_json_string(&mut out, &text).expect("memory");
         assert_eq!(out, br#""a\ud83d\"\u001f\ude00""#);
     }
 
@@ -243,7 +273,7 @@ mod tests {
     proptest! {
         #[test]
         fn utf16_survives(units in runs()) {
-            prop_assert_eq!(to_utf16(&from_utf16(&units)).expect("memory"), units);
+            prop_assert_eq!(to_utf16(&from_utf16(&units).expect("memory")).expect("memory"), units);
         }
     }
 }

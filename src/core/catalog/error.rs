@@ -37,3 +37,8 @@ pub fn foreign(what: &str) -> rusqlite::Error {
     let error = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CANTOPEN);
     rusqlite::Error::SqliteFailure(error, Some(what.to_owned()))
 }
+
+/// The error of a row for which there is no memory.
+pub fn no_memory(_: std::io::Error) -> rusqlite::Error {
+    rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_NOMEM), None)
+}

@@ -7,7 +7,8 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{params, Connection, OptionalExtension, Row, Transaction};
 
 use super::connection::Catalog;
-use super::error::CatalogResult;
+use super::error::{no_memory, CatalogResult};
+use crate::base::memory::{copy_of, copy_of_bytes};
 use crate::base::unparsed_dates::UnparsedDates;
 use crate::format::header::{ParentSession, Version};
 use crate::io::file_fingerprint::{FileFingerprint, FileId, Nanos};
@@ -105,7 +106,7 @@ pub fn usage_of(db: &Connection, row: i64) -> CatalogResult<Option<SessionUsage>
 /// The signature of a row's session; None if it has none.
 pub fn signature_of(db: &Connection, row: i64) -> CatalogResult<Option<Vec<u8>>> {
     let mut statement = db.prepare_cached("SELECT packed FROM signature WHERE session = ?1")?;
-    statement.query_row([row], |row| row.get(0)).optional()
+    statement.query_row([row], |row| Ok(bytes(row, 0)?.unwrap_or_default())).optional()
 }
 
 fn remembered(row: &Row<'_>) -> CatalogResult<CatalogRow> {
@@ -117,20 +118,23 @@ fn remembered(row: &Row<'_>) -> CatalogResult<CatalogRow> {
         changed: row.get(5)?,
     };
     let file_kind: i64 = row.get(9)?;
-    let unparsed_dates: Option<String> = row.get(16)?;
-    let summary = |version| -> CatalogResult<FileKind> {
+    let unparsed_dates = match row.get_ref(16)? {
+        ValueRef::Null => UnparsedDates::default(),
+        dates => UnparsedDates::from_lines(dates.as_str()?).map_err(no_memory)?,
+    };
+    let summary = move |version| -> CatalogResult<FileKind> {
         Ok(FileKind::Session(
             version,
             SessionSummary {
-                id: row.get(10)?,
-                cwd: row.get(11)?,
-                name: row.get(12)?,
+                id: bytes(row, 10)?.unwrap_or_default(),
+                cwd: bytes(row, 11)?.unwrap_or_default(),
+                name: bytes(row, 12)?,
                 parent: parent(row.get_ref(13)?)?,
                 created: row.get(14)?,
                 active: row.get(15)?,
-                unparsed_dates: unparsed_dates.as_deref().map(UnparsedDates::from_lines).unwrap_or_default(),
+                unparsed_dates,
                 message_count: number(17)?,
-                first_message: row.get(18)?,
+                first_message: bytes(row, 18)?,
             },
         ))
     };
@@ -161,9 +165,17 @@ fn stored(parent: &ParentSession) -> ValueRef<'_> {
 fn parent(stored: ValueRef<'_>) -> CatalogResult<Option<ParentSession>> {
     Ok(match stored {
         ValueRef::Null => None,
-        ValueRef::Text(_) => Some(ParentSession::Other(stored.as_str()?.into())),
-        _ => Some(ParentSession::Path(stored.as_blob()?.to_owned())),
+        ValueRef::Text(_) => Some(ParentSession::Other(copy_of(stored.as_str()?).map_err(no_memory)?.into_boxed_str())),
+        _ => Some(ParentSession::Path(copy_of_bytes(stored.as_blob()?).map_err(no_memory)?)),
     })
+}
+
+/// Bytes of a row, in memory that can be refused.
+fn bytes(row: &Row<'_>, column: usize) -> CatalogResult<Option<Vec<u8>>> {
+    match row.get_ref(column)? {
+        ValueRef::Null => Ok(None),
+        stored => copy_of_bytes(stored.as_blob()?).map(Some).map_err(no_memory),
+    }
 }
 
 /// The column `file_kind`.
@@ -231,7 +243,8 @@ pub fn put(transaction: &Transaction<'_>, update: &Update) -> CatalogResult<()> 
         return Ok(());
     }
     let summary = file.progress.kind.summary();
-    let unparsed_dates = summary.map(|summary| summary.unparsed_dates.to_lines()).filter(|all| !all.is_empty());
+    let unparsed_dates = summary.map(|summary| summary.unparsed_dates.to_lines()).transpose().map_err(no_memory)?;
+    let unparsed_dates = unparsed_dates.filter(|all| !all.is_empty());
     let mut put = transaction.prepare_cached(
         "INSERT INTO session (dir, name, device, inode, size, modified, changed, seen, read_to, head_tail_hash, file_kind,
            session_id, cwd, title, parent, created, active, unparsed_dates, messages, first)

@@ -4,7 +4,9 @@
 //! message, so no body is read.
 
 use std::collections::HashMap;
+use std::io;
 
+use crate::base::memory::{collect, insert, with_capacity};
 use crate::format::agent_message::Role;
 use crate::format::entry::EntryKind;
 use crate::tree::tree::{IdNo, Row, RowNo, Tree};
@@ -76,25 +78,25 @@ pub struct Projection {
 }
 
 /// The rows of the context of a path: if it holds compactions, the newest, then what it kept, then all after it.
-pub fn context_rows(tree: &Tree, path: &[RowNo]) -> Vec<RowNo> {
+pub fn context_rows(tree: &Tree, path: &[RowNo]) -> io::Result<Vec<RowNo>> {
     let is_compaction = |no: &RowNo| tree.row(*no).is_some_and(|row| row.kind == EntryKind::Compaction);
     let Some(last) = path.iter().rposition(is_compaction) else {
-        return path.to_vec();
+        return collect(path.iter().copied());
     };
     let (before, from) = path.split_at(last);
     let Some((&compaction, after)) = from.split_first() else {
-        return path.to_vec();
+        return collect(path.iter().copied());
     };
     let first_kept = tree.row(compaction).and_then(|row| row.target);
     let is_first = |no: &RowNo| first_kept.is_some() && tree.row(*no).map(|row| row.id) == first_kept;
     let kept_from = before.iter().position(is_first);
     let kept = kept_from.and_then(|at| before.get(at..)).unwrap_or_default();
     let is_system = |no: &&RowNo| tree.row(**no).is_some_and(|row| row.role() == Some(Role::System));
-    let mut rows = Vec::with_capacity(1 + kept.len() + after.len());
+    let mut rows = with_capacity(1 + kept.len() + after.len())?;
     rows.push(compaction);
     rows.extend(kept.iter().filter(|no| !is_system(no)));
     rows.extend_from_slice(after);
-    rows
+    Ok(rows)
 }
 
 /// The settings of a path.
@@ -109,19 +111,19 @@ fn decides_model(row: &Row) -> bool {
 }
 
 /// The projection of a path: per context entry what it contributes after the newest edit on it.
-pub fn project(tree: &Tree, path: &[RowNo]) -> Projection {
-    Projection { steps: steps_of(tree, &context_rows(tree, path)), settings: settings(tree, path) }
+pub fn project(tree: &Tree, path: &[RowNo]) -> io::Result<Projection> {
+    Ok(Projection { steps: steps_of(tree, &context_rows(tree, path)?)?, settings: settings(tree, path) })
 }
 
 /// The steps of a context of these rows.
-fn steps_of(tree: &Tree, rows: &[RowNo]) -> Vec<Step> {
-    let edits: HashMap<IdNo, RowNo> = rows
-        .iter()
-        .filter_map(|&no| {
-            let row = tree.row(no).filter(|row| row.kind == EntryKind::ContextEdit)?;
-            Some((row.target?, no))
-        })
-        .collect();
+fn steps_of(tree: &Tree, rows: &[RowNo]) -> io::Result<Vec<Step>> {
+    let mut edits: HashMap<IdNo, RowNo> = HashMap::new();
+    for &no in rows {
+        let edit = tree.row(no).filter(|row| row.kind == EntryKind::ContextEdit);
+        if let Some(target) = edit.and_then(|row| row.target) {
+            insert(&mut edits, target, no)?;
+        }
+    }
     let steps = rows.iter().enumerate().filter_map(|(at, &no)| {
         let row = tree.row(no)?;
         // An older compaction inside the kept range is an entry of the context, but its summary is history.
@@ -132,7 +134,7 @@ fn steps_of(tree: &Tree, rows: &[RowNo]) -> Vec<Step> {
             edit: edits.get(&row.id).copied(),
         })
     });
-    steps.collect()
+    collect(steps)
 }
 
 #[cfg(test)]

@@ -4,6 +4,9 @@
 //! Section values and tools are the caller's objects; here they are handles of any type.
 
 use std::collections::HashMap;
+use std::io;
+
+use crate::base::memory::{collect, copy_of_bytes, insert, joined, push};
 
 /// One system message. Names are WTF-8.
 #[derive(Debug, Clone)]
@@ -37,7 +40,7 @@ pub struct Replayed<T> {
 }
 
 /// Replays system messages in order. None if no message has a date and no tool is left.
-pub fn replay<T>(messages: impl IntoIterator<Item = SystemMessage<T>>) -> Option<Replayed<T>> {
+pub fn replay<T>(messages: impl IntoIterator<Item = SystemMessage<T>>) -> io::Result<Option<Replayed<T>>> {
     let mut texts: Vec<Vec<u8>> = Vec::new();
     let mut sections = Named::default();
     let mut tools = Named::default();
@@ -47,10 +50,12 @@ pub fn replay<T>(messages: impl IntoIterator<Item = SystemMessage<T>>) -> Option
         if date != Date::Given {
             date = message.date;
         }
-        texts.extend(Some(message.text).filter(|text| !text.is_empty()));
+        if !message.text.is_empty() {
+            push(&mut texts, message.text)?;
+        }
         for (name, value) in message.sections {
             match value {
-                Some(value) => sections.set(name, value),
+                Some(value) => sections.set(name, value)?,
                 None => sections.remove(&name),
             }
         }
@@ -58,14 +63,14 @@ pub fn replay<T>(messages: impl IntoIterator<Item = SystemMessage<T>>) -> Option
             tools.remove(&name);
         }
         for (name, tool) in message.added {
-            tools.set(name, tool);
+            tools.set(name, tool)?;
         }
     }
-    (date != Date::Missing || !tools.is_empty()).then(|| Replayed {
-        content: texts.join(&b"\n\n"[..]),
-        sections: sections.into_values(),
-        tools: tools.into_values(),
-    })
+    if date == Date::Missing && tools.is_empty() {
+        return Ok(None);
+    }
+    let content = joined(&texts, b"\n\n")?;
+    Ok(Some(Replayed { content, sections: sections.into_values()?, tools: tools.into_values()? }))
 }
 
 /// Values by name, in the order in which the names came.
@@ -83,14 +88,15 @@ impl<T> Default for Named<T> {
 
 impl<T> Named<T> {
     /// Sets a name's value; a name that is there keeps its position.
-    fn set(&mut self, name: Vec<u8>, value: T) {
+    fn set(&mut self, name: Vec<u8>, value: T) -> io::Result<()> {
         match self.positions.get(&name).and_then(|&position| self.values.get_mut(position)) {
             Some(slot) => *slot = Some((name, value)),
             None => {
-                self.positions.insert(name.clone(), self.values.len());
-                self.values.push(Some((name, value)));
+                insert(&mut self.positions, copy_of_bytes(&name)?, self.values.len())?;
+                push(&mut self.values, Some((name, value)))?;
             }
         }
+        Ok(())
     }
 
     fn remove(&mut self, name: &[u8]) {
@@ -103,8 +109,8 @@ impl<T> Named<T> {
         self.positions.is_empty()
     }
 
-    fn into_values(self) -> Vec<(Vec<u8>, T)> {
-        self.values.into_iter().flatten().collect()
+    fn into_values(self) -> io::Result<Vec<(Vec<u8>, T)>> {
+        collect(self.values.into_iter().flatten())
     }
 }
 

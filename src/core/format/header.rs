@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::base::memory::copy_of;
+use crate::base::memory::{copy_of, copy_of_bytes};
 use crate::json::reader::{read, Raw};
 use crate::json::string::owned_string;
 use crate::json::{fields, ObjectText, Value};
@@ -49,6 +49,14 @@ pub enum ParentSession {
 }
 
 impl ParentSession {
+    /// A copy.
+    pub fn copy(&self) -> io::Result<Self> {
+        Ok(match self {
+            Self::Path(path) => Self::Path(copy_of_bytes(path)?),
+            Self::Other(json) => Self::Other(copy_of(json)?.into_boxed_str()),
+        })
+    }
+
     fn of(raw: Raw<'_>) -> io::Result<Self> {
         Ok(match owned_text(Some(raw))? {
             Some(text) => Self::Path(text),
@@ -129,13 +137,13 @@ fn owned_text(value: Option<Raw<'_>>) -> io::Result<Option<Vec<u8>>> {
 pub fn new_header_line(id: &str, timestamp: &str, cwd: &str, parent: Option<&str>) -> io::Result<Vec<u8>> {
     let quoted = |text: &str| crate::json::quoted(text.as_bytes());
     let mut line = ObjectText::default();
-    line.set("type", "\"session\"");
-    line.set("version", CURRENT_VERSION.to_string());
-    line.set("id", quoted(id));
-    line.set("timestamp", quoted(timestamp));
-    line.set("cwd", quoted(cwd));
+    line.set("type", "\"session\"")?;
+    line.set("version", CURRENT_VERSION.to_string())?;
+    line.set("id", quoted(id)?)?;
+    line.set("timestamp", quoted(timestamp)?)?;
+    line.set("cwd", quoted(cwd)?)?;
     if let Some(parent) = parent {
-        line.set("parentSession", quoted(parent));
+        line.set("parentSession", quoted(parent)?)?;
     }
     line.text()
 }

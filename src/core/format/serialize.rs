@@ -1,10 +1,12 @@
 //! The line of a new entry.
 
 use std::borrow::Cow;
+use std::io;
 
 use super::agent_message::MessageHead;
 use super::entry::{EntryHead, EntryKind, Parent};
 use crate::base::error::{Error, Result};
+use crate::base::memory::{append, with_capacity};
 use crate::base::time::Time;
 use crate::base::wtf8::push_json_string;
 
@@ -44,40 +46,42 @@ impl KeyOrder {
 pub fn line(kind: EntryKind, envelope: &Envelope, own: &[u8]) -> Result<Vec<u8>> {
     let own = own.strip_prefix(b"{").and_then(|own| own.strip_suffix(b"}"));
     let own = own.ok_or_else(|| Error::internal("an entry's own fields are not the JSON of an object"))?;
-    let mut out = Vec::with_capacity(own.len() + 160);
+    joined(kind, envelope, own).map_err(|error| Error::io("write", "", error))
+}
+
+fn joined(kind: EntryKind, envelope: &Envelope, own: &[u8]) -> io::Result<Vec<u8>> {
+    let mut out = with_capacity(own.len() + 160)?;
     out.extend_from_slice(b"{\"type\":");
-    push_json_string(&mut out, kind.name().as_bytes());
+    push_json_string(&mut out, kind.name().as_bytes())?;
     match KeyOrder::of(kind) {
         KeyOrder::EnvelopeFirst => {
-            push_envelope(&mut out, envelope);
-            push_own(&mut out, own);
+            push_envelope(&mut out, envelope)?;
+            push_own(&mut out, own)?;
         }
         KeyOrder::EnvelopeLast => {
-            push_own(&mut out, own);
-            push_envelope(&mut out, envelope);
+            push_own(&mut out, own)?;
+            push_envelope(&mut out, envelope)?;
         }
     }
-    out.push(b'}');
+    append(&mut out, b"}")?;
     Ok(out)
 }
 
-fn push_own(out: &mut Vec<u8>, own: &[u8]) {
-    if !own.is_empty() {
-        out.push(b',');
-        out.extend_from_slice(own);
-    }
+fn push_own(out: &mut Vec<u8>, own: &[u8]) -> io::Result<()> {
+    append(out, if own.is_empty() { b"" } else { b"," })?;
+    append(out, own)
 }
 
-fn push_envelope(out: &mut Vec<u8>, envelope: &Envelope) {
-    out.extend_from_slice(b",\"id\":");
-    push_json_string(out, envelope.id.as_bytes());
-    out.extend_from_slice(b",\"parentId\":");
+fn push_envelope(out: &mut Vec<u8>, envelope: &Envelope) -> io::Result<()> {
+    append(out, b",\"id\":")?;
+    push_json_string(out, envelope.id.as_bytes())?;
+    append(out, b",\"parentId\":")?;
     match &envelope.parent {
-        Some(parent) => push_json_string(out, parent),
-        None => out.extend_from_slice(b"null"),
+        Some(parent) => push_json_string(out, parent)?,
+        None => append(out, b"null")?,
     }
-    out.extend_from_slice(b",\"timestamp\":");
-    push_json_string(out, envelope.timestamp.as_bytes());
+    append(out, b",\"timestamp\":")?;
+    push_json_string(out, envelope.timestamp.as_bytes())
 }
 
 /// What the index keeps of a new entry besides its envelope.

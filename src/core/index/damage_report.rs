@@ -1,8 +1,11 @@
 //! Damage as reports show it: lines that are not entries, and entries that do not form one tree.
 
+use std::io;
+
 use serde::Serialize;
 
-use crate::base::wtf8::to_string_lossy;
+use crate::base::memory::{collect, copy_of, with_capacity};
+use crate::base::wtf8::copy_lossy;
 use crate::index::index::DamagedLine;
 use crate::tree::tree::{ParentRef, RowNo, Tree};
 use crate::tree::tree_integrity::TreeErrors;
@@ -75,29 +78,37 @@ pub struct TreeErrorReport {
 
 impl TreeErrorReport {
     /// What reports show of these errors. `line` gives a row's line number.
-    pub fn of(tree: &Tree, errors: &TreeErrors, line: &dyn Fn(RowNo) -> u64) -> Self {
-        let id = |no: RowNo| to_string_lossy(tree.id_of(no)).into_owned();
+    pub fn of(tree: &Tree, errors: &TreeErrors, line: &dyn Fn(RowNo) -> u64) -> io::Result<Self> {
+        let id = |no: RowNo| copy_lossy(tree.id_of(no));
         let parent = |no: RowNo| match tree.row(no).map(|row| row.parent) {
-            Some(ParentRef::Id(id_no)) => to_string_lossy(tree.id_bytes(id_no)).into_owned(),
-            Some(ParentRef::Number(number)) => number.to_string(),
-            _ => "[object]".to_owned(),
+            Some(ParentRef::Id(id_no)) => copy_lossy(tree.id_bytes(id_no)),
+            Some(ParentRef::Number(number)) => Ok(number.to_string()),
+            _ => copy_of("[object]"),
         };
-        let orphan = |&no: &RowNo| Orphan { line: line(no), id: id(no), parent_id: parent(no) };
-        let duplicate = |rows: &Vec<RowNo>| DuplicateId {
-            id: rows.first().map(|&no| id(no)).unwrap_or_default(),
-            lines: rows.iter().take(REPORT_LIMIT).map(|&no| line(no)).collect(),
-            count: rows.len() as u64,
+        let orphan = |&no: &RowNo| Ok(Orphan { line: line(no), id: id(no)?, parent_id: parent(no)? });
+        let duplicate = |rows: &Vec<RowNo>| {
+            Ok(DuplicateId {
+                id: rows.first().map_or_else(|| Ok(String::new()), |&no| id(no))?,
+                lines: collect(rows.iter().take(REPORT_LIMIT).map(|&no| line(no)))?,
+                count: rows.len() as u64,
+            })
         };
-        let cycle = |rows: &Vec<RowNo>| Cycle {
-            ids: rows.iter().take(REPORT_LIMIT).map(|&no| id(no)).collect(),
-            count: rows.len() as u64,
-        };
-        Self {
-            orphans: errors.orphans.iter().take(REPORT_LIMIT).map(orphan).collect(),
-            duplicate_ids: errors.duplicates.iter().take(REPORT_LIMIT).map(duplicate).collect(),
-            cycles: errors.cycles.iter().take(REPORT_LIMIT).map(cycle).collect(),
-        }
+        let cycle = |rows: &Vec<RowNo>| Ok(Cycle { ids: first(rows, |&no| id(no))?, count: rows.len() as u64 });
+        Ok(Self {
+            orphans: first(&errors.orphans, orphan)?,
+            duplicate_ids: first(&errors.duplicates, duplicate)?,
+            cycles: first(&errors.cycles, cycle)?,
+        })
     }
+}
+
+/// What the first elements of a list become, as many as are reported.
+fn first<T, U>(list: &[T], make: impl Fn(&T) -> io::Result<U>) -> io::Result<Vec<U>> {
+    let mut made = with_capacity(list.len().min(REPORT_LIMIT))?;
+    for one in list.iter().take(REPORT_LIMIT) {
+        made.push(make(one)?);
+    }
+    Ok(made)
 }
 
 impl Totals {

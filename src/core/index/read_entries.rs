@@ -5,8 +5,8 @@ use std::io;
 
 use super::index::Index;
 use crate::base::error::{Error, Result};
-use crate::base::memory::{append, copy_of, with_capacity};
-use crate::base::wtf8::to_string_lossy;
+use crate::base::memory::{append, collect, copy_of, push, with_capacity};
+use crate::base::wtf8::shown;
 use crate::format::body::BodyOf;
 use crate::format::entry::{read_line, Line};
 use crate::io::line_reader::{line_text, WHOLE};
@@ -46,7 +46,8 @@ impl Index {
     /// Hands on the line of each of these rows that is in the storage; neighbours are read together.
     pub(crate) fn lines(&self, storage: &dyn Storage, rows: &[RowNo], each: &mut TakeLine<'_>) -> Result<()> {
         let whole = |&row: &RowNo| Some(LinePart { row, span: self.line_span(row)?, before: None });
-        self.read(storage, &rows.iter().filter_map(whole).collect::<Vec<_>>(), each)
+        let parts = collect(rows.iter().filter_map(whole)).map_err(|error| Error::io("read", storage.name(), error))?;
+        self.read(storage, &parts, each)
     }
 
     /// The same without bodies, which are not read: a 0 replaces each.
@@ -56,17 +57,18 @@ impl Index {
         rows: &[RowNo],
         each: &mut TakeLine<'_>,
     ) -> Result<()> {
-        let mut parts = with_capacity(rows.len()).map_err(|error| Error::io("read", storage.name(), error))?;
+        let fail = |error| Error::io("read", storage.name(), error);
+        let mut parts = with_capacity(rows.len()).map_err(fail)?;
         for &row in rows {
             let Some(LineSpan { offset, len }) = self.line_span(row) else { continue };
             let mut from = 0;
             for (_, body) in self.bodies(row) {
                 let span = LineSpan { offset: offset + u64::from(from), len: body.from.saturating_sub(from) };
-                parts.push(LinePart { row, span, before: Some(body.of as u8) });
+                push(&mut parts, LinePart { row, span, before: Some(body.of as u8) }).map_err(fail)?;
                 from = body.end();
             }
             let span = LineSpan { offset: offset + u64::from(from), len: len.saturating_sub(from) };
-            parts.push(LinePart { row, span, before: None });
+            push(&mut parts, LinePart { row, span, before: None }).map_err(fail)?;
         }
         self.read(storage, &parts, each)
     }
@@ -206,7 +208,7 @@ impl Index {
 
     /// The error of an entry whose line was changed; `how` says how.
     pub(crate) fn changed(&self, name: &str, row: RowNo, how: &str) -> Error {
-        Error::changed(name, format!("entry {} {how}", to_string_lossy(self.tree.id_of(row))))
+        Error::changed(name, format!("entry {} {how}", shown(self.tree.id_of(row))))
     }
 
     /// Whether a line is an entry of this row's id and kind.

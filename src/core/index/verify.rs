@@ -5,8 +5,8 @@ use std::io;
 use serde::Serialize;
 
 use crate::base::error::{Error, Result};
-use crate::base::memory::reserve;
-use crate::base::wtf8::to_string_lossy;
+use crate::base::memory::push;
+use crate::base::wtf8::copy_lossy;
 use crate::format::entry::{is_blank, read_line, Damage, EntryHead, Line};
 use crate::format::header::{Header, HeaderFields, Version};
 use crate::index::damage_report::{Cycle, DuplicateId, Orphan, ReportedDamage, Totals, TreeErrorReport, REPORT_LIMIT};
@@ -117,8 +117,7 @@ impl Survey {
             let damage = ReportedDamage { line: number, start: offset, end: offset + len, reason: "" };
             survey.note(what, damage).map_err(fail)?;
             if what != LineClass::Blank {
-                reserve(&mut survey.lines, 1).map_err(fail)?;
-                survey.lines.push(SurveyedLine { number, offset, len, what });
+                push(&mut survey.lines, SurveyedLine { number, offset, len, what }).map_err(fail)?;
             }
         }
         Ok(survey)
@@ -129,8 +128,7 @@ impl Survey {
             LineClass::Entry => {
                 self.entries += 1;
                 if self.row_lines.len() < self.tree.len() {
-                    reserve(&mut self.row_lines, 1)?;
-                    self.row_lines.push(line.line);
+                    push(&mut self.row_lines, line.line)?;
                 }
                 return Ok(());
             }
@@ -186,14 +184,16 @@ impl Survey {
     /// The report on the file.
     pub fn report(&self, path: &str) -> Result<VerifyReport> {
         let line = |no: RowNo| self.row_lines.get(no as usize).copied().unwrap_or_default();
-        let errors = check_integrity(&self.tree).map_err(|error| Error::io("read", path, error))?;
+        let fail = |error| Error::io("read", path, error);
+        let errors = check_integrity(&self.tree).map_err(fail)?;
         let totals = Totals::of(&errors, self.damaged_count);
-        let TreeErrorReport { orphans, duplicate_ids, cycles } = TreeErrorReport::of(&self.tree, &errors, &line);
+        let TreeErrorReport { orphans, duplicate_ids, cycles } =
+            TreeErrorReport::of(&self.tree, &errors, &line).map_err(fail)?;
         Ok(VerifyReport {
             path: path.to_owned(),
             ok: self.header.is_some() && totals == Totals::default() && self.ends_with_newline,
             version: self.stated_version,
-            session_id: self.header.as_ref().map(|header| to_string_lossy(&header.id).into_owned()),
+            session_id: self.header.as_ref().map(|header| copy_lossy(&header.id)).transpose().map_err(fail)?,
             bytes: self.bytes,
             lines: self.count,
             entries: self.entries,

@@ -3,7 +3,7 @@
 
 use super::reader::is_json;
 use super::simd::{skip_string, Skipped};
-use crate::base::memory::{append, copy_of, push_str, reserve};
+use crate::base::memory::{append, copy_of, push, push_str, reserve};
 use crate::base::wtf8::encode_wtf8;
 use std::io;
 
@@ -44,14 +44,14 @@ impl StringParts {
 /// Takes the long strings out of a text. None if that is not worth it, if a string of the text could be mistaken for a
 /// placeholder, or if the text is not JSON. Without memory for the strings it is an error.
 pub fn take_apart(text: &str) -> io::Result<Option<StringParts>> {
-    let Some(found) = long_strings(text) else { return Ok(None) };
+    let Some(found) = long_strings(text)? else { return Ok(None) };
     let mut parts = StringParts { text: String::new(), strings: Vec::new() };
     let mut copied = 0;
     for (from, to) in found {
         let Some(string) = unescape(text.as_bytes().get(from..to).unwrap_or_default())? else { return Ok(None) };
         push_str(&mut parts.text, text.get(copied..from).unwrap_or_default())?;
         push_str(&mut parts.text, &format!("{STRING_PLACEHOLDER}{}", parts.strings.len()))?;
-        parts.strings.push(string);
+        push(&mut parts.strings, string)?;
         copied = to;
     }
     push_str(&mut parts.text, text.get(copied..).unwrap_or_default())?;
@@ -59,7 +59,7 @@ pub fn take_apart(text: &str) -> io::Result<Option<StringParts>> {
 }
 
 /// Where the long strings of a text are, without their quotes. None if none are to be taken out.
-fn long_strings(text: &str) -> Option<Vec<(usize, usize)>> {
+fn long_strings(text: &str) -> io::Result<Option<Vec<(usize, usize)>>> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();
     let (mut at, mut depth, mut taken) = (0, 0usize, 0);
@@ -67,15 +67,18 @@ fn long_strings(text: &str) -> Option<Vec<(usize, usize)>> {
         at += 1;
         match byte {
             b'[' | b'{' => depth += 1,
-            b']' | b'}' => depth = depth.checked_sub(1)?,
+            b']' | b'}' => match depth.checked_sub(1) {
+                Some(outer) => depth = outer,
+                None => return Ok(None),
+            },
             b'"' => {
-                let Skipped::Closed(end) = skip_string(bytes, at) else { return None };
-                let string = bytes.get(at..end - 1)?;
+                let Skipped::Closed(end) = skip_string(bytes, at) else { return Ok(None) };
+                let string = bytes.get(at..end - 1).unwrap_or_default();
                 if string.starts_with(STRING_PLACEHOLDER.as_bytes()) || string.starts_with(b"\\u007") {
-                    return None;
+                    return Ok(None);
                 }
                 if string.len() >= LONG && !is_key(bytes, end) {
-                    found.push((at, end - 1));
+                    push(&mut found, (at, end - 1))?;
                     taken += string.len();
                 }
                 at = end;
@@ -83,10 +86,10 @@ fn long_strings(text: &str) -> Option<Vec<(usize, usize)>> {
             _ => {}
         }
         if depth > DEEP {
-            return None;
+            return Ok(None);
         }
     }
-    (taken > text.len() / 2 || text.len() < SHORT).then_some(found)
+    Ok((taken > text.len() / 2 || text.len() < SHORT).then_some(found))
 }
 
 /// Whether a colon comes next.
@@ -165,8 +168,8 @@ mod tests {
     proptest! {
         #[test]
         fn what_was_escaped_comes_back(units in prop::collection::vec(unit(), 0..64), plain in 0usize..40) {
-            let text = ["x".repeat(plain).into_bytes(), from_utf16(&units)].concat();
-            let json = quoted(&text);
+            let text = ["x".repeat(plain).into_bytes(), from_utf16(&units).expect("memory")].concat();
+            let json = quoted(&text).expect("memory");
             prop_assert_eq!(unescaped(&json[1..json.len() - 1]), Some(text));
         }
     }
@@ -200,7 +203,7 @@ mod tests {
         assert_eq!(unescaped(r#"\"\\\/\b\f\n\r\t\u0041\u65E5"#).as_deref(), Some("\"\\/\x08\x0c\n\r\tA日".as_bytes()));
         // Two halves make a character, whether they are escaped or not both.
         assert_eq!(unescaped(r"\ud83d\ude00").as_deref(), Some("😀".as_bytes()));
-        assert_eq!(unescaped(r"\ud83dx\ude00"), Some(from_utf16(&[0xd83d, 0x78, 0xde00])));
+        assert_eq!(unescaped(r"\ud83dx\ude00"), Some(from_utf16(&[0xd83d, 0x78, 0xde00]).expect("memory")));
         for bad in [r"\", r"\x", r"\u12", r"\u12g4", r"a\u"] {
             assert_eq!(unescaped(bad), None, "{bad}");
         }

@@ -19,5 +19,5 @@ pub mod value_to_string;
 pub(crate) use self::fields::fields;
 pub use self::object_text::ObjectText;
 pub use self::reader::{is_json, read, Raw};
-pub use self::string::{quoted, short_string_bytes, string_bytes};
+pub use self::string::{json_of, quoted, short_string_bytes, string_bytes};
 pub use self::value::Value;

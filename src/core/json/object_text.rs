@@ -8,7 +8,7 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 
 use super::scanner::{ScanError, ScanResult, Scanner};
 use super::string::string_bytes;
-use crate::base::memory::{append, reserve, with_capacity};
+use crate::base::memory::{append, push, reserve, with_capacity};
 use crate::base::wtf8::push_json_string;
 
 /// An object's own keys and values in order, each as text. As in JavaScript, a repeated key has its first position and its
@@ -81,12 +81,13 @@ impl<'a> ObjectText<'a> {
     }
 
     /// Sets a key's value. A new key becomes the last one.
-    pub fn set(&mut self, key: &'static str, value: impl Into<String>) {
+    pub fn set(&mut self, key: &'static str, value: impl Into<String>) -> io::Result<()> {
         let value = Cow::Owned(value.into());
         match self.0.iter_mut().find(|member| *member.key == *key.as_bytes()) {
             Some(member) => member.value = value,
-            None => self.0.push(Member { key: Cow::Borrowed(key.as_bytes()), value }),
+            None => push(&mut self.0, Member { key: Cow::Borrowed(key.as_bytes()), value })?,
         }
+        Ok(())
     }
 
     /// Takes a key out.
@@ -123,9 +124,8 @@ impl<'a> ObjectText<'a> {
                 out.push(b',');
             }
             // An escape takes six bytes.
-            reserve(&mut out, 6 * member.key.len() + 3)?;
-            push_json_string(&mut out, &member.key);
-            out.push(b':');
+            push_json_string(&mut out, &member.key)?;
+            append(&mut out, b":")?;
             append(&mut out, member.value.as_bytes())?;
         }
         append(&mut out, b"}")?;
@@ -153,8 +153,8 @@ mod tests {
     fn edits_leave_all_other_bytes_as_they_were() {
         let text = r#"{"type":"x", "n":1.0,"a":"\u00e9" ,"n":-0}"#;
         let mut object = ObjectText::read(text).expect("memory").expect("an object");
-        object.set("type", "\"y\"");
-        object.set("new", "null");
+        object.set("type", "\"y\"").expect("memory");
+        object.set("new", "null").expect("memory");
         object.remove("a");
         let out = object.text().expect("memory");
         assert_eq!(String::from_utf8_lossy(&out), r#"{"type":"y","n":-0,"new":null}"#);

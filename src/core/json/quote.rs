@@ -1,48 +1,58 @@
 //! JSON strings from UTF-16 units, the form in which a JavaScript engine gives its strings fastest, and from ASCII letters.
 
+use std::io;
+
+use crate::base::memory::{append, reserve};
 use crate::base::wtf8::{push_json_string, push_utf16};
 
 /// How many units are converted at once: they stay in the processor's cache from one step to the next.
 const PIECE: usize = 1 << 14;
 
 /// Appends the JSON text of a string, as `JSON.stringify` writes it.
-pub fn push_quoted(out: &mut Vec<u8>, units: &[u16]) {
+pub fn push_quoted(out: &mut Vec<u8>, units: &[u16]) -> io::Result<()> {
     let mut text = Vec::new();
     let mut rest = units;
-    out.extend_from_slice(b"\"\"");
+    append(out, b"\"\"")?;
     while !rest.is_empty() {
         let (piece, later) = rest.split_at(piece_length(rest));
         rest = later;
         text.clear();
-        push_utf16(&mut text, piece);
-        push_piece(out, &text);
+        push_utf16(&mut text, piece)?;
+        push_piece(out, &text)?;
     }
+    Ok(())
 }
 
 /// The same of letters that are all ASCII.
-pub fn push_quoted_ascii(out: &mut Vec<u8>, letters: &[u8]) {
-    out.extend_from_slice(b"\"\"");
-    letters.chunks(PIECE).for_each(|piece| push_piece(out, piece));
+pub fn push_quoted_ascii(out: &mut Vec<u8>, letters: &[u8]) -> io::Result<()> {
+    append(out, b"\"\"")?;
+    letters.chunks(PIECE).try_for_each(|piece| push_piece(out, piece))
 }
 
 /// Appends WTF-8 to the JSON string at the end of `out`.
-fn push_piece(out: &mut Vec<u8>, text: &[u8]) {
+fn push_piece(out: &mut Vec<u8>, text: &[u8]) -> io::Result<()> {
+    // The library makes room for as many escapes as there can be, and for one of its blocks.
+    reserve(out, 6 * text.len() + 64)?;
     join(out, |out| match simdutf8::basic::from_utf8(text) {
-        Ok(text) => escape_simd::json::escape_into(text, out),
+        Ok(text) => {
+            escape_simd::json::escape_into(text, out);
+            Ok(())
+        }
         // A lone surrogate.
         Err(_) => push_json_string(out, text),
-    });
+    })
 }
 
 /// Extends the JSON string at the end of `out` by the one that `push` appends: the two quotes between them are removed.
-fn join(out: &mut Vec<u8>, push: impl FnOnce(&mut Vec<u8>)) {
+fn join(out: &mut Vec<u8>, push: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> io::Result<()> {
     out.pop();
-    let Some(last) = out.pop() else { return };
+    let Some(last) = out.pop() else { return Ok(()) };
     let seam = out.len();
-    push(out);
+    push(out)?;
     if let Some(quote) = out.get_mut(seam) {
         *quote = last;
     }
+    Ok(())
 }
 
 /// The length of the next piece. It does not end between the two halves of a character.
@@ -56,18 +66,21 @@ fn piece_length(units: &[u16]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io;
+
+    use crate::base::memory::{append, reserve};
     use crate::base::wtf8::from_utf16;
     use proptest::prelude::*;
 
     fn quoted(units: &[u16]) -> Vec<u8> {
         let mut out = b"[".to_vec();
-        push_quoted(&mut out, units);
+        push_quoted(&mut out, units).expect("memory");
         out
     }
 
     fn letter_by_letter(units: &[u16]) -> Vec<u8> {
         let mut out = b"[".to_vec();
-        push_json_string(&mut out, &from_utf16(units));
+        push_json_string(&mut out, &from_utf16(units).expect("memory")).expect("memory");
         out
     }
 
@@ -95,7 +108,7 @@ mod tests {
             let letters: Vec<u8> = (0..count).map(|at| b"ABCD+/9=\"\\\n\x7f"[at * 7 % 12]).collect();
             let units: Vec<u16> = letters.iter().copied().map(u16::from).collect();
             let mut out = b"[".to_vec();
-            push_quoted_ascii(&mut out, &letters);
+            push_quoted_ascii(&mut out, &letters).expect("memory");
             assert_eq!(out, letter_by_letter(&units), "{count} letters");
         }
     }

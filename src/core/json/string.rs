@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 use std::io;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::fields::FieldKey;
 use super::long_strings::unescape;
-use crate::base::memory::{copy_of_bytes, reserve};
+use crate::base::memory::{copy_of_bytes, MemoryWriter};
 use crate::base::wtf8::push_json_string;
 
 /// The WTF-8 of a JSON string's text, quotes included; None if it is not a string. Without memory for it it is an error.
@@ -38,21 +38,18 @@ pub fn short_string_bytes(raw: &str) -> Option<Cow<'_, [u8]>> {
 }
 
 /// The JSON text of a string. Without memory for it it is an error.
-pub fn json_string(text: &[u8]) -> io::Result<String> {
+pub fn quoted(text: &[u8]) -> io::Result<String> {
     let mut out = Vec::new();
-    // An escape takes six bytes at most.
-    let escaped = text.iter().filter(|byte| matches!(byte, 0..=0x1F | b'"' | b'\\' | 0xED)).count();
-    reserve(&mut out, text.len() + 5 * escaped + 2)?;
-    push_json_string(&mut out, text);
+    push_json_string(&mut out, text)?;
+    // What push_json_string writes of WTF-8 is UTF-8: lone surrogates are escaped.
     String::from_utf8(out).map_err(io::Error::other)
 }
 
-/// The JSON text of a string.
-pub fn quoted(text: &[u8]) -> String {
-    let mut out = Vec::with_capacity(text.len() + 2);
-    push_json_string(&mut out, text);
-    // What push_json_string writes of WTF-8 is UTF-8: lone surrogates are escaped.
-    String::from_utf8_lossy(&out).into_owned()
+/// The JSON text of a value. Without memory for it it is an error.
+pub fn json_of(value: &impl Serialize) -> io::Result<String> {
+    let mut json = MemoryWriter::default();
+    serde_json::to_writer(&mut json, value)?;
+    String::from_utf8(json.0).map_err(io::Error::other)
 }
 
 #[cfg(test)]
@@ -64,8 +61,8 @@ mod tests {
     proptest! {
         #[test]
         fn a_written_string_reads_back(units in proptest::collection::vec(any::<u16>(), 0..64)) {
-            let text = from_utf16(&units);
-            let json = quoted(&text);
+            let text = from_utf16(&units).expect("memory");
+            let json = quoted(&text).expect("memory");
             let read = string_bytes(&json).expect("memory");
             prop_assert_eq!(read.as_deref(), Some(&text[..]));
         }

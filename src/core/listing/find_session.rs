@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use super::candidates::in_dir;
 use super::scope::ListScope;
 use crate::base::error::Result;
-use crate::base::paths::{default_session_dir, is_same_path, join, resolve, Process};
+use crate::base::paths::{default_session_dir, is_same_path, join, resolve, Process, MAX_PATH};
 use crate::base::threads::{into_inner, locked, on_threads};
 use crate::base::wtf8::to_string_lossy;
 use crate::format::header::Header;
@@ -36,7 +36,8 @@ pub struct CwdFilter<'a> {
 impl CwdFilter<'_> {
     /// Whether a header's working directory is this one. An absent, empty or invalid one is not.
     pub fn includes(&self, cwd: Option<&[u8]>) -> bool {
-        let Some(cwd) = cwd.map(to_string_lossy).filter(|cwd| !cwd.is_empty()) else { return false };
+        let cwd = cwd.filter(|cwd| !cwd.is_empty() && cwd.len() <= MAX_PATH);
+        let Some(cwd) = cwd.map(to_string_lossy) else { return false };
         let is_same = resolve(&cwd, self.process).and_then(|cwd| is_same_path(&cwd, self.cwd, self.process));
         is_same.unwrap_or_else(|_| {
             self.process.discard_error();

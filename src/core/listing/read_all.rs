@@ -18,7 +18,7 @@ use crate::io::fs;
 use crate::io::head_tail_hash::head_tail_hash;
 use crate::io::open::is_exhausted;
 use crate::io::open::{self, Access};
-use crate::summary::session_summary::{read_on, FileKind, ListedSession, SummaryProgress};
+use crate::summary::session_summary::{read_on, FileKind, ListedSession, SessionSummary, SummaryProgress};
 use crate::summary::signature::Signature;
 use crate::summary::usage::session_usage::{SessionUsage, LARGEST_KEPT};
 
@@ -212,7 +212,8 @@ fn read_one(
     let known = match (row, &job.usage) {
         (Some(row), Some(usage)) => {
             let signature = job.signature.as_deref().and_then(Signature::unpack);
-            SummaryProgress { usage: usage.clone(), signature, ..row.progress.clone() }
+            let kind = row.progress.kind.copy()?;
+            SummaryProgress { kind, usage: usage.copy()?, end: row.progress.end, signature }
         }
         _ => {
             let usage = scope.usage.map_or_else(SessionUsage::default, SessionUsage::keeping);
@@ -225,20 +226,23 @@ fn read_one(
     };
     let end = found.progress.end;
     let head_tail_hash = head_tail_hash(&file, end)?;
-    let usage = scope.usage.map_or_else(SessionUsage::default, |_| found.usage().clone());
-    let listed =
-        found.summary().cloned().map(|summary| ListedSession { summary, fingerprint, end, head_tail_hash, usage });
+    let usage = scope.usage.map_or_else(|| Ok(SessionUsage::default()), |_| found.usage().copy())?;
+    let summary = found.summary().map(SessionSummary::copy).transpose()?;
+    let listed = summary.map(|summary| ListedSession { summary, fingerprint, end, head_tail_hash, usage });
     let usage = std::mem::take(&mut found.progress.usage);
     let signature = found.progress.signature.take();
-    let update = scope.is_cached.then(|| Update {
+    if !scope.is_cached {
+        return Ok(Some((listed, None)));
+    }
+    let update = Update {
         dir: job.file.dir.clone(),
         name: job.file.name.clone(),
         found: job.row.as_ref().map(|row| (row.row, row.seen)),
         file: CatalogRow { row: 0, fingerprint, seen, progress: found.progress, head_tail_hash },
-        usage: usage.pack(),
+        usage: usage.pack()?,
         signature: signature.map(|signature| signature.pack()),
-    });
-    Ok(Some((listed, update)))
+    };
+    Ok(Some((listed, Some(update))))
 }
 
 /// The catalog's rows of the listed directories.

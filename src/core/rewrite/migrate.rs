@@ -5,6 +5,7 @@ use std::io::{self, Write};
 
 use super::replace::{write_line, ReadTo, Rewrite};
 use crate::base::error::{Error, Result};
+use crate::base::memory::{collect, copy_of, insert_into, push, with_capacity};
 use crate::format::agent_message::Role;
 use crate::format::entry::{is_blank, read_message};
 use crate::format::header::{Version, CURRENT_VERSION};
@@ -66,26 +67,26 @@ impl Migrator {
     ) -> std::result::Result<Vec<MigrationEdit>, E> {
         let kind = fields.kind.as_ref().map_or(Ok(None), Value::text)?.unwrap_or_default();
         if *kind == *b"session" {
-            self.given.push(None);
-            return Ok(vec![MigrationEdit::Version]);
+            push(&mut self.given, None)?;
+            return Ok(collect([MigrationEdit::Version])?);
         }
-        let mut changes = Vec::new();
+        let mut changes = with_capacity(5)?;
         if self.version == Version::V1 {
             let position = self.given.len();
             let id = if self.is_numbered {
-                numbered_id(self.taken.len() + 1)
+                numbered_id(self.taken.len() + 1)?
             } else {
-                entry_id(|id| std::str::from_utf8(id).is_ok_and(|id| self.taken.contains(id)))
+                entry_id(|id| std::str::from_utf8(id).is_ok_and(|id| self.taken.contains(id)))?
             };
-            self.taken.insert(id.clone());
-            self.given.push(Some(id.clone()));
-            changes.push(MigrationEdit::Id(id.clone()));
+            insert_into(&mut self.taken, copy_of(&id)?)?;
+            push(&mut self.given, Some(copy_of(&id)?))?;
+            changes.push(MigrationEdit::Id(copy_of(&id)?));
             changes.push(MigrationEdit::Parent(self.previous.replace(id)));
             let index = fields.first_kept_index.as_ref().and_then(Value::number);
             if let Some(index) = index.filter(|_| *kind == *b"compaction") {
                 let target = Some(index as usize).filter(|_| index.fract() == 0.0 && index >= 0.0);
-                match target.and_then(|target| self.given.get(target).cloned().flatten()) {
-                    Some(id) => changes.push(MigrationEdit::FirstKept(id)),
+                match target.and_then(|target| self.given.get(target)?.as_ref()) {
+                    Some(id) => changes.push(MigrationEdit::FirstKept(copy_of(id)?)),
                     None => {
                         changes.extend(target.filter(|target| *target > position).map(MigrationEdit::FirstKeptLater))
                     }
@@ -109,7 +110,7 @@ impl Migrator {
         let Some((mut object, fields)) = parts else {
             // The reference drops falsy values when it loads and counts the others.
             if !matches!(line.trim(), "null" | "false" | "0" | "-0" | "\"\"") {
-                self.given.push(None);
+                push(&mut self.given, None)?;
             }
             return Ok(None);
         };
@@ -120,17 +121,18 @@ impl Migrator {
         let changes = self.changes(&fields, is_hook)?;
         for change in &changes {
             match change {
-                MigrationEdit::Version => object.set("version", CURRENT_VERSION.to_string()),
-                MigrationEdit::Id(id) => object.set("id", quoted(id.as_bytes())),
+                MigrationEdit::Version => object.set("version", CURRENT_VERSION.to_string())?,
+                MigrationEdit::Id(id) => object.set("id", quoted(id.as_bytes())?)?,
                 MigrationEdit::Parent(parent) => {
-                    object.set("parentId", parent.as_ref().map_or("null".into(), |id| quoted(id.as_bytes())));
+                    let parent = parent.as_ref().map_or_else(|| copy_of("null"), |id| quoted(id.as_bytes()))?;
+                    object.set("parentId", parent)?;
                 }
-                MigrationEdit::FirstKept(id) => object.set("firstKeptEntryId", quoted(id.as_bytes())),
+                MigrationEdit::FirstKept(id) => object.set("firstKeptEntryId", quoted(id.as_bytes())?)?,
                 MigrationEdit::FirstKeptLater(_) => {}
                 MigrationEdit::FirstKeptIndexRemoved => object.remove("firstKeptEntryIndex"),
                 MigrationEdit::CustomRole => {
                     if let Some(message) = fields.message.map_or(Ok(None), with_custom_role)? {
-                        object.set("message", message);
+                        object.set("message", message)?;
                     }
                 }
             }
@@ -193,7 +195,7 @@ impl Rewrite for Migration {
 /// The text of a message with its new role.
 fn with_custom_role(message: Raw<'_>) -> io::Result<Option<String>> {
     let Some(mut object) = ObjectText::read(message.get())? else { return Ok(None) };
-    object.set("role", "\"custom\"");
+    object.set("role", "\"custom\"")?;
     Ok(String::from_utf8(object.text()?).ok())
 }
 

@@ -14,7 +14,7 @@ use std::time::Duration;
 pub use super::backup::Backup;
 use super::backup::KeptBackup;
 use crate::base::error::{Error, Result};
-use crate::base::memory::{append, copy_of_bytes};
+use crate::base::memory::{append, copy_of_bytes, push};
 use crate::base::options::Durability;
 use crate::io::dirs;
 use crate::io::fs::{self, At, FileId, Writer};
@@ -259,7 +259,7 @@ impl RewriteTarget {
                 let (mut lines, rest) = self.lines_from(from, size, rewrite)?;
                 if let Some(rest) = rest.filter(|_| last) {
                     // A torn line that nobody continued.
-                    lines.push((rest, size));
+                    push(&mut lines, (rest, size)).map_err(self.fail("read"))?;
                 }
                 from = lines.last().map_or(from, |(_, end)| *end);
                 seen = size;
@@ -275,8 +275,7 @@ impl RewriteTarget {
 
     fn add(&self, file_id: FileId, lines: Vec<LateLine>) -> Result<()> {
         let has_text = |line: &[u8]| line.iter().any(|byte| !byte.is_ascii_whitespace());
-        let lines: Vec<_> = lines.into_iter().map(|(line, _)| line).filter(|line| has_text(line)).collect();
-        if lines.is_empty() {
+        if !lines.iter().any(|(line, _)| has_text(line)) {
             return Ok(());
         }
         let mut new = FileStorage::open(&self.path)?.with_durability(Durability::Fsync);
@@ -289,9 +288,9 @@ impl RewriteTarget {
         new.set_shared();
         new.set_unterminated(true);
         let mut text = Vec::new();
-        for line in lines {
+        for (line, _) in lines.iter().filter(|(line, _)| has_text(line)) {
             let lead: &[u8] = if text.is_empty() { b"" } else { b"\n" };
-            append(&mut text, lead).and_then(|()| append(&mut text, &line)).map_err(self.fail("read"))?;
+            append(&mut text, lead).and_then(|()| append(&mut text, line)).map_err(self.fail("read"))?;
         }
         new.append(&mut text).map(drop)
     }
@@ -312,7 +311,7 @@ impl RewriteTarget {
             }
             let end = line.offset + line.bytes.len() as u64 + 1;
             let new = rewrite.late_line(line.bytes).and_then(|new| new.map_or_else(|| copy_of_bytes(line.bytes), Ok));
-            lines.push((new.map_err(self.fail("read"))?, end));
+            new.and_then(|new| push(&mut lines, (new, end))).map_err(self.fail("read"))?;
         }
         Ok((lines, None))
     }

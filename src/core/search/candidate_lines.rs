@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 use memchr::{memchr, memrchr};
 
 use super::prefilter::{Prefilter, LONGEST_MATCH};
+use crate::base::memory::resize;
 use crate::io::fs::At;
 use crate::io::line_reader::{is_stopped, read_some};
 
@@ -54,7 +55,7 @@ pub fn candidate_lines(
             return Ok(false);
         }
         if buffer.len() < window.filled + sizes.chunk {
-            buffer.resize(window.filled + sizes.chunk, 0);
+            resize(buffer, window.filled + sizes.chunk)?;
         }
         let most = usize::try_from(size.saturating_sub(source.offset)).unwrap_or(usize::MAX).min(sizes.chunk);
         let free = buffer.get_mut(window.filled..window.filled + most).unwrap_or_default();

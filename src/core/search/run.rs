@@ -55,7 +55,7 @@ pub struct Request<'a> {
     /// Called with how many files were searched, which is one more each time, and how many there are. Calls do not overlap.
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
     /// Called with the hits of each session that has some, in their order. Calls do not overlap.
-    pub each: &'a (dyn Fn(&Arc<HitSession>, Vec<Hit>) + Sync),
+    pub each: &'a (dyn Fn(&Arc<HitSession>, Vec<Hit>) -> io::Result<()> + Sync),
 }
 
 /// A session as the catalog knows it.
@@ -99,6 +99,7 @@ impl Request<'_> {
                 return Ok(());
             }
             let needs_more = locked(&emitter).add(at, found, self);
+            let needs_more = needs_more.map_err(|error| Error::io("read", &file.path, error))?;
             if needs_more {
                 std::mem::forget(unfinished);
             }
@@ -268,7 +269,7 @@ impl Emitter {
     }
 
     /// Takes what was found in a session, says how many were searched, and passes on what is next. False if there are enough hits.
-    fn add(&mut self, at: usize, found: SessionHits, request: &Request<'_>) -> bool {
+    fn add(&mut self, at: usize, found: SessionHits, request: &Request<'_>) -> io::Result<bool> {
         self.searched += 1;
         (request.progress)(self.searched, self.total);
         self.held += found.as_ref().map_or(0, |(_, hits)| hits.len());
@@ -282,12 +283,13 @@ impl Emitter {
             }
             hits.truncate(self.left);
             self.left -= hits.len();
+            self.seen.try_reserve(hits.len())?;
             self.seen.extend(hits.iter().filter_map(|hit| hit.copies_key));
             if !hits.is_empty() {
-                (request.each)(&session, hits);
+                (request.each)(&session, hits)?;
             }
         }
-        self.left > 0
+        Ok(self.left > 0)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::fs::File;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,7 +17,7 @@ use super::prefilter::Prefilter;
 use super::query::{Query, SearchOptions};
 use super::scope::{entry_texts, name_in, strings_in, EntryTexts, Scope, Scopes};
 use crate::base::error::Result;
-use crate::base::memory::copy_of_bytes;
+use crate::base::memory::{collect, copy_of_bytes, push};
 use crate::base::time::Time;
 use crate::base::wtf8::{into_string_lossy, to_string_lossy, trim};
 use crate::format::header::Version;
@@ -125,7 +125,7 @@ impl SessionFile<'_> {
             if let Some(found) = matcher.finish() {
                 let copies_key = copies_key.of(&entry);
                 let EntryTexts { role, id, timestamp, .. } = entry;
-                let (entry, timestamp) = (id.into_owned(), timestamp.into_owned());
+                let [entry, timestamp] = [owned(id)?, owned(timestamp)?];
                 let order = (found.tier, Reverse(offset));
                 best.offer(Hit {
                     entry,
@@ -135,12 +135,12 @@ impl SessionFile<'_> {
                     snippet: found.snippet,
                     order,
                     copies_key,
-                });
+                })?;
             }
             Ok(())
         };
         self.each_line(filter, buffers, stops, &mut each)?;
-        let mut hits = best.into_vec();
+        let mut hits = best.into_vec()?;
         if self.version == Version::V1 && !hits.is_empty() {
             self.number(&mut hits, &mut buffers.long_line, stops)?;
         }
@@ -149,15 +149,17 @@ impl SessionFile<'_> {
 
     /// Gives hits in a file of version 1, whose entries have no ids, the ids that its entries have where it is opened to be shown.
     fn number(&self, hits: &mut [Hit], buffer: &mut Box<[u8]>, stops: &[&AtomicBool]) -> io::Result<()> {
-        let mut by_offset: BTreeMap<u64, &mut Hit> = hits.iter_mut().map(|hit| (hit.order.1 .0, hit)).collect();
+        let mut by_offset = collect(hits.iter_mut())?;
+        by_offset.sort_unstable_by_key(|hit| hit.order.1 .0);
+        let mut by_offset = by_offset.into_iter().peekable();
         let mut lines = FileLines::new(self.file, 0, self.size, stops, std::mem::take(buffer));
         let mut line = ScannedLine::default();
         let mut number = 0;
-        while !by_offset.is_empty() && !lines.scanner.is_done()? {
+        while by_offset.peek().is_some() && !lines.scanner.is_done()? {
             lines.next_line(KeptTexts::None, &mut line)?;
             number += usize::from(line.is_object && plain(&line.kind).as_deref() != Some(b"session"));
-            if let Some(hit) = by_offset.remove(&line.span.0) {
-                hit.entry = numbered_id(number).into_bytes();
+            if let Some(hit) = by_offset.next_if(|hit| hit.order.1 .0 == line.span.0) {
+                hit.entry = numbered_id(number)?.into_bytes();
             }
         }
         *buffer = lines.scanner.into_buffer();
@@ -256,9 +258,17 @@ fn made(filter: &Result<Prefilter>) -> io::Result<&Prefilter> {
 /// A JSON string's text; lone surrogates become U+FFFD.
 fn string(json: &str) -> io::Result<Cow<'_, str>> {
     Ok(match string_bytes(json)?.unwrap_or_default() {
+        // It is JSON text, and so UTF-8.
         Cow::Borrowed(text) => to_string_lossy(text),
         Cow::Owned(text) => Cow::Owned(into_string_lossy(text)?),
     })
+}
+
+fn owned(text: Cow<'_, [u8]>) -> io::Result<Vec<u8>> {
+    match text {
+        Cow::Borrowed(text) => copy_of_bytes(text),
+        Cow::Owned(text) => Ok(text),
+    }
 }
 
 fn is_wanted(entry: &EntryTexts<'_>, options: &SearchOptions) -> bool {
@@ -285,27 +295,30 @@ impl Best {
         Self { most, dedupe: options.dedupe, hits: Vec::new() }
     }
 
-    fn offer(&mut self, hit: Hit) {
-        self.hits.push(hit);
+    fn offer(&mut self, hit: Hit) -> io::Result<()> {
+        push(&mut self.hits, hit)?;
         if self.hits.len() >= self.most.saturating_mul(2).max(64) {
-            self.keep_best();
+            self.keep_best()?;
         }
+        Ok(())
     }
 
-    fn keep_best(&mut self) {
+    fn keep_best(&mut self) -> io::Result<()> {
         if self.dedupe {
             // Of copies that are kept the first stays. To know those that are not kept would take memory for every hit.
-            self.hits.sort_by_key(|hit| hit.order.1 .0);
+            self.hits.sort_unstable_by_key(|hit| hit.order.1 .0);
             let mut seen = HashSet::new();
+            seen.try_reserve(self.hits.len())?;
             self.hits.retain(|hit| hit.copies_key.is_none_or(|key| seen.insert(key)));
         }
-        self.hits.sort_by_key(|hit| hit.order);
+        self.hits.sort_unstable_by_key(|hit| hit.order);
         self.hits.truncate(self.most);
+        Ok(())
     }
 
-    fn into_vec(mut self) -> Vec<Hit> {
-        self.keep_best();
-        self.hits
+    fn into_vec(mut self) -> io::Result<Vec<Hit>> {
+        self.keep_best()?;
+        Ok(self.hits)
     }
 }
 

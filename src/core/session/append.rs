@@ -10,7 +10,7 @@
 //! its own back. So ids stay unique without a lock.
 
 use crate::base::error::{part, Error, Result};
-use crate::base::wtf8::to_string_lossy;
+use crate::base::wtf8::shown;
 use crate::format::entry::EntryKind;
 use crate::format::serialize::{line, Envelope, NewHead};
 use crate::io::line_span::LineSpan;
@@ -82,7 +82,8 @@ impl Session {
     /// Adds an entry to a session that has no file yet. `before` are the lines of the header and of all entries, if the append
     /// makes the file.
     pub fn append_without_file(&mut self, new: &NewEntry<'_>, before: &[Vec<u8>]) -> Result<RowNo> {
-        let mut envelope = self.envelope(self.parent_row(new.below), new.time, new.timestamp.to_owned());
+        let envelope = self.envelope(self.parent_row(new.below), new.time, new.timestamp.to_owned());
+        let mut envelope = envelope.map_err(|error| self.no_memory(error))?;
         if let Some(id) = new.id {
             id.clone_into(&mut envelope.id);
         }
@@ -114,7 +115,8 @@ impl Session {
                 continue;
             }
             let parent = self.parent_row(self.parent_now(new.below)?);
-            let mut envelope = self.envelope(parent, new.time, new.timestamp.to_owned());
+            let envelope = self.envelope(parent, new.time, new.timestamp.to_owned());
+            let mut envelope = envelope.map_err(|error| self.no_memory(error))?;
             if let Some(id) = new.id {
                 if self.tree().find(id.as_bytes()).is_some() {
                     return Err(self.id_taken(id));
@@ -162,7 +164,7 @@ impl Session {
         // If the row is gone, the entry with its id counts.
         let now = moved.rows.iter().position(|before| *before == Some(old)).map(|row| row as RowNo);
         let row = now.or_else(|| self.tree().find(id));
-        row.map(ParentChoice::Row).ok_or_else(|| Error::entry_not_found(to_string_lossy(id)))
+        row.map(ParentChoice::Row).ok_or_else(|| Error::entry_not_found(shown(id)))
     }
 
     /// Checks what precedes a line that was not written where it was expected, or was written after an unterminated line.

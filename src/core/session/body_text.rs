@@ -1,8 +1,10 @@
 //! The text of one body, wherever its entry's line is by now.
 
+use xxhash_rust::xxh3::xxh3_128;
+
 use super::session::Session;
 use crate::base::error::{Error, Result};
-use crate::base::wtf8::to_string_lossy;
+use crate::base::wtf8::shown;
 use crate::format::body::BodyOf;
 use crate::format::entry::{read_line_and_bodies, EntryKind};
 use crate::json::long_strings::StringParts;
@@ -28,7 +30,7 @@ pub struct BodyPlace<'a> {
 /// What is known of a body that is not where it was.
 #[derive(Debug)]
 pub struct MissingBody {
-    session: Vec<u8>,
+    session: u128,
     kind: Option<EntryKind>,
     len: Option<usize>,
 }
@@ -44,7 +46,7 @@ impl Session {
             None => Err(self.entry_changed(place.id, "is gone")),
         };
         text.map_err(|error| {
-            let session = self.id().to_vec();
+            let session = xxh3_128(self.id());
             let kind = row.and_then(|row| self.tree().row(row)).map(|row| row.kind);
             (error, MissingBody { session, kind, len: row.and_then(|row| self.body_len(row, place.of)) })
         })
@@ -52,7 +54,7 @@ impl Session {
 
     /// Finds a body that was not where it was in the same session, after that was read again. None if it is not the same.
     pub fn find_body(&self, place: &BodyPlace<'_>, missing: &MissingBody) -> Option<BodyText> {
-        let row = self.tree().find(place.id).filter(|_| self.id() == missing.session)?;
+        let row = self.tree().find(place.id).filter(|_| xxh3_128(self.id()) == missing.session)?;
         let is_same_kind = self.tree().row(row).map(|row| row.kind) == missing.kind;
         let text = self.body_of(row, place.of).ok().filter(|_| is_same_kind)?;
         missing.len.is_none_or(|len| len == text.len).then_some(text)
@@ -82,6 +84,6 @@ impl Session {
     }
 
     fn entry_changed(&self, id: &[u8], what: &str) -> Error {
-        Error::changed(self.file().unwrap_or_default(), format!("entry {} {what}", to_string_lossy(id)))
+        Error::changed(self.file().unwrap_or_default(), format!("entry {} {what}", shown(id)))
     }
 }

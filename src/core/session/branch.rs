@@ -3,7 +3,7 @@
 use super::session::Session;
 use crate::base::error::{Error, Result};
 use crate::base::memory::{reserve, with_capacity};
-use crate::base::wtf8::to_string_lossy;
+use crate::base::wtf8::shown;
 use crate::format::body::Body;
 use crate::format::entry::bodies_of;
 use crate::index::copy::Copier;
@@ -85,13 +85,13 @@ impl Session {
         let path = self.file().unwrap_or_default();
         let new = step.line(&line).map_err(|error| Error::io("open", path, error))?;
         new.ok_or_else(|| {
-            let id = to_string_lossy(self.tree().id_of(step.row)).into_owned();
+            let id = shown(self.tree().id_of(step.row));
             Error::changed(path, format!("entry {id} is no longer JSON"))
         })
     }
 
     fn line_is_gone(&self, row: RowNo) -> Error {
-        let id = to_string_lossy(self.tree().id_of(row));
+        let id = shown(self.tree().id_of(row));
         Error::changed(self.file().unwrap_or_default(), format!("the line of entry {id} is no longer there"))
     }
 }

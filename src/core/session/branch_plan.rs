@@ -1,9 +1,11 @@
 //! A path of a session as a new session: label entries leave the path, their children get the next ancestor that stays as their
 //! parent, and the labels of entries on the path are written again at the end.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::io;
 
+use crate::base::memory::{copy_of, copy_of_bytes, insert, insert_into, push, with_capacity};
 use crate::base::time::Time;
 use crate::format::entry::{EntryHead, EntryKind, Parent};
 use crate::format::ids::entry_id;
@@ -42,49 +44,56 @@ pub struct BranchLabel {
 }
 
 /// Plans the session that holds the path to `to`.
-pub fn plan(tree: &Tree, to: RowNo) -> BranchPlan {
+pub fn plan(tree: &Tree, to: RowNo) -> io::Result<BranchPlan> {
     let mut steps: Vec<BranchStep> = Vec::new();
     let mut pending: Vec<IdNo> = Vec::new();
     let mut replaced: HashMap<IdNo, RowNo> = HashMap::new();
-    for no in tree.path(to) {
+    for no in tree.path(to)? {
         let Some(row) = tree.row(no) else { continue };
         if row.kind == EntryKind::Label {
-            pending.push(row.id);
+            push(&mut pending, row.id)?;
             continue;
         }
-        replaced.extend(pending.drain(..).map(|label| (label, no)));
+        for label in pending.drain(..) {
+            insert(&mut replaced, label, no)?;
+        }
         let kept = row.target.filter(|&id_no| row.kind == EntryKind::Compaction && id_no != row.id);
         let parent = steps.last().map(|step| tree.id_of(step.row));
-        let first_kept = kept.and_then(|id_no| replaced.get(&id_no)).map(|&row| tree.id_of(row).to_vec());
+        let first_kept = kept.and_then(|id_no| replaced.get(&id_no)).map(|&row| copy_of_bytes(tree.id_of(row)));
+        let first_kept = first_kept.transpose()?;
         let is_unchanged = first_kept.is_none()
             && match (row.parent, parent) {
                 (ParentRef::Null, None) => true,
                 (ParentRef::Id(id_no), Some(parent)) => tree.id_bytes(id_no) == parent,
                 _ => false,
             };
-        steps.push(BranchStep { row: no, parent: parent.map(<[u8]>::to_vec), first_kept, is_unchanged });
+        let parent = parent.map(copy_of_bytes).transpose()?;
+        push(&mut steps, BranchStep { row: no, parent, first_kept, is_unchanged })?;
     }
-    let mut ids: HashSet<Vec<u8>> = steps.iter().map(|step| tree.id_of(step.row).to_vec()).collect();
-    let on_path: Vec<_> =
-        tree.labels().in_order().into_iter().filter(|(id_no, _)| ids.contains(tree.id_bytes(*id_no))).collect();
-    let mut parent = steps.last().map(|step| tree.id_of(step.row).to_vec()).unwrap_or_default();
-    let mut labels = Vec::with_capacity(on_path.len());
+    let mut ids: HashSet<Cow<'_, [u8]>> = HashSet::new();
+    for step in &steps {
+        insert_into(&mut ids, tree.id_of(step.row).into())?;
+    }
+    let mut on_path = tree.labels().in_order()?;
+    on_path.retain(|(id_no, _)| ids.contains(tree.id_bytes(*id_no)));
+    let mut parent = steps.last().map_or(Ok(Vec::new()), |step| copy_of_bytes(tree.id_of(step.row)))?;
+    let mut labels = with_capacity(on_path.len())?;
     for (target, from) in on_path {
-        let id = entry_id(|id| ids.contains(id));
-        ids.insert(id.clone().into_bytes());
-        let before = std::mem::replace(&mut parent, id.clone().into_bytes());
-        labels.push(BranchLabel { id, parent: before, target: tree.id_bytes(target).to_vec(), from });
+        let id = entry_id(|id| ids.contains(id))?;
+        insert_into(&mut ids, copy_of_bytes(id.as_bytes())?.into())?;
+        let before = std::mem::replace(&mut parent, copy_of_bytes(id.as_bytes())?);
+        labels.push(BranchLabel { id, parent: before, target: copy_of_bytes(tree.id_bytes(target))?, from });
     }
-    BranchPlan { steps, labels }
+    Ok(BranchPlan { steps, labels })
 }
 
 impl BranchStep {
     /// The entry's line in the new session, with only the changed fields replaced. None if the line is not an object.
     pub fn line(&self, line: &str) -> io::Result<Option<Vec<u8>>> {
         let Some(mut object) = ObjectText::read(line)? else { return Ok(None) };
-        object.set("parentId", self.parent.as_deref().map_or("null".into(), quoted));
+        object.set("parentId", self.parent.as_deref().map_or_else(|| copy_of("null"), quoted)?)?;
         if let Some(first_kept) = &self.first_kept {
-            object.set("firstKeptEntryId", quoted(first_kept));
+            object.set("firstKeptEntryId", quoted(first_kept)?)?;
         }
         object.text().map(Some)
     }

@@ -47,7 +47,8 @@ impl Session {
         let fail = |error| Error::io("read", self.file().unwrap_or_default(), error);
         let errors = check_integrity(tree).map_err(fail)?;
         let line = |no: RowNo| self.line_number(no);
-        let TreeErrorReport { orphans, duplicate_ids, cycles } = TreeErrorReport::of(tree, &errors, &line);
+        let TreeErrorReport { orphans, duplicate_ids, cycles } =
+            TreeErrorReport::of(tree, &errors, &line).map_err(fail)?;
         let history = self.history();
         Ok(Diagnostics {
             path: self.file().map(str::to_owned),

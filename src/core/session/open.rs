@@ -3,7 +3,7 @@
 use super::reconcile::write_from_objects::write_into_empty;
 use super::session::{check_length, Persistence, Session};
 use crate::base::error::{Error, Result};
-use crate::base::memory::{with_capacity, MemoryWriter};
+use crate::base::memory::{copy_of_bytes, push, with_capacity, MemoryWriter};
 use crate::base::options::SessionFileOptions;
 use crate::format::entry::EntryHead;
 use crate::format::header::Version;
@@ -117,7 +117,8 @@ impl Session {
         let mut spans = with_capacity(self.tree().len() + 2).map_err(|error| Error::io("open", &path, error))?;
         for line in lines {
             check_length(line, &path)?;
-            spans.push(Some(file.line(line)?));
+            let span = file.line(line)?;
+            push(&mut spans, Some(span)).map_err(|error| Error::io("open", &path, error))?;
         }
         let storage = file.finish(self.options.durability)?;
         if let Some(head) = head {
@@ -135,7 +136,8 @@ impl Session {
         };
         self.check_lock()?;
         let mut storage = FileStorage::open(&path)?.with_durability(self.options.durability);
-        let is_first = write_into_empty(&mut storage, header_line.to_vec())?;
+        let line = copy_of_bytes(header_line).map_err(|error| self.no_memory(error))?;
+        let is_first = write_into_empty(&mut storage, line)?;
         if is_first {
             self.move_to_file(storage, vec![Some(LineSpan::of(0, header_line.len()))], Vec::new());
         }

@@ -3,7 +3,7 @@
 //! A session takes the head of each entry. The rest of the entry is in its line in the storage, or is kept by the caller while
 //! the session has no file. A call that fails leaves the session as it was.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -11,6 +11,7 @@ use super::history::History;
 use super::session_lock::SessionLock;
 use super::sync_state::SyncState;
 use crate::base::error::{Error, Result};
+use crate::base::memory::{copy_of_bytes, reserve};
 use crate::base::options::SessionFileOptions;
 use crate::format::body::{Body, BodyOf};
 use crate::format::entry::{EntryHead, EntryKind};
@@ -67,7 +68,7 @@ pub struct Session {
     pub(super) header_text: Option<String>,
     pub(super) index: Index,
     /// The rows that were appended here, not read from the file: a file that replaces ours must have them.
-    pub(super) appended: BTreeSet<RowNo>,
+    pub(super) appended: Vec<RowNo>,
     /// The lines of entries appended here that other processes changed, by id. The caller's objects do not have the change.
     pub(super) altered: HashMap<Vec<u8>, String>,
     /// How rows changed when the file was replaced, until the caller takes it.
@@ -160,14 +161,14 @@ impl Session {
     }
 
     /// An id that no entry has.
-    pub fn new_entry_id(&self) -> String {
+    pub fn new_entry_id(&self) -> io::Result<String> {
         new_entry_id(self.options.ids, |id| self.tree().find(id).is_some())
     }
 
     /// The envelope of an entry below a row, or of a root, made at `time` (ms since 1970), whose ISO form is `timestamp`.
-    pub fn envelope(&self, parent: Option<RowNo>, time: f64, timestamp: String) -> Envelope {
-        let tree = self.tree();
-        Envelope { id: self.new_entry_id(), parent: parent.map(|row| tree.id_of(row).to_vec()), time, timestamp }
+    pub fn envelope(&self, parent: Option<RowNo>, time: f64, timestamp: String) -> io::Result<Envelope> {
+        let parent = parent.map(|row| copy_of_bytes(self.tree().id_of(row))).transpose()?;
+        Ok(Envelope { id: self.new_entry_id()?, parent, time, timestamp })
     }
 
     /// Moves to a file just written. `spans` are those of the header and of every entry, `bodies` those that are
@@ -256,7 +257,8 @@ impl Session {
         let Some(row) = target.and_then(|id| self.tree().find(id)) else {
             return Err(Error::entry_not_found(shown()));
         };
-        if !self.tree().leaf().is_some_and(|leaf| self.tree().path(leaf).contains(&row)) {
+        let path = self.tree().leaf().map_or(Ok(Vec::new()), |leaf| self.tree().path(leaf));
+        if !path.map_err(|error| self.no_memory(error))?.contains(&row) {
             return Err(Error::not_on_branch(shown()));
         }
         let editable = self.tree().row(row).is_some_and(|entry| {
@@ -271,16 +273,20 @@ impl Session {
 
     /// Adds an entry that the caller keeps, or whose line is at `span`.
     pub fn push_local(&mut self, head: &EntryHead<'_>, span: Option<LineSpan>) -> Result<RowNo> {
+        if self.is_persisted() {
+            reserve(&mut self.appended, 1).map_err(|error| self.no_memory(error))?;
+        }
         let row = self.index.push(head, span).map_err(|error| self.no_memory(error))?;
         if self.is_persisted() {
-            self.appended.insert(row);
+            self.appended.push(row);
         }
         Ok(row)
     }
 
     /// Makes room for an entry: adding it next cannot fail.
     pub(super) fn reserve(&mut self, head: &EntryHead<'_>) -> Result<()> {
-        self.index.reserve(head).map_err(|error| self.no_memory(error))
+        let room = reserve(&mut self.appended, 1).and_then(|()| self.index.reserve(head));
+        room.map_err(|error| self.no_memory(error))
     }
 
     pub(super) fn no_memory(&self, error: io::Error) -> Error {

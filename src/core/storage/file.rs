@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::path_check::LastPathCheck;
 use super::write_lock::{lock_briefly, unlock};
 use crate::base::error::{Error, Result};
-use crate::base::memory::{filled, reserve};
+use crate::base::memory::reserve;
 use crate::base::options::Durability;
 use crate::base::threads::locked;
 use crate::io::dirs;
@@ -23,6 +23,9 @@ use crate::storage::storage::{FileStatus, Storage};
 /// How often, and at which interval, an unterminated line is checked again before it counts as one that nobody ends.
 const UNTERMINATED_LINE_CHECKS: u32 = 3;
 const UNTERMINATED_LINE_PAUSE: Duration = Duration::from_millis(1);
+
+/// What takes the place of bytes of ours that others wrote behind, in pieces.
+const SPACES: &[u8] = &[b' '; 8 << 10];
 
 /// A file that is open, for reading or for both.
 #[derive(Clone)]
@@ -256,7 +259,11 @@ impl FileStorage {
         let other = open::existing(Path::new(&self.path), Access::Overwrite)?;
         let is_there = fs::stat(&other)?.file_id == self.file_id && has_bytes_at(file, offset, ours)?;
         match is_there {
-            true => At { file: &other, offset }.write_all(&filled(b' ', ours.len())?),
+            true => {
+                let mut out = At { file: &other, offset };
+                let mut pieces = ours.chunks(SPACES.len()).map(|piece| SPACES.get(..piece.len()).unwrap_or_default());
+                pieces.try_for_each(|spaces| out.write_all(spaces))
+            }
             // The bytes are gone with the file, or were overwritten.
             false => Ok(()),
         }

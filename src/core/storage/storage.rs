@@ -30,7 +30,9 @@ pub fn read_into(storage: &dyn Storage, offset: u64, len: usize, bytes: &mut Vec
 pub fn copy_bytes(storage: &dyn Storage, from: u64, to: u64, each: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
     let mut reader = storage.reader(from)?.take(to.saturating_sub(from));
     let size = storage.size()?.min(to).saturating_sub(from);
-    let mut buffer = vec![0; usize::try_from(size + 1).unwrap_or(CHUNK).min(CHUNK)];
+    let mut buffer = Vec::new();
+    let chunk = usize::try_from(size + 1).unwrap_or(CHUNK).min(CHUNK);
+    resize(&mut buffer, chunk).map_err(|error| Error::io("read", storage.name(), error))?;
     loop {
         let size = read_some(&mut reader, &mut buffer).map_err(|error| Error::io("read", storage.name(), error))?;
         let bytes = buffer.get(..size).unwrap_or_default();

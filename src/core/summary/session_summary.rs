@@ -9,7 +9,7 @@ use super::line_scanner::{FileLines, KeptTexts, ScannedLine};
 use super::signature::Signature;
 use super::usage::call::{number, plain};
 use super::usage::session_usage::SessionUsage;
-use crate::base::memory::copy_of_bytes;
+use crate::base::memory::{copy_of, copy_of_bytes};
 use crate::base::time::Time;
 use crate::base::unparsed_dates::UnparsedDates;
 use crate::base::wtf8::{to_string_lossy, trim};
@@ -88,6 +88,15 @@ impl FileKind {
     }
 
     /// The same, by value.
+    /// A copy.
+    pub fn copy(&self) -> io::Result<Self> {
+        Ok(match self {
+            FileKind::Undetermined => FileKind::Undetermined,
+            FileKind::NotASession => FileKind::NotASession,
+            FileKind::Session(version, summary) => FileKind::Session(*version, summary.copy()?),
+        })
+    }
+
     pub fn into_summary(self) -> Option<SessionSummary> {
         match self {
             FileKind::Session(_, summary) => Some(summary),
@@ -180,13 +189,13 @@ fn read_lines(
         lines.next_line(texts, &mut line)?;
         if !line.is_terminated {
             // It changes only a copy: another process may still be writing it.
-            let (version, mut summary, mut usage) = (*version, summary.clone(), usage.clone());
-            usage.add(&line, version);
+            let (version, mut summary, mut usage) = (*version, summary.copy()?, usage.copy()?);
+            usage.add(&line, version)?;
             summary.add(&mut line, version)?;
             let with_unterminated_line = Some((FileKind::Session(version, summary), usage));
             return Ok(Some(SummaryScan { progress, with_unterminated_line }));
         }
-        usage.add(&line, *version);
+        usage.add(&line, *version)?;
         summary.add(&mut line, *version)?;
         progress.end = lines.scanner.position();
     }
@@ -207,7 +216,7 @@ fn read_header(
     };
     if !scanner.skip_line_before(offset.max(HEADER_WITHIN))? {
         if scanner.is_done()? {
-            return Ok(Some((kind, progress.usage.clone())));
+            return Ok(Some((kind, progress.usage.copy()?)));
         }
         kind = FileKind::NotASession;
     }
@@ -216,6 +225,22 @@ fn read_header(
 }
 
 impl SessionSummary {
+    /// A copy.
+    pub fn copy(&self) -> io::Result<Self> {
+        let text = |text: &Option<Vec<u8>>| text.as_deref().map(copy_of_bytes).transpose();
+        Ok(Self {
+            id: copy_of_bytes(&self.id)?,
+            cwd: copy_of_bytes(&self.cwd)?,
+            name: text(&self.name)?,
+            parent: self.parent.as_ref().map(ParentSession::copy).transpose()?,
+            created: self.created.as_deref().map(copy_of).transpose()?,
+            active: self.active,
+            unparsed_dates: self.unparsed_dates.copy()?,
+            message_count: self.message_count,
+            first_message: text(&self.first_message)?,
+        })
+    }
+
     fn of(header: Header) -> FileKind {
         let summary = Self {
             id: header.id,
@@ -260,7 +285,7 @@ impl SessionSummary {
         match number(&line.message.timestamp).map_or_else(entry_time, |ms| Ok(Time::At(ms)))? {
             Time::At(ms) if !ms.is_nan() => self.active = Some(self.active.unwrap_or(0.0).max(ms)),
             Time::At(_) => {}
-            Time::Unparsed => self.unparsed_dates.add(&timestamp),
+            Time::Unparsed => self.unparsed_dates.add(&timestamp)?,
         }
         if self.first_message.is_none() && role == Role::User {
             self.first_message = line.message.text.take().filter(|text| !text.is_empty());
@@ -286,6 +311,22 @@ mod tests {
     use crate::summary::line_scanner::tests::read_whole;
 
     impl SessionSummary {
+        /// A copy.
+        pub fn copy(&self) -> io::Result<Self> {
+            let text = |text: &Option<Vec<u8>>| text.as_deref().map(copy_of_bytes).transpose();
+            Ok(Self {
+                id: copy_of_bytes(&self.id)?,
+                cwd: copy_of_bytes(&self.cwd)?,
+                name: text(&self.name)?,
+                parent: self.parent.as_ref().map(ParentSession::copy).transpose()?,
+                created: self.created.as_deref().map(copy_of).transpose()?,
+                active: self.active,
+                unparsed_dates: self.unparsed_dates.copy()?,
+                message_count: self.message_count,
+                first_message: text(&self.first_message)?,
+            })
+        }
+
         /// Every line read whole: slow, and simple enough to compare with.
         pub fn of_lines(text: &str) -> Option<SessionSummary> {
             let mut lines = text.split('\n').skip_while(|line| !is_json(line));

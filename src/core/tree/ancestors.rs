@@ -3,11 +3,11 @@
 use std::io;
 
 use super::row::RowNo;
-use crate::base::memory::filled;
+use crate::base::memory::{filled, push};
 
 /// The path from the root to an entry. It begins with an entry whose parent is missing, or was visited
 /// before: parents may form a cycle.
-pub fn path_to<E, Error>(
+pub fn path_to<E, Error: From<io::Error>>(
     entry: Option<E>,
     mut is_new: impl FnMut(&E) -> Result<bool, Error>,
     mut parent: impl FnMut(&E) -> Result<Option<E>, Error>,
@@ -18,7 +18,7 @@ pub fn path_to<E, Error>(
             break;
         }
         at = parent(&entry)?;
-        path.push(entry);
+        push(&mut path, entry)?;
     }
     path.reverse();
     Ok(path)
@@ -35,7 +35,7 @@ pub fn cycles(len: usize, next: impl Fn(RowNo) -> Option<RowNo>) -> io::Result<V
             match visited_by.get_mut(row as usize) {
                 Some(walk) if *walk == 0 => *walk = start + 1,
                 Some(walk) if *walk == start + 1 => {
-                    found.push(row);
+                    push(&mut found, row)?;
                     break;
                 }
                 _ => break,

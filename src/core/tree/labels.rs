@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::io;
 
 use super::row::{IdNo, RowNo};
+use crate::base::memory::collect;
 
 /// The label of one entry.
 #[derive(Debug, Clone, Copy)]
@@ -46,10 +47,10 @@ impl Labels {
     }
 
     /// Every labelled id with its label entry, in the order they were first labelled since last cleared.
-    pub fn in_order(&self) -> Vec<(IdNo, RowNo)> {
-        let mut all: Vec<_> = self.by_target.iter().map(|(&id_no, label)| (label.order, id_no, label.row)).collect();
+    pub fn in_order(&self) -> io::Result<Vec<(IdNo, RowNo)>> {
+        let mut all = collect(self.by_target.iter().map(|(&id_no, label)| (label.order, id_no, label.row)))?;
         all.sort_unstable();
-        all.into_iter().map(|(_, id_no, row)| (id_no, row)).collect()
+        collect(all.into_iter().map(|(_, id_no, row)| (id_no, row)))
     }
 
     /// How many bytes of memory they take, about.

@@ -3,7 +3,7 @@
 use std::io;
 
 use super::row::Row;
-use crate::base::memory::filled;
+use crate::base::memory::{filled, push};
 use crate::base::time::Time;
 use crate::tree::tree::RowNo;
 
@@ -21,7 +21,7 @@ pub fn unordered_parents(rows: &[Row], parents: &[Option<RowNo>]) -> io::Result<
             // Once is enough: no time is later than this.
             _ => {
                 if *newest < f64::INFINITY {
-                    unordered.push(parent);
+                    push(&mut unordered, parent)?;
                 }
                 *newest = f64::INFINITY;
             }

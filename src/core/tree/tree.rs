@@ -6,7 +6,6 @@
 //! visits no row twice.
 
 use std::collections::HashSet;
-use std::convert::Infallible;
 use std::io;
 
 use super::ancestors::{cycles, path_to};
@@ -14,7 +13,7 @@ use super::interned_ids::InternedIds;
 use super::labels::Labels;
 use super::row::NONE;
 pub use super::row::{IdNo, ParentRef, Row, RowNo};
-use crate::base::memory::{reserve, with_capacity};
+use crate::base::memory::{collect, insert_into, push, reserve, with_capacity};
 use crate::format::entry::{EntryHead, EntryKind, Parent};
 
 /// How many ids an entry has at most: its own, its parent's, and the one that it points at.
@@ -280,26 +279,25 @@ impl Tree {
     }
 
     /// The rows from the root to `to`. A cycle ends before a row would come twice.
-    pub fn path(&self, to: RowNo) -> Vec<RowNo> {
+    pub fn path(&self, to: RowNo) -> io::Result<Vec<RowNo>> {
         let mut path = Vec::new();
         let mut at = Some(to);
         while let Some(no) = at {
             // More steps than rows: the walk is in a cycle, whose rows are at the end of what was walked.
             if path.len() == self.rows.len() {
-                let parent = |no: &RowNo| Ok::<_, Infallible>(self.parent_row(*no));
                 let mut visited = HashSet::new();
-                let path = path_to(Some(to), |no| Ok(visited.insert(*no)), parent);
-                return path.unwrap_or_else(|never| match never {});
+                let is_new = |no: &RowNo| insert_into(&mut visited, *no);
+                return path_to(Some(to), is_new, |no| Ok(self.parent_row(*no)));
             }
-            path.push(no);
+            push(&mut path, no)?;
             at = self.parent_row(no);
         }
         path.reverse();
-        path
+        Ok(path)
     }
 
     /// The entries whose parent is `of`, in file order.
-    pub fn children(&self, of: ChildrenOf<'_>) -> Vec<RowNo> {
+    pub fn children(&self, of: ChildrenOf<'_>) -> io::Result<Vec<RowNo>> {
         let list = match of {
             ChildrenOf::Missing => self.missing_children,
             ChildrenOf::Null => self.null_children,
@@ -309,10 +307,10 @@ impl Tree {
             }
             ChildrenOf::Number(number) => {
                 let is_child = |no: &RowNo| self.row(*no).is_some_and(|row| row.parent == ParentRef::Number(number));
-                return (0..self.rows.len() as RowNo).filter(|no| is_child(no) && self.is_current(*no)).collect();
+                return collect((0..self.rows.len() as RowNo).filter(|no| is_child(no) && self.is_current(*no)));
             }
         };
-        self.linked(list).filter(|&no| self.is_current(no)).collect()
+        collect(self.linked(list).filter(|&no| self.is_current(no)))
     }
 
     fn linked(&self, list: Children) -> impl Iterator<Item = RowNo> + '_ {
@@ -336,7 +334,7 @@ impl Tree {
             let others = std::iter::successors(next(met), |&no| next(no)).take_while(|&no| no != met);
             others.min().map_or(met, |other| other.min(met))
         };
-        let firsts: Vec<_> = cycles(parents.len(), next)?.into_iter().map(first).collect();
+        let firsts = collect(cycles(parents.len(), next)?.into_iter().map(first))?;
         for first in firsts {
             if let Some(parent) = parents.get_mut(first as usize) {
                 *parent = None;

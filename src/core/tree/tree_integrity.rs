@@ -5,7 +5,7 @@ use std::io;
 
 use super::ancestors::cycles;
 use super::tree::{IdNo, ParentRef, RowNo, Tree};
-use crate::base::memory::{reserve, with_capacity};
+use crate::base::memory::{collect, insert_into, push};
 
 /// What is wrong with a tree.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -29,19 +29,12 @@ pub fn check_integrity(tree: &Tree) -> io::Result<TreeErrors> {
     Ok(found)
 }
 
-fn push<T>(list: &mut Vec<T>, one: T) -> io::Result<()> {
-    reserve(list, 1)?;
-    list.push(one);
-    Ok(())
-}
-
 /// The rows of each id that several have.
 fn duplicates(tree: &Tree) -> io::Result<Vec<Vec<RowNo>>> {
     let rows = 0..tree.len() as RowNo;
     let mut repeated: HashSet<IdNo> = HashSet::new();
     for row in rows.clone().filter(|&no| !tree.is_current(no)).filter_map(|no| tree.row(no)) {
-        repeated.try_reserve(1)?;
-        repeated.insert(row.id);
+        insert_into(&mut repeated, row.id)?;
     }
     // With the last row of the same id.
     let mut same: Vec<(RowNo, RowNo)> = Vec::new();
@@ -56,9 +49,7 @@ fn duplicates(tree: &Tree) -> io::Result<Vec<Vec<RowNo>>> {
     same.sort_unstable();
     let mut duplicates = Vec::new();
     for group in same.chunk_by(|(one, _), (other, _)| one == other) {
-        let mut rows = with_capacity(group.len())?;
-        rows.extend(group.iter().map(|(_, no)| *no));
-        push(&mut duplicates, rows)?;
+        push(&mut duplicates, collect(group.iter().map(|(_, no)| *no))?)?;
     }
     duplicates.sort_unstable();
     Ok(duplicates)

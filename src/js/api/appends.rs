@@ -5,7 +5,7 @@ use napi_derive::napi;
 
 use super::manager::SessionManager;
 use crate::js::convert::args;
-use crate::js::convert::errors::thrown;
+use crate::js::convert::errors::{not_read, thrown};
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
 use crate::js::manager::append::{append, PendingEntry};
@@ -141,7 +141,7 @@ impl SessionManager {
         let js = JsEnv::new(env);
         let now = crate::js::factory::process::now(js)?;
         let system = reading(&self.state, js, || system_message(&self.state, js, now))?;
-        let id = self.state.borrow().session.new_entry_id();
+        let id = self.state.borrow().session.new_entry_id().map_err(|error| not_read(js, error))?;
         let first_kept =
             if js.is_nullish(first_kept_entry_id)? { js.string(id.as_bytes())? } else { first_kept_entry_id };
         let mut own = vec![
@@ -194,7 +194,7 @@ impl SessionManager {
     #[napi(catch_unwind, ts_args_type = "name: string", ts_return_type = "string")]
     pub fn append_session_info<'env>(&self, env: &'env Env, name: JsVal<'env>) -> Result<JsVal<'env>> {
         let js = JsEnv::new(env);
-        let name = one_line(&args::text(js, name, "name")?);
+        let name = one_line(&args::text(js, name, "name")?).map_err(|error| not_read(js, error))?;
         let own = js.record(&[(c"name", js.string(&name)?)])?;
         self.append_for_id(env, PendingEntry::entry(EntryKind::SessionInfo, own))
     }

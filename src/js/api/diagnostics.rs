@@ -5,7 +5,7 @@ use napi_derive::napi;
 use serde::Serialize;
 
 use super::manager::SessionManager;
-use crate::js::convert::errors::thrown;
+use crate::js::convert::errors::{not_read, thrown};
 use crate::js::convert::paths::resolved;
 use crate::js::convert::time::iso;
 use crate::js::convert::values::parse;
@@ -16,13 +16,14 @@ use crate::js::manager::resupply::with_file;
 use pi_session_core::base::error::Result as CoreResult;
 use pi_session_core::index::verify;
 use pi_session_core::io::lock_file;
+use pi_session_core::json::json_of;
 use pi_session_core::rewrite::repair;
 use pi_session_core::session::Session;
 
 /// A report of the core as an object.
 pub(super) fn reported<'env>(js: JsEnv<'env>, report: CoreResult<impl Serialize>) -> Result<JsVal<'env>> {
     let report = report.map_err(|error| thrown(js, &error))?;
-    let text = serde_json::to_string(&report).map_err(|error| Error::from_reason(error.to_string()))?;
+    let text = json_of(&report).map_err(|error| not_read(js, error))?;
     parse(js, &text)
 }
 

@@ -6,7 +6,7 @@ use napi::bindgen_prelude::*;
 use napi_derive::napi;
 
 use crate::js::convert::args;
-use crate::js::convert::errors::{thrown, wrong_argument};
+use crate::js::convert::errors::{not_read, thrown, wrong_argument};
 use crate::js::convert::object::with_entry_head;
 use crate::js::convert::paths::{on_paths, resolved};
 use crate::js::convert::values::parse;
@@ -15,6 +15,7 @@ use crate::js::factory::{self, FactoryFn};
 use crate::js::manager::context_messages;
 use crate::js::manager::from_objects::{self, objects};
 use crate::js::manager::reads::settings;
+use pi_session_core::base::memory::push;
 use pi_session_core::base::paths;
 use pi_session_core::context::projection::{context_rows, project, Contribution};
 use pi_session_core::format::entry::Parent;
@@ -73,8 +74,8 @@ fn path<'env>(js: JsEnv<'env>, entries: JsVal<'env>, leaf_id: JsVal<'env>, by_id
             path.tree.push(&head, true)
         })?
         .map_err(|_| js.out_of_memory(path.tree.memory()))?;
-        path.rows.push(row);
-        path.entries.push(entry);
+        let kept = push(&mut path.rows, row).and_then(|()| push(&mut path.entries, entry));
+        kept.map_err(|error| not_read(js, error))?;
     }
     Ok(path)
 }
@@ -98,7 +99,7 @@ impl<'env> JsPath<'env> {
     }
 
     fn projected(&self, js: JsEnv<'env>, how: FactoryFn, wrap: FactoryFn) -> Result<JsVal<'env>> {
-        let projection = project(&self.tree, &self.rows);
+        let projection = project(&self.tree, &self.rows).map_err(|error| not_read(js, error))?;
         let made = context_messages::projected(js, self.list(js)?, &projection, how)?;
         let object = |row: RowNo| match self.entries.get(row as usize) {
             Some(entry) => Ok(*entry),
@@ -131,7 +132,7 @@ pub fn build_context_entries<'env>(
 ) -> Result<JsVal<'env>> {
     let js = JsEnv::new(env);
     let path = path(js, entries, leaf_id, by_id)?;
-    let rows = context_rows(&path.tree, &path.rows);
+    let rows = context_rows(&path.tree, &path.rows).map_err(|error| not_read(js, error))?;
     factory::call(js, FactoryFn::Pick, &[path.list(js)?, js.u32s(&rows)?])
 }
 

@@ -28,9 +28,9 @@ impl SessionManager {
     /// ```ts
     /// console.log(manager.getCwd() === cwd); // → true
     /// ```
-    #[napi(catch_unwind)]
-    pub fn get_cwd(&self) -> String {
-        self.state.borrow().cwd.clone()
+    #[napi(catch_unwind, ts_return_type = "string")]
+    pub fn get_cwd<'env>(&self, env: &'env Env) -> Result<JsVal<'env>> {
+        JsEnv::new(env).string(self.state.borrow().cwd.as_bytes())
     }
 
     /// The directory that new session files go to, as it was given; empty in memory.

@@ -8,7 +8,7 @@ use napi_derive::napi;
 
 use super::manager::SessionManager;
 use crate::js::convert::args::{self, Options};
-use crate::js::convert::errors::thrown;
+use crate::js::convert::errors::{not_read, thrown};
 use crate::js::convert::paths::on_paths;
 use crate::js::convert::paths::resolved;
 use crate::js::convert::time::iso;
@@ -27,7 +27,7 @@ use crate::js::manager::state::ManagerState;
 use pi_session_core::base::error::Error as CoreError;
 use pi_session_core::base::options::Durability;
 use pi_session_core::base::paths::{self, Process as _};
-use pi_session_core::base::wtf8::to_string_lossy;
+use pi_session_core::base::wtf8::{into_string_lossy, to_string_lossy};
 use pi_session_core::format::header::new_header_line;
 use pi_session_core::listing::find_session::{self, CwdFilter};
 use pi_session_core::listing::scope::ListScope;
@@ -150,7 +150,7 @@ impl SessionManager {
             }
         }
         let cwd = match from_header {
-            Some(cwd) => to_string_lossy(&cwd).into_owned(),
+            Some(cwd) => into_string_lossy(cwd).map_err(|error| not_read(js, error))?,
             None if js.is_nullish(cwd.value)? => on_paths(js, |process| process.cwd())?,
             None => args::path(js, cwd.value, cwd.name)?,
         };

@@ -5,8 +5,10 @@
 
 use napi::{Result, ValueType};
 
+use super::errors::not_read;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
+use pi_session_core::base::memory::{append, with_capacity};
 use pi_session_core::json::long_strings::STRING_PLACEHOLDER;
 use pi_session_core::json::quote::{push_quoted, push_quoted_ascii};
 
@@ -22,26 +24,28 @@ pub fn text_of(js: JsEnv<'_>, written: JsVal<'_>) -> Result<Option<Vec<u8>>> {
         return js.text(written);
     }
     let skeleton = js.text(js.at(written, 0)?)?.unwrap_or_default();
-    let mut out = Vec::with_capacity(skeleton.len() + (64 << 10));
+    let fail = |error| not_read(js, error);
+    let mut out = with_capacity(skeleton.len() + (64 << 10)).map_err(fail)?;
     let mut rest = skeleton.as_slice();
     let mut count = 0;
     while let Some(place) = find_placeholder(rest) {
         let (before, after) = rest.split_at(place);
-        out.extend_from_slice(before);
+        append(&mut out, before).map_err(fail)?;
         count += 1;
         js.scoped(|js, _| push_text(js, js.at(written, count)?, &mut out))?;
         rest = after.get(STRING_PLACEHOLDER.len() + 2..).unwrap_or_default();
     }
-    out.extend_from_slice(rest);
+    append(&mut out, rest).map_err(fail)?;
     Ok(Some(out))
 }
 
 /// Appends the JSON text of a string.
 fn push_text(js: JsEnv<'_>, text: JsVal<'_>, out: &mut Vec<u8>) -> Result<()> {
-    match js.with_base64(text, |letters| push_quoted_ascii(out, letters))? {
-        Some(()) => Ok(()),
-        None => js.with_units(text, |units| push_quoted(out, units)),
-    }
+    let pushed = match js.with_base64(text, |letters| push_quoted_ascii(out, letters))? {
+        Some(pushed) => pushed,
+        None => js.with_units(text, |units| push_quoted(out, units))?,
+    };
+    pushed.map_err(|error| not_read(js, error))
 }
 
 /// Where the placeholder of a long string begins. No other string is the same; one that ends so has a backslash before

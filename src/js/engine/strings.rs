@@ -80,7 +80,10 @@ impl<'env> JsEnv<'env> {
     /// The WTF-8 of a string; None for anything else.
     pub fn text(self, value: JsVal<'_>) -> Result<Option<Vec<u8>>> {
         match self.kind(value)? {
-            ValueType::String => self.with_units(value, wtf8::from_utf16).map(Some),
+            ValueType::String => {
+                let text = self.with_units(value, |units| wtf8::from_utf16(units).map_err(|_| units.len()))?;
+                text.map(Some).map_err(|units| self.out_of_memory(units))
+            }
             _ => Ok(None),
         }
     }
@@ -88,7 +91,7 @@ impl<'env> JsEnv<'env> {
     /// Calls `work` with a string's UTF-16 units. The engine copies these at memory speed, but converts to UTF-8 letter by letter.
     pub fn with_units<T>(self, value: JsVal<'_>, work: impl FnOnce(&[u16]) -> T) -> Result<T> {
         let mut units = UNITS.take();
-        units.reserve(SHORT);
+        reserve(&mut units, SHORT).map_err(|_| self.out_of_memory(SHORT))?;
         // A full buffer may have been too small.
         if self.copy_units(value, &mut units)? + 1 == units.capacity() {
             let size = self.copy_units(value, &mut Vec::new())?;

@@ -15,6 +15,7 @@ use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::process::ProcessSnapshot;
 use crate::js::manager::session_dir::configured_session_dir;
 use pi_session_core::base::error::Result as CoreResult;
+use pi_session_core::base::memory::collect;
 use pi_session_core::base::paths;
 use pi_session_core::base::wtf8::to_string_lossy;
 use pi_session_core::catalog::location::CatalogLocation;
@@ -150,11 +151,13 @@ fn answer(asked: &SearchRequest, cancelled: &AtomicBool, events: &Events<SearchE
             location: asked.location.as_ref(),
             cancelled,
             progress: &|searched, total| events.send(SearchEvent::Progress(searched, total)),
-            each: &|session, mut hits| {
-                while !hits.is_empty() {
-                    let rest = hits.split_off(hits.len().min(AT_ONCE));
-                    events.send(SearchEvent::Hits(session.clone(), std::mem::replace(&mut hits, rest)));
+            each: &|session, hits| {
+                let mut hits = hits.into_iter();
+                while hits.len() > 0 {
+                    let some = collect(hits.by_ref().take(AT_ONCE))?;
+                    events.send(SearchEvent::Hits(session.clone(), some));
                 }
+                Ok(())
             },
         };
         request.run()?;

@@ -15,7 +15,7 @@ use crate::js::convert::values::value_of;
 use crate::js::engine::{JsEnv, JsVal, Persistent};
 use crate::js::factory::{self, FactoryFn};
 use pi_session_core::base::error::Error as CoreError;
-use pi_session_core::base::wtf8::to_string_lossy;
+use pi_session_core::base::wtf8::shown;
 use pi_session_core::format::body::BodyOf;
 use pi_session_core::session::body_text::{BodyPlace, BodyText, MissingBody};
 use pi_session_core::session::Session;
@@ -136,7 +136,7 @@ fn body<'env>(js: JsEnv<'env>, reader: &BodyReader, place: &BodyPlace<'_>) -> Re
         Ok(Some(exception)) => js.throw(exception),
         _ => {
             let file = reader.with_session(|session| session.file().unwrap_or_default().to_owned());
-            let (file, id) = (file.unwrap_or_default(), to_string_lossy(place.id));
+            let (file, id) = (file.unwrap_or_default(), shown(place.id));
             thrown(js, &CoreError::value_too_long(&file, &id, place.of.name(), text.len))
         }
     })

@@ -9,13 +9,14 @@ use super::materialize::{ensure, object};
 use super::open::make_header;
 use super::session_dir::session_file;
 use super::state::{source, swap, ManagerState};
-use crate::js::convert::errors::{thrown, wrong_argument};
+use crate::js::convert::errors::{not_read, thrown, wrong_argument};
 use crate::js::convert::text::line_of;
 use crate::js::convert::time::iso;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::process;
 use crate::js::factory::{self, FactoryFn};
 use pi_session_core::base::error::Error as CoreError;
+use pi_session_core::base::memory::push;
 use pi_session_core::format::entry::EntryKind;
 use pi_session_core::format::ids;
 use pi_session_core::session::branch::BranchLines;
@@ -28,7 +29,7 @@ pub fn branched_session(state: &RefCell<ManagerState>, js: JsEnv<'_>, to: RowNo)
     let now = process::now(js)?;
     let timestamp = iso(js, now)?;
     let id = ids::session_id(now).into_bytes();
-    let plan = plan(state.borrow().session.tree(), to);
+    let plan = plan(state.borrow().session.tree(), to).map_err(|error| not_read(js, error))?;
     let (persistence, options, cwd, dir, old_file, conversation) = {
         let state = state.borrow();
         let tree = state.session.tree();
@@ -124,7 +125,7 @@ impl Branched {
                 }
                 line(js, entry).map(Some)
             })?;
-            lines.steps.push(own);
+            push(&mut lines.steps, own).map_err(|error| not_read(js, error))?;
         }
         for (at, label) in (plan.steps.len() as RowNo..).zip(&plan.labels) {
             let own = js.scoped(|js, _| {
@@ -132,7 +133,7 @@ impl Branched {
                 self.cache.set(js, at, entry)?;
                 line(js, entry)
             })?;
-            lines.labels.push(own);
+            push(&mut lines.labels, own).map_err(|error| not_read(js, error))?;
         }
         Ok(lines)
     }

@@ -8,6 +8,7 @@ use crate::js::convert::errors::{not_read, thrown, wrong_argument};
 use crate::js::convert::object::{field, with_entry_head, FieldValue};
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
+use pi_session_core::base::memory::{push, with_capacity};
 use pi_session_core::format::header::{HeaderFields, Version, CURRENT_VERSION};
 use pi_session_core::json::Value;
 use pi_session_core::rewrite::migrate::{MigrationEdit, Migrator, OldFields};
@@ -21,7 +22,7 @@ pub fn objects<'env>(js: JsEnv<'env>, list: JsVal<'env>, name: &str) -> Result<V
         if !js.is_object(value)? {
             return Err(wrong_argument(js, format!("{name}[{at}] must be an object")));
         }
-        values.push(value);
+        push(&mut values, value).map_err(|error| not_read(js, error))?;
     }
     Ok(values)
 }
@@ -40,7 +41,7 @@ pub fn session_from_objects(
 ) -> Result<(Session, IdentityCache)> {
     let values = objects(js, list, "entries")?;
     let mut header = None;
-    let mut entries = Vec::with_capacity(values.len());
+    let mut entries = with_capacity(values.len()).map_err(|error| not_read(js, error))?;
     for value in &values {
         match type_of(js, *value)?.as_slice() {
             b"session" => header = header.or(Some(*value)),

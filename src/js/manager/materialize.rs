@@ -7,15 +7,15 @@ use napi::{Error, Result};
 use super::parse_batch::{ParseBatch, UnusableLine};
 use super::state::{source, ManagerState};
 use crate::js::convert::args::template_text;
-use crate::js::convert::errors::thrown;
+use crate::js::convert::errors::{not_read, thrown};
 use crate::js::convert::time::iso;
 use crate::js::convert::values::parse;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
 use pi_session_core::base::error::{Error as CoreError, Result as CoreResult};
-use pi_session_core::base::memory::with_capacity;
+use pi_session_core::base::memory::{collect, extend, with_capacity};
 use pi_session_core::base::time::Time;
-use pi_session_core::base::wtf8::to_string_lossy;
+use pi_session_core::base::wtf8::shown;
 use pi_session_core::format::entry::EntryKind;
 use pi_session_core::format::serialize::KeyOrder;
 use pi_session_core::session::Session;
@@ -26,17 +26,19 @@ const BATCH_BYTES: usize = 1 << 18;
 
 /// Makes the objects of these rows that are not made yet.
 pub fn ensure(state: &RefCell<ManagerState>, js: JsEnv<'_>, rows: impl Iterator<Item = RowNo>) -> Result<()> {
-    let missing: Vec<RowNo> = {
+    let mut missing: Vec<RowNo> = {
         let state = state.borrow();
         if state.cache.is_full() {
             return Ok(());
         }
-        rows.filter(|&row| !state.cache.has(row)).collect()
+        collect(rows.filter(|&row| !state.cache.has(row))).map_err(|error| not_read(js, error))?
     };
-    let (own, missing): (Vec<_>, Vec<_>) = missing.into_iter().partition(|&row| state.borrow().cache.has_own(row));
-    for row in own {
-        js.scoped(|js, _| make_appended(state, js, row))?;
+    for &row in &missing {
+        if state.borrow().cache.has_own(row) {
+            js.scoped(|js, _| make_appended(state, js, row))?;
+        }
     }
+    missing.retain(|&row| !state.borrow().cache.has(row));
     if missing.is_empty() {
         return Ok(());
     }
@@ -76,7 +78,7 @@ fn make_missing(
         let (some, later) = rest.split_at(batch_len(session, rest, source.is_some()));
         let batch = batch_of(session, some, source.is_some()).map_err(Failed::Read)?;
         match batch.make(js, session.tree(), list, source).map_err(Failed::Make)? {
-            None => made.extend(batch.rows()),
+            None => extend(made, batch.rows()).map_err(|error| Failed::Make(not_read(js, error)))?,
             Some(unusable) => return Err(Failed::UnusableLine(unusable)),
         }
         rest = later;
@@ -117,13 +119,13 @@ fn batch_of(session: &Session, rows: &[RowNo], lazy: bool) -> CoreResult<ParseBa
 fn another(state: &RefCell<ManagerState>, row: RowNo) -> CoreError {
     let state = state.borrow();
     state.session.mark_suspect();
-    let what = format!("entry {} is no longer where it was", to_string_lossy(state.session.tree().id_of(row)));
+    let what = format!("entry {} is no longer where it was", shown(state.session.tree().id_of(row)));
     CoreError::changed(state.session.file().unwrap_or_default(), what)
 }
 
 fn too_long(state: &RefCell<ManagerState>, row: RowNo, size: usize) -> CoreError {
     let state = state.borrow();
-    let id = to_string_lossy(state.session.tree().id_of(row)).into_owned();
+    let id = shown(state.session.tree().id_of(row));
     CoreError::value_too_long(state.session.file().unwrap_or_default(), &id, "a value", size)
 }
 
@@ -155,9 +157,14 @@ fn make_appended(state: &RefCell<ManagerState>, js: JsEnv<'_>, row: RowNo) -> Re
     state.borrow_mut().cache.set(js, row, object)
 }
 
+fn is_out_of_memory(js: JsEnv<'_>, exception: JsVal<'_>) -> Result<bool> {
+    Ok(js.is_object(exception)? && js.text(js.get(exception, c"code")?)?.as_deref() == Some(b"ENOMEM"))
+}
+
 /// The error for lines that were whole when they were indexed and cannot be read now.
 fn unreadable(state: &RefCell<ManagerState>, js: JsEnv<'_>, error: Error) -> Result<Error> {
     let reason = match js.take_exception()? {
+        Some(exception) if is_out_of_memory(js, exception)? => return Ok(js.throw(exception)),
         Some(exception) => template_text(js, exception)?,
         None => error.reason.to_string(),
     };

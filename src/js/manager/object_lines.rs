@@ -6,12 +6,12 @@ use napi::Result;
 
 use super::materialize::ensure;
 use super::state::ManagerState;
-use crate::js::convert::errors::{thrown, wrong_argument};
+use crate::js::convert::errors::{not_read, thrown, wrong_argument};
 use crate::js::convert::text::text_of;
 use crate::js::engine::JsEnv;
 use crate::js::factory::{self, FactoryFn};
-use pi_session_core::base::error::Result as CoreResult;
-use pi_session_core::base::wtf8::to_string_lossy;
+use pi_session_core::base::memory::push;
+use pi_session_core::base::wtf8::shown;
 use pi_session_core::tree::tree::RowNo;
 
 /// The lines of the header and of every entry that the manager holds as objects, serialised now. Ids, parents and types are
@@ -30,23 +30,28 @@ pub fn kept_lines(state: &RefCell<ManagerState>, js: JsEnv<'_>) -> Result<Vec<Ve
         for at in 0..js.len(texts)? {
             js.scoped(|js, _| {
                 let text = text_of(js, js.at(texts, at)?)?;
-                lines.push(text.ok_or_else(|| wrong_argument(js, no_text(state, lines.len().checked_sub(headers))))?);
-                Ok(())
+                let row = lines.len().checked_sub(headers);
+                let text = text.ok_or_else(|| wrong_argument(js, no_text(state, row)))?;
+                push(&mut lines, text).map_err(|error| not_read(js, error))
             })?;
         }
     }
     let state = state.borrow();
-    let known = lines.into_iter().enumerate().map(|(at, line)| match at.checked_sub(headers) {
-        None => state.session.header_as_known(line),
-        Some(row) => state.session.line_as_known(row as RowNo, line),
-    });
-    known.collect::<CoreResult<_>>().map_err(|error| thrown(js, &error))
+    for (at, line) in lines.iter_mut().enumerate() {
+        let given = std::mem::take(line);
+        let known = match at.checked_sub(headers) {
+            None => state.session.header_as_known(given),
+            Some(row) => state.session.line_as_known(row as RowNo, given),
+        };
+        *line = known.map_err(|error| thrown(js, &error))?;
+    }
+    Ok(lines)
 }
 
 /// Why the entry of a row, or the header, cannot be written.
 fn no_text(state: &RefCell<ManagerState>, row: Option<usize>) -> String {
     let what = row.map_or("The header".into(), |row| {
-        format!("Entry {}", to_string_lossy(state.borrow().session.tree().id_of(row as RowNo)))
+        format!("Entry {}", shown(state.borrow().session.tree().id_of(row as RowNo)))
     });
     format!("{what} has no JSON text: its toJSON gave undefined")
 }

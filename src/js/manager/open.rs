@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::ffi::CStr;
+use std::rc::Rc;
 
 use napi::Result;
 
@@ -30,7 +31,7 @@ use pi_session_core::storage::file::make_dir;
 
 /// What a manager is opened with.
 pub struct ManagerConfig {
-    pub cwd: String,
+    pub cwd: Rc<String>,
     pub dir: String,
     pub persistence: Persistence,
     pub options: SessionFileOptions,
@@ -43,19 +44,24 @@ impl ManagerConfig {
         if !dir.is_empty() {
             make_dir(&dir, options.durability).map_err(|error| thrown(js, &error))?;
         }
-        Ok(Self { cwd, dir, persistence: Persistence::File, options })
+        Ok(Self { cwd: Rc::new(cwd), dir, persistence: Persistence::File, options })
     }
 
     /// A manager that shows a file. No directory is made.
     pub fn read_only(js: JsEnv<'_>, cwd: String, dir: String, options: SessionFileOptions) -> Result<Self> {
         let cwd = on_paths(js, |process| paths::resolve(&cwd, process))?;
-        Ok(Self { cwd, dir, persistence: Persistence::ReadOnly, options })
+        Ok(Self { cwd: Rc::new(cwd), dir, persistence: Persistence::ReadOnly, options })
     }
 
     /// A manager in memory.
     pub fn in_memory(js: JsEnv<'_>, cwd: String) -> Result<Self> {
         let cwd = on_paths(js, |process| paths::resolve(&cwd, process))?;
-        Ok(Self { cwd, dir: String::new(), persistence: Persistence::Memory, options: SessionFileOptions::default() })
+        Ok(Self {
+            cwd: Rc::new(cwd),
+            dir: String::new(),
+            persistence: Persistence::Memory,
+            options: SessionFileOptions::default(),
+        })
     }
 }
 

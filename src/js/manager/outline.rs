@@ -7,9 +7,10 @@ use napi::Result;
 use super::materialize::ensure;
 use super::reads::{leaf, path_rows, tree_shape, TreeShape};
 use super::state::ManagerState;
+use crate::js::convert::errors::not_read;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
-use pi_session_core::base::memory::with_capacity;
+use pi_session_core::base::memory::{collect, with_capacity};
 use pi_session_core::base::time::{iso, Time};
 use pi_session_core::base::wtf8::push_json_string;
 use pi_session_core::format::agent_message::Role;
@@ -24,10 +25,10 @@ pub fn outline<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>) -> Result<J
         let tree = state.session.tree();
         let unknown = (0..).zip(tree.rows()).filter(|(_, row)| place_of(row).is_none()).map(|(no, _)| no);
         let labels = tree.rows().iter().filter_map(|row| tree.labels().row_of(row.id));
-        unknown.chain(labels).collect()
+        collect(unknown.chain(labels)).map_err(|error| not_read(js, error))?
     };
     ensure(state, js, whole.into_iter())?;
-    let branch = path_rows(state, leaf(state));
+    let branch = path_rows(state, js, leaf(state))?;
     let (places, TreeShape { parents, labels, unordered }, list) = {
         let state = state.borrow();
         (places(js, state.session.tree())?, tree_shape(js, state.session.tree())?, state.cache.list(js)?)
@@ -66,7 +67,7 @@ fn places(js: JsEnv<'_>, tree: &Tree) -> Result<Vec<u8>> {
         out.extend_from_slice(b"{\"type\":\"");
         out.extend_from_slice(kind.as_bytes());
         out.extend_from_slice(b"\",\"id\":");
-        push_json_string(&mut out, tree.id_bytes(row.id));
+        push_json_string(&mut out, tree.id_bytes(row.id)).map_err(|error| not_read(js, error))?;
         if let Some(time) = iso(time) {
             out.extend_from_slice(b",\"timestamp\":\"");
             out.extend_from_slice(time.as_bytes());

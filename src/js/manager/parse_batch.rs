@@ -7,10 +7,11 @@ use std::io;
 
 use napi::Result;
 
+use crate::js::convert::errors::not_read;
 use crate::js::convert::values::{parse, LONGEST_TEXT};
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
-use pi_session_core::base::memory::{copy_of, reserve};
+use pi_session_core::base::memory::{append, copy_of, push, reserve};
 use pi_session_core::tree::tree::{RowNo, Tree};
 
 /// How many bytes of lines are made together, a longer line aside: an engine limits the length of one text.
@@ -52,17 +53,15 @@ impl ParseBatch {
         let is_full = !together.text.is_empty() && together.text.len() + line.len() > TOGETHER;
         // Those made together are between brackets.
         if is_full || line.len() > LONGEST_TEXT - 2 {
-            self.alone.push((row, copy_of(line)?, omitted));
-            return Ok(());
+            return push(&mut self.alone, (row, copy_of(line)?, omitted));
         }
         // The bracket at the end included.
         reserve(&mut together.text, line.len() + 2)?;
         together.text.push(if together.text.is_empty() { b'[' } else { b',' });
         together.text.extend_from_slice(line.as_bytes());
-        together.ends.push(together.text.len());
-        together.rows.push(row);
-        together.omitted.push(omitted);
-        Ok(())
+        push(&mut together.ends, together.text.len())?;
+        push(&mut together.rows, row)?;
+        push(&mut together.omitted, omitted)
     }
 
     /// Ends the batch.
@@ -105,10 +104,10 @@ impl JoinedLines {
         if self.rows.is_empty() {
             return Ok(None);
         }
-        let mut ids = Vec::with_capacity(self.rows.len() * 9);
+        let mut ids = Vec::new();
         for &row in &self.rows {
-            ids.extend_from_slice(to.tree.id_of(row));
-            ids.push(b'\n');
+            let joined = append(&mut ids, to.tree.id_of(row)).and_then(|()| append(&mut ids, b"\n"));
+            joined.map_err(|error| not_read(to.js, error))?;
         }
         let filled = to.js.scoped(|js, _| {
             let (rows, omitted) = (js.u32s(&self.rows)?, js.u8s(&self.omitted)?);
@@ -127,8 +126,9 @@ impl JoinedLines {
     fn one_by_one(&self, to: &EntryTarget<'_, '_>) -> Result<Option<UnusableLine>> {
         let mut from = 1;
         for ((&row, &omitted), &end) in self.rows.iter().zip(&self.omitted).zip(&self.ends) {
-            let line = String::from_utf8_lossy(self.text.get(from..end).unwrap_or_default());
-            if let Some(unusable) = to.make(row, &line, omitted)? {
+            // It was a text when it was added.
+            let line = std::str::from_utf8(self.text.get(from..end).unwrap_or_default()).unwrap_or_default();
+            if let Some(unusable) = to.make(row, line, omitted)? {
                 return Ok(Some(unusable));
             }
             from = end + 1;

@@ -12,7 +12,7 @@ use crate::js::convert::errors::not_read;
 use crate::js::convert::object::FieldValue;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
-use pi_session_core::base::memory::with_capacity;
+use pi_session_core::base::memory::{collect, with_capacity};
 use pi_session_core::base::wtf8::trim;
 use pi_session_core::context::projection::{project, Projection, Settings};
 use pi_session_core::format::entry::target_key;
@@ -85,20 +85,21 @@ pub fn branch<'env>(
     from: JsVal<'env>,
     limit: Option<usize>,
 ) -> Result<JsVal<'env>> {
-    let mut path = path_rows(state, path_end(state, js, from)?);
+    let mut path = path_rows(state, js, path_end(state, js, from)?)?;
     path.drain(..path.len().saturating_sub(limit.unwrap_or(usize::MAX)));
     list_of(state, js, &path)
 }
 
 /// The rows of the path to an entry.
-pub fn path_rows(state: &RefCell<ManagerState>, end: Option<RowNo>) -> Vec<RowNo> {
-    end.map(|end| state.borrow().session.tree().path(end)).unwrap_or_default()
+pub fn path_rows(state: &RefCell<ManagerState>, js: JsEnv<'_>, end: Option<RowNo>) -> Result<Vec<RowNo>> {
+    let path = end.map_or(Ok(Vec::new()), |end| state.borrow().session.tree().path(end));
+    path.map_err(|error| not_read(js, error))
 }
 
 /// The entries of the context of the path to the leaf.
 pub fn context_entries<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>) -> Result<JsVal<'env>> {
-    let projection = leaf_projection(state);
-    let rows: Vec<RowNo> = projection.steps.iter().map(|step| step.row).collect();
+    let projection = leaf_projection(state, js)?;
+    let rows = collect(projection.steps.iter().map(|step| step.row)).map_err(|error| not_read(js, error))?;
     list_of(state, js, &rows)
 }
 
@@ -112,8 +113,8 @@ pub fn children<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, of: JsVal<
         (.., Some(number)) => Some(ChildrenOf::Number(number)),
         _ => None,
     };
-    let rows = asked.map(|asked| state.borrow().session.tree().children(asked)).unwrap_or_default();
-    list_of(state, js, &rows)
+    let rows = asked.map_or(Ok(Vec::new()), |asked| state.borrow().session.tree().children(asked));
+    list_of(state, js, &rows.map_err(|error| not_read(js, error))?)
 }
 
 /// The label of an id, or `undefined`.
@@ -180,10 +181,11 @@ pub fn tree_shape(js: JsEnv<'_>, tree: &Tree) -> Result<TreeShape> {
 }
 
 /// The projection of the path to the leaf.
-pub fn leaf_projection(state: &RefCell<ManagerState>) -> Projection {
+pub fn leaf_projection(state: &RefCell<ManagerState>, js: JsEnv<'_>) -> Result<Projection> {
     let state = state.borrow();
     let tree = state.session.tree();
-    project(tree, &context_end(tree).map(|end| tree.path(end)).unwrap_or_default())
+    let path = context_end(tree).map_or(Ok(Vec::new()), |end| tree.path(end));
+    path.and_then(|path| project(tree, &path)).map_err(|error| not_read(js, error))
 }
 
 /// Makes what the factory makes of a projection: `project` or `context`.
@@ -224,7 +226,7 @@ pub fn context<'env>(
     how: FactoryFn,
     wrap: FactoryFn,
 ) -> Result<JsVal<'env>> {
-    let projection = leaf_projection(state);
+    let projection = leaf_projection(state, js)?;
     let made = projected(state, js, &projection, how)?;
     let is_message = |row| state.borrow().session.tree().row(row).is_some_and(|row| row.message.is_some());
     let [thinking, model] = settings(js, &projection.settings, &|row| object(state, js, row), &is_message)?;

@@ -9,10 +9,11 @@ use napi::Result;
 use super::materialize::{ensure, object};
 use super::object_lines::kept_lines;
 use super::state::ManagerState;
-use crate::js::convert::errors::{thrown, wrong_argument};
+use crate::js::convert::errors::{not_read, thrown, wrong_argument};
 use crate::js::convert::text::line_of;
 use crate::js::engine::JsEnv;
 use pi_session_core::base::error::{Error as CoreError, Result as CoreResult};
+use pi_session_core::base::memory::{collect, insert};
 use pi_session_core::session::Session;
 use pi_session_core::tree::tree::RowNo;
 
@@ -90,7 +91,7 @@ pub fn reading<T>(state: &RefCell<ManagerState>, js: JsEnv<'_>, read: impl Fn() 
 fn supply_lines(state: &RefCell<ManagerState>, js: JsEnv<'_>) -> Result<()> {
     let (generation, missing) = {
         let state = state.borrow();
-        (state.generation, state.session.missing_rows())
+        (state.generation, collect(state.session.missing_rows().iter().copied()).map_err(|error| not_read(js, error))?)
     };
     let mut lines = HashMap::new();
     for row in missing {
@@ -108,7 +109,7 @@ fn supply_lines(state: &RefCell<ManagerState>, js: JsEnv<'_>) -> Result<()> {
             known.map_err(|error| thrown(js, &error))
         });
         match line {
-            Ok(line) => drop(lines.insert(row, line)),
+            Ok(line) => drop(insert(&mut lines, row, line).map_err(|error| not_read(js, error))?),
             // A body that was never read is lost with the file. Without an ancestor its children become orphans;
             // without an entry that was appended here the next check is an error.
             Err(_) => drop(js.take_exception()?),

@@ -16,7 +16,7 @@ use pi_session_core::session::{Persistence, RowRemap, Session};
 
 /// A manager's state. It is never borrowed across a call that may run the caller's code.
 pub struct ManagerState {
-    pub cwd: String,
+    pub cwd: Rc<String>,
     /// As it was given, not made absolute; empty in memory.
     pub dir: String,
     pub persistence: Persistence,

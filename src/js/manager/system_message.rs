@@ -7,9 +7,10 @@ use napi::{Result, ValueType};
 use super::reads::{leaf_projection, projected};
 use super::state::ManagerState;
 use crate::js::convert::args::template_text;
-use crate::js::convert::errors::wrong_argument;
+use crate::js::convert::errors::{not_read, wrong_argument};
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
+use pi_session_core::base::memory::{collect, joined, push};
 use pi_session_core::context::projection::{Contribution, Projection, Step};
 use pi_session_core::context::system_prompt::{replay, Date, SystemMessage};
 use pi_session_core::format::agent_message::Role;
@@ -20,15 +21,16 @@ pub fn system_message<'env>(
     js: JsEnv<'env>,
     timestamp: f64,
 ) -> Result<Option<JsVal<'env>>> {
-    let messages = projected(state, js, &prompts(state), FactoryFn::Context)?;
+    let messages = projected(state, js, &prompts(state, js)?, FactoryFn::Context)?;
     let mut parts = Vec::new();
     for at in 0..js.len(messages)? {
         let message = js.at(messages, at)?;
         if js.is_object(message)? && js.text(js.get(message, c"role")?)?.as_deref() == Some(b"system") {
-            parts.push(read(js, message)?);
+            let part = read(js, message)?;
+            push(&mut parts, part).map_err(|error| not_read(js, error))?;
         }
     }
-    let Some(replayed) = replay(parts) else {
+    let Some(replayed) = replay(parts).map_err(|error| not_read(js, error))? else {
         return Ok(None);
     };
     let object = js.object()?;
@@ -43,7 +45,7 @@ pub fn system_message<'env>(
         set(b"sections", sections)?;
     }
     if !replayed.tools.is_empty() {
-        let tools: Vec<JsVal> = replayed.tools.iter().map(|(_, tool)| *tool).collect();
+        let tools = collect(replayed.tools.iter().map(|(_, tool)| *tool)).map_err(|error| not_read(js, error))?;
         set(b"toolsAdded", js.array_of(&tools)?)?;
     }
     set(b"timestamp", js.number(timestamp)?)?;
@@ -51,13 +53,13 @@ pub fn system_message<'env>(
 }
 
 /// The entries of the context at the leaf that may be system messages. No other entry is read to find one.
-fn prompts(state: &RefCell<ManagerState>) -> Projection {
-    let mut projection = leaf_projection(state);
+fn prompts(state: &RefCell<ManagerState>, js: JsEnv<'_>) -> Result<Projection> {
+    let mut projection = leaf_projection(state, js)?;
     let state = state.borrow();
     let role = |row| state.session.tree().row(row).and_then(|row| row.role());
     let may_be = |step: &Step| step.gives == Contribution::Compaction || role(step.row) == Some(Role::System);
     projection.steps.retain(may_be);
-    projection
+    Ok(projection)
 }
 
 fn read<'env>(js: JsEnv<'env>, message: JsVal<'env>) -> Result<SystemMessage<JsVal<'env>>> {
@@ -67,19 +69,19 @@ fn read<'env>(js: JsEnv<'env>, message: JsVal<'env>) -> Result<SystemMessage<JsV
         each(js, factory::call(js, FactoryFn::EntriesOf, &[given])?, &mut |pair| {
             let (name, value) = (js.at(pair, 0)?, js.at(pair, 1)?);
             let value = Some(value).filter(|value| !js.kind(*value).is_ok_and(|kind| kind == ValueType::Null));
-            sections.push((js.text(name)?.unwrap_or_default(), value));
-            Ok(())
+            let name = js.text(name)?.unwrap_or_default();
+            push(&mut sections, (name, value)).map_err(|error| not_read(js, error))
         })?;
     }
     let mut removed = Vec::new();
     each(js, js.get(message, c"toolsRemoved")?, &mut |tool| {
-        removed.push(key(js, tool)?);
-        Ok(())
+        let key = key(js, tool)?;
+        push(&mut removed, key).map_err(|error| not_read(js, error))
     })?;
     let mut added = Vec::new();
     each(js, js.get(message, c"toolsAdded")?, &mut |tool| {
-        added.push((key(js, tool)?, tool));
-        Ok(())
+        let key = key(js, tool)?;
+        push(&mut added, (key, tool)).map_err(|error| not_read(js, error))
     })?;
     let date = match js.kind(js.get(message, c"timestamp")?)? {
         ValueType::Undefined => Date::Missing,
@@ -96,7 +98,7 @@ fn key(js: JsEnv<'_>, tool: JsVal<'_>) -> Result<Vec<u8>> {
     }
     let name = js.get(tool, c"name")?;
     if let Some(text) = js.text(name)? {
-        return Ok([b"text ", text.as_slice()].concat());
+        return joined(&[b"text ".as_slice(), &text], b"").map_err(|error| not_read(js, error));
     }
     let kind = js.kind(name)?;
     let text = if kind == ValueType::Symbol { String::new() } else { template_text(js, name)? };
@@ -111,11 +113,12 @@ fn content_text(js: JsEnv<'_>, content: JsVal<'_>) -> Result<Vec<u8>> {
     let mut texts = Vec::new();
     each(js, content, &mut |block| {
         if js.is_object(block)? && js.text(js.get(block, c"type")?)?.as_deref() == Some(b"text") {
-            texts.push(js.text(js.get(block, c"text")?)?.unwrap_or_default());
+            let text = js.text(js.get(block, c"text")?)?.unwrap_or_default();
+            push(&mut texts, text).map_err(|error| not_read(js, error))?;
         }
         Ok(())
     })?;
-    Ok(texts.join(&b"\n"[..]))
+    joined(&texts, b"\n").map_err(|error| not_read(js, error))
 }
 
 fn each<'env>(js: JsEnv<'env>, list: JsVal<'env>, work: &mut dyn FnMut(JsVal<'env>) -> Result<()>) -> Result<()> {

@@ -7,11 +7,13 @@ use napi::Result;
 use super::materialize::object;
 use super::state::ManagerState;
 use crate::js::convert::args::Options;
-use crate::js::convert::errors::thrown;
+use crate::js::convert::errors::{not_read, thrown};
 use crate::js::convert::text::line_of;
 use crate::js::convert::usage::{local_calendar, report_options, REPORT_OPTIONS};
 use crate::js::convert::values::parse;
 use crate::js::engine::{JsEnv, JsVal};
+use pi_session_core::base::error::Error as CoreError;
+use pi_session_core::base::memory::{self, copy_of_bytes};
 use pi_session_core::format::header::Version;
 use pi_session_core::listing::usage::add_up::{report, utc_days};
 use pi_session_core::listing::usage::calendar::Calendar;
@@ -55,24 +57,31 @@ pub fn usage<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, options: JsVa
         let state = state.borrow();
         usage.damaged = state.session.index().damaged().len() as u64;
         let path = state.session.file().unwrap_or_default().to_owned();
-        let (id, cwd) = (state.session.id().to_vec(), state.cwd.clone().into_bytes());
+        let fail = |error| not_read(js, error);
+        let id = copy_of_bytes(state.session.id()).map_err(fail)?;
+        let cwd = copy_of_bytes(state.cwd.as_bytes()).map_err(fail)?;
         UsageSession { path, id, cwd, title: Vec::new(), created: f64::NAN, usage, owner: None }
     };
     let sessions = [session];
-    let calendar = if is_utc { Calendar::Utc } else { local_calendar(js, &utc_days(&sessions))? };
-    let report = report(&sessions, &calendar, &options);
+    let calendar = if is_utc {
+        Calendar::Utc
+    } else {
+        local_calendar(js, &utc_days(&sessions).map_err(|error| not_read(js, error))?)?
+    };
+    let report = report(&sessions, &calendar, &options).map_err(|error| not_read(js, error))?;
     let json = {
         let state = state.borrow();
         let id_of = |_: &UsageSession, entry: &LargeEntry| {
             let row = (0..rows).find(|row| span(&state, *row, 0).0 == entry.offset.0)?;
-            Some(state.session.tree().id_of(row).to_vec())
+            copy_of_bytes(state.session.tree().id_of(row)).ok()
         };
         to_json(&report, &sessions, &[], &id_of).map_err(|error| thrown(js, &error))?
     };
     let [UsageSession { usage, .. }] = sessions;
     {
         let mut state = state.borrow_mut();
-        let last = rows.checked_sub(1).map(|last| state.session.tree().id_of(last).to_vec()).unwrap_or_default();
+        let last = rows.checked_sub(1).map_or(Ok(Vec::new()), |last| copy_of_bytes(state.session.tree().id_of(last)));
+        let last = last.map_err(|error| not_read(js, error))?;
         // The last line gets longer when it gets its newline.
         let is_final = !state.session.index().is_after_unterminated_line();
         state.usage = is_final.then_some(CollectedUsage { usage, generation: state.generation, rows, last });
@@ -97,18 +106,20 @@ fn collect(
     while row < to {
         let written: Vec<RowNo> = {
             let state = state.borrow();
-            (row..to).take_while(|row| state.session.index().line_span(*row).is_some()).collect()
+            let is_written = |row: &RowNo| state.session.index().line_span(*row).is_some();
+            memory::collect((row..to).take_while(is_written)).map_err(|error| not_read(js, error))?
         };
         if written.is_empty() {
             let line = js.scoped(|js, _| line_of(js, object(state, js, row)?))?;
-            usage.add(&ScannedLine::of(&line, span(&state.borrow(), row, line.len())), Version::Current);
+            let added = usage.add(&ScannedLine::of(&line, span(&state.borrow(), row, line.len())), Version::Current);
+            added.map_err(|error| not_read(js, error))?;
             row += 1;
             continue;
         }
         let state = state.borrow();
         let mut add = |row: RowNo, line: &str, _| {
-            usage.add(&ScannedLine::of(line.as_bytes(), span(&state, row, 0)), Version::Current);
-            Ok(())
+            let added = usage.add(&ScannedLine::of(line.as_bytes(), span(&state, row, 0)), Version::Current);
+            added.map_err(|error| CoreError::io("read", "", error))
         };
         state.session.lines(&written, &mut add).map_err(|error| thrown(js, &error))?;
         row += written.len() as RowNo;

@@ -6,11 +6,15 @@
 //!
 //! What a subagent's session used counts for the session that it belongs to, and for that one's working directory.
 
+use std::hash::Hash;
+use std::io;
+
 use hashbrown::hash_map::Entry;
 use hashbrown::HashMap;
 
 use super::calendar::{Calendar, DAY_MS};
 use super::report::{Grouping, LargeEntryAt, LeftOutCalls, Report, ReportOptions, Sum, Table, UsageRow, UsageSession};
+use crate::base::memory::{collect, copy_of_bytes, push, resize};
 use crate::summary::usage::call::{Amounts, Call, CallErrors};
 use crate::summary::usage::session_usage::KindSize;
 
@@ -21,21 +25,21 @@ pub fn sort_sessions(sessions: &mut [UsageSession]) {
 }
 
 /// The days of UTC that calls were made on, in days since 1970: JavaScript makes a calendar of them.
-pub fn utc_days(sessions: &[UsageSession]) -> Vec<f64> {
+pub fn utc_days(sessions: &[UsageSession]) -> io::Result<Vec<f64>> {
     let mut days: Vec<f64> = Vec::new();
     for call in sessions.iter().flat_map(|session| &session.usage.calls).filter(|call| !call.time.is_nan()) {
         let day = (call.time / DAY_MS).floor();
         if days.last() != Some(&day) {
-            days.push(day);
+            push(&mut days, day)?;
         }
     }
-    days.sort_by(f64::total_cmp);
+    days.sort_unstable_by(f64::total_cmp);
     days.dedup();
-    days
+    Ok(days)
 }
 
 /// Adds up sessions, which [`sort_sessions`] has sorted.
-pub fn report(sessions: &[UsageSession], calendar: &Calendar, options: &ReportOptions) -> Report {
+pub fn report(sessions: &[UsageSession], calendar: &Calendar, options: &ReportOptions) -> io::Result<Report> {
     let mut adding = Adding::new(calendar, options);
     let mut copies = Copies::default();
     let is_limited = options.since > f64::NEG_INFINITY || options.until < f64::INFINITY;
@@ -43,17 +47,18 @@ pub fn report(sessions: &[UsageSession], calendar: &Calendar, options: &ReportOp
         sessions.iter().enumerate().map(|(position, session)| (session.path.as_str(), position)).collect();
     let owner_of = |session: &UsageSession| positions.get(session.owner.as_deref()?).copied();
     for (position, session) in sessions.iter().enumerate() {
-        adding.begin(session);
+        adding.begin(session)?;
         let owner = owner_of(session).unwrap_or(position);
         let charged = sessions.get(owner).map_or((position, session), |session| (owner, session));
         for call in &session.usage.calls {
             let has_time = !call.time.is_nan();
-            if has_time && !(call.time >= options.since && call.time < options.until) || !copies.is_new(position, call)
+            if has_time && !(call.time >= options.since && call.time < options.until)
+                || !copies.is_new(position, call)?
             {
                 continue;
             }
             match has_time || !is_limited {
-                true => adding.add(charged, call),
+                true => adding.add(charged, call)?,
                 // Whether it is of that time is not known.
                 false => adding.left_out.without_time += 1,
             }
@@ -76,8 +81,9 @@ struct Counted {
 
 impl Copies {
     /// Whether a session has a call more often than every session before it.
-    fn is_new(&mut self, session: usize, call: &Call) -> bool {
-        match self.0.entry((call.identity, call.time.to_bits())) {
+    fn is_new(&mut self, session: usize, call: &Call) -> io::Result<bool> {
+        reserve_one(&mut self.0)?;
+        Ok(match self.0.entry((call.identity, call.time.to_bits())) {
             Entry::Vacant(entry) => {
                 entry.insert(Counted { times: 1, session, in_session: 1 });
                 true
@@ -92,8 +98,12 @@ impl Copies {
                 counted.times = counted.times.max(counted.in_session);
                 is_new
             }
-        }
+        })
     }
+}
+
+fn reserve_one<K: Eq + Hash, V>(map: &mut HashMap<K, V>) -> io::Result<()> {
+    map.try_reserve(1).map_err(|_| io::ErrorKind::OutOfMemory.into())
 }
 
 /// Distinct names, in the order in which they came.
@@ -104,14 +114,15 @@ struct Names {
 }
 
 impl Names {
-    fn position(&mut self, name: &[u8]) -> usize {
+    fn position(&mut self, name: &[u8]) -> io::Result<usize> {
         if let Some(position) = self.positions.get(name) {
-            return *position;
+            return Ok(*position);
         }
         let position = self.names.len();
-        self.positions.insert(name.to_vec(), position);
-        self.names.push(name.to_vec());
-        position
+        reserve_one(&mut self.positions)?;
+        self.positions.insert(copy_of_bytes(name)?, position);
+        push(&mut self.names, copy_of_bytes(name)?)?;
+        Ok(position)
     }
 }
 
@@ -168,22 +179,25 @@ impl<'a> Adding<'a> {
         }
     }
 
-    fn begin(&mut self, session: &UsageSession) {
+    fn begin(&mut self, session: &UsageSession) -> io::Result<()> {
         let models = &mut self.models;
         self.session_models.clear();
-        self.session_models.extend(session.usage.models.iter().map(|name| models.position(name)));
-        self.model_sums.resize(self.models.names.len(), Sum::default());
+        for name in &session.usage.models {
+            push(&mut self.session_models, models.position(name)?)?;
+        }
+        resize(&mut self.model_sums, self.models.names.len())?;
         for group in self.groups.iter_mut().filter(|group| !matches!(group.grouping, Grouping::Period(_))) {
             group.current = None;
         }
+        Ok(())
     }
 
     /// Adds a call of the current session, which counts for a session at a position.
-    fn add(&mut self, charged: (usize, &UsageSession), call: &Call) {
+    fn add(&mut self, charged: (usize, &UsageSession), call: &Call) -> io::Result<()> {
         // It is not in the sums, whatever else it lacks.
         if call.errors.contains(CallErrors::NO_USAGE) {
             self.left_out.without_usage += 1;
-            return;
+            return Ok(());
         }
         let (amounts, errors) = self.addable(call);
         self.left_out.add(errors);
@@ -193,10 +207,11 @@ impl<'a> Adding<'a> {
             sum.add(&amounts);
         }
         for group in &mut self.groups {
-            if let Some(row) = group.row(charged, call.time, self.calendar) {
-                row.add(model, &amounts);
+            if let Some(row) = group.row(charged, call.time, self.calendar)? {
+                row.add(model, &amounts)?;
             }
         }
+        Ok(())
     }
 
     /// The amounts of a call without those that would make a sum infinite, and what is wrong with it. The total decides: no
@@ -212,44 +227,46 @@ impl<'a> Adding<'a> {
         (Amounts::from_array(amounts), errors)
     }
 
-    fn finish(self, sessions: &[UsageSession]) -> Report {
+    fn finish(self, sessions: &[UsageSession]) -> io::Result<Report> {
         let mut kinds = Names::default();
         let mut sizes: Vec<KindSize> = Vec::new();
         for kind in sessions.iter().flat_map(|session| &session.usage.kinds) {
-            match sizes.get_mut(kinds.position(&kind.name)) {
+            match sizes.get_mut(kinds.position(&kind.name)?) {
                 Some(size) => {
                     size.entries += kind.entries;
                     size.bytes += kind.bytes;
                 }
-                None => sizes.push(kind.clone()),
+                None => {
+                    let name = copy_of_bytes(&kind.name)?;
+                    push(&mut sizes, KindSize { name, entries: kind.entries, bytes: kind.bytes })?;
+                }
             }
         }
         let (entries, bytes) =
             sizes.iter().fold((0, 0), |(entries, bytes), kind| (entries + kind.entries, bytes + kind.bytes));
-        sizes.sort_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| a.name.cmp(&b.name)));
+        sizes.sort_unstable_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| a.name.cmp(&b.name)));
         let models = self.models.names;
         let tables = self.groups.into_iter().map(|group| match group.grouping {
             Grouping::Model => {
-                let mut rows: Vec<_> =
-                    self.model_sums.iter().copied().enumerate().filter(|(_, sum)| sum.calls > 0).collect();
+                let mut rows = collect(self.model_sums.iter().copied().enumerate().filter(|(_, sum)| sum.calls > 0))?;
                 sort_models(&mut rows, &models);
-                Table::Models(rows)
+                Ok(Table::Models(rows))
             }
             _ => group.finish(&models, sessions),
         });
-        let tables = tables.collect();
-        Report {
+        let tables = tables.collect::<io::Result<_>>()?;
+        Ok(Report {
             entries,
             bytes,
             total: self.total,
             models,
             tables,
             kinds: sizes,
-            largest: largest(sessions, self.options.largest),
-            growth: growth(sessions),
+            largest: largest(sessions, self.options.largest)?,
+            growth: growth(sessions)?,
             left_out: self.left_out,
             damaged: sessions.iter().map(|session| session.usage.damaged).sum(),
-        }
+        })
     }
 }
 
@@ -259,15 +276,15 @@ impl Group {
         (position, session): (usize, &UsageSession),
         time: f64,
         calendar: &Calendar,
-    ) -> Option<&mut UsageRow> {
+    ) -> io::Result<Option<&mut UsageRow>> {
         let at = match (self.grouping, self.current) {
-            (Grouping::Model, _) => return None,
+            (Grouping::Model, _) => return Ok(None),
             (Grouping::Session | Grouping::Project, Some(at)) => at,
             (Grouping::Session, None) => *self.session_rows.entry(position).or_insert_with(|| {
                 self.sessions.push(position);
                 self.sessions.len() - 1
             }),
-            (Grouping::Project, None) => self.names.position(&session.cwd),
+            (Grouping::Project, None) => self.names.position(&session.cwd)?,
             (Grouping::Period(period), current) => {
                 let date = if time.is_nan() { f64::NAN } else { calendar.date_of(time) };
                 match current.filter(|_| date == self.date) {
@@ -275,10 +292,10 @@ impl Group {
                     None => {
                         self.date = date;
                         let label = if date.is_nan() { "(no date)".to_owned() } else { period.label(date) };
-                        let at = self.names.position(label.as_bytes());
+                        let at = self.names.position(label.as_bytes())?;
                         // The names of years beyond 9999 begin with a sign.
                         if at == self.dates.len() {
-                            self.dates.push(if date.is_nan() { f64::NEG_INFINITY } else { date });
+                            push(&mut self.dates, if date.is_nan() { f64::NEG_INFINITY } else { date })?;
                         }
                         at
                     }
@@ -287,54 +304,54 @@ impl Group {
         };
         self.current = Some(at);
         if self.rows.len() <= at {
-            self.rows.resize_with(at + 1, UsageRow::default);
+            resize(&mut self.rows, at + 1)?;
         }
-        self.rows.get_mut(at)
+        Ok(self.rows.get_mut(at))
     }
 
     /// The rows in their order: periods by time, the others by cost.
-    fn finish(self, models: &[Vec<u8>], sessions: &[UsageSession]) -> Table {
+    fn finish(self, models: &[Vec<u8>], sessions: &[UsageSession]) -> io::Result<Table> {
         let mut rows = self.rows;
         rows.iter_mut().for_each(|row| sort_models(&mut row.models, models));
         if self.grouping == Grouping::Session {
-            let mut rows: Vec<_> = self.sessions.into_iter().zip(rows).collect();
+            let mut rows = collect(self.sessions.into_iter().zip(rows))?;
             let path = |position: usize| sessions.get(position).map(|session| &session.path);
-            rows.sort_by(|a, b| b.1.sum.order(&a.1.sum).then_with(|| path(a.0).cmp(&path(b.0))));
-            return Table::Sessions(rows);
+            rows.sort_unstable_by(|a, b| b.1.sum.order(&a.1.sum).then_with(|| path(a.0).cmp(&path(b.0))));
+            return Ok(Table::Sessions(rows));
         }
         let rows = self.names.names.into_iter().zip(rows);
         if let Grouping::Period(_) = self.grouping {
-            let mut rows: Vec<_> = self.dates.into_iter().zip(rows).collect();
-            rows.sort_by(|a, b| a.0.total_cmp(&b.0));
-            return Table::Named(self.grouping, rows.into_iter().map(|(_, row)| row).collect());
+            let mut rows = collect(self.dates.into_iter().zip(rows))?;
+            rows.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+            return Ok(Table::Named(self.grouping, collect(rows.into_iter().map(|(_, row)| row))?));
         }
-        let mut rows: Vec<_> = rows.collect();
-        rows.sort_by(|a, b| b.1.sum.order(&a.1.sum).then_with(|| a.0.cmp(&b.0)));
-        Table::Named(self.grouping, rows)
+        let mut rows = collect(rows)?;
+        rows.sort_unstable_by(|a, b| b.1.sum.order(&a.1.sum).then_with(|| a.0.cmp(&b.0)));
+        Ok(Table::Named(self.grouping, rows))
     }
 }
 
 fn sort_models(rows: &mut [(usize, Sum)], names: &[Vec<u8>]) {
-    rows.sort_by(|(a, left), (b, right)| right.order(left).then_with(|| names.get(*a).cmp(&names.get(*b))));
+    rows.sort_unstable_by(|(a, left), (b, right)| right.order(left).then_with(|| names.get(*a).cmp(&names.get(*b))));
 }
 
 /// The largest entries of all sessions.
-fn largest(sessions: &[UsageSession], count: usize) -> Vec<LargeEntryAt> {
+fn largest(sessions: &[UsageSession], count: usize) -> io::Result<Vec<LargeEntryAt>> {
     let all = sessions.iter().enumerate().flat_map(|(position, session)| {
         session.usage.largest.iter().take(count).enumerate().map(move |(at, entry)| (entry.bytes, position, at))
     });
-    let mut all: Vec<_> = all.collect();
-    all.sort_by_key(|(bytes, position, at)| (std::cmp::Reverse(*bytes), *position, *at));
-    all.into_iter().take(count).map(|(_, position, at)| (position, at)).collect()
+    let mut all = collect(all)?;
+    all.sort_unstable_by_key(|(bytes, position, at)| (std::cmp::Reverse(*bytes), *position, *at));
+    collect(all.into_iter().take(count).map(|(_, position, at)| (position, at)))
 }
 
 /// The largest number of steps in which growth is given.
 const STEPS: u64 = 60;
 
 /// The bytes of all sessions after equal numbers of entries, in the order of their times, to the minute.
-fn growth(sessions: &[UsageSession]) -> Vec<(f64, u64)> {
-    let mut minutes: Vec<_> = sessions.iter().flat_map(|session| &session.usage.minutes).collect();
-    minutes.sort_by_key(|minute| minute.minute);
+fn growth(sessions: &[UsageSession]) -> io::Result<Vec<(f64, u64)>> {
+    let mut minutes = collect(sessions.iter().flat_map(|session| &session.usage.minutes))?;
+    minutes.sort_unstable_by_key(|minute| minute.minute);
     let all = minutes.iter().map(|minute| minute.entries).sum::<u64>().max(1);
     let mut steps: Vec<(f64, u64)> = Vec::new();
     let (mut entries, mut bytes) = (0, 0);
@@ -346,7 +363,7 @@ fn growth(sessions: &[UsageSession]) -> Vec<(f64, u64)> {
             steps.push((minute.minute as f64 * 60_000.0, bytes));
         }
     }
-    steps
+    Ok(steps)
 }
 
 #[cfg(test)]

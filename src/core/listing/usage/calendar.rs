@@ -23,7 +23,7 @@ pub enum Calendar {
 impl Calendar {
     /// A calendar of days in JavaScript's time zone: when each begins, and its date as UTC midnight in ms since 1970.
     pub fn of_days(mut days: Vec<(f64, f64)>) -> Self {
-        days.sort_by(|a, b| a.0.total_cmp(&b.0));
+        days.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
         days.dedup_by(|a, b| a.0 == b.0);
         Calendar::Days(days)
     }

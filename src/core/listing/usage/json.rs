@@ -1,6 +1,7 @@
 //! A report as JSON, the form in which it is passed to JavaScript.
 
 use std::collections::HashMap;
+use std::io;
 
 use serde::ser::Error as _;
 use serde::{Serialize, Serializer};
@@ -8,7 +9,8 @@ use serde_json::value::RawValue;
 
 use super::report::{LeftOutCalls, LeftOutFile, Report, Sum, Table, UsageRow, UsageSession};
 use crate::base::error::{Error, Result};
-use crate::json::quoted;
+use crate::base::memory::{collect, extend, push};
+use crate::json::{json_of, quoted};
 use crate::summary::usage::session_usage::LargeEntry;
 
 /// The JSON text of a report over sessions. `id_of` gives the id of a large entry of a session.
@@ -32,21 +34,22 @@ pub fn to_json(
             offset: entry.offset.0,
         })
     };
-    let json = serde_json::to_string(&ReportJson {
+    let fail = |error| Error::io("read", "", error);
+    let by = report.tables.iter().map(|table| rows_of(table, report, sessions)).collect::<io::Result<_>>();
+    let report = ReportJson {
         sessions: sessions.len() - subagents,
         subagents,
         entries: report.entries,
         bytes: report.bytes,
         total: &report.total,
-        by: report.tables.iter().map(|table| rows_of(table, report, sessions)).collect(),
-        kinds: kinds
-            .map(|kind| KindJson { kind: Text(&kind.name), entries: kind.entries, bytes: kind.bytes })
-            .collect(),
-        largest: report.largest.iter().filter_map(large).collect(),
-        growth: report.growth.iter().map(|&(time, bytes)| GrowthJson { time, bytes }).collect(),
+        by: by.map_err(fail)?,
+        kinds: collect(kinds.map(|kind| KindJson { kind: Text(&kind.name), entries: kind.entries, bytes: kind.bytes }))
+            .map_err(fail)?,
+        largest: collect(report.largest.iter().filter_map(large)).map_err(fail)?,
+        growth: collect(report.growth.iter().map(|&(time, bytes)| GrowthJson { time, bytes })).map_err(fail)?,
         left_out: LeftOutJson { calls: report.left_out, damaged_lines: report.damaged, files: left_out },
-    });
-    json.map_err(Error::internal)
+    };
+    json_of(&report).map_err(fail)
 }
 
 #[derive(Serialize)]
@@ -122,7 +125,8 @@ struct Text<T>(T);
 
 impl<T: AsRef<[u8]>> Serialize for Text<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-        RawValue::from_string(quoted(self.0.as_ref())).map_err(S::Error::custom)?.serialize(serializer)
+        let json = quoted(self.0.as_ref()).map_err(S::Error::custom)?;
+        serde_json::from_str::<&RawValue>(&json).map_err(S::Error::custom)?.serialize(serializer)
     }
 }
 
@@ -134,32 +138,43 @@ fn as_object<S: Serializer>(
 }
 
 /// The rows of a table, and its name.
-fn rows_of<'a>(table: &'a Table, report: &'a Report, sessions: &'a [UsageSession]) -> (&'static str, Vec<RowJson<'a>>) {
+fn rows_of<'a>(
+    table: &'a Table,
+    report: &'a Report,
+    sessions: &'a [UsageSession],
+) -> io::Result<(&'static str, Vec<RowJson<'a>>)> {
     let model = |(model, sum): &'a (usize, Sum)| {
         let name = report.models.get(*model).map(Vec::as_slice).unwrap_or_default();
         RowJson { key: Text(name), session: None, sum, models: None }
     };
-    let row = |key: &'a [u8], session, row: &'a UsageRow| {
-        let models = Some(row.models.iter().map(model).collect());
-        RowJson { key: Text(key), session, sum: &row.sum, models }
+    let row = |key: &'a [u8], session, row: &'a UsageRow| -> io::Result<RowJson<'a>> {
+        let models = Some(collect(row.models.iter().map(model))?);
+        Ok(RowJson { key: Text(key), session, sum: &row.sum, models })
     };
-    match table {
-        Table::Models(rows) => ("model", rows.iter().map(model).collect()),
+    let mut made = Vec::new();
+    let name = match table {
+        Table::Models(rows) => {
+            extend(&mut made, rows.iter().map(model))?;
+            "model"
+        }
         Table::Named(grouping, rows) => {
-            (grouping.name(), rows.iter().map(|(key, sums)| row(key, None, sums)).collect())
+            rows.iter().try_for_each(|(key, sums)| push(&mut made, row(key, None, sums)?))?;
+            grouping.name()
         }
         Table::Sessions(rows) => {
             let mut subagents: HashMap<&str, usize> = HashMap::new();
             for owner in sessions.iter().filter_map(|session| session.owner.as_deref()) {
                 *subagents.entry(owner).or_default() += 1;
             }
-            let of_session = |(position, sums): &'a (usize, UsageRow)| {
-                let session = sessions.get(*position)?;
+            for (position, sums) in rows {
+                let Some(session) = sessions.get(*position) else { continue };
                 let subagents = subagents.get(session.path.as_str()).copied().unwrap_or_default();
                 let [id, cwd, title] = [&session.id, &session.cwd, &session.title].map(|text| Text(text.as_slice()));
-                Some(row(session.path.as_bytes(), Some(SessionJson { id, cwd, title, subagents }), sums))
-            };
-            ("session", rows.iter().filter_map(of_session).collect())
+                let row = row(session.path.as_bytes(), Some(SessionJson { id, cwd, title, subagents }), sums)?;
+                push(&mut made, row)?;
+            }
+            "session"
         }
-    }
+    };
+    Ok((name, made))
 }

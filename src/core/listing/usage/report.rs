@@ -1,8 +1,11 @@
 //! What a report of usage is.
 
+use std::io;
+
 use serde::Serialize;
 
 use super::calendar::Period;
+use crate::base::memory::push;
 use crate::summary::usage::call::{Amounts, CallErrors};
 use crate::summary::usage::session_usage::{KindSize, SessionUsage};
 
@@ -113,14 +116,17 @@ pub struct UsageRow {
 
 impl UsageRow {
     /// Adds a call of a model.
-    pub(super) fn add(&mut self, model: usize, amounts: &Amounts) {
+    pub(super) fn add(&mut self, model: usize, amounts: &Amounts) -> io::Result<()> {
         self.sum.add(amounts);
         match self.models.iter_mut().find(|(known, _)| *known == model) {
-            Some((_, sum)) => sum.add(amounts),
+            Some((_, sum)) => {
+                sum.add(amounts);
+                Ok(())
+            }
             None => {
                 let mut sum = Sum::default();
                 sum.add(amounts);
-                self.models.push((model, sum));
+                push(&mut self.models, (model, sum))
             }
         }
     }

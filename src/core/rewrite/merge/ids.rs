@@ -4,13 +4,14 @@
 //! the store's order keeps it. A later one gets an id made of its own bytes, so that every host gives it the same one, and later
 //! references of its host to the old id become references to the new one.
 
-use std::collections::hash_map::Entry;
 use std::collections::HashMap;
 use std::io;
 
 use serde::Serialize;
+use uuid::fmt::Hyphenated;
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
+use crate::base::memory::{copy_of, copy_of_bytes, insert};
 use crate::io::line_reader::line_text;
 use crate::json::{quoted, string_bytes, ObjectText};
 
@@ -34,8 +35,8 @@ impl NewIds {
         self.0.is_empty()
     }
 
-    pub fn insert(&mut self, old: &[u8], new: &str) {
-        self.0.insert(old.to_vec(), new.to_owned());
+    pub fn insert(&mut self, old: &[u8], new: &str) -> io::Result<()> {
+        insert(&mut self.0, copy_of_bytes(old)?, copy_of(new)?).map(drop)
     }
 
     /// An entry's line with new ids in its references, and with the id `id` if one is given; None if nothing changes.
@@ -48,13 +49,13 @@ impl NewIds {
         let mut is_edited = id.is_some();
         for key in REFERENCES {
             let old = object.get(key).map_or(Ok(None), string_bytes)?;
-            if let Some(new) = old.and_then(|old| self.0.get(&*old)).map(|new| quoted(new.as_bytes())) {
-                object.set(key, new);
+            if let Some(new) = old.and_then(|old| self.0.get(&*old)) {
+                object.set(key, quoted(new.as_bytes())?)?;
                 is_edited = true;
             }
         }
         if let Some(id) = id {
-            object.set("id", quoted(id.as_bytes()));
+            object.set("id", quoted(id.as_bytes())?)?;
         }
         is_edited.then(|| object.text()).transpose()
     }
@@ -70,24 +71,28 @@ impl Ids {
     }
 
     /// Adds an entry of a host. Returns its new id if another host has an entry with its id.
-    pub fn add(&mut self, id: &[u8], host: u32, line: &[u8]) -> Option<String> {
-        match self.0.entry(id.to_vec()) {
-            Entry::Vacant(free) => {
-                free.insert(Some(host));
-                None
-            }
+    pub fn add(&mut self, id: &[u8], host: u32, line: &[u8]) -> io::Result<Option<String>> {
+        match self.0.get(id) {
+            None => insert(&mut self.0, copy_of_bytes(id)?, Some(host)).map(|_| None),
             // A host may use one id twice; then its last entry counts.
-            Entry::Occupied(taken) if *taken.get() == Some(host) => None,
-            Entry::Occupied(_) => {
-                let new = (0..).map(|seed| id_of(line, seed)).find(|id| !self.0.contains_key(id.as_bytes()))?;
-                self.0.insert(new.clone().into_bytes(), None);
-                Some(new)
+            Some(taken) if *taken == Some(host) => Ok(None),
+            Some(_) => {
+                let (mut seed, mut buffer) = (0, uuid::Uuid::encode_buffer());
+                let new = loop {
+                    let id = id_of(line, seed).encode_lower(&mut buffer);
+                    if !self.0.contains_key(id.as_bytes()) {
+                        break copy_of(id)?;
+                    }
+                    seed += 1;
+                };
+                insert(&mut self.0, copy_of_bytes(new.as_bytes())?, None)?;
+                Ok(Some(new))
             }
         }
     }
 }
 
 /// An id made of a line, as long as a UUID.
-fn id_of(line: &[u8], seed: u64) -> String {
-    uuid::Builder::from_custom_bytes(xxh3_128_with_seed(line, seed).to_be_bytes()).into_uuid().hyphenated().to_string()
+fn id_of(line: &[u8], seed: u64) -> Hyphenated {
+    uuid::Builder::from_custom_bytes(xxh3_128_with_seed(line, seed).to_be_bytes()).into_uuid().hyphenated()
 }

@@ -8,7 +8,8 @@ use super::ids::{Ids, NewIds, RenamedEntry};
 use super::old_file::{entry_id, OldFile, Range};
 use super::stored::StoredLines;
 use crate::base::error::{Error, Result};
-use crate::base::wtf8::to_string_lossy;
+use crate::base::memory::{copy_of, extend, insert_into, push};
+use crate::base::wtf8::copy_lossy;
 use crate::io::line_reader::line_text;
 use crate::io::line_span::LineSpan;
 use crate::rewrite::replace::{write_line, ReadTo, Rewrite};
@@ -59,7 +60,7 @@ impl<'a> MergeLayout<'a> {
         let fail = |error| Error::io("read", storage.name(), error);
         let missing_newline_at = Some(old.size).filter(|_| old.is_unterminated);
         let mut layout = Self::empty(ReadTo::all(old.size, old.torn_line_start), missing_newline_at);
-        old.front.iter().for_each(|&range| layout.push_old(range));
+        old.front.iter().try_for_each(|&range| layout.push_old(range)).map_err(fail)?;
         let mut ids = Ids::default();
         let mut own = NewIds::default();
         if !layout.place_stored(&mut old, stored, (&mut ids, &mut own), fail)? {
@@ -76,8 +77,8 @@ impl<'a> MergeLayout<'a> {
             if (!is_in_front && ids.is_taken(&group.id)) || own.edited(line, None).map_err(fail)?.is_some() {
                 return Ok(LayoutResult::NeedsPush);
             }
-            layout.push_old(group.entry);
-            group.rest.iter().for_each(|&range| layout.push_old(range));
+            let ranges = std::iter::once(group.entry).chain(group.rest.iter().copied());
+            ranges.into_iter().try_for_each(|range| layout.push_old(range)).map_err(fail)?;
         }
         if old.has_front_entries && !layout.renamed.is_empty() {
             return Ok(LayoutResult::NeedsAll);
@@ -130,7 +131,7 @@ impl<'a> MergeLayout<'a> {
         let mut has_new = false;
         for (index, line) in stored.iter().enumerate() {
             let key = old.key(line.bytes);
-            if !seen.insert(key) {
+            if !insert_into(&mut seen, key).map_err(&fail)? {
                 continue;
             }
             let id = line_text(line.bytes)
@@ -144,14 +145,15 @@ impl<'a> MergeLayout<'a> {
                 None => {}
             }
             has_new = true;
-            let new = ids.add(&id, line.host, line.bytes);
+            let new = ids.add(&id, line.host, line.bytes).map_err(&fail)?;
+            by_host.try_reserve(1).map_err(|error| fail(error.into()))?;
             let host = by_host.entry(line.host).or_default();
             let edited = host.edited(line.bytes, new.as_deref()).map_err(&fail)?;
             let as_stored = old.take(key);
             if let Some(new) = &new {
-                self.rename(&id, new, host);
+                self.rename(&id, new, host).map_err(&fail)?;
                 if as_stored.is_some() {
-                    own.insert(&id, new);
+                    own.insert(&id, new).map_err(&fail)?;
                 }
             }
             // The file may have it as it is stored, edited, or both.
@@ -162,36 +164,38 @@ impl<'a> MergeLayout<'a> {
                 None => (entry, line.bytes.into()),
                 Some(edited) => {
                     let key = old.key(&edited);
-                    if !seen.insert(key) {
-                        rest.into_iter().for_each(|range| self.push_old(range));
+                    if !insert_into(&mut seen, key).map_err(&fail)? {
+                        rest.into_iter().try_for_each(|range| self.push_old(range)).map_err(&fail)?;
                         continue;
                     }
                     let (entry, after) = old.take(key).unzip();
-                    rest.extend(after.into_iter().flatten());
+                    extend(&mut rest, after.into_iter().flatten()).map_err(&fail)?;
                     (entry, edited.into())
                 }
             };
             self.added += u64::from(!is_in_file && entry.is_none());
             match entry {
                 Some(entry) => self.push_old(entry),
-                None => self.pieces.push(Piece::New(line)),
+                None => push(&mut self.pieces, Piece::New(line)),
             }
-            rest.into_iter().for_each(|range| self.push_old(range));
+            .map_err(&fail)?;
+            rest.into_iter().try_for_each(|range| self.push_old(range)).map_err(&fail)?;
         }
         Ok(true)
     }
 
-    fn rename(&mut self, old: &[u8], new: &str, ids: &mut NewIds) {
-        ids.insert(old, new);
-        self.renamed.push(RenamedEntry { id: to_string_lossy(old).into_owned(), new_id: new.to_owned() });
+    fn rename(&mut self, old: &[u8], new: &str, ids: &mut NewIds) -> io::Result<()> {
+        ids.insert(old, new)?;
+        push(&mut self.renamed, RenamedEntry { id: copy_lossy(old)?, new_id: copy_of(new)? })
     }
 
     /// Adds a range of the old file. It extends the last piece if that ends where the range begins.
-    fn push_old(&mut self, range: Range) {
+    fn push_old(&mut self, range: Range) -> io::Result<()> {
         match self.pieces.last_mut() {
             Some(Piece::Old(last)) if last.to == range.from => last.to = range.to,
-            _ => self.pieces.push(Piece::Old(range)),
+            _ => push(&mut self.pieces, Piece::Old(range))?,
         }
+        Ok(())
     }
 
     fn length(&self) -> u64 {

@@ -1,14 +1,13 @@
 //! The lines of a session file that stored lines are merged with.
 
-use std::collections::hash_map::{Entry, HashMap};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io;
 
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
-use super::stored::{StoredLine, StoredLines};
+use super::stored::StoredLines;
 use crate::base::error::{Error, Result};
-use crate::base::memory::copy_of_bytes;
+use crate::base::memory::{copy_of_bytes, insert, insert_into, push};
 use crate::format::entry::{read_line, Line};
 use crate::format::header::{Header, Version};
 use crate::io::line_reader::{line_text, LineReader, WHOLE};
@@ -54,14 +53,11 @@ impl OldFile {
     pub fn read(storage: &dyn Storage, session: &str, front: u64, stored: StoredLines<'_>) -> Result<Self> {
         let fail = |error| Error::io("read", storage.name(), error);
         let mut old = Self::empty();
-        let stored_ids: HashSet<_> = match front {
-            0 => HashSet::new(),
-            _ => {
-                let id = |line: StoredLine<'_>| Ok(entry_id(&line_text(line.bytes)?)?.ok());
-                let ids: io::Result<Vec<_>> = stored.iter().map(id).collect();
-                ids.map_err(fail)?.into_iter().flatten().collect()
-            }
-        };
+        let mut stored_ids = HashSet::new();
+        for line in stored.iter().filter(|_| front > 0) {
+            let id = line_text(line.bytes).and_then(|text| entry_id(&text)).map_err(fail)?;
+            id.map_or(Ok(true), |id| insert_into(&mut stored_ids, id)).map_err(fail)?;
+        }
         let mut header = None;
         let mut reader = LineReader::new(storage.reader(0)?, 0, WHOLE);
         while let Some(line) = reader.next_line().map_err(fail)? {
@@ -78,9 +74,9 @@ impl OldFile {
             };
             let id = id.filter(|_| header.is_some());
             if range.from < front {
-                old.add_front(range, line.bytes, id, &stored_ids);
+                old.add_front(range, line.bytes, id, &stored_ids).map_err(fail)?;
             } else {
-                old.add(range, line.bytes, id);
+                old.add(range, line.bytes, id).map_err(fail)?;
             }
         }
         let header = header.ok_or_else(|| Error::not_a_session(storage.name()))?;
@@ -113,24 +109,33 @@ impl OldFile {
         xxh3_128_with_seed(line, self.seed)
     }
 
-    fn add_front(&mut self, range: Range, line: &[u8], id: Option<Vec<u8>>, stored_ids: &HashSet<Vec<u8>>) {
-        self.front.push(range);
+    fn add_front(
+        &mut self,
+        range: Range,
+        line: &[u8],
+        id: Option<Vec<u8>>,
+        stored_ids: &HashSet<Vec<u8>>,
+    ) -> io::Result<()> {
+        push(&mut self.front, range)?;
         self.has_front_entries |= id.is_some();
         if let Some(id) = id.filter(|id| stored_ids.contains(id)) {
-            self.front_ids.insert(id, self.key(line));
+            let key = self.key(line);
+            insert(&mut self.front_ids, id, key)?;
         }
+        Ok(())
     }
 
-    fn add(&mut self, range: Range, line: &[u8], id: Option<Vec<u8>>) {
+    fn add(&mut self, range: Range, line: &[u8], id: Option<Vec<u8>>) -> io::Result<()> {
         let Some(id) = id else {
-            return self.groups.last_mut().map_or(&mut self.front, |group| &mut group.rest).push(range);
+            return push(self.groups.last_mut().map_or(&mut self.front, |group| &mut group.rest), range);
         };
         let key = self.key(line);
         // A repeated entry is not kept again.
-        if let Entry::Vacant(free) = self.by_key.entry(key) {
-            free.insert(self.groups.len());
-            self.groups.push(Group { id, entry: range, rest: Vec::new(), is_stored: false });
+        if !self.by_key.contains_key(&key) {
+            insert(&mut self.by_key, key, self.groups.len())?;
+            push(&mut self.groups, Group { id, entry: range, rest: Vec::new(), is_stored: false })?;
         }
+        Ok(())
     }
 
     /// Takes an entry that is stored, with the lines after it, out of the file's own.

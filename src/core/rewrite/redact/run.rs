@@ -1,6 +1,7 @@
 //! A redaction from the lock to the report. It starts over if another program changes the file meanwhile.
 
 use std::collections::{HashMap, HashSet};
+use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -10,9 +11,9 @@ use sha2::{Digest, Sha256};
 use super::entry::{blanked, identity_of};
 use super::text::Needle;
 use crate::base::error::{Error, Result};
-use crate::base::memory::{copy_of_bytes, reserve};
+use crate::base::memory::{copy_of_bytes, insert_into, push};
 use crate::io::fs;
-use crate::io::line_reader::{line_text, LineReader, WHOLE};
+use crate::io::line_reader::{line_text, owned_text, LineReader, WHOLE};
 use crate::io::lock_file::FileLock;
 use crate::io::sidecar_names;
 use crate::json::string::string_bytes;
@@ -130,8 +131,12 @@ fn redact_file(
     Err(Error::changed(path, "others keep writing to it while it is redacted"))
 }
 
-/// What a line of version 1, which has no id, has in common with its entry: type and timestamp.
-type LineIdentity = (String, String);
+/// What a line of version 1, which has no id, has in common with its entry: type and timestamp, hashed.
+type LineIdentity = [u8; 32];
+
+fn identity_hash((kind, timestamp): (&str, &str)) -> LineIdentity {
+    Sha256::new().chain_update(kind).chain_update(b"\n").chain_update(timestamp).finalize().into()
+}
 
 struct Redactor<'a> {
     redaction: &'a Redaction,
@@ -155,9 +160,7 @@ impl<'a> Redactor<'a> {
         let id = identity.as_ref().and_then(|identity| identity.id).map_or(Ok(None), |id| string_bytes(id.get()))?;
         let is_header =
             identity.as_ref().is_some_and(|identity| identity.kind.is_some_and(|kind| kind.get() == "\"session\""));
-        let names = identity
-            .as_ref()
-            .and_then(|identity| Some((identity.kind?.get().to_owned(), identity.timestamp?.get().to_owned())));
+        let names = identity.as_ref().and_then(|identity| Some((identity.kind?.get(), identity.timestamp?.get())));
         let mut hash = None;
         let new = match &self.redaction.target {
             _ if is_header => None,
@@ -169,16 +172,18 @@ impl<'a> Redactor<'a> {
             Target::Entries(ids) => {
                 let is_named = id.as_ref().is_some_and(|id| ids.contains(&**id));
                 if is_named {
-                    self.identities.extend(names);
+                    if let Some(names) = names {
+                        insert_into(self.identities, identity_hash(names))?;
+                    }
                     blanked(&text, &self.redaction.replacement)?
-                } else if id.is_none() && names.is_some_and(|names| self.identities.contains(&names)) {
+                } else if id.is_none() && names.is_some_and(|names| self.identities.contains(&identity_hash(names))) {
                     blanked(&text, &self.redaction.replacement)?
                 } else {
                     None
                 }
             }
             Target::Lines(lines) => {
-                let of = hash.insert(hash_of(line));
+                let of = hash.insert(hash_of(line)?);
                 match lines.get(of) {
                     None => None,
                     Some(Some(new)) => Some(copy_of_bytes(new.as_bytes())?),
@@ -191,9 +196,9 @@ impl<'a> Redactor<'a> {
             self.left += 1;
         }
         if let Some(new) = &new {
-            reserve(&mut self.changed, 1)?;
-            let id = id.map(|id| String::from_utf8_lossy(&id).into_owned());
-            self.changed.push(RedactedLine { id, hash: hash.unwrap_or_else(|| hash_of(line)), new_hash: hash_of(new) });
+            let id = id.map(|id| copy_of_bytes(&id).and_then(owned_text)).transpose()?;
+            let hash = hash.map_or_else(|| hash_of(line), Ok)?;
+            push(&mut self.changed, RedactedLine { id, hash, new_hash: hash_of(new)? })?;
         }
         Ok(new)
     }
@@ -238,6 +243,10 @@ impl Rewrite for Redactor<'_> {
     }
 }
 
-fn hash_of(line: &[u8]) -> String {
-    Sha256::digest(line).iter().map(|byte| format!("{byte:02x}")).collect()
+fn hash_of(line: &[u8]) -> io::Result<String> {
+    let hash = Sha256::digest(line);
+    let mut text = String::new();
+    text.try_reserve(2 * hash.len())?;
+    hash.iter().try_for_each(|byte| write!(text, "{byte:02x}")).map_err(io::Error::other)?;
+    Ok(text)
 }

@@ -17,7 +17,7 @@ fn file(lines: &[&str]) -> (tempfile::TempDir, String) {
 }
 
 fn text(text: &str) -> Redaction {
-    let needle = Needle::new(text.as_bytes(), b"[redacted]").expect("not empty");
+    let needle = Needle::new(text.as_bytes(), b"[redacted]").expect("memory").expect("not empty");
     Redaction { target: Target::Text(needle, None), replacement: String::new() }
 }
 
@@ -27,7 +27,7 @@ fn entries(ids: &[&str]) -> Redaction {
 }
 
 fn redacted(line: &str, secret: &str) -> String {
-    let needle = Needle::new(secret.as_bytes(), b"*").expect("not empty");
+    let needle = Needle::new(secret.as_bytes(), b"*").expect("memory").expect("not empty");
     let new = needle.redacted(line.as_bytes()).expect("memory").unwrap_or_else(|| line.into());
     String::from_utf8(new).expect("text")
 }
@@ -83,7 +83,7 @@ proptest! {
         }.replace('"', "\\\"").replace("\\\\\\\"", "\\\"")).collect::<String>()).collect();
         let line = format!("{{\"data\":[{}]}}", written.iter().map(|text| format!("\"{text}\"")).collect::<Vec<_>>().join(","));
         prop_assume!(serde_json::from_str::<serde_json::Value>(&line).is_ok_and(|value| value["data"] == serde_json::json!(plain)));
-        let needle = Needle::new(secret.as_bytes(), b"*").expect("not empty");
+        let needle = Needle::new(secret.as_bytes(), b"*").expect("memory").expect("not empty");
         let new = needle.redacted(line.as_bytes()).expect("memory").unwrap_or_else(|| line.clone().into_bytes());
         let new = String::from_utf8(new).expect("text");
         prop_assert!(is_json(&new), "{new}");

@@ -7,7 +7,7 @@ use std::io;
 
 use memchr::memmem;
 
-use crate::base::memory::append;
+use crate::base::memory::{append, copy_of_bytes};
 use crate::base::wtf8::{encode_wtf8, push_escaped};
 use crate::io::line_reader::line_text;
 use crate::json::long_strings::escape_at;
@@ -55,21 +55,21 @@ impl Needle {
     pub const MAX_BYTES: usize = 1 << 20;
 
     /// `text` and `replacement` are WTF-8. None if the text is empty, or one of them is too long.
-    pub fn new(text: &[u8], replacement: &[u8]) -> Option<Self> {
+    pub fn new(text: &[u8], replacement: &[u8]) -> io::Result<Option<Self>> {
         if text.is_empty() || text.len().max(replacement.len()) > Self::MAX_BYTES {
-            return None;
+            return Ok(None);
         }
-        let mut forms = vec![text.to_vec()];
+        let mut forms = vec![copy_of_bytes(text)?];
         for _ in 0..LEVELS {
             let mut escaped = Vec::new();
-            push_escaped(&mut escaped, forms.last()?);
+            push_escaped(&mut escaped, forms.last().map_or(text, Vec::as_slice))?;
             if forms.last() != Some(&escaped) {
                 forms.push(escaped);
             }
         }
         let mut written = Vec::new();
-        push_escaped(&mut written, replacement);
-        Some(Self { forms, replacement: written })
+        push_escaped(&mut written, replacement)?;
+        Ok(Some(Self { forms, replacement: written }))
     }
 
     /// Whether the text stands anywhere in a line.

@@ -1,7 +1,7 @@
 //! The header of a file that has none as a line of its own.
 
 use super::line_text::damaged_text;
-use super::salvage::{pieces, Fields};
+use super::salvage::{pieces, Fields, SalvagedPiece};
 use crate::base::error::{Error, Result};
 use crate::base::memory::copy_of_bytes;
 use crate::base::time::Time;
@@ -35,7 +35,7 @@ pub fn find(storage: &dyn Storage, survey: &Survey, now: (f64, &str)) -> Result<
             LineClass::Entry | LineClass::Blank => continue,
         }
         let text = damaged_text(storage, line)?.unwrap_or_default();
-        for piece in pieces(&text).iter().filter(|piece| piece.is_header()) {
+        for piece in pieces(&text).filter(SalvagedPiece::is_header) {
             let stated = piece.fields.get("version").and_then(|text| read::<Raw<'_>>(text).ok());
             let read = piece.whole.map_or(Ok(None), Header::read).map_err(fail)?;
             let header = piece.whole.zip(read.map(|header| header.version));

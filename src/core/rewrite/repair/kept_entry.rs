@@ -5,12 +5,11 @@ use std::io;
 use super::line_text::{bytes_of, LineSource};
 use super::repair_log::RepairLog;
 use crate::base::error::{Error, Result};
-use crate::base::memory::{copy_of, copy_of_bytes};
-use crate::base::wtf8::to_string_lossy;
+use crate::base::memory::{copy_of, copy_of_bytes, push};
+use crate::base::wtf8::shown;
 use crate::format::entry::{EntryHead, Parent};
 use crate::io::line_reader::line_text;
-use crate::json::string::json_string;
-use crate::json::ObjectText;
+use crate::json::{quoted, ObjectText};
 use crate::storage::storage::Storage;
 
 /// An entry that stays.
@@ -29,13 +28,13 @@ impl KeptEntry {
         Self { head, source, line, edits: Vec::new() }
     }
 
-    pub fn set(&mut self, key: &'static str, text: String) {
+    pub fn set(&mut self, key: &'static str, text: String) -> io::Result<()> {
         self.edits.retain(|(other, _)| *other != key);
-        self.edits.push((key, text));
+        push(&mut self.edits, (key, text))
     }
 
     pub fn set_parent(&mut self, parent: Option<&[u8]>) -> io::Result<()> {
-        self.set("parentId", parent.map_or_else(|| copy_of("null"), json_string)?);
+        self.set("parentId", parent.map_or_else(|| copy_of("null"), quoted)?)?;
         self.head.parent = match parent {
             Some(id) => Parent::Id(copy_of_bytes(id)?.into()),
             None => Parent::Null,
@@ -45,19 +44,17 @@ impl KeptEntry {
 
     /// Gives it a parent in place of one that cannot be read.
     pub fn reattach(&mut self, parent: Option<&[u8]>, repairs: &mut RepairLog) -> io::Result<()> {
-        let (now, shown) =
-            (parent.map_or(" made a root", |_| " reattached to "), to_string_lossy(parent.unwrap_or_default()));
-        let id = to_string_lossy(&self.head.id);
-        repairs.push(self.line, &["entry ", &id, now, &shown, ": its parent cannot be read"])?;
+        let now = parent.map_or(" made a root", |_| " reattached to ");
+        let [id, parent_id] = [&*self.head.id, parent.unwrap_or_default()].map(shown);
+        repairs.push(self.line, &["entry ", &id, now, &parent_id, ": its parent cannot be read"])?;
         self.set_parent(parent)
     }
 
     /// Lets a compaction, whose first kept entry is missing, keep entries from another one on.
     pub fn keep_from(&mut self, first: &[u8], repairs: &mut RepairLog) -> io::Result<()> {
-        let [id, from] = [&*self.head.id, first].map(to_string_lossy);
+        let [id, from] = [&*self.head.id, first].map(shown);
         repairs.push(self.line, &["compaction ", &id, " keeps entries from ", &from, " on"])?;
-        self.set("firstKeptEntryId", json_string(first)?);
-        Ok(())
+        self.set("firstKeptEntryId", quoted(first)?)
     }
 
     /// The entry's line in the new file.
@@ -71,7 +68,7 @@ impl KeptEntry {
         let not_an_object = || Error::internal("the line of an entry that is repaired is not an object");
         let mut object = ObjectText::read(&text).map_err(fail)?.ok_or_else(not_an_object)?;
         for (key, value) in &self.edits {
-            object.set(key, copy_of(value).map_err(fail)?);
+            copy_of(value).and_then(|value| object.set(key, value)).map_err(fail)?;
         }
         object.text().map_err(fail)
     }

@@ -10,11 +10,12 @@ use super::line_text::bytes_of;
 use super::repair_log::RepairLog;
 use super::salvage::Fields;
 use crate::base::error::{Error, Result};
-use crate::base::memory::{copy_of_bytes, reserve, with_capacity};
-use crate::base::wtf8::to_string_lossy;
+use crate::base::memory::{copy_of_bytes, insert, insert_into, push, reserve, with_capacity};
+use crate::base::wtf8::shown;
 use crate::format::entry::{EntryKind, Parent};
 use crate::format::ids::entry_id;
-use crate::json::string::{json_string, owned_string};
+use crate::json::quoted;
+use crate::json::string::owned_string;
 use crate::storage::storage::Storage;
 use crate::tree::tree::Tree;
 use crate::tree::tree_integrity::check_integrity;
@@ -61,12 +62,12 @@ impl Relinker {
         repairs: &mut RepairLog,
     ) -> Result<()> {
         let fail = |error| Error::io("read", storage.name(), error);
-        self.by_hash.try_reserve(1).map_err(|_| fail(io::ErrorKind::OutOfMemory.into()))?;
+        self.by_hash.try_reserve(1).map_err(|error| fail(error.into()))?;
         reserve(&mut self.entries, 1).map_err(fail)?;
         let first = *self.by_hash.entry(xxh3_64(text)).or_insert(self.entries.len());
         if let Some(first) = self.entries.get(first) {
             if first.head.id == entry.head.id && bytes_of(storage, &first.source)? == text {
-                let id = to_string_lossy(&entry.head.id);
+                let id = shown(&entry.head.id);
                 return repairs.push(entry.line, &["entry ", &id, " removed: it is an exact duplicate"]).map_err(fail);
             }
         }
@@ -81,8 +82,7 @@ impl Relinker {
         let is_empty = |one: &MissingEntry| one.id.is_none() && one.parent.is_none();
         let is_one_of_many = self.missing.last().is_some_and(|last| last.at == missing.at && is_empty(last));
         if !(is_one_of_many && is_empty(&missing)) {
-            reserve(&mut self.missing, 1)?;
-            self.missing.push(missing);
+            push(&mut self.missing, missing)?;
         }
         Ok(())
     }
@@ -103,20 +103,17 @@ impl Relinker {
                 _ => ("targetId", &entry.head.target),
             };
             if let Some(target) = pointed.as_ref().and_then(|target| now.get(&**target)) {
-                entry.set(key, json_string(target)?);
+                entry.set(key, quoted(target)?)?;
             }
-            seen.try_reserve(1)?;
-            if !seen.insert(copy_of_bytes(&entry.head.id)?) {
-                let id = entry_id(|id| taken.contains(id)).into_bytes();
-                taken.try_reserve(1)?;
-                taken.insert(copy_of_bytes(&id)?);
+            if !insert_into(&mut seen, copy_of_bytes(&entry.head.id)?)? {
+                let id = entry_id(|id| taken.contains(id))?.into_bytes();
+                insert_into(&mut taken, copy_of_bytes(&id)?)?;
                 let old = std::mem::replace(&mut entry.head.id, copy_of_bytes(&id)?.into());
-                let [shown, new] = [&*old, &id].map(to_string_lossy);
-                let what = ["entry ", &*shown, " renamed to ", &*new, ": an earlier entry has the same id"];
+                let [before, new] = [&*old, &id].map(shown);
+                let what = ["entry ", &*before, " renamed to ", &*new, ": an earlier entry has the same id"];
                 repairs.push(entry.line, &what)?;
-                entry.set("id", json_string(&id)?);
-                now.try_reserve(1)?;
-                now.insert(copy_of_bytes(&old)?, id);
+                entry.set("id", quoted(&id)?)?;
+                insert(&mut now, copy_of_bytes(&old)?, id)?;
             }
         }
         Ok(())
@@ -170,7 +167,7 @@ impl Relinker {
         }
         for cycle in check_integrity(&tree)?.cycles {
             let Some(entry) = cycle.first().and_then(|&row| self.entries.get_mut(row as usize)) else { continue };
-            let id = to_string_lossy(&entry.head.id);
+            let id = shown(&entry.head.id);
             repairs.push(entry.line, &["entry ", &id, " made a root: it was its own ancestor"])?;
             entry.set_parent(None)?;
         }

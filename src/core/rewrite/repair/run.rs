@@ -1,8 +1,9 @@
 //! A repair from the lock to the report. It starts over if another program changes the file meanwhile.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::header;
 use super::plan::RepairPlan;
@@ -21,12 +22,18 @@ pub struct RepairReport {
     pub path: String,
     /// The path of the original; None if there was nothing to repair.
     pub backup: Option<String>,
-    pub before: VerifyReport,
-    pub after: VerifyReport,
+    #[serde(serialize_with = "as_report")]
+    pub before: Arc<VerifyReport>,
+    #[serde(serialize_with = "as_report")]
+    pub after: Arc<VerifyReport>,
     /// The first repairs by line, at most [`REPORT_LIMIT`](crate::index::damage_report::REPORT_LIMIT).
     pub repairs: Vec<Repair>,
     /// How many repairs there were.
     pub repair_count: u64,
+}
+
+fn as_report<S: Serializer>(report: &Arc<VerifyReport>, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+    report.serialize(serializer)
 }
 
 /// How often a repair starts over because the file changed.
@@ -39,8 +46,9 @@ const TRIES: usize = 20;
 /// Lines that other programs append meanwhile are carried over unchanged. Time and the length of the new file are linear in
 /// the length of the old one.
 pub fn repair(path: &str, now: (f64, &str)) -> Result<RepairReport> {
-    let good = |report: VerifyReport| {
-        let (before, after) = (report.clone(), report);
+    let good = |after: VerifyReport| {
+        let after = Arc::new(after);
+        let before = after.clone();
         Ok(RepairReport { path: path.into(), backup: None, before, after, repairs: Vec::new(), repair_count: 0 })
     };
     let before = verify(path)?;
@@ -56,12 +64,9 @@ pub fn repair(path: &str, now: (f64, &str)) -> Result<RepairReport> {
         let original = RewriteTarget::hold(path)?;
         let storage = original.storage();
         let survey = Survey::of(storage)?;
-        let found = survey.report(path)?;
+        let found = Arc::new(survey.report(path)?);
         let first = before.get_or_insert_with(|| found.clone());
         if found.ok {
-            if repairs.count == 0 {
-                return good(found);
-            }
             return Ok(done(path, first.clone(), found, repairs, backup));
         }
         let mut made = RepairLog::default();
@@ -88,7 +93,7 @@ pub fn repair(path: &str, now: (f64, &str)) -> Result<RepairReport> {
         if let Some(replaced) = original.replace(Backup::Repaired, &mut plan)? {
             backup = backup.or(Some(replaced.backup));
             repairs.append(made);
-            let after = verify(path)?;
+            let after = Arc::new(verify(path)?);
             return Ok(done(path, first.clone(), after, repairs, backup));
         }
     }
@@ -97,8 +102,8 @@ pub fn repair(path: &str, now: (f64, &str)) -> Result<RepairReport> {
 
 fn done(
     path: &str,
-    before: VerifyReport,
-    after: VerifyReport,
+    before: Arc<VerifyReport>,
+    after: Arc<VerifyReport>,
     mut repairs: RepairLog,
     backup: Option<PathBuf>,
 ) -> RepairReport {

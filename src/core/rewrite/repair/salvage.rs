@@ -12,17 +12,43 @@ use std::convert::Infallible;
 
 use crate::json::scanner::{ScanError, Scanner};
 
-/// Fields of an object that may have lost its end, as their JSON texts.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Fields<'a>(Vec<(&'static str, &'a str)>);
-
 /// The fields that are taken from an incomplete object.
 const KNOWN: [&str; 8] = ["type", "id", "parentId", "version", "timestamp", "cwd", "parentSession", "branchedFrom"];
+
+/// Fields of an object that may have lost its end, as their JSON texts.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Fields<'a> {
+    /// The values of [`KNOWN`].
+    values: [Option<&'a str>; KNOWN.len()],
+    /// The one that was added last, and what it had before.
+    last: Option<(usize, Option<&'a str>)>,
+}
 
 impl<'a> Fields<'a> {
     /// The text of a field's value. As in JavaScript, the last one counts.
     pub fn get(&self, name: &str) -> Option<&'a str> {
-        self.0.iter().rev().find(|(known, _)| *known == name).map(|(_, value)| *value)
+        let at = KNOWN.iter().position(|known| *known == name)?;
+        self.values.get(at).copied().flatten()
+    }
+
+    fn add(&mut self, at: usize, value: &'a str) {
+        if let Some(place) = self.values.get_mut(at) {
+            self.last = Some((at, place.replace(value)));
+        }
+    }
+
+    /// Forgets the last value if it ends after this address.
+    fn cut(&mut self, end: usize) {
+        let Some((place, before)) = self.last.and_then(|(at, before)| Some((self.values.get_mut(at)?, before))) else {
+            return;
+        };
+        if place.is_some_and(|value| value.as_ptr() as usize + value.len() > end) {
+            *place = before;
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.values.iter().all(Option::is_none)
     }
 }
 
@@ -43,26 +69,28 @@ impl SalvagedPiece<'_> {
 }
 
 /// The pieces of a line, in order. Several damaged ones in a row of which nothing is left count as one.
-pub fn pieces(text: &str) -> Vec<SalvagedPiece<'_>> {
-    let mut all: Vec<SalvagedPiece<'_>> = Vec::new();
-    let (mut from, mut is_after_cut) = (start(text, 0), false);
-    while from < text.len() {
-        let (fields, end) = scan(text, from);
-        let whole = match end {
-            // After a cut an object must not be a part of something larger.
-            End::Whole(end) if !(is_after_cut && is_part_of_more(text, end)) => text.get(from..end),
-            _ => None,
-        };
-        if whole.is_some() || !fields.0.is_empty() || all.last().is_none_or(|last| last.whole.is_some()) {
-            all.push(SalvagedPiece { whole, fields });
+pub fn pieces(text: &str) -> impl Iterator<Item = SalvagedPiece<'_>> {
+    let (mut from, mut is_after_cut, mut is_after_whole) = (start(text, 0), false, true);
+    std::iter::from_fn(move || {
+        while from < text.len() {
+            let (fields, end) = scan(text, from);
+            let whole = match end {
+                // After a cut an object must not be a part of something larger.
+                End::Whole(end) if !(is_after_cut && is_part_of_more(text, end)) => text.get(from..end),
+                _ => None,
+            };
+            (from, is_after_cut) = match (end, whole) {
+                (End::Whole(end), Some(_)) => (start(text, end), false),
+                (End::Incomplete(Some(cut)), _) => (cut.max(from + 1), true),
+                _ => (text.len(), false),
+            };
+            if whole.is_some() || !fields.is_empty() || is_after_whole {
+                is_after_whole = whole.is_some();
+                return Some(SalvagedPiece { whole, fields });
+            }
         }
-        (from, is_after_cut) = match (end, whole) {
-            (End::Whole(end), Some(_)) => (start(text, end), false),
-            (End::Incomplete(Some(cut)), _) => (cut.max(from + 1), true),
-            _ => break,
-        };
-    }
-    all
+        None
+    })
 }
 
 /// Where content begins from this byte on: white space, control characters such as zeros, and byte order marks are skipped.
@@ -103,7 +131,7 @@ fn scan(text: &str, from: usize) -> (Fields<'_>, End) {
     let cut = quote.and_then(before).filter(|&cut| cut > from).filter(is_object);
     if let Some(cut) = cut {
         // The text of such a string is not what was written.
-        fields.0.retain(|(_, value)| value.as_ptr() as usize + value.len() <= text.as_ptr() as usize + cut);
+        fields.cut(text.as_ptr() as usize + cut);
     }
     (fields, End::Incomplete(cut))
 }
@@ -117,13 +145,15 @@ fn members<'a>(
     if scanner.next_token()? != Some(b'{') {
         return scanner.skip_value();
     }
-    let find = |key: &[u8]| KNOWN.into_iter().find(|known| known.as_bytes() == key);
+    let find = |key: &[u8]| KNOWN.iter().position(|known| known.as_bytes() == key);
     scanner.members(find, |scanner, known| {
         let is_container = matches!(scanner.next_token()?, Some(b'{' | b'['));
         let from = scanner.at();
         scanner.skip_value()?;
         let value = text.get(from..scanner.at());
-        fields.0.extend(known.filter(|_| !is_container).zip(value));
+        if let Some((known, value)) = known.filter(|_| !is_container).zip(value) {
+            fields.add(known, value);
+        }
         Ok(())
     })
 }

@@ -146,7 +146,7 @@ fn a_header_is_moved_or_written() {
         lines[0].starts_with("{\"type\":\"session\",\"version\":3,\"id\":\"name-1\",\"timestamp\":\"now\""),
         "{lines:?}"
     );
-    assert_eq!((report.before.session_id, report.after.session_id), (None, Some("name-1".into())));
+    assert_eq!((report.before.session_id.clone(), report.after.session_id.clone()), (None, Some("name-1".into())));
     let (_, lines) = repaired(&[""]);
     assert_eq!(lines.len(), 1);
 }

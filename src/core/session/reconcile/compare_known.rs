@@ -66,7 +66,7 @@ impl Session {
             && Some(now.header_span) == self.header_span
             && damaged.eq(damaged_now)
             && rows.into_iter().all(|row| {
-                let closely = !self.appended.contains(&row);
+                let closely = self.appended.binary_search(&row).is_err();
                 self.index.line_span(row) == now.index.line_span(row)
                     && is_same_row(&self.index, row, &now.index, row, closely)
             }))
@@ -90,6 +90,10 @@ fn extent(line: &DamagedLine) -> (u64, u64) {
     (line.offset, line.len)
 }
 
+fn text(index: &Index, id_no: Option<IdNo>) -> Option<&[u8]> {
+    id_no.map(|id_no| index.tree.id_bytes(id_no))
+}
+
 /// Whether two rows have the same id, kind, length and parent; with `closely` also the same in everything else that is
 /// indexed.
 pub(in crate::session) fn is_same_row(old: &Index, was: RowNo, new: &Index, row: RowNo, closely: bool) -> bool {
@@ -97,15 +101,14 @@ pub(in crate::session) fn is_same_row(old: &Index, was: RowNo, new: &Index, row:
         return false;
     };
     let length = |index: &Index, row| index.line_span(row).map(|span| span.len);
-    let text = |index: &Index, id_no: Option<IdNo>| id_no.map(|id_no| index.tree.id_bytes(id_no).to_vec());
-    let parent = |index: &Index, of: ParentRef| match of {
-        ParentRef::Id(id_no) => text(index, Some(id_no)),
+    let parent = |of: ParentRef| match of {
+        ParentRef::Id(id_no) => Some(id_no),
         _ => None,
     };
     let roughly = old.tree.id_of(was) == new.tree.id_of(row)
         && a.kind == b.kind
         && length(old, was) == length(new, row)
-        && parent(old, a.parent) == parent(new, b.parent);
+        && text(old, parent(a.parent)) == text(new, parent(b.parent));
     roughly
         && (!closely
             || (a.message == b.message

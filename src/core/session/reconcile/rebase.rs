@@ -4,10 +4,12 @@
 //! The new file's entries count. Entries that were appended here and are missing there are added, with their ancestors.
 //! Their lines are read from the old file while that is open; after that the caller must supply them from its objects.
 
-use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
+use std::io;
 
 use crate::base::error::{Error, Result};
-use crate::base::memory::{copy_of, copy_of_bytes, with_capacity};
+use crate::base::memory::{collect, copy_of, copy_of_bytes, filled, insert, insert_into, push, with_capacity};
 use crate::format::entry::{read_line, Line};
 use crate::format::header::Version;
 use crate::index::index::Index;
@@ -39,7 +41,7 @@ impl Session {
         let free = if depth == CheckDepth::ForRead || !self.is_persisted() { Ok(()) } else { self.lock.wait(&path) };
         let mut storage = self.open_replacement(&path, old)?;
         let size = storage.size()?;
-        let Some(mut loaded) = load(&storage)? else {
+        let Some(mut loaded) = load(&storage)?.filter(|loaded| loaded.header.id == self.id) else {
             return Err(Error::changed(&path, "it is not a session any more"));
         };
         if depth == CheckDepth::ForRead && loaded.index.damaged().len() > self.index.damaged().len() {
@@ -60,12 +62,18 @@ impl Session {
             added = add(&lines, &mut storage, &mut loaded.index)?;
         }
         let moved = self.remapped_rows(&loaded.index, &storage, old, &added)?;
-        let ids: HashSet<&[u8]> = self.appended.iter().map(|&row| self.tree().id_of(row)).collect();
+        let mut ids: HashSet<&[u8]> = HashSet::new();
+        for &row in &self.appended {
+            insert_into(&mut ids, self.tree().id_of(row)).map_err(|error| self.no_memory(error))?;
+        }
         // Other processes may have changed them; their ids count.
         let rows = 0..loaded.index.tree.len() as RowNo;
-        let appended: BTreeSet<RowNo> = rows.filter(|&row| ids.contains(loaded.index.tree.id_of(row))).collect();
+        let appended = collect(rows.filter(|&row| ids.contains(loaded.index.tree.id_of(row))));
+        let appended = appended.map_err(|error| self.no_memory(error))?;
         let altered = altered(&appended, &moved, &loaded.index, &storage)?;
         let size = storage.size()?.max(loaded.index.indexed_end());
+        let leaf = self.leaf_in(&loaded.index).map_err(|error| self.no_memory(error))?;
+        self.altered.try_reserve(altered.len()).map_err(|error| self.no_memory(error.into()))?;
         // Nothing below can fail.
         if !added.is_empty() {
             self.history.repaired("entries of ours that a replaced file lacked were added to it");
@@ -76,7 +84,7 @@ impl Session {
         self.size = size;
         self.appended = appended;
         self.altered.extend(altered);
-        self.swap_in(storage, loaded, moved);
+        self.swap_in(storage, loaded, leaf, moved);
         Ok(SyncState::Current)
     }
 
@@ -97,12 +105,13 @@ impl Session {
     }
 
     /// Goes on with what was read of the new file. `moved` has for each new row its old one.
-    fn swap_in(&mut self, storage: FileStorage, loaded: Loaded, moved: Vec<Option<RowNo>>) {
-        let Loaded { header_span, header_line, mut index, .. } = loaded;
-        index.tree.set_leaf(self.leaf_in(&index));
+    fn swap_in(&mut self, storage: FileStorage, loaded: Loaded, leaf: Option<RowNo>, mut moved: Vec<Option<RowNo>>) {
+        let Loaded { header, header_span, header_line, mut index, .. } = loaded;
+        index.tree.set_leaf(leaf);
         // A header that is too long to be kept counts as changed.
         let same_header = self.header_text.is_some() && self.header_text == header_line;
-        let mut before = Self::new(self.id.clone(), Persistence::Memory, self.file.clone());
+        let id = std::mem::replace(&mut self.id, header.id);
+        let mut before = Self::new(id, Persistence::Memory, self.file.clone());
         before.header_span = self.header_span.replace(header_span);
         before.header_text = std::mem::replace(&mut self.header_text, header_line);
         before.index = std::mem::replace(&mut self.index, index);
@@ -113,7 +122,8 @@ impl Session {
             // The session moved twice before the caller asked: rows map to those that the caller knows.
             Some(mut first) => {
                 let was = |row: RowNo| first.rows.get(row as usize).copied().flatten();
-                first.rows = moved.into_iter().map(|row| row.and_then(was)).collect();
+                moved.iter_mut().for_each(|row| *row = row.and_then(was));
+                first.rows = moved;
                 first.same_header &= same_header;
                 first
             }
@@ -141,22 +151,25 @@ impl Session {
         before: &SyncState,
     ) -> Result<Vec<(RowNo, String)>> {
         let is_there = |row: RowNo| index.tree.find(self.tree().id_of(row)).is_some();
-        let mut rows = BTreeSet::new();
+        let path = self.file.as_deref().unwrap_or_default();
+        let fail = |error| Error::io("read", path, error);
+        let mut found = HashSet::new();
         for row in self.appended.iter().copied().filter(|&row| self.tree().is_current(row) && !is_there(row)) {
-            let mut at = Some(row);
-            while let Some(row) = at.filter(|&row| !is_there(row) && rows.insert(row)) {
-                at = self.tree().parent_row(row);
+            let mut at = Some(row).filter(|&row| !is_there(row));
+            while let Some(row) = at {
+                let is_new = insert_into(&mut found, row).map_err(fail)?;
+                at = self.tree().parent_row(row).filter(|&parent| is_new && !is_there(parent));
             }
         }
-        if rows.is_empty() {
+        if found.is_empty() {
             return Ok(Vec::new());
         }
-        let path = self.file.as_deref().unwrap_or_default();
+        let mut rows = collect(found).map_err(fail)?;
+        rows.sort_unstable();
         if depth == CheckDepth::ForRead {
             return Err(Error::lines_needed(path));
         }
         let storage = self.storage.as_deref().filter(|_| old != PreviousFile::Gone);
-        let fail = |error| Error::io("read", path, error);
         let mut lines = with_capacity(rows.len()).map_err(fail)?;
         let mut missing = Vec::new();
         let supplied = match before {
@@ -177,12 +190,12 @@ impl Session {
             } else if let Some(line) = self.altered.get(self.tree().id_of(row)) {
                 lines.push((row, copy_of(line).map_err(fail)?));
             } else {
-                missing.push(row);
+                push(&mut missing, row).map_err(fail)?;
             }
         }
         // An ancestor that only other processes wrote may be lost: its children become orphans, which the diagnostics
         // report. An entry that was appended here must not be lost.
-        if missing.iter().any(|&row| supplied.is_none() || self.appended.contains(&row)) {
+        if missing.iter().any(|&row| supplied.is_none() || self.appended.binary_search(&row).is_ok()) {
             let error = Error::lines_needed(path);
             self.state = SyncState::MissingLines(missing);
             return Err(error);
@@ -200,9 +213,15 @@ impl Session {
         old: PreviousFile,
         added: &HashMap<RowNo, RowNo>,
     ) -> Result<Vec<Option<RowNo>>> {
-        let mut by_id: HashMap<&[u8], VecDeque<RowNo>> = HashMap::new();
-        for row in 0..self.tree().len() as RowNo {
-            by_id.entry(self.tree().id_of(row)).or_default().push_back(row);
+        let fail = |error| Error::io("read", storage.name(), error);
+        // The next row of each id that is not paired yet, and the row after each that has the same id.
+        let mut next_of_id: HashMap<&[u8], RowNo> = HashMap::new();
+        let mut later = filled(None, self.tree().len()).map_err(fail)?;
+        for row in (0..self.tree().len() as RowNo).rev() {
+            let next = insert(&mut next_of_id, self.tree().id_of(row), row).map_err(fail)?;
+            if let Some(place) = later.get_mut(row as usize) {
+                *place = next;
+            }
         }
         let before = self.storage.as_deref().filter(|_| old == PreviousFile::Open);
         let (mut a, mut b) = (Vec::new(), Vec::new());
@@ -213,13 +232,19 @@ impl Session {
             read_into(storage, to.offset, to.len as usize, &mut b)?;
             Ok(read_into(before, from.offset, from.len as usize, &mut a).is_err() || a == b)
         };
-        let mut rows = with_capacity(new.tree.len()).map_err(|error| Error::io("read", storage.name(), error))?;
+        let mut rows = with_capacity(new.tree.len()).map_err(fail)?;
         for row in 0..new.tree.len() as RowNo {
-            let was = by_id.get_mut(new.tree.id_of(row)).and_then(VecDeque::pop_front);
+            let was = match next_of_id.entry(new.tree.id_of(row)) {
+                Entry::Vacant(_) => None,
+                Entry::Occupied(mut next) => Some(match later.get(*next.get() as usize).copied().flatten() {
+                    Some(after) => next.insert(after),
+                    None => next.remove(),
+                }),
+            };
             rows.push(match (was, added.get(&row)) {
                 (_, Some(&was)) => Some(was),
                 (Some(was), None) => {
-                    let is_appended_here = self.appended.contains(&was);
+                    let is_appended_here = self.appended.binary_search(&was).is_ok();
                     let is_same = is_same_row(&self.index, was, new, row, !is_appended_here)
                         && (is_appended_here || same_bytes(was, row)?);
                     Some(was).filter(|_| is_same)
@@ -231,17 +256,19 @@ impl Session {
     }
 
     /// The leaf in another index: the same entry, else its nearest ancestor there, else the last entry.
-    fn leaf_in(&self, index: &Index) -> Option<RowNo> {
-        let leaf = self.tree().leaf()?;
-        let path = self.tree().path(leaf);
+    fn leaf_in(&self, index: &Index) -> io::Result<Option<RowNo>> {
+        let Some(leaf) = self.tree().leaf() else { return Ok(None) };
+        let path = self.tree().path(leaf)?;
         let kept = path.iter().rev().find_map(|&row| index.tree.find(self.tree().id_of(row)));
-        kept.or_else(|| (index.tree.len() as RowNo).checked_sub(1))
+        Ok(kept.or_else(|| (index.tree.len() as RowNo).checked_sub(1)))
     }
 }
 
 /// Appends lines to a storage and its index. Returns for each new row its old one.
 fn add(lines: &[(RowNo, String)], storage: &mut FileStorage, index: &mut Index) -> Result<HashMap<RowNo, RowNo>> {
     let mut added = HashMap::new();
+    let room = added.try_reserve(lines.len()).map_err(io::Error::from);
+    room.map_err(|error| Error::io("write", storage.name(), error))?;
     for (was, line) in lines {
         let mut bytes = copy_of_bytes(line.as_bytes()).map_err(|error| Error::io("write", storage.name(), error))?;
         let row = read_line(line, |line| {
@@ -255,21 +282,26 @@ fn add(lines: &[(RowNo, String)], storage: &mut FileStorage, index: &mut Index) 
             index.push(&head, Some(span)).map(Some).map_err(|error| Error::io("write", storage.name(), error))
         });
         let row = row.map_err(|error| Error::io("write", storage.name(), error))??;
-        added.extend(row.map(|row| (row, *was)));
+        if let Some(row) = row {
+            added.insert(row, *was);
+        }
     }
     Ok(added)
 }
 
 /// The lines of entries appended here that other processes changed, by id: if they remove them later, these are put back.
 fn altered(
-    appended: &BTreeSet<RowNo>,
+    appended: &[RowNo],
     moved: &[Option<RowNo>],
     index: &Index,
     storage: &FileStorage,
 ) -> Result<Vec<(Vec<u8>, String)>> {
     let mut lines = Vec::new();
     for &row in appended.iter().filter(|&&row| moved.get(row as usize).is_some_and(Option::is_none)) {
-        lines.extend(index.line(storage, row)?.map(|line| (index.tree.id_of(row).to_vec(), line)));
+        if let Some(line) = index.line(storage, row)? {
+            let id = copy_of_bytes(index.tree.id_of(row));
+            id.and_then(|id| push(&mut lines, (id, line))).map_err(|error| Error::io("read", storage.name(), error))?;
+        }
     }
     Ok(lines)
 }

@@ -66,10 +66,10 @@ impl Session {
     }
 
     /// The rows whose lines the caller is asked for, after an error that [`Error::needs_lines`].
-    pub fn missing_rows(&self) -> Vec<RowNo> {
+    pub fn missing_rows(&self) -> &[RowNo] {
         match &self.state {
-            SyncState::MissingLines(rows) => rows.clone(),
-            _ => Vec::new(),
+            SyncState::MissingLines(rows) => rows,
+            _ => &[],
         }
     }
 

@@ -1,8 +1,10 @@
 //! Lines that the caller makes from its objects. The caller may have changed an object, but id, parent and type stay those of
 //! the tree.
 
+use std::io;
+
 use crate::base::error::{Error, Result};
-use crate::base::wtf8::to_string_lossy;
+use crate::base::wtf8::shown;
 use crate::format::entry::{read_line, EntryHead, EntryKind, Line};
 use crate::format::header::{Header, Version, CURRENT_VERSION};
 use crate::io::line_reader::line_text;
@@ -20,9 +22,9 @@ impl Session {
             return Ok(line);
         }
         self.edited(&line, "The session's header", |object| {
-            object.set("type", "\"session\"");
-            object.set("version", CURRENT_VERSION.to_string());
-            object.set("id", quoted(&self.id));
+            object.set("type", "\"session\"")?;
+            object.set("version", CURRENT_VERSION.to_string())?;
+            object.set("id", quoted(&self.id)?)
         })
     }
 
@@ -39,21 +41,22 @@ impl Session {
         let id = self.tree().id_of(row);
         let no_row = || Error::internal(format_args!("there is no row {row}"));
         let known = self.tree().row(row).ok_or_else(no_row)?;
-        let what = format!("Entry {}", to_string_lossy(id));
+        let what = format!("Entry {}", shown(id));
         let edited = self.edited(&line, &what, |object| {
-            object.set("id", quoted(id));
+            object.set("id", quoted(id)?)?;
             match known.parent {
                 ParentRef::Missing => object.remove("parentId"),
-                ParentRef::Null => object.set("parentId", "null"),
-                ParentRef::Id(parent) => object.set("parentId", quoted(self.tree().id_bytes(parent))),
-                ParentRef::Number(number) => object.set("parentId", number.to_string()),
+                ParentRef::Null => object.set("parentId", "null")?,
+                ParentRef::Id(parent) => object.set("parentId", quoted(self.tree().id_bytes(parent))?)?,
+                ParentRef::Number(number) => object.set("parentId", number.to_string())?,
                 // Any value that is not an id: the entry has no parent.
-                ParentRef::Other => object.set("parentId", "{}"),
+                ParentRef::Other => object.set("parentId", "{}")?,
             }
             // An unknown type is not kept in the tree.
             if known.kind != EntryKind::Unknown {
-                object.set("type", quoted(known.kind.name().as_bytes()));
+                object.set("type", quoted(known.kind.name().as_bytes())?)?;
             }
+            Ok(())
         })?;
         if is_known(&edited)? {
             Ok(edited)
@@ -62,12 +65,16 @@ impl Session {
         }
     }
 
-    fn edited(&self, line: &[u8], what: &str, edit: impl FnOnce(&mut ObjectText<'_>)) -> Result<Vec<u8>> {
+    fn edited(
+        &self,
+        line: &[u8],
+        what: &str,
+        edit: impl FnOnce(&mut ObjectText<'_>) -> io::Result<()>,
+    ) -> Result<Vec<u8>> {
         let text = line_text(line).map_err(|error| self.no_memory(error))?;
         let not_an_object = || Error::invalid(format!("{what} cannot be written: its JSON is not an object"));
         let mut object = ObjectText::read(&text).map_err(|error| self.no_memory(error))?.ok_or_else(not_an_object)?;
-        edit(&mut object);
-        object.text().map_err(|error| self.no_memory(error))
+        edit(&mut object).and_then(|()| object.text()).map_err(|error| self.no_memory(error))
     }
 
     fn is_row(&self, row: RowNo, head: &EntryHead<'_>) -> bool {

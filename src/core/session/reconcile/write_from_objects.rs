@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::base::error::{part, Error, Result};
-use crate::base::memory::{append, with_capacity};
+use crate::base::memory::{append, push, with_capacity};
 use crate::io::fs;
 use crate::io::line_span::LineSpan;
 use crate::session::session::{check_length, Session};
@@ -28,7 +28,8 @@ impl Session {
                 let mut file = NewFile::again(&**lost)?;
                 for line in lines {
                     check_length(line, &path)?;
-                    spans.push(Some(file.line(line)?));
+                    let span = file.line(line)?;
+                    push(&mut spans, Some(span)).map_err(fail)?;
                 }
                 file.finish_safely(self.options.durability)?
             }
@@ -36,7 +37,7 @@ impl Session {
                 let mut all = Vec::new();
                 for line in lines {
                     check_length(line, &path)?;
-                    spans.push(Some(LineSpan::of(all.len() as u64, line.len())));
+                    push(&mut spans, Some(LineSpan::of(all.len() as u64, line.len()))).map_err(fail)?;
                     append(&mut all, line).and_then(|()| append(&mut all, b"\n")).map_err(fail)?;
                 }
                 all.pop();

@@ -2,11 +2,16 @@
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
+use std::fmt;
+use std::io;
+use std::marker::PhantomData;
 
+use serde::de::{Deserializer, Error as _, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::call::{number, plain, time, Amounts, Call, CallErrors, UsageValue};
+use crate::base::memory::{collect, copy_of_bytes, push, MemoryWriter};
 use crate::format::header::Version;
 use crate::summary::line_scanner::{CallFields, ScannedLine};
 
@@ -50,12 +55,17 @@ pub struct LargeEntry {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SessionUsage {
     /// In the order of the file.
+    #[serde(deserialize_with = "list")]
     pub calls: Vec<Call>,
     /// The names of the models that calls refer to. WTF-8.
+    #[serde(deserialize_with = "list")]
     pub models: Vec<Vec<u8>>,
+    #[serde(deserialize_with = "list")]
     pub kinds: Vec<KindSize>,
+    #[serde(deserialize_with = "list")]
     pub minutes: Vec<Minute>,
     /// The largest entries. More than `keep` of them in any order, until [`SessionUsage::sort_largest`] sorts them.
+    #[serde(deserialize_with = "list")]
     pub largest: Vec<LargeEntry>,
     /// Lines that are neither entries nor blank.
     pub damaged: u64,
@@ -72,6 +82,25 @@ pub struct SessionUsage {
 
 fn largest_kept() -> usize {
     LARGEST_KEPT
+}
+
+/// A list in memory that can be refused.
+fn list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
+    struct List<T>(PhantomData<T>);
+    impl<'de, T: Deserialize<'de>> Visitor<'de> for List<T> {
+        type Value = Vec<T>;
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a list")
+        }
+        fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Vec<T>, A::Error> {
+            let mut list = Vec::new();
+            while let Some(element) = elements.next_element()? {
+                push(&mut list, element).map_err(A::Error::custom)?;
+            }
+            Ok(list)
+        }
+    }
+    deserializer.deserialize_seq(List(PhantomData))
 }
 
 impl Default for SessionUsage {
@@ -105,10 +134,32 @@ impl SessionUsage {
         }
     }
 
+    /// A copy.
+    pub fn copy(&self) -> io::Result<Self> {
+        let mut models = Vec::new();
+        self.models.iter().try_for_each(|name| push(&mut models, copy_of_bytes(name)?))?;
+        let mut kinds = Vec::new();
+        self.kinds.iter().try_for_each(|kind| {
+            push(&mut kinds, KindSize { name: copy_of_bytes(&kind.name)?, entries: kind.entries, bytes: kind.bytes })
+        })?;
+        Ok(Self {
+            calls: collect(self.calls.iter().cloned())?,
+            models,
+            kinds,
+            minutes: collect(self.minutes.iter().cloned())?,
+            largest: collect(self.largest.iter().cloned())?,
+            damaged: self.damaged,
+            keep: self.keep,
+            floor: self.floor.clone(),
+            scratch: Vec::new(),
+        })
+    }
+
     /// As bytes, for the catalog.
-    pub fn pack(&self) -> Vec<u8> {
-        // Writing to memory cannot fail. No bytes at all would count as no usage.
-        postcard::to_stdvec(self).unwrap_or_default()
+    pub fn pack(&self) -> io::Result<Vec<u8>> {
+        // Nothing but a lack of memory makes it fail.
+        let packed = postcard::to_io(self, MemoryWriter::default());
+        packed.map(|packed| packed.0).map_err(|_| io::ErrorKind::OutOfMemory.into())
     }
 
     /// What was packed. None if the bytes are not what [`SessionUsage::pack`] makes.
@@ -120,49 +171,55 @@ impl SessionUsage {
     }
 
     /// Adds a line.
-    pub fn add(&mut self, line: &ScannedLine, version: Version) {
+    pub fn add(&mut self, line: &ScannedLine, version: Version) -> io::Result<()> {
         if !line.is_entry(version) {
             self.damaged += u64::from(!line.is_blank);
-            return;
+            return Ok(());
         }
         let kind = plain(&line.kind);
         let kind = kind.as_deref().unwrap_or(b"(no type)");
         let role = plain(&line.message.role);
         let name = match kind {
             // A later header.
-            b"session" => return,
+            b"session" => return Ok(()),
             b"message" => role.as_deref().unwrap_or(b"message"),
             kind => kind,
         };
         let (from, to) = line.span;
         let bytes = to.saturating_sub(from);
         let position =
-            position_of(&mut self.kinds, name, |kind| &kind.name, |name| KindSize { name, entries: 0, bytes: 0 });
+            position_of(&mut self.kinds, name, |kind| &kind.name, |name| KindSize { name, entries: 0, bytes: 0 })?;
         if let Some(kind) = self.kinds.get_mut(position as usize) {
             kind.entries += 1;
             kind.bytes += bytes;
         }
-        self.add_large(LargeEntry { bytes, offset: Reverse(from), kind: position });
+        self.add_large(LargeEntry { bytes, offset: Reverse(from), kind: position })?;
         let entry_time = time(&line.timestamp);
         if let Some(ms) = entry_time {
-            self.add_to_minute((ms / 60_000.0).floor() as i64, bytes);
+            self.add_to_minute((ms / 60_000.0).floor() as i64, bytes)?;
         }
         match (kind, name) {
             (b"message", b"assistant") => self.add_call(line, &line.message.call, Caller::Model, entry_time),
             (b"message", b"toolResult") => self.add_call(line, &line.message.call, Caller::Tool, entry_time),
             (b"usage", _) => self.add_call(line, &line.call, Caller::Model, entry_time),
             (b"compaction" | b"branch_summary", _) => {
-                self.add_call(line, &line.call, Caller::Summary(kind), entry_time);
+                self.add_call(line, &line.call, Caller::Summary(kind), entry_time)
             }
-            _ => {}
+            _ => Ok(()),
         }
     }
 
-    fn add_call(&mut self, line: &ScannedLine, call: &CallFields, caller: Caller<'_>, entry_time: Option<f64>) {
+    fn add_call(
+        &mut self,
+        line: &ScannedLine,
+        call: &CallFields,
+        caller: Caller<'_>,
+        entry_time: Option<f64>,
+    ) -> io::Result<()> {
         let (amounts, mut errors) = match (call.usage, &caller) {
             (Some(UsageValue::Amounts(amounts, errors)), _) => (amounts, errors),
             // Tools and summaries need no model.
-            (None | Some(UsageValue::Null), Caller::Tool | Caller::Summary(_)) => return,
+            (None | Some(UsageValue::Null), Caller::Tool | Caller::Summary(_)) => return Ok(()),
             _ => (Amounts::default(), CallErrors::NO_USAGE),
         };
         // The model's name, and after it what the identity is made of.
@@ -170,7 +227,7 @@ impl SessionUsage {
         if !put_name(&mut text, line, call, &caller) {
             errors.add(CallErrors::NO_MODEL);
         }
-        let model = position_of(&mut self.models, &text, |name| name, |name| name);
+        let model = position_of(&mut self.models, &text, |name| name, |name| name)?;
         let identity = identity_of(&mut text, line, &amounts);
         text.clear();
         self.scratch = text;
@@ -180,27 +237,29 @@ impl SessionUsage {
         if time.is_none() {
             errors.add(CallErrors::NO_TIME);
         }
-        self.calls.push(Call { identity, time: time.unwrap_or(f64::NAN), model, errors, amounts });
+        push(&mut self.calls, Call { identity, time: time.unwrap_or(f64::NAN), model, errors, amounts })
     }
 
-    fn add_to_minute(&mut self, minute: i64, bytes: u64) {
+    fn add_to_minute(&mut self, minute: i64, bytes: u64) -> io::Result<()> {
         match self.minutes.last_mut().filter(|last| last.minute == minute) {
             Some(last) => {
                 last.entries += 1;
                 last.bytes += bytes;
+                Ok(())
             }
-            None => self.minutes.push(Minute { minute, entries: 1, bytes }),
+            None => push(&mut self.minutes, Minute { minute, entries: 1, bytes }),
         }
     }
 
-    fn add_large(&mut self, entry: LargeEntry) {
+    fn add_large(&mut self, entry: LargeEntry) -> io::Result<()> {
         if self.floor.as_ref().is_some_and(|floor| entry < *floor) || self.keep == 0 {
-            return;
+            return Ok(());
         }
-        self.largest.push(entry);
+        push(&mut self.largest, entry)?;
         if self.largest.len() >= self.keep.saturating_mul(2).saturating_add(LARGEST_KEPT) {
             self.drop_small();
         }
+        Ok(())
     }
 
     /// Sorts the largest entries, the largest first, and drops those that are too many.
@@ -226,17 +285,26 @@ impl SessionUsage {
 }
 
 /// The position of a name in a list, to which it is added.
-fn position_of<T>(list: &mut Vec<T>, name: &[u8], name_of: impl Fn(&T) -> &[u8], make: impl Fn(Vec<u8>) -> T) -> u32 {
+fn position_of<T>(
+    list: &mut Vec<T>,
+    name: &[u8],
+    name_of: impl Fn(&T) -> &[u8],
+    make: impl Fn(Vec<u8>) -> T,
+) -> io::Result<u32> {
     let find = |list: &[T], name: &[u8]| list.iter().position(|one| name_of(one) == name);
     let position = find(list, name).or_else(|| match list.len() < MAX_NAMES {
         true => None,
         false => find(list, OTHER),
     });
-    position.unwrap_or_else(|| {
-        let name = if list.len() < MAX_NAMES { name } else { OTHER };
-        list.push(make(name.to_vec()));
-        list.len() - 1
-    }) as u32
+    let position = match position {
+        Some(position) => position,
+        None => {
+            let name = if list.len() < MAX_NAMES { name } else { OTHER };
+            push(list, make(copy_of_bytes(name)?))?;
+            list.len() - 1
+        }
+    };
+    Ok(position as u32)
 }
 
 /// Writes the name of what made a call. False if a model or its provider has none.

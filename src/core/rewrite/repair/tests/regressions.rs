@@ -99,7 +99,7 @@ const EVIL: &str =
 fn entries(text: &str) -> Vec<&str> {
     let whole =
         |piece: &SalvagedPiece<'_>| piece.whole.is_some_and(|whole| salvaged_entry(whole).expect("memory").is_some());
-    pieces(text).iter().filter(|piece| whole(piece)).filter_map(|piece| piece.whole).collect::<Vec<_>>()
+    pieces(text).filter(whole).filter_map(|piece| piece.whole).collect::<Vec<_>>()
 }
 
 /// Whether half a line ends where a value may come.

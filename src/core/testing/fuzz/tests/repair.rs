@@ -86,7 +86,7 @@ pub fn target(input: &[u8], subject: Subject) -> u64 {
             return 1;
         }
     };
-    assert_eq!(report.before, before);
+    assert_eq!(*report.before, before);
     let mut repaired = fs::read(&path).expect("read");
     // The planted bug: a whole last line without its newline is lost.
     if subject == Subject::Planted && !input.ends_with(b"\n") && before.entries > 0 {
