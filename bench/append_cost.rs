@@ -48,7 +48,8 @@ fn ways<'a>(path: &'a str, head: &'a NewHead) -> [Way<'a>; 3] {
     let bare_path = format!("{path}.bare");
     let open = session(&bare_path);
     let mut file = appending(&bare_path);
-    let mut text = line(EntryKind::Message, &open.envelope(None, 0.0, TIME.into()), OWN).expect("an object");
+    let mut text =
+        line(EntryKind::Message, &open.envelope(None, 0.0, TIME.into()).expect("memory"), OWN).expect("an object");
     text.push(b'\n');
     let bare = move || file.write_all(&text).expect("written");
 
@@ -57,7 +58,7 @@ fn ways<'a>(path: &'a str, head: &'a NewHead) -> [Way<'a>; 3] {
     let mut open = session(&unchecked_path);
     let mut file = appending(&unchecked_path);
     let unchecked = move || {
-        let envelope = open.envelope(open.tree().leaf(), 0.0, TIME.to_owned());
+        let envelope = open.envelope(open.tree().leaf(), 0.0, TIME.to_owned()).expect("memory");
         let mut text = line(EntryKind::Message, &envelope, OWN).expect("an object");
         text.push(b'\n');
         file.write_all(&text).expect("written");

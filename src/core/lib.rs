@@ -37,7 +37,7 @@
 //!     timestamp: "2026-01-01T00:00:00.000Z",
 //! })?;
 //! let leaf = session.tree().leaf().expect("the new entry");
-//! let kinds: Vec<_> = session.tree().path(leaf).iter().filter_map(|&row| session.tree().row(row)).map(|row| row.kind).collect();
+//! let kinds: Vec<_> = session.tree().path(leaf)?.iter().filter_map(|&row| session.tree().row(row)).map(|row| row.kind).collect();
 //! assert_eq!(kinds, [EntryKind::Message, EntryKind::Custom]);
 //! assert!(session.line(0)?.expect("it is in the file").contains(r#""content":"Hi""#));
 //! # Ok(())

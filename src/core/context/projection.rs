@@ -158,8 +158,8 @@ mod tests {
 
     fn rows_of_leaf(lines: &[&str]) -> Vec<RowNo> {
         let tree = tree_of(lines);
-        let path = tree.leaf().map(|leaf| tree.path(leaf)).unwrap_or_default();
-        context_rows(&tree, &path)
+        let path = tree.leaf().map(|leaf| tree.path(leaf).expect("memory")).unwrap_or_default();
+        context_rows(&tree, &path).expect("memory")
     }
 
     #[test]

@@ -141,13 +141,14 @@ mod tests {
             message("", &[("x", Some(3)), ("y", None)], &["read"], &[("read", 4), ("write", 5)]),
             message("b", &[("y", Some(6))], &[], &[]),
         ])
+        .expect("memory")
         .expect("messages");
         assert_eq!(all.content, b"a\n\nb");
         assert_eq!(all.sections, [(b"x".to_vec(), 3), (b"y".to_vec(), 6)]);
         assert_eq!(all.tools, [(b"write".to_vec(), 5), (b"read".to_vec(), 4)]);
-        assert!(replay(Vec::<SystemMessage<u8>>::new()).is_none());
+        assert!(replay(Vec::<SystemMessage<u8>>::new()).expect("memory").is_none());
         let undated = SystemMessage { date: Date::Missing, ..message("a", &[], &[], &[]) };
-        assert!(replay([undated]).is_none());
+        assert!(replay([undated]).expect("memory").is_none());
     }
 
     /// Regression: the time of a replay grew with the square of its sections and tools.
@@ -162,7 +163,7 @@ mod tests {
             added: vec![(name(n), n), (name(n / 2), n)],
             date: Date::Given,
         });
-        let all = replay(messages).expect("messages");
+        let all = replay(messages).expect("memory").expect("messages");
         assert!(all.sections.len() > 100_000 && all.tools.len() > 100_000);
     }
 
@@ -172,6 +173,7 @@ mod tests {
             message("", &[("x", Some(1)), ("y", Some(2))], &[], &[("a", 1), ("b", 2)]),
             message("", &[("x", None), ("x", Some(3)), ("z", None)], &["a", "none"], &[("a", 3)]),
         ])
+        .expect("memory")
         .expect("messages");
         assert_eq!(all.sections, [(b"y".to_vec(), 2), (b"x".to_vec(), 3)]);
         assert_eq!(all.tools, [(b"b".to_vec(), 2), (b"a".to_vec(), 3)]);

@@ -59,7 +59,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Err("the session is gone".into());
     };
     if let Some(leaf) = session.tree().leaf() {
-        for row in session.tree().path(leaf) {
+        for row in session.tree().path(leaf)? {
             let kind = session.tree().row(row).map_or("", |row| row.kind.name());
             println!("{} {kind}", to_string_lossy(session.tree().id_of(row)));
         }

@@ -94,7 +94,8 @@ pub mod tests {
         let id = entry_id(|_| {
             tries.set(tries.get() + 1);
             true
-        });
+        })
+        .expect("memory");
         assert_eq!((tries.get(), id.len()), (100, 36));
     }
 

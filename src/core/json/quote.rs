@@ -66,9 +66,6 @@ fn piece_length(units: &[u16]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io;
-
-    use crate::base::memory::{append, reserve};
     use crate::base::wtf8::from_utf16;
     use proptest::prelude::*;
 

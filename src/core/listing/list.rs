@@ -174,8 +174,8 @@ mod tests {
     #[test]
     fn unparsed_dates_of_a_file_are_asked_for_in_batches() {
         let mut dates = UnparsedDates::default();
-        (0..1_000).for_each(|n| dates.add(&format!("\"Jan {n} 2025\"")));
-        dates.add(&format!("\"{}\"", "x".repeat(3 * DATE_BYTES_AT_ONCE)));
+        (0..1_000).for_each(|n| dates.add(&format!("\"Jan {n} 2025\"")).expect("memory"));
+        dates.add(&format!("\"{}\"", "x".repeat(3 * DATE_BYTES_AT_ONCE))).expect("memory");
         let (mut count, mut longest) = (0, 0);
         batches(&dates, |some| {
             let some: Vec<String> = serde_json::from_str(&some).expect("an array");

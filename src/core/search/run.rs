@@ -296,6 +296,7 @@ impl Emitter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::memory::push;
     use crate::io::fs::faults::{with, InjectedFault};
     use crate::io::fs::FsCall;
     use crate::listing::read_all::read_all;
@@ -337,7 +338,7 @@ mod tests {
                     std::fs::rename(path.with_extension("new"), &path).expect("renamed");
                 }
             },
-            each: &|session, hits| locked(&found).push((HitSession::clone(session), hits.len())),
+            each: &|session, hits| push(&mut locked(&found), (HitSession::clone(session), hits.len())),
         }
         .run()
         .expect("searched");
@@ -372,7 +373,7 @@ mod tests {
                 waited.unwrap_or_else(PoisonError::into_inner).0.push((searched, total));
                 changed.notify_all();
             },
-            each: &|_, _| {},
+            each: &|_, _| Ok(()),
         }
         .run()
         .expect("searched");
@@ -404,6 +405,7 @@ mod tests {
                 progress: &|_, _| {},
                 each: &|_, hits| {
                     count.fetch_add(hits.len(), Ordering::Relaxed);
+                    Ok(())
                 },
             };
             let (searched, made) = with(usize::MAX, InjectedFault::Once(0), || request.run());

@@ -355,11 +355,11 @@ mod tests {
         let mut best = Best::new(&SearchOptions { limit: 20, ..SearchOptions::default() });
         let mut most = 0;
         for n in 0..100_000 {
-            best.offer(hit(n, MatchTier::Exact, n.into()));
+            best.offer(hit(n, MatchTier::Exact, n.into())).expect("memory");
             most = most.max(best.hits.len());
         }
         assert!(most <= 80 && std::mem::size_of_val(&best) <= 48);
-        let kept: Vec<_> = best.into_vec().iter().map(|hit| hit.order.1 .0).collect();
+        let kept: Vec<_> = best.into_vec().expect("memory").iter().map(|hit| hit.order.1 .0).collect();
         assert_eq!(kept, Vec::from_iter((99_960..100_000).rev()));
     }
 
@@ -367,9 +367,9 @@ mod tests {
     fn copies_in_a_session_take_no_place() {
         let mut best = Best::new(&SearchOptions { limit: 2, ..SearchOptions::default() });
         let others = [(0, MatchTier::Words, 1), (1, MatchTier::Words, 2), (2, MatchTier::Words, 3)];
-        others.into_iter().for_each(|(offset, tier, entry)| best.offer(hit(offset, tier, entry)));
-        (3..10_000).for_each(|offset| best.offer(hit(offset, MatchTier::Exact, 4)));
-        let kept: Vec<_> = best.into_vec().iter().map(|hit| hit.order.1 .0).collect();
+        others.into_iter().for_each(|(offset, tier, entry)| best.offer(hit(offset, tier, entry)).expect("memory"));
+        (3..10_000).for_each(|offset| best.offer(hit(offset, MatchTier::Exact, 4)).expect("memory"));
+        let kept: Vec<_> = best.into_vec().expect("memory").iter().map(|hit| hit.order.1 .0).collect();
         assert_eq!(kept, [3, 2, 1, 0]);
     }
 }

@@ -160,7 +160,7 @@ mod tests {
             })
             .expect("memory");
         }
-        let plan = plan(&tree, 3);
+        let plan = plan(&tree, 3).expect("memory");
         let rows: Vec<_> = plan.steps.iter().map(|step| (step.row, step.parent.as_deref())).collect();
         assert_eq!(rows, [(0, None), (2, Some(&b"a"[..])), (3, Some(&b"b"[..]))]);
         assert_eq!(

@@ -311,22 +311,6 @@ mod tests {
     use crate::summary::line_scanner::tests::read_whole;
 
     impl SessionSummary {
-        /// A copy.
-        pub fn copy(&self) -> io::Result<Self> {
-            let text = |text: &Option<Vec<u8>>| text.as_deref().map(copy_of_bytes).transpose();
-            Ok(Self {
-                id: copy_of_bytes(&self.id)?,
-                cwd: copy_of_bytes(&self.cwd)?,
-                name: text(&self.name)?,
-                parent: self.parent.as_ref().map(ParentSession::copy).transpose()?,
-                created: self.created.as_deref().map(copy_of).transpose()?,
-                active: self.active,
-                unparsed_dates: self.unparsed_dates.copy()?,
-                message_count: self.message_count,
-                first_message: text(&self.first_message)?,
-            })
-        }
-
         /// Every line read whole: slow, and simple enough to compare with.
         pub fn of_lines(text: &str) -> Option<SessionSummary> {
             let mut lines = text.split('\n').skip_while(|line| !is_json(line));

@@ -146,7 +146,7 @@ mod tests {
             let written = |(c, escape): (&char, &usize)| match (escape, c) {
                 (0, c) => c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04X}")).collect(),
                 (1, '/') => "\\/".to_owned(),
-                (_, c) => quoted(c.to_string().as_bytes()).strip_prefix('"').expect("a quote").strip_suffix('"').expect("a quote").to_owned(),
+                (_, c) => quoted(c.to_string().as_bytes()).expect("memory").strip_prefix('"').expect("a quote").strip_suffix('"').expect("a quote").to_owned(),
             };
             let inside: String = text.iter().zip(&escapes).map(written).collect();
             let json = format!("\"{}\"", inside);

@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     fn path(parents: &[Option<usize>], from: usize) -> Vec<usize> {
-        let parent = |at: &usize| Ok::<_, ()>(parents[*at]);
+        let parent = |at: &usize| Ok::<_, io::Error>(parents[*at]);
         let mut visited = std::collections::HashSet::new();
         path_to(Some(from), |at| Ok(visited.insert(*at)), parent).unwrap()
     }

@@ -51,7 +51,7 @@ fn lines_that_pi_writes_during_a_migration_are_in_the_new_file() {
         before_next(moment, move || add(&other, PI));
         let session = opened(&path);
         assert_eq!(session.tree().len(), 2, "{moment:?}");
-        assert_eq!(session.tree().path(1), [0, 1], "{moment:?}: it is chained like the others");
+        assert_eq!(session.tree().path(1).expect("memory"), [0, 1], "{moment:?}: it is chained like the others");
         assert!(verify(&path).expect("read").ok, "{moment:?}");
         assert_eq!(names(&dir), ["s.jsonl", "s.jsonl.v1.bak"], "{moment:?}");
         assert_eq!(fs::read_to_string(dir.path().join("s.jsonl.v1.bak")).expect("kept"), format!("{OLD}{PI}"));

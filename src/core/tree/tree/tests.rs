@@ -48,16 +48,21 @@ fn labels_keep_the_order_of_their_first_setting_until_cleared() {
         label("5", "b", false),
         label("6", "b", true),
     ]);
-    let order: Vec<_> =
-        tree.labels().in_order().into_iter().map(|(id_no, row)| (tree.id_bytes(id_no).to_vec(), row)).collect();
+    let order: Vec<_> = tree
+        .labels()
+        .in_order()
+        .expect("memory")
+        .into_iter()
+        .map(|(id_no, row)| (tree.id_bytes(id_no).to_vec(), row))
+        .collect();
     assert_eq!(order, [(b"a".to_vec(), 2), (b"c".to_vec(), 3), (b"b".to_vec(), 5)]);
 }
 
 #[test]
 fn a_walk_through_a_cycle_visits_each_entry_once() {
     let tree = tree(&[entry("a", Some("c")), entry("b", Some("a")), entry("c", Some("b")), entry("d", Some("c"))]);
-    assert_eq!(tree.path(3), [0, 1, 2, 3]);
-    assert_eq!(tree.path(1), [2, 0, 1]);
+    assert_eq!(tree.path(3).expect("memory"), [0, 1, 2, 3]);
+    assert_eq!(tree.path(1).expect("memory"), [2, 0, 1]);
     assert_eq!(tree.parents().expect("memory"), [None, Some(0), Some(1), Some(2)]);
 }
 
@@ -65,15 +70,15 @@ fn a_walk_through_a_cycle_visits_each_entry_once() {
 fn the_self_parented_and_orphans_are_roots() {
     let tree = tree(&[entry("a", Some("a")), entry("b", Some("gone"))]);
     assert_eq!(tree.parents().expect("memory"), [None, None]);
-    assert_eq!(tree.path(0), [0]);
-    assert_eq!(tree.children(ChildrenOf::Id(b"gone")), [1]);
+    assert_eq!(tree.path(0).expect("memory"), [0]);
+    assert_eq!(tree.children(ChildrenOf::Id(b"gone")).expect("memory"), [1]);
 }
 
 #[test]
 fn an_empty_id_is_a_parent_in_the_tree_but_ends_a_walk() {
     let tree = tree(&[entry("", None), entry("a", Some(""))]);
     assert_eq!(tree.parents().expect("memory"), [None, Some(0)]);
-    assert_eq!(tree.path(1), [1]);
+    assert_eq!(tree.path(1).expect("memory"), [1]);
 }
 
 /// The tree as one would write it without caring for speed.
@@ -111,11 +116,11 @@ proptest! {
             .collect();
         let tree = tree(&heads);
         for no in 0..entries.len() {
-            prop_assert_eq!(tree.path(no as u32), naive.path(no));
+            prop_assert_eq!(tree.path(no as u32).expect("memory"), naive.path(no));
         }
         for id in 0..14u8 {
             prop_assert_eq!(tree.find(id.to_string().as_bytes()), naive.find(id).map(|no| no as u32));
-            prop_assert_eq!(tree.children(ChildrenOf::Id(id.to_string().as_bytes())), naive.children(id));
+            prop_assert_eq!(tree.children(ChildrenOf::Id(id.to_string().as_bytes())).expect("memory"), naive.children(id));
         }
         // Every row hangs from a root: following parents ends.
         let parents = tree.parents().expect("memory");
@@ -134,5 +139,5 @@ fn a_leaf_whose_id_comes_again_is_its_last_entry() {
     tree.push(&entry("c", Some("a")), false).expect("memory");
     assert_eq!(tree.leaf(), Some(4));
     let leaf = tree.leaf();
-    assert_eq!(leaf.map(|leaf| tree.path(leaf)), Some(vec![0, 4]));
+    assert_eq!(leaf.map(|leaf| tree.path(leaf).expect("memory")), Some(vec![0, 4]));
 }

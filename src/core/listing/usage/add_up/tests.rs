@@ -21,7 +21,7 @@ fn session(path: &str, created: f64, lines: &[String]) -> UsageSession {
     let mut offset = 0;
     for line in lines {
         let end = offset + line.len() as u64 + 1;
-        usage.add(&read_whole(line, (offset, end)), Version::Current);
+        usage.add(&read_whole(line, (offset, end)), Version::Current).expect("memory");
         offset = end;
     }
     usage.sort_largest();
@@ -35,7 +35,7 @@ fn options(by: &[Grouping]) -> ReportOptions {
 
 fn reported(mut sessions: Vec<UsageSession>, options: &ReportOptions) -> (Report, Vec<UsageSession>) {
     sort_sessions(&mut sessions);
-    (report(&sessions, &Calendar::Utc, options), sessions)
+    (report(&sessions, &Calendar::Utc, options).expect("memory"), sessions)
 }
 
 /// The rows of a table of periods or projects: key, calls and cost.

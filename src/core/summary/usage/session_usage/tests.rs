@@ -17,7 +17,7 @@ impl SessionUsage {
         for line in text.split_inclusive('\n') {
             let end = offset + line.len() as u64;
             if offset > 0 {
-                usage.add(&read_whole(line, (offset, end)), version);
+                usage.add(&read_whole(line, (offset, end)), version).expect("memory");
             }
             offset = end;
         }
@@ -114,19 +114,19 @@ proptest! {
         let found = scan(&text, SummaryProgress::default());
         let version = if version == 1 { Version::V1 } else { Version::Current };
         // Packed: a time that is none does not equal itself.
-        let slowly = SessionUsage::of_lines(&text, version).pack();
-        prop_assert_eq!(found.usage().pack(), slowly.clone());
-        prop_assert_eq!(SessionUsage::unpack(&slowly).map(|usage| usage.pack()), Some(slowly.clone()));
+        let slowly = SessionUsage::of_lines(&text, version).pack().expect("memory");
+        prop_assert_eq!(found.usage().pack().expect("memory"), slowly.clone());
+        prop_assert_eq!(SessionUsage::unpack(&slowly).map(|usage| usage.pack().expect("memory")), Some(slowly.clone()));
         // Going on from any line gives the same, the earlier part packed as in the catalog.
         let cut = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').nth(text.len() % 7).map(|(at, _)| at + 1);
         let Some(cut) = cut else { return Ok(()) };
         let mut half = scan(&text[..cut], SummaryProgress::default()).progress;
-        half.usage = SessionUsage::unpack(&half.usage.pack()).expect("as it was packed");
-        prop_assert_eq!(scan(&text, half).usage().pack(), slowly);
+        half.usage = SessionUsage::unpack(&half.usage.pack().expect("memory")).expect("as it was packed");
+        prop_assert_eq!(scan(&text, half).usage().pack().expect("memory"), slowly);
     }
 
     #[test]
-    fn no_bytes_of_a_catalog_end_the_process(mut bytes in lines().prop_map(|body| SessionUsage::of_lines(&body, Version::V1).pack()), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
+    fn no_bytes_of_a_catalog_end_the_process(mut bytes in lines().prop_map(|body| SessionUsage::of_lines(&body, Version::V1).pack().expect("memory")), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
         let at = at.index(bytes.len());
         bytes[at] = byte;
         SessionUsage::unpack(&bytes);

@@ -155,7 +155,7 @@ const LABEL: &str = "{\"type\":\"label\",\"id\":\"l\",\"parentId\":\"b\",\"targe
 /// Takes the path to the second entry to a file of its own.
 pub(crate) fn branch(dir: &Path, options: SessionFileOptions) -> Result<Session> {
     let old = session_at(&at(dir, "s.jsonl"), options)?;
-    let mut plan = plan(old.tree(), 1);
+    let mut plan = plan(old.tree(), 1).expect("memory");
     let (id, parent, target) = ("l".to_owned(), b"b".to_vec(), b"a".to_vec());
     plan.labels.push(BranchLabel { id, parent, target, from: 0 });
     let path = at(dir, "b.jsonl");

@@ -55,7 +55,7 @@ impl World {
         let result = match work(&mut self.session) {
             Err(error) if error.needs_lines() => {
                 let id = |row| String::from_utf8_lossy(self.session.tree().id_of(row)).into_owned();
-                let wanted = self.session.missing_rows().into_iter();
+                let wanted = self.session.missing_rows().iter().copied();
                 let lines = wanted.filter_map(|row| Some((row, self.lines.get(&id(row))?.clone()))).collect();
                 self.session.supply_lines(lines);
                 work(&mut self.session)

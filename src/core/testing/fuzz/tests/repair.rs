@@ -94,7 +94,7 @@ pub fn target(input: &[u8], subject: Subject) -> u64 {
     }
     let after = verify(&path).expect("it can be read");
     assert!(after.ok, "{after:?}");
-    assert_eq!(after, report.after);
+    assert_eq!(after, *report.after);
     check_report(&after, &fs::read(&path).expect("read"));
 
     let header = |line: Cow<'_, str>| crate::format::header::Header::read(&line).expect("memory");

@@ -197,9 +197,9 @@ fn rows(of: &[u32]) -> Vec<usize> {
 fn is_the_same(tree: &Tree, naive: &Naive) -> Result<(), TestCaseError> {
     let path = naive.path(naive.leaf);
     prop_assert_eq!(tree.leaf().map(|no| no as usize), naive.leaf);
-    let ours = tree.leaf().map(|leaf| tree.path(leaf)).unwrap_or_default();
+    let ours = tree.leaf().map(|leaf| tree.path(leaf).expect("memory")).unwrap_or_default();
     prop_assert_eq!(rows(&ours), path.clone());
-    let projection = project(tree, &ours);
+    let projection = project(tree, &ours).expect("memory");
     let steps: Vec<_> =
         projection.steps.iter().map(|step| (step.row as usize, step.gives, step.edit.map(|no| no as usize))).collect();
     prop_assert_eq!(steps, naive.context(&path));
@@ -215,8 +215,8 @@ fn is_the_same_in_the_end(tree: &Tree, naive: &Naive) -> Result<(), TestCaseErro
     let text = |id: &[u8]| String::from_utf8_lossy(id).into_owned();
     for no in 0..naive.all.len() {
         let path = naive.path(Some(no));
-        prop_assert_eq!(rows(&tree.path(no as u32)), path.clone());
-        let plan = plan(tree, no as u32);
+        prop_assert_eq!(rows(&tree.path(no as u32).expect("memory")), path.clone());
+        let plan = plan(tree, no as u32).expect("memory");
         let (steps, labels) = naive.branch(no);
         let ours: Vec<_> = plan
             .steps
@@ -229,13 +229,21 @@ fn is_the_same_in_the_end(tree: &Tree, naive: &Naive) -> Result<(), TestCaseErro
     }
     for id in (0..40).map(name) {
         prop_assert_eq!(tree.find(id.as_bytes()).map(|no| no as usize), naive.find(&id));
-        prop_assert_eq!(rows(&tree.children(ChildrenOf::Id(id.as_bytes()))), naive.children(Some(&id)));
+        prop_assert_eq!(
+            rows(&tree.children(ChildrenOf::Id(id.as_bytes())).expect("memory")),
+            naive.children(Some(&id))
+        );
     }
-    prop_assert_eq!(rows(&tree.children(ChildrenOf::Null)), naive.children(None));
+    prop_assert_eq!(rows(&tree.children(ChildrenOf::Null).expect("memory")), naive.children(None));
     let parents: Vec<_> = tree.parents().expect("memory").into_iter().map(|no| no.map(|no| no as usize)).collect();
     prop_assert_eq!(parents, naive.parents());
-    let labels: Vec<_> =
-        tree.labels().in_order().into_iter().map(|(id_no, row)| (text(tree.id_bytes(id_no)), row as usize)).collect();
+    let labels: Vec<_> = tree
+        .labels()
+        .in_order()
+        .expect("memory")
+        .into_iter()
+        .map(|(id_no, row)| (text(tree.id_bytes(id_no)), row as usize))
+        .collect();
     prop_assert_eq!(labels, naive.labels());
     let distinct: BTreeSet<_> = naive.all.iter().map(|made| &made.id).collect();
     prop_assert_eq!((tree.len(), tree.distinct()), (naive.all.len(), distinct.len()));
