@@ -1,83 +1,90 @@
-// One process under a limit of memory: does everything with a session file, each call by itself, and writes its value or its error.
-// Arguments: the session file, and the names of the calls.
+// One process under a limit of memory: calls of the API on a session file, each in a directory of its own, so that each begins with the
+// same file. Writes the value or the error of each. Arguments: the session file, a directory, and the names of the calls.
 const fs = require("node:fs");
 const path = require("node:path");
-const { SessionManager, loadEntriesFromFile } = require(path.resolve("index.js"));
+const { SessionManager, loadEntriesFromFile } = require("../../../index.js");
 
-const [file, ...names] = process.argv.slice(2);
-const dir = path.dirname(file);
-const open = () => SessionManager.open(file);
-const lines = () => fs.readFileSync(file).subarray(fs.readFileSync(file).indexOf(10) + 1);
-const count = (bytes) => bytes.toString("latin1").split("\n").length - 1;
+const [original, scratch, ...names] = process.argv.slice(2);
 const message = { role: "user", content: "appended", timestamp: 1 };
-const leaf = (session) => session.getLeafId();
+const groupings = { by: ["model", "day", "session", "project"], largest: 1_000_000 };
+const everything = { limit: Infinity, in: ["user", "assistant", "name", "summary", "tool", "custom"] };
 
+/** The lines after the header, and how many there are. */
+const stored = (file) => {
+	const bytes = fs.readFileSync(file);
+	const lines = bytes.subarray(bytes.indexOf(10) + 1, bytes.lastIndexOf(10) + 1);
+	return { lines, count: lines.toString("latin1").split("\n").length - 1 };
+};
+
+/** What is called with the path of a session file. */
 const OPERATIONS = {
-	getLeafId: () => open().getLeafId(),
-	getEntries: () => open().getEntries().length,
-	getTree: () => open().getTree().length,
-	getBranch: () => open().getBranch().length,
-	getOutline: () => open().getOutline(),
-	getChildren: () => {
-		const session = open();
-		return session.getChildren("root").length + session.getChildren(null).length;
+	getLeafId: (file) => SessionManager.open(file).getLeafId(),
+	getEntries: (file) => SessionManager.open(file).getEntries(),
+	getTexts: (file) => SessionManager.open(file).getEntries().map((entry) => entry.message?.content.length),
+	getTree: (file) => SessionManager.open(file).getTree(),
+	getBranch: (file) => SessionManager.open(file).getBranch(),
+	getOutline: (file) => SessionManager.open(file).getOutline(),
+	getChildren: (file) => SessionManager.open(file).getChildren("root"),
+	getLabel: (file) => SessionManager.open(file).getLabel("root"),
+	buildSessionContext: (file) => SessionManager.open(file).buildSessionContext(),
+	getUsage: (file) => SessionManager.open(file).getUsage(groupings),
+	getDiagnostics: (file) => SessionManager.open(file).getDiagnostics(),
+	getSessionName: (file) => SessionManager.open(file).getSessionName(),
+	loadEntriesFromFile: (file) => loadEntriesFromFile(file),
+	openReadonly: (file) => SessionManager.open(file, { readonly: true }).getEntries(),
+	verify: (file) => SessionManager.verify(file),
+	redactDry: (file) => SessionManager.redact(file, { text: "xyzzy", dryRun: true }),
+	/** A list leaves out a session that cannot be read, as pi's does. */
+	list: async (file) => {
+		const all = await SessionManager.listAll(path.dirname(file));
+		if (all.length === 0) throw { code: "LEFT_OUT" };
 	},
-	getLabel: () => open().getLabel("root"),
-	buildSessionContext: () => open().buildSessionContext().messages.length,
-	getUsage: () => open().getUsage({ by: ["model", "day", "session", "project"] }).entries,
-	getDiagnostics: () => open().getDiagnostics().totals,
-	getSessionName: () => open().getSessionName(),
-	loadEntriesFromFile: () => loadEntriesFromFile(file).length,
-	readonly: () => SessionManager.open(file, { readonly: true }).getEntries().length,
-	reload: () => {
-		const session = open();
-		session.getEntries();
-		fs.appendFileSync(file, '{"type":"custom","id":"foreign","parentId":null}\n');
+	readTexts: async (file) => SessionManager.readTexts(await SessionManager.listAll(path.dirname(file))),
+	search: (file) => SessionManager.search("secret", { sessionDir: path.dirname(file), ...everything }),
+	usage: (file) => SessionManager.usage({ sessionDir: path.dirname(file), ...groupings }),
+	forkFrom: (file) => SessionManager.forkFrom(file, path.dirname(file), path.join(path.dirname(file), "forks")),
+	createBranchedSession: (file) => {
+		const session = SessionManager.open(file);
+		return session.createBranchedSession(session.getLeafId());
+	},
+	append: (file) => SessionManager.open(file).appendMessage(message),
+	branchWithSummary: (file) => {
+		const session = SessionManager.open(file);
+		return session.branchWithSummary(session.getLeafId(), "summary");
+	},
+	reload: (file) => {
+		const session = SessionManager.open(file);
+		fs.writeFileSync(`${file}.new`, fs.readFileSync(file));
+		fs.renameSync(`${file}.new`, file);
 		session.reload();
-		return session.getEntries().length;
 	},
-	append: () => open().appendMessage(message).length,
-	branch: () => {
-		const session = open();
-		session.branch(leaf(session));
-		return session.branchWithSummary(leaf(session), "summary").length;
+	repair: (file) => SessionManager.repair(file),
+	merge: (file) => {
+		const { lines, count } = stored(file);
+		return SessionManager.merge(file, { session: "s", lines, hosts: new Uint32Array(count) });
 	},
-	createBranchedSession: () => {
-		const session = open();
-		return session.createBranchedSession(leaf(session)).length;
+	/** Another host has other entries with the same ids. */
+	mergeHosts: (file) => {
+		const { lines, count } = stored(file);
+		const others = Buffer.from(lines.toString("latin1").replaceAll('"type":"custom"', '"type":"custox"'), "latin1");
+		const hosts = new Uint32Array(2 * count).fill(1, count);
+		return SessionManager.merge(file, { session: "s", lines: Buffer.concat([lines, others]), hosts });
 	},
-	forkFrom: () => SessionManager.forkFrom(file, dir, path.join(dir, "forks")).getEntryCount(),
-	verify: () => SessionManager.verify(file).lines,
-	repair: () => SessionManager.repair(file).repairCount,
-	merge: () => {
-		const stored = lines();
-		return SessionManager.merge(file, { session: "s", lines: stored, hosts: new Uint32Array(count(stored)) }).added;
-	},
-	mergeHosts: () => {
-		const stored = lines();
-		const twice = Buffer.concat([stored, Buffer.from(stored.toString("latin1").replaceAll('"custom"', '"custox"'), "latin1")]);
-		const hosts = new Uint32Array(count(twice)).fill(1, count(stored));
-		return SessionManager.merge(file, { session: "s", lines: twice, hosts }).renamed.length;
-	},
-	redactDry: () => SessionManager.redact(file, { text: "xyzzy", dryRun: true }).left,
-	redactText: () => SessionManager.redact(file, { text: "secret" }).lines.length,
-	redactEntries: () => SessionManager.redact(file, { entries: ["root"] }).lines.length,
-	list: () => SessionManager.listAll(dir).then((all) => all.length > 0 || Promise.reject({ code: "LEFT_OUT" })),
-	readTexts: () => SessionManager.listAll(dir).then((all) => SessionManager.readTexts(all)),
-	search: () => SessionManager.search("secret", { sessionDir: dir, limit: Infinity, in: ["user", "assistant", "name", "summary", "tool", "custom"] }),
-	usage: () => SessionManager.usage({ sessionDir: dir, by: ["model", "day", "session", "project"], largest: 1e6 }),
+	redactText: (file) => SessionManager.redact(file, { text: "secret" }),
+	redactEntries: (file) => SessionManager.redact(file, { entries: ["root"] }),
 };
 
 process.stdout.write("loaded\n");
 (async () => {
-	for (const name of names.length > 0 ? names : Object.keys(OPERATIONS)) {
-		const before = fs.readFileSync(file);
+	for (const name of names) {
+		const file = path.join(scratch, name, "session.jsonl");
+		fs.mkdirSync(path.dirname(file));
+		fs.copyFileSync(original, file);
 		try {
-			await OPERATIONS[name]();
+			await OPERATIONS[name](file);
 			process.stdout.write(`${name} value\n`);
 		} catch (error) {
 			process.stdout.write(`${name} ${error.code ?? error}\n`);
 		}
 	}
 })();
-module.exports = { OPERATIONS };

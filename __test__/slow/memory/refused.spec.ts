@@ -1,14 +1,14 @@
-// Memory that the system refuses is an error of the call; it never ends the process.
-import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+// Memory that the system refuses is an error of the call: it never ends the process, and the file stays whole.
+import { type SpawnSyncReturns, spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { scratch } from "../../support/scratch.js";
+import { api, root, scratch } from "../../support/scratch.js";
+import { Random } from "../../stress/differential/random.js";
+import * as hostile from "./hostile-files.js";
 
-const header = (version: number): string =>
-	`{"type":"session","version":${version},"id":"s","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/w"}\n`;
-const message = (content: string): string =>
-	`{"type":"message","id":"a","parentId":null,"timestamp":"2025-01-01T00:00:00.000Z","message":{"role":"user","content":"${content}"}}\n`;
+const { header, message } = hostile;
+const seed = Number(process.env.PSN_SEED ?? Math.floor(Math.random() * 2 ** 31));
 
 /** A byte in the middle of a file becomes one that is not UTF-8. */
 const broken = (file: string): Buffer => {
@@ -18,145 +18,194 @@ const broken = (file: string): Buffer => {
 };
 const escapes = () => "\\u0041".repeat(17_000_000);
 const ascii = () => "a".repeat(34_000_000);
-/** Entries of 60 bytes, with a half line at the end: there is something to repair. */
-const short = (count: number): string => {
-	const ids = Array.from({ length: count }, (_, number) => `{"type":"custom","id":"${String(number).padStart(8, "0")}","parentId":null}\n`);
-	return `${header(3)}${ids.join("")}half {\n`;
-};
-/** A name, a label and an id of many escapes. */
-const escapedFields = (): string => {
-	const text = ".\\u0041".repeat(5_000_000);
-	return [
-		header(3).trimEnd(),
-		`{"type":"session_info","id":"n","parentId":null,"name":"${text}"}`,
-		`{"type":"label","id":"l","parentId":"n","targetId":"n","label":"${text}"}`,
-		`{"type":"custom","id":"${text}","parentId":"l"}`,
-		"half {\n",
-	].join("\n");
-};
 
-/** What is done with a file in one process; each call by itself: its value or its error is what is accepted. */
-const OPENS = `
-	() => SessionManager.open(file).getEntries().map((entry) => entry.message.content.length),
-	() => SessionManager.open(file).buildSessionContext().messages.length,
-	() => SessionManager.verify(file),
-`;
-/** A list leaves out a session that cannot be read, as pi's does. */
-const LISTS = `
-	() => SessionManager.listAll(dir).then((all) => all.length > 0 || Promise.reject({ code: "LEFT_OUT" })),
-	() => SessionManager.search("needle", { sessionDir: dir }),
-	() => SessionManager.usage({ sessionDir: dir }),
-`;
-const WRITES = `
-	() => SessionManager.forkFrom(file, dir, path.join(dir, "forks")),
-	() => SessionManager.repair(file),
-	() => SessionManager.open(file).getTree(),
-`;
-const SCANS = `
-	() => SessionManager.open(file).getLeafId(),
-	() => SessionManager.verify(file),
-	() => SessionManager.repair(file),
-`;
-const REDACTS = `
-	() => SessionManager.redact(file, { text: "xyzzy", dryRun: true }),
-	() => SessionManager.redact(file, { entries: ["n"], dryRun: true }),
-`;
-const script = (looks: string): string => `
-	const fs = require("node:fs");
-	const path = require("node:path");
-	const { SessionManager } = require(${JSON.stringify(join(process.cwd(), "index.js"))});
-	const file = process.argv[1];
-	const dir = path.dirname(file);
-	process.stdout.write("loaded\\n");
-	(async () => {
-		for (const look of [${looks}]) {
-			const before = fs.statSync(file);
-			try {
-				await look();
-				process.stdout.write("value,");
-			} catch (error) {
-				const after = fs.statSync(file);
-				// A repair leaves the old file or the new one: its last look at the new one may be what is refused.
-				const stays = /repair/.test(look) || (before.ino === after.ino && before.mtimeMs === after.mtimeMs);
-				process.stdout.write((stays ? error.code : "CHANGED") + ",");
-			}
-		}
-	})();`;
+const OPENS = ["getTexts", "buildSessionContext", "verify"];
+const LISTS = ["list", "search", "usage"];
+const WRITES = ["forkFrom", "repair", "getTree"];
+const SCANS = ["getLeafId", "verify", "repair"];
+/** These change the file. */
+const CHANGES = ["append", "branchWithSummary", "reload", "repair", "merge", "mergeHosts", "redactText", "redactEntries"];
+const ALL = [
+	...["getLeafId", "getEntries", "getTree", "getBranch", "getOutline", "getChildren", "getLabel", "buildSessionContext", "getUsage"],
+	...["getDiagnostics", "getSessionName", "loadEntriesFromFile", "openReadonly", "verify", "redactDry", "forkFrom"],
+	...["createBranchedSession", ...LISTS, "readTexts", ...CHANGES],
+];
+
+interface Run extends SpawnSyncReturns<string> {
+	/** What became of each call: `value` or the code of its error. */
+	answers: Record<string, string>;
+	/** Whether the engine ended the process, whose own heap got no memory: that is not ours to mend. */
+	isEndedByEngine: boolean;
+}
+
+/** Runs calls on a file in a process that may have so many MB of address space. Everything that they leave is checked. */
+function run(limit: number, file: string, calls: string[]): Run {
+	const dir = mkdtempSync(join(scratch(), "limit-"));
+	const env = { ...process.env, PI_SESSION_NATIVE_CATALOG: join(dir, "catalog.sqlite") };
+	const command = `ulimit -v ${limit * 1_000} && exec "$0" "$@"`;
+	const args = ["-c", command, process.execPath, join(__dirname, "operations.cjs"), file, dir, ...calls];
+	const done = spawnSync("sh", args, { encoding: "utf8", cwd: root, env });
+	const answers = Object.fromEntries(
+		done.stdout
+			.split("\n")
+			.slice(1, -1)
+			.map((line) => line.split(" ", 2) as [string, string]),
+	);
+	if (file !== "") {
+		for (const call of calls.filter((call) => existsSync(join(dir, call)))) checkFiles(join(dir, call), file, call, answers[call]);
+	}
+	rmSync(dir, { recursive: true });
+	const isEndedByEngine = !done.stdout.startsWith("loaded") || /V8|JavaScript heap|FATAL ERROR|std::bad_alloc/.test(done.stderr);
+	return { ...done, answers, isEndedByEngine };
+}
+
+/** A session file is byte for byte what it was, or it is a whole new one. */
+function checkFiles(dir: string, original: string, call: string, answer: string | undefined): void {
+	const before = readFileSync(original);
+	const file = join(dir, "session.jsonl");
+	const after = readFileSync(file);
+	if (after.equals(before)) return;
+	const isOld = before.subarray(0, 40).includes('"version":1');
+	const isChanged = { call, answer, changed: true };
+	expect(CHANGES.includes(call) || isOld, JSON.stringify(isChanged)).toBe(true);
+	// A migration and a repair keep the original.
+	const backups = readdirSync(dir).filter((name) => name.endsWith(".bak"));
+	for (const backup of backups) expect(readFileSync(join(dir, backup)).equals(before), `${call}: ${backup}`).toBe(true);
+	if (/append|branch/i.test(call) && !isOld) {
+		expect(answer, call).toBe("value");
+		expect(after.subarray(0, before.length).equals(before), call).toBe(true);
+	}
+	const [was, now] = [original, file].map((path) => api.SessionManager.verify(path));
+	expect(now?.endsWithNewline, call).toBe(true);
+	expect(now?.totals.damaged, call).toBeLessThanOrEqual(was?.totals.damaged ?? 0);
+	expect(now?.entries, call).toBeGreaterThanOrEqual(was?.entries ?? 0);
+}
+
+/** The first limit at which the runtime starts and loads the addon, in steps of 10 MB. */
+const first = (): number => {
+	let [low, high] = [10, 400];
+	while (low < high) {
+		const middle = (low + high) >> 1;
+		if (run(10 * middle, "", []).stdout === "loaded\n") high = middle;
+		else low = middle + 1;
+	}
+	return 10 * high;
+};
 
 interface Case {
 	what: string;
-	looks: string;
+	calls: string[];
 	bytes: () => string | Buffer;
-	/** Address space in KB, from what is too little to what is enough, and the step. */
-	limits?: [number, number, number];
+	/** Address space in MB, from what is too little to what is enough, and the step. */
+	limits: [number, number, number];
 }
 const CASES: Case[] = [
-	{ what: "a text of 17,000,000 escapes", looks: OPENS, bytes: () => header(3) + message(escapes()) },
+	{
+		what: "a text of 17,000,000 escapes",
+		calls: OPENS,
+		bytes: () => header(3) + message(escapes()),
+		limits: [850, 1_450, 80],
+	},
 	{
 		what: "a lone surrogate and 17,000,000 escapes",
-		looks: OPENS + LISTS.trimStart(),
+		calls: [...OPENS, ...LISTS],
 		bytes: () => header(3) + message(`\\ud83d${escapes()}`),
+		limits: [857, 1_450, 80],
 	},
 	{
 		what: "a text of 34,000,000 characters beyond Latin-1",
-		looks: OPENS,
+		calls: OPENS,
 		bytes: () => header(3) + message("日".repeat(34_000_000)),
+		limits: [864, 1_450, 80],
 	},
-	{ what: "a line of 34 MB with a byte that is not UTF-8", looks: OPENS, bytes: () => broken(header(3) + message(ascii())) },
-	{ what: "a list of such a line", looks: LISTS, bytes: () => broken(header(3) + message(ascii())) },
+	{
+		what: "a line of 34 MB with a byte that is not UTF-8",
+		calls: [...OPENS, ...LISTS],
+		bytes: () => broken(header(3) + message(ascii())),
+		limits: [871, 1_450, 80],
+	},
 	{
 		what: "a fork and a repair of such a line",
-		looks: WRITES,
+		calls: WRITES,
 		bytes: () => Buffer.concat([broken(header(3) + message(ascii())), Buffer.from("half a li\n")]),
+		limits: [885, 1_450, 80],
 	},
-	{ what: "a migration of such a line", looks: WRITES, bytes: () => broken(header(1) + message(ascii())) },
-	{ what: "200,000 short entries", looks: SCANS, bytes: () => short(200_000), limits: [800_000, 1_050_000, 25_000] },
+	{ what: "a migration of such a line", calls: WRITES, bytes: () => broken(header(1) + message(ascii())), limits: [892, 1_450, 80] },
+	{ what: "200,000 short entries", calls: SCANS, bytes: () => hostile.manyEntries(200_000), limits: [800, 1_050, 25] },
+	{
+		what: "400,000 entries on one line",
+		calls: ["repair"],
+		bytes: () => hostile.manyFusedEntries(400_000),
+		limits: [790, 1_150, 30],
+	},
 	{
 		what: "4,000,000 damaged lines",
-		looks: SCANS.trimStart().split("\n").slice(0, 2).join("\n"),
+		calls: ["getLeafId", "verify"],
 		bytes: () => header(3) + "{\n".repeat(4_000_000),
-		limits: [800_000, 1_120_000, 80_000],
+		limits: [800, 1_120, 80],
 	},
 	{
 		what: "a header of 6,000,000 escapes",
-		looks: OPENS.split("\n").slice(1).join("\n") + LISTS.trimStart(),
+		calls: ["buildSessionContext", "verify", ...LISTS],
 		bytes: () => header(3).replace("/w", "\\u0041".repeat(6_000_000)) + message("x"),
-		limits: [790_000, 1_030_000, 40_000],
+		limits: [790, 1_030, 40],
 	},
 	{
 		what: "a name, a label and an id of 5,000,000 escapes",
-		looks: REDACTS + SCANS.trimStart(),
-		bytes: escapedFields,
-		limits: [800_000, 1_100_000, 60_000],
+		calls: ["redactDry", "redactEntries", ...SCANS],
+		bytes: () => hostile.escapesInEveryField(5_000_000),
+		limits: [800, 1_300, 80],
 	},
 ];
-/** Address space in KB, from what is too little to read the text to what is enough. */
-const [FROM, TO, STEP] = [850_000, 1_450_000, 80_000];
 
-CASES.forEach(({ what, looks, bytes, limits }, number) => {
+CASES.forEach(({ what, calls, bytes, limits: [from, to, step] }) => {
 	test.runIf(process.platform === "linux")(`${what}, with more memory at a time: a value or an error`, () => {
-		const content = bytes();
-		const calls = looks.trim().split("\n").length;
+		const file = join(scratch(), "session.jsonl");
+		writeFileSync(file, bytes());
 		const answers: string[] = [];
-		// Each case has limits of its own.
-		const [from, to, step] = limits ?? [FROM + number * 7_000, TO, STEP];
 		for (let limit = from; limit <= to; limit += step) {
-			const dir = mkdtempSync(join(scratch(), "limit-"));
-			const file = join(dir, "session.jsonl");
-			writeFileSync(file, content);
-			const command = `ulimit -v ${limit} && exec "$0" -e "$1" "$2"`;
-			const { stdout, stderr, status } = spawnSync("sh", ["-c", command, process.execPath, script(looks), file], {
-				encoding: "utf8",
-			});
-			rmSync(dir, { recursive: true });
-			// The engine ends the process where its own heap gets no memory: that is not ours to mend.
-			if (!stdout.startsWith("loaded") || /V8|JavaScript heap|FATAL ERROR/.test(stderr)) continue;
+			const done = run(limit, file, calls);
+			if (done.isEndedByEngine) continue;
+			const { stdout, stderr, status } = done;
 			expect({ limit, stdout, status, stderr }).toEqual({ limit, stdout, status: 0, stderr: "" });
-			answers.push(stdout.slice("loaded\n".length));
-			expect(answers.at(-1)?.split(",")).toHaveLength(calls + 1);
+			expect(Object.keys(done.answers)).toEqual(calls);
+			answers.push(Object.values(done.answers).join());
 		}
-		expect(answers.join()).not.toContain("CHANGED");
 		expect(answers.some((answer) => /ENOMEM|LEFT_OUT/.test(answer))).toBe(true);
-		expect(answers.at(-1)).toMatch(/^(value,)+$/);
+		expect(answers.at(-1)).toMatch(/^(value,?)+$/);
 	});
+});
+
+/** Files of which each call is tried, under limits and in an order that the seed chooses: what is left to a call depends on those before. */
+const FILES: Record<string, () => string> = {
+	"many entries": () => hostile.manyEntries(60_000),
+	"many damaged lines": () => hostile.manyDamagedLines(400_000),
+	"many entries on one line": () => hostile.manyFusedEntries(60_000),
+	"many entries of version 1": () => hostile.manyOldEntries(50_000),
+	"a deep tree": () => hostile.deepTree(50_000),
+	"many labels": () => hostile.manyLabels(50_000),
+	"many forks": () => hostile.manyForks(30_000),
+	"many orphans": () => hostile.manyOrphans(60_000),
+	"ids of 3 MB": () => hostile.hugeIds(3_000_000),
+	"a working directory of 6 MB": () => hostile.longWorkingDirectory(6_000_000),
+	"escapes in every field": () => hostile.escapesInEveryField(400_000),
+	"many blocks": () => hostile.manyBlocks(50_000),
+};
+const LIMITS = 8;
+
+test.runIf(process.platform === "linux")("every call on hostile files, with little memory: values and errors", () => {
+	const random = new Random(seed);
+	const start = first();
+	for (const [what, bytes] of Object.entries(FILES)) {
+		const file = join(scratch(), "session.jsonl");
+		writeFileSync(file, bytes());
+		for (let number = 0; number < LIMITS; number++) {
+			const limit = start + 10 * random.int(20);
+			const calls = ALL.map((call) => ({ call, at: random.int(2 ** 31) })).sort((a, b) => a.at - b.at);
+			const { stdout, stderr, status, isEndedByEngine } = run(limit, file, calls.map(({ call }) => call));
+			if (isEndedByEngine) continue;
+			const told = `PSN_SEED=${seed}: ${what}, ${limit} MB`;
+			expect({ told, stdout, status, stderr }).toEqual({ told, stdout, status: 0, stderr: "" });
+		}
+	}
 });
