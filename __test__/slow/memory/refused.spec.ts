@@ -55,7 +55,7 @@ function run(limit: number, file: string, calls: string[]): Run {
 		for (const call of calls.filter((call) => existsSync(join(dir, call)))) checkFiles(join(dir, call), file, call, answers[call]);
 	}
 	rmSync(dir, { recursive: true });
-	const isEndedByEngine = !done.stdout.startsWith("loaded") || /V8|JavaScript heap|FATAL ERROR|std::bad_alloc/.test(done.stderr);
+	const isEndedByEngine = !done.stdout.startsWith("loaded") || /V8|JavaScript heap|FATAL ERROR|Fatal process OOM|std::bad_alloc/.test(done.stderr);
 	return { ...done, answers, isEndedByEngine };
 }
 
@@ -76,7 +76,7 @@ function checkFiles(dir: string, original: string, call: string, answer: string 
 		expect(after.subarray(0, before.length).equals(before), call).toBe(true);
 	}
 	const [was, now] = [original, file].map((path) => api.SessionManager.verify(path));
-	expect(now?.endsWithNewline, call).toBe(true);
+	expect(now?.endsWithNewline, call).toBe(call === "repair" || isOld || was?.endsWithNewline === true);
 	expect(now?.totals.damaged, call).toBeLessThanOrEqual(was?.totals.damaged ?? 0);
 	expect(now?.entries, call).toBeGreaterThanOrEqual(was?.entries ?? 0);
 }
