@@ -40,6 +40,9 @@ pub struct HitSession {
     pub title: Option<Vec<u8>>,
 }
 
+/// Takes the hits of a session. An error, for lack of memory, ends the search.
+pub type EachSession<'a> = dyn Fn(&Arc<HitSession>, Vec<Hit>) -> io::Result<()> + Sync + 'a;
+
 /// A search.
 pub struct Request<'a> {
     /// The files that may be sessions.
@@ -55,7 +58,7 @@ pub struct Request<'a> {
     /// Called with how many files were searched, which is one more each time, and how many there are. Calls do not overlap.
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
     /// Called with the hits of each session that has some, in their order. Calls do not overlap.
-    pub each: &'a (dyn Fn(&Arc<HitSession>, Vec<Hit>) -> io::Result<()> + Sync),
+    pub each: &'a EachSession<'a>,
 }
 
 /// A session as the catalog knows it.

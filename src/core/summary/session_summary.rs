@@ -70,6 +70,8 @@ impl ListedSession {
 
 /// What a file is, by its lines.
 #[derive(Debug, Clone, PartialEq)]
+// There is one for each file, and nearly all are sessions.
+#[allow(clippy::large_enum_variant)]
 pub enum FileKind {
     /// No line is JSON so far.
     Undetermined,
