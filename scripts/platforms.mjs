@@ -1,5 +1,5 @@
 // The package on other platforms, each under an emulator on Linux x64: smoke test, the packages of a release, an addon of another platform,
-// the core's tests, a part of the unit tests, on Windows all of them.
+// the core's tests, a part of the unit tests, on Windows all of them and those of the commands.
 //   npm run platforms                                     linux-arm64, linux-musl, linux-arm64-musl (of the tests those of loading) and windows
 //   npm run platforms -- windows                          these
 //   npm run platforms -- windows --specs __test__/unit/contract/tree.spec.ts       these files alone; -t names one test
@@ -25,9 +25,10 @@ const VITEST = "node_modules/vitest/vitest.mjs";
 /** What one command may take on two processors, with time to spare: none of the runs that ended took half of it. */
 const MINUTES = 40;
 const LOADING = "runtimes/loading.spec.ts";
-/** On Windows all unit tests: nothing else runs them there. */
+/** On Windows all unit tests and those of the commands: nothing else runs them there. */
 function specsOf(name) {
-	const specs = name === "windows" ? [""] : PLATFORMS[name].isAddonOnly ? [LOADING] : ["contract/", "faults/", "lazy/", "catalog/", LOADING];
+	if (name === "windows") return ["__test__/unit/", "__test__/integration/cli/"];
+	const specs = PLATFORMS[name].isAddonOnly ? [LOADING] : ["contract/", "faults/", "lazy/", "catalog/", LOADING];
 	return specs.map((path) => `__test__/unit/${path}`);
 }
 
