@@ -9,6 +9,7 @@ import { createServer, request } from "node:http";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { optionsOf } from "../scripts/options.mjs";
 
@@ -89,9 +90,11 @@ async function main() {
 	const [agent, work] = [folder("agent"), folder("shop")];
 	const start = async (timeout) => {
 		const more = { UV_THREADPOOL_SIZE: "16", PI_CODING_AGENT_DIR: agent, HOME: scratch, PI_SESSION_NATIVE_HOST: "laptop", PI_SESSION_NATIVE_PROJECT: "bench" };
-		const child = spawn(process.execPath, [fileURLToPath(new URL("../lib/register/store-worker.mjs", import.meta.url))], { cwd: work, env: { ...process.env, ...more, ...env }, stdio: ["pipe", "ignore", "inherit"] });
-		child.stdin.end(JSON.stringify({ task: "pull", timeout }));
+		const child = spawn(process.execPath, [fileURLToPath(new URL("../lib/register/store-follower.mjs", import.meta.url))], { cwd: work, env: { ...process.env, ...more, ...env }, stdio: ["pipe", "pipe", "inherit"] });
 		const begun = performance.now();
+		child.stdin.write(`${JSON.stringify({ notes: join(agent, "session-stores"), timeout, request: { name: "start", pulls: true } })}\n`);
+		setTimeout(() => child.kill("SIGKILL"), timeout).unref();
+		createInterface({ input: child.stdout }).on("line", (line) => line.includes('"done":"start"') && child.kill("SIGKILL"));
 		await once(child, "close");
 		return performance.now() - begun;
 	};

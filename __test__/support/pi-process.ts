@@ -1,10 +1,11 @@
 // pi's process without pi: managers that the register hook watches, with a store in the environment.
-import { execFile } from "node:child_process";
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdirSync, readdirSync } from "node:fs";
 import { createServer, type AddressInfo, type Socket } from "node:net";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { onTestFinished } from "vitest";
+import { expect, onTestFinished, vi } from "vitest";
 import { DirectoryStore, loadAll } from "../../lib/store/index.js";
 import { SESSION, emptyDirectory, header } from "./lines.js";
 
@@ -18,7 +19,7 @@ export interface Machine {
 	agent: string;
 	work: string;
 	dir: string;
-	env: Record<string, string | undefined>;
+	env: NodeJS.ProcessEnv;
 }
 
 export function machine(more: Record<string, string> = {}): Machine {
@@ -34,7 +35,7 @@ export function machine(more: Record<string, string> = {}): Machine {
 /** Runs Node and gives what it said. */
 export function node({ work, env }: Machine, args: string[], input = ""): Promise<{ end: number | string; out: string; err: string }> {
 	return new Promise((resolve) => {
-		const child = execFile(process.execPath, args, { cwd: work, env: env as NodeJS.ProcessEnv }, (error, out, err) => resolve({ end: error?.signal ?? Number(error?.code ?? 0), out, err }));
+		const child = execFile(process.execPath, args, { cwd: work, env }, (error, out, err) => resolve({ end: error?.signal ?? Number(error?.code ?? 0), out, err }));
 		child.stdin?.end(input);
 	});
 }
@@ -71,3 +72,45 @@ export const silentBucket = (port: number) => ({ PI_SESSION_NATIVE_STORE: `s3://
 
 /** The environment of a store that never answers. */
 export const silentStore = async () => silentBucket(await silentServer());
+
+/** What the process beside pi reports. */
+export interface Report {
+	done?: string;
+	error?: string;
+	isReached?: boolean;
+	project?: [string, string];
+	lacking?: { left: number; of: number };
+	unstored?: number;
+	claimed?: string;
+	inUse?: [string, string];
+	show?: string;
+}
+
+/** Long enough on a busy machine. */
+export const LONG = { timeout: 500_000, interval: 20 };
+
+/** The process beside pi, without pi: `first` is what it is told first. */
+export function beside(at: { env: NodeJS.ProcessEnv; work?: string }, first: object) {
+	const child: ChildProcess = spawn(process.execPath, [join(root, "lib/register/store-follower.mjs")], { cwd: at.work, stdio: ["pipe", "pipe", "inherit"], env: at.env });
+	onTestFinished(() => void child.kill("SIGKILL"));
+	let said = "";
+	child.stdout?.setEncoding("utf8").on("data", (part: string) => (said += part));
+	const send = (message: object) => child.stdin?.write(`${JSON.stringify(message)}\n`);
+	send({ timeout: Number(MINUTES), ...first });
+	const heard = (): Report[] => said.split("\n").slice(0, -1).map((line) => JSON.parse(line));
+	const hears = (name: keyof Report, times = 1) => vi.waitFor(() => expect(heard().filter((one) => one[name] !== undefined).length).toBeGreaterThanOrEqual(times), LONG);
+	/** pi is gone: its end of standard input closes. */
+	const close = async () => {
+		const closed = once(child, "close");
+		child.stdin?.end();
+		await closed;
+	};
+	return { heard, hears, send, close };
+}
+
+/** What the process beside pi reports until it has done what it is asked. */
+export async function ask(at: { env: NodeJS.ProcessEnv; work?: string }, first: object): Promise<Report[]> {
+	const { heard, hears } = beside(at, first);
+	await hears("done");
+	return heard();
+}

@@ -49,7 +49,7 @@ export async function connect(options, check = checkAnswers) {
 }
 
 /** Loaded only where it is needed. */
-const PROCESSES = "../register/store-processes.mjs";
+const FOLLOWER = "../register/store-process.mjs";
 /** How long a directory may take to answer, if the variable does not say it. */
 const ANSWER_MS = 10_000;
 
@@ -60,9 +60,13 @@ const ANSWER_MS = 10_000;
 export async function checkAnswers({ address, notes, shown }) {
 	if (readAddress(address).kind !== "directory") return;
 	const timeout = Number(process.env.PI_SESSION_NATIVE_STORE_TIMEOUT) || ANSWER_MS;
-	const { runTask } = await import(PROCESSES);
-	const { result, error } = runTask({ task: "reach", notes }, { timeout, env: { [STORE_VARIABLE]: address } });
-	if (error === "timeout" && !result.isReached) throw new StoreError("unreachable", `${shown}: the store did not answer within ${timeout / 1000} s`);
+	const { Follower } = await import(FOLLOWER);
+	let isReached = false;
+	const onReport = (/** @type {{ isReached?: boolean }} */ report) => (isReached ||= report.isReached === true);
+	const follower = new Follower({ notes, timeout, request: { name: "reach" } }, { env: { [STORE_VARIABLE]: address }, onReport });
+	const { error } = follower.wait("reach", timeout);
+	follower.stop();
+	if (error === "timeout" && !isReached) throw new StoreError("unreachable", `${shown}: the store did not answer within ${timeout / 1000} s`);
 }
 
 /** @param {Options} options */

@@ -24,6 +24,9 @@ export const isExclusive = () => process.env.PI_SESSION_NATIVE_LOCK === "exclusi
 /** A failure that trying again does not mend. */
 export const notStored = (session, { message }) => `session ${session} is not stored: ${message}`;
 
+/** The command that pulls what pi's start did not. `dir` is pi's argument. */
+export const pullCommand = (dir) => (dir === undefined ? "pi-sessions pull" : `pi-sessions pull --dir ${dir}`);
+
 /** A value, with its arrays of bytes and numbers, as text. A start without a store does not load what this needs. */
 export const packed = (value) => require("node:v8").serialize(value).toString("base64");
 
@@ -49,3 +52,17 @@ export const rulesBeside = (notes) => require("../store/settings.js").pushRules(
 
 /** The project of a directory: set in the environment or in the settings, or found there. */
 export const projectIn = (cwd, host, notes, set) => require("../store/settings.js").projectIn(cwd, host, dirname(notes), set);
+
+/** How soon others' lines are asked for again, in milliseconds; twice as late after each failure, and at most once a minute. */
+const PULL_MS = 5000;
+const LONGEST_PULL_MS = 60_000;
+
+/** How long to wait until others' lines are asked for again, after a pull that came after a pause of `before`. */
+export function pullPause(before, { hasFailed, goesOn, isIdle }) {
+	if (hasFailed) return doubled(before, PULL_MS, LONGEST_PULL_MS);
+	if (goesOn) return 0;
+	return isIdle ? LONGEST_PULL_MS : PULL_MS;
+}
+
+/** Twice a pause; at least `least` and at most `most`. */
+export const doubled = (pause, least, most) => Math.min(most, Math.max(pause, least) * 2);

@@ -1,14 +1,14 @@
 // A store of sessions (PI_SESSION_NATIVE_STORE) while pi runs: this project's sessions are pulled before pi starts, what pi
-// appends is pushed while it runs, and the rest when it ends. Only other processes touch the store: a worker (store-worker.mjs) at the
-// start and at the end, for which pi waits two seconds each, and a follower (store-follower.mjs) between them, for which it never waits.
-// This process tells the follower which sessions are open, and knows from the notes on this machine what is stored.
+// appends is pushed while it runs, and the rest when it ends. Only another process touches the store, the follower: pi waits for it at
+// its start and at its end, two seconds each, and never between them (store-process.mjs). This process tells it which sessions are open,
+// and knows from the notes on this machine what is stored.
 import { existsSync, writeSync } from "node:fs";
 import { createRequire } from "node:module";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { manifestOf } from "./package.mjs";
-import { Follower, runTask } from "./store-processes.mjs";
-import { CLAIM_MS, STORE_VARIABLE, agentDirIn, expandHome, isExclusive, isStoreNamed, rulesBeside, unpacked } from "./store-shared.mjs";
+import { Follower } from "./store-process.mjs";
+import { CLAIM_MS, STORE_VARIABLE, agentDirIn, doubled, expandHome, isExclusive, isStoreNamed, pullCommand, unpacked } from "./store-shared.mjs";
 
 const require = createRequire(import.meta.url);
 /** How long pi's start and end wait for the store, in milliseconds. */
@@ -18,8 +18,6 @@ const TICK_MS = 400;
 /** After how long a follower that ended by itself is started again: twice as long each time. */
 const RESTART_MS = 1000;
 const LONGEST_RESTART_MS = 60_000;
-/** How many lines of one kind are said when pi starts. */
-const MAX_LINES = 5;
 /** Statics that give a manager with a file. */
 const STATICS = ["create", "open", "continueRecent", "forkFrom"];
 /** Arguments with which pi shows no stored session. */
@@ -34,6 +32,7 @@ const COMMANDS = new Set(["install", "remove", "uninstall", "update", "list", "c
 export function storeOfEnvironment(env = process.env) {
 	const agentDir = agentDirIn(env);
 	if (!isStoreNamed(env)) return undefined;
+	const { readAddress } = require("../store/address.js");
 	const { publicAddress, readSettings, storeAddress } = require("../store/settings.js");
 	const given = { [STORE_VARIABLE]: env[STORE_VARIABLE] };
 	const show = (address) => {
@@ -46,6 +45,7 @@ export function storeOfEnvironment(env = process.env) {
 	try {
 		const address = storeAddress(agentDir, given);
 		if (address === undefined) return undefined;
+		readAddress(address);
 		show(address);
 		return new StoreInPi(address, timeoutOf(env[TIMEOUT_VARIABLE]), readSettings(agentDir));
 	} catch (error) {
@@ -70,19 +70,22 @@ class StoreInPi {
 	#projects = new Map();
 	/** Which sessions other hosts use, by session: a sentence, and how long it holds unless it is heard again. */
 	#inUse = new Map();
-	/** What the follower said that it claimed. */
-	#claimed = new Set();
 	#notesFolder;
-	/** What earlier processes did not manage to store. */
-	#leftover = [];
 	/** What managers had open so far, by file, as it is written down; they may have gone on to other sessions since. */
 	#opened = new Map();
 	#follower;
-	/** When the next follower may be started, and how long the one after it waits should that end by itself. */
+	/** When this one was started, when the next one may be, and how long the one after it waits should that end by itself. */
+	#begun = 0;
 	#followsFrom = 0;
 	#restart = RESTART_MS;
-	/** What pulls in the background need to know, if there are any. */
-	#pull;
+	/** What the follower is asked first, where pi starts. */
+	#start;
+	/** What was heard of the request that is waited for: whether the store answers, what did not come yet, and what is not stored. */
+	#isReached = false;
+	#lacking;
+	#unstored;
+	/** Whether pi waits for the follower, and so draws nothing. */
+	#isWaiting = false;
 	#settings;
 	#agentDir;
 	/** The class that pi uses. */
@@ -107,22 +110,15 @@ class StoreInPi {
 		const agentDir = agentDirOf(pi);
 		this.#notesFolder = () => join(agentDir, "session-stores");
 		this.#agentDir = agentDir;
-		if (this.#settings.pull) this.#pull = { dir };
-		if (this.#silence((silence) => silence.isRecent())) {
+		this.#start = { name: "start", dir, pulls: this.#settings.pull };
+		if (this.#isSilent()) {
 			say("the store did not answer less than a minute ago, and is not asked; pi starts with the sessions that are here");
 			return;
 		}
-		const { result, error } = this.#run({ task: "pull", dir, pulls: this.#settings.pull }, { PI_CODING_AGENT_DIR: agentDir });
-		const pull = dir === undefined ? "pi-sessions pull" : `pi-sessions pull --dir ${dir}`;
-		const { leftover = [], inUse = [], errors = [], project, problem } = result;
-		this.#leftover = leftover;
-		for (const one of leftover) if (one.project !== undefined) this.#projects.set(one.cwd, one.project);
-		if (project !== undefined) this.#projects.set(process.cwd(), project);
-		if (problem !== undefined) say(problem);
-		sayFew(errors, (count) => `${count} more problems; ${pull} names them`);
-		for (const { session, host } of inUse) this.#use(session, `Session ${session} is in use on ${host}`);
-		sayFew(inUse.map(({ session, host }) => `session ${session} is in use on ${host}`), (count) => `${count} more sessions are in use on other hosts; pi-sessions remote shows them`);
-		if (error !== undefined) say(this.#incomplete(error, result, pull));
+		const { isDone, error } = this.#ask(this.#start);
+		if (isDone) return;
+		say(this.#incomplete(error, pullCommand(dir)));
+		if (error !== "timeout") this.#dropFollower();
 	}
 
 	/** Notes that another host uses a session. */
@@ -130,12 +126,12 @@ class StoreInPi {
 		this.#inUse.set(session, { sentence: safe(sentence), until: performance.now() + CLAIM_MS });
 	}
 
-	/** What is lacking after a pull that was stopped. */
-	#incomplete(error, { lacking, isReached }, pull) {
+	/** What is lacking after a pull that was not waited for any longer. */
+	#incomplete(error, pull) {
 		const isLate = error === "timeout";
-		if (lacking === undefined && isLate) return `${isReached ? `the store was not read to its end within ${this.#timeout / 1000} s` : this.#lateness()}; pi starts with the sessions that are here`;
-		if (lacking === undefined) return `the store was not asked: ${error}`;
-		const { left, of } = lacking;
+		if (this.#lacking === undefined && isLate) return `${this.#isReached ? `the store was not read to its end within ${this.#timeout / 1000} s` : this.#lateness()}; pi starts with the sessions that are here`;
+		if (this.#lacking === undefined) return `the store was not asked: ${error}`;
+		const { left, of } = this.#lacking;
 		const why = isLate ? `${this.#timeout / 1000} s were over` : error;
 		return `what is new in ${left} of ${of} stored sessions did not come (${why}); pi starts without it, and ${pull} gets it`;
 	}
@@ -178,40 +174,41 @@ class StoreInPi {
 
 	/** Writes down which sessions are open, before they have anything to store: this process may be killed at any time. */
 	#writeDown() {
+		const { Pending } = require("../store/pending.js");
 		const opened = [...this.#sessions()].map((one) => ({ ...one, project: this.#projects.get(one.cwd) || process.env.PI_SESSION_NATIVE_PROJECT }));
 		for (const one of opened) {
 			const known = this.#opened.get(one.file);
 			if (known && known.project === one.project) continue;
 			this.#opened.set(one.file, one);
 			try {
-				this.#pending()?.add(one);
+				new Pending(this.#notesFolder(), this.#address).add(one);
 			} catch (error) {
 				this.#show(`which sessions are open cannot be written down (${error.message}): what is not stored when pi is killed waits for pi-sessions push`);
 			}
 		}
 	}
 
-	/** Takes back what was written down of files that are stored, or were never made. */
-	#strikeOut() {
-		const pending = this.#pending();
-		for (const one of this.#opened.values()) {
-			if (existsSync(one.file) && this.#isUnstored(one)) continue;
-			try {
-				pending?.remove(one.file);
-			} catch {
-				// The next start finds that there is nothing to do.
-			}
-		}
-	}
-
-	/** Undefined if the address is not understood: the worker says what is wrong with it. */
-	#pending() {
-		const { Pending } = require("../store/pending.js");
+	/** Does something with the notes of this machine. Gives nothing if they cannot be read or written: the store is asked, and waited for, then. */
+	#noted(work) {
 		try {
-			return new Pending(this.#notesFolder(), this.#address);
+			return work(this.#notesFolder(), this.#address);
 		} catch {
 			return undefined;
 		}
+	}
+
+	/** Whether the store did not answer a moment ago. */
+	#isSilent() {
+		const { Silence } = require("../store/silence.js");
+		return this.#noted((notes, address) => new Silence(notes, address).isRecent());
+	}
+
+	/** Notes whether the store answers, also for `pi-sessions remote status`. The follower notes what else fails. */
+	#noteAnswer(answers) {
+		const { LastErrors } = require("../store/last-errors.js");
+		const { Silence } = require("../store/silence.js");
+		this.#noted((notes, address) => (answers ? new Silence(notes, address).end() : new Silence(notes, address).begin()));
+		if (!answers) this.#noted((notes, address) => new LastErrors(notes, address).set(undefined, Object.assign(new Error(this.#lateness()), { code: "unreachable" })));
 	}
 
 	/** What the managers have open now: they may have moved to another session since. */
@@ -226,40 +223,62 @@ class StoreInPi {
 		return sessions.values();
 	}
 
-	/** Tells the follower what is open. A pi that pulls nothing, has no session with a file and nothing left to store, has no follower. */
+	/** Hears what the follower has done, and tells it what is open. An SDK host without a session that has a file has none. */
 	#tick() {
 		this.#writeDown();
+		this.#follower?.read();
 		const open = [...this.#sessions()].filter(({ file }) => existsSync(file));
-		const isNeeded = this.#pull || open.length + this.#leftover.length > 0;
-		if (!this.#follower && isNeeded && performance.now() >= this.#followsFrom && !this.#silence((silence) => silence.isRecent())) this.#follower = this.#startFollower();
-		this.#follower?.follow(this.#settings.push ? open : []);
+		const isNeeded = this.#start !== undefined || open.length > 0;
+		if (!this.#follower && isNeeded && performance.now() >= this.#followsFrom && !this.#isSilent()) this.#startFollower(this.#start);
+		this.#follower?.follow(open);
 	}
 
-	#startFollower() {
-		const leftover = this.#settings.push ? this.#leftover : [];
-		const first = { notes: this.#notesFolder(), timeout: this.#timeout, leftover, pull: this.#pull, projects: [...this.#projects], inUse: [...this.#inUse.keys()] };
-		const begun = performance.now();
+	#startFollower(request) {
+		const first = { notes: this.#notesFolder(), timeout: this.#timeout, pushes: this.#settings.push, projects: [...this.#projects], request };
+		this.#begun = performance.now();
 		const onEnd = (why) => {
 			this.#show(`the process that stores what is appended has ended (${why}), and is started again`);
-			// One that has long been at work did not end because of how it begins.
-			const pause = performance.now() - begun > LONGEST_RESTART_MS ? RESTART_MS : this.#restart;
-			this.#follower = undefined;
-			this.#followsFrom = performance.now() + pause;
-			this.#restart = Math.min(pause * 2, LONGEST_RESTART_MS);
+			this.#dropFollower();
 		};
-		return new Follower(first, { env: { [STORE_VARIABLE]: this.#address, ...(this.#agentDir && { PI_CODING_AGENT_DIR: this.#agentDir }) }, onReport: (report) => this.#hear(report), onEnd });
+		this.#follower = new Follower(first, { env: { [STORE_VARIABLE]: this.#address, ...(this.#agentDir && { PI_CODING_AGENT_DIR: this.#agentDir }) }, onReport: (report) => this.#hear(report), onEnd });
+	}
+
+	/** Another one is started after a pause. */
+	#dropFollower() {
+		this.#follower.stop();
+		this.#follower = undefined;
+		// One that has long been at work did not end because of how it begins.
+		const pause = performance.now() - this.#begun > LONGEST_RESTART_MS ? RESTART_MS : this.#restart;
+		this.#followsFrom = performance.now() + pause;
+		this.#restart = doubled(pause, RESTART_MS, LONGEST_RESTART_MS);
 	}
 
 	/** What the follower says. */
-	#hear({ project, claimed, inUse, call, show }) {
-		if (project) this.#projects.set(...project);
-		if (claimed) {
-			this.#claimed.add(claimed);
-			this.#inUse.delete(claimed);
+	#hear({ isReached, project, lacking, unstored, claimed, inUse, call, show, done, error }) {
+		if (isReached) {
+			this.#isReached = true;
+			this.#noteAnswer(true);
 		}
+		if (project) this.#projects.set(...project);
+		if (unstored !== undefined) this.#unstored = unstored;
+		if (lacking) this.#lacking = lacking;
+		if (claimed) this.#inUse.delete(claimed);
 		if (inUse) this.#use(...inUse);
-		if (call) this.#call(call);
+		// Nobody looks at a manager any more when pi ends.
+		if (call && !this.#isWaiting) this.#call(call);
 		if (show) this.#show(show);
+		if (done === "start" && error) this.#show(error);
+	}
+
+	/** Asks the follower, and waits: see `Follower.wait`. */
+	#ask(request) {
+		[this.#isReached, this.#isWaiting] = [false, true];
+		if (this.#follower) this.#follower.send({ request });
+		else this.#startFollower(request);
+		const answer = this.#follower.wait(request.name, this.#timeout);
+		this.#isWaiting = false;
+		if (answer.error === "timeout" && !this.#isReached && request.asks !== false) this.#noteAnswer(false);
+		return answer;
 	}
 
 	/** Changes the file of a session that is open here, and lets its managers take that in. */
@@ -267,9 +286,9 @@ class StoreInPi {
 		try {
 			const report = this.#SessionManager[name](file, unpacked(input));
 			this.#takeIn(file);
-			this.#follower?.answer({ id, report });
+			this.#follower?.send({ answer: { id, report } });
 		} catch ({ message, code }) {
-			this.#follower?.answer({ id, error: { message, code } });
+			this.#follower?.send({ answer: { id, error: { message, code } } });
 		}
 	}
 
@@ -289,77 +308,24 @@ class StoreInPi {
 	#show(line) {
 		if (this.#shown.has(line)) return;
 		this.#shown.add(line);
-		if (process.stdin.isTTY && process.stderr.isTTY) this.#delayed.push(line);
+		if (!this.#isWaiting && process.stdin.isTTY && process.stderr.isTTY) this.#delayed.push(line);
 		else say(line);
 	}
 
 	#end() {
-		// What it was about to do is done below, in the time that there is for it.
-		this.#follower?.stop();
 		this.#writeDown();
-		const opened = [...this.#opened.values()].filter(({ file }) => existsSync(file));
-		const all = new Map([...this.#leftover, ...opened].map((one) => [one.file, one]));
-		const unstored = !this.#settings.push ? [] : [...all.values()].filter((one) => existsSync(one.file) && this.#isUnstored(one));
-		const sessions = unstored.map((one) => ({ ...one, project: this.#projects.get(one.cwd) }));
-		// The follower may have claimed more than it could say. Giving up what another host has changes nothing.
-		const claimed = [...new Set([...this.#claimed, ...opened.map(({ session }) => session)])];
 		for (const line of this.#delayed) say(line);
-		if (sessions.length > 0 && this.#silence((silence) => silence.isRecent())) say(this.#notAllStored(this.#lateness()));
-		else if (sessions.length > 0 || claimed.length > 0) {
-			endBySignals();
-			const { result, error } = this.#run({ task: "push", notes: this.#notesFolder(), sessions, claimed });
-			for (const line of result.told ?? []) if (!this.#shown.has(line)) say(line);
-			// Where only claims were to be given up, all is stored, and they end by themselves.
-			const why = error === undefined ? result.errors[0] : error === "timeout" ? this.#lateness() : error;
-			if (sessions.length > 0 && why !== undefined) say(this.#notAllStored(why));
-		}
-		this.#strikeOut();
-	}
-
-	#notAllStored(why) {
-		return `not all is stored yet (${why}); the next start goes on with it, or pi-sessions push`;
-	}
-
-	/** Whether a file has lines that are not known to be stored, by this machine's notes. */
-	#isUnstored(one) {
-		const { SessionSync } = require("../store/sync.js");
-		try {
-			const notes = this.#notesFolder();
-			return new SessionSync({ address: this.#address, notes, dir: dirname(one.file), cwd: one.cwd, project: "", ...rulesBeside(notes) }).lagOf(one) > 0;
-		} catch {
-			// There are no notes of an address that is not understood. The worker says what is wrong with it.
-			return true;
-		}
-	}
-
-	#run(task, env = {}) {
-		const done = runTask(task, { timeout: this.#timeout, env: { [STORE_VARIABLE]: this.#address, ...env } });
-		if (done.result.isReached) this.#silence((silence) => silence.end());
-		else if (done.error === "timeout") {
-			this.#silence((silence) => silence.begin());
-			this.#noteError(this.#lateness());
-		}
-		return done;
-	}
-
-	/** Notes that the store is silent, or asks for it; undefined if that cannot be noted: then it is asked, and waited for. */
-	#silence(work) {
-		const { Silence } = require("../store/silence.js");
-		try {
-			return work(new Silence(this.#notesFolder(), this.#address));
-		} catch {
-			return undefined;
-		}
-	}
-
-	/** Notes why the store was not reached, for `pi-sessions remote status`. The worker notes what else fails. */
-	#noteError(message) {
-		const { LastErrors } = require("../store/last-errors.js");
-		try {
-			new LastErrors(this.#notesFolder(), this.#address).set(undefined, Object.assign(new Error(message), { code: "unreachable" }));
-		} catch {
-			// There are no notes of an address that is not understood, which is said.
-		}
+		this.#follower?.read();
+		if (this.#follower?.hasEnded) this.#dropFollower();
+		const sessions = [...this.#opened.values()];
+		if (!this.#follower && sessions.length === 0) return;
+		endBySignals();
+		const asks = !this.#isSilent();
+		const { error } = this.#ask({ name: "end", sessions, asks });
+		const why = asks && error !== "timeout" ? error : this.#lateness();
+		// Where only claims were to be given up, all is stored, and they end by themselves.
+		if (why !== undefined && this.#unstored !== 0) say(`not all is stored yet (${why}); the next start goes on with it, or pi-sessions push`);
+		this.#follower.stop();
 	}
 
 	#lateness() {
@@ -381,12 +347,6 @@ function say(line) {
 	} catch {
 		// Nobody reads the errors of this process, or not now: pi goes on.
 	}
-}
-
-/** The first lines, and how many more there are. */
-function sayFew(lines, more) {
-	for (const line of lines.slice(0, MAX_LINES)) say(line);
-	if (lines.length > MAX_LINES) say(more(lines.length - MAX_LINES));
 }
 
 /** The directory of a pi's settings and sessions: renamed builds have their own. */

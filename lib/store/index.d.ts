@@ -438,18 +438,14 @@ export class SessionSync {
 	push(options?: SyncOptions & { tries?: number; restores?: boolean }): Promise<PushResult[]>;
 	/** The sessions of this machine that `push` is about. */
 	local(session?: string): Promise<{ session: string; file: string; cwd: string | undefined }[]>;
-	/** Whether a session was pushed, pulled, followed or marked here, also if nothing of it could be stored. */
+	/** Whether a session was stored from here, or pulled. */
 	isNoted(session: string): boolean;
-	/** Marks a session as one that is to be stored, so that another process can go on with it. `follow` does. */
-	mark(session: string): void;
 	/** Whether a session is never pushed. */
 	isPrivate(local: { session: string; file?: string; cwd?: string }): boolean;
 	/** How many bytes of a session's file are not known to be stored; none of a private one's. */
 	lagOf(local: { session: string; file: string }): number;
 	/** Stores what is appended to a session's file from now on, by whatever process, until `stop`. The file may come later. */
 	follow(local: { session: string; file: string }): void;
-	/** Whether a followed file's lines were stored when it was last read: all that it held but a last one without an end. */
-	hasStored(local: { file: string }): boolean;
 	/** Stores what the followed files hold, now. Gives false if that takes longer than so many milliseconds, or `stop` comes first. */
 	flush(options: { timeout: number }): Promise<boolean>;
 	/** How many bytes of the followed files are not known to be stored. */

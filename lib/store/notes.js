@@ -6,7 +6,7 @@ const { hostname, userInfo } = require("node:os");
 const { dirname, join, resolve } = require("node:path");
 const { addressKey } = require("./address.js");
 const { StoreError } = require("./errors.js");
-const { isObject, parse } = require("./lines.js");
+const { isObject } = require("./lines.js");
 const { checkId, isId, nameOf } = require("./names.js");
 const { RedactedLines } = require("./redacted-lines.js");
 const { readSettings } = require("./settings.js");
@@ -122,7 +122,7 @@ class Notes {
 	/** @param {string} session @returns {Note | undefined} */
 	get(session) {
 		try {
-			const value = parse(fs.readFileSync(this.#path(session)));
+			const value = readJson(this.#path(session));
 			if (!isObject(value)) return undefined;
 			const { cursor, offset, check, store, needsAll, isElsewhere, writer, listed, redactions } = value;
 			if (typeof cursor !== "string" || typeof check !== "string" || typeof offset !== "number" || !Number.isSafeInteger(offset) || offset < 0) return undefined;
@@ -139,19 +139,7 @@ class Notes {
 		}
 	}
 
-	/**
-	 * Marks a session as one that is to be stored, before there is a note of it.
-	 * @param {string} session
-	 */
-	mark(session) {
-		const path = this.#path(session);
-		if (fs.existsSync(path)) return;
-		fs.mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
-		// Another process may have made a note meanwhile.
-		fs.closeSync(fs.openSync(path, "a", 0o600));
-	}
-
-	/** Whether there is a note or a mark. @param {string} session */
+	/** Whether the session was noted, though nothing may be known of it now. @param {string} session */
 	has(session) {
 		return fs.existsSync(this.#path(session));
 	}

@@ -34,7 +34,6 @@ class Push {
 	#isDeleted = false;
 	/** Whether the file grew since it was last read. */
 	#hasGrown = false;
-	#hasStored = false;
 	#isStopped = false;
 
 	/** @param {PushOptions} options */
@@ -68,11 +67,6 @@ class Push {
 	/** How many bytes of the file are not known to be stored. A file that is not there has none. */
 	lag() {
 		return this.#outbox.lag();
-	}
-
-	/** Whether the last try has stored the file's lines: all that it held but a last one without an end. */
-	hasStored() {
-		return this.#hasStored;
 	}
 
 	/**
@@ -140,11 +134,10 @@ class Push {
 			await this.#options.onStart?.();
 			this.#outbox.refresh();
 			while (!this.#isStopped && (await this.#outbox.storePortion()));
-			[this.#failures, this.#isDeleted, this.#hasStored] = [0, false, !this.#isStopped];
-			if (this.#hasStored) this.#options.onStored?.();
+			[this.#failures, this.#isDeleted] = [0, false];
+			if (!this.#isStopped) this.#options.onStored?.();
 		} catch (error) {
 			this.#failures++;
-			this.#hasStored = false;
 			const wasDeleted = this.#isDeleted;
 			this.#isDeleted = error instanceof DeletedError;
 			if (!(wasDeleted && this.#isDeleted)) this.#options.onError?.(error instanceof Error ? error : new Error(String(error)));

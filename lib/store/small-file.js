@@ -1,18 +1,19 @@
-// Small files of JSON in the directory of this machine's notes, for their owner alone.
+// Small files in the directory of this machine's notes, for their owner alone. Losing one only costs time.
 const { randomBytes } = require("node:crypto");
 const fs = require("node:fs");
 const { dirname } = require("node:path");
-const { replaceFile } = require("../replace-file.js");
+const { replaceFile, replaceFileSync } = require("../replace-file.js");
 const { isObject, parse } = require("./lines.js");
 
 /**
- * What a file holds; undefined if it is not there or is not JSON.
- * @param {string} path
- * @returns {unknown}
+ * What a call gives; undefined if what it is about is not there.
+ * @template T
+ * @param {() => T} call
+ * @returns {T | undefined}
  */
-function readJson(path) {
+function unlessAbsent(call) {
 	try {
-		return parse(fs.readFileSync(path));
+		return call();
 	} catch (error) {
 		if (isObject(error) && error.code === "ENOENT") return undefined;
 		throw error;
@@ -20,12 +21,28 @@ function readJson(path) {
 }
 
 /**
+ * What a file of JSON holds; undefined if it is not there or is not JSON.
+ * @param {string} path
+ * @returns {unknown}
+ */
+const readJson = (path) => unlessAbsent(() => parse(fs.readFileSync(path)));
+
+/** The names in a directory; none if it is not there. @param {string} path */
+const namesIn = (path) => unlessAbsent(() => fs.readdirSync(path)) ?? [];
+
+/** When a file was written, in milliseconds; undefined if it is not there. @param {string} path */
+const timeOf = (path) => fs.statSync(path, { throwIfNoEntry: false })?.mtimeMs;
+
+/** @param {string} path */
+const remove = (path) => fs.rmSync(path, { force: true });
+
+/**
  * Writes a file as a whole. The rename may wait for the disk, so not on the caller's thread.
  * @param {string} path
  * @param {string} text
  */
 async function writeWhole(path, text) {
-	const draft = `${path}.${randomBytes(6).toString("hex")}`;
+	const draft = draftOf(path);
 	await fs.promises.mkdir(dirname(path), { recursive: true, mode: 0o700 });
 	try {
 		await fs.promises.writeFile(draft, text, { mode: 0o600 });
@@ -36,5 +53,29 @@ async function writeWhole(path, text) {
 	}
 }
 
+/**
+ * Writes a file as a whole, before anything else is done.
+ * @param {string} path
+ * @param {string} text
+ */
+function writeWholeSync(path, text) {
+	const draft = draftOf(path);
+	fs.mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+	try {
+		fs.writeFileSync(draft, text, { mode: 0o600 });
+		replaceFileSync(draft, path);
+	} catch (error) {
+		remove(draft);
+		throw error;
+	}
+}
+
+/** @param {string} path */
+const draftOf = (path) => `${path}.${randomBytes(6).toString("hex")}`;
+
+exports.namesIn = namesIn;
 exports.readJson = readJson;
+exports.remove = remove;
+exports.timeOf = timeOf;
 exports.writeWhole = writeWhole;
+exports.writeWholeSync = writeWholeSync;

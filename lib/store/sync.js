@@ -329,18 +329,9 @@ class SessionSync {
 		return all.filter((one) => (session === undefined ? this.#isHere(one.cwd) : one.session === session));
 	}
 
-	/** Whether a session was pushed, pulled or followed here, also if nothing of it could be stored. @param {string} session */
+	/** Whether a session was stored from here, or pulled. @param {string} session */
 	isNoted(session) {
 		return this.#notes.has(session);
-	}
-
-	/** Marks a session as one that is to be stored, so that another process can go on with it. @param {string} session */
-	mark(session) {
-		try {
-			this.#notes.mark(session);
-		} catch (error) {
-			this.#options.onError?.(asError(error), session);
-		}
 	}
 
 	/**
@@ -364,16 +355,7 @@ class SessionSync {
 		if (this.#pushes.has(file) || this.isPrivate({ session, file })) return;
 		const push = this.#pushOf({ session, file });
 		this.#pushes.set(file, push);
-		this.mark(session);
 		push.follow();
-	}
-
-	/**
-	 * Whether a followed file's lines were stored when it was last read: all that it held but a last one without an end.
-	 * @param {{ file: string }} local
-	 */
-	hasStored({ file }) {
-		return this.#pushes.get(file)?.hasStored() ?? false;
 	}
 
 	/**

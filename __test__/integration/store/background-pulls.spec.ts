@@ -91,6 +91,24 @@ test("what another host says in a session that is open here is taken in by its m
 	expect(new Set(here)).toEqual(new Set((await loadAll(at.other, SESSION)).lines.map(({ line }) => line.toString())));
 });
 
+// Regression: the file was changed, and its manager went on with what it had.
+test("with push off, what another host says in a session that is open here is taken in by its manager, too", async () => {
+	const at = setup();
+	writeFileSync(join(at.agent, "session-store.json"), JSON.stringify({ push: false }), { mode: 0o600 });
+	await at.put(SESSION, said("a", null));
+	const { says, end } = at.pi(`
+		const manager = SessionManager.continueRecent(process.cwd());
+		manager.appendMessage({ role: "user", content: "mine", timestamp: 2 });
+		setInterval(() => manager.getEntries().some(({ id }) => id === "theirs") && console.log("taken in"), 20);
+		console.log("open", manager.getEntries().length);`);
+	await says("open 2");
+	const { cursor } = await loadAll(at.other, SESSION);
+	await at.other.append(SESSION, { header: header(), lines: [said("theirs", "a")], after: cursor });
+	await says("taken in");
+	await end();
+	expect(ids(await loadAll(at.other, SESSION))).toEqual(["a", "theirs"]);
+});
+
 test("with pull off nothing comes, with push off nothing goes", async () => {
 	const at = setup();
 	const settings = (value: object) => writeFileSync(join(at.agent, "session-store.json"), JSON.stringify(value), { mode: 0o600 });
@@ -119,12 +137,12 @@ test("a session that another process of this machine has open is left to that on
 	await vi.waitFor(async () => expect((await loadAll(at.other, SESSION)).lines).toHaveLength(1), LONG);
 	const names = () => readdirSync(join(at.agent, "session-stores", "open"), { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".json"));
 	expect(names()).toHaveLength(1);
-	const { Pending } = (await import("../../../lib/store/pending.js" as string)) as { Pending: new (notes: string, address: string) => { openElsewhere(own: number): Set<string> } };
-	const pending = new Pending(join(at.agent, "session-stores"), join(at.path, "store"));
+	const { Pending } = (await import("../../../lib/store/pending.js" as string)) as { Pending: new (notes: string, address: string, process: number) => { openElsewhere(): Set<string> } };
+	const elsewhere = (own: number) => [...new Pending(join(at.agent, "session-stores"), join(at.path, "store"), own).openElsewhere()];
 	const process1 = Number(/(\d+)-/.exec(names()[0] ?? "")?.[1]);
-	expect([...pending.openElsewhere(process1)]).toEqual([]);
-	expect([...pending.openElsewhere(process1 + 1)]).toEqual([file]);
+	expect(elsewhere(process1)).toEqual([]);
+	expect(elsewhere(process1 + 1)).toEqual([file]);
 	await one.end();
-	expect([...pending.openElsewhere(process1 + 1)]).toEqual([]);
+	expect(elsewhere(process1 + 1)).toEqual([]);
 	expect(ids(await loadAll(at.other, SESSION))).toEqual(["a"]);
 });

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { loadAll } from "../../../lib/store/index.js";
 import { emptyDirectory } from "../../support/lines.js";
-import { HELLO, type Machine, machine, node, pi, program, reader, root, silentBucket, silentServer } from "../../support/pi-process.js";
+import { HELLO, type Machine, machine, node, pi, program, reader, root, silentBucket, silentServer, storedLines } from "../../support/pi-process.js";
 
 test("what follows a session while the process runs stores what is appended", async () => {
 	const at = machine();
@@ -34,10 +34,9 @@ test("what talks to the store makes more calls to a drive at the same time than 
 		while (!readFileSync(${JSON.stringify(join(at.path, "threads"))}, "utf8").includes("store-follower")) await new Promise((resolve) => setTimeout(resolve, 20));`;
 	await pi({ ...at, env: { ...at.env, NODE_OPTIONS: `--require ${preload}`, UV_THREADPOOL_SIZE: undefined } }, body);
 	const seen = () => new Set(readFileSync(join(at.path, "threads"), "utf8").trim().split("\n"));
-	expect(seen()).toContain("store-worker.mjs 16");
 	expect(seen()).toContain("store-follower.mjs 16");
 	await pi({ ...at, env: { ...at.env, NODE_OPTIONS: `--require ${preload}`, UV_THREADPOOL_SIZE: "5" } }, "");
-	expect(seen()).toContain("store-worker.mjs 5");
+	expect(seen()).toContain("store-follower.mjs 5");
 });
 
 test("while git is slow to name the project of another directory, its session is not followed twice", async () => {
@@ -134,13 +133,25 @@ test.each([
 	expect(err).toContain("not all is stored yet");
 });
 
+/** Lets the process beside pi end by itself once it has pulled for pi's start. */
+const DIES = `
+	const fs = require("node:fs");
+	const { writeSync } = fs;
+	fs.writeSync = (to, what, ...rest) => {
+		const written = writeSync(to, what, ...rest);
+		if (process.argv[1]?.endsWith("store-follower.mjs") && String(what).includes('"done":"start"')) die();
+		return written;
+	};
+	require("node:module").syncBuiltinESMExports();`;
+
 test("where the process that follows sessions is gone that is said, and the rest is stored when pi ends", async () => {
 	const at = machine();
 	const preload = join(at.path, "dying.cjs");
-	writeFileSync(preload, `if (process.argv[1]?.endsWith("store-follower.mjs")) process.exit(3);`);
+	writeFileSync(preload, `${DIES}
+		const die = () => process.exit(3);`);
 	const body = `SessionManager.create(process.cwd()).appendMessage({ role: "user", content: "Hello", timestamp: 1 });
 		process.stdin.once("data", () => process.exit());`;
-	const env = { ...at.env, NODE_OPTIONS: `--require ${preload}` } as NodeJS.ProcessEnv;
+	const env = { ...at.env, NODE_OPTIONS: `--require ${preload}` };
 	const child = spawn(process.execPath, ["--input-type=module", "-e", program(body)], { cwd: at.work, env, stdio: ["pipe", "inherit", "pipe"] });
 	onTestFinished(() => void child.kill("SIGKILL"));
 	let err = "";
@@ -157,8 +168,12 @@ test("where the process that follows sessions is gone that is said, and the rest
 test("where the process that follows sessions ends by an error that is said, and another one goes on while pi runs", async () => {
 	const at = machine();
 	const [preload, begun] = [join(at.path, "dying.cjs"), join(at.path, "begun")];
-	writeFileSync(preload, `const fs = require("node:fs");
-		if (process.argv[1]?.endsWith("store-follower.mjs") && !fs.existsSync(${JSON.stringify(begun)})) { fs.writeFileSync(${JSON.stringify(begun)}, ""); throw new Error("out of luck"); }`);
+	writeFileSync(preload, `${DIES}
+		const die = () => {
+			if (fs.existsSync(${JSON.stringify(begun)})) return;
+			fs.writeFileSync(${JSON.stringify(begun)}, "");
+			setImmediate(() => { throw new Error("out of luck"); });
+		};`);
 	const { end, err } = await node({ ...at, env: { ...at.env, NODE_OPTIONS: `--require ${preload}` } }, ["--input-type=module", "-e", program(`
 		import { readdirSync } from "node:fs";
 		SessionManager.create(process.cwd()).appendMessage({ role: "user", content: "Hello", timestamp: 1 });
@@ -167,4 +182,27 @@ test("where the process that follows sessions ends by an error that is said, and
 			if (readdirSync(process.env.PI_SESSION_NATIVE_STORE, { recursive: true }).some((name) => name.endsWith(".lines"))) process.kill(process.pid, "SIGKILL");
 		}, 20);`)]);
 	expect([end, err]).toEqual(["SIGKILL", "pi-session-native: the process that stores what is appended has ended (exit code 1: Error: out of luck), and is started again\n"]);
+});
+
+// Regression: it was taken for the new one's.
+test("what a process that has ended reports late is not taken for what the next one reports", async () => {
+	const at = machine();
+	const [preload, begun, late] = ["dying.cjs", "begun", "late"].map((name) => join(at.path, name)) as [string, string, string];
+	const says = [{ show: "late" }, { done: "end" }].map((report) => `${JSON.stringify(report)}\n`).join("");
+	// It leaves a process that has its standard output.
+	const reportsLate = `setTimeout(() => { const fs = require("node:fs"); fs.writeSync(1, ${JSON.stringify(says)}); fs.writeFileSync(${JSON.stringify(late)}, ""); }, 1000);`;
+	writeFileSync(preload, `${DIES}
+		const die = () => {
+			if (fs.existsSync(${JSON.stringify(begun)})) return;
+			fs.writeFileSync(${JSON.stringify(begun)}, "");
+			require("node:child_process").spawn(process.execPath, ["-e", ${JSON.stringify(reportsLate)}], { stdio: ["ignore", "inherit", "ignore"], detached: true }).unref();
+			process.exit(3);
+		};`);
+	const { end, err } = await pi({ ...at, env: { ...at.env, NODE_OPTIONS: `--require ${preload}` } }, `${HELLO}
+		const { existsSync } = await import("node:fs");
+		while (!existsSync(${JSON.stringify(late)})) await new Promise((resolve) => setTimeout(resolve, 20));
+		await new Promise((resolve) => setTimeout(resolve, 1000));
+		manager.appendMessage({ role: "user", content: "And on", timestamp: 2 });`);
+	expect([end, err]).toEqual([0, "pi-session-native: the process that stores what is appended has ended (exit code 3), and is started again\n"]);
+	expect(await storedLines(at)).toEqual([2]);
 });

@@ -1,16 +1,16 @@
-// The process that follows sessions, and the one that stores the rest when pi ends, without pi: what they claim, and what they say.
-import { type ChildProcess, execFile, spawn } from "node:child_process";
+// The process beside pi, without pi: what it follows, stores at the end and claims, and what it says.
 import { appendFileSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { once } from "node:events";
+import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { DirectoryStore, type LineStore, loadAll } from "../../../lib/store/index.js";
 import { SESSION, append, emptyDirectory, entry, header, ids } from "../../support/lines.js";
 import { NAME, text } from "../../support/machines.js";
+import { LONG, ask, beside } from "../../support/pi-process.js";
 
 const register = resolve(__dirname, "../../../lib/register");
 const HOUR = 3_600_000;
-const LONG = { timeout: 500_000, interval: 20 };
+const { Pending } = createRequire(__filename)("../../../lib/store/pending.js");
 
 /** A session whose first entry is stored, in a file that has one more that is not. */
 async function setup() {
@@ -26,32 +26,24 @@ async function setup() {
 type World = Awaited<ReturnType<typeof setup>>;
 
 const envOf = ({ address }: World, more: Record<string, string>) =>
-	({ ...process.env, PI_SESSION_NATIVE_STORE: address, PI_SESSION_NATIVE_HOST: "laptop", PI_SESSION_NATIVE_LOCK: "exclusive", ...more }) as NodeJS.ProcessEnv;
+	({ ...process.env, PI_SESSION_NATIVE_STORE: address, PI_SESSION_NATIVE_HOST: "laptop", PI_SESSION_NATIVE_PROJECT: "shop", PI_SESSION_NATIVE_LOCK: "exclusive", ...more }) as NodeJS.ProcessEnv;
 
-function follow(at: World, first: object, more: Record<string, string> = {}) {
-	const child: ChildProcess = spawn(process.execPath, [join(register, "store-follower.mjs")], { stdio: ["pipe", "pipe", "inherit"], env: envOf(at, more) });
-	onTestFinished(() => void child.kill("SIGKILL"));
-	let said = "";
-	child.stdout?.setEncoding("utf8").on("data", (part: string) => (said += part));
-	child.stdin?.write(`${JSON.stringify({ notes: at.notes, timeout: 300_000, leftover: [], projects: [["/shop", "shop"]], inUse: [], ...first })}\n`);
-	const heard = (): { claimed?: string; inUse?: [string, string]; show?: string }[] => said.split("\n").slice(0, -1).map((line) => JSON.parse(line));
-	/** pi is gone: its end of standard input closes. */
-	const close = async () => {
-		const closed = once(child, "close");
-		child.stdin?.end();
-		await closed;
-	};
-	return { heard, close, hears: (name: "claimed" | "inUse" | "show", times = 1) => vi.waitFor(() => expect(heard().filter((one) => one[name]).length).toBeGreaterThanOrEqual(times), LONG) };
+const follow = (at: World, first: object, more: Record<string, string> = {}) => beside({ env: envOf(at, more) }, { notes: at.notes, projects: [["/shop", "shop"]], ...first });
+
+/** What an earlier process wrote down, and a start of pi. */
+function left(at: World, ...sessions: { session: string; file: string; cwd: string }[]) {
+	for (const one of sessions) new Pending(at.notes, at.address).add(one);
+	return { request: { name: "start", pulls: false } };
 }
 
 // They were stored before the claim was asked for.
-test.each(["open", "leftover"])("no line is stored while another host has the session, though the process was not told so (%s)", async (how) => {
+test.each([true, false])("no line is stored while another host has the session, though the process was not told so (open here: %s)", async (isOpen) => {
 	const at = await setup();
 	await at.desktop.claim?.(SESSION, { ttl: HOUR });
-	const { heard, hears } = follow(at, { [how]: [at.one] });
+	const { heard, hears } = follow(at, isOpen ? { open: [at.one] } : left(at, at.one));
 	await hears("inUse");
 	expect(await at.stored()).toEqual(["stored"]);
-	expect(heard().slice(0, 2)).toEqual([
+	expect(heard().filter(({ show, inUse }) => show ?? inUse).slice(0, 2)).toEqual([
 		{ show: `Session ${SESSION} is claimed by host desktop: what is said here is stored when that host has given it up` },
 		{ inUse: [SESSION, `Session ${SESSION} is claimed by host desktop`] },
 	]);
@@ -111,22 +103,15 @@ test("when pi was killed the last lines are stored, and the claims given up", as
 	expect((await at.desktop.list()).sessions[0]?.claim).toBeUndefined();
 });
 
-/** What the worker says when pi ends. */
-const atEnd = async (at: World) => {
-	const task = { task: "push", notes: at.notes, sessions: [{ ...at.one, project: "shop" }], claimed: [] };
-	const said = await new Promise<string>((resolve) => {
-		const child = execFile(process.execPath, [join(register, "store-worker.mjs")], { env: envOf(at, {}) }, (_, out) => resolve(out));
-		child.stdin?.end(JSON.stringify(task));
-	});
-	return Object.assign({}, ...said.trim().split("\n").map((line) => JSON.parse(line)));
-};
+/** What is reported when pi ends. */
+const atEnd = (at: World) => ask({ env: envOf(at, {}) }, { notes: at.notes, projects: [["/shop", "shop"]], request: { name: "end", sessions: [at.one] } });
 
 test("when pi ends, what waits is stored if no other host has the session, and the claim given up", async () => {
 	const at = await setup();
 	await at.desktop.claim?.(SESSION, { ttl: HOUR });
-	expect(await atEnd(at)).toMatchObject({ errors: [`Session ${SESSION} is claimed by host desktop`] });
+	expect(await atEnd(at)).toContainEqual({ done: "end", error: `Session ${SESSION} is claimed by host desktop` });
 	await at.desktop.claim?.(SESSION, { ttl: 0 });
-	expect(await atEnd(at)).toMatchObject({ errors: [], told: [] });
+	expect(await atEnd(at)).toContainEqual({ done: "end" });
 	expect(await at.stored()).toEqual(["stored", "waits"]);
 	expect((await at.desktop.list()).sessions[0]?.claim).toBeUndefined();
 });
@@ -184,7 +169,7 @@ test("of the sessions that earlier processes left a few are stored at the same t
 				now--;
 			}
 		};`);
-	follow(at, { leftover }, { NODE_OPTIONS: `--require ${preload}`, PI_SESSION_NATIVE_LOCK: "" });
+	follow(at, left(at, ...leftover), { NODE_OPTIONS: `--require ${preload}`, PI_SESSION_NATIVE_LOCK: "" });
 	await vi.waitFor(async () => expect((await at.desktop.list()).sessions).toHaveLength(21), LONG);
 	expect(Number(readFileSync(most, "utf8"))).toBeLessThanOrEqual(4);
 });
@@ -192,10 +177,10 @@ test("of the sessions that earlier processes left a few are stored at the same t
 // Regression: they were followed forever, and others waited until pi ended.
 test("sessions whose last line has no end do not keep others that were left from being stored", async () => {
 	const at = await setup();
-	const left = (session: string) => ({ session, file: join(at.path, "sessions", `2025-06-01T09-00-00-000Z_${session}.jsonl`), cwd: "/shop" });
-	const leftover = ["torn0", "torn1", "torn2", "torn3", "whole"].map(left);
+	const torn = (session: string) => ({ session, file: join(at.path, "sessions", `2025-06-01T09-00-00-000Z_${session}.jsonl`), cwd: "/shop" });
+	const leftover = ["torn0", "torn1", "torn2", "torn3", "whole"].map(torn);
 	for (const { session, file } of leftover) writeFileSync(file, text(header(session), entry("a")) + (session === "whole" ? "" : '{"type":"mess'));
-	follow(at, { leftover }, { PI_SESSION_NATIVE_LOCK: "" });
+	follow(at, left(at, ...leftover), { PI_SESSION_NATIVE_LOCK: "" });
 	await vi.waitFor(async () => expect(ids(await loadAll(at.desktop, "whole"))).toEqual(["a"]), LONG);
 	expect(ids(await loadAll(at.desktop, "torn3"))).toEqual(["a"]);
 });

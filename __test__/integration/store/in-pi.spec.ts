@@ -1,60 +1,55 @@
 // A store in the environment of a process whose managers the register hook watches, without pi: its start, its end, and what is said.
-import { execFileSync, spawn } from "node:child_process";
-import { once } from "node:events";
+import { execFileSync } from "node:child_process";
 import { appendFileSync, chmodSync, cpSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { expect, onTestFinished, test } from "vitest";
-import { DirectoryStore, SessionSync, loadAll } from "../../../lib/store/index.js";
+import { expect, test, vi } from "vitest";
+import { DirectoryStore, loadAll } from "../../../lib/store/index.js";
 import { SESSION, entries, entry, header, library, logOf } from "../../support/lines.js";
-import { HELLO, MINUTES, NAME, type Machine, append, machine, node, pi, reader, root, silentServer, silentStore, storedLines, writtenDown } from "../../support/pi-process.js";
+import { HELLO, LONG, MINUTES, NAME, type Machine, append, ask, machine, node, pi, reader, root, silentServer, silentStore, storedLines, writtenDown } from "../../support/pi-process.js";
 import { snapshot } from "../../support/scratch.js";
 
 const { LastErrors } = createRequire(__filename)("../../../lib/store/last-errors.js");
-const worker = join(root, "lib/register/store-worker.mjs");
+const notesOf = ({ agent }: Machine) => join(agent, "session-stores");
 const text = (...lines: Buffer[]) => lines.map((line) => `${line}\n`).join("");
 
-/** What the worker says: of several lines the later ones add to those before. */
-const ask = async (at: Machine, task: { task: string }) => {
-	const { isDone, isOver, isReached, project, ...said } = Object.assign({}, ...(await node(at, [worker], JSON.stringify(task))).out.trim().split("\n").map((line) => JSON.parse(line)));
-	expect([isDone, isOver, project]).toEqual([true, true, task.task === "pull" ? "shop" : undefined]);
-	expect(isReached === true).toBe(said.errors.length === 0 || said.inUse !== undefined);
-	return said;
-};
+/** What the process beside pi is told when pi starts and when it ends. */
+const starts = (at: Machine) => ask(at, { notes: notesOf(at), request: { name: "start", pulls: true } });
+const ends = (at: Machine, ...sessions: object[]) => ask(at, { notes: notesOf(at), request: { name: "end", sessions } });
 
-test("the worker pulls what is lacking, and names what an earlier process could not store", async () => {
+test("the process beside pi pulls what is lacking, and stores what an earlier one could not", async () => {
 	const at = machine();
 	const desktop = new DirectoryStore({ path: at.address, host: "desktop" });
 	await append(desktop, entries("n", 2));
-	expect(await ask(at, { task: "pull" })).toEqual({ errors: [], inUse: [], leftover: [], lacking: { left: 0, of: 1 } });
+	expect(await starts(at)).toEqual([{ project: [at.work, "shop"] }, { isReached: true }, { lacking: { left: 1, of: 1 } }, { lacking: { left: 0, of: 1 } }, { done: "start" }]);
 	const file = join(at.dir, NAME);
 	expect(readFileSync(file, "utf8").split("\n").slice(1).join("\n")).toBe(text(...entries("n", 2)));
 	appendFileSync(file, text(entry("mine")));
-	const pulled = await ask(at, { task: "pull" });
-	expect(pulled).toEqual({ errors: [], inUse: [], leftover: [{ session: SESSION, file, cwd: at.work }] });
-	const task = { task: "push", notes: join(at.agent, "session-stores"), sessions: pulled.leftover, claimed: [] };
-	expect(await ask(at, task)).toEqual({ errors: [], told: [] });
-	expect((await loadAll(desktop, SESSION)).lines).toHaveLength(3);
-	expect((await ask(at, { task: "pull" })).leftover).toEqual([]);
+	await starts(at);
+	await vi.waitFor(async () => expect((await loadAll(desktop, SESSION)).lines).toHaveLength(3), LONG);
+	appendFileSync(file, text(entry("more")));
+	const local = { session: SESSION, file, cwd: at.work };
+	expect(await ends(at, local)).toEqual([{ unstored: 1 }, { isReached: true }, { project: [at.work, "shop"] }, { done: "end" }]);
+	expect((await loadAll(desktop, SESSION)).lines).toHaveLength(4);
+	expect((await ends(at, local))[0]).toEqual({ unstored: 0 });
 });
 
-test("the worker names what fails, and leaves files as they are", async () => {
+test("the process beside pi names what fails, and leaves files as they are", async () => {
 	const at = machine();
 	await append(new DirectoryStore({ path: at.address, host: "desktop" }), entries("n", 2));
 	writeFileSync(join(at.address, logOf("desktop", { project: "shop" })), "no batch\n");
 	const before = snapshot(at.dir);
-	expect((await ask(at, { task: "pull" })).errors).toEqual([expect.stringMatching(`^session ${SESSION}: .*it is not a batch`)]);
+	expect((await starts(at)).flatMap(({ show }) => show ?? [])).toEqual([expect.stringMatching(`^session ${SESSION}: .*it is not a batch`)]);
 	expect(snapshot(at.dir)).toEqual(before);
 	for (const [address, said] of [
 		[join(at.path, "unmounted"), "there is no such directory"],
 		["ftp://me:s3cret@x/y", "No store is known for addresses that begin with ftp:"],
 	] as const) {
 		const there = { ...at, env: { ...at.env, PI_SESSION_NATIVE_STORE: address } };
-		const { errors } = await ask(there, { task: "pull" });
-		expect(errors).toEqual([expect.stringContaining(said)]);
-		const task = { task: "push", notes: join(at.agent, "session-stores"), sessions: [{ session: SESSION, file: join(at.dir, NAME), cwd: at.work }], claimed: [] };
-		expect(JSON.stringify(await ask(there, task))).not.toContain("s3cret");
+		expect((await starts(there)).at(-1)).toEqual({ done: "start", error: expect.stringContaining(said) });
+		const end = await ends(there, { session: SESSION, file: join(at.dir, NAME), cwd: at.work });
+		expect(JSON.stringify(end)).not.toContain("s3cret");
 	}
 	expect(snapshot(at.dir)).toEqual(before);
 });
@@ -93,21 +88,6 @@ test("a session that was made while the store was away is stored by a later proc
 	expect([out, err.trim().split("\n").length]).toEqual(["", 1]);
 	const [stored] = (await reader(at).list()).sessions;
 	expect((await loadAll(reader(at), stored?.session ?? "")).lines).toHaveLength(1);
-});
-
-test("the worker names what an earlier process could not store before the store has answered", async () => {
-	const silent = await silentStore();
-	const address = silent.PI_SESSION_NATIVE_STORE;
-	const at = machine(silent);
-	const file = join(at.dir, NAME);
-	writeFileSync(file, text(header(), entry("mine")));
-	new SessionSync({ store: reader(at), address, notes: join(at.agent, "session-stores"), dir: at.dir, cwd: at.work }).mark(SESSION);
-	const child = spawn(process.execPath, [worker], { cwd: at.work, env: at.env as NodeJS.ProcessEnv, stdio: ["pipe", "pipe", "inherit"] });
-	onTestFinished(() => void child.kill("SIGKILL"));
-	child.stdin.end(JSON.stringify({ task: "pull" }));
-	let out = "";
-	while (!/leftover.*\n/.test(out)) out += String(await once(child.stdout, "data"));
-	expect(Object.assign({}, ...out.trim().split("\n").map((line) => JSON.parse(line)))).toEqual({ project: "shop", leftover: [{ session: SESSION, file, cwd: at.work }] });
 });
 
 // Regression: it was never stored, for nothing said that it was to be.
@@ -306,7 +286,7 @@ test("what a store holds is said in lines that are fit for a terminal", async ()
 	expect(err.replaceAll("\n", "")).not.toMatch(/[\u0000-\u001f]/);
 	const lines = err.trimEnd().split("\n");
 	expect(lines.every((line) => line.startsWith("pi-session-native: "))).toBe(true);
-	expect(lines.at(-1)).toBe(`pi-session-native: session ${SESSION} is in use on desktop more`);
+	expect(lines[0]).toBe(`pi-session-native: session ${SESSION} is in use on desktop more`);
 });
 
 test.each([["--no-session"], ["-p", "--no-session", "Hi"], ["list"], ["install", "x"], ["auth", "print-api-key"], ["--export", "x.jsonl"], ["--help"]])("pi %s waits for no store", async (...args) => {

@@ -1,15 +1,12 @@
 // Many sessions in a bucket: what a start and the process beside pi ask for, and what comes first.
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { SessionSync, openStore } from "../../../lib/store/index.js";
 import { type FakeBucket, fakeBucket } from "../../support/fake-s3.js";
 import { emptyDirectory } from "../../support/lines.js";
+import { LONG, MINUTES, beside } from "../../support/pi-process.js";
 
-const register = resolve(__dirname, "../../../lib/register");
-const LONG = { timeout: 500_000, interval: 20 };
 const DAY = 86_400_000;
 
 function machine(bucket: FakeBucket) {
@@ -17,24 +14,12 @@ function machine(bucket: FakeBucket) {
 	const [agent, work] = [join(path, "agent"), join(path, "shop")];
 	const dir = join(agent, "sessions", `--${work.slice(1).replaceAll("/", "-")}--`);
 	mkdirSync(work);
-	const env = { ...process.env, ...bucket.env, PI_CODING_AGENT_DIR: agent, HOME: path, PI_SESSION_NATIVE_STORE: bucket.address, PI_SESSION_NATIVE_HOST: "laptop", PI_SESSION_NATIVE_PROJECT: "shop" };
-	const begin = (name: string): ChildProcess => {
-		const child = spawn(process.execPath, [join(register, name)], { cwd: work, env: env as NodeJS.ProcessEnv, stdio: ["pipe", "pipe", "inherit"] });
-		onTestFinished(() => void child.kill("SIGKILL"));
-		return child;
-	};
-	/** What the worker does when pi starts. */
-	const start = async (): Promise<string> => {
-		const child = begin("store-worker.mjs");
-		let out = "";
-		child.stdout?.on("data", (part) => (out += part));
-		child.stdin?.end(JSON.stringify({ task: "pull" }));
-		await once(child, "close");
-		return out;
-	};
+	const env: NodeJS.ProcessEnv = { ...process.env, ...bucket.env, PI_CODING_AGENT_DIR: agent, HOME: path, PI_SESSION_NATIVE_STORE: bucket.address, PI_SESSION_NATIVE_HOST: "laptop", PI_SESSION_NATIVE_PROJECT: "shop" };
+	const notes = join(agent, "session-stores");
+	const start = (timeout: number) => beside({ work, env }, { notes, timeout, request: { name: "start", pulls: true } });
 	const fileOf = (session: string) => join(dir, `2025-06-01T09-00-00-000Z_${session}.jsonl`);
 	const here = () => (existsSync(dir) ? readdirSync(dir).filter((name) => name.endsWith(".jsonl")) : []);
-	return { agent, start, begin, fileOf, here, notes: join(agent, "session-stores") };
+	return { start, fileOf, here };
 }
 
 /** Sessions of which each is an hour older than the one before. */
@@ -49,16 +34,19 @@ test("a first start with 300 sessions takes the newest ones whole before it look
 	const ids = fill(bucket, 300);
 	for (let at = 0; at < 20; at++) bucket.putHost(`host-${at}`, Date.now() - (at < 3 ? 0 : DAY));
 	const at = machine(bucket);
-	expect(await at.start()).toContain('"errors":[]');
+	const first = at.start(Number(MINUTES));
+	await first.hears("done");
+	expect(first.heard().at(-1)).toEqual({ done: "start" });
+	await first.close();
 	expect(at.here()).toHaveLength(300);
 	const [bodies, heads] = [/^lines\/.*\.lines$/, /^sessions\//].map((what) => bucket.asked.map((key, nth) => ({ key, nth })).filter(({ key }) => what.test(key)));
 	expect([bodies?.length, heads?.length]).toEqual([300, 300]);
 	// As many sessions are begun at a time as requests go together.
-	const first = new Set(ids.slice(0, 64).map((id) => `sessions/${id}`));
-	expect(heads?.slice(0, 32).every(({ key }) => first.has(key))).toBe(true);
+	const newest = new Set(ids.slice(0, 64).map((id) => `sessions/${id}`));
+	expect(heads?.slice(0, 32).every(({ key }) => newest.has(key))).toBe(true);
 	expect(heads?.filter(({ nth }) => nth < (bodies?.[0]?.nth ?? 0)).length).toBeLessThan(64);
 	bucket.asked.length = 0;
-	await at.start();
+	await at.start(Number(MINUTES)).hears("done");
 	expect(bucket.asked.length, bucket.asked.join()).toBeLessThanOrEqual(10);
 });
 
@@ -83,8 +71,7 @@ test("a colleague's session that is begun while 300 older ones are pulled in the
 	const bucket = await fakeBucket((key) => (/^lines\/.*\/s-\d+\./.test(key) ? 900 : 1));
 	fill(bucket, 300);
 	const at = machine(bucket);
-	const child = at.begin("store-follower.mjs");
-	child.stdin?.write(`${JSON.stringify({ notes: at.notes, timeout: 300_000, leftover: [], pull: {}, projects: [], inUse: [] })}\n`);
+	at.start(5000);
 	await vi.waitFor(() => expect(at.here().length).toBeGreaterThan(0), LONG);
 	bucket.put("new", { at: Date.now() });
 	await vi.waitFor(() => expect(existsSync(at.fileOf("new"))).toBe(true), LONG);

@@ -1,7 +1,7 @@
 // Stores that do not answer: pi's start and end wait for them no longer than they may, and the next starts not at all.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, readdirSync, statSync, utimesSync } from "node:fs";
+import { mkdirSync, readFileSync, readdirSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -20,7 +20,7 @@ function machine(address: string, timeout: number) {
 	const work = join(path, "shop");
 	mkdirSync(work);
 	const own = { PI_SESSION_NATIVE_STORE: address, PI_SESSION_NATIVE_HOST: "laptop", PI_SESSION_NATIVE_PROJECT: "shop", PI_SESSION_NATIVE_STORE_TIMEOUT: String(timeout) };
-	return { path, work, notes: join(path, "agent/session-stores"), env: { ...process.env, PI_CODING_AGENT_DIR: join(path, "agent"), HOME: path, AWS_ACCESS_KEY_ID: "me", AWS_SECRET_ACCESS_KEY: "s3cret", ...own } };
+	return { path, work, notes: join(path, "agent/session-stores"), env: { ...process.env, NODE_OPTIONS: "", PI_CODING_AGENT_DIR: join(path, "agent"), HOME: path, AWS_ACCESS_KEY_ID: "me", AWS_SECRET_ACCESS_KEY: "s3cret", ...own } };
 }
 type Machine = ReturnType<typeof machine>;
 
@@ -59,9 +59,13 @@ async function silentStore(): Promise<{ address: string; connections: () => numb
 // Regression: pi did not start, and did not end, until the drive answered: a process inside such a call cannot be killed.
 test("a drive that hangs keeps pi neither from starting nor from ending", async () => {
 	const at = machine(await hangingDrive(), 2000);
-	const { end, err } = await run(at, HELLO);
+	const [preload, started] = [join(at.path, "started.cjs"), join(at.path, "started")];
+	writeFileSync(preload, `if (process.argv[1]?.endsWith("store-follower.mjs")) require("node:fs").appendFileSync(${JSON.stringify(started)}, "x");`);
+	const { end, err } = await run({ ...at, env: { ...at.env, NODE_OPTIONS: `--require ${preload}` } }, HELLO);
 	expect(end).toBe(0);
 	expect(err).toEqual([expect.stringMatching(NO_ANSWER), expect.stringMatching(/not all is stored yet \(the store did not answer within 2 s\)/)]);
+	// One process waits for the drive, of all that could.
+	expect(readFileSync(started, "utf8")).toBe("x");
 	// The drive hangs still.
 	expect((await run(at, "")).err).toEqual([LEFT_ALONE]);
 });

@@ -117,7 +117,7 @@ describe("what is refused twice is written all the same", () => {
 	test("what says that a session is open", () => {
 		const notes = scratch();
 		new Pending(notes, "/store").add({ session: "s", file: "/s.jsonl", cwd: "/" });
-		expect([new Pending(notes, "/store").openElsewhere(0).has("/s.jsonl"), calls()]).toEqual([true, 3]);
+		expect([new Pending(notes, "/store", 0).openElsewhere().has("/s.jsonl"), calls()]).toEqual([true, 3]);
 	});
 
 	test("what is known of pi's bundle", () => {
