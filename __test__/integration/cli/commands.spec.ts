@@ -24,7 +24,7 @@ describe("list", () => {
 	test("--all lists every directory's, --cwd another's, --limit fewer", async () => {
 		const at = world();
 		put(at, "here", [message("a", null, user("here"))]);
-		const other = resolve("/other");
+		const other = resolve(at.cwd, "/other");
 		put(at, "there", [message("a", null, user("there"))], { cwd: other });
 		const all = await good(at, ["list", "--all"]);
 		expect(all).toContain("FOLDER");
@@ -129,7 +129,7 @@ describe("a session is named", () => {
 		expect(await run(at, ["show", "zzz"])).toMatchObject({ code: 1, err: 'Error: No session has an id that begins with "zzz", or that name\n' });
 		expect(await run(at, ["show", "./zzz.jsonl"])).toMatchObject({ code: 1, err: "Error: No such file: ./zzz.jsonl\n" });
 		expect(await run(at, ["show", "./"])).toMatchObject({ code: 1, err: "Error: Not a file: ./\n" });
-		expect(await run(at, ["show", "--cwd", "/nowhere"])).toMatchObject({ code: 1, err: expect.stringContaining(`No session for ${resolve("/nowhere")}`) });
+		expect(await run(at, ["show", "--cwd", "/nowhere"])).toMatchObject({ code: 1, err: expect.stringContaining(`No session for ${resolve(at.cwd, "/nowhere")}`) });
 		writeFileSync(join(at.cwd, "poem.jsonl"), "no session\n");
 		expect(await run(at, ["show", "poem.jsonl"])).toMatchObject({ code: 1, err: expect.stringContaining("is not a valid pi session") });
 	});
