@@ -1,15 +1,11 @@
 // What is a directory's own: its files, what is wrong with them, and writers that die.
-import { execFile, execFileSync, spawnSync } from "node:child_process";
-import fs, { appendFileSync, cpSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import fs, { cpSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createHash } from "node:crypto";
 import { createRequire } from "node:module";
 import { dirname, join, sep } from "node:path";
-import { promisify } from "node:util";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { conformanceCases } from "../../../lib/store/conformance.js";
 import { DirectoryStore, StoreError, loadAll, openStore } from "../../../lib/store/index.js";
 import { SESSION, append, emptyDirectory, entries, entry, headOf, header, ids, library, logOf } from "../../support/lines.js";
-import { testIf, testWith } from "../../support/windows.js";
 
 const { encodeBatch } = createRequire(library)("./log-batches.js");
 
@@ -59,40 +55,6 @@ test("a log has lines of entries after the line that describes a batch, so that 
 	expect(readFileSync(join(path, HEAD), "utf8")).toBe(`{"life":1}\n${header()}\n`);
 });
 
-testWith("syncs")("an append ends once what it wrote is on the disk, and the first one once the name is", async () => {
-	const path = emptyDirectory();
-	const steps: string[] = [];
-	const openFile = fs.promises.open;
-	vi.spyOn(fs.promises, "open").mockImplementation(async (...args: any[]) => {
-		const file = await (openFile as any)(...args);
-		for (const name of ["sync", "datasync"] as const) {
-			const sync = file[name].bind(file);
-			file[name] = async () => {
-				await sync();
-				steps.push(`${name} ${String(args[0]).slice(path.length + 1)}`);
-			};
-		}
-		return file;
-	});
-	const { cursor } = await append(open(path), entries("a", 1));
-	expect(steps.slice(-2)).toEqual([`datasync ${logOf("a")}`, `sync ${dirname(logOf("a"))}`]);
-	steps.length = 0;
-	await append(open(path), entries("b", 1), cursor);
-	expect(steps).toEqual([`datasync ${logOf("a")}`]);
-});
-
-// Regression: it failed although it was stored.
-test.each(["EINVAL", "ENOTSUP", "EOPNOTSUPP", "EBADF"])("where directories cannot be synchronised an append succeeds (%s)", async (code) => {
-	const path = emptyDirectory();
-	const openFile = fs.promises.open;
-	vi.spyOn(fs.promises, "open").mockImplementation(async (...args: any[]) => {
-		const file = await (openFile as any)(...args);
-		if (args[1] === undefined && (await file.stat()).isDirectory()) file.sync = () => Promise.reject(Object.assign(new Error("fsync"), { code }));
-		return file;
-	});
-	expect((await append(open(path), entries("a", 1))).stored).toBe(1);
-});
-
 // Regression: it named one, another one each time.
 test("the message of a failure names no draft", async () => {
 	const path = emptyDirectory();
@@ -105,100 +67,6 @@ test("the message of a failure names no draft", async () => {
 	const { code, message } = await failure(append(open(path, "c"), entries("b", 1)));
 	const folder = join(path, "sessions");
 	expect([code, message]).toEqual(["denied", `${path}: access is denied (EACCES: permission denied, open '${folder}')`]);
-});
-
-testWith("modes")("files and directories are open to whom the directory is open to", async () => {
-	const path = emptyDirectory();
-	fs.chmodSync(path, 0o770);
-	const before = process.umask(0);
-	try {
-		await append(open(path), entries("a", 1));
-	} finally {
-		process.umask(before);
-	}
-	expect(fs.statSync(join(path, dirname(logOf("a")))).mode & 0o777).toBe(0o770);
-	expect(fs.statSync(join(path, logOf("a"))).mode & 0o777).toBe(0o660);
-});
-
-/** The rights of everything below a directory, by path: of files without the right to execute. */
-const modesOf = (path: string) =>
-	(readdirSync(path, { recursive: true }) as string[]).map((name) => {
-		const stat = fs.statSync(join(path, name));
-		return `${name} ${(stat.mode & 0o3777).toString(8)} ${stat.isDirectory() ? "folder" : "file"}`;
-	});
-
-// Regression: the umask was taken from them, and the second user was refused.
-for (const umask of [0o022, 0o077]) {
-	testWith("modes")(`files and directories have the rights of the directory whatever the umask is (${umask})`, async () => {
-		const path = emptyDirectory();
-		fs.chmodSync(path, 0o2770);
-		const before = process.umask(umask);
-		try {
-			await append(open(path), entries("a", 1));
-		} finally {
-			process.umask(before);
-		}
-		expect(modesOf(path).filter((one) => !/ (2770 folder|660 file)$/.test(one))).toEqual([]);
-		expect(modesOf(path).length).toBeGreaterThan(3);
-	});
-}
-
-/** Appends as another user of this system. */
-function appendAs(uid: number, gid: number, umask: number, path: string, host: string, line: Buffer): void {
-	const code = `
-		process.umask(${umask});
-		const { DirectoryStore } = require(${JSON.stringify(library)});
-		const store = new DirectoryStore({ path: ${JSON.stringify(path)}, host: ${JSON.stringify(host)} });
-		const append = { header: Buffer.from(${JSON.stringify(String(header()))}), lines: [Buffer.from(${JSON.stringify(String(line))})], project: "shop" };
-		store.append(${JSON.stringify(SESSION)}, append).then(() => store.claim(${JSON.stringify(SESSION)}, { ttl: 60_000 })).then(() => store.claim(${JSON.stringify(SESSION)}, { ttl: 0 })).catch((error) => {
-			console.error(error.message);
-			process.exit(1);
-		});`;
-	execFileSync(process.execPath, ["-e", code], { uid, gid, stdio: "pipe" });
-}
-
-// Only the system's administrator can be two users.
-for (const [one, other] of [[0o022, 0o077], [0o077, 0o022]] as const) {
-	testIf(process.getuid?.() === 0, "only root can be two users")(`two users of one group share a directory (umask ${one} and ${other})`, async () => {
-		const path = emptyDirectory();
-		fs.chownSync(path, 60_001, 60_000);
-		fs.chmodSync(path, 0o2770);
-		appendAs(60_001, 60_000, one, path, "alice", entry("a"));
-		appendAs(60_002, 60_000, other, path, "bob", entry("b"));
-		appendAs(60_001, 60_000, one, path, "alice", entry("c"));
-		expect(ids(await loadAll(open(path), SESSION)).sort()).toEqual(["a", "b", "c"]);
-		// Each may remove what the other one made.
-		execFileSync(process.execPath, ["-e", `const { DirectoryStore } = require(${JSON.stringify(library)}); new DirectoryStore({ path: ${JSON.stringify(path)}, host: "bob" }).delete(${JSON.stringify(SESSION)}).catch(() => process.exit(1))`], { uid: 60_002, gid: 60_000, stdio: "pipe" });
-		expect(filesOf(path).filter((file) => file.startsWith("lines/"))).toEqual([expect.stringMatching(/\.1\.deleted$/)]);
-	});
-}
-
-/** As where the system tells no types: whoever asks for them looks at each file, and fails as a whole if one is gone. */
-function withoutTypes(afterNames: (folder: string) => void): void {
-	const { readdir, lstat } = fs.promises;
-	vi.spyOn(fs.promises, "readdir").mockImplementation((async (folder: string, options?: { withFileTypes?: boolean }) => {
-		const names = await readdir(folder);
-		afterNames(folder.replace(/\/$/, ""));
-		if (!options?.withFileTypes) return names;
-		return Promise.all(names.map(async (name) => Object.assign(await lstat(join(folder, name)), { name })));
-	}) as never);
-}
-
-// Regression: the folder counted as empty, and of two processes of a host one lost an acknowledged line.
-test("where the system tells no types of files, one that goes does not hide the others", async () => {
-	const path = emptyDirectory();
-	await append(open(path), entries("a", 1));
-	const other = open(path, "b");
-	const { cursor } = await append(other, entries("b", 1));
-	const folder = join(path, dirname(logOf("b")));
-	writeFileSync(join(folder, "going"), "");
-	withoutTypes((read) => {
-		if (read === folder) rmSync(join(folder, "going"), { force: true });
-	});
-	expect(ids(await loadAll(open(path, "reader"), SESSION))).toEqual(["a0", "b0"]);
-	writeFileSync(join(folder, "going"), "");
-	expect((await append(other, entries("c", 1), cursor)).stored).toBe(1);
-	expect((await open(path, "reader").list()).sessions).toMatchObject([{ hosts: ["a", "b"] }]);
 });
 
 test("a batch that a killed process left half written is ignored, and the next append of its host cuts it off", async () => {
@@ -273,99 +141,6 @@ test("a line that is redacted while it is appended is gone, too, though its writ
 	expect((await append(open(path), [entry("b")], cursor)).stored).toBe(1);
 	expect(readFileSync(join(path, logOf("a")), "utf8")).not.toContain('"secret"');
 	expect(ids(await loadAll(open(path, "reader"), SESSION))).toEqual(["a", "b"]);
-});
-
-test("processes of one host write one after the other, each line once", async () => {
-	const path = emptyDirectory();
-	const stores = Array.from({ length: 8 }, () => open(path));
-	await Promise.all(stores.map((store) => append(store, entries("n", 20))));
-	await Promise.all(stores.map((store, at) => append(store, [entry(`own${at}`)])));
-	const page = await open(path, "reader").load(SESSION);
-	expect([ids(page).slice(0, 20), ids(page).slice(20).sort()]).toEqual([entries("n", 20).map((_, at) => `n${at}`), stores.map((_, at) => `own${at}`)]);
-	expect(page.lines.map(({ clock }) => clock)).toEqual([...Array(20).fill(1), ...stores.map((_, at) => at + 2)]);
-});
-
-/** Runs a command in a network namespace of its own. */
-const APART = ["unshare", process.getuid?.() === 0 ? "-n" : "-rn"] as const;
-const canBeApart = process.platform === "linux" && spawnSync(APART[0], [APART[1], "true"]).status === 0;
-
-// Regression: the lock was an address of the network, and one process wrote over what the other one had written.
-testIf(canBeApart, "no network namespace can be made here")("processes of one host exclude each other in network namespaces of their own, too", async () => {
-	const path = emptyDirectory();
-	const program = join(path, "append.cjs");
-	writeFileSync(program, `
-		const { promises: fs } = require("node:fs");
-		const { open } = fs;
-		// Between the look at a log and the write.
-		fs.open = async (...args) => {
-			const file = await open(...args);
-			const stat = file.stat.bind(file);
-			file.stat = async () => {
-				const found = await stat();
-				await new Promise((resolve) => setTimeout(resolve, 5));
-				return found;
-			};
-			return file;
-		};
-		const { DirectoryStore } = require(${JSON.stringify(library)});
-		const store = new DirectoryStore({ path: ${JSON.stringify(path)}, host: "a", locks: ${JSON.stringify(join(path, "locks"))} });
-		(async () => {
-			let after;
-			for (let at = 0; at < 20; at++) {
-				const line = Buffer.from(JSON.stringify({ type: "message", id: process.argv[2] + at }));
-				({ cursor: after } = await store.append(${JSON.stringify(SESSION)}, { header: Buffer.from(${JSON.stringify(String(header()))}), lines: [line], after }));
-			}
-		})();`);
-	const letters = ["x", "y", "z"];
-	await Promise.all(letters.map((letter) => promisify(execFile)(APART[0], [APART[1], process.execPath, program, letter])));
-	const page = await loadAll(open(path, "reader"), SESSION);
-	expect(page.problems).toEqual([]);
-	expect(ids(page).sort()).toEqual(letters.flatMap((letter) => Array.from({ length: 20 }, (_, at) => `${letter}${at}`)).sort());
-});
-
-testWith("links")("where files cannot be locked an append says so, and nothing is stored", async () => {
-	const [path, locks] = [emptyDirectory(), emptyDirectory()];
-	writeFileSync(join(locks, "locks"), "not a directory");
-	const error = await failure(new DirectoryStore({ path, host: "a", locks }).append(SESSION, { header: header(), lines: entries("a", 1) }));
-	expect(error).toMatchObject({ code: "failed", message: expect.stringContaining(join(locks, "locks")) });
-	expect(ids(await open(path).load(SESSION))).toEqual([]);
-});
-
-// Regression: on Windows the first appends of two hosts to a new store failed where it has no links.
-test("where nothing has a second name, a name that another host takes after the check is taken", async () => {
-	const path = emptyDirectory();
-	const denied = Object.assign(new Error("EPERM: operation not permitted"), { code: "EPERM" });
-	vi.spyOn(fs.promises, "link").mockRejectedValue(denied);
-	vi.spyOn(fs.promises, "rename").mockImplementationOnce(async (from, to) => {
-		// Not before: the addon that has the lock is this system's.
-		vi.spyOn(process, "platform", "get").mockReturnValue("win32");
-		fs.copyFileSync(from, to);
-		throw denied;
-	});
-	expect((await append(open(path), entries("a", 1))).stored).toBe(1);
-	vi.spyOn(fs.promises, "rename").mockRejectedValue(denied);
-	expect((await failure(append(open(emptyDirectory()), entries("b", 1)))).code).toBe("denied");
-	vi.restoreAllMocks();
-	expect(ids(await loadAll(open(path, "reader"), SESSION))).toEqual(["a0"]);
-});
-
-// Regression: names of files and sessions shared locks, and an append that held the one waited for the other for ever.
-test("where nothing has a second name, appends to many sessions do not wait for each other for ever", async () => {
-	const path = emptyDirectory();
-	vi.spyOn(fs.promises, "link").mockRejectedValue(Object.assign(new Error("no links"), { code: "EPERM" }));
-	const store = open(path);
-	const sessions = Array.from({ length: 100 }, (_, at) => `s${at}`);
-	await Promise.all(sessions.map((session) => store.append(session, { header: header(session), lines: entries("a", 1) })));
-	expect((await store.list()).sessions).toHaveLength(100);
-});
-
-// Regression: Android refuses hard links with EACCES, and no append to a store succeeded there.
-describe.each(["EPERM", "EACCES"])("where files have no second names (%s)", (code) => {
-	test.each(conformanceCases)("$name", async ({ run }) => {
-		vi.spyOn(fs.promises, "link").mockRejectedValue(Object.assign(new Error("not supported"), { code }));
-		const path = emptyDirectory();
-		await run({ open: async (host) => open(path, host) });
-	});
 });
 
 describe("what cannot be used of a log is named, the logs of other hosts are read, and what follows in this one waits for it", () => {
@@ -606,11 +381,4 @@ test("a directory that was put back to an older state is noticed by who saw the 
 	await append(store, entries("d", 1));
 	expect((await failure(store.load(SESSION, seen))).code).toBe("reset");
 	expect(ids(await store.load(SESSION, cursor))).toEqual(["c0", "d0"]);
-});
-
-testIf(process.platform === "linux", "file names are text")("a file whose name is no text does not keep a list from ending", async () => {
-	const path = emptyDirectory();
-	await append(open(path), entries("a", 1));
-	writeFileSync(Buffer.concat([Buffer.from(`${join(path, dirname(logOf("a")))}/`), Buffer.from([0xff, 0xfe])]), "x");
-	expect((await open(path).list()).sessions).toHaveLength(1);
 });
