@@ -91,6 +91,20 @@ test("after another process of this host gave a session up, it is claimed again,
 	expect((await at.desktop.list()).sessions).toMatchObject([{ claim: { host: "laptop" } }]);
 });
 
+// Regression: others saw in the store that it was open.
+test("a session that is private by now, and stored before, is neither stored nor claimed any more", async () => {
+	const at = await setup();
+	writeFileSync(join(at.path, "session-store.json"), JSON.stringify({ private: [SESSION] }), { mode: 0o600 });
+	const file = join(at.path, "sessions", "2025-06-02T09-00-00-000Z_open.jsonl");
+	writeFileSync(file, text(header("open"), entry("here")));
+	const { heard, hears } = follow(at, { open: [at.one, { session: "open", file, cwd: "/shop" }] });
+	await hears("claimed");
+	expect(heard()).toEqual([{ claimed: "open" }]);
+	expect(await at.stored()).toEqual(["stored"]);
+	expect((await at.desktop.list()).sessions).toMatchObject([{ session: SESSION }, { session: "open", claim: { host: "laptop" } }]);
+	expect((await at.desktop.list({ session: SESSION })).sessions[0]?.claim).toBeUndefined();
+});
+
 // Regression: it ended at once, and the last lines waited for the next start.
 test("when pi was killed the last lines are stored, and the claims given up", async () => {
 	const at = await setup();
