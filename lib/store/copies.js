@@ -2,7 +2,8 @@
 // original is below, so that its line is another one.
 const { promises: fs } = require("node:fs");
 const { unlessAbsent } = require("./errors.js");
-const { entryOf, isObject, parse, sha256 } = require("./lines.js");
+const { entryOf, isObject, parse } = require("./lines.js");
+const { hashOf } = require("./redactions.js");
 const { readLines } = require("./session-file.js");
 
 /** @typedef {import("./index").Redaction} Redaction */
@@ -84,9 +85,6 @@ async function copiesIn(path, redactions) {
 	return found;
 }
 
-/** @param {Uint8Array} line */
-const hashOf = (line) => sha256(line).toString("hex");
-
 /** @param {Uint8Array} line @returns {unknown} */
 function parentOf(line) {
 	const value = parse(line);
@@ -110,5 +108,4 @@ function rechained(line, parent) {
 exports.copiesIn = copiesIn;
 exports.eachLine = eachLine;
 exports.entriesWith = entriesWith;
-exports.hashOf = hashOf;
 exports.identityOf = identityOf;

@@ -6,11 +6,12 @@
 const { promises: fs } = require("node:fs");
 const { tmpdir } = require("node:os");
 const { join } = require("node:path");
-const { copiesIn, eachLine, entriesWith, hashOf, identityOf } = require("./copies.js");
+const { copiesIn, eachLine, entriesWith, identityOf } = require("./copies.js");
 const { StoreError } = require("./errors.js");
 const { entryOf } = require("./lines.js");
 const { loadAll } = require("./load-all.js");
 const { callHere } = require("./manager.js");
+const { hashOf } = require("./redactions.js");
 const { CURRENT_VERSION } = require("./session-file.js");
 
 /** @typedef {import("./index").LineStore} LineStore */
