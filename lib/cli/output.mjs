@@ -112,29 +112,19 @@ export async function writeJsonList(head, key, items) {
 	await write(first ? "]\n}\n" : "\n  ]\n}\n");
 }
 
-/**
- * @param {Iterable<string>} lines
- */
-async function writeLines(lines) {
-	for (const chunk of chunksOf(lines)) await write(chunk);
-}
-
 /** Characters that are written at once: a call for each line takes longer than most lines take to make. */
 const CHUNK = 1 << 16;
 
-/**
- * Lines in texts of about equal size, each line with its end.
- * @param {Iterable<string>} lines
- */
-function* chunksOf(lines) {
+/** @param {Iterable<string>} lines */
+async function writeLines(lines) {
 	let chunk = "";
 	for (const line of lines) {
 		chunk += `${line}\n`;
 		if (chunk.length < CHUNK) continue;
-		yield chunk;
+		await write(chunk);
 		chunk = "";
 	}
-	if (chunk !== "") yield chunk;
+	if (chunk !== "") await write(chunk);
 }
 
 /**

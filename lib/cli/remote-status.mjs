@@ -2,7 +2,7 @@
 import lastErrors from "../store/last-errors.js";
 import { displayName } from "../store/names.js";
 import { paint, write, writeJson } from "./output.mjs";
-import { checkAnswers, connect, syncHere, syncsOfAll } from "./stores.mjs";
+import { checkAnswers, syncHere, syncsOfAll, withStore } from "./stores.mjs";
 import { age, clip, counted, safeLine, size } from "./text.mjs";
 
 /** @typedef {import("./stores.mjs").Options} Options */
@@ -17,10 +17,9 @@ const SHOWN = 10;
  * @returns {Promise<number>} 1 if something is behind because it failed
  */
 export async function remoteStatus(options) {
-	const connection = await connect(options, async () => {});
-	const { store, shown, address, notes } = connection;
-	const errors = new lastErrors.LastErrors(notes, address).all();
-	try {
+	const work = async (/** @type {import("./stores.mjs").Connection} */ connection) => {
+		const { store, shown, address, notes } = connection;
+		const errors = new lastErrors.LastErrors(notes, address).all();
 		const syncs = options.all ? await syncsOfAll(connection, options) : [await syncHere(connection, options)];
 		/** @type {Project[]} */
 		const projects = [];
@@ -38,9 +37,8 @@ export async function remoteStatus(options) {
 		if (options.json) await writeJson({ store: shown, host: store.host, unreachable, projects, errors });
 		else await write(`${[...head(connection, unreachable), ...projects.flatMap(lines), ...failures(errors)].join("\n")}\n`);
 		return unreachable !== undefined || failed.length > 0 ? 1 : 0;
-	} finally {
-		await store.close();
-	}
+	};
+	return withStore(options, work, async () => {});
 }
 
 /**

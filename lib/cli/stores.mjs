@@ -21,31 +21,24 @@ import { age, clip, counted, safeLine, size } from "./text.mjs";
 /** @typedef {{ store: LineStore, address: string, shown: string, notes: string }} Connection */
 
 /**
+ * Works with the store that is named.
+ * @template T
  * @param {Options} options
- * @param {(connection: Connection) => Promise<Work>} work
- * @param {string} nothing said if there is nothing to do
- * @returns {Promise<number>} the exit code
- */
-async function withStore(options, work, nothing) {
-	const connection = await connect(options);
-	try {
-		return await report(connection, await work(connection), options, nothing);
-	} finally {
-		await connection.store.close();
-	}
-}
-
-/**
- * @param {Options} options
+ * @param {(connection: Connection) => Promise<T>} work
  * @param {(connection: Connection) => Promise<void>} [check]
- * @returns {Promise<Connection>}
+ * @returns {Promise<T>}
  */
-export async function connect(options, check = checkAnswers) {
+export async function withStore(options, work, check = checkAnswers) {
 	const text = addressOf(options);
 	if (!text) throw new UsageError("Which store? --store <url>, PI_SESSION_NATIVE_STORE, or session-store.json in the agent's directory");
 	const connection = await connectTo(text);
+	// Of a store that does not answer nothing is asked, nor is it closed: a call to a drive that hangs would never end.
 	await check(connection);
-	return connection;
+	try {
+		return await work(connection);
+	} finally {
+		await connection.store.close();
+	}
 }
 
 /** Loaded only where it is needed. */
@@ -170,9 +163,9 @@ export async function push(query, options) {
 	const work = async (/** @type {Connection} */ connection) => {
 		// A store that does not answer is reported once, and at once, not after several tries with each session.
 		await connection.store.list({ session: "0", claims: false });
-		return { rows: await pushed(connection, query, options) };
+		return await report(connection, { rows: await pushed(connection, query, options) }, options, "Everything is stored");
 	};
-	return withStore(options, work, "Everything is stored");
+	return withStore(options, work);
 }
 
 /** @param {Connection} connection @param {string | undefined} query @param {Options} options */
@@ -214,7 +207,7 @@ async function pushed(connection, query, options) {
  */
 export async function pull(query, options) {
 	checkUse(query, options);
-	return withStore(options, (connection) => pulled(connection, query, options), "The store has nothing new");
+	return withStore(options, async (connection) => report(connection, await pulled(connection, query, options), options, "The store has nothing new"));
 }
 
 /**
@@ -305,7 +298,7 @@ export async function sync(query, options) {
 			throw error;
 		}
 	};
-	return withStore(options, both, "Nothing to do: here and in the store are the same sessions");
+	return withStore(options, async (connection) => report(connection, await both(connection), options, "Nothing to do: here and in the store are the same sessions"));
 }
 
 /**
@@ -357,17 +350,14 @@ async function report({ shown, store }, { rows, elsewhere }, options, nothing) {
  * @param {Options} options
  */
 export async function remoteDelete(query, options) {
-	const connection = await connect(options);
-	const { store, shown } = connection;
-	try {
+	return withStore(options, async (connection) => {
+		const { store, shown } = connection;
 		const session = storedSession(query, await listedFor(connection, query));
 		if (!options.dryRun) await store.delete(session);
 		if (options.json) await writeJson({ store: shown, session, dryRun: Boolean(options.dryRun) });
 		else await write(`${options.dryRun ? "would delete" : "deleted"}  ${safeLine(session)} from ${safeLine(shown)}; the files of it that machines have stay\n`);
 		return 0;
-	} finally {
-		await store.close();
-	}
+	});
 }
 
 /**
@@ -377,9 +367,8 @@ export async function remoteDelete(query, options) {
  * @param {Options} options
  */
 export async function remoteMove(from, to, options) {
-	const connection = await connect(options);
-	const { store, shown } = connection;
-	try {
+	return withStore(options, async (connection) => {
+		const { store, shown } = connection;
 		const project = to ?? (await syncHere(connection, options)).project;
 		if (project === from) throw new UsageError(`${from} is the project's name already`);
 		if (!store.move) throw new CommandError(`${safeLine(shown)} cannot give a project another name`);
@@ -388,9 +377,7 @@ export async function remoteMove(from, to, options) {
 		if (options.json) await writeJson({ store: shown, from, to: project, dryRun: Boolean(options.dryRun), sessions });
 		else await write(`${options.dryRun ? "would move" : "moved"}  ${counted(sessions.length, "session")} from ${safeLine(from)} to ${safeLine(project)}\n`);
 		return 0;
-	} finally {
-		await store.close();
-	}
+	});
 }
 
 /**
@@ -411,9 +398,8 @@ function storedSession(query, { sessions, problems }) {
  * @param {Options} options
  */
 export async function remote(options) {
-	const connection = await connect(options);
-	const { store, shown } = connection;
-	try {
+	return withStore(options, async (connection) => {
+		const { store, shown } = connection;
 		const { sessions, problems } = await store.list(options.all ? {} : { project: (await syncHere(connection, options)).project });
 		if (options.json) {
 			const rows = sessions.map(({ session, project, hosts, bytes, modified, claim }) => ({ session, project, hosts, bytes, modified, claim }));
@@ -434,7 +420,5 @@ export async function remote(options) {
 			for (const { session, where, message } of problems) await write(`${paint.red("unreadable")}  ${safeLine(session)}: ${safeLine(where)}: ${safeLine(message)}\n`);
 		}
 		return problems.length > 0 ? 1 : 0;
-	} finally {
-		await store.close();
-	}
+	});
 }
