@@ -3,7 +3,7 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import puppeteer from "puppeteer-core";
 import { writeSession, writeStore } from "./demo/example-sessions.mjs";
@@ -44,12 +44,14 @@ const executablePath = [process.env.CHROMIUM, "/usr/bin/chromium", "/usr/bin/goo
 if (!executablePath) throw new Error("No browser: apt-get install -y chromium (or name one in CHROMIUM)");
 const browser = await puppeteer.launch({ executablePath, args: ["--no-sandbox"] });
 try {
-	const [home, work, sessions] = ["home", "shop", "sessions"].map((name) => join(dir, name));
-	mkdirSync(work);
+	const [home, work] = ["home", "shop"].map((name) => join(dir, name));
+	// Where pi keeps them: the screen names any other place.
+	const sessions = join(pi.agentDirOf(home), "sessions/examples");
+	[work, dirname(sessions)].forEach((path) => mkdirSync(path, { recursive: true }));
 	writeStore(sessions);
 	writeSession(sessions);
 	pi.writeAgentDir(home, server.baseUrl, { quietStartup: true, theme: "dark" });
-	const { NO_COLOR, ...env } = { ...pi.isolatedEnv(home), PI_CODING_AGENT_SESSION_DIR: sessions, COLORTERM: "truecolor", TERM: "tmux-256color" };
+	const { NO_COLOR, ...env } = { ...pi.isolatedEnv(home), COLORTERM: "truecolor", TERM: "tmux-256color" };
 	const command = ["env", "-i", ...Object.entries(env).map(([name, value]) => `${name}=${value}`), pi.nodeBin, join(pi.referencePackage, "dist/bundle/cli.js"), "-e", pi.root];
 	tmux("set-option", "-g", "status", "off", ";", "set-option", "-ga", "terminal-features", ",*:RGB", ";", "new-session", "-d", "-x", String(COLUMNS), "-y", String(LINES), "-c", work, ...command);
 	const shows = async (...wanted) => {

@@ -154,7 +154,7 @@ export function filterInSlices(list, { redraw, readTexts, isLoading = () => fals
 			} while (next < allSessions.length && performance.now() < until);
 			const isComplete = next >= allSessions.length;
 			// Until then they are shown in the order of the list: to sort by relevance pi looks at them once more.
-			if (isComplete) show(filtered(found, query, sortMode));
+			if (isComplete) show(sortMode === "recent" ? filtered(found, "", "recent") : filtered(found, query, sortMode));
 			else if (next > 0 && performance.now() > shownAt + SHOWN_MS) show(filtered(found, "", "recent"));
 			else return again(unread, slice);
 			if (isComplete) return complete(run, isFirst);

@@ -112,6 +112,19 @@ test.each(["threaded", "recent", "relevance"])("sorted as %s, it gives in the en
 	}
 });
 
+test("sorted by time, no session is looked at twice", async () => {
+	const list = new SessionList();
+	list.sortMode = "recent";
+	const { filter } = sliced(list);
+	const looked: number[] = [];
+	list.allSessions.forEach((session, n) => Object.defineProperty(session, "allMessagesText", { get: () => (looked.push(n), "quince") }));
+	list.filterSessions("quince");
+	await complete(filter);
+	expect(list.filteredSessions).toHaveLength(50);
+	// pi's function asks for a text several times in a row.
+	expect(looked).toEqual([...looked].sort((a, b) => a - b));
+});
+
 test("a key asks for only some of the texts, and the next key ends the filter of the one before", async () => {
 	const list = new SessionList();
 	const { filter } = sliced(list, { isLoading: () => true });
