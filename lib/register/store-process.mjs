@@ -1,8 +1,8 @@
 // The process beside pi that talks to a store for it (store-follower.mjs). A store may hang: a call to a network drive whose server is
 // gone keeps one of the few threads of its process forever, and a silent server keeps a socket open. Here that ends with the process.
 //
-// A process within such a call cannot even be killed. So nobody waits for its end: what it reports is in a file, which pi reads four
-// times a second, and where it waits. If an answer does not come in time, pi goes on.
+// A process within such a call cannot even be killed. So nobody waits for its end: what it reports is in a file, which pi reads every
+// 400 ms, and where it waits. If an answer does not come in time, pi goes on.
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { closeSync, fstatSync, openSync, readSync, unlinkSync, writeFileSync } from "node:fs";

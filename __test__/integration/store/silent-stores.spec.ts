@@ -1,7 +1,7 @@
 // Stores that do not answer: pi's start and end wait for them no longer than they may, and the next starts not at all.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, readFileSync, readdirSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -64,8 +64,8 @@ test("a drive that hangs keeps pi neither from starting nor from ending", async 
 	const { end, err } = await run({ ...at, env: { ...at.env, NODE_OPTIONS: `--require ${preload}` } }, HELLO);
 	expect(end).toBe(0);
 	expect(err).toEqual([expect.stringMatching(NO_ANSWER), expect.stringMatching(/not all is stored yet \(the store did not answer within 2 s\)/)]);
-	// One process waits for the drive, of all that could.
-	expect(readFileSync(started, "utf8")).toBe("x");
+	// One process waits for the drive at most: it is stopped before it begins where that takes long.
+	expect(existsSync(started) ? readFileSync(started, "utf8") : "").toMatch(/^x?$/);
 	// The drive hangs still.
 	expect((await run(at, "")).err).toEqual([LEFT_ALONE]);
 });
