@@ -24,7 +24,7 @@ function importedNames(head) {
 }
 
 /** The names that a module's source imports from the module at `target`. */
-export function takenFrom(source, url, target) {
+function takenFrom(source, url, target) {
 	const [imports, exports] = parse(source, url);
 	const leadsThere = (specifier) => {
 		if (typeof specifier !== "string" || !/^[./]|^file:/.test(specifier)) return false;
@@ -44,7 +44,7 @@ export function takenFrom(source, url, target) {
 }
 
 /** What a module exports by name, as far as its own source says. */
-export const exportedFrom = (source, url) => parse(source, url)[1].flatMap((one) => one.name ?? []);
+const exportedFrom = (source, url) => parse(source, url)[1].flatMap((one) => one.name ?? []);
 
 function* modulesBelow(dir, skip) {
 	for (const entry of readdirSync(dir, { withFileTypes: true })) {

@@ -51,7 +51,7 @@ export function manifestOf(dir) {
 }
 
 /** The nearest directory from `path` upwards that holds a named package, as `{ dir, manifest }`. */
-export function packageAround(path) {
+function packageAround(path) {
 	for (let dir = path; ; dir = dirname(dir)) {
 		const manifest = manifestOf(dir);
 		// A directory of a build may have a manifest without a name, which only says what kind of modules it holds.
