@@ -10,7 +10,7 @@ use super::factory::{self, FactoryFn};
 use super::lists::lazy_text;
 use super::manager::{bodies, gc};
 use pi_session_core::base::threads::stop_all;
-use pi_session_core::io::at_exit;
+use pi_session_core::io::held_lock;
 
 /// How many environments use the addon.
 static ENVIRONMENTS: AtomicUsize = AtomicUsize::new(0);
@@ -27,7 +27,7 @@ fn initialise(exports: Object, env: Env) -> Result<()> {
         let was_last_of_thread = factory::uninstall(env);
         // Managers that live until the end are told of it after this, if at all.
         if was_last_of_thread {
-            at_exit::release_all();
+            held_lock::release_all();
         }
         gc::close(env);
         // With the last environment the library may be unloaded: none of its threads may run then.

@@ -1,9 +1,11 @@
-//! A lock file that this process holds.
+//! The lock files that this process holds: shared by its sessions, and released when a thread ends without dropping its locks. A process
+//! that ends leaves its files, locked by nobody, to the next that looks.
 
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex, Weak};
+use std::thread::{self, ThreadId};
 
 use super::fs;
 use crate::base::threads::locked;
@@ -13,7 +15,7 @@ use crate::base::threads::locked;
 pub struct HeldLock {
     path: PathBuf,
     /// Whether others in this process may have it, too.
-    pub(super) is_shared: bool,
+    is_shared: bool,
     file: Mutex<Option<File>>,
 }
 
@@ -44,18 +46,7 @@ impl HeldLock {
 
     /// Removes the file and ends the lock.
     pub fn release(&self) {
-        self.remove_file(locked(&self.file).take());
-    }
-
-    /// The same at the end of the process, which must not wait: not if another thread is looking at the file.
-    #[cfg(unix)]
-    pub(super) fn try_release(&self) {
-        if let Ok(mut file) = self.file.try_lock() {
-            self.remove_file(file.take());
-        }
-    }
-
-    fn remove_file(&self, file: Option<File>) {
+        let file = locked(&self.file).take();
         if let Some(file) = file.filter(|file| fs::is_at(&self.path, file).unwrap_or(false)) {
             let _ = fs::remove(&self.path);
             // Only now may others lock a file of that name: it is another one.
@@ -64,20 +55,38 @@ impl HeldLock {
     }
 }
 
-#[cfg(all(test, unix))]
-mod tests {
-    use super::*;
+/// The locks that are held, and the threads that have them.
+static TAKEN: Mutex<Taken> = Mutex::new(Vec::new());
 
-    #[test]
-    fn the_end_of_the_process_waits_for_no_thread_that_looks_at_a_lock() {
-        let dir = tempfile::tempdir().expect("a directory");
-        let path = dir.path().join("session.lock");
-        let held = HeldLock::new(path.clone(), File::create(&path).expect("made"), false);
-        let looking = held.file.lock().expect("free");
-        held.try_release();
-        assert!(path.exists());
-        drop(looking);
-        held.try_release();
-        assert!(!path.exists());
+type Taken = Vec<(ThreadId, Weak<HeldLock>)>;
+
+/// Notes that this thread has a lock; several may share one.
+pub(crate) fn remember(held: &Arc<HeldLock>) {
+    let me = (thread::current().id(), Arc::downgrade(held));
+    let mut taken = locked(&TAKEN);
+    taken.retain(|(_, other)| other.strong_count() > 0);
+    if !taken.iter().any(|(thread, other)| *thread == me.0 && other.ptr_eq(&me.1)) {
+        taken.push(me);
     }
+}
+
+/// The lock at `path`, if this process holds it as a shared one. This thread then holds it, too.
+pub(crate) fn shared(path: &Path) -> Option<Arc<HeldLock>> {
+    let held = {
+        let taken = locked(&TAKEN);
+        taken.iter().filter_map(|(_, held)| held.upgrade()).find(|held| held.is_shared && held.path() == path)
+    };
+    held.filter(|held| held.is_in_place().unwrap_or(false)).inspect(remember)
+}
+
+/// Releases every lock that only this thread has, because its environment ends.
+pub fn release_all() {
+    let me = thread::current().id();
+    let mut taken = locked(&TAKEN);
+    let (mut mine, others): (Vec<_>, Vec<_>) =
+        std::mem::take(&mut *taken).into_iter().partition(|(thread, _)| *thread == me);
+    mine.retain(|(_, held)| !others.iter().any(|(_, other)| other.ptr_eq(held)));
+    *taken = others;
+    drop(taken);
+    mine.iter().filter_map(|(_, held)| held.upgrade()).for_each(|held| held.release());
 }

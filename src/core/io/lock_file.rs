@@ -19,9 +19,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::at_exit;
 use super::fs::{self, At};
-use super::held_lock::HeldLock;
+use super::held_lock::{self, HeldLock};
 use super::open;
 use super::sidecar_names::beside;
 use super::temporary::Temporary;
@@ -73,7 +72,7 @@ impl FileLock {
     /// The lock, shared with all in this process who take it so. Tells whether it was not held before.
     pub fn share(session: &str) -> Result<(Self, bool)> {
         let path = path_of(session);
-        let shared = || at_exit::shared(&path).map(|held| (Self(held), false));
+        let shared = || held_lock::shared(&path).map(|held| (Self(held), false));
         match shared() {
             Some(known) => Ok(known),
             // Another thread may have taken it meanwhile.
@@ -90,7 +89,7 @@ impl FileLock {
                 Status::Nothing => {
                     if let Some(file) = make(&path, session).map_err(fail)? {
                         let lock = Self(Arc::new(HeldLock::new(path, file, is_shared)));
-                        at_exit::remember(&lock.0);
+                        held_lock::remember(&lock.0);
                         return Ok(lock);
                     }
                 }

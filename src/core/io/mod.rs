@@ -1,6 +1,5 @@
 //! Every call to the file system, and what needs nothing but those calls.
 
-pub mod at_exit;
 pub mod dirs;
 pub mod file_fingerprint;
 pub mod file_window;

@@ -214,9 +214,9 @@ fn locks_of_a_thread_that_ends_are_released() {
     let dir = tempfile::tempdir().expect("a directory");
     let session = dir.path().join("s.jsonl").to_str().expect("text").to_owned();
     let lock = FileLock::take(&session).expect("taken");
-    std::thread::spawn(at_exit::release_all).join().expect("ended");
+    std::thread::spawn(held_lock::release_all).join().expect("ended");
     assert!(lock.is_in_place().expect("looked"), "another thread's");
-    at_exit::release_all();
+    held_lock::release_all();
     assert!(!lock.is_in_place().expect("looked"));
     assert_eq!(std::fs::read_dir(dir.path()).expect("read").count(), 0);
     let next = FileLock::take(&session).expect("taken");
