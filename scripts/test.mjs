@@ -140,7 +140,9 @@ const pi = installed.then((isGood) => isGood && step("pi", command(process.execP
 const checked = options.rest
 	? Promise.resolve()
 	: step("cargo fmt", command("cargo", "fmt", "--check")).then(() =>
-			step("cargo clippy", command("cargo", "clippy", "--locked", "--all-targets", "--", "-D", "warnings")),
+			step("cargo clippy", command("cargo", "clippy", "--locked", "--all-targets", "--", "-D", "warnings")).then(() =>
+				step("cargo clippy without SQLite", command("cargo", "clippy", "--locked", "-p", "pi-session-core", "--no-default-features", "--all-targets", "--", "-D", "warnings")),
+			),
 		);
 const built = Promise.all([installed, checked]).then(([isGood]) => isGood && step("build", command("npm", "run", "build:dev")));
 const rust = built.then(() => step("cargo test", cargoTest));
