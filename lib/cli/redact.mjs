@@ -5,6 +5,7 @@ import copies from "../store/copies.js";
 import local from "../store/local.js";
 import redactions from "../store/redact.js";
 import redacted from "../store/redacted-lines.js";
+import lineHashes from "../store/redactions.js";
 import { UsageError } from "./errors.mjs";
 import { SessionManager } from "./library.mjs";
 import { paint, write, writeJson } from "./output.mjs";
@@ -71,7 +72,7 @@ async function ofCopies(path, { text, replacement }, lines) {
 	const hashes = lines.map(({ hash }) => hash);
 	return async (other) => {
 		const found = (await copies.entriesWith(other, ids)).filter(({ identity }) => identities.has(identity));
-		return { lines: [...hashes, ...found.map(({ line }) => copies.hashOf(line))].map((hash) => ({ hash })), replacement };
+		return { lines: [...hashes, ...found.map(({ line }) => lineHashes.hashOf(line))].map((hash) => ({ hash })), replacement };
 	};
 }
 
