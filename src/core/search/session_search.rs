@@ -139,7 +139,7 @@ impl SessionFile<'_> {
             }
             Ok(())
         };
-        self.each_line(filter, buffers, stops, &mut each)?;
+        self.each_line((filter, Sizes::default()), buffers, stops, &mut each)?;
         let mut hits = best.into_vec()?;
         if self.version == Version::V1 && !hits.is_empty() {
             self.number(&mut hits, &mut buffers.long_line, stops)?;
@@ -177,7 +177,7 @@ impl SessionFile<'_> {
             }
             Ok(())
         };
-        self.each_line(made(&NAMES)?, buffers, stops, &mut each)?;
+        self.each_line((made(&NAMES)?, Sizes::default()), buffers, stops, &mut each)?;
         Ok(name)
     }
 
@@ -210,14 +210,16 @@ impl SessionFile<'_> {
             is_found.store(!title.is_empty(), Ordering::Relaxed);
             Ok(())
         };
-        self.each_line(made(&USERS)?, buffers, &stops, &mut each)?;
+        // Most sessions begin with it.
+        let sizes = Sizes { chunk: 16 << 10, ..Sizes::default() };
+        self.each_line((made(&USERS)?, sizes), buffers, &stops, &mut each)?;
         Ok(Some(title_of(title.as_bytes())).filter(|title| !title.is_empty()))
     }
 
     /// Gives `each` the lines that can hold a hit, with their offsets, as texts: one that is too long to be held without its long strings.
     fn each_line(
         &self,
-        filter: &Prefilter,
+        (filter, sizes): (&Prefilter, Sizes),
         Buffers { lines, long_line }: &mut Buffers,
         stops: &[&AtomicBool],
         each: &mut EachLine<'_>,
@@ -230,7 +232,7 @@ impl SessionFile<'_> {
                 None => Ok(()),
             },
         };
-        candidate_lines(file, filter, Sizes::default(), lines, stops, &mut each_candidate).map(|_| ())
+        candidate_lines(file, filter, sizes, lines, stops, &mut each_candidate).map(|_| ())
     }
 
     /// Gives `each` the text of a string of a line, in pieces if it was left out of it.
