@@ -17,6 +17,8 @@ const LARGEST_REUSED: usize = 4 << 20;
 pub struct FileWindow<R> {
     source: R,
     buffer: Box<[u8]>,
+    /// How large it is made at first.
+    first: usize,
     /// The bytes in memory are `buffer[..end]`.
     end: usize,
     /// How many bytes of the source were dropped.
@@ -27,13 +29,13 @@ pub struct FileWindow<R> {
 impl<R: Read> FileWindow<R> {
     /// A window of the usual size, in memory that an earlier one used, or none yet.
     pub fn new(source: R, buffer: Box<[u8]>) -> Self {
-        let buffer = if buffer.len() < SIZE { vec![0; SIZE].into_boxed_slice() } else { buffer };
-        Self { source, buffer, end: 0, dropped: 0, at_end: false }
+        let buffer = if buffer.len() < SIZE { Box::default() } else { buffer };
+        Self { source, buffer, first: SIZE, end: 0, dropped: 0, at_end: false }
     }
 
     /// A window that reads `first` bytes at first, and has its usual size if that is not enough.
     pub fn starting_with(source: R, first: usize) -> Self {
-        Self { source, buffer: vec![0; first].into_boxed_slice(), end: 0, dropped: 0, at_end: false }
+        Self { source, buffer: Box::default(), first, end: 0, dropped: 0, at_end: false }
     }
 
     /// The memory, for the next file, unless a long value made it large.
@@ -66,7 +68,7 @@ impl<R: Read> Input for FileWindow<R> {
         let is_full = keep == 0 && self.end == self.buffer.len();
         if is_full || self.end > 0 && self.buffer.len() < SIZE {
             let mut larger = Vec::new();
-            resize(&mut larger, self.buffer.len() * 2)?;
+            resize(&mut larger, if self.buffer.is_empty() { self.first } else { self.buffer.len() * 2 })?;
             let (front, _) = larger.split_at_mut(self.end);
             front.copy_from_slice(self.bytes());
             self.buffer = larger.into_boxed_slice();

@@ -413,8 +413,7 @@ fn text<I: Input>(
 /// Takes a short value.
 fn short<I: Input>(scanner: &mut Scanner<I>, into: &mut Vec<u8>) -> ScanResult<(), I> {
     into.clear();
-    into.extend_from_slice(scanner.value(LONGEST_SHORT)?.unwrap_or_default());
-    Ok(())
+    append(into, scanner.value(LONGEST_SHORT)?.unwrap_or_default()).map_err(|_| ScanError::NoMemory)
 }
 
 #[cfg(test)]
