@@ -4,11 +4,9 @@ import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSy
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { api, root, scratch } from "../../support/scratch.js";
-import { Random } from "../../stress/differential/random.js";
 import * as hostile from "./hostile-files.js";
 
 const { header, message } = hostile;
-const seed = Number(process.env.PSN_SEED ?? Math.floor(Math.random() * 2 ** 31));
 
 /** A byte in the middle of a file becomes one that is not UTF-8. */
 const broken = (file: string): Buffer => {
@@ -25,12 +23,6 @@ const WRITES = ["forkFrom", "repair", "getTree"];
 const SCANS = ["getLeafId", "verify", "repair"];
 /** These change the file. */
 const CHANGES = ["append", "branchWithSummary", "reload", "repair", "merge", "mergeHosts", "redactText", "redactEntries"];
-const ALL = [
-	...["getLeafId", "getEntries", "getTree", "getBranch", "getOutline", "getChildren", "getLabel", "buildSessionContext", "getUsage"],
-	...["getDiagnostics", "getSessionName", "loadEntriesFromFile", "openReadonly", "verify", "redactDry", "forkFrom"],
-	...["createBranchedSession", ...LISTS, "readTexts", ...CHANGES],
-];
-
 interface Run extends SpawnSyncReturns<string> {
 	/** What became of each call: `value` or the code of its error. */
 	answers: Record<string, string>;
@@ -80,17 +72,6 @@ function checkFiles(dir: string, original: string, call: string, answer: string 
 	expect(now?.totals.damaged, call).toBeLessThanOrEqual(was?.totals.damaged ?? 0);
 	expect(now?.entries, call).toBeGreaterThanOrEqual(was?.entries ?? 0);
 }
-
-/** The first limit at which the runtime starts and loads the addon, in steps of 10 MB. */
-const first = (): number => {
-	let [low, high] = [10, 400];
-	while (low < high) {
-		const middle = (low + high) >> 1;
-		if (run(10 * middle, "", []).stdout === "loaded\n") high = middle;
-		else low = middle + 1;
-	}
-	return 10 * high;
-};
 
 interface Case {
 	what: string;
@@ -174,40 +155,4 @@ CASES.forEach(({ what, calls, bytes, limits: [from, to, step] }) => {
 		expect(answers.some((answer) => /ENOMEM|LEFT_OUT/.test(answer))).toBe(true);
 		expect(answers.at(-1)).toMatch(/^(value,?)+$/);
 	});
-});
-
-/** Files of which each call is tried, under limits and in an order that the seed chooses: what is left to a call depends on those before. */
-const FILES: Record<string, () => string> = {
-	"many entries": () => hostile.manyEntries(60_000),
-	"many damaged lines": () => hostile.manyDamagedLines(400_000),
-	"many entries on one line": () => hostile.manyFusedEntries(60_000),
-	"many entries of version 1": () => hostile.manyOldEntries(50_000),
-	"a deep tree": () => hostile.deepTree(50_000),
-	"many labels": () => hostile.manyLabels(50_000),
-	"many forks": () => hostile.manyForks(30_000),
-	"many orphans": () => hostile.manyOrphans(60_000),
-	"ids of 3 MB": () => hostile.hugeIds(3_000_000),
-	"a working directory of 6 MB": () => hostile.longWorkingDirectory(6_000_000),
-	"escapes in every field": () => hostile.escapesInEveryField(400_000),
-	"many blocks": () => hostile.manyBlocks(50_000),
-};
-const LIMITS = 3;
-
-test.runIf(process.platform === "linux")("every call on hostile files, with little memory: values and errors", () => {
-	const random = new Random(seed);
-	const start = first();
-	for (const [what, bytes] of Object.entries(FILES)) {
-		const file = join(scratch(), "session.jsonl");
-		writeFileSync(file, bytes());
-		for (let number = 0; number < LIMITS; number++) {
-			const limit = start + 20 + 10 * random.int(20);
-			const calls = ALL.map((call) => ({ call, at: random.int(2 ** 31) })).sort((a, b) => a.at - b.at);
-			const { stdout, stderr, status, isEndedByEngine } = run(limit, file, calls.map(({ call }) => call));
-			// Where nothing is left, not even what a constant bounds (the name of a file, a thread's own memory) can be had.
-			const refused = [...stderr.matchAll(/memory allocation of (\d+) bytes failed/g)].map(([, bytes]) => Number(bytes));
-			if (isEndedByEngine || refused.some((bytes) => bytes < 4_096)) continue;
-			const told = `PSN_SEED=${seed}: ${what}, ${limit} MB`;
-			expect({ told, stdout, status, stderr }).toEqual({ told, stdout, status: 0, stderr: "" });
-		}
-	}
 });
