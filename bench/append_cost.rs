@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use pi_session_core::base::options::SessionFileOptions;
 use pi_session_core::format::entry::EntryKind;
 use pi_session_core::format::serialize::{line, NewHead};
+use pi_session_core::session::append::AppendPlan;
 use pi_session_core::session::{NewEntry, OpenResult, ParentChoice, Persistence, Session};
 
 const ROUNDS: usize = 15;
@@ -21,7 +22,6 @@ const APPENDS: usize = 20_000;
 /// Appends with a pause before each, and the pause: longer than one look at everything counts.
 const SPACED: usize = 600;
 const PAUSE: Duration = Duration::from_millis(11);
-const TIME: &str = "2025-01-01T00:00:00.000Z";
 const HEADER: &str = "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n";
 const OWN: &[u8] =
     b"{\"message\":{\"role\":\"user\",\"content\":\"twenty bytes of text\",\"timestamp\":1750000000000}}";
@@ -39,6 +39,10 @@ fn session(path: &str) -> Box<Session> {
     }
 }
 
+fn entry() -> NewEntry<'static> {
+    NewEntry::new(EntryKind::Message, OWN, 0.0)
+}
+
 /// One way to append: each call adds one line.
 type Way<'a> = Box<dyn FnMut() + 'a>;
 
@@ -48,8 +52,8 @@ fn ways<'a>(path: &'a str, head: &'a NewHead) -> [Way<'a>; 3] {
     let bare_path = format!("{path}.bare");
     let open = session(&bare_path);
     let mut file = appending(&bare_path);
-    let mut text =
-        line(EntryKind::Message, &open.envelope(None, 0.0, TIME.into()).expect("memory"), OWN).expect("an object");
+    let envelope = open.envelope(&entry(), ParentChoice::Leaf).expect("an entry");
+    let mut text = line(EntryKind::Message, &envelope, OWN).expect("an object");
     text.push(b'\n');
     let bare = move || file.write_all(&text).expect("written");
 
@@ -58,7 +62,7 @@ fn ways<'a>(path: &'a str, head: &'a NewHead) -> [Way<'a>; 3] {
     let mut open = session(&unchecked_path);
     let mut file = appending(&unchecked_path);
     let unchecked = move || {
-        let envelope = open.envelope(open.tree().leaf(), 0.0, TIME.to_owned()).expect("memory");
+        let envelope = open.envelope(&entry(), ParentChoice::Leaf).expect("an entry");
         let mut text = line(EntryKind::Message, &envelope, OWN).expect("an object");
         text.push(b'\n');
         file.write_all(&text).expect("written");
@@ -67,16 +71,7 @@ fn ways<'a>(path: &'a str, head: &'a NewHead) -> [Way<'a>; 3] {
 
     let mut open = session(path);
     let checked = move || {
-        let entry = NewEntry {
-            kind: EntryKind::Message,
-            head,
-            own_fields: OWN,
-            below: ParentChoice::Leaf,
-            id: None,
-            time: 0.0,
-            timestamp: TIME,
-        };
-        open.append(&entry).expect("appended");
+        open.append_as_planned(&entry(), head, AppendPlan::WriteLine, &[]).expect("appended");
     };
     [Box::new(bare), Box::new(unchecked), Box::new(checked)]
 }

@@ -10,8 +10,7 @@
 //! ```
 //! use pi_session_core::base::options::SessionFileOptions;
 //! use pi_session_core::format::entry::EntryKind;
-//! use pi_session_core::format::serialize::NewHead;
-//! use pi_session_core::session::{NewEntry, OpenResult, ParentChoice, Persistence, Session};
+//! use pi_session_core::session::{NewEntry, OpenResult, Persistence, Session};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let dir = tempfile::tempdir()?;
@@ -22,20 +21,11 @@
 //! {"type":"message","id":"a0000000","parentId":null,"timestamp":"2026-01-01T00:00:00.000Z","message":{"role":"user","content":"Hi"}}
 //! "#,
 //! )?;
-//! let path = path.to_string_lossy();
 //! let opened = Session::open(&path, Persistence::File, SessionFileOptions::default())?;
 //! let OpenResult::Session(mut session) = opened else { panic!("the file is there, and not empty") };
 //!
 //! // Entries are numbered in the order of the file.
-//! session.append(&NewEntry {
-//!     kind: EntryKind::Custom,
-//!     head: &NewHead::default(),
-//!     own_fields: br#"{"customType":"note","data":1}"#,
-//!     below: ParentChoice::Leaf,
-//!     id: None,
-//!     time: 1767225600000.0,
-//!     timestamp: "2026-01-01T00:00:00.000Z",
-//! })?;
+//! session.append(&NewEntry::new(EntryKind::Custom, br#"{"customType":"note","data":1}"#, 1767225600000.0))?;
 //! let leaf = session.tree().leaf().expect("the new entry");
 //! let kinds: Vec<_> = session.tree().path(leaf)?.iter().filter_map(|&row| session.tree().row(row)).map(|row| row.kind).collect();
 //! assert_eq!(kinds, [EntryKind::Message, EntryKind::Custom]);

@@ -93,12 +93,14 @@ impl Error {
 
     /// An operating-system error of `syscall` on `path`. It takes no memory but that of the path, and without that it has none:
     /// what took all memory may be freed only after it is made.
+    #[doc(hidden)]
     pub fn io(syscall: &'static str, path: &str, source: io::Error) -> Self {
         let path = copy_of(path).ok().map(String::into_boxed_str);
         Self { cause: Cause::Io(syscall, source), path, text: Box::default() }
     }
 
     /// The file at `path` does not start with a session header.
+    #[doc(hidden)]
     pub fn not_a_session(path: &str) -> Self {
         Self::about(Cause::NotASession, path, format!("Session file is not a valid {APP_NAME} session: {path}"))
     }
@@ -112,36 +114,43 @@ impl Error {
     }
 
     /// A session file cannot be used for what was asked. The path follows `text` in the message.
+    #[doc(hidden)]
     pub fn unusable(text: &str, path: &str) -> Self {
         Self::about(Cause::Other(ErrorCode::SessionInvalid), path, format!("{text}: {path}"))
     }
 
     /// The source of a fork is missing, empty or not a session.
+    #[doc(hidden)]
     pub fn fork_source(path: &str) -> Self {
         Self::unusable("Cannot fork: source session file is empty or invalid", path)
     }
 
     /// No entry has this id; `shown` is the id as JavaScript prints it.
+    #[doc(hidden)]
     pub fn entry_not_found(shown: impl fmt::Display) -> Self {
         Self::other(ErrorCode::EntryNotFound, format!("Entry {shown} not found"))
     }
 
     /// The target of a context edit is not on the path to the leaf.
+    #[doc(hidden)]
     pub fn not_on_branch(shown: impl fmt::Display) -> Self {
         Self::other(ErrorCode::EntryNotEditable, format!("Entry {shown} is not on the active branch"))
     }
 
     /// The target of a context edit contributes no editable content.
+    #[doc(hidden)]
     pub fn not_editable(shown: impl fmt::Display) -> Self {
         Self::other(ErrorCode::EntryNotEditable, format!("Entry {shown} does not contribute editable model content"))
     }
 
     /// The replacement of a context edit is neither null nor content.
+    #[doc(hidden)]
     pub fn replacement() -> Self {
         Self::invalid("Context edit replacement must be null or contain string/array content")
     }
 
     /// A session id that cannot be part of a file name.
+    #[doc(hidden)]
     pub fn session_id() -> Self {
         Self::invalid(
             "Session id must be non-empty, contain only alphanumeric characters, '-', '_', and '.', \
@@ -150,29 +159,34 @@ impl Error {
     }
 
     /// The file differs from the index; `what` says how.
+    #[doc(hidden)]
     pub fn changed(path: &str, what: impl fmt::Display) -> Self {
         let text = format!("Session file changed underneath: {what}: {path}");
         Self::about(Cause::Other(ErrorCode::SessionChanged), path, text)
     }
 
     /// The path leads to another file than the one that is open.
+    #[doc(hidden)]
     pub fn elsewhere(path: &str) -> Self {
         Self { cause: Cause::Elsewhere, ..Self::changed(path, "the path leads to another file") }
     }
 
     /// The file was deleted, and what it held cannot be read any more.
+    #[doc(hidden)]
     pub fn lost(path: &str) -> Self {
         let text = format!("Session file was deleted, and not all of it is in memory: {path}");
         Self::about(Cause::Other(ErrorCode::SessionDeleted), path, text)
     }
 
     /// Another file replaced the session's and lacks lines that were appended here. They are needed from the caller.
+    #[doc(hidden)]
     pub fn lines_needed(path: &str) -> Self {
         let what = "entries that this process appended are missing from it and can no longer be read";
         Self::about(Cause::NeedsLines, path, format!("Session file was replaced; {what}: {path}"))
     }
 
     /// Another process, or another session in this one, has the lock of the file at `path`.
+    #[doc(hidden)]
     pub fn locked(path: &str, holder: Option<u32>) -> Self {
         let holder = holder.map_or_else(|| "another process".to_owned(), |pid| format!("process {pid}"));
         let text = format!("Session file is locked by {holder}: {path}");
@@ -180,44 +194,52 @@ impl Error {
     }
 
     /// The lock file's path of the session at `path` has something else: `text` says what.
+    #[doc(hidden)]
     pub fn not_a_lock(text: &str, path: &str) -> Self {
         Self::about(Cause::Other(ErrorCode::SessionLocked), path, format!("{text}: {path}"))
     }
 
     /// Another process, or another session in this one, has the file at `path` open, and the file system cannot replace it.
+    #[doc(hidden)]
     pub fn in_use(path: &str) -> Self {
         let text = "Session file cannot be replaced while it is open elsewhere, or because it may not be written";
         Self::about(Cause::Other(ErrorCode::SessionLocked), path, format!("{text}: {path}"))
     }
 
     /// The session of the file at `path` was opened read-only.
+    #[doc(hidden)]
     pub fn read_only(path: &str) -> Self {
         let text = format!("The session was opened read-only and cannot be changed: {path}");
         Self::about(Cause::Other(ErrorCode::SessionReadOnly), path, text)
     }
 
     /// Something is longer than it may be. The path follows `text` in the message.
+    #[doc(hidden)]
     pub fn too_long(text: &str, path: &str) -> Self {
         Self::about(Cause::Other(ErrorCode::TooLong), path, format!("{text}: {path}"))
     }
 
     /// A value is longer than a JavaScript string may be: `size` bytes of JSON in `what` of the entry `id`.
+    #[doc(hidden)]
     pub fn value_too_long(path: &str, id: &str, what: &str, size: usize) -> Self {
         let value = format!("{what} of entry {id} has {size} bytes of JSON");
         Self::too_long(&format!("{value}, which is more than a JavaScript string can hold"), path)
     }
 
     /// What this crate relies on does not hold; `what` says what was found instead.
+    #[doc(hidden)]
     pub fn internal(what: impl fmt::Display) -> Self {
         Self::other(ErrorCode::Internal, format!("Internal error of the session store: {what}"))
     }
 
     /// A `TypeError` in JavaScript: an argument cannot be used, or what a call needs of the caller's objects or process is wrong.
+    #[doc(hidden)]
     pub fn argument(text: impl Into<String>) -> Self {
         Self { cause: Cause::WrongType, path: None, text: Into::<String>::into(text).into() }
     }
 
     /// As [`argument`](Self::argument), but an `Error` in JavaScript, as pi throws it.
+    #[doc(hidden)]
     pub fn invalid(text: impl Into<String>) -> Self {
         Self::other(ErrorCode::InvalidArgument, text)
     }
@@ -239,26 +261,31 @@ impl Error {
     }
 
     /// Whether JavaScript's error is a `TypeError`.
+    #[doc(hidden)]
     pub fn is_type_error(&self) -> bool {
         matches!(self.cause, Cause::WrongType)
     }
 
-    /// Whether the file was deleted and nothing of it can be read.
+    /// Whether the file was deleted, and what it held cannot all be read any more.
+    #[doc(hidden)]
     pub fn is_lost(&self) -> bool {
         self.code() == ErrorCode::SessionDeleted
     }
 
     /// Whether lines that were appended here are needed from the caller.
+    #[doc(hidden)]
     pub fn needs_lines(&self) -> bool {
         matches!(self.cause, Cause::NeedsLines)
     }
 
     /// Whether the file is not what the index says.
+    #[doc(hidden)]
     pub fn is_changed(&self) -> bool {
         self.code() == ErrorCode::SessionChanged
     }
 
     /// Whether the path has led to another file, or to none, since the last check. Nothing was done, and a refresh is due.
+    #[doc(hidden)]
     pub fn needs_file_check(&self) -> bool {
         matches!(self.cause, Cause::Elsewhere) || self.is_missing()
     }
@@ -269,6 +296,7 @@ impl Error {
     }
 
     /// Whether the system refused memory.
+    #[doc(hidden)]
     pub fn is_out_of_memory(&self) -> bool {
         self.as_io().is_some_and(|(_, source)| source.kind() == io::ErrorKind::OutOfMemory)
     }
@@ -300,6 +328,7 @@ impl std::error::Error for Error {
 }
 
 /// The part of `bytes` that the crate's own numbers say is there, or an internal error that names `what` it is of.
+#[doc(hidden)]
 pub fn part<'a>(bytes: &'a [u8], range: std::ops::Range<usize>, what: &'static str) -> Result<&'a [u8]> {
     let (start, end) = (range.start, range.end);
     let len = bytes.len();
@@ -330,11 +359,12 @@ const WINDOWS: &[(i32, &str, &str)] = &[
 
 /// Whether one of Windows' error numbers says that a name leads to nothing: no file can have it, or a file is where a directory should be.
 #[cfg(any(windows, test))]
-pub fn is_name_of_nothing(code: i32) -> bool {
+pub(crate) fn is_name_of_nothing(code: i32) -> bool {
     WINDOWS.iter().any(|(number, name, _)| (*number, *name) == (code, "ENOENT"))
 }
 
 /// The symbolic name of an operating-system error and the words Node uses for it, for the codes that calls on files return.
+#[doc(hidden)]
 pub fn code_of(error: &io::Error) -> Option<(&'static str, &'static str)> {
     #[cfg(unix)]
     const TABLE: &[(i32, &str, &str)] = &[

@@ -1,6 +1,8 @@
 //! Paths as pi reads them: `~`, `file://`, relative paths against the working directory, and the directory of a working
 //! directory's sessions. Nothing here calls the file system.
 
+use std::path::Path;
+
 use uuid::Uuid;
 
 use super::error::{Error, Result};
@@ -35,6 +37,11 @@ pub const MAX_PATH: usize = 1 << 20;
 const MAX_NAME: usize = 255;
 
 const HERE: PathSyntax = PathSyntax::HERE;
+
+/// A path as text; an error if it is not Unicode.
+pub(crate) fn text_of(path: &Path) -> Result<&str> {
+    path.to_str().ok_or_else(|| Error::invalid(format!("The path must be Unicode: {}", path.display())))
+}
 
 /// Whether a path needs no working directory to be understood, except for its drive.
 pub fn is_absolute(path: &str) -> bool {

@@ -7,13 +7,11 @@ use std::sync::Mutex;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use pi_session_core::base::options::SessionFileOptions;
-use pi_session_core::base::time::iso;
 use pi_session_core::base::wtf8::to_string_lossy;
 use pi_session_core::format::entry::EntryKind;
-use pi_session_core::format::serialize::NewHead;
 use pi_session_core::listing::list::{list, ListEvent, ListedFile};
 use pi_session_core::listing::scope::ListScope;
-use pi_session_core::session::{NewEntry, OpenResult, ParentChoice, Persistence, Session};
+use pi_session_core::session::{NewEntry, OpenResult, Persistence, Session};
 
 /// The sessions in `dir`. Lists come as events, because a large directory takes a while.
 fn sessions(dir: &str) -> Result<Vec<ListedFile>, Box<dyn Error>> {
@@ -65,15 +63,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     }
     let time = SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis() as f64;
-    let row = session.append(&NewEntry {
-        kind: EntryKind::Custom,
-        head: &NewHead::default(),
-        own_fields: br#"{"customType":"note","data":"seen"}"#,
-        below: ParentChoice::Leaf,
-        id: None,
-        time,
-        timestamp: &iso(time).ok_or("the clock is out of range")?,
-    })?;
+    let row = session.append(&NewEntry::new(EntryKind::Custom, br#"{"customType":"note","data":"seen"}"#, time))?;
     println!("added {}", to_string_lossy(session.tree().id_of(row)));
     Ok(())
 }

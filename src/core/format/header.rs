@@ -133,6 +133,19 @@ fn owned_text(value: Option<Raw<'_>>) -> io::Result<Option<Vec<u8>>> {
     value.map_or(Ok(None), |raw| owned_string(raw.get()))
 }
 
+/// What the header of a new session says.
+#[derive(Debug, Clone, Copy)]
+pub struct NewHeader<'a> {
+    /// The session's id, which becomes part of file names: [`session_id`](super::ids::session_id) makes one.
+    pub id: &'a str,
+    /// The working directory.
+    pub cwd: &'a str,
+    /// The path of the session that this one continues, if there is one.
+    pub parent: Option<&'a str>,
+    /// Its time, ms since 1970.
+    pub time: f64,
+}
+
 /// The line of a new header without a newline, with the keys in pi's order.
 pub fn new_header_line(id: &str, timestamp: &str, cwd: &str, parent: Option<&str>) -> io::Result<Vec<u8>> {
     let quoted = |text: &str| crate::json::quoted(text.as_bytes());

@@ -4,11 +4,12 @@ use std::borrow::Cow;
 use std::io;
 
 use super::agent_message::MessageHead;
-use super::entry::{EntryHead, EntryKind, Parent};
+use super::entry::{head_of, read_message, EntryFields, EntryHead, EntryKind, Parent};
 use crate::base::error::{Error, Result};
 use crate::base::memory::{append, with_capacity};
 use crate::base::time::Time;
 use crate::base::wtf8::push_json_string;
+use crate::json::reader::{read, Raw};
 
 /// The envelope of an entry that is being appended.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,7 +46,7 @@ impl KeyOrder {
 /// is not one.
 pub fn line(kind: EntryKind, envelope: &Envelope, own: &[u8]) -> Result<Vec<u8>> {
     let own = own.strip_prefix(b"{").and_then(|own| own.strip_suffix(b"}"));
-    let own = own.ok_or_else(|| Error::internal("an entry's own fields are not the JSON of an object"))?;
+    let own = own.ok_or_else(|| Error::internal("an entry's own fields are not the JSON of an object"))?.trim_ascii();
     joined(kind, envelope, own).map_err(|error| Error::io("write", "", error))
 }
 
@@ -95,6 +96,35 @@ pub struct NewHead {
 }
 
 impl NewHead {
+    /// The head of an entry with these own fields, which come from a caller: an error unless they are one line with the JSON of an
+    /// object that has no key of the envelope.
+    pub fn of(kind: EntryKind, own: &[u8]) -> Result<Self> {
+        let wrong = |what: &str| Error::invalid(format!("The own fields of an entry {what}"));
+        if kind == EntryKind::Unknown {
+            return Err(Error::invalid("An entry of an unknown kind cannot be written"));
+        }
+        let fields = std::str::from_utf8(own).ok().filter(|text| text.starts_with('{') && text.ends_with('}'));
+        let fields = fields.and_then(|text| read::<EntryFields<Raw<'_>, Raw<'_>>>(text).ok());
+        let mut fields = fields.ok_or_else(|| wrong("must be the JSON of an object"))?;
+        if own.contains(&b'\n') {
+            return Err(wrong("must be written in one line"));
+        }
+        if [&fields.kind, &fields.id, &fields.parent, &fields.timestamp].iter().any(|field| field.is_some()) {
+            return Err(wrong("must not have type, id, parentId or timestamp"));
+        }
+        let name = format!("\"{}\"", kind.name());
+        fields.kind = read(&name).ok();
+        let no_memory = |error| Error::io("read", "", error);
+        let message = fields.message.and_then(read_message).map(|message| message.head()).transpose();
+        let head = message.and_then(|message| head_of(&fields, Cow::Borrowed(b""), message)).map_err(no_memory)?;
+        Ok(Self {
+            message: head.message,
+            target: head.first_kept.or(head.target).map(Cow::into_owned),
+            sets_label: head.sets_label,
+            has_summary: head.has_summary,
+        })
+    }
+
     /// The head of the whole entry.
     pub fn with<'a>(&'a self, kind: EntryKind, envelope: &'a Envelope) -> EntryHead<'a> {
         let target = self.target.as_deref().map(Cow::Borrowed);

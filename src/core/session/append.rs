@@ -10,6 +10,8 @@
 //! its own back. So ids stay unique without a lock.
 
 use crate::base::error::{part, Error, Result};
+use crate::base::memory::copy_of_bytes;
+use crate::base::time::iso;
 use crate::base::wtf8::shown;
 use crate::format::entry::EntryKind;
 use crate::format::serialize::{line, Envelope, NewHead};
@@ -26,12 +28,14 @@ const TRIES: usize = 8;
 pub enum ParentChoice {
     /// The leaf.
     Leaf,
+    /// The entry of this row. If the file was replaced, this is a row from before until [`Session::take_remap`] is called.
     Row(RowNo),
     /// None: the entry becomes a root.
     Root,
 }
 
-/// What the next append does.
+/// What the next append does to a session whose entries the caller keeps.
+#[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AppendPlan {
     /// The caller keeps the entry: nothing is written.
@@ -44,20 +48,26 @@ pub enum AppendPlan {
     },
 }
 
-/// An entry to be written.
+/// An entry to be appended.
 #[derive(Debug)]
 pub struct NewEntry<'a> {
+    /// Its kind; not [`EntryKind::Unknown`].
     pub kind: EntryKind,
-    pub head: &'a NewHead,
-    /// The JSON text of an object with its own fields; not read if the caller keeps the entry.
+    /// The JSON text of an object, in one line: the fields of its kind, without `type`, `id`, `parentId` and `timestamp`.
     pub own_fields: &'a [u8],
+    /// Its parent.
     pub below: ParentChoice,
-    /// An id that its own fields refer to already.
+    /// An id that its own fields refer to already. None: a new one.
     pub id: Option<&'a str>,
     /// Its time, ms since 1970.
     pub time: f64,
-    /// The same in ISO 8601.
-    pub timestamp: &'a str,
+}
+
+impl<'a> NewEntry<'a> {
+    /// An entry below the leaf, with a new id.
+    pub fn new(kind: EntryKind, own_fields: &'a [u8], time: f64) -> Self {
+        Self { kind, own_fields, below: ParentChoice::Leaf, id: None, time }
+    }
 }
 
 /// What happened to a line that was written.
@@ -68,7 +78,41 @@ enum Landing {
 }
 
 impl Session {
-    /// What an append of this entry is going to do.
+    /// Appends an entry; the leaf moves to it. Returns its row.
+    ///
+    /// Its line is written to the session's file, after what other processes wrote was read. A session that has no file yet
+    /// ([`Session::create`]) keeps its entries in memory, and makes the file with all of them when the first message of the user or
+    /// the model is appended. [`Persistence::Memory`](super::Persistence::Memory) keeps them in memory.
+    ///
+    /// # Errors
+    ///
+    /// The session is then as it was, but for entries that other processes wrote.
+    /// - `InvalidArgument`: `new` cannot be an entry of this session, see its fields.
+    /// - `SessionReadOnly`: the session was opened read-only.
+    /// - `SessionLocked`: another process has the session's lock.
+    /// - `SessionChanged`, `SessionDeleted`: the file has become one that the entry cannot be added to.
+    /// - `TooLong`: the line would have more than 2 GiB.
+    /// - `System`: the file could not be read, made or written.
+    pub fn append(&mut self, new: &NewEntry<'_>) -> Result<RowNo> {
+        self.check_writable()?;
+        let head = NewHead::of(new.kind, new.own_fields)?;
+        if self.storage.is_none() {
+            return Err(Error::invalid("The caller keeps the entries of this session, and so appends with a plan"));
+        }
+        if !self.makes_file_with(&head) {
+            return self.append_line(new, &head);
+        }
+        let mut before = Vec::new();
+        before.extend(self.header_line()?.map(String::into_bytes));
+        self.lines(&(0..self.tree().len() as RowNo).collect::<Vec<_>>(), &mut |_, line, _| {
+            before.push(line.as_bytes().to_vec());
+            Ok(())
+        })?;
+        self.append_and_make_file(new, &head, &before)
+    }
+
+    /// What an append of this entry is going to do, if the caller keeps the entries that have no line.
+    #[doc(hidden)]
     pub fn append_plan(&self, head: &NewHead) -> AppendPlan {
         if self.writes_lines() {
             AppendPlan::WriteLine
@@ -79,55 +123,78 @@ impl Session {
         }
     }
 
-    /// Adds an entry to a session that has no file yet. `before` are the lines of the header and of all entries, if the append
-    /// makes the file.
-    pub fn append_without_file(&mut self, new: &NewEntry<'_>, before: &[Vec<u8>]) -> Result<RowNo> {
-        let envelope = self.envelope(self.parent_row(new.below), new.time, new.timestamp.to_owned());
-        let mut envelope = envelope.map_err(|error| self.no_memory(error))?;
-        if let Some(id) = new.id {
-            id.clone_into(&mut envelope.id);
+    /// Appends an entry whose own fields are not checked again. `before` are the lines of the header and of all entries, if the
+    /// append makes the file. If the caller keeps the entry, its own fields are not read.
+    #[doc(hidden)]
+    pub fn append_as_planned(
+        &mut self,
+        new: &NewEntry<'_>,
+        head: &NewHead,
+        plan: AppendPlan,
+        before: &[Vec<u8>],
+    ) -> Result<RowNo> {
+        self.check_writable()?;
+        match plan {
+            AppendPlan::WriteLine => self.append_line(new, head),
+            AppendPlan::MakeFile { .. } => self.append_and_make_file(new, head, before),
+            AppendPlan::Keep => {
+                let envelope = self.envelope(new, new.below)?;
+                self.push_local(&head.with(new.kind, &envelope), None)
+            }
         }
-        let head = new.head.with(new.kind, &envelope);
-        if !self.makes_file_with(new.head) {
-            return self.push_local(&head, None);
+    }
+
+    /// Makes the file of a session that has none yet, with an entry that is new.
+    fn append_and_make_file(&mut self, new: &NewEntry<'_>, head: &NewHead, before: &[Vec<u8>]) -> Result<RowNo> {
+        if before.len() != self.tree().len() + 1 {
+            return Err(Error::internal("a file would be made without its header or an entry"));
         }
+        let envelope = self.envelope(new, new.below)?;
         let last = line(new.kind, &envelope, new.own_fields)?;
         let lines = before.iter().map(Vec::as_slice).chain(std::iter::once(last.as_slice()));
-        self.make_file(lines, Some(&head))?;
+        self.make_file(lines, Some(&head.with(new.kind, &envelope)))?;
         Ok(self.tree().len() as RowNo - 1)
     }
 
-    fn parent_row(&self, below: ParentChoice) -> Option<RowNo> {
-        match below {
+    /// The envelope of a new entry.
+    #[doc(hidden)]
+    pub fn envelope(&self, new: &NewEntry<'_>, below: ParentChoice) -> Result<Envelope> {
+        let parent = match below {
             ParentChoice::Leaf => self.tree().leaf(),
             ParentChoice::Row(row) => Some(row),
             ParentChoice::Root => None,
+        };
+        self.check_row(parent)?;
+        if let Some(id) = new.id.filter(|id| self.tree().find(id.as_bytes()).is_some()) {
+            return Err(Error::invalid(format!("An entry has the id {id} already")));
         }
+        Ok(Envelope {
+            id: new.id.map_or_else(|| self.new_entry_id(), str::to_owned),
+            parent: parent.map(|row| self.tree().id_of(row).to_vec()),
+            time: new.time.trunc(),
+            timestamp: iso(new.time).ok_or_else(|| Error::argument("Invalid time value"))?,
+        })
     }
 
-    /// Writes an entry's line and adds the entry. What other processes wrote is read first; the leaf moves to the new
-    /// entry.
-    pub fn append(&mut self, new: &NewEntry<'_>) -> Result<RowNo> {
+    /// Writes an entry's line, to the file or to memory, and adds the entry.
+    fn append_line(&mut self, new: &NewEntry<'_>, new_head: &NewHead) -> Result<RowNo> {
+        let has_id = |session: &Self| new.id.filter(|id| session.tree().find(id.as_bytes()).is_some());
+        let had_id = has_id(self).is_some();
         for left in (0..TRIES).rev() {
             self.take_lock()?;
             self.refresh()?;
             if self.check_lock()? {
                 continue;
             }
-            let parent = self.parent_row(self.parent_now(new.below)?);
-            let envelope = self.envelope(parent, new.time, new.timestamp.to_owned());
-            let mut envelope = envelope.map_err(|error| self.no_memory(error))?;
-            if let Some(id) = new.id {
-                if self.tree().find(id.as_bytes()).is_some() {
-                    return Err(self.id_taken(id));
-                }
-                id.clone_into(&mut envelope.id);
+            if let Some(id) = has_id(self).filter(|_| !had_id) {
+                return Err(self.id_taken(id));
             }
-            let head = new.head.with(new.kind, &envelope);
+            let envelope = self.envelope(new, self.parent_now(new.below)?)?;
+            let head = new_head.with(new.kind, &envelope);
             // After the write there is nothing that may fail.
             self.reserve(&head)?;
             let Some(storage) = self.storage.as_mut() else {
-                return self.push_local(&head, None);
+                return Err(Error::internal("a session without a storage writes a line"));
             };
             let mut text = line(new.kind, &envelope, new.own_fields)?;
             check_length(&text, self.file.as_deref().unwrap_or_default())?;
@@ -147,7 +214,7 @@ impl Session {
             }
             let end = text.len() - usize::from(text.ends_with(b"\n"));
             let own = part(&text, end.saturating_sub(span.len as usize)..end, "the appended line")?;
-            match self.check_landing(span, start, (&envelope, own), new)? {
+            match self.check_landing(span, start, (&envelope, own), (new, new_head))? {
                 Landing::Kept => return self.push_local(&head, Some(span)),
                 Landing::RolledBack => {}
             }
@@ -173,7 +240,7 @@ impl Session {
         span: LineSpan,
         start: u64,
         (envelope, line): (&Envelope, &[u8]),
-        new: &NewEntry<'_>,
+        (new, head): (&NewEntry<'_>, &NewHead),
     ) -> Result<Landing> {
         let expected = self.size;
         let has_same_ends = if start > expected { self.has_same_ends() } else { Ok(start == expected) };
@@ -191,7 +258,7 @@ impl Session {
             return Ok(Landing::RolledBack);
         };
         let read = self.index.read_more_until(&**storage, span.offset);
-        let has_room = |is_unterminated| self.reserve(&new.head.with(new.kind, envelope)).map(|()| is_unterminated);
+        let has_room = |is_unterminated| self.reserve(&head.with(new.kind, envelope)).map(|()| is_unterminated);
         let is_unterminated = match read.and_then(has_room) {
             Ok(is_unterminated) => is_unterminated,
             Err(error) => {

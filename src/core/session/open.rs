@@ -1,12 +1,17 @@
 //! Opening a session from its file, and making the file of one that has none.
 
+use std::path::Path;
+
 use super::reconcile::write_from_objects::write_into_empty;
 use super::session::{check_length, Persistence, Session};
 use crate::base::error::{Error, Result};
 use crate::base::memory::{copy_of_bytes, push, with_capacity, MemoryWriter};
 use crate::base::options::SessionFileOptions;
+use crate::base::paths::text_of;
+use crate::base::time::iso;
 use crate::format::entry::EntryHead;
-use crate::format::header::Version;
+use crate::format::header::{new_header_line, NewHeader, Version};
+use crate::format::ids::check_session_id;
 use crate::index::load::{load, Loaded};
 use crate::io::line_span::LineSpan;
 use crate::rewrite::migrate::Migration;
@@ -14,31 +19,64 @@ use crate::rewrite::replace::{Backup, Rewrite, RewriteTarget};
 use crate::storage::file::FileStorage;
 use crate::storage::memory::MemoryStorage;
 use crate::storage::new_file::NewFile;
-use crate::storage::storage::Storage;
+use crate::storage::storage::{read_into, Storage};
 use crate::summary::header_scan::first_header;
 
 /// How often a migration starts again because the file changed meanwhile.
 const MIGRATION_TRIES: usize = 20;
 
 /// What is at the path of a session.
+#[derive(Debug)]
 pub enum OpenResult {
+    /// Nothing.
     Missing,
     /// A file of 0 bytes.
     Empty,
+    /// A session.
     Session(Box<Session>),
 }
 
 impl Session {
-    /// The same with options. An exclusive session takes its lock here; an error if another process has it.
+    /// Sets its options. An exclusive session takes its lock here; an error if another process has it.
+    #[doc(hidden)]
     pub fn with_options(mut self, options: SessionFileOptions) -> Result<Self> {
         self.options = options;
         self.take_lock()?;
         Ok(self)
     }
 
-    /// Opens the session file at an absolute path. Old versions are migrated: the file is rewritten once, unless the
-    /// session never writes.
-    pub fn open(path: &str, persistence: Persistence, options: SessionFileOptions) -> Result<OpenResult> {
+    /// A new session. `file` is where it will be written with the first message of the user or the model; its directory must be there.
+    /// Without one the session stays in memory. An exclusive session takes its lock here.
+    ///
+    /// # Errors
+    ///
+    /// If the header's id or time cannot be used, or another process has the lock.
+    pub fn create(file: Option<&Path>, header: &NewHeader<'_>, options: SessionFileOptions) -> Result<Self> {
+        check_session_id(header.id.as_bytes())?;
+        let time = iso(header.time).ok_or_else(|| Error::invalid("Invalid time value"))?;
+        let line = new_header_line(header.id, &time, header.cwd, header.parent);
+        let mut line = line.map_err(|error| Error::io("open", "", error))?;
+        line.push(b'\n');
+        let file = file.map(text_of).transpose()?.map(str::to_owned);
+        let persistence = if file.is_some() { Persistence::File } else { Persistence::Memory };
+        let name = file.clone().unwrap_or_default();
+        let session = Self::new(Vec::new(), persistence, file).with_options(options)?;
+        session.loaded(&name, Box::new(MemoryStorage::new(name.clone(), line)))
+    }
+
+    /// Opens the session file at `path`. A file of version 1 or 2 is migrated: [`Persistence::File`] rewrites it and keeps the original
+    /// beside it, as `<name>.v1.bak` or `<name>.v2.bak`; the others migrate in memory.
+    ///
+    /// # Errors
+    ///
+    /// - `SessionInvalid`: the file is not a session. With [`Persistence::ReadOnly`] also an empty file, which is otherwise
+    ///   [`OpenResult::Empty`].
+    /// - `SessionLocked`: another process has the lock.
+    /// - `SessionChanged`: others keep writing to the file while it is migrated.
+    /// - `System`: the file cannot be read, or not be rewritten. With [`Persistence::ReadOnly`] also a missing file (`ENOENT`), which is
+    ///   otherwise [`OpenResult::Missing`].
+    pub fn open(path: impl AsRef<Path>, persistence: Persistence, options: SessionFileOptions) -> Result<OpenResult> {
+        let path = text_of(path.as_ref())?;
         let storage = match FileStorage::open(path) {
             Err(error) if error.is_missing() && persistence != Persistence::ReadOnly => return Ok(OpenResult::Missing),
             result => result?,
@@ -53,26 +91,37 @@ impl Session {
         let mut session = Self::new(Vec::new(), persistence, Some(path.to_owned())).with_options(options)?;
         let mut storage: Box<dyn Storage> = Box::new(storage.with_durability(options.durability));
         let version = first_header(&*storage)?.ok_or_else(|| Error::not_a_session(path))?.version;
-        if version != Version::Current {
+        if version != Version::Current || persistence == Persistence::Memory {
             storage = session.migrated(path, storage, version)?;
         }
+        Ok(OpenResult::Session(Box::new(session.loaded(path, storage)?)))
+    }
+
+    /// Takes the header and the entries that are in a storage.
+    fn loaded(mut self, path: &str, mut storage: Box<dyn Storage>) -> Result<Self> {
         let size = storage.size()?;
         let Some(Loaded { header, header_span, header_line, index, is_unterminated }) = load(&*storage)? else {
             return Err(Error::not_a_session(path));
         };
         storage.set_unterminated(is_unterminated);
-        session.id = header.id;
+        self.id = header.id;
         // It may have grown while it was read.
-        session.size = size.max(index.indexed_end());
-        session.storage = Some(storage);
-        session.header_span = Some(header_span);
-        session.header_text = header_line;
-        session.index = index;
-        Ok(OpenResult::Session(Box::new(session)))
+        self.size = size.max(index.indexed_end());
+        self.storage = Some(storage);
+        self.header_span = Some(header_span);
+        self.header_text = header_line;
+        self.index = index;
+        Ok(self)
     }
 
     fn migrated(&mut self, path: &str, old: Box<dyn Storage>, version: Version) -> Result<Box<dyn Storage>> {
         let in_memory = match self.persistence {
+            Persistence::Memory if version == Version::Current => {
+                let mut bytes = Vec::new();
+                let size = usize::try_from(old.size()?).unwrap_or(usize::MAX);
+                read_into(&*old, 0, size, &mut bytes)?;
+                return Ok(Box::new(MemoryStorage::new(path.to_owned(), bytes)));
+            }
             Persistence::Memory => Some(Migration::new(version)),
             Persistence::ReadOnly => Some(Migration::numbered(version)),
             Persistence::File => None,
@@ -103,6 +152,7 @@ impl Session {
         Err(Error::changed(path, "others keep writing to it while it is migrated"))
     }
 
+    #[doc(hidden)]
     /// Makes the file of a session that has none yet: `lines` are the header's and every entry's, the new one's last.
     pub fn make_file<'a>(&mut self, lines: impl Iterator<Item = &'a [u8]>, head: Option<&EntryHead<'_>>) -> Result<()> {
         let Some(path) = self.file.clone() else {
@@ -128,6 +178,7 @@ impl Session {
         Ok(())
     }
 
+    #[doc(hidden)]
     /// Writes a header into the empty file that this new session was opened from. False if another process wrote first:
     /// then it is not a new session.
     pub fn fill_empty_file(&mut self, header_line: &[u8]) -> Result<bool> {

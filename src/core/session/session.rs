@@ -3,7 +3,12 @@
 //! A session takes the head of each entry. The rest of the entry is in its line in the storage, or is kept by the caller while
 //! the session has no file. A call that fails leaves the session as it was.
 
+<<<<<<< HEAD
 use std::collections::HashMap;
+=======
+use std::collections::{BTreeSet, HashMap};
+use std::fmt;
+>>>>>>> 5391dcfc (The core's append does the right thing in every mode, and checks what it is given; a new session can be made by Rust programs)
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -13,10 +18,11 @@ use super::sync_state::SyncState;
 use crate::base::error::{Error, Result};
 use crate::base::memory::{copy_of_bytes, reserve};
 use crate::base::options::SessionFileOptions;
+use crate::base::wtf8::to_string_lossy;
 use crate::format::body::{Body, BodyOf};
 use crate::format::entry::{EntryHead, EntryKind};
 use crate::format::ids::new_entry_id;
-use crate::format::serialize::{Envelope, NewHead};
+use crate::format::serialize::NewHead;
 use crate::index::index::Index;
 use crate::index::read_entries::TakeLine;
 use crate::io::file_fingerprint::Nanos;
@@ -31,16 +37,18 @@ use crate::tree::tree::{RowNo, Tree};
 /// Whether a session writes to a file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Persistence {
-    /// Has no file to write to: appends stay in memory.
+    /// Has no file to write to: what is in its file is copied into memory when it is opened, and appends stay in memory.
     #[default]
     Memory,
-    /// Shows a file. Neither the file nor the session's entries can be changed through it; the leaf is the last entry.
+    /// Shows a file. Whatever would change the file or the session's entries is an error
+    /// ([`ErrorCode::SessionReadOnly`](crate::base::error::ErrorCode::SessionReadOnly)); the leaf is the last entry.
     ReadOnly,
     /// Writes to its file, which is created with the first user or assistant message.
     File,
 }
 
 /// How rows changed when the session moved to another file.
+#[derive(Debug)]
 pub struct RowRemap {
     /// For each new row its old row, if it had one.
     pub rows: Vec<Option<RowNo>>,
@@ -50,8 +58,8 @@ pub struct RowRemap {
     pub same_header: bool,
 }
 
-/// A session's entries and where they are kept.
-#[derive(Default)]
+/// A session's entries and where they are kept. Dropping it closes its file and releases its lock; appends were written before
+/// they returned.
 pub struct Session {
     pub(super) id: Vec<u8>,
     pub(super) persistence: Persistence,
@@ -80,10 +88,37 @@ pub struct Session {
     pub(super) history: History,
 }
 
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = f.debug_struct("Session");
+        out.field("id", &to_string_lossy(&self.id)).field("file", &self.file).field("persistence", &self.persistence);
+        out.field("entries", &self.tree().len()).finish_non_exhaustive()
+    }
+}
+
 impl Session {
-    /// A session without entries. `file` is where it will be written once there is conversation.
+    /// A session without entries, which its caller keeps until it has a file. `file` is where it will be written once there is conversation.
+    #[doc(hidden)]
     pub fn new(id: Vec<u8>, persistence: Persistence, file: Option<String>) -> Self {
-        Self { id, persistence, file, ..Self::default() }
+        Self {
+            id,
+            persistence,
+            options: SessionFileOptions::default(),
+            file,
+            storage: None,
+            size: 0,
+            content_changed: None,
+            header_span: None,
+            header_text: None,
+            index: Index::default(),
+            appended: BTreeSet::new(),
+            altered: HashMap::new(),
+            remap: None,
+            state: SyncState::default(),
+            has_mismatch: AtomicBool::new(false),
+            lock: SessionLock::default(),
+            history: History::default(),
+        }
     }
 
     /// How its file is written.
@@ -110,6 +145,7 @@ impl Session {
     }
 
     /// Whether this shows a copy of a file of an old version, migrated in memory: changes of the file are not noticed.
+    #[doc(hidden)]
     pub fn is_migrated_copy(&self) -> bool {
         self.persistence == Persistence::ReadOnly
             && self.storage.as_ref().is_some_and(|storage| storage.target().is_none())
@@ -131,6 +167,7 @@ impl Session {
     }
 
     /// Where an entry's line begins and ends, its newline included if it has one.
+    #[doc(hidden)]
     pub fn whole_line(&self, row: RowNo) -> Option<(u64, u64)> {
         // Only the last line can be without a newline.
         self.index.line_span(row).map(|span| (span.offset, (span.end() + 1).min(self.index.indexed_end())))
@@ -141,22 +178,38 @@ impl Session {
         &self.history
     }
 
-    /// Moves the leaf; None is before the first entry.
-    pub fn set_leaf(&mut self, leaf: Option<RowNo>) {
+    /// Moves the leaf, the parent of the next entry; None is before the first entry.
+    ///
+    /// # Errors
+    ///
+    /// If the session was opened read-only, or there is no such row.
+    pub fn set_leaf(&mut self, leaf: Option<RowNo>) -> Result<()> {
+        self.check_writable()?;
+        self.check_row(leaf)?;
         self.index.tree.set_leaf(leaf);
+        Ok(())
     }
 
-    /// Whether each append writes a line now.
+    pub(super) fn check_row(&self, row: Option<RowNo>) -> Result<()> {
+        match row.filter(|&row| self.tree().row(row).is_none()) {
+            Some(row) => Err(Error::invalid(format!("There is no entry with the row {row}"))),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether each append writes a line to a file now.
+    #[doc(hidden)]
     pub fn writes_lines(&self) -> bool {
-        self.is_persisted() && self.storage.is_some()
+        self.is_persisted() && self.storage.as_ref().is_some_and(|storage| storage.target().is_some())
     }
 
     /// Whether appending this entry creates the file.
+    #[doc(hidden)]
     pub fn makes_file_with(&self, head: &NewHead) -> bool {
         let conversation = head.message.is_some_and(|message| message.role.is_conversation());
         self.is_persisted()
             && self.file.is_some()
-            && self.storage.is_none()
+            && !self.writes_lines()
             && (conversation || self.tree().has_conversation())
     }
 
@@ -165,14 +218,18 @@ impl Session {
         new_entry_id(self.options.ids, |id| self.tree().find(id).is_some())
     }
 
+<<<<<<< HEAD
     /// The envelope of an entry below a row, or of a root, made at `time` (ms since 1970), whose ISO form is `timestamp`.
     pub fn envelope(&self, parent: Option<RowNo>, time: f64, timestamp: String) -> io::Result<Envelope> {
         let parent = parent.map(|row| copy_of_bytes(self.tree().id_of(row))).transpose()?;
         Ok(Envelope { id: self.new_entry_id()?, parent, time, timestamp })
     }
 
+=======
+>>>>>>> 5391dcfc (The core's append does the right thing in every mode, and checks what it is given; a new session can be made by Rust programs)
     /// Moves to a file just written. `spans` are those of the header and of every entry, `bodies` those that are
     /// known.
+    #[doc(hidden)]
     pub fn move_to_file(&mut self, storage: FileStorage, mut spans: Vec<Option<LineSpan>>, bodies: Vec<(RowNo, Body)>) {
         let header = if spans.is_empty() { None } else { spans.remove(0) };
         self.index.set_spans(header, spans, bodies);
@@ -190,6 +247,7 @@ impl Session {
     }
 
     /// Marks the file suspect if the result says that a line differs from the index.
+    #[doc(hidden)]
     pub fn note_mismatch<T>(&self, result: Result<T>) -> Result<T> {
         if result.as_ref().is_err_and(Error::is_changed) {
             self.mark_suspect();
@@ -198,16 +256,19 @@ impl Session {
     }
 
     /// Marks the file suspect: something in it differs from the index.
+    #[doc(hidden)]
     pub fn mark_suspect(&self) {
         self.has_mismatch.store(true, Relaxed);
     }
 
     /// Whether something in the file differs from the index.
+    #[doc(hidden)]
     pub fn is_suspect(&self) -> bool {
         self.has_mismatch.load(Relaxed) || self.state.is_suspect()
     }
 
     /// The text of an entry's line, checked to say all that the index has of it; None if the caller keeps the entry.
+    #[doc(hidden)]
     pub fn line_to_copy(&self, row: RowNo) -> Result<Option<String>> {
         let line = self.line(row)?;
         if let (Some(storage), Some(line)) = (&self.storage, &line) {
@@ -217,6 +278,7 @@ impl Session {
     }
 
     /// A body's text; None if it is not where the index has it.
+    #[doc(hidden)]
     pub fn body(&self, row: RowNo, of: BodyOf) -> Result<Option<StringParts>> {
         match &self.storage {
             Some(storage) => self.index.body(&**storage, row, of),
@@ -245,6 +307,7 @@ impl Session {
     }
 
     /// The same without bodies, see [`crate::format::body`].
+    #[doc(hidden)]
     pub fn lines_without_bodies(&self, rows: &[RowNo], each: &mut TakeLine<'_>) -> Result<()> {
         match &self.storage {
             Some(storage) => self.note_mismatch(self.index.lines_without_bodies(&**storage, rows, each)),
@@ -253,6 +316,7 @@ impl Session {
     }
 
     /// Refuses a context edit that would do nothing. `shown` is the target's id as JavaScript prints it.
+    #[doc(hidden)]
     pub fn check_edit(&self, target: Option<&[u8]>, shown: impl Fn() -> String) -> Result<RowNo> {
         let Some(row) = target.and_then(|id| self.tree().find(id)) else {
             return Err(Error::entry_not_found(shown()));
@@ -272,6 +336,7 @@ impl Session {
     }
 
     /// Adds an entry that the caller keeps, or whose line is at `span`.
+    #[doc(hidden)]
     pub fn push_local(&mut self, head: &EntryHead<'_>, span: Option<LineSpan>) -> Result<RowNo> {
         if self.is_persisted() {
             reserve(&mut self.appended, 1).map_err(|error| self.no_memory(error))?;

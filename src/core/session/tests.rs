@@ -5,23 +5,13 @@ use super::*;
 use crate::base::error::Result;
 use crate::base::options::{Lock, SessionFileOptions};
 use crate::format::entry::EntryKind;
-use crate::format::serialize::NewHead;
 use crate::io::fs::faults::{before_next, before_nth};
 use crate::io::fs::FsCall;
 use crate::tree::tree::RowNo;
 
 /// Appends a custom entry, of an id that is chosen already or not.
 fn append_as(session: &mut Session, id: Option<&str>) -> Result<RowNo> {
-    let head = NewHead::default();
-    session.append(&NewEntry {
-        kind: EntryKind::Custom,
-        head: &head,
-        own_fields: b"{\"customType\":\"x\"}",
-        below: ParentChoice::Leaf,
-        id,
-        time: 0.0,
-        timestamp: "1970-01-01T00:00:00.000Z",
-    })
+    session.append(&NewEntry { id, ..NewEntry::new(EntryKind::Custom, b"{\"customType\":\"x\"}", 0.0) })
 }
 
 fn append(session: &mut Session) -> String {
@@ -414,6 +404,7 @@ fn a_closed_session_opens_its_file_again() {
     expect_whole(&session, &world);
 }
 
+mod appends;
 mod landings;
 mod locks;
 mod rewritten;

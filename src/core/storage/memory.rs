@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 
 use crate::base::error::{Error, Result};
-use crate::base::memory::reserve;
+use crate::base::memory::{append, reserve};
 use crate::io::line_span::LineSpan;
 use crate::storage::storage::Storage;
 
@@ -11,12 +11,13 @@ use crate::storage::storage::Storage;
 pub struct MemoryStorage {
     name: String,
     bytes: Vec<u8>,
+    is_unterminated: bool,
 }
 
 impl MemoryStorage {
-    /// Holds these bytes, whole lines; `name` is its name in messages.
+    /// Holds these bytes; `name` is its name in messages.
     pub fn new(name: String, bytes: Vec<u8>) -> Self {
-        Self { name, bytes }
+        Self { name, bytes, is_unterminated: false }
     }
 }
 
@@ -39,17 +40,24 @@ impl Storage for MemoryStorage {
     }
 
     fn append(&mut self, line: &mut Vec<u8>) -> Result<LineSpan> {
-        let span = LineSpan::of(self.bytes.len() as u64, line.len());
+        let lead = usize::from(self.is_unterminated);
+        let span = LineSpan::of((self.bytes.len() + lead) as u64, line.len());
         let fail = |error| Error::io("write", &self.name, error);
-        reserve(&mut self.bytes, line.len() + 1).map_err(fail)?;
-        self.bytes.extend_from_slice(line);
-        self.bytes.push(b'\n');
+        reserve(line, 2).map_err(fail)?;
+        line.push(b'\n');
+        line.splice(0..0, std::iter::repeat_n(b'\n', lead));
+        append(&mut self.bytes, line).map_err(fail)?;
+        self.is_unterminated = false;
         Ok(span)
     }
 
     fn rollback_append(&mut self, span: LineSpan, _line: &[u8]) -> Result<()> {
         self.bytes.truncate(usize::try_from(span.offset).unwrap_or(usize::MAX));
         Ok(())
+    }
+
+    fn set_unterminated(&mut self, is_unterminated: bool) {
+        self.is_unterminated = is_unterminated;
     }
 
     fn name(&self) -> &str {

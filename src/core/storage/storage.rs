@@ -72,7 +72,8 @@ pub trait Storage: Send + Sync {
     fn status(&self, _checks_path: bool) -> Result<FileStatus> {
         Ok(FileStatus::Open { size: self.size()? })
     }
-    /// Appends a line, given without its newline, in one write. Returns where it is.
+    /// Appends a line, given without its newline, in one write. Returns where it is. `line` becomes what was written: a newline is
+    /// added after it, and one before it if the last line lacked its own.
     fn append(&mut self, line: &mut Vec<u8>) -> Result<LineSpan>;
     /// Rolls back the line that `append` has just added: truncates it, or overwrites it with spaces if others wrote
     /// after it. If something else is there by now, that stays.

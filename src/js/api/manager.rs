@@ -80,6 +80,10 @@ impl SessionManager {
     }
 
     /// An error if the session was opened read-only.
+    fn set_leaf(&self, js: JsEnv<'_>, leaf: Option<RowNo>) -> Result<()> {
+        self.state.borrow_mut().session.set_leaf(leaf).map_err(|error| thrown(js, &error))
+    }
+
     pub(crate) fn check_writable(&self, js: JsEnv<'_>) -> Result<()> {
         self.state.borrow().session.check_writable().map_err(|error| thrown(js, &error))
     }
@@ -389,10 +393,8 @@ impl SessionManager {
     #[napi(catch_unwind, ts_args_type = "branchFromId: string")]
     pub fn branch(&self, env: &Env, branch_from_id: JsVal<'_>) -> Result<()> {
         let js = JsEnv::new(env);
-        self.check_writable(js)?;
         let row = self.known(js, branch_from_id)?;
-        self.state.borrow_mut().session.set_leaf(Some(row));
-        Ok(())
+        self.set_leaf(js, Some(row))
     }
 
     /// Moves the leaf before the first entry: the next one will be a root.
@@ -405,9 +407,7 @@ impl SessionManager {
     /// ```
     #[napi(catch_unwind)]
     pub fn reset_leaf(&self, env: &Env) -> Result<()> {
-        self.check_writable(JsEnv::new(env))?;
-        self.state.borrow_mut().session.set_leaf(None);
-        Ok(())
+        self.set_leaf(JsEnv::new(env), None)
     }
 
     /// Moves the leaf as `branch` does (null: as `resetLeaf`), and appends a summary of the branch left there. Gives

@@ -11,9 +11,8 @@ use super::materialize::object;
 use super::object_lines::kept_lines;
 use super::resupply::Resupply;
 use super::state::ManagerState;
-use crate::js::convert::errors::{thrown, wrong_argument};
+use crate::js::convert::errors::wrong_argument;
 use crate::js::convert::text::line_of;
-use crate::js::convert::time::iso;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::process::now;
 use crate::js::factory::{self, FactoryFn};
@@ -104,7 +103,6 @@ pub fn append<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, new: Pending
 }
 
 fn append_silently<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, mut new: PendingEntry<'env>) -> Result<RowNo> {
-    state.borrow().session.check_writable().map_err(|error| thrown(js, &error))?;
     let generation = state.borrow().generation;
     let mut resupply = Resupply::default();
     for _ in 0..ATTEMPTS {
@@ -116,7 +114,6 @@ fn append_silently<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, mut new
         }
         let before = if matches!(planned, AppendPlan::MakeFile { .. }) { kept_lines(state, js)? } else { Vec::new() };
         let time = new.time.map_or_else(|| now(js), Ok)?;
-        let timestamp = iso(js, time)?;
         let appended = {
             let mut state = state.borrow_mut();
             if state.generation != generation {
@@ -127,17 +124,12 @@ fn append_silently<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, mut new
             }
             let entry = NewEntry {
                 kind: new.kind,
-                head: &new.head,
                 own_fields: new.text.as_deref().unwrap_or_default(),
                 below: new.below,
                 id: new.id.as_deref(),
                 time,
-                timestamp: &timestamp,
             };
-            let appended = match planned {
-                AppendPlan::WriteLine => state.session.append(&entry),
-                _ => state.session.append_without_file(&entry, &before),
-            };
+            let appended = state.session.append_as_planned(&entry, &new.head, planned, &before);
             // Entries of others may have come in even if that failed.
             state.follow_remap(js)?;
             if let Ok(row) = appended {

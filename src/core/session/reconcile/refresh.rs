@@ -66,6 +66,7 @@ impl Session {
     }
 
     /// The rows whose lines the caller is asked for, after an error that [`Error::needs_lines`].
+    #[doc(hidden)]
     pub fn missing_rows(&self) -> &[RowNo] {
         match &self.state {
             SyncState::MissingLines(rows) => rows,
@@ -74,6 +75,7 @@ impl Session {
     }
 
     /// Gives the next check the lines of missing rows, as far as the caller has them.
+    #[doc(hidden)]
     pub fn supply_lines(&mut self, lines: HashMap<RowNo, Vec<u8>>) {
         self.state = SyncState::Supplied(lines);
     }
@@ -90,7 +92,7 @@ impl Session {
             return checked;
         }
         let last = (self.tree().len() as RowNo).checked_sub(1);
-        self.set_leaf(last);
+        self.index.tree.set_leaf(last);
         match checked {
             // Nobody is asked to write it again.
             Err(error) if error.is_lost() => {

@@ -81,7 +81,7 @@ fn an_id_that_was_given_and_is_taken_is_an_error() {
     let mut session = opened(&world.path);
     let before = world.text();
     let error = append_as(&mut session, Some("a")).expect_err("it is taken");
-    assert!(error.to_string().contains("the id a;"), "{error}");
+    assert_eq!(error.to_string(), "An entry has the id a already");
     let path = world.path.clone();
     before_next(FsCall::Write, move || add(&path, &entry("b")));
     let error = append_as(&mut session, Some("b")).expect_err("it is taken");

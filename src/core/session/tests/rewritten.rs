@@ -111,7 +111,7 @@ fn ancestors_of_our_entries_are_added_to_an_older_copy_as_well() {
     let old = HEADER.to_owned() + &entry("a");
     world.write(&(old.clone() + &linked("b", "a") + &linked("c", "b") + &entry("aside")));
     let mut session = opened(&world.path);
-    session.set_leaf(session.tree().find(b"c"));
+    session.set_leaf(session.tree().find(b"c")).expect("moved");
     let mine = append(&mut session);
     world.replace(&old);
     session.reload().expect("adopted");

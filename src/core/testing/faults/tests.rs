@@ -10,9 +10,8 @@ use crate::base::error::Result;
 use crate::base::options::Durability;
 use crate::base::options::{EntryIds, Lock, SessionFileOptions};
 use crate::format::entry::EntryKind;
-use crate::format::serialize::NewHead;
 use crate::io::fs::faults::{with, InjectedFault};
-use crate::session::append::{NewEntry, ParentChoice};
+use crate::session::append::NewEntry;
 use crate::session::{OpenResult, Persistence, Session};
 
 #[cfg(unix)]
@@ -45,16 +44,8 @@ fn three() -> String {
 }
 
 fn append(session: &mut Session) -> Result<()> {
-    let entry = NewEntry {
-        kind: EntryKind::Custom,
-        head: &NewHead::default(),
-        own_fields: b"{\"customType\":\"one that is a good deal longer than nothing\"}",
-        below: ParentChoice::Leaf,
-        id: None,
-        time: 0.0,
-        timestamp: "1970-01-01T00:00:00.000Z",
-    };
-    session.append(&entry).map(drop)
+    let own_fields = b"{\"customType\":\"one that is a good deal longer than nothing\"}";
+    session.append(&NewEntry::new(EntryKind::Custom, own_fields, 0.0)).map(drop)
 }
 
 fn opened(path: &str, options: SessionFileOptions) -> Box<Session> {

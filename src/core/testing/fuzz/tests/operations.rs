@@ -8,8 +8,7 @@ use super::Subject;
 use crate::base::error::Result;
 use crate::base::options::SessionFileOptions;
 use crate::format::entry::EntryKind;
-use crate::format::serialize::NewHead;
-use crate::session::append::{NewEntry, ParentChoice};
+use crate::session::append::NewEntry;
 use crate::session::{OpenResult, Persistence, Session};
 use crate::testing::faults::tests::scratch;
 use crate::tree::tree::RowNo;
@@ -98,7 +97,6 @@ impl World {
     }
 
     fn append(&mut self, subject: Subject) {
-        let head = NewHead::default();
         // The planted bug: a line is written without a look at what is there.
         if subject == Subject::Planted && self.names > 2 {
             let id = format!("planted{}", self.names);
@@ -107,17 +105,8 @@ impl World {
             self.expected.insert(id);
             return;
         }
-        let row = self.helped(|session| {
-            session.append(&NewEntry {
-                kind: EntryKind::Custom,
-                head: &head,
-                own_fields: b"{\"customType\":\"x\"}",
-                below: ParentChoice::Leaf,
-                id: None,
-                time: 0.0,
-                timestamp: "t",
-            })
-        });
+        let row =
+            self.helped(|session| session.append(&NewEntry::new(EntryKind::Custom, b"{\"customType\":\"x\"}", 0.0)));
         let id = String::from_utf8_lossy(self.session.tree().id_of(row)).into_owned();
         self.expected.insert(id.clone());
         self.own.insert(id);

@@ -1,0 +1,186 @@
+//! What an append of a Rust program does in every mode, and what it refuses.
+
+use super::*;
+use crate::base::error::ErrorCode;
+use crate::format::header::NewHeader;
+
+const HEADER_OF_NEW: NewHeader<'static> = NewHeader { id: "s", cwd: "/c", parent: None, time: 0.0 };
+const USER: &[u8] = br#"{"message":{"role":"user","content":"Hi"}}"#;
+const NOTE: &[u8] = br#"{"customType":"x"}"#;
+
+fn opened_as(path: &str, persistence: Persistence) -> Box<Session> {
+    match Session::open(path, persistence, SessionFileOptions::default()).expect("opened") {
+        OpenResult::Session(session) => session,
+        _ => panic!("a session is there"),
+    }
+}
+
+fn refused(session: &mut Session, new: &NewEntry<'_>) -> (ErrorCode, String) {
+    let (entries, leaf) = (session.tree().len(), session.tree().leaf());
+    let error = session.append(new).expect_err("refused");
+    assert_eq!((session.tree().len(), session.tree().leaf()), (entries, leaf));
+    (error.code(), error.to_string())
+}
+
+fn lines(session: &Session) -> Vec<String> {
+    let rows = 0..session.tree().len() as RowNo;
+    rows.map(|row| session.line(row).expect("readable").expect("it has a line")).collect()
+}
+
+#[test]
+fn a_read_only_session_refuses_appends_and_another_leaf() {
+    let world = World::with(&["a", "b"]);
+    let v1 = world.dir.path().join("v1.jsonl").to_str().expect("text").to_owned();
+    fs::write(&v1, "{\"type\":\"session\",\"id\":\"s\"}\n{\"type\":\"custom\",\"customType\":\"x\"}\n")
+        .expect("written");
+    for path in [&world.path, &v1] {
+        let before = fs::read(path).expect("read");
+        let mut session = opened_as(path, Persistence::ReadOnly);
+        let (code, _) = refused(&mut session, &NewEntry::new(EntryKind::Custom, NOTE, 0.0));
+        assert_eq!(code, ErrorCode::SessionReadOnly);
+        assert_eq!(session.set_leaf(Some(0)).expect_err("refused").code(), ErrorCode::SessionReadOnly);
+        assert_eq!(session.set_leaf(None).expect_err("refused").code(), ErrorCode::SessionReadOnly);
+        assert_eq!(fs::read(path).expect("read"), before);
+    }
+}
+
+#[test]
+fn a_session_in_memory_keeps_its_appends_there() {
+    let world = World::with(&["a"]);
+    for text in [world.text(), world.text().trim_end().to_owned(), format!("{HEADER}{{\"torn")] {
+        fs::write(&world.path, &text).expect("written");
+        let mut session = opened_as(&world.path, Persistence::Memory);
+        let before = session.tree().len();
+        append(&mut session);
+        session.append(&NewEntry::new(EntryKind::Message, USER, 0.0)).expect("appended");
+        fs::remove_file(&world.path).expect("removed");
+        assert_eq!(session.tree().len(), before + 2);
+        assert!(lines(&session).last().expect("a line").contains(r#""content":"Hi""#));
+        assert!(!std::path::Path::new(&world.path).exists());
+    }
+    fs::write(&world.path, "{\"type\":\"session\",\"id\":\"s\"}\n{\"type\":\"custom\",\"customType\":\"x\"}")
+        .expect("written");
+    let mut migrated = opened_as(&world.path, Persistence::Memory);
+    append(&mut migrated);
+    assert_eq!(lines(&migrated).len(), 2);
+}
+
+#[test]
+fn a_new_session_has_its_file_with_the_first_message_of_a_user() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("new.jsonl");
+    let mut session = Session::create(Some(&path), &HEADER_OF_NEW, SessionFileOptions::default()).expect("created");
+    append(&mut session);
+    let system = br#"{"message":{"role":"system","content":"Be brief"}}"#;
+    session.append(&NewEntry::new(EntryKind::Message, system, 0.0)).expect("appended");
+    assert!(!path.exists());
+    assert_eq!(lines(&session).len(), 2);
+    session.append(&NewEntry::new(EntryKind::Message, USER, 1.5)).expect("appended");
+    let text = fs::read_to_string(&path).expect("made");
+    assert_eq!(text.lines().skip(1).map(str::to_owned).collect::<Vec<_>>(), lines(&session));
+    append(&mut session);
+    let again = opened(path.to_str().expect("text"));
+    assert_eq!((ids(&again), lines(&again)), (ids(&session), lines(&session)));
+    assert_eq!(again.header_line().expect("readable"), session.header_line().expect("readable"));
+    let times = |session: &Session| session.tree().rows().iter().map(|row| row.time).collect::<Vec<_>>();
+    assert_eq!(times(&again), times(&session));
+}
+
+#[test]
+fn a_new_file_replaces_none_that_came_meanwhile() {
+    let world = World::with(&["a"]);
+    let before = world.text();
+    let mut session =
+        Session::create(Some(world.path.as_ref()), &HEADER_OF_NEW, SessionFileOptions::default()).expect("created");
+    let (code, _) = refused(&mut session, &NewEntry::new(EntryKind::Message, USER, 0.0));
+    assert_eq!((code, world.text()), (ErrorCode::System, before));
+}
+
+#[test]
+fn a_new_session_without_a_file_stays_in_memory() {
+    let mut session = Session::create(None, &HEADER_OF_NEW, SessionFileOptions::default()).expect("created");
+    session.append(&NewEntry::new(EntryKind::Message, USER, 0.0)).expect("appended");
+    assert_eq!((lines(&session).len(), session.file()), (1, None));
+    let header = NewHeader { id: "../s", ..HEADER_OF_NEW };
+    assert!(Session::create(None, &header, SessionFileOptions::default()).is_err());
+    let header = NewHeader { time: f64::NAN, ..HEADER_OF_NEW };
+    assert!(Session::create(None, &header, SessionFileOptions::default()).is_err());
+}
+
+#[test]
+fn what_cannot_be_an_entry_is_refused_and_nothing_is_written() {
+    let world = World::with(&["a"]);
+    let before = world.text();
+    let in_file = opened(&world.path);
+    let in_memory = Session::create(None, &HEADER_OF_NEW, SessionFileOptions::default()).expect("created");
+    for mut session in [in_file, Box::new(in_memory)] {
+        let own = [
+            r#"{"message":oops}"#,
+            "{\"message\":\"a\nb\"}",
+            "{\"message\":\n{}}",
+            "",
+            "{",
+            "[]",
+            "null",
+            r#"{"id":"b"}"#,
+            r#"{"type":"label"}"#,
+            r#"{"x":1,"parentId":null}"#,
+            r#"{"timestamp":""}"#,
+        ];
+        for own in own {
+            let (code, text) = refused(&mut session, &NewEntry::new(EntryKind::Message, own.as_bytes(), 0.0));
+            assert_eq!(code, ErrorCode::InvalidArgument, "{own}: {text}");
+        }
+        let fine = NewEntry::new(EntryKind::Custom, NOTE, 0.0);
+        for wrong in [
+            NewEntry::new(EntryKind::Custom, b"{\"x\":\"\xFF\"}", 0.0),
+            NewEntry::new(EntryKind::Unknown, NOTE, 0.0),
+            NewEntry::new(EntryKind::Custom, NOTE, f64::NAN),
+            NewEntry::new(EntryKind::Custom, NOTE, 8.65e15),
+            NewEntry { below: ParentChoice::Row(9999), ..fine },
+        ] {
+            let (code, text) = refused(&mut session, &wrong);
+            assert_eq!(code, ErrorCode::InvalidArgument, "{wrong:?}: {text}");
+        }
+        assert_eq!(session.set_leaf(Some(9999)).expect_err("refused").code(), ErrorCode::InvalidArgument);
+    }
+    assert_eq!(world.text(), before);
+}
+
+#[test]
+fn an_id_that_the_session_has_is_a_wrong_argument() {
+    let world = World::with(&["a"]);
+    let mut session = opened(&world.path);
+    let entry = NewEntry { id: Some("a"), ..NewEntry::new(EntryKind::Custom, NOTE, 0.0) };
+    assert_eq!(refused(&mut session, &entry), (ErrorCode::InvalidArgument, "An entry has the id a already".into()));
+}
+
+#[test]
+fn the_index_has_of_an_appended_entry_what_a_file_gives() {
+    let world = World::with(&["a"]);
+    let mut session = opened(&world.path);
+    let new: [(EntryKind, &[u8]); 6] = [
+        (EntryKind::Message, br#"{"message":{"role":"assistant","content":null}}"#),
+        (EntryKind::Message, br#"{"message":5}"#),
+        (EntryKind::Compaction, br#"{"summary":"s","firstKeptEntryId":"a","tokensBefore":1}"#),
+        (EntryKind::Label, br#"{"targetId":"a","label":"l"}"#),
+        (EntryKind::BranchSummary, br#"{"fromId":"a","summary":"s"}"#),
+        (EntryKind::Custom, b"{ }"),
+    ];
+    for (kind, own) in new {
+        session.append(&NewEntry::new(kind, own, 0.0)).expect("appended");
+    }
+    let heads = |session: &Session| {
+        let rows = session.tree().rows().iter();
+        rows.map(|row| (row.kind, row.message, row.target, row.sets_label, row.has_summary)).collect::<Vec<_>>()
+    };
+    let again = opened(&world.path);
+    assert_eq!((heads(&again), again.index().damaged().len()), (heads(&session), 0));
+}
+
+#[test]
+fn a_session_whose_entries_the_caller_keeps_needs_a_plan() {
+    let mut session = Session::new(b"s".to_vec(), Persistence::Memory, None);
+    let (code, _) = refused(&mut session, &NewEntry::new(EntryKind::Custom, NOTE, 0.0));
+    assert_eq!(code, ErrorCode::InvalidArgument);
+}
