@@ -1,12 +1,12 @@
 //! Values without I/O: errors, options, paths, text and times as JavaScript has them, threads.
 
 pub mod error;
-pub mod fold;
+pub(crate) mod fold;
 pub mod memory;
 pub mod options;
-pub mod path_syntax;
+pub(crate) mod path_syntax;
 pub mod paths;
 pub mod threads;
 pub mod time;
-pub mod unparsed_dates;
+pub(crate) mod unparsed_dates;
 pub mod wtf8;

@@ -4,12 +4,12 @@
 //! hides no session and no text. No lock of SQLite's is held while a session file is read. A row is used only for the state of the
 //! file that it was read from, which the file's fingerprint identifies.
 
-pub mod connection;
-pub mod error;
-pub mod file;
+pub(crate) mod connection;
+pub(crate) mod error;
+pub(crate) mod file;
 mod forget;
 pub mod location;
-pub mod rows;
-pub mod schema;
+pub(crate) mod rows;
+pub(crate) mod schema;
 
 pub use self::forget::forget_file;

@@ -22,7 +22,7 @@ use self::windows as system;
 
 #[cfg(unix)]
 pub use self::system::lacks_sync;
-use self::system::{as_missing, read_in, stat_at, stat_entry_of, stat_of, write_in};
+use self::system::{as_missing, read_in, stat_at, stat_of, write_in};
 pub use self::system::{copy_xattrs, set_like};
 #[cfg(windows)]
 pub use self::system::{OPENS_DIRS, OPENS_LINKS};
@@ -188,12 +188,6 @@ pub fn creation_time(path: &Path) -> Option<SystemTime> {
 #[cfg(not(target_os = "linux"))]
 pub fn creation_time(path: &Path) -> Option<SystemTime> {
     fs::metadata(named(path)).ok()?.created().ok()
-}
-
-/// The status of a directory's entry, which is not a link.
-pub fn stat_entry(entry: &DirEntry) -> io::Result<Stat> {
-    inject(FsCall::Stat)?;
-    stat_entry_of(entry)
 }
 
 /// Whether a path leads to this very file.

@@ -5,16 +5,16 @@
 //! top of it. serde's derived structs reject repeated keys and its strings reject lone surrogates, both of which `JSON.parse`
 //! accepts, hence `fields!` and raw values.
 
-pub mod fields;
+pub(crate) mod fields;
 pub mod long_strings;
-pub mod object_text;
+pub(crate) mod object_text;
 pub mod quote;
-pub mod reader;
-pub mod scanner;
+pub(crate) mod reader;
+pub(crate) mod scanner;
 mod simd;
-pub mod string;
-pub mod value;
-pub mod value_to_string;
+pub(crate) mod string;
+pub(crate) mod value;
+pub(crate) mod value_to_string;
 
 pub(crate) use self::fields::fields;
 pub use self::object_text::ObjectText;

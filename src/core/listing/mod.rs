@@ -1,13 +1,13 @@
 //! Lists of sessions, and finding one among many.
 
-pub mod candidates;
+pub(crate) mod candidates;
 pub mod configured_dir;
 pub mod find_session;
 #[cfg(feature = "catalog")]
 pub mod list;
-pub mod locale_sort;
+pub(crate) mod locale_sort;
 #[cfg(feature = "catalog")]
-pub mod read_all;
+pub(crate) mod read_all;
 pub mod scope;
 #[cfg(feature = "catalog")]
 pub mod usage;

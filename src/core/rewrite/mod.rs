@@ -1,9 +1,9 @@
 //! Whole-file changes: migration, repair, merging with a store, and redaction. A reader sees the old file or the new one, never a
 //! mixture.
 
-pub mod backup;
+pub(crate) mod backup;
 pub mod merge;
 pub mod migrate;
 pub mod redact;
 pub mod repair;
-pub mod replace;
+pub(crate) mod replace;

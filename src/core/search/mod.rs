@@ -1,11 +1,11 @@
 //! Full-text search over all sessions, in their files.
 
-pub mod candidate_lines;
-pub mod long_line;
-pub mod matcher;
-pub mod prefilter;
+pub(crate) mod candidate_lines;
+pub(crate) mod long_line;
+pub(crate) mod matcher;
+pub(crate) mod prefilter;
 pub mod query;
 pub mod run;
 pub mod scope;
 pub mod session_search;
-pub mod snippet;
+pub(crate) mod snippet;

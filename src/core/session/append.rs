@@ -168,12 +168,11 @@ impl Session {
         if let Some(id) = new.id.filter(|id| self.tree().find(id.as_bytes()).is_some()) {
             return Err(Error::invalid(format!("An entry has the id {id} already")));
         }
-        Ok(Envelope {
-            id: new.id.map_or_else(|| self.new_entry_id(), str::to_owned),
-            parent: parent.map(|row| self.tree().id_of(row).to_vec()),
-            time: new.time.trunc(),
-            timestamp: iso(new.time).ok_or_else(|| Error::argument("Invalid time value"))?,
-        })
+        let timestamp = iso(new.time).ok_or_else(|| Error::argument("Invalid time value"))?;
+        let parent = parent.map(|row| copy_of_bytes(self.tree().id_of(row))).transpose();
+        let id = new.id.map_or_else(|| self.new_entry_id(), |id| Ok(id.to_owned()));
+        let (id, parent) = id.and_then(|id| Ok((id, parent?))).map_err(|error| self.no_memory(error))?;
+        Ok(Envelope { id, parent, time: new.time.trunc(), timestamp })
     }
 
     /// Writes an entry's line, to the file or to memory, and adds the entry.

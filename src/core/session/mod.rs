@@ -8,7 +8,7 @@ pub mod diagnostics;
 pub mod fork;
 pub mod history;
 pub mod open;
-pub mod reconcile;
+pub(crate) mod reconcile;
 pub mod session;
 mod session_lock;
 mod sync_state;

@@ -3,12 +3,8 @@
 //! A session takes the head of each entry. The rest of the entry is in its line in the storage, or is kept by the caller while
 //! the session has no file. A call that fails leaves the session as it was.
 
-<<<<<<< HEAD
 use std::collections::HashMap;
-=======
-use std::collections::{BTreeSet, HashMap};
 use std::fmt;
->>>>>>> 5391dcfc (The core's append does the right thing in every mode, and checks what it is given; a new session can be made by Rust programs)
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -16,9 +12,9 @@ use super::history::History;
 use super::session_lock::SessionLock;
 use super::sync_state::SyncState;
 use crate::base::error::{Error, Result};
-use crate::base::memory::{copy_of_bytes, reserve};
+use crate::base::memory::reserve;
 use crate::base::options::SessionFileOptions;
-use crate::base::wtf8::to_string_lossy;
+use crate::base::wtf8::shown;
 use crate::format::body::{Body, BodyOf};
 use crate::format::entry::{EntryHead, EntryKind};
 use crate::format::ids::new_entry_id;
@@ -91,7 +87,7 @@ pub struct Session {
 impl fmt::Debug for Session {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut out = f.debug_struct("Session");
-        out.field("id", &to_string_lossy(&self.id)).field("file", &self.file).field("persistence", &self.persistence);
+        out.field("id", &shown(&self.id)).field("file", &self.file).field("persistence", &self.persistence);
         out.field("entries", &self.tree().len()).finish_non_exhaustive()
     }
 }
@@ -111,7 +107,7 @@ impl Session {
             header_span: None,
             header_text: None,
             index: Index::default(),
-            appended: BTreeSet::new(),
+            appended: Vec::new(),
             altered: HashMap::new(),
             remap: None,
             state: SyncState::default(),
@@ -218,15 +214,6 @@ impl Session {
         new_entry_id(self.options.ids, |id| self.tree().find(id).is_some())
     }
 
-<<<<<<< HEAD
-    /// The envelope of an entry below a row, or of a root, made at `time` (ms since 1970), whose ISO form is `timestamp`.
-    pub fn envelope(&self, parent: Option<RowNo>, time: f64, timestamp: String) -> io::Result<Envelope> {
-        let parent = parent.map(|row| copy_of_bytes(self.tree().id_of(row))).transpose()?;
-        Ok(Envelope { id: self.new_entry_id()?, parent, time, timestamp })
-    }
-
-=======
->>>>>>> 5391dcfc (The core's append does the right thing in every mode, and checks what it is given; a new session can be made by Rust programs)
     /// Moves to a file just written. `spans` are those of the header and of every entry, `bodies` those that are
     /// known.
     #[doc(hidden)]

@@ -3,8 +3,8 @@
 //! Invariants: a line is where `append` said; a failed `append` leaves what was there; reads never change anything.
 
 pub mod file;
-pub mod memory;
-pub mod new_file;
-pub mod path_check;
-pub mod storage;
-pub mod write_lock;
+pub(crate) mod memory;
+pub(crate) mod new_file;
+pub(crate) mod path_check;
+pub(crate) mod storage;
+pub(crate) mod write_lock;

@@ -1,9 +1,9 @@
 //! One file read once for lists: its list row, usage, signature and the texts of its conversation, in bounded memory.
 
-pub mod conversation_texts;
+pub(crate) mod conversation_texts;
 pub mod header_scan;
-pub mod line_scanner;
+pub(crate) mod line_scanner;
 pub mod listed_text;
 pub mod session_summary;
-pub mod signature;
+pub(crate) mod signature;
 pub mod usage;

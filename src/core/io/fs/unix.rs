@@ -2,7 +2,7 @@
 
 #[cfg(any(target_os = "linux", target_vendor = "apple"))]
 use std::ffi::CStr;
-use std::fs::{self, DirEntry, File, Metadata};
+use std::fs::{self, File, Metadata};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
@@ -31,11 +31,6 @@ pub fn stat_of(file: &File) -> io::Result<Stat> {
 /// The status of what a path leads to.
 pub fn stat_at(path: impl AsRef<Path>) -> io::Result<Stat> {
     fs::metadata(path).map(|meta| status(&meta))
-}
-
-/// The status of a directory's entry.
-pub fn stat_entry_of(entry: &DirEntry) -> io::Result<Stat> {
-    entry.metadata().map(|meta| status(&meta))
 }
 
 fn status(meta: &Metadata) -> Stat {

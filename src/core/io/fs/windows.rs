@@ -1,6 +1,6 @@
 //! What Windows tells of a file only through its handle.
 
-use std::fs::{DirEntry, File, Metadata, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io;
 use std::os::windows::fs::{FileExt, OpenOptionsExt};
 use std::os::windows::io::AsRawHandle;
@@ -39,11 +39,6 @@ pub fn as_missing(error: io::Error) -> io::Error {
 pub fn stat_at(path: impl AsRef<Path>) -> io::Result<Stat> {
     // No access is asked for, so that nothing can keep it open against us.
     stat_of(&OpenOptions::new().access_mode(0).custom_flags(OPENS_DIRS).open(path)?)
-}
-
-/// The status of a directory's entry.
-pub fn stat_entry_of(entry: &DirEntry) -> io::Result<Stat> {
-    stat_at(named(&entry.path()))
 }
 
 /// Reads from an offset, which moves the handle's position.
