@@ -1,16 +1,14 @@
 //! Reads and writes the session files of the pi coding agent: opening, the tree of entries, appending, the model's context,
 //! migration, repair, lists and search. It is the core of the Node addon `pi-session-native`, and depends on neither Node nor V8.
 //!
-//! A session is a file of JSON lines: a header, then entries, each of which names its parent. [`session::Session::open`] reads
+//! A session is a file of JSON lines: a header, then entries, each of which names its parent. [`Session::open`] reads
 //! it once and keeps an index of small rows ([`tree::row::Row`]); the lines stay in the file and are read when they are asked for.
-//! [`session::Session::append`] writes one line. Several processes may append to one file. `listing::list::list` lists many
-//! sessions. Lists, sums of usage and search keep what they read in an SQLite database, and are there with the feature `catalog`, which
+//! [`Session::append`] writes one line, [`Session::create`] makes a new session; `docs/file-format.md` of the repository says what
+//! lines hold. Several processes may append to one file. `list` lists many sessions. Lists, sums of usage and search keep what they read in an SQLite database, and are there with the feature `catalog`, which
 //! is on by default; without it nothing of SQLite is built.
 //!
 //! ```
-//! use pi_session_core::base::options::SessionFileOptions;
-//! use pi_session_core::format::entry::EntryKind;
-//! use pi_session_core::session::{NewEntry, OpenResult, Persistence, Session};
+//! use pi_session_core::{EntryKind, NewEntry, OpenResult, Persistence, Session, SessionFileOptions};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let dir = tempfile::tempdir()?;
@@ -34,9 +32,9 @@
 //! # }
 //! ```
 //!
-//! `examples/sessions.rs` lists a directory and walks its newest session.
+//! `examples/sessions.rs` lists a directory, walks a copy of its newest session and appends to it.
 //!
-//! Files are the truth: bytes are copied as they are, and unknown fields survive everything. What only JavaScript can decide (a
+//! Files are the truth: bytes are copied as they are, and unknown fields survive everything but a redaction. What only JavaScript can decide (a
 //! date that is not ISO, the order of `localeCompare`, the clock, the working directory) is asked of the caller. Texts from JSON
 //! may hold lone surrogates, which Rust strings cannot: they are WTF-8 bytes (`[u8]`), see [`base::wtf8`].
 
@@ -64,3 +62,21 @@ pub mod summary;
 #[cfg(test)]
 mod testing;
 pub mod tree;
+
+pub use base::error::{Error, ErrorCode, Result};
+pub use base::options::{Durability, EntryIds, Lock, SessionFileOptions};
+pub use base::paths::StdProcess;
+#[cfg(feature = "catalog")]
+pub use catalog::location::{location as catalog_location, CatalogLocation};
+pub use format::entry::EntryKind;
+pub use format::header::NewHeader;
+#[cfg(feature = "catalog")]
+pub use listing::list::{list, list_events, ListEvent, ListedFile};
+pub use listing::scope::ListScope;
+#[cfg(feature = "catalog")]
+pub use search::{
+    query::{Query, SearchOptions},
+    run::Request as Search,
+};
+pub use session::{NewEntry, OpenResult, ParentChoice, Persistence, RowRemap, Session};
+pub use tree::row::RowNo;

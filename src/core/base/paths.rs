@@ -9,7 +9,7 @@ use super::error::{Error, Result};
 use super::memory::copy_of;
 use super::path_syntax::{drive_of, PathSyntax};
 
-/// What JavaScript knows: the process's state as the calling thread sees it.
+/// The process's state as the calling thread sees it: [`StdProcess`], or what JavaScript knows.
 pub trait Process {
     /// The working directory.
     fn cwd(&self) -> Result<String>;
@@ -24,7 +24,32 @@ pub trait Process {
         Ok(None)
     }
     /// Discards the error of the last call, which is not reported.
+    #[doc(hidden)]
     fn discard_error(&self) {}
+}
+
+/// The process as Rust's standard library sees it. What is not Unicode counts as not set.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct StdProcess;
+
+impl Process for StdProcess {
+    fn cwd(&self) -> Result<String> {
+        let cwd = std::env::current_dir().map_err(|error| Error::io("getcwd", ".", error))?;
+        text_of(&cwd).map(str::to_owned)
+    }
+
+    fn home(&self) -> Result<String> {
+        let home = std::env::home_dir().ok_or_else(|| Error::invalid("The user's home directory is not known"))?;
+        text_of(&home).map(str::to_owned)
+    }
+
+    fn env(&self, name: &str) -> Result<Option<String>> {
+        Ok(std::env::var(name).ok())
+    }
+
+    fn file_url(&self, url: &str) -> Result<String> {
+        Err(Error::invalid(format!("File URLs are not supported here: {url}")))
+    }
 }
 
 /// Names the agent's directory.
@@ -176,6 +201,15 @@ pub mod tests {
         fn file_url(&self, url: &str) -> Result<String> {
             Ok(url.replacen("file://", "", 1))
         }
+    }
+
+    #[test]
+    fn the_standard_library_gives_the_process_as_it_is() {
+        let here = std::env::current_dir().expect("a directory");
+        assert_eq!(resolve("x", &StdProcess).expect("a path"), here.join("x").to_str().expect("text"));
+        assert!(default_session_dir("x", None, &StdProcess).expect("a path").contains("--"));
+        assert_eq!(StdProcess.env("PI_SESSION_NATIVE_NEVER_SET").expect("asked"), None);
+        assert!(resolve("file:///x", &StdProcess).is_err());
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{channel, Receiver, RecvTimeoutError, Sender};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use super::candidates::Candidate;
@@ -10,6 +11,7 @@ use super::read_all::read_all;
 use super::scope::ListScope;
 use crate::base::error::Result;
 use crate::base::paths::join;
+use crate::base::threads::{into_inner, locked};
 use crate::base::unparsed_dates::UnparsedDates;
 use crate::catalog::location::CatalogLocation;
 use crate::summary::session_summary::ListedSession;
@@ -52,17 +54,19 @@ impl PartialLists {
 /// A listed session.
 #[derive(Debug)]
 pub struct ListedFile {
-    /// As the list names it.
+    /// Its path as the scope's directory and the file's name give it.
     pub path: String,
-    /// The same, made absolute.
+    /// That path, made absolute by the `cwd` of the list.
     pub file: String,
+    /// What is known of it.
     pub listed: ListedSession,
 }
 
 /// An event of a list.
 #[derive(Debug)]
 pub enum ListEvent {
-    /// Names have to be sorted by JavaScript's `localeCompare`.
+    /// Neighbouring names first differ in something other than digits, so that their order depends on a language. The list waits
+    /// until the request is answered, dropped, or cancelled.
     Sort(SortRequest),
     /// How many files there are.
     Found(usize),
@@ -75,15 +79,51 @@ pub enum ListEvent {
 /// Files to be sorted by JavaScript.
 #[derive(Debug)]
 pub struct SortRequest {
+    /// What the files are sorted by.
     pub keys: Vec<SortKey>,
     /// Their positions, in the order of the names' bytes.
     pub order: Vec<u32>,
-    /// Takes the sorted positions.
+    /// Takes the sorted positions. If it is dropped, the order of the names' bytes is taken.
     pub answer: Sender<Vec<u32>>,
 }
 
-/// Lists sessions.
-pub fn list(
+/// The sessions of a scope: the newest file first if the scope is several directories, then by name, descending, in the order of the
+/// names' bytes. Files that are not sessions are left out; a directory that is not there has none. A relative path starts from the
+/// working directory. Use [`list_events`] for lists that take long.
+///
+/// # Errors
+///
+/// If no file descriptor is left, or a session file cannot be read.
+///
+/// ```
+/// use pi_session_core::{list, ListScope};
+///
+/// let dir = tempfile::tempdir().unwrap();
+/// let scope = ListScope::dir(dir.path().to_string_lossy().into_owned(), None);
+/// assert!(list(&scope, None).unwrap().is_empty());
+/// ```
+pub fn list(scope: &ListScope, location: Option<&CatalogLocation>) -> Result<Vec<ListedFile>> {
+    let files = Mutex::new(Vec::new());
+    list_events(scope, "", location, &AtomicBool::new(false), &|event| {
+        if let ListEvent::Read(at, Some(file)) = event {
+            locked(&files).push((at, *file));
+        }
+    })?;
+    let mut files = into_inner(files);
+    files.sort_unstable_by_key(|(at, _)| *at);
+    Ok(files.into_iter().map(|(_, file)| file).collect())
+}
+
+/// Lists the sessions of a scope, and sends what it finds: [`ListEvent::Found`], then for each file [`ListEvent::Dates`] if there
+/// are some and [`ListEvent::Read`], in any order and from several threads at once. Positions are those in the sorted list.
+///
+/// `cwd` is what a relative path starts from. `location` is where the catalog is, which keeps what was read; None reads every file.
+/// Once `cancelled` is set the list ends early, without an error. A directory that is not there has no files.
+///
+/// # Errors
+///
+/// If no file descriptor is left, or a session file cannot be read.
+pub fn list_events(
     scope: &ListScope,
     cwd: &str,
     location: Option<&CatalogLocation>,
@@ -125,13 +165,14 @@ fn order_of(
         Order::Final(order) => Some(order),
         Order::ByBytes(order) => {
             let (answer, sorted) = channel();
-            send(ListEvent::Sort(SortRequest { keys, order, answer }));
-            received(&sorted, cancelled)
+            send(ListEvent::Sort(SortRequest { keys, order: order.clone(), answer }));
+            received(&sorted, cancelled).or_else(|| Some(order).filter(|_| !cancelled.load(Ordering::Relaxed)))
         }
     }
 }
 
 /// JavaScript's answer; None if it gives none.
+#[doc(hidden)]
 pub fn received<T>(answer: &Receiver<T>, cancelled: &AtomicBool) -> Option<T> {
     loop {
         match answer.recv_timeout(Duration::from_millis(20)) {

@@ -20,7 +20,8 @@ pub struct ListScope {
 }
 
 impl ListScope {
-    /// The sessions in one directory.
+    /// The sessions in one directory. `filter` is a working directory, for callers that show only its sessions; lists and
+    /// searches give the others, too.
     pub fn dir(dir: String, filter: Option<String>) -> Self {
         Self { dir, filter, is_all: false }
     }

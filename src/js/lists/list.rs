@@ -15,7 +15,7 @@ use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
 use pi_session_core::base::paths::Process;
 use pi_session_core::catalog::location::{location, CatalogLocation};
-use pi_session_core::listing::list::{list as core_list, ListEvent, ListedFile, PartialLists, SortRequest};
+use pi_session_core::listing::list::{list_events, ListEvent, ListedFile, PartialLists, SortRequest};
 use pi_session_core::listing::scope::ListScope;
 use pi_session_core::summary::session_summary::ListedSession;
 
@@ -59,7 +59,7 @@ fn start(
         js,
         "list",
         move |js, task, event| list.handle(js, task, event),
-        move |events, stop| core_list(&scope, &cwd, location.as_ref(), stop, &|event| events.send(event)),
+        move |events, stop| list_events(&scope, &cwd, location.as_ref(), stop, &|event| events.send(event)),
     )
 }
 
