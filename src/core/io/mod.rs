@@ -5,7 +5,7 @@ pub(crate) mod file_fingerprint;
 pub(crate) mod file_window;
 pub(crate) mod fs;
 pub(crate) mod head_tail_hash;
-pub(crate) mod held_lock;
+pub mod held_lock;
 pub(crate) mod line_reader;
 pub(crate) mod line_span;
 pub mod lock_file;

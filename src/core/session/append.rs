@@ -10,7 +10,7 @@
 //! its own back. So ids stay unique without a lock.
 
 use crate::base::error::{part, Error, Result};
-use crate::base::memory::copy_of_bytes;
+use crate::base::memory::{copy_of_bytes, reserve};
 use crate::base::time::iso;
 use crate::base::wtf8::shown;
 use crate::format::entry::EntryKind;
@@ -105,7 +105,8 @@ impl Session {
         let mut before = Vec::new();
         before.extend(self.header_line()?.map(String::into_bytes));
         self.lines(&(0..self.tree().len() as RowNo).collect::<Vec<_>>(), &mut |_, line, _| {
-            before.push(line.as_bytes().to_vec());
+            let copy = reserve(&mut before, 1).and_then(|()| copy_of_bytes(line.as_bytes()));
+            before.push(copy.map_err(|error| self.no_memory(error))?);
             Ok(())
         })?;
         self.append_and_make_file(new, &head, &before)

@@ -2,7 +2,7 @@
 
 pub(crate) mod conversation_texts;
 pub mod header_scan;
-pub(crate) mod line_scanner;
+pub mod line_scanner;
 pub mod listed_text;
 pub mod session_summary;
 pub(crate) mod signature;
