@@ -157,7 +157,7 @@ impl PathSyntax {
     }
 
     /// A path as shells on Windows write it (`/c/x`, `/mnt/c/x`, `/cygdrive/c/x`) as the system takes it.
-    pub fn from_shell(self, path: &str) -> Option<String> {
+    pub fn of_shell(self, path: &str) -> Option<String> {
         let rest = path.strip_prefix('/').filter(|_| self == Self::Windows && !path.contains('\\'))?;
         let stem = ["mnt/", "cygdrive/"]
             .iter()

@@ -100,7 +100,7 @@ pub fn file_name(path: &str) -> &str {
 
 /// A path with `~` and `file://` resolved. A relative path stays relative.
 pub fn normalize(path: &str, process: &dyn Process) -> Result<String> {
-    if let Some(path) = HERE.from_shell(path) {
+    if let Some(path) = HERE.of_shell(path) {
         return Ok(path);
     }
     if path == "~" {

@@ -16,9 +16,9 @@ fn paths_of_windows_are_read_as_node_and_pi_read_them() {
             ["isAbsolute", path, expected] => (windows.is_absolute(path).to_string(), expected),
             ["resolve", cwd, base, path, expected] => (windows.resolve(&[cwd, base, path]), expected),
             ["join", dir, name, expected] => (windows.join(dir, name), expected),
-            ["fromShell", path, expected] => (windows.from_shell(path).unwrap_or_else(|| path.into()), expected),
+            ["fromShell", path, expected] => (windows.of_shell(path).unwrap_or_else(|| path.into()), expected),
             ["sessionDir", process_cwd, cwd, agent, expected] => {
-                let cwd = windows.from_shell(cwd).unwrap_or_else(|| cwd.into());
+                let cwd = windows.of_shell(cwd).unwrap_or_else(|| cwd.into());
                 let sessions = windows.join(&windows.resolve(&[process_cwd, agent]), "sessions");
                 (windows.join(&sessions, &dir_name(&windows.resolve(&[process_cwd, &cwd]))), expected)
             }

@@ -190,7 +190,7 @@ fn where_an_open_file_keeps_its_name_it_is_closed_before_it_is_replaced() {
     let (dir, path) = old_file(OLD);
     let refusing = FileSystem { refused: &[(FsCall::Rename, libc::EBUSY)], ..FileSystem::PLAIN };
     let error = on_file_system(refusing, || Session::open(&path, Persistence::File, SessionFileOptions::default()));
-    let error = error.err().expect("another process has it open").to_string();
+    let error = error.expect_err("another process has it open").to_string();
     assert!(error.contains("cannot be replaced while it is open elsewhere") && error.ends_with(&path), "{error}");
     assert_eq!((fs::read_to_string(&path).expect("whole"), names(&dir)), (OLD.to_owned(), vec!["s.jsonl".to_owned()]));
     let (session, made) = with_first(FsCall::Rename, InjectedFault::Once(libc::EBUSY), || opened(&path));

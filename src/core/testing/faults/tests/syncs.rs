@@ -131,7 +131,7 @@ fn what_is_written_whole_is_on_disk_before_it_has_its_name_and_then_the_name_is(
     type Work = fn(&Path, SessionFileOptions) -> Result<()>;
     /// SessionFileOptions, what it is, what is in `s.jsonl` before, what is done, the file, the call that names it.
     type Case = (SessionFileOptions, &'static str, String, Work, &'static str, FsCall);
-    let migrates: Work = |dir, options| Session::open(&at(dir, "s.jsonl"), Persistence::File, options).map(drop);
+    let migrates: Work = |dir, options| Session::open(at(dir, "s.jsonl"), Persistence::File, options).map(drop);
     let repairs: Work = |dir, _| crate::rewrite::repair::repair(&at(dir, "s.jsonl"), (0.0, "t")).map(drop);
     let restores: Work = |dir, options| {
         let mut session = opened(&at(dir, "s.jsonl"), options);
@@ -195,7 +195,7 @@ fn where_a_directory_cannot_be_synced_all_is_written_as_ever() {
     const OLD: &str = "{\"type\":\"session\",\"id\":\"s\"}\n{\"type\":\"message\",\"message\":{\"role\":\"user\"}}\n";
     type Work = fn(&Path) -> Result<()>;
     let ways: [(&str, &str, Work); 5] = [
-        ("migration", OLD, |dir| Session::open(&at(dir, "s.jsonl"), Persistence::File, OS).map(drop)),
+        ("migration", OLD, |dir| Session::open(at(dir, "s.jsonl"), Persistence::File, OS).map(drop)),
         ("repair", "torn", |dir| crate::rewrite::repair::repair(&at(dir, "s.jsonl"), (0.0, "t")).map(drop)),
         ("deleted file", "", |dir| {
             let mut session = opened(&at(dir, "s.jsonl"), OS);
