@@ -1192,7 +1192,7 @@ export interface UsageSum {
 	calls: number;
 	/** Tokens sent, those of the cache not included. */
 	input: number;
-	/** Tokens answered. */
+	/** Tokens that the model wrote. */
 	output: number;
 	/** Tokens read from the provider's cache. */
 	cacheRead: number;
@@ -1320,7 +1320,7 @@ export interface SessionFileOptions {
 	 */
 	lock?: "none" | "exclusive" | undefined;
 	/**
-	 * The ids of new entries: eight digits (`"short"`, the default), or UUIDs (`"long"`), which are unique among copies of
+	 * The ids of new entries: eight hexadecimal digits (`"short"`, the default), or UUIDs (`"long"`), which are unique among copies of
 	 * the session on other machines, too. With `PI_SESSION_NATIVE_STORE` the default is `"long"`.
 	 */
 	ids?: "short" | "long" | undefined;
@@ -1931,7 +1931,7 @@ export declare class SessionManager {
    * Repairs a damaged session file. Whole entries inside damaged lines are kept, and the rest of these lines is removed. Children of a
    * removed entry get its parent if that can be read, else the entry before it. The original stays beside the file. A good file is left as it is.
    *
-   * @throws If the file cannot be read or written, or nothing of a session is in it.
+   * @throws If the file cannot be read or written, is locked, or nothing of a session is in it.
    * @example
    * ```ts
    * const { appendFileSync } = await import("node:fs");
@@ -1943,7 +1943,7 @@ export declare class SessionManager {
    */
   static repair(path: string): RepairReport
   /**
-   * Whether a manager, a repair or a pull has the session lock of a session file, in this process or another.
+   * Whether a manager, a repair, a merge or a redaction has the session lock of a session file, in this process or another.
    *
    * @throws If the lock cannot be checked.
    * @example
@@ -1970,7 +1970,8 @@ export declare class SessionManager {
   /**
    * Switches to another session file, keeping the working directory and the session directory.
    *
-   * @throws If the file is there and is not a session: `Session file is not a valid pi session: <path>`.
+   * @throws If the file is there and is not a session: `Session file is not a valid pi session: <path>`. If it cannot be read, is locked, or this
+   * session was opened read-only.
    * @example
    * ```ts
    * manager.setSessionFile(file);
@@ -1980,7 +1981,7 @@ export declare class SessionManager {
   /**
    * Starts a new session in place of this one and gives the path its file will have; undefined in memory.
    *
-   * @throws If the id in the options cannot be part of a file name.
+   * @throws If the id in the options cannot be part of a file name, or this session was opened read-only.
    * @example
    * ```ts
    * const path = manager.newSession({ parentSession: file });
@@ -2001,6 +2002,7 @@ export declare class SessionManager {
   /**
    * The leaf entry; undefined before the first.
    *
+   * @throws If the file cannot be read, or has changed.
    * @example
    * ```ts
    * console.log(manager.getLeafEntry()?.type); // → message
@@ -2039,7 +2041,7 @@ export declare class SessionManager {
    * The entries from the root to an entry, by default the leaf. Empty for an unknown id. With a `limit` only that
    * many of them, those nearest to the entry: a view of a huge session makes what it shows and no more.
    *
-   * @throws `TypeError` if the limit is not a whole number from 0 on.
+   * @throws `TypeError` if the limit is not a whole number from 0 on. If the file cannot be read, or has changed.
    * @example
    * ```ts
    * console.log(manager.getBranch().map((entry) => entry.type).join()); // → message,message
@@ -2073,6 +2075,7 @@ export declare class SessionManager {
   /**
    * The entries that make the context at the leaf: the newest compaction first, then what it kept and all after it.
    *
+   * @throws If the file cannot be read, or has changed.
    * @example
    * ```ts
    * console.log(manager.buildContextEntries().length); // → 2
@@ -2082,6 +2085,7 @@ export declare class SessionManager {
   /**
    * The context at the leaf, per entry and as one list of messages, which holds the same objects.
    *
+   * @throws If the file cannot be read, or has changed.
    * @example
    * ```ts
    * const { entries, messages } = manager.buildSessionProjection();
@@ -2092,6 +2096,7 @@ export declare class SessionManager {
   /**
    * What the model is given at the leaf: messages, thinking level and model.
    *
+   * @throws If the file cannot be read, or has changed.
    * @example
    * ```ts
    * const { messages, thinkingLevel, model } = manager.buildSessionContext();
@@ -2121,7 +2126,7 @@ export declare class SessionManager {
    * What the model calls of this session used, those on abandoned branches included. No entry objects are made of a file's entries, and each entry
    * is read once: a later call only reads what was appended since. Offsets are positions in the file; in memory they are the entries' numbers.
    *
-   * @throws `TypeError` for an option of a wrong type.
+   * @throws `TypeError` for an option of a wrong type. If the file cannot be read, or has changed.
    * @example
    * ```ts
    * const { total, by } = manager.getUsage({ by: "model" });
@@ -2132,6 +2137,7 @@ export declare class SessionManager {
   /**
    * Every entry in file order, in a fresh list.
    *
+   * @throws If the file cannot be read, or has changed.
    * @example
    * ```ts
    * for (const entry of manager.getEntries()) console.log(entry.id, entry.type);
@@ -2142,6 +2148,7 @@ export declare class SessionManager {
    * The session as a tree, with labels resolved; siblings by time. Entries without a parent in the session are
    * roots.
    *
+   * @throws If the file cannot be read, or has changed.
    * @example
    * ```ts
    * const [root] = manager.getTree();
@@ -2163,7 +2170,7 @@ export declare class SessionManager {
   /**
    * Moves the leaf to an earlier entry: the next one starts a branch there.
    *
-   * @throws If no entry has this id: `Entry <id> not found`.
+   * @throws If no entry has this id: `Entry <id> not found`. If the session was opened read-only.
    * @example
    * ```ts
    * manager.branch(id);
@@ -2175,6 +2182,7 @@ export declare class SessionManager {
   /**
    * Moves the leaf before the first entry: the next one will be a root.
    *
+   * @throws If the session was opened read-only.
    * @example
    * ```ts
    * manager.resetLeaf();
@@ -2200,7 +2208,8 @@ export declare class SessionManager {
    * Moves this manager to a new session that holds only the path to an entry, with the labels on it. Gives the new
    * file's path; undefined in memory.
    *
-   * @throws If no entry has this id: `Entry <id> not found`.
+   * @throws If no entry has this id: `Entry <id> not found`. If the session was opened read-only, or the file cannot be read or
+   * made.
    * @example
    * ```ts
    * const path = manager.createBranchedSession(id);
@@ -2312,7 +2321,7 @@ export declare class SessionManager {
   /**
    * A new session. Its file appears with the first user or assistant message.
    *
-   * @throws If the id in the options cannot be part of a file name.
+   * @throws If the id in the options cannot be part of a file name, or the directory cannot be made.
    * @example
    * ```ts
    * const session = SessionManager.create(cwd, dir, { id: "my-session" });
@@ -2381,7 +2390,8 @@ export declare class SessionManager {
   /**
    * A new session in another working directory with the whole history of a session file.
    *
-   * @throws If the source is empty, is not a session, or has no header.
+   * @throws If the source is empty, is not a session, or has no header. If the id in the options cannot be part of a file name,
+   * or the directory or the file cannot be made.
    * @example
    * ```ts
    * const fork = SessionManager.forkFrom(file, "/another/project", dir);
@@ -2444,7 +2454,7 @@ export declare class SessionManager {
    * newest.
    *
    * @throws `TypeError` for a query or an option of a wrong type, and the signal's reason, if it is or becomes aborted,
-   * and the system's error (`EMFILE`, `ENFILE`) if no file can be opened: the promise is rejected with it.
+   * the system's error (`EMFILE`, `ENFILE`) if no file can be opened, and an error if a session cannot be read: the promise is rejected with it.
    * @example
    * ```ts
    * const hits = await SessionManager.search("Hello", { sessionDir: dir });

@@ -118,6 +118,7 @@ const WRONG: Record<string, (dir: string) => unknown[]> = {
 	search: () => ["words", { limit: -1 }],
 	sessionEntryToContextMessages: () => [undefined],
 	setAgentDir: () => [5],
+	tryLockFile: () => [5],
 	usage: () => [{ by: "year" }],
 	verify: () => [5],
 };

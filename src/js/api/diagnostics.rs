@@ -119,7 +119,7 @@ impl SessionManager {
     /// Repairs a damaged session file. Whole entries inside damaged lines are kept, and the rest of these lines is removed. Children of a
     /// removed entry get its parent if that can be read, else the entry before it. The original stays beside the file. A good file is left as it is.
     ///
-    /// @throws If the file cannot be read or written, or nothing of a session is in it.
+    /// @throws If the file cannot be read or written, is locked, or nothing of a session is in it.
     /// @example
     /// ```ts
     /// const { appendFileSync } = await import("node:fs");
@@ -136,7 +136,7 @@ impl SessionManager {
         reported(js, repair::repair(&path, (now, &iso(js, now)?)))
     }
 
-    /// Whether a manager, a repair or a pull has the session lock of a session file, in this process or another.
+    /// Whether a manager, a repair, a merge or a redaction has the session lock of a session file, in this process or another.
     ///
     /// @throws If the lock cannot be checked.
     /// @example

@@ -108,7 +108,8 @@ impl SessionManager {
 
     /// Switches to another session file, keeping the working directory and the session directory.
     ///
-    /// @throws If the file is there and is not a session: `Session file is not a valid pi session: <path>`.
+    /// @throws If the file is there and is not a session: `Session file is not a valid pi session: <path>`. If it cannot be read, is locked, or this
+    /// session was opened read-only.
     /// @example
     /// ```ts
     /// manager.setSessionFile(file);
@@ -132,7 +133,7 @@ impl SessionManager {
 
     /// Starts a new session in place of this one and gives the path its file will have; undefined in memory.
     ///
-    /// @throws If the id in the options cannot be part of a file name.
+    /// @throws If the id in the options cannot be part of a file name, or this session was opened read-only.
     /// @example
     /// ```ts
     /// const path = manager.newSession({ parentSession: file });
@@ -169,6 +170,7 @@ impl SessionManager {
 
     /// The leaf entry; undefined before the first.
     ///
+    /// @throws If the file cannot be read, or has changed.
     /// @example
     /// ```ts
     /// console.log(manager.getLeafEntry()?.type); // → message
@@ -215,7 +217,7 @@ impl SessionManager {
     /// The entries from the root to an entry, by default the leaf. Empty for an unknown id. With a `limit` only that
     /// many of them, those nearest to the entry: a view of a huge session makes what it shows and no more.
     ///
-    /// @throws `TypeError` if the limit is not a whole number from 0 on.
+    /// @throws `TypeError` if the limit is not a whole number from 0 on. If the file cannot be read, or has changed.
     /// @example
     /// ```ts
     /// console.log(manager.getBranch().map((entry) => entry.type).join()); // → message,message
@@ -272,6 +274,7 @@ impl SessionManager {
 
     /// The entries that make the context at the leaf: the newest compaction first, then what it kept and all after it.
     ///
+    /// @throws If the file cannot be read, or has changed.
     /// @example
     /// ```ts
     /// console.log(manager.buildContextEntries().length); // → 2
@@ -283,6 +286,7 @@ impl SessionManager {
 
     /// The context at the leaf, per entry and as one list of messages, which holds the same objects.
     ///
+    /// @throws If the file cannot be read, or has changed.
     /// @example
     /// ```ts
     /// const { entries, messages } = manager.buildSessionProjection();
@@ -295,6 +299,7 @@ impl SessionManager {
 
     /// What the model is given at the leaf: messages, thinking level and model.
     ///
+    /// @throws If the file cannot be read, or has changed.
     /// @example
     /// ```ts
     /// const { messages, thinkingLevel, model } = manager.buildSessionContext();
@@ -330,7 +335,7 @@ impl SessionManager {
     /// What the model calls of this session used, those on abandoned branches included. No entry objects are made of a file's entries, and each entry
     /// is read once: a later call only reads what was appended since. Offsets are positions in the file; in memory they are the entries' numbers.
     ///
-    /// @throws `TypeError` for an option of a wrong type.
+    /// @throws `TypeError` for an option of a wrong type. If the file cannot be read, or has changed.
     /// @example
     /// ```ts
     /// const { total, by } = manager.getUsage({ by: "model" });
@@ -346,6 +351,7 @@ impl SessionManager {
 
     /// Every entry in file order, in a fresh list.
     ///
+    /// @throws If the file cannot be read, or has changed.
     /// @example
     /// ```ts
     /// for (const entry of manager.getEntries()) console.log(entry.id, entry.type);
@@ -358,6 +364,7 @@ impl SessionManager {
     /// The session as a tree, with labels resolved; siblings by time. Entries without a parent in the session are
     /// roots.
     ///
+    /// @throws If the file cannot be read, or has changed.
     /// @example
     /// ```ts
     /// const [root] = manager.getTree();
@@ -383,7 +390,7 @@ impl SessionManager {
 
     /// Moves the leaf to an earlier entry: the next one starts a branch there.
     ///
-    /// @throws If no entry has this id: `Entry <id> not found`.
+    /// @throws If no entry has this id: `Entry <id> not found`. If the session was opened read-only.
     /// @example
     /// ```ts
     /// manager.branch(id);
@@ -399,6 +406,7 @@ impl SessionManager {
 
     /// Moves the leaf before the first entry: the next one will be a root.
     ///
+    /// @throws If the session was opened read-only.
     /// @example
     /// ```ts
     /// manager.resetLeaf();
@@ -459,7 +467,8 @@ impl SessionManager {
     /// Moves this manager to a new session that holds only the path to an entry, with the labels on it. Gives the new
     /// file's path; undefined in memory.
     ///
-    /// @throws If no entry has this id: `Entry <id> not found`.
+    /// @throws If no entry has this id: `Entry <id> not found`. If the session was opened read-only, or the file cannot be read or
+    /// made.
     /// @example
     /// ```ts
     /// const path = manager.createBranchedSession(id);

@@ -88,7 +88,7 @@ impl SessionManager {
 impl SessionManager {
     /// A new session. Its file appears with the first user or assistant message.
     ///
-    /// @throws If the id in the options cannot be part of a file name.
+    /// @throws If the id in the options cannot be part of a file name, or the directory cannot be made.
     /// @example
     /// ```ts
     /// const session = SessionManager.create(cwd, dir, { id: "my-session" });
@@ -237,7 +237,8 @@ impl SessionManager {
 
     /// A new session in another working directory with the whole history of a session file.
     ///
-    /// @throws If the source is empty, is not a session, or has no header.
+    /// @throws If the source is empty, is not a session, or has no header. If the id in the options cannot be part of a file name,
+    /// or the directory or the file cannot be made.
     /// @example
     /// ```ts
     /// const fork = SessionManager.forkFrom(file, "/another/project", dir);
@@ -410,7 +411,7 @@ impl SessionManager {
     /// newest.
     ///
     /// @throws `TypeError` for a query or an option of a wrong type, and the signal's reason, if it is or becomes aborted,
-    /// and the system's error (`EMFILE`, `ENFILE`) if no file can be opened: the promise is rejected with it.
+    /// the system's error (`EMFILE`, `ENFILE`) if no file can be opened, and an error if a session cannot be read: the promise is rejected with it.
     /// @example
     /// ```ts
     /// const hits = await SessionManager.search("Hello", { sessionDir: dir });

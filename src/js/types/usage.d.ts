@@ -68,7 +68,7 @@ export interface UsageSum {
 	calls: number;
 	/** Tokens sent, those of the cache not included. */
 	input: number;
-	/** Tokens answered. */
+	/** Tokens that the model wrote. */
 	output: number;
 	/** Tokens read from the provider's cache. */
 	cacheRead: number;
