@@ -40,7 +40,8 @@ pub enum ErrorCode {
 }
 
 impl ErrorCode {
-    /// The `code` of the JavaScript error. The codes of [`ErrorCode::System`] are those of Node, as `ENOENT`.
+    /// The `code` of the JavaScript error. For [`ErrorCode::System`] it is `ERR_SYSTEM`; JavaScript gets Node's code, as
+    /// `ENOENT`, in its place.
     pub fn name(self) -> &'static str {
         match self {
             Self::System => "ERR_SYSTEM",

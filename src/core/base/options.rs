@@ -17,7 +17,7 @@ pub enum Lock {
     None,
     /// Only this session, among programs that take the lock. pi takes none.
     Exclusive,
-    /// The sessions of this process that have this option. It is what the environment variable sets: pi opens a session a
+    /// The sessions of this process that have this option: the process holds the lock, and they share it. It is what the environment variable sets: pi opens a session a
     /// second time to fork it.
     ExclusiveProcess,
 }
@@ -35,18 +35,21 @@ pub enum Durability {
 /// How long the ids of new entries are.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum EntryIds {
-    /// Eight digits: unique in their file.
+    /// Eight hexadecimal digits, a UUID after 100 collisions: unique in their file.
     #[default]
     Short,
-    /// UUIDs: unique among copies of the file that never meet.
+    /// UUIDs: unique also among copies of the file that are appended to on other machines.
     Long,
 }
 
 /// How a session's file is written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SessionFileOptions {
+    /// When an append returns.
     pub durability: Durability,
+    /// Who may write.
     pub lock: Lock,
+    /// The ids of new entries.
     pub ids: EntryIds,
 }
 

@@ -9,7 +9,7 @@
 //!
 //! # Reading a line
 //!
-//! `read::<AgentMessage<Raw>>(text)` runs the deserializer of [`json::reader`](crate::json::reader) over the text: it
+//! `read::<AgentMessage<Raw>>(text)` runs the deserializer of `json::reader` over the text: it
 //! stops at the two keys it knows and lets the scanner skip every other value. No string is decoded and nothing is
 //! allocated until a method asks for a field's text.
 //!

@@ -13,17 +13,29 @@ use crate::json::{fields, Value};
 /// The kind of an entry, by its `type`. Entries of unknown types are kept and handed out unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EntryKind {
+    /// A message of the user, the model or a tool.
     Message,
+    /// Another thinking level.
     ThinkingLevelChange,
+    /// Another model.
     ModelChange,
+    /// Usage that no message has.
     Usage,
+    /// A summary in place of what came before its first kept entry.
     Compaction,
+    /// A summary of a branch that was left.
     BranchSummary,
+    /// An extension's own data.
     Custom,
+    /// An extension's message to the model.
     CustomMessage,
+    /// What the model sees of an earlier entry.
     ContextEdit,
+    /// A label of an entry, or its removal.
     Label,
+    /// The session's name.
     SessionInfo,
+    /// Any other `type`.
     Unknown,
 }
 

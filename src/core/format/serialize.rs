@@ -85,13 +85,17 @@ fn push_envelope(out: &mut Vec<u8>, envelope: &Envelope) -> io::Result<()> {
     push_json_string(out, envelope.timestamp.as_bytes())
 }
 
-/// What the index keeps of a new entry besides its envelope.
+/// What the index keeps of a new entry besides its envelope. It must agree with the own fields, or the tree is another one after the
+/// file is opened again: [`NewHead::of`] makes it of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NewHead {
+    /// Of a message entry whose message is an object.
     pub message: Option<MessageHead>,
     /// A compaction's first kept entry, or the target of a label or context edit.
     pub target: Option<Vec<u8>>,
+    /// Of a label entry: whether it sets one.
     pub sets_label: bool,
+    /// Whether its summary is not empty.
     pub has_summary: bool,
 }
 

@@ -13,7 +13,7 @@ use crate::io::line_span::LineSpan;
 use crate::storage::storage::Storage;
 use crate::tree::tree::{RowNo, Tree};
 
-/// A line that is not an entry. It may be longer than any [`LineSpan`].
+/// A line that is not an entry. It may be longer than any line that is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DamagedLine {
     /// Counted from 1.

@@ -18,7 +18,7 @@ use crate::tree::tree::RowNo;
 /// Parts with fewer bytes than this between them are read together.
 const GAP: u64 = 8 << 10;
 
-/// What replaces a body in a line that is read without it: the boundary parses the rest.
+/// What replaces a body in a line that is read without it, the JSON number 0: the boundary parses the rest.
 pub const BODY_PLACEHOLDER: u8 = 0;
 
 /// Takes a row, its line's text, and the codes of the bodies that the text lacks.

@@ -1,7 +1,7 @@
 //! JSON text as `JSON.parse` accepts it, read without building values: a field of an object is a span of its text, a string
 //! is WTF-8, and an edit of an object's own keys leaves every other byte as it was.
 //!
-//! One [`scanner`] checks and skips values, in any [`Input`](scanner::Input); [`reader`] is the serde deserializer on
+//! One `scanner` checks and skips values, in any `Input`; `reader` is the serde deserializer on
 //! top of it. serde's derived structs reject repeated keys and its strings reject lone surrogates, both of which `JSON.parse`
 //! accepts, hence `fields!` and raw values.
 

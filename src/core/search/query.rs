@@ -15,7 +15,7 @@ pub struct SearchOptions {
     pub mark: [String; 2],
     /// The texts that are searched.
     pub scopes: Scopes,
-    /// The roles whose messages are searched; None for all.
+    /// The roles whose messages are searched, by their names in files (`user`, `assistant`, `toolResult`, …); None for all.
     pub roles: Option<Vec<&'static str>>,
     /// The times between which an entry was made, in ms since 1970: from the first one on, before the second. Entries without a
     /// time are searched only if both are infinite.

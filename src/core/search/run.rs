@@ -33,8 +33,11 @@ use crate::summary::signature::QueryGroups;
 pub struct HitSession {
     /// The file's path, as a list shows it.
     pub path: String,
+    /// Its id, WTF-8.
     pub id: Vec<u8>,
+    /// Its working directory, WTF-8; empty if its header has none.
     pub cwd: Vec<u8>,
+    /// Its name, WTF-8.
     pub name: Option<Vec<u8>>,
     /// The beginning of its first message.
     pub title: Option<Vec<u8>>,
@@ -47,7 +50,7 @@ pub type EachSession<'a> = dyn Fn(&Arc<HitSession>, Vec<Hit>) -> io::Result<()> 
 pub struct Request<'a> {
     /// The files that may be sessions.
     pub files: &'a [Candidate],
-    /// Whether the sessions of a working directory are searched.
+    /// Whether the sessions of a working directory are searched. It gets that of the header, WTF-8, empty if there is none.
     pub takes: &'a (dyn Fn(&[u8]) -> bool + Sync),
     pub query: &'a Query,
     pub options: &'a SearchOptions,
@@ -74,8 +77,8 @@ type KnownFile = Option<KnownSession>;
 type SessionHits = Option<(Arc<HitSession>, Vec<Hit>)>;
 
 impl Request<'_> {
-    /// Searches the sessions, the newest file first; in a session the best match first, then the latest entry. It ends when there
-    /// are enough hits. An error if no file descriptor is left for a file, or if reading one fails.
+    /// Searches the sessions, the newest file first; in a session the best match first, then the latest entry. It ends, without
+    /// an error, when there are enough hits in all sessions together, or when it is cancelled. An error if no file descriptor is left for a file, or if reading one fails.
     pub fn run(&self) -> Result<()> {
         let filter = Prefilter::of(&self.query.words)?;
         let mut order: Vec<usize> = (0..self.files.len()).collect();

@@ -264,7 +264,8 @@ impl Session {
         Ok(line)
     }
 
-    /// A body's text; None if it is not where the index has it.
+    /// A body's parts: the text with a placeholder (U+007F and its number) for each long string, and these strings. None if it is not
+    /// where the index has it.
     #[doc(hidden)]
     pub fn body(&self, row: RowNo, of: BodyOf) -> Result<Option<StringParts>> {
         match &self.storage {

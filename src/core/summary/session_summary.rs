@@ -33,7 +33,8 @@ pub struct SessionSummary {
     pub created: Option<String>,
     /// The newest user or assistant activity, ms since 1970.
     pub active: Option<f64>,
-    /// Entry timestamps that only JavaScript can parse; the newest of them counts as activity.
+    /// Entry timestamps that only JavaScript can parse; the newest of them counts as activity. Empty in what a list gives, which sends
+    /// them apart: `active` does not know them.
     pub unparsed_dates: UnparsedDates,
     /// Message entries of every role on every branch.
     pub message_count: u64,
@@ -46,7 +47,7 @@ pub struct SessionSummary {
 pub struct ListedSession {
     pub summary: SessionSummary,
     pub fingerprint: FileFingerprint,
-    /// Where the complete lines end, and the [`head_tail_hash`](crate::io::head_tail_hash) of the file up to there.
+    /// Where the complete lines end, and the hash of the first and last bytes of the file up to there.
     pub end: u64,
     pub head_tail_hash: u64,
     /// What its calls used; empty if the list was not asked for it.

@@ -15,10 +15,15 @@ pub(super) const NONE: RowNo = RowNo::MAX;
 /// Where an entry's parent pointer leads.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ParentRef {
+    /// There is no `parentId`.
     Missing,
+    /// It is null.
     Null,
+    /// The entry with this id, which may not be there.
     Id(IdNo),
+    /// It is a number.
     Number(f64),
+    /// It is anything else.
     Other,
 }
 

@@ -218,7 +218,7 @@ impl Tree {
         self.ids.bytes_of(id_no)
     }
 
-    /// The id of a row.
+    /// The id of a row, WTF-8; empty if there is no such row.
     pub fn id_of(&self, no: RowNo) -> &[u8] {
         self.row(no).map_or(&[], |row| self.id_bytes(row.id))
     }
@@ -278,7 +278,7 @@ impl Tree {
         }
     }
 
-    /// The rows from the root to `to`. A cycle ends before a row would come twice.
+    /// The rows from the root to `to`, which must be a row. A cycle ends before a row would come twice.
     pub fn path(&self, to: RowNo) -> io::Result<Vec<RowNo>> {
         let mut path = Vec::new();
         let mut at = Some(to);
@@ -296,7 +296,7 @@ impl Tree {
         Ok(path)
     }
 
-    /// The entries whose parent is `of`, in file order.
+    /// The entries whose parent is `of`, in file order; of entries with one id only the last.
     pub fn children(&self, of: ChildrenOf<'_>) -> io::Result<Vec<RowNo>> {
         let list = match of {
             ChildrenOf::Missing => self.missing_children,
