@@ -208,7 +208,7 @@ pub mod tests {
         let here = std::env::current_dir().expect("a directory");
         assert_eq!(resolve("x", &StdProcess).expect("a path"), here.join("x").to_str().expect("text"));
         assert!(default_session_dir("x", None, &StdProcess).expect("a path").contains("--"));
-        assert_eq!(StdProcess.env("PI_SESSION_NATIVE_NEVER_SET").expect("asked"), None);
+        assert_eq!(StdProcess.env("NEVER_SET_BY_ANYBODY").expect("asked"), None);
         assert!(resolve("file:///x", &StdProcess).is_err());
     }
 
