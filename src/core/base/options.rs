@@ -76,7 +76,7 @@ impl Durability {
 }
 
 impl Lock {
-    /// The same lock, held by the whole process in place of one session.
+    /// This lock, held by the whole process in place of one session.
     pub fn of_process(self) -> Self {
         match self {
             Lock::None => Lock::None,

@@ -48,7 +48,7 @@ pub fn on_threads<S: Default>(jobs: usize, work: impl Fn(&mut S, usize) + Sync) 
     });
 }
 
-/// The same for jobs that can fail: after an error no more jobs begin. Returns one of the errors.
+/// Runs jobs that can fail on several threads: after an error no more jobs begin. Returns one of the errors.
 pub fn try_on_threads<S: Default, E: Send>(
     jobs: usize,
     work: impl Fn(&mut S, usize) -> Result<(), E> + Sync,

@@ -112,7 +112,7 @@ pub fn copy_lossy(bytes: &[u8]) -> io::Result<String> {
     into_string_lossy(copy_of_bytes(bytes)?)
 }
 
-/// The same of bytes that are no longer needed.
+/// The text of bytes that are no longer needed: what is not UTF-8 becomes U+FFFD. Its memory can be refused.
 pub fn into_string_lossy(bytes: Vec<u8>) -> io::Result<String> {
     String::from_utf8(bytes).or_else(|error| {
         let (mut out, mut done) = (String::new(), Ok(()));
@@ -187,7 +187,7 @@ pub fn push_json_string(out: &mut Vec<u8>, bytes: &[u8]) -> io::Result<()> {
     append(out, b"\"")
 }
 
-/// The same without its quotes.
+/// Appends what stands between the quotes of a JSON string as `JSON.stringify` writes it, see [`push_json_string`].
 pub fn push_escaped(out: &mut Vec<u8>, bytes: &[u8]) -> io::Result<()> {
     const HEX: &[u8; 16] = b"0123456789abcdef";
     // An escape takes six bytes at most.

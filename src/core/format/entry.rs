@@ -93,7 +93,7 @@ entry_fields! {
 }
 
 entry_fields! {
-    /// The same fields, and the values that may be bodies.
+    /// The fields that the index reads, and the values that may be bodies.
     struct EntryLine {
         content: V = "content",
         details: V = "details",
@@ -113,7 +113,7 @@ fields! {
 /// An entry's `parentId`.
 pub type Parent<'a> = ParentAs<Cow<'a, [u8]>>;
 
-/// The same with a `T` for each text.
+/// An entry's `parentId` with a `T` for its text.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ParentAs<T> {
     /// The key is not there.
@@ -129,7 +129,7 @@ pub enum ParentAs<T> {
 /// What the index takes from one entry.
 pub type EntryHead<'a> = HeadAs<Cow<'a, [u8]>>;
 
-/// The same with a `T` for each text.
+/// What the index takes from one entry, with a `T` for each text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HeadAs<T> {
     pub kind: EntryKind,
@@ -190,7 +190,7 @@ pub fn read_line<T>(line: &str, then: impl FnOnce(Line<'_>) -> T) -> io::Result<
     read_line_and_bodies(line, usize::MAX, |line, _| then(line))
 }
 
-/// The same, with the bodies of at least `least` bytes in their order in the line.
+/// Reads a line as [`read_line`] does, and hands on its bodies of at least `least` bytes, too, in their order in the line.
 pub fn read_line_and_bodies<T>(line: &str, least: usize, then: impl FnOnce(Line<'_>, &[Body]) -> T) -> io::Result<T> {
     // Most lines take one pass. A line that it rejects (its message is not an object) is read again.
     if let Ok(read) = read::<EntryLine<Raw<'_>, MessageLine<Raw<'_>>>>(line) {
@@ -340,7 +340,7 @@ pub fn time_of<V: Value>(value: Option<&V>) -> io::Result<Time> {
 }
 
 impl<T> HeadAs<T> {
-    /// The same with other texts: what `each` makes of these.
+    /// The head with other texts: what `each` makes of these.
     pub fn with_texts<U>(self, mut each: impl FnMut(T) -> io::Result<U>) -> io::Result<HeadAs<U>> {
         Ok(HeadAs {
             id: each(self.id)?,
@@ -372,7 +372,7 @@ impl<T> HeadAs<T> {
 }
 
 impl EntryHead<'_> {
-    /// The same, with owned texts.
+    /// The head with owned texts.
     pub fn into_owned(self) -> io::Result<EntryHead<'static>> {
         self.with_texts(|text| match text {
             Cow::Owned(text) => Ok(Cow::Owned(text)),

@@ -19,7 +19,7 @@ pub struct Envelope {
     pub parent: Option<Vec<u8>>,
     /// Its time, ms since 1970.
     pub time: f64,
-    /// The same in ISO 8601 with milliseconds and `Z`.
+    /// Its time in ISO 8601 with milliseconds and `Z`.
     pub timestamp: String,
 }
 

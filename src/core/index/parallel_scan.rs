@@ -56,7 +56,7 @@ pub enum LineKind<T> {
 }
 
 impl<T> IndexedLine<T> {
-    /// The same with other texts: what `each` makes of these.
+    /// The line with other texts: what `each` makes of these.
     fn with_texts<U>(self, each: impl FnMut(T) -> io::Result<U>) -> io::Result<IndexedLine<U>> {
         let Self { offset, len, lines, is_terminated, is_torn, kind } = self;
         let kind = match kind {
@@ -124,7 +124,7 @@ pub fn scan(storage: &dyn Storage, from: u64, to: u64, each: &mut TakeScannedLin
     scan_in(storage, from, to, if is_large { LARGE_SEGMENT } else { SEGMENT }, each)
 }
 
-/// The same in segments of that many bytes.
+/// Scans in segments of `size` bytes, see [`scan`].
 fn scan_in(storage: &dyn Storage, from: u64, to: u64, size: u64, each: &mut TakeScannedLine<'_>) -> Result<()> {
     let segments = (to.saturating_sub(from)).div_ceil(size) as usize;
     let others = cores().min(8).min(segments).saturating_sub(1);

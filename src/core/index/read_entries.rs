@@ -50,7 +50,7 @@ impl Index {
         self.read(storage, &parts, each)
     }
 
-    /// The same without bodies, which are not read: a 0 replaces each.
+    /// Hands on the lines of these rows without their bodies, which are not read: the JSON number 0 replaces each.
     pub(crate) fn lines_without_bodies(
         &self,
         storage: &dyn Storage,

@@ -26,7 +26,7 @@ pub struct FileFingerprint {
 
 /// File systems take times from a clock that ticks: how far apart two changes with the same time may be, ns.
 pub const TICK: Nanos = 20_000_000;
-/// The same for file systems whose times are in steps of 1 or 2 s.
+/// How far apart two changes with one time may be on file systems whose times are in steps of 1 or 2 s.
 const COARSE_TICK: Nanos = 2_000_000_000;
 pub(super) const SECOND: Nanos = 1_000_000_000;
 

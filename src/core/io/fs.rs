@@ -219,7 +219,7 @@ pub fn metadata(path: &Path) -> io::Result<fs::Metadata> {
     fs::metadata(named(path)).map_err(as_missing)
 }
 
-/// The same of an open file.
+/// Mode, owner and size of an open file.
 pub fn metadata_of(file: &File) -> io::Result<fs::Metadata> {
     inject(FsCall::Stat)?;
     file.metadata()
@@ -337,7 +337,7 @@ pub fn try_lock(file: &File) -> io::Result<bool> {
     taken(file.try_lock())
 }
 
-/// The same for a shared lock.
+/// Takes a shared lock of a file; false if another handle has an exclusive one. It ends with the last duplicate of this handle.
 pub fn try_lock_shared(file: &File) -> io::Result<bool> {
     inject(FsCall::Lock)?;
     taken(file.try_lock_shared())
@@ -367,7 +367,7 @@ pub fn sync(file: &File) -> io::Result<()> {
     sync_by(File::sync_all, file)
 }
 
-/// The same without its times, for a line that was appended.
+/// Waits until the file is on disk, its times perhaps not: for a line that was appended.
 pub fn sync_data(file: &File) -> io::Result<()> {
     sync_by(File::sync_data, file)
 }

@@ -65,7 +65,7 @@ pub fn line_text(line: &[u8]) -> io::Result<Cow<'_, str>> {
     Ok(Cow::Owned(text))
 }
 
-/// The same as a text of its own.
+/// The text of a line that is no longer needed: invalid UTF-8 becomes U+FFFD.
 pub fn owned_text(line: Vec<u8>) -> io::Result<String> {
     String::from_utf8(line).or_else(|error| line_text(error.as_bytes()).map(Cow::into_owned))
 }

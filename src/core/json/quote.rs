@@ -23,7 +23,7 @@ pub fn push_quoted(out: &mut Vec<u8>, units: &[u16]) -> io::Result<()> {
     Ok(())
 }
 
-/// The same of letters that are all ASCII.
+/// Appends the JSON string of letters that are all ASCII.
 pub fn push_quoted_ascii(out: &mut Vec<u8>, letters: &[u8]) -> io::Result<()> {
     append(out, b"\"\"")?;
     letters.chunks(PIECE).try_for_each(|piece| push_piece(out, piece))

@@ -19,7 +19,7 @@ pub fn string_bytes(raw: &str) -> io::Result<Option<Cow<'_, [u8]>>> {
     }
 }
 
-/// The same in memory of its own.
+/// The WTF-8 of a JSON string's text, quotes included, in memory of its own; None if it is not a string.
 pub fn owned_string(raw: &str) -> io::Result<Option<Vec<u8>>> {
     Ok(match string_bytes(raw)? {
         Some(Cow::Owned(text)) => Some(text),
@@ -28,7 +28,7 @@ pub fn owned_string(raw: &str) -> io::Result<Option<Vec<u8>>> {
     })
 }
 
-/// The same of a string whose length has a limit: its memory is not asked for.
+/// The WTF-8 of the text of a JSON string whose length has a limit: memory for it is taken without asking whether it is there.
 pub fn short_string_bytes(raw: &str) -> Option<Cow<'_, [u8]>> {
     let inner = raw.strip_prefix('"')?.strip_suffix('"')?;
     if memchr::memchr(b'\\', inner.as_bytes()).is_none() {

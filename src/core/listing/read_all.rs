@@ -54,7 +54,7 @@ pub fn read_all(
     read(files, location.and_then(Catalog::open), location, ReadScope::default(), cancelled, each)
 }
 
-/// The same, and what each session's calls used, with this many of its largest entries.
+/// Reads the files as [`read_all`] does, and what each session's calls used, with this many of its largest entries.
 pub fn read_all_with_usage(
     files: &[Candidate],
     location: Option<&CatalogLocation>,

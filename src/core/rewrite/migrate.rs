@@ -33,7 +33,7 @@ pub enum MigrationEdit {
     Parent(Option<String>),
     /// A compaction that named its first kept entry by index gets that entry's id.
     FirstKept(String),
-    /// The same for the index of a later entry. It has only the id that it came with: none in a file.
+    /// A compaction that named a later entry by index gets that entry's id. The entry has only the id that it came with: none in a file.
     FirstKeptLater(usize),
     /// The index goes.
     FirstKeptIndexRemoved,
@@ -151,7 +151,7 @@ impl Migration {
         Self(Migrator::new(version))
     }
 
-    /// The same for a copy that is only shown: an entry of version 1 gets its number as its id, the same each time.
+    /// A migration of a copy that is only shown: an entry of version 1 gets its number as its id, the same each time.
     pub fn numbered(version: Version) -> Self {
         Self(Migrator { is_numbered: true, ..Migrator::new(version) })
     }

@@ -294,7 +294,7 @@ impl Session {
         }
     }
 
-    /// The same without bodies, see [`crate::format::body`].
+    /// The lines of several entries without their bodies, see [`crate::format::body`].
     #[doc(hidden)]
     pub fn lines_without_bodies(&self, rows: &[RowNo], each: &mut TakeLine<'_>) -> Result<()> {
         match &self.storage {

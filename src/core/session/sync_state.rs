@@ -35,7 +35,7 @@ pub(super) enum CheckDepth {
     Ends,
     /// Every line, where a line may have changed.
     Full,
-    /// The same for a read, which writes nothing.
+    /// Every line, as in `Full`, for a read, which writes nothing.
     ForRead,
 }
 
@@ -46,6 +46,6 @@ pub(super) enum PreviousFile {
     Open,
     /// Another file has its name, and what it held cannot be read any more, or not where it was.
     Gone,
-    /// The same file has other content.
+    /// It is still the session's file, with other content.
     Rewritten,
 }

@@ -107,7 +107,7 @@ impl FileStorage {
         self.file_id == file_id
     }
 
-    /// The same with another durability.
+    /// The storage with another durability.
     pub fn with_durability(mut self, durability: Durability) -> Self {
         self.durability = durability;
         self

@@ -90,7 +90,7 @@ impl NewFile {
         self.finish_with(durability, false)
     }
 
-    /// The same for a file that replaces a lost one: it is on disk when this returns.
+    /// Writes what is left and gives the file its name, for a file that replaces a lost one: it is on disk when this returns.
     pub fn finish_safely(self, durability: Durability) -> Result<FileStorage> {
         self.finish_with(durability, true)
     }

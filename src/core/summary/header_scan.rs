@@ -33,7 +33,7 @@ pub fn header_of(path: &Path) -> io::Result<Option<Header>> {
     header_in(open::regular(path, Access::Read)?)
 }
 
-/// The same for one file of many: a very large file without a header is not read to its end and is not a session.
+/// The header of one file of many: a very large file without a header is not read to its end and is not a session.
 pub fn header_among_others<R: Read>(source: R) -> io::Result<Option<Header>> {
     header_before(source.take(HEADER_WITHIN), NO_JSON_WITHIN)
 }

@@ -90,8 +90,7 @@ impl FileKind {
         }
     }
 
-    /// The same, by value.
-    /// A copy.
+    /// A copy. An error if there is no memory for it.
     pub fn copy(&self) -> io::Result<Self> {
         Ok(match self {
             FileKind::Undetermined => FileKind::Undetermined,
@@ -131,7 +130,7 @@ impl Default for SummaryProgress {
 #[derive(Debug, Clone, PartialEq)]
 pub struct SummaryScan {
     pub progress: SummaryProgress,
-    /// The same with the unterminated line, if there is one.
+    /// The summary and the usage with the unterminated line, if there is one.
     pub with_unterminated_line: Option<(FileKind, SessionUsage)>,
 }
 

@@ -17,7 +17,7 @@ const SHOWN_OF_ENDLESS: usize = 1 << 20;
 pub struct InfoArgs<'a> {
     /// As the list names it.
     pub path: &'a str,
-    /// The same, made absolute.
+    /// The path, made absolute.
     pub file: &'a str,
     pub listed: &'a ListedSession,
 }

@@ -46,7 +46,7 @@ impl<'env> PendingEntry<'env> {
         Self { kind, own, text: None, head: NewHead::default(), below: ParentChoice::Leaf, id: None, time: None }
     }
 
-    /// The same with what the index takes of it.
+    /// The entry with what the index takes of it.
     pub fn with_head(self, head: NewHead) -> Self {
         Self { head, ..self }
     }

@@ -48,7 +48,7 @@ pub fn before_next(call: FsCall, meddle: impl FnOnce() + 'static) {
     MEDDLING.with(|meddling| *meddling.borrow_mut() = Some((call, Box::new(meddle))));
 }
 
-/// The same before the `number`th call of this kind from now on.
+/// Runs `meddle` right before the `number`th call of this kind from now on.
 pub fn before_nth(number: u32, call: FsCall, meddle: impl FnOnce() + 'static) {
     before_next(call, move || match number {
         0 | 1 => meddle(),

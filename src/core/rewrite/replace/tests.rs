@@ -201,7 +201,7 @@ fn where_an_open_file_keeps_its_name_it_is_closed_before_it_is_replaced() {
     assert!(verify(&path).expect("read").ok);
 }
 
-/// The same if another program appends before the file is closed here: nothing is lost, and the migration starts over.
+/// Another program appends before the file is closed here: nothing is lost, and the migration starts over.
 #[cfg(unix)]
 #[test]
 fn a_line_that_comes_before_an_open_file_is_closed_is_migrated_too() {

@@ -26,13 +26,14 @@ impl Session {
         self.check_file(CheckDepth::Quick)
     }
 
-    /// The same, and also finds another file under the name, and other content of the same length. For that the file is read
-    /// whole, unless its change time is still that of the last time.
+    /// Takes in what other processes wrote to the file, as [`refresh`](Self::refresh) does, and also finds another file under the
+    /// name, and other content of the same length. For that the file is read whole, unless its change time is still that of the
+    /// last time.
     pub fn reload(&mut self) -> Result<()> {
         self.check_file(CheckDepth::Full)
     }
 
-    /// The same after a read found that a line was not where it was. Writes nothing.
+    /// Takes in what the file holds now, after a read found that a line was not where it was. Writes nothing.
     pub fn refresh_for_read(&mut self) -> Result<()> {
         self.check_file(CheckDepth::ForRead)
     }

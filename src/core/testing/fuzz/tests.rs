@@ -162,7 +162,7 @@ fn check(name: &str, target: Target, cases: u32) {
     }
 }
 
-/// The same target on a subject with a mistake in it must fail within as many inputs.
+/// A target on a subject with a mistake in it must fail within as many inputs.
 fn finds_the_planted_bug(name: &str, target: Target, cases: u32) {
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| {}));
