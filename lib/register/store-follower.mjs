@@ -258,7 +258,7 @@ async function attend(one) {
 	attended.set(one.file, one);
 	try {
 		const sync = await syncOf(one);
-		if (sync.isPrivate(one)) return void settled.add(session);
+		if (sync.isPrivate(one)) return;
 		sync.follow(one);
 		if (!isClaimDue(session) || !(sync.lagOf(one) === 0 || claimed.has(session) || inUse.has(session))) return;
 	} catch (error) {
