@@ -32,7 +32,7 @@ const CHANGES: Record<string, (manager: Loose) => unknown> = {
 	appendCustomMessageEntry: (manager) => manager.appendCustomMessageEntry?.("x", "text", true),
 	appendContextEdit: (manager) => manager.appendContextEdit?.(manager.getLeafId?.(), null),
 	appendLabelChange: (manager) => manager.appendLabelChange?.(manager.getLeafId?.(), "label"),
-	branch: (manager) => manager.branch?.(manager.getLeafId?.()),
+	branch: (manager) => manager.branch?.("no such entry"),
 	branchWithSummary: (manager) => manager.branchWithSummary?.(null, "s"),
 	resetLeaf: (manager) => manager.resetLeaf?.(),
 	createBranchedSession: (manager) => manager.createBranchedSession?.(manager.getLeafId?.()),

@@ -15,6 +15,8 @@ impl LockedFile {
     /// Locks the file at `path` without waiting, and makes it, for its owner only, if it is not there. None if it is locked
     /// already, in whatever process, this one too.
     ///
+    /// Nobody may remove or replace the file while a process may hold the lock: who comes later would lock another file.
+    ///
     /// ```
     /// use pi_session_core::io::locked_file::LockedFile;
     ///
@@ -27,9 +29,19 @@ impl LockedFile {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn try_lock(path: &str) -> Result<Option<Self>> {
-        let locked =
-            open::kept_lock_file(Path::new(path)).and_then(|file| Ok(fs::try_lock(&file)?.then_some(Self(file))));
-        locked.map_err(|error| Error::io("lock", path, error))
+        let failed = |error| Error::io("lock", path, error);
+        let path = Path::new(path);
+        loop {
+            let file = open::kept_lock_file(path).map_err(failed)?;
+            if !fs::try_lock(&file).map_err(failed)? {
+                return Ok(None);
+            }
+            let lock = Self(file);
+            // It may have been removed between the two calls: then its lock excludes nobody.
+            if fs::is_at(path, &lock.0).map_err(failed)? {
+                return Ok(Some(lock));
+            }
+        }
     }
 }
 
@@ -71,6 +83,25 @@ mod tests {
         drop(lock);
         assert!(LockedFile::try_lock(&path).expect("asked").is_some());
         drop(duplicate);
+    }
+
+    /// Threads that lock and remove the file by turns: whoever has the lock has that of the file at the path.
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_was_removed_before_it_was_locked_is_not_the_one_that_is_locked() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = path_in(&dir);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..500 {
+                        let Some(lock) = LockedFile::try_lock(&path).expect("asked") else { continue };
+                        assert!(fs::is_at(Path::new(&path), &lock.0).expect("asked"));
+                        std::fs::remove_file(&path).expect("only the holder removes it");
+                    }
+                });
+            }
+        });
     }
 
     #[cfg(unix)]

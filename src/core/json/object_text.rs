@@ -121,9 +121,8 @@ impl<'a> ObjectText<'a> {
         out.push(b'{');
         for (at, member) in self.0.iter().enumerate() {
             if at > 0 {
-                out.push(b',');
+                append(&mut out, b",")?;
             }
-            // An escape takes six bytes.
             push_json_string(&mut out, &member.key)?;
             append(&mut out, b":")?;
             append(&mut out, member.value.as_bytes())?;

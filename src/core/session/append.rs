@@ -10,7 +10,7 @@
 //! its own back. So ids stay unique without a lock.
 
 use crate::base::error::{part, Error, Result};
-use crate::base::memory::{copy_of_bytes, reserve};
+use crate::base::memory::{self, copy_of_bytes};
 use crate::base::time::iso;
 use crate::base::wtf8::shown;
 use crate::format::entry::EntryKind;
@@ -102,12 +102,12 @@ impl Session {
         if !self.makes_file_with(&head) {
             return self.append_line(new, &head);
         }
-        let mut before = Vec::new();
-        before.extend(self.header_line()?.map(String::into_bytes));
-        self.lines(&(0..self.tree().len() as RowNo).collect::<Vec<_>>(), &mut |_, line, _| {
-            let copy = reserve(&mut before, 1).and_then(|()| copy_of_bytes(line.as_bytes()));
-            before.push(copy.map_err(|error| self.no_memory(error))?);
-            Ok(())
+        let refused = |error| self.no_memory(error);
+        let mut before = memory::collect(self.header_line()?.map(String::into_bytes)).map_err(refused)?;
+        let rows = memory::collect(0..self.tree().len() as RowNo).map_err(refused)?;
+        self.lines(&rows, &mut |_, line, _| {
+            let copy = copy_of_bytes(line.as_bytes()).map_err(refused)?;
+            memory::push(&mut before, copy).map_err(refused)
         })?;
         self.append_and_make_file(new, &head, &before)
     }

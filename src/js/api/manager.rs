@@ -79,11 +79,12 @@ impl SessionManager {
         append(&self.state, js, new)?.id(&self.state, js)
     }
 
-    /// An error if the session was opened read-only.
+    /// Moves the leaf; an error if the session was opened read-only.
     fn set_leaf(&self, js: JsEnv<'_>, leaf: Option<RowNo>) -> Result<()> {
         self.state.borrow_mut().session.set_leaf(leaf).map_err(|error| thrown(js, &error))
     }
 
+    /// An error if the session was opened read-only.
     pub(crate) fn check_writable(&self, js: JsEnv<'_>) -> Result<()> {
         self.state.borrow().session.check_writable().map_err(|error| thrown(js, &error))
     }
@@ -400,6 +401,7 @@ impl SessionManager {
     #[napi(catch_unwind, ts_args_type = "branchFromId: string")]
     pub fn branch(&self, env: &Env, branch_from_id: JsVal<'_>) -> Result<()> {
         let js = JsEnv::new(env);
+        self.check_writable(js)?;
         let row = self.known(js, branch_from_id)?;
         self.set_leaf(js, Some(row))
     }
