@@ -1,4 +1,5 @@
-//! The error of the core: what a program can act on is its [`code`](Error::code), what users read is its message. The texts
+//! The error of the core: what a program can act on is its [`code`](Error::code), and for [`ErrorCode::System`] the error that
+//! [`as_io`](Error::as_io) gives; what users read is its message. The texts
 //! are pi's wherever pi has one.
 
 use std::fmt;
@@ -9,13 +10,14 @@ use super::memory::copy_of;
 /// The application's name in messages about session files.
 pub const APP_NAME: &str = "pi";
 
+/// A result whose error is [`Error`] unless another is named.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// What kind of failure an [`Error`] is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorCode {
-    /// The operating system refused a call. [`Error::as_io`] has its own code.
+    /// The operating system refused a call. [`Error::as_io`] gives its error.
     System,
     /// An argument, or what a call needs of the caller's objects, cannot be used.
     InvalidArgument,
@@ -267,7 +269,7 @@ impl Error {
         matches!(self.cause, Cause::WrongType)
     }
 
-    /// Whether the file was deleted, and what it held cannot all be read any more.
+    /// Whether the file was deleted, and not all that it held can be read any more.
     #[doc(hidden)]
     pub fn is_lost(&self) -> bool {
         self.code() == ErrorCode::SessionDeleted

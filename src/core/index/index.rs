@@ -42,7 +42,12 @@ pub struct Index {
     pub(super) end: IndexedEnd,
     pub(super) lines: u64,
     damaged: Vec<DamagedLine>,
+    /// From this row on, so many lines before an entry's line are not entries, the header among them. In the order of the rows.
+    other_lines: Vec<(RowNo, u64)>,
 }
+
+/// How many lines before an entry's are not entries in a file that has no such lines but the header.
+const HEADER_ONLY: u64 = 1;
 
 /// The next line of a storage.
 pub(super) fn next<'a, R: Read>(reader: &'a mut LineReader<R>, storage: &dyn Storage) -> Result<Option<RawLine<'a>>> {
@@ -69,6 +74,7 @@ impl Index {
         match kind {
             LineKind::Entry(head) => {
                 let row = self.tree.push(&head, advance)?;
+                self.note_other_lines(row);
                 self.spans.push(Some(LineSpan::of(offset, len as usize)));
                 self.bodies.extend(bodies.iter().map(|body| (row, *body)));
             }
@@ -81,7 +87,23 @@ impl Index {
     /// Makes room for an entry: adding it next cannot fail.
     pub fn reserve(&mut self, head: &EntryHead<'_>) -> io::Result<()> {
         self.tree.reserve(head)?;
+        reserve(&mut self.other_lines, 1)?;
         reserve(&mut self.spans, 1)
+    }
+
+    /// Notes how many lines before a new row's are not entries. There is room for it, see [`reserve`](Self::reserve).
+    fn note_other_lines(&mut self, row: RowNo) {
+        let others = self.lines.saturating_sub(u64::from(row) + 1);
+        if self.other_lines.last().map_or(HEADER_ONLY, |(_, others)| *others) != others {
+            self.other_lines.push((row, others));
+        }
+    }
+
+    /// The number of an entry's line in the file, counted from 1.
+    pub fn line_number(&self, row: RowNo) -> u64 {
+        let later = self.other_lines.partition_point(|(from, _)| *from <= row);
+        let last = later.checked_sub(1).and_then(|at| self.other_lines.get(at));
+        u64::from(row) + 1 + last.map_or(HEADER_ONLY, |(_, others)| *others)
     }
 
     /// Indexes what other processes appended; the leaf stays. Returns whether the last line lacks its newline.
@@ -116,7 +138,8 @@ impl Index {
         let spans = self.spans.capacity() * std::mem::size_of::<Option<LineSpan>>();
         let bodies = self.bodies.capacity() * std::mem::size_of::<(RowNo, Body)>();
         let damaged = self.damaged.capacity() * std::mem::size_of::<DamagedLine>();
-        self.tree.memory() + spans + bodies + damaged
+        let other_lines = self.other_lines.capacity() * std::mem::size_of::<(RowNo, u64)>();
+        self.tree.memory() + spans + bodies + damaged + other_lines
     }
 
     /// How far the storage was read, in bytes.
@@ -137,6 +160,7 @@ impl Index {
         self.spans.push(span);
         if let Some(span) = span {
             self.lines += 1;
+            self.note_other_lines(row);
             self.end.set(self.end.offset.max(span.end() + 1), false);
         }
         Ok(row)
@@ -154,6 +178,7 @@ impl Index {
         let last = spans.last().copied().flatten().or(header);
         self.end.set(last.map_or(0, |last| last.end() + 1), false);
         self.damaged.clear();
+        self.other_lines.clear();
         self.spans = spans;
         self.bodies = bodies;
     }

@@ -227,6 +227,44 @@ mod tests {
         batches(&UnparsedDates::default(), |_| panic!("there are none"));
     }
 
+    /// Names whose order depends on a language: `localeCompare` puts `a` before `B`.
+    fn unordered_dir() -> tempfile::TempDir {
+        let dir = tempfile::tempdir().expect("a directory");
+        for name in ["a", "B", "c"] {
+            let header = format!(
+                r#"{{"type":"session","version":3,"id":"{name}","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/"}}"#
+            );
+            std::fs::write(dir.path().join(format!("{name}.jsonl")), header + "\n").expect("written");
+        }
+        dir
+    }
+
+    #[test]
+    fn without_a_language_names_are_in_the_order_of_their_bytes_descending() {
+        let dir = unordered_dir();
+        let scope = ListScope::dir(dir.path().to_string_lossy().into_owned(), None);
+        let files = list(&scope, None).expect("listed");
+        let ids: Vec<_> = files.iter().map(|file| file.listed.summary.id.clone()).collect();
+        assert_eq!(ids, [b"c", b"a", b"B"]);
+    }
+
+    #[test]
+    fn a_dropped_request_for_an_order_ends_no_list() {
+        let dir = unordered_dir();
+        let scope = ListScope::dir(dir.path().to_string_lossy().into_owned(), None);
+        let (asked, read) = (Mutex::new(0), Mutex::new(Vec::new()));
+        let send = |event: ListEvent| match event {
+            ListEvent::Sort(_) => *locked(&asked) += 1,
+            ListEvent::Read(at, Some(file)) => locked(&read).push((at, file.listed.summary.id.clone())),
+            _ => {}
+        };
+        list_events(&scope, "", None, &AtomicBool::new(false), &send).expect("listed");
+        let mut read = into_inner(read);
+        read.sort_unstable();
+        let want: Vec<_> = [b"c", b"a", b"B"].into_iter().map(|id| id.to_vec()).enumerate().collect();
+        assert_eq!((into_inner(asked), read), (1, want));
+    }
+
     #[test]
     fn partial_lists_come_as_in_the_reference() {
         let published = |scope: &ListScope, order: &[usize]| {

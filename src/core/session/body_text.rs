@@ -13,7 +13,9 @@ use crate::tree::tree::RowNo;
 /// A body's text and its length in bytes.
 #[derive(Debug)]
 pub struct BodyText {
+    /// Its text, with a placeholder for each long string, and these strings.
     pub parts: StringParts,
+    /// The length of the body's JSON in the file.
     pub len: usize,
 }
 
@@ -24,6 +26,7 @@ pub struct BodyPlace<'a> {
     pub row: RowNo,
     /// The id of its entry, WTF-8.
     pub id: &'a [u8],
+    /// Which value of the entry it is.
     pub of: BodyOf,
 }
 

@@ -40,13 +40,13 @@ pub struct ForeignChange {
 }
 
 impl Session {
-    /// What is wrong with this session, and what happened to it since it was opened. Line numbers come from the index,
-    /// which counts no blank lines.
+    /// What is wrong with this session, and what happened to it since it was opened. Lines are numbered as in the
+    /// file, as [`verify`](crate::index::verify::verify) numbers them.
     pub fn diagnostics(&self) -> Result<Diagnostics> {
         let tree = self.tree();
         let fail = |error| Error::io("read", self.file().unwrap_or_default(), error);
         let errors = check_integrity(tree).map_err(fail)?;
-        let line = |no: RowNo| self.line_number(no);
+        let line = |no: RowNo| self.index.line_number(no);
         let TreeErrorReport { orphans, duplicate_ids, cycles } =
             TreeErrorReport::of(tree, &errors, &line).map_err(fail)?;
         let history = self.history();
@@ -65,12 +65,45 @@ impl Session {
             totals: Totals::of(&errors, self.index.damaged().len() as u64),
         })
     }
+}
 
-    /// The line number of a row: the header, the rows and the damaged lines before it, and one.
-    fn line_number(&self, no: RowNo) -> u64 {
-        let offset = self.index.line_span(no).map_or(0, |span| span.offset);
-        // Damaged lines are in file order.
-        let damaged = self.index.damaged().partition_point(|line| line.offset < offset);
-        u64::from(no) + 2 + damaged as u64
+#[cfg(test)]
+mod tests {
+    use crate::base::options::SessionFileOptions;
+    use crate::index::verify::verify;
+    use crate::session::{OpenResult, Persistence, Session};
+
+    /// Regression: the lines of entries were numbered without the blank lines before them.
+    #[test]
+    fn lines_are_numbered_as_in_the_file() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("s.jsonl");
+        let header = r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/"}"#;
+        let entry = |id: &str, parent: &str| {
+            format!(
+                r#"{{"type":"custom","id":"{id}","parentId":"{parent}","timestamp":"2026-01-01T00:00:00.000Z","customType":"n"}}"#
+            )
+        };
+        let lines = [
+            header.into(),
+            String::new(),
+            " ".into(),
+            entry("a", "gone"),
+            "damaged".into(),
+            entry("b", "gone"),
+            entry("c", "b"),
+        ];
+        let text = lines.join("\n") + "\n\n" + &entry("a", "gone") + "\n";
+        std::fs::write(&path, text).expect("written");
+        let OpenResult::Session(session) =
+            Session::open(&path, Persistence::File, SessionFileOptions::default()).expect("opened")
+        else {
+            panic!("it is there")
+        };
+        let (told, verified) = (session.diagnostics().expect("memory"), verify(&path.to_string_lossy()).expect("read"));
+        assert_eq!(told.orphans.iter().map(|orphan| orphan.line).collect::<Vec<_>>(), [4, 6, 9]);
+        assert_eq!(told.damaged.iter().map(|damage| damage.line).collect::<Vec<_>>(), [5]);
+        assert_eq!(told.duplicate_ids.iter().map(|id| id.lines.clone()).collect::<Vec<_>>(), [[4, 9]]);
+        assert_eq!((told.orphans, told.damaged), (verified.orphans, verified.damaged));
     }
 }

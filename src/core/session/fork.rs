@@ -19,6 +19,15 @@ pub struct ForkSource {
     version: Version,
 }
 
+impl std::fmt::Debug for ForkSource {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ForkSource")
+            .field("path", &self.storage.name())
+            .field("version", &self.version)
+            .finish_non_exhaustive()
+    }
+}
+
 impl ForkSource {
     /// Opens the source at an absolute path.
     pub fn open(path: &str) -> Result<Self> {

@@ -233,7 +233,7 @@ impl Session {
         }
     }
 
-    /// Marks the file suspect if the result says that a line differs from the index.
+    /// Marks the file suspect, see [`mark_suspect`](Self::mark_suspect), if the result says that a line differs from the index.
     #[doc(hidden)]
     pub fn note_mismatch<T>(&self, result: Result<T>) -> Result<T> {
         if result.as_ref().is_err_and(Error::is_changed) {
@@ -242,13 +242,13 @@ impl Session {
         result
     }
 
-    /// Marks the file suspect: something in it differs from the index.
+    /// Marks the file suspect: a line in it was not what the index says, so that the next check reads every line.
     #[doc(hidden)]
     pub fn mark_suspect(&self) {
         self.has_mismatch.store(true, Relaxed);
     }
 
-    /// Whether something in the file differs from the index.
+    /// Whether the file is suspect: it is known or feared not to agree with the index.
     #[doc(hidden)]
     pub fn is_suspect(&self) -> bool {
         self.has_mismatch.load(Relaxed) || self.state.is_suspect()

@@ -188,7 +188,7 @@ impl Tree {
         self.distinct
     }
 
-    /// A row by number.
+    /// A row by number; None if there is no such row.
     pub fn row(&self, no: RowNo) -> Option<&Row> {
         self.rows.get(no as usize)
     }
@@ -208,7 +208,7 @@ impl Tree {
         self.row_of(self.id_no(id)?)
     }
 
-    /// The row that an id means.
+    /// The row that an id means: the last that has it.
     pub fn row_of(&self, id_no: IdNo) -> Option<RowNo> {
         self.rows_of_ids.get(id_no as usize).map(|rows| rows.last).filter(|&row| row != NONE)
     }
@@ -223,7 +223,7 @@ impl Tree {
         self.row(no).map_or(&[], |row| self.id_bytes(row.id))
     }
 
-    /// Whether a row is the one its id means.
+    /// Whether a row is the one its id means; false if there is no such row.
     pub fn is_current(&self, no: RowNo) -> bool {
         self.row(no).is_some_and(|row| self.row_of(row.id) == Some(no))
     }
@@ -255,7 +255,7 @@ impl Tree {
         self.leaf
     }
 
-    /// Moves the leaf.
+    /// Moves the leaf. None, and a row that is not there, put it before the first entry.
     pub fn set_leaf(&mut self, leaf: Option<RowNo>) {
         self.leaf = leaf.filter(|&no| (no as usize) < self.rows.len());
     }
@@ -278,7 +278,8 @@ impl Tree {
         }
     }
 
-    /// The rows from the root to `to`, which must be a row. A cycle ends before a row would come twice.
+    /// The rows from the root to `to`, `to` last. A cycle ends before a row would come twice. `to` must be a row of the tree: for
+    /// another number the path is this number alone.
     pub fn path(&self, to: RowNo) -> io::Result<Vec<RowNo>> {
         let mut path = Vec::new();
         let mut at = Some(to);
