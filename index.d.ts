@@ -1217,12 +1217,14 @@ export interface UsageRow extends UsageSum {
 	key: string;
 	/** The sums of its models, the dearest first; not in rows by model. */
 	models?: UsageRow[];
-	/**
-	 * Of a session: its id, its working directory, and its name or the beginning of its first message. The report of an open session
-	 * (`manager.getUsage`) has an empty title: its manager has the name.
-	 */
+	/** Of a session: its id. */
 	id?: string;
+	/** Of a session: its working directory. */
 	cwd?: string;
+	/**
+	 * Of a session: its name, or the beginning of its first message. Empty in the report of an open session (`manager.getUsage`): its
+	 * manager has the name.
+	 */
 	title?: string;
 	/** Of a session: how many sessions of its subagents are in its sum. */
 	subagents?: number;
@@ -2105,7 +2107,7 @@ export declare class SessionManager {
    */
   buildSessionContext(): SessionContext
   /**
-   * The session's header.
+   * The session's header; null if the manager was made of entries without one.
    *
    * @example
    * ```ts
@@ -2431,7 +2433,18 @@ export declare class SessionManager {
    * console.log(sessions.map((session) => session.messageCount)); // → [ 2 ]
    * ```
    */
-  static listAll(...args: [onProgress?: SessionListProgress | undefined, signal?: AbortSignal | undefined] | [sessionDir?: string | undefined, onProgress?: SessionListProgress | undefined, signal?: AbortSignal | undefined]): Promise<SessionInfo[]>
+  static listAll(onProgress?: SessionListProgress | undefined, signal?: AbortSignal | undefined): Promise<SessionInfo[]>
+  /**
+   * The sessions in one directory, the newest activity first.
+   *
+   * @throws The signal's reason, if it is or becomes aborted; the system's error (`EMFILE`, `ENFILE`) if no file can be opened.
+   * @example
+   * ```ts
+   * const [session] = await SessionManager.listAll(dir, (loaded, total) => console.log(loaded, total)); // → 1 1
+   * console.log(session?.messageCount); // → 2
+   * ```
+   */
+  static listAll(sessionDir?: string | undefined, onProgress?: SessionListProgress | undefined, signal?: AbortSignal | undefined): Promise<SessionInfo[]>
   /**
    * Reads `allMessagesText` of listed sessions on other threads, so that nobody who asks for it waits for a file. Texts that were
    * read already, and objects that are not from a list, are passed over. The texts stay in memory as long as their

@@ -4,8 +4,8 @@
 //! A session is a file of JSON lines: a header, then entries, each of which names its parent. [`Session::open`] reads
 //! it once and keeps an index of small rows ([`tree::row::Row`]); the lines stay in the file and are read when they are asked for.
 //! [`Session::append`] writes one line, [`Session::create`] makes a new session; `docs/file-format.md` of the repository says what
-//! lines hold. Several processes may append to one file. `list` lists many sessions. Lists, sums of usage and search keep what they read in an SQLite database, and are there with the feature `catalog`, which
-//! is on by default; without it nothing of SQLite is built.
+//! lines hold. Several processes may append to one file. `list` lists many sessions. Lists, sums of usage and search keep what they
+//! read in an SQLite database, and are there with the feature `catalog`, which is on by default; without it nothing of SQLite is built.
 //!
 //! ```
 //! use pi_session_core::{EntryKind, NewEntry, OpenResult, Persistence, Session, SessionFileOptions};

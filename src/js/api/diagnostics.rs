@@ -7,7 +7,6 @@ use serde::Serialize;
 use super::manager::SessionManager;
 use crate::js::convert::errors::{not_read, thrown};
 use crate::js::convert::paths::resolved;
-use crate::js::convert::time::iso;
 use crate::js::convert::values::parse;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::process::now;
@@ -133,7 +132,7 @@ impl SessionManager {
         let js = JsEnv::new(env);
         let path = resolved(js, path, "path")?;
         let now = now(js)?;
-        reported(js, repair::repair(&path, (now, &iso(js, now)?)))
+        reported(js, repair::repair(&path, now))
     }
 
     /// Whether a manager, a repair, a merge or a redaction has the session lock of a session file, in this process or another.

@@ -311,7 +311,7 @@ impl SessionManager {
         self.read(env, |state, js| reads::context(state, js, FactoryFn::Context, FactoryFn::JustMessages))
     }
 
-    /// The session's header.
+    /// The session's header; null if the manager was made of entries without one.
     ///
     /// @example
     /// ```ts

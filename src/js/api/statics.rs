@@ -350,7 +350,7 @@ impl SessionManager {
     #[napi(
         catch_unwind,
         configurable = true,
-        ts_args_type = "...args: [onProgress?: SessionListProgress | undefined, signal?: AbortSignal | undefined] | [sessionDir?: string | undefined, onProgress?: SessionListProgress | undefined, signal?: AbortSignal | undefined]",
+        ts_args_type = "onProgress?: SessionListProgress | undefined, signal?: AbortSignal | undefined): Promise<SessionInfo[]>\n  /**\n   * The sessions in one directory, the newest activity first.\n   *\n   * @throws The signal's reason, if it is or becomes aborted; the system's error (`EMFILE`, `ENFILE`) if no file can be opened.\n   * @example\n   * ```ts\n   * const [session] = await SessionManager.listAll(dir, (loaded, total) => console.log(loaded, total)); // → 1 1\n   * console.log(session?.messageCount); // → 2\n   * ```\n   */\n  static listAll(sessionDir?: string | undefined, onProgress?: SessionListProgress | undefined, signal?: AbortSignal | undefined",
         ts_return_type = "Promise<SessionInfo[]>"
     )]
     pub fn list_all<'env>(

@@ -93,12 +93,14 @@ export interface UsageRow extends UsageSum {
 	key: string;
 	/** The sums of its models, the dearest first; not in rows by model. */
 	models?: UsageRow[];
-	/**
-	 * Of a session: its id, its working directory, and its name or the beginning of its first message. The report of an open session
-	 * (`manager.getUsage`) has an empty title: its manager has the name.
-	 */
+	/** Of a session: its id. */
 	id?: string;
+	/** Of a session: its working directory. */
 	cwd?: string;
+	/**
+	 * Of a session: its name, or the beginning of its first message. Empty in the report of an open session (`manager.getUsage`): its
+	 * manager has the name.
+	 */
 	title?: string;
 	/** Of a session: how many sessions of its subagents are in its sum. */
 	subagents?: number;

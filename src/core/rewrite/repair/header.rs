@@ -4,7 +4,7 @@ use super::line_text::damaged_text;
 use super::salvage::{pieces, Fields, SalvagedPiece};
 use crate::base::error::{Error, Result};
 use crate::base::memory::copy_of_bytes;
-use crate::base::time::Time;
+use crate::base::time::{iso, Time};
 use crate::format::header::{new_header_line, Header, Version};
 use crate::format::ids::{check_session_id, session_id};
 use crate::index::verify::{LineClass, Survey};
@@ -23,8 +23,8 @@ pub struct SalvagedHeader {
 }
 
 /// The header for a file that has none as a line of its own; None if it has one. An error if it is of an older
-/// version. `now` is the time, ms since 1970, and its text.
-pub fn find(storage: &dyn Storage, survey: &Survey, now: (f64, &str)) -> Result<Option<SalvagedHeader>> {
+/// version. `now` is the time, ms since 1970.
+pub fn find(storage: &dyn Storage, survey: &Survey, now: f64) -> Result<Option<SalvagedHeader>> {
     let path = storage.name();
     let fail = |error| Error::io("read", path, error);
     let mut incomplete = None;
@@ -65,7 +65,7 @@ pub fn find(storage: &dyn Storage, survey: &Survey, now: (f64, &str)) -> Result<
 }
 
 /// A header composed of what is left of one, the file's name and the time.
-fn composed(path: &str, left: Option<&Fields<'_>>, (ms, now): (f64, &str)) -> Result<Vec<u8>> {
+fn composed(path: &str, left: Option<&Fields<'_>>, now: f64) -> Result<Vec<u8>> {
     let fail = |error| Error::io("read", path, error);
     let field = |name| {
         let text = left.and_then(|left| left.get(name)).map_or(Ok(None), owned_string)?;
@@ -74,8 +74,11 @@ fn composed(path: &str, left: Option<&Fields<'_>>, (ms, now): (f64, &str)) -> Re
     let name = std::path::Path::new(path).file_stem().and_then(|name| name.to_str()).unwrap_or_default();
     let (time, id) = name.split_once('_').unwrap_or_default();
     let id_in_name = || Some(id.to_owned()).filter(|id| check_session_id(id.as_bytes()).is_ok());
-    let id = field("id").map_err(fail)?.or_else(id_in_name).unwrap_or_else(|| session_id(ms));
-    let time = field("timestamp").map_err(fail)?.or_else(|| time_of(time)).unwrap_or_else(|| now.to_owned());
+    let id = field("id").map_err(fail)?.or_else(id_in_name).unwrap_or_else(|| session_id(now));
+    let time = match field("timestamp").map_err(fail)?.or_else(|| time_of(time)) {
+        Some(time) => time,
+        None => iso(now).ok_or_else(|| Error::argument("Invalid time value"))?,
+    };
     let cwd = field("cwd").map_err(fail)?.unwrap_or_default();
     let parent = match field("parentSession").map_err(fail)? {
         None => field("branchedFrom").map_err(fail)?,

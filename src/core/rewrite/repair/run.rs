@@ -41,11 +41,11 @@ const TRIES: usize = 20;
 
 /// Repairs the session file at an absolute path. A good file is left alone. An error, and nothing changed, if it cannot
 /// be read or written, if another process has its lock, or if nothing of a session is in it. `now` is the time in ms since
-/// 1970 and its text.
+/// 1970, for a header that has none.
 ///
 /// Lines that other programs append meanwhile are carried over unchanged. Time and the length of the new file are linear in
 /// the length of the old one.
-pub fn repair(path: &str, now: (f64, &str)) -> Result<RepairReport> {
+pub fn repair(path: &str, now: f64) -> Result<RepairReport> {
     let good = |after: VerifyReport| {
         let after = Arc::new(after);
         let before = after.clone();

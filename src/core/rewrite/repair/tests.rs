@@ -21,7 +21,7 @@ fn repaired(lines: &[&str]) -> (RepairReport, Vec<String>) {
     let path = dir.path().join("2025_name-1.jsonl").to_str().expect("text").to_owned();
     let text = lines.join("\n");
     fs::write(&path, &text).expect("written");
-    let report = repair(&path, (0.0, "now")).expect("repaired");
+    let report = repair(&path, 0.0).expect("repaired");
     assert!(report.after.ok, "{report:?}");
     assert_eq!(*report.after, verify(&path).expect("read"));
     match &report.backup {
@@ -143,7 +143,9 @@ fn a_header_is_moved_or_written() {
     assert_eq!(report.before.damaged.len(), 2);
     let (report, lines) = repaired(&[&entry("a", "null"), &entry("b", "a")]);
     assert!(
-        lines[0].starts_with("{\"type\":\"session\",\"version\":3,\"id\":\"name-1\",\"timestamp\":\"now\""),
+        lines[0].starts_with(
+            "{\"type\":\"session\",\"version\":3,\"id\":\"name-1\",\"timestamp\":\"1970-01-01T00:00:00.000Z\""
+        ),
         "{lines:?}"
     );
     assert_eq!((report.before.session_id.clone(), report.after.session_id.clone()), (None, Some("name-1".into())));
@@ -174,7 +176,7 @@ fn a_locked_file_is_not_repaired() {
     let path = dir.path().join("s.jsonl").to_str().expect("text").to_owned();
     fs::write(&path, "torn").expect("written");
     let lock = FileLock::take(&path).expect("taken");
-    let error = repair(&path, (0.0, "now")).expect_err("it is locked");
+    let error = repair(&path, 0.0).expect_err("it is locked");
     assert!(error.to_string().contains("locked by process"), "{error}");
     drop(lock);
     assert_eq!(fs::read_dir(dir.path()).expect("read").count(), 1);

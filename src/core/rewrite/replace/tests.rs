@@ -88,7 +88,7 @@ fn a_line_written_right_before_the_rename_of_a_process_that_then_ends_is_in_the_
     let damaged =
         "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n{\"type\":\"custom\",\"id\":\"a\",\"parentId\":\"gone\"}\n";
     let (dir, path) = old_file(damaged);
-    ends_after_rename(&path, &|path| drop(repair(path, (0.0, "t"))));
+    ends_after_rename(&path, &|path| drop(repair(path, 0.0)));
     assert!(verify(&path).expect("read").ok, "the file is repaired");
     assert!(!fs::read_to_string(&path).expect("read").contains("\"pi\""));
     assert_eq!(fs::read_to_string(dir.path().join("s.jsonl.bak")).expect("kept"), damaged);

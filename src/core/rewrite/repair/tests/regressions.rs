@@ -54,7 +54,7 @@ fn incomplete_or_entangled_lines_are_repaired_in_linear_time() {
         ("one id", all(&|n| custom("a", &format!("b{n}"))), lines),
     ] {
         let (_dir, path) = written(&format!("{HEADER}\n{text}"));
-        let report = repair(&path, (0.0, "now")).expect(what);
+        let report = repair(&path, 0.0).expect(what);
         assert!(report.after.ok, "{what}");
         assert_eq!(report.after.entries, entries as u64, "{what}");
     }
@@ -74,7 +74,7 @@ fn one_line_of_many_beginnings_is_repaired_in_linear_time() {
         format!("{{\"x\":\"{{{}", " ".repeat(1_000_000)),
     ] {
         let (_dir, path) = written(&format!("{HEADER}\n{line}\n{}", custom("a", "z")));
-        let report = repair(&path, (0.0, "now")).expect("repaired");
+        let report = repair(&path, 0.0).expect("repaired");
         assert_eq!((report.after.ok, report.after.entries), (true, 1));
     }
 }
@@ -88,7 +88,7 @@ fn a_long_id_of_a_lost_parent_is_not_repeated_for_each_child() {
     let children: String = (0..10_000).map(|n| custom(&n.to_string(), "gap")).collect();
     let text = format!("{HEADER}\n{}{gap}{children}", custom(&long, "nothing"));
     let (_dir, path) = written(&text);
-    let report = repair(&path, (0.0, "now")).expect("repaired");
+    let report = repair(&path, 0.0).expect("repaired");
     assert!(report.after.ok && report.after.entries == 10_001);
     assert!(report.after.bytes <= text.len() as u64 + 10_000);
 }
@@ -195,7 +195,7 @@ fn an_incomplete_header_keeps_what_can_be_read_of_it() {
         let half = &WHOLE_HEADER[..cut];
         for (line, text) in [(half.to_owned(), "name-1"), (format!("{half}{}", entry("b", "null")), "name-1")] {
             let (_dir, path) = written(&format!("{line}\n{}\n", entry("a", "null")));
-            let report = repair(&path, (0.0, "now")).expect("repaired");
+            let report = repair(&path, 0.0).expect("repaired");
             assert!(report.after.ok, "{line}");
             let file = fs::read_to_string(&path).expect("read");
             let header = crate::format::header::Header::read(file.lines().next().expect("a line"));
@@ -236,7 +236,7 @@ fn an_old_file_with_a_damaged_header_stays_as_it_is() {
     ] {
         let text = format!("{header}\n{said}\n{said}\n");
         let (dir, path) = written(&text);
-        let error = repair(&path, (0.0, "now")).expect_err("refused").to_string();
+        let error = repair(&path, 0.0).expect_err("refused").to_string();
         assert!(error.contains("version before 3") || error.contains("not a valid pi session"), "{error}");
         assert_eq!(fs::read_to_string(&path).expect("read"), text);
         assert_eq!(fs::read_dir(dir.path()).expect("read").count(), 1);
@@ -251,7 +251,7 @@ fn lines_that_pi_writes_during_a_repair_are_in_the_new_file() {
         let (_dir, path) = written(&format!("{HEADER}\n{}\ntorn\n", entry("a", "null")));
         let other = path.clone();
         before_next(moment, move || add(&other, &custom("pi1", "a")));
-        let report = repair(&path, (0.0, "now")).expect("repaired");
+        let report = repair(&path, 0.0).expect("repaired");
         assert!(report.after.ok, "{moment:?}: {report:?}");
         let kept = fs::read_to_string(report.backup.expect("kept")).expect("read");
         assert!(kept.ends_with("torn\n") || kept.ends_with(&custom("pi1", "a")), "{moment:?}: {kept}");
@@ -266,7 +266,7 @@ fn lines_that_pi_writes_during_a_repair_are_in_the_new_file() {
             old.write_all([custom("pi1", "a"), custom("pi2", "a"), "hal".into()].concat().as_bytes()).expect("written");
         });
     });
-    let report = repair(&path, (0.0, "now")).expect("repaired");
+    let report = repair(&path, 0.0).expect("repaired");
     assert_eq!((report.after.entries, report.after.damaged.len()), (3, 1), "half a line stays to be seen");
 }
 
@@ -278,7 +278,7 @@ fn half_a_line_that_goes_on_during_a_repair_stays_one_line() {
         let (_dir, path) = written(&format!("{HEADER}\n{}\ntorn\n{}", entry("a", "null"), &late[..20]));
         let (other, rest) = (path.clone(), late[20..].to_owned());
         before_next(moment, move || add(&other, &rest));
-        let report = repair(&path, (0.0, "now")).expect("repaired");
+        let report = repair(&path, 0.0).expect("repaired");
         assert_eq!((report.after.entries, report.after.ok), (2, true), "{moment:?}");
     }
 }
@@ -290,7 +290,7 @@ fn a_damaged_line_before_blanks_stays_away_when_lines_are_added_during_the_repai
         let (_dir, path) = written(&format!("{HEADER}\n{}\ntorn\n   ", entry("a", "null")));
         let other = path.clone();
         before_next(moment, move || add(&other, &custom("pi1", "a")));
-        let report = repair(&path, (0.0, "now")).expect("repaired");
+        let report = repair(&path, 0.0).expect("repaired");
         assert_eq!((report.after.entries, report.after.ok), (2, true), "{moment:?}");
     }
 }
@@ -304,7 +304,7 @@ fn a_file_that_is_repaired_while_the_lock_is_waited_for_is_not_overwritten() {
     before_next(FsCall::Lock, move || {
         fs::write(&other, format!("{HEADER}\n{}\n", entry("new", "null"))).expect("written")
     });
-    let report = repair(&path, (0.0, "now")).expect("looked at");
+    let report = repair(&path, 0.0).expect("looked at");
     assert!(report.before.ok && report.backup.is_none() && report.after.entries == 1, "{report:?}");
     assert_eq!(fs::read_dir(dir.path()).expect("read").count(), 1);
 }
@@ -323,7 +323,7 @@ fn a_file_that_another_replaces_during_a_repair_keeps_the_others_work() {
             file.finish(crate::base::options::Durability::Os).expect("kept");
             fs::rename(format!("{other}.new"), &other).expect("renamed");
         });
-        let report = repair(&path, (0.0, "now")).expect("repaired");
+        let report = repair(&path, 0.0).expect("repaired");
         assert_eq!((report.after.entries, report.after.ok), (1, true), "{moment:?}");
         let kept = fs::read_to_string(report.backup.expect("kept")).expect("read");
         assert!(kept.ends_with("torn again\n"), "{moment:?}: {kept}");
@@ -351,7 +351,7 @@ fn a_text_that_is_not_a_session_is_refused_by_a_repair() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("notes.txt");
         fs::write(&path, text).expect("written");
-        let error = repair(path.to_str().expect("text"), (0.0, "now")).expect_err("no session");
+        let error = repair(path.to_str().expect("text"), 0.0).expect_err("no session");
         assert!(error.to_string().starts_with("Session file is not a valid pi session"), "{error}");
         assert_eq!(fs::read_to_string(&path).expect("read"), text);
         assert_eq!(fs::read_dir(dir.path()).expect("read").count(), 1);

@@ -252,7 +252,7 @@ fn check(scenario: &Scenario, at: usize, fault: InjectedFault) -> (Vec<FsCall>, 
     assert!(report.duplicate_ids.is_empty() && report.orphans.is_empty() && report.ends_with_newline, "{what}");
     nothing_left_behind(dir.path(), &what);
     if fused > 0 {
-        crate::rewrite::repair::repair(&path, (0.0, "t")).expect("repaired");
+        crate::rewrite::repair::repair(&path, 0.0).expect("repaired");
         let repaired = ids(&opened(&path, SessionFileOptions::default()));
         assert!(theirs.iter().chain(&acknowledged).all(|id| repaired.contains(id)), "{what}: {repaired:?}");
     }

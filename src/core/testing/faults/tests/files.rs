@@ -204,7 +204,7 @@ fn a_repair_that_fails_leaves_the_old_file_or_the_new_one() {
         |dir| {
             let path = at(dir, "s.jsonl");
             fs::write(&path, &broken).expect("written");
-            crate::rewrite::repair::repair(&path, (0.0, "t")).map(drop)
+            crate::rewrite::repair::repair(&path, 0.0).map(drop)
         },
         |dir, result, what| {
             let path = at(dir, "s.jsonl");

@@ -205,7 +205,7 @@ impl Work {
                 session.check_and_close()
             }
             Self::Migrate => open(FSYNC).map(drop),
-            Self::Repair => repair(&path, (0.0, "t")).map(drop),
+            Self::Repair => repair(&path, 0.0).map(drop),
             Self::Fork => {
                 let source = ForkSource::open(&path)?;
                 let header = b"{\"type\":\"session\",\"version\":3,\"id\":\"f\"}";

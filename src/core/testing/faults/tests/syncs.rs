@@ -132,7 +132,7 @@ fn what_is_written_whole_is_on_disk_before_it_has_its_name_and_then_the_name_is(
     /// SessionFileOptions, what it is, what is in `s.jsonl` before, what is done, the file, the call that names it.
     type Case = (SessionFileOptions, &'static str, String, Work, &'static str, FsCall);
     let migrates: Work = |dir, options| Session::open(at(dir, "s.jsonl"), Persistence::File, options).map(drop);
-    let repairs: Work = |dir, _| crate::rewrite::repair::repair(&at(dir, "s.jsonl"), (0.0, "t")).map(drop);
+    let repairs: Work = |dir, _| crate::rewrite::repair::repair(&at(dir, "s.jsonl"), 0.0).map(drop);
     let restores: Work = |dir, options| {
         let mut session = opened(&at(dir, "s.jsonl"), options);
         fs::remove_file(at(dir, "s.jsonl")).expect("removed");
@@ -182,7 +182,7 @@ fn the_copy_that_a_repair_keeps_is_on_disk_before_the_file_is_replaced() {
     let (dir, path, session) = with_three(OS);
     drop(session);
     add(&path, "torn");
-    let made = calls(|| crate::rewrite::repair::repair(&path, (0.0, "t")).map(drop));
+    let made = calls(|| crate::rewrite::repair::repair(&path, 0.0).map(drop));
     let kept = made.of(FsCall::Sync, file_id(at(dir.path(), "s.jsonl.bak").as_ref()));
     let renamed = made.calls.iter().rposition(|call| *call == FsCall::Rename);
     assert!(kept.last().is_some() && kept.last().copied() < renamed, "kept at {kept:?}, renamed at {renamed:?}");
@@ -196,7 +196,7 @@ fn where_a_directory_cannot_be_synced_all_is_written_as_ever() {
     type Work = fn(&Path) -> Result<()>;
     let ways: [(&str, &str, Work); 5] = [
         ("migration", OLD, |dir| Session::open(at(dir, "s.jsonl"), Persistence::File, OS).map(drop)),
-        ("repair", "torn", |dir| crate::rewrite::repair::repair(&at(dir, "s.jsonl"), (0.0, "t")).map(drop)),
+        ("repair", "torn", |dir| crate::rewrite::repair::repair(&at(dir, "s.jsonl"), 0.0).map(drop)),
         ("deleted file", "", |dir| {
             let mut session = opened(&at(dir, "s.jsonl"), OS);
             fs::remove_file(at(dir, "s.jsonl")).expect("removed");
@@ -241,7 +241,7 @@ fn late_lines_are_in_the_new_file_where_its_directory_cannot_be_synced() {
         let mut old = fs::OpenOptions::new().append(true).open(path).expect("opened");
         before_next(FsCall::Rename, move || std::io::Write::write_all(&mut old, line.as_bytes()).expect("written"));
     };
-    let repair = |path: &str| crate::rewrite::repair::repair(path, (0.0, "t")).map(drop);
+    let repair = |path: &str| crate::rewrite::repair::repair(path, 0.0).map(drop);
     let run = |at_call, fault| {
         let (other, path) = (scratch(), fs::read(&path).expect("read"));
         fs::write(at(other.path(), "s.jsonl"), path).expect("written");

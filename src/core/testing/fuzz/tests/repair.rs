@@ -72,7 +72,7 @@ pub fn target(input: &[u8], subject: Subject) -> u64 {
     let before = verify(&path).expect("it can be read");
     assert_eq!(fs::read(&path).expect("read"), input, "verifying changed the file");
     check_report(&before, input);
-    let report = match repair(&path, (0.0, "now")) {
+    let report = match repair(&path, 0.0) {
         Ok(report) => report,
         Err(error) => {
             // What holds nothing of a session is not made one, and entries of a version that is not known stay as they are.
@@ -122,7 +122,7 @@ pub fn target(input: &[u8], subject: Subject) -> u64 {
         None => assert!(repaired == input && names.len() == 1, "{names:?}"),
     }
     assert!(names.iter().all(|name| name.starts_with("2025_name.jsonl") && !name.ends_with(".lock")), "{names:?}");
-    let again = repair(&path, (0.0, "now")).expect("it can be repaired");
+    let again = repair(&path, 0.0).expect("it can be repaired");
     assert!(again.backup.is_none() && again.repairs.is_empty(), "{again:?}");
 
     let mut hasher = DefaultHasher::new();
