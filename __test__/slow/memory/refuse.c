@@ -1,5 +1,5 @@
 // Loaded before a process (LD_PRELOAD), refuses some of the large allocations of the addon and passes on all others. PSN_REFUSE is
-// the seed that chooses them, and how many. A limit of the address space refuses in the end also the bytes that the engine and the C
+// the seed that chooses them, and how many, or `all`. A limit of the address space refuses in the end also the bytes that the engine and the C
 // library cannot do without, and they end the process.
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -24,21 +24,25 @@ static int is_refused(size_t size, void *caller) {
 	Dl_info object;
 	const char *value = size < LARGE ? NULL : getenv("PSN_REFUSE");
 	if (value == NULL || dladdr(caller, &object) == 0 || strstr(object.dli_fname, "pi-session-native") == NULL) return 0;
+	if (strcmp(value, "all") == 0) return 1;
 	// SplitMix64.
 	uint64_t seed = strtoull(value, NULL, 10), random = seed + ++count * 0x9e3779b97f4a7c15;
 	random = (random ^ (random >> 30)) * 0xbf58476d1ce4e5b9;
 	random = (random ^ (random >> 27)) * 0x94d049bb133111eb;
 	// One in 4, 8, 16, 32 or 64.
-	if ((random ^ (random >> 31)) % (4 << seed % 5) != 0) return 0;
-	errno = ENOMEM;
-	return 1;
+	return (random ^ (random >> 31)) % (4 << seed % 5) == 0;
 }
 
-void *malloc(size_t size) { return is_refused(size, __builtin_return_address(0)) ? NULL : __libc_malloc(size); }
-void *realloc(void *old, size_t size) { return is_refused(size, __builtin_return_address(0)) ? NULL : __libc_realloc(old, size); }
+static void *refused(void) {
+	errno = ENOMEM;
+	return NULL;
+}
+
+void *malloc(size_t size) { return is_refused(size, __builtin_return_address(0)) ? refused() : __libc_malloc(size); }
+void *realloc(void *old, size_t size) { return is_refused(size, __builtin_return_address(0)) ? refused() : __libc_realloc(old, size); }
 void *calloc(size_t count, size_t size) {
 	size_t all;
-	if (!__builtin_mul_overflow(count, size, &all) && is_refused(all, __builtin_return_address(0))) return NULL;
+	if (!__builtin_mul_overflow(count, size, &all) && is_refused(all, __builtin_return_address(0))) return refused();
 	return __libc_calloc(count, size);
 }
 int posix_memalign(void **out, size_t align, size_t size) {
