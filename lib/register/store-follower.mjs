@@ -5,7 +5,8 @@
 //   open     the sessions that pi has open: they are followed and claimed
 //   answer   what became of a `call`
 //   request  pi waits until it is `done`, two seconds at most. "start": pull what is lacking, and store what earlier processes left.
-//            "end": store the rest of `sessions`, give up the claims, and end. "reach": ask whether the store answers
+//            "end": store the rest of what pi has written down (see pending.js) and of `sessions`, give up the claims, and end.
+//            "reach": ask whether the store answers
 // When the input ends without a request for that, pi is gone: the last lines are stored, for two seconds at most. This process reports on
 // standard output, and waits for nothing but answers:
 //   done, error              the name of a request, and why it failed
@@ -99,7 +100,7 @@ function hear(line) {
 	look();
 }
 
-const requests = { start: startPulls, end: storeRest, reach: () => ask({ session: "0" }) };
+const requests = { start: startPulls, end: async (request) => storeRest({ ...request, sessions: [...new Pending(notes, address, pi).own(), ...request.sessions] }), reach: () => ask({ session: "0" }) };
 
 async function respond(request) {
 	isReached = false;

@@ -73,6 +73,8 @@ class StoreInPi {
 	#notesFolder;
 	/** What managers had open so far, by file, as it is written down; they may have gone on to other sessions since. */
 	#opened = new Map();
+	/** Those of them that could not be written down. */
+	#unwritten = [];
 	#follower;
 	/** When this one was started, when the next one may be, and how long the one after it waits should that end by itself. */
 	#begun = 0;
@@ -183,6 +185,7 @@ class StoreInPi {
 			try {
 				new Pending(this.#notesFolder(), this.#address).add(one);
 			} catch (error) {
+				this.#unwritten.push(one);
 				this.#show(`which sessions are open cannot be written down (${error.message}): what is not stored when pi is killed waits for pi-sessions push`);
 			}
 		}
@@ -317,11 +320,11 @@ class StoreInPi {
 		for (const line of this.#delayed) say(line);
 		this.#follower?.read();
 		if (this.#follower?.hasEnded) this.#dropFollower();
-		const sessions = [...this.#opened.values()];
-		if (!this.#follower && sessions.length === 0) return;
+		if (!this.#follower && this.#opened.size === 0) return;
 		endBySignals();
 		const asks = !this.#isSilent();
-		const { error } = this.#ask({ name: "end", sessions, asks });
+		// The follower reads what is written down. A message that does not fit into the pipe would not be written while this process waits.
+		const { error } = this.#ask({ name: "end", sessions: this.#unwritten, asks });
 		const why = asks && error !== "timeout" ? error : this.#lateness();
 		// Where only claims were to be given up, all is stored, and they end by themselves.
 		if (why !== undefined && this.#unstored !== 0) say(`not all is stored yet (${why}); the next start goes on with it, or pi-sessions push`);

@@ -50,13 +50,20 @@ class Pending {
 		}
 	}
 
+	/** What the process said, and did not take back. */
+	own() {
+		return this.#saidBy((process) => process === this.#process);
+	}
+
 	/** The files that other processes of this machine have open now. */
 	openElsewhere() {
-		const others = this.#names().filter((name) => {
-			const process = Number(NAME.exec(name)?.[1]);
-			return process !== this.#process && isRunning(process);
-		});
-		return new Set(others.flatMap((name) => read(join(this.#folder, name))?.file ?? []));
+		return new Set(this.#saidBy((process) => process !== this.#process && isRunning(process)).map(({ file }) => file));
+	}
+
+	/** @param {(process: number) => boolean} isWanted */
+	#saidBy(isWanted) {
+		const names = this.#names().filter((name) => isWanted(Number(NAME.exec(name)?.[1])));
+		return names.flatMap((name) => read(join(this.#folder, name)) ?? []);
 	}
 
 	#names() {

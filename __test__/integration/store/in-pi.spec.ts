@@ -110,6 +110,17 @@ test("a new session of a pi that is killed at its first message is stored by a l
 	expect(writtenDown(at)).toEqual([]);
 });
 
+// Regression: the request did not fit into the pipe, and the rest of it was not written while pi waited.
+test("a pi that has opened hundreds of sessions stores the rest when it ends", async () => {
+	const at = machine();
+	// Long names, so that fewer are enough.
+	const agent = join(at.agent, "a".repeat(200), "b".repeat(200));
+	Object.assign(at, { agent, env: { ...at.env, PI_CODING_AGENT_DIR: agent } });
+	const { err } = await pi(at, `const managers = Array.from({ length: 600 }, () => SessionManager.create(process.cwd())); ${HELLO}`);
+	expect(err).toBe("");
+	expect([await storedLines(at), writtenDown(at)]).toEqual([[1], []]);
+});
+
 // Regression: it was stored, and claimed.
 test("a session that is opened to be read is neither stored nor written down", async () => {
 	const at = machine();
