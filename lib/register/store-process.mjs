@@ -5,7 +5,7 @@
 // 400 ms, and where it waits. If an answer does not come in time, pi goes on.
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { closeSync, fstatSync, openSync, readSync, unlinkSync, writeFileSync } from "node:fs";
+import { closeSync, fstatSync, mkdirSync, openSync, readFileSync, readSync, unlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -48,8 +48,8 @@ export class Follower {
 			onEnd(said ? `${why}: ${said}` : why);
 		};
 		try {
-			this.#errors = unnamedFile();
-			this.#reports = unnamedFile();
+			this.#errors = unnamedFile(first.notes);
+			this.#reports = unnamedFile(first.notes);
 			const stdio = ["pipe", this.#reports, this.#errors];
 			this.#child = spawn(process.execPath, [FOLLOWER], { detached: true, stdio, windowsHide: true, env: { ...THREADS, ...process.env, ...env } });
 		} catch (error) {
@@ -106,9 +106,12 @@ export class Follower {
 		const end = performance.now() + timeout;
 		for (;;) {
 			const isLate = performance.now() >= end;
+			// Its last report is read after that. An end is not heard of while this process waits.
+			const isGone = hasExited(this.#child?.pid);
 			this.read();
 			if (this.#done.has(name)) return { isDone: true, error: this.#done.get(name) };
 			if (this.#hasEnded) return { isDone: false, error: this.#problem ?? lastErrorIn(this.#errors) ?? "no answer" };
+			if (isGone) return { isDone: false, error: lastErrorIn(this.#errors) ?? "the process that talks to it has ended" };
 			if (isLate) return { isDone: false, error: "timeout" };
 			Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LOOK_MS);
 		}
@@ -127,14 +130,36 @@ export class Follower {
 	}
 }
 
-/** A file that nobody else finds, and that is gone with the last process that has it open. */
-function unnamedFile() {
-	const path = join(tmpdir(), `pi-session-native-${randomUUID()}`);
+/** A file that nobody else finds, and that is gone with the last process that has it open: among the notes if not in the temporary directory. */
+function unnamedFile(notes) {
+	try {
+		return unnamedFileIn(tmpdir());
+	} catch {
+		mkdirSync(notes, { recursive: true, mode: 0o700 });
+		return unnamedFileIn(notes);
+	}
+}
+
+function unnamedFileIn(folder) {
+	const path = join(folder, `pi-session-native-${randomUUID()}`);
 	writeFileSync(path, "", { flag: "wx", mode: 0o600 });
 	try {
 		return openSync(path, "a+");
 	} finally {
 		unlinkSync(path);
+	}
+}
+
+/** Whether a process of this one has ended. Until its end is heard of, the system keeps it, as one that is dead; only Linux tells. */
+function hasExited(pid) {
+	if (pid === undefined) return false;
+	try {
+		process.kill(pid, 0);
+		if (process.platform !== "linux") return false;
+		const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+		return /^[ZX]/.test(stat.slice(stat.lastIndexOf(")") + 2));
+	} catch (error) {
+		return error.code === "ESRCH";
 	}
 }
 

@@ -1,7 +1,7 @@
 // The process beside pi that follows its sessions: what it takes from pi, and when it ends.
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { loadAll } from "../../../lib/store/index.js";
@@ -205,4 +205,24 @@ test("what a process that has ended reports late is not taken for what the next 
 		manager.appendMessage({ role: "user", content: "And on", timestamp: 2 });`);
 	expect([end, err]).toEqual([0, "pi-session-native: the process that stores what is appended has ended (exit code 3), and is started again\n"]);
 	expect(await storedLines(at)).toEqual([2]);
+});
+
+// Regression: pi waited for two seconds, and the store was left alone for a minute.
+test.skipIf(process.platform !== "linux")("where the process that talks to the store is killed while pi waits, that is said, and the store is not taken for silent", async () => {
+	const at = machine();
+	const preload = join(at.path, "killed.cjs");
+	writeFileSync(preload, `if (process.argv[1]?.endsWith("store-follower.mjs")) process.kill(process.pid, "SIGKILL");`);
+	const { end, err } = await pi({ ...at, env: { ...at.env, NODE_OPTIONS: `--require ${preload}` } }, "");
+	expect([end, err]).toEqual([0, "pi-session-native: the store was not asked: the process that talks to it has ended\n"]);
+	const notes = join(at.agent, "session-stores");
+	expect(existsSync(notes) ? readdirSync(notes).filter((name) => name.startsWith("silent-")) : []).toEqual([]);
+});
+
+// Regression: nothing was stored.
+test("where no temporary file can be made, what is appended is stored all the same", async () => {
+	const at = machine();
+	const none = join(at.path, "none");
+	const { end, err } = await pi({ ...at, env: { ...at.env, TMPDIR: none, TEMP: none, TMP: none } }, HELLO);
+	expect([end, err]).toEqual([0, ""]);
+	expect(await storedLines(at)).toEqual([1]);
 });
