@@ -43,6 +43,8 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
 // What only the tests of Unix use is unused elsewhere.
 #![cfg_attr(all(test, not(unix)), allow(dead_code, unused_imports))]
+// Lists and search, which need the catalog, use them.
+#![cfg_attr(not(feature = "catalog"), allow(dead_code))]
 
 pub mod base;
 #[cfg(feature = "catalog")]
