@@ -8,17 +8,18 @@
 //            "end": store the rest of what pi has written down (see pending.js) and of `sessions`, give up the claims, and end.
 //            "reach": ask whether the store answers
 // When the input ends without a request for that, pi is gone: the last lines are stored, for two seconds at most. This process reports on
-// standard output, and waits for nothing but answers:
+// standard output, a file, and on a second one, the descriptor 3; it waits for nothing but answers:
 //   done, error              the name of a request, and why it failed
 //   isReached                the store has answered a request
 //   lacking, unstored        how many sessions wait to be pulled at the start, and to be stored at the end
 //   project, claimed, inUse  the project of a directory; a session that is claimed here, or used elsewhere
 //   show                     a line for whoever runs pi
 //   call                     a change of the file of a session that pi has open: pi makes it, and its managers take it in
+//   goesOn                   the reports go on in the other file, see `report`
 //   hasEnded                 this process ends
 // A session that another process of this machine has open is left to that one's follower.
 import { randomUUID } from "node:crypto";
-import { existsSync, statSync, writeSync } from "node:fs";
+import { existsSync, fstatSync, statSync, writeSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname } from "node:path";
 import { createInterface } from "node:readline";
@@ -48,6 +49,8 @@ const IDLE_MS = 10 * 60_000;
 const LARGEST_OPEN = 32 << 20;
 /** How many lines of one kind are said when pi starts. */
 const MAX_LINES = 5;
+/** From which size on the other file of reports is used, in bytes. */
+const LONGEST_REPORTS = 1 << 20;
 const begun = Date.now();
 /** Its number would be another one's when it is gone. */
 const pi = process.ppid;
@@ -63,6 +66,8 @@ let open = [];
 const attended = new Map();
 /** By working directory. */
 const projects = new Map();
+/** Where reports go: to the first file. */
+const reports = [1, 3];
 /** Promises, by the directory of the files and the working directory. */
 const syncs = new Map();
 /** Ids of sessions that are claimed here, and when each claim was last asked for. */
@@ -85,10 +90,20 @@ let nextPull;
 /** Ends at once. A call that hangs would keep `process.exit` waiting. */
 const end = () => process.kill(process.pid, "SIGKILL");
 
-/** Writes a report without waiting: this process may be stopped at any time. */
+/**
+ * Writes a report without waiting: this process may be stopped at any time. A long file of reports is left for the other one, unless pi has
+ * not read that to its end, and so emptied it.
+ */
 function report(what) {
+	write(what);
+	if (fstatSync(reports[0]).size <= LONGEST_REPORTS || fstatSync(reports[1]).size > 0) return;
+	write({ goesOn: true });
+	reports.reverse();
+}
+
+function write(what) {
 	const bytes = Buffer.from(`${JSON.stringify(what)}\n`);
-	for (let at = 0; at < bytes.length; ) at += writeSync(1, bytes, at);
+	for (let at = 0; at < bytes.length; ) at += writeSync(reports[0], bytes, at);
 }
 
 function hear(line) {
@@ -100,7 +115,11 @@ function hear(line) {
 	look();
 }
 
-const requests = { start: startPulls, end: async (request) => storeRest({ ...request, sessions: [...new Pending(notes, address, pi).own(), ...request.sessions] }), reach: () => ask({ session: "0" }) };
+const requests = {
+	start: startPulls,
+	end: async (request) => storeRest({ ...request, sessions: [...new Pending(notes, address, pi).own(), ...request.sessions] }),
+	reach: () => ask({ session: "0" }),
+};
 
 async function respond(request) {
 	isReached = false;

@@ -5,7 +5,7 @@
 // 400 ms, and where it waits. If an answer does not come in time, pi goes on.
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { closeSync, fstatSync, mkdirSync, openSync, readFileSync, readSync, unlinkSync, writeFileSync } from "node:fs";
+import { closeSync, fstatSync, ftruncateSync, mkdirSync, openSync, readFileSync, readSync, unlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -20,8 +20,8 @@ const NEWLINE = 10;
 /** A process that talks to the store until this one ends, however it ends. It does not keep this one running. */
 export class Follower {
 	#child;
-	/** A file of what it reports, how far it was read, and one of what it says when it fails. */
-	#reports;
+	/** Two files of what it reports, one after the other: how far the first was read. And one of what it says when it fails. */
+	#reports = [];
 	#read = 0;
 	#errors;
 	#isClosed = false;
@@ -47,16 +47,26 @@ export class Follower {
 			this.#close();
 			onEnd(said ? `${why}: ${said}` : why);
 		};
+		/** What it writes to; it is read, and emptied, by descriptors that may write anywhere in it, which Windows wants for that. */
+		const outputs = [];
+		const makeFile = () => {
+			const [output, input] = unnamedFile(first.notes);
+			outputs.push(output);
+			return input;
+		};
 		try {
-			this.#errors = unnamedFile(first.notes);
-			this.#reports = unnamedFile(first.notes);
-			const stdio = ["pipe", this.#reports, this.#errors];
+			this.#errors = makeFile();
+			this.#reports.push(makeFile());
+			this.#reports.push(makeFile());
+			const stdio = ["pipe", outputs[1], outputs[0], outputs[2]];
 			this.#child = spawn(process.execPath, [FOLLOWER], { detached: true, stdio, windowsHide: true, env: { ...THREADS, ...process.env, ...env } });
 		} catch (error) {
 			[this.#hasEnded, this.#problem] = [true, error.message];
 			// Whoever makes this is to have it first.
 			setImmediate(() => end(error.message)).unref();
 			return;
+		} finally {
+			for (const output of outputs) closeSync(output);
 		}
 		this.#child.on("error", (error) => end(error.message));
 		this.#child.on("exit", (code, signal) => end(signal ?? `exit code ${code}`));
@@ -87,15 +97,23 @@ export class Follower {
 
 	/** Passes on what the process has reported since. */
 	read() {
-		if (this.#isClosed || this.#reports === undefined) return;
-		const { text, end } = linesIn(this.#reports, this.#read);
+		if (this.#isClosed || this.#child === undefined) return;
+		const { text, end } = linesIn(this.#reports[0], this.#read);
 		this.#read = end;
+		let goesOn = false;
 		for (const line of text.split("\n")) {
 			const report = parsed(line);
 			if (report.done) this.#done.set(report.done, report.error);
 			if (report.hasEnded) this.#hasEnded = true;
+			if (report.goesOn) goesOn = true;
 			this.#onReport(report);
 		}
+		if (!goesOn || this.#isClosed) return;
+		// That was its last line: the process writes there again once it is empty.
+		ftruncateSync(this.#reports[0]);
+		this.#reports.reverse();
+		this.#read = 0;
+		this.read();
 	}
 
 	/**
@@ -126,11 +144,11 @@ export class Follower {
 	#close() {
 		if (this.#isClosed) return;
 		[this.#isClosed, this.#hasEnded] = [true, true];
-		for (const file of [this.#reports, this.#errors]) if (file !== undefined) closeSync(file);
+		for (const file of [...this.#reports, this.#errors]) if (file !== undefined) closeSync(file);
 	}
 }
 
-/** A file that nobody else finds, and that is gone with the last process that has it open: among the notes if not in the temporary directory. */
+/** A file to append to and to read that nobody else finds, and that is gone with the last process that has it open: among the notes if not in the temporary directory. */
 function unnamedFile(notes) {
 	try {
 		return unnamedFileIn(tmpdir());
@@ -144,7 +162,7 @@ function unnamedFileIn(folder) {
 	const path = join(folder, `pi-session-native-${randomUUID()}`);
 	writeFileSync(path, "", { flag: "wx", mode: 0o600 });
 	try {
-		return openSync(path, "a+");
+		return [openSync(path, "a"), openSync(path, "r+")];
 	} finally {
 		unlinkSync(path);
 	}

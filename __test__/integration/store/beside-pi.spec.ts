@@ -226,3 +226,41 @@ test("where no temporary file can be made, what is appended is stored all the sa
 	expect([end, err]).toEqual([0, ""]);
 	expect(await storedLines(at)).toEqual([1]);
 });
+
+// Regression: whole lines that were pulled stayed in the file until pi ended.
+test.skipIf(process.platform !== "linux")("what was reported takes no room once it is read, and nothing of it is lost", async () => {
+	const at = machine();
+	const preload = join(at.path, "long.cjs");
+	// Two of its reports are longer than what stays in a file.
+	writeFileSync(preload, `
+		if (process.argv[1]?.endsWith("store-follower.mjs")) {
+			const { SessionSync } = require(${JSON.stringify(join(root, "lib/store/index.js"))});
+			let n = 0;
+			SessionSync.prototype.isPrivate = () => {
+				throw Object.assign(new Error(\`\${n++} \${"x".repeat(800_000)}\`), { code: \`E\${n}\` });
+			};
+		}`);
+	const follower = join(root, "lib/register/store-process.mjs");
+	const file = join(at.dir, "2025-06-01T09-00-00-000Z_s.jsonl");
+	writeFileSync(file, `${JSON.stringify({ type: "session", version: 3, id: "s", timestamp: "2025-06-01T09:00:00.000Z", cwd: at.work })}\n`);
+	const { out, err } = await node({ ...at, env: { ...at.env, NODE_OPTIONS: `--require ${preload}` } }, ["--input-type=module", "-e", `
+		import { readdirSync, readlinkSync, statSync } from "node:fs";
+		import { Follower } from ${JSON.stringify(follower)};
+		const shown = [];
+		const onReport = ({ show }) => show && shown.push(Number(/stored: (\\d+) x/.exec(show)[1]));
+		const open = [{ session: "s", file: ${JSON.stringify(file)}, cwd: process.cwd() }];
+		const follower = new Follower({ notes: ${JSON.stringify(join(at.agent, "session-stores"))}, timeout: 1, projects: [], open }, { env: {}, onReport });
+		const files = () => readdirSync("/proc/self/fd").filter((fd) => { try { return readlinkSync("/proc/self/fd/" + fd).includes("pi-session-native-"); } catch { return false; } });
+		const size = () => files().reduce((sum, fd) => sum + statSync("/proc/self/fd/" + fd).size, 0);
+		// On a busy machine it may report much before it is read.
+		while (shown.length < 8 || (size() > 2_000_000 && shown.length < 100)) {
+			await new Promise((resolve) => setTimeout(resolve, 50));
+			follower.read();
+		}
+		console.log(JSON.stringify({ shown, isShort: shown.length < 100 }));
+		follower.stop();`]);
+	expect(err).toBe("");
+	const { shown, isShort } = JSON.parse(out);
+	expect(shown).toEqual(Array.from(shown, (_, n) => n));
+	expect(isShort).toBe(true);
+});
