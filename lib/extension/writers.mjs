@@ -2,10 +2,9 @@
 import { existsSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import { clip } from "../cli/text.mjs";
 
 const require = createRequire(import.meta.url);
-/** How many columns a name takes at most. */
+/** How many columns a name takes at most. Ids of hosts are ASCII, a character a column. */
 const NAME_COLUMNS = 30;
 
 /** @typedef {(session: { id: string, path: string }) => string | undefined} WriterOf */
@@ -23,7 +22,8 @@ export function lastWriters(pi) {
 		const note = notesIn(dirname(path)).get(id);
 		// What is not stored yet was written here.
 		if (note?.writer === undefined || (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > note.offset) return undefined;
-		return clip(displayName(note.writer), NAME_COLUMNS);
+		const name = displayName(note.writer);
+		return name.length > NAME_COLUMNS ? `${name.slice(0, NAME_COLUMNS - 1)}…` : name;
 	};
 	/** @type {Map<string, string | undefined>} */
 	const known = new Map();

@@ -15,7 +15,7 @@ use windows_sys::Win32::Storage::FileSystem::{
 use crate::base::error::is_name_of_nothing;
 use crate::base::path_syntax::with_verbatim;
 
-use super::{inject, named, FileId, FsCall, Nanos, Stat};
+use super::{inject, FileId, FsCall, Nanos, Stat};
 
 /// A flag that opens directories, too.
 pub const OPENS_DIRS: u32 = FILE_FLAG_BACKUP_SEMANTICS;
