@@ -5,6 +5,7 @@ const { execFile, spawnSync } = require("node:child_process");
 const { createHash } = require("node:crypto");
 const { existsSync } = require("node:fs");
 const { dirname, join } = require("node:path");
+const { STORE_VARIABLE } = require("./setting-names.js");
 
 /** @typedef {{ stdout: string | null, stderr: string | null, error?: NodeJS.ErrnoException | null }} Answer of git */
 /**
@@ -16,8 +17,8 @@ const { dirname, join } = require("node:path");
 const TIMEOUT_MS = 2000;
 /** Stores take names of a limited length. */
 const LONGEST_PATH = 800;
-/** Variables that would make git use another directory. */
-const MISLEADING = ["GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_NAMESPACE"];
+/** Variables that would make git use another directory, and the one that may hold a password: git may run other programs. */
+const WITHHELD = ["GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_NAMESPACE", STORE_VARIABLE];
 /** What is asked: the remotes, and where the directory is below the repository's root. */
 const QUESTIONS = [["remote", "-v"], ["rev-parse", "--show-prefix"]];
 /** What git says where there is no repository, or no directory. */
@@ -43,7 +44,7 @@ function normalizeRemote(remote) {
 
 /** What is the same for every question, in whatever language the user has. */
 function optionsOfGit() {
-	const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !MISLEADING.includes(name)));
+	const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !WITHHELD.includes(name)));
 	return { encoding: /** @type {const} */ ("utf8"), env: { ...env, LC_ALL: "C" }, timeout: TIMEOUT_MS, windowsHide: true };
 }
 

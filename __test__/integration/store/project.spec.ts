@@ -1,10 +1,11 @@
 // What a session is a part of.
 import { execFileSync } from "node:child_process";
-import { mkdirSync } from "node:fs";
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { emptyDirectory, library } from "../../support/lines.js";
+import { testIf } from "../../support/windows.js";
 
 const { findProject, normalizeRemote, projectOf } = createRequire(library)("./project.js");
 
@@ -103,4 +104,19 @@ test("git is asked without holding up the process", async () => {
 	await asked;
 	clearInterval(turning);
 	expect(turns).toBeGreaterThan(0);
+});
+
+// Regression: git, and what it runs, was given the store's password.
+testIf(process.platform !== "win32", "Windows: a script is not a program")("git is not given the address of the store, which may hold a password", async () => {
+	const dir = emptyDirectory();
+	writeFileSync(join(dir, "git"), `#!/bin/sh\nenv > "${dir}/$$.env"\n`, { mode: 0o755 });
+	for (const [name, value] of Object.entries({ PATH: `${dir}:${process.env.PATH}`, PI_SESSION_NATIVE_PROJECT: "", PI_SESSION_NATIVE_STORE: "postgres://me:hunter2@db/x" })) vi.stubEnv(name, value);
+	onTestFinished(() => {
+		vi.unstubAllEnvs();
+	});
+	await findProject(dir, "laptop");
+	projectOf(dir, "laptop");
+	const seen = readdirSync(dir).filter((name) => name.endsWith(".env"));
+	expect(seen.length).toBeGreaterThan(0);
+	for (const name of seen) expect(readFileSync(join(dir, name), "utf8")).not.toMatch(/hunter2/);
 });
