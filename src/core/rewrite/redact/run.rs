@@ -192,7 +192,7 @@ impl<'a> Redactor<'a> {
             }
         };
         let new = new.filter(|new| new != line);
-        if self.is_left(new.as_deref().unwrap_or(line), identity.is_some()) {
+        if self.is_left(new.as_deref().unwrap_or(line), id.as_deref(), identity.is_some()) {
             self.left += 1;
         }
         if let Some(new) = &new {
@@ -204,12 +204,17 @@ impl<'a> Redactor<'a> {
     }
 
     /// Whether a line still holds what was to be taken out.
-    fn is_left(&self, line: &[u8], is_object: bool) -> bool {
+    fn is_left(&self, line: &[u8], id: Option<&[u8]>, is_object: bool) -> bool {
+        // What a damaged line says of an entry cannot be told from the rest of it.
+        let is_damaged_one_of =
+            |ids: &HashSet<Vec<u8>>| !is_object && ids.iter().any(|id| memchr::memmem::find(line, id).is_some());
         match &self.redaction.target {
             Target::Text(needle, None) => needle.is_in(line),
-            // What a damaged line says of an entry cannot be told from the rest of it.
-            Target::Entries(ids) => !is_object && ids.iter().any(|id| memchr::memmem::find(line, id).is_some()),
-            Target::Text(..) | Target::Lines(_) => false,
+            Target::Text(needle, Some(ids)) => {
+                (id.is_some_and(|id| ids.contains(id)) || is_damaged_one_of(ids)) && needle.is_in(line)
+            }
+            Target::Entries(ids) => is_damaged_one_of(ids),
+            Target::Lines(_) => false,
         }
     }
 }

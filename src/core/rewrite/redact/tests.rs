@@ -186,3 +186,22 @@ fn a_line_that_is_appended_meanwhile_is_redacted() {
     let expected = [a, &late].map(|line| line.replace("hunter2", "[redacted]"));
     assert_eq!(fs::read_to_string(&path).expect("read"), [HEADER, &expected[0], &expected[1], ""].join("\n"));
 }
+
+/// Regression: a text that stood in a field that stays, such as the type of a custom entry, was not counted where entries were named.
+#[test]
+fn a_text_that_stays_in_a_named_entry_is_counted() {
+    let a =
+        r#"{"type":"custom","id":"aaaaaaaa","parentId":null,"timestamp":"1","customType":"hunter2","data":"hunter2"}"#;
+    let b =
+        r#"{"type":"custom","id":"bbbbbbbb","parentId":"aaaaaaaa","timestamp":"2","customType":"x","data":"hunter2"}"#;
+    let (_dir, path) = file(&[a, b, r#"{"id":"aaaaaaaa","data":"hunter2"#]);
+    let of_a = |ids: &[&str]| Redaction {
+        target: Target::Text(
+            Needle::new(b"hunter2", b"[redacted]").expect("memory").expect("not empty"),
+            Some(ids.iter().map(|id| id.as_bytes().to_vec()).collect()),
+        ),
+        replacement: r#""[redacted]""#.to_owned(),
+    };
+    let left = |ids: &[&str]| redact(&path, &of_a(ids), true).expect("planned").left;
+    assert_eq!([left(&["aaaaaaaa"]), left(&["bbbbbbbb"]), left(&["cccccccc"])], [2, 0, 0]);
+}
