@@ -1,11 +1,11 @@
 // Takes the pictures of the extension: pi 1.5.2 in a terminal (tmux), its screen drawn by a browser.
 //   node scripts/pi-pictures.mjs        writes docs/images/find.png and docs/images/costs.png
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import puppeteer from "puppeteer-core";
+import { pathToFileURL } from "node:url";
 import { writeSession, writeStore } from "./demo/example-sessions.mjs";
 import { startModelServer } from "./demo/model-server.mjs";
 import * as pi from "./demo/pi.mjs";
@@ -40,9 +40,8 @@ function drawn(screen) {
 const dir = mkdtempSync(join(tmpdir(), "pi-pictures-"));
 const server = await startModelServer([]);
 const tmux = (...args) => execFileSync("tmux", ["-u", "-S", join(dir, "tmux"), "-f", "/dev/null", ...args], { encoding: "utf8", env: { PATH: process.env.PATH, LANG: "C.UTF-8", TERM: "xterm-256color", SHELL: "/bin/sh" } });
-const executablePath = [process.env.CHROMIUM, "/usr/bin/chromium", "/usr/bin/google-chrome"].find((path) => path && existsSync(path));
-if (!executablePath) throw new Error("No browser: apt-get install -y chromium (or name one in CHROMIUM)");
-const browser = await puppeteer.launch({ executablePath, args: ["--no-sandbox"] });
+const browser = [process.env.CHROMIUM, "/usr/bin/chromium", "/usr/bin/google-chrome"].find((path) => path && existsSync(path));
+if (!browser) throw new Error("No browser: apt-get install -y chromium (or name one in CHROMIUM)");
 try {
 	const [home, work] = ["home", "shop"].map((name) => join(dir, name));
 	// Where pi keeps them: the screen names any other place.
@@ -64,11 +63,11 @@ try {
 	const picture = async (name) => {
 		// Until it is drawn whole.
 		await pause(500);
-		const page = await browser.newPage();
-		await page.setViewport({ width: COLUMNS * 9 + 40, height: LINES * 19 + 36 });
+		const page = join(dir, "screen.html");
 		const font = "font: 15px/19px 'DejaVu Sans Mono', monospace";
-		await page.setContent(`<body style="margin:0;background:#0d1117;color:#e6edf3"><pre style="margin:18px 20px;${font}">${drawn(tmux("capture-pane", "-e", "-p"))}</pre></body>`);
-		await page.screenshot({ path: join(pictures, name) });
+		writeFileSync(page, `<meta charset="utf-8"><body style="margin:0;background:#0d1117;color:#e6edf3"><pre style="margin:18px 20px;${font}">${drawn(tmux("capture-pane", "-e", "-p"))}</pre></body>`);
+		const size = `--window-size=${COLUMNS * 9 + 40},${LINES * 19 + 36}`;
+		execFileSync(browser, ["--headless", "--no-sandbox", "--hide-scrollbars", size, `--screenshot=${join(pictures, name)}`, pathToFileURL(page).href], { stdio: "ignore" });
 		console.log(`${name}: ${statSync(join(pictures, name)).size} bytes`);
 	};
 	await shows("scripted");
@@ -87,7 +86,6 @@ try {
 	await picture("costs.png");
 } finally {
 	tmux("kill-server");
-	await browser.close();
 	await server.close();
 	rmSync(dir, { recursive: true, force: true });
 }

@@ -70,7 +70,7 @@ const dir = mkdtempSync(join(tmpdir(), "pi-session-recording-"));
 try {
 	const sessions = join(dir, "sessions");
 	writeStore(sessions);
-	const { file } = writeSession(sessions);
+	const file = writeSession(sessions);
 	const id = SessionManager.open(file).getSessionId().slice(0, 8);
 	const run = (...args) => {
 		const env = { PATH: process.env.PATH, HOME: dir, PI_CODING_AGENT_DIR: join(dir, "agent"), FORCE_COLOR: "1", COLUMNS: String(COLUMNS), PAGER: "", TZ: "UTC", LANG: "C.UTF-8" };

@@ -1,6 +1,6 @@
 // The tests, on a fresh clone too: installs, builds and runs, with nothing but Node, npm, cargo and a C compiler to begin with.
 //   npm test                                 before a commit: checks of the sources, the core, the package in short
-//   npm run test:all                         everything in full, with browser, shells, terminals, packages; and with few random cases on the other runtimes
+//   npm run test:all                         everything in full, with shells, terminals, packages; and with few random cases on the other runtimes
 //   npm run test:all -- --rest               what `npm test` left out
 //   npm run test:all -- --strict             a missing tool is a failure, not a test that is not run
 //

@@ -144,11 +144,8 @@ const own = (table, key) => (typeof key === "string" && Object.hasOwn(table, key
  * The beginning of an entry's text.
  * @param {Loose} entry
  */
-export const preview = (entry) => previewOf(partsOf(entry));
-
-/** @param {Part[]} parts */
-export function previewOf(parts) {
-	return parts
+export function preview(entry) {
+	return partsOf(entry)
 		.map(({ kind, title, text, failed }) => {
 			const beginning = text.slice(0, 2000);
 			if (kind === "call") return title === "!" ? `$ ${beginning}` : `→ ${title}(${beginning})`;

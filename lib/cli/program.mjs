@@ -108,7 +108,7 @@ const resumeOption = (one, which) => one.option("-r, --resume", `starts pi with 
 export function buildProgram(result, asJson) {
 	const program = new Command("pi-sessions")
 		.configureOutput({ writeErr: (text) => void (asJson || process.stderr.write(safeBlock(text))) })
-		.description("Shows, searches, checks and exports the sessions of the pi coding agent. Only rename, repair, redact, pull and sync change sessions; fork, export, tree --html and stats --html make new files. What they read is kept in the catalog, session-catalog-11.sqlite in the agent's directory (PI_SESSION_NATIVE_CATALOG=off: nowhere).")
+		.description("Shows, searches, checks and exports the sessions of the pi coding agent. Only rename, repair, redact, pull and sync change sessions; fork and export make new files. What they read is kept in the catalog, session-catalog-11.sqlite in the agent's directory (PI_SESSION_NATIVE_CATALOG=off: nowhere).")
 		.version(version)
 		.exitOverride()
 		.showHelpAfterError("(see pi-sessions --help)")
@@ -144,14 +144,10 @@ function addReading(program, result) {
 			result.code = await show(session, options);
 		});
 
-	pagerOption(command(program, "tree", "Draws a session's branches", ["tree", "tree 0193a2b4 --limit all", "tree 0193a2b4 --html", "tree session.jsonl --html page.html --full"]))
+	pagerOption(command(program, "tree", "Draws a session's branches", ["tree", "tree 0193a2b4 --limit all", "tree 0193a2b4 --user"]))
 		.argument("[session]", SESSION)
 		.option("-n, --limit <count>", "most entries per run, and most branches per branch point, that are drawn, or all (default: 12, with --user all)", limit)
 		.option("--user", "user messages alone")
-		.option("--html [file]", "a page to look at in a browser, in place of the drawing (- for standard output)")
-		.option("--max-entry <KiB>", "with --html: how much of each entry the page holds (default: at most 64, less for a large session)", wholeNumber)
-		.option("-f, --full", "with --html: all of every entry")
-		.option("--force", "with --html: write over a file that is there")
 		.action((session, options) => tree(session, options));
 
 	resumeOption(command(program, "search", "Searches what was said", ["search panic unwrap", "search --all 'checkout test' --limit 5", "search --all --in tool --since 2025-01-01 --phrase 'pending'", "search --all --json --max-chars 80 panic"]), "the first session found")
@@ -180,8 +176,6 @@ function addStats(program, result) {
 		.option("--since <day>", "calls from this day on: 2025-06-01, or 7d for seven days ago")
 		.option("--until <day>", "calls up to this day, and on it")
 		.option("--csv", "rows for programs that calculate (by day unless --by says otherwise)")
-		.option("--html [file]", "a page to look at in a browser (- for standard output)")
-		.option("--force", "with --html: write over a file that is there")
 		.option("--utc", "days begin at midnight UTC, not at the clock's")
 		.option("--top <count>", "so many of the largest entries", wholeNumber, 10)
 		.action(async (session, options) => {

@@ -4,25 +4,26 @@ import { preview } from "./entries.mjs";
 import { UsageError } from "./errors.mjs";
 import { SessionManager } from "./library.mjs";
 import { columns, paint, progress, write, writeJson, writePaged } from "./output.mjs";
-import { pageFile, refuseWithoutPage } from "./page.mjs";
 import { openRegularFile } from "./regular-file.mjs";
 import { existingSessionDir } from "./session-dir.mjs";
 import { sessionPath } from "./sessions.mjs";
 import { table } from "./table.mjs";
 import { clip, clipMiddle, count, counted, dollars, safeLine, size, wrapped } from "./text.mjs";
 import { limitsOf } from "./times.mjs";
-import { PAGE_GROUPINGS, periodOf, tokens, writeUsagePage } from "./usage-page.mjs";
 
 /** @typedef {import("./library.mjs").UsageSum} Sum */
 /** @typedef {import("./library.mjs").UsageRow} Row */
 /** @typedef {import("./library.mjs").UsageReport} Report */
 /** @typedef {import("./library.mjs").UsageGrouping} Grouping */
 /** @typedef {{ bytes: number, session: string, id: string, role: string, text: string }} Large */
-/** @typedef {{ cwd?: string, dir?: string, all?: boolean, json?: boolean, csv?: boolean, utc?: boolean, html?: string | true, force?: boolean, since?: string, until?: string, by?: Grouping, top: number, pager?: boolean }} Options */
+/** @typedef {{ cwd?: string, dir?: string, all?: boolean, json?: boolean, csv?: boolean, utc?: boolean, since?: string, until?: string, by?: Grouping, top: number, pager?: boolean }} Options */
 
 const BARS = "▁▂▃▄▅▆▇█";
 /** How many bytes of a large entry are read for its text. */
 const MAX_READ = 64 << 20;
+/** The largest number of rows in a table by day or week: longer times are shown by week, then by month. */
+const MAX_PERIODS = 92;
+const DAY_MS = 86_400_000;
 
 /**
  * @param {string | undefined} query
@@ -31,15 +32,6 @@ const MAX_READ = 64 << 20;
 export async function stats(query, options) {
 	if (options.all && query !== undefined) throw new UsageError("--all cannot be combined with a session");
 	if (options.csv && options.json) throw new UsageError("--csv cannot be combined with --json");
-	if (options.csv && options.html !== undefined) throw new UsageError("--csv cannot be combined with --html");
-	const file = pageFile(options.html);
-	refuseWithoutPage(options.html, { force: options.force });
-	if (options.html !== undefined) {
-		if (options.by && !isTime(options.by)) throw new UsageError(`--by ${options.by} cannot be combined with --html, whose chart is by day, week or month`);
-		const report = await addUp(query, options, [...PAGE_GROUPINGS]);
-		await writeUsagePage(report, notCounted(report, isLimited(options)), file ?? "usage.html", options);
-		return tellLeftOut(report, options);
-	}
 	/** @type {Grouping[]} */
 	const by = options.by ? [options.by] : options.csv ? ["day"] : options.json ? ["model", "day"] : ["model", "day", "week", "month"];
 	const report = await addUp(query, options, by);
@@ -52,15 +44,7 @@ export async function stats(query, options) {
 	}
 	else if (options.json) await writeJson(asJson(report, options));
 	else await writePaged(() => lines(report, options), options);
-	return tellLeftOut(report, options);
-}
-
-/**
- * Names the files that are not in the sums. Gives the exit code.
- * @param {Report} report
- * @param {Options} options
- */
-function tellLeftOut({ leftOut: { files } }, options) {
+	const { files } = report.leftOut;
 	if (!options.json) for (const { path, error } of files) process.stderr.write(`Left out: ${safeLine(error.includes(path) ? error : `${path}: ${error}`)}\n`);
 	return files.length > 0 ? 1 : 0;
 }
@@ -209,6 +193,20 @@ function notCounted({ leftOut }, isOfATime) {
 	const left = [...phrases(calls), ...others];
 	return [...(left.length > 0 ? [`Not added: ${left.join(", ")}.`] : []), ...(phrases(unnamed).length > 0 ? [`Of those added: ${phrases(unnamed).join(", ")}.`] : [])].join(" ");
 }
+
+/**
+ * What a time is divided into, so that there are not too many parts.
+ * @param {Row[]} days those with calls, in order
+ * @returns {"day" | "week" | "month"}
+ */
+function periodOf(days) {
+	const dated = days.filter(({ key }) => !key.startsWith("("));
+	const length = (Date.parse(dated.at(-1)?.key ?? "") - Date.parse(dated[0]?.key ?? "")) / DAY_MS;
+	return length >= 7 * MAX_PERIODS ? "month" : length >= MAX_PERIODS ? "week" : "day";
+}
+
+/** The tokens of all kinds; each is finite, and so is the sum. @param {Sum} sum */
+const tokens = ({ input, output, cacheRead, cacheWrite }) => Math.min(Number.MAX_VALUE, input + output + cacheRead + cacheWrite);
 
 /** @type {Record<Grouping, import("./table.mjs").Column>} */
 const KEYS = {

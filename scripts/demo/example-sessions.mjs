@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { SessionManager } from "../../index.js";
 
-/** A day's work with three ways tried. Gives the file, and the entry to show. */
+/** A day's work with three ways tried. Gives the file. */
 export function writeSession(dir) {
 	const manager = SessionManager.create("/home/user/shop", dir);
 	const cost = { input: 0.003, output: 0.011, cacheRead: 0.002, cacheWrite: 0, total: 0.016 };
@@ -40,9 +40,9 @@ export function writeSession(dir) {
 	result("4", "edit", "-\tresponse.send(200);\n-\tawait orders.markPaid(id);\n+\tawait orders.markPaid(id);\n+\tresponse.send(200);");
 	answer(call("5", "bash", { command: "for i in $(seq 300); do npm test -- checkout || break; done" }));
 	result("5", "bash", "300 runs good");
-	const shown = answer(text("300 runs good, and the test is as short as it was. The order is written before the provider gets its answer."));
+	answer(text("300 runs good, and the test is as short as it was. The order is written before the provider gets its answer."));
 	manager.appendSessionInfo("The checkout test");
-	return { file: manager.getSessionFile(), shown };
+	return manager.getSessionFile();
 }
 
 /** Two months of work on four projects with three models, the same each time. */

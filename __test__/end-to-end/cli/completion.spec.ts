@@ -56,7 +56,7 @@ const quoted = (text: string): string => `$'${text.replace(/[\\']/g, "\\$&").rep
 test("in bash: commands, options, values, session ids", async () => {
 	const at = shellWorld();
 	expect(await inBash(at, "s")).toEqual(["search", "show", "stats", "sync"]);
-	expect(await inBash(at, "tree", "--h")).toEqual(["--help", "--html"]);
+	expect(await inBash(at, "tree", "--")).toEqual(["--cwd", "--dir", "--help", "--json", "--limit", "--no-pager", "--user"]);
 	expect(await inBash(at, "show", "0194")).toEqual(["0194abcd-1", "0194abcd-2"]);
 	expect(await inBash(at, "export", "--format", "")).toEqual(["jsonl", "md"]);
 	expect(await inBash(at, "search", "--in", "t")).toEqual(["thinking", "tool"]);
@@ -69,7 +69,7 @@ test("in fish", async () => {
 	const at = shellWorld();
 	expect(await inFish(at, "pi-sessions s")).toEqual(["search", "show", "stats", "sync"]);
 	expect(await inFish(at, "pi-sessions show 0194")).toEqual(["0194abcd-1", "0194abcd-2"]);
-	expect(await inFish(at, "pi-sessions tree --ht")).toEqual(["--html"]);
+	expect(await inFish(at, "pi-sessions tree --us")).toEqual(["--user"]);
 });
 
 test("in zsh", async () => {

@@ -15,7 +15,7 @@ function guarded(at: World, script: string): NodeJS.ProcessEnv {
 
 describe("PI_SESSION_NATIVE_LOCK=exclusive", () => {
 	const env = { PI_SESSION_NATIVE_LOCK: "exclusive" };
-	const looks = [["show"], ["show", "--json"], ["tree"], ["tree", "--json"], ["tree", "--html", "-"], ["stats"], ["export"], ["export", "--format", "jsonl"]];
+	const looks = [["show"], ["show", "--json"], ["tree"], ["tree", "--json"], ["stats"], ["export"], ["export", "--format", "jsonl"]];
 
 	// Regression: sessions that others hold could not be looked at.
 	test("sessions that others hold can be looked at", async () => {

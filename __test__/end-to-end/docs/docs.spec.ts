@@ -256,8 +256,8 @@ describe("pages", () => {
 	});
 
 	test("the picture in the README is small", () => {
-		expect(textOf("README.md")).toContain("(docs/images/tree.png)");
-		const picture = readFileSync(join(root, "docs/images/tree.png"));
+		expect(textOf("README.md")).toContain("(docs/images/find.png)");
+		const picture = readFileSync(join(root, "docs/images/find.png"));
 		expect(picture.subarray(1, 4).toString()).toBe("PNG");
 		expect(picture.length).toBeLessThan(200_000);
 	});
