@@ -1,5 +1,5 @@
 // The commands, their options and their help.
-import { Command, InvalidArgumentError, Option } from "commander";
+import { Argument, Command, InvalidArgumentError, Option } from "commander";
 import { createRequire } from "node:module";
 import { ROLES, SCOPES } from "./search-scopes.mjs";
 import { safeBlock } from "./text.mjs";
@@ -14,7 +14,7 @@ import { safeBlock } from "./text.mjs";
  */
 const lazy = (load, name) => async (...args) => (await load())[name](...args);
 
-const completeIds = lazy(() => import("./completion.mjs"), "completeIds");
+const complete = lazy(() => import("./completion.mjs"), "complete");
 const completion = lazy(() => import("./completion.mjs"), "completion");
 const exportSession = lazy(() => import("./fork-and-export.mjs"), "exportSession");
 const fork = lazy(() => import("./fork-and-export.mjs"), "fork");
@@ -301,17 +301,16 @@ function addHelp(program) {
 	program
 		.command("completion")
 		.description("Prints the completion script of a shell")
-		.argument("<shell>", "bash, zsh or fish")
+		.addArgument(new Argument("<shell>", "the shell that it is for").choices(["bash", "zsh", "fish"]))
 		.addHelpText(
 			"after",
 			"\nExamples:\n  $ source <(pi-sessions completion bash)   # in ~/.bashrc\n  $ pi-sessions completion zsh > ~/_pi-sessions   # into a directory of $fpath\n  $ pi-sessions completion fish > ~/.config/fish/completions/pi-sessions.fish",
 		)
-		.action((shell) => completion(shell, program));
+		.action((shell) => completion(shell));
 
 	program
-		.command("complete-ids", { hidden: true })
-		.description("Session ids for the completion scripts")
-		.argument("[beginning]")
-		.option("--dir <directory>")
-		.action((beginning, options) => completeIds(beginning ?? "", options));
+		.command("complete", { hidden: true })
+		.description("What the completion scripts offer for the last of these words")
+		.argument("<words...>")
+		.action((words) => complete(words, program));
 }

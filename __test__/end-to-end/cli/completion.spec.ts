@@ -60,7 +60,9 @@ test("in bash: commands, options, values, session ids", async () => {
 	expect(await inBash(at, "show", "0194")).toEqual(["0194abcd-1", "0194abcd-2"]);
 	expect(await inBash(at, "export", "--format", "")).toEqual(["jsonl", "md"]);
 	expect(await inBash(at, "search", "--in", "t")).toEqual(["thinking", "tool"]);
+	expect(await inBash(at, "export", "--format", "=", "")).toEqual(["jsonl", "md"]);
 	expect(await inBash(at, "search", "--max")).toEqual(["--max-chars"]);
+	expect(await inBash(at, "remote", "")).toEqual(["delete", "move", "status"]);
 	expect(await inBash(at, "completion", "")).toEqual(["bash", "fish", "zsh"]);
 	expect(await inBash(at, "list", "--cwd", "/us")).toEqual(["/usr"]);
 });
@@ -70,6 +72,8 @@ test("in fish", async () => {
 	expect(await inFish(at, "pi-sessions s")).toEqual(["search", "show", "stats", "sync"]);
 	expect(await inFish(at, "pi-sessions show 0194")).toEqual(["0194abcd-1", "0194abcd-2"]);
 	expect(await inFish(at, "pi-sessions tree --us")).toEqual(["--user"]);
+	expect(await inFish(at, "pi-sessions export --format=j")).toEqual(["--format=jsonl"]);
+	expect(await inFish(at, "pi-sessions list --cwd=/us")).toEqual(["--cwd=/usr/"]);
 });
 
 test("in zsh", async () => {
@@ -124,7 +128,7 @@ test("a session whose id is a command in a shell does not run when Tab is presse
 	for (const [index, id] of commands.entries()) put(at, id, [message("a", null, user("id"))], { name: `hostile-${index}.jsonl` });
 	// Ids may be good and names not.
 	for (const [index, name] of [...commands, "%F{red}${(e):-$(touch PWNED-10)}", "a:b\\:c[d]$(touch PWNED-11)", "%{$(touch PWNED-12)%}"].entries()) put(at, `xgood-${index}`, [message("a", null, user(name))]);
-	expect((await run(at, ["complete-ids"])).out.split("\n").map((line) => line.split("\t")[0]).filter(Boolean).sort()).toEqual(["0194abcd-1", "0194abcd-2", "ffff", ...Array.from({ length: 14 }, (_, index) => `xgood-${index}`)].sort());
+	expect((await run(at, ["complete", "pi-sessions", "show", ""])).out.split("\n").map((line) => line.split("\t")[0]).filter(Boolean).sort()).toEqual(["/file", "0194abcd-1", "0194abcd-2", "ffff", ...Array.from({ length: 14 }, (_, index) => `xgood-${index}`)].sort());
 	const good = Array.from({ length: 14 }, (_, index) => `xgood-${index}`).sort();
 	expect(await inBash(at, "show", "x")).toEqual(good);
 	expect(await inBash(at, "show", "$(touch PWNED-13)")).toEqual([]);

@@ -34,7 +34,7 @@ test.skipIf(process.platform === "win32")("list, search, stats and completion en
 	makeFifo(fifo);
 	const warning = `Warning: Settings are ignored because they cannot be read: ${fifo}: not a regular file\n`;
 	for (const args of [["list"], ["search", "parser"], ["stats"], ["stats", "--all"]]) expect(await run(at, args), args.join(" ")).toMatchObject({ code: 0, err: warning });
-	expect(await run(at, ["complete-ids"])).toMatchObject({ code: 0, out: "0194-session\tThe parser\n", err: warning });
+	expect(await run(at, ["complete", "pi-sessions", "show", ""])).toMatchObject({ code: 0, out: "0194-session\tThe parser\n/file\n", err: warning });
 	expect(await good({ ...at, cwd: at.agent }, ["list", "--all"])).toContain("The parser");
 });
 

@@ -29,7 +29,7 @@ describe("sessionDir of pi's settings", () => {
 		for (const args of [["show"], ["show", "0194"], ["tree"], ["search", "parser"], ["search", "--all", "parser"], ["export"]]) expect(await good(at, args), args.join(" ")).toContain("arser");
 		expect(await goodJson(at, ["stats", "--all"])).toMatchObject({ sessions: 1 });
 		expect((await goodJson(at, ["verify", "--all"])).map(({ path }: any) => path)).toEqual([moved]);
-		expect(await good(at, ["complete-ids"])).toBe("0194-kept\tThe parser\n");
+		expect(await good(at, ["complete", "pi-sessions", "show", ""])).toBe("0194-kept\tThe parser\n/file\n");
 		expect(dirname((await goodJson(at, ["fork"])).path)).toBe(dirname(moved));
 	});
 

@@ -198,7 +198,7 @@ describe("what a session says never acts on the terminal", () => {
 		put(at, `id${evil}`, lines, { name: "s.jsonl" });
 		put(at, `id${evil}2`, lines, { name: "t.jsonl" });
 		put(at, "other", lines, { name: "u.jsonl" });
-		for (const args of [["show", "id"], ["show", evil.replaceAll("\u0000", "")], ["show", "./no\u001b[31m.jsonl"], ["complete-ids"]]) {
+		for (const args of [["show", "id"], ["show", evil.replaceAll("\u0000", "")], ["show", "./no\u001b[31m.jsonl"], ["complete", "pi-sessions", "show", ""]]) {
 			const { out, err } = await run(at, args);
 			expect(`${out}${err}`).not.toBe("");
 			expect(`${out}${err}`.match(bad)).toBeNull();
