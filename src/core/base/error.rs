@@ -2,10 +2,11 @@
 //! [`as_io`](Error::as_io) gives; what users read is its message. The texts
 //! are pi's wherever pi has one.
 
+use std::collections::TryReserveError;
 use std::fmt;
 use std::io;
 
-use super::memory::copy_of;
+use super::memory::{copy_of, OutOfMemory};
 
 /// The application's name in messages about session files.
 pub const APP_NAME: &str = "pi";
@@ -316,11 +317,23 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Cause::Io(syscall, source) = &self.cause else { return f.write_str(&self.text) };
-        let path = self.path.as_deref().unwrap_or_default();
         match code_of(source) {
-            Some((code, words)) => write!(f, "{code}: {words}, {syscall} '{path}'"),
-            None => write!(f, "{source}, {syscall} '{path}'"),
-        }
+            Some((code, words)) => write!(f, "{code}: {words}, {syscall}"),
+            None => write!(f, "{source}, {syscall}"),
+        }?;
+        self.path.as_ref().map_or(Ok(()), |path| write!(f, " '{path}'"))
+    }
+}
+
+impl From<OutOfMemory> for Error {
+    fn from(error: OutOfMemory) -> Self {
+        Self { cause: Cause::Io("malloc", error.into()), path: None, text: Box::default() }
+    }
+}
+
+impl From<TryReserveError> for Error {
+    fn from(error: TryReserveError) -> Self {
+        OutOfMemory::from(error).into()
     }
 }
 

@@ -1,65 +1,99 @@
 //! Memory of a size that a file decides. A collection that grows by itself ends the process if the system refuses the memory; here
-//! that is [`io::ErrorKind::OutOfMemory`], `ENOMEM` in messages.
+//! that is [`OutOfMemory`], which `?` makes an error of what the caller returns: `ENOMEM` in messages.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, TryReserveError};
+use std::fmt;
 use std::hash::Hash;
 use std::io;
 
+/// The system refused memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OutOfMemory;
+
+/// A result whose error is [`OutOfMemory`].
+pub type Result<T> = std::result::Result<T, OutOfMemory>;
+
+impl fmt::Display for OutOfMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("not enough memory")
+    }
+}
+
+impl std::error::Error for OutOfMemory {}
+
+impl From<OutOfMemory> for io::Error {
+    fn from(_: OutOfMemory) -> Self {
+        io::ErrorKind::OutOfMemory.into()
+    }
+}
+
+impl From<TryReserveError> for OutOfMemory {
+    fn from(_: TryReserveError) -> Self {
+        Self
+    }
+}
+
+impl From<hashbrown::TryReserveError> for OutOfMemory {
+    fn from(_: hashbrown::TryReserveError) -> Self {
+        Self
+    }
+}
+
 /// Makes room for so many elements more.
-pub fn reserve<T>(list: &mut Vec<T>, more: usize) -> io::Result<()> {
-    list.try_reserve(more).map_err(|_| io::ErrorKind::OutOfMemory.into())
+pub fn reserve<T>(list: &mut Vec<T>, more: usize) -> Result<()> {
+    Ok(list.try_reserve(more)?)
 }
 
 /// Makes a list so long, with default values where it was shorter.
-pub fn resize<T: Clone + Default>(list: &mut Vec<T>, len: usize) -> io::Result<()> {
+pub fn resize<T: Clone + Default>(list: &mut Vec<T>, len: usize) -> Result<()> {
     let more = len.saturating_sub(list.len());
-    list.try_reserve_exact(more).map_err(|_| io::ErrorKind::OutOfMemory)?;
+    list.try_reserve_exact(more)?;
     list.resize(len, T::default());
     Ok(())
 }
 
 /// Appends an element.
-pub fn push<T>(list: &mut Vec<T>, element: T) -> io::Result<()> {
+pub fn push<T>(list: &mut Vec<T>, element: T) -> Result<()> {
     reserve(list, 1)?;
     list.push(element);
     Ok(())
 }
 
 /// Appends what an iterator gives.
-pub fn extend<T>(list: &mut Vec<T>, elements: impl IntoIterator<Item = T>) -> io::Result<()> {
+pub fn extend<T>(list: &mut Vec<T>, elements: impl IntoIterator<Item = T>) -> Result<()> {
     let mut elements = elements.into_iter();
     reserve(list, elements.size_hint().0)?;
     elements.try_for_each(|element| push(list, element))
 }
 
 /// A list of what an iterator gives.
-pub fn collect<T>(elements: impl IntoIterator<Item = T>) -> io::Result<Vec<T>> {
+pub fn collect<T>(elements: impl IntoIterator<Item = T>) -> Result<Vec<T>> {
     let mut list = Vec::new();
     extend(&mut list, elements)?;
     Ok(list)
 }
 
 /// Adds a value to a map; the one that was there.
-pub fn insert<K: Eq + Hash, V>(map: &mut HashMap<K, V>, key: K, value: V) -> io::Result<Option<V>> {
+pub fn insert<K: Eq + Hash, V>(map: &mut HashMap<K, V>, key: K, value: V) -> Result<Option<V>> {
     map.try_reserve(1)?;
     Ok(map.insert(key, value))
 }
 
 /// Adds a value to a set. Whether it was not there.
-pub fn insert_into<T: Eq + Hash>(set: &mut HashSet<T>, value: T) -> io::Result<bool> {
+pub fn insert_into<T: Eq + Hash>(set: &mut HashSet<T>, value: T) -> Result<bool> {
     set.try_reserve(1)?;
     Ok(set.insert(value))
 }
 
 /// Appends bytes.
-pub fn append(out: &mut Vec<u8>, bytes: &[u8]) -> io::Result<()> {
+pub fn append(out: &mut Vec<u8>, bytes: &[u8]) -> Result<()> {
     reserve(out, bytes.len())?;
     out.extend_from_slice(bytes);
     Ok(())
 }
 
 /// Bytes, one after the other, with others between them.
-pub fn joined(parts: &[impl AsRef<[u8]>], between: &[u8]) -> io::Result<Vec<u8>> {
+pub fn joined(parts: &[impl AsRef<[u8]>], between: &[u8]) -> Result<Vec<u8>> {
     let mut out = Vec::new();
     for (at, part) in parts.iter().enumerate() {
         append(&mut out, if at > 0 { between } else { b"" })?;
@@ -69,22 +103,22 @@ pub fn joined(parts: &[impl AsRef<[u8]>], between: &[u8]) -> io::Result<Vec<u8>>
 }
 
 /// An empty list with room for so many elements.
-pub fn with_capacity<T>(capacity: usize) -> io::Result<Vec<T>> {
+pub fn with_capacity<T>(capacity: usize) -> Result<Vec<T>> {
     let mut list = Vec::new();
     reserve(&mut list, capacity)?;
     Ok(list)
 }
 
 /// A list of so many times one value.
-pub fn filled<T: Clone>(value: T, len: usize) -> io::Result<Vec<T>> {
+pub fn filled<T: Clone>(value: T, len: usize) -> Result<Vec<T>> {
     let mut list = with_capacity(len)?;
     list.resize(len, value);
     Ok(list)
 }
 
 /// Appends text.
-pub fn push_str(out: &mut String, text: &str) -> io::Result<()> {
-    out.try_reserve(text.len()).map_err(|_| io::ErrorKind::OutOfMemory)?;
+pub fn push_str(out: &mut String, text: &str) -> Result<()> {
+    out.try_reserve(text.len())?;
     out.push_str(text);
     Ok(())
 }
@@ -95,7 +129,8 @@ pub struct MemoryWriter(pub Vec<u8>);
 
 impl io::Write for MemoryWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        append(&mut self.0, bytes).map(|()| bytes.len())
+        append(&mut self.0, bytes)?;
+        Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -104,16 +139,16 @@ impl io::Write for MemoryWriter {
 }
 
 /// A copy of bytes.
-pub fn copy_of_bytes(bytes: &[u8]) -> io::Result<Vec<u8>> {
+pub fn copy_of_bytes(bytes: &[u8]) -> Result<Vec<u8>> {
     let mut copy = Vec::new();
     append(&mut copy, bytes)?;
     Ok(copy)
 }
 
 /// A copy of a text.
-pub fn copy_of(text: &str) -> io::Result<String> {
+pub fn copy_of(text: &str) -> Result<String> {
     let mut copy = String::new();
-    copy.try_reserve_exact(text.len()).map_err(|_| io::ErrorKind::OutOfMemory)?;
+    copy.try_reserve_exact(text.len())?;
     copy.push_str(text);
     Ok(copy)
 }
@@ -124,13 +159,12 @@ mod tests {
 
     #[test]
     fn memory_that_cannot_be_had_is_an_error() {
-        let is_refused = |result: io::Result<()>| result.is_err_and(|error| error.kind() == io::ErrorKind::OutOfMemory);
         let mut list = vec![1u64];
-        assert!(is_refused(reserve(&mut list, usize::MAX / 8)));
-        assert!(is_refused(resize(&mut list, usize::MAX / 8)));
-        assert!(is_refused(filled(0u64, usize::MAX / 8).map(drop)));
-        assert!(is_refused(extend(&mut list, std::iter::repeat_n(0, usize::MAX / 8))));
-        assert!(is_refused(collect(0..u64::MAX / 8).map(drop)));
+        assert!(reserve(&mut list, usize::MAX / 8).is_err());
+        assert!(resize(&mut list, usize::MAX / 8).is_err());
+        assert!(filled(0u64, usize::MAX / 8).is_err());
+        assert!(extend(&mut list, std::iter::repeat_n(0, usize::MAX / 8)).is_err());
+        assert!(collect(0..u64::MAX / 8).is_err());
         assert_eq!(list, [1]);
         resize(&mut list, 3).expect("memory");
         assert_eq!(list, [1, 0, 0]);

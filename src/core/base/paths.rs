@@ -119,7 +119,7 @@ pub fn normalize(path: &str, process: &dyn Process) -> Result<String> {
 /// A path made absolute and clean; a text that is too long for a path stays as it is.
 pub fn resolve(path: &str, process: &dyn Process) -> Result<String> {
     if path.len() > MAX_PATH {
-        return copy_of(path).map_err(|error| Error::io("read", "", error));
+        return Ok(copy_of(path)?);
     }
     let path = normalize(path, process)?;
     absolute(&path, process)

@@ -1,9 +1,8 @@
 //! Dates that only JavaScript's parser can read.
 
 use std::collections::HashSet;
-use std::io;
 
-use super::memory::{copy_of, insert_into, push_str};
+use super::memory::{self, copy_of, insert_into, push_str};
 
 /// JSON texts of dates, each once.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -11,7 +10,7 @@ pub struct UnparsedDates(HashSet<String>);
 
 impl UnparsedDates {
     /// Adds a date.
-    pub fn add(&mut self, json: &str) -> io::Result<()> {
+    pub fn add(&mut self, json: &str) -> memory::Result<()> {
         if !self.0.contains(json) {
             insert_into(&mut self.0, copy_of(json)?)?;
         }
@@ -24,7 +23,7 @@ impl UnparsedDates {
     }
 
     /// The dates, one on each line. JSON text of one line holds no newline.
-    pub fn to_lines(&self) -> io::Result<String> {
+    pub fn to_lines(&self) -> memory::Result<String> {
         let mut lines = String::new();
         for date in self.iter() {
             let lead = if lines.is_empty() { "" } else { "\n" };
@@ -35,14 +34,14 @@ impl UnparsedDates {
     }
 
     /// Reads what [`UnparsedDates::to_lines`] wrote.
-    pub fn from_lines(lines: &str) -> io::Result<Self> {
+    pub fn from_lines(lines: &str) -> memory::Result<Self> {
         let mut dates = Self::default();
         lines.lines().try_for_each(|date| dates.add(date))?;
         Ok(dates)
     }
 
     /// A copy.
-    pub fn copy(&self) -> io::Result<Self> {
+    pub fn copy(&self) -> memory::Result<Self> {
         let mut dates = Self::default();
         self.iter().try_for_each(|date| dates.add(date))?;
         Ok(dates)

@@ -3,21 +3,20 @@
 //! surrogate takes three bytes. Text without lone surrogates is plain UTF-8.
 
 use std::borrow::Cow;
-use std::io;
 
 use encoding_rs::mem::{convert_utf16_to_utf8, utf16_valid_up_to};
 
-use super::memory::{append, copy_of_bytes, push_str, reserve, with_capacity};
+use super::memory::{self, append, copy_of_bytes, push_str, reserve, with_capacity};
 
 /// The WTF-8 of UTF-16 units. Paired surrogates become one character.
-pub fn from_utf16(units: &[u16]) -> io::Result<Vec<u8>> {
+pub fn from_utf16(units: &[u16]) -> memory::Result<Vec<u8>> {
     let mut out = Vec::new();
     push_utf16(&mut out, units)?;
     Ok(out)
 }
 
 /// Appends units that are all ASCII; false if they are not.
-pub fn push_ascii(out: &mut Vec<u8>, units: &[u16]) -> io::Result<bool> {
+pub fn push_ascii(out: &mut Vec<u8>, units: &[u16]) -> memory::Result<bool> {
     // The compiler makes vector instructions of both loops.
     let is_ascii = units.iter().fold(0, |all, unit| all | unit) < 0x80;
     if is_ascii {
@@ -28,7 +27,7 @@ pub fn push_ascii(out: &mut Vec<u8>, units: &[u16]) -> io::Result<bool> {
 }
 
 /// Appends the WTF-8 of UTF-16 units.
-pub fn push_utf16(out: &mut Vec<u8>, units: &[u16]) -> io::Result<()> {
+pub fn push_utf16(out: &mut Vec<u8>, units: &[u16]) -> memory::Result<()> {
     if push_ascii(out, units)? {
         return Ok(());
     }
@@ -48,7 +47,7 @@ pub fn push_utf16(out: &mut Vec<u8>, units: &[u16]) -> io::Result<()> {
 }
 
 /// The UTF-16 units of WTF-8 bytes. Bytes that are not WTF-8 become U+FFFD.
-pub fn to_utf16(bytes: &[u8]) -> io::Result<Vec<u16>> {
+pub fn to_utf16(bytes: &[u8]) -> memory::Result<Vec<u16>> {
     // No character has more units than bytes.
     let mut out = with_capacity(bytes.len())?;
     each_piece(bytes, |text, unit| {
@@ -108,12 +107,12 @@ pub fn shown(id: &[u8]) -> Cow<'_, str> {
 }
 
 /// The text in memory that can be refused.
-pub fn copy_lossy(bytes: &[u8]) -> io::Result<String> {
+pub fn copy_lossy(bytes: &[u8]) -> memory::Result<String> {
     into_string_lossy(copy_of_bytes(bytes)?)
 }
 
 /// The text of bytes that are no longer needed: what is not UTF-8 becomes U+FFFD. Its memory can be refused.
-pub fn into_string_lossy(bytes: Vec<u8>) -> io::Result<String> {
+pub fn into_string_lossy(bytes: Vec<u8>) -> memory::Result<String> {
     String::from_utf8(bytes).or_else(|error| {
         let (mut out, mut done) = (String::new(), Ok(()));
         each_piece(error.as_bytes(), |text, unit| {
@@ -165,7 +164,7 @@ pub fn trim(bytes: &[u8]) -> &[u8] {
 }
 
 /// A session name as it is stored: runs of carriage returns and line feeds become one space, then trimmed.
-pub fn one_line(bytes: &[u8]) -> io::Result<Vec<u8>> {
+pub fn one_line(bytes: &[u8]) -> memory::Result<Vec<u8>> {
     let mut out = with_capacity(bytes.len())?;
     let mut in_run = false;
     for &byte in bytes {
@@ -181,14 +180,14 @@ pub fn one_line(bytes: &[u8]) -> io::Result<Vec<u8>> {
 }
 
 /// Appends a JSON string as `JSON.stringify` writes it: only what must be escaped is, lone surrogates included.
-pub fn push_json_string(out: &mut Vec<u8>, bytes: &[u8]) -> io::Result<()> {
+pub fn push_json_string(out: &mut Vec<u8>, bytes: &[u8]) -> memory::Result<()> {
     append(out, b"\"")?;
     push_escaped(out, bytes)?;
     append(out, b"\"")
 }
 
 /// Appends what stands between the quotes of a JSON string as `JSON.stringify` writes it, see [`push_json_string`].
-pub fn push_escaped(out: &mut Vec<u8>, bytes: &[u8]) -> io::Result<()> {
+pub fn push_escaped(out: &mut Vec<u8>, bytes: &[u8]) -> memory::Result<()> {
     const HEX: &[u8; 16] = b"0123456789abcdef";
     // An escape takes six bytes at most.
     let escaped = bytes.iter().filter(|byte| matches!(byte, 0..=0x1F | b'"' | b'\\' | 0xED)).count();

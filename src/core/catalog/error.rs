@@ -2,6 +2,8 @@
 
 use rusqlite::ErrorCode;
 
+use crate::base::memory::OutOfMemory;
+
 /// The result of work on a catalog.
 pub type CatalogResult<T> = std::result::Result<T, rusqlite::Error>;
 
@@ -38,7 +40,8 @@ pub fn foreign(what: &str) -> rusqlite::Error {
     rusqlite::Error::SqliteFailure(error, Some(what.to_owned()))
 }
 
-/// The error of a row for which there is no memory.
-pub fn no_memory(_: std::io::Error) -> rusqlite::Error {
-    rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_NOMEM), None)
+impl From<OutOfMemory> for rusqlite::Error {
+    fn from(_: OutOfMemory) -> Self {
+        Self::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_NOMEM), None)
+    }
 }

@@ -7,7 +7,7 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{params, Connection, OptionalExtension, Row, Transaction};
 
 use super::connection::Catalog;
-use super::error::{no_memory, CatalogResult};
+use super::error::CatalogResult;
 use crate::base::memory::{copy_of, copy_of_bytes};
 use crate::base::unparsed_dates::UnparsedDates;
 use crate::format::header::{ParentSession, Version};
@@ -120,7 +120,7 @@ fn remembered(row: &Row<'_>) -> CatalogResult<CatalogRow> {
     let file_kind: i64 = row.get(9)?;
     let unparsed_dates = match row.get_ref(16)? {
         ValueRef::Null => UnparsedDates::default(),
-        dates => UnparsedDates::from_lines(dates.as_str()?).map_err(no_memory)?,
+        dates => UnparsedDates::from_lines(dates.as_str()?)?,
     };
     let summary = move |version| -> CatalogResult<FileKind> {
         Ok(FileKind::Session(
@@ -165,8 +165,8 @@ fn stored(parent: &ParentSession) -> ValueRef<'_> {
 fn parent(stored: ValueRef<'_>) -> CatalogResult<Option<ParentSession>> {
     Ok(match stored {
         ValueRef::Null => None,
-        ValueRef::Text(_) => Some(ParentSession::Other(copy_of(stored.as_str()?).map_err(no_memory)?.into_boxed_str())),
-        _ => Some(ParentSession::Path(copy_of_bytes(stored.as_blob()?).map_err(no_memory)?)),
+        ValueRef::Text(_) => Some(ParentSession::Other(copy_of(stored.as_str()?)?.into_boxed_str())),
+        _ => Some(ParentSession::Path(copy_of_bytes(stored.as_blob()?)?)),
     })
 }
 
@@ -174,7 +174,7 @@ fn parent(stored: ValueRef<'_>) -> CatalogResult<Option<ParentSession>> {
 fn bytes(row: &Row<'_>, column: usize) -> CatalogResult<Option<Vec<u8>>> {
     match row.get_ref(column)? {
         ValueRef::Null => Ok(None),
-        stored => copy_of_bytes(stored.as_blob()?).map(Some).map_err(no_memory),
+        stored => Ok(Some(copy_of_bytes(stored.as_blob()?)?)),
     }
 }
 
@@ -243,7 +243,7 @@ pub fn put(transaction: &Transaction<'_>, update: &Update) -> CatalogResult<()> 
         return Ok(());
     }
     let summary = file.progress.kind.summary();
-    let unparsed_dates = summary.map(|summary| summary.unparsed_dates.to_lines()).transpose().map_err(no_memory)?;
+    let unparsed_dates = summary.map(|summary| summary.unparsed_dates.to_lines()).transpose()?;
     let unparsed_dates = unparsed_dates.filter(|all| !all.is_empty());
     let mut put = transaction.prepare_cached(
         "INSERT INTO session (dir, name, device, inode, size, modified, changed, seen, read_to, head_tail_hash, file_kind,

@@ -4,9 +4,8 @@
 //! message, so no body is read.
 
 use std::collections::HashMap;
-use std::io;
 
-use crate::base::memory::{collect, insert, with_capacity};
+use crate::base::memory::{self, collect, insert, with_capacity};
 use crate::format::agent_message::Role;
 use crate::format::entry::EntryKind;
 use crate::tree::tree::{IdNo, Row, RowNo, Tree};
@@ -78,7 +77,7 @@ pub struct Projection {
 }
 
 /// The rows of the context of a path: if it holds compactions, the newest, then what it kept, then all after it.
-pub fn context_rows(tree: &Tree, path: &[RowNo]) -> io::Result<Vec<RowNo>> {
+pub fn context_rows(tree: &Tree, path: &[RowNo]) -> memory::Result<Vec<RowNo>> {
     let is_compaction = |no: &RowNo| tree.row(*no).is_some_and(|row| row.kind == EntryKind::Compaction);
     let Some(last) = path.iter().rposition(is_compaction) else {
         return collect(path.iter().copied());
@@ -111,12 +110,12 @@ fn decides_model(row: &Row) -> bool {
 }
 
 /// The projection of a path: per context entry what it contributes after the newest edit on it.
-pub fn project(tree: &Tree, path: &[RowNo]) -> io::Result<Projection> {
+pub fn project(tree: &Tree, path: &[RowNo]) -> memory::Result<Projection> {
     Ok(Projection { steps: steps_of(tree, &context_rows(tree, path)?)?, settings: settings(tree, path) })
 }
 
 /// The steps of a context of these rows.
-fn steps_of(tree: &Tree, rows: &[RowNo]) -> io::Result<Vec<Step>> {
+fn steps_of(tree: &Tree, rows: &[RowNo]) -> memory::Result<Vec<Step>> {
     let mut edits: HashMap<IdNo, RowNo> = HashMap::new();
     for &no in rows {
         let edit = tree.row(no).filter(|row| row.kind == EntryKind::ContextEdit);

@@ -4,9 +4,8 @@
 //! Section values and tools are the caller's objects; here they are handles of any type.
 
 use std::collections::HashMap;
-use std::io;
 
-use crate::base::memory::{collect, copy_of_bytes, insert, joined, push};
+use crate::base::memory::{self, collect, copy_of_bytes, insert, joined, push};
 
 /// One system message. Names are WTF-8.
 #[derive(Debug, Clone)]
@@ -40,7 +39,7 @@ pub struct Replayed<T> {
 }
 
 /// Replays system messages in order. None if no message has a date and no tool is left.
-pub fn replay<T>(messages: impl IntoIterator<Item = SystemMessage<T>>) -> io::Result<Option<Replayed<T>>> {
+pub fn replay<T>(messages: impl IntoIterator<Item = SystemMessage<T>>) -> memory::Result<Option<Replayed<T>>> {
     let mut texts: Vec<Vec<u8>> = Vec::new();
     let mut sections = Named::default();
     let mut tools = Named::default();
@@ -88,7 +87,7 @@ impl<T> Default for Named<T> {
 
 impl<T> Named<T> {
     /// Sets a name's value; a name that is there keeps its position.
-    fn set(&mut self, name: Vec<u8>, value: T) -> io::Result<()> {
+    fn set(&mut self, name: Vec<u8>, value: T) -> memory::Result<()> {
         match self.positions.get(&name).and_then(|&position| self.values.get_mut(position)) {
             Some(slot) => *slot = Some((name, value)),
             None => {
@@ -109,7 +108,7 @@ impl<T> Named<T> {
         self.positions.is_empty()
     }
 
-    fn into_values(self) -> io::Result<Vec<(Vec<u8>, T)>> {
+    fn into_values(self) -> memory::Result<Vec<(Vec<u8>, T)>> {
         collect(self.values.into_iter().flatten())
     }
 }

@@ -21,8 +21,7 @@
 //! output was cut) cannot be in a Rust string: a text that is decoded becomes WTF-8 bytes, see
 //! [`wtf8`](crate::base::wtf8), and a lone surrogate in them is written as an escape again.
 
-use std::io;
-
+use crate::base::memory;
 use crate::json::{fields, Value};
 
 fields! {
@@ -102,11 +101,11 @@ pub struct MessageHead {
 
 impl<V: Value> AgentMessage<V> {
     /// The role and whether there is content.
-    pub fn head(&self) -> io::Result<MessageHead> {
+    pub fn head(&self) -> memory::Result<MessageHead> {
         Ok(MessageHead { role: self.role()?, lacks_content: self.content.as_ref().is_none_or(V::is_null) })
     }
 
-    fn role(&self) -> io::Result<Role> {
+    fn role(&self) -> memory::Result<Role> {
         let name = self.role.as_ref().map_or(Ok(None), V::text)?;
         Ok(name.map_or(Role::Other, |name| Role::from_name(&name)))
     }

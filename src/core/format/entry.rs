@@ -1,11 +1,10 @@
 //! Entries: the kinds of lines, and the head of an entry that goes into the index.
 
 use std::borrow::Cow;
-use std::io;
 
 use super::agent_message::{AgentMessage, MessageHead, Role};
 use super::body::{Body, BodyOf, LARGE_BODY};
-use crate::base::memory::{append, copy_of_bytes, with_capacity};
+use crate::base::memory::{self, append, copy_of_bytes, with_capacity};
 use crate::base::time::Time;
 use crate::json::reader::{is_json, read, Raw};
 use crate::json::{fields, Value};
@@ -186,12 +185,16 @@ impl Damage {
 
 /// Reads a line of a file of version 2 or later and hands on what it is. Entries of version 1 have no id, and so count as
 /// damaged lines.
-pub fn read_line<T>(line: &str, then: impl FnOnce(Line<'_>) -> T) -> io::Result<T> {
+pub fn read_line<T>(line: &str, then: impl FnOnce(Line<'_>) -> T) -> memory::Result<T> {
     read_line_and_bodies(line, usize::MAX, |line, _| then(line))
 }
 
 /// Reads a line as [`read_line`] does, and hands on its bodies of at least `least` bytes, too, in their order in the line.
-pub fn read_line_and_bodies<T>(line: &str, least: usize, then: impl FnOnce(Line<'_>, &[Body]) -> T) -> io::Result<T> {
+pub fn read_line_and_bodies<T>(
+    line: &str,
+    least: usize,
+    then: impl FnOnce(Line<'_>, &[Body]) -> T,
+) -> memory::Result<T> {
     // Most lines take one pass. A line that it rejects (its message is not an object) is read again.
     if let Ok(read) = read::<EntryLine<Raw<'_>, MessageLine<Raw<'_>>>>(line) {
         let bodies = if line.len() < least { Vec::new() } else { bodies_in(line, &read, least)? };
@@ -217,14 +220,14 @@ pub fn read_line_and_bodies<T>(line: &str, least: usize, then: impl FnOnce(Line<
 }
 
 /// The bodies of an entry's line.
-pub fn bodies_of(line: &[u8]) -> io::Result<Vec<Body>> {
+pub fn bodies_of(line: &[u8]) -> memory::Result<Vec<Body>> {
     match std::str::from_utf8(line) {
         Ok(line) => read_line_and_bodies(line, LARGE_BODY, |_, bodies| bodies.to_vec()),
         Err(_) => Ok(Vec::new()),
     }
 }
 
-fn bodies_in(line: &str, read: &EntryLine<Raw<'_>, MessageLine<Raw<'_>>>, least: usize) -> io::Result<Vec<Body>> {
+fn bodies_in(line: &str, read: &EntryLine<Raw<'_>, MessageLine<Raw<'_>>>, least: usize) -> memory::Result<Vec<Body>> {
     let message = read.message.as_ref();
     let values = [
         (BodyOf::MessageContent, message.and_then(|message| message.content)),
@@ -252,7 +255,7 @@ pub fn read_message(raw: Raw<'_>) -> Option<AgentMessage<Raw<'_>>> {
     read(raw.get()).ok()
 }
 
-fn of_fields<'a, M>(fields: &'a EntryFields<Raw<'_>, M>, message: Option<MessageHead>) -> io::Result<Line<'a>> {
+fn of_fields<'a, M>(fields: &'a EntryFields<Raw<'_>, M>, message: Option<MessageHead>) -> memory::Result<Line<'a>> {
     if text_of(&fields.kind)?.as_deref() == Some(b"session") {
         return Ok(Line::Header);
     }
@@ -267,7 +270,7 @@ pub fn head_of<'a, V: Value, M>(
     fields: &'a EntryFields<V, M>,
     id: Cow<'a, [u8]>,
     message: Option<MessageHead>,
-) -> io::Result<EntryHead<'a>> {
+) -> memory::Result<EntryHead<'a>> {
     let kind = text_of(&fields.kind)?.map_or(EntryKind::Unknown, |name| EntryKind::from_name(&name));
     Ok(EntryHead {
         kind,
@@ -286,13 +289,13 @@ pub fn head_of<'a, V: Value, M>(
     })
 }
 
-fn text_of<V: Value>(value: &Option<V>) -> io::Result<Option<Cow<'_, [u8]>>> {
+fn text_of<V: Value>(value: &Option<V>) -> memory::Result<Option<Cow<'_, [u8]>>> {
     value.as_ref().map_or(Ok(None), V::text)
 }
 
 /// The key of a label: its target's id. A target that is not a string becomes a key that no string has, since 0xFF is never
 /// the first byte of WTF-8. None for an object: no label can be looked up by one.
-pub fn target_key<V: Value>(target: Option<&V>) -> io::Result<Option<Cow<'_, [u8]>>> {
+pub fn target_key<V: Value>(target: Option<&V>) -> memory::Result<Option<Cow<'_, [u8]>>> {
     let odd = |key: String| {
         let mut odd = copy_of_bytes(b"\xFF")?;
         append(&mut odd, key.as_bytes())?;
@@ -311,7 +314,7 @@ pub fn target_key<V: Value>(target: Option<&V>) -> io::Result<Option<Cow<'_, [u8
     }
 }
 
-fn parent_of<V: Value>(value: Option<&V>) -> io::Result<Parent<'_>> {
+fn parent_of<V: Value>(value: Option<&V>) -> memory::Result<Parent<'_>> {
     Ok(match value {
         None => Parent::Missing,
         Some(value) if value.is_null() => Parent::Null,
@@ -324,7 +327,7 @@ fn parent_of<V: Value>(value: Option<&V>) -> io::Result<Parent<'_>> {
 }
 
 /// The result of `new Date(timestamp).getTime()`, or [`Time::Unparsed`].
-pub fn time_of<V: Value>(value: Option<&V>) -> io::Result<Time> {
+pub fn time_of<V: Value>(value: Option<&V>) -> memory::Result<Time> {
     let Some(value) = value else {
         return Ok(Time::At(f64::NAN));
     };
@@ -341,7 +344,7 @@ pub fn time_of<V: Value>(value: Option<&V>) -> io::Result<Time> {
 
 impl<T> HeadAs<T> {
     /// The head with other texts: what `each` makes of these.
-    pub fn with_texts<U>(self, mut each: impl FnMut(T) -> io::Result<U>) -> io::Result<HeadAs<U>> {
+    pub fn with_texts<U>(self, mut each: impl FnMut(T) -> memory::Result<U>) -> memory::Result<HeadAs<U>> {
         Ok(HeadAs {
             id: each(self.id)?,
             parent: match self.parent {
@@ -373,7 +376,7 @@ impl<T> HeadAs<T> {
 
 impl EntryHead<'_> {
     /// The head with owned texts.
-    pub fn into_owned(self) -> io::Result<EntryHead<'static>> {
+    pub fn into_owned(self) -> memory::Result<EntryHead<'static>> {
         self.with_texts(|text| match text {
             Cow::Owned(text) => Ok(Cow::Owned(text)),
             Cow::Borrowed(text) => Ok(Cow::Owned(copy_of_bytes(text)?)),

@@ -1,8 +1,6 @@
 //! The session header: the file's first line, which is not part of the tree.
 
-use std::io;
-
-use crate::base::memory::{copy_of, copy_of_bytes};
+use crate::base::memory::{self, copy_of, copy_of_bytes};
 use crate::json::reader::{read, Raw};
 use crate::json::string::owned_string;
 use crate::json::{fields, ObjectText, Value};
@@ -50,14 +48,14 @@ pub enum ParentSession {
 
 impl ParentSession {
     /// A copy.
-    pub fn copy(&self) -> io::Result<Self> {
+    pub fn copy(&self) -> memory::Result<Self> {
         Ok(match self {
             Self::Path(path) => Self::Path(copy_of_bytes(path)?),
             Self::Other(json) => Self::Other(copy_of(json)?.into_boxed_str()),
         })
     }
 
-    fn of(raw: Raw<'_>) -> io::Result<Self> {
+    fn of(raw: Raw<'_>) -> memory::Result<Self> {
         Ok(match owned_text(Some(raw))? {
             Some(text) => Self::Path(text),
             None => Self::Other(copy_of(raw.get())?.into_boxed_str()),
@@ -78,7 +76,7 @@ pub enum Version {
 
 impl Version {
     /// The version by JavaScript's comparisons: a missing or null one is 1, and a value that is not a number is current.
-    pub fn of(value: Option<&impl Value>) -> io::Result<Self> {
+    pub fn of(value: Option<&impl Value>) -> memory::Result<Self> {
         let Some(value) = value.filter(|value| !value.is_null()) else {
             return Ok(Version::V1);
         };
@@ -109,7 +107,7 @@ fn number_in(text: &[u8]) -> Option<f64> {
 
 impl Header {
     /// Reads the first line that parsed. None unless it is a header: an object of type `session` with a string id.
-    pub fn read(line: &str) -> io::Result<Option<Self>> {
+    pub fn read(line: &str) -> memory::Result<Option<Self>> {
         let Ok(fields) = read::<HeaderFields<Raw<'_>>>(line) else { return Ok(None) };
         let Some(kind) = fields.kind else { return Ok(None) };
         if kind.text()?.as_deref() != Some(b"session") {
@@ -129,7 +127,7 @@ impl Header {
     }
 }
 
-fn owned_text(value: Option<Raw<'_>>) -> io::Result<Option<Vec<u8>>> {
+fn owned_text(value: Option<Raw<'_>>) -> memory::Result<Option<Vec<u8>>> {
     value.map_or(Ok(None), |raw| owned_string(raw.get()))
 }
 
@@ -147,7 +145,7 @@ pub struct NewHeader<'a> {
 }
 
 /// The line of a new header without a newline, with the keys in pi's order.
-pub fn new_header_line(id: &str, timestamp: &str, cwd: &str, parent: Option<&str>) -> io::Result<Vec<u8>> {
+pub fn new_header_line(id: &str, timestamp: &str, cwd: &str, parent: Option<&str>) -> memory::Result<Vec<u8>> {
     let quoted = |text: &str| crate::json::quoted(text.as_bytes());
     let mut line = ObjectText::default();
     line.set("type", "\"session\"")?;

@@ -1,14 +1,11 @@
 //! Ids: eight hex digits for entries, UUIDv7 or the caller's own for sessions.
 
-use std::fmt::Write;
-use std::io;
 use std::sync::Mutex;
 
 use uuid::timestamp::context::ContextV7;
 use uuid::{Timestamp, Uuid};
 
 use crate::base::error::{Error, Result};
-use crate::base::memory::copy_of;
 use crate::base::options::EntryIds;
 use crate::base::threads::locked;
 
@@ -16,35 +13,32 @@ use crate::base::threads::locked;
 const SHORT_TRIES: usize = 100;
 
 /// A new entry id, not `taken`.
-pub fn new_entry_id(length: EntryIds, taken: impl Fn(&[u8]) -> bool) -> io::Result<String> {
+pub fn new_entry_id(length: EntryIds, taken: impl Fn(&[u8]) -> bool) -> String {
     match length {
         EntryIds::Short => entry_id(taken),
-        EntryIds::Long => Ok(Uuid::new_v4().hyphenated().to_string()),
+        EntryIds::Long => Uuid::new_v4().hyphenated().to_string(),
     }
 }
 
 /// The id of an entry of version 1 that is only shown, where entries have none: its number in the file, from 1 on.
-pub fn numbered_id(number: usize) -> io::Result<String> {
-    let mut id = String::new();
-    id.try_reserve(20)?;
-    write!(id, "{number:08}").map_err(io::Error::other)?;
-    Ok(id)
+pub fn numbered_id(number: usize) -> String {
+    format!("{number:08}")
 }
 
 /// A short id: the first 8 hex digits of a v4 UUID, not `taken`; a full UUID after 100 collisions.
-pub fn entry_id(taken: impl Fn(&[u8]) -> bool) -> io::Result<String> {
+pub fn entry_id(taken: impl Fn(&[u8]) -> bool) -> String {
     #[cfg(test)]
     if let Some(id) = tests::chosen().filter(|id| !taken(id.as_bytes())) {
-        return Ok(id);
+        return id;
     }
     for _ in 0..SHORT_TRIES {
         let mut digits = Uuid::encode_buffer();
         let id = Uuid::new_v4().simple().encode_lower(&mut digits).get(..8).unwrap_or_default();
         if !taken(id.as_bytes()) {
-            return copy_of(id);
+            return id.to_owned();
         }
     }
-    Ok(Uuid::new_v4().hyphenated().to_string())
+    Uuid::new_v4().hyphenated().to_string()
 }
 
 /// Keeps session ids ascending within one millisecond, and after the clock was set back.
@@ -94,8 +88,7 @@ pub mod tests {
         let id = entry_id(|_| {
             tries.set(tries.get() + 1);
             true
-        })
-        .expect("memory");
+        });
         assert_eq!((tries.get(), id.len()), (100, 36));
     }
 

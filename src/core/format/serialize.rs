@@ -1,12 +1,11 @@
 //! The line of a new entry.
 
 use std::borrow::Cow;
-use std::io;
 
 use super::agent_message::MessageHead;
 use super::entry::{head_of, read_message, EntryFields, EntryHead, EntryKind, Parent};
 use crate::base::error::{Error, Result};
-use crate::base::memory::{append, with_capacity};
+use crate::base::memory::{self, append, with_capacity};
 use crate::base::time::Time;
 use crate::base::wtf8::push_json_string;
 use crate::json::reader::{read, Raw};
@@ -47,10 +46,10 @@ impl KeyOrder {
 pub fn line(kind: EntryKind, envelope: &Envelope, own: &[u8]) -> Result<Vec<u8>> {
     let own = own.strip_prefix(b"{").and_then(|own| own.strip_suffix(b"}"));
     let own = own.ok_or_else(|| Error::internal("an entry's own fields are not the JSON of an object"))?.trim_ascii();
-    joined(kind, envelope, own).map_err(|error| Error::io("write", "", error))
+    Ok(joined(kind, envelope, own)?)
 }
 
-fn joined(kind: EntryKind, envelope: &Envelope, own: &[u8]) -> io::Result<Vec<u8>> {
+fn joined(kind: EntryKind, envelope: &Envelope, own: &[u8]) -> memory::Result<Vec<u8>> {
     let mut out = with_capacity(own.len() + 160)?;
     out.extend_from_slice(b"{\"type\":");
     push_json_string(&mut out, kind.name().as_bytes())?;
@@ -68,12 +67,12 @@ fn joined(kind: EntryKind, envelope: &Envelope, own: &[u8]) -> io::Result<Vec<u8
     Ok(out)
 }
 
-fn push_own(out: &mut Vec<u8>, own: &[u8]) -> io::Result<()> {
+fn push_own(out: &mut Vec<u8>, own: &[u8]) -> memory::Result<()> {
     append(out, if own.is_empty() { b"" } else { b"," })?;
     append(out, own)
 }
 
-fn push_envelope(out: &mut Vec<u8>, envelope: &Envelope) -> io::Result<()> {
+fn push_envelope(out: &mut Vec<u8>, envelope: &Envelope) -> memory::Result<()> {
     append(out, b",\"id\":")?;
     push_json_string(out, envelope.id.as_bytes())?;
     append(out, b",\"parentId\":")?;
@@ -118,9 +117,8 @@ impl NewHead {
         }
         let name = format!("\"{}\"", kind.name());
         fields.kind = read(&name).ok();
-        let no_memory = |error| Error::io("read", "", error);
         let message = fields.message.and_then(read_message).map(|message| message.head()).transpose();
-        let head = message.and_then(|message| head_of(&fields, Cow::Borrowed(b""), message)).map_err(no_memory)?;
+        let head = message.and_then(|message| head_of(&fields, Cow::Borrowed(b""), message))?;
         Ok(Self {
             message: head.message,
             target: head.first_kept.or(head.target).map(Cow::into_owned),

@@ -2,7 +2,7 @@
 //! was indexed.
 
 use super::index::Index;
-use crate::base::error::{part, Error, Result};
+use crate::base::error::{part, Result};
 use crate::base::memory::append;
 use crate::base::options::Durability;
 use crate::io::line_reader::line_text;
@@ -73,13 +73,13 @@ impl<'a> Copier<'a> {
         let lacks_newline = end >= from.size()?;
         read_into(from, start, (end - start) as usize + usize::from(!lacks_newline), &mut self.buffer)?;
         if lacks_newline {
-            append(&mut self.buffer, b"\n").map_err(|error| Error::io("read", from.name(), error))?;
+            append(&mut self.buffer, b"\n")?;
         }
         for (span, row) in std::mem::take(&mut self.run) {
             let at = (span.offset - start) as usize;
             let end = at + span.len as usize;
             let line = part(&self.buffer, at..end, "a run of lines")?;
-            let line = line_text(line).map_err(|error| Error::io("read", from.name(), error))?;
+            let line = line_text(line)?;
             self.index.check_copy(from.name(), row, &line)?;
             // A line that became longer still begins as it did.
             if self.buffer.get(end) != Some(&b'\n') {

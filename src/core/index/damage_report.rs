@@ -1,10 +1,8 @@
 //! Damage as reports show it: lines that are not entries, and entries that do not form one tree.
 
-use std::io;
-
 use serde::Serialize;
 
-use crate::base::memory::{collect, copy_of, with_capacity};
+use crate::base::memory::{self, collect, copy_of, with_capacity};
 use crate::base::wtf8::copy_lossy;
 use crate::index::index::DamagedLine;
 use crate::tree::tree::{ParentRef, RowNo, Tree};
@@ -78,7 +76,7 @@ pub struct TreeErrorReport {
 
 impl TreeErrorReport {
     /// What reports show of these errors. `line` gives a row's line number.
-    pub fn of(tree: &Tree, errors: &TreeErrors, line: &dyn Fn(RowNo) -> u64) -> io::Result<Self> {
+    pub fn of(tree: &Tree, errors: &TreeErrors, line: &dyn Fn(RowNo) -> u64) -> memory::Result<Self> {
         let id = |no: RowNo| copy_lossy(tree.id_of(no));
         let parent = |no: RowNo| match tree.row(no).map(|row| row.parent) {
             Some(ParentRef::Id(id_no)) => copy_lossy(tree.id_bytes(id_no)),
@@ -103,7 +101,7 @@ impl TreeErrorReport {
 }
 
 /// What the first elements of a list become, as many as are reported.
-fn first<T, U>(list: &[T], make: impl Fn(&T) -> io::Result<U>) -> io::Result<Vec<U>> {
+fn first<T, U>(list: &[T], make: impl Fn(&T) -> memory::Result<U>) -> memory::Result<Vec<U>> {
     let mut made = with_capacity(list.len().min(REPORT_LIMIT))?;
     for one in list.iter().take(REPORT_LIMIT) {
         made.push(make(one)?);

@@ -24,15 +24,14 @@ pub fn each_entry_line<E>(
         if line.skipped.is_some() {
             continue;
         }
-        let text = line_text(line.bytes).map_err(|error| fail(Error::io("read", storage.name(), error)))?;
+        let text = line_text(line.bytes).map_err(|error| fail(error.into()))?;
         let is_counted = read_line(&text, |line| match line {
             Line::Entry(_) | Line::Header => true,
             // In version 1 entries have no ids.
             Line::Damaged(Damage::NoId) => header.version == Version::V1,
             Line::Damaged(_) | Line::Blank => false,
         });
-        let is_counted = is_counted.map_err(|error| fail(Error::io("read", storage.name(), error)))?;
-        if is_counted {
+        if is_counted.map_err(|error| fail(error.into()))? {
             each(&text)?;
         }
     }

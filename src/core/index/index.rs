@@ -1,11 +1,11 @@
 //! The index of a session: its tree, and where each entry's line is.
 
-use std::io::{self, Read};
+use std::io::Read;
 
 use super::parallel_scan::{with_indexed_line, IndexedLine, LineKind, Text};
 use super::torn_line::IndexedEnd;
 use crate::base::error::{Error, Result};
-use crate::base::memory::reserve;
+use crate::base::memory::{self, reserve};
 use crate::format::body::Body;
 use crate::format::entry::{Damage, EntryHead};
 use crate::io::line_reader::{LineReader, RawLine, WHOLE};
@@ -56,7 +56,12 @@ pub(super) fn next<'a, R: Read>(reader: &'a mut LineReader<R>, storage: &dyn Sto
 
 impl Index {
     /// Takes a line; with `advance` the leaf moves to its entry. Without memory for it nothing changes.
-    pub(super) fn index_line(&mut self, line: IndexedLine<Text<'_>>, bodies: &[Body], advance: bool) -> io::Result<()> {
+    pub(super) fn index_line(
+        &mut self,
+        line: IndexedLine<Text<'_>>,
+        bodies: &[Body],
+        advance: bool,
+    ) -> memory::Result<()> {
         match &line.kind {
             LineKind::Entry(head) => {
                 self.reserve(head)?;
@@ -85,7 +90,7 @@ impl Index {
     }
 
     /// Makes room for an entry: adding it next cannot fail.
-    pub fn reserve(&mut self, head: &EntryHead<'_>) -> io::Result<()> {
+    pub fn reserve(&mut self, head: &EntryHead<'_>) -> memory::Result<()> {
         self.tree.reserve(head)?;
         reserve(&mut self.other_lines, 1)?;
         reserve(&mut self.spans, 1)
@@ -127,8 +132,7 @@ impl Index {
         let mut is_unterminated = false;
         while let Some(line) = next(&mut reader, storage)? {
             is_unterminated = !line.is_terminated;
-            let indexed = with_indexed_line(line, |line, bodies| self.index_line(line, bodies, false));
-            indexed.map_err(|error| Error::io("read", storage.name(), error))?;
+            with_indexed_line(line, |line, bodies| self.index_line(line, bodies, false))?;
         }
         Ok(is_unterminated)
     }
@@ -154,7 +158,7 @@ impl Index {
 
     /// Adds an entry of ours, whose line is at `span` if it has one; the leaf moves to it. Without memory for it nothing
     /// changes.
-    pub fn push(&mut self, head: &EntryHead<'_>, span: Option<LineSpan>) -> io::Result<RowNo> {
+    pub fn push(&mut self, head: &EntryHead<'_>, span: Option<LineSpan>) -> memory::Result<RowNo> {
         self.reserve(head)?;
         let row = self.tree.push(head, true)?;
         self.spans.push(span);

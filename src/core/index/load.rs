@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::index::{next, Index};
 use super::parallel_scan::{scan, with_indexed_line, IndexedLine, Text};
-use crate::base::error::{Error, Result};
+use crate::base::error::Result;
 use crate::format::body::Body;
 use crate::format::header::Header;
 use crate::io::line_reader::{line_text, LineReader, HEAD};
@@ -29,21 +29,20 @@ pub fn load(storage: &dyn Storage) -> Result<Option<Loaded>> {
     let mut reader = LineReader::new(storage.reader(0)?, 0, HEAD);
     let mut index = Index::default();
     let mut is_unterminated;
-    let fail = |error| Error::io("read", storage.name(), error);
     let header_line;
     let (header, header_span) = loop {
         let Some(line) = next(&mut reader, storage)? else {
             return Ok(None);
         };
         is_unterminated = !line.is_terminated;
-        let text = line_text(line.bytes).map_err(fail)?;
+        let text = line_text(line.bytes)?;
         if line.skipped.is_some() || !is_json(&text) {
-            with_indexed_line(line, |line, bodies| index.index_line(line, bodies, true)).map_err(fail)?;
+            with_indexed_line(line, |line, bodies| index.index_line(line, bodies, true))?;
             continue;
         }
         index.lines += 1;
         index.end.set(line.end(), !line.is_terminated);
-        match Header::read(&text).map_err(fail)? {
+        match Header::read(&text)? {
             Some(header) => {
                 header_line = Some(text).filter(|text| text.len() <= HEAD).map(Cow::into_owned);
                 break (header, LineSpan::of(line.offset, line.bytes.len()));

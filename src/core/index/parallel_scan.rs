@@ -7,13 +7,12 @@
 //! index, two cores would have three threads: opening 128 MB then takes 77 ms in place of 32.
 
 use std::borrow::Cow;
-use std::io;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 
 use crate::base::error::{Error, Result};
-use crate::base::memory::{append, reserve, with_capacity};
+use crate::base::memory::{self, append, reserve, with_capacity};
 use crate::base::threads::cores;
 use crate::format::body::{Body, LARGE_BODY};
 use crate::format::entry::{read_line_and_bodies, Damage, HeadAs, Line};
@@ -57,7 +56,7 @@ pub enum LineKind<T> {
 
 impl<T> IndexedLine<T> {
     /// The line with other texts: what `each` makes of these.
-    fn with_texts<U>(self, each: impl FnMut(T) -> io::Result<U>) -> io::Result<IndexedLine<U>> {
+    fn with_texts<U>(self, each: impl FnMut(T) -> memory::Result<U>) -> memory::Result<IndexedLine<U>> {
         let Self { offset, len, lines, is_terminated, is_torn, kind } = self;
         let kind = match kind {
             LineKind::Entry(head) => LineKind::Entry(head.with_texts(each)?),
@@ -69,7 +68,7 @@ impl<T> IndexedLine<T> {
 }
 
 /// Takes one line after the other, each with its large values.
-pub type TakeScannedLine<'a> = dyn FnMut(IndexedLine<Text<'_>>, &[Body]) -> io::Result<()> + 'a;
+pub type TakeScannedLine<'a> = dyn FnMut(IndexedLine<Text<'_>>, &[Body]) -> memory::Result<()> + 'a;
 
 /// The lines of a segment. Consecutive blank lines are one element: there may be millions of them. A list for all texts and one
 /// for all bodies take less time and memory than some for each line.
@@ -82,7 +81,7 @@ struct ScanSegment {
 }
 
 impl ScanSegment {
-    fn push(&mut self, line: IndexedLine<Text<'_>>, bodies: &[Body]) -> io::Result<()> {
+    fn push(&mut self, line: IndexedLine<Text<'_>>, bodies: &[Body]) -> memory::Result<()> {
         let is_nothing = matches!(line.kind, LineKind::Nothing);
         let run = self.lines.last_mut().map(|(last, _)| last).filter(|last| {
             let follows = last.is_terminated && last.offset + last.len + 1 == line.offset;
@@ -107,7 +106,7 @@ impl ScanSegment {
         Ok(())
     }
 
-    fn hand_on(self, each: &mut TakeScannedLine<'_>) -> io::Result<()> {
+    fn hand_on(self, each: &mut TakeScannedLine<'_>) -> memory::Result<()> {
         let mut bodies = self.bodies.as_slice();
         for (line, count) in self.lines {
             let (own, later) = bodies.split_at_checked(count).unwrap_or_default();
@@ -137,9 +136,8 @@ fn scan_in(storage: &dyn Storage, from: u64, to: u64, size: u64, each: &mut Take
             (segment, scan_segment(storage, start == from, start, (start + size).min(to), to, buffer))
         })
     };
-    let fail = |error| Error::io("read", storage.name(), error);
     // What was scanned before its turn, by its number.
-    let mut early = with_capacity(segments).map_err(fail)?;
+    let mut early = with_capacity(segments)?;
     early.resize_with(segments, || None);
     std::thread::scope(|scope| {
         // A channel without a limit asks for memory with each message.
@@ -178,7 +176,7 @@ fn scan_in(storage: &dyn Storage, from: u64, to: u64, size: u64, each: &mut Take
                 let (number, lines) = scanned;
                 early.get_mut(number).map(|place| place.replace(lines));
             };
-            lines?.hand_on(each).map_err(fail)?;
+            lines?.hand_on(each)?;
         }
         Ok(())
     })
@@ -193,7 +191,6 @@ fn scan_segment(
     to: u64,
     buffer: &mut Vec<u8>,
 ) -> Result<ScanSegment> {
-    let fail = |error| Error::io("read", storage.name(), error);
     // A line starts here if the byte before is a newline.
     let read_from = start - u64::from(!at_line);
     read_into(storage, read_from, (end - read_from) as usize, buffer)?;
@@ -211,12 +208,12 @@ fn scan_segment(
             Some(length) => {
                 let bytes = rest.get(..length).unwrap_or_default();
                 let line = RawLine { offset, bytes, is_terminated: true, skipped: None };
-                with_indexed_line(line, |line, bodies| lines.push(line, bodies)).map_err(fail)?;
+                with_indexed_line(line, |line, bodies| lines.push(line, bodies))?;
                 at += length + 1;
             }
             None if end == to => {
                 let line = RawLine { offset, bytes: rest, is_terminated: false, skipped: None };
-                with_indexed_line(line, |line, bodies| lines.push(line, bodies)).map_err(fail)?;
+                with_indexed_line(line, |line, bodies| lines.push(line, bodies))?;
                 break;
             }
             None => {
@@ -233,17 +230,16 @@ fn push_across(storage: &dyn Storage, offset: u64, to: u64, lines: &mut ScanSegm
     let source = std::io::Read::take(storage.reader(offset)?, to - offset);
     // Most such lines end soon after the segment.
     let mut reader = LineReader::new(source, offset, ACROSS);
-    let fail = |error| Error::io("read", storage.name(), error);
-    let line = reader.next_line().map_err(fail)?;
+    let line = reader.next_line().map_err(|error| Error::io("read", storage.name(), error))?;
     let line = line.ok_or_else(|| Error::changed(storage.name(), "it is shorter than it was"))?;
-    with_indexed_line(line, |line, bodies| lines.push(line, bodies)).map_err(fail)
+    Ok(with_indexed_line(line, |line, bodies| lines.push(line, bodies))?)
 }
 
 /// Hands on what the index takes of a line, and its large values.
 pub fn with_indexed_line(
     line: RawLine<'_>,
-    mut then: impl FnMut(IndexedLine<Text<'_>>, &[Body]) -> io::Result<()>,
-) -> io::Result<()> {
+    mut then: impl FnMut(IndexedLine<Text<'_>>, &[Body]) -> memory::Result<()>,
+) -> memory::Result<()> {
     let (offset, len, is_terminated, is_torn) = (line.offset, line.length(), line.is_terminated, line.is_torn()?);
     let mut then = |kind: LineKind<Text<'_>>, bodies: &[Body]| {
         then(IndexedLine { offset, len, lines: 1, is_terminated, is_torn, kind }, bodies)

@@ -1,11 +1,9 @@
 //! Reads entries' lines from the storage, whole or without their bodies. Each is checked to be the entry that was
 //! indexed.
 
-use std::io;
-
 use super::index::Index;
 use crate::base::error::{Error, Result};
-use crate::base::memory::{append, collect, copy_of, push, with_capacity};
+use crate::base::memory::{self, append, collect, copy_of, push, with_capacity};
 use crate::base::wtf8::shown;
 use crate::format::body::BodyOf;
 use crate::format::entry::{read_line, Line};
@@ -37,7 +35,7 @@ impl Index {
     pub(crate) fn line(&self, storage: &dyn Storage, row: RowNo) -> Result<Option<String>> {
         let mut found = None;
         self.lines(storage, &[row], &mut |_, line, _| {
-            found = Some(copy_of(line).map_err(|error| Error::io("read", storage.name(), error))?);
+            found = Some(copy_of(line)?);
             Ok(())
         })?;
         Ok(found)
@@ -46,7 +44,7 @@ impl Index {
     /// Hands on the line of each of these rows that is in the storage; neighbours are read together.
     pub(crate) fn lines(&self, storage: &dyn Storage, rows: &[RowNo], each: &mut TakeLine<'_>) -> Result<()> {
         let whole = |&row: &RowNo| Some(LinePart { row, span: self.line_span(row)?, before: None });
-        let parts = collect(rows.iter().filter_map(whole)).map_err(|error| Error::io("read", storage.name(), error))?;
+        let parts = collect(rows.iter().filter_map(whole))?;
         self.read(storage, &parts, each)
     }
 
@@ -57,18 +55,17 @@ impl Index {
         rows: &[RowNo],
         each: &mut TakeLine<'_>,
     ) -> Result<()> {
-        let fail = |error| Error::io("read", storage.name(), error);
-        let mut parts = with_capacity(rows.len()).map_err(fail)?;
+        let mut parts = with_capacity(rows.len())?;
         for &row in rows {
             let Some(LineSpan { offset, len }) = self.line_span(row) else { continue };
             let mut from = 0;
             for (_, body) in self.bodies(row) {
                 let span = LineSpan { offset: offset + u64::from(from), len: body.from.saturating_sub(from) };
-                push(&mut parts, LinePart { row, span, before: Some(body.of as u8) }).map_err(fail)?;
+                push(&mut parts, LinePart { row, span, before: Some(body.of as u8) })?;
                 from = body.end();
             }
             let span = LineSpan { offset: offset + u64::from(from), len: len.saturating_sub(from) };
-            push(&mut parts, LinePart { row, span, before: None }).map_err(fail)?;
+            push(&mut parts, LinePart { row, span, before: None })?;
         }
         self.read(storage, &parts, each)
     }
@@ -86,21 +83,18 @@ impl Index {
         let (Some(span), Some(body)) = (self.line_span(row), body) else {
             return Ok(None);
         };
-        let fail = |error| Error::io("read", storage.name(), error);
         let line = match bytes_at(storage, span) {
             Err(error) if !error.is_out_of_memory() => return Ok(None),
             line => line?,
         };
         match line.get(body.from as usize..body.end() as usize) {
-            Some(text) if self.is_entry_outside_bodies(row, &line).map_err(fail)? => {
-                StringParts::of(text).map_err(fail)
-            }
+            Some(text) if self.is_entry_outside_bodies(row, &line)? => Ok(StringParts::of(text)?),
             _ => Ok(None),
         }
     }
 
     /// Whether a line is this row's entry, its bodies aside.
-    fn is_entry_outside_bodies(&self, row: RowNo, line: &[u8]) -> io::Result<bool> {
+    fn is_entry_outside_bodies(&self, row: RowNo, line: &[u8]) -> memory::Result<bool> {
         let mut joined = Vec::new();
         let mut from = 0;
         for (_, body) in self.bodies(row) {
@@ -115,7 +109,6 @@ impl Index {
     }
 
     fn read(&self, storage: &dyn Storage, parts: &[LinePart], each: &mut TakeLine<'_>) -> Result<()> {
-        let fail = |error| Error::io("read", storage.name(), error);
         let mut bytes = Vec::new();
         let mut joined = Vec::new();
         let mut omitted = 0;
@@ -142,13 +135,13 @@ impl Index {
                     crate::base::error::part(&bytes, from..from + part.span.len as usize, "lines read together")?;
                 match part.before {
                     Some(code) => {
-                        append(&mut joined, text).map_err(fail)?;
-                        append(&mut joined, &[b'0' + BODY_PLACEHOLDER]).map_err(fail)?;
+                        append(&mut joined, text)?;
+                        append(&mut joined, &[b'0' + BODY_PLACEHOLDER])?;
                         omitted |= code;
                     }
                     None if omitted == 0 => self.hand_on(storage, part.row, text, 0, each)?,
                     None => {
-                        append(&mut joined, text).map_err(fail)?;
+                        append(&mut joined, text)?;
                         self.hand_on(storage, part.row, &joined, omitted, each)?;
                         joined.clear();
                         omitted = 0;
@@ -168,7 +161,7 @@ impl Index {
         omitted: u8,
         each: &mut TakeLine<'_>,
     ) -> Result<()> {
-        let line = line_text(line).map_err(|error| Error::io("read", storage.name(), error))?;
+        let line = line_text(line)?;
         self.check_text(storage, row, &line)?;
         each(row, &line, omitted)
     }
@@ -178,7 +171,7 @@ impl Index {
         match memchr::memchr(b'\n', line) {
             Some(_) => Err(self.changed(storage.name(), row, "is no longer one line")),
             None => {
-                let line = line_text(line).map_err(|error| Error::io("read", storage.name(), error))?;
+                let line = line_text(line)?;
                 self.check_text(storage, row, &line)
             }
         }
@@ -190,7 +183,7 @@ impl Index {
             return Err(self.changed(name, row, "is no longer one line"));
         }
         let is_same = read_line(line, |line| matches!(line, Line::Entry(head) if self.tree.matches_head(row, &head)));
-        if is_same.map_err(|error| Error::io("read", name, error))? {
+        if is_same? {
             Ok(())
         } else {
             Err(self.changed(name, row, "no longer says what it said"))
@@ -199,7 +192,7 @@ impl Index {
 
     fn check_text(&self, storage: &dyn Storage, row: RowNo, line: &str) -> Result<()> {
         let is_same = read_line(line, |line| self.is_entry(row, &line));
-        if is_same.map_err(|error| Error::io("read", storage.name(), error))? {
+        if is_same? {
             Ok(())
         } else {
             Err(self.changed(storage.name(), row, "is no longer where it was"))

@@ -1,11 +1,9 @@
 //! Verification of a session file: every line is read, nothing is changed.
 
-use std::io;
-
 use serde::Serialize;
 
 use crate::base::error::{Error, Result};
-use crate::base::memory::push;
+use crate::base::memory::{self, push};
 use crate::base::wtf8::copy_lossy;
 use crate::format::entry::{is_blank, read_line, Damage, EntryHead, Line};
 use crate::format::header::{Header, HeaderFields, Version};
@@ -106,24 +104,24 @@ impl Survey {
         let fail = |error| Error::io("read", storage.name(), error);
         while let Some(line) = reader.next_line().map_err(fail)? {
             survey.ends_with_newline = line.is_terminated;
-            survey.torn_line_start = line.is_torn().map_err(fail)?.then_some(line.offset);
+            survey.torn_line_start = line.is_torn()?.then_some(line.offset);
             survey.bytes = line.end();
             survey.count += 1;
             let what = match line.skipped {
                 Some((why, _)) => LineClass::Damaged(why),
-                None => line_text(line.bytes).and_then(|text| survey.classify(&text, &mut parsed_any)).map_err(fail)?,
+                None => line_text(line.bytes).and_then(|text| survey.classify(&text, &mut parsed_any))?,
             };
             let (number, offset, len) = (survey.count, line.offset, line.length());
             let damage = ReportedDamage { line: number, start: offset, end: offset + len, reason: "" };
-            survey.note(what, damage).map_err(fail)?;
+            survey.note(what, damage)?;
             if what != LineClass::Blank {
-                push(&mut survey.lines, SurveyedLine { number, offset, len, what }).map_err(fail)?;
+                push(&mut survey.lines, SurveyedLine { number, offset, len, what })?;
             }
         }
         Ok(survey)
     }
 
-    fn note(&mut self, what: LineClass, line: ReportedDamage) -> io::Result<()> {
+    fn note(&mut self, what: LineClass, line: ReportedDamage) -> memory::Result<()> {
         let reason = match what {
             LineClass::Entry => {
                 self.entries += 1;
@@ -143,7 +141,7 @@ impl Survey {
         Ok(())
     }
 
-    fn classify(&mut self, text: &str, parsed_any: &mut bool) -> io::Result<LineClass> {
+    fn classify(&mut self, text: &str, parsed_any: &mut bool) -> memory::Result<LineClass> {
         if !*parsed_any && !is_blank(text) && is_json(text) {
             *parsed_any = true;
             if self.read_header(text)? {
@@ -171,7 +169,7 @@ impl Survey {
         }
     }
 
-    fn read_header(&mut self, text: &str) -> io::Result<bool> {
+    fn read_header(&mut self, text: &str) -> memory::Result<bool> {
         self.header = Header::read(text)?;
         if self.header.is_some() {
             let fields = read::<HeaderFields<Raw<'_>>>(text).ok();
@@ -184,16 +182,14 @@ impl Survey {
     /// The report on the file.
     pub fn report(&self, path: &str) -> Result<VerifyReport> {
         let line = |no: RowNo| self.row_lines.get(no as usize).copied().unwrap_or_default();
-        let fail = |error| Error::io("read", path, error);
-        let errors = check_integrity(&self.tree).map_err(fail)?;
+        let errors = check_integrity(&self.tree)?;
         let totals = Totals::of(&errors, self.damaged_count);
-        let TreeErrorReport { orphans, duplicate_ids, cycles } =
-            TreeErrorReport::of(&self.tree, &errors, &line).map_err(fail)?;
+        let TreeErrorReport { orphans, duplicate_ids, cycles } = TreeErrorReport::of(&self.tree, &errors, &line)?;
         Ok(VerifyReport {
             path: path.to_owned(),
             ok: self.header.is_some() && totals == Totals::default() && self.ends_with_newline,
             version: self.stated_version,
-            session_id: self.header.as_ref().map(|header| copy_lossy(&header.id)).transpose().map_err(fail)?,
+            session_id: self.header.as_ref().map(|header| copy_lossy(&header.id)).transpose()?,
             bytes: self.bytes,
             lines: self.count,
             entries: self.entries,
@@ -208,7 +204,7 @@ impl Survey {
 }
 
 /// The head of the entry in a text; None if the text is not an entry.
-pub fn entry_in(text: &str) -> io::Result<Option<EntryHead<'static>>> {
+pub fn entry_in(text: &str) -> memory::Result<Option<EntryHead<'static>>> {
     read_line(text, |line| match line {
         Line::Entry(head) => head.into_owned().map(Some),
         _ => Ok(None),

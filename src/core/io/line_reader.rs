@@ -6,7 +6,7 @@ use std::io::{self, Read, Take};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::fs::At;
-use crate::base::memory::{push_str, resize};
+use crate::base::memory::{self, push_str, resize};
 use crate::format::entry::Damage;
 use crate::json::reader::is_json;
 
@@ -47,13 +47,13 @@ impl<'a> RawLine<'a> {
     }
 
     /// Whether it is torn: no newline ends it, and it is not JSON.
-    pub fn is_torn(&self) -> io::Result<bool> {
+    pub fn is_torn(&self) -> memory::Result<bool> {
         Ok(!self.is_terminated && (self.skipped.is_some() || !is_json(&line_text(self.bytes)?)))
     }
 }
 
 /// The text of a whole line, which may be as long as memory: invalid UTF-8 becomes U+FFFD.
-pub fn line_text(line: &[u8]) -> io::Result<Cow<'_, str>> {
+pub fn line_text(line: &[u8]) -> memory::Result<Cow<'_, str>> {
     if let Ok(text) = simdutf8::basic::from_utf8(line) {
         return Ok(Cow::Borrowed(text));
     }
@@ -66,7 +66,7 @@ pub fn line_text(line: &[u8]) -> io::Result<Cow<'_, str>> {
 }
 
 /// The text of a line that is no longer needed: invalid UTF-8 becomes U+FFFD.
-pub fn owned_text(line: Vec<u8>) -> io::Result<String> {
+pub fn owned_text(line: Vec<u8>) -> memory::Result<String> {
     String::from_utf8(line).or_else(|error| line_text(error.as_bytes()).map(Cow::into_owned))
 }
 

@@ -3,9 +3,8 @@
 
 use super::reader::is_json;
 use super::simd::{skip_string, Skipped};
-use crate::base::memory::{append, copy_of, push, push_str, reserve};
+use crate::base::memory::{self, append, copy_of, push, push_str, reserve};
 use crate::base::wtf8::encode_wtf8;
-use std::io;
 
 /// What replaces a long string in a text. The string's number follows where the text is parsed again. It needs no escape.
 pub const STRING_PLACEHOLDER: &str = "\u{7f}";
@@ -30,7 +29,7 @@ pub struct StringParts {
 
 impl StringParts {
     /// The parts of a text; None if it is not JSON. Without memory for them it is an error.
-    pub fn of(bytes: &[u8]) -> io::Result<Option<Self>> {
+    pub fn of(bytes: &[u8]) -> memory::Result<Option<Self>> {
         let Ok(text) = simdutf8::basic::from_utf8(bytes) else { return Ok(None) };
         // A long string that is closed is a valid one.
         match take_apart(text)?.filter(|parts| is_json(&parts.text)) {
@@ -43,7 +42,7 @@ impl StringParts {
 
 /// Takes the long strings out of a text. None if that is not worth it, if a string of the text could be mistaken for a
 /// placeholder, or if the text is not JSON. Without memory for the strings it is an error.
-pub fn take_apart(text: &str) -> io::Result<Option<StringParts>> {
+pub fn take_apart(text: &str) -> memory::Result<Option<StringParts>> {
     let Some(found) = long_strings(text)? else { return Ok(None) };
     let mut parts = StringParts { text: String::new(), strings: Vec::new() };
     let mut copied = 0;
@@ -59,7 +58,7 @@ pub fn take_apart(text: &str) -> io::Result<Option<StringParts>> {
 }
 
 /// Where the long strings of a text are, without their quotes. None if none are to be taken out.
-fn long_strings(text: &str) -> io::Result<Option<Vec<(usize, usize)>>> {
+fn long_strings(text: &str) -> memory::Result<Option<Vec<(usize, usize)>>> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();
     let (mut at, mut depth, mut taken) = (0, 0usize, 0);
@@ -99,7 +98,7 @@ fn is_key(bytes: &[u8], from: usize) -> bool {
 }
 
 /// The WTF-8 of the text between a JSON string's quotes; None if an escape in it is not valid.
-pub fn unescape(string: &[u8]) -> io::Result<Option<Vec<u8>>> {
+pub fn unescape(string: &[u8]) -> memory::Result<Option<Vec<u8>>> {
     let mut text = Vec::new();
     // What an escape stands for is shorter than the escape: a text of many takes less.
     reserve(&mut text, string.len().min(MAX_RESERVED))?;

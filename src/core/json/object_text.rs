@@ -2,13 +2,12 @@
 
 use std::borrow::Cow;
 use std::hash::BuildHasher;
-use std::io;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
 use super::scanner::{ScanError, ScanResult, Scanner};
 use super::string::string_bytes;
-use crate::base::memory::{append, push, reserve, with_capacity};
+use crate::base::memory::{self, append, push, reserve, with_capacity, OutOfMemory};
 use crate::base::wtf8::push_json_string;
 
 /// An object's own keys and values in order, each as text. As in JavaScript, a repeated key has its first position and its
@@ -31,13 +30,11 @@ struct Member<'a> {
 
 impl<'a> ObjectText<'a> {
     /// Reads a text that must be a JSON object; None if it is not. Without memory for its members it is an error.
-    pub fn read(text: &'a str) -> io::Result<Option<Self>> {
+    pub fn read(text: &'a str) -> memory::Result<Option<Self>> {
         let mut object = Self(with_capacity(8)?);
         match object.add_members(text) {
             Ok(()) => Ok(Some(object)),
-            Err(ScanError::Malformed) => Ok(None),
-            Err(ScanError::NoMemory) => Err(io::ErrorKind::OutOfMemory.into()),
-            Err(ScanError::Input(never)) => match never {},
+            Err(error) => error.cause().map_or(Ok(None), Err),
         }
     }
 
@@ -50,7 +47,7 @@ impl<'a> ObjectText<'a> {
         let mut first = true;
         while scanner.next_element(&mut first, b'}')? {
             let key = span(&mut scanner, text, Scanner::skip_string)?;
-            let key = string_bytes(key).map_err(|_| ScanError::NoMemory)?.ok_or(ScanError::Malformed)?;
+            let key = string_bytes(key)?.ok_or(ScanError::Malformed)?;
             scanner.expect(b':')?;
             let value = Cow::Borrowed(span(&mut scanner, text, Scanner::skip_value)?);
             let members = &mut self.0;
@@ -59,9 +56,9 @@ impl<'a> ObjectText<'a> {
             match seen.find(hash, is_same).copied().and_then(|at: usize| members.get_mut(at)) {
                 Some(member) => member.value = value,
                 None => {
-                    reserve(members, 1).map_err(|_| ScanError::NoMemory)?;
+                    reserve(members, 1)?;
                     let hash_of = |at: &usize| members.get(*at).map_or(0, |member| hasher.hash_one(&member.key));
-                    seen.try_reserve(1, hash_of).map_err(|_| ScanError::NoMemory)?;
+                    seen.try_reserve(1, hash_of).map_err(OutOfMemory::from)?;
                     seen.insert_unique(hash, members.len(), hash_of);
                     members.push(Member { key, value });
                 }
@@ -81,7 +78,7 @@ impl<'a> ObjectText<'a> {
     }
 
     /// Sets a key's value. A new key becomes the last one.
-    pub fn set(&mut self, key: &'static str, value: impl Into<String>) -> io::Result<()> {
+    pub fn set(&mut self, key: &'static str, value: impl Into<String>) -> memory::Result<()> {
         let value = Cow::Owned(value.into());
         match self.0.iter_mut().find(|member| *member.key == *key.as_bytes()) {
             Some(member) => member.value = value,
@@ -96,7 +93,10 @@ impl<'a> ObjectText<'a> {
     }
 
     /// Edits every value. After an error only some are.
-    pub fn edit_values(&mut self, mut each: impl FnMut(&[u8], &str) -> io::Result<ValueEdit>) -> io::Result<()> {
+    pub fn edit_values(
+        &mut self,
+        mut each: impl FnMut(&[u8], &str) -> memory::Result<ValueEdit>,
+    ) -> memory::Result<()> {
         let mut result = Ok(());
         self.0.retain_mut(|member| {
             if result.is_err() {
@@ -114,7 +114,7 @@ impl<'a> ObjectText<'a> {
     }
 
     /// The object's text, without white space between its members.
-    pub fn text(&self) -> io::Result<Vec<u8>> {
+    pub fn text(&self) -> memory::Result<Vec<u8>> {
         let mut out = Vec::new();
         // A member has quotes, a colon and a comma besides.
         reserve(&mut out, 2 + self.0.iter().map(|member| member.key.len() + member.value.len() + 4).sum::<usize>())?;

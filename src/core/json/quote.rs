@@ -1,15 +1,13 @@
 //! JSON strings from UTF-16 units, the form in which a JavaScript engine gives its strings fastest, and from ASCII letters.
 
-use std::io;
-
-use crate::base::memory::{append, reserve};
+use crate::base::memory::{self, append, reserve};
 use crate::base::wtf8::{push_json_string, push_utf16};
 
 /// How many units are converted at once: they stay in the processor's cache from one step to the next.
 const PIECE: usize = 1 << 14;
 
 /// Appends the JSON text of a string, as `JSON.stringify` writes it.
-pub fn push_quoted(out: &mut Vec<u8>, units: &[u16]) -> io::Result<()> {
+pub fn push_quoted(out: &mut Vec<u8>, units: &[u16]) -> memory::Result<()> {
     let mut text = Vec::new();
     let mut rest = units;
     append(out, b"\"\"")?;
@@ -24,13 +22,13 @@ pub fn push_quoted(out: &mut Vec<u8>, units: &[u16]) -> io::Result<()> {
 }
 
 /// Appends the JSON string of letters that are all ASCII.
-pub fn push_quoted_ascii(out: &mut Vec<u8>, letters: &[u8]) -> io::Result<()> {
+pub fn push_quoted_ascii(out: &mut Vec<u8>, letters: &[u8]) -> memory::Result<()> {
     append(out, b"\"\"")?;
     letters.chunks(PIECE).try_for_each(|piece| push_piece(out, piece))
 }
 
 /// Appends WTF-8 to the JSON string at the end of `out`.
-fn push_piece(out: &mut Vec<u8>, text: &[u8]) -> io::Result<()> {
+fn push_piece(out: &mut Vec<u8>, text: &[u8]) -> memory::Result<()> {
     // The library makes room for as many escapes as there can be, and for one of its blocks.
     reserve(out, 6 * text.len() + 64)?;
     join(out, |out| match simdutf8::basic::from_utf8(text) {
@@ -44,7 +42,7 @@ fn push_piece(out: &mut Vec<u8>, text: &[u8]) -> io::Result<()> {
 }
 
 /// Extends the JSON string at the end of `out` by the one that `push` appends: the two quotes between them are removed.
-fn join(out: &mut Vec<u8>, push: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> io::Result<()> {
+fn join(out: &mut Vec<u8>, push: impl FnOnce(&mut Vec<u8>) -> memory::Result<()>) -> memory::Result<()> {
     out.pop();
     let Some(last) = out.pop() else { return Ok(()) };
     let seam = out.len();

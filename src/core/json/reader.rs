@@ -5,7 +5,6 @@
 //! that have escapes. (Most of a session is long strings. serde_json checks eight bytes of them at once, the scanner 64.)
 
 use std::borrow::Cow;
-use std::convert::Infallible;
 use std::fmt;
 
 use serde::de::value::BorrowedBytesDeserializer;
@@ -15,6 +14,7 @@ use serde::forward_to_deserialize_any;
 use super::scanner::{ScanError, Scanner, LONGEST_KEY};
 use super::simd::short_end;
 use super::string::short_string_bytes;
+use crate::base::memory::OutOfMemory;
 
 /// The text of a JSON value, checked to be one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,8 +101,8 @@ struct Reader<'de> {
     scanner: Scanner<&'de [u8]>,
 }
 
-impl From<ScanError<Infallible>> for ParseError {
-    fn from(_error: ScanError<Infallible>) -> Self {
+impl From<ScanError<OutOfMemory>> for ParseError {
+    fn from(_error: ScanError<OutOfMemory>) -> Self {
         ParseError
     }
 }
@@ -113,8 +113,7 @@ impl<'de> Reader<'de> {
     }
 
     fn next_token(&mut self) -> Option<u8> {
-        let Ok(token) = self.scanner.next_token();
-        token
+        self.scanner.next_token().ok().flatten()
     }
 
     fn finish(&mut self) -> ParseResult<()> {

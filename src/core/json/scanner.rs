@@ -8,14 +8,15 @@ use std::io;
 
 use super::simd::{short_end, skip_string, Skipped};
 use super::string::short_string_bytes;
+use crate::base::memory::OutOfMemory;
 
 /// A longer key is not one that anything looks for.
 pub(super) const LONGEST_KEY: usize = 1 << 10;
 
 /// The bytes that a scanner reads.
 pub trait Input {
-    /// Why no more bytes could be read.
-    type Error;
+    /// Why no more bytes could be read or kept.
+    type Error: From<OutOfMemory>;
     /// Whether a newline is white space. In JSON Lines it ends the value.
     const NEWLINE_IS_SPACE: bool;
 
@@ -29,7 +30,7 @@ pub trait Input {
 
 /// A text in memory.
 impl Input for &[u8] {
-    type Error = std::convert::Infallible;
+    type Error = OutOfMemory;
     const NEWLINE_IS_SPACE: bool = true;
 
     #[inline(always)]
@@ -48,18 +49,15 @@ impl Input for &[u8] {
 pub enum ScanError<E> {
     /// It is not JSON.
     Malformed,
-    /// There is no memory for what is kept of it.
-    NoMemory,
-    /// It could not be read.
+    /// It could not be read or kept.
     Input(E),
 }
 
-impl ScanError<io::Error> {
+impl<E> ScanError<E> {
     /// Why it could not be read or kept; None if it is not JSON.
-    pub fn into_io(self) -> Option<io::Error> {
+    pub fn cause(self) -> Option<E> {
         match self {
             ScanError::Malformed => None,
-            ScanError::NoMemory => Some(io::ErrorKind::OutOfMemory.into()),
             ScanError::Input(error) => Some(error),
         }
     }
@@ -68,6 +66,12 @@ impl ScanError<io::Error> {
 impl<E> From<E> for ScanError<E> {
     fn from(error: E) -> Self {
         ScanError::Input(error)
+    }
+}
+
+impl From<OutOfMemory> for ScanError<io::Error> {
+    fn from(error: OutOfMemory) -> Self {
+        ScanError::Input(error.into())
     }
 }
 

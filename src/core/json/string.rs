@@ -1,17 +1,16 @@
 //! JSON strings: their text as WTF-8, and back.
 
 use std::borrow::Cow;
-use std::io;
 
 use serde::{Deserialize, Serialize};
 
 use super::fields::FieldKey;
 use super::long_strings::unescape;
-use crate::base::memory::{copy_of_bytes, MemoryWriter};
-use crate::base::wtf8::push_json_string;
+use crate::base::memory::{self, copy_of_bytes, MemoryWriter, OutOfMemory};
+use crate::base::wtf8::{into_string_lossy, push_json_string};
 
 /// The WTF-8 of a JSON string's text, quotes included; None if it is not a string. Without memory for it it is an error.
-pub fn string_bytes(raw: &str) -> io::Result<Option<Cow<'_, [u8]>>> {
+pub fn string_bytes(raw: &str) -> memory::Result<Option<Cow<'_, [u8]>>> {
     let inner = raw.strip_prefix('"').and_then(|raw| raw.strip_suffix('"')).map(str::as_bytes);
     match inner {
         Some(inner) if memchr::memchr(b'\\', inner).is_some() => Ok(unescape(inner)?.map(Cow::Owned)),
@@ -20,7 +19,7 @@ pub fn string_bytes(raw: &str) -> io::Result<Option<Cow<'_, [u8]>>> {
 }
 
 /// The WTF-8 of a JSON string's text, quotes included, in memory of its own; None if it is not a string.
-pub fn owned_string(raw: &str) -> io::Result<Option<Vec<u8>>> {
+pub fn owned_string(raw: &str) -> memory::Result<Option<Vec<u8>>> {
     Ok(match string_bytes(raw)? {
         Some(Cow::Owned(text)) => Some(text),
         Some(Cow::Borrowed(text)) => Some(copy_of_bytes(text)?),
@@ -38,18 +37,19 @@ pub fn short_string_bytes(raw: &str) -> Option<Cow<'_, [u8]>> {
 }
 
 /// The JSON text of a string. Without memory for it it is an error.
-pub fn quoted(text: &[u8]) -> io::Result<String> {
+pub fn quoted(text: &[u8]) -> memory::Result<String> {
     let mut out = Vec::new();
     push_json_string(&mut out, text)?;
     // What push_json_string writes of WTF-8 is UTF-8: lone surrogates are escaped.
-    String::from_utf8(out).map_err(io::Error::other)
+    into_string_lossy(out)
 }
 
 /// The JSON text of a value. Without memory for it it is an error.
-pub fn json_of(value: &impl Serialize) -> io::Result<String> {
+pub fn json_of(value: &impl Serialize) -> memory::Result<String> {
     let mut json = MemoryWriter::default();
-    serde_json::to_writer(&mut json, value)?;
-    String::from_utf8(json.0).map_err(io::Error::other)
+    // Nothing but a lack of memory makes it fail.
+    serde_json::to_writer(&mut json, value).map_err(|_| OutOfMemory)?;
+    into_string_lossy(json.0)
 }
 
 #[cfg(test)]

@@ -1,15 +1,15 @@
 //! Values as the core reads them, whether from JSON text or from JavaScript objects.
 
 use std::borrow::Cow;
-use std::io;
 
 use super::reader::Raw;
 use super::string::string_bytes;
+use crate::base::memory;
 
 /// A value from JSON text or from JavaScript. Nothing is decoded before a method asks for it.
 pub trait Value {
     /// The string as WTF-8; None if it is not a string. Without memory for it it is an error.
-    fn text(&self) -> io::Result<Option<Cow<'_, [u8]>>>;
+    fn text(&self) -> memory::Result<Option<Cow<'_, [u8]>>>;
     /// The number; None if it is not a number.
     fn number(&self) -> Option<f64>;
     /// Whether it is null (or undefined, which only JavaScript has).
@@ -21,7 +21,7 @@ pub trait Value {
 }
 
 impl Value for Raw<'_> {
-    fn text(&self) -> io::Result<Option<Cow<'_, [u8]>>> {
+    fn text(&self) -> memory::Result<Option<Cow<'_, [u8]>>> {
         string_bytes(self.get())
     }
 

@@ -1,13 +1,11 @@
 //! The string that JavaScript converts a JSON value to: `String(value)`.
 
-use std::io;
-
 use super::long_strings::unescape;
 use super::scanner::Scanner;
-use crate::base::memory::append;
+use crate::base::memory::{self, append};
 
 /// Appends `String(value)` of a JSON value. It takes one pass, however deep the value is. Without memory for it it is an error.
-pub fn push_to_string(json: &str, out: &mut Vec<u8>) -> io::Result<()> {
+pub fn push_to_string(json: &str, out: &mut Vec<u8>) -> memory::Result<()> {
     let mut scanner = Scanner::new(json.as_bytes());
     // Arrays in arrays are joined by commas as well, so that only values and commas count.
     while let Ok(Some(byte)) = scanner.next_token() {
@@ -32,7 +30,7 @@ pub fn push_to_string(json: &str, out: &mut Vec<u8>) -> io::Result<()> {
 }
 
 /// Appends the text of a JSON string, in WTF-8.
-fn push_string(json: &str, out: &mut Vec<u8>) -> io::Result<()> {
+fn push_string(json: &str, out: &mut Vec<u8>) -> memory::Result<()> {
     let inner = json.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or_default();
     let text = unescape(inner.as_bytes())?.unwrap_or_default();
     if out.is_empty() {

@@ -1,11 +1,11 @@
 //! Migration of old files. Version 1 has no tree: entries get ids and a linear chain of parents. Version 2 calls custom
 //! messages `hookMessage`. Only the keys that change are edited; a line that is not an entry is copied as it is.
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use super::replace::{write_line, ReadTo, Rewrite};
 use crate::base::error::{Error, Result};
-use crate::base::memory::{collect, copy_of, insert_into, push, with_capacity};
+use crate::base::memory::{self, collect, copy_of, insert_into, push, with_capacity};
 use crate::format::agent_message::Role;
 use crate::format::entry::{is_blank, read_message};
 use crate::format::header::{Version, CURRENT_VERSION};
@@ -37,7 +37,7 @@ pub enum MigrationEdit {
     FirstKeptLater(usize),
     /// The index goes.
     FirstKeptIndexRemoved,
-    /// The message of a hook gets the role `custom`.
+    /// The message gets the role `custom` if it is that of a hook.
     CustomRole,
 }
 
@@ -59,24 +59,20 @@ impl Migrator {
         Self { version, given: Vec::new(), taken: Default::default(), previous: None, is_numbered: false }
     }
 
-    /// How the next value changes. `is_hook` says whether a message is that of a hook.
-    pub fn changes<V: Value, E: From<io::Error>>(
-        &mut self,
-        fields: &OldFields<V>,
-        is_hook: impl FnOnce(&V) -> std::result::Result<bool, E>,
-    ) -> std::result::Result<Vec<MigrationEdit>, E> {
+    /// How the next value changes.
+    pub fn changes<V: Value>(&mut self, fields: &OldFields<V>) -> memory::Result<Vec<MigrationEdit>> {
         let kind = fields.kind.as_ref().map_or(Ok(None), Value::text)?.unwrap_or_default();
         if *kind == *b"session" {
             push(&mut self.given, None)?;
-            return Ok(collect([MigrationEdit::Version])?);
+            return collect([MigrationEdit::Version]);
         }
         let mut changes = with_capacity(5)?;
         if self.version == Version::V1 {
             let position = self.given.len();
             let id = if self.is_numbered {
-                numbered_id(self.taken.len() + 1)?
+                numbered_id(self.taken.len() + 1)
             } else {
-                entry_id(|id| std::str::from_utf8(id).is_ok_and(|id| self.taken.contains(id)))?
+                entry_id(|id| std::str::from_utf8(id).is_ok_and(|id| self.taken.contains(id)))
             };
             insert_into(&mut self.taken, copy_of(&id)?)?;
             push(&mut self.given, Some(copy_of(&id)?))?;
@@ -94,15 +90,14 @@ impl Migrator {
                 changes.push(MigrationEdit::FirstKeptIndexRemoved);
             }
         }
-        let message = fields.message.as_ref().filter(|_| *kind == *b"message");
-        if message.map_or(Ok(false), is_hook)? {
+        if *kind == *b"message" && fields.message.is_some() {
             changes.push(MigrationEdit::CustomRole);
         }
         Ok(changes)
     }
 
     /// The migrated form of a line; None if it does not change.
-    pub fn line(&mut self, line: &str) -> io::Result<Option<Vec<u8>>> {
+    pub fn line(&mut self, line: &str) -> memory::Result<Option<Vec<u8>>> {
         if is_blank(line) || !is_json(line) {
             return Ok(None);
         }
@@ -114,12 +109,8 @@ impl Migrator {
             }
             return Ok(None);
         };
-        let is_hook = |message: &Raw<'_>| {
-            let head = read_message(*message).map(|message| message.head()).transpose()?;
-            Ok::<_, io::Error>(head.is_some_and(|head| head.role == Role::HookMessage))
-        };
-        let changes = self.changes(&fields, is_hook)?;
-        for change in &changes {
+        let mut is_changed = false;
+        for change in self.changes(&fields)? {
             match change {
                 MigrationEdit::Version => object.set("version", CURRENT_VERSION.to_string())?,
                 MigrationEdit::Id(id) => object.set("id", quoted(id.as_bytes())?)?,
@@ -130,14 +121,14 @@ impl Migrator {
                 MigrationEdit::FirstKept(id) => object.set("firstKeptEntryId", quoted(id.as_bytes())?)?,
                 MigrationEdit::FirstKeptLater(_) => {}
                 MigrationEdit::FirstKeptIndexRemoved => object.remove("firstKeptEntryIndex"),
-                MigrationEdit::CustomRole => {
-                    if let Some(message) = fields.message.map_or(Ok(None), with_custom_role)? {
-                        object.set("message", message)?;
-                    }
-                }
+                MigrationEdit::CustomRole => match fields.message.map_or(Ok(None), with_custom_role)? {
+                    Some(message) => object.set("message", message)?,
+                    None => continue,
+                },
             }
+            is_changed = true;
         }
-        (!changes.is_empty()).then(|| object.text()).transpose()
+        is_changed.then(|| object.text()).transpose()
     }
 }
 
@@ -158,7 +149,7 @@ impl Migration {
 
     /// Writes the new version of a line. Gives whether it has a newline.
     fn renewed(&mut self, line: &[u8], is_terminated: bool, name: &str, out: &mut dyn Write) -> Result<bool> {
-        let new = self.late_line(line).map_err(|error| Error::io("read", name, error))?;
+        let new = self.late_line(line)?;
         let is_terminated = is_terminated || new.is_some();
         write_line(out, new.as_deref().unwrap_or(line), is_terminated, name).map(|()| is_terminated)
     }
@@ -169,7 +160,7 @@ impl Rewrite for Migration {
         let mut read = ReadTo::default();
         let mut lines = LineReader::new(old.reader(0)?, 0, WHOLE);
         while let Some(line) = lines.next_line().map_err(|error| Error::io("read", old.name(), error))? {
-            read.add_line(&line).map_err(|error| Error::io("read", old.name(), error))?;
+            read.add_line(&line)?;
             let is_terminated = match line.skipped {
                 // A line that is too long for memory is copied in pieces.
                 Some(_) => {
@@ -187,13 +178,17 @@ impl Rewrite for Migration {
         Ok(read)
     }
 
-    fn late_line(&mut self, line: &[u8]) -> io::Result<Option<Vec<u8>>> {
+    fn late_line(&mut self, line: &[u8]) -> memory::Result<Option<Vec<u8>>> {
         self.0.line(&line_text(line)?)
     }
 }
 
-/// The text of a message with its new role.
-fn with_custom_role(message: Raw<'_>) -> io::Result<Option<String>> {
+/// The text of a message with its new role; None if it is not that of a hook.
+fn with_custom_role(message: Raw<'_>) -> memory::Result<Option<String>> {
+    let head = read_message(message).map(|message| message.head()).transpose()?;
+    if head.is_none_or(|head| head.role != Role::HookMessage) {
+        return Ok(None);
+    }
     let Some(mut object) = ObjectText::read(message.get())? else { return Ok(None) };
     object.set("role", "\"custom\"")?;
     Ok(String::from_utf8(object.text()?).ok())

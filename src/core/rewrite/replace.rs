@@ -14,7 +14,7 @@ use std::time::Duration;
 pub use super::backup::Backup;
 use super::backup::KeptBackup;
 use crate::base::error::{Error, Result};
-use crate::base::memory::{append, copy_of_bytes, push};
+use crate::base::memory::{self, append, copy_of_bytes, push};
 use crate::base::options::Durability;
 use crate::io::dirs;
 use crate::io::fs::{self, At, FileId, Writer};
@@ -50,7 +50,7 @@ pub struct ReadTo {
 
 impl ReadTo {
     /// Counts a line that the new version has, too.
-    pub fn add_line(&mut self, line: &RawLine<'_>) -> io::Result<()> {
+    pub fn add_line(&mut self, line: &RawLine<'_>) -> memory::Result<()> {
         self.end = line.end();
         self.torn_line_start = line.is_torn()?.then_some(line.offset);
         self.is_unterminated = !line.is_terminated;
@@ -73,7 +73,7 @@ pub trait Rewrite {
     /// Writes the new version of everything in the old one, and gives how far that was read.
     fn write(&mut self, old: &dyn Storage, out: &mut dyn Write) -> Result<ReadTo>;
     /// The new version of a line that was appended after that, both without newlines; None if it stays as it is.
-    fn late_line(&mut self, _line: &[u8]) -> io::Result<Option<Vec<u8>>> {
+    fn late_line(&mut self, _line: &[u8]) -> memory::Result<Option<Vec<u8>>> {
         Ok(None)
     }
 }
@@ -259,7 +259,7 @@ impl RewriteTarget {
                 let (mut lines, rest) = self.lines_from(from, size, rewrite)?;
                 if let Some(rest) = rest.filter(|_| last) {
                     // A torn line that nobody continued.
-                    push(&mut lines, (rest, size)).map_err(self.fail("read"))?;
+                    push(&mut lines, (rest, size))?;
                 }
                 from = lines.last().map_or(from, |(_, end)| *end);
                 seen = size;
@@ -290,7 +290,7 @@ impl RewriteTarget {
         let mut text = Vec::new();
         for (line, _) in lines.iter().filter(|(line, _)| has_text(line)) {
             let lead: &[u8] = if text.is_empty() { b"" } else { b"\n" };
-            append(&mut text, lead).and_then(|()| append(&mut text, line)).map_err(self.fail("read"))?;
+            append(&mut text, lead).and_then(|()| append(&mut text, line))?;
         }
         new.append(&mut text).map(drop)
     }
@@ -307,11 +307,11 @@ impl RewriteTarget {
                 return Err(self.fail("read")(io::ErrorKind::OutOfMemory.into()));
             }
             if !line.is_terminated {
-                return Ok((lines, Some(copy_of_bytes(line.bytes).map_err(self.fail("read"))?)));
+                return Ok((lines, Some(copy_of_bytes(line.bytes)?)));
             }
             let end = line.offset + line.bytes.len() as u64 + 1;
             let new = rewrite.late_line(line.bytes).and_then(|new| new.map_or_else(|| copy_of_bytes(line.bytes), Ok));
-            new.and_then(|new| push(&mut lines, (new, end))).map_err(self.fail("read"))?;
+            new.and_then(|new| push(&mut lines, (new, end)))?;
         }
         Ok((lines, None))
     }

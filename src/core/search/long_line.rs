@@ -44,7 +44,7 @@ impl ShortenedLine {
         let skipped = scanner.skip_value();
         let is_json = match skipped {
             Ok(()) => matches!(scanner.next_token()?, None | Some(b'\n')),
-            Err(error) => match error.into_io() {
+            Err(error) => match error.cause() {
                 Some(error) => return Err(error),
                 None => false,
             },
@@ -83,7 +83,7 @@ fn shorten(scanner: &mut Scanner<FileWindow<Positioned<'_>>>, offset: u64) -> io
                         long.push((text.len(), from + 1, position(scanner) - 1));
                         append(&mut text, b"\"\"")?;
                     }
-                    Err(error) => return error.into_io().map_or(Ok(None), Err),
+                    Err(error) => return error.cause().map_or(Ok(None), Err),
                 }
             }
             Some(byte) => {

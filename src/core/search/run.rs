@@ -344,7 +344,7 @@ mod tests {
                     std::fs::rename(path.with_extension("new"), &path).expect("renamed");
                 }
             },
-            each: &|session, hits| push(&mut locked(&found), (HitSession::clone(session), hits.len())),
+            each: &|session, hits| Ok(push(&mut locked(&found), (HitSession::clone(session), hits.len()))?),
         }
         .run()
         .expect("searched");

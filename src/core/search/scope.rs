@@ -1,9 +1,8 @@
 //! The texts of an entry, and which of them a search reads.
 
 use std::borrow::Cow;
-use std::io;
 
-use crate::base::memory::reserve;
+use crate::base::memory::{self, reserve};
 use crate::format::agent_message::Role;
 use crate::format::header::Version;
 use crate::json::reader::{elements, read, Raw};
@@ -153,7 +152,7 @@ pub struct EntryTexts<'a> {
 }
 
 /// Reads a line of a session; None if it is not an entry that can have texts. An error if there is no memory for the list of them.
-pub fn entry_texts(line: &str, version: Version, scopes: Scopes) -> io::Result<Option<EntryTexts<'_>>> {
+pub fn entry_texts(line: &str, version: Version, scopes: Scopes) -> memory::Result<Option<EntryTexts<'_>>> {
     let Ok(fields) = read::<SearchedFields<Raw<'_>>>(line) else { return Ok(None) };
     let id = text_in(fields.id)?;
     if version != Version::V1 && id.is_none() {
@@ -187,13 +186,13 @@ pub fn entry_texts(line: &str, version: Version, scopes: Scopes) -> io::Result<O
 }
 
 /// The name that a line gives its session, if it is one that does.
-pub fn name_in(line: &str, version: Version) -> io::Result<Option<Option<&str>>> {
+pub fn name_in(line: &str, version: Version) -> memory::Result<Option<Option<&str>>> {
     let entry = entry_texts(line, version, Scopes::NONE.with(Scope::Name))?;
     let entry = entry.filter(|entry| entry.role == "session_info");
     Ok(entry.map(|entry| entry.texts.first().map(|(_, json)| *json)))
 }
 
-fn text_in(value: Option<Raw<'_>>) -> io::Result<Option<Cow<'_, [u8]>>> {
+fn text_in(value: Option<Raw<'_>>) -> memory::Result<Option<Cow<'_, [u8]>>> {
     value.map_or(Ok(None), |raw| string_bytes(raw.get()))
 }
 
@@ -203,21 +202,21 @@ struct Texts<'a> {
 }
 
 impl<'a> Texts<'a> {
-    fn push(&mut self, scope: Scope, json: &'a str) -> io::Result<()> {
+    fn push(&mut self, scope: Scope, json: &'a str) -> memory::Result<()> {
         // A line may have millions.
         reserve(&mut self.found, 1)?;
         self.found.push((scope, json));
         Ok(())
     }
 
-    fn add(&mut self, scope: Scope, json: &'a str) -> io::Result<()> {
+    fn add(&mut self, scope: Scope, json: &'a str) -> memory::Result<()> {
         match self.scopes.has(scope) && json.starts_with('"') {
             true => self.push(scope, json),
             false => Ok(()),
         }
     }
 
-    fn add_string(&mut self, scope: Scope, value: Option<Raw<'a>>, role: &'static str) -> io::Result<&'static str> {
+    fn add_string(&mut self, scope: Scope, value: Option<Raw<'a>>, role: &'static str) -> memory::Result<&'static str> {
         if let Some(value) = value {
             self.add(scope, value.get())?;
         }
@@ -225,7 +224,7 @@ impl<'a> Texts<'a> {
     }
 
     /// Adds every string in a value, but no keys.
-    fn add_nested(&mut self, scope: Scope, value: Option<Raw<'a>>, role: &'static str) -> io::Result<&'static str> {
+    fn add_nested(&mut self, scope: Scope, value: Option<Raw<'a>>, role: &'static str) -> memory::Result<&'static str> {
         if let Some(value) = value.filter(|_| self.scopes.has(scope)) {
             self.push(scope, value.get())?;
         }
@@ -233,7 +232,7 @@ impl<'a> Texts<'a> {
     }
 
     /// Gives the role; None for a message of a role whose texts are not searched.
-    fn add_message(&mut self, message: MessageFields<Raw<'a>>) -> io::Result<Option<&'static str>> {
+    fn add_message(&mut self, message: MessageFields<Raw<'a>>) -> memory::Result<Option<&'static str>> {
         let role = Role::from_name(&text_in(message.role)?.unwrap_or_default());
         let scope = match role {
             Role::User => Scope::User,
@@ -255,7 +254,7 @@ impl<'a> Texts<'a> {
     }
 
     /// Adds a content: a string or blocks. Only an assistant thinks and calls tools.
-    fn add_content(&mut self, content: Option<Raw<'a>>, scope: Scope) -> io::Result<()> {
+    fn add_content(&mut self, content: Option<Raw<'a>>, scope: Scope) -> memory::Result<()> {
         let Some(content) = content.map(Raw::get) else { return Ok(()) };
         self.add(scope, content)?;
         for block in elements(content).filter(|block| block.starts_with('{')) {
@@ -279,7 +278,7 @@ impl<'a> Texts<'a> {
 }
 
 /// Calls `each` with every string in a JSON text that is not a key, until it fails.
-pub fn strings_in<'a>(json: &'a str, mut each: impl FnMut(&'a str) -> io::Result<()>) -> io::Result<()> {
+pub fn strings_in<'a, E>(json: &'a str, mut each: impl FnMut(&'a str) -> Result<(), E>) -> Result<(), E> {
     let mut at = 0;
     while let Some(from) = json.get(at..).and_then(|rest| rest.find('"')).map(|start| at + start) {
         let mut scanner = Scanner::starting_at(json.as_bytes(), from);
@@ -305,7 +304,7 @@ mod tests {
         for (scope, json) in entry.texts {
             let each = |string| {
                 strings.push((scope.name(), string));
-                Ok(())
+                Ok::<_, memory::OutOfMemory>(())
             };
             strings_in(json, each).expect("no error");
         }

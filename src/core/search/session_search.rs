@@ -17,7 +17,7 @@ use super::prefilter::Prefilter;
 use super::query::{Query, SearchOptions};
 use super::scope::{entry_texts, name_in, strings_in, EntryTexts, Scope, Scopes};
 use crate::base::error::Result;
-use crate::base::memory::{collect, copy_of_bytes, push};
+use crate::base::memory::{self, collect, copy_of_bytes, push};
 use crate::base::time::Time;
 use crate::base::wtf8::{into_string_lossy, to_string_lossy, trim};
 use crate::format::header::Version;
@@ -159,7 +159,7 @@ impl SessionFile<'_> {
             lines.next_line(KeptTexts::None, &mut line)?;
             number += usize::from(line.is_object && plain(&line.kind).as_deref() != Some(b"session"));
             if let Some(hit) = by_offset.next_if(|hit| hit.order.1 .0 == line.span.0) {
-                hit.entry = numbered_id(number)?.into_bytes();
+                hit.entry = numbered_id(number).into_bytes();
             }
         }
         *buffer = lines.scanner.into_buffer();
@@ -266,7 +266,7 @@ fn string(json: &str) -> io::Result<Cow<'_, str>> {
     })
 }
 
-fn owned(text: Cow<'_, [u8]>) -> io::Result<Vec<u8>> {
+fn owned(text: Cow<'_, [u8]>) -> memory::Result<Vec<u8>> {
     match text {
         Cow::Borrowed(text) => copy_of_bytes(text),
         Cow::Owned(text) => Ok(text),

@@ -102,13 +102,9 @@ impl Session {
         if !self.makes_file_with(&head) {
             return self.append_line(new, &head);
         }
-        let refused = |error| self.no_memory(error);
-        let mut before = memory::collect(self.header_line()?.map(String::into_bytes)).map_err(refused)?;
-        let rows = memory::collect(0..self.tree().len() as RowNo).map_err(refused)?;
-        self.lines(&rows, &mut |_, line, _| {
-            let copy = copy_of_bytes(line.as_bytes()).map_err(refused)?;
-            memory::push(&mut before, copy).map_err(refused)
-        })?;
+        let mut before = memory::collect(self.header_line()?.map(String::into_bytes))?;
+        let rows = memory::collect(0..self.tree().len() as RowNo)?;
+        self.lines(&rows, &mut |_, line, _| Ok(memory::push(&mut before, copy_of_bytes(line.as_bytes())?)?))?;
         self.append_and_make_file(new, &head, &before)
     }
 
@@ -170,9 +166,8 @@ impl Session {
             return Err(Error::invalid(format!("An entry has the id {id} already")));
         }
         let timestamp = iso(new.time).ok_or_else(|| Error::argument("Invalid time value"))?;
-        let parent = parent.map(|row| copy_of_bytes(self.tree().id_of(row))).transpose();
-        let id = new.id.map_or_else(|| self.new_entry_id(), |id| Ok(id.to_owned()));
-        let (id, parent) = id.and_then(|id| Ok((id, parent?))).map_err(|error| self.no_memory(error))?;
+        let parent = parent.map(|row| copy_of_bytes(self.tree().id_of(row))).transpose()?;
+        let id = new.id.map_or_else(|| self.new_entry_id(), str::to_owned);
         Ok(Envelope { id, parent, time: new.time.trunc(), timestamp })
     }
 

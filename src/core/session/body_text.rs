@@ -77,11 +77,10 @@ impl Session {
         let found = read_line_and_bodies(&line, 0, |read, bodies| {
             let bodies = self.index.is_entry(row, &read).then_some(bodies);
             bodies.and_then(|bodies| bodies.iter().find(|body| body.of == of).copied())
-        });
-        let found = found.map_err(|error| Error::io("read", self.file().unwrap_or_default(), error))?;
+        })?;
         let body = found.ok_or_else(|| changed(&format!("has no {} any more", of.name())))?;
         let text = line.as_bytes().get(body.from as usize..body.end() as usize).unwrap_or_default();
-        let parts = StringParts::of(text).map_err(|error| Error::io("read", self.file().unwrap_or_default(), error))?;
+        let parts = StringParts::of(text)?;
         let parts = parts.ok_or_else(|| changed(&format!("has a {} that is not JSON", of.name())))?;
         Ok(BodyText { parts, len: text.len() })
     }

@@ -52,8 +52,7 @@ impl Session {
 
     /// Copies the lines of a branch. Gives where they are, and where those of the old file have their bodies.
     fn copy_branch(&self, plan: &BranchPlan, lines: BranchLines, copier: &mut Copier<'_>) -> Result<BranchSpans> {
-        let fail = |error| Error::io("open", self.file().unwrap_or_default(), error);
-        let mut spans = with_capacity(plan.steps.len() + plan.labels.len() + 1).map_err(fail)?;
+        let mut spans = with_capacity(plan.steps.len() + plan.labels.len() + 1)?;
         let mut bodies = Vec::new();
         spans.push(Some(copier.write(&lines.header)?));
         for ((row, step), own) in (0..).zip(&plan.steps).zip(lines.steps) {
@@ -61,13 +60,13 @@ impl Session {
                 copier.write(&line)?
             } else if step.is_unchanged {
                 let found = self.index.bodies(step.row);
-                reserve(&mut bodies, found.len()).map_err(fail)?;
+                reserve(&mut bodies, found.len())?;
                 bodies.extend(found.iter().map(|(_, body)| (row, *body)));
                 copier.keep(step.row)?.ok_or_else(|| self.line_is_gone(step.row))?
             } else {
                 let line = self.relinked_line(step)?;
-                let found = bodies_of(&line).map_err(fail)?;
-                reserve(&mut bodies, found.len()).map_err(fail)?;
+                let found = bodies_of(&line)?;
+                reserve(&mut bodies, found.len())?;
                 bodies.extend(found.into_iter().map(|body| (row, body)));
                 copier.write(&line)?
             };
@@ -83,7 +82,7 @@ impl Session {
     fn relinked_line(&self, step: &BranchStep) -> Result<Vec<u8>> {
         let line = self.line_to_copy(step.row)?.ok_or_else(|| self.line_is_gone(step.row))?;
         let path = self.file().unwrap_or_default();
-        let new = step.line(&line).map_err(|error| Error::io("open", path, error))?;
+        let new = step.line(&line)?;
         new.ok_or_else(|| {
             let id = shown(self.tree().id_of(step.row));
             Error::changed(path, format!("entry {id} is no longer JSON"))

@@ -3,9 +3,8 @@
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
-use std::io;
 
-use crate::base::memory::{copy_of, copy_of_bytes, insert, insert_into, push, with_capacity};
+use crate::base::memory::{self, copy_of, copy_of_bytes, insert, insert_into, push, with_capacity};
 use crate::base::time::Time;
 use crate::format::entry::{EntryHead, EntryKind, Parent};
 use crate::format::ids::entry_id;
@@ -44,7 +43,7 @@ pub struct BranchLabel {
 }
 
 /// Plans the session that holds the path to `to`.
-pub fn plan(tree: &Tree, to: RowNo) -> io::Result<BranchPlan> {
+pub fn plan(tree: &Tree, to: RowNo) -> memory::Result<BranchPlan> {
     let mut steps: Vec<BranchStep> = Vec::new();
     let mut pending: Vec<IdNo> = Vec::new();
     let mut replaced: HashMap<IdNo, RowNo> = HashMap::new();
@@ -79,7 +78,7 @@ pub fn plan(tree: &Tree, to: RowNo) -> io::Result<BranchPlan> {
     let mut parent = steps.last().map_or(Ok(Vec::new()), |step| copy_of_bytes(tree.id_of(step.row)))?;
     let mut labels = with_capacity(on_path.len())?;
     for (target, from) in on_path {
-        let id = entry_id(|id| ids.contains(id))?;
+        let id = entry_id(|id| ids.contains(id));
         insert_into(&mut ids, copy_of_bytes(id.as_bytes())?.into())?;
         let before = std::mem::replace(&mut parent, copy_of_bytes(id.as_bytes())?);
         labels.push(BranchLabel { id, parent: before, target: copy_of_bytes(tree.id_bytes(target))?, from });
@@ -89,7 +88,7 @@ pub fn plan(tree: &Tree, to: RowNo) -> io::Result<BranchPlan> {
 
 impl BranchStep {
     /// The entry's line in the new session, with only the changed fields replaced. None if the line is not an object.
-    pub fn line(&self, line: &str) -> io::Result<Option<Vec<u8>>> {
+    pub fn line(&self, line: &str) -> memory::Result<Option<Vec<u8>>> {
         let Some(mut object) = ObjectText::read(line)? else { return Ok(None) };
         object.set("parentId", self.parent.as_deref().map_or_else(|| copy_of("null"), quoted)?)?;
         if let Some(first_kept) = &self.first_kept {

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::history::{ChangeCount, ForeignChangeKind};
 use super::session::Session;
-use crate::base::error::{Error, Result};
+use crate::base::error::Result;
 use crate::index::damage_report::{Cycle, DuplicateId, Orphan, ReportedDamage, Totals, TreeErrorReport, REPORT_LIMIT};
 use crate::tree::tree::RowNo;
 use crate::tree::tree_integrity::check_integrity;
@@ -44,11 +44,9 @@ impl Session {
     /// file, as [`verify`](crate::index::verify::verify) numbers them.
     pub fn diagnostics(&self) -> Result<Diagnostics> {
         let tree = self.tree();
-        let fail = |error| Error::io("read", self.file().unwrap_or_default(), error);
-        let errors = check_integrity(tree).map_err(fail)?;
+        let errors = check_integrity(tree)?;
         let line = |no: RowNo| self.index.line_number(no);
-        let TreeErrorReport { orphans, duplicate_ids, cycles } =
-            TreeErrorReport::of(tree, &errors, &line).map_err(fail)?;
+        let TreeErrorReport { orphans, duplicate_ids, cycles } = TreeErrorReport::of(tree, &errors, &line)?;
         let history = self.history();
         Ok(Diagnostics {
             path: self.file().map(str::to_owned),

@@ -52,12 +52,12 @@ impl ForkSource {
                 continue;
             }
             let migrated = match &mut migrator {
-                Some(migrator) => line_text(line.bytes).and_then(|text| migrator.line(&text)).map_err(fail)?,
+                Some(migrator) => line_text(line.bytes).and_then(|text| migrator.line(&text))?,
                 None => None,
             };
             let bytes = migrated.as_deref().unwrap_or(line.bytes);
             let is_entry = |line: Line<'_>| matches!(line, Line::Entry(_));
-            if line_text(bytes).and_then(|text| read_line(&text, is_entry)).map_err(fail)? {
+            if line_text(bytes).and_then(|text| read_line(&text, is_entry))? {
                 out.line(bytes.strip_suffix(b"\r").unwrap_or(bytes))?;
             }
         }

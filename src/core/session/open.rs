@@ -54,8 +54,7 @@ impl Session {
     pub fn create(file: Option<&Path>, header: &NewHeader<'_>, options: SessionFileOptions) -> Result<Self> {
         check_session_id(header.id.as_bytes())?;
         let time = iso(header.time).ok_or_else(|| Error::invalid("Invalid time value"))?;
-        let line = new_header_line(header.id, &time, header.cwd, header.parent);
-        let mut line = line.map_err(|error| Error::io("open", "", error))?;
+        let mut line = new_header_line(header.id, &time, header.cwd, header.parent)?;
         line.push(b'\n');
         let file = file.map(text_of).transpose()?.map(str::to_owned);
         let persistence = if file.is_some() { Persistence::File } else { Persistence::Memory };
@@ -164,11 +163,11 @@ impl Session {
         self.take_lock()?;
         self.check_lock()?;
         let mut file = NewFile::create(&path)?;
-        let mut spans = with_capacity(self.tree().len() + 2).map_err(|error| Error::io("open", &path, error))?;
+        let mut spans = with_capacity(self.tree().len() + 2)?;
         for line in lines {
             check_length(line, &path)?;
             let span = file.line(line)?;
-            push(&mut spans, Some(span)).map_err(|error| Error::io("open", &path, error))?;
+            push(&mut spans, Some(span))?;
         }
         let storage = file.finish(self.options.durability)?;
         if let Some(head) = head {
@@ -187,7 +186,7 @@ impl Session {
         };
         self.check_lock()?;
         let mut storage = FileStorage::open(&path)?.with_durability(self.options.durability);
-        let line = copy_of_bytes(header_line).map_err(|error| self.no_memory(error))?;
+        let line = copy_of_bytes(header_line)?;
         let is_first = write_into_empty(&mut storage, line)?;
         if is_first {
             self.move_to_file(storage, vec![Some(LineSpan::of(0, header_line.len()))], Vec::new());

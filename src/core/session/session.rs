@@ -5,7 +5,6 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::io;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use super::history::History;
@@ -210,7 +209,7 @@ impl Session {
     }
 
     /// An id that no entry has.
-    pub fn new_entry_id(&self) -> io::Result<String> {
+    pub fn new_entry_id(&self) -> String {
         new_entry_id(self.options.ids, |id| self.tree().find(id).is_some())
     }
 
@@ -283,7 +282,7 @@ impl Session {
             return Ok(None);
         };
         let bytes = self.note_mismatch(bytes_at(&**storage, span))?;
-        owned_text(bytes).map(Some).map_err(|error| Error::io("read", storage.name(), error))
+        Ok(Some(owned_text(bytes)?))
     }
 
     /// The lines of several entries; neighbours are read together.
@@ -309,8 +308,8 @@ impl Session {
         let Some(row) = target.and_then(|id| self.tree().find(id)) else {
             return Err(Error::entry_not_found(shown()));
         };
-        let path = self.tree().leaf().map_or(Ok(Vec::new()), |leaf| self.tree().path(leaf));
-        if !path.map_err(|error| self.no_memory(error))?.contains(&row) {
+        let path = self.tree().leaf().map_or(Ok(Vec::new()), |leaf| self.tree().path(leaf))?;
+        if !path.contains(&row) {
             return Err(Error::not_on_branch(shown()));
         }
         let editable = self.tree().row(row).is_some_and(|entry| {
@@ -327,9 +326,9 @@ impl Session {
     #[doc(hidden)]
     pub fn push_local(&mut self, head: &EntryHead<'_>, span: Option<LineSpan>) -> Result<RowNo> {
         if self.is_persisted() {
-            reserve(&mut self.appended, 1).map_err(|error| self.no_memory(error))?;
+            reserve(&mut self.appended, 1)?;
         }
-        let row = self.index.push(head, span).map_err(|error| self.no_memory(error))?;
+        let row = self.index.push(head, span)?;
         if self.is_persisted() {
             self.appended.push(row);
         }
@@ -338,12 +337,8 @@ impl Session {
 
     /// Makes room for an entry: adding it next cannot fail.
     pub(super) fn reserve(&mut self, head: &EntryHead<'_>) -> Result<()> {
-        let room = reserve(&mut self.appended, 1).and_then(|()| self.index.reserve(head));
-        room.map_err(|error| self.no_memory(error))
-    }
-
-    pub(super) fn no_memory(&self, error: io::Error) -> Error {
-        Error::io("write", self.file().unwrap_or_default(), error)
+        reserve(&mut self.appended, 1)?;
+        Ok(self.index.reserve(head)?)
     }
 
     /// Notes that other processes write to the file, too.

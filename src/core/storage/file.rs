@@ -360,7 +360,7 @@ impl Storage for FileStorage {
     fn append(&mut self, line: &mut Vec<u8>) -> Result<LineSpan> {
         let len = line.len();
         // A newline after it, and one before it if the last line lacks its own.
-        reserve(line, 2).map_err(self.fail("write"))?;
+        reserve(line, 2)?;
         line.push(b'\n');
         let handle = self.handle(true)?;
         let mut lead = 0;

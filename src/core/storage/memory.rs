@@ -42,11 +42,10 @@ impl Storage for MemoryStorage {
     fn append(&mut self, line: &mut Vec<u8>) -> Result<LineSpan> {
         let lead = usize::from(self.is_unterminated);
         let span = LineSpan::of((self.bytes.len() + lead) as u64, line.len());
-        let fail = |error| Error::io("write", &self.name, error);
-        reserve(line, 2).map_err(fail)?;
+        reserve(line, 2)?;
         line.push(b'\n');
         line.splice(0..0, std::iter::repeat_n(b'\n', lead));
-        append(&mut self.bytes, line).map_err(fail)?;
+        append(&mut self.bytes, line)?;
         self.is_unterminated = false;
         Ok(span)
     }

@@ -22,7 +22,7 @@ pub fn bytes_at(storage: &dyn Storage, span: LineSpan) -> Result<Vec<u8>> {
 
 /// Makes `bytes` the `len` bytes at `offset`.
 pub fn read_into(storage: &dyn Storage, offset: u64, len: usize, bytes: &mut Vec<u8>) -> Result<()> {
-    resize(bytes, len).map_err(|error| Error::io("read", storage.name(), error))?;
+    resize(bytes, len)?;
     storage.read_at(offset, bytes)
 }
 
@@ -32,7 +32,7 @@ pub fn copy_bytes(storage: &dyn Storage, from: u64, to: u64, each: &mut dyn FnMu
     let size = storage.size()?.min(to).saturating_sub(from);
     let mut buffer = Vec::new();
     let chunk = usize::try_from(size + 1).unwrap_or(CHUNK).min(CHUNK);
-    resize(&mut buffer, chunk).map_err(|error| Error::io("read", storage.name(), error))?;
+    resize(&mut buffer, chunk)?;
     loop {
         let size = read_some(&mut reader, &mut buffer).map_err(|error| Error::io("read", storage.name(), error))?;
         let bytes = buffer.get(..size).unwrap_or_default();

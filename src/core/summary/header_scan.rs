@@ -98,7 +98,7 @@ impl<R: Read> LineScanner<R> {
                 append(&mut fields, b"}")?;
                 Ok(Header::read(&line_text(&fields)?)?.map_or(HeaderLine::Other, HeaderLine::Header))
             }
-            Err(error) => error.into_io().map_or(Ok(HeaderLine::NoJson), Err),
+            Err(error) => error.cause().map_or(Ok(HeaderLine::NoJson), Err),
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::format::agent_message::Role;
 use crate::format::header::Version;
 use crate::io::file_window::FileWindow;
 use crate::io::line_reader::{line_text, Positioned, HEAD};
-use crate::json::scanner::{Input, ScanError, ScanResult, Scanner};
+use crate::json::scanner::{Input, ScanResult, Scanner};
 use crate::json::value_to_string::push_to_string;
 
 /// A longer type, id, time, role or name of a model or tool counts as missing.
@@ -219,7 +219,7 @@ impl<R: Read> LineScanner<R> {
         self.scanner.forget_failure();
         match entry(&mut self.scanner, &mut self.signature, texts, line) {
             Ok(()) => self.is_blank(),
-            Err(error) => error.into_io().map_or(Ok(false), Err),
+            Err(error) => error.cause().map_or(Ok(false), Err),
         }
     }
 }
@@ -375,7 +375,7 @@ fn content<I: Input>(
         })?;
         if let (Some(out), Some(block), true) = (&mut out, block, is_text) {
             if has_text {
-                append(out, b" ").and_then(|()| append(out, &block)).map_err(|_| ScanError::NoMemory)?;
+                append(out, b" ").and_then(|()| append(out, &block)).map_err(I::Error::from)?;
             } else {
                 **out = block;
             }
@@ -399,13 +399,13 @@ fn text<I: Input>(
     let json = scanner.value(longest)?;
     match json.filter(|json| json.len() <= LONGEST_SEARCHED) {
         Some(json) => {
-            signature.iter_mut().try_for_each(|signature| signature.add_json(json)).map_err(|_| ScanError::NoMemory)?
+            signature.iter_mut().try_for_each(|signature| signature.add_json(json)).map_err(I::Error::from)?
         }
         None => *signature = None,
     }
     if let (Some(json), Some(out)) = (json, out) {
         out.clear();
-        line_text(json).and_then(|json| push_to_string(&json, out)).map_err(|_| ScanError::NoMemory)?;
+        line_text(json).and_then(|json| push_to_string(&json, out)).map_err(I::Error::from)?;
     }
     Ok(())
 }
@@ -413,7 +413,8 @@ fn text<I: Input>(
 /// Takes a short value.
 fn short<I: Input>(scanner: &mut Scanner<I>, into: &mut Vec<u8>) -> ScanResult<(), I> {
     into.clear();
-    append(into, scanner.value(LONGEST_SHORT)?.unwrap_or_default()).map_err(|_| ScanError::NoMemory)
+    append(into, scanner.value(LONGEST_SHORT)?.unwrap_or_default()).map_err(I::Error::from)?;
+    Ok(())
 }
 
 #[cfg(test)]

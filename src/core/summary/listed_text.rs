@@ -64,7 +64,8 @@ fn read(path: &Path, state: &ListedState, stops: &[&AtomicBool], all: &mut Vec<u
     }
     let mut each = |text: &[u8]| {
         append(all, if all.is_empty() { b"" } else { b" " })?;
-        append(all, text)
+        append(all, text)?;
+        Ok(())
     };
     Ok(read_texts(&file, state.size, stops, &mut each)? == Completion::Complete)
 }

@@ -9,7 +9,7 @@ use super::line_scanner::{FileLines, KeptTexts, ScannedLine};
 use super::signature::Signature;
 use super::usage::call::{number, plain};
 use super::usage::session_usage::SessionUsage;
-use crate::base::memory::{copy_of, copy_of_bytes};
+use crate::base::memory::{self, copy_of, copy_of_bytes};
 use crate::base::time::Time;
 use crate::base::unparsed_dates::UnparsedDates;
 use crate::base::wtf8::{to_string_lossy, trim};
@@ -91,7 +91,7 @@ impl FileKind {
     }
 
     /// A copy. An error if there is no memory for it.
-    pub fn copy(&self) -> io::Result<Self> {
+    pub fn copy(&self) -> memory::Result<Self> {
         Ok(match self {
             FileKind::Undetermined => FileKind::Undetermined,
             FileKind::NotASession => FileKind::NotASession,
@@ -228,7 +228,7 @@ fn read_header(
 
 impl SessionSummary {
     /// A copy.
-    pub fn copy(&self) -> io::Result<Self> {
+    pub fn copy(&self) -> memory::Result<Self> {
         let text = |text: &Option<Vec<u8>>| text.as_deref().map(copy_of_bytes).transpose();
         Ok(Self {
             id: copy_of_bytes(&self.id)?,
@@ -259,7 +259,7 @@ impl SessionSummary {
     }
 
     /// Adds a line.
-    fn add(&mut self, line: &mut ScannedLine, version: Version) -> io::Result<()> {
+    fn add(&mut self, line: &mut ScannedLine, version: Version) -> memory::Result<()> {
         if !line.is_entry(version) {
             return Ok(());
         }
@@ -277,7 +277,7 @@ impl SessionSummary {
         Ok(())
     }
 
-    fn add_message(&mut self, line: &mut ScannedLine) -> io::Result<()> {
+    fn add_message(&mut self, line: &mut ScannedLine) -> memory::Result<()> {
         let role = line.message.role();
         if !role.is_conversation() || !line.message.has_content {
             return Ok(());

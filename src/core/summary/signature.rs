@@ -5,13 +5,12 @@
 //! even position of its text, and at an odd one. A signature may have groups that no text has, never the reverse. It therefore
 //! takes a text as JSON writes it where that has the same groups, and characters that JSON escapes are not looked for.
 
-use std::io;
-
 use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 
 use crate::base::fold::folded;
+use crate::base::memory;
 use crate::base::wtf8::to_string_lossy;
 use crate::io::line_reader::text_of;
 use crate::json::string_bytes;
@@ -39,7 +38,7 @@ impl Default for Signature {
 
 impl Signature {
     /// Adds a text: a JSON string as it is in the file.
-    pub fn add_json(&mut self, json: &[u8]) -> io::Result<()> {
+    pub fn add_json(&mut self, json: &[u8]) -> memory::Result<()> {
         if ESCAPES.iter().any(|escape| escape.find(json).is_some()) {
             string_bytes(&text_of(json))?.iter().for_each(|text| self.add_text(text));
         } else if json.is_ascii() {

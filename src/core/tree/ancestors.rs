@@ -1,14 +1,13 @@
 //! Walks along parents: paths through lists of entries that are not in a [`super::tree::Tree`], and cycles.
 
-use std::io;
-
 use super::row::RowNo;
-use crate::base::memory::{filled, push};
+use crate::base::memory::{self, filled, push, OutOfMemory};
 
 /// The path from the root to an entry. It begins with an entry whose parent is missing, or was visited
-/// before: parents may form a cycle.
-pub fn path_to<E, Error: From<io::Error>>(
+/// before: parents may form a cycle. `refused` makes the error of memory that is refused.
+pub fn path_to<E, Error>(
     entry: Option<E>,
+    refused: impl Fn(OutOfMemory) -> Error,
     mut is_new: impl FnMut(&E) -> Result<bool, Error>,
     mut parent: impl FnMut(&E) -> Result<Option<E>, Error>,
 ) -> Result<Vec<E>, Error> {
@@ -18,14 +17,14 @@ pub fn path_to<E, Error: From<io::Error>>(
             break;
         }
         at = parent(&entry)?;
-        push(&mut path, entry)?;
+        push(&mut path, entry).map_err(&refused)?;
     }
     path.reverse();
     Ok(path)
 }
 
 /// One member of each cycle that following `next` from any of `0..len` leads into, in linear time.
-pub fn cycles(len: usize, next: impl Fn(RowNo) -> Option<RowNo>) -> io::Result<Vec<RowNo>> {
+pub fn cycles(len: usize, next: impl Fn(RowNo) -> Option<RowNo>) -> memory::Result<Vec<RowNo>> {
     // Per row the walk that visited it.
     let mut visited_by = filled(0u32, len)?;
     let mut found = Vec::new();
@@ -51,9 +50,9 @@ mod tests {
     use super::*;
 
     fn path(parents: &[Option<usize>], from: usize) -> Vec<usize> {
-        let parent = |at: &usize| Ok::<_, io::Error>(parents[*at]);
+        let parent = |at: &usize| Ok::<_, OutOfMemory>(parents[*at]);
         let mut visited = std::collections::HashSet::new();
-        path_to(Some(from), |at| Ok(visited.insert(*at)), parent).unwrap()
+        path_to(Some(from), |refused| refused, |at| Ok(visited.insert(*at)), parent).unwrap()
     }
 
     #[test]

@@ -1,12 +1,11 @@
 //! Ids as numbers: every id that is seen, as an entry's own or as one it points at, becomes a small number.
 
 use std::hash::BuildHasher;
-use std::io;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
 use super::row::IdNo;
-use crate::base::memory::reserve;
+use crate::base::memory::{self, reserve};
 
 /// The ids that were seen, one after the other.
 #[derive(Debug, Default)]
@@ -21,12 +20,12 @@ pub(super) struct InternedIds {
 
 impl InternedIds {
     /// Makes room for so many ids more, which have so many bytes together.
-    pub fn reserve(&mut self, count: usize, len: usize) -> io::Result<()> {
+    pub fn reserve(&mut self, count: usize, len: usize) -> memory::Result<()> {
         let Self { lookup, spans, bytes, hasher } = self;
         reserve(spans, count)?;
         reserve(bytes, len)?;
         let hash = |id_no: &IdNo| hasher.hash_one(bytes_of(spans, bytes, *id_no));
-        lookup.try_reserve(count, hash).map_err(|_| io::ErrorKind::OutOfMemory.into())
+        Ok(lookup.try_reserve(count, hash)?)
     }
 
     /// The number of an id, for which there is room. A new one gets the next number.

@@ -2,10 +2,9 @@
 //! order; one without a label clears.
 
 use std::collections::HashMap;
-use std::io;
 
 use super::row::{IdNo, RowNo};
-use crate::base::memory::collect;
+use crate::base::memory::{self, collect};
 
 /// The label of one entry.
 #[derive(Debug, Clone, Copy)]
@@ -26,8 +25,8 @@ pub struct Labels {
 
 impl Labels {
     /// Makes room for one label more.
-    pub(super) fn reserve(&mut self) -> io::Result<()> {
-        self.by_target.try_reserve(1).map_err(|_| io::ErrorKind::OutOfMemory.into())
+    pub(super) fn reserve(&mut self) -> memory::Result<()> {
+        Ok(self.by_target.try_reserve(1)?)
     }
 
     /// Replays the label entry at `row`, which sets the label of `target` or clears it.
@@ -47,7 +46,7 @@ impl Labels {
     }
 
     /// Every labelled id with its label entry, in the order they were first labelled since last cleared.
-    pub fn in_order(&self) -> io::Result<Vec<(IdNo, RowNo)>> {
+    pub fn in_order(&self) -> memory::Result<Vec<(IdNo, RowNo)>> {
         let mut all = collect(self.by_target.iter().map(|(&id_no, label)| (label.order, id_no, label.row)))?;
         all.sort_unstable();
         collect(all.into_iter().map(|(_, id_no, row)| (id_no, row)))

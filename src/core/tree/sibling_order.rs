@@ -1,15 +1,13 @@
 //! The order of siblings in the tree: by time, those of one time in file order.
 
-use std::io;
-
 use super::row::Row;
-use crate::base::memory::{filled, push};
+use crate::base::memory::{self, filled, push};
 use crate::base::time::Time;
 use crate::tree::tree::RowNo;
 
 /// The rows whose children, in file order, may not be in the order of their times: a time goes back, or is not known here.
 /// `parents` has the parent of each of `rows`.
-pub fn unordered_parents(rows: &[Row], parents: &[Option<RowNo>]) -> io::Result<Vec<RowNo>> {
+pub fn unordered_parents(rows: &[Row], parents: &[Option<RowNo>]) -> memory::Result<Vec<RowNo>> {
     let mut newest = filled(f64::NEG_INFINITY, rows.len())?;
     let mut unordered = Vec::new();
     for (row, parent) in rows.iter().zip(parents) {

@@ -6,14 +6,13 @@
 //! visits no row twice.
 
 use std::collections::HashSet;
-use std::io;
 
 use super::ancestors::{cycles, path_to};
 use super::interned_ids::InternedIds;
 use super::labels::Labels;
 use super::row::NONE;
 pub use super::row::{IdNo, ParentRef, Row, RowNo};
-use crate::base::memory::{collect, insert_into, push, reserve, with_capacity};
+use crate::base::memory::{self, collect, insert_into, push, reserve, with_capacity};
 use crate::format::entry::{EntryHead, EntryKind, Parent};
 
 /// How many ids an entry has at most: its own, its parent's, and the one that it points at.
@@ -76,7 +75,7 @@ pub struct Tree {
 
 impl Tree {
     /// Makes room for an entry: adding it next cannot fail.
-    pub fn reserve(&mut self, head: &EntryHead<'_>) -> io::Result<()> {
+    pub fn reserve(&mut self, head: &EntryHead<'_>) -> memory::Result<()> {
         let parent = match &head.parent {
             Parent::Id(parent) => parent.len(),
             _ => 0,
@@ -93,7 +92,7 @@ impl Tree {
 
     /// Adds an entry. The leaf moves to it if `advance` is set or the entry has the leaf's id. Without memory for it nothing
     /// changes.
-    pub fn push(&mut self, head: &EntryHead<'_>, advance: bool) -> io::Result<RowNo> {
+    pub fn push(&mut self, head: &EntryHead<'_>, advance: bool) -> memory::Result<RowNo> {
         self.reserve(head)?;
         let no = self.rows.len() as RowNo;
         let id = self.intern(&head.id);
@@ -280,7 +279,7 @@ impl Tree {
 
     /// The rows from the root to `to`, `to` last. A cycle ends before a row would come twice. `to` must be a row of the tree: for
     /// another number the path is this number alone.
-    pub fn path(&self, to: RowNo) -> io::Result<Vec<RowNo>> {
+    pub fn path(&self, to: RowNo) -> memory::Result<Vec<RowNo>> {
         let mut path = Vec::new();
         let mut at = Some(to);
         while let Some(no) = at {
@@ -288,7 +287,7 @@ impl Tree {
             if path.len() == self.rows.len() {
                 let mut visited = HashSet::new();
                 let is_new = |no: &RowNo| insert_into(&mut visited, *no);
-                return path_to(Some(to), is_new, |no| Ok(self.parent_row(*no)));
+                return path_to(Some(to), |refused| refused, is_new, |no| Ok(self.parent_row(*no)));
             }
             push(&mut path, no)?;
             at = self.parent_row(no);
@@ -298,7 +297,7 @@ impl Tree {
     }
 
     /// The entries whose parent is `of`, in file order; of entries with one id only the last.
-    pub fn children(&self, of: ChildrenOf<'_>) -> io::Result<Vec<RowNo>> {
+    pub fn children(&self, of: ChildrenOf<'_>) -> memory::Result<Vec<RowNo>> {
         let list = match of {
             ChildrenOf::Missing => self.missing_children,
             ChildrenOf::Null => self.null_children,
@@ -326,7 +325,7 @@ impl Tree {
 
     /// The whole tree as parent positions: for each row the row of its parent node, or None for a root. Roots are
     /// orphans, entries that are their own parent, and the first entry of each cycle in file order.
-    pub fn parents(&self) -> io::Result<Vec<Option<RowNo>>> {
+    pub fn parents(&self) -> memory::Result<Vec<Option<RowNo>>> {
         let mut parents = with_capacity(self.rows.len())?;
         parents.extend((0..self.rows.len() as RowNo).map(|no| self.tree_parent(no)));
         // A row that superseded another of its id may be below itself: break every cycle at its first row.

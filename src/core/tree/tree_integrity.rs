@@ -1,11 +1,10 @@
 //! Orphans, repeated ids and cycles of a tree.
 
 use std::collections::HashSet;
-use std::io;
 
 use super::ancestors::cycles;
 use super::tree::{IdNo, ParentRef, RowNo, Tree};
-use crate::base::memory::{collect, insert_into, push};
+use crate::base::memory::{self, collect, insert_into, push};
 
 /// What is wrong with a tree.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -17,7 +16,7 @@ pub struct TreeErrors {
 }
 
 /// Finds the orphans, repeated ids and cycles of a tree, in linear time but for the sorting of repeated ids.
-pub fn check_integrity(tree: &Tree) -> io::Result<TreeErrors> {
+pub fn check_integrity(tree: &Tree) -> memory::Result<TreeErrors> {
     let mut found = TreeErrors { duplicates: duplicates(tree)?, ..TreeErrors::default() };
     for no in (0..tree.len() as RowNo).filter(|&no| is_orphan(tree, no)) {
         push(&mut found.orphans, no)?;
@@ -30,7 +29,7 @@ pub fn check_integrity(tree: &Tree) -> io::Result<TreeErrors> {
 }
 
 /// The rows of each id that several have.
-fn duplicates(tree: &Tree) -> io::Result<Vec<Vec<RowNo>>> {
+fn duplicates(tree: &Tree) -> memory::Result<Vec<Vec<RowNo>>> {
     let rows = 0..tree.len() as RowNo;
     let mut repeated: HashSet<IdNo> = HashSet::new();
     for row in rows.clone().filter(|&no| !tree.is_current(no)).filter_map(|no| tree.row(no)) {
@@ -63,7 +62,7 @@ fn is_orphan(tree: &Tree, no: RowNo) -> bool {
     }
 }
 
-fn cycle_through(tree: &Tree, no: RowNo) -> io::Result<Vec<RowNo>> {
+fn cycle_through(tree: &Tree, no: RowNo) -> memory::Result<Vec<RowNo>> {
     let next = |at: &RowNo| tree.parent_row(*at).filter(|&at| at != no);
     let mut rows: Vec<RowNo> = Vec::new();
     for row in std::iter::successors(Some(no), next).take(tree.len()) {

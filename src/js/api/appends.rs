@@ -5,7 +5,7 @@ use napi_derive::napi;
 
 use super::manager::SessionManager;
 use crate::js::convert::args;
-use crate::js::convert::errors::{not_read, thrown};
+use crate::js::convert::errors::{thrown, OrThrow};
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
 use crate::js::manager::append::{append, PendingEntry};
@@ -141,7 +141,7 @@ impl SessionManager {
         let js = JsEnv::new(env);
         let now = crate::js::factory::process::now(js)?;
         let system = reading(&self.state, js, || system_message(&self.state, js, now))?;
-        let id = self.state.borrow().session.new_entry_id().map_err(|error| not_read(js, error))?;
+        let id = self.state.borrow().session.new_entry_id();
         let first_kept =
             if js.is_nullish(first_kept_entry_id)? { js.string(id.as_bytes())? } else { first_kept_entry_id };
         let mut own = vec![
@@ -194,7 +194,7 @@ impl SessionManager {
     #[napi(catch_unwind, ts_args_type = "name: string", ts_return_type = "string")]
     pub fn append_session_info<'env>(&self, env: &'env Env, name: JsVal<'env>) -> Result<JsVal<'env>> {
         let js = JsEnv::new(env);
-        let name = one_line(&args::text(js, name, "name")?).map_err(|error| not_read(js, error))?;
+        let name = one_line(&args::text(js, name, "name")?).or_throw(js)?;
         let own = js.record(&[(c"name", js.string(&name)?)])?;
         self.append_for_id(env, PendingEntry::entry(EntryKind::SessionInfo, own))
     }
@@ -265,7 +265,7 @@ impl SessionManager {
         let id = js.text(target_id)?;
         let text = args::template_text(js, target_id)?;
         let checked = self.state.borrow_mut().session.check_edit(id.as_deref(), || text.clone());
-        let row = checked.map_err(|error| thrown(js, &error))?;
+        let row = checked.or_throw(js)?;
         let role = self.state.borrow().session.tree().row(row).and_then(|row| row.role());
         if let (Some(text), true, true) = (content, is_text, role.is_some_and(needs_block_list)) {
             let blocks = factory::call(js, FactoryFn::TextBlocks, &[text])?;

@@ -5,7 +5,7 @@ use napi_derive::napi;
 use serde::Serialize;
 
 use super::manager::SessionManager;
-use crate::js::convert::errors::{not_read, thrown};
+use crate::js::convert::errors::OrThrow;
 use crate::js::convert::paths::resolved;
 use crate::js::convert::values::parse;
 use crate::js::engine::{JsEnv, JsVal};
@@ -21,8 +21,8 @@ use pi_session_core::session::Session;
 
 /// A report of the core as an object.
 pub(super) fn reported<'env>(js: JsEnv<'env>, report: CoreResult<impl Serialize>) -> Result<JsVal<'env>> {
-    let report = report.map_err(|error| thrown(js, &error))?;
-    let text = json_of(&report).map_err(|error| not_read(js, error))?;
+    let report = report.or_throw(js)?;
+    let text = json_of(&report).or_throw(js)?;
     parse(js, &text)
 }
 
@@ -149,7 +149,7 @@ impl SessionManager {
     pub fn is_locked(env: &Env, path: JsVal<'_>) -> Result<bool> {
         let js = JsEnv::new(env);
         let path = resolved(js, path, "path")?;
-        let held = lock_file::held(&path).map_err(|error| thrown(js, &error))?;
+        let held = lock_file::held(&path).or_throw(js)?;
         Ok(held.is_some())
     }
 }

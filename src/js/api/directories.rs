@@ -7,7 +7,7 @@ use napi_derive::napi;
 
 use super::manager::SessionManager;
 use crate::js::convert::args::{self, Options};
-use crate::js::convert::errors::thrown;
+use crate::js::convert::errors::OrThrow;
 use crate::js::convert::paths::{on_paths, resolved};
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::process::ProcessSnapshot;
@@ -47,7 +47,7 @@ impl SessionManager {
         let options = Options::of(js, options, "SessionManager.findByIdPrefix", OPTIONS)?;
         let scope = search::scope(js, &options)?;
         let process = on_paths(js, ProcessSnapshot::of)?;
-        let found = by_id_prefix(&scope, &prefix, &process.cwd, &process).map_err(|error| thrown(js, &error))?;
+        let found = by_id_prefix(&scope, &prefix, &process.cwd, &process).or_throw(js)?;
         let list = js.array(0)?;
         for (at, session) in found.iter().enumerate() {
             let object = js.record(&[
@@ -135,7 +135,7 @@ pub fn get_default_session_dir(env: &Env, cwd: JsVal<'_>, agent_dir: JsVal<'_>, 
     let only_named = !js.is_nullish(create)? && !js.is_truthy(create)?;
     let dir = on_paths(js, |process| paths::default_session_dir(&cwd, agent.as_deref(), process))?;
     if !only_named {
-        make_dir(&dir, Durability::Os).map_err(|error| thrown(js, &error))?;
+        make_dir(&dir, Durability::Os).or_throw(js)?;
     }
     Ok(dir)
 }

@@ -6,7 +6,7 @@ use napi::bindgen_prelude::*;
 use napi_derive::napi;
 
 use crate::js::convert::args;
-use crate::js::convert::errors::{not_read, thrown, wrong_argument};
+use crate::js::convert::errors::{thrown, wrong_argument, OrThrow};
 use crate::js::convert::object::with_entry_head;
 use crate::js::convert::paths::{on_paths, resolved};
 use crate::js::convert::values::parse;
@@ -15,7 +15,7 @@ use crate::js::factory::{self, FactoryFn};
 use crate::js::manager::context_messages;
 use crate::js::manager::from_objects::{self, objects};
 use crate::js::manager::reads::settings;
-use pi_session_core::base::memory::push;
+use pi_session_core::base::memory::{push, OutOfMemory};
 use pi_session_core::base::paths;
 use pi_session_core::context::projection::{context_rows, project, Contribution};
 use pi_session_core::format::entry::Parent;
@@ -68,14 +68,15 @@ fn path<'env>(js: JsEnv<'env>, entries: JsVal<'env>, leaf_id: JsVal<'env>, by_id
         args::object(js, *entry, "each of entries")?;
         js.is_truthy(factory::call(js, FactoryFn::AddNew, &[visited, js.get(*entry, c"id")?])?)
     };
-    for entry in path_to(at, is_new, |entry| find(js.get(*entry, c"parentId")?))? {
+    let refused = |error: OutOfMemory| thrown(js, &error.into());
+    for entry in path_to(at, refused, is_new, |entry| find(js.get(*entry, c"parentId")?))? {
         let row = with_entry_head(js, entry, |_, mut head| {
             head.parent = Parent::Null;
             path.tree.push(&head, true)
         })?
-        .map_err(|_| js.out_of_memory(path.tree.memory()))?;
-        let kept = push(&mut path.rows, row).and_then(|()| push(&mut path.entries, entry));
-        kept.map_err(|error| not_read(js, error))?;
+        .or_throw(js)?;
+        push(&mut path.rows, row).or_throw(js)?;
+        push(&mut path.entries, entry).or_throw(js)?;
     }
     Ok(path)
 }
@@ -99,7 +100,7 @@ impl<'env> JsPath<'env> {
     }
 
     fn projected(&self, js: JsEnv<'env>, how: FactoryFn, wrap: FactoryFn) -> Result<JsVal<'env>> {
-        let projection = project(&self.tree, &self.rows).map_err(|error| not_read(js, error))?;
+        let projection = project(&self.tree, &self.rows).or_throw(js)?;
         let made = context_messages::projected(js, self.list(js)?, &projection, how)?;
         let object = |row: RowNo| match self.entries.get(row as usize) {
             Some(entry) => Ok(*entry),
@@ -132,7 +133,7 @@ pub fn build_context_entries<'env>(
 ) -> Result<JsVal<'env>> {
     let js = JsEnv::new(env);
     let path = path(js, entries, leaf_id, by_id)?;
-    let rows = context_rows(&path.tree, &path.rows).map_err(|error| not_read(js, error))?;
+    let rows = context_rows(&path.tree, &path.rows).or_throw(js)?;
     factory::call(js, FactoryFn::Pick, &[path.list(js)?, js.u32s(&rows)?])
 }
 
@@ -191,8 +192,7 @@ fn contribution(js: JsEnv<'_>, entry: JsVal<'_>) -> Result<Contribution> {
         return Ok(Contribution::Nothing);
     }
     let mut tree = Tree::default();
-    let row = with_entry_head(js, entry, |_, head| tree.push(&head, true))?;
-    let row = row.map_err(|_| js.out_of_memory(tree.memory()))?;
+    let row = with_entry_head(js, entry, |_, head| tree.push(&head, true))?.or_throw(js)?;
     Ok(tree.row(row).map_or(Contribution::Nothing, Contribution::of))
 }
 
@@ -341,7 +341,7 @@ pub fn load_entries_from_file<'env>(env: &'env Env, file_path: JsVal<'env>) -> R
 pub fn try_lock_file<'env>(env: &'env Env, path: JsVal<'env>) -> Result<JsVal<'env>> {
     let js = JsEnv::new(env);
     let path = resolved(js, path, "path")?;
-    match LockedFile::try_lock(&path).map_err(|error| thrown(js, &error))? {
+    match LockedFile::try_lock(&path).or_throw(js)? {
         Some(lock) => {
             let lock = Cell::new(Some(lock));
             js.function("release", move |js, _| {

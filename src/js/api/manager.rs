@@ -7,7 +7,7 @@ use napi::bindgen_prelude::*;
 use napi_derive::napi;
 
 use crate::js::convert::args::{self, Options};
-use crate::js::convert::errors::{thrown, wrong_argument};
+use crate::js::convert::errors::{thrown, wrong_argument, OrThrow};
 use crate::js::convert::paths::resolved;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
@@ -81,12 +81,12 @@ impl SessionManager {
 
     /// Moves the leaf; an error if the session was opened read-only.
     fn set_leaf(&self, js: JsEnv<'_>, leaf: Option<RowNo>) -> Result<()> {
-        self.state.borrow_mut().session.set_leaf(leaf).map_err(|error| thrown(js, &error))
+        self.state.borrow_mut().session.set_leaf(leaf).or_throw(js)
     }
 
     /// An error if the session was opened read-only.
     pub(crate) fn check_writable(&self, js: JsEnv<'_>) -> Result<()> {
-        self.state.borrow().session.check_writable().map_err(|error| thrown(js, &error))
+        self.state.borrow().session.check_writable().or_throw(js)
     }
 
     /// The row an id argument means, or the reference's error.

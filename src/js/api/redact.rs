@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::manager::SessionManager;
 use crate::js::api::diagnostics::reported;
 use crate::js::convert::args::{self, Options};
-use crate::js::convert::errors::{not_read, wrong_argument};
+use crate::js::convert::errors::{wrong_argument, OrThrow};
 use crate::js::convert::paths::resolved;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::lists::list::surroundings;
@@ -52,7 +52,7 @@ fn redaction_of<'env>(js: JsEnv<'env>, what: JsVal<'env>) -> Result<(Redaction, 
     let replacement = replacement.unwrap_or_else(|| REPLACEMENT.to_vec());
     let target = match (text, entries, lines) {
         (Some(text), entries, None) => {
-            let needle = Needle::new(&text, &replacement).map_err(|error| not_read(js, error))?;
+            let needle = Needle::new(&text, &replacement).or_throw(js)?;
             let wrong = || wrong_argument(js, "text must have 1 to 1048576 bytes, and replacement no more");
             Target::Text(needle.ok_or_else(wrong)?, entries)
         }
@@ -60,7 +60,7 @@ fn redaction_of<'env>(js: JsEnv<'env>, what: JsVal<'env>) -> Result<(Redaction, 
         (None, None, Some(lines)) => Target::Lines(lines),
         _ => return Err(wrong_argument(js, "redact needs text, entries, both, or lines alone")),
     };
-    let replacement = quoted(&replacement).map_err(|error| not_read(js, error))?;
+    let replacement = quoted(&replacement).or_throw(js)?;
     Ok((Redaction { target, replacement }, is_dry_run))
 }
 

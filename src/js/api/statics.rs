@@ -8,7 +8,7 @@ use napi_derive::napi;
 
 use super::manager::SessionManager;
 use crate::js::convert::args::{self, Options};
-use crate::js::convert::errors::{not_read, thrown};
+use crate::js::convert::errors::{thrown, OrThrow};
 use crate::js::convert::paths::on_paths;
 use crate::js::convert::paths::resolved;
 use crate::js::convert::time::iso;
@@ -150,7 +150,7 @@ impl SessionManager {
             }
         }
         let cwd = match from_header {
-            Some(cwd) => into_string_lossy(cwd).map_err(|error| not_read(js, error))?,
+            Some(cwd) => into_string_lossy(cwd).or_throw(js)?,
             None if js.is_nullish(cwd.value)? => on_paths(js, |process| process.cwd())?,
             None => args::path(js, cwd.value, cwd.name)?,
         };
@@ -258,23 +258,22 @@ impl SessionManager {
         options: JsVal<'env>,
     ) -> Result<JsVal<'env>> {
         let js = JsEnv::new(env);
-        let fail = |error: CoreError| thrown(js, &error);
         let source_path = resolved(js, source_path, "sourcePath")?;
         let cwd = resolved(js, target_cwd, "targetCwd")?;
-        let source = ForkSource::open(&source_path).map_err(fail)?;
+        let source = ForkSource::open(&source_path).or_throw(js)?;
         let file_options = open::options(js, options)?;
         let dir = session_dir::session_dir(js, &cwd, session_dir, file_options.durability)?;
-        make_dir(&dir, file_options.durability).map_err(fail)?;
+        make_dir(&dir, file_options.durability).or_throw(js)?;
         let now = now(js)?;
         let id = open::session_id(js, options, now)?;
         let timestamp = iso(js, now)?;
         let file = session_file(&dir, &timestamp, &id);
-        let header = new_header_line(&to_string_lossy(&id), &timestamp, &cwd, Some(&source_path));
-        let header = header.map_err(|error| fail(CoreError::io("open", &file, error)))?;
+        let id = to_string_lossy(&id);
+        let header = new_header_line(&id, &timestamp, &cwd, Some(&source_path)).or_throw(js)?;
         let file = on_paths(js, |process| paths::resolve(&file, process))?;
         let config = ManagerConfig::on_disk(js, cwd, dir, file_options)?;
         gc::collect(js)?;
-        let session = source.write_to(&file, &header, file_options).map_err(fail)?;
+        let session = source.write_to(&file, &header, file_options).or_throw(js)?;
         let cache = IdentityCache::new(js, session.tree().len())?;
         Self { state: ManagerState::new(config, (session, cache)) }.given(env)
     }
@@ -470,5 +469,5 @@ pub fn assert_valid_session_id(env: &Env, id: JsVal<'_>) -> Result<()> {
         // The reference's pattern is tested on whatever it is given, as text.
         None => args::template_text(js, id)?.into_bytes(),
     };
-    pi_session_core::format::ids::check_session_id(&id).map_err(|error| thrown(js, &error))
+    pi_session_core::format::ids::check_session_id(&id).or_throw(js)
 }

@@ -1,8 +1,6 @@
 //! Errors of the core as JavaScript exceptions.
 
-use std::io;
-
-use napi::Error;
+use napi::{Error, Result};
 
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::process::app_name;
@@ -42,9 +40,16 @@ pub fn thrown(js: JsEnv<'_>, error: &CoreError) -> Error {
     }
 }
 
-/// Throws the error of a value of the caller's that was not read.
-pub fn not_read(js: JsEnv<'_>, error: io::Error) -> Error {
-    thrown(js, &CoreError::io("read", "", error))
+/// Results of the core as results that JavaScript gets.
+pub trait OrThrow<T> {
+    /// The value; an error is thrown, see [`thrown`].
+    fn or_throw(self, js: JsEnv<'_>) -> Result<T>;
+}
+
+impl<T, E: Into<CoreError>> OrThrow<T> for std::result::Result<T, E> {
+    fn or_throw(self, js: JsEnv<'_>) -> Result<T> {
+        self.map_err(|error| thrown(js, &error.into()))
+    }
 }
 
 /// Throws a `TypeError`: an argument, or what the caller's code did meanwhile, is wrong.

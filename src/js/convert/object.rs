@@ -3,13 +3,13 @@
 //! Only the named fields of a struct are read, each by one property access, and kept as handles ([`FieldValue`]).
 
 use std::borrow::Cow;
-use std::io;
 
 use napi::Result;
 
 use super::agent_message::message_head;
-use super::errors::not_read;
+use super::errors::OrThrow;
 use crate::js::engine::{JsEnv, JsVal};
+use pi_session_core::base::memory::{self, OutOfMemory};
 use pi_session_core::format::entry::{head_of, EntryFields, EntryHead};
 use pi_session_core::json::Value;
 
@@ -37,9 +37,9 @@ impl<'env> FieldValue<'env> {
 }
 
 impl Value for FieldValue<'_> {
-    fn text(&self) -> io::Result<Option<Cow<'_, [u8]>>> {
+    fn text(&self) -> memory::Result<Option<Cow<'_, [u8]>>> {
         // What is refused is memory; that exception stays pending, and is thrown in the end.
-        let text = self.js.text(self.value).map_err(|_| io::ErrorKind::OutOfMemory)?;
+        let text = self.js.text(self.value).map_err(|_| OutOfMemory)?;
         Ok(text.map(Cow::Owned))
     }
 
@@ -80,7 +80,7 @@ pub fn with_entry_head<T>(
         Some(message) => message_head(js, message.value())?,
         None => None,
     };
-    let id = fields.id.as_ref().map_or(Ok(None), Value::text).map_err(|error| not_read(js, error))?;
-    let head = head_of(&fields, id.unwrap_or_default(), message).map_err(|error| not_read(js, error))?;
+    let id = fields.id.as_ref().map_or(Ok(None), Value::text).or_throw(js)?;
+    let head = head_of(&fields, id.unwrap_or_default(), message).or_throw(js)?;
     Ok(then(&fields, head))
 }

@@ -3,7 +3,7 @@
 use napi::Result;
 
 use super::args;
-use super::errors::thrown;
+use super::errors::OrThrow;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::process::JsProcess;
 use pi_session_core::base::error::Result as CoreResult;
@@ -11,7 +11,7 @@ use pi_session_core::base::paths;
 
 /// Runs a core call that asks JavaScript about the process; its error is thrown.
 pub fn on_paths<T>(js: JsEnv<'_>, work: impl FnOnce(&JsProcess<'_>) -> CoreResult<T>) -> Result<T> {
-    work(&JsProcess(js)).map_err(|error| thrown(js, &error))
+    work(&JsProcess(js)).or_throw(js)
 }
 
 /// A path argument made absolute.

@@ -5,7 +5,7 @@
 
 use napi::{Result, ValueType};
 
-use super::errors::not_read;
+use super::errors::OrThrow;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
 use pi_session_core::base::memory::{append, with_capacity};
@@ -24,18 +24,17 @@ pub fn text_of(js: JsEnv<'_>, written: JsVal<'_>) -> Result<Option<Vec<u8>>> {
         return js.text(written);
     }
     let skeleton = js.text(js.at(written, 0)?)?.unwrap_or_default();
-    let fail = |error| not_read(js, error);
-    let mut out = with_capacity(skeleton.len() + (64 << 10)).map_err(fail)?;
+    let mut out = with_capacity(skeleton.len() + (64 << 10)).or_throw(js)?;
     let mut rest = skeleton.as_slice();
     let mut count = 0;
     while let Some(place) = find_placeholder(rest) {
         let (before, after) = rest.split_at(place);
-        append(&mut out, before).map_err(fail)?;
+        append(&mut out, before).or_throw(js)?;
         count += 1;
         js.scoped(|js, _| push_text(js, js.at(written, count)?, &mut out))?;
         rest = after.get(STRING_PLACEHOLDER.len() + 2..).unwrap_or_default();
     }
-    append(&mut out, rest).map_err(fail)?;
+    append(&mut out, rest).or_throw(js)?;
     Ok(Some(out))
 }
 
@@ -45,7 +44,7 @@ fn push_text(js: JsEnv<'_>, text: JsVal<'_>, out: &mut Vec<u8>) -> Result<()> {
         Some(pushed) => pushed,
         None => js.with_units(text, |units| push_quoted(out, units))?,
     };
-    pushed.map_err(|error| not_read(js, error))
+    pushed.or_throw(js)
 }
 
 /// Where the placeholder of a long string begins. No other string is the same; one that ends so has a backslash before

@@ -5,7 +5,7 @@ use std::ffi::CStr;
 use napi::Result;
 
 use super::args::{self, Options};
-use super::errors::{not_read, wrong_argument};
+use super::errors::{wrong_argument, OrThrow};
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
 use pi_session_core::base::memory::with_capacity;
@@ -53,7 +53,7 @@ pub fn local_calendar(js: JsEnv<'_>, utc_days: &[f64]) -> Result<Calendar> {
     let pairs = factory::call(js, FactoryFn::LocalDays, &[js.f64s(utc_days)?])?;
     let number = |at| js.scoped(|js, _| Ok(js.number_value(js.at(pairs, at)?)?.unwrap_or_default()));
     let count = js.len(pairs)? / 2;
-    let mut days = with_capacity(count as usize).map_err(|error| not_read(js, error))?;
+    let mut days = with_capacity(count as usize).or_throw(js)?;
     for pair in 0..count {
         days.push((number(2 * pair)?, number(2 * pair + 1)?));
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use napi::{Error, Result, ValueType};
 
-use crate::js::convert::errors::{thrown, wrong_argument};
+use crate::js::convert::errors::{thrown, wrong_argument, OrThrow};
 pub use crate::js::engine::Deferred;
 use crate::js::engine::{queue, JsEnv, JsVal, Persistent, Sender, WeakSender};
 use crate::js::factory::{self, FactoryFn};
@@ -121,7 +121,7 @@ impl Task {
             let stop = task.cancelled.clone();
             let failed = |events: &Events<E>, error| events.0.send(Message::Failed(Box::new(error)));
             let answer = move |events: &Events<E>| answer(events, &stop);
-            spawn(what, task.cancelled.clone(), Events(sender), answer, failed).map_err(|error| thrown(js, &error))
+            spawn(what, task.cancelled.clone(), Events(sender), answer, failed).or_throw(js)
         };
         begin().or_else(|error| task.end(js, reason_of(js, &error)?, false))
     }

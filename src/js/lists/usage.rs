@@ -83,16 +83,15 @@ impl UsageRequest {
             progress: &|done, total| events.send(UsageEvent::Progress(done, total)),
         };
         let collected = collection.run()?.ok_or_else(stopped)?;
-        let fail = |error| CoreError::io("read", "", error);
         let has_periods = self.options.by.iter().any(|by| matches!(by, Grouping::Period(_)));
         let calendar = if has_periods && !self.is_utc {
             let (answer, calendar) = channel();
-            events.send(UsageEvent::Days(utc_days(&collected.sessions).map_err(fail)?, answer));
+            events.send(UsageEvent::Days(utc_days(&collected.sessions)?, answer));
             received(&calendar, cancelled).ok_or_else(stopped)?
         } else {
             Calendar::Utc
         };
-        let report = report(&collected.sessions, &calendar, &self.options).map_err(fail)?;
+        let report = report(&collected.sessions, &calendar, &self.options)?;
         let id_of = |session: &_, entry: &_| entry_id(session, entry);
         events.send(UsageEvent::Done(to_json(&report, &collected.sessions, &collected.left_out, &id_of)?));
         Ok(())

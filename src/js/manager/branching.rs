@@ -9,13 +9,12 @@ use super::materialize::{ensure, object};
 use super::open::make_header;
 use super::session_dir::session_file;
 use super::state::{source, swap, ManagerState};
-use crate::js::convert::errors::{not_read, thrown, wrong_argument};
+use crate::js::convert::errors::{wrong_argument, OrThrow};
 use crate::js::convert::text::line_of;
 use crate::js::convert::time::iso;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::process;
 use crate::js::factory::{self, FactoryFn};
-use pi_session_core::base::error::Error as CoreError;
 use pi_session_core::base::memory::push;
 use pi_session_core::format::entry::EntryKind;
 use pi_session_core::format::ids;
@@ -29,7 +28,7 @@ pub fn branched_session(state: &RefCell<ManagerState>, js: JsEnv<'_>, to: RowNo)
     let now = process::now(js)?;
     let timestamp = iso(js, now)?;
     let id = ids::session_id(now).into_bytes();
-    let plan = plan(state.borrow().session.tree(), to).map_err(|error| not_read(js, error))?;
+    let plan = plan(state.borrow().session.tree(), to).or_throw(js)?;
     let (persistence, options, cwd, dir, old_file, conversation) = {
         let state = state.borrow();
         let tree = state.session.tree();
@@ -51,9 +50,7 @@ pub fn branched_session(state: &RefCell<ManagerState>, js: JsEnv<'_>, to: RowNo)
     }
     ensure(state, js, plan.labels.iter().map(|label| label.from))?;
     let mut next = Branched {
-        session: Session::new(id, persistence, file.clone())
-            .with_options(options)
-            .map_err(|error| thrown(js, &error))?,
+        session: Session::new(id, persistence, file.clone()).with_options(options).or_throw(js)?,
         cache: IdentityCache::new(js, plan.steps.len() + plan.labels.len())?,
     };
     let built = next.build(state, js, &plan, header, writes);
@@ -97,7 +94,7 @@ impl Branched {
         if built.is_ok() && writes {
             built = self.session.write_branch(old, plan, lines);
         }
-        built.map_err(|error| thrown(js, &error))
+        built.or_throw(js)
     }
 
     /// Makes the objects of the new session: its labels, and the entries of the path that have objects. If it `writes`, returns
@@ -125,7 +122,7 @@ impl Branched {
                 }
                 line(js, entry).map(Some)
             })?;
-            push(&mut lines.steps, own).map_err(|error| not_read(js, error))?;
+            push(&mut lines.steps, own).or_throw(js)?;
         }
         for (at, label) in (plan.steps.len() as RowNo..).zip(&plan.labels) {
             let own = js.scoped(|js, _| {
@@ -133,7 +130,7 @@ impl Branched {
                 self.cache.set(js, at, entry)?;
                 line(js, entry)
             })?;
-            push(&mut lines.labels, own).map_err(|error| not_read(js, error))?;
+            push(&mut lines.labels, own).or_throw(js)?;
         }
         Ok(lines)
     }
@@ -152,15 +149,14 @@ fn is_as_in_file(state: &RefCell<ManagerState>, js: JsEnv<'_>, step: &BranchStep
     }
     let codes = js.number_value(js.at(found, 0)?)?;
     let text = js.text(js.at(found, 1)?)?.unwrap_or_default();
-    let path = state.borrow().session.file().unwrap_or_default().to_owned();
     let mut same = false;
     let mut compare = |_, line: &str, omitted: u8| {
-        let new = step.line(line).map_err(|error| CoreError::io("read", &path, error))?;
+        let new = step.line(line)?;
         same = codes == Some(f64::from(omitted)) && new.is_some_and(|line| line == text);
         Ok(())
     };
     let read = state.borrow().session.lines_without_bodies(&[step.row], &mut compare);
-    read.map_err(|error| thrown(js, &error))?;
+    read.or_throw(js)?;
     Ok(same)
 }
 

@@ -2,7 +2,7 @@
 
 use napi::{Result, ValueType};
 
-use crate::js::convert::errors::{not_read, wrong_argument};
+use crate::js::convert::errors::{wrong_argument, OrThrow};
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
 use pi_session_core::base::memory::{collect, push};
@@ -17,14 +17,13 @@ pub fn projected<'env>(
     projection: &Projection,
     how: FactoryFn,
 ) -> Result<JsVal<'env>> {
-    let fail = |error| not_read(js, error);
-    let rows = collect(projection.steps.iter().map(|step| step.row)).map_err(fail)?;
-    let gives = collect(projection.steps.iter().map(|step| step.gives as u8)).map_err(fail)?;
+    let rows = collect(projection.steps.iter().map(|step| step.row)).or_throw(js)?;
+    let gives = collect(projection.steps.iter().map(|step| step.gives as u8)).or_throw(js)?;
     let (mut positions, mut lists) = (Vec::new(), Vec::new());
     for (at, step) in projection.steps.iter().enumerate() {
         let Some(edit) = step.edit.filter(|_| step.gives != Contribution::Nothing) else { continue };
         let edited = edited_messages(js, js.at(list, step.row)?, step.gives, js.at(list, edit)?)?;
-        push(&mut positions, at as u32).and_then(|()| push(&mut lists, edited)).map_err(fail)?;
+        push(&mut positions, at as u32).and_then(|()| push(&mut lists, edited)).or_throw(js)?;
     }
     let [positions, lists] =
         if positions.is_empty() { [js.undefined()?; 2] } else { [js.u32s(&positions)?, js.array_of(&lists)?] };

@@ -4,7 +4,7 @@ use napi::{Error, Result};
 
 use super::identity_cache::IdentityCache;
 use super::open::{new_session, ManagerConfig};
-use crate::js::convert::errors::{not_read, thrown, wrong_argument};
+use crate::js::convert::errors::{wrong_argument, OrThrow};
 use crate::js::convert::object::{field, with_entry_head, FieldValue};
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
@@ -22,7 +22,7 @@ pub fn objects<'env>(js: JsEnv<'env>, list: JsVal<'env>, name: &str) -> Result<V
         if !js.is_object(value)? {
             return Err(wrong_argument(js, format!("{name}[{at}] must be an object")));
         }
-        push(&mut values, value).map_err(|error| not_read(js, error))?;
+        push(&mut values, value).or_throw(js)?;
     }
     Ok(values)
 }
@@ -41,7 +41,7 @@ pub fn session_from_objects(
 ) -> Result<(Session, IdentityCache)> {
     let values = objects(js, list, "entries")?;
     let mut header = None;
-    let mut entries = with_capacity(values.len()).map_err(|error| not_read(js, error))?;
+    let mut entries = with_capacity(values.len()).or_throw(js)?;
     for value in &values {
         match type_of(js, *value)?.as_slice() {
             b"session" => header = header.or(Some(*value)),
@@ -52,7 +52,7 @@ pub fn session_from_objects(
         None => new_session(js, config, None, options)?,
         Some(header) => {
             let fields = HeaderFields::from_each(|name| field(js, header, name))?;
-            let id = fields.id.as_ref().map_or(Ok(None), Value::text).map_err(|error| not_read(js, error))?;
+            let id = fields.id.as_ref().map_or(Ok(None), Value::text).or_throw(js)?;
             let id = id
                 .map(|id| id.into_owned())
                 .ok_or_else(|| wrong_argument(js, "entries: the header's id must be a string"))?;
@@ -78,7 +78,7 @@ fn take_entries(js: JsEnv<'_>, entries: &[JsVal<'_>], session: &mut Session, cac
             let has_id = fields.id.as_ref().is_some_and(|id| id.text().is_ok_and(|id| id.is_some()));
             has_id.then(|| session.push_local(&head, None))
         })?;
-        if let Some(row) = row.transpose().map_err(|error| thrown(js, &error))? {
+        if let Some(row) = row.transpose().or_throw(js)? {
             cache.set(js, row, value)?;
         }
     }
@@ -100,7 +100,7 @@ pub fn migrate_objects(js: JsEnv<'_>, list: JsVal<'_>) -> Result<()> {
 }
 
 fn version_of(js: JsEnv<'_>, fields: &HeaderFields<FieldValue<'_>>) -> Result<Version> {
-    Version::of(fields.version.as_ref()).map_err(|error| not_read(js, error))
+    Version::of(fields.version.as_ref()).or_throw(js)
 }
 
 fn migrate(js: JsEnv<'_>, values: &[JsVal<'_>], version: Version) -> Result<()> {
@@ -110,13 +110,12 @@ fn migrate(js: JsEnv<'_>, values: &[JsVal<'_>], version: Version) -> Result<()> 
     let mut migrator = Migrator::new(version);
     for value in values {
         let fields = OldFields::from_each(|name| field(js, *value, name))?;
-        let is_hook = |message: &FieldValue<'_>| {
-            let message = message.value();
+        let is_hook = |message: JsVal<'_>| {
             Ok::<_, Error>(
                 js.is_object(message)? && js.text(js.get(message, c"role")?)?.as_deref() == Some(b"hookMessage"),
             )
         };
-        for change in migrator.changes(&fields, is_hook)? {
+        for change in migrator.changes(&fields).or_throw(js)? {
             let (object, key, new) = match change {
                 MigrationEdit::Version => (*value, c"version", js.number(f64::from(CURRENT_VERSION))?),
                 MigrationEdit::Id(id) => (*value, c"id", js.string(id.as_bytes())?),
@@ -134,8 +133,8 @@ fn migrate(js: JsEnv<'_>, values: &[JsVal<'_>], version: Version) -> Result<()> 
                     continue;
                 }
                 MigrationEdit::CustomRole => match &fields.message {
-                    Some(message) => (message.value(), c"role", js.string(b"custom")?),
-                    None => continue,
+                    Some(message) if is_hook(message.value())? => (message.value(), c"role", js.string(b"custom")?),
+                    _ => continue,
                 },
             };
             // As strict code does: an object that refuses it, a frozen one for example, makes a TypeError.

@@ -7,6 +7,7 @@
 
 use napi::Result;
 
+use crate::js::convert::errors::OrThrow;
 use crate::js::engine::{JsEnv, JsVal, Persistent};
 use pi_session_core::base::memory::{reserve, resize};
 use pi_session_core::tree::tree::RowNo;
@@ -85,7 +86,7 @@ impl IdentityCache {
     pub fn grow(&mut self, js: JsEnv<'_>, rows: usize) -> Result<()> {
         if rows > self.slots.len() {
             let more = rows - self.slots.len();
-            reserve(&mut self.slots, more).map_err(|_| js.out_of_memory(rows))?;
+            reserve(&mut self.slots, more).or_throw(js)?;
             self.slots.resize(rows, ObjectSlot::Empty);
             self.missing += more;
         }
@@ -97,7 +98,7 @@ impl IdentityCache {
         let old = self.list(js)?;
         let new = js.array(rows.len())?;
         let mut slots = Vec::new();
-        resize(&mut slots, rows.len()).map_err(|_| js.out_of_memory(rows.len()))?;
+        resize(&mut slots, rows.len()).or_throw(js)?;
         for (row, (slot, was)) in slots.iter_mut().zip(rows).enumerate() {
             let Some(was) = was.filter(|&was| self.slot(was) != ObjectSlot::Empty) else { continue };
             *slot = self.slot(was);

@@ -7,7 +7,7 @@ use napi::{Error, Result};
 use super::parse_batch::{ParseBatch, UnusableLine};
 use super::state::{source, ManagerState};
 use crate::js::convert::args::template_text;
-use crate::js::convert::errors::{not_read, thrown};
+use crate::js::convert::errors::{thrown, OrThrow};
 use crate::js::convert::time::iso;
 use crate::js::convert::values::parse;
 use crate::js::engine::{JsEnv, JsVal};
@@ -31,7 +31,7 @@ pub fn ensure(state: &RefCell<ManagerState>, js: JsEnv<'_>, rows: impl Iterator<
         if state.cache.is_full() {
             return Ok(());
         }
-        collect(rows.filter(|&row| !state.cache.has(row))).map_err(|error| not_read(js, error))?
+        collect(rows.filter(|&row| !state.cache.has(row))).or_throw(js)?
     };
     for &row in &missing {
         if state.borrow().cache.has_own(row) {
@@ -43,7 +43,7 @@ pub fn ensure(state: &RefCell<ManagerState>, js: JsEnv<'_>, rows: impl Iterator<
         return Ok(());
     }
     let source = source(state, js)?;
-    let mut made = with_capacity(missing.len()).map_err(|_| js.out_of_memory(missing.len()))?;
+    let mut made = with_capacity(missing.len()).or_throw(js)?;
     let result = make_missing(&state.borrow(), js, source, &missing, &mut made);
     state.borrow_mut().cache.mark_made(js, made.into_iter())?;
     match result {
@@ -78,7 +78,7 @@ fn make_missing(
         let (some, later) = rest.split_at(batch_len(session, rest, source.is_some()));
         let batch = batch_of(session, some, source.is_some()).map_err(Failed::Read)?;
         match batch.make(js, session.tree(), list, source).map_err(Failed::Make)? {
-            None => extend(made, batch.rows()).map_err(|error| Failed::Make(not_read(js, error)))?,
+            None => extend(made, batch.rows()).or_throw(js).map_err(Failed::Make)?,
             Some(unusable) => return Err(Failed::UnusableLine(unusable)),
         }
         rest = later;
@@ -103,10 +103,7 @@ fn batch_len(session: &Session, rows: &[RowNo], lazy: bool) -> usize {
 /// The lines of these rows.
 fn batch_of(session: &Session, rows: &[RowNo], lazy: bool) -> CoreResult<ParseBatch> {
     let mut batch = ParseBatch::default();
-    let mut take = |row, line: &str, omitted| {
-        let path = session.file().unwrap_or_default();
-        batch.add(row, line, omitted).map_err(|error| CoreError::io("read", path, error))
-    };
+    let mut take = |row, line: &str, omitted| Ok(batch.add(row, line, omitted)?);
     match lazy {
         true => session.lines_without_bodies(rows, &mut take),
         false => session.lines(rows, &mut take),
@@ -185,7 +182,7 @@ pub fn header<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>) -> Result<Js
     if let Some(header) = state.borrow().cache.header(js)? {
         return Ok(header);
     }
-    let line = state.borrow().session.header_line().map_err(|error| thrown(js, &error))?;
+    let line = state.borrow().session.header_line().or_throw(js)?;
     let Some(line) = line else {
         return js.null();
     };

@@ -6,7 +6,7 @@ use napi::Result;
 
 use super::materialize::ensure;
 use super::state::ManagerState;
-use crate::js::convert::errors::{not_read, thrown, wrong_argument};
+use crate::js::convert::errors::{wrong_argument, OrThrow};
 use crate::js::convert::text::text_of;
 use crate::js::engine::JsEnv;
 use crate::js::factory::{self, FactoryFn};
@@ -32,7 +32,7 @@ pub fn kept_lines(state: &RefCell<ManagerState>, js: JsEnv<'_>) -> Result<Vec<Ve
                 let text = text_of(js, js.at(texts, at)?)?;
                 let row = lines.len().checked_sub(headers);
                 let text = text.ok_or_else(|| wrong_argument(js, no_text(state, row)))?;
-                push(&mut lines, text).map_err(|error| not_read(js, error))
+                push(&mut lines, text).or_throw(js)
             })?;
         }
     }
@@ -43,7 +43,7 @@ pub fn kept_lines(state: &RefCell<ManagerState>, js: JsEnv<'_>) -> Result<Vec<Ve
             None => state.session.header_as_known(given),
             Some(row) => state.session.line_as_known(row as RowNo, given),
         };
-        *line = known.map_err(|error| thrown(js, &error))?;
+        *line = known.or_throw(js)?;
     }
     Ok(lines)
 }

@@ -11,13 +11,12 @@ use super::identity_cache::IdentityCache;
 use super::session_dir::session_file;
 use super::state::{swap, ManagerState};
 use crate::js::convert::args;
-use crate::js::convert::errors::thrown;
+use crate::js::convert::errors::{thrown, OrThrow};
 use crate::js::convert::paths::on_paths;
 use crate::js::convert::text::line_of;
 use crate::js::convert::time::iso;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::process;
-use pi_session_core::base::error::Error as CoreError;
 use pi_session_core::base::options::Durability;
 use pi_session_core::base::options::{
     EntryIds, Lock, SessionFileOptions, DURABILITY_VARIABLE, LOCK_VARIABLE, STORE_VARIABLE,
@@ -42,7 +41,7 @@ impl ManagerConfig {
     pub fn on_disk(js: JsEnv<'_>, cwd: String, dir: String, options: SessionFileOptions) -> Result<Self> {
         let cwd = on_paths(js, |process| paths::resolve(&cwd, process))?;
         if !dir.is_empty() {
-            make_dir(&dir, options.durability).map_err(|error| thrown(js, &error))?;
+            make_dir(&dir, options.durability).or_throw(js)?;
         }
         Ok(Self { cwd: Rc::new(cwd), dir, persistence: Persistence::File, options })
     }
@@ -77,22 +76,21 @@ pub fn options(js: JsEnv<'_>, given: JsVal<'_>) -> Result<SessionFileOptions> {
         let name = format!("options.{}", key.to_string_lossy());
         Ok(Some((args::text(js, value, &name)?, name, false)))
     };
-    let fail = |error: CoreError| thrown(js, &error);
     let durability = named(c"durability", DURABILITY_VARIABLE)?;
     let lock = named(c"lock", LOCK_VARIABLE)?;
     let ids = named(c"ids", STORE_VARIABLE)?;
     Ok(SessionFileOptions {
         durability: durability
             .map_or(Ok(Durability::default()), |(name, option, _)| Durability::named(&name, &option))
-            .map_err(fail)?,
+            .or_throw(js)?,
         lock: match lock {
             None => Lock::default(),
-            Some((name, option, false)) => Lock::named(&name, &option).map_err(fail)?,
-            Some((name, option, true)) => Lock::named(&name, &option).map_err(fail)?.of_process(),
+            Some((name, option, false)) => Lock::named(&name, &option).or_throw(js)?,
+            Some((name, option, true)) => Lock::named(&name, &option).or_throw(js)?.of_process(),
         },
         ids: match ids {
             None => EntryIds::Short,
-            Some((name, option, false)) => EntryIds::named(&name, &option).map_err(fail)?,
+            Some((name, option, false)) => EntryIds::named(&name, &option).or_throw(js)?,
             // A store's address.
             Some((.., true)) => EntryIds::Long,
         },
@@ -115,7 +113,7 @@ pub fn session_id(js: JsEnv<'_>, options: JsVal<'_>, now: f64) -> Result<Vec<u8>
         return Ok(ids::session_id(now).into_bytes());
     }
     let id = args::text(js, id, "options.id")?;
-    ids::check_session_id(&id).map_err(|error| thrown(js, &error))?;
+    ids::check_session_id(&id).or_throw(js)?;
     Ok(id)
 }
 
@@ -167,10 +165,9 @@ pub fn make_header<'env>(
 
 /// The session in the file at an absolute path: read, or new if there is no file or an empty one.
 pub fn open_session(js: JsEnv<'_>, config: &ManagerConfig, file: String) -> Result<(Session, IdentityCache)> {
-    let fail = |error: CoreError| thrown(js, &error);
     let none = js.undefined()?;
     gc::collect(js)?;
-    match Session::open(&file, config.persistence, config.options).map_err(fail)? {
+    match Session::open(&file, config.persistence, config.options).or_throw(js)? {
         OpenResult::Missing => new_session(js, config, Some(file), none),
         OpenResult::Empty => {
             let (mut session, cache) = new_session(js, config, Some(file.clone()), none)?;
@@ -197,7 +194,7 @@ pub fn open_session(js: JsEnv<'_>, config: &ManagerConfig, file: String) -> Resu
 
 fn write_header(js: JsEnv<'_>, session: &mut Session, cache: &IdentityCache) -> Result<bool> {
     match cache.header(js)? {
-        Some(header) => session.fill_empty_file(&line_of(js, header)?).map_err(|error| thrown(js, &error)),
+        Some(header) => session.fill_empty_file(&line_of(js, header)?).or_throw(js),
         None => Ok(true),
     }
 }

@@ -7,7 +7,7 @@ use napi::Result;
 use super::materialize::ensure;
 use super::reads::{leaf, path_rows, tree_shape, TreeShape};
 use super::state::ManagerState;
-use crate::js::convert::errors::not_read;
+use crate::js::convert::errors::OrThrow;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
 use pi_session_core::base::memory::{collect, with_capacity};
@@ -25,7 +25,7 @@ pub fn outline<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>) -> Result<J
         let tree = state.session.tree();
         let unknown = (0..).zip(tree.rows()).filter(|(_, row)| place_of(row).is_none()).map(|(no, _)| no);
         let labels = tree.rows().iter().filter_map(|row| tree.labels().row_of(row.id));
-        collect(unknown.chain(labels)).map_err(|error| not_read(js, error))?
+        collect(unknown.chain(labels)).or_throw(js)?
     };
     ensure(state, js, whole.into_iter())?;
     let branch = path_rows(state, js, leaf(state))?;
@@ -54,7 +54,7 @@ fn place_of(row: &Row) -> Option<(&'static str, Option<&'static str>, f64)> {
 /// A JSON list of what the index knows of each entry; 0 where it does not know all.
 fn places(js: JsEnv<'_>, tree: &Tree) -> Result<Vec<u8>> {
     let longest = tree.rows().iter().map(|row| 128 + 6 * tree.id_bytes(row.id).len()).sum::<usize>() + 2;
-    let mut out = with_capacity(longest).map_err(|_| js.out_of_memory(longest))?;
+    let mut out = with_capacity(longest).or_throw(js)?;
     out.push(b'[');
     for row in tree.rows() {
         if out.len() > 1 {
@@ -67,7 +67,7 @@ fn places(js: JsEnv<'_>, tree: &Tree) -> Result<Vec<u8>> {
         out.extend_from_slice(b"{\"type\":\"");
         out.extend_from_slice(kind.as_bytes());
         out.extend_from_slice(b"\",\"id\":");
-        push_json_string(&mut out, tree.id_bytes(row.id)).map_err(|error| not_read(js, error))?;
+        push_json_string(&mut out, tree.id_bytes(row.id)).or_throw(js)?;
         if let Some(time) = iso(time) {
             out.extend_from_slice(b",\"timestamp\":\"");
             out.extend_from_slice(time.as_bytes());

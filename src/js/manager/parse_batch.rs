@@ -3,15 +3,13 @@
 //! Ids tell whether a batch was parsed right: several damaged lines can be valid JSON together, though none is by itself.
 //! If an id is not the expected one, the lines are parsed one by one.
 
-use std::io;
-
 use napi::Result;
 
-use crate::js::convert::errors::not_read;
+use crate::js::convert::errors::OrThrow;
 use crate::js::convert::values::{parse, LONGEST_TEXT};
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
-use pi_session_core::base::memory::{append, copy_of, push, reserve};
+use pi_session_core::base::memory::{self, append, copy_of, push, reserve};
 use pi_session_core::tree::tree::{RowNo, Tree};
 
 /// How many bytes of lines are made together, a longer line aside: an engine limits the length of one text.
@@ -48,7 +46,7 @@ pub enum UnusableLine {
 
 impl ParseBatch {
     /// Adds a row's line, from which the bodies with these codes were omitted.
-    pub fn add(&mut self, row: RowNo, line: &str, omitted: u8) -> io::Result<()> {
+    pub fn add(&mut self, row: RowNo, line: &str, omitted: u8) -> memory::Result<()> {
         let together = if line.is_ascii() { &mut self.ascii } else { &mut self.wide };
         let is_full = !together.text.is_empty() && together.text.len() + line.len() > TOGETHER;
         // Those made together are between brackets.
@@ -107,7 +105,7 @@ impl JoinedLines {
         let mut ids = Vec::new();
         for &row in &self.rows {
             let joined = append(&mut ids, to.tree.id_of(row)).and_then(|()| append(&mut ids, b"\n"));
-            joined.map_err(|error| not_read(to.js, error))?;
+            joined.or_throw(to.js)?;
         }
         let filled = to.js.scoped(|js, _| {
             let (rows, omitted) = (js.u32s(&self.rows)?, js.u8s(&self.omitted)?);

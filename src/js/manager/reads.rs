@@ -1,18 +1,17 @@
 //! Reading a manager: rows from the core, objects from the cache.
 
 use std::cell::RefCell;
-use std::io;
 
 use napi::{Result, ValueType};
 
 use super::context_messages;
 use super::materialize::{ensure, object};
 use super::state::ManagerState;
-use crate::js::convert::errors::not_read;
+use crate::js::convert::errors::OrThrow;
 use crate::js::convert::object::FieldValue;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
-use pi_session_core::base::memory::{collect, with_capacity};
+use pi_session_core::base::memory::{self, collect, with_capacity};
 use pi_session_core::base::wtf8::trim;
 use pi_session_core::context::projection::{project, Projection, Settings};
 use pi_session_core::format::entry::target_key;
@@ -93,13 +92,13 @@ pub fn branch<'env>(
 /// The rows of the path to an entry.
 pub fn path_rows(state: &RefCell<ManagerState>, js: JsEnv<'_>, end: Option<RowNo>) -> Result<Vec<RowNo>> {
     let path = end.map_or(Ok(Vec::new()), |end| state.borrow().session.tree().path(end));
-    path.map_err(|error| not_read(js, error))
+    path.or_throw(js)
 }
 
 /// The entries of the context of the path to the leaf.
 pub fn context_entries<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>) -> Result<JsVal<'env>> {
     let projection = leaf_projection(state, js)?;
-    let rows = collect(projection.steps.iter().map(|step| step.row)).map_err(|error| not_read(js, error))?;
+    let rows = collect(projection.steps.iter().map(|step| step.row)).or_throw(js)?;
     list_of(state, js, &rows)
 }
 
@@ -114,13 +113,13 @@ pub fn children<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, of: JsVal<
         _ => None,
     };
     let rows = asked.map_or(Ok(Vec::new()), |asked| state.borrow().session.tree().children(asked));
-    list_of(state, js, &rows.map_err(|error| not_read(js, error))?)
+    list_of(state, js, &rows.or_throw(js)?)
 }
 
 /// The label of an id, or `undefined`.
 pub fn label<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, id: JsVal<'env>) -> Result<JsVal<'env>> {
     let id = FieldValue::of(js, id);
-    let key = target_key(Some(&id).filter(|id| !id.is_undefined())).map_err(|error| not_read(js, error))?;
+    let key = target_key(Some(&id).filter(|id| !id.is_undefined())).or_throw(js)?;
     let row = key.and_then(|id| {
         let state = state.borrow();
         let tree = state.session.tree();
@@ -170,14 +169,14 @@ pub struct TreeShape {
 /// The shape of a tree.
 pub fn tree_shape(js: JsEnv<'_>, tree: &Tree) -> Result<TreeShape> {
     let position = |row: Option<RowNo>| row.map_or(-1, |row| row as i32);
-    let shape = || -> io::Result<TreeShape> {
+    let shape = || -> memory::Result<TreeShape> {
         let known = tree.parents()?;
         let (mut parents, mut labels) = (with_capacity(tree.len())?, with_capacity(tree.len())?);
         parents.extend(known.iter().copied().map(position));
         labels.extend(tree.rows().iter().map(|row| position(tree.labels().row_of(row.id))));
         Ok(TreeShape { unordered: unordered_parents(tree.rows(), &known)?, parents, labels })
     };
-    shape().map_err(|_| js.out_of_memory(tree.len()))
+    shape().or_throw(js)
 }
 
 /// The projection of the path to the leaf.
@@ -185,7 +184,7 @@ pub fn leaf_projection(state: &RefCell<ManagerState>, js: JsEnv<'_>) -> Result<P
     let state = state.borrow();
     let tree = state.session.tree();
     let path = context_end(tree).map_or(Ok(Vec::new()), |end| tree.path(end));
-    path.and_then(|path| project(tree, &path)).map_err(|error| not_read(js, error))
+    path.and_then(|path| project(tree, &path)).or_throw(js)
 }
 
 /// Makes what the factory makes of a projection: `project` or `context`.

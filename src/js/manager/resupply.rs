@@ -9,7 +9,7 @@ use napi::Result;
 use super::materialize::{ensure, object};
 use super::object_lines::kept_lines;
 use super::state::ManagerState;
-use crate::js::convert::errors::{not_read, thrown, wrong_argument};
+use crate::js::convert::errors::{thrown, wrong_argument, OrThrow};
 use crate::js::convert::text::line_of;
 use crate::js::engine::JsEnv;
 use pi_session_core::base::error::{Error as CoreError, Result as CoreResult};
@@ -91,7 +91,7 @@ pub fn reading<T>(state: &RefCell<ManagerState>, js: JsEnv<'_>, read: impl Fn() 
 fn supply_lines(state: &RefCell<ManagerState>, js: JsEnv<'_>) -> Result<()> {
     let (generation, missing) = {
         let state = state.borrow();
-        (state.generation, collect(state.session.missing_rows().iter().copied()).map_err(|error| not_read(js, error))?)
+        (state.generation, collect(state.session.missing_rows().iter().copied()).or_throw(js)?)
     };
     let mut lines = HashMap::new();
     for row in missing {
@@ -106,10 +106,10 @@ fn supply_lines(state: &RefCell<ManagerState>, js: JsEnv<'_>) -> Result<()> {
         // An object that cannot be written as its entry counts as missing.
         let line = line.and_then(|line| {
             let known = state.borrow().session.line_as_known(row, line);
-            known.map_err(|error| thrown(js, &error))
+            known.or_throw(js)
         });
         match line {
-            Ok(line) => drop(insert(&mut lines, row, line).map_err(|error| not_read(js, error))?),
+            Ok(line) => drop(insert(&mut lines, row, line).or_throw(js)?),
             // A body that was never read is lost with the file. Without an ancestor its children become orphans;
             // without an entry that was appended here the next check is an error.
             Err(_) => drop(js.take_exception()?),
@@ -135,5 +135,5 @@ fn write_from_objects(state: &RefCell<ManagerState>, js: JsEnv<'_>) -> Result<()
     if state.generation != generation || state.session.tree().len() != rows || lines.len() != rows + 1 {
         return Err(wrong_argument(js, "The session changed while it was written again"));
     }
-    state.session.write_from_objects(lines.iter().map(Vec::as_slice)).map_err(|error| thrown(js, &error))
+    state.session.write_from_objects(lines.iter().map(Vec::as_slice)).or_throw(js)
 }

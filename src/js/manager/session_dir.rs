@@ -3,7 +3,7 @@
 use napi::Result;
 
 use crate::js::convert::args;
-use crate::js::convert::errors::thrown;
+use crate::js::convert::errors::OrThrow;
 use crate::js::convert::paths::on_paths;
 use crate::js::engine::{JsEnv, JsVal};
 use pi_session_core::base::options::Durability;
@@ -19,7 +19,7 @@ pub fn session_dir(js: JsEnv<'_>, cwd: &str, given: JsVal<'_>, durability: Durab
         Some(dir) => on_paths(js, |process| paths::normalize(&dir, process)),
         None => {
             let dir = on_paths(js, |process| paths::default_session_dir(cwd, None, process))?;
-            make_dir(&dir, durability).map_err(|error| thrown(js, &error))?;
+            make_dir(&dir, durability).or_throw(js)?;
             Ok(dir)
         }
     }

@@ -7,7 +7,7 @@ use napi::{Result, ValueType};
 use super::reads::{leaf_projection, projected};
 use super::state::ManagerState;
 use crate::js::convert::args::template_text;
-use crate::js::convert::errors::{not_read, wrong_argument};
+use crate::js::convert::errors::{wrong_argument, OrThrow};
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
 use pi_session_core::base::memory::{collect, joined, push};
@@ -27,10 +27,10 @@ pub fn system_message<'env>(
         let message = js.at(messages, at)?;
         if js.is_object(message)? && js.text(js.get(message, c"role")?)?.as_deref() == Some(b"system") {
             let part = read(js, message)?;
-            push(&mut parts, part).map_err(|error| not_read(js, error))?;
+            push(&mut parts, part).or_throw(js)?;
         }
     }
-    let Some(replayed) = replay(parts).map_err(|error| not_read(js, error))? else {
+    let Some(replayed) = replay(parts).or_throw(js)? else {
         return Ok(None);
     };
     let object = js.object()?;
@@ -45,7 +45,7 @@ pub fn system_message<'env>(
         set(b"sections", sections)?;
     }
     if !replayed.tools.is_empty() {
-        let tools = collect(replayed.tools.iter().map(|(_, tool)| *tool)).map_err(|error| not_read(js, error))?;
+        let tools = collect(replayed.tools.iter().map(|(_, tool)| *tool)).or_throw(js)?;
         set(b"toolsAdded", js.array_of(&tools)?)?;
     }
     set(b"timestamp", js.number(timestamp)?)?;
@@ -70,18 +70,18 @@ fn read<'env>(js: JsEnv<'env>, message: JsVal<'env>) -> Result<SystemMessage<JsV
             let (name, value) = (js.at(pair, 0)?, js.at(pair, 1)?);
             let value = Some(value).filter(|value| !js.kind(*value).is_ok_and(|kind| kind == ValueType::Null));
             let name = js.text(name)?.unwrap_or_default();
-            push(&mut sections, (name, value)).map_err(|error| not_read(js, error))
+            push(&mut sections, (name, value)).or_throw(js)
         })?;
     }
     let mut removed = Vec::new();
     each(js, js.get(message, c"toolsRemoved")?, &mut |tool| {
         let key = key(js, tool)?;
-        push(&mut removed, key).map_err(|error| not_read(js, error))
+        push(&mut removed, key).or_throw(js)
     })?;
     let mut added = Vec::new();
     each(js, js.get(message, c"toolsAdded")?, &mut |tool| {
         let key = key(js, tool)?;
-        push(&mut added, (key, tool)).map_err(|error| not_read(js, error))
+        push(&mut added, (key, tool)).or_throw(js)
     })?;
     let date = match js.kind(js.get(message, c"timestamp")?)? {
         ValueType::Undefined => Date::Missing,
@@ -98,7 +98,7 @@ fn key(js: JsEnv<'_>, tool: JsVal<'_>) -> Result<Vec<u8>> {
     }
     let name = js.get(tool, c"name")?;
     if let Some(text) = js.text(name)? {
-        return joined(&[b"text ".as_slice(), &text], b"").map_err(|error| not_read(js, error));
+        return joined(&[b"text ".as_slice(), &text], b"").or_throw(js);
     }
     let kind = js.kind(name)?;
     let text = if kind == ValueType::Symbol { String::new() } else { template_text(js, name)? };
@@ -114,11 +114,11 @@ fn content_text(js: JsEnv<'_>, content: JsVal<'_>) -> Result<Vec<u8>> {
     each(js, content, &mut |block| {
         if js.is_object(block)? && js.text(js.get(block, c"type")?)?.as_deref() == Some(b"text") {
             let text = js.text(js.get(block, c"text")?)?.unwrap_or_default();
-            push(&mut texts, text).map_err(|error| not_read(js, error))?;
+            push(&mut texts, text).or_throw(js)?;
         }
         Ok(())
     })?;
-    joined(&texts, b"\n").map_err(|error| not_read(js, error))
+    joined(&texts, b"\n").or_throw(js)
 }
 
 fn each<'env>(js: JsEnv<'env>, list: JsVal<'env>, work: &mut dyn FnMut(JsVal<'env>) -> Result<()>) -> Result<()> {

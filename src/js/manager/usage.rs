@@ -7,12 +7,11 @@ use napi::Result;
 use super::materialize::object;
 use super::state::ManagerState;
 use crate::js::convert::args::Options;
-use crate::js::convert::errors::{not_read, thrown};
+use crate::js::convert::errors::OrThrow;
 use crate::js::convert::text::line_of;
 use crate::js::convert::usage::{local_calendar, report_options, REPORT_OPTIONS};
 use crate::js::convert::values::parse;
 use crate::js::engine::{JsEnv, JsVal};
-use pi_session_core::base::error::Error as CoreError;
 use pi_session_core::base::memory::{self, copy_of_bytes};
 use pi_session_core::format::header::Version;
 use pi_session_core::listing::usage::add_up::{report, utc_days};
@@ -57,31 +56,26 @@ pub fn usage<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, options: JsVa
         let state = state.borrow();
         usage.damaged = state.session.index().damaged().len() as u64;
         let path = state.session.file().unwrap_or_default().to_owned();
-        let fail = |error| not_read(js, error);
-        let id = copy_of_bytes(state.session.id()).map_err(fail)?;
-        let cwd = copy_of_bytes(state.cwd.as_bytes()).map_err(fail)?;
+        let id = copy_of_bytes(state.session.id()).or_throw(js)?;
+        let cwd = copy_of_bytes(state.cwd.as_bytes()).or_throw(js)?;
         UsageSession { path, id, cwd, title: Vec::new(), created: f64::NAN, usage, owner: None }
     };
     let sessions = [session];
-    let calendar = if is_utc {
-        Calendar::Utc
-    } else {
-        local_calendar(js, &utc_days(&sessions).map_err(|error| not_read(js, error))?)?
-    };
-    let report = report(&sessions, &calendar, &options).map_err(|error| not_read(js, error))?;
+    let calendar = if is_utc { Calendar::Utc } else { local_calendar(js, &utc_days(&sessions).or_throw(js)?)? };
+    let report = report(&sessions, &calendar, &options).or_throw(js)?;
     let json = {
         let state = state.borrow();
         let id_of = |_: &UsageSession, entry: &LargeEntry| {
             let row = (0..rows).find(|row| span(&state, *row, 0).0 == entry.offset.0)?;
             copy_of_bytes(state.session.tree().id_of(row)).ok()
         };
-        to_json(&report, &sessions, &[], &id_of).map_err(|error| thrown(js, &error))?
+        to_json(&report, &sessions, &[], &id_of).or_throw(js)?
     };
     let [UsageSession { usage, .. }] = sessions;
     {
         let mut state = state.borrow_mut();
         let last = rows.checked_sub(1).map_or(Ok(Vec::new()), |last| copy_of_bytes(state.session.tree().id_of(last)));
-        let last = last.map_err(|error| not_read(js, error))?;
+        let last = last.or_throw(js)?;
         // The last line gets longer when it gets its newline.
         let is_final = !state.session.index().is_after_unterminated_line();
         state.usage = is_final.then_some(CollectedUsage { usage, generation: state.generation, rows, last });
@@ -107,21 +101,20 @@ fn collect(
         let written: Vec<RowNo> = {
             let state = state.borrow();
             let is_written = |row: &RowNo| state.session.index().line_span(*row).is_some();
-            memory::collect((row..to).take_while(is_written)).map_err(|error| not_read(js, error))?
+            memory::collect((row..to).take_while(is_written)).or_throw(js)?
         };
         if written.is_empty() {
             let line = js.scoped(|js, _| line_of(js, object(state, js, row)?))?;
-            let added = usage.add(&ScannedLine::of(&line, span(&state.borrow(), row, line.len())), Version::Current);
-            added.map_err(|error| not_read(js, error))?;
+            let line = ScannedLine::of(&line, span(&state.borrow(), row, line.len()));
+            usage.add(&line, Version::Current).or_throw(js)?;
             row += 1;
             continue;
         }
         let state = state.borrow();
         let mut add = |row: RowNo, line: &str, _| {
-            let added = usage.add(&ScannedLine::of(line.as_bytes(), span(&state, row, 0)), Version::Current);
-            added.map_err(|error| CoreError::io("read", "", error))
+            Ok(usage.add(&ScannedLine::of(line.as_bytes(), span(&state, row, 0)), Version::Current)?)
         };
-        state.session.lines(&written, &mut add).map_err(|error| thrown(js, &error))?;
+        state.session.lines(&written, &mut add).or_throw(js)?;
         row += written.len() as RowNo;
     }
     Ok(())

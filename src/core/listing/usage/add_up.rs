@@ -7,14 +7,13 @@
 //! What a subagent's session used counts for the session that it belongs to, and for that one's working directory.
 
 use std::hash::Hash;
-use std::io;
 
 use hashbrown::hash_map::Entry;
 use hashbrown::HashMap;
 
 use super::calendar::{Calendar, DAY_MS};
 use super::report::{Grouping, LargeEntryAt, LeftOutCalls, Report, ReportOptions, Sum, Table, UsageRow, UsageSession};
-use crate::base::memory::{collect, copy_of_bytes, push, resize};
+use crate::base::memory::{self, collect, copy_of_bytes, push, resize};
 use crate::summary::usage::call::{Amounts, Call, CallErrors};
 use crate::summary::usage::session_usage::KindSize;
 
@@ -25,7 +24,7 @@ pub fn sort_sessions(sessions: &mut [UsageSession]) {
 }
 
 /// The days of UTC that calls were made on, in days since 1970: JavaScript makes a calendar of them.
-pub fn utc_days(sessions: &[UsageSession]) -> io::Result<Vec<f64>> {
+pub fn utc_days(sessions: &[UsageSession]) -> memory::Result<Vec<f64>> {
     let mut days: Vec<f64> = Vec::new();
     for call in sessions.iter().flat_map(|session| &session.usage.calls).filter(|call| !call.time.is_nan()) {
         let day = (call.time / DAY_MS).floor();
@@ -39,7 +38,7 @@ pub fn utc_days(sessions: &[UsageSession]) -> io::Result<Vec<f64>> {
 }
 
 /// Adds up sessions, which [`sort_sessions`] has sorted.
-pub fn report(sessions: &[UsageSession], calendar: &Calendar, options: &ReportOptions) -> io::Result<Report> {
+pub fn report(sessions: &[UsageSession], calendar: &Calendar, options: &ReportOptions) -> memory::Result<Report> {
     let mut adding = Adding::new(calendar, options);
     let mut copies = Copies::default();
     let is_limited = options.since > f64::NEG_INFINITY || options.until < f64::INFINITY;
@@ -81,7 +80,7 @@ struct Counted {
 
 impl Copies {
     /// Whether a session has a call more often than every session before it.
-    fn is_new(&mut self, session: usize, call: &Call) -> io::Result<bool> {
+    fn is_new(&mut self, session: usize, call: &Call) -> memory::Result<bool> {
         reserve_one(&mut self.0)?;
         Ok(match self.0.entry((call.identity, call.time.to_bits())) {
             Entry::Vacant(entry) => {
@@ -102,8 +101,8 @@ impl Copies {
     }
 }
 
-fn reserve_one<K: Eq + Hash, V>(map: &mut HashMap<K, V>) -> io::Result<()> {
-    map.try_reserve(1).map_err(|_| io::ErrorKind::OutOfMemory.into())
+fn reserve_one<K: Eq + Hash, V>(map: &mut HashMap<K, V>) -> memory::Result<()> {
+    Ok(map.try_reserve(1)?)
 }
 
 /// Distinct names, in the order in which they came.
@@ -114,7 +113,7 @@ struct Names {
 }
 
 impl Names {
-    fn position(&mut self, name: &[u8]) -> io::Result<usize> {
+    fn position(&mut self, name: &[u8]) -> memory::Result<usize> {
         if let Some(position) = self.positions.get(name) {
             return Ok(*position);
         }
@@ -179,7 +178,7 @@ impl<'a> Adding<'a> {
         }
     }
 
-    fn begin(&mut self, session: &UsageSession) -> io::Result<()> {
+    fn begin(&mut self, session: &UsageSession) -> memory::Result<()> {
         let models = &mut self.models;
         self.session_models.clear();
         for name in &session.usage.models {
@@ -193,7 +192,7 @@ impl<'a> Adding<'a> {
     }
 
     /// Adds a call of the current session, which counts for a session at a position.
-    fn add(&mut self, charged: (usize, &UsageSession), call: &Call) -> io::Result<()> {
+    fn add(&mut self, charged: (usize, &UsageSession), call: &Call) -> memory::Result<()> {
         // It is not in the sums, whatever else it lacks.
         if call.errors.contains(CallErrors::NO_USAGE) {
             self.left_out.without_usage += 1;
@@ -227,7 +226,7 @@ impl<'a> Adding<'a> {
         (Amounts::from_array(amounts), errors)
     }
 
-    fn finish(self, sessions: &[UsageSession]) -> io::Result<Report> {
+    fn finish(self, sessions: &[UsageSession]) -> memory::Result<Report> {
         let mut kinds = Names::default();
         let mut sizes: Vec<KindSize> = Vec::new();
         for kind in sessions.iter().flat_map(|session| &session.usage.kinds) {
@@ -254,7 +253,7 @@ impl<'a> Adding<'a> {
             }
             _ => group.finish(&models, sessions),
         });
-        let tables = tables.collect::<io::Result<_>>()?;
+        let tables = tables.collect::<memory::Result<_>>()?;
         Ok(Report {
             entries,
             bytes,
@@ -276,7 +275,7 @@ impl Group {
         (position, session): (usize, &UsageSession),
         time: f64,
         calendar: &Calendar,
-    ) -> io::Result<Option<&mut UsageRow>> {
+    ) -> memory::Result<Option<&mut UsageRow>> {
         let at = match (self.grouping, self.current) {
             (Grouping::Model, _) => return Ok(None),
             (Grouping::Session | Grouping::Project, Some(at)) => at,
@@ -310,7 +309,7 @@ impl Group {
     }
 
     /// The rows in their order: periods by time, the others by cost.
-    fn finish(self, models: &[Vec<u8>], sessions: &[UsageSession]) -> io::Result<Table> {
+    fn finish(self, models: &[Vec<u8>], sessions: &[UsageSession]) -> memory::Result<Table> {
         let mut rows = self.rows;
         rows.iter_mut().for_each(|row| sort_models(&mut row.models, models));
         if self.grouping == Grouping::Session {
@@ -336,7 +335,7 @@ fn sort_models(rows: &mut [(usize, Sum)], names: &[Vec<u8>]) {
 }
 
 /// The largest entries of all sessions.
-fn largest(sessions: &[UsageSession], count: usize) -> io::Result<Vec<LargeEntryAt>> {
+fn largest(sessions: &[UsageSession], count: usize) -> memory::Result<Vec<LargeEntryAt>> {
     let all = sessions.iter().enumerate().flat_map(|(position, session)| {
         session.usage.largest.iter().take(count).enumerate().map(move |(at, entry)| (entry.bytes, position, at))
     });
@@ -349,7 +348,7 @@ fn largest(sessions: &[UsageSession], count: usize) -> io::Result<Vec<LargeEntry
 const STEPS: u64 = 60;
 
 /// The bytes of all sessions after equal numbers of entries, in the order of their times, to the minute.
-fn growth(sessions: &[UsageSession]) -> io::Result<Vec<(f64, u64)>> {
+fn growth(sessions: &[UsageSession]) -> memory::Result<Vec<(f64, u64)>> {
     let mut minutes = collect(sessions.iter().flat_map(|session| &session.usage.minutes))?;
     minutes.sort_unstable_by_key(|minute| minute.minute);
     let all = minutes.iter().map(|minute| minute.entries).sum::<u64>().max(1);

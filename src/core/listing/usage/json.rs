@@ -1,15 +1,14 @@
 //! A report as JSON, the form in which it is passed to JavaScript.
 
 use std::collections::HashMap;
-use std::io;
 
 use serde::ser::Error as _;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use super::report::{LeftOutCalls, LeftOutFile, Report, Sum, Table, UsageRow, UsageSession};
-use crate::base::error::{Error, Result};
-use crate::base::memory::{collect, extend, push};
+use crate::base::error::Result;
+use crate::base::memory::{self, collect, extend, push};
 use crate::json::{json_of, quoted};
 use crate::summary::usage::session_usage::LargeEntry;
 
@@ -34,22 +33,24 @@ pub fn to_json(
             offset: entry.offset.0,
         })
     };
-    let fail = |error| Error::io("read", "", error);
-    let by = report.tables.iter().map(|table| rows_of(table, report, sessions)).collect::<io::Result<_>>();
+    let by = report.tables.iter().map(|table| rows_of(table, report, sessions)).collect::<memory::Result<_>>();
     let report = ReportJson {
         sessions: sessions.len() - subagents,
         subagents,
         entries: report.entries,
         bytes: report.bytes,
         total: &report.total,
-        by: by.map_err(fail)?,
-        kinds: collect(kinds.map(|kind| KindJson { kind: Text(&kind.name), entries: kind.entries, bytes: kind.bytes }))
-            .map_err(fail)?,
-        largest: collect(report.largest.iter().filter_map(large)).map_err(fail)?,
-        growth: collect(report.growth.iter().map(|&(time, bytes)| GrowthJson { time, bytes })).map_err(fail)?,
+        by: by?,
+        kinds: collect(kinds.map(|kind| KindJson {
+            kind: Text(&kind.name),
+            entries: kind.entries,
+            bytes: kind.bytes,
+        }))?,
+        largest: collect(report.largest.iter().filter_map(large))?,
+        growth: collect(report.growth.iter().map(|&(time, bytes)| GrowthJson { time, bytes }))?,
         left_out: LeftOutJson { calls: report.left_out, damaged_lines: report.damaged, files: left_out },
     };
-    json_of(&report).map_err(fail)
+    Ok(json_of(&report)?)
 }
 
 #[derive(Serialize)]
@@ -142,12 +143,12 @@ fn rows_of<'a>(
     table: &'a Table,
     report: &'a Report,
     sessions: &'a [UsageSession],
-) -> io::Result<(&'static str, Vec<RowJson<'a>>)> {
+) -> memory::Result<(&'static str, Vec<RowJson<'a>>)> {
     let model = |(model, sum): &'a (usize, Sum)| {
         let name = report.models.get(*model).map(Vec::as_slice).unwrap_or_default();
         RowJson { key: Text(name), session: None, sum, models: None }
     };
-    let row = |key: &'a [u8], session, row: &'a UsageRow| -> io::Result<RowJson<'a>> {
+    let row = |key: &'a [u8], session, row: &'a UsageRow| -> memory::Result<RowJson<'a>> {
         let models = Some(collect(row.models.iter().map(model))?);
         Ok(RowJson { key: Text(key), session, sum: &row.sum, models })
     };

@@ -1,11 +1,9 @@
 //! What a report of usage is.
 
-use std::io;
-
 use serde::Serialize;
 
 use super::calendar::Period;
-use crate::base::memory::push;
+use crate::base::memory::{self, push};
 use crate::summary::usage::call::{Amounts, CallErrors};
 use crate::summary::usage::session_usage::{KindSize, SessionUsage};
 
@@ -116,7 +114,7 @@ pub struct UsageRow {
 
 impl UsageRow {
     /// Adds a call of a model.
-    pub(super) fn add(&mut self, model: usize, amounts: &Amounts) -> io::Result<()> {
+    pub(super) fn add(&mut self, model: usize, amounts: &Amounts) -> memory::Result<()> {
         self.sum.add(amounts);
         match self.models.iter_mut().find(|(known, _)| *known == model) {
             Some((_, sum)) => {

@@ -5,13 +5,12 @@
 //! references of its host to the old id become references to the new one.
 
 use std::collections::HashMap;
-use std::io;
 
 use serde::Serialize;
 use uuid::fmt::Hyphenated;
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
-use crate::base::memory::{copy_of, copy_of_bytes, insert};
+use crate::base::memory::{self, copy_of, copy_of_bytes, insert};
 use crate::io::line_reader::line_text;
 use crate::json::{quoted, string_bytes, ObjectText};
 
@@ -35,12 +34,12 @@ impl NewIds {
         self.0.is_empty()
     }
 
-    pub fn insert(&mut self, old: &[u8], new: &str) -> io::Result<()> {
+    pub fn insert(&mut self, old: &[u8], new: &str) -> memory::Result<()> {
         insert(&mut self.0, copy_of_bytes(old)?, copy_of(new)?).map(drop)
     }
 
     /// An entry's line with new ids in its references, and with the id `id` if one is given; None if nothing changes.
-    pub fn edited(&self, line: &[u8], id: Option<&str>) -> io::Result<Option<Vec<u8>>> {
+    pub fn edited(&self, line: &[u8], id: Option<&str>) -> memory::Result<Option<Vec<u8>>> {
         if self.is_empty() && id.is_none() {
             return Ok(None);
         }
@@ -71,7 +70,7 @@ impl Ids {
     }
 
     /// Adds an entry of a host. Returns its new id if another host has an entry with its id.
-    pub fn add(&mut self, id: &[u8], host: u32, line: &[u8]) -> io::Result<Option<String>> {
+    pub fn add(&mut self, id: &[u8], host: u32, line: &[u8]) -> memory::Result<Option<String>> {
         match self.0.get(id) {
             None => insert(&mut self.0, copy_of_bytes(id)?, Some(host)).map(|_| None),
             // A host may use one id twice; then its last entry counts.

@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
-use std::io::{self, Write};
+use std::io::Write;
 
 use super::ids::{Ids, NewIds, RenamedEntry};
 use super::old_file::{entry_id, OldFile, Range};
 use super::stored::StoredLines;
 use crate::base::error::{Error, Result};
-use crate::base::memory::{copy_of, extend, insert_into, push};
+use crate::base::memory::{self, copy_of, extend, insert_into, push};
 use crate::base::wtf8::copy_lossy;
 use crate::io::line_reader::line_text;
 use crate::io::line_span::LineSpan;
@@ -57,13 +57,12 @@ fn not_an_entry(number: usize, reason: &str) -> Error {
 impl<'a> MergeLayout<'a> {
     /// The merged file, or what it needs first.
     pub fn of(storage: &dyn Storage, mut old: OldFile, stored: StoredLines<'a>) -> Result<LayoutResult<'a>> {
-        let fail = |error| Error::io("read", storage.name(), error);
         let missing_newline_at = Some(old.size).filter(|_| old.is_unterminated);
         let mut layout = Self::empty(ReadTo::all(old.size, old.torn_line_start), missing_newline_at);
-        old.front.iter().try_for_each(|&range| layout.push_old(range)).map_err(fail)?;
+        old.front.iter().try_for_each(|&range| layout.push_old(range))?;
         let mut ids = Ids::default();
         let mut own = NewIds::default();
-        if !layout.place_stored(&mut old, stored, (&mut ids, &mut own), fail)? {
+        if !layout.place_stored(&mut old, stored, (&mut ids, &mut own))? {
             return Ok(LayoutResult::NeedsAll);
         }
         layout.stored_bytes = layout.length();
@@ -74,11 +73,11 @@ impl<'a> MergeLayout<'a> {
             let line = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
             // The push of this line may be under way: an edited copy of it would become a second entry.
             let is_in_front = old.front_ids.contains_key(&group.id);
-            if (!is_in_front && ids.is_taken(&group.id)) || own.edited(line, None).map_err(fail)?.is_some() {
+            if (!is_in_front && ids.is_taken(&group.id)) || own.edited(line, None)?.is_some() {
                 return Ok(LayoutResult::NeedsPush);
             }
             let ranges = std::iter::once(group.entry).chain(group.rest.iter().copied());
-            ranges.into_iter().try_for_each(|range| layout.push_old(range)).map_err(fail)?;
+            ranges.into_iter().try_for_each(|range| layout.push_old(range))?;
         }
         if old.has_front_entries && !layout.renamed.is_empty() {
             return Ok(LayoutResult::NeedsAll);
@@ -88,10 +87,9 @@ impl<'a> MergeLayout<'a> {
     }
 
     /// The lines of a file that is not here yet, after its header.
-    pub fn new_file(path: &str, stored: StoredLines<'a>) -> Result<Self> {
-        let fail = |error| Error::io("open", path, error);
+    pub fn new_file(stored: StoredLines<'a>) -> Result<Self> {
         let mut layout = Self::empty(ReadTo::all(0, None), None);
-        layout.place_stored(&mut OldFile::empty(), stored, (&mut Ids::default(), &mut NewIds::default()), fail)?;
+        layout.place_stored(&mut OldFile::empty(), stored, (&mut Ids::default(), &mut NewIds::default()))?;
         layout.stored_bytes = layout.length();
         Ok(layout)
     }
@@ -124,20 +122,16 @@ impl<'a> MergeLayout<'a> {
         old: &mut OldFile,
         stored: StoredLines<'a>,
         (ids, own): (&mut Ids, &mut NewIds),
-        fail: impl Fn(io::Error) -> Error,
     ) -> Result<bool> {
         let mut by_host: HashMap<u32, NewIds> = HashMap::new();
         let mut seen = HashSet::new();
         let mut has_new = false;
         for (index, line) in stored.iter().enumerate() {
             let key = old.key(line.bytes);
-            if !insert_into(&mut seen, key).map_err(&fail)? {
+            if !insert_into(&mut seen, key)? {
                 continue;
             }
-            let id = line_text(line.bytes)
-                .and_then(|text| entry_id(&text))
-                .map_err(&fail)?
-                .map_err(|reason| not_an_entry(index + 1, reason))?;
+            let id = entry_id(&line_text(line.bytes)?)?.map_err(|reason| not_an_entry(index + 1, reason))?;
             match old.front_ids.get(&id) {
                 // It is in front already. A line that comes before it in the store's order belongs there, too.
                 Some(&known) if known == key && !has_new => continue,
@@ -145,15 +139,15 @@ impl<'a> MergeLayout<'a> {
                 None => {}
             }
             has_new = true;
-            let new = ids.add(&id, line.host, line.bytes).map_err(&fail)?;
-            by_host.try_reserve(1).map_err(|error| fail(error.into()))?;
+            let new = ids.add(&id, line.host, line.bytes)?;
+            by_host.try_reserve(1)?;
             let host = by_host.entry(line.host).or_default();
-            let edited = host.edited(line.bytes, new.as_deref()).map_err(&fail)?;
+            let edited = host.edited(line.bytes, new.as_deref())?;
             let as_stored = old.take(key);
             if let Some(new) = &new {
-                self.rename(&id, new, host).map_err(&fail)?;
+                self.rename(&id, new, host)?;
                 if as_stored.is_some() {
-                    own.insert(&id, new).map_err(&fail)?;
+                    own.insert(&id, new)?;
                 }
             }
             // The file may have it as it is stored, edited, or both.
@@ -164,12 +158,12 @@ impl<'a> MergeLayout<'a> {
                 None => (entry, line.bytes.into()),
                 Some(edited) => {
                     let key = old.key(&edited);
-                    if !insert_into(&mut seen, key).map_err(&fail)? {
-                        rest.into_iter().try_for_each(|range| self.push_old(range)).map_err(&fail)?;
+                    if !insert_into(&mut seen, key)? {
+                        rest.into_iter().try_for_each(|range| self.push_old(range))?;
                         continue;
                     }
                     let (entry, after) = old.take(key).unzip();
-                    extend(&mut rest, after.into_iter().flatten()).map_err(&fail)?;
+                    extend(&mut rest, after.into_iter().flatten())?;
                     (entry, edited.into())
                 }
             };
@@ -177,20 +171,19 @@ impl<'a> MergeLayout<'a> {
             match entry {
                 Some(entry) => self.push_old(entry),
                 None => push(&mut self.pieces, Piece::New(line)),
-            }
-            .map_err(&fail)?;
-            rest.into_iter().try_for_each(|range| self.push_old(range)).map_err(&fail)?;
+            }?;
+            rest.into_iter().try_for_each(|range| self.push_old(range))?;
         }
         Ok(true)
     }
 
-    fn rename(&mut self, old: &[u8], new: &str, ids: &mut NewIds) -> io::Result<()> {
+    fn rename(&mut self, old: &[u8], new: &str, ids: &mut NewIds) -> memory::Result<()> {
         ids.insert(old, new)?;
         push(&mut self.renamed, RenamedEntry { id: copy_lossy(old)?, new_id: copy_of(new)? })
     }
 
     /// Adds a range of the old file. It extends the last piece if that ends where the range begins.
-    fn push_old(&mut self, range: Range) -> io::Result<()> {
+    fn push_old(&mut self, range: Range) -> memory::Result<()> {
         match self.pieces.last_mut() {
             Some(Piece::Old(last)) if last.to == range.from => last.to = range.to,
             _ => push(&mut self.pieces, Piece::Old(range))?,

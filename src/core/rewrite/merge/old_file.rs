@@ -1,13 +1,12 @@
 //! The lines of a session file that stored lines are merged with.
 
 use std::collections::{HashMap, HashSet};
-use std::io;
 
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 use super::stored::StoredLines;
 use crate::base::error::{Error, Result};
-use crate::base::memory::{copy_of_bytes, insert, insert_into, push};
+use crate::base::memory::{self, copy_of_bytes, insert, insert_into, push};
 use crate::format::entry::{read_line, Line};
 use crate::format::header::{Header, Version};
 use crate::io::line_reader::{line_text, LineReader, WHOLE};
@@ -55,28 +54,29 @@ impl OldFile {
         let mut old = Self::empty();
         let mut stored_ids = HashSet::new();
         for line in stored.iter().filter(|_| front > 0) {
-            let id = line_text(line.bytes).and_then(|text| entry_id(&text)).map_err(fail)?;
-            id.map_or(Ok(true), |id| insert_into(&mut stored_ids, id)).map_err(fail)?;
+            if let Ok(id) = entry_id(&line_text(line.bytes)?)? {
+                insert_into(&mut stored_ids, id)?;
+            }
         }
         let mut header = None;
         let mut reader = LineReader::new(storage.reader(0)?, 0, WHOLE);
         while let Some(line) = reader.next_line().map_err(fail)? {
             let range = Range { from: line.offset, to: line.end() };
             (old.size, old.is_unterminated) = (range.to, !line.is_terminated);
-            let text = line_text(line.bytes).map_err(fail)?;
-            old.torn_line_start = line.is_torn().map_err(fail)?.then_some(range.from);
+            let text = line_text(line.bytes)?;
+            old.torn_line_start = line.is_torn()?.then_some(range.from);
             if header.is_none() && line.skipped.is_none() && is_json(&text) {
-                header = Some(Header::read(&text).map_err(fail)?.ok_or_else(|| Error::not_a_session(storage.name()))?);
+                header = Some(Header::read(&text)?.ok_or_else(|| Error::not_a_session(storage.name()))?);
             }
             let id = match line.skipped {
                 Some(_) => None,
-                None => entry_id(&text).map_err(fail)?.ok(),
+                None => entry_id(&text)?.ok(),
             };
             let id = id.filter(|_| header.is_some());
             if range.from < front {
-                old.add_front(range, line.bytes, id, &stored_ids).map_err(fail)?;
+                old.add_front(range, line.bytes, id, &stored_ids)?;
             } else {
-                old.add(range, line.bytes, id).map_err(fail)?;
+                old.add(range, line.bytes, id)?;
             }
         }
         let header = header.ok_or_else(|| Error::not_a_session(storage.name()))?;
@@ -115,7 +115,7 @@ impl OldFile {
         line: &[u8],
         id: Option<Vec<u8>>,
         stored_ids: &HashSet<Vec<u8>>,
-    ) -> io::Result<()> {
+    ) -> memory::Result<()> {
         push(&mut self.front, range)?;
         self.has_front_entries |= id.is_some();
         if let Some(id) = id.filter(|id| stored_ids.contains(id)) {
@@ -125,7 +125,7 @@ impl OldFile {
         Ok(())
     }
 
-    fn add(&mut self, range: Range, line: &[u8], id: Option<Vec<u8>>) -> io::Result<()> {
+    fn add(&mut self, range: Range, line: &[u8], id: Option<Vec<u8>>) -> memory::Result<()> {
         let Some(id) = id else {
             return push(self.groups.last_mut().map_or(&mut self.front, |group| &mut group.rest), range);
         };
@@ -147,7 +147,7 @@ impl OldFile {
 }
 
 /// The id of a line that is an entry; else why it is not one.
-pub fn entry_id(text: &str) -> io::Result<std::result::Result<Vec<u8>, &'static str>> {
+pub fn entry_id(text: &str) -> memory::Result<std::result::Result<Vec<u8>, &'static str>> {
     read_line(text, |line| match line {
         Line::Entry(head) => Ok(Ok(copy_of_bytes(&head.id)?)),
         Line::Header => Ok(Err("a header")),

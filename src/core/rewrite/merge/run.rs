@@ -101,12 +101,11 @@ fn is_known(storage: &dyn Storage, since: Since<'_>) -> Result<bool> {
 
 /// Makes the file of a session that is not here yet, at an absolute path where nothing is.
 pub fn create(path: &str, session: &str, header: &[u8], stored: StoredLines<'_>) -> Result<Merged> {
-    let read =
-        line_text(header).and_then(|text| Header::read(&text)).map_err(|error| Error::io("open", path, error))?;
+    let read = Header::read(&line_text(header)?)?;
     if header.contains(&b'\n') || read.is_none_or(|read| read.id != session.as_bytes()) {
         return Err(Error::argument("`header` must be the header line of this session"));
     }
-    let layout = MergeLayout::new_file(path, stored)?;
+    let layout = MergeLayout::new_file(stored)?;
     let mut file = NewFile::create(path)?;
     file.line(header)?;
     for line in layout.new_lines() {

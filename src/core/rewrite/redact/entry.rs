@@ -1,8 +1,7 @@
 //! Takes out of an entry what it says.
 
-use std::io;
-
-use crate::base::memory::{copy_of, push_str};
+use crate::base::memory::{self, copy_of, push_str};
+use crate::base::wtf8::into_string_lossy;
 use crate::json::object_text::ValueEdit;
 use crate::json::reader::{elements, read, Raw};
 use crate::json::{fields, ObjectText};
@@ -25,19 +24,19 @@ pub fn identity_of(line: &str) -> Option<Identity<Raw<'_>>> {
 
 /// The line of an entry without what the entry says: texts become `replacement` (a JSON string), arguments of calls become empty,
 /// and whatever else may say something goes. None if it is not an object.
-pub fn blanked(line: &str, replacement: &str) -> io::Result<Option<Vec<u8>>> {
+pub fn blanked(line: &str, replacement: &str) -> memory::Result<Option<Vec<u8>>> {
     let Some(mut entry) = ObjectText::read(line)? else { return Ok(None) };
     let mut text = None;
     if let Some(mut message) = entry.get("message").map_or(Ok(None), ObjectText::read)? {
         blank_members(&mut message, replacement, None)?;
-        text = Some(String::from_utf8(message.text()?).map_err(io::Error::other)?);
+        text = Some(into_string_lossy(message.text()?)?);
     }
     blank_members(&mut entry, replacement, text)?;
     entry.text().map(Some)
 }
 
 /// `message`: what becomes of the member of that name, if it is an object.
-fn blank_members(object: &mut ObjectText<'_>, replacement: &str, message: Option<String>) -> io::Result<()> {
+fn blank_members(object: &mut ObjectText<'_>, replacement: &str, message: Option<String>) -> memory::Result<()> {
     let mut message = message;
     object.edit_values(|key, value| {
         Ok(match (key, value.as_bytes().first()) {
@@ -55,7 +54,7 @@ fn blank_members(object: &mut ObjectText<'_>, replacement: &str, message: Option
 }
 
 /// The blocks of a content: a call of a tool keeps its id and its name, because its result refers to them.
-fn blank_content(content: &str, replacement: &str) -> io::Result<String> {
+fn blank_content(content: &str, replacement: &str) -> memory::Result<String> {
     let mut blocks = copy_of("[")?;
     for block in elements(content) {
         let block = ObjectText::read(block)?.unwrap_or_default();

@@ -1,7 +1,6 @@
 //! A redaction from the lock to the report. It starts over if another program changes the file meanwhile.
 
 use std::collections::{HashMap, HashSet};
-use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -11,7 +10,7 @@ use sha2::{Digest, Sha256};
 use super::entry::{blanked, identity_of};
 use super::text::Needle;
 use crate::base::error::{Error, Result};
-use crate::base::memory::{copy_of_bytes, insert_into, push};
+use crate::base::memory::{self, copy_of_bytes, insert_into, push, OutOfMemory};
 use crate::io::fs;
 use crate::io::line_reader::{line_text, owned_text, LineReader, WHOLE};
 use crate::io::lock_file::FileLock;
@@ -123,7 +122,7 @@ fn redact_file(
         let mut redactor = Redactor::new(redaction, identities);
         if original.replace(Backup::None, &mut redactor)?.is_some() {
             return match redactor.failure {
-                Some(error) => Err(Error::io("read", path, error)),
+                Some(error) => Err(error.into()),
                 None => Ok((redactor.changed, redactor.left)),
             };
         }
@@ -145,7 +144,7 @@ struct Redactor<'a> {
     changed: Vec<RedactedLine>,
     left: u64,
     /// Why a line that was appended meanwhile could not be redacted. It stays as it is.
-    failure: Option<io::Error>,
+    failure: Option<OutOfMemory>,
 }
 
 impl<'a> Redactor<'a> {
@@ -154,7 +153,7 @@ impl<'a> Redactor<'a> {
     }
 
     /// The new version of a line; None if it stays.
-    fn line(&mut self, line: &[u8]) -> io::Result<Option<Vec<u8>>> {
+    fn line(&mut self, line: &[u8]) -> memory::Result<Option<Vec<u8>>> {
         let text = line_text(line)?;
         let identity = identity_of(&text);
         let id = identity.as_ref().and_then(|identity| identity.id).map_or(Ok(None), |id| string_bytes(id.get()))?;
@@ -183,7 +182,7 @@ impl<'a> Redactor<'a> {
                 }
             }
             Target::Lines(lines) => {
-                let of = hash.insert(hash_of(line)?);
+                let of = hash.insert(hash_of(line));
                 match lines.get(of) {
                     None => None,
                     Some(Some(new)) => Some(copy_of_bytes(new.as_bytes())?),
@@ -197,8 +196,8 @@ impl<'a> Redactor<'a> {
         }
         if let Some(new) = &new {
             let id = id.map(|id| copy_of_bytes(&id).and_then(owned_text)).transpose()?;
-            let hash = hash.map_or_else(|| hash_of(line), Ok)?;
-            push(&mut self.changed, RedactedLine { id, hash, new_hash: hash_of(new)? })?;
+            let hash = hash.unwrap_or_else(|| hash_of(line));
+            push(&mut self.changed, RedactedLine { id, hash, new_hash: hash_of(new) })?;
         }
         Ok(new)
     }
@@ -225,7 +224,7 @@ impl Rewrite for Redactor<'_> {
         let mut reader = LineReader::new(old.reader(0)?, 0, WHOLE);
         let mut read = ReadTo::default();
         while let Some(line) = reader.next_line().map_err(fail)? {
-            read.add_line(&line).map_err(fail)?;
+            read.add_line(&line)?;
             if line.skipped.is_some() {
                 // It is too long to be read, and stays.
                 self.left += 1;
@@ -234,13 +233,13 @@ impl Rewrite for Redactor<'_> {
                 write_line(out, b"", line.is_terminated, old.name())?;
                 continue;
             }
-            let new = self.line(line.bytes).map_err(fail)?;
+            let new = self.line(line.bytes)?;
             write_line(out, new.as_deref().unwrap_or(line.bytes), line.is_terminated, old.name())?;
         }
         Ok(read)
     }
 
-    fn late_line(&mut self, line: &[u8]) -> io::Result<Option<Vec<u8>>> {
+    fn late_line(&mut self, line: &[u8]) -> memory::Result<Option<Vec<u8>>> {
         Ok(self.line(line).unwrap_or_else(|error| {
             self.failure = Some(error);
             None
@@ -248,10 +247,6 @@ impl Rewrite for Redactor<'_> {
     }
 }
 
-fn hash_of(line: &[u8]) -> io::Result<String> {
-    let hash = Sha256::digest(line);
-    let mut text = String::new();
-    text.try_reserve(2 * hash.len())?;
-    hash.iter().try_for_each(|byte| write!(text, "{byte:02x}")).map_err(io::Error::other)?;
-    Ok(text)
+fn hash_of(line: &[u8]) -> String {
+    Sha256::digest(line).iter().map(|byte| format!("{byte:02x}")).collect()
 }

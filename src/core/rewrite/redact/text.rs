@@ -3,11 +3,9 @@
 //! The strings of a line may write any character of the text as an escape, and a string may itself hold JSON, as arguments of tools do. So
 //! the text is compared with what the strings mean, character by character, and also looked for as JSON writes it, twice over.
 
-use std::io;
-
 use memchr::memmem;
 
-use crate::base::memory::{append, copy_of_bytes};
+use crate::base::memory::{self, append, copy_of_bytes};
 use crate::base::wtf8::{encode_wtf8, push_escaped};
 use crate::io::line_reader::line_text;
 use crate::json::long_strings::escape_at;
@@ -55,7 +53,7 @@ impl Needle {
     pub const MAX_BYTES: usize = 1 << 20;
 
     /// `text` and `replacement` are WTF-8. None if the text is empty, or one of them is too long.
-    pub fn new(text: &[u8], replacement: &[u8]) -> io::Result<Option<Self>> {
+    pub fn new(text: &[u8], replacement: &[u8]) -> memory::Result<Option<Self>> {
         if text.is_empty() || text.len().max(replacement.len()) > Self::MAX_BYTES {
             return Ok(None);
         }
@@ -78,7 +76,7 @@ impl Needle {
     }
 
     /// The new version of a line; None if the text is in no string of it that may change.
-    pub fn redacted(&self, line: &[u8]) -> io::Result<Option<Vec<u8>>> {
+    pub fn redacted(&self, line: &[u8]) -> memory::Result<Option<Vec<u8>>> {
         if !self.is_in(line) {
             return Ok(None);
         }
@@ -94,7 +92,7 @@ impl Needle {
     }
 
     /// Appends the inside of a string with the text replaced. Gives whether it was there.
-    fn replace_in(&self, string: &[u8], out: &mut Vec<u8>) -> io::Result<bool> {
+    fn replace_in(&self, string: &[u8], out: &mut Vec<u8>) -> memory::Result<bool> {
         let mut occurrences: Vec<_> = self.forms.iter().map(|form| Occurrences::of(string, form).peekable()).collect();
         let mut copied = 0;
         loop {
@@ -189,7 +187,7 @@ struct Container<'a> {
 }
 
 impl<'a> Walk<'a> {
-    fn run(mut self) -> io::Result<()> {
+    fn run(mut self) -> memory::Result<()> {
         let mut open: Vec<Container<'a>> = Vec::with_capacity(DEEPEST);
         // How many containers are open that are not part of the structure: in them every string may change.
         let mut free = 0usize;
@@ -226,7 +224,7 @@ impl<'a> Walk<'a> {
 
     /// Passes a string, a key or a value. `container` is what it stands in, if that is part of the structure, `is_block` whether that is
     /// a block of content.
-    fn string(&mut self, container: Option<&mut Container<'a>>, is_block: bool) -> io::Result<()> {
+    fn string(&mut self, container: Option<&mut Container<'a>>, is_block: bool) -> memory::Result<()> {
         let from = self.at + 1;
         let mut to = from;
         while let Some(skipped) = memchr::memchr2(b'"', b'\\', self.line.get(to..).unwrap_or_default()) {
@@ -258,7 +256,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    fn replace(&mut self, from: usize, string: &[u8]) -> io::Result<bool> {
+    fn replace(&mut self, from: usize, string: &[u8]) -> memory::Result<bool> {
         if !self.needle.is_in(string) {
             return Ok(false);
         }
@@ -267,7 +265,7 @@ impl<'a> Walk<'a> {
         self.needle.replace_in(string, self.out)
     }
 
-    fn put(&mut self, from: usize, bytes: &[u8], to: usize) -> io::Result<()> {
+    fn put(&mut self, from: usize, bytes: &[u8], to: usize) -> memory::Result<()> {
         append(self.out, self.line.get(self.copied..from).unwrap_or_default())?;
         self.copied = to;
         append(self.out, bytes)

@@ -26,7 +26,6 @@ pub struct SalvagedHeader {
 /// version. `now` is the time, ms since 1970.
 pub fn find(storage: &dyn Storage, survey: &Survey, now: f64) -> Result<Option<SalvagedHeader>> {
     let path = storage.name();
-    let fail = |error| Error::io("read", path, error);
     let mut incomplete = None;
     for line in &survey.lines {
         match line.what {
@@ -37,18 +36,18 @@ pub fn find(storage: &dyn Storage, survey: &Survey, now: f64) -> Result<Option<S
         let text = damaged_text(storage, line)?.unwrap_or_default();
         for piece in pieces(&text).filter(SalvagedPiece::is_header) {
             let stated = piece.fields.get("version").and_then(|text| read::<Raw<'_>>(text).ok());
-            let read = piece.whole.map_or(Ok(None), Header::read).map_err(fail)?;
+            let read = piece.whole.map_or(Ok(None), Header::read)?;
             let header = piece.whole.zip(read.map(|header| header.version));
             // The version of an incomplete header may be unknown. It counts as current: entries of version 1 could not be kept anyway.
             let stated_version = || stated.map_or(Ok(Version::Current), |stated| Version::of(Some(&stated)));
-            if header.map_or_else(stated_version, |(_, version)| Ok(version)).map_err(fail)? != Version::Current {
+            if header.map_or_else(stated_version, |(_, version)| Ok(version))? != Version::Current {
                 let what = "Session cannot be repaired: its header is damaged, and of a version before 3";
                 return Err(Error::unusable(what, path));
             }
             let salvaged = |text, whole| Some(SalvagedHeader { text, line: Some(line.number), whole });
             match header {
                 Some((text, _)) => {
-                    let text = copy_of_bytes(text.as_bytes()).map_err(fail)?;
+                    let text = copy_of_bytes(text.as_bytes())?;
                     return Ok(salvaged(text, true));
                 }
                 None if incomplete.is_none() => {
@@ -84,7 +83,7 @@ fn composed(path: &str, left: Option<&Fields<'_>>, now: f64) -> Result<Vec<u8>> 
         None => field("branchedFrom").map_err(fail)?,
         parent => parent,
     };
-    new_header_line(&id, &time, &cwd, parent.as_deref()).map_err(fail)
+    Ok(new_header_line(&id, &time, &cwd, parent.as_deref())?)
 }
 
 /// The time in the name of a session file.

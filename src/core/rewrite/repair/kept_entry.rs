@@ -1,11 +1,9 @@
 //! An entry that stays in the file, and what of it changes.
 
-use std::io;
-
 use super::line_text::{bytes_of, LineSource};
 use super::repair_log::RepairLog;
 use crate::base::error::{Error, Result};
-use crate::base::memory::{copy_of, copy_of_bytes, push};
+use crate::base::memory::{self, copy_of, copy_of_bytes, push};
 use crate::base::wtf8::shown;
 use crate::format::entry::{EntryHead, Parent};
 use crate::io::line_reader::line_text;
@@ -28,12 +26,12 @@ impl KeptEntry {
         Self { head, source, line, edits: Vec::new() }
     }
 
-    pub fn set(&mut self, key: &'static str, text: String) -> io::Result<()> {
+    pub fn set(&mut self, key: &'static str, text: String) -> memory::Result<()> {
         self.edits.retain(|(other, _)| *other != key);
         push(&mut self.edits, (key, text))
     }
 
-    pub fn set_parent(&mut self, parent: Option<&[u8]>) -> io::Result<()> {
+    pub fn set_parent(&mut self, parent: Option<&[u8]>) -> memory::Result<()> {
         self.set("parentId", parent.map_or_else(|| copy_of("null"), quoted)?)?;
         self.head.parent = match parent {
             Some(id) => Parent::Id(copy_of_bytes(id)?.into()),
@@ -43,7 +41,7 @@ impl KeptEntry {
     }
 
     /// Gives it a parent in place of one that cannot be read.
-    pub fn reattach(&mut self, parent: Option<&[u8]>, repairs: &mut RepairLog) -> io::Result<()> {
+    pub fn reattach(&mut self, parent: Option<&[u8]>, repairs: &mut RepairLog) -> memory::Result<()> {
         let now = parent.map_or(" made a root", |_| " reattached to ");
         let [id, parent_id] = [&*self.head.id, parent.unwrap_or_default()].map(shown);
         repairs.push(self.line, &["entry ", &id, now, &parent_id, ": its parent cannot be read"])?;
@@ -51,7 +49,7 @@ impl KeptEntry {
     }
 
     /// Lets a compaction, whose first kept entry is missing, keep entries from another one on.
-    pub fn keep_from(&mut self, first: &[u8], repairs: &mut RepairLog) -> io::Result<()> {
+    pub fn keep_from(&mut self, first: &[u8], repairs: &mut RepairLog) -> memory::Result<()> {
         let [id, from] = [&*self.head.id, first].map(shown);
         repairs.push(self.line, &["compaction ", &id, " keeps entries from ", &from, " on"])?;
         self.set("firstKeptEntryId", quoted(first)?)
@@ -63,13 +61,12 @@ impl KeptEntry {
         if self.edits.is_empty() {
             return Ok(bytes);
         }
-        let fail = |error| Error::io("read", storage.name(), error);
-        let text = line_text(&bytes).map_err(fail)?;
+        let text = line_text(&bytes)?;
         let not_an_object = || Error::internal("the line of an entry that is repaired is not an object");
-        let mut object = ObjectText::read(&text).map_err(fail)?.ok_or_else(not_an_object)?;
+        let mut object = ObjectText::read(&text)?.ok_or_else(not_an_object)?;
         for (key, value) in &self.edits {
-            copy_of(value).and_then(|value| object.set(key, value)).map_err(fail)?;
+            object.set(key, copy_of(value)?)?;
         }
-        object.text().map_err(fail)
+        Ok(object.text()?)
     }
 }

@@ -1,6 +1,6 @@
 //! The text of a line, of the old file or a new one.
 
-use crate::base::error::{Error, Result};
+use crate::base::error::Result;
 use crate::base::memory::copy_of_bytes;
 use crate::index::verify::SurveyedLine;
 use crate::io::line_reader::owned_text;
@@ -19,13 +19,13 @@ pub enum LineSource {
 pub fn bytes_of(storage: &dyn Storage, source: &LineSource) -> Result<Vec<u8>> {
     match source {
         LineSource::Same(span) => bytes_at(storage, *span),
-        LineSource::Text(text) => copy_of_bytes(text).map_err(|error| Error::io("read", storage.name(), error)),
+        LineSource::Text(text) => Ok(copy_of_bytes(text)?),
     }
 }
 
 /// The text of a line; invalid UTF-8 becomes U+FFFD.
 fn text_at(storage: &dyn Storage, span: LineSpan) -> Result<String> {
-    owned_text(bytes_at(storage, span)?).map_err(|error| Error::io("read", storage.name(), error))
+    Ok(owned_text(bytes_at(storage, span)?)?)
 }
 
 /// Longer damaged lines are not searched for entries. After a power failure, or in a sparse file, a line may be any number of zeros.

@@ -1,7 +1,5 @@
 //! The content of the repaired file: the header and the entries that stay.
 
-use std::io;
-
 use super::header::SalvagedHeader;
 use super::kept_entry::KeptEntry;
 use super::line_text::{bytes_of, damaged_text, LineSource};
@@ -9,7 +7,7 @@ use super::relink::Relinker;
 use super::repair_log::RepairLog;
 use super::salvage::{pieces, Fields};
 use crate::base::error::{Error, Result};
-use crate::base::memory::copy_of_bytes;
+use crate::base::memory::{self, copy_of_bytes};
 use crate::format::entry::{EntryHead, Parent};
 use crate::index::verify::{entry_in, LineClass, Survey, SurveyedLine};
 use crate::io::line_reader::line_text;
@@ -30,13 +28,12 @@ impl RepairPlan {
         salvaged: Option<SalvagedHeader>,
         repairs: &mut RepairLog,
     ) -> Result<Self> {
-        let fail = |error| Error::io("read", storage.name(), error);
         let mut relinker = Relinker::default();
         let mut header = None;
         match salvaged.as_ref().map(|header| (header.line, header.whole)) {
-            Some((None, _)) => repairs.push(1, &["a header was written"]).map_err(fail)?,
+            Some((None, _)) => repairs.push(1, &["a header was written"])?,
             Some((Some(line), false)) => {
-                repairs.push(line, &["a header was written with what is left of it"]).map_err(fail)?;
+                repairs.push(line, &["a header was written with what is left of it"])?;
             }
             // A whole one is reported with its line.
             Some((Some(_), true)) | None => {}
@@ -45,18 +42,18 @@ impl RepairPlan {
         for line in &survey.lines {
             match line.what {
                 LineClass::Header if salvaged.is_some() => {
-                    repairs.push(line.number, &["removed: the file has an earlier header"]).map_err(fail)?;
+                    repairs.push(line.number, &["removed: the file has an earlier header"])?;
                 }
                 LineClass::Header => {
                     if !survey.header_leads {
-                        repairs.push(line.number, &["the header was moved to the first line"]).map_err(fail)?;
+                        repairs.push(line.number, &["the header was moved to the first line"])?;
                     }
                     header = Some(LineSource::Same(line.span()));
                 }
                 LineClass::Blank => {}
                 LineClass::Entry => {
                     let bytes = bytes_at(storage, line.span())?;
-                    if let Some(head) = line_text(&bytes).and_then(|text| entry_in(&text)).map_err(fail)? {
+                    if let Some(head) = line_text(&bytes).and_then(|text| entry_in(&text))? {
                         let entry = KeptEntry::of(head, LineSource::Same(line.span()), line.number);
                         relinker.push(entry, &bytes, storage, repairs)?;
                     }
@@ -64,15 +61,15 @@ impl RepairPlan {
                 LineClass::Damaged(fault) => {
                     let entries = salvage(storage, line, &mut relinker, repairs)?;
                     let what = describe(fault.reason(), header_line == Some(line.number), entries);
-                    repairs.push(line.number, &[&what]).map_err(fail)?;
+                    repairs.push(line.number, &[&what])?;
                 }
             }
         }
-        relinker.rename_repeated(repairs).map_err(fail)?;
-        relinker.relink(repairs).map_err(fail)?;
-        relinker.cut_cycles(repairs).map_err(fail)?;
+        relinker.rename_repeated(repairs)?;
+        relinker.relink(repairs)?;
+        relinker.cut_cycles(repairs)?;
         if !survey.ends_with_newline {
-            repairs.push(survey.count, &["added the missing final newline"]).map_err(fail)?;
+            repairs.push(survey.count, &["added the missing final newline"])?;
         }
         let header = header.or_else(|| salvaged.map(|header| LineSource::Text(header.text)));
         let header = header.ok_or_else(|| Error::internal("a file without a header got none"))?;
@@ -100,22 +97,21 @@ fn salvage(
     repairs: &mut RepairLog,
 ) -> Result<usize> {
     let Some(text) = damaged_text(storage, line)? else {
-        relinker.push_missing(&Fields::default()).map_err(|error| Error::io("read", storage.name(), error))?;
+        relinker.push_missing(&Fields::default())?;
         return Ok(0);
     };
     let mut entries = 0;
-    let fail = |error| Error::io("read", storage.name(), error);
     for piece in pieces(&text) {
-        let head = piece.whole.map_or(Ok(None), salvaged_entry).map_err(fail)?;
+        let head = piece.whole.map_or(Ok(None), salvaged_entry)?;
         match piece.whole.zip(head) {
             Some((whole, head)) => {
                 entries += 1;
-                let text = copy_of_bytes(whole.as_bytes()).map_err(fail)?;
+                let text = copy_of_bytes(whole.as_bytes())?;
                 let entry = KeptEntry::of(head, LineSource::Text(text), line.number);
                 relinker.push(entry, whole.as_bytes(), storage, repairs)?;
             }
             None if piece.is_header() => {}
-            None => relinker.push_missing(&piece.fields).map_err(fail)?,
+            None => relinker.push_missing(&piece.fields)?,
         }
     }
     Ok(entries)
@@ -135,6 +131,6 @@ fn describe(reason: &str, header: bool, entries: usize) -> String {
 
 /// The head of an entry that was salvaged from a line. Blocks inside of messages have types too, and some have ids; only
 /// entries have a parent.
-pub fn salvaged_entry(text: &str) -> io::Result<Option<EntryHead<'static>>> {
+pub fn salvaged_entry(text: &str) -> memory::Result<Option<EntryHead<'static>>> {
     Ok(entry_in(text)?.filter(|head| matches!(head.parent, Parent::Null | Parent::Id(_))))
 }

@@ -1,7 +1,6 @@
 //! The entries of a file that is being repaired, and the links between them.
 
 use std::collections::{HashMap, HashSet};
-use std::io;
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -9,8 +8,8 @@ use super::kept_entry::KeptEntry;
 use super::line_text::bytes_of;
 use super::repair_log::RepairLog;
 use super::salvage::Fields;
-use crate::base::error::{Error, Result};
-use crate::base::memory::{copy_of_bytes, insert, insert_into, push, reserve, with_capacity};
+use crate::base::error::Result;
+use crate::base::memory::{self, copy_of_bytes, insert, insert_into, push, reserve, with_capacity};
 use crate::base::wtf8::shown;
 use crate::format::entry::{EntryKind, Parent};
 use crate::format::ids::entry_id;
@@ -61,14 +60,14 @@ impl Relinker {
         storage: &dyn Storage,
         repairs: &mut RepairLog,
     ) -> Result<()> {
-        let fail = |error| Error::io("read", storage.name(), error);
-        self.by_hash.try_reserve(1).map_err(|error| fail(error.into()))?;
-        reserve(&mut self.entries, 1).map_err(fail)?;
+        self.by_hash.try_reserve(1)?;
+        reserve(&mut self.entries, 1)?;
         let first = *self.by_hash.entry(xxh3_64(text)).or_insert(self.entries.len());
         if let Some(first) = self.entries.get(first) {
             if first.head.id == entry.head.id && bytes_of(storage, &first.source)? == text {
                 let id = shown(&entry.head.id);
-                return repairs.push(entry.line, &["entry ", &id, " removed: it is an exact duplicate"]).map_err(fail);
+                repairs.push(entry.line, &["entry ", &id, " removed: it is an exact duplicate"])?;
+                return Ok(());
             }
         }
         self.entries.push(entry);
@@ -76,7 +75,7 @@ impl Relinker {
     }
 
     /// Adds a missing entry of which these fields are left. Several in a row of which nothing is left count as one.
-    pub fn push_missing(&mut self, fields: &Fields<'_>) -> io::Result<()> {
+    pub fn push_missing(&mut self, fields: &Fields<'_>) -> memory::Result<()> {
         let field = |name| fields.get(name).map_or(Ok(None), owned_string);
         let missing = MissingEntry { at: self.entries.len(), id: field("id")?, parent: field("parentId")? };
         let is_empty = |one: &MissingEntry| one.id.is_none() && one.parent.is_none();
@@ -88,7 +87,7 @@ impl Relinker {
     }
 
     /// Gives a new id to each entry whose id an earlier one has, and lets later references follow.
-    pub fn rename_repeated(&mut self, repairs: &mut RepairLog) -> io::Result<()> {
+    pub fn rename_repeated(&mut self, repairs: &mut RepairLog) -> memory::Result<()> {
         let mut taken = ids_of(&self.entries)?;
         let mut seen: HashSet<Vec<u8>> = HashSet::new();
         let mut now: HashMap<Vec<u8>, Vec<u8>> = HashMap::new();
@@ -106,7 +105,7 @@ impl Relinker {
                 entry.set(key, quoted(target)?)?;
             }
             if !insert_into(&mut seen, copy_of_bytes(&entry.head.id)?)? {
-                let id = entry_id(|id| taken.contains(id))?.into_bytes();
+                let id = entry_id(|id| taken.contains(id)).into_bytes();
                 insert_into(&mut taken, copy_of_bytes(&id)?)?;
                 let old = std::mem::replace(&mut entry.head.id, copy_of_bytes(&id)?.into());
                 let [before, new] = [&*old, &id].map(shown);
@@ -122,7 +121,7 @@ impl Relinker {
     /// Gives parents to entries whose own is missing: the parent of the missing entry, or else the entry before it in the file.
     /// If the missing entry comes after its child, the entry before it may be a descendant of that child; then the entry before
     /// the child is taken, which cannot be one.
-    pub fn relink(&mut self, repairs: &mut RepairLog) -> io::Result<()> {
+    pub fn relink(&mut self, repairs: &mut RepairLog) -> memory::Result<()> {
         let Self { entries, missing, .. } = self;
         let ids = ids_of(entries)?;
         let (by_id, parents) = parents_of_missing(missing, &ids)?;
@@ -160,7 +159,7 @@ impl Relinker {
     }
 
     /// Cuts every cycle at its first entry.
-    pub fn cut_cycles(&mut self, repairs: &mut RepairLog) -> io::Result<()> {
+    pub fn cut_cycles(&mut self, repairs: &mut RepairLog) -> memory::Result<()> {
         let mut tree = Tree::default();
         for entry in &self.entries {
             tree.push(&entry.head, true)?;
@@ -175,7 +174,7 @@ impl Relinker {
     }
 }
 
-fn ids_of(entries: &[KeptEntry]) -> io::Result<HashSet<Vec<u8>>> {
+fn ids_of(entries: &[KeptEntry]) -> memory::Result<HashSet<Vec<u8>>> {
     let mut ids = HashSet::new();
     ids.try_reserve(entries.len())?;
     for entry in entries {
@@ -192,7 +191,7 @@ fn id_at(entries: &[KeptEntry], at: usize) -> Option<&[u8]> {
 fn parents_of_missing<'a>(
     missing: &'a [MissingEntry],
     ids: &HashSet<Vec<u8>>,
-) -> io::Result<(PositionsById<'a>, Vec<MissingParent<'a>>)> {
+) -> memory::Result<(PositionsById<'a>, Vec<MissingParent<'a>>)> {
     let mut by_id = PositionsById::new();
     by_id.try_reserve(missing.len())?;
     let mut parents: Vec<MissingParent<'_>> = with_capacity(missing.len())?;

@@ -1,10 +1,8 @@
 //! The list of single repairs.
 
-use std::io;
-
 use serde::Serialize;
 
-use crate::base::memory::push_str;
+use crate::base::memory::{self, push_str};
 use crate::index::damage_report::REPORT_LIMIT;
 
 /// What was repaired in one line.
@@ -24,7 +22,7 @@ pub struct RepairLog {
 
 impl RepairLog {
     /// Adds a repair of a line, in words that are joined.
-    pub fn push(&mut self, line: u64, words: &[&str]) -> io::Result<()> {
+    pub fn push(&mut self, line: u64, words: &[&str]) -> memory::Result<()> {
         let mut what = String::new();
         words.iter().try_for_each(|part| push_str(&mut what, part))?;
         self.add(line, what);

@@ -73,7 +73,7 @@ pub fn repair(path: &str, now: f64) -> Result<RepairReport> {
         let header = header::find(storage, &survey, now)?;
         let version = survey.header.as_ref().filter(|_| header.is_none()).map(|header| header.version);
         if let Some(version) = version.filter(|version| *version != Version::Current) {
-            made.push(1, &["migrated to version 3"]).map_err(|error| Error::io("read", path, error))?;
+            made.push(1, &["migrated to version 3"])?;
             if let Some(replaced) = original.replace(Backup::OldVersion, &mut Migration::new(version))? {
                 backup = backup.or(Some(replaced.backup));
                 repairs.append(made);

@@ -8,8 +8,7 @@
 //!
 //! No byte is read more than twice: only the opening bracket, the white space and the quote at a cut are read again.
 
-use std::convert::Infallible;
-
+use crate::base::memory::OutOfMemory;
 use crate::json::scanner::{ScanError, Scanner};
 
 /// The fields that are taken from an incomplete object.
@@ -141,7 +140,7 @@ fn members<'a>(
     scanner: &mut Scanner<&[u8]>,
     text: &'a str,
     fields: &mut Fields<'a>,
-) -> Result<(), ScanError<Infallible>> {
+) -> Result<(), ScanError<OutOfMemory>> {
     if scanner.next_token()? != Some(b'{') {
         return scanner.skip_value();
     }

@@ -30,8 +30,7 @@ impl Session {
         let end = self.index.indexed_end();
         if let Some(span) = self.header_span {
             let line = bytes_at(storage, span)?;
-            let header = line_text(&line).and_then(|text| Header::read(&text));
-            let header = header.map_err(|error| Error::io("read", storage.name(), error))?;
+            let header = Header::read(&line_text(&line)?)?;
             if !header.is_some_and(|header| header.id == self.id && header.version == Version::Current) {
                 return Err(Error::changed(storage.name(), "its header is another one"));
             }

@@ -6,10 +6,9 @@
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
-use std::io;
 
 use crate::base::error::{Error, Result};
-use crate::base::memory::{collect, copy_of, copy_of_bytes, filled, insert, insert_into, push, with_capacity};
+use crate::base::memory::{self, collect, copy_of, copy_of_bytes, filled, insert, insert_into, push, with_capacity};
 use crate::format::entry::{read_line, Line};
 use crate::format::header::Version;
 use crate::index::index::Index;
@@ -64,16 +63,15 @@ impl Session {
         let moved = self.remapped_rows(&loaded.index, &storage, old, &added)?;
         let mut ids: HashSet<&[u8]> = HashSet::new();
         for &row in &self.appended {
-            insert_into(&mut ids, self.tree().id_of(row)).map_err(|error| self.no_memory(error))?;
+            insert_into(&mut ids, self.tree().id_of(row))?;
         }
         // Other processes may have changed them; their ids count.
         let rows = 0..loaded.index.tree.len() as RowNo;
-        let appended = collect(rows.filter(|&row| ids.contains(loaded.index.tree.id_of(row))));
-        let appended = appended.map_err(|error| self.no_memory(error))?;
+        let appended = collect(rows.filter(|&row| ids.contains(loaded.index.tree.id_of(row))))?;
         let altered = altered(&appended, &moved, &loaded.index, &storage)?;
         let size = storage.size()?.max(loaded.index.indexed_end());
-        let leaf = self.leaf_in(&loaded.index).map_err(|error| self.no_memory(error))?;
-        self.altered.try_reserve(altered.len()).map_err(|error| self.no_memory(error.into()))?;
+        let leaf = self.leaf_in(&loaded.index)?;
+        self.altered.try_reserve(altered.len())?;
         // Nothing below can fail.
         if !added.is_empty() {
             self.history.repaired("entries of ours that a replaced file lacked were added to it");
@@ -152,25 +150,24 @@ impl Session {
     ) -> Result<Vec<(RowNo, String)>> {
         let is_there = |row: RowNo| index.tree.find(self.tree().id_of(row)).is_some();
         let path = self.file.as_deref().unwrap_or_default();
-        let fail = |error| Error::io("read", path, error);
         let mut found = HashSet::new();
         for row in self.appended.iter().copied().filter(|&row| self.tree().is_current(row) && !is_there(row)) {
             let mut at = Some(row).filter(|&row| !is_there(row));
             while let Some(row) = at {
-                let is_new = insert_into(&mut found, row).map_err(fail)?;
+                let is_new = insert_into(&mut found, row)?;
                 at = self.tree().parent_row(row).filter(|&parent| is_new && !is_there(parent));
             }
         }
         if found.is_empty() {
             return Ok(Vec::new());
         }
-        let mut rows = collect(found).map_err(fail)?;
+        let mut rows = collect(found)?;
         rows.sort_unstable();
         if depth == CheckDepth::ForRead {
             return Err(Error::lines_needed(path));
         }
         let storage = self.storage.as_deref().filter(|_| old != PreviousFile::Gone);
-        let mut lines = with_capacity(rows.len()).map_err(fail)?;
+        let mut lines = with_capacity(rows.len())?;
         let mut missing = Vec::new();
         let supplied = match before {
             SyncState::Supplied(lines) => Some(lines),
@@ -186,11 +183,11 @@ impl Session {
             if let Some(line) = line {
                 lines.push((row, line));
             } else if let Some(line) = supplied.and_then(|lines| lines.get(&row)) {
-                lines.push((row, line_text(line).and_then(|line| copy_of(&line)).map_err(fail)?));
+                lines.push((row, line_text(line).and_then(|line| copy_of(&line))?));
             } else if let Some(line) = self.altered.get(self.tree().id_of(row)) {
-                lines.push((row, copy_of(line).map_err(fail)?));
+                lines.push((row, copy_of(line)?));
             } else {
-                push(&mut missing, row).map_err(fail)?;
+                push(&mut missing, row)?;
             }
         }
         // An ancestor that only other processes wrote may be lost: its children become orphans, which the diagnostics
@@ -213,12 +210,11 @@ impl Session {
         old: PreviousFile,
         added: &HashMap<RowNo, RowNo>,
     ) -> Result<Vec<Option<RowNo>>> {
-        let fail = |error| Error::io("read", storage.name(), error);
         // The next row of each id that is not paired yet, and the row after each that has the same id.
         let mut next_of_id: HashMap<&[u8], RowNo> = HashMap::new();
-        let mut later = filled(None, self.tree().len()).map_err(fail)?;
+        let mut later = filled(None, self.tree().len())?;
         for row in (0..self.tree().len() as RowNo).rev() {
-            let next = insert(&mut next_of_id, self.tree().id_of(row), row).map_err(fail)?;
+            let next = insert(&mut next_of_id, self.tree().id_of(row), row)?;
             if let Some(place) = later.get_mut(row as usize) {
                 *place = next;
             }
@@ -232,7 +228,7 @@ impl Session {
             read_into(storage, to.offset, to.len as usize, &mut b)?;
             Ok(read_into(before, from.offset, from.len as usize, &mut a).is_err() || a == b)
         };
-        let mut rows = with_capacity(new.tree.len()).map_err(fail)?;
+        let mut rows = with_capacity(new.tree.len())?;
         for row in 0..new.tree.len() as RowNo {
             let was = match next_of_id.entry(new.tree.id_of(row)) {
                 Entry::Vacant(_) => None,
@@ -256,7 +252,7 @@ impl Session {
     }
 
     /// The leaf in another index: the same entry, else its nearest ancestor there, else the last entry.
-    fn leaf_in(&self, index: &Index) -> io::Result<Option<RowNo>> {
+    fn leaf_in(&self, index: &Index) -> memory::Result<Option<RowNo>> {
         let Some(leaf) = self.tree().leaf() else { return Ok(None) };
         let path = self.tree().path(leaf)?;
         let kept = path.iter().rev().find_map(|&row| index.tree.find(self.tree().id_of(row)));
@@ -267,22 +263,20 @@ impl Session {
 /// Appends lines to a storage and its index. Returns for each new row its old one.
 fn add(lines: &[(RowNo, String)], storage: &mut FileStorage, index: &mut Index) -> Result<HashMap<RowNo, RowNo>> {
     let mut added = HashMap::new();
-    let room = added.try_reserve(lines.len()).map_err(io::Error::from);
-    room.map_err(|error| Error::io("write", storage.name(), error))?;
+    added.try_reserve(lines.len())?;
     for (was, line) in lines {
-        let mut bytes = copy_of_bytes(line.as_bytes()).map_err(|error| Error::io("write", storage.name(), error))?;
+        let mut bytes = copy_of_bytes(line.as_bytes())?;
         let row = read_line(line, |line| {
             let Line::Entry(head) = line else { return Ok(None) };
             // Before the write, so that what this entry needs is there after it.
-            index.reserve(&head).map_err(|error| Error::io("write", storage.name(), error))?;
+            index.reserve(&head)?;
             let span = storage.append(&mut bytes)?;
             if span.offset > index.indexed_end() {
                 index.read_more_until(storage, span.offset)?;
             }
-            index.push(&head, Some(span)).map(Some).map_err(|error| Error::io("write", storage.name(), error))
+            Ok::<_, Error>(Some(index.push(&head, Some(span))?))
         });
-        let row = row.map_err(|error| Error::io("write", storage.name(), error))??;
-        if let Some(row) = row {
+        if let Some(row) = row?? {
             added.insert(row, *was);
         }
     }
@@ -299,8 +293,7 @@ fn altered(
     let mut lines = Vec::new();
     for &row in appended.iter().filter(|&&row| moved.get(row as usize).is_some_and(Option::is_none)) {
         if let Some(line) = index.line(storage, row)? {
-            let id = copy_of_bytes(index.tree.id_of(row));
-            id.and_then(|id| push(&mut lines, (id, line))).map_err(|error| Error::io("read", storage.name(), error))?;
+            push(&mut lines, (copy_of_bytes(index.tree.id_of(row))?, line))?;
         }
     }
     Ok(lines)

@@ -1,9 +1,8 @@
 //! Lines that the caller makes from its objects. The caller may have changed an object, but id, parent and type stay those of
 //! the tree.
 
-use std::io;
-
 use crate::base::error::{Error, Result};
+use crate::base::memory;
 use crate::base::wtf8::shown;
 use crate::format::entry::{read_line, EntryHead, EntryKind, Line};
 use crate::format::header::{Header, Version, CURRENT_VERSION};
@@ -16,9 +15,9 @@ use crate::session::session::Session;
 impl Session {
     /// The line of a header object. Type, version and id are the session's, whatever was done to the object.
     pub fn header_as_known(&self, line: Vec<u8>) -> Result<Vec<u8>> {
-        let text = line_text(&line).map_err(|error| self.no_memory(error))?;
+        let text = line_text(&line)?;
         let is_ours = |header: Header| header.id == self.id && header.version == Version::Current;
-        if Header::read(&text).map_err(|error| self.no_memory(error))?.is_some_and(is_ours) {
+        if Header::read(&text)?.is_some_and(is_ours) {
             return Ok(line);
         }
         self.edited(&line, "The session's header", |object| {
@@ -33,7 +32,7 @@ impl Session {
     pub fn line_as_known(&self, row: RowNo, line: Vec<u8>) -> Result<Vec<u8>> {
         let is_known = |line: &[u8]| {
             let is_row = |line: Line<'_>| matches!(line, Line::Entry(head) if self.is_row(row, &head));
-            line_text(line).and_then(|text| read_line(&text, is_row)).map_err(|error| self.no_memory(error))
+            line_text(line).and_then(|text| read_line(&text, is_row))
         };
         if is_known(&line)? {
             return Ok(line);
@@ -69,12 +68,13 @@ impl Session {
         &self,
         line: &[u8],
         what: &str,
-        edit: impl FnOnce(&mut ObjectText<'_>) -> io::Result<()>,
+        edit: impl FnOnce(&mut ObjectText<'_>) -> memory::Result<()>,
     ) -> Result<Vec<u8>> {
-        let text = line_text(line).map_err(|error| self.no_memory(error))?;
+        let text = line_text(line)?;
         let not_an_object = || Error::invalid(format!("{what} cannot be written: its JSON is not an object"));
-        let mut object = ObjectText::read(&text).map_err(|error| self.no_memory(error))?.ok_or_else(not_an_object)?;
-        edit(&mut object).and_then(|()| object.text()).map_err(|error| self.no_memory(error))
+        let mut object = ObjectText::read(&text)?.ok_or_else(not_an_object)?;
+        edit(&mut object)?;
+        Ok(object.text()?)
     }
 
     fn is_row(&self, row: RowNo, head: &EntryHead<'_>) -> bool {

@@ -22,14 +22,14 @@ impl Session {
             return Ok(());
         };
         let fail = |error| Error::io("stat", &path, error);
-        let mut spans = with_capacity(self.tree().len() + 1).map_err(fail)?;
+        let mut spans = with_capacity(self.tree().len() + 1)?;
         let storage = match fs::stat_path(Path::new(&path)).map_err(fail)? {
             None => {
                 let mut file = NewFile::again(&**lost)?;
                 for line in lines {
                     check_length(line, &path)?;
                     let span = file.line(line)?;
-                    push(&mut spans, Some(span)).map_err(fail)?;
+                    push(&mut spans, Some(span))?;
                 }
                 file.finish_safely(self.options.durability)?
             }
@@ -37,8 +37,8 @@ impl Session {
                 let mut all = Vec::new();
                 for line in lines {
                     check_length(line, &path)?;
-                    push(&mut spans, Some(LineSpan::of(all.len() as u64, line.len()))).map_err(fail)?;
-                    append(&mut all, line).and_then(|()| append(&mut all, b"\n")).map_err(fail)?;
+                    push(&mut spans, Some(LineSpan::of(all.len() as u64, line.len())))?;
+                    append(&mut all, line).and_then(|()| append(&mut all, b"\n"))?;
                 }
                 all.pop();
                 let mut storage = FileStorage::open(&path)?.with_durability(self.options.durability);

@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::fmt;
-use std::io;
 use std::marker::PhantomData;
 
 use serde::de::{Deserializer, Error as _, SeqAccess, Visitor};
@@ -11,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::call::{number, plain, time, Amounts, Call, CallErrors, UsageValue};
-use crate::base::memory::{collect, copy_of_bytes, push, MemoryWriter};
+use crate::base::memory::{self, collect, copy_of_bytes, push, MemoryWriter, OutOfMemory};
 use crate::format::header::Version;
 use crate::summary::line_scanner::{CallFields, ScannedLine};
 
@@ -135,7 +134,7 @@ impl SessionUsage {
     }
 
     /// A copy.
-    pub fn copy(&self) -> io::Result<Self> {
+    pub fn copy(&self) -> memory::Result<Self> {
         let mut models = Vec::new();
         self.models.iter().try_for_each(|name| push(&mut models, copy_of_bytes(name)?))?;
         let mut kinds = Vec::new();
@@ -156,10 +155,10 @@ impl SessionUsage {
     }
 
     /// As bytes, for the catalog.
-    pub fn pack(&self) -> io::Result<Vec<u8>> {
+    pub fn pack(&self) -> memory::Result<Vec<u8>> {
         // Nothing but a lack of memory makes it fail.
         let packed = postcard::to_io(self, MemoryWriter::default());
-        packed.map(|packed| packed.0).map_err(|_| io::ErrorKind::OutOfMemory.into())
+        packed.map(|packed| packed.0).map_err(|_| OutOfMemory)
     }
 
     /// What was packed. None if the bytes are not what [`SessionUsage::pack`] makes.
@@ -171,7 +170,7 @@ impl SessionUsage {
     }
 
     /// Adds a line.
-    pub fn add(&mut self, line: &ScannedLine, version: Version) -> io::Result<()> {
+    pub fn add(&mut self, line: &ScannedLine, version: Version) -> memory::Result<()> {
         if !line.is_entry(version) {
             self.damaged += u64::from(!line.is_blank);
             return Ok(());
@@ -215,7 +214,7 @@ impl SessionUsage {
         call: &CallFields,
         caller: Caller<'_>,
         entry_time: Option<f64>,
-    ) -> io::Result<()> {
+    ) -> memory::Result<()> {
         let (amounts, mut errors) = match (call.usage, &caller) {
             (Some(UsageValue::Amounts(amounts, errors)), _) => (amounts, errors),
             // Tools and summaries need no model.
@@ -240,7 +239,7 @@ impl SessionUsage {
         push(&mut self.calls, Call { identity, time: time.unwrap_or(f64::NAN), model, errors, amounts })
     }
 
-    fn add_to_minute(&mut self, minute: i64, bytes: u64) -> io::Result<()> {
+    fn add_to_minute(&mut self, minute: i64, bytes: u64) -> memory::Result<()> {
         match self.minutes.last_mut().filter(|last| last.minute == minute) {
             Some(last) => {
                 last.entries += 1;
@@ -251,7 +250,7 @@ impl SessionUsage {
         }
     }
 
-    fn add_large(&mut self, entry: LargeEntry) -> io::Result<()> {
+    fn add_large(&mut self, entry: LargeEntry) -> memory::Result<()> {
         if self.floor.as_ref().is_some_and(|floor| entry < *floor) || self.keep == 0 {
             return Ok(());
         }
@@ -290,7 +289,7 @@ fn position_of<T>(
     name: &[u8],
     name_of: impl Fn(&T) -> &[u8],
     make: impl Fn(Vec<u8>) -> T,
-) -> io::Result<u32> {
+) -> memory::Result<u32> {
     let find = |list: &[T], name: &[u8]| list.iter().position(|one| name_of(one) == name);
     let position = find(list, name).or_else(|| match list.len() < MAX_NAMES {
         true => None,
