@@ -60,7 +60,7 @@ export interface Append {
 export interface Appended {
 	/** How many lines were new. */
 	stored: number;
-	/** `after`; it includes the appended lines if no other host appended in between. */
+	/** It has passed the appended lines, too, if nothing else was appended since `after`; otherwise it is `after`. */
 	cursor: Cursor;
 }
 

@@ -20,9 +20,6 @@ const { buffer, isCount, isObject, parse, sha256 } = require("./lines.js");
  */
 
 const NEWLINE = 0x0a;
-/** Where the first bytes of a batch have its sum. */
-const SUM = /^\{"sum":"([0-9a-f]{64})"/;
-const SUM_BYTES = 80;
 
 /** @param {string} text */
 const sumOf = (text) => sha256(Buffer.from(text)).toString("hex");
@@ -97,11 +94,8 @@ function parseMeta(text) {
 	return { sum, ...meta, isWhole: sumOf(JSON.stringify(meta)) === sum };
 }
 
-/**
- * The sum of the batch that begins with these bytes; undefined if none does.
- * @param {Uint8Array} head
- */
-const readSum = (head) => SUM.exec(buffer(head).toString("latin1"))?.[1];
+/** What the batch with this sum begins with. @param {string} sum */
+const beginningOf = (sum) => Buffer.from(`{"sum":"${sum}"`);
 
 /** @param {Buffer} bytes @param {number} from @param {number} to the end of a line */
 function splitLines(bytes, from, to) {
@@ -114,9 +108,8 @@ function splitLines(bytes, from, to) {
 	return lines;
 }
 
-exports.SUM_BYTES = SUM_BYTES;
+exports.beginningOf = beginningOf;
 exports.decodeBatches = decodeBatches;
 exports.encodeBatch = encodeBatch;
-exports.readSum = readSum;
 exports.shortHash = shortHash;
 exports.shortened = shortened;

@@ -3,7 +3,7 @@ const { LogCursor } = require("./cursor.js");
 const { StoreError } = require("./errors.js");
 const { inParallel } = require("./in-parallel.js");
 const { compareLines, compareText, entryOf } = require("./lines.js");
-const { SUM_BYTES, decodeBatches, readSum, shortHash } = require("./log-batches.js");
+const { beginningOf, decodeBatches, shortHash } = require("./log-batches.js");
 const { partPath } = require("./log-names.js");
 
 /** @typedef {import("./index").Page} Page */
@@ -90,9 +90,10 @@ class LogReader {
 		/** It takes no room of the page: what other hosts wrote is read all the same. @param {string} where @param {string} message */
 		const stopped = (where, message) => ({ bytes: 0, more: false, problems: [...problems, { session, where, message }], isWaiting: true });
 		const first = cursor.of(host);
+		await this.#checkLast(view, host, first);
 		const parts = (view.hosts.get(host) ?? []).filter(({ part, size }) => part > first.part || (part === first.part && size > first.end));
-		if (parts.length === 0) await this.#checkLast(view, host, cursor);
-		let next = partFrom(first, parts);
+		// After the last batch that was passed, or in the next part if there is nothing after that.
+		let next = first.sum === "" || parts[0]?.part === first.part ? first : { part: first.part + 1, end: 0 };
 		for (let at = 0; at < parts.length; ) {
 			if (bytes >= room) return { bytes, more: true, problems, isWaiting: false };
 			const some = nextParts(parts.slice(at), room - bytes);
@@ -103,19 +104,10 @@ class LogReader {
 				if (!content) return stopped(path, "it is missing");
 				bytes += content.bytes.length;
 				const { batches, fault } = decodeBatches(content.bytes, next.end, { session, host });
-				// What follows may also be in the middle of what another state of the store has there.
-				if (batches.length === 0) await this.#checkLast(view, host, cursor);
 				for (const batch of batches) {
-					const { sum, end } = cursor.of(host);
 					const passed = { ...batch, part };
 					const where = `${path}, batch at ${batch.start}`;
-					if (cursor.contradicts(host, passed)) throw reset(session);
-					if (batch.prev !== sum) {
-						const isFirst = end === first.end && cursor.of(host).part === first.part && sum !== "";
-						// If what the cursor has passed is not there any more, an old state was put back.
-						if (isFirst) await this.#checkLast(view, host, cursor);
-						problems.push({ session, where, message: "it does not follow the one before it, which was replaced" });
-					}
+					if (batch.prev !== cursor.of(host).sum) problems.push({ session, where, message: "it does not follow the one before it, which was replaced" });
 					if (batch.clock > LAST_CLOCK) return stopped(where, "its clock cannot be right");
 					take(passed, path);
 					cursor.pass(host, passed);
@@ -132,13 +124,13 @@ class LogReader {
 	 * Throws if the last batch that the cursor has passed is another one: an old state of the store was put back, and as much written since.
 	 * @param {View} view
 	 * @param {string} host
-	 * @param {LogCursor} cursor
+	 * @param {Seen} last
 	 */
-	async #checkLast(view, host, cursor) {
-		const { part, start, sum } = cursor.of(host);
+	async #checkLast(view, host, { part, start, sum }) {
 		if (sum === "") return;
-		const there = await this.#objects.get(partPath(view, host, part), start, start + SUM_BYTES);
-		if (there && readSum(there.bytes) !== sum) throw reset(view.session);
+		const beginning = beginningOf(sum);
+		const there = await this.#objects.get(partPath(view, host, part), start, start + beginning.length);
+		if (there && !beginning.equals(there.bytes)) throw reset(view.session);
 	}
 
 	/**
@@ -172,16 +164,6 @@ function checkCursor({ session, life, hosts }, cursor, only) {
 	if (cursor.life !== life) throw reset(session);
 	const isThere = (/** @type {string} */ host, /** @type {Seen} */ { part, end }) => (hosts.get(host) ?? []).some((one) => one.part === part && one.size >= end);
 	for (const [host, seen] of cursor.hosts) if ((only === undefined || host === only) && !isThere(host, seen)) throw reset(session);
-	if (cursor.own && !isThere(cursor.own.host, cursor.own)) throw reset(session);
-}
-
-/**
- * Where the next batch of a log is: after the last one that was passed, or in the next part if there is nothing after that.
- * @param {Seen} seen
- * @param {Part[]} parts that follow
- */
-function partFrom({ part, end, sum }, parts) {
-	return sum === "" || parts[0]?.part === part ? { part, end } : { part: part + 1, end: 0 };
 }
 
 /**

@@ -139,28 +139,23 @@ class LogStore {
 		}
 		const end = new LogCursor(isNext ? known.end : append.after);
 		if (view && !after.isEmpty && after.life !== view.life) throw reset(session);
-		// This host's batches may be those of another machine that has the same id. The caller's cursor passes what the caller has.
-		const cursor = new LogCursor(append.after);
-		/** @param {Seen & Batch} batch */
-		const pass = (batch) => {
-			// One that does not come after what the cursor has passed changes the order of what was loaded.
-			const isAfterAll = batch.clock > cursor.clock && cursor.of(this.host).sum === batch.prev;
-			if (isAfterAll && batch.lines.every(({ hash }) => given.has(hash))) cursor.pass(this.host, batch);
-		};
+		// The caller's cursor passes what the caller has, after all that it had passed. Another checkout of this host, or another machine
+		// that has the same id, may have written more: then the cursor stays, so that this is loaded.
+		let isCallers = !isNext || known.after === known.end;
 		const lines = new Map(given);
 		let size = end.of(this.host).end;
 		if (view && !isNext) {
 			size = await this.#passOwn(view, end, (batch) => {
 				// A damaged one is stored again.
 				for (const { hash, line } of batch.lines) if (shortHash(line) === hash) lines.delete(hash);
-				pass(batch);
+				isCallers &&= batch.clock > after.clock && batch.lines.every(({ hash }) => given.has(hash));
 			});
 		}
+		if (view) end.life = view.life;
+		const cursor = () => (isCallers ? end : after).toString();
 		if (view) await this.#dropRedacted(view, lines);
 		if (lines.size === 0) {
-			cursor.life = view?.life ?? 0;
-			cursor.know(this.host, end.of(this.host));
-			return { stored: 0, cursor: cursor.toString() };
+			return { stored: 0, cursor: cursor() };
 		}
 		if (end.clock >= LAST_CLOCK) throw new StoreError("failed", `Session ${session}: the clock of its batches has come to its end`);
 		const move = (/** @type {Head} */ from, /** @type {Head} */ to) => this.#move(session, from, to);
@@ -174,15 +169,12 @@ class LogStore {
 		const { sum, bytes } = encodeBatch({ session, host: this.host, clock: end.clock + 1, prev: last.sum, lines: [...lines.values()] });
 		const path = partPath(at, this.host, part);
 		if (!(await this.#objects.append(path, { size: isFull ? 0 : size, end: start }, bytes))) return undefined;
-		const batch = { part, start, end: start + bytes.length, sum, prev: last.sum, clock: end.clock + 1 };
+		const batch = { part, start, end: start + bytes.length, sum, clock: end.clock + 1 };
 		const now = await this.#check(at, decodeBatches(bytes, start, { session, host: this.host }).batches, path);
-		[end.life, cursor.life] = [head.life, head.life];
-		const isNew = { ...batch, host: this.host, lines: [...lines].map(([hash, line]) => ({ hash, line, at: 0 })) };
-		pass(isNew);
+		end.life = head.life;
 		end.pass(this.host, batch);
-		cursor.know(this.host, batch);
-		this.#remember(session, { after: cursor.toString(), end: end.toString(), view: now });
-		return { stored: [...lines.keys()].filter((hash) => !now.redacted.has(hash)).length, cursor: cursor.toString() };
+		this.#remember(session, { after: cursor(), end: end.toString(), view: now });
+		return { stored: [...lines.keys()].filter((hash) => !now.redacted.has(hash)).length, cursor: cursor() };
 	}
 
 	/**

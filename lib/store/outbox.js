@@ -21,7 +21,7 @@ const { checkAt, readHeader, readLines } = require("./session-file.js");
  * @property {string} [store] the store's id, if it has one
  * @property {boolean} [isElsewhere] the store has the session under the name of another project
  * @property {boolean} [needsAll] the next pull is to load everything: the file may lack lines that the cursor has passed, some of which
- *   could not be read, or has entries with other ids than in the store
+ *   could not be read, or has entries with other ids than in the store, or stored lines that the cursor has not passed
  * @property {string} [writer] the host that wrote the last of the stored lines, if it is another one
  */
 /**
@@ -131,11 +131,13 @@ class Outbox {
 			const header = (this.#header ??= (await readHeader(file)).line);
 			const fits = (/** @type {Uint8Array} */ line) => line.length <= (store.longestLine ?? Infinity);
 			const fresh = lines.filter((line) => fits(line) && entryOf(line) && !this.#storedLines.has(lineKey(line)));
-			let { cursor, offset } = this.#note;
+			let { cursor, offset, needsAll } = this.#note;
 			if (fresh.length > 0) {
 				await claim?.();
 				const append = { header, lines: fresh, project, after: cursor, exclusive: claim !== undefined, restores };
 				({ cursor } = await store.append(session, append).catch(asDeleted(session)));
+				// It has not passed what was appended, and does not show whether a store that was set back still has it.
+				if (cursor === append.after) needsAll = true;
 				this.#isCompared = true;
 				// A store gets its id with the first append.
 				if ((this.#note.store ?? storeId.value) === undefined && !this.#wasAskedForId) {
@@ -151,7 +153,7 @@ class Outbox {
 				[this.#note, this.#savedNote] = [now, now];
 				return true;
 			}
-			this.#note = { ...this.#note, cursor, offset, check, store: this.#note.store ?? storeId.value };
+			this.#note = { ...this.#note, cursor, offset, check, needsAll, store: this.#note.store ?? storeId.value };
 			this.#savedNote = this.#note;
 			this.#wasReset = false;
 			await onNote?.(this.#note);

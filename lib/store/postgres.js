@@ -6,7 +6,7 @@ const { StoreError, deletedError } = require("./errors.js");
 const { buffer, checkAppend, checkProject, compareText, entryOf, headerFault, isObject, lineKey, sha256 } = require("./lines.js");
 const { checkId, isId } = require("./names.js");
 const { openPool } = require("./postgres-connection.js");
-const { NOTHING, cursorText, later, readCursor } = require("./postgres-cursor.js");
+const { NOTHING, cursorText, readCursor } = require("./postgres-cursor.js");
 const { VERSION, migrate, readVersion } = require("./postgres-schema.js");
 const { hashOf, settleRedactions, toRedactions } = require("./redactions.js");
 
@@ -91,7 +91,7 @@ class PostgresStore {
 			...[lines.map(({ id }) => shownId(id)), lines.map(({ parentId }) => parentId === null ? null : shownId(parentId))],
 			...[lines.map(({ line }) => line), lines.map(({ line }) => sha256(line))],
 			...[after?.generation ?? null, after?.sequence ?? 0, after?.stamp ?? null, append.exclusive ?? false],
-			...[after?.own?.sequence ?? null, after?.own?.stamp ?? null, append.restores ?? false],
+			append.restores ?? false,
 		];
 		if (append.restores) await this.#removeLines(session);
 		// `there` is what is stored already; a line that another host is storing right now is left out by the unique
@@ -100,7 +100,7 @@ class PostgresStore {
 			`WITH given AS (
 				SELECT * FROM unnest($5::text[], $6::text[], $7::bytea[], $8::bytea[]) WITH ORDINALITY AS g (entry_id, parent_id, line, sha256, n)
 			), there AS (
-				SELECT n, e.sequence, e.stamp FROM given g JOIN $.entries e ON e.session = $1 AND e.entry_id = g.entry_id AND e.sha256 = g.sha256
+				SELECT n FROM given g JOIN $.entries e ON e.session = $1 AND e.entry_id = g.entry_id AND e.sha256 = g.sha256
 			), redacted AS (
 				SELECT n FROM given g JOIN $.sessions s ON s.id = $1 AND g.sha256 = ANY (s.redacted)
 			), known AS (
@@ -116,13 +116,12 @@ class PostgresStore {
 					header = CASE WHEN s.deleted IS NULL THEN s.header ELSE EXCLUDED.header END,
 					project = CASE WHEN s.deleted IS NULL THEN s.project ELSE EXCLUDED.project END,
 					hosts = CASE WHEN $4 = ANY (s.hosts) THEN s.hosts ELSE s.hosts || EXCLUDED.hosts END
-				WHERE (s.deleted IS NULL OR $15 AND EXISTS (SELECT FROM $.sessions WHERE id = $1 AND deleted IS NOT NULL)) AND ${MAY_APPEND}
+				WHERE (s.deleted IS NULL OR $13 AND EXISTS (SELECT FROM $.sessions WHERE id = $1 AND deleted IS NOT NULL)) AND ${MAY_APPEND}
 				RETURNING s.generation, s.head, s.head - (SELECT lines FROM added) AS base, cardinality(s.redacted) AS redactions
 			), changed AS (
 				UPDATE $.sessions AS s SET head = s.head + added.lines, bytes = s.bytes + added.bytes, updated = now(),
 					hosts = CASE WHEN $4 = ANY (s.hosts) THEN s.hosts ELSE s.hosts || ARRAY[$4::text] END
 				FROM added WHERE s.id = $1 AND s.deleted IS NULL AND s.generation = $9 AND s.head >= $10 AND ${stampAt("$10")} IS NOT DISTINCT FROM $11::uuid
-					AND ($13::bigint IS NULL OR EXISTS (SELECT FROM $.entries WHERE session = $1 AND sequence = $13 AND stamp IS NOT DISTINCT FROM $14::uuid))
 					AND ${MAY_APPEND}
 				RETURNING s.generation, s.head, s.head - added.lines AS base, cardinality(s.redacted) AS redactions
 			), touched AS (
@@ -133,13 +132,11 @@ class PostgresStore {
 				WHERE ($9::uuid IS NULL OR generation = $9)
 					AND redactions = coalesce((SELECT cardinality(redacted) FROM $.sessions WHERE id = $1), redactions)
 				ON CONFLICT (session, entry_id, sha256) DO NOTHING RETURNING sequence, stamp
-			), own AS (
-				SELECT sequence, stamp FROM stored UNION ALL SELECT sequence, stamp FROM there ORDER BY sequence DESC LIMIT 1
 			)
 			SELECT generation, (SELECT generation FROM $.sessions WHERE id = $1) AS was, head, base,
 				(SELECT count(*) FROM there) AS there, (SELECT count(*) FROM known) AS known, (SELECT count(*) FROM stored) AS stored,
-				(SELECT stamp FROM stored ORDER BY sequence DESC LIMIT 1) AS stamp, own.sequence AS own, own.stamp AS own_stamp
-			FROM touched LEFT JOIN own ON true`,
+				(SELECT stamp FROM stored ORDER BY sequence DESC LIMIT 1) AS stamp
+			FROM touched`,
 			values,
 		);
 		if (!row || (after && row.generation !== after.generation)) {
@@ -157,11 +154,9 @@ class PostgresStore {
 			const isSame = readCursor(again.cursor)?.generation === row.generation;
 			return isSame ? { ...again, stored: again.stored + Number(row.stored) } : again;
 		}
-		const seen = after ?? { sequence: 0, stamp: null, own: undefined };
+		const seen = after ?? { generation: row.generation, sequence: 0, stamp: null };
 		const isNext = Number(row.base) === seen.sequence;
-		const last = isNext ? { sequence: Number(row.head), stamp: row.stamp ?? seen.stamp } : { sequence: seen.sequence, stamp: seen.stamp };
-		const own = row.own === null ? undefined : { sequence: Number(row.own), stamp: row.own_stamp };
-		return { stored: Number(row.stored), cursor: cursorText(row.generation, last, later(own, seen.own)) };
+		return { stored: Number(row.stored), cursor: cursorText(isNext ? { ...seen, sequence: Number(row.head), stamp: row.stamp ?? seen.stamp } : seen) };
 	}
 
 	/**
@@ -173,17 +168,17 @@ class PostgresStore {
 		checkId(session, "session");
 		const after = readCursor(cursor);
 		const rows = await this.#query(
-			`SELECT s.generation, s.head, ${stampAt("$2")} AS seen, (SELECT stamp FROM $.entries WHERE session = $1 AND sequence = $5) AS own, e.sequence, e.host, e.line, e.sha256, e.stamp FROM $.sessions s LEFT JOIN (
+			`SELECT s.generation, s.head, ${stampAt("$2")} AS seen, e.sequence, e.host, e.line, e.sha256, e.stamp FROM $.sessions s LEFT JOIN (
 				SELECT *, sum(octet_length(line)) OVER (ORDER BY sequence) - octet_length(line) AS before FROM (
 					SELECT sequence, host, line, sha256, stamp FROM $.entries WHERE session = $1 AND sequence > $2 ORDER BY sequence LIMIT $4
 				) following
 			) e ON e.before < $3 WHERE s.id = $1 AND s.deleted IS NULL ORDER BY e.sequence`,
-			[session, after?.sequence ?? 0, PAGE_BYTES, PAGE_LINES, after?.own?.sequence ?? null],
+			[session, after?.sequence ?? 0, PAGE_BYTES, PAGE_LINES],
 		);
 		/** @type {import("./index").Page} */
 		const page = { lines: [], cursor: NOTHING, comesAfter: true, more: false, problems: [] };
 		const [first] = rows;
-		if (after && (first?.generation !== after.generation || Number(first.head) < after.sequence || first.seen !== after.stamp || (after.own && first.own !== after.own.stamp)))
+		if (after && (first?.generation !== after.generation || Number(first.head) < after.sequence || first.seen !== after.stamp))
 			throw reset(session);
 		if (!first) return page;
 		let [last, passed] = [Number(first.head), first.seen];
@@ -197,7 +192,7 @@ class PostgresStore {
 			else if (!entryOf(line)) page.problems.push({ session, where, message: "it is not an entry" });
 			else page.lines.push({ line, host, clock: last, index: 0 });
 		}
-		page.cursor = cursorText(first.generation, { sequence: last, stamp: passed }, after?.own);
+		page.cursor = cursorText({ generation: first.generation, sequence: last, stamp: passed });
 		page.more = last < Number(first.head);
 		return page;
 	}
