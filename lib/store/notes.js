@@ -8,15 +8,14 @@ const { addressKey } = require("./address.js");
 const { StoreError } = require("./errors.js");
 const { isObject } = require("./lines.js");
 const { checkId, isId, nameOf } = require("./names.js");
-const { RedactedLines } = require("./redacted-lines.js");
 const { readSettings } = require("./settings.js");
 const { readJson, writeWhole } = require("./small-file.js");
 
 /**
- * @typedef {import("./outbox").Note & { listed?: string, redactions?: number }} Note `listed`: what the store's list said of it then;
- *   `redactions`: how many of the store's are taken over
+ * @typedef {import("./outbox").Note & { listed?: string, redactions?: number, elsewhere?: string }} Note `listed`: what the store's list said
+ *   of it then; `redactions`: how many of the store's are taken over; `elsewhere`: the id of the store, if that has the session under the
+ *   name of another project
  */
-/** @typedef {import("./redacted-lines").RedactedLine} RedactedLine */
 
 /**
  * Where the notes of an agent's stores are, beside its sessions.
@@ -107,7 +106,6 @@ function textOf(path) {
 
 class Notes {
 	#folder;
-	#redacted;
 
 	/**
 	 * @param {string} folder
@@ -116,7 +114,6 @@ class Notes {
 	 */
 	constructor(folder, address, dir) {
 		this.#folder = join(folder, addressKey(address, `\n${resolve(dir)}`));
-		this.#redacted = new RedactedLines(folder, dir);
 	}
 
 	/** @param {string} session @returns {Note | undefined} */
@@ -124,12 +121,11 @@ class Notes {
 		try {
 			const value = readJson(this.#path(session));
 			if (!isObject(value)) return undefined;
-			const { cursor, offset, check, store, needsAll, isElsewhere, writer, listed, redactions } = value;
+			const { cursor, offset, check, needsAll, elsewhere, writer, listed, redactions } = value;
 			if (typeof cursor !== "string" || typeof check !== "string" || typeof offset !== "number" || !Number.isSafeInteger(offset) || offset < 0) return undefined;
 			return {
 				...{ cursor, offset, check, needsAll: needsAll === true },
-				...(typeof store === "string" ? { store } : {}),
-				...(isElsewhere === true ? { isElsewhere } : {}),
+				...(typeof elsewhere === "string" ? { elsewhere } : {}),
 				...(isId(writer) ? { writer } : {}),
 				...(typeof listed === "string" ? { listed } : {}),
 				...(typeof redactions === "number" ? { redactions } : {}),
@@ -145,73 +141,25 @@ class Notes {
 	}
 
 	/**
-	 * Keeps a note, or only that the session is to be stored. Then nothing is known of the store, nor what it was told.
+	 * Keeps a note, or only that the session is to be stored: then nothing is known of the store.
 	 * @param {string} session
 	 * @param {Note | undefined} note
 	 */
 	async set(session, note) {
 		await writeWhole(this.#path(session), note ? JSON.stringify(note) : "");
-		if (!note) await this.forgetTold(session);
 	}
 
 	/**
-	 * Makes a note match no file, if there is one: the next push compares the file with all that is stored.
+	 * Forgets what is known of the store, if there is a note: the next push compares the file with all that is stored.
 	 * @param {string} session
 	 */
-	async invalidate(session) {
-		const note = this.get(session);
-		if (note) await this.set(session, { ...note, check: "" });
-	}
-
-	/**
-	 * The lines that were redacted here and that the store may still have.
-	 * @param {string} session
-	 * @returns {RedactedLine[]}
-	 */
-	redactions(session) {
-		const redacted = this.#redacted.of(session);
-		if (redacted.length === 0) return [];
-		const told = new Set(this.told(session));
-		return redacted.filter(({ hash }) => !told.has(hash));
-	}
-
-	/**
-	 * Keeps which lines were redacted here: a file is redacted only after that, so that the store gets to know of it however this process ends.
-	 * @param {string} session
-	 * @param {readonly RedactedLine[]} lines
-	 */
-	addRedactions(session, lines) {
-		return this.#redacted.add(session, lines);
-	}
-
-	/**
-	 * Keeps that the store knows that these lines were redacted.
-	 * @param {string} session
-	 * @param {readonly { hash: string }[]} lines
-	 */
-	async setTold(session, lines) {
-		if (lines.length > 0) await writeWhole(this.#toldPath(session), JSON.stringify([...new Set([...this.told(session), ...lines.map(({ hash }) => hash)])]));
-	}
-
-	/** The store may not know any more what was redacted: it is told again. @param {string} session */
-	async forgetTold(session) {
-		await fs.promises.rm(this.#toldPath(session), { force: true });
-	}
-
-	/** The hashes of lines of which the store knows that they were redacted. @param {string} session @returns {unknown[]} */
-	told(session) {
-		const value = readJson(this.#toldPath(session));
-		return Array.isArray(value) ? value : [];
+	async forget(session) {
+		if (this.has(session)) await this.set(session, undefined);
 	}
 
 	/** @param {string} session */
 	#path(session) {
 		return join(this.#folder, `${nameOf(checkId(session, "session"))}.json`);
-	}
-
-	/** @param {string} session */
-	#toldPath(session) {
-		return join(this.#folder, "redacted", `${nameOf(checkId(session, "session"))}.json`);
 	}
 }
 

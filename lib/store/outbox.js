@@ -4,7 +4,7 @@
 // A note says how much is known to be stored: a cursor of the store, an offset in the file, and a checksum of the bytes just
 // before that offset. If a note is lost, or does not match the file any more, the file is compared with all that is stored. So it
 // is if the store does not know the cursor any more, because it was made anew or set back, unless it says that the session was deleted
-// there: that is told, and asked for again now and then.
+// there: that is reported, and asked for again now and then.
 const { promises: fs, statSync } = require("node:fs");
 const { StoreError, unlessAbsent } = require("./errors.js");
 const { entryOf, lineKey, tooLong } = require("./lines.js");
@@ -12,14 +12,11 @@ const { loadAll } = require("./load-all.js");
 const { checkAt, readHeader, readLines } = require("./session-file.js");
 
 /** @typedef {import("./index").LineStore} LineStore */
-/** @typedef {import("./index").SessionList} SessionList */
 /**
  * @typedef {object} Note
  * @property {string} cursor
  * @property {number} offset so many bytes of the file are stored
  * @property {string} check of what is before that
- * @property {string} [store] the store's id, if it has one
- * @property {boolean} [isElsewhere] the store has the session under the name of another project
  * @property {boolean} [needsAll] the next pull is to load everything: the file may lack lines that the cursor has passed, some of which
  *   could not be read, or has entries with other ids than in the store, or stored lines that the cursor has not passed
  * @property {string} [writer] the host that wrote the last of the stored lines, if it is another one
@@ -30,12 +27,10 @@ const { checkAt, readHeader, readLines } = require("./session-file.js");
  * @property {string} session
  * @property {string} file
  * @property {string} [project]
- * @property {Note} [note] what an earlier push had noted
- * @property {() => Note | undefined} [readNote] gives the newest note: a pull, or another process, may have made it
+ * @property {() => Note | undefined} readNote gives the newest note: a pull, or another process, may have made it
  * @property {(note: Note | undefined) => unknown} [onNote] is given each note when it holds, or undefined if none does any more, and
  *   waited for
  * @property {(error: Error) => void} [onSkipped] is given an error for each line that is too long for the store
- * @property {{ value?: string }} [storeId] the id of the store, shared with other outboxes of it
  * @property {boolean} [verifiesCursor] shows the store the cursor if the file has nothing new: a store that was made anew or put back is noticed, too
  * @property {boolean} [restores] stores a session again that was deleted from the store
  * @property {() => unknown} [claim] is called before an append, and waited for: the store refuses it while another host has the claim
@@ -56,15 +51,13 @@ class Outbox {
 	#header;
 	/** Whether the store has seen the cursor since this outbox was made. */
 	#isCompared = false;
-	/** Whether the store was asked for its id: not every one has one. */
-	#wasAskedForId = false;
 	/** Whether the store did not know the cursor since a portion was stored. */
 	#wasReset = false;
 
 	/** @param {OutboxOptions} options */
 	constructor(options) {
-		this.#options = { storeId: {}, ...options };
-		this.#note = options.note;
+		this.#options = options;
+		this.#note = options.readNote();
 	}
 
 	/** How many bytes of the file are not known to be stored. A file that is not there has none. */
@@ -75,8 +68,7 @@ class Outbox {
 
 	/** Takes the newest note. */
 	refresh() {
-		this.#savedNote = this.#options.readNote?.();
-		this.#note = this.#savedNote ?? this.#note;
+		this.#note = this.#savedNote = this.#options.readNote();
 	}
 
 	/** Stores one portion. Gives whether there may be more. */
@@ -85,38 +77,25 @@ class Outbox {
 			return await this.#tryPortion();
 		} catch (error) {
 			if (!(error instanceof StoreError) || error.code !== "reset") throw error;
-			const listed = await this.#checkDeletion();
-			// The cursor stays: it tells that the session was stored, should it be gone when everything is loaded.
-			if (isAnotherStore(listed, this.#note) || !this.#note) await this.#drop();
-			else {
-				this.#note = { ...this.#note, offset: 0, check: "" };
-				this.#savedNote = this.#note;
-				await this.#options.onNote?.(this.#note);
-			}
+			const { store, session, restores, onNote } = this.#options;
+			// One that was set back to before it had the session does not say so.
+			if (!restores && (await store.list({ session })).deleted.length > 0) throw new DeletedError(session);
+			[this.#note, this.#savedNote] = [undefined, undefined];
+			await onNote?.(undefined);
 			if (this.#wasReset) throw error;
 			this.#wasReset = true;
 			return true;
 		}
 	}
 
-	/** Throws if the session was deleted from the store, and is not to be put back. A store that was set back to before it had the session does not say so. */
-	async #checkDeletion() {
-		const { store, session, restores, storeId } = this.#options;
-		const listed = await store.list({ session });
-		storeId.value = listed.store;
-		if (listed.deleted.length > 0 && !restores) throw new DeletedError(session);
-		return listed;
-	}
-
 	async #tryPortion() {
-		const { store, session, project, readNote, onNote, onSkipped, onProgress, claim, restores, storeId } = this.#options;
+		const { store, session, project, readNote, onNote, onSkipped, onProgress, claim, restores } = this.#options;
 		const file = await unlessAbsent(fs.open(this.#options.file));
 		// A session gets its file with its first message.
 		if (!file) return false;
 		try {
 			if (!this.#note || (await checkAt(file, this.#note.offset)) !== this.#note.check) {
 				const page = await loadAll(store, session);
-				if (page.lines.length === 0 && this.#note?.cursor) await this.#checkDeletion();
 				this.#isCompared = true;
 				this.#storedLines = new Set(page.lines.map(({ line }) => lineKey(line)));
 				this.#note = { cursor: page.cursor, offset: 0, check: await checkAt(file, 0), needsAll: page.lines.length > 0 };
@@ -139,21 +118,16 @@ class Outbox {
 				// It has not passed what was appended, and does not show whether a store that was set back still has it.
 				if (cursor === append.after) needsAll = true;
 				this.#isCompared = true;
-				// A store gets its id with the first append.
-				if ((this.#note.store ?? storeId.value) === undefined && !this.#wasAskedForId) {
-					this.#wasAskedForId = true;
-					storeId.value = (await store.list({ session })).store;
-				}
 			}
 			offset += bytes;
 			const check = await checkAt(file, offset);
-			const now = readNote?.();
-			if (readNote && !isSame(now, this.#savedNote)) {
+			const now = readNote();
+			if (!isSame(now, this.#savedNote)) {
 				// A pull, or another process, made a newer one meanwhile.
 				[this.#note, this.#savedNote] = [now, now];
 				return true;
 			}
-			this.#note = { ...this.#note, cursor, offset, check, needsAll, store: this.#note.store ?? storeId.value };
+			this.#note = { ...this.#note, cursor, offset, check, needsAll };
 			this.#savedNote = this.#note;
 			this.#wasReset = false;
 			await onNote?.(this.#note);
@@ -194,11 +168,6 @@ class Outbox {
 		await store.load(session, this.#note.cursor);
 		this.#isCompared = true;
 	}
-
-	async #drop() {
-		[this.#note, this.#savedNote] = [undefined, undefined];
-		await this.#options.onNote?.(undefined);
-	}
 }
 
 class DeletedError extends StoreError {
@@ -216,14 +185,6 @@ class HeldBackError extends StoreError {
 	}
 }
 
-/**
- * Whether a note is about another store than the one that gave this list. One without an id that has sessions is not: a part of it
- * may not have come yet.
- * @param {SessionList} list
- * @param {Note | undefined} note
- */
-const isAnotherStore = ({ store, sessions }, note) => note?.store !== undefined && store !== note.store && (store !== undefined || sessions.length === 0);
-
 /** @param {string} session @returns {(error: unknown) => never} */
 const asDeleted = (session) => (error) => {
 	throw error instanceof StoreError && error.code === "deleted" ? new DeletedError(session) : error;
@@ -234,4 +195,3 @@ const isSame = (a, b) => a?.cursor === b?.cursor && a?.offset === b?.offset && a
 
 exports.DeletedError = DeletedError;
 exports.Outbox = Outbox;
-exports.isAnotherStore = isAnotherStore;

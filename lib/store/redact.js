@@ -7,7 +7,6 @@ const { promises: fs } = require("node:fs");
 const { tmpdir } = require("node:os");
 const { join } = require("node:path");
 const { copiesIn, eachLine, entriesWith, identityOf } = require("./copies.js");
-const { StoreError } = require("./errors.js");
 const { entryOf } = require("./lines.js");
 const { loadAll } = require("./load-all.js");
 const { callHere } = require("./manager.js");
@@ -15,8 +14,7 @@ const { hashOf } = require("./redactions.js");
 const { CURRENT_VERSION } = require("./session-file.js");
 
 /** @typedef {import("./index").LineStore} LineStore */
-/** @typedef {import("./notes").Notes} Notes */
-/** @typedef {import("./notes").RedactedLine} RedactedLine */
+/** @typedef {import("./redacted-lines").RedactedLine} RedactedLine */
 /** @typedef {import("../../index").RedactInput} RedactInput */
 
 /**
@@ -86,41 +84,44 @@ async function takeOver({ session, file }, redactions, options) {
 }
 
 /**
- * Tells the store what was redacted here. Of a session that it does not have it is told again: another host may store it later. Gives
- * whether there was something to tell, and it was told.
+ * Redacts in the store what was redacted here and it does not know yet. Gives whether that changed the store. Rejects with `not-found` or
+ * `deleted` where it does not have the session.
  *
  * Where another host put another line in the place of one, each of the two may hold what the other one was to take out: the entry loses all
  * that it says.
  * @param {{ session: string, file: string }} local
- * @param {{ store: LineStore, notes: Notes, isPrivate: boolean, secretIn?: (line: Uint8Array) => string | undefined } & Parameters<typeof redactNoted>[2]} options
- *   of what is private the store is told only where it has the line. What stands in the place of a line that it does not have may be held
- *   back, with `secretIn`, and what is private is not to leave this machine
+ * @param {readonly RedactedLine[]} redacted
+ * @param {{ store: LineStore, isPrivate: boolean, secretIn?: (line: Uint8Array) => string | undefined } & Parameters<typeof redactNoted>[2]} options
+ *   of what is private only what the store has is redacted there. What stands in the place of a line that it does not have may be held back,
+ *   with `secretIn`, and what is private is not to leave this machine
  */
-async function pushRedactions({ session, file }, { store, notes, isPrivate, secretIn, add, call }) {
-	const pending = notes.redactions(session);
-	if (pending.length === 0) return false;
-	const next = new Map(pending.map(({ hash, newHash }) => [hash, newHash]));
-	const last = pending.map(({ hash }) => ({ hash, last: lastOf(hash, next) }));
-	const lines = await linesOf(file, new Set(last.map(({ last }) => last)));
-	try {
-		const there = isPrivate || secretIn ? new Set((await loadAll(store, session)).lines.map(({ line }) => hashOf(line))) : undefined;
-		const known = isPrivate ? last.filter(({ hash }) => there?.has(hash)) : last;
-		const lineOf = (/** @type {{ hash: string, last: string }} */ { hash, last }) => (there?.has(hash) ?? true ? withoutSecret(lines.get(last), secretIn) : undefined);
-		const told = known.map((one) => ({ ...one, line: lineOf(one) }));
-		await store.redact(session, told);
-		const inPlace = new Map((await store.redactions(session)).map(({ hash, line }) => [hash, line]));
-		const other = told.flatMap(({ hash, last, line }) => {
-			const stored = inPlace.get(hash);
-			return line && stored && hashOf(stored) !== last ? [{ last, stored: hashOf(stored) }] : [];
-		});
-		if (other.length > 0) await emptyBoth({ session, file }, other, { store, add, call });
-	} catch (error) {
-		if (error instanceof StoreError && (error.code === "not-found" || error.code === "deleted")) return false;
-		throw error;
+async function pushRedactions({ session, file }, redacted, { store, isPrivate, secretIn, add, call }) {
+	if (redacted.length === 0) return false;
+	const next = new Map(redacted.map(({ hash, newHash }) => [hash, newHash]));
+	const all = redacted.map(({ hash }) => ({ hash, last: lastOf(hash, next) }));
+	let known = await redactionsIn(store, session);
+	/** Whether the store has another line in the place of one than this machine, or what that has become there. @param {{ hash: string, last: string }} one */
+	const differs = ({ hash, last }) => {
+		const there = known.get(hash);
+		return there !== undefined && hashOf(there) !== last && !known.has(last);
+	};
+	const unknown = all.filter(({ hash }) => !known.has(hash));
+	if (unknown.length === 0 && !all.some(differs)) return false;
+	const lines = await linesOf(file, new Set(all.map(({ last }) => last)));
+	if (unknown.length > 0) {
+		const stored = isPrivate || secretIn ? new Set((await loadAll(store, session)).lines.map(({ line }) => hashOf(line))) : undefined;
+		const isStored = (/** @type {string} */ hash) => stored?.has(hash) ?? true;
+		const given = isPrivate ? unknown.filter(({ hash }) => isStored(hash)) : unknown;
+		await store.redact(session, given.map(({ hash, last }) => ({ hash, line: isStored(hash) ? withoutSecret(lines.get(last), secretIn) : undefined })));
+		known = await redactionsIn(store, session);
 	}
-	await notes.setTold(session, pending);
+	const other = all.filter((one) => differs(one) && lines.has(one.last)).map(({ hash, last }) => ({ last, stored: hashOf(known.get(hash) ?? Buffer.alloc(0)) }));
+	if (other.length > 0) await emptyBoth({ session, file }, other, { store, add, call });
 	return true;
 }
+
+/** What stands in the places of redacted lines in a store, by their hashes. @param {LineStore} store @param {string} session */
+const redactionsIn = async (store, session) => new Map((await store.redactions(session)).map(({ hash, line }) => [hash, line]));
 
 /**
  * Takes all that they say out of entries, here and in the store, of which the file has one line (`last`) and the store another one (`stored`).

@@ -1,5 +1,5 @@
-// What was redacted in the session files of a directory, whether a store is named or not: every store that has the sessions is told of it,
-// also one that is named later. Which store was told what is in its notes (notes.js).
+// What was redacted in the session files of a directory, whether a store is named or not: it goes to every store that has the sessions,
+// also to one that is named later (redact.js).
 const { createHash } = require("node:crypto");
 const { join, resolve } = require("node:path");
 const { isObject } = require("./lines.js");
@@ -26,7 +26,7 @@ class RedactedLines {
 	}
 
 	/**
-	 * Keeps more: a file is redacted only after that, so that stores get to know of it however this process ends.
+	 * Keeps more: a file is redacted only after that, so that it goes to the stores however this process ends.
 	 * @param {string} session
 	 * @param {readonly RedactedLine[]} lines
 	 */

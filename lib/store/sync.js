@@ -9,14 +9,14 @@ const { LastErrors } = require("./last-errors.js");
 const { Notes } = require("./notes.js");
 const { projectOf } = require("./project.js");
 const { isAsNoted, localHeader, pull } = require("./pull.js");
-const { isAnotherStore } = require("./outbox.js");
 const { Push } = require("./push.js");
 const { planStored, pushRedactions, redactFile, redactNoted, takeOver, withoutSecret } = require("./redact.js");
+const { RedactedLines } = require("./redacted-lines.js");
 
 /** @typedef {import("./index").StoredSession} StoredSession */
 /** @typedef {import("./local").LocalSession} LocalSession */
 /** @typedef {import("./index").SyncItem} SyncItem */
-/** @typedef {import("./notes").RedactedLine} RedactedLine */
+/** @typedef {import("./redacted-lines").RedactedLine} RedactedLine */
 
 /** How many sessions are pulled or pushed at the same time. */
 const PARALLEL = 16;
@@ -29,16 +29,18 @@ class SessionSync {
 	#options;
 	#notes;
 	#errors;
+	#redacted;
+	/** How many lines that were redacted here the store was found to know, by session. @type {Map<string, number>} */
+	#pushedRedactions = new Map();
 	/** @type {Map<string, Push>} by file */
 	#pushes = new Map();
-	/** @type {{ value?: string }} */
-	#storeId = {};
 
 	/** @param {import("./index").SessionSyncOptions & { call?: import("./manager").CallManager }} options */
 	constructor(options) {
 		this.#options = options;
 		this.#notes = new Notes(options.notes, options.address, options.dir);
 		this.#errors = new LastErrors(options.notes, options.address);
+		this.#redacted = new RedactedLines(options.notes, options.dir);
 		/** @readonly */
 		this.dir = options.dir;
 		/** @readonly */
@@ -57,9 +59,6 @@ class SessionSync {
 		const local = await localSessions(dir);
 		const list = listed ?? await store.list(session === undefined ? { project: this.project, headers: false, claims: false } : { session, claims: false });
 		const { sessions, problems } = list;
-		this.#storeId.value = list.store;
-		// Notes on an earlier store at this address do not hold for this one.
-		for (const one of local.keys()) if (isAnotherStore(list, this.#notes.get(one))) await this.#notes.set(one, undefined);
 		const items = await inParallel(PARALLEL, sessions, async (stored) => {
 			const note = this.#notes.get(stored.session);
 			const file = local.get(stored.session)?.file;
@@ -68,7 +67,7 @@ class SessionSync {
 			// A file that was put back from an old copy lacks lines, too.
 			if (file !== undefined) state = note?.listed === listedOf(stored) && (await isAsNoted(file, note)) ? "same" : "changed";
 			// A session that was deleted here comes back if it is named.
-			else if (note && session === undefined) state = "deleted";
+			else if (this.#notes.has(stored.session) && session === undefined) state = "deleted";
 			return { session: stored.session, stored, ...(file !== undefined && { file }), state };
 		});
 		await this.#noticeLosses(list, session === undefined ? [...local.values()].filter(({ cwd }) => this.#isHere(cwd)) : []);
@@ -76,20 +75,21 @@ class SessionSync {
 	}
 
 	/**
-	 * Notes that the store lacks sessions that it had: it was set back to before it had them. They count as not stored from then on.
+	 * Notes that the store lacks sessions that it had: it is another one, or was set back to before it had them. They count as not stored from
+	 * then on.
 	 * @param {import("./index").SessionList} list of the project
 	 * @param {LocalSession[]} local
 	 */
 	async #noticeLosses(list, local) {
 		const listed = new Set([...list.sessions, ...list.problems, ...list.deleted].map(({ session }) => session));
+		const elsewhere = list.store ?? "";
 		await inParallel(PARALLEL, local, async ({ session }) => {
 			const note = this.#notes.get(session);
-			if (listed.has(session) || !note?.check || note.isElsewhere) return;
-			// It may also be a session of another project. That is asked once.
+			if (listed.has(session) || !note || note.elsewhere === elsewhere) return;
+			// The store may also have it under the name of another project. That is asked once.
 			const { sessions, problems, deleted } = await this.#options.store.list({ session, claims: false });
 			const isLost = sessions.length + problems.length + deleted.length === 0;
-			if (isLost) await this.#notes.set(session, { ...note, offset: 0, check: "" });
-			else await this.#notes.set(session, { ...note, isElsewhere: true });
+			await this.#notes.set(session, isLost ? undefined : { ...note, elsewhere });
 		});
 	}
 
@@ -161,21 +161,20 @@ class SessionSync {
 				await fs.mkdir(dir, { recursive: true });
 			}
 			const listed = listedOf(stored);
-			// A store that was set back: what it knows of redactions only grows.
-			if (this.#notes.told(session).length > stored.redactions) await this.#notes.forgetTold(session);
-			const isTold = !head.isNew && (await this.#pushRedactions({ session, file }));
+			const isChanged = !head.isNew && (await this.#pushRedactions({ session, file }));
+			const before = this.#redacted.of(session).length;
 			/** @type {NonNullable<import("./pull").PullOptions["onNote"]>} */
 			// What could not be read is asked for again: put back, it may look in the list as it does now.
-			const onNote = (note, problems) => this.#notes.set(session, { ...note, store: this.#storeId.value ?? note.store, listed: problems.length === 0 ? listed : undefined, redactions: stored.redactions });
+			const onNote = (note, problems) => this.#notes.set(session, { ...note, listed: problems.length === 0 ? listed : undefined, redactions: stored.redactions });
 			const note = head.isNew ? undefined : this.#notes.get(session);
 			// Whoever pushes after a pull that was killed compares the file with everything.
 			const onMerge = () => {
 				// Another process did, and the lines that were loaded may be the old ones.
-				if (this.#notes.redactions(session).length > 0) throw new StoreError("failed", `Session ${session} was redacted here meanwhile: pull it again`);
-				return this.#notes.invalidate(session);
+				if (this.#redacted.of(session).length > before) throw new StoreError("failed", `Session ${session} was redacted here meanwhile: pull it again`);
+				return this.#notes.forget(session);
 			};
 			const push = () => this.#pushOnce({ session, file });
-			return { ...head, file, ...(await pull({ store, session, file, stored: isTold ? undefined : stored, header, note, push, onMerge, onNote, call })) };
+			return { ...head, file, ...(await pull({ store, session, file, stored: isChanged ? undefined : stored, header, note, push, onMerge, onNote, call })) };
 		} catch (error) {
 			// Another process pulls it, too, and made its file first.
 			if (head.isNew && isObject(error) && error.code === "EEXIST") return this.#pullOne({ ...item, file, state: "changed" }, files, redacted);
@@ -203,8 +202,6 @@ class SessionSync {
 		});
 		if (redactions.size === 0) return results;
 		for (const session of redactions.keys()) results.set(session, 0);
-		// What was redacted here as well may be another line here.
-		const own = new Map([...redactions.keys()].map((session) => [session, new Set(this.#notes.redactions(session).map(({ hash }) => hash))]));
 		for (const file of new Set([...(await filesIn(dir)), ...((await copies?.()) ?? [])])) {
 			// What is not a session, or one of an old version, comes from no store.
 			const local = await describe(file).catch(() => undefined);
@@ -216,14 +213,22 @@ class SessionSync {
 				if (!(before instanceof Error)) results.set(owner, count instanceof Error ? count : Number(before) + count);
 			}
 		}
-		for (const [session, some] of redactions) if (typeof results.get(session) === "number") await this.#notes.setTold(session, some.filter(({ hash }) => !own.get(session)?.has(hash)));
 		return results;
 	}
 
-	/** Tells the store what was redacted here. @param {{ session: string, file: string }} local */
-	#pushRedactions(local) {
+	/** Redacts in the store what was redacted here. Gives whether that changed it. @param {{ session: string, file: string }} local */
+	async #pushRedactions(local) {
 		const { store, secretIn, call } = this.#options;
-		return pushRedactions(local, { store, secretIn, notes: this.#notes, isPrivate: this.isPrivate(local), add: this.#addTo(local.file), call });
+		const redacted = this.#redacted.of(local.session);
+		try {
+			const isChanged = await pushRedactions(local, redacted, { store, secretIn, isPrivate: this.isPrivate(local), add: this.#addTo(local.file), call });
+			this.#pushedRedactions.set(local.session, redacted.length);
+			return isChanged;
+		} catch (error) {
+			// Another host may store the session later: then it is tried again.
+			if (error instanceof StoreError && (error.code === "not-found" || error.code === "deleted")) return false;
+			throw error;
+		}
 	}
 
 	/**
@@ -233,10 +238,10 @@ class SessionSync {
 	 */
 	#addTo(file) {
 		const { notes, address } = this.#options;
-		const own = new Notes(notes, address, dirname(file));
+		const dir = dirname(file);
 		return async (session, lines) => {
-			await own.addRedactions(session, lines);
-			if (lines.length > 0) await own.invalidate(session);
+			await new RedactedLines(notes, dir).add(session, lines);
+			if (lines.length > 0) await new Notes(notes, address, dir).forget(session);
 		};
 	}
 
@@ -253,10 +258,10 @@ class SessionSync {
 		const done = await (what.dryRun ? redactFile(local.file, what) : redactNoted(local, what, { add: this.#addTo(local.file) }));
 		try {
 			if (!what.dryRun) await this.#pushRedactions(local);
-			const pending = new Set([...done.lines, ...this.#notes.redactions(session)].map(({ hash }) => hash));
+			const pending = new Set([...done.lines, ...this.#redacted.of(session)].map(({ hash }) => hash));
 			const stored = (await planStored(local, what, store)).filter(({ hash }) => !pending.has(hash));
 			if (!what.dryRun && stored.length > 0) {
-				await this.#notes.invalidate(session);
+				await this.#notes.forget(session);
 				await store.redact(session, stored.map(({ hash, line }) => ({ hash, line: withoutSecret(line, secretIn) })));
 			}
 			return { ...done, stored: stored.map(({ id, hash }) => ({ id, hash })) };
@@ -386,7 +391,7 @@ class SessionSync {
 	 */
 	async #setPushed(session, note) {
 		// The store is another one, or was set back.
-		if (note?.check === "") await this.#notes.forgetTold(session);
+		if (!note) this.#pushedRedactions.delete(session);
 		await this.#notes.set(session, note && { redactions: this.#notes.get(session)?.redactions, ...note, listed: undefined, writer: undefined });
 	}
 
@@ -398,10 +403,12 @@ class SessionSync {
 		const { store, onError, claim, secretIn } = this.#options;
 		const readNote = () => this.#notes.get(session);
 		return new Push({
-			...{ store, session, file, project: this.project, note: readNote(), readNote, storeId: this.#storeId },
+			...{ store, session, file, project: this.project, readNote },
 			secretIn,
 			isPrivate: () => this.isPrivate({ session, file }),
-			onStart: () => this.#pushRedactions({ session, file }),
+			onStart: async () => {
+				if (this.#redacted.of(session).length !== (this.#pushedRedactions.get(session) ?? 0)) await this.#pushRedactions({ session, file });
+			},
 			claim: claim && (() => claim(session)),
 			onNote: (note) => this.#setPushed(session, note),
 			onStored: () => this.#errors.set(session, undefined),

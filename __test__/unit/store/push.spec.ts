@@ -26,7 +26,7 @@ function setup(lines: Buffer[] = []) {
 	};
 	const errors: Error[] = [];
 	let note: unknown;
-	const push = (more = {}) => new Push({ store, session: SESSION, file, retry: 1, poll: 1, note, onNote: (one: unknown) => (note = one), onError: (error: Error) => errors.push(error), ...more });
+	const push = (more = {}) => new Push({ store, session: SESSION, file, retry: 1, poll: 1, readNote: () => note, onNote: (one: unknown) => (note = one), onError: (error: Error) => errors.push(error), ...more });
 	return { path, file, store: store as LineStore, portions, errors, push, noteOf: () => note as { offset: number }, forget: () => (note = undefined) };
 }
 
@@ -176,7 +176,8 @@ test("a killed push is gone on with by the next one, from any of its notes", asy
 	const notes: unknown[] = [undefined];
 	for (let at = 0; at < all.length; at += 4) {
 		appendFileSync(file, text(...all.slice(at, at + 4)));
-		const one = push({ note: notes[(at * 7) % notes.length], onNote: (note: unknown) => notes.push(note) });
+		let note = notes[(at * 7) % notes.length];
+		const one = push({ readNote: () => note, onNote: (one: unknown) => notes.push((note = one)) });
 		expect(await one.flush(patient)).toBe(true);
 	}
 	expect(ids(await loadAll(store, SESSION))).toEqual(all.map((_, at) => `n${at}`));

@@ -12,7 +12,7 @@ afterEach(() => vi.restoreAllMocks());
 const idsIn = (path: string) => readFileSync(path, "utf8").trimEnd().split("\n").slice(1).map((line) => JSON.parse(line).id);
 /** What a machine has noted. */
 const notesOf = ({ notes }: { notes: string }) =>
-	readdirSync(notes, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".json") && !name.startsWith("errors-")).map((name) => JSON.parse(readFileSync(join(notes, name), "utf8")));
+	readdirSync(notes, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".json") && !name.startsWith("errors-")).map((name) => readFileSync(join(notes, name), "utf8")).map((note) => (note === "" ? undefined : JSON.parse(note)));
 
 test("a file that was put back from an old copy after a pull had found nothing new gets its lines again", async () => {
 	const { machine, begin } = world();
@@ -95,7 +95,7 @@ test("after a pull that was killed before its note a push compares with everythi
 	});
 	expect(await a.sync.pull()).toMatchObject([{ error: { message: "killed" } }]);
 	vi.restoreAllMocks();
-	expect(notesOf(a)).toMatchObject([{ check: "" }]);
+	expect(notesOf(a)).toEqual([undefined]);
 	const load = vi.spyOn(a.store, "load");
 	const append = vi.spyOn(a.store, "append");
 	await a.again().push();
