@@ -14,7 +14,7 @@ const { inParallel } = require("./in-parallel.js");
 const { isObject } = require("./lines.js");
 const { LogStore } = require("./log-store.js");
 
-/** @typedef {import("./log-names").Listed} Listed */
+/** @typedef {import("./log-objects").Listed} Listed */
 
 /** The prefix of drafts; no reader takes a draft for something else. */
 const DRAFT = ".draft-";
@@ -202,11 +202,6 @@ class DirectoryObjects {
 		});
 	}
 
-	/** @param {string} path @param {Buffer} bytes */
-	async check(path, bytes) {
-		if (await this.create(path, bytes)) throw new StoreError("unsupported", `${this.name()} replaces files that it was told to keep`);
-	}
-
 	/**
 	 * By the clock of the drive, which may be another machine's; by this machine's if it cannot be written to.
 	 * @param {string} path
@@ -215,7 +210,7 @@ class DirectoryObjects {
 		const probe = join(dirname(join(this.#root, path)), `${DRAFT}${randomUUID()}`);
 		try {
 			await fs.writeFile(probe, "", { flag: "wx" });
-			return (await fs.stat(probe)).mtimeMs;
+			return Math.round((await fs.stat(probe)).mtimeMs);
 		} catch {
 			return Date.now();
 		} finally {

@@ -21,6 +21,9 @@ class StoreError extends Error {
 	}
 }
 
+/** @param {string} session @param {string} host */
+const claimedError = (session, host) => new StoreError("claimed", `Session ${session} is claimed by host ${host}`);
+
 /** @param {string} session */
 const deletedError = (session) => new StoreError("deleted", `Session ${session} was deleted from the store`);
 
@@ -40,5 +43,6 @@ async function unlessAbsent(work) {
 }
 
 exports.StoreError = StoreError;
+exports.claimedError = claimedError;
 exports.deletedError = deletedError;
 exports.unlessAbsent = unlessAbsent;

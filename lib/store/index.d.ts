@@ -53,7 +53,7 @@ export interface Append {
 	after?: Cursor;
 	/** Refuse, with code `claimed`, while another host has the claim of the session. */
 	exclusive?: boolean;
-	/** Put the session back if it was deleted; by default the append is refused then, with code `deleted`. */
+	/** Put the session back, into the project that it was in, if it was deleted; by default the append is refused then, with code `deleted`. */
 	restores?: boolean;
 }
 

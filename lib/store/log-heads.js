@@ -6,8 +6,9 @@ const { randomUUID } = require("node:crypto");
 const { StoreError } = require("./errors.js");
 const { headerFault, isCount, isObject, parse } = require("./lines.js");
 const { folderOf, headPath } = require("./log-names.js");
+const { untilWritten } = require("./log-objects.js");
 
-/** @typedef {import("./log-store").Objects} Objects */
+/** @typedef {import("./log-objects").Objects} Objects */
 /**
  * @typedef {object} Head
  * @property {string} folder of the project
@@ -21,13 +22,12 @@ const { folderOf, headPath } = require("./log-names.js");
 const VERSION = 1;
 const LAYOUT_FILE = "store.json";
 const NEWLINE = 0x0a;
-/** How often a head is written: other hosts may be faster. */
-const TRIES = 50;
 
 class Heads {
 	/** @type {Objects} */
 	#objects;
-	#prepared = { read: false, write: false };
+	/** The store's id once the layout's version was checked. @type {string | undefined} */
+	#id;
 	/** The heads of sessions that were not deleted when they were last read. @type {Map<string, Head>} */
 	#known = new Map();
 
@@ -38,14 +38,14 @@ class Heads {
 
 	/** Checks the layout's version once it is there. */
 	async prepareToRead() {
-		if (!this.#prepared.read) await this.readId();
+		this.#id ??= await this.readId();
 	}
 
 	/** Checks the layout's version. Gives the store's id; undefined if nothing has been written yet. */
 	async readId() {
 		const file = await this.#objects.get(LAYOUT_FILE);
 		if (!file) {
-			this.#prepared = { read: false, write: false };
+			this.#id = undefined;
 			this.#known.clear();
 			// Without a bucket or a drive this is an error: it is not an empty store.
 			await this.#objects.list(LAYOUT_FILE);
@@ -56,21 +56,16 @@ class Heads {
 			throw new StoreError("failed", `${this.#objects.name()}: ${LAYOUT_FILE} is not that of a store of sessions`);
 		if (value.version !== VERSION)
 			throw new StoreError("newer-schema", `${this.#objects.name()} has layout ${value.version}, this release knows ${VERSION}: install a newer pi-session-native`);
-		this.#prepared.read = true;
-		return typeof value.id === "string" ? value.id : undefined;
+		return String(value.id ?? "");
 	}
 
 	/** Creates the file if it is not there, and checks the layout's version. */
 	async prepareToWrite() {
-		if (this.#prepared.write) return;
-		if ((await this.readId()) !== undefined) {
-			this.#prepared.write = true;
-			return;
-		}
-		const file = Buffer.from(`${JSON.stringify({ store: "pi-session-native", version: VERSION, id: randomUUID() })}\n`);
-		if (await this.#objects.create(LAYOUT_FILE, file)) await this.#objects.check(LAYOUT_FILE, file);
 		await this.prepareToRead();
-		this.#prepared.write = true;
+		if (this.#id !== undefined) return;
+		const file = Buffer.from(`${JSON.stringify({ store: "pi-session-native", version: VERSION, id: randomUUID() })}\n`);
+		if (await this.#objects.create(LAYOUT_FILE, file)) await this.#objects.check?.(LAYOUT_FILE, file);
+		await this.prepareToRead();
 	}
 
 	/**
@@ -95,33 +90,31 @@ class Heads {
 	/**
 	 * The head to append with: that of the session, or a new one if there is none, or it was deleted and is to be put back.
 	 * @param {string} session
-	 * @param {{ header: Buffer, project?: string, restores?: boolean, move: (from: Head, to: Head) => Promise<void> }} made `move` is called
-	 *   before a session that was deleted is put back into another project
+	 * @param {{ header: Buffer, project?: string, restores?: boolean }} made
 	 * @returns {Promise<Head>}
 	 */
-	async make(session, { header, project, restores, move }) {
-		for (let tries = 0; tries < TRIES; tries++) {
+	make(session, { header, project, restores }) {
+		return untilWritten(this.#objects, headPath(session), async (tries) => {
 			const head = await this.get(session, { again: tries > 0 });
 			if (head && !(head.isDeleted && restores)) return head;
-			const made = { project, folder: folderOf(project), life: (head?.life ?? 0) + 1, isDeleted: false, header };
-			if (head && head.folder !== made.folder) await move(head, made);
-			await this.#write(session, made, head);
-		}
-		throw new StoreError("failed", `${this.#objects.name()}: ${headPath(session)} cannot be written: it always changes meanwhile`);
+			const from = head ?? { project, folder: folderOf(project), life: 0 };
+			await this.#write(session, { ...from, life: from.life + 1, isDeleted: false, header }, head);
+			return undefined;
+		});
 	}
 
 	/**
-	 * Marks a session as deleted. Gives its head; undefined if it was never stored.
+	 * Marks a session as deleted. Gives its head if it was ever stored.
 	 * @param {string} session
-	 * @returns {Promise<Head | undefined>}
 	 */
 	async end(session) {
-		for (let tries = 0; tries < TRIES; tries++) {
+		const { head } = await untilWritten(this.#objects, headPath(session), async () => {
 			const head = await this.get(session, { again: true });
-			if (!head || head.isDeleted) return head;
+			if (!head || head.isDeleted) return { head };
 			await this.#write(session, { ...head, isDeleted: true, header: undefined }, head);
-		}
-		throw new StoreError("failed", `${this.#objects.name()}: ${headPath(session)} cannot be written: it always changes meanwhile`);
+			return undefined;
+		});
+		return head;
 	}
 
 	/** @param {string} session @param {Head} head @param {Head} [before] */

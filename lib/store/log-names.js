@@ -9,9 +9,10 @@
 //   lines/<project>/from.<other>                  the sessions of the other project are this one's, too: it had that name before
 //   hosts/<host>                                  what a host has open (log-claims.js)
 const { createHash } = require("node:crypto");
+const { compareText } = require("./lines.js");
 const { idOf, nameOf } = require("./names.js");
 
-/** @typedef {{ path: string, size: number, modified: Date }} Listed */
+/** @typedef {import("./log-objects").Listed} Listed */
 /** @typedef {Listed & { part: number }} Part */
 /**
  * What is listed of one session. `hosts` are those of its last life, each with the parts of its log in order.
@@ -21,7 +22,11 @@ const { idOf, nameOf } = require("./names.js");
  * @property {number} life
  * @property {Map<string, Part[]>} hosts
  * @property {Map<number, Date>} deleted by life
- * @property {Map<string, { path: string, other?: string }>} redacted by the line's hash; `other` is the hash of what stands in its place
+ * @property {Map<string, Redacted>} redacted by the line's hash
+ */
+/**
+ * A line that was redacted: `other` is the hash of what stands in its place, and `lost` are the paths of what was put there and does not.
+ * @typedef {{ path: string, other?: string, lost: string[] }} Redacted
  */
 
 const LINES = "lines/";
@@ -101,19 +106,22 @@ function addPart(view, life, listed, file) {
 }
 
 /**
- * Of several that are there for one line, because a process was killed while it put another one in its place, counts what has none in its
- * place, else what is not redacted itself.
+ * Of several that are there for one line, because two hosts redacted it in the same moment, or a process was killed while it put another one
+ * in its place, counts what has none in its place, else what is not redacted itself. Every host takes the same one.
  * @param {View} view
  * @param {string[]} paths
  */
 function addRedacted(view, paths) {
 	const found = paths.flatMap((path) => {
 		const [, hash = "", other] = REDACTED.exec(path.split("/").pop() ?? "") ?? [];
-		return hash === "" ? [] : [{ hash, path, ...(other !== undefined && { other }) }];
+		return hash === "" ? [] : [{ hash, path, other }];
 	});
 	const hashes = new Set(found.map(({ hash }) => hash));
 	const rank = (/** @type {string | undefined} */ other) => (other === undefined ? 2 : hashes.has(other) ? 0 : 1);
-	for (const { hash, ...one } of found.sort((a, b) => rank(a.other) - rank(b.other))) view.redacted.set(hash, one);
+	for (const { hash, path, other } of found.sort((a, b) => rank(a.other) - rank(b.other) || compareText(a.path, b.path))) {
+		const before = view.redacted.get(hash);
+		view.redacted.set(hash, { path, ...(other !== undefined && { other }), lost: before ? [...before.lost, before.path] : [] });
+	}
 }
 
 /** The greatest of any number of numbers from 0 on; 0 if there is none. @param {Iterable<number>} numbers */

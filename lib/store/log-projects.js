@@ -4,10 +4,10 @@ const { checkProject } = require("./lines.js");
 const { folderOf, movedIn, movedPath } = require("./log-names.js");
 
 class Projects {
-	/** @type {import("./log-store").Objects} */
+	/** @type {import("./log-objects").Objects} */
 	#objects;
 
-	/** @param {import("./log-store").Objects} objects */
+	/** @param {import("./log-objects").Objects} objects */
 	constructor(objects) {
 		this.#objects = objects;
 	}

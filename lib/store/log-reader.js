@@ -12,7 +12,7 @@ const { partPath } = require("./log-names.js");
 /** @typedef {import("./log-batches").Batch} Batch */
 /** @typedef {import("./log-names").Part} Part */
 /** @typedef {import("./log-names").View} View */
-/** @typedef {import("./log-store").Objects} Objects */
+/** @typedef {import("./log-objects").Objects} Objects */
 /** @typedef {import("./cursor").Seen} Seen */
 
 /** A page ends after the part of a log that reaches this. */

@@ -7,15 +7,15 @@
 // A writer looks at the session's names before it writes and once more after: a session that was deleted or a line that was redacted
 // meanwhile is found by whoever comes later, either by this writer, or by the one who deletes or redacts.
 const { setTimeout: pause } = require("node:timers/promises");
-const { checkTtl } = require("./claim.js");
 const { LogCursor } = require("./cursor.js");
 const { StoreError, deletedError } = require("./errors.js");
 const { inParallel } = require("./in-parallel.js");
-const { buffer, checkAppend, compareText, sha256 } = require("./lines.js");
+const { buffer, checkAppend, checkTtl, compareText, sha256 } = require("./lines.js");
 const { decodeBatches, encodeBatch, shortHash, shortened } = require("./log-batches.js");
 const { Claims } = require("./log-claims.js");
 const { Heads, faultOfHead } = require("./log-heads.js");
 const { LINES, deletedPath, greatest, headPath, isOver, partPath, prefixOf, redactedPath, viewsOf } = require("./log-names.js");
+const { untilWritten } = require("./log-objects.js");
 const { Projects } = require("./log-projects.js");
 const { LAST_CLOCK, LogReader, checkCursor, reset } = require("./log-reader.js");
 const { checkId } = require("./names.js");
@@ -25,35 +25,16 @@ const { settleRedactions, toRedactions } = require("./redactions.js");
 /** @typedef {import("./index").Problem} Problem */
 /** @typedef {import("./index").Redaction} Redaction */
 /** @typedef {import("./log-batches").Batch} Batch */
-/** @typedef {import("./log-heads").Head} Head */
-/** @typedef {import("./log-names").Listed} Listed */
 /** @typedef {import("./log-names").View} View */
+/** @typedef {import("./log-objects").Objects} Objects */
 /** @typedef {import("./cursor").Seen} Seen */
-/**
- * What a directory and a bucket have in common. Paths are relative, with "/". An object's `tag` changes with its content, where there is one.
- * @typedef {object} Objects
- * @property {(prefix: string) => Promise<Listed[]>} list all whose paths begin so
- * @property {(path: string, from?: number, to?: number) => Promise<{ bytes: Buffer, modified: Date, tag?: string } | undefined>} get what is there,
- *   or a part of it; undefined if it is not there
- * @property {(path: string, bytes: Buffer) => Promise<boolean>} create durable, whole or not at all; false if the path is taken
- * @property {(path: string, bytes: Buffer, tag?: string) => Promise<boolean>} replace false if it is not there, or has another tag
- * @property {(path: string, log: { size: number, end: number }, bytes: Buffer) => Promise<boolean>} append durable; puts bytes to `end`, and makes
- *   the log if that is 0; false if it has not `size`
- * @property {(path: string, ranges: { at: number, length: number }[]) => Promise<void>} blank overwrites with spaces; nothing if it is not there
- * @property {(paths: string[]) => Promise<void>} remove
- * @property {(path: string, bytes: Buffer) => Promise<void>} check throws if what is there can be created again or replaced in spite of its tag
- * @property {(path: string) => Promise<number>} now what time an object would get that is created at the path, in milliseconds
- * @property {() => string} name for messages
- * @property {number} partSize a part of a log that is larger is full
- */
-
 /** How often a session is read again because something was gone, or was being written; after that it counts as missing or damaged. */
 const REREADS = 5;
 const REREAD_MS = 20;
-/** How often an append is tried: it may be another machine that has the same id. */
-const TRIES = 50;
 /** How many objects are read at the same time, and how many sessions' ends are remembered. */
 const [PARALLEL, MAX_ENDS] = [16, 256];
+/** What follows the name of a session in the paths of its logs, of whatever life. */
+const OF_A_LIFE = /^\d+\//;
 /** Sessions share locks, because the files of locks stay. */
 const LOCKS = 64;
 
@@ -103,18 +84,13 @@ class LogStore {
 		const after = new LogCursor(append.after);
 		await this.#heads.prepareToWrite();
 		return this.#lock(lockOf(session), async () => {
-			try {
-				for (let tries = 0; tries < TRIES; tries++) {
-					const appended = await this.#tryAppend(session, append, given, after);
-					if (appended) return appended;
-					this.#ends.delete(session);
-					if (tries > 0) await pause(tries * 5 * Math.random());
-				}
-			} catch (error) {
-				this.#ends.delete(session);
-				throw error;
-			}
-			throw new StoreError("failed", `${this.#objects.name()}: session ${session}: the log of host ${this.host} cannot be written: it always changes meanwhile`);
+			const known = this.#ends.get(session);
+			this.#ends.delete(session);
+			// Where the log is not what it was, another process of this host wrote, or another machine that has the same id.
+			return untilWritten(this.#objects, `the log of host ${this.host} and session ${session}`, async (tries) => {
+				if (tries > 1) await pause(tries * 5 * Math.random());
+				return this.#tryAppend(session, append, { given, after, known: tries === 0 ? known : undefined });
+			});
 		});
 	}
 
@@ -122,13 +98,12 @@ class LogStore {
 	 * Undefined if the log is not what it was when this began.
 	 * @param {string} session
 	 * @param {import("./index").Append} append
-	 * @param {Map<string, Buffer>} given lines by hash
-	 * @param {LogCursor} after
+	 * @param {{ given: Map<string, Buffer>, after: LogCursor, known: End | undefined }} state `given`: lines by hash; `known`: what the append
+	 *   before this one left
 	 * @returns {Promise<import("./index").Appended | undefined>}
 	 */
-	async #tryAppend(session, append, given, after) {
+	async #tryAppend(session, append, { given, after, known }) {
 		if (append.exclusive) await this.#claims.check(session);
-		const known = this.#ends.get(session);
 		const isNext = known !== undefined && known.after === append.after;
 		const view = isNext ? known.view : await this.#look(session);
 		if (!view) {
@@ -154,12 +129,9 @@ class LogStore {
 		if (view) end.life = view.life;
 		const cursor = () => (isCallers ? end : after).toString();
 		if (view) await this.#dropRedacted(view, lines);
-		if (lines.size === 0) {
-			return { stored: 0, cursor: cursor() };
-		}
+		if (lines.size === 0) return { stored: 0, cursor: cursor() };
 		if (end.clock >= LAST_CLOCK) throw new StoreError("failed", `Session ${session}: the clock of its batches has come to its end`);
-		const move = (/** @type {Head} */ from, /** @type {Head} */ to) => this.#move(session, from, to);
-		const head = await this.#heads.make(session, { header: buffer(append.header), project: append.project, restores: append.restores, move });
+		const head = await this.#heads.make(session, { header: buffer(append.header), project: append.project, restores: append.restores });
 		if (head.isDeleted) throw deletedError(session);
 		if (view && (view.life !== head.life || view.folder !== head.folder)) return undefined;
 		const at = { folder: head.folder, session, life: head.life };
@@ -185,7 +157,7 @@ class LogStore {
 	 * @param {string} path
 	 */
 	async #check(at, batches, path) {
-		const view = viewsOf(await this.#objects.list(prefixOf(at.folder, at.session))).find(({ session }) => session === at.session);
+		const view = await this.#viewOf(at, at.session);
 		if (!view || isOver(view) || view.life !== at.life) {
 			// Without what was before it nobody could read it, and it must not come back.
 			this.#heads.forget(at.session);
@@ -196,22 +168,8 @@ class LogStore {
 		return view;
 	}
 
-	/**
-	 * Takes what stays of a deleted session to another project.
-	 * @param {string} session
-	 * @param {Head} from
-	 * @param {Head} to
-	 */
-	async #move(session, from, to) {
-		const view = await this.#viewOf(from, session);
-		for (const [short, { hash }] of view ? await this.#reader.redactedIn(view) : []) await this.#objects.create(redactedPath(to.folder, session, short), Buffer.from(`${hash}\n`));
-		const listed = (await this.#objects.list(prefixOf(from.folder, session))).map(({ path }) => path);
-		await this.#objects.remove(listed.filter((path) => viewsOf([{ path, size: 0, modified: new Date() }]).some((one) => one.session === session)));
-	}
-
 	/** @param {string} session @param {End} end */
 	#remember(session, end) {
-		this.#ends.delete(session);
 		this.#ends.set(session, end);
 		const [oldest] = this.#ends.keys();
 		if (this.#ends.size > MAX_ENDS && oldest !== undefined) this.#ends.delete(oldest);
@@ -412,20 +370,25 @@ class LogStore {
 		const head = await this.#heads.end(session);
 		this.#ends.delete(session);
 		if (!head) return;
-		const view = await this.#viewOf(head, session);
-		const isMarked = greatest(view?.deleted.keys() ?? []) >= head.life;
-		if (!isMarked) await this.#objects.create(deletedPath(head.folder, session, head.life), Buffer.alloc(0));
+		await this.#objects.create(deletedPath(head.folder, session, head.life), Buffer.alloc(0));
 		// Who appends looks once more after writing, and removes what this list does not have.
-		const prefix = `${prefixOf(head.folder, session)}`;
+		const prefix = prefixOf(head.folder, session);
 		const listed = await this.#objects.list(prefix);
-		const lives = Array.from({ length: head.life }, (_, at) => `${prefix}${at + 1}/`);
-		await this.#objects.remove(listed.map(({ path }) => path).filter((path) => lives.some((life) => path.startsWith(life))));
-		for (const one of viewsOf(listed).filter((one) => one.session === session))
-			for (const [short, { hash, line }] of await this.#reader.redactedIn(one)) {
-				if (line === undefined) continue;
-				await this.#objects.create(redactedPath(head.folder, session, short), Buffer.from(`${hash}\n`));
-				await this.#objects.remove([redactedPath(head.folder, session, short, shortHash(line))]);
-			}
+		await this.#objects.remove(listed.map(({ path }) => path).filter((path) => OF_A_LIFE.test(path.slice(prefix.length))));
+		// That a line was redacted stays known, but not what stands in its place.
+		const view = viewsOf(listed).find((view) => view.session === session);
+		if (!view) return;
+		for (const [short, { hash, line }] of await this.#reader.redactedIn(view)) {
+			if (line === undefined) continue;
+			await this.#objects.create(redactedPath(head.folder, session, short), Buffer.from(`${hash}\n`));
+			await this.#objects.remove([redactedPath(head.folder, session, short, shortHash(line))]);
+		}
+		await this.#removeLost(view);
+	}
+
+	/** Removes what was put in the places of redacted lines and does not stand there. @param {View} view */
+	async #removeLost({ redacted }) {
+		await this.#objects.remove([...redacted.values()].flatMap(({ lost }) => lost));
 	}
 
 	/**
@@ -445,12 +408,11 @@ class LogStore {
 			const short = shortened(Buffer.from(hash, "hex"));
 			const path = redactedPath(before.folder, session, short, line && shortHash(line));
 			await this.#objects.create(path, Buffer.concat([Buffer.from(`${hash}\n`), line ?? Buffer.alloc(0)]));
-			const old = before.redacted.get(short)?.path;
-			if (old !== undefined && old !== path) await this.#objects.remove([old]);
 		}
 		// All of them are applied, because whoever made the others may have been stopped here.
 		const view = await this.#look(session);
 		if (!view) throw deletedError(session);
+		await this.#removeLost(view);
 		for (const [host, parts] of view.hosts)
 			await inParallel(PARALLEL, parts, async ({ path }) => {
 				const content = await this.#objects.get(path);

@@ -1,9 +1,8 @@
 // Lines in PostgreSQL. Each call is one statement, so that it is atomic without an explicit transaction, and works
 // through poolers that give every transaction another connection.
-const { checkTtl, claimedError } = require("./claim.js");
 const { checkTimeout, readAddress, timeoutIn } = require("./address.js");
-const { StoreError, deletedError } = require("./errors.js");
-const { buffer, checkAppend, checkProject, compareText, entryOf, headerFault, isObject, lineKey, sha256 } = require("./lines.js");
+const { StoreError, claimedError, deletedError } = require("./errors.js");
+const { buffer, checkAppend, checkProject, checkTtl, compareText, entryOf, headerFault, isObject, lineKey, sha256 } = require("./lines.js");
 const { checkId, isId } = require("./names.js");
 const { openPool } = require("./postgres-connection.js");
 const { NOTHING, cursorText, readCursor } = require("./postgres-cursor.js");
@@ -114,7 +113,6 @@ class PostgresStore {
 				SELECT $1, $2, $3, ARRAY[$4::text], lines, bytes FROM added WHERE $9::uuid IS NULL
 				ON CONFLICT (id) DO UPDATE SET head = s.head + EXCLUDED.head, bytes = s.bytes + EXCLUDED.bytes, updated = now(), deleted = NULL,
 					header = CASE WHEN s.deleted IS NULL THEN s.header ELSE EXCLUDED.header END,
-					project = CASE WHEN s.deleted IS NULL THEN s.project ELSE EXCLUDED.project END,
 					hosts = CASE WHEN $4 = ANY (s.hosts) THEN s.hosts ELSE s.hosts || EXCLUDED.hosts END
 				WHERE (s.deleted IS NULL OR $13 AND EXISTS (SELECT FROM $.sessions WHERE id = $1 AND deleted IS NOT NULL)) AND ${MAY_APPEND}
 				RETURNING s.generation, s.head, s.head - (SELECT lines FROM added) AS base, cardinality(s.redacted) AS redactions

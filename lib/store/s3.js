@@ -15,7 +15,7 @@ const { hostLock } = require("./host-lock.js");
 const { LogStore } = require("./log-store.js");
 
 /** @typedef {import("./index").StoreErrorCode} StoreErrorCode */
-/** @typedef {import("./log-names").Listed} Listed */
+/** @typedef {import("./log-objects").Listed} Listed */
 /** @typedef {{ status: number, headers: import("node:http").IncomingHttpHeaders, body: Buffer }} Answer */
 /** @typedef {{ body?: Buffer, headers?: Record<string, string> }} Request */
 

@@ -1,0 +1,41 @@
+// The objects of a directory or a bucket, of which a store of logs is made (log-store.js): files (directory.js), or objects of S3 (s3.js).
+const { StoreError } = require("./errors.js");
+
+/** @typedef {{ path: string, size: number, modified: Date }} Listed */
+/**
+ * What a directory and a bucket have in common. Paths are relative, with "/". An object's `tag` changes with its content, where there is one.
+ * @typedef {object} Objects
+ * @property {(prefix: string) => Promise<Listed[]>} list all whose paths begin so
+ * @property {(path: string, from?: number, to?: number) => Promise<{ bytes: Buffer, modified: Date, tag?: string } | undefined>} get what is there,
+ *   or a part of it; undefined if it is not there
+ * @property {(path: string, bytes: Buffer) => Promise<boolean>} create durable, whole or not at all; false if the path is taken
+ * @property {(path: string, bytes: Buffer, tag?: string) => Promise<boolean>} replace false if it is not there, or has another tag
+ * @property {(path: string, log: { size: number, end: number }, bytes: Buffer) => Promise<boolean>} append durable; puts bytes to `end`, and makes
+ *   the log if that is 0; false if it has not `size`
+ * @property {(path: string, ranges: { at: number, length: number }[]) => Promise<void>} blank overwrites with spaces; nothing if it is not there
+ * @property {(paths: string[]) => Promise<void>} remove
+ * @property {(path: string, bytes: Buffer) => Promise<void>} [check] throws if what is there can be created again or replaced in spite of its tag
+ * @property {(path: string) => Promise<number>} now what time an object would get that is created at the path, in milliseconds
+ * @property {() => string} name for messages
+ * @property {number} partSize a part of a log that is larger is full
+ */
+
+/** How often something is written: another process may be faster. */
+const TRIES = 50;
+
+/**
+ * Does something again and again until it gives a result; it gives undefined if another process changed the object meanwhile.
+ * @template T
+ * @param {Objects} objects
+ * @param {string} path
+ * @param {(tries: number) => Promise<T | undefined>} work is given how often it was done before
+ */
+async function untilWritten(objects, path, work) {
+	for (let tries = 0; tries < TRIES; tries++) {
+		const result = await work(tries);
+		if (result !== undefined) return result;
+	}
+	throw new StoreError("failed", `${objects.name()}: ${path} cannot be written: it always changes meanwhile`);
+}
+
+exports.untilWritten = untilWritten;
