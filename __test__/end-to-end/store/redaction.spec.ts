@@ -1,5 +1,5 @@
 // What one machine redacts or deletes, and what the others do then. With each kind of store.
-import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import fs, { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
 import { type LineStore, SessionSync, type SessionSyncOptions, StoreError, loadAll } from "../../../lib/store/index.js";
@@ -289,4 +289,28 @@ test("a store that is set back to before a redaction is told again, before anyth
 	const expected = [said("a", null, "hello"), CLEAN, said("c", "b", "and on")].map(String);
 	expect(readFileSync(a.file, "utf8").trimEnd().split("\n").slice(1)).toEqual(expected);
 	expect(await stored(machine("r").store)).toEqual(expected);
+});
+
+// Regression: what the one that lost had left of it stayed in the directory, and which one counted went by the order of the file system.
+test.each([["hunter2", "swordfish"], ["swordfish", "hunter2"]])("of an entry that two machines redact differently in the same moment nothing is left that it said (%s first)", async (first, second) => {
+	const { path, machine, begin } = world();
+	const [a, b, c] = [machine("a"), machine("b"), machine("c")];
+	begin(a, said("a", null, "hello"), said("b", "a", "hunter2 and swordfish"), said("c", "b", "and on"));
+	await a.sync.push();
+	for (const one of [b, c]) await one.sync.pull();
+	const { link } = fs.promises;
+	// The second one has looked at what is redacted, and finds nothing.
+	vi.spyOn(fs.promises, "link").mockImplementationOnce(async (from, to) => {
+		expect((await a.sync.redact({ session: SESSION, file: a.file }, { text: first })).error).toBeUndefined();
+		return link(from, to);
+	});
+	expect((await b.sync.redact({ session: SESSION, file: b.file }, { text: second })).error).toBeUndefined();
+	vi.restoreAllMocks();
+	for (const one of [a, b, c, a, b, c]) expect((await one.again().pull()).filter(({ error }) => error)).toEqual([]);
+	for (const one of [a, b, c]) await one.again().push();
+	const all = await stored(a.store);
+	expect(all.map((line) => JSON.parse(line).id)).toEqual(["a", "b", "c"]);
+	for (const one of [a, b, c]) expect(readFileSync(one.file, "utf8").trimEnd().split("\n").slice(1)).toEqual(all);
+	const files = (fs.readdirSync(path, { recursive: true, encoding: "utf8" })).filter((name) => fs.statSync(join(path, name)).isFile());
+	expect(files.filter((name) => /hunter2|swordfish/.test(readFileSync(join(path, name), "utf8")))).toEqual([]);
 });
