@@ -83,7 +83,7 @@ function delaysCalls() {
 }
 
 async function main() {
-	const store = await openStore(address, { host: "desktop" });
+	const store = await openStore(address, { host: "desktop", locks: folder("locks") });
 	const ids = Array.from({ length: sessions }, (_, at) => `s-${at}`);
 	for (const [at, id] of ids.entries()) await put(store, id, Date.now() - (sessions - at) * 60_000);
 	const env = given ? { PI_SESSION_NATIVE_STORE: await delayed(given) } : { PI_SESSION_NATIVE_STORE: address, NODE_OPTIONS: delaysCalls() };

@@ -42,7 +42,7 @@ function syncOf(store, name, onError = console.error) {
 
 async function appends() {
 	const rounds = { alone: [], followed: [] };
-	const store = new DirectoryStore({ path: folder("store"), host: "bench" });
+	const store = new DirectoryStore({ path: folder("store"), host: "bench", locks: folder("locks") });
 	for (let round = 0; round < 40; round++) {
 		const way = round % 2 === 0 ? "alone" : "followed";
 		const { dir, sync } = syncOf(store, `append-${round}`);
@@ -65,7 +65,7 @@ async function appends() {
 
 async function large(address = folder("large")) {
 	const session = randomUUID();
-	const stores = await Promise.all(["a", "b"].map((host) => openStore(address, { host })));
+	const stores = await Promise.all(["a", "b"].map((host) => openStore(address, { host, locks: folder("locks") })));
 	const [a, b] = stores.map((store) => syncOf(store, store.host));
 	const file = join(a.dir, `x_${session}.jsonl`);
 	writeFileSync(file, `{"type":"session","version":3,"id":"${session}","timestamp":"2025-06-01T09:00:00.000Z","cwd":"/x"}\n`);

@@ -7,6 +7,9 @@ import { onTestFinished } from "vitest";
 import type { LineStore, Page } from "../../lib/store/index.js";
 import { remove } from "./remove.js";
 
+// A store for which no directory of locks is named has them in the user's home: here, and in the processes of a test.
+process.env.HOME = process.env.USERPROFILE = join(tmpdir(), "psn-home");
+
 /** The module, for processes of a test's own. */
 export const library = resolve(__dirname, "../../lib/store/index.js");
 

@@ -4,7 +4,7 @@ import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, writeFileSync } from "node:fs";
 import { createServer as createHttpServer, request } from "node:http";
 import { type AddressInfo, type Socket, connect, createServer } from "node:net";
-import { tmpdir } from "node:os";
+import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { tool } from "./tools.js";
 import { remove } from "./remove.js";
@@ -115,7 +115,7 @@ export interface S3 extends Server {
  * does it in one. So what is created goes to it one after the other.
  */
 export async function startS3(): Promise<S3> {
-	const command = tool("s3s-fs", "cargo install s3s-fs --version 0.14.1 --features binary --locked", [join(process.env.HOME ?? "", ".cargo/bin")]);
+	const command = tool("s3s-fs", "cargo install s3s-fs --version 0.14.1 --features binary --locked", [join(userInfo().homedir, ".cargo/bin")]);
 	const folder = mkdtempSync(join(tmpdir(), "psn-s3-"));
 	const credentials = { accessKeyId: "owner", secretAccessKey: PASSWORD };
 	const inner = await freePort();

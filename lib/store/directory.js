@@ -23,10 +23,19 @@ const PARALLEL = 16;
 /** What a directory hands on to those below it: its rights, its group and that only owners remove. */
 const FOLDER_MODE = 0o3777;
 const FILE_MODE = 0o666;
-/** A draft of this age was left by a killed process. */
-const ABANDONED_MS = 24 * 3600 * 1000;
 /** The name of a draft in a message of the system, which would be another one each time. */
 const DRAFT_NAME = /[\\/]\.draft-[0-9a-f-]{36}/g;
+/** What the system's errors mean. @type {Record<string, [import("./index").StoreErrorCode, string]>} */
+const MEANINGS = {
+	ENOSPC: ["full", "no space is left"],
+	EDQUOT: ["full", "no space is left"],
+	EROFS: ["read-only", "it cannot be written to"],
+	EACCES: ["denied", "access is denied"],
+	EPERM: ["denied", "access is denied"],
+	ENOENT: ["unreachable", "there is no such directory"],
+};
+/** Errors of drives and of a busy system, which may pass. */
+const PASSING = new Set(["EIO", "ESTALE", "ETIMEDOUT", "EHOSTDOWN", "EHOSTUNREACH", "ENOTCONN", "EMFILE", "ENFILE", "EBUSY"]);
 /** What file systems say that cannot synchronise a directory. */
 const UNSYNCED_FOLDERS = new Set(["EINVAL", "ENOTSUP", "EOPNOTSUPP", "EBADF"]);
 const WITHOUT_MODES = new Set(["EPERM", "ENOSYS", "ENOTSUP", "EOPNOTSUPP"]);
@@ -223,20 +232,12 @@ class DirectoryObjects {
 		return this.#guard(async () => {
 			await inParallel(PARALLEL, paths, (path) => fs.rm(join(this.#root, path), { force: true }));
 			const folders = new Set(paths.map((path) => dirname(join(this.#root, path))));
-			for (const folder of folders) await this.#tidy(folder);
+			for (const folder of folders) await this.#removeEmpty(folder);
 		});
 	}
 
-	/**
-	 * Removes a folder that became empty, and the one above it; else what killed processes left in it.
-	 * @param {string} folder
-	 */
-	async #tidy(folder) {
-		for (const name of (await unlessAbsent(fs.readdir(folder))) ?? []) {
-			if (!name.startsWith(DRAFT)) continue;
-			const stat = await unlessAbsent(fs.stat(join(folder, name)));
-			if (stat && Date.now() - stat.mtimeMs > ABANDONED_MS) await fs.rm(join(folder, name), { force: true });
-		}
+	/** Removes a folder that became empty, and those above it. @param {string} folder */
+	async #removeEmpty(folder) {
 		for (let dir = folder; dir.length > this.#root.length; dir = dirname(dir)) {
 			try {
 				await fs.rmdir(dir);
@@ -307,34 +308,10 @@ class DirectoryObjects {
 
 	/** @param {unknown} error */
 	#storeError(error) {
-		const code = isObject(error) ? error.code : undefined;
-		/** @param {import("./index").StoreErrorCode} kind @param {string} said */
-		const made = (kind, said) => new StoreError(kind, `${this.#root}: ${said}`, { cause: error });
+		const code = String(isObject(error) ? error.code : undefined);
+		const [kind, meaning] = MEANINGS[code] ?? [PASSING.has(code) ? "unreachable" : "failed"];
 		const said = (error instanceof Error ? error.message : String(error)).replace(DRAFT_NAME, "");
-		switch (code) {
-			case "ENOSPC":
-			case "EDQUOT":
-				return made("full", `no space is left (${said})`);
-			case "EROFS":
-				return made("read-only", `it cannot be written to (${said})`);
-			case "EACCES":
-			case "EPERM":
-				return made("denied", `access is denied (${said})`);
-			case "ENOENT":
-				return made("unreachable", `there is no such directory (${said})`);
-			case "EIO":
-			case "ESTALE":
-			case "ETIMEDOUT":
-			case "EHOSTDOWN":
-			case "EHOSTUNREACH":
-			case "ENOTCONN":
-			case "EMFILE":
-			case "ENFILE":
-			case "EBUSY":
-				return made("unreachable", said);
-			default:
-				return made("failed", said);
-		}
+		return new StoreError(kind, `${this.#root}: ${meaning === undefined ? said : `${meaning} (${said})`}`, { cause: error });
 	}
 }
 

@@ -2,7 +2,7 @@
 // ends with the process that has it, however that ends. The files stay.
 const { createHash } = require("node:crypto");
 const fs = require("node:fs");
-const { tmpdir } = require("node:os");
+const { homedir } = require("node:os");
 const { join } = require("node:path");
 const { setTimeout: pause } = require("node:timers/promises");
 const { StoreError } = require("./errors.js");
@@ -19,10 +19,11 @@ const LONGEST_WAIT_MS = 120_000;
 
 /**
  * The locks of a host in a store, by name.
- * @param {{ store: string, host: string, locks?: string }} options `locks`: a directory of this machine, the same in every process of the host
+ * @param {{ store: string, host: string, locks?: string }} options `locks`: a directory of this machine, the same in every process of the host.
+ *   That for temporary files is not: it may be another one in each process
  * @returns {HostLock}
  */
-function hostLock({ store, host, locks = join(tmpdir(), `pi-session-native-${process.getuid?.() ?? "locks"}`) }) {
+function hostLock({ store, host, locks = join(homedir(), ".pi", "agent", "session-stores") }) {
 	const key = createHash("sha256").update(JSON.stringify([store, host])).digest("hex").slice(0, 16);
 	/** The end of the work that this process does or waits for, by name: it need not ask the system then. @type {Map<string, Promise<unknown>>} */
 	const turns = new Map();

@@ -197,6 +197,9 @@ export interface LineStore {
 	close(): Promise<void>;
 }
 
+/** A store with all that an adapter may go without. */
+export type CompleteStore = LineStore & Required<Pick<LineStore, "header" | "move" | "claim">>;
+
 export interface DirectoryStoreOptions {
 	path: string;
 	host: string;
@@ -205,19 +208,9 @@ export interface DirectoryStoreOptions {
 }
 
 /** Sessions in a directory: a network drive, a synchronised directory, a checkout. */
-export class DirectoryStore implements LineStore {
+export interface DirectoryStore extends CompleteStore {}
+export class DirectoryStore {
 	constructor(options: DirectoryStoreOptions);
-	readonly host: string;
-	append(session: string, append: Append): Promise<Appended>;
-	load(session: string, after?: Cursor, stored?: StoredSession): Promise<Page>;
-	list(filter?: ListFilter): Promise<SessionList>;
-	header(session: string): Promise<Buffer | undefined>;
-	delete(session: string): Promise<void>;
-	redact(session: string, redactions: readonly Redaction[]): Promise<void>;
-	redactions(session: string): Promise<Redaction[]>;
-	move(from: string, to: string): Promise<void>;
-	claim(session: string, claim: { ttl: number }): Promise<Claim>;
-	close(): Promise<void>;
 }
 
 /** The part of a client or pool of the package `pg` that is used. */
@@ -241,21 +234,11 @@ export interface PostgresStoreOptions {
 }
 
 /** Sessions in PostgreSQL, through the package `pg`. */
-export class PostgresStore implements LineStore {
+export interface PostgresStore extends CompleteStore {}
+export class PostgresStore {
 	constructor(options: PostgresStoreOptions);
-	readonly host: string;
 	/** 200 MB, which is also the most that one append takes. */
 	readonly longestLine: number;
-	append(session: string, append: Append): Promise<Appended>;
-	load(session: string, after?: Cursor, stored?: StoredSession): Promise<Page>;
-	list(filter?: ListFilter): Promise<SessionList>;
-	header(session: string): Promise<Buffer | undefined>;
-	delete(session: string): Promise<void>;
-	redact(session: string, redactions: readonly Redaction[]): Promise<void>;
-	redactions(session: string): Promise<Redaction[]>;
-	move(from: string, to: string): Promise<void>;
-	claim(session: string, claim: { ttl: number }): Promise<Claim>;
-	close(): Promise<void>;
 }
 
 export interface S3Credentials {
@@ -285,19 +268,9 @@ export interface S3StoreOptions {
 }
 
 /** Sessions in a bucket of an S3-compatible object store, through the package `aws4fetch`. */
-export class S3Store implements LineStore {
+export interface S3Store extends CompleteStore {}
+export class S3Store {
 	constructor(options: S3StoreOptions);
-	readonly host: string;
-	append(session: string, append: Append): Promise<Appended>;
-	load(session: string, after?: Cursor, stored?: StoredSession): Promise<Page>;
-	list(filter?: ListFilter): Promise<SessionList>;
-	header(session: string): Promise<Buffer | undefined>;
-	delete(session: string): Promise<void>;
-	redact(session: string, redactions: readonly Redaction[]): Promise<void>;
-	redactions(session: string): Promise<Redaction[]>;
-	move(from: string, to: string): Promise<void>;
-	claim(session: string, claim: { ttl: number }): Promise<Claim>;
-	close(): Promise<void>;
 }
 
 export interface OpenStoreOptions {
@@ -305,7 +278,7 @@ export interface OpenStoreOptions {
 	host: string;
 	/**
 	 * A directory of this machine, the same in every process with this `host`, for the lock files by which they write to a session one
-	 * after the other. By default this user's own in the system's directory for temporary files. PostgreSQL needs none.
+	 * after the other. By default `.pi/agent/session-stores` in the user's home, where pi's own are. PostgreSQL needs none.
 	 */
 	locks?: string;
 }

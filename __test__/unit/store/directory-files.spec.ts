@@ -1,6 +1,7 @@
 // A directory's file systems and locks: what they lack, whose rights files have, and processes of one host at the same time.
 import { execFile, execFileSync, spawnSync } from "node:child_process";
 import fs, { readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { dirname, join, sep } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, describe, expect, test, vi } from "vitest";
@@ -101,7 +102,7 @@ function appendAs(uid: number, gid: number, umask: number, path: string, host: s
 	const code = `
 		process.umask(${umask});
 		const { DirectoryStore } = require(${JSON.stringify(library)});
-		const store = new DirectoryStore({ path: ${JSON.stringify(path)}, host: ${JSON.stringify(host)} });
+		const store = new DirectoryStore({ path: ${JSON.stringify(path)}, host: ${JSON.stringify(host)}, locks: ${JSON.stringify(join(tmpdir(), `psn-locks-${uid}`))} });
 		const append = { header: Buffer.from(${JSON.stringify(String(header()))}), lines: [Buffer.from(${JSON.stringify(String(line))})], project: "shop" };
 		store.append(${JSON.stringify(SESSION)}, append).then(() => store.claim(${JSON.stringify(SESSION)}, { ttl: 60_000 })).then(() => store.claim(${JSON.stringify(SESSION)}, { ttl: 0 })).catch((error) => {
 			console.error(error.message);
