@@ -38,7 +38,7 @@ class Heads {
 
 	/** Checks the layout's version once it is there. */
 	async prepareToRead() {
-		this.#id ??= await this.readId();
+		if (this.#id === undefined) await this.readId();
 	}
 
 	/** Checks the layout's version. Gives the store's id; undefined if nothing has been written yet. */
@@ -56,7 +56,8 @@ class Heads {
 			throw new StoreError("failed", `${this.#objects.name()}: ${LAYOUT_FILE} is not that of a store of sessions`);
 		if (value.version !== VERSION)
 			throw new StoreError("newer-schema", `${this.#objects.name()} has layout ${value.version}, this release knows ${VERSION}: install a newer pi-session-native`);
-		return String(value.id ?? "");
+		this.#id = String(value.id ?? "");
+		return this.#id;
 	}
 
 	/** Creates the file if it is not there, and checks the layout's version. */
