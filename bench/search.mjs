@@ -13,19 +13,16 @@ import { dataDir, provide, warmUp } from "./data.mjs";
 const self = fileURLToPath(import.meta.url);
 const here = resolve(self, "../..");
 
-/** A word of every generated session (filler.mjs), one of a single session, and one of none. */
-const [COMMON, RARE, NONE] = ["error", "kaleidoscope", "haystack"];
+/** A word of every generated session (filler.mjs), and one of a single session. */
+const [COMMON, RARE] = ["error", "kaleidoscope"];
 const EVERYTHING = ["user", "assistant", "name", "summary", "tool", "thinking", "custom"];
 
-/** `catalog`: with the rows of a list. `rg`: what ripgrep is asked for. */
+/** `rg`: what ripgrep is asked for. */
 const CASES = [
-	{ name: "rare word, no catalog", query: RARE, rg: RARE },
+	{ name: "rare word", query: RARE, rg: RARE },
 	{ name: "the same in everything", query: RARE, options: { in: EVERYTHING }, rg: RARE },
-	{ name: "rare word, rows there", query: RARE, catalog: true },
-	{ name: "a word that nobody said, rows there", query: NONE, catalog: true },
-	{ name: "first 20 hits of a common word, no catalog", query: COMMON, options: { limit: 20 } },
-	{ name: "first 20 hits of a common word, rows there", query: COMMON, options: { limit: 20 }, catalog: true },
-	{ name: "rare word, no catalog, not in the page cache", query: RARE, rg: RARE, isCold: true },
+	{ name: "first 20 hits of a common word", query: COMMON, options: { limit: 20 } },
+	{ name: "rare word, not in the page cache", query: RARE, rg: RARE, isCold: true },
 ];
 
 /** A word and what is said around it, in letters of one byte, of one and two, and of two. */
@@ -131,12 +128,12 @@ function main() {
 			ours({ dir }, catalog);
 			const size = ["", "-wal"].reduce((sum, end) => sum + (existsSync(catalog + end) ? statSync(catalog + end).size : 0), 0);
 			console.log(`catalog on disk: ${(size / 1e6).toFixed(1)} MB\n\n| case | ripgrep -i | ours | ratio | hits | peak |\n| --- | --- | --- | --- | --- | --- |`);
-			for (const { name, query, options, rg, isCold, catalog: hasRows } of CASES) {
+			for (const { name, query, options, rg, isCold } of CASES) {
 				const both = rounds.map(() => {
 					if (isCold) dropFromPageCache(dir);
 					const other = rg && ripgrep(dir, rg);
 					if (isCold) dropFromPageCache(dir);
-					return { other, ...ours({ dir, query, options }, hasRows ? catalog : undefined) };
+					return { other, ...ours({ dir, query, options }) };
 				});
 				const [other, ms] = [both[0].other && median(both.map((one) => one.other)), median(both.map((one) => one.ms))];
 				const ratio = other && median(both.map((one) => one.other / one.ms));

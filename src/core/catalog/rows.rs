@@ -1,6 +1,6 @@
 //! The catalog's rows of session files: what a list shows, and the state of the file that it was read from.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io;
 
 use rusqlite::types::{ToSqlOutput, ValueRef};
@@ -24,7 +24,7 @@ pub struct CatalogRow {
     pub fingerprint: FileFingerprint,
     /// When the file was read.
     pub seen: Nanos,
-    /// Without the usage and the signature, which [`usage_of`] and [`signature_of`] read.
+    /// Without the usage, which [`usage_of`] reads.
     pub progress: SummaryProgress,
     /// The hash of the head and the tail of what was read.
     pub head_tail_hash: u64,
@@ -69,23 +69,11 @@ const COLUMNS: &str =
     "id, device, inode, size, modified, changed, seen, read_to, head_tail_hash, file_kind, session_id, cwd, title, \
                        parent, created, active, unparsed_dates, messages, first, name";
 
-/// Calls `each` with the name and the row of each file in a directory. Signatures are most of a catalog: its packed signature, if
-/// it has one, is given only `with_signatures`.
-pub fn in_dir(
-    db: &Connection,
-    dir: &str,
-    with_signatures: bool,
-    mut each: impl FnMut(String, CatalogRow, Option<&[u8]>),
-) -> CatalogResult<()> {
-    let (packed, joined) =
-        if with_signatures { ("packed", "LEFT JOIN signature ON session = id") } else { ("NULL", "") };
-    let mut statement =
-        db.prepare_cached(&format!("SELECT {COLUMNS}, {packed} FROM session {joined} WHERE dir = ?1"))?;
-    let mut rows = statement.query([dir])?;
-    while let Some(row) = rows.next()? {
-        each(row.get(19)?, remembered(row)?, row.get_ref(20)?.as_blob().ok());
-    }
-    Ok(())
+/// The rows of the files in a directory, by their names.
+pub fn in_dir(db: &Connection, dir: &str) -> CatalogResult<HashMap<String, CatalogRow>> {
+    let mut statement = db.prepare_cached(&format!("SELECT {COLUMNS} FROM session WHERE dir = ?1"))?;
+    let rows = statement.query_map([dir], |row| Ok((row.get(19)?, remembered(row)?)))?;
+    rows.collect()
 }
 
 /// The row of a file.
@@ -101,12 +89,6 @@ pub fn usage_of(db: &Connection, row: i64) -> CatalogResult<Option<SessionUsage>
         .query_row([row], |row| Ok(row.get_ref(0)?.as_blob().ok().and_then(SessionUsage::unpack)))
         .optional()?;
     Ok(unpacked.flatten())
-}
-
-/// The signature of a row's session; None if it has none.
-pub fn signature_of(db: &Connection, row: i64) -> CatalogResult<Option<Vec<u8>>> {
-    let mut statement = db.prepare_cached("SELECT packed FROM signature WHERE session = ?1")?;
-    statement.query_row([row], |row| Ok(bytes(row, 0)?.unwrap_or_default())).optional()
 }
 
 fn remembered(row: &Row<'_>) -> CatalogResult<CatalogRow> {
@@ -200,8 +182,6 @@ pub struct Update {
     pub file: CatalogRow,
     /// What the calls of the complete lines used, packed.
     pub usage: Vec<u8>,
-    /// The signature of the session, packed; None if it has none.
-    pub signature: Option<Vec<u8>>,
 }
 
 /// The largest summary that is cached, in bytes: a first message may be most of its file.
@@ -235,7 +215,7 @@ pub fn is_cacheable(summary: &SessionSummary) -> bool {
 
 /// Writes a row, unless another process read the file later and wrote it first.
 pub fn put(transaction: &Transaction<'_>, update: &Update) -> CatalogResult<()> {
-    let Update { dir, name, found, file, usage, signature } = update;
+    let Update { dir, name, found, file, usage } = update;
     // A row that the list began with is replaced, whatever its time: the clock may have been set back.
     let other = of_file(transaction, dir, name)?;
     let is_known = |row: &CatalogRow| *found == Some((row.row, row.seen));
@@ -280,17 +260,11 @@ pub fn put(transaction: &Transaction<'_>, update: &Update) -> CatalogResult<()> 
         ],
         |row| row.get(0),
     )?;
-    put_packed(transaction, "usage", row, summary.and(Some(usage)).filter(|usage| usage.len() <= MAX_USAGE_BYTES))?;
-    put_packed(transaction, "signature", row, summary.and(signature.as_ref()))
-}
-
-/// Writes or deletes what a table has of a session.
-fn put_packed(transaction: &Transaction<'_>, table: &str, row: i64, packed: Option<&Vec<u8>>) -> CatalogResult<()> {
-    match packed {
-        Some(packed) => transaction
-            .prepare_cached(&format!("INSERT OR REPLACE INTO {table} (session, packed) VALUES (?1, ?2)"))?
-            .execute(params![row, packed])?,
-        None => transaction.prepare_cached(&format!("DELETE FROM {table} WHERE session = ?1"))?.execute([row])?,
+    match summary.and(Some(usage)).filter(|usage| usage.len() <= MAX_USAGE_BYTES) {
+        Some(usage) => transaction
+            .prepare_cached("INSERT OR REPLACE INTO usage (session, packed) VALUES (?1, ?2)")?
+            .execute(params![row, usage])?,
+        None => transaction.prepare_cached("DELETE FROM usage WHERE session = ?1")?.execute([row])?,
     };
     Ok(())
 }

@@ -9,7 +9,7 @@ pub const APPLICATION_ID: i32 = 0x7069_7363;
 
 /// The version of the tables. Raise it, and the number in the catalog's file name, with every change of them: a catalog of an
 /// older version is rebuilt, one of a newer version is left alone.
-pub const FORMAT_VERSION: i32 = 11;
+pub const FORMAT_VERSION: i32 = 12;
 
 /// - `session`: one row per session file. `seen` is when it was read, `read_to` how far. `active` is the newest activity of a user
 ///   or assistant, `first` the first message. `file_kind` is one of
@@ -17,7 +17,6 @@ pub const FORMAT_VERSION: i32 = 11;
 ///   - 1: not a session
 ///   - 2, 3, 4: a session of version 1, 2, 3
 /// - `usage`: what the calls of a session used, packed. A session whose usage is too large has no row.
-/// - `signature`: which groups of four bytes the texts have that are searched by default. A session with a text that is too long has no row.
 const TABLES: &str = "
 CREATE TABLE session (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -44,10 +43,8 @@ CREATE TABLE session (
   UNIQUE (dir, name)
 );
 CREATE TABLE usage (session INTEGER PRIMARY KEY, packed BLOB NOT NULL);
-CREATE TABLE signature (session INTEGER PRIMARY KEY, packed BLOB NOT NULL);
 CREATE TRIGGER session_deleted AFTER DELETE ON session BEGIN
   DELETE FROM usage WHERE session = OLD.id;
-  DELETE FROM signature WHERE session = OLD.id;
 END;
 ";
 

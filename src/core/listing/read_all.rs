@@ -19,7 +19,6 @@ use crate::io::head_tail_hash::head_tail_hash;
 use crate::io::open::is_exhausted;
 use crate::io::open::{self, Access};
 use crate::summary::session_summary::{read_on, FileKind, ListedSession, SessionSummary, SummaryProgress};
-use crate::summary::signature::Signature;
 use crate::summary::usage::session_usage::{SessionUsage, LARGEST_KEPT};
 
 /// A file that has to be read.
@@ -29,8 +28,6 @@ struct Job<'a> {
     row: Option<CatalogRow>,
     /// The usage in the part of the file that the row covers. Without it the file is read from its start.
     usage: Option<SessionUsage>,
-    /// The packed signature of that part.
-    signature: Option<Vec<u8>>,
 }
 
 /// The first file of the list first, then the largest: a giant file that came last would be read by one thread while the
@@ -140,7 +137,7 @@ fn job_of<'a>(
         return None;
     };
     let Some((row, db)) = row.zip(catalog.map(Catalog::db)) else {
-        return Some(Job { at, file, row: None, usage: None, signature: None });
+        return Some(Job { at, file, row: None, usage: None });
     };
     let validity = row.validity(fingerprint);
     // Usage that the catalog cannot give is read from the file.
@@ -155,10 +152,7 @@ fn job_of<'a>(
             last.give(at, listed(*fingerprint, row, usage));
             None
         }
-        usage => {
-            let signature = usage.as_ref().and_then(|_| rows::signature_of(db, row.row).ok().flatten());
-            Some(Job { at, file, row: Some(row), usage, signature })
-        }
+        usage => Some(Job { at, file, row: Some(row), usage }),
     }
 }
 
@@ -211,17 +205,15 @@ fn read_one(
     });
     let known = match (row, &job.usage) {
         (Some(row), Some(usage)) => {
-            let signature = job.signature.as_deref().and_then(Signature::unpack);
             let kind = row.progress.kind.copy()?;
-            SummaryProgress { kind, usage: usage.copy()?, end: row.progress.end, signature }
+            SummaryProgress { kind, usage: usage.copy()?, end: row.progress.end }
         }
         _ => {
             let usage = scope.usage.map_or_else(SessionUsage::default, SessionUsage::keeping);
-            let signature = scope.is_cached.then(Signature::default);
-            SummaryProgress { usage, signature, ..SummaryProgress::default() }
+            SummaryProgress { usage, ..SummaryProgress::default() }
         }
     };
-    let Some(mut found) = read_on(&file, fingerprint.size, known, buffer, cancelled)? else {
+    let Some(mut found) = read_on(&file, fingerprint.size, known, buffer, &[cancelled])? else {
         return Ok(None);
     };
     let end = found.progress.end;
@@ -230,7 +222,6 @@ fn read_one(
     let summary = found.summary().map(SessionSummary::copy).transpose()?;
     let listed = summary.map(|summary| ListedSession { summary, fingerprint, end, head_tail_hash, usage });
     let usage = std::mem::take(&mut found.progress.usage);
-    let signature = found.progress.signature.take();
     if !scope.is_cached {
         return Ok(Some((listed, None)));
     }
@@ -240,7 +231,6 @@ fn read_one(
         found: job.row.as_ref().map(|row| (row.row, row.seen)),
         file: CatalogRow { row: 0, fingerprint, seen, progress: found.progress, head_tail_hash },
         usage: usage.pack()?,
-        signature: signature.map(|signature| signature.pack()),
     };
     Ok(Some((listed, Some(update))))
 }
@@ -256,11 +246,7 @@ impl Rows {
         let mut loaded = Self::default();
         for file in files {
             if !loaded.dirs.contains_key(&file.dir) {
-                let mut known = HashMap::new();
-                rows::in_dir(catalog.db(), &file.dir, false, |name, row, _| {
-                    known.insert(name, row);
-                })?;
-                loaded.dirs.insert(file.dir.clone(), known);
+                loaded.dirs.insert(file.dir.clone(), rows::in_dir(catalog.db(), &file.dir)?);
             }
         }
         Ok(loaded)

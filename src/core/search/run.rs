@@ -1,10 +1,10 @@
 //! A search over many sessions: newest first, on several threads, until there are enough hits.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -16,17 +16,13 @@ use super::session_search::{Buffers, Hit, SessionFile};
 use crate::base::error::{Error, Result};
 use crate::base::paths::join;
 use crate::base::threads::{locked, try_on_threads};
-use crate::catalog::connection::Catalog;
-use crate::catalog::location::CatalogLocation;
-use crate::catalog::rows::{self, CacheValidity};
-use crate::format::header::Version;
+use crate::format::header::Header;
 use crate::io::fs;
 use crate::io::line_reader::{is_stopped, Positioned};
 use crate::io::open::{self, is_exhausted, Access};
 use crate::listing::candidates::Candidate;
 use crate::summary::header_scan::{header_before, HEADER_WITHIN};
-use crate::summary::session_summary::{title_of, FileKind};
-use crate::summary::signature::QueryGroups;
+use crate::summary::session_summary::{read_on, title_of, SummaryProgress, SummaryScan};
 
 /// What a hit shows of its session; shared by all hits in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,8 +50,6 @@ pub struct Request<'a> {
     pub takes: &'a (dyn Fn(&[u8]) -> bool + Sync),
     pub query: &'a Query,
     pub options: &'a SearchOptions,
-    /// Where the catalog is, which is only read.
-    pub location: Option<&'a CatalogLocation>,
     /// Set when the hits are no longer needed.
     pub cancelled: &'a AtomicBool,
     /// Called with how many files were searched, which is one more each time, and how many there are. Calls do not overlap.
@@ -63,15 +57,6 @@ pub struct Request<'a> {
     /// Called with the hits of each session that has some, in their order. Calls do not overlap.
     pub each: &'a EachSession<'a>,
 }
-
-/// A session as the catalog knows it.
-struct KnownSession {
-    session: HitSession,
-    version: Version,
-}
-
-/// What is known of a file: None if it is not a session, or cannot have a hit.
-type KnownFile = Option<KnownSession>;
 
 /// A session and its hits; None if it has none, or is not searched.
 type SessionHits = Option<(Arc<HitSession>, Vec<Hit>)>;
@@ -85,7 +70,6 @@ impl Request<'_> {
         let modified = |at: &usize| self.files.get(*at).and_then(|file| Some((file.fingerprint?.modified, &file.path)));
         order.retain(|at| modified(at).is_some());
         order.sort_by_cached_key(|at| Reverse(modified(at)));
-        let known = self.known_files();
         (self.progress)(0, order.len());
         // Set when there are enough hits, and when a thread failed.
         let over = AtomicBool::new(false);
@@ -100,7 +84,7 @@ impl Request<'_> {
                 return Ok(());
             };
             let unfinished = Unfinished(&over);
-            let found = self.search_file(file, &known, &filter, buffers, &stops)?;
+            let found = self.search_file(file, &filter, buffers, &stops)?;
             if is_stopped(&stops) {
                 return Ok(());
             }
@@ -113,118 +97,61 @@ impl Request<'_> {
         })
     }
 
-    /// The files whose rows in the catalog are valid, by their paths.
-    fn known_files(&self) -> HashMap<PathBuf, KnownFile> {
-        let mut known = HashMap::new();
-        let groups = QueryGroups::of(&self.query.words).filter(|_| self.options.scopes.is_within_default());
-        let Some(catalog) = self.location.and_then(Catalog::open) else { return known };
-        let mut by_dir: HashMap<&str, HashMap<&str, &Candidate>> = HashMap::new();
-        for file in self.files {
-            by_dir.entry(&file.dir).or_default().insert(&file.name, file);
-        }
-        for (dir, files) in by_dir {
-            let read = rows::in_dir(catalog.db(), dir, groups.is_some(), |name, row, signature| {
-                let Some(file) = files.get(&*name) else { return };
-                let is_valid = |now| row.validity(now) == CacheValidity::Valid;
-                if !file.fingerprint.as_ref().is_some_and(is_valid) {
-                    return;
-                }
-                let is_denied =
-                    groups.as_ref().zip(signature).is_some_and(|(groups, packed)| !groups.may_be_in(packed));
-                let session = match row.progress.kind {
-                    FileKind::Session(version, summary) if !is_denied => {
-                        let session = HitSession {
-                            path: file.path.clone(),
-                            id: summary.id,
-                            cwd: summary.cwd,
-                            name: summary.name,
-                            title: summary.first_message.as_deref().map(title_of),
-                        };
-                        Some(KnownSession { session, version })
-                    }
-                    _ => None,
-                };
-                known.insert(PathBuf::from(join(dir, &name)), session);
-            });
-            if let Err(error) = read {
-                catalog.discard_if_corrupt(&error);
-                return HashMap::new();
-            }
-        }
-        known
-    }
-
     /// The hits in a file; None if it has none, or is not searched. A file that cannot be opened is not.
     fn search_file(
         &self,
         file: &Candidate,
-        known: &HashMap<PathBuf, KnownFile>,
         filter: &Prefilter,
         buffers: &mut Buffers,
         stops: &[&AtomicBool],
     ) -> Result<SessionHits> {
-        let path = PathBuf::from(join(&file.dir, &file.name));
-        let known = known.get(&path);
-        match known {
-            Some(None) => return Ok(None),
-            Some(Some(known)) if !self.searches(&known.session) => return Ok(None),
-            _ => {}
-        }
-        let opened = match open::regular(&path, Access::Read) {
+        let path = join(&file.dir, &file.name);
+        let opened = match open::regular(Path::new(&path), Access::Read) {
             // The error says nothing about this file: an answer without it would be wrong.
-            Err(error) if is_exhausted(&error) => return Err(Error::io("open", &path.to_string_lossy(), error)),
+            Err(error) if is_exhausted(&error) => return Err(Error::io("open", &path, error)),
             opened => opened.ok(),
         };
         let Some(opened) = opened else { return Ok(None) };
-        match self.search_opened(file, &opened, known, filter, buffers, stops) {
+        match self.search_opened(&file.path, &opened, filter, buffers, stops) {
             Err(_) if is_stopped(stops) => Ok(None),
-            Err(error) => Err(Error::io("read", &path.to_string_lossy(), error)),
+            Err(error) => Err(Error::io("read", &path, error)),
             Ok(found) => Ok(found),
         }
     }
 
     fn search_opened(
         &self,
-        file: &Candidate,
+        path: &str,
         opened: &File,
-        known: Option<&KnownFile>,
         filter: &Prefilter,
         buffers: &mut Buffers,
         stops: &[&AtomicBool],
     ) -> io::Result<SessionHits> {
-        let stat = fs::stat(opened)?;
-        let size = stat.size;
-        // Its row says nothing about a file that took its place, or that grew.
-        let known = known.filter(|_| file.fingerprint == Some(stat.fingerprint()));
-        let (mut session, version) = match known {
-            Some(Some(KnownSession { session, version })) => (session.clone(), *version),
-            _ => {
-                let header = header_before(Positioned::new(opened, 0, size, stops), HEADER_WITHIN)?;
-                let Some(header) = header else { return Ok(None) };
-                let cwd = header.cwd.unwrap_or_default();
-                let session = HitSession { path: file.path.clone(), id: header.id, cwd, name: None, title: None };
-                if !self.searches(&session) {
-                    return Ok(None);
-                }
-                (session, header.version)
-            }
-        };
-        let opened = SessionFile { file: opened, size, version };
-        let hits = opened.hits((self.query, self.options, filter), buffers, stops)?;
+        let size = fs::stat(opened)?.size;
+        let header = header_before(Positioned::new(opened, 0, size, stops), HEADER_WITHIN)?;
+        let Some(header) = header.filter(|header| self.searches(path, header)) else { return Ok(None) };
+        let session = SessionFile { file: opened, size, version: header.version };
+        let hits = session.hits((self.query, self.options, filter), buffers, stops)?;
         if hits.is_empty() {
             return Ok(None);
         }
-        if known.is_none() {
-            session.name = opened.name(buffers, stops)?;
-            session.title = opened.title(buffers, stops)?;
-        }
+        let read = read_on(opened, size, SummaryProgress::default(), &mut buffers.scanned, stops)?;
+        let Some(summary) = read.and_then(SummaryScan::into_summary) else { return Ok(None) };
+        let session = HitSession {
+            path: path.to_owned(),
+            id: summary.id,
+            cwd: summary.cwd,
+            name: summary.name,
+            title: summary.first_message.as_deref().map(title_of),
+        };
         Ok(Some((Arc::new(session), hits)))
     }
 
-    fn searches(&self, session: &HitSession) -> bool {
+    fn searches(&self, path: &str, header: &Header) -> bool {
         let is_excluded =
-            |excluded: &String| excluded.as_bytes() == session.id || Path::new(excluded) == Path::new(&session.path);
-        !self.options.excluded.as_ref().is_some_and(is_excluded) && (self.takes)(&session.cwd)
+            |excluded: &String| excluded.as_bytes() == header.id || Path::new(excluded) == Path::new(path);
+        let cwd = header.cwd.as_deref().unwrap_or_default();
+        !self.options.excluded.as_ref().is_some_and(is_excluded) && (self.takes)(cwd)
     }
 }
 
@@ -302,13 +229,7 @@ impl Emitter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::memory::push;
-    use crate::io::fs::faults::{with, InjectedFault};
-    use crate::io::fs::FsCall;
-    use crate::listing::read_all::read_all;
-    use crate::search::scope::{Scope, Scopes};
-    use crate::testing::tests::{wait_for_next_file_time, SessionsDir};
-    use std::sync::atomic::AtomicUsize;
+    use crate::testing::tests::SessionsDir;
     use std::sync::{Condvar, PoisonError};
 
     fn session(id: &str, text: &str) -> String {
@@ -317,41 +238,6 @@ mod tests {
              {{\"type\":\"session_info\",\"id\":\"n\",\"name\":\"name of {id}\"}}\n\
              {{\"type\":\"message\",\"id\":\"m\",\"message\":{{\"role\":\"user\",\"content\":\"{text}\"}}}}\n"
         )
-    }
-
-    /// Regression: the hits in a file that was replaced after its row was read were shown with the session of the row.
-    #[test]
-    fn a_row_says_nothing_about_a_file_that_replaced_the_one_it_was_made_of() {
-        let sessions = SessionsDir::new();
-        let path = sessions.dir.path().join("a.jsonl");
-        std::fs::write(&path, session("old", "needle")).expect("written");
-        wait_for_next_file_time();
-        let files = sessions.files();
-        let cancelled = AtomicBool::new(false);
-        drop(read_all(&files, Some(&sessions.location), &cancelled, &|_, _| {}).expect("read"));
-        let found = Mutex::new(Vec::new());
-        Request {
-            files: &files,
-            takes: &|_| true,
-            query: &Query::of("needle", false).expect("a query"),
-            options: &SearchOptions::default(),
-            location: Some(&sessions.location),
-            cancelled: &cancelled,
-            // At first it says that nothing was searched: then rows have been read.
-            progress: &|searched, _| {
-                if searched == 0 {
-                    std::fs::write(path.with_extension("new"), session("new", "new needle")).expect("written");
-                    std::fs::rename(path.with_extension("new"), &path).expect("renamed");
-                }
-            },
-            each: &|session, hits| Ok(push(&mut locked(&found), (HitSession::clone(session), hits.len()))?),
-        }
-        .run()
-        .expect("searched");
-        let found = locked(&found);
-        let [(session, 1)] = found.as_slice() else { panic!("one hit") };
-        let shown = (&*session.id, &*session.cwd, session.name.as_deref());
-        assert_eq!(shown, (&b"new"[..], &b"/new"[..], Some(&b"name of new"[..])));
     }
 
     /// Regression: a thread that had counted its file was overtaken by another before it said so.
@@ -368,7 +254,6 @@ mod tests {
             takes: &|_| true,
             query: &Query::of("needle", false).expect("a query"),
             options: &SearchOptions::default(),
-            location: None,
             cancelled: &AtomicBool::new(false),
             progress: &|searched, total| {
                 let (all, changed) = &told;
@@ -384,75 +269,5 @@ mod tests {
         .run()
         .expect("searched");
         assert_eq!(*locked(&told.0), Vec::from_iter((0..=20).map(|searched| (searched, 20))));
-    }
-
-    /// A rare word opens only the sessions that can have it.
-    #[test]
-    fn a_session_whose_signature_lacks_the_words_is_not_opened() {
-        let sessions = SessionsDir::new();
-        let path = sessions.dir.path().join("a.jsonl");
-        let tool = r#"{"type":"message","id":"t","message":{"role":"toolResult","content":"haystack"}}"#;
-        std::fs::write(&path, format!("{}{tool}\n", session("a", "a needle \\u006fver there"))).expect("written");
-        wait_for_next_file_time();
-        let cancelled = AtomicBool::new(false);
-        let list =
-            || drop(read_all(&sessions.files(), Some(&sessions.location), &cancelled, &|_, _| {}).expect("read"));
-        // How many hits there are, and whether the session was opened: the catalog is opened as often each time.
-        let search = |query: &str, phrase: bool, scope: Option<Scope>| {
-            let scopes = scope.map_or_else(Scopes::default, |scope| Scopes::NONE.with(scope));
-            let count = AtomicUsize::new(0);
-            let request = Request {
-                files: &sessions.files(),
-                takes: &|_| true,
-                query: &Query::of(query, phrase).expect("a query"),
-                options: &SearchOptions { scopes, ..SearchOptions::default() },
-                location: Some(&sessions.location),
-                cancelled: &cancelled,
-                progress: &|_, _| {},
-                each: &|_, hits| {
-                    count.fetch_add(hits.len(), Ordering::Relaxed);
-                    Ok(())
-                },
-            };
-            let (searched, made) = with(usize::MAX, InjectedFault::Once(0), || request.run());
-            searched.expect("searched");
-            (count.into_inner(), made.calls.iter().filter(|call| **call == FsCall::Open).count())
-        };
-        list();
-        let opened = search("needle", false, None).1;
-        let denied = (0, opened - 1);
-        assert_eq!(search("haystack", false, None), denied);
-        assert_eq!(search("needle haystack", false, None), denied);
-        assert_eq!(search("haystack", false, Some(Scope::Tool)), (1, opened));
-        assert_eq!(search("needle over", true, None), (1, opened));
-        assert_eq!(search("needle under", true, None), denied);
-        assert_eq!(search("name of a", true, Some(Scope::Name)), (1, opened));
-        // Too short to tell.
-        assert_eq!(search("hays", false, None), (0, opened));
-        // What is new is found before the next list and after it, which reads on where the row ends.
-        let append = |line: &str| {
-            let mut file = std::fs::OpenOptions::new().append(true).open(&path).expect("opened");
-            std::io::Write::write_all(&mut file, line.as_bytes()).expect("written");
-            wait_for_next_file_time();
-        };
-        append("{\"type\":\"label\",\"id\":\"l\",\"label\":\"HAYSTACK\"}\n");
-        append("{\"type\":\"message\",\"id\":\"e\",\"message\":{\"role\":\"assistant\",\"errorMessage\":\"429 overloaded\"}}\n");
-        assert_eq!(search("haystack", false, None), (1, opened));
-        list();
-        assert_eq!(search("haystack", false, None), (1, opened));
-        assert_eq!(search("needle", false, None), (1, opened));
-        assert_eq!(search("overloaded", false, None), (1, opened));
-        assert_eq!(search("unheard", false, None), denied);
-        // What no signature is made of may say anything: a very long text, and a line that the scanner cannot take apart.
-        let long = format!("{} endlessly", "many words ".repeat(200_000));
-        append(&format!(
-            "{{\"type\":\"message\",\"id\":\"e\",\"message\":{{\"role\":\"assistant\",\"content\":\"{long}\"}}}}\n"
-        ));
-        list();
-        assert_eq!(search("endlessly", false, None), (1, opened));
-        append("{\"type\":\"compaction\",\"id\":\"c\",\"s\\u0075mmary\":\"unheard of\"}\n");
-        list();
-        assert_eq!(search("unheard", false, None), (1, opened));
-        assert_eq!(search("nothing like it", false, None), (0, opened));
     }
 }

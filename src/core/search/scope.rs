@@ -68,11 +68,6 @@ impl Scopes {
     pub fn has(self, scope: Scope) -> bool {
         self.0 & 1 << scope as u8 != 0
     }
-
-    /// Whether every scope of the set is one of the default.
-    pub fn is_within_default(self) -> bool {
-        self.0 & !Self::default().0 == 0
-    }
 }
 
 /// What was said, and what tells sessions apart.
@@ -183,13 +178,6 @@ pub fn entry_texts(line: &str, version: Version, scopes: Scopes) -> memory::Resu
     };
     let timestamp = text_in(fields.timestamp)?.unwrap_or_default();
     Ok(Some(EntryTexts { role, id: id.unwrap_or_default(), timestamp, texts: texts.found }))
-}
-
-/// The name that a line gives its session, if it is one that does.
-pub fn name_in(line: &str, version: Version) -> memory::Result<Option<Option<&str>>> {
-    let entry = entry_texts(line, version, Scopes::NONE.with(Scope::Name))?;
-    let entry = entry.filter(|entry| entry.role == "session_info");
-    Ok(entry.map(|entry| entry.texts.first().map(|(_, json)| *json)))
 }
 
 fn text_in(value: Option<Raw<'_>>) -> memory::Result<Option<Cow<'_, [u8]>>> {

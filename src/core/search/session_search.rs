@@ -5,8 +5,7 @@ use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::fs::File;
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::LazyLock;
+use std::sync::atomic::AtomicBool;
 
 use xxhash_rust::xxh3::Xxh3;
 
@@ -15,17 +14,15 @@ use super::long_line::{each_piece, ShortenedLine};
 use super::matcher::{HitOrder, Matcher};
 use super::prefilter::Prefilter;
 use super::query::{Query, SearchOptions};
-use super::scope::{entry_texts, name_in, strings_in, EntryTexts, Scope, Scopes};
-use crate::base::error::Result;
+use super::scope::{entry_texts, strings_in, EntryTexts, Scope};
 use crate::base::memory::{self, collect, copy_of_bytes, push};
 use crate::base::time::Time;
-use crate::base::wtf8::{into_string_lossy, to_string_lossy, trim};
+use crate::base::wtf8::{into_string_lossy, to_string_lossy};
 use crate::format::header::Version;
 use crate::format::ids::numbered_id;
 use crate::io::line_reader::line_text;
 use crate::json::string_bytes;
 use crate::summary::line_scanner::{FileLines, KeptTexts, ScannedLine};
-use crate::summary::session_summary::{title_of, TITLE_CHARS};
 use crate::summary::usage::call::plain;
 
 /// A message that matches.
@@ -80,7 +77,7 @@ impl CopiesKey {
 #[derive(Default)]
 pub struct Buffers {
     lines: Vec<u8>,
-    long_line: Box<[u8]>,
+    pub scanned: Box<[u8]>,
 }
 
 /// Gets a line's offset and its text, and the line itself if its long strings were left out of that.
@@ -139,10 +136,10 @@ impl SessionFile<'_> {
             }
             Ok(())
         };
-        self.each_line((filter, Sizes::default()), buffers, stops, &mut each)?;
+        self.each_line(filter, buffers, stops, &mut each)?;
         let mut hits = best.into_vec()?;
         if self.version == Version::V1 && !hits.is_empty() {
-            self.number(&mut hits, &mut buffers.long_line, stops)?;
+            self.number(&mut hits, &mut buffers.scanned, stops)?;
         }
         Ok(hits)
     }
@@ -166,73 +163,23 @@ impl SessionFile<'_> {
         Ok(())
     }
 
-    /// The session's name: the last one that it was given.
-    pub fn name(&self, buffers: &mut Buffers, stops: &[&AtomicBool]) -> io::Result<Option<Vec<u8>>> {
-        static NAMES: LazyLock<Result<Prefilter>> = LazyLock::new(|| Prefilter::of(&["session_info".into()]));
-        let mut name: Option<Vec<u8>> = None;
-        let mut each = |_: u64, line: &str, _: Option<&ShortenedLine>| {
-            if let Some(json) = name_in(line, self.version)? {
-                let text = json.map_or(Ok(None), string_bytes)?;
-                name = text.map(|text| copy_of_bytes(trim(&text))).transpose()?.filter(|name| !name.is_empty());
-            }
-            Ok(())
-        };
-        self.each_line((made(&NAMES)?, Sizes::default()), buffers, stops, &mut each)?;
-        Ok(name)
-    }
-
-    /// The beginning of the first message of a user; None if there is none. What follows it is not read.
-    pub fn title(&self, buffers: &mut Buffers, stops: &[&AtomicBool]) -> io::Result<Option<Vec<u8>>> {
-        static USERS: LazyLock<Result<Prefilter>> = LazyLock::new(|| Prefilter::of(&["user".into()]));
-        let is_found = AtomicBool::new(false);
-        let stops = Vec::from_iter(stops.iter().copied().chain([&is_found]));
-        let mut title = String::new();
-        let mut each = |_: u64, line: &str, long: Option<&ShortenedLine>| {
-            if is_found.load(Ordering::Relaxed) {
-                return Ok(());
-            }
-            let entry = entry_texts(line, self.version, Scopes::NONE.with(Scope::User))?;
-            for (at, (_, json)) in entry.map(|entry| entry.texts).unwrap_or_default().iter().enumerate() {
-                if at > 0 {
-                    title.push(' ');
-                }
-                let mut add = |text: &str| {
-                    title.extend(text.chars().take(TITLE_CHARS));
-                    if title.len() >= 4 * TITLE_CHARS {
-                        is_found.store(true, Ordering::Relaxed);
-                    }
-                };
-                self.each_piece_of(json, long, 0, &stops, &mut add)?;
-                if is_found.load(Ordering::Relaxed) {
-                    break;
-                }
-            }
-            is_found.store(!title.is_empty(), Ordering::Relaxed);
-            Ok(())
-        };
-        // Most sessions begin with it.
-        let sizes = Sizes { chunk: 16 << 10, ..Sizes::default() };
-        self.each_line((made(&USERS)?, sizes), buffers, &stops, &mut each)?;
-        Ok(Some(title_of(title.as_bytes())).filter(|title| !title.is_empty()))
-    }
-
     /// Gives `each` the lines that can hold a hit, with their offsets, as texts: one that is too long to be held without its long strings.
     fn each_line(
         &self,
-        (filter, sizes): (&Prefilter, Sizes),
-        Buffers { lines, long_line }: &mut Buffers,
+        filter: &Prefilter,
+        Buffers { lines, scanned }: &mut Buffers,
         stops: &[&AtomicBool],
         each: &mut EachLine<'_>,
     ) -> io::Result<()> {
         let file = (self.file, self.size);
         let mut each_candidate = |offset: u64, line: CandidateLine<'_>| match line {
             CandidateLine::Held(bytes) => each(offset, &line_text(bytes)?, None),
-            CandidateLine::Long => match ShortenedLine::read(file, offset, long_line, stops)? {
+            CandidateLine::Long => match ShortenedLine::read(file, offset, scanned, stops)? {
                 Some(line) => each(offset, &line.text, Some(&line)),
                 None => Ok(()),
             },
         };
-        candidate_lines(file, filter, sizes, lines, stops, &mut each_candidate).map(|_| ())
+        candidate_lines(file, filter, Sizes::default(), lines, stops, &mut each_candidate).map(|_| ())
     }
 
     /// Gives `each` the text of a string of a line, in pieces if it was left out of it.
@@ -250,11 +197,6 @@ impl SessionFile<'_> {
         }
         Ok(())
     }
-}
-
-/// A filter that is made once.
-fn made(filter: &Result<Prefilter>) -> io::Result<&Prefilter> {
-    filter.as_ref().map_err(|error| io::Error::other(error.to_string()))
 }
 
 /// A JSON string's text; lone surrogates become U+FFFD.
@@ -341,8 +283,6 @@ mod tests {
         let filter = Prefilter::of(&query.words).expect("a filter");
         let options = SearchOptions::default();
         session.hits((&query, &options, &filter), &mut Buffers::default(), &[]).expect_err("not readable");
-        session.name(&mut Buffers::default(), &[]).expect_err("not readable");
-        session.title(&mut Buffers::default(), &[]).expect_err("not readable");
     }
 
     fn hit(offset: u64, tier: MatchTier, entry: u128) -> Hit {

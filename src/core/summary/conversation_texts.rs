@@ -96,7 +96,7 @@ mod tests {
             let read = read_texts(&file, size, &stops, each);
             assert_eq!(read.expect("read"), Completion::Cancelled);
             stop_at_a_later_read();
-            let listed = read_on(&file, size, SummaryProgress::default(), &mut Box::default(), &stop);
+            let listed = read_on(&file, size, SummaryProgress::default(), &mut Box::default(), &[&stop]);
             assert_eq!(listed.expect("read"), None);
         }
     }

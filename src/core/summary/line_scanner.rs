@@ -8,7 +8,6 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::sync::atomic::AtomicBool;
 
-use super::signature::Signature;
 use super::usage::call::{plain, scan_usage, UsageValue};
 use crate::base::memory::append;
 use crate::format::agent_message::Role;
@@ -20,9 +19,6 @@ use crate::json::value_to_string::push_to_string;
 
 /// A longer type, id, time, role or name of a model or tool counts as missing.
 const LONGEST_SHORT: usize = 64 << 10;
-
-/// The longest text that is added to a signature; a session with a longer one has none.
-const LONGEST_SEARCHED: usize = 2 << 20;
 
 /// The messages whose texts are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,7 +84,7 @@ impl ScannedLine {
     pub fn of(json: &[u8], span: (u64, u64)) -> Self {
         let mut line = Self { span, is_terminated: true, ..Self::default() };
         let mut scanner = Scanner::new(json);
-        let scanned = entry(&mut scanner, &mut None, KeptTexts::None, &mut line);
+        let scanned = entry(&mut scanner, KeptTexts::None, &mut line);
         line.is_object = scanned.is_ok() && scanner.next_token() == Ok(None);
         line
     }
@@ -167,19 +163,17 @@ pub struct LineScanner<R> {
     pub(super) scanner: Scanner<FileWindow<R>>,
     /// Where the source starts in the file.
     offset: u64,
-    /// Gets the texts of the scanned lines that are searched by default, and maybe others.
-    pub signature: Option<Signature>,
 }
 
 impl<R: Read> LineScanner<R> {
     /// Scans `source`, whose first byte is at `offset` of the file, in memory that another scanner used, or none yet.
     pub fn new(source: R, offset: u64, buffer: Box<[u8]>) -> Self {
-        Self { scanner: Scanner::new(FileWindow::new(source, buffer)), offset, signature: None }
+        Self { scanner: Scanner::new(FileWindow::new(source, buffer)), offset }
     }
 
     /// Scans a file for its header: little of it is read at first.
     pub fn for_header(source: R) -> Self {
-        Self { scanner: Scanner::new(FileWindow::starting_with(source, HEAD)), offset: 0, signature: None }
+        Self { scanner: Scanner::new(FileWindow::starting_with(source, HEAD)), offset: 0 }
     }
 
     /// The memory, for the next file.
@@ -217,7 +211,7 @@ impl<R: Read> LineScanner<R> {
     fn line(&mut self, texts: KeptTexts, line: &mut ScannedLine) -> io::Result<bool> {
         line.clear();
         self.scanner.forget_failure();
-        match entry(&mut self.scanner, &mut self.signature, texts, line) {
+        match entry(&mut self.scanner, texts, line) {
             Ok(()) => self.is_blank(),
             Err(error) => error.cause().map_or(Ok(false), Err),
         }
@@ -231,12 +225,9 @@ enum ScannedKey {
     Id,
     Timestamp,
     Name,
-    Label,
-    Summary,
     Message,
     Role,
     Content,
-    ErrorMessage,
     Text,
     ToolName,
     Provider,
@@ -251,12 +242,9 @@ impl ScannedKey {
             b"id" => ScannedKey::Id,
             b"timestamp" => ScannedKey::Timestamp,
             b"name" => ScannedKey::Name,
-            b"label" => ScannedKey::Label,
-            b"summary" => ScannedKey::Summary,
             b"message" => ScannedKey::Message,
             b"role" => ScannedKey::Role,
             b"content" => ScannedKey::Content,
-            b"errorMessage" => ScannedKey::ErrorMessage,
             b"text" => ScannedKey::Text,
             b"toolName" => ScannedKey::ToolName,
             b"provider" => ScannedKey::Provider,
@@ -282,12 +270,7 @@ impl CallFields {
     }
 }
 
-fn entry<I: Input>(
-    scanner: &mut Scanner<I>,
-    signature: &mut Option<Signature>,
-    texts: KeptTexts,
-    line: &mut ScannedLine,
-) -> ScanResult<(), I> {
+fn entry<I: Input>(scanner: &mut Scanner<I>, texts: KeptTexts, line: &mut ScannedLine) -> ScanResult<(), I> {
     scanner.members(ScannedKey::of, |scanner, key| match key {
         Some(ScannedKey::Kind) => short(scanner, &mut line.kind),
         Some(ScannedKey::Timestamp) => short(scanner, &mut line.timestamp),
@@ -301,15 +284,14 @@ fn entry<I: Input>(
                 return scanner.skip_value();
             }
             let mut name = Vec::new();
-            text(scanner, signature, Some(&mut name))?;
+            text(scanner, &mut name)?;
             line.name = Some(name);
             Ok(())
         }
-        Some(ScannedKey::Label | ScannedKey::Summary) => text(scanner, signature, None),
         Some(ScannedKey::Message) => {
             line.message.clear();
             match scanner.next_token()? {
-                Some(b'{') => message(scanner, signature, texts, &mut line.message),
+                Some(b'{') => message(scanner, texts, &mut line.message),
                 _ => scanner.skip_value(),
             }
         }
@@ -317,43 +299,27 @@ fn entry<I: Input>(
     })
 }
 
-fn message<I: Input>(
-    scanner: &mut Scanner<I>,
-    signature: &mut Option<Signature>,
-    texts: KeptTexts,
-    into: &mut ScannedMessage,
-) -> ScanResult<(), I> {
+fn message<I: Input>(scanner: &mut Scanner<I>, texts: KeptTexts, into: &mut ScannedMessage) -> ScanResult<(), I> {
     scanner.members(ScannedKey::of, |scanner, key| match key {
-        Some(ScannedKey::Role) => {
-            if !into.role.is_empty() {
-                // By an earlier role texts may have been left out.
-                *signature = None;
-            }
-            short(scanner, &mut into.role)
-        }
+        Some(ScannedKey::Role) => short(scanner, &mut into.role),
         Some(ScannedKey::Timestamp) => short(scanner, &mut into.timestamp),
         Some(ScannedKey::ToolName) => short(scanner, &mut into.tool_name),
         Some(ScannedKey::Content) => {
             into.has_content = true;
             into.text = texts.has_that_of(into).then(Vec::new);
-            if into.text.is_none() && (signature.is_none() || into.role == b"\"toolResult\"") {
-                return scanner.skip_value();
+            match &mut into.text {
+                Some(text) => content(scanner, text),
+                None => scanner.skip_value(),
             }
-            content(scanner, signature, into.text.as_mut())
         }
-        Some(ScannedKey::ErrorMessage) => text(scanner, signature, None),
         key => into.call.take(scanner, key),
     })
 }
 
-/// Takes a content, adds its texts to a signature, and sets `out` to its text.
-fn content<I: Input>(
-    scanner: &mut Scanner<I>,
-    signature: &mut Option<Signature>,
-    mut out: Option<&mut Vec<u8>>,
-) -> ScanResult<(), I> {
+/// Takes a content, and sets `out` to its text.
+fn content<I: Input>(scanner: &mut Scanner<I>, out: &mut Vec<u8>) -> ScanResult<(), I> {
     match scanner.next_token()? {
-        Some(b'"') => return text(scanner, signature, out),
+        Some(b'"') => return text(scanner, out),
         Some(b'[') => scanner.skip_byte(),
         _ => return scanner.skip_value(),
     }
@@ -363,21 +329,21 @@ fn content<I: Input>(
             scanner.skip_value()?;
             continue;
         }
-        let (mut is_text, mut block) = (false, out.as_ref().map(|_| Vec::new()));
+        let (mut is_text, mut block) = (false, Vec::new());
         scanner.members(ScannedKey::of, |scanner, key| match key {
-            Some(ScannedKey::Text) => text(scanner, signature, block.as_mut()),
-            Some(ScannedKey::Kind) if block.is_some() => {
+            Some(ScannedKey::Text) => text(scanner, &mut block),
+            Some(ScannedKey::Kind) => {
                 let kind = scanner.value(LONGEST_SHORT)?.and_then(plain);
                 is_text = kind.as_deref() == Some(b"text");
                 Ok(())
             }
             _ => scanner.skip_value(),
         })?;
-        if let (Some(out), Some(block), true) = (&mut out, block, is_text) {
+        if is_text {
             if has_text {
                 append(out, b" ").and_then(|()| append(out, &block)).map_err(I::Error::from)?;
             } else {
-                **out = block;
+                *out = block;
             }
             has_text = true;
         }
@@ -385,28 +351,11 @@ fn content<I: Input>(
     scanner.expect(b']')
 }
 
-/// Takes a value, adds it to a signature if it is a text, and sets `out` to what JavaScript shows of it. There is no signature any more
-/// if it is too long.
-fn text<I: Input>(
-    scanner: &mut Scanner<I>,
-    signature: &mut Option<Signature>,
-    out: Option<&mut Vec<u8>>,
-) -> ScanResult<(), I> {
-    if out.is_none() && (signature.is_none() || scanner.next_token()? != Some(b'"')) {
-        return scanner.skip_value();
-    }
-    let longest = if out.is_some() { usize::MAX } else { LONGEST_SEARCHED };
-    let json = scanner.value(longest)?;
-    match json.filter(|json| json.len() <= LONGEST_SEARCHED) {
-        Some(json) => {
-            signature.iter_mut().try_for_each(|signature| signature.add_json(json)).map_err(I::Error::from)?
-        }
-        None => *signature = None,
-    }
-    if let (Some(json), Some(out)) = (json, out) {
-        out.clear();
-        line_text(json).and_then(|json| push_to_string(&json, out)).map_err(I::Error::from)?;
-    }
+/// Takes a value, and sets `out` to what JavaScript shows of it.
+fn text<I: Input>(scanner: &mut Scanner<I>, out: &mut Vec<u8>) -> ScanResult<(), I> {
+    out.clear();
+    let json = scanner.value(usize::MAX)?.unwrap_or_default();
+    line_text(json).and_then(|json| push_to_string(&json, out)).map_err(I::Error::from)?;
     Ok(())
 }
 

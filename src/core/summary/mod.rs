@@ -1,9 +1,8 @@
-//! One file read once for lists: its list row, usage, signature and the texts of its conversation, in bounded memory.
+//! One file read once for lists: its list row, usage and the texts of its conversation, in bounded memory.
 
 pub(crate) mod conversation_texts;
 pub mod header_scan;
 pub mod line_scanner;
 pub mod listed_text;
 pub mod session_summary;
-pub(crate) mod signature;
 pub mod usage;

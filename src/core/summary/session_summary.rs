@@ -6,7 +6,6 @@ use std::sync::atomic::AtomicBool;
 
 use super::header_scan::{HeaderLine, HEADER_WITHIN};
 use super::line_scanner::{FileLines, KeptTexts, ScannedLine};
-use super::signature::Signature;
 use super::usage::call::{number, plain};
 use super::usage::session_usage::SessionUsage;
 use crate::base::memory::{self, copy_of, copy_of_bytes};
@@ -116,13 +115,11 @@ pub struct SummaryProgress {
     pub usage: SessionUsage,
     /// Where they end.
     pub end: u64,
-    /// The signature of all lines; None if it is not made, or cannot be.
-    pub signature: Option<Signature>,
 }
 
 impl Default for SummaryProgress {
     fn default() -> Self {
-        Self { kind: FileKind::Undetermined, usage: SessionUsage::default(), end: 0, signature: None }
+        Self { kind: FileKind::Undetermined, usage: SessionUsage::default(), end: 0 }
     }
 }
 
@@ -140,31 +137,33 @@ impl SummaryScan {
         self.with_unterminated_line.as_ref().map_or(&self.progress.kind, |(kind, _)| kind).summary()
     }
 
+    /// As [`SummaryScan::summary`].
+    pub fn into_summary(self) -> Option<SessionSummary> {
+        self.with_unterminated_line.map_or(self.progress.kind, |(kind, _)| kind).into_summary()
+    }
+
     /// What its calls used.
     pub fn usage(&self) -> &SessionUsage {
         self.with_unterminated_line.as_ref().map_or(&self.progress.usage, |(_, usage)| usage)
     }
 }
 
-/// Reads a file's bytes `progress.end..size` and continues the summary. `buffer` is reused memory. None if `cancelled` was set.
+/// Reads a file's bytes `progress.end..size` and continues the summary. `buffer` is reused memory. None if a flag in `stops` was set.
 pub fn read_on(
     file: &File,
     size: u64,
-    mut progress: SummaryProgress,
+    progress: SummaryProgress,
     buffer: &mut Box<[u8]>,
-    cancelled: &AtomicBool,
+    stops: &[&AtomicBool],
 ) -> io::Result<Option<SummaryScan>> {
-    let stops = [cancelled];
-    let mut lines = FileLines::new(file, progress.end, size, &stops, std::mem::take(buffer));
-    lines.scanner.signature = progress.signature.take();
-    let mut found = read_lines(&mut lines, progress, &stops);
+    let mut lines = FileLines::new(file, progress.end, size, stops, std::mem::take(buffer));
+    let mut found = read_lines(&mut lines, progress, stops);
     if let Ok(Some(found)) = &mut found {
-        found.progress.signature = lines.scanner.signature.take();
         found.progress.usage.sort_largest();
         found.with_unterminated_line.iter_mut().for_each(|(_, usage)| usage.sort_largest());
     }
     *buffer = lines.scanner.into_buffer();
-    if is_stopped(&stops) {
+    if is_stopped(stops) {
         return Ok(None);
     }
     found
@@ -297,7 +296,7 @@ impl SessionSummary {
 }
 
 /// How many characters of its first message a session without a name is shown by.
-pub const TITLE_CHARS: usize = 200;
+const TITLE_CHARS: usize = 200;
 
 /// That beginning of a first message. Lone surrogates become U+FFFD.
 pub fn title_of(first_message: &[u8]) -> Vec<u8> {
@@ -328,13 +327,7 @@ mod tests {
     fn summary_of(text: &str) -> Option<SessionSummary> {
         let file = tempfile::NamedTempFile::new().expect("a file");
         std::fs::write(file.path(), text).expect("written");
-        let read = read_on(
-            file.as_file(),
-            text.len() as u64,
-            SummaryProgress::default(),
-            &mut Box::default(),
-            &AtomicBool::new(false),
-        );
+        let read = read_on(file.as_file(), text.len() as u64, SummaryProgress::default(), &mut Box::default(), &[]);
         read.expect("read").expect("not cancelled").summary().cloned()
     }
 

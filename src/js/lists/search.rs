@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use napi::Result;
 
-use super::list::surroundings;
 use super::task::{self, Deferred, Events, Held, Task};
 use crate::js::convert::args::{self, Options};
 use crate::js::convert::errors::wrong_argument;
@@ -18,7 +17,6 @@ use pi_session_core::base::error::Result as CoreResult;
 use pi_session_core::base::memory::collect;
 use pi_session_core::base::paths;
 use pi_session_core::base::wtf8::to_string_lossy;
-use pi_session_core::catalog::location::CatalogLocation;
 use pi_session_core::listing::find_session::lookup_filter;
 use pi_session_core::listing::scope::ListScope;
 use pi_session_core::search::query::{Query, SearchOptions};
@@ -59,7 +57,6 @@ struct SearchRequest {
     /// None if it is blank.
     query: Option<Query>,
     options: SearchOptions,
-    location: Option<CatalogLocation>,
     process: ProcessSnapshot,
 }
 
@@ -76,10 +73,8 @@ fn start(js: JsEnv<'_>, query: JsVal<'_>, options: JsVal<'_>, deferred: Deferred
     let is_phrase = js.is_truthy(option(c"phrase")?)?;
     let scope = scope(js, &options)?;
     let on_hit = options.function(c"onHit")?;
-    let (location, _) = surroundings(js)?;
     let process = on_paths(js, ProcessSnapshot::of)?;
-    let asked =
-        SearchRequest { scope, query: Query::of(&query, is_phrase), options: search_options, location, process };
+    let asked = SearchRequest { scope, query: Query::of(&query, is_phrase), options: search_options, process };
     let task = Task::new(js, deferred, option(c"signal")?, option(c"onProgress")?)?;
     task.hold(js, Held::Results, js.array(0)?)?;
     if let Some(on_hit) = on_hit {
@@ -148,7 +143,6 @@ fn answer(asked: &SearchRequest, cancelled: &AtomicBool, events: &Events<SearchE
             takes: &|cwd| asked.scope.includes(cwd, &asked.process),
             query,
             options: &asked.options,
-            location: asked.location.as_ref(),
             cancelled,
             progress: &|searched, total| events.send(SearchEvent::Progress(searched, total)),
             each: &|session, hits| {

@@ -124,13 +124,3 @@ fn the_text_of_a_content_is_what_a_reader_sees_wherever_its_role_is() {
         assert_eq!(read_whole(&last, (0, 0)).message.text, want);
     }
 }
-
-/// Regression: of a message that has two roles a search missed the text.
-#[test]
-fn a_signature_has_the_texts_of_a_message_whose_role_changes() {
-    let text = r#"{"type":"message","id":"a","message":{"role":"toolResult","content":"haystack","role":"user"}}"#;
-    let mut scanner = LineScanner::new(text.as_bytes(), 0, Box::default());
-    scanner.signature = Some(Signature::default());
-    assert!(scanner.line(KeptTexts::None, &mut ScannedLine::default()).expect("read"));
-    assert_eq!(scanner.signature, None);
-}

@@ -1,4 +1,3 @@
-use std::sync::atomic::AtomicBool;
 
 use proptest::prelude::*;
 
@@ -29,7 +28,7 @@ impl SessionUsage {
 fn scan(text: &str, from: SummaryProgress) -> SummaryScan {
     let file = tempfile::NamedTempFile::new().expect("a file");
     std::fs::write(file.path(), text).expect("written");
-    let read = read_on(file.as_file(), text.len() as u64, from, &mut Box::default(), &AtomicBool::new(false));
+    let read = read_on(file.as_file(), text.len() as u64, from, &mut Box::default(), &[]);
     read.expect("read").expect("not cancelled")
 }
 
