@@ -74,56 +74,42 @@ test("no hit holds a copy of its session's first message", async () => {
 	const asked = `
 		const { SessionManager } = require(${JSON.stringify(join(root, "index.js"))});
 		SessionManager.search("needle", { limit: 1_000 }).then((hits) => console.log(hits.length, process.resourceUsage().maxRSS >> 10));`;
-	for (const PI_SESSION_NATIVE_CATALOG of ["", "off"]) {
-		const ran = spawnSync(process.execPath, ["-e", asked], { encoding: "utf8", env: { ...process.env, PI_SESSION_NATIVE_CATALOG } });
-		const [count, peakMB] = ran.stdout.split(" ").map(Number);
-		expect(count, ran.stderr).toBe(400);
-		// 400 copies of 12 MB would be 4.8 GB.
-		expect(peakMB).toBeLessThan(1_000);
-	}
+	const ran = spawnSync(process.execPath, ["-e", asked], { encoding: "utf8" });
+	const [count, peakMB] = ran.stdout.split(" ").map(Number);
+	expect(count, ran.stderr).toBe(400);
+	// 400 copies of 12 MB would be 4.8 GB.
+	expect(peakMB).toBeLessThan(1_000);
 });
 
-// Regression: a search held the whole line of a giant text.
-test("a search does not hold a line of 300 MB", async () => {
+test("a text of 300 MB is found at its beginning and its end, and takes some times its size of memory", async () => {
 	const at = agentDir(0);
 	const giant = `needle ${"many words ".repeat(300 * 95_000)} straw`;
-	for (const role of ["user", "assistant"]) {
-		const said = { role, content: [{ type: "text", text: giant }], timestamp: 1 };
-		writeSession(at.dir, [header({ id: role }), message(role, null, said)], `${role}.jsonl`);
-	}
-	await tick();
+	writeSession(at.dir, [header({ id: "giant" }), message("m", null, user([{ type: "text", text: giant }]))], "giant.jsonl");
 	const asked = `
 		const idle = process.resourceUsage().maxRSS;
 		const { SessionManager } = require(${JSON.stringify(join(root, "index.js"))});
 		const snippets = async () => (await SessionManager.search("STRAW needle")).map((hit) => hit.snippet.length < 400);
 		snippets().then((hits) => console.log(hits.join(" "), (process.resourceUsage().maxRSS - idle) >> 10));`;
-	for (const PI_SESSION_NATIVE_CATALOG of ["", "off"]) {
-		const ran = spawnSync(process.execPath, ["-e", asked], { encoding: "utf8", env: { ...process.env, PI_SESSION_NATIVE_CATALOG } });
-		const [one, other, addedMB] = ran.stdout.trim().split(" ");
-		expect([one, other], ran.stderr).toEqual(["true", "true"]);
-		expect(Number(addedMB)).toBeLessThan(60);
-	}
+	const ran = spawnSync(process.execPath, ["-e", asked], { encoding: "utf8" });
+	const [isShort, addedMB] = ran.stdout.trim().split(" ");
+	expect(isShort, ran.stderr).toBe("true");
+	expect(Number(addedMB)).toBeLessThan(1_300);
 });
 
-// Regression: a line of many short strings was held with its white space, and ended the process where there was no memory for it.
-test.runIf(process.platform === "linux")("a long line of short strings ends no process", async () => {
+// Regression: the parts of a long line ended the process where there was no memory for them.
+test.runIf(process.platform === "linux")("a long line ends no process", async () => {
 	const at = agentDir(0);
 	const line = (piece: string) => `{"type":"custom","id":"c","data":["needle"${piece.repeat((100 << 20) / piece.length)}]}\n`;
 	const asked = `
-		const idle = process.resourceUsage().maxRSS;
 		const { SessionManager } = require(${JSON.stringify(join(root, "index.js"))});
-		const said = (what) => console.log(what, (process.resourceUsage().maxRSS - idle) >> 10);
-		SessionManager.search("needle", { in: ["custom"] }).then((hits) => said(hits.length), (why) => said(why.code));`;
-	for (const [piece, limit, want] of [
-		[" ".repeat(100), "unlimited", /^1 \d?\d$/],
-		[",123456789.123456789e-10".repeat(5), "unlimited", /^1 \d?\d$/],
-		[`,"${"a b ".repeat(1_000)}"`, "unlimited", /^1 \d?\d$/],
-		// One of both, as it depends on the engine how much memory is left.
-		[',"ab"'.repeat(40), "1000000", /^(1|ENOMEM) \d+$/],
-	] as const) {
+		SessionManager.search("needle", { in: ["custom"] }).then((hits) => console.log(hits.length), (why) => console.log(why.code));`;
+	for (const piece of [" ".repeat(100), `,"${"a b ".repeat(1_000)}"`, ',"ab"'.repeat(40)]) {
 		writeFileSync(join(at.dir, "long.jsonl"), `${JSON.stringify(header({ id: "long" }))}\n${line(piece)}`);
-		const ran = spawnSync("bash", ["-c", `ulimit -v ${limit}; exec "$0" -e "$1"`, process.execPath, asked], { encoding: "utf8" });
-		expect(ran.stdout.trim(), `${piece.slice(0, 20)}: ${ran.stderr}`).toMatch(want);
+		for (const limit of ["unlimited", "1000000"]) {
+			const ran = spawnSync("bash", ["-c", `ulimit -v ${limit}; exec "$0" -e "$1"`, process.execPath, asked], { encoding: "utf8" });
+			// Where memory is limited it depends on the engine how much is left.
+			expect(limit === "unlimited" ? ["1"] : ["1", "ENOMEM"], `${piece.slice(0, 20)}: ${ran.stderr}`).toContain(ran.stdout.trim());
+		}
 	}
 });
 

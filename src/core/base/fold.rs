@@ -6,6 +6,8 @@
 
 use std::sync::LazyLock;
 
+use super::memory::{self, push_str};
+
 /// How many characters [`FIRST`] has: those of most alphabets.
 const FIRST_COUNT: u32 = 0x2000;
 
@@ -45,30 +47,29 @@ fn one_or(c: char, mut all: impl Iterator<Item = char>) -> char {
 }
 
 /// Folds a text into a reused string.
-pub fn fold_into(text: &str, out: &mut String) {
+pub fn fold_into(text: &str, out: &mut String) -> memory::Result<()> {
     out.clear();
-    out.reserve(text.len());
+    out.try_reserve(text.len())?;
     let mut rest = text;
     while !rest.is_empty() {
         let plain = rest.bytes().position(|byte| !byte.is_ascii()).unwrap_or(rest.len());
         let (ascii, odd) = rest.split_at_checked(plain).unwrap_or((rest, ""));
         let from = out.len();
-        out.push_str(ascii);
+        push_str(out, ascii)?;
         out.get_mut(from..).unwrap_or_default().make_ascii_lowercase();
         let mut chars = odd.chars();
         rest = chars.as_str();
         while let Some(c) = chars.next().filter(|c| !c.is_ascii()) {
-            out.push(fold(c));
+            push_str(out, fold(c).encode_utf8(&mut [0; 4]))?;
             rest = chars.as_str();
         }
     }
+    Ok(())
 }
 
 /// A folded text.
 pub fn folded(text: &str) -> String {
-    let mut out = String::new();
-    fold_into(text, &mut out);
-    out
+    text.chars().map(fold).collect()
 }
 
 #[cfg(test)]
@@ -103,7 +104,9 @@ mod tests {
     proptest! {
         #[test]
         fn a_text_is_folded_character_by_character(text in "[a-zA-Z .ÄÖßİΣςκ日本🙂\u{130}\u{212a}]{0,40}") {
-            prop_assert_eq!(folded(&text), text.chars().map(fold).collect::<String>());
+            let mut out = "used before".to_owned();
+            fold_into(&text, &mut out).expect("memory");
+            prop_assert_eq!(out, folded(&text));
         }
     }
 }

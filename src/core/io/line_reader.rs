@@ -5,6 +5,8 @@ use std::fs::File;
 use std::io::{self, Read, Take};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use memchr::{memchr, memrchr};
+
 use super::fs::At;
 use crate::base::memory::{self, push_str, resize};
 use crate::format::entry::Damage;
@@ -158,10 +160,20 @@ impl<R: Read> LineReader<R> {
 
     /// The next line, or None at the end.
     pub fn next_line(&mut self) -> io::Result<Option<RawLine<'_>>> {
+        self.next_to(memchr)
+    }
+
+    /// The lines that are in memory, at least one, as one with newlines in it; None at the end.
+    pub fn next_lines(&mut self) -> io::Result<Option<RawLine<'_>>> {
+        self.next_to(memrchr)
+    }
+
+    /// What is before a newline, which `find` finds in the bytes that were just read.
+    fn next_to(&mut self, find: fn(u8, &[u8]) -> Option<usize>) -> io::Result<Option<RawLine<'_>>> {
         let (length, is_terminated) = loop {
             let unread = self.buffer.get(self.start..self.end).unwrap_or_default();
             let fresh = unread.get(self.searched..).unwrap_or_default();
-            if let Some(at) = memchr::memchr(b'\n', fresh) {
+            if let Some(at) = find(b'\n', fresh) {
                 break (self.searched + at, true);
             }
             if self.at_end {
@@ -193,7 +205,7 @@ impl<R: Read> LineReader<R> {
         let unread = self.buffer.get(self.start..self.end).unwrap_or_default();
         let fresh = unread.get(self.without_zero..).unwrap_or_default();
         self.without_zero = unread.len();
-        if memchr::memchr(0, fresh).is_some() {
+        if memchr(0, fresh).is_some() {
             return Some(Damage::NotJson);
         }
         (unread.len() > self.longest).then_some(Damage::TooLong)
@@ -209,7 +221,7 @@ impl<R: Read> LineReader<R> {
         let is_terminated = loop {
             self.fill()?;
             let unread = self.buffer.get(self.start..self.end).unwrap_or_default();
-            if let Some(at) = memchr::memchr(b'\n', unread) {
+            if let Some(at) = memchr(b'\n', unread) {
                 len += at as u64;
                 self.start += at + 1;
                 break true;

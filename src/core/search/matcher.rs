@@ -6,8 +6,9 @@ use memchr::memmem::Finder;
 
 use super::query::Query;
 use super::scope::Scope;
-use super::snippet::{snippet, CONTEXT_BYTES};
+use super::snippet::snippet;
 use crate::base::fold::fold_into;
+use crate::base::memory;
 
 /// How a message matches, the best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -61,12 +62,6 @@ impl<'a> Matcher<'a> {
         Self { query, mark, words, whole, folded: String::new(), found: MessageMatch::default() }
     }
 
-    /// How many bytes two pieces of a long text must share, so that no match and no snippet is cut.
-    pub fn overlap(&self) -> usize {
-        // A folded character may be shorter than the one in the text.
-        3 * self.query.words.iter().chain([&self.query.whole]).map(String::len).max().unwrap_or(0) + CONTEXT_BYTES
-    }
-
     /// Begins a message.
     pub fn begin(&mut self) {
         self.found.words.clear();
@@ -74,10 +69,10 @@ impl<'a> Matcher<'a> {
         (self.found.has_whole, self.found.best) = (false, None);
     }
 
-    /// Adds a text of the message, or a piece of one.
-    pub fn add(&mut self, text: &str, scope: Scope) {
+    /// Adds a text of the message.
+    pub fn add(&mut self, text: &str, scope: Scope) -> memory::Result<()> {
         let Self { query, mark, words, whole, folded, found } = self;
-        fold_into(text, folded);
+        fold_into(text, folded)?;
         let mut count = 0;
         for (word, known) in words.iter().zip(&mut found.words) {
             if let Some(tier) = tier_of(folded, word) {
@@ -86,7 +81,7 @@ impl<'a> Matcher<'a> {
             }
         }
         if count == 0 {
-            return;
+            return Ok(());
         }
         let is_whole = |whole: &Finder<'_>| tier_of(folded, whole) == Some(MatchTier::Words);
         let has_whole = count == words.len() && whole.as_ref().is_some_and(is_whole);
@@ -100,6 +95,7 @@ impl<'a> Matcher<'a> {
             };
             found.best = Some((count, snippet(text, folded, &terms, mark), scope));
         }
+        Ok(())
     }
 
     /// How the message matches; None if a word is in none of its texts.
@@ -148,7 +144,7 @@ mod tests {
         let mark = ["[".into(), "]".into()];
         let mut matcher = Matcher::new(&query, &mark);
         matcher.begin();
-        texts.iter().for_each(|text| matcher.add(text, Scope::User));
+        texts.iter().for_each(|text| matcher.add(text, Scope::User).expect("memory"));
         matcher.finish().map(|found| (found.tier, found.snippet))
     }
 

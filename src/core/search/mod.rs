@@ -1,7 +1,5 @@
 //! Full-text search over all sessions, in their files.
 
-pub(crate) mod candidate_lines;
-pub(crate) mod long_line;
 pub(crate) mod matcher;
 pub(crate) mod prefilter;
 pub mod query;

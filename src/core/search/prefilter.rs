@@ -4,7 +4,8 @@
 //! the line the run stands as it is, in any case, with `\"`, `\\`, `\n` and the like where JSON requires them; or at least one of
 //! its characters is written as `\uXXXX`. So a line is a candidate if it has the run, or such an escape of one of its characters.
 
-use memchr::memmem::Finder;
+use std::collections::BTreeSet;
+
 use regex_automata::meta::Regex;
 use regex_automata::util::syntax;
 use regex_automata::Input;
@@ -15,16 +16,10 @@ use crate::base::error::{Error, Result};
 /// How many characters of a word are looked for.
 const LONGEST_RUN: usize = 32;
 
-/// How many bytes a match has at most: each character has no more than `\u001f`.
-pub const LONGEST_MATCH: usize = 6 * LONGEST_RUN;
-
 /// Finds candidates for a query.
 pub struct Prefilter {
-    /// Finds the run; None if every line is a candidate.
-    run: Option<Regex>,
-    /// The UTF-16 units of the run's characters, in any case.
-    units: Vec<u16>,
-    escape: Finder<'static>,
+    /// Finds the run, or an escape of one of its characters; None if every line is a candidate.
+    pattern: Option<Regex>,
 }
 
 impl Prefilter {
@@ -34,67 +29,26 @@ impl Prefilter {
         let runs = words.iter().flat_map(|word| word.split('\u{fffd}'));
         let run: String =
             runs.max_by_key(|run| run.chars().count()).unwrap_or_default().chars().take(LONGEST_RUN).collect();
-        let mut units: Vec<u16> = run.chars().flat_map(variants).flat_map(utf16).collect();
-        units.sort_unstable();
-        units.dedup();
-        let pattern: String = run.chars().map(in_json).collect();
-        let run = match run.is_empty() {
-            true => None,
-            false => {
-                let syntax = syntax::Config::new().case_insensitive(true).utf8(false);
-                let built =
-                    Regex::builder().syntax(syntax).configure(Regex::config().utf8_empty(false)).build(&pattern);
-                let failed = |error| Error::internal(format!("the query has no pattern: {error}"));
-                Some(built.map_err(failed)?)
-            }
-        };
-        Ok(Self { run, units, escape: Finder::new(b"\\u") })
-    }
-
-    /// The candidates in `bytes`, from a position on.
-    pub fn candidates<'a>(&'a self, bytes: &'a [u8], from: usize) -> Candidates<'a> {
-        Candidates { run: self.run_at(bytes, from), escape: self.escape_at(bytes, from), filter: self, bytes }
-    }
-
-    fn run_at(&self, bytes: &[u8], from: usize) -> Option<usize> {
-        let Some(run) = &self.run else { return Some(from).filter(|at| *at < bytes.len()) };
-        let input = Input::new(bytes).range(from.min(bytes.len())..);
-        run.find(input).map(|found| found.start())
-    }
-
-    fn escape_at(&self, bytes: &[u8], from: usize) -> Option<usize> {
-        let escapes = self.escape.find_iter(bytes.get(from..)?).map(|at| from + at);
-        let is_of_run = |at: &usize| {
-            let digits = bytes.get(at + 2..at + 6).and_then(|digits| std::str::from_utf8(digits).ok());
-            digits
-                .and_then(|digits| u16::from_str_radix(digits, 16).ok())
-                .is_some_and(|unit| self.units.binary_search(&unit).is_ok())
-        };
-        escapes.into_iter().find(is_of_run)
-    }
-}
-
-/// The candidates in some bytes.
-pub struct Candidates<'a> {
-    filter: &'a Prefilter,
-    bytes: &'a [u8],
-    /// The next positions of either kind; None if there are no more.
-    run: Option<usize>,
-    escape: Option<usize>,
-}
-
-impl Candidates<'_> {
-    /// The first position within a candidate at or after `from`, which is not less than in the call before.
-    pub fn next(&mut self, from: usize) -> Option<usize> {
-        if self.run.is_some_and(|at| at < from) {
-            self.run = self.filter.run_at(self.bytes, from);
+        if run.is_empty() {
+            return Ok(Self { pattern: None });
         }
-        if self.escape.is_some_and(|at| at < from) {
-            self.escape = self.filter.escape_at(self.bytes, from);
-        }
-        match (self.run, self.escape) {
-            (Some(run), Some(escape)) => Some(run.min(escape)),
-            (run, escape) => run.or(escape),
+        let escapes: BTreeSet<String> =
+            run.chars().flat_map(variants).flat_map(utf16).map(|unit| format!("{unit:04x}")).collect();
+        let escapes = Vec::from_iter(escapes).join("|");
+        let run: String = run.chars().map(in_json).collect();
+        let syntax = syntax::Config::new().case_insensitive(true).utf8(false);
+        let pattern = Regex::builder().syntax(syntax).build(&format!(r"{run}|\\(?-i:u)(?:{escapes})"));
+        let failed = |error| Error::internal(format!("the query has no pattern: {error}"));
+        Ok(Self { pattern: Some(pattern.map_err(failed)?) })
+    }
+
+    /// The first position within a candidate at or after `from`.
+    pub fn find(&self, bytes: &[u8], from: usize) -> Option<usize> {
+        let rest = from..bytes.len();
+        match &self.pattern {
+            _ if rest.is_empty() => None,
+            Some(pattern) => pattern.find(Input::new(bytes).range(rest)).map(|found| found.start()),
+            None => Some(from),
         }
     }
 }
@@ -168,7 +122,7 @@ mod tests {
             let word = folded(&part);
             if !word.is_empty() && folded(&text).contains(&word) {
                 let filter = Prefilter::of(&[word]).expect("a filter");
-                prop_assert!(filter.candidates(json.as_bytes(), 0).next(0).is_some(), "{part:?} in {json}");
+                prop_assert!(filter.find(json.as_bytes(), 0).is_some(), "{part:?} in {json}");
             }
         }
     }
@@ -191,7 +145,7 @@ mod tests {
             (r#""pan\nic""#, false),
             (r#""\u006"#, false),
         ] {
-            assert_eq!(filter.candidates(json.as_bytes(), 0).next(0).is_some(), is_candidate, "{json}");
+            assert_eq!(filter.find(json.as_bytes(), 0).is_some(), is_candidate, "{json}");
         }
     }
 }

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use super::prefilter::Prefilter;
 use super::query::{Query, SearchOptions};
-use super::session_search::{Buffers, Hit, SessionFile};
+use super::session_search::{Hit, SessionFile};
 use crate::base::error::{Error, Result};
 use crate::base::paths::join;
 use crate::base::threads::{locked, try_on_threads};
@@ -75,7 +75,7 @@ impl Request<'_> {
         let over = AtomicBool::new(false);
         let emitter = Mutex::new(Emitter::new(self.options.limit, order.len()));
         let stops = [self.cancelled, &over];
-        try_on_threads(order.len(), |buffers: &mut Buffers, at| {
+        try_on_threads(order.len(), |buffer: &mut Box<[u8]>, at| {
             // While one thread searches a large session, the others do not search all later ones.
             while locked(&emitter).is_full_before(at) && !is_stopped(&stops) {
                 thread::sleep(LOOK_AGAIN);
@@ -84,7 +84,7 @@ impl Request<'_> {
                 return Ok(());
             };
             let unfinished = Unfinished(&over);
-            let found = self.search_file(file, &filter, buffers, &stops)?;
+            let found = self.search_file(file, &filter, buffer, &stops)?;
             if is_stopped(&stops) {
                 return Ok(());
             }
@@ -102,7 +102,7 @@ impl Request<'_> {
         &self,
         file: &Candidate,
         filter: &Prefilter,
-        buffers: &mut Buffers,
+        buffer: &mut Box<[u8]>,
         stops: &[&AtomicBool],
     ) -> Result<SessionHits> {
         let path = join(&file.dir, &file.name);
@@ -112,7 +112,7 @@ impl Request<'_> {
             opened => opened.ok(),
         };
         let Some(opened) = opened else { return Ok(None) };
-        match self.search_opened(&file.path, &opened, filter, buffers, stops) {
+        match self.search_opened(&file.path, &opened, filter, buffer, stops) {
             Err(_) if is_stopped(stops) => Ok(None),
             Err(error) => Err(Error::io("read", &path, error)),
             Ok(found) => Ok(found),
@@ -124,18 +124,18 @@ impl Request<'_> {
         path: &str,
         opened: &File,
         filter: &Prefilter,
-        buffers: &mut Buffers,
+        buffer: &mut Box<[u8]>,
         stops: &[&AtomicBool],
     ) -> io::Result<SessionHits> {
         let size = fs::stat(opened)?.size;
         let header = header_before(Positioned::new(opened, 0, size, stops), HEADER_WITHIN)?;
         let Some(header) = header.filter(|header| self.searches(path, header)) else { return Ok(None) };
         let session = SessionFile { file: opened, size, version: header.version };
-        let hits = session.hits((self.query, self.options, filter), buffers, stops)?;
+        let hits = session.hits((self.query, self.options, filter), buffer, stops)?;
         if hits.is_empty() {
             return Ok(None);
         }
-        let read = read_on(opened, size, SummaryProgress::default(), &mut buffers.scanned, stops)?;
+        let read = read_on(opened, size, SummaryProgress::default(), buffer, stops)?;
         let Some(summary) = read.and_then(SummaryScan::into_summary) else { return Ok(None) };
         let session = HitSession {
             path: path.to_owned(),

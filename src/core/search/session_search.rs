@@ -7,10 +7,9 @@ use std::fs::File;
 use std::io;
 use std::sync::atomic::AtomicBool;
 
+use memchr::{memchr, memrchr};
 use xxhash_rust::xxh3::Xxh3;
 
-use super::candidate_lines::{candidate_lines, CandidateLine, Sizes};
-use super::long_line::{each_piece, ShortenedLine};
 use super::matcher::{HitOrder, Matcher};
 use super::prefilter::Prefilter;
 use super::query::{Query, SearchOptions};
@@ -20,7 +19,7 @@ use crate::base::time::Time;
 use crate::base::wtf8::{into_string_lossy, to_string_lossy};
 use crate::format::header::Version;
 use crate::format::ids::numbered_id;
-use crate::io::line_reader::line_text;
+use crate::io::line_reader::{line_text, LineReader, Positioned, RawLine, WHOLE};
 use crate::json::string_bytes;
 use crate::summary::line_scanner::{FileLines, KeptTexts, ScannedLine};
 use crate::summary::usage::call::plain;
@@ -47,8 +46,7 @@ pub struct Hit {
 /// How many characters of a text tell an entry from another of the same id, role and time.
 const TELLING: usize = 256;
 
-/// The key of an entry's copies: of its id, its time, its role and the beginnings of its texts. The snippet is not part of it: which
-/// piece of a long text it is taken from depends on where the line is in its file.
+/// The key of an entry's copies: of its id, its time, its role and the beginnings of its texts.
 #[derive(Default)]
 struct CopiesKey(Xxh3);
 
@@ -58,7 +56,7 @@ impl CopiesKey {
         self.0.update(part);
     }
 
-    /// Adds a text, or the first piece of one.
+    /// Adds a text.
     fn add_text(&mut self, text: &str) {
         let end = text.char_indices().nth(TELLING).map_or(text.len(), |(at, _)| at);
         self.add(text.as_bytes().get(..end).unwrap_or_default());
@@ -73,16 +71,6 @@ impl CopiesKey {
     }
 }
 
-/// The memory that a thread uses again for each file.
-#[derive(Default)]
-pub struct Buffers {
-    lines: Vec<u8>,
-    pub scanned: Box<[u8]>,
-}
-
-/// Gets a line's offset and its text, and the line itself if its long strings were left out of that.
-type EachLine<'a> = dyn FnMut(u64, &str, Option<&ShortenedLine>) -> io::Result<()> + 'a;
-
 /// A session file that is searched.
 pub struct SessionFile<'a> {
     pub file: &'a File,
@@ -96,27 +84,21 @@ impl SessionFile<'_> {
     pub fn hits(
         &self,
         (query, options, filter): (&Query, &SearchOptions, &Prefilter),
-        buffers: &mut Buffers,
+        buffer: &mut Box<[u8]>,
         stops: &[&AtomicBool],
     ) -> io::Result<Vec<Hit>> {
         let mut best = Best::new(options);
         let mut matcher = Matcher::new(query, &options.mark);
-        let overlap = matcher.overlap();
-        let mut each = |offset: u64, line: &str, long: Option<&ShortenedLine>| -> io::Result<()> {
+        let mut each = |offset: u64, line: &str| -> io::Result<()> {
             let entry = entry_texts(line, self.version, options.scopes)?;
             let Some(entry) = entry.filter(|entry| is_wanted(entry, options)) else { return Ok(()) };
             matcher.begin();
             let mut copies_key = CopiesKey::default();
             for (scope, json) in &entry.texts {
                 strings_in(json, |json| {
-                    let mut is_first = true;
-                    let mut add = |text: &str| {
-                        if std::mem::take(&mut is_first) {
-                            copies_key.add_text(text);
-                        }
-                        matcher.add(text, *scope);
-                    };
-                    self.each_piece_of(json, long, overlap, stops, &mut add)
+                    let text = string(json)?;
+                    copies_key.add_text(&text);
+                    matcher.add(&text, *scope)
                 })?;
             }
             if let Some(found) = matcher.finish() {
@@ -136,10 +118,10 @@ impl SessionFile<'_> {
             }
             Ok(())
         };
-        self.each_line(filter, buffers, stops, &mut each)?;
+        self.each_line(filter, stops, &mut each)?;
         let mut hits = best.into_vec()?;
         if self.version == Version::V1 && !hits.is_empty() {
-            self.number(&mut hits, &mut buffers.scanned, stops)?;
+            self.number(&mut hits, buffer, stops)?;
         }
         Ok(hits)
     }
@@ -163,44 +145,30 @@ impl SessionFile<'_> {
         Ok(())
     }
 
-    /// Gives `each` the lines that can hold a hit, with their offsets, as texts: one that is too long to be held without its long strings.
+    /// Gives `each` the lines that can hold a hit, with their offsets.
     fn each_line(
         &self,
         filter: &Prefilter,
-        Buffers { lines, scanned }: &mut Buffers,
         stops: &[&AtomicBool],
-        each: &mut EachLine<'_>,
+        each: &mut dyn FnMut(u64, &str) -> io::Result<()>,
     ) -> io::Result<()> {
-        let file = (self.file, self.size);
-        let mut each_candidate = |offset: u64, line: CandidateLine<'_>| match line {
-            CandidateLine::Held(bytes) => each(offset, &line_text(bytes)?, None),
-            CandidateLine::Long => match ShortenedLine::read(file, offset, scanned, stops)? {
-                Some(line) => each(offset, &line.text, Some(&line)),
-                None => Ok(()),
-            },
-        };
-        candidate_lines(file, filter, Sizes::default(), lines, stops, &mut each_candidate).map(|_| ())
-    }
-
-    /// Gives `each` the text of a string of a line, in pieces if it was left out of it.
-    fn each_piece_of(
-        &self,
-        json: &str,
-        long: Option<&ShortenedLine>,
-        overlap: usize,
-        stops: &[&AtomicBool],
-        each: &mut dyn FnMut(&str),
-    ) -> io::Result<()> {
-        match long.and_then(|line| line.long_string(json)) {
-            None => each(&string(json)?),
-            Some(span) => each_piece(self.file, span, overlap, stops, each)?,
+        let mut lines = LineReader::new(Positioned::new(self.file, 0, self.size, stops), 0, WHOLE);
+        while let Some(RawLine { offset, bytes, .. }) = lines.next_lines()? {
+            let part = |from: usize, to: usize| bytes.get(from..to).unwrap_or_default();
+            let mut from = 0;
+            while let Some(found) = filter.find(bytes, from) {
+                let start = memrchr(b'\n', part(from, found)).map_or(from, |newline| from + newline + 1);
+                let end = memchr(b'\n', part(found, bytes.len())).map_or(bytes.len(), |newline| found + newline);
+                each(offset + start as u64, &line_text(part(start, end))?)?;
+                from = end + 1;
+            }
         }
         Ok(())
     }
 }
 
 /// A JSON string's text; lone surrogates become U+FFFD.
-fn string(json: &str) -> io::Result<Cow<'_, str>> {
+fn string(json: &str) -> memory::Result<Cow<'_, str>> {
     Ok(match string_bytes(json)?.unwrap_or_default() {
         // It is JSON text, and so UTF-8.
         Cow::Borrowed(text) => to_string_lossy(text),
@@ -282,7 +250,7 @@ mod tests {
         let query = Query::of("needle", false).expect("a query");
         let filter = Prefilter::of(&query.words).expect("a filter");
         let options = SearchOptions::default();
-        session.hits((&query, &options, &filter), &mut Buffers::default(), &[]).expect_err("not readable");
+        session.hits((&query, &options, &filter), &mut Box::default(), &[]).expect_err("not readable");
     }
 
     fn hit(offset: u64, tier: MatchTier, entry: u128) -> Hit {

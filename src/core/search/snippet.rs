@@ -3,8 +3,6 @@
 /// How many characters are shown before the match, and from its start on.
 const BEFORE: usize = 48;
 const AFTER: usize = 128;
-/// How many bytes that is at most.
-pub const CONTEXT_BYTES: usize = 4 * (BEFORE + AFTER);
 /// How many occurrences of a term are considered.
 const MAX_MATCHES: usize = 64;
 
