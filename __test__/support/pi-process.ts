@@ -58,7 +58,7 @@ export const append = (store: DirectoryStore, lines: Buffer[]) => store.append(S
 
 export const HELLO = `const manager = SessionManager.create(process.cwd()); manager.appendMessage({ role: "user", content: "Hello", timestamp: 1 });`;
 export const storedLines = async (at: Machine) => Promise.all((await reader(at).list()).sessions.map(async ({ session }) => (await loadAll(reader(at), session)).lines.length));
-export const writtenDown = (at: Machine) => readdirSync(join(at.agent, "session-stores/open"), { recursive: true }).filter((name) => String(name).endsWith(".json"));
+export const writtenDown = (at: Machine) => readdirSync(join(at.agent, "session-stores/open"), { recursive: true }).filter((name) => String(name).endsWith(".jsonl"));
 
 /** A server that takes connections and says nothing. */
 export async function silentServer(onConnection: (socket: Socket) => void = () => {}): Promise<number> {
@@ -78,7 +78,6 @@ export interface Report {
 	done?: string;
 	error?: string;
 	isReached?: boolean;
-	project?: [string, string];
 	lacking?: { left: number; of: number };
 	unstored?: number;
 	claimed?: string;
@@ -89,6 +88,9 @@ export interface Report {
 /** Long enough on a busy machine. */
 export const LONG = { timeout: 500_000, interval: 20 };
 
+/** The name of what pi, which is not there, has written down. */
+export const PENDING = "pi";
+
 /** The process beside pi, without pi: `first` is what it is told first. */
 export function beside(at: { env: NodeJS.ProcessEnv; work?: string }, first: object) {
 	const child: ChildProcess = spawn(process.execPath, [join(root, "lib/register/store-follower.mjs")], { cwd: at.work, stdio: ["pipe", "pipe", "inherit"], env: at.env });
@@ -96,11 +98,14 @@ export function beside(at: { env: NodeJS.ProcessEnv; work?: string }, first: obj
 	let said = "";
 	child.stdout?.setEncoding("utf8").on("data", (part: string) => (said += part));
 	const send = (message: object) => child.stdin?.write(`${JSON.stringify(message)}\n`);
-	send({ timeout: Number(MINUTES), ...first });
+	send({ address: at.env.PI_SESSION_NATIVE_STORE, pending: PENDING, timeout: Number(MINUTES), ...first });
+	const saying = setInterval(() => send("open" in first ? { open: first.open } : {}), 400);
+	onTestFinished(() => clearInterval(saying));
 	const heard = (): Report[] => said.split("\n").slice(0, -1).map((line) => JSON.parse(line));
 	const hears = (name: keyof Report, times = 1) => vi.waitFor(() => expect(heard().filter((one) => one[name] !== undefined).length).toBeGreaterThanOrEqual(times), LONG);
 	/** pi is gone: its end of standard input closes. */
 	const close = async () => {
+		clearInterval(saying);
 		const closed = once(child, "close");
 		child.stdin?.end();
 		await closed;

@@ -5,7 +5,6 @@ import { readAddress } from "../store/address.js";
 import local from "../store/local.js";
 import storeNotes from "../store/notes.js";
 import { displayName, isId } from "../store/names.js";
-import { STORE_VARIABLE } from "../store/setting-names.js";
 import settings from "../store/settings.js";
 import { CommandError, UsageError } from "./errors.mjs";
 import { paint, progress, write, writeJson, writeWarning } from "./output.mjs";
@@ -54,12 +53,10 @@ export async function checkAnswers({ address, notes, shown }) {
 	if (readAddress(address).kind !== "directory") return;
 	const timeout = Number(process.env.PI_SESSION_NATIVE_STORE_TIMEOUT) || ANSWER_MS;
 	const { Follower } = await import(FOLLOWER);
-	let isReached = false;
-	const onReport = (/** @type {{ isReached?: boolean }} */ report) => (isReached ||= report.isReached === true);
-	const follower = new Follower({ notes, timeout, request: { name: "reach" } }, { env: { [STORE_VARIABLE]: address }, onReport });
-	const { error } = follower.wait("reach", timeout);
+	const follower = new Follower({ address, notes, timeout });
+	const { outcome, isReached } = follower.request({ name: "reach" }, timeout);
 	follower.stop();
-	if (error === "timeout" && !isReached) throw new StoreError("unreachable", `${shown}: the store did not answer within ${timeout / 1000} s`);
+	if (outcome === "late" && !isReached) throw new StoreError("unreachable", `${shown}: the store did not answer within ${timeout / 1000} s`);
 }
 
 /** @param {Options} options */

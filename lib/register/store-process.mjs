@@ -1,202 +1,131 @@
-// The process beside pi that talks to a store for it (store-follower.mjs). A store may hang: a call to a network drive whose server is
-// gone keeps one of the few threads of its process forever, and a silent server keeps a socket open. Here that ends with the process.
+// The follower, as pi's process sees it: a process that talks to a store for it (store-follower.mjs; store-messages.mjs has the messages).
+// A store may hang: a call to a network drive whose server is gone keeps one of the few threads of its process forever, and a silent server
+// keeps a socket open. Here that ends with the follower.
 //
-// A process within such a call cannot even be killed. So nobody waits for its end: what it reports is in a file, which pi reads every
-// 400 ms, and where it waits. If an answer does not come in time, pi goes on.
+// A process within such a call cannot even be killed. So nobody waits for its end: its reports are in a file, which pi reads every 400 ms,
+// and where it waits. If an answer does not come in time, pi goes on.
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { closeSync, fstatSync, ftruncateSync, mkdirSync, openSync, readFileSync, readSync, unlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { closeSync, fstatSync, mkdirSync, openSync, readSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { lineOf } from "./store-messages.mjs";
 
 const FOLLOWER = fileURLToPath(new URL("store-follower.mjs", import.meta.url));
 /** On a network drive each call waits for some milliseconds, and no more calls than Node has threads at the same time: four by itself. */
 const THREADS = { UV_THREADPOOL_SIZE: "16" };
-/** How often an answer is looked for that is waited for. */
-const LOOK_MS = 5;
+/** How often an answer is looked for that is waited for, and after how many times whether the process still runs. */
+const WAIT_MS = 5;
+const WAITS = 20;
 const NEWLINE = 10;
 
-/** A process that talks to the store until this one ends, however it ends. It does not keep this one running. */
+/** A follower that runs until this process ends, however it ends. It does not keep this one running. */
 export class Follower {
+	/** Why the process has ended, or was not started; undefined while it runs. */
+	ended;
 	#child;
-	/** Two files of what it reports, one after the other: how far the first was read. And one of what it says when it fails. */
-	#reports = [];
-	#read = 0;
-	#errors;
-	#isClosed = false;
-	#sent;
+	/** The file of its reports, and how far it was read. */
+	#reports;
+	#position = 0;
 	#onReport;
-	/** The requests that are done, by name: why they failed, or undefined. */
-	#done = new Map();
-	#hasEnded = false;
-	/** Why the process was not started. */
-	#problem;
+	/** What was reported since the last request, of each kind the last. */
+	#answer = {};
 
 	/**
-	 * @param {object} first what it is to know from the start, and may have a `request`
-	 * @param {{ env: object, onReport?: (report: object) => void, onEnd?: (why: string) => void }} options `onEnd` is called once if the
-	 *   process could not be started, or ended by itself; nothing that it reported is passed on after that
+	 * @param {object} first the first message
+	 * @param {{ onReport?: (report: object) => void, onCall?: (call: object) => object }} options `onCall` gives the answer
 	 */
-	constructor(first, { env, onReport = () => {}, onEnd = () => {} }) {
+	constructor(first, { onReport, onCall } = {}) {
 		this.#onReport = onReport;
-		const end = (why) => {
-			if (this.#isClosed) return;
-			this.read();
-			const said = lastErrorIn(this.#errors);
-			this.#close();
-			onEnd(said ? `${why}: ${said}` : why);
-		};
-		/** What it writes to; it is read, and emptied, by descriptors that may write anywhere in it, which Windows wants for that. */
-		const outputs = [];
-		const makeFile = () => {
-			const [output, input] = unnamedFile(first.notes);
-			outputs.push(output);
-			return input;
-		};
 		try {
-			this.#errors = makeFile();
-			this.#reports.push(makeFile());
-			this.#reports.push(makeFile());
-			const stdio = ["pipe", outputs[1], outputs[0], outputs[2]];
-			this.#child = spawn(process.execPath, [FOLLOWER], { detached: true, stdio, windowsHide: true, env: { ...THREADS, ...process.env, ...env } });
+			mkdirSync(first.notes, { recursive: true, mode: 0o700 });
+			const path = join(first.notes, `reports-${randomUUID()}`);
+			this.#reports = openSync(path, "ax+", 0o600);
+			// Nobody else is to find it, and it is gone with the last process that has it open.
+			unlinkSync(path);
+			const stdio = ["pipe", this.#reports, "ignore", ...(onCall ? ["ipc"] : [])];
+			const child = spawn(process.execPath, [FOLLOWER], { detached: true, stdio, serialization: "advanced", windowsHide: true, env: { ...THREADS, ...process.env } });
+			this.#child = child;
+			child.on("error", (error) => (this.ended ??= error.message));
+			if (child.pid === undefined) throw new Error("its process cannot be started");
+			child.on("exit", (code, signal) => {
+				this.read();
+				this.ended ??= signal ?? `exit code ${code}`;
+			});
+			// That it has ended meanwhile is known by its end.
+			child.on("message", (call) => child.send(onCall(call), () => {}));
+			child.stdin.on("error", () => {});
+			for (const part of [child, child.stdin, child.channel]) part?.unref();
+			this.send(first);
 		} catch (error) {
-			[this.#hasEnded, this.#problem] = [true, error.message];
-			// Whoever makes this is to have it first.
-			setImmediate(() => end(error.message)).unref();
-			return;
-		} finally {
-			for (const output of outputs) closeSync(output);
+			this.ended = error.message;
 		}
-		this.#child.on("error", (error) => end(error.message));
-		this.#child.on("exit", (code, signal) => end(signal ?? `exit code ${code}`));
-		const { stdin } = this.#child;
-		for (const part of [this.#child, stdin]) part?.unref();
-		// Its end is reported above.
-		stdin?.on("error", () => {});
-		if (this.#child.pid === undefined) [this.#hasEnded, this.#problem] = [true, "its process cannot be started"];
-		this.send(first);
-	}
-
-	/** Whether the process has said that it ends, or was not started. */
-	get hasEnded() {
-		return this.#hasEnded;
-	}
-
-	/** Names the sessions that are open now. */
-	follow(open) {
-		const sent = JSON.stringify(open);
-		if (sent === this.#sent) return;
-		this.#sent = sent;
-		this.send({ open });
 	}
 
 	send(message) {
-		if (!this.#hasEnded) this.#child.stdin.write(`${JSON.stringify(message)}\n`);
+		// What is open is said again: a process that takes nothing is not sent more and more of it.
+		if (this.ended === undefined && !(message.open && this.#child.stdin.writableNeedDrain)) this.#child.stdin.write(lineOf(message));
 	}
 
 	/** Passes on what the process has reported since. */
 	read() {
-		if (this.#isClosed || this.#child === undefined) return;
-		const { text, end } = linesIn(this.#reports[0], this.#read);
-		this.#read = end;
-		let goesOn = false;
-		for (const line of text.split("\n")) {
-			const report = parsed(line);
-			if (report.done) this.#done.set(report.done, report.error);
-			if (report.hasEnded) this.#hasEnded = true;
-			if (report.goesOn) goesOn = true;
-			this.#onReport(report);
+		if (this.#reports === undefined) return;
+		const bytes = Buffer.alloc(fstatSync(this.#reports).size - this.#position);
+		const length = bytes.lastIndexOf(NEWLINE, readSync(this.#reports, bytes, 0, bytes.length, this.#position) - 1) + 1;
+		this.#position += length;
+		for (const line of bytes.toString("utf8", 0, length).split("\n")) {
+			const report = reportIn(line);
+			Object.assign(this.#answer, report);
+			this.ended ??= report.ended;
+			this.#onReport?.(report);
 		}
-		if (!goesOn || this.#isClosed) return;
-		// That was its last line: the process writes there again once it is empty.
-		ftruncateSync(this.#reports[0]);
-		this.#reports.reverse();
-		this.#read = 0;
-		this.read();
 	}
 
 	/**
-	 * Waits until a request is done, for as long as `timeout` allows, in milliseconds. `error` is why it failed; where `isDone` is false,
-	 * "timeout" or why the process has ended.
+	 * Asks for something, and waits until it is "done", the process has "ended", or it is "late", after `timeout` milliseconds. Gives which of
+	 * these is the `outcome`, why it failed (`error`), and what was reported meanwhile.
 	 */
-	wait(name, timeout) {
+	request(request, timeout) {
+		this.#answer = {};
+		this.send({ request });
 		const end = performance.now() + timeout;
-		for (;;) {
+		for (let waits = 0; ; waits++) {
 			const isLate = performance.now() >= end;
-			// Its last report is read after that. An end is not heard of while this process waits.
-			const isGone = hasExited(this.#child?.pid);
+			// Before its last reports are read.
+			const hasExited = (isLate || waits % WAITS === 0) && this.#hasExited();
 			this.read();
-			if (this.#done.has(name)) return { isDone: true, error: this.#done.get(name) };
-			if (this.#hasEnded) return { isDone: false, error: this.#problem ?? lastErrorIn(this.#errors) ?? "no answer" };
-			if (isGone) return { isDone: false, error: lastErrorIn(this.#errors) ?? "the process that talks to it has ended" };
-			if (isLate) return { isDone: false, error: "timeout" };
-			Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LOOK_MS);
+			if (hasExited) this.ended ??= "the process that talks to it has ended";
+			if (this.#answer.done === request.name) return { ...this.#answer, outcome: "done" };
+			if (this.ended !== undefined) return { ...this.#answer, outcome: "ended", error: this.ended };
+			if (isLate) return { ...this.#answer, outcome: "late" };
+			Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, WAIT_MS);
 		}
+	}
+
+	/** Whether the process has exited, which no event tells while this process waits. */
+	#hasExited() {
+		if (this.ended !== undefined) return true;
+		const { pid, stdin } = this.#child;
+		// What is written to a process that has exited is refused, and on Windows its number is nobody's.
+		stdin.write("\n");
+		try {
+			process.kill(pid, 0);
+		} catch {
+			return true;
+		}
+		return Boolean(stdin.errored);
 	}
 
 	/** Ends the process. Every file stays as it was, or is new. */
 	stop() {
 		this.#child?.kill("SIGKILL");
-		this.#close();
+		if (this.#reports !== undefined) closeSync(this.#reports);
+		[this.#reports, this.ended] = [undefined, "stopped"];
 	}
-
-	#close() {
-		if (this.#isClosed) return;
-		[this.#isClosed, this.#hasEnded] = [true, true];
-		for (const file of [...this.#reports, this.#errors]) if (file !== undefined) closeSync(file);
-	}
-}
-
-/** A file to append to and to read that nobody else finds, and that is gone with the last process that has it open: among the notes if not in the temporary directory. */
-function unnamedFile(notes) {
-	try {
-		return unnamedFileIn(tmpdir());
-	} catch {
-		mkdirSync(notes, { recursive: true, mode: 0o700 });
-		return unnamedFileIn(notes);
-	}
-}
-
-function unnamedFileIn(folder) {
-	const path = join(folder, `pi-session-native-${randomUUID()}`);
-	writeFileSync(path, "", { flag: "wx", mode: 0o600 });
-	try {
-		return [openSync(path, "a"), openSync(path, "r+")];
-	} finally {
-		unlinkSync(path);
-	}
-}
-
-/** Whether a process of this one has ended. Until its end is heard of, the system keeps it, as one that is dead; only Linux tells. */
-function hasExited(pid) {
-	if (pid === undefined) return false;
-	try {
-		process.kill(pid, 0);
-		if (process.platform !== "linux") return false;
-		const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-		return /^[ZX]/.test(stat.slice(stat.lastIndexOf(")") + 2));
-	} catch (error) {
-		return error.code === "ESRCH";
-	}
-}
-
-/** What an error says: Node prints its stack, and a line about itself. */
-function lastErrorIn(file) {
-	if (file === undefined) return undefined;
-	const lines = linesIn(file, 0).text.split("\n").map((line) => line.trim()).filter((line) => line !== "" && !/^(?:at |Node\.js v|[}\]^])/.test(line));
-	return lines.findLast((line) => /^(?:Uncaught )?\w*Error\b/.test(line)) ?? lines.at(-1);
-}
-
-/** The whole lines in a file from an offset on, and where they end. */
-function linesIn(file, from) {
-	const bytes = Buffer.alloc(fstatSync(file).size - from);
-	const length = bytes.lastIndexOf(NEWLINE, readSync(file, bytes, 0, bytes.length, from) - 1) + 1;
-	return { text: bytes.toString("utf8", 0, length), end: from + length };
 }
 
 /** What a line says; nothing if something else in that process has printed it. */
-function parsed(line) {
+function reportIn(line) {
 	try {
 		return Object(JSON.parse(line));
 	} catch {

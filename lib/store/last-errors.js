@@ -1,5 +1,5 @@
 // The last error of a store and of each session in it, for `pi-sessions remote status`: who meets an error is often a process beside pi,
-// which nobody sees.
+// which nobody sees. A store that did not answer in time is left alone for a minute: no process of this machine waits for it again.
 const { join } = require("node:path");
 const { addressKey } = require("./address.js");
 const { isObject } = require("./lines.js");
@@ -10,6 +10,7 @@ const { namesIn, readJson, remove, writeWholeSync } = require("./small-file.js")
 
 /** The name of the store's own; no id of a session is one. */
 const STORE = "_";
+const SILENCE_MS = 60_000;
 
 class LastErrors {
 	#folder;
@@ -25,15 +26,26 @@ class LastErrors {
 	/**
 	 * Notes what failed last, or that nothing does any more. That it cannot be noted is no error: the caller has one to tell already.
 	 * @param {string | undefined} session
-	 * @param {Error & { code?: string } | undefined} error
+	 * @param {Error & { code?: string, isSilent?: boolean } | undefined} error `isSilent`: the store did not answer in time
 	 */
 	set(session, error) {
-		const path = join(this.#folder, `${session === undefined ? STORE : nameOf(session)}.json`);
+		const path = this.#pathOf(session === undefined ? STORE : nameOf(session));
 		try {
-			if (error) writeWholeSync(path, JSON.stringify({ at: new Date().toISOString(), code: error.code, message: error.message }));
+			if (error) writeWholeSync(path, JSON.stringify({ at: new Date().toISOString(), code: error.code, message: error.message, isSilent: error.isSilent }));
 			else remove(path);
 		} catch {
 			// Who met the error says it, too.
+		}
+	}
+
+	/** Whether the store did not answer in time within the last minute. Where that cannot be read it is asked, and waited for. */
+	isSilent() {
+		try {
+			const value = readJson(this.#pathOf(STORE));
+			const age = isObject(value) && value.isSilent === true ? Date.now() - Date.parse(String(value.at)) : Infinity;
+			return age >= 0 && age < SILENCE_MS;
+		} catch {
+			return false;
 		}
 	}
 
@@ -43,10 +55,15 @@ class LastErrors {
 		names.sort((a, b) => Number(b === STORE) - Number(a === STORE) || (a < b ? -1 : 1));
 		return names.flatMap((name) => {
 			const session = name === STORE ? undefined : idOf(name);
-			const value = readJson(join(this.#folder, `${name}.json`));
+			const value = readJson(this.#pathOf(name));
 			if (!isObject(value) || typeof value.at !== "string" || typeof value.message !== "string" || (name !== STORE && session === undefined)) return [];
 			return { session, at: value.at, code: typeof value.code === "string" ? value.code : undefined, message: value.message };
 		});
+	}
+
+	/** @param {string} name */
+	#pathOf(name) {
+		return join(this.#folder, `${name}.json`);
 	}
 }
 

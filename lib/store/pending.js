@@ -1,100 +1,132 @@
-// The sessions that were opened with a store on this machine and may not be stored to their end: whoever opens one says so before there
-// is anything to store, so that a later process goes on with it however this one ends, in whatever project that process is.
-const { createHash } = require("node:crypto");
+// The sessions that were opened with a store on this machine and may not be stored to their end. A process notes each one that it opens
+// before there is anything to store, so that a later process stores what this one could not, in whatever project that one is.
+//
+// Each process has a file of its own, with a session a line, and a lock of the operating system beside it, which ends with the process
+// however that ends: a number of a process may be another one's by then. The lock is on a file of its own, because Windows lets nobody
+// read what is locked.
+const { randomUUID } = require("node:crypto");
+const fs = require("node:fs");
 const { join } = require("node:path");
 const { addressKey } = require("./address.js");
-const { isObject } = require("./lines.js");
-const { namesIn, readJson, remove, writeWholeSync } = require("./small-file.js");
+const { isObject, parse } = require("./lines.js");
+const { namesIn, remove, unlessAbsent } = require("./small-file.js");
 
 /**
  * A session of this machine. Without a project it was not known yet.
  * @typedef {{ session: string, file: string, cwd: string, project?: string }} PendingSession
  */
 
-const NAME = /^(\d+)-[0-9a-f]{16}\.json$/;
+const EXTENSION = ".jsonl";
 
 class Pending {
 	#folder;
-	#process;
+	#isOwn;
+	/** What ends the lock, which this process keeps. @type {(() => void) | null | undefined} */
+	#release;
 
 	/**
 	 * @param {string} notes the directory of this machine's notes
 	 * @param {string} address of the store; nothing secret of it is kept
-	 * @param {number} [process] the one that has sessions open
+	 * @param {string} [id] of another process, whose sessions are read and added to; without it this process has open what it adds
 	 */
-	constructor(notes, address, process = globalThis.process.pid) {
-		this.#process = process;
+	constructor(notes, address, id) {
+		/** @readonly */
+		this.id = id ?? randomUUID();
+		this.#isOwn = id === undefined;
 		this.#folder = join(notes, "open", addressKey(address));
 	}
 
-	/** Says that the process has opened a session. @param {PendingSession} one */
+	/** Adds a session that is open; what was said of its file before counts no more. @param {PendingSession} one */
 	add({ session, file, cwd, project }) {
-		writeWholeSync(this.#pathOf(file), JSON.stringify({ session, file, cwd, project }));
+		fs.mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+		// First: a file without a lock is that of a process that has ended.
+		if (this.#isOwn) this.#release ??= tryLock(this.#lockOf(this.id));
+		fs.appendFileSync(this.#fileOf(this.id), `${JSON.stringify({ session, file, cwd, project })}\n`, { mode: 0o600 });
 	}
 
-	/** Takes back what the process said of a file. @param {string} file */
-	remove(file) {
-		remove(this.#pathOf(file));
+	/** What the process has opened. */
+	own() {
+		return this.#read(this.id);
+	}
+
+	/** Forgets what the process has opened. */
+	remove() {
+		this.#remove(this.id);
 	}
 
 	/**
-	 * What every process said. `take` gives whether it is still to be remembered; what a process that runs has said always is.
-	 * @param {(one: PendingSession) => boolean} take
+	 * What processes that have ended had open and is still `isNeeded`. What they had open is forgotten once none of it is.
+	 * @param {(one: PendingSession) => boolean} isNeeded
 	 */
-	review(take) {
-		for (const name of this.#names()) {
-			const path = join(this.#folder, name);
-			const one = read(path);
-			const isNeeded = one !== undefined && take(one);
-			if (!isNeeded && !isRunning(Number(NAME.exec(name)?.[1]))) remove(path);
-		}
-	}
-
-	/** What the process said, and did not take back. */
-	own() {
-		return this.#saidBy((process) => process === this.#process);
+	left(isNeeded) {
+		return this.#others().filter((id) => !this.#isHeld(id)).flatMap((id) => {
+			const needed = this.#read(id).filter(isNeeded);
+			if (needed.length === 0) this.#remove(id);
+			return needed;
+		});
 	}
 
 	/** The files that other processes of this machine have open now. */
 	openElsewhere() {
-		return new Set(this.#saidBy((process) => process !== this.#process && isRunning(process)).map(({ file }) => file));
+		return new Set(this.#others().filter((id) => this.#isHeld(id)).flatMap((id) => this.#read(id).map(({ file }) => file)));
 	}
 
-	/** @param {(process: number) => boolean} isWanted */
-	#saidBy(isWanted) {
-		const names = this.#names().filter((name) => isWanted(Number(NAME.exec(name)?.[1])));
-		return names.flatMap((name) => read(join(this.#folder, name)) ?? []);
+	#others() {
+		const ids = namesIn(this.#folder).filter((name) => name.endsWith(EXTENSION)).map((name) => name.slice(0, -EXTENSION.length));
+		return ids.filter((id) => id !== this.id);
 	}
 
-	#names() {
-		return namesIn(this.#folder).filter((name) => NAME.test(name));
+	/** @param {string} id */
+	#isHeld(id) {
+		const release = tryLock(this.#lockOf(id));
+		release?.();
+		return release === null;
 	}
 
-	/** @param {string} file */
-	#pathOf(file) {
-		return join(this.#folder, `${this.#process}-${hash(file)}.json`);
+	/** @param {string} id @returns {PendingSession[]} */
+	#read(id) {
+		const text = unlessAbsent(() => fs.readFileSync(this.#fileOf(id), "utf8")) ?? "";
+		const sessions = text.split("\n").flatMap((line) => sessionIn(line) ?? []);
+		return [...new Map(sessions.map((one) => [one.file, one])).values()];
+	}
+
+	/** @param {string} id */
+	#remove(id) {
+		remove(this.#fileOf(id));
+		remove(this.#lockOf(id));
+	}
+
+	/** @param {string} id */
+	#fileOf(id) {
+		return join(this.#folder, `${id}${EXTENSION}`);
+	}
+
+	/** @param {string} id */
+	#lockOf(id) {
+		return join(this.#folder, `${id}.lock`);
 	}
 }
 
-/** What is written down, unless its process has taken it back. @param {string} path @returns {PendingSession | undefined} */
-function read(path) {
-	const value = readJson(path);
+/** A session in a line; none in one that was not written to its end. @param {string} line @returns {PendingSession | undefined} */
+function sessionIn(line) {
+	const value = parse(Buffer.from(line));
 	if (!isObject(value)) return undefined;
 	const { session, file, cwd, project } = value;
 	if (typeof session !== "string" || typeof file !== "string" || typeof cwd !== "string") return undefined;
 	return { session, file, cwd, ...(typeof project === "string" && { project }) };
 }
 
-/** @param {number} process */
-function isRunning(process) {
+/**
+ * Gives what ends the lock; null if another process has it. Where the file system has no locks nobody has one: what was opened is stored
+ * all the same.
+ * @param {string} path
+ */
+function tryLock(path) {
 	try {
-		return globalThis.process.kill(process, 0);
-	} catch (error) {
-		return isObject(error) && error.code === "EPERM";
+		return require("../../index.js").tryLockFile(path);
+	} catch {
+		return () => {};
 	}
 }
-
-/** @param {string} text */
-const hash = (text) => createHash("sha256").update(text).digest("hex").slice(0, 16);
 
 exports.Pending = Pending;

@@ -77,5 +77,6 @@ exports.namesIn = namesIn;
 exports.readJson = readJson;
 exports.remove = remove;
 exports.timeOf = timeOf;
+exports.unlessAbsent = unlessAbsent;
 exports.writeWhole = writeWhole;
 exports.writeWholeSync = writeWholeSync;

@@ -6,7 +6,7 @@ import { expect, test, vi } from "vitest";
 import { DirectoryStore, type LineStore, loadAll } from "../../../lib/store/index.js";
 import { SESSION, append, emptyDirectory, entry, header, ids } from "../../support/lines.js";
 import { NAME, text } from "../../support/machines.js";
-import { LONG, ask, beside } from "../../support/pi-process.js";
+import { LONG, PENDING, ask, beside } from "../../support/pi-process.js";
 
 const register = resolve(__dirname, "../../../lib/register");
 const HOUR = 3_600_000;
@@ -28,12 +28,14 @@ type World = Awaited<ReturnType<typeof setup>>;
 const envOf = ({ address }: World, more: Record<string, string>) =>
 	({ ...process.env, PI_SESSION_NATIVE_STORE: address, PI_SESSION_NATIVE_HOST: "laptop", PI_SESSION_NATIVE_PROJECT: "shop", PI_SESSION_NATIVE_LOCK: "exclusive", ...more }) as NodeJS.ProcessEnv;
 
-const follow = (at: World, first: object, more: Record<string, string> = {}) => beside({ env: envOf(at, more) }, { notes: at.notes, projects: [["/shop", "shop"]], ...first });
+const follow = (at: World, first: object, more: Record<string, string> = {}) => beside({ env: envOf(at, more) }, { notes: at.notes, ...first });
 
 /** What an earlier process wrote down, and a start of pi. */
 function left(at: World, ...sessions: { session: string; file: string; cwd: string }[]) {
-	for (const one of sessions) new Pending(at.notes, at.address).add(one);
-	return { request: { name: "start", pulls: false } };
+	const pending = new Pending(at.notes, at.address, "earlier");
+	for (const one of sessions) pending.add(one);
+	writeFileSync(join(at.path, "session-store.json"), JSON.stringify({ pull: false }), { mode: 0o600 });
+	return { request: { name: "start" } };
 }
 
 // They were stored before the claim was asked for.
@@ -118,7 +120,10 @@ test("when pi was killed the last lines are stored, and the claims given up", as
 });
 
 /** What is reported when pi ends. */
-const atEnd = (at: World) => ask({ env: envOf(at, {}) }, { notes: at.notes, projects: [["/shop", "shop"]], request: { name: "end", sessions: [at.one] } });
+function atEnd(at: World) {
+	new Pending(at.notes, at.address, PENDING).add(at.one);
+	return ask({ env: envOf(at, {}) }, { notes: at.notes, request: { name: "end" } });
+}
 
 test("when pi ends, what waits is stored if no other host has the session, and the claim given up", async () => {
 	const at = await setup();

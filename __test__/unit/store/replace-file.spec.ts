@@ -9,7 +9,6 @@ import { root, scratch, setEnv } from "../../support/scratch.js";
 
 const require = createRequire(import.meta.url);
 const { replaceFile, replaceFileSync } = require("../../../lib/replace-file.js");
-const { Pending } = require("../../../lib/store/pending.js");
 const { makePrivate, readSettings } = require("../../../lib/store/settings.js");
 const moduleOf = (path: string) => import(pathToFileURL(join(root, "lib", path)).href);
 const { writeText } = await moduleOf("cli/files.mjs");
@@ -112,12 +111,6 @@ describe("what is refused twice is written all the same", () => {
 		const agent = scratch();
 		await makePrivate(agent, "a");
 		expect([readSettings(agent).private, calls()]).toEqual([["a"], 3]);
-	});
-
-	test("what says that a session is open", () => {
-		const notes = scratch();
-		new Pending(notes, "/store").add({ session: "s", file: "/s.jsonl", cwd: "/" });
-		expect([new Pending(notes, "/store", 0).openElsewhere().has("/s.jsonl"), calls()]).toEqual([true, 3]);
 	});
 
 	test("what is known of pi's bundle", () => {

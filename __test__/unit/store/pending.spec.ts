@@ -1,0 +1,54 @@
+// What is written down of the sessions that processes have open, and which of those processes still run.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { appendFileSync, readdirSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join, resolve } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { emptyDirectory } from "../../support/lines.js";
+
+const MODULE = resolve(__dirname, "../../../lib/store/pending.js");
+const { Pending } = createRequire(__filename)(MODULE);
+const session = (name: string) => ({ session: name, file: `/${name}.jsonl`, cwd: "/shop" });
+const always = () => true;
+
+/** A process that has a session open until it is killed. */
+async function opening(notes: string, name: string) {
+	const program = `
+		const { Pending } = require(${JSON.stringify(MODULE)});
+		globalThis.kept = new Pending(${JSON.stringify(notes)}, "/store");
+		kept.add(${JSON.stringify(session(name))});
+		console.log("open");
+		setInterval(() => {}, 1000);`;
+	const child = spawn(process.execPath, ["-e", program], { stdio: ["ignore", "pipe", "inherit"] });
+	onTestFinished(() => void child.kill("SIGKILL"));
+	await once(child.stdout, "data");
+	return async () => {
+		const closed = once(child, "close");
+		child.kill("SIGKILL");
+		await closed;
+	};
+}
+
+// Regression: it was told by a number, which the system may have given to another process since.
+test("what a process has open counts as open until it is killed, and as left from then on, whichever processes run", async () => {
+	const notes = emptyDirectory();
+	const kill = await opening(notes, "a");
+	const here = new Pending(notes, "/store");
+	expect([here.left(always), [...here.openElsewhere()]]).toEqual([[], ["/a.jsonl"]]);
+	await kill();
+	expect([here.left(always), [...here.openElsewhere()]]).toEqual([[session("a")], []]);
+	expect(here.left(() => false)).toEqual([]);
+	expect(readdirSync(notes, { recursive: true }).filter((name) => /\.(?:jsonl|lock)$/.test(String(name)))).toEqual([]);
+});
+
+test("the newest line of a file counts, and one that was not written to its end counts for nothing", () => {
+	const notes = emptyDirectory();
+	const pending = new Pending(notes, "/store", "earlier");
+	for (const one of [session("a"), session("b"), { ...session("a"), project: "shop" }]) pending.add(one);
+	const [name] = readdirSync(notes, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".jsonl"));
+	appendFileSync(join(notes, name as string), '{"session":"c","file"');
+	expect(pending.own()).toEqual([{ ...session("a"), project: "shop" }, session("b")]);
+	pending.remove();
+	expect(pending.own()).toEqual([]);
+});

@@ -1,0 +1,78 @@
+// The follower's pulls: what the store has of this project and this machine lacks, at pi's start and then again and again.
+import { createRequire } from "node:module";
+import { pullCommand } from "./store-shared.mjs";
+
+const { SessionSync } = createRequire(import.meta.url)("../store/index.js");
+
+/** For how long a pull in the background begins more sessions. */
+const DURATION_MS = 5000;
+/** How soon others' lines are asked for again, and where that fails, or nobody says anything. */
+const PAUSE_MS = 5000;
+const LONG_PAUSE_MS = 60_000;
+
+export class Pulls {
+	#context;
+	#place;
+	#dir;
+	/** How long to wait until the next pull, in milliseconds. */
+	pause = 0;
+	/** What the store's list said when all of it was here; undefined before the first pull. */
+	#seen;
+
+	/** @param {object} place options of a `SessionSync` @param {string | undefined} dir pi's argument */
+	constructor(context, place, dir) {
+		[this.#context, this.#place, this.#dir] = [context, place, dir];
+	}
+
+	/** Pulls what is new, if pi is to pull; gives the error if that fails. */
+	async pull() {
+		const { settings, store, sessions } = this.#context;
+		try {
+			const goesOn = settings.pull && (await this.#pullNew(new SessionSync({ ...this.#place, store })));
+			this.pause = sessions.isIdle() ? LONG_PAUSE_MS : PAUSE_MS;
+			if (goesOn) this.pause = 0;
+			return undefined;
+		} catch (error) {
+			this.#seen ??= "";
+			this.pause = LONG_PAUSE_MS;
+			return error;
+		}
+	}
+
+	/**
+	 * Pulls unless the store's list is the one that was seen before. After a few seconds it begins no more sessions, so that one that was
+	 * begun meanwhile comes before the older ones that are left: gives whether there are some, and others came.
+	 */
+	async #pullNew(sync) {
+		const { reports, list, timeout } = this.#context;
+		const isFirst = this.#seen === undefined;
+		const listed = await list({ project: sync.project, claims: isFirst && "renewed" });
+		const now = JSON.stringify(listed.sessions.map(({ session, bytes, modified, redactions, hosts }) => [session, bytes, modified, redactions, hosts]));
+		if (now === this.#seen) return false;
+		const { items, problems } = await sync.compare(undefined, listed);
+		if (isFirst) this.#context.claims.showUses(items.map(({ stored }) => stored));
+		const wanted = this.#context.sessions.changeable(items);
+		const of = wanted.filter(isNews).length;
+		const onProgress = (done) => isFirst && of > 0 && reports.send({ lacking: { left: of - done, of } });
+		onProgress(0);
+		const results = await sync.pull({ items: wanted, duration: isFirst ? timeout : DURATION_MS, onProgress });
+		// In the background what may pass by itself is not said.
+		const said = results.filter(({ error }) => isFirst || !(error?.retryable || error?.code === "ERR_SESSION_LOCKED"));
+		reports.showFew([...problems.map(described), ...said.flatMap(outcome)], (count) => `${count} more problems; ${pullCommand(this.#dir)} names them`);
+		const pulled = results.filter(({ error }) => !error).length;
+		// What was left out, or failed, is asked for again.
+		this.#seen = pulled === items.filter(isNews).length ? now : "";
+		return results.length < of && pulled > 0;
+	}
+}
+
+const isNews = ({ state }) => state === "new" || state === "changed";
+
+/** What a pull has to say of a session: lines, and the matter of those whose text may be another one each time. */
+const outcome = ({ session, error, redacted, renamed, problems }) => [
+	...(redacted > 0 ? [[`session ${session}: what was redacted elsewhere is redacted here`]] : []),
+	...(error ? [[`session ${session}: ${error.message}`, `pull ${session} ${error.code}`]] : []),
+	...renamed.map(({ id, newId }) => [`session ${session}: entry ${id} is ${newId} now, another host's came first with that id`]),
+	...problems.map(described),
+];
+const described = ({ session, where, message }) => [`session ${session}: ${where}: ${message}`];
