@@ -20,7 +20,7 @@ const { pushRules, readSettings } = require("../store/settings.js");
 /** Ends at once. A call that hangs would keep `process.exit` waiting. */
 const end = () => process.kill(process.pid, "SIGKILL");
 
-class Follower {
+class StoreFollower {
 	/** What the parts share: the store, the notes, the settings, each other. */
 	#context;
 	/** Whether the store has answered since the last request. */
@@ -120,7 +120,7 @@ for await (const line of createInterface({ input: process.stdin })) {
 	const message = JSON.parse(line);
 	// Where pi's settings and sessions are, that of a renamed build.
 	if (message.notes) process.env.PI_CODING_AGENT_DIR = dirname(message.notes);
-	follower ??= new Follower(await openStore(message.address, { host: hostId(message.notes), locks: message.notes }), message, reports);
+	follower ??= new StoreFollower(await openStore(message.address, { host: hostId(message.notes), locks: message.notes }), message, reports);
 	follower.receive(message);
 }
 if (follower) await follower.finish();

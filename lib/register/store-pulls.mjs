@@ -24,14 +24,13 @@ export class Pulls {
 		[this.#context, this.#place, this.#dir] = [context, place, dir];
 	}
 
-	/** Pulls what is new, if pi is to pull; gives the error if that fails. */
+	/** Pulls what is new, if pi is to pull; gives why that failed, or undefined. */
 	async pull() {
 		const { settings, store, sessions } = this.#context;
 		try {
 			const goesOn = settings.pull && (await this.#pullNew(new SessionSync({ ...this.#place, store })));
 			this.pause = sessions.isIdle() ? LONG_PAUSE_MS : PAUSE_MS;
 			if (goesOn) this.pause = 0;
-			return undefined;
 		} catch (error) {
 			this.#seen ??= "";
 			this.pause = LONG_PAUSE_MS;

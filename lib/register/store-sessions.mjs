@@ -21,8 +21,9 @@ export class Sessions {
 	/** What pi has open. */
 	#open = [];
 	#begun = Date.now();
-	/** What earlier processes left and is not stored yet, and whether that is being stored. */
+	/** What earlier processes left, what of it is to be stored before pi's end, and whether that is being done. */
 	#left = [];
+	#waiting = [];
 	#isStoring = false;
 	/** Promises of `SessionSync`s, by the directory of the files and the working directory. */
 	#syncs = new Map();
@@ -43,11 +44,11 @@ export class Sessions {
 		return Date.now() - Math.max(this.#begun, ...this.#open.map(({ file }) => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0)) > IDLE_MS;
 	}
 
-	/** What may be pulled now: other processes of this machine pull what they have open. */
+	/** What may be pulled now: other processes of this machine pull what only they have open. */
 	changeable(items) {
 		const elsewhere = this.#context.pending.openElsewhere();
-		const isLarge = (file) => this.isOpen(file) && (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > LARGEST_OPEN;
-		return items.filter(({ file }) => !elsewhere.has(file) && !isLarge(file));
+		const isSmall = (file) => (statSync(file, { throwIfNoEntry: false })?.size ?? 0) <= LARGEST_OPEN;
+		return items.filter(({ file }) => (this.isOpen(file) ? isSmall(file) : !elsewhere.has(file)));
 	}
 
 	/** Follows what pi has open, and claims what the store has of it. What fails is tried again by the next call. */
@@ -112,13 +113,14 @@ export class Sessions {
 		// The name that is set here is not that of another directory.
 		for (const one of others) one.project ??= await this.projectOf(one.cwd, "");
 		this.#left = [...others, ...here];
+		this.#waiting = this.#left;
 	}
 
 	/** Stores what earlier processes left: each session once, though its last line may never get an end. What may work later stays. */
 	async storeLeft() {
 		if (this.#isStoring || !this.#context.settings.push) return;
 		this.#isStoring = true;
-		this.#left = (await this.#store(this.#left)).map(({ one }) => one);
+		this.#waiting = (await this.#store(this.#waiting)).map(({ one }) => one);
 		this.#isStoring = false;
 	}
 

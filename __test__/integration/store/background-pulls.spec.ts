@@ -142,3 +142,18 @@ test("a session that another process of this machine has open is left to that on
 	expect(elsewhere()).toEqual([]);
 	expect(ids(await loadAll(at.other, SESSION))).toEqual(["a"]);
 });
+
+// Regression: each left it to the other one.
+test("a session that two processes of this machine have open is pulled", async () => {
+	const at = setup();
+	const file = join(at.dir, NAME);
+	writeFileSync(file, text(header(), said("a", null)));
+	const both = [1, 2].map(() => at.pi(`globalThis.kept = SessionManager.open(${JSON.stringify(file)}); console.log("open");`));
+	for (const { says } of both) await says("open");
+	await vi.waitFor(async () => expect((await loadAll(at.other, SESSION)).lines).toHaveLength(1), LONG);
+	const { cursor } = await loadAll(at.other, SESSION);
+	await at.other.append(SESSION, { header: header(), lines: [said("theirs", "a")], after: cursor });
+	await vi.waitFor(() => expect(readFileSync(file, "utf8")).toContain("theirs"), LONG);
+	for (const { end } of both) await end();
+	expect(readFileSync(file, "utf8").trimEnd().split("\n")).toHaveLength(3);
+});
