@@ -325,6 +325,19 @@ impl fmt::Display for Error {
     }
 }
 
+/// What a call of the system returned.
+#[doc(hidden)]
+pub trait WithCall<T> {
+    /// The value; an error says which call it was, and what it was about.
+    fn with_call(self, syscall: &'static str, path: &str) -> Result<T>;
+}
+
+impl<T> WithCall<T> for io::Result<T> {
+    fn with_call(self, syscall: &'static str, path: &str) -> Result<T> {
+        self.map_err(|error| Error::io(syscall, path, error))
+    }
+}
+
 impl From<OutOfMemory> for Error {
     fn from(error: OutOfMemory) -> Self {
         Self { cause: Cause::Io("malloc", error.into()), path: None, text: Box::default() }

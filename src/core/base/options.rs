@@ -1,6 +1,7 @@
 //! The options of a session's file.
 
 use super::error::{Error, Result};
+use super::wtf8::to_string_lossy;
 
 /// The environment variable that gives the durability where no option does.
 pub const DURABILITY_VARIABLE: &str = "PI_SESSION_NATIVE_DURABILITY";
@@ -56,22 +57,14 @@ pub struct SessionFileOptions {
 impl EntryIds {
     /// The length with this name; `option` names the option in the error.
     pub fn named(name: &[u8], option: &str) -> Result<Self> {
-        match name {
-            b"short" => Ok(EntryIds::Short),
-            b"long" => Ok(EntryIds::Long),
-            other => Err(refused(option, "\"short\" or \"long\"", other)),
-        }
+        one_of([("short", EntryIds::Short), ("long", EntryIds::Long)], name, option)
     }
 }
 
 impl Durability {
     /// The durability with this name; `option` names the option or variable in the error.
     pub fn named(name: &[u8], option: &str) -> Result<Self> {
-        match name {
-            b"os" => Ok(Durability::Os),
-            b"fsync" => Ok(Durability::Fsync),
-            other => Err(refused(option, "\"os\" or \"fsync\"", other)),
-        }
+        one_of([("os", Durability::Os), ("fsync", Durability::Fsync)], name, option)
     }
 }
 
@@ -86,14 +79,15 @@ impl Lock {
 
     /// The lock with this name; `option` names the option or variable in the error.
     pub fn named(name: &[u8], option: &str) -> Result<Self> {
-        match name {
-            b"none" => Ok(Lock::None),
-            b"exclusive" => Ok(Lock::Exclusive),
-            other => Err(refused(option, "\"none\" or \"exclusive\"", other)),
-        }
+        one_of([("none", Lock::None), ("exclusive", Lock::Exclusive)], name, option)
     }
 }
 
-fn refused(option: &str, allowed: &str, name: &[u8]) -> Error {
-    Error::argument(format!("{option} must be {allowed}, not \"{}\"", super::wtf8::to_string_lossy(name)))
+/// The value with this name.
+fn one_of<T>([first, second]: [(&str, T); 2], name: &[u8], option: &str) -> Result<T> {
+    let allowed = format!("\"{}\" or \"{}\"", first.0, second.0);
+    match [first, second].into_iter().find(|(known, _)| known.as_bytes() == name) {
+        Some((_, value)) => Ok(value),
+        None => Err(Error::argument(format!("{option} must be {allowed}, not \"{}\"", to_string_lossy(name)))),
+    }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use uuid::Uuid;
 
-use super::error::{Error, Result};
+use super::error::{Error, Result, WithCall};
 use super::memory::copy_of;
 use super::path_syntax::{drive_of, PathSyntax};
 
@@ -34,7 +34,7 @@ pub struct StdProcess;
 
 impl Process for StdProcess {
     fn cwd(&self) -> Result<String> {
-        let cwd = std::env::current_dir().map_err(|error| Error::io("getcwd", ".", error))?;
+        let cwd = std::env::current_dir().with_call("getcwd", ".")?;
         text_of(&cwd).map(str::to_owned)
     }
 

@@ -82,28 +82,11 @@ pub fn iso(ms: f64) -> Option<String> {
     // Without a zone, or each of its parts is asked for in that of UTC.
     let date = DateTime::from_timestamp_millis((ms - cycles * CYCLE) as i64)?.naive_utc();
     let year = date.year() + 400 * cycles as i32;
-    let mut out = String::with_capacity(24);
-    let mut digits = |number: u32, count: usize, after: char| {
-        for place in [100_000, 10_000, 1_000, 100, 10, 1].into_iter().skip(6 - count) {
-            out.push(char::from(b'0' + (number / place % 10) as u8));
-        }
-        out.push(after);
-    };
-    if (0..=9999).contains(&year) {
-        digits(year.unsigned_abs(), 4, '-');
-    } else {
-        digits(year.unsigned_abs(), 6, '-');
-    }
-    digits(date.month(), 2, '-');
-    digits(date.day(), 2, 'T');
-    digits(date.hour(), 2, ':');
-    digits(date.minute(), 2, ':');
-    digits(date.second(), 2, '.');
-    digits(date.and_utc().timestamp_subsec_millis(), 3, 'Z');
-    Some(match year {
-        0..=9999 => out,
-        _ => format!("{}{out}", if year < 0 { '-' } else { '+' }),
-    })
+    let year = if (0..=9999).contains(&year) { format!("{year:04}") } else { format!("{year:+07}") };
+    let (month, day) = (date.month(), date.day());
+    let (hour, minute, second) = (date.hour(), date.minute(), date.second());
+    let ms = date.and_utc().timestamp_subsec_millis();
+    Some(format!("{year}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{ms:03}Z"))
 }
 
 /// The form an ISO time has in a file name: `:` and `.` become `-`.

@@ -15,20 +15,12 @@ pub fn from_utf16(units: &[u16]) -> memory::Result<Vec<u8>> {
     Ok(out)
 }
 
-/// Appends units that are all ASCII; false if they are not.
-pub fn push_ascii(out: &mut Vec<u8>, units: &[u16]) -> memory::Result<bool> {
-    // The compiler makes vector instructions of both loops.
-    let is_ascii = units.iter().fold(0, |all, unit| all | unit) < 0x80;
-    if is_ascii {
-        reserve(out, units.len())?;
-        out.extend(units.iter().map(|&unit| unit as u8));
-    }
-    Ok(is_ascii)
-}
-
 /// Appends the WTF-8 of UTF-16 units.
 pub fn push_utf16(out: &mut Vec<u8>, units: &[u16]) -> memory::Result<()> {
-    if push_ascii(out, units)? {
+    // The compiler makes vector instructions of both loops.
+    if units.iter().fold(0, |all, unit| all | unit) < 0x80 {
+        reserve(out, units.len())?;
+        out.extend(units.iter().map(|&unit| unit as u8));
         return Ok(());
     }
     let (valid, rest) = units.split_at(utf16_valid_up_to(units));
@@ -38,10 +30,8 @@ pub fn push_utf16(out: &mut Vec<u8>, units: &[u16]) -> memory::Result<()> {
     let size = convert_utf16_to_utf8(valid, out.get_mut(start..).unwrap_or_default());
     out.truncate(start + size);
     for decoded in char::decode_utf16(rest.iter().copied()) {
-        match decoded {
-            Ok(c) => push_char(out, c),
-            Err(lone) => out.extend_from_slice(&three_bytes(lone.unpaired_surrogate())),
-        }
+        let code_point = decoded.map_or_else(|lone| lone.unpaired_surrogate().into(), u32::from);
+        out.extend_from_slice(encode_wtf8(code_point, &mut [0; 4]));
     }
     Ok(())
 }
@@ -50,26 +40,27 @@ pub fn push_utf16(out: &mut Vec<u8>, units: &[u16]) -> memory::Result<()> {
 pub fn to_utf16(bytes: &[u8]) -> memory::Result<Vec<u16>> {
     // No character has more units than bytes.
     let mut out = with_capacity(bytes.len())?;
-    each_piece(bytes, |text, unit| {
+    for (text, unit) in pieces(bytes) {
         out.extend(text.encode_utf16());
         out.extend(unit);
-    });
+    }
     Ok(out)
 }
 
-/// Takes WTF-8 apart: text, and the unit after it, which is a lone surrogate, or U+FFFD for bytes that are not WTF-8.
-fn each_piece(bytes: &[u8], mut each: impl FnMut(&str, Option<u16>)) {
+/// WTF-8 taken apart: text, and the unit after it, which is a lone surrogate, or U+FFFD for bytes that are not WTF-8.
+fn pieces(bytes: &[u8]) -> impl Iterator<Item = (&str, Option<u16>)> {
     let mut rest = bytes;
-    // Bytes of a surrogate are not UTF-8: they end the first chunk.
-    while let Some(chunk) = rest.utf8_chunks().next() {
+    std::iter::from_fn(move || {
+        // Bytes of a surrogate are not UTF-8: they end the first chunk.
+        let chunk = rest.utf8_chunks().next()?;
         let tail = rest.get(chunk.valid().len()..).unwrap_or_default();
         let (unit, taken) = match surrogate_at(tail) {
             Some(unit) => (Some(unit), 3),
             None => (Some(0xFFFD).filter(|_| !tail.is_empty()), chunk.invalid().len()),
         };
-        each(chunk.valid(), unit);
         rest = tail.get(taken..).unwrap_or_default();
-    }
+        Some((chunk.valid(), unit))
+    })
 }
 
 /// The lone surrogate that these WTF-8 bytes begin with.
@@ -85,12 +76,8 @@ pub fn to_string_lossy(bytes: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),
         Err(_) => {
-            let mut out = String::new();
-            each_piece(bytes, |text, unit| {
-                out.push_str(text);
-                out.extend(unit.map(|_| char::REPLACEMENT_CHARACTER));
-            });
-            Cow::Owned(out)
+            let text = |(text, unit): (&str, Option<u16>)| format!("{text}{}", unit.map_or("", |_| "\u{fffd}"));
+            Cow::Owned(pieces(bytes).map(text).collect())
         }
     }
 }
@@ -114,19 +101,13 @@ pub fn copy_lossy(bytes: &[u8]) -> memory::Result<String> {
 /// The text of bytes that are no longer needed: what is not UTF-8 becomes U+FFFD. Its memory can be refused.
 pub fn into_string_lossy(bytes: Vec<u8>) -> memory::Result<String> {
     String::from_utf8(bytes).or_else(|error| {
-        let (mut out, mut done) = (String::new(), Ok(()));
-        each_piece(error.as_bytes(), |text, unit| {
-            let unit = unit.map_or("", |_| "\u{fffd}");
-            if done.is_ok() {
-                done = push_str(&mut out, text).and_then(|()| push_str(&mut out, unit));
-            }
-        });
-        done.map(|()| out)
+        let mut out = String::new();
+        for (text, unit) in pieces(error.as_bytes()) {
+            push_str(&mut out, text)?;
+            push_str(&mut out, unit.map_or("", |_| "\u{fffd}"))?;
+        }
+        Ok(out)
     })
-}
-
-fn push_char(out: &mut Vec<u8>, c: char) {
-    out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
 }
 
 /// The WTF-8 of a code point, which may be a surrogate, in a buffer.
@@ -134,15 +115,10 @@ pub fn encode_wtf8(code_point: u32, buffer: &mut [u8; 4]) -> &[u8] {
     if let Some(c) = char::from_u32(code_point) {
         return c.encode_utf8(buffer).as_bytes();
     }
+    let low = |shift: u32| 0x80 | ((code_point >> shift) & 0x3F) as u8;
     let [start @ .., _] = buffer;
-    *start = three_bytes(code_point as u16);
+    *start = [0xE0 | (code_point >> 12) as u8, low(6), low(0)];
     start
-}
-
-/// The bytes of a unit that takes three.
-fn three_bytes(unit: u16) -> [u8; 3] {
-    let low = |shift: u16| 0x80 | ((unit >> shift) & 0x3F) as u8;
-    [0xE0 | (unit >> 12) as u8, low(6), low(0)]
 }
 
 /// What JavaScript's `trim` removes: its white space and line ends, U+FEFF among them.
@@ -188,36 +164,36 @@ pub fn push_json_string(out: &mut Vec<u8>, bytes: &[u8]) -> memory::Result<()> {
 
 /// Appends what stands between the quotes of a JSON string as `JSON.stringify` writes it, see [`push_json_string`].
 pub fn push_escaped(out: &mut Vec<u8>, bytes: &[u8]) -> memory::Result<()> {
-    const HEX: &[u8; 16] = b"0123456789abcdef";
-    // An escape takes six bytes at most.
-    let escaped = bytes.iter().filter(|byte| matches!(byte, 0..=0x1F | b'"' | b'\\' | 0xED)).count();
-    reserve(out, bytes.len() + 5 * escaped)?;
-    let mut rest = bytes;
-    while let Some((&byte, tail)) = rest.split_first() {
-        let mut next = tail;
-        match byte {
-            b'"' => out.extend_from_slice(b"\\\""),
-            b'\\' => out.extend_from_slice(b"\\\\"),
-            0x08 => out.extend_from_slice(b"\\b"),
-            0x0C => out.extend_from_slice(b"\\f"),
-            b'\n' => out.extend_from_slice(b"\\n"),
-            b'\r' => out.extend_from_slice(b"\\r"),
-            b'\t' => out.extend_from_slice(b"\\t"),
-            0..=0x1F => {
-                out.extend_from_slice(b"\\u00");
-                out.push(b'0' + (byte >> 4));
-                out.push(HEX.get(usize::from(byte & 15)).copied().unwrap_or(b'0'));
-            }
-            0xED => match surrogate_at(rest) {
-                Some(unit) => {
-                    out.extend_from_slice(format!("\\u{unit:04x}").as_bytes());
-                    next = rest.get(3..).unwrap_or_default();
-                }
-                None => out.push(byte),
-            },
-            _ => out.push(byte),
+    if let Ok(text) = simdutf8::basic::from_utf8(bytes) {
+        return push_escaped_text(out, text);
+    }
+    for (text, unit) in pieces(bytes) {
+        push_escaped_text(out, text)?;
+        if let Some(unit) = unit {
+            append(out, format!("\\u{unit:04x}").as_bytes())?;
         }
-        rest = next;
+    }
+    Ok(())
+}
+
+fn push_escaped_text(out: &mut Vec<u8>, text: &str) -> memory::Result<()> {
+    // How much is escaped at once, in bytes: the library asks for as much memory as there can be escapes.
+    const PIECE: usize = 1 << 14;
+    let mut rest = text;
+    while !rest.is_empty() {
+        let (piece, later) = rest.split_at_checked(rest.floor_char_boundary(PIECE)).unwrap_or((rest, ""));
+        // And for one of its blocks.
+        reserve(out, 6 * piece.len() + 64)?;
+        let last = out.pop();
+        let seam = out.len();
+        escape_simd::json::escape_into(piece, out);
+        // It writes quotes. The first has the place of the last byte before.
+        out.pop();
+        match (last, out.get_mut(seam)) {
+            (Some(last), Some(quote)) => *quote = last,
+            _ => drop(out.remove(seam)),
+        }
+        rest = later;
     }
     Ok(())
 }

@@ -46,11 +46,8 @@ impl KeyOrder {
 pub fn line(kind: EntryKind, envelope: &Envelope, own: &[u8]) -> Result<Vec<u8>> {
     let own = own.strip_prefix(b"{").and_then(|own| own.strip_suffix(b"}"));
     let own = own.ok_or_else(|| Error::internal("an entry's own fields are not the JSON of an object"))?.trim_ascii();
-    Ok(joined(kind, envelope, own)?)
-}
-
-fn joined(kind: EntryKind, envelope: &Envelope, own: &[u8]) -> memory::Result<Vec<u8>> {
-    let mut out = with_capacity(own.len() + 160)?;
+    // What is escaped asks for six times its length.
+    let mut out = with_capacity(own.len() + 512)?;
     out.extend_from_slice(b"{\"type\":");
     push_json_string(&mut out, kind.name().as_bytes())?;
     match KeyOrder::of(kind) {
@@ -117,8 +114,8 @@ impl NewHead {
         }
         let name = format!("\"{}\"", kind.name());
         fields.kind = read(&name).ok();
-        let message = fields.message.and_then(read_message).map(|message| message.head()).transpose();
-        let head = message.and_then(|message| head_of(&fields, Cow::Borrowed(b""), message))?;
+        let message = fields.message.and_then(read_message).map(|message| message.head()).transpose()?;
+        let head = head_of(&fields, Cow::Borrowed(b""), message)?;
         Ok(Self {
             message: head.message,
             target: head.first_kept.or(head.target).map(Cow::into_owned),

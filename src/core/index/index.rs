@@ -4,7 +4,7 @@ use std::io::Read;
 
 use super::parallel_scan::{with_indexed_line, IndexedLine, LineKind, Text};
 use super::torn_line::IndexedEnd;
-use crate::base::error::{Error, Result};
+use crate::base::error::{Result, WithCall};
 use crate::base::memory::{self, reserve};
 use crate::format::body::Body;
 use crate::format::entry::{Damage, EntryHead};
@@ -51,7 +51,7 @@ const HEADER_ONLY: u64 = 1;
 
 /// The next line of a storage.
 pub(super) fn next<'a, R: Read>(reader: &'a mut LineReader<R>, storage: &dyn Storage) -> Result<Option<RawLine<'a>>> {
-    reader.next_line().map_err(|error| Error::io("read", storage.name(), error))
+    reader.next_line().with_call("read", storage.name())
 }
 
 impl Index {

@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 
-use crate::base::error::{Error, Result};
+use crate::base::error::{Error, Result, WithCall};
 use crate::base::memory::{self, append, reserve, with_capacity};
 use crate::base::threads::cores;
 use crate::format::body::{Body, LARGE_BODY};
@@ -230,7 +230,7 @@ fn push_across(storage: &dyn Storage, offset: u64, to: u64, lines: &mut ScanSegm
     let source = std::io::Read::take(storage.reader(offset)?, to - offset);
     // Most such lines end soon after the segment.
     let mut reader = LineReader::new(source, offset, ACROSS);
-    let line = reader.next_line().map_err(|error| Error::io("read", storage.name(), error))?;
+    let line = reader.next_line().with_call("read", storage.name())?;
     let line = line.ok_or_else(|| Error::changed(storage.name(), "it is shorter than it was"))?;
     Ok(with_indexed_line(line, |line, bodies| lines.push(line, bodies))?)
 }

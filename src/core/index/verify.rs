@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::base::error::{Error, Result};
+use crate::base::error::{Result, WithCall};
 use crate::base::memory::{self, push};
 use crate::base::wtf8::copy_lossy;
 use crate::format::entry::{is_blank, read_line, Damage, EntryHead, Line};
@@ -101,8 +101,7 @@ impl Survey {
         let mut survey = Self { ends_with_newline: true, ..Self::default() };
         let mut reader = LineReader::new(storage.reader(0)?, 0, WHOLE);
         let mut parsed_any = false;
-        let fail = |error| Error::io("read", storage.name(), error);
-        while let Some(line) = reader.next_line().map_err(fail)? {
+        while let Some(line) = reader.next_line().with_call("read", storage.name())? {
             survey.ends_with_newline = line.is_terminated;
             survey.torn_line_start = line.is_torn()?.then_some(line.offset);
             survey.bytes = line.end();

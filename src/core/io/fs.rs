@@ -3,6 +3,7 @@
 
 use std::fs::{self, DirEntry, File, OpenOptions, TryLockError};
 use std::io::{self, BufWriter, Read, Write};
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -282,22 +283,22 @@ impl Write for Writer<'_> {
 }
 
 /// An open file to read from an offset on, or to write over; not with a handle that appends.
-pub struct At<'a> {
-    pub file: &'a File,
+pub struct At<F> {
+    pub file: F,
     pub offset: u64,
 }
 
-impl Read for At<'_> {
+impl<F: Deref<Target = File>> Read for At<F> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let size = read_at(self.file, self.offset, into)?;
+        let size = read_at(&self.file, self.offset, into)?;
         self.offset += size as u64;
         Ok(size)
     }
 }
 
-impl Write for At<'_> {
+impl<F: Deref<Target = File>> Write for At<F> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let size = write_in(self.file, inject_write(self.file, bytes)?, self.offset)?;
+        let size = write_in(&self.file, inject_write(&self.file, bytes)?, self.offset)?;
         self.offset += size as u64;
         Ok(size)
     }

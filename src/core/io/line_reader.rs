@@ -82,7 +82,7 @@ pub fn text_of(bytes: &[u8]) -> Cow<'_, str> {
 
 /// Reads a part of a file, independently of other readers of the same handle.
 pub struct Positioned<'a> {
-    source: Take<At<'a>>,
+    source: Take<At<&'a File>>,
     stops: &'a [&'a AtomicBool],
 }
 

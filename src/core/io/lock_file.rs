@@ -24,7 +24,7 @@ use super::held_lock::{self, HeldLock};
 use super::open;
 use super::sidecar_names::beside;
 use super::temporary::Temporary;
-use crate::base::error::{Error, Result};
+use crate::base::error::{Error, Result, WithCall};
 
 /// How often, and at what interval, a lock is tried for before it is refused, a quarter of a second in all. Most repairs
 /// hold it for less, and so does a process that only checks it.
@@ -82,26 +82,25 @@ impl FileLock {
 
     fn take_for(session: &str, is_shared: bool) -> Result<Self> {
         let path = path_of(session);
-        let fail = |error| failed(&path, error);
+        let name = path.to_string_lossy().into_owned();
         let mut holder = None;
         for _ in 0..TRIES {
-            match status(&path).map_err(fail)? {
+            match status(&path).with_call("lock", &name)? {
                 Status::Nothing => {
-                    if let Some(file) = make(&path, session).map_err(fail)? {
+                    if let Some(file) = make(&path, session).with_call("lock", &name)? {
                         let lock = Self(Arc::new(HeldLock::new(path, file, is_shared)));
                         held_lock::remember(&lock.0);
                         return Ok(lock);
                     }
                 }
-                Status::Stale => remove_stale(&path).map_err(fail)?,
+                Status::Stale => remove_stale(&path).with_call("lock", &name)?,
                 Status::Held(now) => {
                     holder = now;
                     std::thread::sleep(PAUSE);
                 }
                 Status::Foreign => {
-                    let path = path.to_string_lossy();
                     let what = "Session cannot be locked: the file at its lock file's path is not a lock file";
-                    return Err(Error::not_a_lock(what, &path));
+                    return Err(Error::not_a_lock(what, &name));
                 }
             }
         }
@@ -110,14 +109,14 @@ impl FileLock {
 
     /// Whether the lock file still has its name: other processes find it.
     pub fn is_in_place(&self) -> Result<bool> {
-        self.0.is_in_place().map_err(|error| failed(self.0.path(), error))
+        self.0.is_in_place().with_call("lock", &self.0.path().to_string_lossy())
     }
 }
 
 /// Who has the lock of the session file at `session`; None if nobody has.
 pub fn held(session: &str) -> Result<Option<Holder>> {
     let path = path_of(session);
-    holder_at(&path).map_err(|error| failed(&path, error))
+    holder_at(&path).with_call("lock", &path.to_string_lossy())
 }
 
 /// Waits until nobody has the lock of the session file at `session`. Returns whether somebody had it; an error that names
@@ -132,7 +131,7 @@ pub fn wait_until_free(session: &str) -> Result<bool> {
             Ok(Some(holder)) => holder,
             Err(error) => match error.kind() {
                 InvalidFilename | PermissionDenied | ReadOnlyFilesystem | Unsupported => return Ok(tries > 0),
-                _ => return Err(failed(&path, error)),
+                _ => return Err(Error::io("lock", &path.to_string_lossy(), error)),
             },
         };
         std::thread::sleep(PAUSE);
@@ -213,10 +212,6 @@ fn read_holder(file: &File) -> io::Result<Option<Holder>> {
     };
     let pid = text.strip_prefix(LOCK_PREFIX).filter(|pid| pid.bytes().all(|byte| byte.is_ascii_digit()));
     Ok(pid.and_then(|pid| pid.parse().ok()).map(Some))
-}
-
-fn failed(path: &Path, error: io::Error) -> Error {
-    Error::io("lock", &path.to_string_lossy(), error)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::path::Path;
 
 use super::{fs, open};
-use crate::base::error::{Error, Result};
+use crate::base::error::{Result, WithCall};
 
 /// A file that is locked. The operating system ends the lock with this value, or with the process, however that ends.
 #[derive(Debug)]
@@ -29,16 +29,14 @@ impl LockedFile {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn try_lock(path: &str) -> Result<Option<Self>> {
-        let failed = |error| Error::io("lock", path, error);
-        let path = Path::new(path);
         loop {
-            let file = open::kept_lock_file(path).map_err(failed)?;
-            if !fs::try_lock(&file).map_err(failed)? {
+            let file = open::kept_lock_file(Path::new(path)).with_call("lock", path)?;
+            if !fs::try_lock(&file).with_call("lock", path)? {
                 return Ok(None);
             }
             let lock = Self(file);
             // It may have been removed between the two calls: then its lock excludes nobody.
-            if fs::is_at(path, &lock.0).map_err(failed)? {
+            if fs::is_at(Path::new(path), &lock.0).with_call("lock", path)? {
                 return Ok(Some(lock));
             }
         }

@@ -46,10 +46,10 @@ impl<'a> ObjectText<'a> {
         scanner.expect(b'{')?;
         let mut first = true;
         while scanner.next_element(&mut first, b'}')? {
-            let key = span(&mut scanner, text, Scanner::skip_string)?;
+            let key = scanner.span(text, Scanner::skip_string)?;
             let key = string_bytes(key)?.ok_or(ScanError::Malformed)?;
             scanner.expect(b':')?;
-            let value = Cow::Borrowed(span(&mut scanner, text, Scanner::skip_value)?);
+            let value = Cow::Borrowed(scanner.span(text, Scanner::skip_value)?);
             let members = &mut self.0;
             let hash = hasher.hash_one(&key);
             let is_same = |at: &usize| members.get(*at).is_some_and(|member| member.key == key);
@@ -130,18 +130,6 @@ impl<'a> ObjectText<'a> {
         append(&mut out, b"}")?;
         Ok(out)
     }
-}
-
-/// Skips what comes next. Gives its text.
-fn span<'a>(
-    scanner: &mut Scanner<&'a [u8]>,
-    text: &'a str,
-    skip: impl FnOnce(&mut Scanner<&'a [u8]>) -> ScanResult<(), &'a [u8]>,
-) -> ScanResult<&'a str, &'a [u8]> {
-    scanner.next_token()?;
-    let from = scanner.at();
-    skip(scanner)?;
-    text.get(from..scanner.at()).ok_or(ScanError::Malformed)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
-//! JSON strings from UTF-16 units, the form in which a JavaScript engine gives its strings fastest, and from ASCII letters.
+//! JSON strings from UTF-16 units, the form in which a JavaScript engine gives its strings fastest.
 
-use crate::base::memory::{self, append, reserve};
-use crate::base::wtf8::{push_json_string, push_utf16};
+use crate::base::memory::{self, append};
+use crate::base::wtf8::{push_escaped, push_utf16};
 
 /// How many units are converted at once: they stay in the processor's cache from one step to the next.
 const PIECE: usize = 1 << 14;
@@ -10,47 +10,15 @@ const PIECE: usize = 1 << 14;
 pub fn push_quoted(out: &mut Vec<u8>, units: &[u16]) -> memory::Result<()> {
     let mut text = Vec::new();
     let mut rest = units;
-    append(out, b"\"\"")?;
+    append(out, b"\"")?;
     while !rest.is_empty() {
         let (piece, later) = rest.split_at(piece_length(rest));
         rest = later;
         text.clear();
         push_utf16(&mut text, piece)?;
-        push_piece(out, &text)?;
+        push_escaped(out, &text)?;
     }
-    Ok(())
-}
-
-/// Appends the JSON string of letters that are all ASCII.
-pub fn push_quoted_ascii(out: &mut Vec<u8>, letters: &[u8]) -> memory::Result<()> {
-    append(out, b"\"\"")?;
-    letters.chunks(PIECE).try_for_each(|piece| push_piece(out, piece))
-}
-
-/// Appends WTF-8 to the JSON string at the end of `out`.
-fn push_piece(out: &mut Vec<u8>, text: &[u8]) -> memory::Result<()> {
-    // The library makes room for as many escapes as there can be, and for one of its blocks.
-    reserve(out, 6 * text.len() + 64)?;
-    join(out, |out| match simdutf8::basic::from_utf8(text) {
-        Ok(text) => {
-            escape_simd::json::escape_into(text, out);
-            Ok(())
-        }
-        // A lone surrogate.
-        Err(_) => push_json_string(out, text),
-    })
-}
-
-/// Extends the JSON string at the end of `out` by the one that `push` appends: the two quotes between them are removed.
-fn join(out: &mut Vec<u8>, push: impl FnOnce(&mut Vec<u8>) -> memory::Result<()>) -> memory::Result<()> {
-    out.pop();
-    let Some(last) = out.pop() else { return Ok(()) };
-    let seam = out.len();
-    push(out)?;
-    if let Some(quote) = out.get_mut(seam) {
-        *quote = last;
-    }
-    Ok(())
+    append(out, b"\"")
 }
 
 /// The length of the next piece. It does not end between the two halves of a character.
@@ -64,7 +32,6 @@ fn piece_length(units: &[u16]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::wtf8::from_utf16;
     use proptest::prelude::*;
 
     fn quoted(units: &[u16]) -> Vec<u8> {
@@ -74,9 +41,15 @@ mod tests {
     }
 
     fn letter_by_letter(units: &[u16]) -> Vec<u8> {
-        let mut out = b"[".to_vec();
-        push_json_string(&mut out, &from_utf16(units).expect("memory")).expect("memory");
-        out
+        let escaped = |unit: Result<char, std::char::DecodeUtf16Error>| match unit {
+            Ok(letter) => {
+                let quoted = serde_json::Value::from(String::from(letter)).to_string();
+                quoted[1..quoted.len() - 1].to_owned()
+            }
+            Err(lone) => format!("\\u{:04x}", lone.unpaired_surrogate()),
+        };
+        let all: String = char::decode_utf16(units.iter().copied()).map(escaped).collect();
+        format!("[\"{all}\"").into_bytes()
     }
 
     /// Units as texts have them: mostly of one alphabet, with escapes and surrogates among them.
@@ -94,17 +67,6 @@ mod tests {
         #[test]
         fn a_string_is_escaped_as_letter_by_letter(units in units()) {
             prop_assert_eq!(quoted(&units), letter_by_letter(&units));
-        }
-    }
-
-    #[test]
-    fn ascii_letters_are_escaped_as_units_are() {
-        for count in [0, 1, PIECE - 1, PIECE, PIECE + 1, 2 * PIECE + 9] {
-            let letters: Vec<u8> = (0..count).map(|at| b"ABCD+/9=\"\\\n\x7f"[at * 7 % 12]).collect();
-            let units: Vec<u16> = letters.iter().copied().map(u16::from).collect();
-            let mut out = b"[".to_vec();
-            push_quoted_ascii(&mut out, &letters).expect("memory");
-            assert_eq!(out, letter_by_letter(&units), "{count} letters");
         }
     }
 

@@ -83,10 +83,7 @@ pub fn elements(json: &str) -> impl Iterator<Item = &str> {
         if !is_list || scanner.next_element(&mut first, b']') != Ok(true) {
             return None;
         }
-        scanner.next_token().ok()?;
-        let from = scanner.at();
-        scanner.skip_value().ok()?;
-        json.get(from..scanner.at())
+        scanner.span(json, Scanner::skip_value).ok()
     })
 }
 
@@ -125,10 +122,7 @@ impl<'de> Reader<'de> {
 
     /// Takes a value and gives its text, which lives as long as the whole one.
     fn raw(&mut self) -> ParseResult<&'de str> {
-        self.next_token();
-        let from = self.scanner.at;
-        self.scanner.skip_value()?;
-        self.text.get(from..self.scanner.at).ok_or(ParseError)
+        Ok(self.scanner.span(self.text, Scanner::skip_value)?)
     }
 
     /// Takes a short key without escapes, as nearly all are.

@@ -123,6 +123,18 @@ impl<'a> Scanner<&'a [u8]> {
     pub fn starting_at(text: &'a [u8], at: usize) -> Self {
         Self { at, ..Self::new(text) }
     }
+
+    /// Takes what comes next, which is what `skip` skips, and gives its part of `text`, the text that is scanned.
+    pub fn span<'t>(
+        &mut self,
+        text: &'t str,
+        skip: impl FnOnce(&mut Self) -> ScanResult<(), &'a [u8]>,
+    ) -> ScanResult<&'t str, &'a [u8]> {
+        self.next_token()?;
+        let from = self.at;
+        skip(self)?;
+        text.get(from..self.at).ok_or(ScanError::Malformed)
+    }
 }
 
 impl<I: Input> Scanner<I> {

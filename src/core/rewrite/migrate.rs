@@ -4,7 +4,7 @@
 use std::io::Write;
 
 use super::replace::{write_line, ReadTo, Rewrite};
-use crate::base::error::{Error, Result};
+use crate::base::error::{Result, WithCall};
 use crate::base::memory::{self, collect, copy_of, insert_into, push, with_capacity};
 use crate::format::agent_message::Role;
 use crate::format::entry::{is_blank, read_message};
@@ -159,7 +159,7 @@ impl Rewrite for Migration {
     fn write(&mut self, old: &dyn Storage, out: &mut dyn Write) -> Result<ReadTo> {
         let mut read = ReadTo::default();
         let mut lines = LineReader::new(old.reader(0)?, 0, WHOLE);
-        while let Some(line) = lines.next_line().map_err(|error| Error::io("read", old.name(), error))? {
+        while let Some(line) = lines.next_line().with_call("read", old.name())? {
             read.add_line(&line)?;
             let is_terminated = match line.skipped {
                 // A line that is too long for memory is copied in pieces.

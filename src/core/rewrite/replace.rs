@@ -13,8 +13,8 @@ use std::time::Duration;
 
 pub use super::backup::Backup;
 use super::backup::KeptBackup;
-use crate::base::error::{Error, Result};
-use crate::base::memory::{self, append, copy_of_bytes, push};
+use crate::base::error::{Error, Result, WithCall};
+use crate::base::memory::{self, append, copy_of_bytes, push, OutOfMemory};
 use crate::base::options::Durability;
 use crate::io::dirs;
 use crate::io::fs::{self, At, FileId, Writer};
@@ -81,7 +81,7 @@ pub trait Rewrite {
 /// Writes one line of a new version of the file called `name`, with its newline if it has one.
 pub fn write_line(out: &mut dyn Write, line: &[u8], is_terminated: bool, name: &str) -> Result<()> {
     let written = out.write_all(line).and_then(|()| out.write_all(if is_terminated { b"\n" } else { b"" }));
-    written.map_err(|error| Error::io("write", name, error))
+    written.with_call("write", name)
 }
 
 /// What a replaced file became.
@@ -108,25 +108,24 @@ pub struct RewriteTarget {
 impl RewriteTarget {
     /// Opens and locks the file at `path`. If another process is replacing it, waits up to ten seconds and opens the new file.
     pub fn hold(path: &str) -> Result<Self> {
-        let fail = |syscall| move |error| Error::io(syscall, path, error);
         let mut tries = 0;
         loop {
-            let target = fs::resolve_links(Path::new(path)).map_err(fail("readlink"))?;
-            let file = open::regular(&target, Access::Read).map_err(fail("open"))?;
-            let file_id = fs::stat(&file).map_err(fail("fstat"))?.file_id;
+            let target = fs::resolve_links(Path::new(path)).with_call("readlink", path)?;
+            let file = open::regular(&target, Access::Read).with_call("open", path)?;
+            let file_id = fs::stat(&file).with_call("fstat", path)?.file_id;
             // On Windows a lock would keep others from reading. Not every file system has locks: the check of the file's
             // file id before the rename holds without one.
             while cfg!(unix) && tries < HOLD_TRIES && fs::try_lock(&file).is_ok_and(|locked| !locked) {
                 std::thread::sleep(HOLD_PAUSE);
                 tries += 1;
             }
-            let now = fs::stat_path(&target).map_err(fail("stat"))?;
+            let now = fs::stat_path(&target).with_call("stat", path)?;
             if now.is_none_or(|now| now.file_id != file_id) && tries < HOLD_TRIES {
                 tries += 1;
                 continue;
             }
             let storage = FileStorage::of_new(path, &target, &file, Durability::Os)?;
-            let head = head_of(&file).map_err(fail("read"))?;
+            let head = head_of(&file).with_call("read", path)?;
             return Ok(Self { path: path.to_owned(), target, file, file_id, storage, head });
         }
     }
@@ -141,10 +140,6 @@ impl RewriteTarget {
         &self.storage
     }
 
-    fn fail(&self, syscall: &'static str) -> impl Fn(io::Error) -> Error + '_ {
-        move |error| Error::io(syscall, &self.path, error)
-    }
-
     /// Writes the new version to a temporary file and renames it over the old one, which stays as a backup. Symbolic links are
     /// followed; mode, owner and extended attributes are kept.
     /// None, and nothing changed, if the file was replaced or truncated meanwhile, or its torn last line was continued: the
@@ -152,23 +147,23 @@ impl RewriteTarget {
     pub fn replace(self, backup: Backup, rewrite: &mut dyn Rewrite) -> Result<Option<Replaced>> {
         sweep_if_due(&self.target);
         // A rename needs rights to the directory only, but a file that may not be written must not be replaced either.
-        open::regular(&self.target, Access::Append).map_err(self.fail("open"))?;
-        let mut temporary = Temporary::beside(&self.target).map_err(self.fail("open"))?;
-        let meta = fs::metadata_of(&self.file).map_err(self.fail("fstat"))?;
-        fs::set_like(&temporary.file, &meta).map_err(self.fail("fchmod"))?;
+        open::regular(&self.target, Access::Append).with_call("open", &self.path)?;
+        let mut temporary = Temporary::beside(&self.target).with_call("open", &self.path)?;
+        let meta = fs::metadata_of(&self.file).with_call("fstat", &self.path)?;
+        fs::set_like(&temporary.file, &meta).with_call("fchmod", &self.path)?;
         fs::copy_xattrs(&self.file, &temporary.file);
         let mut read = {
             let mut writer = BufWriter::with_capacity(1 << 16, Writer(&temporary.file));
             let read = rewrite.write(&self.storage, &mut writer)?;
-            writer.flush().map_err(self.fail("write"))?;
+            writer.flush().with_call("write", &self.path)?;
             read
         };
         // Removed again unless the rename succeeds.
-        let kept = KeptBackup::make(backup, &self.target, &self.file, read.end).map_err(self.fail("link"))?;
+        let kept = KeptBackup::make(backup, &self.target, &self.file, read.end).with_call("link", &self.path)?;
         if !self.carry_before(&temporary, &mut read, rewrite)? || !self.is_there(kept.link())? {
             return Ok(None);
         }
-        let file_id = fs::stat(&temporary.file).map_err(self.fail("fstat"))?.file_id;
+        let file_id = fs::stat(&temporary.file).with_call("fstat", &self.path)?.file_id;
         match temporary.replace(&self.target) {
             Err(error) if fs::is_in_use(&error) => {
                 return match self.carry_before(&temporary, &mut read, rewrite)? {
@@ -176,11 +171,11 @@ impl RewriteTarget {
                     false => Ok(None),
                 };
             }
-            renamed => renamed.map_err(self.fail("rename"))?,
+            renamed => renamed.with_call("rename", &self.path)?,
         }
         let backup = kept.keep();
         // From here on the path leads to the new file, even if the directory cannot be synced.
-        let synced = dirs::sync_dir_of(&self.target).map_err(self.fail("fsync"));
+        let synced = dirs::sync_dir_of(&self.target).with_call("fsync", &self.path);
         self.carry_after(file_id, read, rewrite)?;
         synced?;
         Ok(Some(Replaced { backup, file_id }))
@@ -190,22 +185,18 @@ impl RewriteTarget {
     /// first. Nobody can append to the old file after that.
     fn replace_closed(self, mut new: Temporary, kept: KeptBackup, end: u64) -> Result<Option<Replaced>> {
         let Self { path, target, file, file_id, storage, .. } = self;
-        let fail = |syscall| {
-            let path = path.clone();
-            move |error| Error::io(syscall, &path, error)
-        };
         drop((file, storage));
-        let now = fs::stat_path(&target).map_err(fail("stat"))?;
+        let now = fs::stat_path(&target).with_call("stat", &path)?;
         if now.is_none_or(|now| now.file_id != file_id || now.size != end) {
             return Ok(None);
         }
-        let file_id = fs::stat(&new.file).map_err(fail("fstat"))?.file_id;
+        let file_id = fs::stat(&new.file).with_call("fstat", &path)?.file_id;
         match new.replace(&target) {
             Err(error) if fs::is_in_use(&error) => return Err(Error::in_use(&path)),
-            renamed => renamed.map_err(fail("rename"))?,
+            renamed => renamed.with_call("rename", &path)?,
         }
         let backup = kept.keep();
-        dirs::sync_dir_of(&target).map_err(fail("fsync"))?;
+        dirs::sync_dir_of(&target).with_call("fsync", &path)?;
         Ok(Some(Replaced { backup, file_id }))
     }
 
@@ -213,8 +204,8 @@ impl RewriteTarget {
     /// is no longer what was read.
     fn carry_before(&self, temporary: &Temporary, read: &mut ReadTo, rewrite: &mut dyn Rewrite) -> Result<bool> {
         for round in 0.. {
-            fs::sync(&temporary.file).map_err(self.fail("fsync"))?;
-            let size = fs::stat(&self.file).map_err(self.fail("fstat"))?.size;
+            fs::sync(&temporary.file).with_call("fsync", &self.path)?;
+            let size = fs::stat(&self.file).with_call("fstat", &self.path)?.size;
             if size < read.end || size > read.end && read.torn_line_start.is_some() {
                 return Ok(false);
             }
@@ -224,7 +215,7 @@ impl RewriteTarget {
             }
             for (line, end) in lines {
                 let lead: &[u8] = if read.is_unterminated { b"\n" } else { b"" };
-                let write = |text: &[u8]| Writer(&temporary.file).write_all(text).map_err(self.fail("write"));
+                let write = |text: &[u8]| Writer(&temporary.file).write_all(text).with_call("write", &self.path);
                 [lead, &line, b"\n"].into_iter().try_for_each(write)?;
                 (read.end, read.is_unterminated) = (end, false);
             }
@@ -234,11 +225,11 @@ impl RewriteTarget {
 
     /// Whether the path, and a backup that is a hard link, still lead to the old file, and it was not rewritten in place.
     fn is_there(&self, link: Option<&Path>) -> Result<bool> {
-        if !head_of(&self.file).map_err(self.fail("read"))?.starts_with(&self.head) {
+        if !head_of(&self.file).with_call("read", &self.path)?.starts_with(&self.head) {
             return Ok(false);
         }
         for path in link.into_iter().chain([&*self.target]) {
-            let stat = fs::stat_path(path).map_err(self.fail("stat"))?;
+            let stat = fs::stat_path(path).with_call("stat", &self.path)?;
             if stat.is_none_or(|stat| stat.file_id != self.file_id) {
                 return Ok(false);
             }
@@ -252,7 +243,7 @@ impl RewriteTarget {
         let mut seen = read.end;
         let mut quiet = 0;
         for check in 0..CHECKS {
-            let size = fs::stat(&self.file).map_err(self.fail("fstat"))?.size;
+            let size = fs::stat(&self.file).with_call("fstat", &self.path)?.size;
             quiet = if size > seen { 0 } else { quiet + 1 };
             let last = quiet >= QUIET_CHECKS || check + 1 == CHECKS;
             if size > seen || last && from < size && seen > read.end {
@@ -301,10 +292,10 @@ impl RewriteTarget {
         let source = At { file: &self.file, offset: from }.take(to.saturating_sub(from));
         let mut reader = LineReader::new(source, from, CHUNK);
         let mut lines = Vec::new();
-        while let Some(line) = reader.next_line().map_err(self.fail("read"))? {
+        while let Some(line) = reader.next_line().with_call("read", &self.path)? {
             if line.skipped.is_some() {
                 // No program writes such a line, and it does not fit into memory.
-                return Err(self.fail("read")(io::ErrorKind::OutOfMemory.into()));
+                return Err(OutOfMemory.into());
             }
             if !line.is_terminated {
                 return Ok((lines, Some(copy_of_bytes(line.bytes)?)));

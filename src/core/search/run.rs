@@ -13,7 +13,7 @@ use std::time::Duration;
 use super::prefilter::Prefilter;
 use super::query::{Query, SearchOptions};
 use super::session_search::{Hit, SessionFile};
-use crate::base::error::{Error, Result};
+use crate::base::error::{Error, Result, WithCall};
 use crate::base::paths::join;
 use crate::base::threads::{locked, try_on_threads};
 use crate::format::header::Header;
@@ -89,7 +89,7 @@ impl Request<'_> {
                 return Ok(());
             }
             let needs_more = locked(&emitter).add(at, found, self);
-            let needs_more = needs_more.map_err(|error| Error::io("read", &file.path, error))?;
+            let needs_more = needs_more.with_call("read", &file.path)?;
             if needs_more {
                 std::mem::forget(unfinished);
             }

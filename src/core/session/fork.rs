@@ -2,7 +2,7 @@
 
 use super::open::OpenResult;
 use super::session::{Persistence, Session};
-use crate::base::error::{Error, Result};
+use crate::base::error::{Error, Result, WithCall};
 use crate::base::options::SessionFileOptions;
 use crate::format::entry::{read_line, Line};
 use crate::format::header::Version;
@@ -44,10 +44,9 @@ impl ForkSource {
     pub fn write_to(&self, target: &str, header_line: &[u8], options: SessionFileOptions) -> Result<Session> {
         let mut out = NewFile::create(target)?;
         out.line(header_line)?;
-        let fail = |error| Error::io("read", self.storage.name(), error);
         let mut lines = LineReader::new(self.storage.reader(0)?, 0, WHOLE);
         let mut migrator = Some(self.version).filter(|version| *version != Version::Current).map(Migrator::new);
-        while let Some(line) = lines.next_line().map_err(fail)? {
+        while let Some(line) = lines.next_line().with_call("read", self.storage.name())? {
             if line.skipped.is_some() {
                 continue;
             }

@@ -7,7 +7,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::base::error::{Error, Result};
+use crate::base::error::{Result, WithCall};
 use crate::base::options::Lock;
 use crate::io::fs;
 use crate::io::lock_file::{wait_until_free, FileLock};
@@ -35,7 +35,7 @@ impl SessionLock {
             Lock::Exclusive => (FileLock::take(file)?, true),
             Lock::ExclusiveProcess => FileLock::share(file)?,
         };
-        if is_new && fs::stat_path(Path::new(file)).map_err(|error| Error::io("stat", file, error))?.is_some() {
+        if is_new && fs::stat_path(Path::new(file)).with_call("stat", file)?.is_some() {
             std::thread::sleep(PATH_CHECK_INTERVAL + MARGIN);
         }
         self.held = Some(taken);

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::path_check::LastPathCheck;
 use super::write_lock::{lock_briefly, unlock};
-use crate::base::error::{Error, Result};
+use crate::base::error::{Error, Result, WithCall};
 use crate::base::memory::reserve;
 use crate::base::options::Durability;
 use crate::base::threads::locked;
@@ -62,17 +62,16 @@ pub struct FileStorage {
 impl FileStorage {
     /// The file at `path`, which must be there. It is opened for reading; the first append opens it for writing.
     pub fn open(path: &str) -> Result<Self> {
-        let file = open::regular(Path::new(path), Access::Read).map_err(|error| Error::io("open", path, error))?;
-        let stat = fs::stat(&file).map_err(|error| Error::io("fstat", path, error))?;
-        let target = fs::resolve_links(Path::new(path)).map_err(|error| Error::io("readlink", path, error))?;
+        let file = open::regular(Path::new(path), Access::Read).with_call("open", path)?;
+        let stat = fs::stat(&file).with_call("fstat", path)?;
+        let target = fs::resolve_links(Path::new(path)).with_call("readlink", path)?;
         Ok(Self::with(path, target, stat.file_id, file, Durability::Os))
     }
 
     /// A file just written under another name, which `path` will lead to at `target`.
     pub(crate) fn of_new(path: &str, target: &Path, file: &File, durability: Durability) -> Result<Self> {
-        let fail = |error| Error::io("open", path, error);
-        let file_id = fs::stat(file).map_err(fail)?.file_id;
-        Ok(Self::with(path, target.to_owned(), file_id, fs::duplicate(file).map_err(fail)?, durability))
+        let file_id = fs::stat(file).with_call("open", path)?.file_id;
+        Ok(Self::with(path, target.to_owned(), file_id, fs::duplicate(file).with_call("open", path)?, durability))
     }
 
     /// Unlocks a file that was locked while it was written.
@@ -113,10 +112,6 @@ impl FileStorage {
         self
     }
 
-    fn fail(&self, syscall: &'static str) -> impl Fn(io::Error) -> Error + '_ {
-        move |error| Error::io(syscall, &self.path, error)
-    }
-
     fn open_handle(&self) -> Option<OpenFile> {
         locked(&self.handle).clone()
     }
@@ -134,9 +129,9 @@ impl FileStorage {
             Err(error) if open.is_some_and(|open| is_deleted_by(&error, &open.file)) && !self.has_name() => {
                 return Ok(Reached::Missing)
             }
-            result => result.map_err(self.fail("open"))?,
+            result => result.with_call("open", &self.path)?,
         };
-        if fs::stat(&file).map_err(self.fail("fstat"))?.file_id != self.file_id {
+        if fs::stat(&file).with_call("fstat", &self.path)?.file_id != self.file_id {
             return Ok(Reached::Other);
         }
         if !was_open {
@@ -165,7 +160,7 @@ impl FileStorage {
         let size = loop {
             match fs::write(file, bytes) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                written => break written.map_err(self.fail("write"))?,
+                written => break written.with_call("write", &self.path)?,
             }
         };
         let written = bytes.get(..size).unwrap_or(bytes);
@@ -176,12 +171,12 @@ impl FileStorage {
             if let Some(at) = fs::stat(file).ok().and_then(|now| now.size.checked_sub(size as u64)) {
                 self.rollback_bytes(file, at, written);
             }
-            self.fail("lseek")(error)
+            Error::io("lseek", &self.path, error)
         })?;
         if size < bytes.len() {
             self.rollback_bytes(file, end - size as u64, written);
             // Only a full disk makes a file take a part of a line.
-            return Err(self.fail("write")(io::ErrorKind::StorageFull.into()));
+            return Err(Error::io("write", &self.path, io::ErrorKind::StorageFull.into()));
         }
         Ok(end - size as u64)
     }
@@ -305,12 +300,12 @@ impl Storage for FileStorage {
     }
 
     fn reader(&self, offset: u64) -> Result<Box<dyn Read + '_>> {
-        Ok(Box::new(ReadFrom { file: self.handle(false)?.file, offset }))
+        Ok(Box::new(At { file: self.handle(false)?.file, offset }))
     }
 
     fn size(&self) -> Result<u64> {
         let handle = self.handle(false)?;
-        Ok(fs::stat(&handle.file).map_err(self.fail("fstat"))?.size)
+        Ok(fs::stat(&handle.file).with_call("fstat", &self.path)?.size)
     }
 
     fn status(&self, checks_path: bool) -> Result<FileStatus> {
@@ -322,7 +317,7 @@ impl Storage for FileStorage {
                 return Ok(match missing_or_other {
                     Reached::Missing => {
                         let stat = reading.map(|handle| fs::stat(&handle.file)).transpose();
-                        let deleted = stat.map_err(self.fail("fstat"))?.is_none_or(|stat| stat.deleted);
+                        let deleted = stat.with_call("fstat", &self.path)?.is_none_or(|stat| stat.deleted);
                         FileStatus::Gone { readable, deleted }
                     }
                     _ => FileStatus::Replaced { readable },
@@ -332,7 +327,7 @@ impl Storage for FileStorage {
         let reopened = self.reopened.load(Ordering::Relaxed);
         let now = now();
         if !checks_path && !reopened && !self.path_check.is_due(now) {
-            let (size, deleted) = fs::quick_stat(&handle.file).map_err(self.fail("fstat"))?;
+            let (size, deleted) = fs::quick_stat(&handle.file).with_call("fstat", &self.path)?;
             if !deleted {
                 return Ok(FileStatus::Open { size });
             }
@@ -340,7 +335,7 @@ impl Storage for FileStorage {
         // By path, not by handle: an open file does not show that another has its name.
         let found = match fs::stat_path(Path::new(&self.path)) {
             Err(error) if is_deleted_by(&error, &handle.file) => None,
-            found => found.map_err(self.fail("stat"))?,
+            found => found.with_call("stat", &self.path)?,
         };
         match found {
             Some(stat) if stat.file_id == self.file_id => {
@@ -351,7 +346,7 @@ impl Storage for FileStorage {
             }
             Some(_) => Ok(FileStatus::Replaced { readable: !reopened }),
             None => {
-                let deleted = fs::stat(&handle.file).map_err(self.fail("fstat"))?.deleted;
+                let deleted = fs::stat(&handle.file).with_call("fstat", &self.path)?.deleted;
                 Ok(FileStatus::Gone { readable: !reopened, deleted })
             }
         }
@@ -371,10 +366,8 @@ impl Storage for FileStorage {
             }
             let offset = self.write_at_end(&handle.file, line)?;
             if self.durability == Durability::Fsync {
-                if let Err(error) = fs::sync_data(&handle.file) {
-                    self.rollback_bytes(&handle.file, offset, line);
-                    return Err(self.fail("fsync")(error));
-                }
+                let synced = fs::sync_data(&handle.file).with_call("fsync", &self.path);
+                synced.inspect_err(|_| self.rollback_bytes(&handle.file, offset, line))?;
             }
             Ok(offset)
         })?;
@@ -390,7 +383,7 @@ impl Storage for FileStorage {
                 Ok(false) => self.overwrite_with_spaces(&handle.file, span.offset, line),
                 done => done.map(drop),
             };
-            done.map_err(self.fail("write"))
+            done.with_call("write", &self.path)
         })
     }
 
@@ -405,13 +398,13 @@ impl Storage for FileStorage {
     fn flush(&mut self) -> Result<()> {
         // On Unix a handle for reading is enough, and the file may be read-only.
         let handle = self.handle(cfg!(not(unix)))?;
-        fs::sync(&handle.file).map_err(self.fail("fsync"))?;
-        dirs::sync_dir_of(Path::new(&self.path)).map_err(self.fail("fsync"))
+        fs::sync(&handle.file).with_call("fsync", &self.path)?;
+        dirs::sync_dir_of(Path::new(&self.path)).with_call("fsync", &self.path)
     }
 
     fn metadata(&self) -> Result<Option<Metadata>> {
         let handle = self.handle(false)?;
-        fs::metadata_of(&handle.file).map(Some).map_err(self.fail("fstat"))
+        fs::metadata_of(&handle.file).map(Some).with_call("fstat", &self.path)
     }
 
     fn is_open(&self) -> bool {
@@ -431,27 +424,13 @@ impl Storage for FileStorage {
     }
 }
 
-struct ReadFrom {
-    file: Arc<File>,
-    offset: u64,
-}
-
-impl Read for ReadFrom {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let size = fs::read_at(&self.file, self.offset, into)?;
-        self.offset += size as u64;
-        Ok(size)
-    }
-}
-
 /// Creates a directory that is not there, and those above it, for their owner only. With [`Durability::Fsync`] their names are on disk
 /// when this returns.
 pub fn make_dir(path: &str, durability: Durability) -> Result<()> {
     if fs::exists(Path::new(path)) {
         return Ok(());
     }
-    let made = dirs::make_dirs(Path::new(path), durability == Durability::Fsync);
-    made.map_err(|error| Error::io("mkdir", path, error))
+    dirs::make_dirs(Path::new(path), durability == Durability::Fsync).with_call("mkdir", path)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use super::file::FileStorage;
-use crate::base::error::{Error, Result};
+use crate::base::error::{Error, Result, WithCall};
 use crate::base::options::Durability;
 use crate::io::dirs;
 use crate::io::fs;
@@ -36,23 +36,22 @@ impl NewFile {
     /// when the storage was opened, or under the link's own name if the link was deleted.
     pub fn again(old: &dyn Storage) -> Result<Self> {
         let path = old.name();
-        let target = match fs::entry_at(Path::new(path)).map_err(|error| Error::io("open", path, error))? {
+        let target = match fs::entry_at(Path::new(path)).with_call("open", path)? {
             Some(_) => old.target().map_or_else(|| PathBuf::from(path), Path::to_owned),
             None => PathBuf::from(path),
         };
         if let Some(dir) = target.parent().filter(|dir| !dir.as_os_str().is_empty()) {
-            dirs::make_dirs(dir, true).map_err(|error| Error::io("mkdir", path, error))?;
+            dirs::make_dirs(dir, true).with_call("mkdir", path)?;
         }
         Self::at(path, target)
     }
 
     fn at(path: &str, target: PathBuf) -> Result<Self> {
-        let fail = |error| Error::io("open", path, error);
-        if fs::entry_at(&target).map_err(fail)?.is_some() {
-            return Err(fail(taken()));
+        if fs::entry_at(&target).with_call("open", path)?.is_some() {
+            return Err(Error::io("open", path, taken()));
         }
         sweep_if_due(&target);
-        let temporary = Temporary::beside(&target).map_err(fail)?;
+        let temporary = Temporary::beside(&target).with_call("open", path)?;
         Ok(Self { path: path.to_owned(), target, out: BufWriter::with_capacity(CHUNK, temporary), size: 0 })
     }
 
@@ -67,7 +66,7 @@ impl NewFile {
     /// Adds bytes as they are.
     pub fn bytes(&mut self, bytes: &[u8]) -> Result<()> {
         self.size += bytes.len() as u64;
-        self.out.write_all(bytes).map_err(|error| Error::io("write", &self.path, error))
+        self.out.write_all(bytes).with_call("write", &self.path)
     }
 
     /// How many bytes were added.
@@ -78,46 +77,29 @@ impl NewFile {
     /// Gives it the mode of the file that it replaces, and the owner where that is allowed.
     pub fn set_like(&self, old: &dyn Storage) -> Result<()> {
         match old.metadata()? {
-            Some(meta) => {
-                fs::set_like(&self.out.get_ref().file, &meta).map_err(|error| Error::io("fchmod", &self.path, error))
-            }
+            Some(meta) => fs::set_like(&self.out.get_ref().file, &meta).with_call("fchmod", &self.path),
             None => Ok(()),
         }
     }
 
     /// Writes what is left, waits for the disk if `durability` says so, and gives the file its name.
     pub fn finish(self, durability: Durability) -> Result<FileStorage> {
-        self.finish_with(durability, false)
-    }
-
-    /// Writes what is left and gives the file its name, for a file that replaces a lost one: it is on disk when this returns.
-    pub fn finish_safely(self, durability: Durability) -> Result<FileStorage> {
-        self.finish_with(durability, true)
-    }
-
-    fn finish_with(self, durability: Durability, safely: bool) -> Result<FileStorage> {
         let Self { path: name, target, out, .. } = self;
-        let fail = |syscall| {
-            let name = name.clone();
-            move |error| Error::io(syscall, &name, error)
-        };
-        let mut temporary = out.into_inner().map_err(|error| fail("write")(error.into_error()))?;
-        let syncs = safely || durability == Durability::Fsync;
+        let mut temporary = out.into_inner().map_err(|error| error.into_error()).with_call("write", &name)?;
+        let syncs = durability == Durability::Fsync;
         if syncs {
-            fs::sync(&temporary.file).map_err(fail("fsync"))?;
+            fs::sync(&temporary.file).with_call("fsync", &name)?;
         }
         let storage = FileStorage::of_new(&name, &target, &temporary.file, durability)?;
         let path = target.as_path();
-        temporary.name(path).map_err(fail("link"))?;
+        temporary.name(path).with_call("link", &name)?;
         drop(temporary);
         // The lock protected the temporary name, which is gone.
         storage.unlock();
         if syncs {
-            if let Err(error) = dirs::sync_dir_of(path) {
-                // It may not be on disk, so it is removed: a retry must find its name free.
-                let _ = fs::remove(path);
-                return Err(fail("fsync")(error));
-            }
+            let synced = dirs::sync_dir_of(path).with_call("fsync", &name);
+            // It may not be on disk, so it is removed: a retry must find its name free.
+            synced.inspect_err(|_| drop(fs::remove(path)))?;
         }
         Ok(storage)
     }

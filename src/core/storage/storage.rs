@@ -4,7 +4,7 @@ use std::fs::Metadata;
 use std::io::Read;
 use std::path::Path;
 
-use crate::base::error::{Error, Result};
+use crate::base::error::{Result, WithCall};
 use crate::base::memory::resize;
 use crate::io::file_fingerprint::Nanos;
 use crate::io::line_reader::read_some;
@@ -34,7 +34,7 @@ pub fn copy_bytes(storage: &dyn Storage, from: u64, to: u64, each: &mut dyn FnMu
     let chunk = usize::try_from(size + 1).unwrap_or(CHUNK).min(CHUNK);
     resize(&mut buffer, chunk)?;
     loop {
-        let size = read_some(&mut reader, &mut buffer).map_err(|error| Error::io("read", storage.name(), error))?;
+        let size = read_some(&mut reader, &mut buffer).with_call("read", storage.name())?;
         let bytes = buffer.get(..size).unwrap_or_default();
         if bytes.is_empty() {
             return Ok(());

@@ -4,7 +4,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use super::line_scanner::LineScanner;
-use crate::base::error::{Error, Result};
+use crate::base::error::{Result, WithCall};
 use crate::base::memory::append;
 use crate::format::header::Header;
 use crate::io::line_reader::line_text;
@@ -40,7 +40,7 @@ pub fn header_among_others<R: Read>(source: R) -> io::Result<Option<Header>> {
 
 /// The header in the first line of a storage that parses.
 pub fn first_header(storage: &dyn Storage) -> Result<Option<Header>> {
-    header_in(storage.reader(0)?).map_err(|error| Error::io("read", storage.name(), error))
+    header_in(storage.reader(0)?).with_call("read", storage.name())
 }
 
 /// The header in the first line that parses, if the lines before it have at most `limit` bytes.

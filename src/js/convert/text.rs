@@ -9,8 +9,9 @@ use super::errors::OrThrow;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
 use pi_session_core::base::memory::{append, with_capacity};
+use pi_session_core::base::wtf8::push_json_string;
 use pi_session_core::json::long_strings::STRING_PLACEHOLDER;
-use pi_session_core::json::quote::{push_quoted, push_quoted_ascii};
+use pi_session_core::json::quote::push_quoted;
 
 /// The JSON text of a value; empty if it has none. The caller's code may run.
 pub fn line_of(js: JsEnv<'_>, value: JsVal<'_>) -> Result<Vec<u8>> {
@@ -40,7 +41,7 @@ pub fn text_of(js: JsEnv<'_>, written: JsVal<'_>) -> Result<Option<Vec<u8>>> {
 
 /// Appends the JSON text of a string.
 fn push_text(js: JsEnv<'_>, text: JsVal<'_>, out: &mut Vec<u8>) -> Result<()> {
-    let pushed = match js.with_base64(text, |letters| push_quoted_ascii(out, letters))? {
+    let pushed = match js.with_base64(text, |letters| push_json_string(out, letters))? {
         Some(pushed) => pushed,
         None => js.with_units(text, |units| push_quoted(out, units))?,
     };

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 use super::stored::StoredLines;
-use crate::base::error::{Error, Result};
+use crate::base::error::{Error, Result, WithCall};
 use crate::base::memory::{self, copy_of_bytes, insert, insert_into, push};
 use crate::format::entry::{read_line, Line};
 use crate::format::header::{Header, Version};
@@ -50,7 +50,6 @@ impl OldFile {
     /// Reads the file of a session. The first `front` bytes, whole lines, stay as they are; at least everything up to the header
     /// does. An error if it is the file of another session, or of an old version.
     pub fn read(storage: &dyn Storage, session: &str, front: u64, stored: StoredLines<'_>) -> Result<Self> {
-        let fail = |error| Error::io("read", storage.name(), error);
         let mut old = Self::empty();
         let mut stored_ids = HashSet::new();
         for line in stored.iter().filter(|_| front > 0) {
@@ -60,7 +59,7 @@ impl OldFile {
         }
         let mut header = None;
         let mut reader = LineReader::new(storage.reader(0)?, 0, WHOLE);
-        while let Some(line) = reader.next_line().map_err(fail)? {
+        while let Some(line) = reader.next_line().with_call("read", storage.name())? {
             let range = Range { from: line.offset, to: line.end() };
             (old.size, old.is_unterminated) = (range.to, !line.is_terminated);
             let text = line_text(line.bytes)?;

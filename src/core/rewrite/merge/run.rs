@@ -111,7 +111,7 @@ pub fn create(path: &str, session: &str, header: &[u8], stored: StoredLines<'_>)
     for line in layout.new_lines() {
         file.line(line)?;
     }
-    let inode = file.finish_safely(Durability::Fsync)?.file_id().inode.to_string();
+    let inode = file.finish(Durability::Fsync)?.file_id().inode.to_string();
     let MergeLayout { added, stored_bytes, renamed, .. } = layout;
     let stored_bytes = stored_bytes + header.len() as u64 + 1;
     Ok(Merged { changed: true, added, stored_bytes, inode, renamed, ..Merged::default() })

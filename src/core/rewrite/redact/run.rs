@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::entry::{blanked, identity_of};
 use super::text::Needle;
-use crate::base::error::{Error, Result};
+use crate::base::error::{Error, Result, WithCall};
 use crate::base::memory::{self, copy_of_bytes, insert_into, push, OutOfMemory};
 use crate::io::fs;
 use crate::io::line_reader::{line_text, owned_text, LineReader, WHOLE};
@@ -88,8 +88,7 @@ pub fn redact(path: &str, redaction: &Redaction, is_dry_run: bool) -> Result<Red
 
 /// The files that a migration and repairs left beside a session file.
 fn backups_of(path: &str) -> Result<Vec<String>> {
-    let fail = |syscall| move |error| Error::io(syscall, path, error);
-    let target = fs::real_path(Path::new(path)).map_err(fail("realpath"))?;
+    let target = fs::real_path(Path::new(path)).with_call("realpath", path)?;
     let stems = [".v1.bak", ".bak"].map(|suffix| sidecar_names::beside(&target, suffix));
     let is_backup = |name: &Path| {
         stems
@@ -98,7 +97,7 @@ fn backups_of(path: &str) -> Result<Vec<String>> {
             .any(|rest| rest.is_empty() || rest.strip_prefix('.').is_some_and(|number| number.parse::<u32>().is_ok()))
     };
     let dir = target.parent().unwrap_or(&target);
-    let found = fs::list(dir).map_err(fail("scandir"))?.into_iter().map(|entry| dir.join(entry.file_name()));
+    let found = fs::list(dir).with_call("scandir", path)?.into_iter().map(|entry| dir.join(entry.file_name()));
     // A link may lead to a file that is not ours.
     let is_file = |path: &PathBuf| fs::entry_at(path).is_ok_and(|meta| meta.is_some_and(|meta| meta.is_file()));
     let mut backups: Vec<_> = found.filter(|path| is_backup(path) && is_file(path)).collect();
@@ -220,10 +219,9 @@ impl<'a> Redactor<'a> {
 
 impl Rewrite for Redactor<'_> {
     fn write(&mut self, old: &dyn Storage, out: &mut dyn Write) -> Result<ReadTo> {
-        let fail = |error| Error::io("read", old.name(), error);
         let mut reader = LineReader::new(old.reader(0)?, 0, WHOLE);
         let mut read = ReadTo::default();
-        while let Some(line) = reader.next_line().map_err(fail)? {
+        while let Some(line) = reader.next_line().with_call("read", old.name())? {
             read.add_line(&line)?;
             if line.skipped.is_some() {
                 // It is too long to be read, and stays.

@@ -3,7 +3,7 @@
 use super::line_text::damaged_text;
 use super::salvage::{pieces, Fields, SalvagedPiece};
 use crate::base::error::{Error, Result};
-use crate::base::memory::copy_of_bytes;
+use crate::base::memory::{self, copy_of_bytes};
 use crate::base::time::{iso, Time};
 use crate::format::header::{new_header_line, Header, Version};
 use crate::format::ids::{check_session_id, session_id};
@@ -65,22 +65,21 @@ pub fn find(storage: &dyn Storage, survey: &Survey, now: f64) -> Result<Option<S
 
 /// A header composed of what is left of one, the file's name and the time.
 fn composed(path: &str, left: Option<&Fields<'_>>, now: f64) -> Result<Vec<u8>> {
-    let fail = |error| Error::io("read", path, error);
-    let field = |name| {
+    let field = |name| -> memory::Result<Option<String>> {
         let text = left.and_then(|left| left.get(name)).map_or(Ok(None), owned_string)?;
         Ok(text.map(owned_text).transpose()?.filter(|text| !text.is_empty()))
     };
     let name = std::path::Path::new(path).file_stem().and_then(|name| name.to_str()).unwrap_or_default();
     let (time, id) = name.split_once('_').unwrap_or_default();
     let id_in_name = || Some(id.to_owned()).filter(|id| check_session_id(id.as_bytes()).is_ok());
-    let id = field("id").map_err(fail)?.or_else(id_in_name).unwrap_or_else(|| session_id(now));
-    let time = match field("timestamp").map_err(fail)?.or_else(|| time_of(time)) {
+    let id = field("id")?.or_else(id_in_name).unwrap_or_else(|| session_id(now));
+    let time = match field("timestamp")?.or_else(|| time_of(time)) {
         Some(time) => time,
         None => iso(now).ok_or_else(|| Error::argument("Invalid time value"))?,
     };
-    let cwd = field("cwd").map_err(fail)?.unwrap_or_default();
-    let parent = match field("parentSession").map_err(fail)? {
-        None => field("branchedFrom").map_err(fail)?,
+    let cwd = field("cwd")?.unwrap_or_default();
+    let parent = match field("parentSession")? {
+        None => field("branchedFrom")?,
         parent => parent,
     };
     Ok(new_header_line(&id, &time, &cwd, parent.as_deref())?)

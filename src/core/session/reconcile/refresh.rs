@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use std::collections::HashMap;
 
 use crate::base::error::{Error, Result};
+use crate::base::options::Durability;
 use crate::io::file_fingerprint::Nanos;
 use crate::session::history::ForeignChangeKind;
 use crate::storage::new_file::NewFile;
@@ -208,7 +209,7 @@ impl Session {
         let mut file = NewFile::again(&**storage)?;
         file.set_like(&**storage)?;
         copy_bytes(&**storage, 0, u64::MAX, &mut |bytes| file.bytes(bytes))?;
-        let mut restored = file.finish_safely(self.options.durability)?;
+        let mut restored = file.finish(Durability::Fsync)?.with_durability(self.options.durability);
         self.size = restored.size()?;
         let mut last = *b"\n";
         if let Some(at) = self.size.checked_sub(1) {

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use crate::base::error::{part, Error, Result};
+use crate::base::error::{part, Error, Result, WithCall};
 use crate::base::memory::{append, push, with_capacity};
+use crate::base::options::Durability;
 use crate::io::fs;
 use crate::io::line_span::LineSpan;
 use crate::session::session::{check_length, Session};
@@ -21,9 +22,8 @@ impl Session {
         let (Some(path), Some(lost)) = (self.file.clone(), self.storage.as_ref()) else {
             return Ok(());
         };
-        let fail = |error| Error::io("stat", &path, error);
         let mut spans = with_capacity(self.tree().len() + 1)?;
-        let storage = match fs::stat_path(Path::new(&path)).map_err(fail)? {
+        let storage = match fs::stat_path(Path::new(&path)).with_call("stat", &path)? {
             None => {
                 let mut file = NewFile::again(&**lost)?;
                 for line in lines {
@@ -31,7 +31,7 @@ impl Session {
                     let span = file.line(line)?;
                     push(&mut spans, Some(span))?;
                 }
-                file.finish_safely(self.options.durability)?
+                file.finish(Durability::Fsync)?.with_durability(self.options.durability)
             }
             Some(now) if now.size == 0 => {
                 let mut all = Vec::new();
