@@ -2,4 +2,4 @@
 // The command `pi-sessions`: what it can do is in `lib/cli/program.mjs`.
 import { main } from "../lib/cli/main.mjs";
 
-process.exitCode = await main(process.argv.slice(2));
+await main(process.argv.slice(2));

@@ -52,7 +52,7 @@ async function* offers(before, last, program) {
 		for (const { short, long, description } of help.visibleOptions(command)) for (const flag of [short, long]) if (flag) yield [flag, description];
 		return;
 	}
-	for (const one of help.visibleCommands(command.name() === "help" ? program : command)) for (const name of [one.name(), ...one.aliases()]) yield [name, one.description()];
+	for (const one of help.visibleCommands(command)) for (const name of [one.name(), ...one.aliases()]) yield [name, one.description()];
 	for (const argument of command.registeredArguments) {
 		for (const choice of argument.argChoices ?? []) yield [choice];
 		if (!argument.name().startsWith("session")) continue;

@@ -8,24 +8,19 @@ import { CommandError } from "./errors.mjs";
 import { write } from "./output.mjs";
 import { onSignal, yieldToSignals } from "./signals.mjs";
 
-/** @typedef {{ force: boolean, source: string | string[] }} Target whether a file that is there may go; the sessions that are read, which never may */
+/** @typedef {{ force: boolean, source: string }} Target whether a file that is there may go; the session that is read, which never may */
 
 /**
  * Writes a text to a file, or to standard output (`-`).
  * @param {string} path
  * @param {Iterable<string>} pieces
  * @param {Target} target
- * @returns {Promise<number>} how many bytes
  */
 export async function writeText(path, pieces, { force, source }) {
 	if (path === "-") {
 		refuseSource("standard output", fstatSync(1, { bigint: true }), source);
-		let bytes = 0;
-		for (const piece of pieces) {
-			await write(piece);
-			bytes += Buffer.byteLength(piece);
-		}
-		return bytes;
+		for (const piece of pieces) await write(piece);
+		return;
 	}
 	const there = statSync(path, { bigint: true, throwIfNoEntry: false });
 	if (there) refuseSource(path, there, source);
@@ -49,10 +44,9 @@ async function writeWhole(path, pieces, force) {
 	const draft = join(dir, `.${basename(path).slice(0, 40)}.${randomUUID().slice(0, 8)}.tmp`);
 	const off = onSignal(() => rmSync(draft, { force: true }));
 	try {
-		const bytes = await fill(draft, "wx", pieces);
+		await fill(draft, "wx", pieces);
 		if (force) await replaceFile(draft, path);
 		else await claim(draft, path);
-		return bytes;
 	} catch (error) {
 		rmSync(draft, { force: true });
 		throw error;
@@ -87,17 +81,14 @@ async function claim(draft, path) {
  */
 async function fill(path, flags, pieces) {
 	const file = openSync(path, flags, 0o600);
-	let written = 0;
 	const turn = yieldToSignals();
 	try {
 		for (const piece of pieces) {
 			const bytes = Buffer.from(piece);
 			for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
-			written += bytes.length;
 			await turn();
 		}
 		if (fstatSync(file).isFile()) fsyncSync(file);
-		return written;
 	} finally {
 		closeSync(file);
 	}
@@ -110,12 +101,9 @@ const alreadyThere = (path) => new CommandError(`There is a file already: ${path
  * Refuses a session itself, by whatever name or link. Its lines are read while the new file is written.
  * @param {string} name
  * @param {import("node:fs").BigIntStats} target
- * @param {string | string[]} source
+ * @param {string} source
  */
 function refuseSource(name, target, source) {
-	const isTarget = (/** @type {string} */ path) => {
-		const one = statSync(path, { bigint: true, throwIfNoEntry: false });
-		return one !== undefined && target.dev === one.dev && target.ino === one.ino;
-	};
-	if (target.isFile() && [source].flat().some(isTarget)) throw new CommandError(`${name} is the session itself: it would be lost`);
+	const own = statSync(source, { bigint: true, throwIfNoEntry: false });
+	if (target.isFile() && target.dev === own?.dev && target.ino === own.ino) throw new CommandError(`${name} is the session itself: it would be lost`);
 }

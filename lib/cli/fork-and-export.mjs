@@ -7,11 +7,11 @@ import { CURRENT_SESSION_VERSION, SessionManager, getDefaultSessionDir } from ".
 import { markdown } from "./markdown.mjs";
 import { json, write, writeJson } from "./output.mjs";
 import { pathOf, sessionDir, outputPath } from "./session-dir.mjs";
-import { UNLOCKED, findEntry, listSessions, openReadOnly, sessionPath } from "./sessions.mjs";
+import { UNLOCKED, findEntry, openReadOnly, sessionPath } from "./sessions.mjs";
 import { safeLine } from "./text.mjs";
 
 /** @typedef {import("./library.mjs").Manager} Manager */
-/** @typedef {{ cwd?: string, dir?: string, json?: boolean, entry?: string, into?: string, id?: string, name?: string }} ForkOptions */
+/** @typedef {{ cwd?: string, dir?: string, json?: boolean, entry?: string, into?: string, name?: string }} ForkOptions */
 /** @typedef {{ cwd?: string, dir?: string, json?: boolean, format?: string, output?: string, leaf?: string, all?: boolean, full?: boolean, force?: boolean }} ExportOptions */
 
 /**
@@ -20,7 +20,6 @@ import { safeLine } from "./text.mjs";
  */
 export async function fork(query, options) {
 	const source = await sessionPath(query, options);
-	if (options.id !== undefined) await refuseUsedId(options.id, options);
 	const made = options.entry === undefined ? forkWhole(source, options) : await forkAt(source, options.entry, options);
 	if (options.name !== undefined) made.appendSessionInfo(options.name);
 	const file = made.getSessionFile();
@@ -30,16 +29,6 @@ export async function fork(query, options) {
 }
 
 const nothingToFork = () => new CommandError("That path holds no message of user or model yet, so there is nothing to fork");
-
-/**
- * Two sessions with one id could only be told apart by their files.
- * @param {string} id
- * @param {ForkOptions} options
- */
-async function refuseUsedId(id, options) {
-	const used = (await listSessions({ ...options, all: true })).find((session) => session.id === id);
-	if (used) throw new CommandError(`There is a session with the id ${id} already: ${used.path}`);
-}
 
 /**
  * Where sessions of a working directory are kept, if not in the default directory: its own settings count.
@@ -54,7 +43,7 @@ const sessionDirOf = (cwd, options) => sessionDir({ ...options, cwd });
  */
 function forkWhole(source, options) {
 	const target = options.into === undefined ? openReadOnly(source).getCwd() : pathOf(options.into);
-	return SessionManager.forkFrom(source, target, sessionDirOf(target, options), { ...UNLOCKED, ...(options.id === undefined ? {} : { id: options.id }) });
+	return SessionManager.forkFrom(source, target, sessionDirOf(target, options), UNLOCKED);
 }
 
 /**
@@ -64,7 +53,6 @@ function forkWhole(source, options) {
  * @param {ForkOptions} options
  */
 async function forkAt(source, entry, options) {
-	if (options.id !== undefined) throw new UsageError("--id goes with a fork of the whole session, without --entry");
 	if (options.into !== undefined) throw new UsageError("--into goes with a fork of the whole session, without --entry");
 	const looked = openReadOnly(source);
 	const { id } = findEntry(looked, entry);

@@ -1,9 +1,8 @@
 // `pi-sessions list`: sessions as a table.
 import { statSync } from "node:fs";
 import { basename } from "node:path";
-import { CommandError } from "./errors.mjs";
 import { columns, paint, write, writeJson, writePaged } from "./output.mjs";
-import { resume, resumeLines } from "./resume.mjs";
+import { resumeLines } from "./resume.mjs";
 import { existingSessionDir, workingDirectory } from "./session-dir.mjs";
 import { underHome } from "./under-home.mjs";
 import { listSessions, sessionFiles, title } from "./sessions.mjs";
@@ -11,7 +10,7 @@ import { table } from "./table.mjs";
 import { age, clip, counted, safeLine, size, wrapped } from "./text.mjs";
 
 /** @typedef {import("./library.mjs").SessionInfo} SessionInfo */
-/** @typedef {import("./sessions.mjs").SessionScope & { limit?: number, resume?: boolean, pager?: boolean }} Options */
+/** @typedef {import("./sessions.mjs").SessionScope & { limit?: number, pager?: boolean }} Options */
 
 /** Ids are UUIDv7: this many characters contain the millisecond. */
 const ID_SHOWN = 13;
@@ -23,23 +22,14 @@ function bytesOf(path) {
 	return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-/**
- * Gives the exit code.
- * @param {Options} options
- */
+/** @param {Options} options */
 export async function list(options) {
 	existingSessionDir(options);
 	const all = await listSessions(options);
 	const sessions = all.slice(0, options.limit);
-	const [first] = sessions;
-	if (options.resume) {
-		if (!first) throw new CommandError(nothing(options));
-		return await resume(first.path, options);
-	}
 	if (options.json) await writeJson(sessions.map(asJson));
 	else if (all.length === 0) await write(`${nothing(options)}\n`);
 	else await writePaged(() => lines(sessions, all, options), options);
-	return 0;
 }
 
 /** @param {Options} options */
@@ -53,9 +43,11 @@ const nothing = (options) => `No sessions${options.all ? "" : ` for ${safeLine(w
 function lines(sessions, all, options) {
 	// A beginning must be unique among all sessions. The ids of those that are not listed are taken from file names.
 	const others = options.all ? all.map(({ id }) => id) : sessionFiles({ ...options, all: true }).map(idInName);
-	const { ids, repeated } = shownIds(sessions, others);
-	const rows = sessions.map((session, index) => [
-		ids[index] ?? "",
+	const ids = shortIds([...sessions.map(({ id }) => id), ...others]);
+	// The other columns leave that much in any terminal.
+	const idColumns = Math.max(ID_SHOWN, Math.min(ID_MAX, columns() - 6));
+	const rows = sessions.map((session) => [
+		clip(ids.get(session.id), idColumns),
 		age(session.modified),
 		size(bytesOf(session.path)),
 		String(session.messageCount),
@@ -75,7 +67,6 @@ function lines(sessions, all, options) {
 	);
 	const older = all.length - sessions.length;
 	const notes = [
-		...(repeated ? wrapped(REPEATED, columns()) : []),
 		...(older > 0 ? wrapped(`${counted(older, "older session")} not shown; --limit all shows all`, columns()) : []),
 		...(options.dir !== undefined && !options.all ? wrapped(`Only the sessions of ${safeLine(workingDirectory(options))}; --all lists all of ${safeLine(options.dir)}`, columns()) : []),
 	];
@@ -92,33 +83,6 @@ function asJson({ path, id, cwd, name, parentSessionPath, created, modified, mes
 
 /** The id in the name of a session's file, as pi names them. @param {string} path */
 const idInName = (path) => basename(path, ".jsonl").replace(/^[^_]*_/, "");
-
-const REPEATED = "Sessions with the same visible id are numbered; select them by file path (see --json)";
-
-/**
- * The ids of sessions as they are listed: as much of each as names it, and what is cut alike numbered.
- * @param {SessionInfo[]} sessions
- * @param {string[]} others the ids of all that there are
- */
-function shownIds(sessions, others) {
-	// The other columns leave that much in any terminal.
-	const limit = Math.max(ID_SHOWN, Math.min(ID_MAX, columns() - 6));
-	const names = shortIds([...sessions.map(({ id }) => id), ...others]);
-	/** @type {Map<string, number>} */
-	const counts = new Map();
-	const cut = sessions.map(({ id }) => clip(names.get(id), limit));
-	for (const text of cut) counts.set(text, (counts.get(text) ?? 0) + 1);
-	/** @type {Map<string, number>} */
-	const seen = new Map();
-	const ids = cut.map((text) => {
-		if (counts.get(text) === 1) return text;
-		const place = (seen.get(text) ?? 0) + 1;
-		seen.set(text, place);
-		const mark = ` (${place})`;
-		return `${clip(text, limit - mark.length)}${mark}`;
-	});
-	return { ids, repeated: seen.size > 0 };
-}
 
 /**
  * The shortest beginnings that tell ids from each other.

@@ -175,38 +175,39 @@ export async function writePaged(makeLines, { pager = true }) {
 	}
 }
 
+/** @typedef {{ update: (done: number, total: number) => void, stop: () => void }} Progress after `stop` nothing is shown */
+
 /**
- * Progress of a scan on standard error, where that is a terminal.
+ * Does something whose progress is shown on standard error, where that is a terminal.
+ * @template T
  * @param {string} what
+ * @param {(progress: Progress) => Promise<T>} work
+ * @returns {Promise<T>}
  */
-export function progress(what) {
-	if (!process.stderr.isTTY) return { update: () => {}, stop: () => {} };
+export async function withProgress(what, work) {
+	if (!process.stderr.isTTY) return await work({ update: () => {}, stop: () => {} });
 	// Loaded where it is shown.
 	const cliProgress = /** @type {typeof import("cli-progress")} */ (createRequire(import.meta.url)("cli-progress"));
-	const bar = new cliProgress.SingleBar({
-		format: `${what} {bar} {value}/{total}`,
-		stream: process.stderr,
-		hideCursor: true,
-		clearOnComplete: true,
-		barsize: 30,
-	});
-	/** @type {(() => void) | undefined} */
-	let off;
-	return {
-		/** @type {(done: number, total: number) => void} */
-		update(done, total) {
-			if (!off) {
-				// The bar hides the cursor and ends the wrapping of lines: a command that is ended gives both back.
-				off = onSignal(() => bar.stop());
-				bar.start(total, done);
-			}
-			bar.setTotal(total);
-			bar.update(done);
-		},
-		stop() {
-			if (off) bar.stop();
-			off?.();
-			off = undefined;
-		},
+	const format = `${what} {bar} {value}/{total}`;
+	const bar = new cliProgress.SingleBar({ format, stream: process.stderr, hideCursor: true, clearOnComplete: true, barsize: 30 });
+	let isStopped = false;
+	const stop = () => {
+		if (bar.isActive) bar.stop();
+		isStopped = true;
 	};
+	/** @type {Progress["update"]} */
+	const update = (done, total) => {
+		if (isStopped) return;
+		if (!bar.isActive) bar.start(total, done);
+		bar.setTotal(total);
+		bar.update(done);
+	};
+	// The bar hides the cursor and ends the wrapping of lines: a command that is ended gives both back.
+	const off = onSignal(stop);
+	try {
+		return await work({ update, stop });
+	} finally {
+		stop();
+		off();
+	}
 }

@@ -1,7 +1,5 @@
-// Going on with a session in pi: the line that says how, and `--resume`, which starts it.
-import { spawn } from "node:child_process";
+// Going on with a session in pi: the line that says how.
 import { dirname } from "node:path";
-import { CommandError, UsageError } from "./errors.mjs";
 import { columns, isInTerminal, paint } from "./output.mjs";
 import { defaultDir, pathOf, scopeCwd, sessionDir } from "./session-dir.mjs";
 import { isPlainId } from "./sessions.mjs";
@@ -42,32 +40,4 @@ function resumeCommand({ path, id, cwd }, scope) {
 function quoted(text) {
 	if (/^[\w@%+=:,./-]+$/.test(text)) return text;
 	return process.platform === "win32" ? `"${text}"` : `'${text.replaceAll("'", `'\\''`)}'`;
-}
-
-/**
- * Starts pi with a session, and waits for its end. Gives its exit code.
- * @param {string} path
- * @param {{ json?: boolean }} options
- * @returns {Promise<number>}
- */
-export async function resume(path, { json }) {
-	if (json) throw new UsageError("--resume cannot be combined with --json");
-	// As for `pi-native`: what came with the working directory was not installed by the user. The module has no types.
-	/** @type {{ commandsOnPath(names: string[], env: NodeJS.ProcessEnv): string[] }} */
-	const { commandsOnPath } = await import(String(new URL("../register/find.mjs", import.meta.url)));
-	const [pi] = commandsOnPath(["pi"], process.env);
-	if (pi === undefined) throw new CommandError("No pi is on the path");
-	const isShell = process.platform === "win32";
-	const child = spawn(isShell ? `"${pi}"` : pi, ["--session", isShell ? `"${path}"` : path], { stdio: "inherit", shell: isShell });
-	// The terminal's keys are pi's.
-	const ignore = () => {};
-	process.on("SIGINT", ignore);
-	try {
-		return await new Promise((resolve, reject) => {
-			child.on("error", reject);
-			child.on("close", (code) => resolve(code ?? 1));
-		});
-	} finally {
-		process.off("SIGINT", ignore);
-	}
 }

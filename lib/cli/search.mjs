@@ -1,8 +1,8 @@
 // `pi-sessions search`: places where words were said, by session.
 import { UsageError } from "./errors.mjs";
 import { SessionManager } from "./library.mjs";
-import { columns, json, paint, progress, write } from "./output.mjs";
-import { resume, resumeLines } from "./resume.mjs";
+import { columns, json, paint, withProgress, write } from "./output.mjs";
+import { resumeLines } from "./resume.mjs";
 import { DEFAULT_SCOPES, SCOPES } from "./search-scopes.mjs";
 import { existingSessionDir, workingDirectory } from "./session-dir.mjs";
 import { underHome } from "./under-home.mjs";
@@ -15,7 +15,7 @@ import { limitsOf } from "./times.mjs";
 /** @typedef {import("./library.mjs").SearchOptions} SearchOptions */
 /**
  * @typedef {import("./session-dir.mjs").SessionScope & {
- *   limit: number, maxChars?: number, resume?: boolean, in?: string[], role?: string[], since?: string, until?: string, phrase?: boolean,
+ *   limit: number, in?: NonNullable<SearchOptions["in"]>, role?: NonNullable<SearchOptions["roles"]>, since?: string, until?: string, phrase?: boolean,
  * }} Options
  */
 
@@ -27,96 +27,33 @@ import { limitsOf } from "./times.mjs";
 export async function search(words, options) {
 	const query = words.join(" ").trim();
 	if (query === "") throw new UsageError("Words to look for are needed");
-	if (options.resume) return await resumeFirst(query, options);
+	const dir = existingSessionDir(options);
 	const writer = options.json ? jsonWriter() : textWriter(options);
 	let writing = Promise.resolve();
-	const hits = await find(query, options, options.limit + (options.json ? 0 : 1), (hit) => {
-		if (options.maxChars !== undefined) hit.snippet = bounded(hit.snippet, options.maxChars);
-		// Hits wait for those before them, the search waits for none.
-		writing = writing.then(() => write(writer.hit(hit)));
-	});
+	const hits = await withProgress("Searching", ({ update, stop }) =>
+		SessionManager.search(query, {
+			cwd: options.all ? undefined : workingDirectory(options),
+			sessionDir: dir,
+			in: options.in,
+			roles: options.role,
+			...limitsOf(options, false),
+			phrase: options.phrase,
+			limit: options.limit + (options.json ? 0 : 1),
+			mark: [OPEN, CLOSE],
+			onProgress: update,
+			onHit(hit) {
+				// The terminal may show both.
+				stop();
+				// Hits wait for those before them, the search waits for none.
+				writing = writing.then(() => write(writer.hit(hit)));
+			},
+		}),
+	);
 	await writing;
 	if (hits.length > 0) await write(writer.end());
 	else if (!options.json) await write(await nothingFound(query, options));
 	// Where no hit was asked for, none is missing.
 	return hits.length > 0 || (options.json && options.limit === 0) ? 0 : 1;
-}
-
-/**
- * Searches, with a progress bar until the first hit.
- * @param {string} query
- * @param {Options} options
- * @param {number} limit
- * @param {(hit: SearchHit) => void} onHit
- */
-async function find(query, options, limit, onHit) {
-	const dir = existingSessionDir(options);
-	const bar = progress("Searching");
-	let isBarShown = true;
-	try {
-		return await SessionManager.search(query, {
-			...(options.all ? {} : { cwd: workingDirectory(options) }),
-			...(dir === undefined ? {} : { sessionDir: dir }),
-			...filters(options),
-			limit,
-			mark: [OPEN, CLOSE],
-			onProgress(done, total) {
-				if (isBarShown) bar.update(done, total);
-			},
-			onHit(hit) {
-				// The terminal may show both.
-				if (isBarShown) bar.stop();
-				isBarShown = false;
-				onHit(hit);
-			},
-		});
-	} finally {
-		bar.stop();
-	}
-}
-
-/**
- * Starts pi with the first session found.
- * @param {string} query
- * @param {Options} options
- */
-async function resumeFirst(query, options) {
-	const [first] = await find(query, options, 1, () => {});
-	if (first) return await resume(first.path, options);
-	if (!options.json) await write(await nothingFound(query, options));
-	return 1;
-}
-
-/**
- * @param {Options} options
- * @returns {SearchOptions}
- */
-function filters(options) {
-	return {
-		...(options.in ? { in: /** @type {NonNullable<SearchOptions["in"]>} */ (options.in) } : {}),
-		...(options.role ? { roles: /** @type {NonNullable<SearchOptions["roles"]>} */ (options.role) } : {}),
-		...limitsOf(options, false),
-		...(options.phrase ? { phrase: true } : {}),
-	};
-}
-
-/**
- * A snippet cut to so many characters around the first words found; the marks are not counted.
- * @param {string} snippet
- * @param {number} most
- */
-function bounded(snippet, most) {
-	const length = [...snippet.replace(/[\u0001\u0002]/g, "")].length;
-	const before = [...snippet.slice(0, Math.max(0, snippet.indexOf(OPEN)))].length;
-	const from = Math.max(0, Math.min(before - Math.floor(most / 4), length - most));
-	let at = 0;
-	let kept = "";
-	for (const character of snippet) {
-		if (character === OPEN || character === CLOSE) kept += character;
-		else if (at++ >= from && at <= from + most) kept += character;
-	}
-	// Words that were cut off leave their marks.
-	return kept.replaceAll(OPEN + CLOSE, "");
 }
 
 /**
@@ -129,6 +66,7 @@ async function nothingFound(query, options) {
 	const others = options.all ? 0 : (await listSessions({ ...options, all: true })).length - searched;
 	const dir = options.dir === undefined ? "" : ` in ${safeLine(options.dir)}`;
 	const where = options.all ? `all ${counted(searched, "session")}${dir}` : `the ${counted(searched, "session")} of ${safeLine(workingDirectory(options))}${dir}`;
+	/** @type {readonly string[]} */
 	const scopes = options.in ?? DEFAULT_SCOPES;
 	const named = (/** @type {boolean} */ isSearched) => SCOPES.filter((scope) => scopes.includes(scope) === isSearched).join(", ");
 	const left = named(false) && ` Not searched: ${named(false)} (--in names the texts to search).`;

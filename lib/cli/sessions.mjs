@@ -1,10 +1,9 @@
 // Finds the session, and the entry, that the user named, and opens it for reading.
-import { closeSync, existsSync, readdirSync, statSync } from "node:fs";
+import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { CommandError } from "./errors.mjs";
 import { SessionManager, findMostRecentSession } from "./library.mjs";
-import { progress } from "./output.mjs";
-import { openRegularFile } from "./regular-file.mjs";
+import { withProgress } from "./output.mjs";
 import { defaultDir, existingSessionDir, pathOf, sessionDir, sessionsRoot, workingDirectory } from "./session-dir.mjs";
 import { asText, clip, safeLine } from "./text.mjs";
 
@@ -25,13 +24,7 @@ export const ID_COLUMNS = 64;
 export async function listSessions(scope) {
 	const dir = sessionDir(scope);
 	const cwd = scope.all ? undefined : workingDirectory(scope);
-	const bar = progress("Reading sessions");
-	try {
-		if (cwd !== undefined) return await SessionManager.list(cwd, dir ?? defaultDir(cwd), bar.update);
-		return dir === undefined ? await SessionManager.listAll(bar.update) : await SessionManager.listAll(dir, bar.update);
-	} finally {
-		bar.stop();
-	}
+	return await withProgress("Reading sessions", ({ update }) => (cwd === undefined ? SessionManager.listAll(dir, update) : SessionManager.list(cwd, dir ?? defaultDir(cwd), update)));
 }
 
 /**
@@ -104,7 +97,7 @@ export async function sessionPath(query, scope) {
 	if (!sessions.some(({ id, name }) => id.startsWith(query) || isNamed(name, query))) {
 		throw new CommandError(path === undefined ? `No session has an id that begins with ${JSON.stringify(query)}, or that name` : `${stats ? "Not a file" : "No such file"}: ${query}`);
 	}
-	return sessions[findOne(query, sessions, (session) => `${clip(session.id, ID_COLUMNS)}  ${title(session, 60)}`)]?.path ?? "";
+	return findOne(query, sessions, (session) => `${clip(session.id, ID_COLUMNS)}  ${title(session, 60)}`).path;
 }
 
 /** @param {string | undefined} name @param {string} query */
@@ -129,30 +122,29 @@ function newestSession(scope) {
 export const title = (session, width) => clip(session.name ?? session.firstMessage, width);
 
 /**
- * The index of the one item whose id equals the query or, if none does, begins with it or, if none does, whose name it is.
- * @template {{ id: string, name?: string }} T
+ * The one item whose id equals the query or, if none does, begins with it or, if none does, whose name it is.
+ * @template {{ id: string, name?: string, path?: string }} T
  * @param {string} query
  * @param {readonly T[]} items
  * @param {(item: T) => string} show
  * @param {string} [noun]
- * @returns {number}
+ * @returns {T}
  */
 export function findOne(query, items, show, noun = "session") {
-	const indices = items.map((_, index) => index);
-	const exact = indices.filter((index) => items[index]?.id === query);
-	const begun = indices.filter((index) => items[index]?.id.startsWith(query));
-	const named = indices.filter((index) => isNamed(items[index]?.name, query));
-	const found = [exact, begun].find(({ length }) => length > 0) ?? named;
-	if (found.length === 1 && query !== "") return /** @type {number} */ (found[0]);
-	if (found.length === 0) throw new CommandError(`No ${noun} has an id that begins with ${JSON.stringify(query)}`);
-	const candidates = found.map((index) => /** @type {T & { path?: string }} */ (items[index]));
+	const exact = items.filter(({ id }) => id === query);
+	const begun = items.filter(({ id }) => id.startsWith(query));
+	const named = items.filter(({ name }) => isNamed(name, query));
+	const candidates = [exact, begun].find(({ length }) => length > 0) ?? named;
+	const [first] = candidates;
+	if (!first) throw new CommandError(`No ${noun} has an id that begins with ${JSON.stringify(query)}`);
+	if (candidates.length === 1 && query !== "") return first;
 	const lines = candidates.slice(0, CANDIDATES_SHOWN).map((item) => {
 		// Only the path distinguishes sessions that share an id.
 		const path = item.path !== undefined && candidates.some((other) => other !== item && other.id === item.id) ? `\n    ${item.path}` : "";
 		return `  ${show(item)}${path}`;
 	});
 	if (candidates.length > CANDIDATES_SHOWN) lines.push(`  and ${candidates.length - CANDIDATES_SHOWN} more`);
-	const what = found === begun ? `the beginning of ${candidates.length} ${noun} ids` : `the ${found === exact ? "id" : "name"} of ${candidates.length} ${noun}s`;
+	const what = candidates === begun ? `the beginning of ${candidates.length} ${noun} ids` : `the ${candidates === exact ? "id" : "name"} of ${candidates.length} ${noun}s`;
 	throw new CommandError(`${JSON.stringify(query)} is ${what}:\n${lines.join("\n")}`, {
 		candidates: candidates.map(({ id, path }) => (path === undefined ? { id } : { id, path })),
 	});
@@ -169,8 +161,9 @@ export function findEntry(manager, query) {
 	if (exact) return exact;
 	const entries = manager.getEntries();
 	const labelled = entries.filter((entry) => query !== "" && asText(manager.getLabel(entry.id)) === query);
-	if (labelled.length === 1) return /** @type {SessionEntry} */ (labelled[0]);
-	return /** @type {SessionEntry} */ (entries[findOne(query, entries, (entry) => `${clip(entry.id, ID_COLUMNS)}  ${clip(entry.type, 30)}`, "entry")]);
+	const [only] = labelled;
+	if (only && labelled.length === 1) return only;
+	return findOne(query, entries, (entry) => `${clip(entry.id, ID_COLUMNS)}  ${clip(entry.type, 30)}`, "entry");
 }
 
 /** Reading takes no lock, even if the environment asks for one, and waits for none. */
@@ -182,7 +175,4 @@ export const UNLOCKED = /** @type {const} */ ({ lock: "none" });
  * @param {string} path
  * @returns {Manager}
  */
-export function openReadOnly(path) {
-	closeSync(openRegularFile(path));
-	return SessionManager.open(path, { readonly: true });
-}
+export const openReadOnly = (path) => SessionManager.open(path, { readonly: true });

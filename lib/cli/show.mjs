@@ -3,14 +3,14 @@ import { stripVTControlCharacters } from "node:util";
 import { paintRole } from "./tree-lines.mjs";
 import { partsOf, roleOf } from "./entries.mjs";
 import { columns, paint, writeJsonList, writePaged } from "./output.mjs";
-import { resume, resumeLines } from "./resume.mjs";
+import { resumeLines } from "./resume.mjs";
 import { ID_COLUMNS, findEntry, openReadOnly, sessionPath } from "./sessions.mjs";
 import { clip, counted, safeBlock, safeLine, size, widthOf, wrapped } from "./text.mjs";
 
 /** @typedef {import("./entries.mjs").Part} Part */
 /** @typedef {import("./library.mjs").Manager} Manager */
 /** @typedef {import("./library.mjs").SessionEntry} SessionEntry */
-/** @typedef {{ cwd?: string, dir?: string, json?: boolean, full?: boolean, leaf?: string, limit?: number, pager?: boolean, resume?: boolean }} Options */
+/** @typedef {{ cwd?: string, dir?: string, json?: boolean, full?: boolean, leaf?: string, limit?: number, pager?: boolean }} Options */
 
 /** Lines of a tool's output that are shown unless all are asked for. */
 const OUTPUT_LINES = 4;
@@ -22,19 +22,16 @@ const TEXT_LINES = 200;
 const BODIES = ["message", "content", "data", "details"];
 
 /**
- * Gives the exit code.
  * @param {string | undefined} query
  * @param {Options} options
  */
 export async function show(query, options) {
 	const path = await sessionPath(query, options);
-	if (options.resume) return await resume(path, options);
 	const opened = openReadOnly(path);
 	const leaf = options.leaf === undefined ? undefined : findEntry(opened, options.leaf).id;
 	if (options.json) {
 		const head = { path, header: opened.getHeader(), leafId: leaf ?? opened.getLeafId() };
-		await writeJsonList(head, "entries", branchOf(opened, leaf, options.limit ?? Infinity));
-		return 0;
+		return await writeJsonList(head, "entries", branchOf(opened, leaf, options.limit ?? Infinity));
 	}
 	/** @type {Manager | undefined} */
 	let unread = opened;
@@ -45,7 +42,6 @@ export async function show(query, options) {
 		return conversation(manager, path, leaf, options);
 	};
 	await writePaged(lines, options);
-	return 0;
 }
 
 /**

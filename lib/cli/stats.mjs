@@ -1,10 +1,9 @@
 // `pi-sessions stats`: what sessions cost, by model and time, what fills them, and how they grew. The library adds up.
-import { closeSync, readSync } from "node:fs";
+import { closeSync, openSync, readSync } from "node:fs";
 import { preview } from "./entries.mjs";
 import { UsageError } from "./errors.mjs";
 import { SessionManager } from "./library.mjs";
-import { columns, paint, progress, write, writeJson, writePaged } from "./output.mjs";
-import { openRegularFile } from "./regular-file.mjs";
+import { columns, paint, withProgress, write, writeJson, writePaged } from "./output.mjs";
 import { existingSessionDir } from "./session-dir.mjs";
 import { sessionPath } from "./sessions.mjs";
 import { table } from "./table.mjs";
@@ -16,9 +15,11 @@ import { limitsOf } from "./times.mjs";
 /** @typedef {import("./library.mjs").UsageReport} Report */
 /** @typedef {import("./library.mjs").UsageGrouping} Grouping */
 /** @typedef {{ bytes: number, session: string, id: string, role: string, text: string }} Large */
-/** @typedef {{ cwd?: string, dir?: string, all?: boolean, json?: boolean, csv?: boolean, utc?: boolean, since?: string, until?: string, by?: Grouping, top: number, pager?: boolean }} Options */
+/** @typedef {{ cwd?: string, dir?: string, all?: boolean, json?: boolean, csv?: boolean, utc?: boolean, since?: string, until?: string, by?: Grouping, pager?: boolean }} Options */
 
 const BARS = "▁▂▃▄▅▆▇█";
+/** How many of the largest entries are named. */
+const LARGEST = 10;
 /** How many bytes of a large entry are read for its text. */
 const MAX_READ = 64 << 20;
 /** The largest number of rows in a table by day or week: longer times are shown by week, then by month. */
@@ -59,14 +60,8 @@ export async function stats(query, options) {
 async function addUp(query, options, by) {
 	const utc = Boolean(options.utc);
 	const limits = limitsOf(options, utc);
-	const dir = options.all ? existingSessionDir(options) : undefined;
-	const where = options.all ? (dir === undefined ? {} : { sessionDir: dir }) : { path: await sessionPath(query, options) };
-	const bar = progress("Adding up");
-	try {
-		return await SessionManager.usage({ ...where, ...limits, by, utc, largest: options.top, ...(options.all ? { onProgress: bar.update } : {}) });
-	} finally {
-		bar.stop();
-	}
+	const where = options.all ? { sessionDir: existingSessionDir(options) } : { path: await sessionPath(query, options) };
+	return await withProgress("Adding up", ({ update }) => SessionManager.usage({ ...where, ...limits, by, utc, largest: LARGEST, onProgress: options.all ? update : undefined }));
 }
 
 /** @param {Grouping} grouping */
@@ -122,7 +117,7 @@ function textAt(path, offset, bytes) {
 	/** @type {number | undefined} */
 	let file;
 	try {
-		file = openRegularFile(path);
+		file = openSync(path, "r");
 		const line = Buffer.alloc(bytes);
 		return clip(preview(JSON.parse(line.toString("utf8", 0, readSync(file, line, 0, bytes, offset)))), 200);
 	} catch {

@@ -7,7 +7,7 @@ import storeNotes from "../store/notes.js";
 import { displayName, isId } from "../store/names.js";
 import settings from "../store/settings.js";
 import { CommandError, UsageError } from "./errors.mjs";
-import { paint, progress, write, writeJson, writeWarning } from "./output.mjs";
+import { paint, withProgress, write, writeJson, writeWarning } from "./output.mjs";
 import { defaultDir, pathOf, sessionDir, sessionsRoot, workingDirectory } from "./session-dir.mjs";
 import { everySessionFile, findOne, isPath, sessionFiles, sessionPath } from "./sessions.mjs";
 import { table } from "./table.mjs";
@@ -152,21 +152,41 @@ async function localSession(query, options) {
 export const syncOf = (connection, { file, cwd }, options) => syncIn(connection, dirname(file), cwd ?? workingDirectory(options), false, options);
 
 /**
- * @param {string | undefined} query
- * @param {Options} options
+ * A command that works on one session, or on those of projects, and reports what it did.
+ * @param {(connection: Connection, query: string | undefined, options: Options) => Promise<Work>} work
+ * @param {string} nothing what it prints if there was nothing to do
+ * @returns {(query: string | undefined, options: Options) => Promise<number>}
  */
-export async function push(query, options) {
-	checkUse(query, options);
-	const work = async (/** @type {Connection} */ connection) => {
-		// A store that does not answer is reported once, and at once, not after several tries with each session.
-		await connection.store.list({ session: "0", claims: false });
-		return await report(connection, { rows: await pushed(connection, query, options) }, options, "Everything is stored");
-	};
-	return withStore(options, work);
-}
+const command = (work, nothing) => async (query, options) => {
+	if (options.all && query !== undefined) throw new UsageError("--all cannot be combined with a session");
+	return await withStore(options, async (connection) => report(connection, await work(connection, query, options), options, nothing));
+};
+
+export const push = command(async (connection, query, options) => {
+	// A store that does not answer is reported once, and at once, not after several tries with each session.
+	await connection.store.list({ session: "0", claims: false });
+	return { rows: await pushed(connection, query, options) };
+}, "Everything is stored");
+
+export const pull = command(pulled, "The store has nothing new");
+
+/** Pull, then push. */
+export const sync = command(async (connection, query, options) => {
+	// An id that is only here cannot be found in the store.
+	const isStored = query === undefined || isPath(query) || (await storedIds(connection, query)).some((id) => id.startsWith(query));
+	const down = isStored ? await pulled(connection, query, options) : { rows: [] };
+	try {
+		return { ...down, rows: [...down.rows, ...(await pushed(connection, query, options))] };
+	} catch (error) {
+		// A session that could not be pulled may not be here.
+		if (error instanceof CommandError && down.rows.some((row) => row.error !== undefined)) return down;
+		throw error;
+	}
+}, "Nothing to do: here and in the store are the same sessions");
 
 /** @param {Connection} connection @param {string | undefined} query @param {Options} options */
 async function pushed(connection, query, options) {
+	/** @type {string | undefined} */
 	let session;
 	let syncs;
 	if (query === undefined) syncs = options.all ? await syncsOfAll(connection, options) : [await syncHere(connection, options)];
@@ -187,24 +207,10 @@ async function pushed(connection, query, options) {
 			for (const { session, file, lag } of waiting) rows.push({ session, file, what: `${size(lag)} to be stored` });
 			continue;
 		}
-		const bar = progress("Storing bytes");
-		try {
-			for (const { session: id, file, bytes, error } of await sync.push({ session, restores: Boolean(options.restore), onProgress: bar.update }))
-				if (bytes > 0 || error) rows.push({ session: id, file, what: `${size(bytes)} stored`, error: error?.message });
-		} finally {
-			bar.stop();
-		}
+		const pushes = await withProgress("Storing bytes", ({ update }) => sync.push({ session, restores: Boolean(options.restore), onProgress: update }));
+		for (const { session: id, file, bytes, error } of pushes) if (bytes > 0 || error) rows.push({ session: id, file, what: `${size(bytes)} stored`, error: error?.message });
 	}
 	return rows;
-}
-
-/**
- * @param {string | undefined} query
- * @param {Options} options
- */
-export async function pull(query, options) {
-	checkUse(query, options);
-	return withStore(options, async (connection) => report(connection, await pulled(connection, query, options), options, "The store has nothing new"));
 }
 
 /**
@@ -245,16 +251,13 @@ async function pulled(connection, query, options) {
 				rows.push({ session: id, file: file ?? "", what: state === "new" ? `${size(stored.bytes)} to be pulled` : "may have changed since the last pull" });
 			continue;
 		}
-		const bar = progress("Pulling sessions");
-		try {
-			for (const { session: id, file, isNew, added, redacted, renamed, problems, error } of await sync.pull({ items, onProgress: bar.update })) {
-				const notes = renamed.map((one) => `entry ${one.id} is ${one.newId} now: another host's came first with that id`);
-				const failure = error?.message ?? (problems.length > 0 ? problems.map(({ where, message }) => `${where}: ${message}`).join("; ") : undefined);
-				if (redacted > 0) notes.push(`${counted(redacted, "line")} redacted, as elsewhere`);
-				if (isNew || added > 0 || failure !== undefined || notes.length > 0) rows.push({ session: id, file, what: `${counted(added, "line")} added`, error: failure, notes });
-			}
-		} finally {
-			bar.stop();
+		/** @type {import("../store/index.js").PullResult[]} */
+		const pulls = await withProgress("Pulling sessions", ({ update }) => sync.pull({ items, onProgress: update }));
+		for (const { session: id, file, isNew, added, redacted, renamed, problems, error } of pulls) {
+			const notes = renamed.map((one) => `entry ${one.id} is ${one.newId} now: another host's came first with that id`);
+			const failure = error?.message ?? (problems.length > 0 ? problems.map(({ where, message }) => `${where}: ${message}`).join("; ") : undefined);
+			if (redacted > 0) notes.push(`${counted(redacted, "line")} redacted, as elsewhere`);
+			if (isNew || added > 0 || failure !== undefined || notes.length > 0) rows.push({ session: id, file, what: `${counted(added, "line")} added`, error: failure, notes });
 		}
 	}
 	return { rows, ...(options.all ? { elsewhere: await storedElsewhere(connection, listed) } : {}) };
@@ -277,28 +280,6 @@ async function storedElsewhere({ store }, listed) {
 }
 
 /**
- * Pull, then push.
- * @param {string | undefined} query
- * @param {Options} options
- */
-export async function sync(query, options) {
-	checkUse(query, options);
-	const both = async (/** @type {Connection} */ connection) => {
-		// An id that is only here cannot be found in the store.
-		const isStored = query === undefined || isPath(query) || (await storedIds(connection, query)).some((id) => id.startsWith(query));
-		const down = isStored ? await pulled(connection, query, options) : { rows: [] };
-		try {
-			return { ...down, rows: [...down.rows, ...(await pushed(connection, query, options))] };
-		} catch (error) {
-			// A session that could not be pulled may not be here.
-			if (error instanceof CommandError && down.rows.some((row) => row.error !== undefined)) return down;
-			throw error;
-		}
-	};
-	return withStore(options, async (connection) => report(connection, await both(connection), options, "Nothing to do: here and in the store are the same sessions"));
-}
-
-/**
  * What is stored: of a session if its whole id is given, else of all.
  * @param {Connection} connection
  * @param {string} query
@@ -312,11 +293,6 @@ async function listedFor({ store }, query) {
 async function storedIds(connection, query) {
 	const { sessions, problems } = await listedFor(connection, query);
 	return [...sessions, ...problems].map(({ session }) => session);
-}
-
-/** @param {string | undefined} query @param {Options} options */
-function checkUse(query, { all }) {
-	if (all && query !== undefined) throw new UsageError("--all cannot be combined with a session");
 }
 
 /**
@@ -387,7 +363,7 @@ function storedSession(query, { sessions, problems }) {
 	const readable = new Set(items.map(({ id }) => id));
 	const unreadable = new Set(problems.map((problem) => problem.session).filter((id) => !readable.has(id)));
 	for (const id of unreadable) items.push({ id, project: "(unreadable)" });
-	return items[findOne(query, items, ({ id, project }) => `${clip(id, 64)}  ${clip(project, 60)}`)]?.id ?? "";
+	return findOne(query, items, ({ id, project }) => `${clip(id, 64)}  ${clip(project, 60)}`).id;
 }
 
 /**

@@ -18,19 +18,9 @@ const SELECTED = /^[\p{Emoji}\p{sc=Han}\p{sc=Mongolian}]$/u;
 const JOINED = /^(?!\p{sc=Latin})[\p{L}\p{M}\p{Extended_Pictographic}\p{Emoji_Modifier}]$/u;
 /** England, Scotland and Wales: a black flag and letters made of tags. */
 const FLAGS = ["gbeng", "gbsct", "gbwls"].map((name) => `${[...name].map((letter) => String.fromCodePoint(0xe0000 + letter.charCodeAt(0))).join("")}\u{e007f}`);
-/**
- * Characters that take one column, and those that take two, and that are never one with their neighbours. The library's
- * expression for emoji is slow, and takes long to make.
- */
-const [ONE, TWO] = [" -~\\u00a0-\\u00a8\\u00aa-\\u00ad\\u00af-\\u02ff\\u0370-\\u0482\\u048a-\\u058f\\u2010-\\u2027→▁-█●○⋮├│─✓✗", "\\u3001-\\u3029\\u3041-\\u3096\\u30a1-\\u30fa\\u4e00-\\u9fff\\uac00-\\ud7a3\\uff01-\\uff60\\u{1f600}-\\u{1f64f}"];
-const NARROW = new RegExp(`^[${ONE}]*$`);
-const WIDE = new RegExp(`^[${TWO}]$`, "u");
-const SINGLE = new RegExp(`^[${ONE}${TWO}]*$`, "u");
-/** Texts of one line that are shown as they are, each character in one column. */
-const PLAIN = /^[!-~…]+(?: [!-~…]+)*$/;
-/** Texts of which each character takes one column, once their white space is single spaces. */
-const ASCII_LINES = /^[\t\n\r -~]*$/;
-/** @type {Map<string, number>} columns of the other characters that were met */
+/** Texts of characters that take one column each, and that are never one with their neighbours: asking the library takes longer. */
+const NARROW = /^[ -~\u00a0-\u00a8\u00aa-\u00ad\u00af-\u02ff\u0370-\u0482\u048a-\u058f\u2010-\u2027→▁-█●○⋮├│─✓✗]*$/;
+/** @type {Map<string, number>} columns of the characters that were met: the library takes microseconds for each */
 const widths = new Map();
 /** @type {Intl.Segmenter | undefined} made when a text first needs it: it takes as long to make as a small list to show */
 let graphemes;
@@ -120,22 +110,14 @@ const GAPS = /(?: (?=[\s\u0085])|[^\S ]|\u0085)[\s\u0085]*/g;
 export function clip(value, width) {
 	if (width <= 0) return "";
 	const text = asText(value);
-	if (text.length <= width && PLAIN.test(text)) return text;
-	// Most texts begin without sequences and wide characters.
-	const beginning = text.slice(0, 2 * width);
-	if (ASCII_LINES.test(beginning)) {
-		const line = beginning.replace(GAPS, " ").trim();
-		if (line.length > width) return `${line.slice(0, width - 1)}…`;
-		if (beginning.length === text.length) return line;
-	}
 	// Sequences and runs of white space take no columns, hence more than the width; a surrogate pair is not torn.
 	const line = safeLine(text.slice(0, 8 * width + 400).toWellFormed());
 	const cut = text.length > 8 * width + 400;
 	if (NARROW.test(line)) return !cut && line.length <= width ? line : `${line.slice(0, width - 1)}…`;
 	let taken = 0;
 	let kept = "";
-	for (const segment of SINGLE.test(line) ? line : graphemesOf(line.slice(0, 8 * width))) {
-		taken += segment.length === 1 && segment < "\u0300" ? 1 : charWidth(segment);
+	for (const segment of graphemesOf(line.slice(0, 8 * width))) {
+		taken += charWidth(segment);
 		if (taken > width) return `${kept}…`;
 		// What is kept leaves a column for the sign, should more follow.
 		if (taken < width) kept += segment;
@@ -173,12 +155,9 @@ function* graphemesOf(text) {
 
 /** @param {string} char as a reader counts them */
 function charWidth(char) {
-	let width = widths.get(char);
-	if (width === undefined) {
-		width = WIDE.test(char) ? 2 : stringWidth(char);
-		// Characters that consist of several code points have no limit of length.
-		if (char.length <= 2) widths.set(char, width);
-	}
+	const width = widths.get(char) ?? widthOf(char);
+	// Characters that consist of several code points have no limit of length.
+	if (char.length <= 2) widths.set(char, width);
 	return width;
 }
 

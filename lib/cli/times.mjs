@@ -7,20 +7,21 @@ import { UsageError } from "./errors.mjs";
  * @param {boolean} utc
  */
 export function limitsOf(options, utc) {
-	const since = options.since === undefined ? -Infinity : timeOfDay(options.since, utc, 0, "--since");
-	const until = options.until === undefined ? Infinity : timeOfDay(options.until, utc, 1, "--until");
-	if (since >= until) throw new UsageError(`No time lies between --since ${options.since} and --until ${options.until}`);
-	return { ...(options.since === undefined ? {} : { since }), ...(options.until === undefined ? {} : { until }) };
+	const since = timeOfDay(options.since, utc, 0, "--since");
+	const until = timeOfDay(options.until, utc, 1, "--until");
+	if (since !== undefined && until !== undefined && since >= until) throw new UsageError(`No time lies between --since ${options.since} and --until ${options.until}`);
+	return { since, until };
 }
 
 /**
  * The midnight that begins a day, or one that comes later; a time as it is.
- * @param {string} text `2025-06-01`, `7d` for seven days ago, or an ISO time
+ * @param {string | undefined} text `2025-06-01`, `7d` for seven days ago, or an ISO time
  * @param {boolean} utc
  * @param {number} later days
  * @param {string} option
  */
 function timeOfDay(text, utc, later, option) {
+	if (text === undefined) return undefined;
 	const day = /^(\d{4})-(\d\d)-(\d\d)$/.exec(text)?.slice(1).map(Number);
 	const ago = /^(\d{1,5})d$/.exec(text)?.[1];
 	const now = new Date();

@@ -47,7 +47,18 @@ export function* treeLines(manager, limit, isOfUser) {
  */
 export function* treeRows(manager) {
 	const active = new Set(manager.getBranch().map((entry) => entry.id));
-	yield* plainRows(runsOf(manager.getTree(), active), { limit: Infinity, leafId: manager.getLeafId(), active, preview });
+	const leafId = manager.getLeafId();
+	for (const row of rows(runsOf(manager.getTree(), active), { limit: Infinity, leafId })) {
+		// Without a limit nothing is folded.
+		if ("branches" in row || Array.isArray(row.item)) continue;
+		const { entry, children, label, labelTimestamp } = /** @type {import("./library.mjs").SessionTreeNode} */ (row.item);
+		const { id, parentId, type, timestamp } = entry;
+		yield {
+			...{ id, parentId, type, timestamp, role: roleOf(entry), depth: row.depth, children: children.length },
+			...{ active: active.has(id), leaf: id === leafId, label, labelTimestamp },
+			text: clip(preview(entry), 200),
+		};
+	}
 }
 
 /**
@@ -58,7 +69,7 @@ export function* treeRows(manager) {
 /**
  * The lines and folds of a tree in the order they are drawn.
  * @param {{ sides: Run[], next: Run | undefined }} top
- * @param {View} view
+ * @param {Pick<View, "limit" | "leafId">} view
  * @returns {Generator<{ rail: string, depth: number, item: Node | Node[] } | { rail: string, branches: Run[] }>}
  */
 function* rows(top, view) {
@@ -176,22 +187,4 @@ function entryLine(node, rail, view, width) {
 function railFor(rail, width) {
 	const limit = Math.max(4, Math.floor(width / 3));
 	return rail.length <= limit ? rail : `…${rail.slice(1 - limit)}`;
-}
-
-/**
- * Every entry, in the order of the drawing.
- * @param {{ sides: Run[], next: Run | undefined }} top
- * @param {View} view
- */
-function* plainRows(top, view) {
-	for (const row of rows(top, view)) {
-		if ("branches" in row || Array.isArray(row.item)) continue;
-		const { entry, children, label, labelTimestamp } = /** @type {import("./library.mjs").SessionTreeNode} */ (row.item);
-		const { id, parentId, type, timestamp } = entry;
-		yield {
-			...{ id, parentId, type, timestamp, role: roleOf(entry), depth: row.depth, children: children.length },
-			...{ active: view.active.has(id), leaf: id === view.leafId, label, labelTimestamp },
-			text: clip(preview(entry), 200),
-		};
-	}
 }

@@ -1,7 +1,7 @@
 // `pi-sessions verify` and `pi-sessions repair`: the library checks and repairs, this shows its reports.
 import { UsageError } from "./errors.mjs";
 import { SessionManager } from "./library.mjs";
-import { paint, progress, write, writeJson } from "./output.mjs";
+import { paint, withProgress, write, writeJson } from "./output.mjs";
 import { existingSessionDir } from "./session-dir.mjs";
 import { ID_COLUMNS, sessionFiles, sessionPath } from "./sessions.mjs";
 import { yieldToSignals } from "./signals.mjs";
@@ -25,17 +25,14 @@ export async function verify(queries, options) {
 	const asked = options.all ? sessionFiles(options) : queries.length > 0 ? queries : [undefined];
 	/** @type {(VerifyReport | Failure)[]} */
 	const reports = [];
-	const bar = progress("Verifying");
 	const turn = yieldToSignals();
-	try {
+	await withProgress("Verifying", async ({ update }) => {
 		for (const [index, query] of asked.entries()) {
 			reports.push(await reported(query, options, asked.length > 1));
-			bar.update(index + 1, asked.length);
+			update(index + 1, asked.length);
 			await turn();
 		}
-	} finally {
-		bar.stop();
-	}
+	});
 	if (options.json) await writeJson(reports);
 	else for (const report of reports) await write(`${verdict(report).join("\n")}\n`);
 	if (options.all && !options.json) await write(`${summary(reports)}\n`);

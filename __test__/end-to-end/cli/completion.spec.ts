@@ -61,7 +61,6 @@ test("in bash: commands, options, values, session ids", async () => {
 	expect(await inBash(at, "export", "--format", "")).toEqual(["jsonl", "md"]);
 	expect(await inBash(at, "search", "--in", "t")).toEqual(["thinking", "tool"]);
 	expect(await inBash(at, "export", "--format", "=", "")).toEqual(["jsonl", "md"]);
-	expect(await inBash(at, "search", "--max")).toEqual(["--max-chars"]);
 	expect(await inBash(at, "remote", "")).toEqual(["delete", "move", "status"]);
 	expect(await inBash(at, "completion", "")).toEqual(["bash", "fish", "zsh"]);
 	expect(await inBash(at, "list", "--cwd", "/us")).toEqual(["/usr"]);

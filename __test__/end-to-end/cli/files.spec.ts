@@ -142,18 +142,6 @@ describe("standard output that takes nothing", () => {
 });
 
 describe("fork", () => {
-	// Regression: --id of a session that is there made two sessions with one id.
-	test("--id of a session that is there is refused", async () => {
-		const at = world();
-		const source = put(at, "s-1", branched);
-		const taken = put(at, "taken", branched, { cwd: "/other" });
-		const before = snapshot(at.agent);
-		expect(await run(at, ["fork", "s-1", "--id", "taken"])).toMatchObject({ code: 1, err: `Error: There is a session with the id taken already: ${taken}\n` });
-		expect(await run(at, ["fork", source, "--id", "s-1"])).toMatchObject({ code: 1 });
-		const sessions = (all: Record<string, string>): Record<string, string> => Object.fromEntries(Object.entries(all).filter(([name]) => name.startsWith("./sessions")));
-		expect(sessions(snapshot(at.agent))).toEqual(sessions(before));
-	});
-
 	// Regression: --entry on a file whose header is above 64 KB said that its version was old.
 	test("--entry takes a file whose header is above 64 KB", async () => {
 		const at = world();

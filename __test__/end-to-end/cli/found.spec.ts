@@ -50,39 +50,6 @@ describe("the line that goes on with a session", () => {
 	});
 });
 
-describe("--resume", () => {
-	/** A folder for the path with a pi that says how it was started. */
-	function pi(at: World, dir: string, code = 0): string {
-		mkdirSync(join(at.cwd, dir), { recursive: true });
-		const path = join(at.cwd, dir, "pi");
-		writeFileSync(path, `#!/bin/sh\necho "pi $*"\nexit ${code}\n`);
-		chmodSync(path, 0o755);
-		return dirname(path);
-	}
-
-	test.skipIf(process.platform === "win32")("starts pi with the session that was found, and ends as pi does", async () => {
-		const at = world();
-		const path = put(at, "s-1", branched);
-		const there = put(at, "s-2", say("elsewhere"), { cwd: "/other" });
-		const env = { PATH: `${pi(at, "tools", 3)}:${at.env.PATH}` };
-		expect(await run(at, ["show", "s-1", "--resume"], env)).toEqual({ code: 3, out: `pi --session ${path}\n`, err: "" });
-		expect((await run(at, ["list", "--resume"], env)).out).toBe(`pi --session ${path}\n`);
-		expect((await run(at, ["search", "--all", "elsewhere", "-r"], env)).out).toBe(`pi --session ${there}\n`);
-		expect(await run(at, ["list", "--resume", "--cwd", "/nowhere"], env)).toMatchObject({ code: 1, err: expect.stringContaining("No sessions for /nowhere") });
-		expect(await run(at, ["search", "never-said", "--resume"], env)).toMatchObject({ code: 1, out: expect.stringContaining("Nothing found") });
-		expect(await run(at, ["show", "--resume", "--json"], env)).toMatchObject({ code: 2, out: "" });
-	});
-
-	test.skipIf(process.platform === "win32")("starts no pi that came with the working directory", async () => {
-		const at = world();
-		put(at, "s-1", branched);
-		for (const dir of [pi(at, "node_modules/.bin"), "."]) {
-			pi(at, ".");
-			expect(await run(at, ["show", "--resume"], { PATH: dir })).toEqual({ code: 1, out: "", err: "Error: No pi is on the path\n" });
-		}
-	});
-});
-
 describe("a name", () => {
 	test("finds a session where it is the only one, whatever it looks like", async () => {
 		const at = world();

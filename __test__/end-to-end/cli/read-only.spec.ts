@@ -76,7 +76,7 @@ describe("a signal during a scan", () => {
 		put(at, "s-1", branched);
 		const env = guarded(
 			at,
-			`SessionManager.listAll = (tell) => {
+			`SessionManager.listAll = (dir, tell) => {
 				tell(1, 2);
 				process.kill(process.pid, ${JSON.stringify(signal)});
 				setInterval(() => {}, 1000);

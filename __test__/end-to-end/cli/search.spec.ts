@@ -111,7 +111,7 @@ test("a search that fails is exit code 2, as of grep", async () => {
 	const at = world();
 	put(at, "s-1", branched);
 	const missing = join(at.cwd, "missing");
-	for (const more of [[], ["--json"], ["--resume"]]) {
+	for (const more of [[], ["--json"]]) {
 		const { code, out, err } = await run(at, ["search", "parser", "--dir", missing, ...more]);
 		expect({ code, out }).toEqual({ code: 2, out: "" });
 		expect(err).toContain(`No such directory: ${missing}`);
@@ -119,20 +119,6 @@ test("a search that fails is exit code 2, as of grep", async () => {
 	// Of other commands it is 1 as before.
 	expect(await run(at, ["list", "--dir", missing])).toMatchObject({ code: 1 });
 	expect((await good(at, ["--help"])).replace(/\s+/g, " ")).toContain("search ends with 1 if it finds nothing, and with 2 if it fails");
-});
-
-test("--max-chars bounds the text of each hit, its first words kept", async () => {
-	const at = world();
-	put(at, "s-one", [message("a", null, user(`${"😀".repeat(40)} needle ${"y ".repeat(40)}needle`))]);
-	const snippet = async (most: string) => (await goodHits(at, ["needle", "--max-chars", most]))[0]?.snippet;
-	expect(await snippet("12")).toBe("😀😀 «needle» y ");
-	expect(await snippet("4")).toBe(" «nee»");
-	expect(await snippet("1")).toBe("«n»");
-	expect(await snippet("1000")).toBe((await goodHits(at, ["needle"]))[0]?.snippet);
-	expect(await good(at, ["search", "needle", "--max-chars", "6"])).toMatch(/ user +needl\n/);
-	for (const wrong of ["0", "-1", "1.5", "some"]) {
-		expect(await run(at, ["search", "needle", "--max-chars", wrong])).toMatchObject({ code: 2, err: expect.stringContaining("A whole number from 1 on is needed.") });
-	}
 });
 
 test("hits are printed as they are found, in a pipe as well", async () => {

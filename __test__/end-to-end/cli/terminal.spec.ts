@@ -225,9 +225,8 @@ describe("use", () => {
 		const codes = async (...all: string[][]): Promise<unknown[]> => Promise.all(all.map(async (args) => (await run(at, args)).code));
 		expect(await codes(["list"], ["--help"], ["help", "show"], ["--version"])).toEqual([0, 0, 0, 0]);
 		expect(await codes(["show", "nothing"], ["tree", "./nothing.jsonl"])).toEqual([1, 1]);
-		expect(await codes(["help"], ["help", "remote", "status"], ["help", "ls"])).toEqual([0, 0, 0]);
-		expect((await run(at, ["help", "remote", "status"])).out).toBe((await run(at, ["remote", "status", "--help"])).out);
-		expect((await run(at, ["help", "remote", "nothing"])).err).toContain("unknown command 'remote nothing'");
+		expect(await codes(["help"], ["help", "ls"])).toEqual([0, 0]);
+		expect((await run(at, ["help", "ls"])).out).toBe((await run(at, ["list", "--help"])).out);
 		expect(await codes([], ["nothing"], ["show", "a", "b"], ["list", "--limit", "many"], ["search"], ["search", " "], ["repair"], ["show", "--nothing"], ["completion", "tcsh"], ["help", "nothing"])).toEqual(Array(10).fill(2));
 	});
 
