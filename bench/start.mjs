@@ -89,7 +89,7 @@ async function copyIn(cwd, path) {
 
 /**
  * An operation that starts pi with `args`. `until` says what is waited for: "answer" (RPC), "screen", or "end". `isFirst`: as
- * after an update of pi, without the code that V8 has compiled and without what the hook has stored.
+ * after an update of pi, without the code that V8 has compiled.
  */
 export function starting({ until, args = [], isFirst = false, ...how }) {
 	return {

@@ -1,101 +1,55 @@
-// Checks whether a pi can run on our manager: every name that it imports from its own session manager must exist in ours.
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
-import { pathToFileURL } from "node:url";
-// The build without WebAssembly is ready at once, so that this package can also be loaded by `require`.
-import { parse } from "es-module-lexer/js";
-import { Unfit, declaredMembers, lackedMembers } from "./package.mjs";
+// Checks whether a pi can run on our manager: everything that its own session manager exports must exist in ours.
+import { readFileSync } from "node:fs";
+import { CONFIG, MANAGER, Unfit, managerSource } from "./package.mjs";
 
-/** All of the module: `import * as`, `export * from`, `import()`. */
-const EVERYTHING = "*";
-
-/** The names that an import takes, as the other module calls them; `head` is the statement up to its specifier. */
-function importedNames(head) {
-	// `import "x"` imports no name.
-	if (!/\bfrom\b/.test(head)) return [];
-	const open = head.indexOf("{");
-	const names = [];
-	const before = head.slice("import".length, open < 0 ? head.lastIndexOf("from") : open).trim();
-	if (before.includes("*")) names.push(EVERYTHING);
-	else if (before !== "") names.push("default");
-	// The same list as an export is one that the lexer reads itself: comments, aliases, quoted names and all.
-	if (open >= 0) names.push(...parse(`export ${head.slice(open)}"x"`)[1].map((one) => one.importName));
-	return names;
-}
-
-/** The names that a module's source imports from the module at `target`. */
-function takenFrom(source, url, target) {
-	const [imports, exports] = parse(source, url);
-	const leadsThere = (specifier) => {
-		if (typeof specifier !== "string" || !/^[./]|^file:/.test(specifier)) return false;
-		return new URL(specifier, url).href.replace(/[?#].*$/, "") === target;
-	};
-	const names = new Set();
-	imports.forEach((one, index) => {
-		if (!leadsThere(one.specifier)) return;
-		if (one.type !== "static") return names.add(EVERYTHING);
-		const head = source.slice(one.importStart, one.start - 1);
-		const passedOn = exports.filter((exported) => exported.type === "reexport" && exported.importIndex === index);
-		const taken = head.startsWith("import") ? importedNames(head) : passedOn.map((exported) => exported.importName);
-		// The lexer has no name for a whole namespace.
-		for (const name of taken) names.add(name ?? EVERYTHING);
-	});
-	return names;
-}
-
-/** What a module exports by name, as far as its own source says. */
-const exportedFrom = (source, url) => parse(source, url)[1].flatMap((one) => one.name ?? []);
-
-function* modulesBelow(dir, skip) {
-	for (const entry of readdirSync(dir, { withFileTypes: true })) {
-		const path = join(dir, entry.name);
-		if (entry.isDirectory()) {
-			if (!skip.includes(entry.name)) yield* modulesBelow(path, []);
-		} else if (entry.name.endsWith(".js")) yield path;
-	}
-}
-
-const list = (items) => [...new Set(items)].sort().join(", ");
+/** A member's line in a class declaration: modifiers, then its name or `[Symbol.x]`. A private one begins with its modifier. */
+const MEMBER =
+	/^ {4}((?:(?:public|static|readonly|abstract|override|declare|accessor|get|set)\s+)*)(?:\[Symbol\.(\w+)\]|(["']?)(?!_|constructor\b)([\w$]+)\3)[?!]?\s*[(<:;=]/gm;
 
 /**
- * Throws `Unfit` unless everything that `pi` takes from its session manager exists in `ours`: the names it imports, and
- * the public members of the class.
+ * Public members of `SessionManager` by its declarations, which pi publishes beside the code: methods, accessors and
+ * fields, of managers and of the class, as `{ name, isStatic }`. Undefined where they are not declared as expected.
  */
+function declaredMembers(pi) {
+	const file = MANAGER.replace(/js$/, "d.ts");
+	if (!pi.has(file)) return [];
+	const text = readFileSync(pi.path(file), "utf8").replaceAll("\r", "").replace(/\/\*[^]*?\*\//g, "");
+	const body = /^(?:export )?declare (?:abstract )?class SessionManager\b[^]*?\{$([^]*?)^\}/m.exec(text)?.[1] ?? "";
+	const members = [...body.matchAll(MEMBER)];
+	if (members.length === 0) return undefined;
+	return members.map(([, modifiers, symbol, , name]) => ({
+		name: name ?? `Symbol.${symbol}`,
+		isStatic: /\bstatic\b/.test(modifiers),
+	}));
+}
+
+/** Whether `SessionManager` has a member. */
+function hasMember(SessionManager, { name, isStatic }) {
+	const holder = isStatic ? SessionManager : SessionManager.prototype;
+	const key = name.startsWith("Symbol.") ? Symbol[name.slice("Symbol.".length)] : name;
+	// A symbol that this JavaScript engine does not have yet is undefined.
+	return key !== undefined && key in holder;
+}
+
+const list = (names) => [...new Set(names)].sort().join(", ");
+
+/** Throws `Unfit` unless everything that a pi's session manager exports, and the public members of the class, exist in `ours`. */
 export function checkPi(pi, ours, release) {
 	const cannot = (why) => new Unfit(`${pi.title} (${pi.dir}) cannot run on ${release}: ${why}`);
-	for (const name of ["dist/core/session-manager.js", "dist/config.js"]) {
+	for (const name of [MANAGER, CONFIG]) {
 		if (!pi.has(name)) throw cannot(`it has no ${name}, so it is laid out in a way this release does not know`);
 	}
-	const source = (path) => readFileSync(path, "utf8");
-	const understood = (work, path) => {
-		try {
-			return work(source(path), pathToFileURL(path).href);
-		} catch (error) {
-			throw cannot(`${path} is not understood: ${error.message}`);
-		}
-	};
-	const exportsOf = (name) => understood(exportedFrom, pi.path(name));
-	if (!exportsOf("dist/config.js").includes("getAgentDir")) {
-		throw cannot("its dist/config.js exports no getAgentDir, which tells where sessions are");
+	if (!/^export (?:async )?(?:const|function) getAgentDir\b/m.test(readFileSync(pi.path(CONFIG), "utf8"))) {
+		throw cannot(`its ${CONFIG} exports no getAgentDir, which tells where sessions are`);
 	}
-
-	const missing = new Map();
-	let importers = 0;
-	for (const path of modulesBelow(pi.path("dist"), ["bundle"])) {
-		if (path === pi.path("dist/core/session-manager.js") || !source(path).includes("session-manager")) continue;
-		const taken = understood((text, url) => takenFrom(text, url, pi.managerUrl), path);
-		if (taken.size > 0) importers++;
-		if (taken.delete(EVERYTHING)) for (const name of exportsOf("dist/core/session-manager.js")) taken.add(name);
-		for (const name of taken) if (!(name in ours)) missing.set(name, pi.nameOf(path));
-	}
-	if (importers === 0) throw cannot("nothing in it imports dist/core/session-manager.js");
-	if (missing.size > 0) {
-		const named = [...missing].map(([name, importer]) => `${name} (in ${importer})`);
-		throw cannot(`these names that it imports do not exist here: ${list(named)}`);
-	}
-
+	const manager = managerSource(pi);
+	if (manager === undefined) throw cannot(`its ${MANAGER} does not write each export as a declaration on a line of its own`);
+	const missing = manager.names.filter((name) => !(name in ours));
+	if (missing.length > 0) throw cannot(`these names of its session manager do not exist here: ${list(missing)}`);
+	const other = Object.keys(manager.numbers).filter((name) => manager.numbers[name] !== ours[name]);
+	if (other.length > 0) throw cannot(`these numbers are others here: ${list(other)}`);
 	const members = declaredMembers(pi);
 	if (members === undefined) throw cannot("the class in its dist/core/session-manager.d.ts is not understood");
-	const lacked = lackedMembers(members, ours.SessionManager);
-	if (lacked.length > 0) throw cannot(`these members of its SessionManager do not exist here: ${list(lacked)}`);
+	const lacked = members.filter((member) => !hasMember(ours.SessionManager, member));
+	if (lacked.length > 0) throw cannot(`these members of its SessionManager do not exist here: ${list(lacked.map(({ name }) => name))}`);
 }

@@ -4,9 +4,9 @@ import module from "node:module";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { isMainThread } from "node:worker_threads";
+import { keepCompiled } from "./compile-cache.mjs";
 import { Hooks } from "./hooks.mjs";
 import { BUNDLE, Packages, Unfit, readSettings } from "./package.mjs";
-import { privateFolder } from "./private-cache.mjs";
 import { isStoreNamed } from "./store-shared.mjs";
 
 const require = module.createRequire(import.meta.url);
@@ -66,9 +66,7 @@ function install(settings) {
 	const packages = new Packages(settings);
 	// A worker has the main thread's pi, which was reported already.
 	const say = settings.verbose && isMainThread ? print : () => {};
-	// Of interest to somebody who looks at a terminal; a program that started pi did not ask for it.
-	const tell = (line) => isMainThread && process.stderr.isTTY && print(line);
-	hooks = new Hooks({ packages, load: loadOurs, release: `${name} ${version}`, say, tell, stop });
+	hooks = new Hooks({ packages, load: loadOurs, release: `${name} ${version}`, say, stop });
 	hooks.install();
 	installed = packages;
 	return packages;
@@ -110,17 +108,6 @@ export function registerMain() {
 	});
 }
 
-/**
- * Keeps the code that V8 compiles, as pi's own command does; where pi asks for it, it is on by then. V8 runs what it finds
- * there, so the directory must be one that no other user can write: Node's default is shared. A directory that the user has
- * set in NODE_COMPILE_CACHE stays.
- */
-function keepCompiled() {
-	if (!module.enableCompileCache || process.env.NODE_COMPILE_CACHE || process.env.NODE_DISABLE_COMPILE_CACHE) return;
-	const folder = privateFolder("compiled");
-	if (folder !== undefined) module.enableCompileCache(folder);
-}
-
 /** Checks the pi whose own script is started. False for a script that is only in its directory, such as an example. */
 function checkStart(packages, pi, script) {
 	const name = pi.nameOf(script);
@@ -131,7 +118,7 @@ function checkStart(packages, pi, script) {
 	}
 	if (!name.startsWith("dist/")) return false;
 	keepCompiled();
-	if (name.startsWith(BUNDLE) && hooks.bundleOf(pi)?.starts(name)) return true;
+	if (name.startsWith(BUNDLE) && hooks.bundleOf(pi)) return true;
 	hooks.check(pi);
 	const located = packages.locate(pathToFileURL(script).href);
 	if (located?.kind === "entry" || located?.unbundledUrl !== undefined) return true;
@@ -149,7 +136,6 @@ export async function startPi() {
 		const pi = findPi(packages, settings);
 		const isBundled = hooks.bundleOf(pi) !== undefined;
 		if (!isBundled && !pi.has("dist/cli.js")) throw new Unfit(`${pi.title} (${pi.dir}) has no dist/cli.js to start`);
-		if (!isBundled) hooks.check(pi);
 		store?.pullBefore(pi);
 		return isBundled ? pi.bundleUrl : pi.cliUrl;
 	});

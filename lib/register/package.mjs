@@ -60,8 +60,6 @@ function packageAround(path) {
 	}
 }
 
-const unix = (path) => path.split(sep).join("/");
-
 /** An installed pi. `dir` is its real directory, `url` the same with a slash at its end. */
 export class Pi {
 	constructor(dir, manifest) {
@@ -69,8 +67,7 @@ export class Pi {
 		this.url = `${pathToFileURL(dir).href}/`;
 		this.name = manifest.name;
 		this.version = manifest.version ?? "of no version";
-		this.managerUrl = this.url + MANAGER;
-		this.configUrl = `${this.url}dist/config.js`;
+		this.configUrl = this.url + CONFIG;
 		this.cliUrl = `${this.url}dist/cli.js`;
 		this.bundleUrl = `${this.url}${BUNDLE}cli.js`;
 	}
@@ -79,20 +76,18 @@ export class Pi {
 		return `${this.name} ${this.version}`;
 	}
 
-	/** The path of a file of the package. `name` has slashes, and no `..`. */
+	/** The path of a file of the package, whose `name` has slashes. */
 	path(name) {
-		// Called at every start for each file of the bundle: `join` would take a tenth of the start.
-		return this.dir + sep + (sep === "/" ? name : name.replaceAll("/", sep));
+		return join(this.dir, name);
 	}
 
 	has(name) {
 		return existsSync(this.path(name));
 	}
 
-	/** A path in the package as its name there, with slashes; undefined for one outside. */
+	/** A path in the package as its name there, with slashes. */
 	nameOf(path) {
-		const name = unix(relative(this.dir, path));
-		return name === ".." || name.startsWith("../") || isAbsolute(name) ? undefined : name;
+		return relative(this.dir, path).replaceAll(sep, "/");
 	}
 }
 
@@ -149,7 +144,7 @@ export class Packages {
 			const pi = this.in(fileURLToPath(bare.slice(0, -suffix.length - 1)));
 			return pi && { pi, kind: suffix === MANAGER ? "manager" : "entry", name: suffix };
 		}
-		const at = bare.lastIndexOf(`/${BUNDLE}`);
+		const at = bare.endsWith(".js") ? bare.lastIndexOf(`/${BUNDLE}`) : -1;
 		const pi = at < 0 ? undefined : this.in(fileURLToPath(bare.slice(0, at)));
 		if (!pi) return undefined;
 		const within = decodeURIComponent(bare.slice(at + 1 + BUNDLE.length));
@@ -159,34 +154,20 @@ export class Packages {
 	}
 }
 
-/** A member's line in a class declaration: modifiers, then its name or `[Symbol.x]`. A private one begins with its modifier. */
-const MEMBER =
-	/^ {4}((?:(?:public|static|readonly|abstract|override|declare|accessor|get|set)\s+)*)(?:\[Symbol\.(\w+)\]|(["']?)(?!_|constructor\b)([\w$]+)\3)[?!]?\s*[(<:;=]/gm;
-
 /**
- * Public members of `SessionManager` by its declarations, which pi publishes beside the code: methods, accessors and
- * fields, of managers and of the class, as `{ name, isStatic }`. Undefined where they are not declared as expected.
+ * What the source of a pi's unbundled session manager says: the `names` that it exports, which of them are `functions`, and the values of
+ * `numbers`. Undefined if an export is not a declaration at the start of a line, which is how TypeScript's compiler writes them.
  */
-export function declaredMembers(pi) {
-	const file = pi.path("dist/core/session-manager.d.ts");
-	if (!existsSync(file)) return [];
-	const text = readFileSync(file, "utf8").replaceAll("\r", "").replace(/\/\*[^]*?\*\//g, "");
-	const body = /^(?:export )?declare (?:abstract )?class SessionManager\b[^]*?\{$([^]*?)^\}/m.exec(text)?.[1] ?? "";
-	const members = [...body.matchAll(MEMBER)];
-	if (members.length === 0) return undefined;
-	return members.map(([, modifiers, symbol, , name]) => ({
-		name: name ?? `Symbol.${symbol}`,
-		isStatic: /\bstatic\b/.test(modifiers),
-	}));
-}
-
-/** The names of those of `members` that `SessionManager` does not have. */
-export function lackedMembers(members, SessionManager) {
-	const lacked = members.filter(({ name, isStatic }) => {
-		const holder = isStatic ? SessionManager : SessionManager.prototype;
-		const key = name.startsWith("Symbol.") ? Symbol[name.slice("Symbol.".length)] : name;
-		// A symbol that this JavaScript engine does not have yet.
-		return key === undefined || !(key in holder);
-	});
-	return lacked.map(({ name }) => name);
+export function managerSource(pi) {
+	// Names are ASCII. Part of a text with other characters, each would take two bytes, and so would the chunk that they are joined with.
+	const source = readFileSync(pi.path(MANAGER), "latin1");
+	const exported = [...source.matchAll(/^export\b(?: (?:async )?(const|class|function) ([\w$]+)(?: = (\d+);$)?)?/gm)];
+	if (exported.some(([, kind]) => kind === undefined)) return undefined;
+	const numbers = exported.filter(([, , , value]) => value !== undefined).map(([, , name, value]) => [name, Number(value)]);
+	return {
+		source,
+		names: exported.map(([, , name]) => name),
+		functions: exported.filter(([, kind]) => kind === "function").map(([, , name]) => name),
+		numbers: Object.fromEntries(numbers),
+	};
 }

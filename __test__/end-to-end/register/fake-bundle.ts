@@ -1,25 +1,11 @@
 // A fake pi with a bundle, how it is started, and what must come of that.
-import { createHash } from "node:crypto";
-import { readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
 import { type FakePi, type Outcome, bundledPi, chunkOf, moduleDir, node, own, register, scratch } from "./fake-pi.js";
 
 /** The fake as messages name it. */
 export const TITLE = "@earendil-works/pi-coding-agent 9.9.9";
-
-/** A text as it is stored, with its checksum. */
-export const signed = (text: string) => `${createHash("sha256").update(text).digest("hex")}\n${text}\n`;
-/** A change to what is remembered that shows if it is believed. */
-export const PLANTED = (plan: any) => {
-	plan.refused = "planted";
-};
-
-/** A stored plan without what is stored about files, whose times may be stored later. */
-export function planOf(stored: string) {
-	const { files, ...plan } = JSON.parse(stored.split("\n")[1]);
-	return plan;
-}
 
 /** A fake pi with a bundle, in a folder of the test's own. */
 export class Fake {
@@ -36,21 +22,6 @@ export class Fake {
 
 	get cache(): string {
 		return join(this.cwd, "home/.cache/pi-session-native");
-	}
-
-	/** What is remembered about the bundle. */
-	get plan(): string {
-		const [name, ...more] = readdirSync(this.cache).filter((one) => one.startsWith("bundle-"));
-		expect(more).toEqual([]);
-		return join(this.cache, name);
-	}
-
-	/** Changes what is remembered about the bundle, with a checksum that is right. */
-	plant(change: (plan: any) => void): void {
-		const [, text] = readFileSync(this.plan, "utf8").split("\n");
-		const plan = JSON.parse(text);
-		change(plan);
-		writeFileSync(this.plan, signed(JSON.stringify(plan)));
 	}
 
 	start(args: string[] = [], env: Record<string, string> = {}): Outcome {

@@ -130,7 +130,7 @@ describe.each(PIS)("the bundle of $version", (one) => {
 		expect(first.stdout.trim().split("\n").at(-1)).toBe(version);
 		const { stdout, stderr } = await start();
 		const compiled = (stdout + stderr).split("\n").filter((line) => line.includes(dir) && /cache for .* was /.test(line));
-		expect(compiled.filter((line) => line.includes("?pi-session-native was accepted"))).not.toEqual([]);
+		expect(compiled).not.toEqual([]);
 		expect(compiled.filter((line) => !line.includes("was accepted"))).toEqual([]);
 		// Not in the shared folder, which pi asks for when it is on by then.
 		expect(readdirSync(join(cwd, "tmp"))).toEqual([]);
@@ -199,7 +199,7 @@ it("finds everything that pi 1.5.2 needs", async () => {
 	const outcome = await run(["--input-type=module", "-e", script], cwd, pi.isolatedEnv(cwd));
 	expect(outcome).toMatchObject({ code: 0, stderr: "" });
 	const [both, one, title] = outcome.stdout.trimEnd().split("\n");
-	expect(both).toMatch(/do not exist here: SessionManager \(in .*\), projectContextEntry \(in dist\/.*\.js\)$/);
-	expect(one).toMatch(/do not exist here: projectContextEntry \(in dist\/.*\.js\)$/);
+	expect(both).toMatch(/do not exist here: SessionManager, projectContextEntry$/);
+	expect(one).toMatch(/do not exist here: projectContextEntry$/);
 	expect(title).toBe("@earendil-works/pi-coding-agent 1.5.2");
 });

@@ -5,14 +5,13 @@ import { join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 // It loads the addon, which is this system's, before a test stands in for Windows.
-import { root, scratch, setEnv } from "../../support/scratch.js";
+import { root, scratch } from "../../support/scratch.js";
 
 const require = createRequire(import.meta.url);
 const { replaceFile, replaceFileSync } = require("../../../lib/replace-file.js");
 const { makePrivate, readSettings } = require("../../../lib/store/settings.js");
 const moduleOf = (path: string) => import(pathToFileURL(join(root, "lib", path)).href);
 const { writeText } = await moduleOf("cli/files.mjs");
-const { recall, remember } = await moduleOf("register/private-cache.mjs");
 
 afterEach(() => {
 	vi.restoreAllMocks();
@@ -111,13 +110,6 @@ describe("what is refused twice is written all the same", () => {
 		const agent = scratch();
 		await makePrivate(agent, "a");
 		expect([readSettings(agent).private, calls()]).toEqual([["a"], 3]);
-	});
-
-	test("what is known of pi's bundle", () => {
-		const cache = scratch();
-		setEnv({ XDG_CACHE_HOME: cache, LOCALAPPDATA: cache });
-		remember("a", { value: 1 });
-		expect([recall("a"), calls()]).toEqual([{ value: 1 }, 3]);
 	});
 
 	test.each([false, true])("a file that the command writes, with force: %s", async (force) => {
