@@ -1,7 +1,6 @@
-// Finds the installed pi for `pi-native`: the one that is set, one installed beside this package, `pi` on the path, or one that
-// is installed globally. Agents run in directories with strangers' code. A pi that came with such a directory was not installed
+// Finds the installed pi for `pi-native`: the one that is set, one installed beside this package, `pi` on the path, or one beside
+// the running Node. Agents run in directories with strangers' code. A pi that came with such a directory was not installed
 // by the user, even if `npx`, `npm run` or a relative entry of the path leads there.
-import { spawnSync } from "node:child_process";
 import {
 	accessSync,
 	closeSync,
@@ -13,7 +12,7 @@ import {
 	realpathSync,
 	statSync,
 } from "node:fs";
-import { basename, delimiter, dirname, isAbsolute, join, parse, resolve, sep } from "node:path";
+import { basename, delimiter, dirname, isAbsolute, join, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { PACKAGE_VARIABLE, Unfit, manifestOf } from "./package.mjs";
 
@@ -60,7 +59,7 @@ export const singleBinary = (path) =>
 			"install the npm package instead (npm install -g @earendil-works/pi-coding-agent)",
 	);
 
-/** The `node_modules` directories that Node would search from `dir`. */
+/** The `node_modules` directories from `dir` upwards. Node's own list also has those of NODE_PATH, which may be relative. */
 function* modulesUpwards(dir) {
 	for (let at = dir; ; at = dirname(at)) {
 		yield join(at, "node_modules");
@@ -123,25 +122,10 @@ const foldersOnPath = (env) =>
 	(env.PATH ?? env.Path ?? "").split(delimiter).filter((dir) => dir !== "" && !isStrange(dir));
 
 /** The files on the path, in its order, that have one of these names. */
-export function commandsOnPath(names, env) {
+function commandsOnPath(names, env) {
 	const files = process.platform === "win32" ? names.flatMap((name) => [`${name}.cmd`, `${name}.exe`]) : names;
 	const paths = foldersOnPath(env).flatMap((dir) => files.map((file) => join(dir, file)));
 	return paths.filter(isReadableFile);
-}
-
-/** What `npm run` and `npx` tell the npm below them: a project's settings, as if the user had set them. */
-const FROM_NPM = /^(?:npm_.*|init_cwd|node_options)$/i;
-
-/** Where npm installs globally. The user's npm is asked, without the settings of the working directory. */
-function globalModules(env) {
-	if (commandsOnPath(["npm"], env).length === 0) return undefined;
-	const kept = Object.entries(env).filter(([name]) => !FROM_NPM.test(name) && !/^path$/i.test(name));
-	const asked = { ...Object.fromEntries(kept), PATH: foldersOnPath(env).join(delimiter), NoDefaultCurrentDirectoryInExePath: "1" };
-	const cwd = parse(process.execPath).root;
-	const options = { encoding: "utf8", shell: process.platform === "win32", env: asked, cwd };
-	const { status, stdout } = spawnSync("npm", ["root", "-g"], options);
-	const root = stdout?.trim();
-	return status === 0 && root !== "" ? root : undefined;
 }
 
 /** The directory of package `name` that a launcher script of npm or pnpm leads to. */
@@ -171,8 +155,6 @@ function* candidates(name, env) {
 		for (const modules of ["node_modules", "../lib/node_modules"]) yield join(dirname(command), modules, name);
 	}
 	for (const modules of ["../lib/node_modules", "node_modules"]) yield join(dirname(process.execPath), modules, name);
-	const modules = globalModules(env);
-	if (modules !== undefined) yield join(modules, name);
 }
 
 /** What the command of a package may be called: `pi`, or for a renamed build the last part of its name. */
