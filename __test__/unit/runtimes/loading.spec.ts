@@ -85,45 +85,11 @@ describe("the package is loaded", () => {
 			expect(said()).toBe(`no addon for ${target} was found (there is one for ${one} and one for ${other}: was it installed on another system?). ${remedy(target)}`);
 		});
 
-		/** The first bytes of a program for each platform, and for ELF the name of the C library. */
-		const heads = new Map<string, Buffer>();
-		for (const [arch, machine] of [["x64", 0x3e], ["arm64", 0xb7]] as const) {
-			for (const [libc, name] of [["gnu", "libc.so.6"], ["musl", "libc.so"], ["musl", "libc.musl-x86_64.so.1"]] as const) {
-				const head = Buffer.concat([Buffer.alloc(64), Buffer.from(`\0${name}\0`)]);
-				head.writeUInt32BE(0x7f454c46, 0);
-				head.writeUInt16LE(machine, 18);
-				heads.set(`linux-${arch}-${libc} by ${name}`, head);
-			}
-		}
-		for (const [arch, machine] of [["x64", 0x01000007], ["arm64", 0x0100000c]] as const) {
-			const head = Buffer.alloc(64);
-			head.writeUInt32LE(0xfeedfacf, 0);
-			head.writeUInt32LE(machine, 4);
-			heads.set(`darwin-${arch}`, head);
-		}
-		for (const [arch, machine] of [["x64", 0x8664], ["arm64", 0xaa64]] as const) {
-			const head = Buffer.alloc(128);
-			head.write("MZ");
-			head.writeUInt32LE(64, 0x3c);
-			head.writeUInt16LE(machine, 68);
-			heads.set(`win32-${arch}-msvc`, head);
-		}
-
-		test.each([...heads])("it is an addon for %s", (name, head) => {
+		test("it is an addon for another system, or no addon", () => {
 			const { dir, target, said } = bare();
-			const file = join(dir, `pi-session-native.${target}.node`);
-			writeFileSync(file, head);
-			const built = name.split(" ")[0];
-			if (built === target) expect(said()).toMatch(new RegExp(`^the addon for ${target} does not load: `));
-			else expect(said()).toBe(`${file} is an addon for ${built}, and this is Node for ${target}. ${remedy(target)}`);
-		});
-
-		test("it is not an addon", () => {
-			const { dir, target, said } = bare();
-			const file = join(dir, `pi-session-native.${target}.node`);
-			writeFileSync(file, "no addon");
-			expect(said()).toContain(`the addon for ${target} does not load: ${file} is not an addon (`);
-			expect(said()).toContain(`). ${remedy(target)}`);
+			writeFileSync(join(dir, `pi-session-native.${target}.node`), "no addon");
+			expect(said()).toContain(`the addon for ${target} does not load: `);
+			expect(said()).toContain(`. ${remedy(target)}`);
 		});
 
 		test("the system's glibc is too old", () => {
