@@ -7,7 +7,7 @@ import { library } from "./lines.js";
 
 const require = createRequire(library);
 const { encodeBatch } = require("./log-batches.js");
-const { folderOf, headPath, hostPath, partPath } = require("./log-names.js");
+const { folderOf, recordPath, hostPath, partPath } = require("./log-names.js");
 
 const PAGE = 1000;
 
@@ -65,9 +65,9 @@ export async function fakeBucket(delay: (key: string) => number): Promise<FakeBu
 		asked,
 		put: (session, { at, host = "desktop" }) => {
 			const header = JSON.stringify({ type: "session", version: 3, id: session, timestamp: "2025-06-01T09:00:00.000Z", cwd: "/x" });
-			put(headPath(session), `${JSON.stringify({ project: "shop", life: 1 })}\n${header}\n`, at);
+			put(recordPath(session), `${JSON.stringify({ project: "shop", generation: 1 })}\n${header}\n`, at);
 			const lines = [Buffer.from(JSON.stringify({ type: "message", id: `${session}-a`, parentId: null, timestamp: new Date(at).toISOString(), message: { role: "user", content: session, timestamp: at } }))];
-			put(partPath({ folder: folderOf("shop"), session, life: 1 }, host, 1), encodeBatch({ session, host, clock: 1, prev: "", lines }).bytes, at);
+			put(partPath({ folder: folderOf("shop"), session, generation: 1 }, host, 1), encodeBatch({ session, host, clock: 1, prev: "", lines }).bytes, at);
 		},
 		putHost: (host, at) => put(hostPath(host), `${JSON.stringify({ now: at, claims: {} })}\n`, at),
 	};

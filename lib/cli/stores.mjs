@@ -112,7 +112,7 @@ async function syncIn({ store, address, notes }, dir, cwd, isShared, options) {
 	const why = problem ?? (isOwn ? `${cwd} has no git remote, so its sessions are shared with no other machine (PI_SESSION_NATIVE_PROJECT, or projects in session-store.json, names a project)` : undefined);
 	if (why !== undefined && !warned.has(why)) writeWarning(safeLine(why), Boolean(json));
 	if (why !== undefined) warned.add(why);
-	return new SessionSync({ store, address, notes, dir, cwd, isShared, project, copies: () => everySessionFile(options), ...settings.pushRules(agentDir) });
+	return new SessionSync({ store, address, notes, dir, cwd, isShared, project, otherFiles: () => everySessionFile(options), ...settings.pushRules(agentDir) });
 }
 
 /**

@@ -73,10 +73,10 @@ class StoreFollower {
 		const { address, notes, claims, sessions } = this.#context;
 		const cwd = process.cwd();
 		const own = sessionDir({ dir, cwd });
-		const copies = async () => (await import("../cli/sessions.mjs")).everySessionFile({ dir, cwd });
+		const otherFiles = async () => (await import("../cli/sessions.mjs")).everySessionFile({ dir, cwd });
 		const call = (name, file, input) => (sessions.isOpen(file) ? callPi({ name, file, input }) : callHere(name, file, input));
 		const where = { dir: own === undefined ? defaultDir(cwd) : pathOf(own), isShared: own !== undefined, cwd, project: await sessions.projectOf(cwd) };
-		return { address, notes, ...where, copies, call, claim: claims.beforeAppend, ...pushRules(dirname(notes)) };
+		return { address, notes, ...where, otherFiles, call, claim: claims.beforeAppend, ...pushRules(dirname(notes)) };
 	}
 
 	/** What the store lists. One that answers something may still take its time with the rest; one that does not is left alone for a while. */

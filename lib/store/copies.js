@@ -21,15 +21,15 @@ function identityOf(line) {
 /**
  * Gives the lines of a file. One that is gone has none.
  * @param {string} path
- * @param {(line: Buffer) => void} take
+ * @param {(line: Buffer) => void} onLine
  */
-async function eachLine(path, take) {
+async function eachLine(path, onLine) {
 	const file = await unlessAbsent(fs.open(path));
 	if (!file) return;
 	try {
 		for (let offset = 0, isMore = true; isMore; ) {
 			const { lines, bytes, goesOn } = await readLines(file, offset);
-			lines.forEach(take);
+			lines.forEach(onLine);
 			offset += bytes;
 			isMore = goesOn && bytes > 0;
 		}

@@ -1,4 +1,4 @@
-// What a host has seen of a session in a directory or a bucket: which life of it, the highest clock, and of each host's log where the
+// What a host has seen of a session in a directory or a bucket: which generation of it, the highest clock, and of each host's log where the
 // last batch is that was passed, with its checksum. It shows when the store was put back to a state without that batch.
 const { StoreError } = require("./errors.js");
 const { isCount, isObject } = require("./lines.js");
@@ -10,7 +10,7 @@ const { isId } = require("./names.js");
 const NOTHING = { part: 1, start: 0, end: 0, sum: "" };
 
 class LogCursor {
-	life = 0;
+	generation = 0;
 	clock = 0;
 	/** @type {Map<string, Seen>} */
 	hosts = new Map();
@@ -19,8 +19,8 @@ class LogCursor {
 	constructor(text) {
 		if (text === undefined) return;
 		const value = readJson(text);
-		if (!isObject(value) || !isCount(value.life) || !isCount(value.clock) || !isObject(value.hosts)) throw notACursor();
-		this.life = value.life;
+		if (!isObject(value) || !isCount(value.generation) || !isCount(value.clock) || !isObject(value.hosts)) throw notACursor();
+		this.generation = value.generation;
 		this.clock = value.clock;
 		for (const [host, seen] of Object.entries(value.hosts)) {
 			if (!isId(host)) throw notACursor();
@@ -49,7 +49,7 @@ class LogCursor {
 
 	toString() {
 		const hosts = Object.fromEntries([...this.hosts].sort().map(([host, { part, start, end, sum }]) => [host, [part, start, end, sum]]));
-		return JSON.stringify({ life: this.life, clock: this.clock, hosts });
+		return JSON.stringify({ generation: this.generation, clock: this.clock, hosts });
 	}
 }
 

@@ -45,11 +45,11 @@ function hostLock({ store, host, locks = join(homedir(), ".pi", "agent", "sessio
  */
 async function withLock(path, work) {
 	const end = performance.now() + LONGEST_WAIT_MS;
-	let release = take(path);
+	let release = tryLock(path);
 	for (let wait = PAUSE_MS; !release; wait = Math.min(wait * 2, LONGEST_PAUSE_MS)) {
 		if (performance.now() > end) throw new StoreError("unreachable", "Another process of this host has been writing for two minutes");
 		await pause(wait * (0.5 + Math.random()));
-		release = take(path);
+		release = tryLock(path);
 	}
 	try {
 		return await work();
@@ -62,7 +62,7 @@ async function withLock(path, work) {
  * Gives what ends the lock; null if another process has it.
  * @param {string} path
  */
-function take(path) {
+function tryLock(path) {
 	try {
 		fs.mkdirSync(join(path, ".."), { recursive: true, mode: 0o700 });
 		// The addon is loaded here, because those who only read do not need it.

@@ -358,7 +358,7 @@ export interface SessionSyncOptions {
 	 * Gives the paths of session files in other directories, which may be forks: what was redacted elsewhere is redacted in copies of its
 	 * entries, too.
 	 */
-	copies?: () => readonly string[] | Promise<readonly string[]>;
+	otherFiles?: () => readonly string[] | Promise<readonly string[]>;
 	/** The working directory of the sessions, which pulled ones get. */
 	cwd: string;
 	/** The directory has sessions of other working directories, too, which are not pushed. */
@@ -399,7 +399,7 @@ export class SessionSync {
 	/**
 	 * Takes something out of a session's file, its backups and the store, as `SessionManager.redact` does it. `stored` are the lines that the
 	 * store had and the file had not, such as those of an entry that was edited by hand: where the file has the entry, its line takes their
-	 * place. If the store cannot be told, that is the `error`, and the next push or pull of the session tells it first what was in the file.
+	 * place. If the store cannot be reached, that is the `error`, and the next push or pull of the session redacts first what was in the file.
 	 *
 	 * @throws If the file cannot be redacted.
 	 */

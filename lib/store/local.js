@@ -63,8 +63,8 @@ async function describe(path) {
  */
 function fileFor(dir, { session, header }) {
 	const value = parse(header);
-	const told = isObject(value) && typeof value.timestamp === "string" && TIME.test(value.timestamp) ? value.timestamp : new Date(0).toISOString();
-	return join(dir, `${told.replace(/[:.]/g, "-")}_${session}.jsonl`);
+	const time = isObject(value) && typeof value.timestamp === "string" && TIME.test(value.timestamp) ? value.timestamp : new Date(0).toISOString();
+	return join(dir, `${time.replace(/[:.]/g, "-")}_${session}.jsonl`);
 }
 
 exports.describe = describe;

@@ -59,15 +59,15 @@ function decodeBatches(read, offset, of) {
 	const batches = [];
 	let start = 0;
 	while (start < bytes.length) {
-		const head = bytes.indexOf(NEWLINE, start) + 1;
-		if (head === 0) break;
-		const meta = parseMeta(bytes.subarray(start, head - 1));
+		const content = bytes.indexOf(NEWLINE, start) + 1;
+		if (content === 0) break;
+		const meta = parseMeta(bytes.subarray(start, content - 1));
 		if (!meta) return { batches, end: offset + start, fault: "it is not a batch" };
-		const end = head + meta.bytes;
+		const end = content + meta.bytes;
 		if (end > bytes.length || bytes[end - 1] !== NEWLINE) break;
 		const fault = faultOf(meta, of);
 		if (fault !== undefined) return { batches, end: offset + start, fault };
-		const lines = splitLines(bytes, head, end).map(({ at, line }, nth) => ({ hash: meta.lines[nth] ?? "", at: offset + at, line }));
+		const lines = splitLines(bytes, content, end).map(({ at, line }, nth) => ({ hash: meta.lines[nth] ?? "", at: offset + at, line }));
 		if (lines.length !== meta.lines.length) return { batches, end: offset + start, fault: "it has not the lines that its first line says" };
 		batches.push({ sum: meta.sum, prev: meta.prev, host: meta.host, clock: meta.clock, lines, start: offset + start, end: offset + end });
 		start = end;

@@ -2,7 +2,7 @@
 //
 //   hosts/<host>    {"<session>":1764000060000}
 //
-// When claims end is told by the store's clock, whatever the host's clock says. A host that claims a session looks afterwards whether another
+// Claims end by the store's clock, whatever the host's clock says. A host that claims a session looks afterwards whether another
 // one did meanwhile: then it gives its claim up and tries again, so that of two at most one has it.
 const { setTimeout: pause } = require("node:timers/promises");
 const { StoreError, claimedError } = require("./errors.js");

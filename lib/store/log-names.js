@@ -1,9 +1,9 @@
-// The names in a directory or a bucket, so that one list of a project tells what there is of each session.
+// The names in a directory or a bucket, so that one list of a project says what there is of each session.
 //
 //   store.json                                    the layout's version and the store's id
-//   sessions/<session>                            the head: the project, which life it is of this id, and the header (log-heads.js)
-//   lines/<project>/<session>.<life>/<host>.<part>.lines   a host's log; in a directory it has one part
-//   lines/<project>/<session>.<life>.deleted      that life has ended
+//   sessions/<session>                            the record: the project, which generation it is of this id, and the header (log-records.js)
+//   lines/<project>/<session>.<generation>/<host>.<part>.lines   a host's log; in a directory it has one part
+//   lines/<project>/<session>.<generation>.deleted      that generation has ended
 //   lines/<project>/<session>.redacted/<checksum>[.<other>]   a line that was redacted: its SHA-256, and after a line break what stands
 //                                                 in its place, which has the other checksum
 //   lines/<project>/from.<other>                  the sessions of the other project are this one's, too: it had that name before
@@ -15,13 +15,13 @@ const { idOf, nameOf } = require("./names.js");
 /** @typedef {import("./log-objects").Listed} Listed */
 /** @typedef {Listed & { part: number }} Part */
 /**
- * What is listed of one session. `hosts` are those of its last life, each with the parts of its log in order.
- * @typedef {object} View
+ * What is listed of one session. `hosts` are those of its last generation, each with the parts of its log in order.
+ * @typedef {object} SessionListing
  * @property {string} session
  * @property {string} folder of the project
- * @property {number} life
+ * @property {number} generation
  * @property {Map<string, Part[]>} hosts
- * @property {Map<number, Date>} deleted by life
+ * @property {Map<number, Date>} deleted by generation
  * @property {Map<string, Redacted>} redacted by the line's hash
  */
 /**
@@ -50,68 +50,68 @@ const movedIn = (listed) => listed.flatMap(({ path }) => MOVED.exec(path)?.[1] ?
 const prefixOf = (folder, session) => `${folder}${nameOf(session)}.`;
 
 /** @param {string} session */
-const headPath = (session) => `${SESSIONS}${nameOf(session)}`;
+const recordPath = (session) => `${SESSIONS}${nameOf(session)}`;
 
 /** @param {string} host */
 const hostPath = (host) => `${HOSTS}${nameOf(host)}`;
 
-/** @param {string} folder @param {string} session @param {number} life */
-const deletedPath = (folder, session, life) => `${prefixOf(folder, session)}${life}.deleted`;
+/** @param {string} folder @param {string} session @param {number} generation */
+const deletedPath = (folder, session, generation) => `${prefixOf(folder, session)}${generation}.deleted`;
 
 /** @param {string} folder @param {string} session @param {string} hash @param {string} [other] */
 const redactedPath = (folder, session, hash, other) => `${prefixOf(folder, session)}redacted/${hash}${other === undefined ? "" : `.${other}`}`;
 
-/** @param {{ folder: string, session: string, life: number }} of @param {string} host @param {number} part */
-const partPath = ({ folder, session, life }, host, part) => `${prefixOf(folder, session)}${life}/${nameOf(host)}.${String(part).padStart(8, "0")}.lines`;
+/** @param {{ folder: string, session: string, generation: number }} of @param {string} host @param {number} part */
+const partPath = ({ folder, session, generation }, host, part) => `${prefixOf(folder, session)}${generation}/${nameOf(host)}.${String(part).padStart(8, "0")}.lines`;
 
 /**
  * What there is of each session. Other names are nobody's.
  * @param {Listed[]} listed
- * @returns {View[]}
+ * @returns {SessionListing[]}
  */
-function viewsOf(listed) {
-	/** @type {Map<string, View>} */
-	const views = new Map();
-	/** @type {Map<View, string[]>} */
+function listingsOf(listed) {
+	/** @type {Map<string, SessionListing>} */
+	const listings = new Map();
+	/** @type {Map<SessionListing, string[]>} */
 	const redactions = new Map();
 	for (const one of listed) {
 		const [lines, project, name = "", file, ...more] = one.path.split("/");
-		const [, encoded = "", life, deleted, redacted] = FOLDER.exec(name) ?? [];
+		const [, encoded = "", generation, deleted, redacted] = FOLDER.exec(name) ?? [];
 		const session = idOf(encoded);
 		if (session === undefined || more.length > 0 || (file === undefined) !== (deleted !== undefined)) continue;
 		const folder = `${lines}/${project}/`;
 		const key = `${folder}${session}`;
-		let view = views.get(key);
-		if (!view) views.set(key, (view = { session, folder, life: 0, hosts: new Map(), deleted: new Map(), redacted: new Map() }));
-		if (deleted) view.deleted.set(Number(life), one.modified);
-		else if (redacted) redactions.set(view, [...(redactions.get(view) ?? []), one.path]);
-		else addPart(view, Number(life), one, file ?? "");
+		let listing = listings.get(key);
+		if (!listing) listings.set(key, (listing = { session, folder, generation: 0, hosts: new Map(), deleted: new Map(), redacted: new Map() }));
+		if (deleted) listing.deleted.set(Number(generation), one.modified);
+		else if (redacted) redactions.set(listing, [...(redactions.get(listing) ?? []), one.path]);
+		else addPart(listing, Number(generation), one, file ?? "");
 	}
-	for (const [view, paths] of redactions) addRedacted(view, paths);
-	for (const { hosts } of views.values()) for (const parts of hosts.values()) parts.sort((a, b) => a.part - b.part);
-	return [...views.values()].filter(({ hosts, deleted, redacted }) => hosts.size + deleted.size + redacted.size > 0);
+	for (const [listing, paths] of redactions) addRedacted(listing, paths);
+	for (const { hosts } of listings.values()) for (const parts of hosts.values()) parts.sort((a, b) => a.part - b.part);
+	return [...listings.values()].filter(({ hosts, deleted, redacted }) => hosts.size + deleted.size + redacted.size > 0);
 }
 
-/** @param {View} view @param {number} life @param {Listed} listed @param {string} file */
-function addPart(view, life, listed, file) {
+/** @param {SessionListing} listing @param {number} generation @param {Listed} listed @param {string} file */
+function addPart(listing, generation, listed, file) {
 	const [, name = "", part] = PART.exec(file) ?? [];
 	const host = idOf(name);
-	if (host === undefined || Number(part) === 0 || life < view.life) return;
-	// What an earlier life left is nobody's.
-	if (life > view.life) view.hosts.clear();
-	view.life = life;
-	const parts = view.hosts.get(host) ?? [];
+	if (host === undefined || Number(part) === 0 || generation < listing.generation) return;
+	// What an earlier generation left is nobody's.
+	if (generation > listing.generation) listing.hosts.clear();
+	listing.generation = generation;
+	const parts = listing.hosts.get(host) ?? [];
 	parts.push({ ...listed, part: Number(part) });
-	view.hosts.set(host, parts);
+	listing.hosts.set(host, parts);
 }
 
 /**
  * Of several that are there for one line, because two hosts redacted it in the same moment, or a process was killed while it put another one
  * in its place, counts what has none in its place, else what is not redacted itself. Every host takes the same one.
- * @param {View} view
+ * @param {SessionListing} listing
  * @param {string[]} paths
  */
-function addRedacted(view, paths) {
+function addRedacted(listing, paths) {
 	const found = paths.flatMap((path) => {
 		const [, hash = "", other] = REDACTED.exec(path.split("/").pop() ?? "") ?? [];
 		return hash === "" ? [] : [{ hash, path, other }];
@@ -119,8 +119,8 @@ function addRedacted(view, paths) {
 	const hashes = new Set(found.map(({ hash }) => hash));
 	const rank = (/** @type {string | undefined} */ other) => (other === undefined ? 2 : hashes.has(other) ? 0 : 1);
 	for (const { hash, path, other } of found.sort((a, b) => rank(a.other) - rank(b.other) || compareText(a.path, b.path))) {
-		const before = view.redacted.get(hash);
-		view.redacted.set(hash, { path, ...(other !== undefined && { other }), lost: before ? [...before.lost, before.path] : [] });
+		const before = listing.redacted.get(hash);
+		listing.redacted.set(hash, { path, ...(other !== undefined && { other }), lost: before ? [...before.lost, before.path] : [] });
 	}
 }
 
@@ -131,15 +131,15 @@ function greatest(numbers) {
 	return found;
 }
 
-/** Whether the last life of a session has ended, or it has none. @param {View} view */
-const isOver = ({ life, hosts, deleted }) => hosts.size === 0 || greatest(deleted.keys()) >= life;
+/** Whether the last generation of a session has ended, or it has none. @param {SessionListing} listing */
+const isOver = ({ generation, hosts, deleted }) => hosts.size === 0 || greatest(deleted.keys()) >= generation;
 
 exports.HOSTS = HOSTS;
 exports.LINES = LINES;
 exports.deletedPath = deletedPath;
 exports.folderOf = folderOf;
 exports.greatest = greatest;
-exports.headPath = headPath;
+exports.recordPath = recordPath;
 exports.hostPath = hostPath;
 exports.isOver = isOver;
 exports.movedIn = movedIn;
@@ -147,4 +147,4 @@ exports.movedPath = movedPath;
 exports.partPath = partPath;
 exports.prefixOf = prefixOf;
 exports.redactedPath = redactedPath;
-exports.viewsOf = viewsOf;
+exports.listingsOf = listingsOf;

@@ -1,5 +1,5 @@
 // Projects of a directory or a bucket. One that got another name has its sessions where they were: a mark in the folder of the new name
-// tells that they are listed there, too. Nothing is copied or deleted, so that nothing that somebody appends meanwhile can be lost.
+// says that they are listed there, too. Nothing is copied or deleted, so that nothing that somebody appends meanwhile can be lost.
 const { checkProject } = require("./lines.js");
 const { folderOf, movedIn, movedPath } = require("./log-names.js");
 

@@ -11,7 +11,7 @@ const { partPath } = require("./log-names.js");
 /** @typedef {import("./index").Redaction} Redaction */
 /** @typedef {import("./log-batches").Batch} Batch */
 /** @typedef {import("./log-names").Part} Part */
-/** @typedef {import("./log-names").View} View */
+/** @typedef {import("./log-names").SessionListing} SessionListing */
 /** @typedef {import("./log-objects").Objects} Objects */
 /** @typedef {import("./cursor").Seen} Seen */
 
@@ -35,26 +35,26 @@ class LogReader {
 
 	/**
 	 * Undefined if something cannot be read that may be soon, unless that is settled.
-	 * @param {View} view
+	 * @param {SessionListing} listing
 	 * @param {LogCursor} start
 	 * @param {boolean} isSettled
 	 * @returns {Promise<Page | undefined>}
 	 */
-	async page(view, start, isSettled) {
-		const { session } = view;
-		checkCursor(view, start);
+	async page(listing, start, isSettled) {
+		const { session } = listing;
+		checkCursor(listing, start);
 		const cursor = new LogCursor(start.toString());
-		cursor.life = view.life;
+		cursor.generation = listing.generation;
 		/** @type {Page} */
 		const page = { lines: [], cursor: "", more: false, problems: [], comesAfter: true };
-		const redacted = await this.redactedIn(view);
+		const redacted = await this.redactedIn(listing);
 		let room = PAGE_BYTES;
-		for (const host of [...view.hosts.keys()].sort(compareText)) {
-			const { bytes, more, problems, isWaiting } = await this.log(view, host, cursor, room, (batch, path) => {
+		for (const host of [...listing.hosts.keys()].sort(compareText)) {
+			const { bytes, more, problems, isWaiting } = await this.log(listing, host, cursor, room, (batch, path) => {
 				if (batch.clock <= start.clock) page.comesAfter = false;
 				for (const [index, { hash, line: there }] of batch.lines.entries()) {
 					const where = `${path}, line ${index + 1} of the batch at ${batch.start}`;
-					const isRedacted = view.redacted.has(hash);
+					const isRedacted = listing.redacted.has(hash);
 					const line = isRedacted ? redacted.get(hash)?.line : there;
 					if (line === undefined) continue;
 					if (!isRedacted && shortHash(line) !== hash) page.problems.push({ session, where, message: "its checksum is wrong" });
@@ -75,23 +75,23 @@ class LogReader {
 	/**
 	 * Gives the batches of a host's log that the cursor has not passed, and moves the cursor along. Ends before the first one that is
 	 * missing or cannot be read: those after it wait, as it may come yet.
-	 * @param {View} view
+	 * @param {SessionListing} listing
 	 * @param {string} host
 	 * @param {LogCursor} cursor
 	 * @param {number} room ends after the part that fills it; at once if there is none
-	 * @param {(batch: Batch & Seen, path: string) => void} take
+	 * @param {(batch: Batch & Seen, path: string) => void} onBatch
 	 * @returns {Promise<{ bytes: number, more: boolean, problems: Problem[], isWaiting: boolean }>}
 	 */
-	async log(view, host, cursor, room, take) {
-		const { session } = view;
+	async log(listing, host, cursor, room, onBatch) {
+		const { session } = listing;
 		/** @type {Problem[]} */
 		const problems = [];
 		let bytes = 0;
 		/** It takes no room of the page: what other hosts wrote is read all the same. @param {string} where @param {string} message */
 		const stopped = (where, message) => ({ bytes: 0, more: false, problems: [...problems, { session, where, message }], isWaiting: true });
 		const first = cursor.of(host);
-		await this.#checkLast(view, host, first);
-		const parts = (view.hosts.get(host) ?? []).filter(({ part, size }) => part > first.part || (part === first.part && size > first.end));
+		await this.#checkLast(listing, host, first);
+		const parts = (listing.hosts.get(host) ?? []).filter(({ part, size }) => part > first.part || (part === first.part && size > first.end));
 		// After the last batch that was passed, or in the next part if there is nothing after that.
 		let next = first.sum === "" || parts[0]?.part === first.part ? first : { part: first.part + 1, end: 0 };
 		for (let at = 0; at < parts.length; ) {
@@ -100,7 +100,7 @@ class LogReader {
 			const contents = await Promise.all(some.map(({ part, path }) => this.#objects.get(path, part === first.part ? first.end : 0)));
 			for (const [nth, { part, path }] of some.entries()) {
 				const content = contents[nth];
-				if (part !== next.part) return stopped(partPath(view, host, next.part), "it is missing");
+				if (part !== next.part) return stopped(partPath(listing, host, next.part), "it is missing");
 				if (!content) return stopped(path, "it is missing");
 				bytes += content.bytes.length;
 				const { batches, fault } = decodeBatches(content.bytes, next.end, { session, host });
@@ -109,7 +109,7 @@ class LogReader {
 					const where = `${path}, batch at ${batch.start}`;
 					if (batch.prev !== cursor.of(host).sum) problems.push({ session, where, message: "it does not follow the one before it, which was replaced" });
 					if (batch.clock > LAST_CLOCK) return stopped(where, "its clock cannot be right");
-					take(passed, path);
+					onBatch(passed, path);
 					cursor.pass(host, passed);
 				}
 				if (fault !== undefined) return stopped(path, fault);
@@ -122,20 +122,20 @@ class LogReader {
 
 	/**
 	 * Throws if the last batch that the cursor has passed is another one: an old state of the store was put back, and as much written since.
-	 * @param {View} view
+	 * @param {SessionListing} listing
 	 * @param {string} host
 	 * @param {Seen} last
 	 */
-	async #checkLast(view, host, { part, start, sum }) {
+	async #checkLast(listing, host, { part, start, sum }) {
 		if (sum === "") return;
 		const beginning = beginningOf(sum);
-		const there = await this.#objects.get(partPath(view, host, part), start, start + beginning.length);
-		if (there && !beginning.equals(there.bytes)) throw reset(view.session);
+		const there = await this.#objects.get(partPath(listing, host, part), start, start + beginning.length);
+		if (there && !beginning.equals(there.bytes)) throw reset(listing.session);
 	}
 
 	/**
 	 * What is redacted of a session, by the checksums of the lines.
-	 * @param {View} view
+	 * @param {SessionListing} listing
 	 */
 	async redactedIn({ redacted }) {
 		/** @type {Map<string, Redaction>} */
@@ -155,13 +155,13 @@ const reset = (session) => new StoreError("reset", `Session ${session} is not th
 
 /**
  * Logs never become shorter, unless the session was deleted or an old state of the store put back.
- * @param {View} view
+ * @param {SessionListing} listing
  * @param {LogCursor} cursor
  * @param {string} [only] this host's log
  */
-function checkCursor({ session, life, hosts }, cursor, only) {
+function checkCursor({ session, generation, hosts }, cursor, only) {
 	if (cursor.isEmpty) return;
-	if (cursor.life !== life) throw reset(session);
+	if (cursor.generation !== generation) throw reset(session);
 	const isThere = (/** @type {string} */ host, /** @type {Seen} */ { part, end }) => (hosts.get(host) ?? []).some((one) => one.part === part && one.size >= end);
 	for (const [host, seen] of cursor.hosts) if ((only === undefined || host === only) && !isThere(host, seen)) throw reset(session);
 }

@@ -13,8 +13,8 @@ const { inParallel } = require("./in-parallel.js");
 const { buffer, checkAppend, checkTtl, compareText, sha256 } = require("./lines.js");
 const { decodeBatches, encodeBatch, shortHash, shortened } = require("./log-batches.js");
 const { Claims } = require("./log-claims.js");
-const { Heads, faultOfHead } = require("./log-heads.js");
-const { LINES, deletedPath, greatest, headPath, isOver, partPath, prefixOf, redactedPath, viewsOf } = require("./log-names.js");
+const { SessionRecords, faultOfRecord } = require("./log-records.js");
+const { LINES, deletedPath, greatest, recordPath, isOver, partPath, prefixOf, redactedPath, listingsOf } = require("./log-names.js");
 const { untilWritten } = require("./log-objects.js");
 const { Projects } = require("./log-projects.js");
 const { LAST_CLOCK, LogReader, checkCursor, reset } = require("./log-reader.js");
@@ -25,7 +25,7 @@ const { settleRedactions, toRedactions } = require("./redactions.js");
 /** @typedef {import("./index").Problem} Problem */
 /** @typedef {import("./index").Redaction} Redaction */
 /** @typedef {import("./log-batches").Batch} Batch */
-/** @typedef {import("./log-names").View} View */
+/** @typedef {import("./log-names").SessionListing} SessionListing */
 /** @typedef {import("./log-objects").Objects} Objects */
 /** @typedef {import("./cursor").Seen} Seen */
 /** How often a session is read again because something was gone, or was being written; after that it counts as missing or damaged. */
@@ -33,7 +33,7 @@ const REREADS = 5;
 const REREAD_MS = 20;
 /** How many objects are read at the same time, and how many sessions' ends are remembered. */
 const [PARALLEL, MAX_ENDS] = [16, 256];
-/** What follows the name of a session in the paths of its logs, of whatever life. */
+/** What follows the name of a session in the paths of its logs, of whatever generation. */
 const OF_A_LIFE = /^\d+\//;
 /** Sessions share locks, because the files of locks stay. */
 const LOCKS = 64;
@@ -41,20 +41,20 @@ const LOCKS = 64;
 /**
  * What an append leaves for the next one: the cursor that it returned, where this host's log ended, and what was listed then. `after` and
  * `end` differ if another machine uses the same id.
- * @typedef {{ after: string, end: string, view: View }} End
+ * @typedef {{ after: string, end: string, listing: SessionListing }} End
  */
 
 class LogStore {
 	/** @type {Objects} */
 	#objects;
-	#heads;
+	#records;
 	#claims;
 	#lock;
 	#reader;
 	#projects;
 	/** @type {Map<string, End>} */
 	#ends = new Map();
-	/** What was listed of the sessions that a list gave. @type {WeakMap<import("./index").StoredSession, View>} */
+	/** What was listed of the sessions that a list gave. @type {WeakMap<import("./index").StoredSession, SessionListing>} */
 	#listed = new WeakMap();
 
 	/**
@@ -64,7 +64,7 @@ class LogStore {
 	 */
 	constructor(objects, host, lock) {
 		this.#objects = objects;
-		this.#heads = new Heads(objects);
+		this.#records = new SessionRecords(objects);
 		this.#claims = new Claims(objects, host);
 		this.#lock = lock;
 		this.#reader = new LogReader(objects);
@@ -82,7 +82,7 @@ class LogStore {
 		checkId(session, "session");
 		const given = new Map(checkAppend(session, append).map(({ line }) => [shortHash(line), line]));
 		const after = new LogCursor(append.after);
-		await this.#heads.prepareToWrite();
+		await this.#records.prepareToWrite();
 		return this.#lock(lockOf(session), async () => {
 			const known = this.#ends.get(session);
 			this.#ends.delete(session);
@@ -105,36 +105,36 @@ class LogStore {
 	async #tryAppend(session, append, { given, after, known }) {
 		if (append.exclusive) await this.#claims.check(session);
 		const isNext = known !== undefined && known.after === append.after;
-		const view = isNext ? known.view : await this.#look(session);
-		if (!view) {
-			const head = await this.#heads.get(session);
-			if (head?.isDeleted && !append.restores) throw deletedError(session);
+		const listing = isNext ? known.listing : await this.#look(session);
+		if (!listing) {
+			const record = await this.#records.get(session);
+			if (record?.isDeleted && !append.restores) throw deletedError(session);
 			if (!after.isEmpty) throw reset(session);
 			if (given.size === 0) return { stored: 0, cursor: after.toString() };
 		}
 		const end = new LogCursor(isNext ? known.end : append.after);
-		if (view && !after.isEmpty && after.life !== view.life) throw reset(session);
+		if (listing && !after.isEmpty && after.generation !== listing.generation) throw reset(session);
 		// The caller's cursor passes what the caller has, after all that it had passed. Another checkout of this host, or another machine
 		// that has the same id, may have written more: then the cursor stays, so that this is loaded.
 		let isCallers = !isNext || known.after === known.end;
 		const lines = new Map(given);
 		let size = end.of(this.host).end;
-		if (view && !isNext) {
-			size = await this.#passOwn(view, end, (batch) => {
+		if (listing && !isNext) {
+			size = await this.#passOwn(listing, end, (batch) => {
 				// A damaged one is stored again.
 				for (const { hash, line } of batch.lines) if (shortHash(line) === hash) lines.delete(hash);
 				isCallers &&= batch.clock > after.clock && batch.lines.every(({ hash }) => given.has(hash));
 			});
 		}
-		if (view) end.life = view.life;
+		if (listing) end.generation = listing.generation;
 		const cursor = () => (isCallers ? end : after).toString();
-		if (view) await this.#dropRedacted(view, lines);
+		if (listing) await this.#dropRedacted(listing, lines);
 		if (lines.size === 0) return { stored: 0, cursor: cursor() };
 		if (end.clock >= LAST_CLOCK) throw new StoreError("failed", `Session ${session}: the clock of its batches has come to its end`);
-		const head = await this.#heads.make(session, { header: buffer(append.header), project: append.project, restores: append.restores });
-		if (head.isDeleted) throw deletedError(session);
-		if (view && (view.life !== head.life || view.folder !== head.folder)) return undefined;
-		const at = { folder: head.folder, session, life: head.life };
+		const record = await this.#records.make(session, { header: buffer(append.header), project: append.project, restores: append.restores });
+		if (record.isDeleted) throw deletedError(session);
+		if (listing && (listing.generation !== record.generation || listing.folder !== record.folder)) return undefined;
+		const at = { folder: record.folder, session, generation: record.generation };
 		const last = end.of(this.host);
 		const isFull = last.end >= this.#objects.partSize;
 		const [part, start] = isFull ? [last.part + 1, 0] : [last.part, last.end];
@@ -143,29 +143,29 @@ class LogStore {
 		if (!(await this.#objects.append(path, { size: isFull ? 0 : size, end: start }, bytes))) return undefined;
 		const batch = { part, start, end: start + bytes.length, sum, clock: end.clock + 1 };
 		const now = await this.#check(at, decodeBatches(bytes, start, { session, host: this.host }).batches, path);
-		end.life = head.life;
+		end.generation = record.generation;
 		end.pass(this.host, batch);
-		this.#remember(session, { after: cursor(), end: end.toString(), view: now });
+		this.#remember(session, { after: cursor(), end: end.toString(), listing: now });
 		return { stored: [...lines.keys()].filter((hash) => !now.redacted.has(hash)).length, cursor: cursor() };
 	}
 
 	/**
 	 * What there is of a session after a batch was written: throws, and removes it, if the session was deleted meanwhile, and removes the
 	 * bytes of what was redacted meanwhile.
-	 * @param {{ folder: string, session: string, life: number }} at
+	 * @param {{ folder: string, session: string, generation: number }} at
 	 * @param {Batch[]} batches
 	 * @param {string} path
 	 */
 	async #check(at, batches, path) {
-		const view = await this.#viewOf(at, at.session);
-		if (!view || isOver(view) || view.life !== at.life) {
+		const listing = await this.#listingOf(at, at.session);
+		if (!listing || isOver(listing) || listing.generation !== at.generation) {
 			// Without what was before it nobody could read it, and it must not come back.
-			this.#heads.forget(at.session);
+			this.#records.forget(at.session);
 			await this.#objects.remove([path]);
 			throw deletedError(at.session);
 		}
-		await this.#blank(path, batches, view);
-		return view;
+		await this.#blank(path, batches, listing);
+		return listing;
 	}
 
 	/** @param {string} session @param {End} end */
@@ -178,22 +178,22 @@ class LogStore {
 	/**
 	 * What there is of a session; undefined if it is not there.
 	 * @param {string} session
-	 * @returns {Promise<View | undefined>}
+	 * @returns {Promise<SessionListing | undefined>}
 	 */
 	async #look(session) {
 		for (const again of [false, true]) {
-			const head = await this.#heads.get(session, { again });
-			if (!head || head.isDeleted) return undefined;
-			const view = await this.#viewOf(head, session);
-			// It may have been deleted, or put back, since the head was read.
-			if (view?.life === head.life && !isOver(view)) return view;
+			const record = await this.#records.get(session, { again });
+			if (!record || record.isDeleted) return undefined;
+			const listing = await this.#listingOf(record, session);
+			// It may have been deleted, or put back, since the record was read.
+			if (listing?.generation === record.generation && !isOver(listing)) return listing;
 		}
 		return undefined;
 	}
 
-	/** What is listed of a session, whether it is there or not. @param {{ folder: string }} head @param {string} session */
-	async #viewOf({ folder }, session) {
-		return viewsOf(await this.#objects.list(prefixOf(folder, session))).find((view) => view.session === session);
+	/** What is listed of a session, whether it is there or not. @param {{ folder: string }} record @param {string} session */
+	async #listingOf({ folder }, session) {
+		return listingsOf(await this.#objects.list(prefixOf(folder, session))).find((listing) => listing.session === session);
 	}
 
 	/**
@@ -205,13 +205,13 @@ class LogStore {
 	async load(session, after, stored) {
 		checkId(session, "session");
 		const start = new LogCursor(after);
-		await this.#heads.prepareToRead();
+		await this.#records.prepareToRead();
 		for (let reads = 0; ; reads++) {
 			const listed = reads === 0 && stored ? this.#listed.get(stored) : undefined;
-			const view = listed ?? (await this.#look(session));
-			if (!view && !start.isEmpty) throw reset(session);
-			if (!view) return { lines: [], cursor: start.toString(), comesAfter: true, more: false, problems: [] };
-			const page = await this.#reader.page(view, start, reads >= REREADS);
+			const listing = listed ?? (await this.#look(session));
+			if (!listing && !start.isEmpty) throw reset(session);
+			if (!listing) return { lines: [], cursor: start.toString(), comesAfter: true, more: false, problems: [] };
+			const page = await this.#reader.page(listing, start, reads >= REREADS);
 			// What is wrong may have been redacted since it was listed.
 			if (page && !(listed && page.problems.length > 0)) return page;
 			if (!page) await pause(REREAD_MS);
@@ -220,25 +220,25 @@ class LogStore {
 
 	/**
 	 * Goes on to the end of this host's log. Gives how large its last part is: a batch at its end may be torn.
-	 * @param {View} view
+	 * @param {SessionListing} listing
 	 * @param {LogCursor} cursor
-	 * @param {(batch: Batch & Seen) => void} take
+	 * @param {(batch: Batch & Seen) => void} onBatch
 	 */
-	async #passOwn(view, cursor, take) {
-		const { session } = view;
+	async #passOwn(listing, cursor, onBatch) {
+		const { session } = listing;
 		// In a directory that is synchronised, what another host has may be away for a moment.
-		checkCursor(view, cursor, this.host);
+		checkCursor(listing, cursor, this.host);
 		/** @type {Map<string, Batch[]>} */
 		const passed = new Map();
-		const { problems, isWaiting } = await this.#reader.log(view, this.host, cursor, Infinity, (batch, path) => {
+		const { problems, isWaiting } = await this.#reader.log(listing, this.host, cursor, Infinity, (batch, path) => {
 			passed.set(path, [...(passed.get(path) ?? []), batch]);
-			take(batch);
+			onBatch(batch);
 		});
 		const problem = isWaiting ? problems.at(-1) : undefined;
 		if (problem) throw new StoreError("failed", `Session ${session}: ${problem.where}: ${problem.message}`);
 		// A process that was killed after it wrote them did not look at what was redacted.
-		for (const [path, batches] of passed) await this.#blank(path, batches, view);
-		const last = (view.hosts.get(this.host) ?? []).find(({ part }) => part === cursor.of(this.host).part);
+		for (const [path, batches] of passed) await this.#blank(path, batches, listing);
+		const last = (listing.hosts.get(this.host) ?? []).find(({ part }) => part === cursor.of(this.host).part);
 		return last?.size ?? 0;
 	}
 
@@ -246,7 +246,7 @@ class LogStore {
 	 * Removes the bytes of redacted lines.
 	 * @param {string} path
 	 * @param {Batch[]} batches in it
-	 * @param {View} view
+	 * @param {SessionListing} listing
 	 */
 	async #blank(path, batches, { redacted }) {
 		if (redacted.size === 0) return;
@@ -256,17 +256,17 @@ class LogStore {
 
 	/**
 	 * Takes from lines what was redacted, and what stands in the place of a redacted line that is stored.
-	 * @param {View} view
+	 * @param {SessionListing} listing
 	 * @param {Map<string, Buffer>} lines by hash
 	 */
-	async #dropRedacted(view, lines) {
-		const { redacted } = view;
+	async #dropRedacted(listing, lines) {
+		const { redacted } = listing;
 		if (redacted.size === 0) return;
 		for (const hash of redacted.keys()) lines.delete(hash);
 		const originals = new Map([...redacted].flatMap(([hash, { other }]) => (other !== undefined && lines.has(other) ? [[hash, other]] : [])));
 		if (originals.size === 0) return;
-		for (const host of view.hosts.keys())
-			await this.#reader.log(view, host, new LogCursor(), Infinity, (batch) => {
+		for (const host of listing.hosts.keys())
+			await this.#reader.log(listing, host, new LogCursor(), Infinity, (batch) => {
 				for (const { hash } of batch.lines) lines.delete(originals.get(hash) ?? "");
 			});
 	}
@@ -277,23 +277,23 @@ class LogStore {
 	 */
 	async list({ session, project, headers = true, claims = true, onAnswer } = {}) {
 		if (session !== undefined) checkId(session, "session");
-		const store = await this.#heads.readId();
+		const store = await this.#records.readId();
 		onAnswer?.();
 		/** @type {import("./index").SessionList} */
 		const list = { sessions: [], deleted: [], problems: [], ...(store !== undefined && { store }) };
-		const [views, holders] = await Promise.all([this.#viewsFor({ session, project }), claims ? this.#claims.holders(claims === "renewed") : new Map()]);
-		await inParallel(PARALLEL, views, async (view) => {
-			if (view.deleted.size > 0 && isOver(view)) {
-				const at = view.deleted.get(greatest(view.deleted.keys()));
-				if (at) list.deleted.push({ session: view.session, at });
+		const [listings, holders] = await Promise.all([this.#listingsFor({ session, project }), claims ? this.#claims.holders(claims === "renewed") : new Map()]);
+		await inParallel(PARALLEL, listings, async (listing) => {
+			if (listing.deleted.size > 0 && isOver(listing)) {
+				const at = listing.deleted.get(greatest(listing.deleted.keys()));
+				if (at) list.deleted.push({ session: listing.session, at });
 				return;
 			}
-			if (view.hosts.size === 0) return;
-			const stored = await this.#describe(view, { isAsked: headers, project }, list.problems);
-			const claim = holders.get(view.session);
+			if (listing.hosts.size === 0) return;
+			const stored = await this.#describe(listing, { isAsked: headers, project }, list.problems);
+			const claim = holders.get(listing.session);
 			if (!stored) return;
 			const described = { ...stored, ...(claim && { claim }) };
-			this.#listed.set(described, view);
+			this.#listed.set(described, listing);
 			list.sessions.push(described);
 		});
 		for (const all of [list.sessions, list.deleted]) all.sort((a, b) => compareText(a.session, b.session));
@@ -303,62 +303,62 @@ class LogStore {
 	/** @param {string} session */
 	async header(session) {
 		checkId(session, "session");
-		await this.#heads.prepareToRead();
-		const head = await this.#heads.get(session);
-		if (!head || head.isDeleted) return undefined;
-		const fault = faultOfHead(head, session);
-		if (fault !== undefined) throw new StoreError("failed", `${headPath(session)}: ${fault}`);
-		return head.header;
+		await this.#records.prepareToRead();
+		const record = await this.#records.get(session);
+		if (!record || record.isDeleted) return undefined;
+		const fault = faultOfRecord(record, session);
+		if (fault !== undefined) throw new StoreError("failed", `${recordPath(session)}: ${fault}`);
+		return record.header;
 	}
 
 	/** @param {{ session?: string, project?: string }} filter */
-	async #viewsFor({ session, project }) {
-		if (session === undefined) return viewsOf(await (project === undefined ? this.#objects.list(LINES) : this.#projects.list(project)));
-		const head = await this.#heads.get(session, { again: true });
-		const view = head && (project === undefined || (await this.#projects.has(project, head.folder))) ? await this.#viewOf(head, session) : undefined;
-		return view ? [view] : [];
+	async #listingsFor({ session, project }) {
+		if (session === undefined) return listingsOf(await (project === undefined ? this.#objects.list(LINES) : this.#projects.list(project)));
+		const record = await this.#records.get(session, { again: true });
+		const listing = record && (project === undefined || (await this.#projects.has(project, record.folder))) ? await this.#listingOf(record, session) : undefined;
+		return listing ? [listing] : [];
 	}
 
 	/** @param {string} from @param {string} to */
 	async move(from, to) {
-		await this.#heads.prepareToRead().then(() => this.#projects.move(from, to));
+		await this.#records.prepareToRead().then(() => this.#projects.move(from, to));
 	}
 
 	/**
-	 * @param {View} view
+	 * @param {SessionListing} listing
 	 * @param {{ isAsked: boolean, project?: string }} options `isAsked`: the header is wanted
 	 * @param {Problem[]} problems
 	 * @returns {Promise<import("./index").StoredSession | undefined>}
 	 */
-	async #describe(view, { isAsked, project }, problems) {
-		const { session, hosts, redacted } = view;
-		const head = isAsked ? await this.#headOf(view, problems) : undefined;
-		if (isAsked && !head) return undefined;
+	async #describe(listing, { isAsked, project }, problems) {
+		const { session, hosts, redacted } = listing;
+		const record = isAsked ? await this.#recordOf(listing, problems) : undefined;
+		if (isAsked && !record) return undefined;
 		const parts = [...hosts.values()].flat();
 		return {
-			...{ session, header: head?.header ?? Buffer.alloc(0), project: project ?? head?.project },
+			...{ session, header: record?.header ?? Buffer.alloc(0), project: project ?? record?.project },
 			...{ hosts: [...hosts.keys()].sort(compareText), redactions: redacted.size },
 			bytes: parts.reduce((sum, { size }) => sum + size, 0),
 			modified: new Date(greatest(parts.map(({ modified }) => modified.getTime()))),
 		};
 	}
 
-	/** @param {View} view @param {Problem[]} problems */
-	async #headOf({ session, folder, life }, problems) {
-		const where = headPath(session);
-		let head;
+	/** @param {SessionListing} listing @param {Problem[]} problems */
+	async #recordOf({ session, folder, generation }, problems) {
+		const where = recordPath(session);
+		let record;
 		try {
-			head = await this.#heads.get(session);
-			if (head && head.life !== life) head = await this.#heads.get(session, { again: true });
+			record = await this.#records.get(session);
+			if (record && record.generation !== generation) record = await this.#records.get(session, { again: true });
 		} catch (error) {
 			if (!(error instanceof StoreError) || error.code !== "failed") throw error;
 			problems.push({ session, where, message: error.message });
 			return undefined;
 		}
 		// A deletion that was killed has marked it already.
-		if (head?.isDeleted) return undefined;
-		const fault = !head ? "its head is missing" : head.folder !== folder ? "its head is that of another project" : faultOfHead(head, session);
-		if (fault === undefined) return head;
+		if (record?.isDeleted) return undefined;
+		const fault = !record ? "its record is missing" : record.folder !== folder ? "its record is that of another project" : faultOfRecord(record, session);
+		if (fault === undefined) return record;
 		problems.push({ session, where, message: fault });
 		return undefined;
 	}
@@ -366,27 +366,27 @@ class LogStore {
 	/** @param {string} session */
 	async delete(session) {
 		checkId(session, "session");
-		await this.#heads.prepareToRead();
-		const head = await this.#heads.end(session);
+		await this.#records.prepareToRead();
+		const record = await this.#records.end(session);
 		this.#ends.delete(session);
-		if (!head) return;
-		await this.#objects.create(deletedPath(head.folder, session, head.life), Buffer.alloc(0));
+		if (!record) return;
+		await this.#objects.create(deletedPath(record.folder, session, record.generation), Buffer.alloc(0));
 		// Who appends looks once more after writing, and removes what this list does not have.
-		const prefix = prefixOf(head.folder, session);
+		const prefix = prefixOf(record.folder, session);
 		const listed = await this.#objects.list(prefix);
 		await this.#objects.remove(listed.map(({ path }) => path).filter((path) => OF_A_LIFE.test(path.slice(prefix.length))));
 		// That a line was redacted stays known, but not what stands in its place.
-		const view = viewsOf(listed).find((view) => view.session === session);
-		if (!view) return;
-		for (const [short, { hash, line }] of await this.#reader.redactedIn(view)) {
+		const listing = listingsOf(listed).find((listing) => listing.session === session);
+		if (!listing) return;
+		for (const [short, { hash, line }] of await this.#reader.redactedIn(listing)) {
 			if (line === undefined) continue;
-			await this.#objects.create(redactedPath(head.folder, session, short), Buffer.from(`${hash}\n`));
-			await this.#objects.remove([redactedPath(head.folder, session, short, shortHash(line))]);
+			await this.#objects.create(redactedPath(record.folder, session, short), Buffer.from(`${hash}\n`));
+			await this.#objects.remove([redactedPath(record.folder, session, short, shortHash(line))]);
 		}
-		await this.#removeLost(view);
+		await this.#removeLost(listing);
 	}
 
-	/** Removes what was put in the places of redacted lines and does not stand there. @param {View} view */
+	/** Removes what was put in the places of redacted lines and does not stand there. @param {SessionListing} listing */
 	async #removeLost({ redacted }) {
 		await this.#objects.remove([...redacted.values()].flatMap(({ lost }) => lost));
 	}
@@ -397,11 +397,11 @@ class LogStore {
 	 */
 	async redact(session, redactions) {
 		checkId(session, "session");
-		await this.#heads.prepareToRead();
+		await this.#records.prepareToRead();
 		settleRedactions(session, redactions, []);
 		const before = await this.#look(session);
 		if (!before) {
-			if ((await this.#heads.get(session))?.isDeleted) throw deletedError(session);
+			if ((await this.#records.get(session))?.isDeleted) throw deletedError(session);
 			throw new StoreError("not-found", `There is no session ${session}`);
 		}
 		for (const { hash, line } of settleRedactions(session, redactions, await this.#redactionsIn(before))) {
@@ -410,28 +410,28 @@ class LogStore {
 			await this.#objects.create(path, Buffer.concat([Buffer.from(`${hash}\n`), line ?? Buffer.alloc(0)]));
 		}
 		// All of them are applied, because whoever made the others may have been stopped here.
-		const view = await this.#look(session);
-		if (!view) throw deletedError(session);
-		await this.#removeLost(view);
-		for (const [host, parts] of view.hosts)
+		const listing = await this.#look(session);
+		if (!listing) throw deletedError(session);
+		await this.#removeLost(listing);
+		for (const [host, parts] of listing.hosts)
 			await inParallel(PARALLEL, parts, async ({ path }) => {
 				const content = await this.#objects.get(path);
-				if (content) await this.#blank(path, decodeBatches(content.bytes, 0, { session, host }).batches, view);
+				if (content) await this.#blank(path, decodeBatches(content.bytes, 0, { session, host }).batches, listing);
 			});
 	}
 
 	/** @param {string} session */
 	async redactions(session) {
 		checkId(session, "session");
-		await this.#heads.prepareToRead();
-		const head = await this.#heads.get(session);
-		const view = head && (await this.#viewOf(head, session));
-		return view ? this.#redactionsIn(view) : [];
+		await this.#records.prepareToRead();
+		const record = await this.#records.get(session);
+		const listing = record && (await this.#listingOf(record, session));
+		return listing ? this.#redactionsIn(listing) : [];
 	}
 
-	/** @param {View} view */
-	async #redactionsIn(view) {
-		return toRedactions(new Map([...(await this.#reader.redactedIn(view)).values()].map(({ hash, line }) => [hash, line])));
+	/** @param {SessionListing} listing */
+	async #redactionsIn(listing) {
+		return toRedactions(new Map([...(await this.#reader.redactedIn(listing)).values()].map(({ hash, line }) => [hash, line])));
 	}
 
 	/**
@@ -442,7 +442,7 @@ class LogStore {
 	async claim(session, claim) {
 		checkId(session, "session");
 		const ttl = checkTtl(claim);
-		await this.#heads.prepareToRead();
+		await this.#records.prepareToRead();
 		if (!(await this.#look(session))) throw new StoreError("not-found", `There is no session ${session}`);
 		return this.#lock("claims", () => this.#claims.claim(session, ttl));
 	}

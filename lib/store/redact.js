@@ -37,7 +37,7 @@ async function redactFile(file, what, { onPlan, call = callHere } = {}) {
 }
 
 /**
- * Redacts a session file, and notes what stores are to be told.
+ * Redacts a session file, and notes it for the stores.
  * @param {{ session: string, file: string }} local
  * @param {RedactInput} what
  * @param {{ add: (session: string, lines: RedactedLine[]) => unknown, call?: import("./manager").CallManager }} options `add` keeps what is

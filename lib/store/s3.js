@@ -160,10 +160,10 @@ class S3Objects {
 	async check(path, body) {
 		const refused = [await this.create(path, body), await this.replace(path, body, '"00000000000000000000000000000000"')];
 		for (const [at, name] of ["If-None-Match", "If-Match"].entries())
-			if (refused[at]) throw new StoreError("unsupported", `${this.name()} replaces objects that it was told to keep (${name})`);
+			if (refused[at]) throw new StoreError("unsupported", `${this.name()} replaces objects that it is to keep (${name})`);
 	}
 
-	/** By the server's clock, as its last answer told it. */
+	/** By the server's clock, as its last answer said. */
 	async now() {
 		return Date.now() + this.#ahead;
 	}

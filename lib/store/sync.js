@@ -146,11 +146,11 @@ class SessionSync {
 		const { session, stored, state } = item;
 		const { store, cwd, dir, call } = this.#options;
 		let file = item.file ?? "";
-		const head = { session, isNew: state === "new", redacted: typeof redacted === "number" ? redacted : 0 };
+		const report = { session, isNew: state === "new", redacted: typeof redacted === "number" ? redacted : 0 };
 		try {
 			if (typeof redacted !== "number") throw redacted;
 			let header;
-			if (head.isNew) {
+			if (report.isNew) {
 				const parentOf = (/** @type {string} */ name) => {
 					const id = NAME.exec(name)?.[1] ?? "";
 					return files.has(id) ? (files.get(id) ?? join(dir, name)) : undefined;
@@ -161,12 +161,12 @@ class SessionSync {
 				await fs.mkdir(dir, { recursive: true });
 			}
 			const listed = listedOf(stored);
-			const isChanged = !head.isNew && (await this.#pushRedactions({ session, file }));
+			const isChanged = !report.isNew && (await this.#pushRedactions({ session, file }));
 			const before = this.#redacted.of(session).length;
 			/** @type {NonNullable<import("./pull").PullOptions["onNote"]>} */
 			// What could not be read is asked for again: put back, it may look in the list as it does now.
 			const onNote = (note, problems) => this.#notes.set(session, { ...note, listed: problems.length === 0 ? listed : undefined, redactions: stored.redactions });
-			const note = head.isNew ? undefined : this.#notes.get(session);
+			const note = report.isNew ? undefined : this.#notes.get(session);
 			// Whoever pushes after a pull that was killed compares the file with everything.
 			const onMerge = () => {
 				// Another process did, and the lines that were loaded may be the old ones.
@@ -174,11 +174,11 @@ class SessionSync {
 				return this.#notes.forget(session);
 			};
 			const push = () => this.#pushOnce({ session, file });
-			return { ...head, file, ...(await pull({ store, session, file, stored: isChanged ? undefined : stored, header, note, push, onMerge, onNote, call })) };
+			return { ...report, file, ...(await pull({ store, session, file, stored: isChanged ? undefined : stored, header, note, push, onMerge, onNote, call })) };
 		} catch (error) {
 			// Another process pulls it, too, and made its file first.
-			if (head.isNew && isObject(error) && error.code === "EEXIST") return this.#pullOne({ ...item, file, state: "changed" }, files, redacted);
-			return { ...head, file, added: 0, renamed: [], problems: [], error: asError(error) };
+			if (report.isNew && isObject(error) && error.code === "EEXIST") return this.#pullOne({ ...item, file, state: "changed" }, files, redacted);
+			return { ...report, file, added: 0, renamed: [], problems: [], error: asError(error) };
 		}
 	}
 
@@ -189,7 +189,7 @@ class SessionSync {
 	 * @returns {Promise<Map<string, number | Error>>}
 	 */
 	async #takeRedactions(items) {
-		const { store, dir, call, copies } = this.#options;
+		const { store, dir, call, otherFiles } = this.#options;
 		/** @type {Map<string, number | Error>} */
 		const results = new Map();
 		/** @type {Map<string, import("./index").Redaction[]>} */
@@ -202,7 +202,7 @@ class SessionSync {
 		});
 		if (redactions.size === 0) return results;
 		for (const session of redactions.keys()) results.set(session, 0);
-		for (const file of new Set([...(await filesIn(dir)), ...((await copies?.()) ?? [])])) {
+		for (const file of new Set([...(await filesIn(dir)), ...((await otherFiles?.()) ?? [])])) {
 			// What is not a session, or one of an old version, comes from no store.
 			const local = await describe(file).catch(() => undefined);
 			if (!local) continue;
@@ -290,7 +290,7 @@ class SessionSync {
 			/** @type {Error | undefined} */
 			let skipped;
 			const onSkipped = (/** @type {Error} */ error) => (skipped = error);
-			const told = (/** @type {number} */ bytes) => {
+			const progressed = (/** @type {number} */ bytes) => {
 				failures = [];
 				done.set(session, bytes);
 				onProgress?.([...done.values()].reduce((sum, size) => sum + size, 0), total);
@@ -301,11 +301,11 @@ class SessionSync {
 				if (!note?.offset) before = 0;
 				return this.#setPushed(session, note);
 			};
-			const push = this.#pushOf({ session, file }, { verifiesCursor: true, restores, onNote, onProgress: told, onSkipped, onError: (error) => failures.push(error) });
+			const push = this.#pushOf({ session, file }, { verifiesCursor: true, restores, onNote, onProgress: progressed, onSkipped, onError: (error) => failures.push(error) });
 			const isInVain = () => failures.length >= tries || failures.some((error) => !(error instanceof StoreError) || !error.retryable);
 			const isStored = await push.flush({ timeout: Infinity, until: isInVain });
 			await push.stop();
-			if (isStored) told(sizes[at] ?? 0);
+			if (isStored) progressed(sizes[at] ?? 0);
 			const bytes = Math.max(0, (this.#notes.get(session)?.offset ?? 0) - before);
 			const error = isStored ? skipped : failures.at(-1);
 			this.#errors.set(session, error);

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { DirectoryStore } from "../../../lib/store/index.js";
 import { type World, good, lines, put, run, world } from "../../support/cli.js";
 import { hangingDrive } from "../../support/hanging-drive.js";
-import { headOf, logOf } from "../../support/lines.js";
+import { recordOf, logOf } from "../../support/lines.js";
 import { message, scratch, snapshot, user } from "../../support/scratch.js";
 
 const ID = "0194aaaa-1111-7000-8000-000000000001";
@@ -177,7 +177,7 @@ test("a stored session that cannot be read is told to be so where it is named, t
 	const { store, laptop, desktop } = team();
 	put(laptop, "s-1", [message("a", null, user("hello"))]);
 	await good(laptop, ["push"]);
-	const head = join(store, headOf("s-1"));
+	const head = join(store, recordOf("s-1"));
 	writeFileSync(head, readFileSync(head, "utf8").replace('"id":"s-1"', '"id":"s-9"'));
 	const all = await run(desktop, ["pull"]);
 	expect(all).toMatchObject({ code: 1, out: expect.stringMatching(/^failed {2}s-1: sessions\/s-1: the header is that of session "s-9"\n$/) });

@@ -138,7 +138,7 @@ describe.each([["PostgreSQL", inPostgres], ["a bucket", inBucket], ["a directory
 		writeFileSync(elsewhere, text(header("elsewhere"), unlike, said("e", "b", "e")));
 		writeFileSync(join(b.dir, "theirs.jsonl"), text(header("theirs"), theirs));
 		await b.sync.push({ session: FORK });
-		const again = () => new SessionSync({ ...b.options, copies: () => [elsewhere] });
+		const again = () => new SessionSync({ ...b.options, otherFiles: () => [elsewhere] });
 		await a.sync.redact({ session: SESSION, file: a.file }, { text: "hunter2" });
 		// Deleted here: its fork is here all the same.
 		rmSync(b.file);

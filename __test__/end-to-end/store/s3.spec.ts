@@ -13,7 +13,7 @@ import { SESSION, append, emptyDirectory, entries, entry, header, ids, library }
 import { PASSWORD, type Proxy, type S3, freePort, startProxy, startS3 } from "../../support/servers.js";
 
 const { encodeBatch } = createRequire(library)("./log-batches.js");
-const { folderOf, headPath, partPath } = createRequire(library)("./log-names.js");
+const { folderOf, recordPath, partPath } = createRequire(library)("./log-names.js");
 let server: S3;
 beforeAll(async () => {
 	server = await startS3();
@@ -72,8 +72,8 @@ test("a list goes on where the server cut it", async () => {
 	};
 	for (let n = 0; n < 1050; n++) {
 		const session = `s${n}`;
-		put(headPath(session), `{"life":1}\n${header(session)}\n`);
-		put(partPath({ folder: "lines/none/", session, life: 1 }, "a", 1), encodeBatch({ session, host: "a", clock: 1, prev: "", lines: [entry("x")] }).bytes);
+		put(recordPath(session), `{"generation":1}\n${header(session)}\n`);
+		put(partPath({ folder: "lines/none/", session, generation: 1 }, "a", 1), encodeBatch({ session, host: "a", clock: 1, prev: "", lines: [entry("x")] }).bytes);
 	}
 	const { sessions, problems } = await open(bucket).list();
 	expect([sessions.length, problems]).toEqual([1051, []]);
@@ -109,8 +109,8 @@ describe("requests", () => {
 		put("store.json", '{"store":"pi-session-native","version":1,"id":"x"}');
 		for (let n = 0; n < sessions; n++) {
 			const session = `s${n}`;
-			put(headPath(session), `{"project":"shop","life":1}\n${header(session)}\n`);
-			put(partPath({ folder: folderOf("shop"), session, life: 1 }, "a", 1), encodeBatch({ session, host: "a", clock: 1, prev: "", lines: [entry("x")] }).bytes);
+			put(recordPath(session), `{"project":"shop","generation":1}\n${header(session)}\n`);
+			put(partPath({ folder: folderOf("shop"), session, generation: 1 }, "a", 1), encodeBatch({ session, host: "a", clock: 1, prev: "", lines: [entry("x")] }).bytes);
 		}
 	}
 
@@ -147,7 +147,7 @@ describe("requests", () => {
 		}
 		const parts = (await open(bucket).list()).sessions[0];
 		expect(parts?.bytes).toBeGreaterThan(8 * 80_000);
-		expect([1, 2, 3].map((part) => existsSync(join(server.folder, bucket, partPath({ folder: folderOf(), session: SESSION, life: 1 }, "a", part))))).toEqual([true, true, false]);
+		expect([1, 2, 3].map((part) => existsSync(join(server.folder, bucket, partPath({ folder: folderOf(), session: SESSION, generation: 1 }, "a", part))))).toEqual([true, true, false]);
 		const page = await loadAll(open(bucket, "b"), SESSION);
 		expect([page.lines.length, page.problems]).toEqual([8, []]);
 	});
@@ -232,7 +232,7 @@ describe("a store that cannot be used says why, and no secret", () => {
 			stub.close();
 		});
 		const { port } = stub.address() as AddressInfo;
-		expect(await failure(append(open("bucket", "a", { port }), entries("a", 1)))).toMatchObject({ code: "unsupported", message: `s3://bucket/ replaces objects that it was told to keep (${name})` });
+		expect(await failure(append(open("bucket", "a", { port }), entries("a", 1)))).toMatchObject({ code: "unsupported", message: `s3://bucket/ replaces objects that it is to keep (${name})` });
 	});
 
 	test.each([

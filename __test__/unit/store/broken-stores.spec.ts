@@ -23,7 +23,7 @@ const FAULTS = {
 	"what comes after a torn end is glued to it": "what a killed writer has left half written is nobody's, and what is appended after it is read",
 	"a torn end is read": "what a killed writer has left half written is nobody's, and what is appended after it is read",
 	"it forgets that a session was deleted": "a deleted session is gone, and old cursors say so",
-	"it takes a cursor of the life before": "a deleted session is gone, and old cursors say so",
+	"it takes a cursor of the generation before": "a deleted session is gone, and old cursors say so",
 	"a redacted line is stored again": "a redacted line is gone for ever, and another one stands in its place",
 	"it forgets redactions with the session": "a redacted line is gone for ever, and another one stands in its place",
 	"it takes any id": "what is no id, no entry, no header and no cursor is refused, and nothing stored",
@@ -36,7 +36,7 @@ interface Row {
 }
 
 interface Session {
-	life: number;
+	generation: number;
 	header: Buffer;
 	project?: string;
 	rows: Row[];
@@ -73,10 +73,10 @@ class MemoryStore implements LineStore {
 	/** How many rows a cursor has passed. */
 	#passed(found: Session | undefined, cursor: string | undefined): number {
 		if (cursor === undefined) return 0;
-		const [, life, passed] = CURSOR.exec(cursor) ?? [];
-		if (life === undefined) throw new StoreError("invalid", "The cursor is not one of this store");
-		const isOfThisLife = this.#has("it takes a cursor of the life before") || Number(life) === found?.life;
-		if (Number(passed) > 0 && (!isOfThisLife || found?.deleted)) throw new StoreError("reset", "another life");
+		const [, generation, passed] = CURSOR.exec(cursor) ?? [];
+		if (generation === undefined) throw new StoreError("invalid", "The cursor is not one of this store");
+		const isOfThisGeneration = this.#has("it takes a cursor of the generation before") || Number(generation) === found?.generation;
+		if (Number(passed) > 0 && (!isOfThisGeneration || found?.deleted)) throw new StoreError("reset", "another generation");
 		return Number(passed);
 	}
 
@@ -90,7 +90,7 @@ class MemoryStore implements LineStore {
 		if (given.length === 0) return { stored: 0, cursor: append.after ?? "0/0" };
 		if (!found || found.deleted) {
 			const forgets = this.#has("it forgets redactions with the session");
-			found = { life: (found?.life ?? 0) + 1, header: Buffer.from(append.header), project: append.project, rows: [], redacted: forgets ? new Map() : (found?.redacted ?? new Map()), isTorn: false };
+			found = { generation: (found?.generation ?? 0) + 1, header: Buffer.from(append.header), project: append.project, rows: [], redacted: forgets ? new Map() : (found?.redacted ?? new Map()), isTorn: false };
 			this.#shared.sessions.set(session, found);
 		}
 		const one = found;
@@ -108,7 +108,7 @@ class MemoryStore implements LineStore {
 		if (this.#has("several processes of a host write at the same time")) await pause(5);
 		if (this.#has("it says that lines are stored before they are")) setTimeout(write, 50);
 		else write();
-		return { stored: fresh.length, cursor: `${one.life}/${isNext ? rows.length : seen}` };
+		return { stored: fresh.length, cursor: `${one.generation}/${isNext ? rows.length : seen}` };
 	}
 
 	async load(session: string, after?: string): Promise<Page> {
@@ -123,7 +123,7 @@ class MemoryStore implements LineStore {
 			bytes += line?.length ?? 0;
 		}
 		if (found.isTorn && this.#has("a torn end is read")) page.problems.push({ session, where: "its end", message: "it is not a line" });
-		return { ...page, cursor: `${found.life}/${at}`, more: at < found.rows.length };
+		return { ...page, cursor: `${found.generation}/${at}`, more: at < found.rows.length };
 	}
 
 	async list({ session, project }: ListFilter = {}): Promise<SessionList> {

@@ -63,7 +63,7 @@ test("an append during which its session was deleted is not acknowledged, and le
 	await open(path).append(SESSION, { header: header(), lines: [entry("a3")], restores: true });
 	beforeWrite(() => open(path, "b").delete(SESSION));
 	await expect(append(open(path, "c"), [entry("c1")])).rejects.toMatchObject({ code: "deleted" });
-	expect(fs.existsSync(join(path, logOf("c", { life: 2 })))).toBe(false);
+	expect(fs.existsSync(join(path, logOf("c", { generation: 2 })))).toBe(false);
 	await open(path).append(SESSION, { header: header(), lines: [entry("a4")], restores: true });
 	expect(ids(await loadAll(open(path), SESSION))).toEqual(["a4"]);
 });

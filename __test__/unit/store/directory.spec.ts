@@ -5,7 +5,7 @@ import { createRequire } from "node:module";
 import { dirname, join, sep } from "node:path";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { DirectoryStore, StoreError, loadAll, openStore } from "../../../lib/store/index.js";
-import { SESSION, append, emptyDirectory, entries, entry, headOf, header, ids, library, logOf } from "../../support/lines.js";
+import { SESSION, append, emptyDirectory, entries, entry, recordOf, header, ids, library, logOf } from "../../support/lines.js";
 
 const { encodeBatch } = createRequire(library)("./log-batches.js");
 
@@ -17,7 +17,7 @@ const filesOf = (path: string): string[] =>
 		.filter((file) => file.isFile())
 		.map((file) => join(file.parentPath, file.name).slice(path.length + 1).replaceAll(sep, "/"))
 		.sort();
-const [MARK, HEAD] = ["store.json", headOf()];
+const [MARK, HEAD] = ["store.json", recordOf()];
 const failure = async (work: Promise<unknown>): Promise<StoreError> => {
 	const error = await work.then(
 		() => undefined,
@@ -31,7 +31,7 @@ const failure = async (work: Promise<unknown>): Promise<StoreError> => {
 test("a session may have been deleted any number of times", () => {
 	const { isOver } = createRequire(library)("./log-names.js");
 	const deleted = new Map(Array.from({ length: 200_000 }, (_, at) => [at + 1, new Date(0)]));
-	const ends = (life: number): boolean => isOver({ life, hosts: new Map([["here", []]]), deleted });
+	const ends = (life: number): boolean => isOver({ generation: life, hosts: new Map([["here", []]]), deleted });
 	expect([ends(200_000), ends(200_001)]).toEqual([true, false]);
 });
 
@@ -52,7 +52,7 @@ test("a log has lines of entries after the line that describes a batch, so that 
 	const [first, ...lines] = readFileSync(join(path, logOf("a")), "utf8").split("\n");
 	expect(JSON.parse(first as string)).toMatchObject({ session: SESSION, host: "a", clock: 1, bytes: 90 });
 	expect(lines).toEqual([...entries("a", 2).map(String), expect.stringContaining('"clock":2'), ...entries("b", 1).map(String), ""]);
-	expect(readFileSync(join(path, HEAD), "utf8")).toBe(`{"life":1}\n${header()}\n`);
+	expect(readFileSync(join(path, HEAD), "utf8")).toBe(`{"generation":1}\n${header()}\n`);
 });
 
 // Regression: it named one, another one each time.
@@ -189,7 +189,7 @@ test("lines that are not entries, and headers that lie, are named and skipped", 
 	const put = (session: string, host: string, said: Buffer | undefined, lines: Buffer[]) => {
 		mkdirSync(join(path, dirname(logOf(host, { session }))), { recursive: true });
 		writeFileSync(join(path, logOf(host, { session })), encodeBatch({ session, host, clock: 1, prev: "", lines }).bytes);
-		if (said) writeFileSync(join(path, headOf(session)), `{"life":1}\n${said}\n`);
+		if (said) writeFileSync(join(path, recordOf(session)), `{"generation":1}\n${said}\n`);
 	};
 	put(SESSION, "liar", undefined, [Buffer.from("no JSON"), entry("x"), Buffer.from('{"type":"session","id":"y"}')]);
 	put("s2", "liar", header(SESSION), [entry("x")]);
@@ -203,7 +203,7 @@ test("lines that are not entries, and headers that lie, are named and skipped", 
 	const { sessions, problems } = await open(path, "reader").list();
 	expect(sessions.map(({ session, header: said }) => [session, String(said)])).toEqual([[SESSION, String(header())]]);
 	expect(problems.map(({ session, message }) => `${session}: ${message}`).sort()).toEqual([
-		"s3: its head is missing",
+		"s3: its record is missing",
 		`s2: the header is that of session "${SESSION}"`,
 	].sort());
 });

@@ -9,7 +9,7 @@ import { emptyDirectory } from "../../support/lines.js";
 
 const require = createRequire(import.meta.url);
 const { displayName } = require("../../../lib/store/names.js");
-const { machineKey } = require("../../../lib/store/notes.js");
+const { machineKey } = require("../../../lib/store/host-id.js");
 const plain = (text: string) => text.replace(/[^A-Za-z0-9-]+/g, "-").replace(/^-+|-+$/g, "").toLowerCase();
 
 beforeEach(() => {

@@ -1,19 +1,19 @@
-// Heads: what a directory or a bucket knows of itself, in store.json, and of each session.
+// Session records: what a directory or a bucket knows of itself, in store.json, and of each session.
 //
-// A head is a line of JSON, `{"project":"github.com/me/shop","life":1}`, and the line of the session's header. An id that was deleted and
-// put back has another life; `deleted` is in the head of one that was deleted, and there is no header then.
+// A record is a line of JSON, `{"project":"github.com/me/shop","generation":1}`, and the line of the session's header. An id that was deleted and
+// put back has another generation; `deleted` is in the record of one that was deleted, and there is no header then.
 const { randomUUID } = require("node:crypto");
 const { StoreError } = require("./errors.js");
 const { headerFault, isCount, isObject, parse } = require("./lines.js");
-const { folderOf, headPath } = require("./log-names.js");
+const { folderOf, recordPath } = require("./log-names.js");
 const { untilWritten } = require("./log-objects.js");
 
 /** @typedef {import("./log-objects").Objects} Objects */
 /**
- * @typedef {object} Head
+ * @typedef {object} SessionRecord
  * @property {string} folder of the project
  * @property {string} [project]
- * @property {number} life
+ * @property {number} generation
  * @property {boolean} isDeleted
  * @property {Buffer} [header]
  * @property {string} [tag] of the object
@@ -23,12 +23,12 @@ const VERSION = 1;
 const LAYOUT_FILE = "store.json";
 const NEWLINE = 0x0a;
 
-class Heads {
+class SessionRecords {
 	/** @type {Objects} */
 	#objects;
 	/** The store's id once the layout's version was checked. @type {string | undefined} */
 	#id;
-	/** The heads of sessions that were not deleted when they were last read. @type {Map<string, Head>} */
+	/** The records of sessions that were not deleted when they were last read. @type {Map<string, SessionRecord>} */
 	#known = new Map();
 
 	/** @param {Objects} objects */
@@ -70,16 +70,16 @@ class Heads {
 	}
 
 	/**
-	 * The head of a session; undefined if it was never stored. What was read before is given again while the session is not deleted.
+	 * The record of a session; undefined if it was never stored. What was read before is given again while the session is not deleted.
 	 * @param {string} session
 	 * @param {{ again?: boolean }} [options] `again`: reads it anew
-	 * @returns {Promise<Head | undefined>}
+	 * @returns {Promise<SessionRecord | undefined>}
 	 */
 	async get(session, { again = false } = {}) {
 		const known = again ? undefined : this.#known.get(session);
 		if (known) return known;
 		this.#known.delete(session);
-		const object = await this.#objects.get(headPath(session));
+		const object = await this.#objects.get(recordPath(session));
 		return object && this.#keep(session, this.#decode(session, object));
 	}
 
@@ -89,71 +89,71 @@ class Heads {
 	}
 
 	/**
-	 * The head to append with: that of the session, or a new one if there is none, or it was deleted and is to be put back.
+	 * The record to append with: that of the session, or a new one if there is none, or it was deleted and is to be put back.
 	 * @param {string} session
 	 * @param {{ header: Buffer, project?: string, restores?: boolean }} made
-	 * @returns {Promise<Head>}
+	 * @returns {Promise<SessionRecord>}
 	 */
 	make(session, { header, project, restores }) {
-		return untilWritten(this.#objects, headPath(session), async (tries) => {
-			const head = await this.get(session, { again: tries > 0 });
-			if (head && !(head.isDeleted && restores)) return head;
-			const from = head ?? { project, folder: folderOf(project), life: 0 };
-			await this.#write(session, { ...from, life: from.life + 1, isDeleted: false, header }, head);
+		return untilWritten(this.#objects, recordPath(session), async (tries) => {
+			const record = await this.get(session, { again: tries > 0 });
+			if (record && !(record.isDeleted && restores)) return record;
+			const from = record ?? { project, folder: folderOf(project), generation: 0 };
+			await this.#write(session, { ...from, generation: from.generation + 1, isDeleted: false, header }, record);
 			return undefined;
 		});
 	}
 
 	/**
-	 * Marks a session as deleted. Gives its head if it was ever stored.
+	 * Marks a session as deleted. Gives its record if it was ever stored.
 	 * @param {string} session
 	 */
 	async end(session) {
-		const { head } = await untilWritten(this.#objects, headPath(session), async () => {
-			const head = await this.get(session, { again: true });
-			if (!head || head.isDeleted) return { head };
-			await this.#write(session, { ...head, isDeleted: true, header: undefined }, head);
+		const { record } = await untilWritten(this.#objects, recordPath(session), async () => {
+			const record = await this.get(session, { again: true });
+			if (!record || record.isDeleted) return { record };
+			await this.#write(session, { ...record, isDeleted: true, header: undefined }, record);
 			return undefined;
 		});
-		return head;
+		return record;
 	}
 
-	/** @param {string} session @param {Head} head @param {Head} [before] */
-	async #write(session, { project, life, isDeleted, header }, before) {
-		const line = JSON.stringify({ project, life, ...(isDeleted && { deleted: true }) });
+	/** @param {string} session @param {SessionRecord} record @param {SessionRecord} [before] */
+	async #write(session, { project, generation, isDeleted, header }, before) {
+		const line = JSON.stringify({ project, generation, ...(isDeleted && { deleted: true }) });
 		const bytes = Buffer.concat([Buffer.from(`${line}\n`), ...(header ? [header, Buffer.from("\n")] : [])]);
 		this.forget(session);
-		if (before) await this.#objects.replace(headPath(session), bytes, before.tag);
-		else await this.#objects.create(headPath(session), bytes);
+		if (before) await this.#objects.replace(recordPath(session), bytes, before.tag);
+		else await this.#objects.create(recordPath(session), bytes);
 	}
 
-	/** @param {string} session @param {Head} head */
-	#keep(session, head) {
-		if (!head.isDeleted) this.#known.set(session, head);
-		return head;
+	/** @param {string} session @param {SessionRecord} record */
+	#keep(session, record) {
+		if (!record.isDeleted) this.#known.set(session, record);
+		return record;
 	}
 
 	/**
 	 * @param {string} session
 	 * @param {{ bytes: Buffer, tag?: string }} object
-	 * @returns {Head}
+	 * @returns {SessionRecord}
 	 */
 	#decode(session, { bytes, tag }) {
 		const end = bytes.indexOf(NEWLINE);
 		const value = parse(bytes.subarray(0, Math.max(0, end)));
-		if (!isObject(value) || !isCount(value.life) || (value.project !== undefined && typeof value.project !== "string"))
-			throw new StoreError("failed", `${this.#objects.name()}: ${headPath(session)} is not the head of a session`);
-		const { life, project, deleted } = value;
-		return { project, folder: folderOf(project), life, isDeleted: deleted === true, header: bytes.subarray(end + 1, bytes.lastIndexOf(NEWLINE)), tag };
+		if (!isObject(value) || !isCount(value.generation) || (value.project !== undefined && typeof value.project !== "string"))
+			throw new StoreError("failed", `${this.#objects.name()}: ${recordPath(session)} is not the record of a session`);
+		const { generation, project, deleted } = value;
+		return { project, folder: folderOf(project), generation, isDeleted: deleted === true, header: bytes.subarray(end + 1, bytes.lastIndexOf(NEWLINE)), tag };
 	}
 }
 
 /**
- * What is wrong with the header in a head; undefined if nothing is.
- * @param {Head} head
+ * What is wrong with the header in a record; undefined if nothing is.
+ * @param {SessionRecord} record
  * @param {string} session
  */
-const faultOfHead = ({ header }, session) => (header ? headerFault(header, session) : "it has no header");
+const faultOfRecord = ({ header }, session) => (header ? headerFault(header, session) : "it has no header");
 
-exports.Heads = Heads;
-exports.faultOfHead = faultOfHead;
+exports.SessionRecords = SessionRecords;
+exports.faultOfRecord = faultOfRecord;
