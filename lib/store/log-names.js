@@ -1,13 +1,5 @@
-// The names in a directory or a bucket, so that one list of a project says what there is of each session.
-//
-//   store.json                                    the layout's version and the store's id
-//   sessions/<session>                            the record: the project, which generation it is of this id, and the header (log-records.js)
-//   lines/<project>/<session>.<generation>/<host>.<part>.lines   a host's log; in a directory it has one part
-//   lines/<project>/<session>.<generation>.deleted      that generation has ended
-//   lines/<project>/<session>.redacted/<checksum>[.<other>]   a line that was redacted: its SHA-256, and after a line break what stands
-//                                                 in its place, which has the other checksum
-//   lines/<project>/from.<other>                  the sessions of the other project are this one's, too: it had that name before
-//   hosts/<host>                                  what a host has open (log-claims.js)
+// The names in a directory or a bucket, so that one list of a project says what there is of each session. docs/store-adapters.md has them in
+// a table.
 const { createHash } = require("node:crypto");
 const { compareText } = require("./lines.js");
 const { idOf, nameOf } = require("./names.js");

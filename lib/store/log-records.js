@@ -1,7 +1,7 @@
 // Session records: what a directory or a bucket knows of itself, in store.json, and of each session.
 //
-// A record is a line of JSON, `{"project":"github.com/me/shop","generation":1}`, and the line of the session's header. An id that was deleted and
-// put back has another generation; `deleted` is in the record of one that was deleted, and there is no header then.
+// A record is a line of JSON, `{"project":"github.com/me/shop","generation":1}`, and the line of the session's header. An id that was deleted
+// and put back has another generation; `deleted` is in the record of one that was deleted, and there is no header then.
 const { randomUUID } = require("node:crypto");
 const { StoreError } = require("./errors.js");
 const { headerFault, isCount, isObject, parse } = require("./lines.js");

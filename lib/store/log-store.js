@@ -1,4 +1,5 @@
-// Lines in logs: one for each session and host, in a directory or a bucket. Names are in log-names.js, what a log holds in log-batches.js, how logs are read in log-reader.js.
+// Lines in logs: one for each session and host, in a directory or a bucket. Names are in log-names.js, what a log holds in log-batches.js, how
+// logs are read in log-reader.js.
 //
 // A host writes its own logs alone, and its processes write to one of them one after the other (host-lock.js). So a log only grows: in a
 // directory it is a file, whose torn end the next append cuts off; in a bucket it is a row of objects, of which the last one is replaced
