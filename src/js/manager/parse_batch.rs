@@ -1,172 +1,162 @@
-//! Entries made of their lines, many in one batch.
+//! Entries made of their lines, many by one call to `JSON.parse`.
 //!
 //! Ids tell whether a batch was parsed right: several damaged lines can be valid JSON together, though none is by itself.
 //! If an id is not the expected one, the lines are parsed one by one.
 
-use napi::Result;
+use napi::{Error, Result};
 
-use crate::js::convert::errors::OrThrow;
 use crate::js::convert::values::{parse, LONGEST_TEXT};
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
-use pi_session_core::base::memory::{self, append, copy_of, push, reserve};
-use pi_session_core::tree::tree::{RowNo, Tree};
+use pi_session_core::base::error::{Error as CoreError, Result as CoreResult};
+use pi_session_core::base::memory::{self, append, push, reserve};
+use pi_session_core::base::wtf8::shown;
+use pi_session_core::session::Session;
+use pi_session_core::tree::tree::RowNo;
 
-/// How many bytes of lines are made together, a longer line aside: an engine limits the length of one text.
-const TOGETHER: usize = 1 << 20;
+/// How many bytes of lines are made into objects in one batch, a longer line aside.
+const BATCH_BYTES: usize = 1 << 18;
 
-/// Lines to be made into entries.
-#[derive(Default)]
-pub struct ParseBatch {
-    ascii: JoinedLines,
-    /// Lines with other characters: a string that has one takes two bytes for each letter.
-    wide: JoinedLines,
-    alone: Vec<(RowNo, String, u8)>,
+/// Why entries could not be made: of what the core says, or of what the engine does.
+pub enum Failed {
+    Core(CoreError),
+    Engine(Error),
 }
 
-/// Lines that are made together, by one call to `JSON.parse`.
+impl From<CoreError> for Failed {
+    fn from(error: CoreError) -> Self {
+        Self::Core(error)
+    }
+}
+
+impl From<Error> for Failed {
+    fn from(error: Error) -> Self {
+        Self::Engine(error)
+    }
+}
+
+/// Where entries are made. Nothing here runs the caller's code.
+pub struct EntryMaker<'a, 'env> {
+    pub session: &'a Session,
+    /// The entries come into this list, at their rows.
+    pub list: JsVal<'env>,
+    /// What their bodies are read from; None if they are made whole.
+    pub source: Option<JsVal<'env>>,
+}
+
+/// A JSON list of lines.
 #[derive(Default)]
 struct JoinedLines {
-    /// A list of the lines.
     text: Vec<u8>,
-    /// Where each of them ends in the text.
-    ends: Vec<usize>,
     rows: Vec<RowNo>,
-    /// The codes of the bodies that were omitted from each of them.
+    /// The codes of the bodies that each of them lacks.
     omitted: Vec<u8>,
 }
 
-/// Why a line gives no entry.
-pub enum UnusableLine {
-    /// The row's line, of that many bytes, holds what no JavaScript string can.
-    TooLong(RowNo, usize),
-    /// The row's line is another entry's.
-    Other(RowNo),
-}
-
-impl ParseBatch {
-    /// Adds a row's line, from which the bodies with these codes were omitted.
-    pub fn add(&mut self, row: RowNo, line: &str, omitted: u8) -> memory::Result<()> {
-        let together = if line.is_ascii() { &mut self.ascii } else { &mut self.wide };
-        let is_full = !together.text.is_empty() && together.text.len() + line.len() > TOGETHER;
-        // Those made together are between brackets.
-        if is_full || line.len() > LONGEST_TEXT - 2 {
-            return push(&mut self.alone, (row, copy_of(line)?, omitted));
+impl<'env> EntryMaker<'_, 'env> {
+    /// Makes the entries of these rows.
+    pub fn make(&self, js: JsEnv<'env>, rows: &[RowNo]) -> std::result::Result<(), Failed> {
+        let mut rest = rows;
+        while !rest.is_empty() {
+            let (batch, later) = rest.split_at(self.batch_len(rest));
+            js.scoped(|js, _| Ok(self.make_batch(js, batch)))??;
+            rest = later;
         }
-        // The bracket at the end included.
-        reserve(&mut together.text, line.len() + 2)?;
-        together.text.push(if together.text.is_empty() { b'[' } else { b',' });
-        together.text.extend_from_slice(line.as_bytes());
-        push(&mut together.ends, together.text.len())?;
-        push(&mut together.rows, row)?;
-        push(&mut together.omitted, omitted)
+        Ok(())
     }
 
-    /// Ends the batch.
-    pub fn finish(&mut self) {
-        self.ascii.text.push(b']');
-        self.wide.text.push(b']');
+    /// How many of these rows, at least one, are made in one batch.
+    fn batch_len(&self, rows: &[RowNo]) -> usize {
+        let index = self.session.index();
+        let mut size = 0;
+        let fitting = rows.iter().take_while(|&&row| {
+            size += 1 + match self.source {
+                Some(_) => index.length_without_bodies(row),
+                None => index.line_span(row).map_or(0, |span| span.len as usize),
+            };
+            size <= BATCH_BYTES
+        });
+        fitting.count().clamp(1, rows.len())
     }
 
-    /// The rows that were added.
-    pub fn rows(&self) -> impl Iterator<Item = RowNo> + '_ {
-        let together = self.ascii.rows.iter().chain(&self.wide.rows).copied();
-        together.chain(self.alone.iter().map(|(row, ..)| *row))
+    fn make_batch(&self, js: JsEnv<'env>, rows: &[RowNo]) -> std::result::Result<(), Failed> {
+        let lines = self.lines(rows)?;
+        match lines.rows.as_slice() {
+            [] => Ok(()),
+            [row] => self.make_one(js, *row, &lines),
+            _ if self.make_together(js, &lines)? => Ok(()),
+            // They are JSON together, but not each by itself, or one is another entry's.
+            _ => rows.iter().try_for_each(|row| self.make_batch(js, std::slice::from_ref(row))),
+        }
     }
 
-    /// Makes the entries in their places of a list. Their bodies are read from `source`. Gives a line that is not an entry
-    /// of its row, if there is one.
-    pub fn make(
-        &self,
-        js: JsEnv<'_>,
-        tree: &Tree,
-        list: JsVal<'_>,
-        source: Option<JsVal<'_>>,
-    ) -> Result<Option<UnusableLine>> {
-        let source = source.map_or_else(|| js.undefined(), Ok)?;
-        let to = EntryTarget { js, tree, list, source };
-        for (row, line, omitted) in &self.alone {
-            if let Some(unusable) = to.make(*row, line, *omitted)? {
-                return Ok(Some(unusable));
+    fn lines(&self, rows: &[RowNo]) -> CoreResult<JoinedLines> {
+        let mut lines = JoinedLines::default();
+        let mut take = |row, line: &str, omitted| Ok(lines.add(row, line, omitted)?);
+        match self.source {
+            Some(_) => self.session.lines_without_bodies(rows, &mut take),
+            None => self.session.lines(rows, &mut take),
+        }?;
+        lines.text.push(b']');
+        Ok(lines)
+    }
+
+    /// Gives false if the lines are not the entries of their rows.
+    fn make_together(&self, js: JsEnv<'env>, lines: &JoinedLines) -> std::result::Result<bool, Failed> {
+        let mut ids = Vec::new();
+        for &row in &lines.rows {
+            let joined = append(&mut ids, self.session.tree().id_of(row)).and_then(|()| append(&mut ids, b"\n"));
+            joined.map_err(CoreError::from)?;
+        }
+        let (rows, omitted) = (js.u32s(&lines.rows)?, js.u8s(&lines.omitted)?);
+        let (text, ids) = (js.string(&lines.text)?, js.string(&ids)?);
+        let args = [self.list, rows, omitted, self.source(js)?, text, ids];
+        Ok(js.is_truthy(factory::call(js, FactoryFn::Fill, &args)?)?)
+    }
+
+    fn make_one(&self, js: JsEnv<'env>, row: RowNo, lines: &JoinedLines) -> std::result::Result<(), Failed> {
+        let line = lines.text.get(1..lines.text.len() - 1).unwrap_or_default();
+        // It was a text when it was added.
+        let line = std::str::from_utf8(line).unwrap_or_default();
+        let known = self.session.tree().id_of(row);
+        let entry = match parse(js, line) {
+            Err(_) if line.len() > LONGEST_TEXT => {
+                js.take_exception()?;
+                return Err(CoreError::value_too_long(self.path(), &shown(known), "a value", line.len()).into());
             }
+            entry => entry?,
+        };
+        if js.text(js.get(entry, c"id")?)?.as_deref() != Some(known) {
+            self.session.mark_suspect();
+            let what = format!("entry {} is no longer where it was", shown(known));
+            return Err(CoreError::changed(self.path(), what).into());
         }
-        match self.ascii.make(&to)? {
-            None => self.wide.make(&to),
-            unusable => Ok(unusable),
-        }
+        let entry = match lines.omitted.first() {
+            None | Some(0) => entry,
+            Some(&omitted) => {
+                let [row, omitted] = [js.number(f64::from(row))?, js.number(f64::from(omitted))?];
+                factory::call(js, FactoryFn::Defer, &[entry, row, omitted, self.source(js)?])?
+            }
+        };
+        Ok(js.set_at(self.list, row, entry)?)
+    }
+
+    fn source(&self, js: JsEnv<'env>) -> Result<JsVal<'env>> {
+        self.source.map_or_else(|| js.undefined(), Ok)
+    }
+
+    fn path(&self) -> &str {
+        self.session.file().unwrap_or_default()
     }
 }
 
 impl JoinedLines {
-    fn make(&self, to: &EntryTarget<'_, '_>) -> Result<Option<UnusableLine>> {
-        if self.rows.is_empty() {
-            return Ok(None);
-        }
-        let mut ids = Vec::new();
-        for &row in &self.rows {
-            let joined = append(&mut ids, to.tree.id_of(row)).and_then(|()| append(&mut ids, b"\n"));
-            joined.or_throw(to.js)?;
-        }
-        let filled = to.js.scoped(|js, _| {
-            let (rows, omitted) = (js.u32s(&self.rows)?, js.u8s(&self.omitted)?);
-            let (text, ids) = (js.string(&self.text)?, js.string(&ids)?);
-            let filled = factory::call(js, FactoryFn::Fill, &[to.list, rows, omitted, to.source, text, ids])?;
-            js.is_truthy(filled)
-        })?;
-        // Lines that were not filled in are JSON together, but not each by itself.
-        if filled {
-            Ok(None)
-        } else {
-            self.one_by_one(to)
-        }
-    }
-
-    fn one_by_one(&self, to: &EntryTarget<'_, '_>) -> Result<Option<UnusableLine>> {
-        let mut from = 1;
-        for ((&row, &omitted), &end) in self.rows.iter().zip(&self.omitted).zip(&self.ends) {
-            // It was a text when it was added.
-            let line = std::str::from_utf8(self.text.get(from..end).unwrap_or_default()).unwrap_or_default();
-            if let Some(unusable) = to.make(row, line, omitted)? {
-                return Ok(Some(unusable));
-            }
-            from = end + 1;
-        }
-        Ok(None)
-    }
-}
-
-/// Where entries are made.
-struct EntryTarget<'a, 'env> {
-    js: JsEnv<'env>,
-    tree: &'a Tree,
-    list: JsVal<'env>,
-    source: JsVal<'env>,
-}
-
-impl EntryTarget<'_, '_> {
-    /// Makes one entry of its line.
-    fn make(&self, row: RowNo, line: &str, omitted: u8) -> Result<Option<UnusableLine>> {
-        let js = self.js;
-        js.scoped(|js, _| {
-            let entry = match parse(js, line) {
-                Err(_) if line.len() > LONGEST_TEXT => {
-                    js.take_exception()?;
-                    return Ok(Some(UnusableLine::TooLong(row, line.len())));
-                }
-                entry => entry?,
-            };
-            if js.text(js.get(entry, c"id")?)?.as_deref() != Some(self.tree.id_of(row)) {
-                return Ok(Some(UnusableLine::Other(row)));
-            }
-            let entry = match omitted {
-                0 => entry,
-                _ => {
-                    let [row, omitted] = [js.number(f64::from(row))?, js.number(f64::from(omitted))?];
-                    factory::call(js, FactoryFn::Defer, &[entry, row, omitted, self.source])?
-                }
-            };
-            js.set_at(self.list, row, entry)?;
-            Ok(None)
-        })
+    fn add(&mut self, row: RowNo, line: &str, omitted: u8) -> memory::Result<()> {
+        // The bracket at the end included.
+        reserve(&mut self.text, line.len() + 2)?;
+        self.text.push(if self.text.is_empty() { b'[' } else { b',' });
+        self.text.extend_from_slice(line.as_bytes());
+        push(&mut self.rows, row)?;
+        push(&mut self.omitted, omitted)
     }
 }
