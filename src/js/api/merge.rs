@@ -8,56 +8,19 @@ use crate::js::api::diagnostics::reported;
 use crate::js::convert::args::{self, Options};
 use crate::js::convert::errors::wrong_argument;
 use crate::js::convert::paths::resolved;
-use crate::js::engine::{CallersArray, JsEnv, JsVal};
+use crate::js::engine::{JsEnv, JsVal};
 use pi_session_core::base::wtf8::to_string_lossy;
 use pi_session_core::rewrite::merge::{create, merge, Since, StoredLines};
 
-/// What the caller passes, its numbers not read yet.
-struct MergeInput<'env> {
-    session: String,
-    lines: CallersArray<'env, u8>,
-    hosts: CallersArray<'env, u32>,
-    header: Option<CallersArray<'env, u8>>,
-    since: Option<MergeSince<'env>>,
-}
-
-struct MergeSince<'env> {
-    bytes: u64,
-    tail: CallersArray<'env, u8>,
-}
-
-impl<'env> MergeInput<'env> {
-    /// Reads each property once. A getter may transfer or resize the memory of an array that was read before it, so the
-    /// numbers are not read here.
-    fn read(js: JsEnv<'env>, stored: JsVal<'env>) -> Result<Self> {
-        let stored = args::object(js, stored, "stored")?;
-        Options::of(js, stored, "SessionManager.merge", &[c"session", c"lines", c"hosts", c"header", c"since"])?;
-        Ok(Self {
-            session: to_string_lossy(&args::text(js, js.get(stored, c"session")?, "session")?).into_owned(),
-            lines: args::numbers(js, js.get(stored, c"lines")?, "lines")?,
-            hosts: args::numbers(js, js.get(stored, c"hosts")?, "hosts")?,
-            header: match js.get(stored, c"header")? {
-                header if js.is_nullish(header)? => None,
-                header => Some(args::numbers(js, header, "header")?),
-            },
-            since: match js.get(stored, c"since")? {
-                since if js.is_nullish(since)? => None,
-                since => Some(MergeSince::read(js, since)?),
-            },
-        })
-    }
-}
-
-impl<'env> MergeSince<'env> {
-    fn read(js: JsEnv<'env>, since: JsVal<'env>) -> Result<Self> {
-        let since = args::object(js, since, "since")?;
-        Options::of(js, since, "SessionManager.merge's since", &[c"bytes", c"tail"])?;
-        let bytes = js.number_value(js.get(since, c"bytes")?)?.filter(|bytes| *bytes >= 0.0 && bytes.fract() == 0.0);
-        let Some(bytes) = bytes else {
-            return Err(wrong_argument(js, "since.bytes must be a whole number from 0 on"));
-        };
-        Ok(Self { bytes: bytes as u64, tail: args::numbers(js, js.get(since, c"tail")?, "since.tail")? })
-    }
+/// How much of the file the caller knows to be stored: its bytes, and the last of them.
+fn since_of(js: JsEnv<'_>, since: JsVal<'_>) -> Result<(u64, Vec<u8>)> {
+    let since = args::object(js, since, "since")?;
+    Options::of(js, since, "SessionManager.merge's since", &[c"bytes", c"tail"])?;
+    let bytes = js.number_value(js.get(since, c"bytes")?)?.filter(|bytes| *bytes >= 0.0 && bytes.fract() == 0.0);
+    let Some(bytes) = bytes else {
+        return Err(wrong_argument(js, "since.bytes must be a whole number from 0 on"));
+    };
+    Ok((bytes as u64, args::numbers(js, js.get(since, c"tail")?, "since.tail")?))
 }
 
 #[napi]
@@ -86,16 +49,20 @@ impl SessionManager {
     pub fn merge<'env>(env: &'env Env, path: JsVal<'env>, stored: JsVal<'env>) -> Result<JsVal<'env>> {
         let js = JsEnv::new(env);
         let path = resolved(js, path, "path")?;
-        let MergeInput { session, lines, hosts, header, since } = MergeInput::read(js, stored)?;
-        let tail = since.as_ref().map(|since| since.tail);
-        let since_bytes = since.map_or(0, |since| since.bytes);
-        let done = js.with_numbers([Some(lines), header, tail], hosts, |[lines, header, tail], hosts| {
-            let lines = StoredLines::new(lines.unwrap_or_default(), hosts)?;
-            match header {
-                Some(header) => create(&path, &session, header, lines),
-                None => merge(&path, &session, lines, tail.map(|tail| Since { bytes: since_bytes, tail })),
-            }
-        })?;
+        let stored = args::object(js, stored, "stored")?;
+        let known = &[c"session", c"lines", c"hosts", c"header", c"since"];
+        let stored = Options::of(js, stored, "SessionManager.merge", known)?;
+        // Each property is read once, and its numbers are copied at once: the getter of the next one may take their memory away.
+        let session = to_string_lossy(&args::text(js, stored.get(c"session")?, "session")?).into_owned();
+        let lines: Vec<u8> = args::numbers(js, stored.get(c"lines")?, "lines")?;
+        let hosts: Vec<u32> = args::numbers(js, stored.get(c"hosts")?, "hosts")?;
+        let header = stored.given(c"header")?.map(|header| args::numbers::<u8>(js, header, "header")).transpose()?;
+        let since = stored.given(c"since")?.map(|since| since_of(js, since)).transpose()?;
+        let since = since.as_ref().map(|(bytes, tail)| Since { bytes: *bytes, tail });
+        let done = StoredLines::new(&lines, &hosts).and_then(|lines| match header {
+            Some(header) => create(&path, &session, &header, lines),
+            None => merge(&path, &session, lines, since),
+        });
         reported(js, done)
     }
 }

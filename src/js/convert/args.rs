@@ -5,7 +5,7 @@ use std::ffi::CStr;
 use napi::{Result, ValueType};
 
 use super::errors::wrong_argument;
-use crate::js::engine::{CallersArray, Element, JsEnv, JsVal};
+use crate::js::engine::{Element, JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
 use pi_session_core::base::wtf8::to_string_lossy;
 
@@ -186,10 +186,10 @@ fn called(name: &CStr) -> String {
     format!("options.{}", name.to_string_lossy())
 }
 
-/// A typed array argument. An array whose memory other threads may write to is refused.
-pub fn numbers<'env, T: Element>(js: JsEnv<'env>, value: JsVal<'env>, name: &str) -> Result<CallersArray<'env, T>> {
-    match js.callers_array(value)? {
-        Some(array) => Ok(array),
+/// A copy of the numbers of a typed array argument. An array whose memory other threads may write to is refused.
+pub fn numbers<T: Element>(js: JsEnv<'_>, value: JsVal<'_>, name: &str) -> Result<Vec<T>> {
+    match js.copied_numbers(value)? {
+        Some(numbers) => Ok(numbers),
         None => Err(wrong_argument(js, format!("{name} must be a {} without a SharedArrayBuffer", T::NAME))),
     }
 }

@@ -16,5 +16,5 @@ mod values;
 pub use deferred::Deferred;
 pub use env::{Bound, EnvId, JsEnv, JsVal};
 pub use persistent::Persistent;
-pub use queue::{queue, Sender, WeakSender};
-pub use typed_arrays::{CallersArray, Element, Scratch};
+pub use queue::{queue, Sender};
+pub use typed_arrays::{Element, Scratch};

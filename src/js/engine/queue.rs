@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::panic::{catch_unwind, AssertUnwindSafe};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use napi::bindgen_prelude::Function;
@@ -25,12 +25,7 @@ pub type Handler<T> = Box<dyn FnMut(JsEnv<'_>, T) -> Result<()>>;
 type Schedule = ThreadsafeFunction<(), (), (), Status, false>;
 
 /// Sends messages from any thread. The queue ends when the last sender is dropped, or with its environment.
-pub struct Sender<T>(Arc<Queue<T>>);
-
-/// A sender that does not keep the queue.
-pub struct WeakSender<T>(Weak<Queue<T>>);
-
-struct Queue<T> {
+pub struct Sender<T> {
     schedule: Schedule,
     inbox: Arc<Mutex<Inbox<T>>>,
 }
@@ -56,37 +51,21 @@ pub fn queue<T: Send + 'static>(js: JsEnv<'_>, slices: JsVal<'_>, handler: Handl
     let slice = js.function("slice", move |js, _| js.boolean(slice.run(js)))?;
     let schedule: Function<'_, (), ()> = js.call(slices, &[slice])?.typed(js)?;
     let schedule = schedule.build_threadsafe_function().build()?;
-    Ok(Sender(Arc::new(Queue { schedule, inbox })))
-}
-
-impl<T> Sender<T> {
-    /// A sender that does not keep the queue: an active queue keeps the process alive.
-    pub fn weak(&self) -> WeakSender<T> {
-        WeakSender(Arc::downgrade(&self.0))
-    }
-}
-
-impl<T: Send> WeakSender<T> {
-    /// Sends a message, if the queue is still there.
-    pub fn send(&self, message: T) {
-        if let Some(queue) = self.0.upgrade() {
-            Sender(queue).send(message);
-        }
-    }
+    Ok(Sender { schedule, inbox })
 }
 
 impl<T: Send> Sender<T> {
     /// Sends a message. Once the environment is ending nobody receives it.
     pub fn send(&self, message: T) {
         {
-            let mut inbox = locked(&self.0.inbox);
+            let mut inbox = locked(&self.inbox);
             inbox.messages.push_back(message);
             if std::mem::replace(&mut inbox.is_scheduled, true) {
                 return;
             }
         }
         // An environment that does not take the call is ending.
-        self.0.schedule.call((), ThreadsafeFunctionCallMode::NonBlocking);
+        self.schedule.call((), ThreadsafeFunctionCallMode::NonBlocking);
     }
 }
 

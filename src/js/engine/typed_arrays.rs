@@ -1,7 +1,5 @@
 //! Numbers that cross as one typed array, without a call for each.
 
-use std::ffi::c_void;
-use std::marker::PhantomData;
 use std::ptr::null_mut;
 
 use napi::bindgen_prelude::{Float64ArraySlice, Int32ArraySlice, Uint32ArraySlice, Uint8ArraySlice};
@@ -10,6 +8,7 @@ use napi::{sys, JsValue as _, Result};
 use super::env::{JsEnv, JsVal};
 use super::node_api::methods;
 use super::persistent::Persistent;
+use pi_session_core::base::memory::with_capacity;
 
 macro_rules! typed_arrays {
     ($($(#[$doc:meta])* $name:ident: $number:ty = $array:ident,)+) => {
@@ -34,7 +33,7 @@ typed_arrays! {
 }
 
 /// The number types of the caller's typed arrays that the addon reads.
-pub trait Element {
+pub trait Element: Copy {
     /// What Node-API calls an array of such numbers.
     const KIND: sys::napi_typedarray_type;
     /// What JavaScript calls it.
@@ -51,96 +50,36 @@ impl Element for u32 {
     const NAME: &'static str = "Uint32Array";
 }
 
-/// A typed array of the caller's. Its numbers are read by [`JsEnv::with_numbers`] only: as soon as code of the caller's
-/// runs, it may transfer or resize their memory.
-#[derive(Clone, Copy)]
-pub struct CallersArray<'env, T> {
-    array: JsVal<'env>,
-    numbers: PhantomData<T>,
-}
-
 methods! {
     fn is_typed_array(value: JsVal<'_>) -> bool = napi_is_typedarray, "typed array";
     fn is_unshared_buffer(value: JsVal<'_>) -> bool = napi_is_arraybuffer, "array buffer";
 }
 
-/// What Node-API tells of a typed array.
-struct Info {
-    kind: sys::napi_typedarray_type,
-    len: usize,
-    data: *mut c_void,
-    buffer: sys::napi_value,
-}
-
-impl<'env> JsEnv<'env> {
-    /// A value as a typed array of this type; None if it is anything else, or if its memory is shared with other threads,
-    /// which may write at any time.
-    pub fn callers_array<T: Element>(self, value: JsVal<'env>) -> Result<Option<CallersArray<'env, T>>> {
+impl JsEnv<'_> {
+    /// A copy of the numbers of the caller's typed array: as soon as code of the caller's runs, it may transfer or resize their
+    /// memory. None if it is anything else, or if its memory is shared with other threads, which may write at any time.
+    pub fn copied_numbers<T: Element>(self, value: JsVal<'_>) -> Result<Option<Vec<T>>> {
         if !self.is_typed_array(value)? {
             return Ok(None);
         }
-        let Info { kind, buffer, .. } = self.info(value)?;
-        let is_of_kind = kind == T::KIND && self.is_unshared_buffer(self.made(buffer)?)?;
-        Ok(is_of_kind.then_some(CallersArray { array: value, numbers: PhantomData }))
-    }
-
-    /// Gives `work` the numbers of arrays where they are, without a copy. What leads to the engine is not `Send`, so `work`
-    /// cannot run the caller's code:
-    ///
-    /// ```compile_fail
-    /// # use pi_session_native::js::engine::{CallersArray, JsEnv, JsVal};
-    /// fn sets<'env>(js: JsEnv<'env>, lines: CallersArray<'env, u8>, hosts: CallersArray<'env, u32>, of: JsVal<'env>) {
-    ///     js.with_numbers([Some(lines)], hosts, |_, _| js.set(of, c"key", of)).ok();
-    /// }
-    /// ```
-    ///
-    /// The same without a call into the engine compiles:
-    ///
-    /// ```
-    /// # use pi_session_native::js::engine::{CallersArray, JsEnv, JsVal};
-    /// fn counts<'env>(js: JsEnv<'env>, lines: CallersArray<'env, u8>, hosts: CallersArray<'env, u32>) {
-    ///     js.with_numbers([Some(lines)], hosts, |[lines], hosts| (lines.map(<[u8]>::len), hosts.len())).ok();
-    /// }
-    /// ```
-    pub fn with_numbers<T, const N: usize>(
-        self,
-        bytes: [Option<CallersArray<'_, u8>>; N],
-        words: CallersArray<'_, u32>,
-        work: impl FnOnce([Option<&[u8]>; N], &[u32]) -> T + Send,
-    ) -> Result<T> {
-        let mut slices = [None; N];
-        for (slice, array) in slices.iter_mut().zip(bytes) {
-            // SAFETY: used by `work` only.
-            *slice = array.map(|array| unsafe { self.numbers(array) }).transpose()?;
-        }
-        // SAFETY: used by `work` only.
-        let words = unsafe { self.numbers(words)? };
-        Ok(work(slices, words))
-    }
-
-    /// The numbers of an array; none if its memory was transferred, or resized so that it lies outside.
-    ///
-    /// # Safety
-    ///
-    /// They must not be used after code of the caller's has run.
-    unsafe fn numbers<'a, T: Element>(self, array: CallersArray<'_, T>) -> Result<&'a [T]> {
-        let Info { len, data, .. } = self.info(array.array)?;
-        if len == 0 || data.is_null() {
-            return Ok(&[]);
-        }
-        // SAFETY: the engine says that they are there, at an address that the element type may have, and `callers_array` has
-        // checked that type. Only this thread can write to them or take them away, by the caller's code.
-        Ok(unsafe { std::slice::from_raw_parts(data.cast(), len) })
-    }
-
-    fn info(self, array: JsVal<'_>) -> Result<Info> {
-        let mut info = Info { kind: 0, len: 0, data: null_mut(), buffer: null_mut() };
-        let Info { kind, len, data, buffer } = &mut info;
-        // SAFETY: the handle is good, and the engine refuses what is not a typed array; what is not asked for may be null.
-        let status =
-            unsafe { sys::napi_get_typedarray_info(self.raw(), array.raw(), kind, len, data, buffer, null_mut()) };
+        let (mut kind, mut len, mut data, mut buffer) = (0, 0, null_mut(), null_mut());
+        // SAFETY: the handle is good, and one of a typed array; what is not asked for may be null.
+        let status = unsafe {
+            let (kind, len, data, buffer) = (&mut kind, &mut len, &mut data, &mut buffer);
+            sys::napi_get_typedarray_info(self.raw(), value.raw(), kind, len, data, buffer, null_mut())
+        };
         self.check(status, "typed array")?;
-        Ok(info)
+        if kind != T::KIND || !self.is_unshared_buffer(self.made(buffer)?)? {
+            return Ok(None);
+        }
+        let mut numbers = with_capacity(len).map_err(|_| self.out_of_memory(len * size_of::<T>()))?;
+        // There are none if the memory was transferred, or resized so that they lie outside.
+        if len > 0 && !data.is_null() {
+            // SAFETY: the engine says that they are there, at an address that the element type may have. Only this thread can
+            // write to them or take them away, and nothing runs before they are copied.
+            numbers.extend_from_slice(unsafe { std::slice::from_raw_parts(data.cast::<T>(), len) });
+        }
+        Ok(Some(numbers))
     }
 }
 

@@ -100,8 +100,8 @@
 			}
 			return unread;
 		},
-		// For invalid times (a date too far away): only the engine's own sort gives the same order. Holes, where a file was not a
-		// session, are left out.
+		// Holes, where a file was not a session, are left out. The engine's own sort: of an invalid time (a date too far away) only
+		// it makes the same order.
 		newestFirst(infos) {
 			const whole = filter(infos, () => true);
 			return sort(whole, (a, b) => getTime(b.modified) - getTime(a.modified));
@@ -131,9 +131,14 @@
 		useText(read) {
 			listedText = read;
 		},
-		listen(signal, callback) {
-			signal.addEventListener("abort", callback, { once: true });
-			return () => signal.removeEventListener("abort", callback);
+		// Calls `cancel` when the signal fires, and `end` in a later turn of the event loop. Returns the function that ends that.
+		listen(signal, cancel, end) {
+			const onAbort = () => {
+				cancel();
+				later(end);
+			};
+			signal.addEventListener("abort", onAbort, { once: true });
+			return () => signal.removeEventListener("abort", onAbort);
 		},
 	};
 };

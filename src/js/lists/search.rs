@@ -1,20 +1,18 @@
 //! `search`: another thread searches; its hits arrive here in slices, in order.
 
 use std::ffi::CStr;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::Arc;
 
 use napi::Result;
 
-use super::task::{self, Deferred, Events, Held, Task};
+use super::task::{self, Deferred, Held, Task};
 use crate::js::convert::args::{self, Options};
 use crate::js::convert::errors::wrong_argument;
 use crate::js::convert::paths::on_paths;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::process::ProcessSnapshot;
 use crate::js::manager::session_dir::configured_session_dir;
-use pi_session_core::base::error::Result as CoreResult;
-use pi_session_core::base::memory::collect;
 use pi_session_core::base::paths;
 use pi_session_core::base::wtf8::to_string_lossy;
 use pi_session_core::listing::find_session::lookup_filter;
@@ -41,23 +39,12 @@ const OPTIONS: &[&CStr] = &[
     c"onProgress",
     c"onHit",
 ];
-/// How many hits are handed over at once.
-const AT_ONCE: usize = 32;
 
 /// What the searching thread sends.
 enum SearchEvent {
     Progress(usize, usize),
-    Hits(Arc<HitSession>, Vec<Hit>),
+    Hit(Arc<HitSession>, Hit),
     Done,
-}
-
-/// The arguments of a search.
-struct SearchRequest {
-    scope: ListScope,
-    /// None if it is blank.
-    query: Option<Query>,
-    options: SearchOptions,
-    process: ProcessSnapshot,
 }
 
 /// Starts a search and gives its promise.
@@ -68,19 +55,42 @@ pub fn promise<'env>(js: JsEnv<'env>, query: JsVal<'env>, options: JsVal<'env>) 
 fn start(js: JsEnv<'_>, query: JsVal<'_>, options: JsVal<'_>, deferred: Deferred) -> Result<()> {
     let query = to_string_lossy(&args::text(js, query, "query")?).into_owned();
     let options = Options::of(js, options, "SessionManager.search", OPTIONS)?;
-    let option = |name| options.get(name);
     let search_options = search_options(js, &options)?;
-    let is_phrase = js.is_truthy(option(c"phrase")?)?;
+    let is_phrase = js.is_truthy(options.get(c"phrase")?)?;
     let scope = scope(js, &options)?;
     let on_hit = options.function(c"onHit")?;
+    let SearchOptions { limit, scopes, roles, .. } = &search_options;
+    let may_find = *limit > 0 && *scopes != Scopes::NONE && roles.as_ref().is_none_or(|roles| !roles.is_empty());
+    // If nothing can be a hit, no file is read.
+    let query = Query::of(&query, is_phrase).filter(|_| may_find);
     let process = on_paths(js, ProcessSnapshot::of)?;
-    let asked = SearchRequest { scope, query: Query::of(&query, is_phrase), options: search_options, process };
-    let task = Task::new(js, deferred, option(c"signal")?, option(c"onProgress")?)?;
+    let task = Task::new(js, deferred, options.get(c"signal")?, options.get(c"onProgress")?)?;
     task.hold(js, Held::Results, js.array(0)?)?;
     if let Some(on_hit) = on_hit {
         task.hold(js, Held::OnHit, on_hit)?;
     }
-    task.run(js, "search", handle, move |events, stop| answer(&asked, stop, events))
+    task.run(js, "search", handle, move |events, cancelled| {
+        if let Some(query) = &query {
+            let files = scope.find(&process.cwd)?;
+            let request = Request {
+                files: &files,
+                takes: &|cwd| scope.includes(cwd, &process),
+                query,
+                options: &search_options,
+                cancelled,
+                progress: &|searched, total| events.send(SearchEvent::Progress(searched, total)),
+                each: &|session, hits| {
+                    hits.into_iter().for_each(|hit| events.send(SearchEvent::Hit(session.clone(), hit)));
+                    Ok(())
+                },
+            };
+            request.run()?;
+        }
+        if !cancelled.load(Ordering::Relaxed) {
+            events.send(SearchEvent::Done);
+        }
+        Ok(())
+    })
 }
 
 /// What is searched for besides the query.
@@ -132,56 +142,15 @@ pub fn scope(js: JsEnv<'_>, options: &Options<'_>) -> Result<ListScope> {
     }
 }
 
-/// Searches and sends the hits. If nothing can be one, no file is read.
-fn answer(asked: &SearchRequest, cancelled: &AtomicBool, events: &Events<SearchEvent>) -> CoreResult<()> {
-    let SearchOptions { limit, scopes, roles, .. } = &asked.options;
-    let may_find = *limit > 0 && *scopes != Scopes::NONE && roles.as_ref().is_none_or(|roles| !roles.is_empty());
-    if let Some(query) = asked.query.as_ref().filter(|_| may_find) {
-        let files = asked.scope.find(&asked.process.cwd)?;
-        let request = Request {
-            files: &files,
-            takes: &|cwd| asked.scope.includes(cwd, &asked.process),
-            query,
-            options: &asked.options,
-            cancelled,
-            progress: &|searched, total| events.send(SearchEvent::Progress(searched, total)),
-            each: &|session, hits| {
-                let mut hits = hits.into_iter();
-                while hits.len() > 0 {
-                    let some = collect(hits.by_ref().take(AT_ONCE))?;
-                    events.send(SearchEvent::Hits(session.clone(), some));
-                }
-                Ok(())
-            },
-        };
-        request.run()?;
-    }
-    if !cancelled.load(Ordering::Relaxed) {
-        events.send(SearchEvent::Done);
-    }
-    Ok(())
-}
-
 /// Handles an event. Nothing is borrowed while the caller's callback runs.
 fn handle(js: JsEnv<'_>, task: &Task, event: SearchEvent) -> Result<()> {
     match event {
-        SearchEvent::Progress(searched, total) => match task.held(js, Held::OnProgress)? {
-            Some(on_progress) => {
-                js.call(on_progress, &[js.number(searched as f64)?, js.number(total as f64)?]).map(|_| ())
-            }
-            None => Ok(()),
-        },
-        SearchEvent::Hits(session, found) => {
-            let on_hit = task.held(js, Held::OnHit)?;
-            for hit in found.iter().take_while(|_| !task.is_cancelled()) {
-                js.scoped(|js, _| {
-                    let Some(hits) = task.held(js, Held::Results)? else { return Ok(()) };
-                    let hit = hit_object(js, &session, hit)?;
-                    js.set_at(hits, js.len(hits)?, hit)?;
-                    on_hit.map_or(Ok(()), |on_hit| js.call(on_hit, &[hit]).map(|_| ()))
-                })?;
-            }
-            Ok(())
+        SearchEvent::Progress(searched, total) => task.progress(js, searched, total),
+        SearchEvent::Hit(session, hit) => {
+            let Some(hits) = task.held(js, Held::Results)? else { return Ok(()) };
+            let hit = hit_object(js, &session, &hit)?;
+            js.set_at(hits, js.len(hits)?, hit)?;
+            task.held(js, Held::OnHit)?.map_or(Ok(()), |on_hit| js.call(on_hit, &[hit]).map(drop))
         }
         SearchEvent::Done => {
             let hits = task.held(js, Held::Results)?;

@@ -10,9 +10,9 @@ use napi::{Error, Result, ValueType};
 
 use crate::js::convert::errors::{thrown, wrong_argument, OrThrow};
 pub use crate::js::engine::Deferred;
-use crate::js::engine::{queue, JsEnv, JsVal, Persistent, Sender, WeakSender};
+use crate::js::engine::{queue, JsEnv, JsVal, Persistent, Sender};
 use crate::js::factory::{self, FactoryFn};
-use pi_session_core::base::error::{Error as CoreError, ErrorCode, Result as CoreResult};
+use pi_session_core::base::error::{ErrorCode, Result as CoreResult};
 use pi_session_core::base::threads::spawn;
 
 /// The code of an abort for which the signal has no reason, as Node names it.
@@ -35,20 +35,13 @@ fn reason_of<'env>(js: JsEnv<'env>, error: &Error) -> Result<JsVal<'env>> {
     }
 }
 
-/// What the working thread sends.
-enum Message<E> {
-    Event(E),
-    Failed(Box<CoreError>),
-    Aborted,
-}
-
 /// Sends events from the working thread.
-pub struct Events<E>(Sender<Message<E>>);
+pub struct Events<E>(Sender<CoreResult<E>>);
 
 impl<E: Send> Events<E> {
     /// Sends an event, to be handled on the JavaScript thread.
     pub fn send(&self, event: E) {
-        self.0.send(Message::Event(event));
+        self.0.send(Ok(event));
     }
 }
 
@@ -115,67 +108,66 @@ impl Task {
         let task = Rc::new(self);
         let begin = || {
             let handled = task.clone();
-            let handler = Box::new(move |js: JsEnv<'_>, message| handled.receive(js, &handle, message));
+            let handler = Box::new(move |js: JsEnv<'_>, event: CoreResult<E>| {
+                handled.receive(js, || handle(js, &handled, event.map_err(|error| thrown(js, &error))?))
+            });
             let sender = queue(js, factory::function(js, FactoryFn::Slices)?, handler)?;
-            task.listen(js, sender.weak())?;
+            task.listen(js)?;
             let stop = task.cancelled.clone();
-            let failed = |events: &Events<E>, error| events.0.send(Message::Failed(Box::new(error)));
+            let failed = |events: &Events<E>, error| events.0.send(Err(error));
             let answer = move |events: &Events<E>| answer(events, &stop);
             spawn(what, task.cancelled.clone(), Events(sender), answer, failed).or_throw(js)
         };
         begin().or_else(|error| task.end(js, reason_of(js, &error)?, false))
     }
 
-    /// Makes an abort of the signal end the task.
-    fn listen<E: Send + 'static>(&self, js: JsEnv<'_>, sender: WeakSender<Message<E>>) -> Result<()> {
+    /// Makes an abort of the signal stop the threads, and end the task in a later turn of the event loop: one that a callback
+    /// makes while the last event is handled comes too late.
+    fn listen(self: &Rc<Self>, js: JsEnv<'_>) -> Result<()> {
         let Some(signal) = self.held(js, Held::Signal)? else { return Ok(()) };
-        let cancelled = self.cancelled.clone();
-        let on_abort = js.function("onAbort", move |js, _| {
-            // In this order: a list that finds itself cancelled sends nothing more, so the message has to be on its way by then.
-            sender.send(Message::Aborted);
+        let (cancelled, task) = (self.cancelled.clone(), self.clone());
+        let cancel = js.function("cancel", move |js, _| {
             cancelled.store(true, Ordering::Relaxed);
             js.undefined()
         })?;
-        self.hold(js, Held::Unlisten, factory::call(js, FactoryFn::Listen, &[signal, on_abort])?)
+        let end = js.function("end", move |js, _| {
+            task.receive(js, || Ok(()))?;
+            js.undefined()
+        })?;
+        self.hold(js, Held::Unlisten, factory::call(js, FactoryFn::Listen, &[signal, cancel, end])?)
     }
 
-    /// Handles a message. Nothing is borrowed while the caller's callback runs.
-    fn receive<E>(
-        &self,
-        js: JsEnv<'_>,
-        handle: &impl Fn(JsEnv<'_>, &Self, E) -> Result<()>,
-        message: Message<E>,
-    ) -> Result<()> {
+    /// Handles what came, unless the signal has fired, which ends the task. Nothing is borrowed while the caller's callback runs.
+    fn receive(&self, js: JsEnv<'_>, handle: impl FnOnce() -> Result<()>) -> Result<()> {
         if self.is_over() {
             return Ok(());
         }
-        let handled = self.abort_reason(js).and_then(|reason| match (reason, message) {
-            (Some(reason), _) => self.end(js, reason, false),
-            (None, Message::Aborted) => self.end_aborted(js),
-            // A result that comes after the abort event is not the answer, even where the signal itself does not say that
-            // it is aborted.
-            (None, _) if self.cancelled.load(Ordering::Relaxed) => self.end_aborted(js),
-            (None, Message::Event(event)) => handle(js, self, event),
-            (None, Message::Failed(error)) => Err(thrown(js, &error)),
+        let handled = self.abort_reason(js).and_then(|reason| match reason {
+            Some(reason) => self.end(js, reason, false),
+            None => handle(),
         });
         handled.or_else(|error| self.end(js, reason_of(js, &error)?, false))
     }
 
-    /// Why the signal is aborted; None if it is not, or there is none. What asking it throws is the error.
+    /// Why the task is aborted; None if it is not. What asking the signal throws is the error. A signal that has fired counts as
+    /// aborted even where it does not say so.
     pub fn abort_reason<'env>(&self, js: JsEnv<'env>) -> Result<Option<JsVal<'env>>> {
-        match self.held(js, Held::Signal)? {
-            Some(signal) if js.is_truthy(js.get(signal, c"aborted")?)? => js.get(signal, c"reason").map(Some),
-            _ => Ok(None),
+        let Some(signal) = self.held(js, Held::Signal)? else { return Ok(None) };
+        if !js.is_truthy(js.get(signal, c"aborted")?)? && !self.is_cancelled() {
+            return Ok(None);
+        }
+        let reason = js.get(signal, c"reason")?;
+        if js.is_undefined(reason)? {
+            js.error(false, ABORTED, "This operation was aborted").map(Some)
+        } else {
+            Ok(Some(reason))
         }
     }
 
-    /// Rejects the promise with the reason of the signal, which fired, whether it says that it is aborted or not.
-    fn end_aborted(&self, js: JsEnv<'_>) -> Result<()> {
-        let signal = self.held(js, Held::Signal)?;
-        let reason = signal.map_or_else(|| js.undefined(), |signal| js.get(signal, c"reason"))?;
-        let reason =
-            if js.is_undefined(reason)? { js.error(false, ABORTED, "This operation was aborted")? } else { reason };
-        self.end(js, reason, false)
+    /// Calls the progress callback, if there is one.
+    pub fn progress(&self, js: JsEnv<'_>, done: usize, total: usize) -> Result<()> {
+        let Some(on_progress) = self.held(js, Held::OnProgress)? else { return Ok(()) };
+        js.call(on_progress, &[js.number(done as f64)?, js.number(total as f64)?]).map(drop)
     }
 
     /// Settles the promise and releases everything. To be called while nothing is borrowed. The threads stop by themselves.
