@@ -7,8 +7,10 @@ use super::manager::SessionManager;
 use crate::js::convert::args;
 use crate::js::convert::errors::{thrown, OrThrow};
 use crate::js::engine::{JsEnv, JsVal};
+use crate::js::factory::process::now;
 use crate::js::factory::{self, FactoryFn};
 use crate::js::manager::append::{append, PendingEntry};
+use crate::js::manager::materialize::object;
 use crate::js::manager::message::new_message;
 use crate::js::manager::resupply::reading;
 use crate::js::manager::system_message::system_message;
@@ -105,8 +107,7 @@ impl SessionManager {
             own.push((c"note", note));
         }
         let own = js.record(&own)?;
-        let appended = append(&self.state, js, PendingEntry::entry(EntryKind::Usage, own))?;
-        appended.entry(&self.state, js)
+        append(&self.state, js, PendingEntry::entry(EntryKind::Usage, own), |row| object(&self.state, js, row))
     }
 
     /// Appends a compaction: later contexts start with its summary and go on from `firstKeptEntryId` (null: keep
@@ -139,7 +140,7 @@ impl SessionManager {
         usage: JsVal<'env>,
     ) -> Result<JsVal<'env>> {
         let js = JsEnv::new(env);
-        let now = crate::js::factory::process::now(js)?;
+        let now = now(js)?;
         let system = reading(&self.state, js, || system_message(&self.state, js, now))?;
         let id = self.state.borrow().session.new_entry_id();
         let first_kept =

@@ -76,7 +76,7 @@ impl SessionManager {
     /// Appends and gives the new entry's id.
     pub(crate) fn append_for_id<'env>(&self, env: &'env Env, new: PendingEntry<'env>) -> Result<JsVal<'env>> {
         let js = JsEnv::new(env);
-        append(&self.state, js, new)?.id(&self.state, js)
+        append(&self.state, js, new, |row| js.string(self.state.borrow().session.tree().id_of(row)))
     }
 
     /// Moves the leaf; an error if the session was opened read-only.

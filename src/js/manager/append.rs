@@ -60,46 +60,24 @@ impl<'env> PendingEntry<'env> {
     }
 }
 
-/// An entry that was appended.
-pub enum Appended<'env> {
-    Row(RowNo),
-    /// Listeners were called. They may have moved the manager to another session, where rows have other numbers.
-    Notified {
-        id: JsVal<'env>,
-        entry: JsVal<'env>,
-    },
-}
-
-impl<'env> Appended<'env> {
-    /// The entry's id.
-    pub fn id(&self, state: &RefCell<ManagerState>, js: JsEnv<'env>) -> Result<JsVal<'env>> {
-        match *self {
-            Self::Row(row) => js.string(state.borrow().session.tree().id_of(row)),
-            Self::Notified { id, .. } => Ok(id),
+/// Appends an entry and calls the listeners. Gives what `wanted` gives of its row.
+pub fn append<'env>(
+    state: &RefCell<ManagerState>,
+    js: JsEnv<'env>,
+    new: PendingEntry<'env>,
+    wanted: impl FnOnce(RowNo) -> Result<JsVal<'env>>,
+) -> Result<JsVal<'env>> {
+    let row = append_silently(state, js, new)?;
+    // Before the listeners: they may move the manager to another session, where rows have other numbers.
+    let wanted = wanted(row)?;
+    if state.borrow().listens {
+        let entry = object(state, js, row)?;
+        let anchor = state.borrow().cache.anchor(js)?;
+        if let Some(anchor) = anchor {
+            factory::call(js, FactoryFn::Notify, &[anchor, entry])?;
         }
     }
-
-    /// The entry's object.
-    pub fn entry(&self, state: &RefCell<ManagerState>, js: JsEnv<'env>) -> Result<JsVal<'env>> {
-        match *self {
-            Self::Row(row) => object(state, js, row),
-            Self::Notified { entry, .. } => Ok(entry),
-        }
-    }
-}
-
-/// Appends an entry and calls the listeners.
-pub fn append<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, new: PendingEntry<'env>) -> Result<Appended<'env>> {
-    let appended = Appended::Row(append_silently(state, js, new)?);
-    if !state.borrow().listens {
-        return Ok(appended);
-    }
-    let (id, entry) = (appended.id(state, js)?, appended.entry(state, js)?);
-    let anchor = state.borrow().cache.anchor(js)?;
-    if let Some(anchor) = anchor {
-        factory::call(js, FactoryFn::Notify, &[anchor, entry])?;
-    }
-    Ok(Appended::Notified { id, entry })
+    Ok(wanted)
 }
 
 fn append_silently<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, mut new: PendingEntry<'env>) -> Result<RowNo> {
