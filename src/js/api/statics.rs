@@ -25,13 +25,14 @@ use crate::js::manager::open::{self, ManagerConfig};
 use crate::js::manager::session_dir::{self, search_dir, session_file, SearchDir};
 use crate::js::manager::state::ManagerState;
 use pi_session_core::base::error::Error as CoreError;
-use pi_session_core::base::options::Durability;
+use pi_session_core::base::options::{Durability, SessionFileOptions};
 use pi_session_core::base::paths::{self, Process as _};
 use pi_session_core::base::wtf8::{into_string_lossy, to_string_lossy};
 use pi_session_core::format::header::new_header_line;
 use pi_session_core::listing::find_session::{self, CwdFilter};
 use pi_session_core::listing::scope::ListScope;
 use pi_session_core::session::fork::ForkSource;
+use pi_session_core::session::Persistence;
 use pi_session_core::storage::file::make_dir;
 use pi_session_core::summary::header_scan::header_of;
 
@@ -110,7 +111,7 @@ impl SessionManager {
         let cwd = args::path(js, cwd, "cwd")?;
         let file_options = open::options(js, options)?;
         let dir = session_dir::session_dir(js, &cwd, session_dir, file_options.durability)?;
-        let config = ManagerConfig::on_disk(js, cwd, dir, file_options)?;
+        let config = ManagerConfig::new(js, &cwd, dir, Persistence::File, file_options)?;
         Self::at(env, config, None, options)
     }
 
@@ -158,11 +159,8 @@ impl SessionManager {
             Some(dir) => on_paths(js, |process| paths::normalize(&dir, process))?,
             None => paths::parent(&file),
         };
-        let config = if read_only {
-            ManagerConfig::read_only(js, cwd, dir, file_options)?
-        } else {
-            ManagerConfig::on_disk(js, cwd, dir, file_options)?
-        };
+        let persistence = if read_only { Persistence::ReadOnly } else { Persistence::File };
+        let config = ManagerConfig::new(js, &cwd, dir, persistence, file_options)?;
         Self::at(env, config, Some(file), js.undefined()?)
     }
 
@@ -199,7 +197,7 @@ impl SessionManager {
             Some(path) => Some(on_paths(js, |process| paths::resolve(&path, process))?),
             None => None,
         };
-        let config = ManagerConfig::on_disk(js, cwd, dir, file_options)?;
+        let config = ManagerConfig::new(js, &cwd, dir, Persistence::File, file_options)?;
         Self::at(env, config, file, js.undefined()?)
     }
 
@@ -226,7 +224,7 @@ impl SessionManager {
         let js = JsEnv::new(env);
         let cwd =
             if js.is_undefined(cwd)? { on_paths(js, |process| process.cwd())? } else { args::path(js, cwd, "cwd")? };
-        let config = ManagerConfig::in_memory(js, cwd)?;
+        let config = ManagerConfig::new(js, &cwd, String::new(), Persistence::Memory, SessionFileOptions::default())?;
         if !args::has_elements(js, entries, "entries")? {
             return Self::at(env, config, None, options);
         }
@@ -271,7 +269,7 @@ impl SessionManager {
         let id = to_string_lossy(&id);
         let header = new_header_line(&id, &timestamp, &cwd, Some(&source_path)).or_throw(js)?;
         let file = on_paths(js, |process| paths::resolve(&file, process))?;
-        let config = ManagerConfig::on_disk(js, cwd, dir, file_options)?;
+        let config = ManagerConfig::new(js, &cwd, dir, Persistence::File, file_options)?;
         gc::collect(js)?;
         let session = source.write_to(&file, &header, file_options).or_throw(js)?;
         let cache = IdentityCache::new(js, session.tree().len())?;
@@ -375,10 +373,7 @@ impl SessionManager {
             None => Ok(ListScope::all(on_paths(js, |process| paths::sessions_dir(process))?)),
         })
     }
-}
 
-#[napi]
-impl SessionManager {
     /// Reads `allMessagesText` of listed sessions on other threads, so that nobody who asks for it waits for a file. Texts that were
     /// read already, and objects that are not from a list, are passed over. The texts stay in memory as long as their
     /// sessions do.
@@ -400,10 +395,7 @@ impl SessionManager {
     pub fn read_texts<'env>(env: &'env Env, sessions: JsVal<'env>, signal: JsVal<'env>) -> Result<JsVal<'env>> {
         lazy_text::promise(JsEnv::new(env), sessions, signal)
     }
-}
 
-#[napi]
-impl SessionManager {
     /// Finds the messages and entries that hold every word of a query, in all sessions, those of one working directory or those in
     /// one directory. A word may be part of a longer one, in upper or lower case; quotes and operators mean themselves. Sessions
     /// are read newest first, until there are enough hits; in a session the exact phrase and whole words come first, then what is
@@ -425,10 +417,7 @@ impl SessionManager {
     pub fn search<'env>(env: &'env Env, query: JsVal<'env>, options: JsVal<'env>) -> Result<JsVal<'env>> {
         search::promise(JsEnv::new(env), query, options)
     }
-}
 
-#[napi]
-impl SessionManager {
     /// Adds up what the model calls of all sessions used, or only those of one working directory, of one directory or of one
     /// file. A call that is in several sessions, because one was forked from another, counts once, for the oldest of them. Sessions of
     /// subagents, which are in folders below the session's own (`<session>/abc/run-0/session.jsonl`), count for the session that

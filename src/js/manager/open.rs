@@ -37,30 +37,19 @@ pub struct ManagerConfig {
 }
 
 impl ManagerConfig {
-    /// A manager of files. The directory is made if it is not there.
-    pub fn on_disk(js: JsEnv<'_>, cwd: String, dir: String, options: SessionFileOptions) -> Result<Self> {
-        let cwd = on_paths(js, |process| paths::resolve(&cwd, process))?;
-        if !dir.is_empty() {
+    /// The directory of a manager that writes files is made if it is not there.
+    pub fn new(
+        js: JsEnv<'_>,
+        cwd: &str,
+        dir: String,
+        persistence: Persistence,
+        options: SessionFileOptions,
+    ) -> Result<Self> {
+        let cwd = on_paths(js, |process| paths::resolve(cwd, process))?;
+        if persistence == Persistence::File && !dir.is_empty() {
             make_dir(&dir, options.durability).or_throw(js)?;
         }
-        Ok(Self { cwd: Rc::new(cwd), dir, persistence: Persistence::File, options })
-    }
-
-    /// A manager that shows a file. No directory is made.
-    pub fn read_only(js: JsEnv<'_>, cwd: String, dir: String, options: SessionFileOptions) -> Result<Self> {
-        let cwd = on_paths(js, |process| paths::resolve(&cwd, process))?;
-        Ok(Self { cwd: Rc::new(cwd), dir, persistence: Persistence::ReadOnly, options })
-    }
-
-    /// A manager in memory.
-    pub fn in_memory(js: JsEnv<'_>, cwd: String) -> Result<Self> {
-        let cwd = on_paths(js, |process| paths::resolve(&cwd, process))?;
-        Ok(Self {
-            cwd: Rc::new(cwd),
-            dir: String::new(),
-            persistence: Persistence::Memory,
-            options: SessionFileOptions::default(),
-        })
+        Ok(Self { cwd: Rc::new(cwd), dir, persistence, options })
     }
 }
 
