@@ -100,8 +100,8 @@
 			}
 			return unread;
 		},
-		// Holes, where a file was not a session, are left out. The engine's own sort: of an invalid time (a date too far away) only
-		// it makes the same order.
+		// For invalid times (a date too far away): only the engine's own sort gives the same order. Holes, where a file was not a
+		// session, are left out.
 		newestFirst(infos) {
 			const whole = filter(infos, () => true);
 			return sort(whole, (a, b) => getTime(b.modified) - getTime(a.modified));

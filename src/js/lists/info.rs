@@ -22,9 +22,9 @@ pub struct InfoArgs<'a> {
     pub listed: &'a ListedSession,
 }
 
-/// The object of a session. None if the engine cannot make it: a name is longer than a string may be, or the header's timestamp
+/// The object of a session, and when it was modified. None if the engine cannot make it: a name is longer than a string may be, or the header's timestamp
 /// throws as a date. pi leaves such a session out, too.
-pub fn info_object<'env>(js: JsEnv<'env>, session: &InfoArgs<'_>) -> Result<Option<JsVal<'env>>> {
+pub fn info_object<'env>(js: JsEnv<'env>, session: &InfoArgs<'_>) -> Result<Option<(JsVal<'env>, f64)>> {
     let first = session.listed.summary.first_message.as_deref().unwrap_or(b"(no messages)");
     let first = js.string(first).or_else(|_| {
         js.take_exception()?;
@@ -38,7 +38,7 @@ pub fn info_object<'env>(js: JsEnv<'env>, session: &InfoArgs<'_>) -> Result<Opti
     }
 }
 
-fn info_with<'env>(js: JsEnv<'env>, session: &InfoArgs<'_>, first: JsVal<'env>) -> Result<JsVal<'env>> {
+fn info_with<'env>(js: JsEnv<'env>, session: &InfoArgs<'_>, first: JsVal<'env>) -> Result<(JsVal<'env>, f64)> {
     let InfoArgs { path, file, listed } = *session;
     let summary = &listed.summary;
     let created = summary.created.as_ref().map_or_else(|| js.undefined(), |text| parse(js, text))?;
@@ -64,5 +64,5 @@ fn info_with<'env>(js: JsEnv<'env>, session: &InfoArgs<'_>, first: JsVal<'env>) 
         if path == file { shown } else { js.string(file.as_bytes())? },
         js.string(ListedState::of(listed).to_text().as_bytes())?,
     ];
-    factory::call(js, FactoryFn::Info, &args)
+    Ok((factory::call(js, FactoryFn::Info, &args)?, modified))
 }

@@ -2,6 +2,7 @@
 //! result.
 
 use std::cell::RefCell;
+use std::cmp::Ordering;
 use std::collections::HashMap;
 
 use napi::Result;
@@ -72,6 +73,8 @@ struct List {
 struct Progress {
     /// The newest date that JavaScript parsed for files that are not complete yet, by their positions.
     unparsed_dates: HashMap<usize, f64>,
+    /// When the sessions read so far were modified, and their positions.
+    times: Vec<(f64, u32)>,
     partial: PartialLists,
     total: usize,
 }
@@ -126,7 +129,11 @@ impl List {
         }
         let info = match file {
             Some(ListedFile { path, file, listed }) if self.is_listed(js, &listed)? => {
-                info_object(js, &InfoArgs { path: &path, file: &file, listed: &listed })?
+                let made = info_object(js, &InfoArgs { path: &path, file: &file, listed: &listed })?;
+                made.map(|(info, modified)| {
+                    self.progress.borrow_mut().times.push((modified, at as u32));
+                    info
+                })
             }
             _ => None,
         };
@@ -148,9 +155,20 @@ impl List {
         }
         if loaded == total && !task.is_over() {
             // Everything was read: an abort that the last progress call made comes too late, as in the reference.
-            return task.end(js, factory::call(js, FactoryFn::NewestFirst, &[results])?, true);
+            return task.end(js, self.newest_first(js, results)?, true);
         }
         Ok(())
+    }
+
+    /// The list of all results, the newest first; those of one time in their files' order.
+    fn newest_first<'env>(&self, js: JsEnv<'env>, results: JsVal<'env>) -> Result<JsVal<'env>> {
+        let mut times = std::mem::take(&mut self.progress.borrow_mut().times);
+        if times.iter().any(|(time, _)| time.is_nan()) {
+            return factory::call(js, FactoryFn::NewestFirst, &[results]);
+        }
+        times.sort_by(|(left, a), (right, b)| right.partial_cmp(left).unwrap_or(Ordering::Equal).then(a.cmp(b)));
+        let rows: Vec<u32> = times.into_iter().map(|(_, at)| at).collect();
+        factory::call(js, FactoryFn::Pick, &[results, js.u32s(&rows)?])
     }
 
     /// Whether a session is one of those that are listed.
