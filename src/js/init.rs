@@ -19,11 +19,12 @@ static ENVIRONMENTS: AtomicUsize = AtomicUsize::new(0);
 #[napi(module_exports)]
 fn initialise(exports: Object, env: Env) -> Result<()> {
     let js = JsEnv::new(&env);
-    factory::install(js, bodies::read_body_function(js)?)?;
-    lazy_text::install(js)?;
+    js.begin();
+    factory::install(js, bodies::read_body_function(js)?, lazy_text::listed_text_function(js)?)?;
     gc::install(js);
     ENVIRONMENTS.fetch_add(1, Ordering::Relaxed);
     env.add_env_cleanup_hook(js.id(), |env| {
+        env.end();
         let was_last_of_thread = factory::uninstall(env);
         // Managers that live until the end are told of it after this, if at all.
         if was_last_of_thread {

@@ -14,7 +14,6 @@ use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
 use crate::js::manager::context_messages;
 use crate::js::manager::from_objects::{self, objects};
-use crate::js::manager::reads::settings;
 use pi_session_core::base::memory::{push, OutOfMemory};
 use pi_session_core::base::paths;
 use pi_session_core::context::projection::{context_rows, project, Contribution};
@@ -101,14 +100,8 @@ impl<'env> JsPath<'env> {
 
     fn projected(&self, js: JsEnv<'env>, how: FactoryFn, wrap: FactoryFn) -> Result<JsVal<'env>> {
         let projection = project(&self.tree, &self.rows).or_throw(js)?;
-        let made = context_messages::projected(js, self.list(js)?, &projection, how)?;
-        let object = |row: RowNo| match self.entries.get(row as usize) {
-            Some(entry) => Ok(*entry),
-            None => js.undefined(),
-        };
         let is_message = |row: RowNo| self.tree.row(row).is_some_and(|row| row.message.is_some());
-        let [thinking, model] = settings(js, &projection.settings, &object, &is_message)?;
-        factory::call(js, wrap, &[made, thinking, model])
+        context_messages::context(js, self.list(js)?, &projection, &is_message, how, wrap)
     }
 }
 

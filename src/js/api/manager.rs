@@ -44,7 +44,7 @@ impl ObjectFinalize for SessionManager {
     fn finalize(self, env: Env) -> Result<()> {
         // Nothing else holds the state: what reads bodies only finds it.
         match Rc::try_unwrap(self.state) {
-            Ok(state) => state.into_inner().leave(JsEnv::new(&env)),
+            Ok(state) => state.into_inner().release_session(JsEnv::new(&env)),
             Err(_) => Ok(()),
         }
     }
@@ -59,7 +59,7 @@ impl SessionManager {
         let anchor = factory::call(js, FactoryFn::Anchor, &[value])?;
         instance.state.borrow_mut().cache.hold_by(js, anchor)?;
         let manager: Weak<RefCell<ManagerState>> = Rc::downgrade(&instance.state);
-        gc::register_manager(js, manager);
+        gc::register(js, manager, js.keep(anchor)?)?;
         Ok(value)
     }
 

@@ -196,6 +196,5 @@ pub fn numbers<T: Element>(js: JsEnv<'_>, value: JsVal<'_>, name: &str) -> Resul
 
 /// A value as text, as a template string gives it.
 pub fn template_text(js: JsEnv<'_>, value: JsVal<'_>) -> Result<String> {
-    let text = factory::call(js, FactoryFn::TemplateText, &[value])?;
-    Ok(to_string_lossy(&js.text(text)?.unwrap_or_default()).into_owned())
+    Ok(to_string_lossy(&js.text(js.to_text(value)?)?.unwrap_or_default()).into_owned())
 }

@@ -7,23 +7,6 @@ use std::rc::Rc;
 use napi::{sys, Result, Status};
 
 use super::env::{Bound, JsEnv, JsVal};
-use super::node_api::{methods, Argument};
-
-/// A promise's handle that belongs to the environment it is used in, and was not used before.
-struct Settler(sys::napi_deferred);
-
-impl Argument for Settler {
-    type Raw = sys::napi_deferred;
-    fn raw(&self) -> sys::napi_deferred {
-        self.0
-    }
-}
-
-// Only `Deferred::settle` makes a `Settler`, once for each promise.
-methods! {
-    fn resolve(deferred: Settler, value: JsVal<'_>) = napi_resolve_deferred, "settling a promise";
-    fn reject(deferred: Settler, value: JsVal<'_>) = napi_reject_deferred, "settling a promise";
-}
 
 /// The handle that settles a promise. Copies settle the same promise, which is settled once.
 //
@@ -53,10 +36,11 @@ impl Deferred {
     /// Resolves the promise, or rejects it. Does nothing if it is settled.
     pub fn settle(&self, js: JsEnv<'_>, value: JsVal<'_>, resolves: bool) -> Result<()> {
         let Some(deferred) = self.handle.get() else { return Ok(()) };
-        let settler = Settler(deferred.within(js)?);
+        let settler = deferred.within(js)?;
         self.handle.set(None);
-        let settle = if resolves { JsEnv::resolve } else { JsEnv::reject };
-        let settled = settle(js, settler, value);
+        let settle = if resolves { sys::napi_resolve_deferred } else { sys::napi_reject_deferred };
+        // SAFETY: the promise is this environment's, and was not settled before; the handle of the value is good.
+        let settled = js.check(unsafe { settle(js.raw(), settler, value.raw()) }, "settling a promise");
         if settled.as_ref().is_err_and(|error| error.status == Status::PendingException) {
             // Nothing was settled: a later call can.
             self.handle.set(Some(deferred));

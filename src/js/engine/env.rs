@@ -33,7 +33,7 @@
 //! }
 //! ```
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 
 use napi::bindgen_prelude::{FromNapiValue, ToNapiValue};
@@ -42,6 +42,8 @@ use napi::{sys, Env, Error, JsValue, Result, Status};
 thread_local! {
     /// How many scopes of [`JsEnv::scoped`] are open on this thread.
     static DEPTH: Cell<u32> = const { Cell::new(0) };
+    /// The environments of this thread that have not ended.
+    static OPEN: RefCell<Vec<EnvId>> = const { RefCell::new(Vec::new()) };
 }
 
 /// The JavaScript engine within one handle scope. Cheap to copy.
@@ -94,6 +96,19 @@ impl<T: Copy> Bound<T> {
             Err(Error::from_reason("A handle belongs to another environment"))
         }
     }
+
+    /// It and its environment, which has not ended; None if it has.
+    pub(super) fn open(&self) -> Option<(sys::napi_env, T)> {
+        let is_open = OPEN.try_with(|open| open.borrow().contains(&self.env)).unwrap_or(false);
+        is_open.then_some((self.env.0 as sys::napi_env, self.value))
+    }
+}
+
+impl EnvId {
+    /// Notes that the environment ends. What is kept in it is released by the engine.
+    pub fn end(self) {
+        OPEN.with(|open| open.borrow_mut().retain(|env| *env != self));
+    }
 }
 
 /// Proof that an inner scope lies within an outer one, which lets outer handles be used as inner ones.
@@ -103,6 +118,11 @@ impl<'env> JsEnv<'env> {
     /// The engine that called. `env` is the one of the current call.
     pub fn new(env: &'env Env) -> Self {
         Self { env: env.raw(), depth: DEPTH.get(), scope: PhantomData }
+    }
+
+    /// Notes that the environment has begun. To be called once, and [`EnvId::end`] at its end.
+    pub fn begin(self) {
+        OPEN.with(|open| open.borrow_mut().push(self.id()));
     }
 
     /// Which environment this is.

@@ -50,15 +50,6 @@ impl<'env> Output<'env> for JsVal<'env> {
     }
 }
 
-/// None for a handle to nothing.
-impl<'env> Output<'env> for Option<JsVal<'env>> {
-    type Raw = sys::napi_value;
-    const EMPTY: sys::napi_value = null_mut();
-    fn of(js: JsEnv<'env>, raw: sys::napi_value) -> Result<Self> {
-        (!raw.is_null()).then(|| js.made(raw)).transpose()
-    }
-}
-
 macro_rules! plain_values {
     ($($type:ty = $empty:expr),+) => {$(
         impl Argument for $type {
@@ -132,6 +123,8 @@ methods! {
     pub(super) fn double(value: JsVal<'_>) -> f64 = napi_get_value_double, "number value";
     pub(super) fn bool_value(value: JsVal<'_>) -> bool = napi_get_value_bool, "boolean value";
     pub(super) fn to_boolean(value: JsVal<'_>) -> JsVal<'env> = napi_coerce_to_bool, "truth";
+    /// The string that a template string makes of it. May run `toString`; throws for a symbol.
+    pub fn to_text(value: JsVal<'_>) -> JsVal<'env> = napi_coerce_to_string, "text";
     /// A property. May run a getter.
     pub fn get(object: JsVal<'_>, name: &CStr) -> JsVal<'env> = napi_get_named_property, "property";
     /// A property by a key made at run time. May run a getter.

@@ -1,67 +1,56 @@
 //! Values that are kept between calls.
 
+use std::ptr::null_mut;
+
 use napi::{sys, Error, Result};
 
 use super::env::{Bound, JsEnv, JsVal};
-use super::node_api::{methods, Argument, Output};
 
-/// Keeps a value alive between calls, until it is given to [`JsEnv::release`]. The environment's end releases it, too.
+/// Keeps a value alive between calls, until it is dropped or the environment ends.
 pub struct Persistent(Bound<sys::napi_ref>);
 
-/// A reference that belongs to the environment it is used in.
-struct Reference(sys::napi_ref);
-
-impl Argument for Reference {
-    type Raw = sys::napi_ref;
-    fn raw(&self) -> sys::napi_ref {
-        self.0
+impl Drop for Persistent {
+    fn drop(&mut self) {
+        if let Some((env, reference)) = self.0.open() {
+            // SAFETY: the environment has not ended, and the reference was made by `keep`; it is deleted once, here.
+            unsafe { sys::napi_delete_reference(env, reference) };
+        }
     }
-}
-
-impl<'env> Output<'env> for Reference {
-    type Raw = sys::napi_ref;
-    const EMPTY: sys::napi_ref = std::ptr::null_mut();
-    fn of(_: JsEnv<'env>, raw: sys::napi_ref) -> Result<Self> {
-        Ok(Self(raw))
-    }
-}
-
-// A `Reference` is made by `new_reference` and deleted once, for `release` takes its `Persistent` by value.
-methods! {
-    fn new_reference(value: JsVal<'_>, count: u32) -> Reference = napi_create_reference, "reference";
-    fn referenced(reference: Reference) -> Option<JsVal<'env>> = napi_get_reference_value, "reference";
-    fn unreference(reference: Reference) -> u32 = napi_reference_unref, "reference";
-    fn delete_reference(reference: Reference) = napi_delete_reference, "release";
 }
 
 impl<'env> JsEnv<'env> {
     /// Keeps an object or a function between calls.
     pub fn keep(self, value: JsVal<'_>) -> Result<Persistent> {
-        let Reference(reference) = self.new_reference(value, 1)?;
+        let mut reference = null_mut();
+        // SAFETY: the handle is good, and `reference` receives what the engine makes.
+        let status = unsafe { sys::napi_create_reference(self.raw(), value.raw(), 1, &mut reference) };
+        self.check(status, "reference")?;
         Ok(Persistent(Bound::new(self, reference)))
     }
 
-    fn own(self, kept: &Persistent) -> Result<Reference> {
-        kept.0.within(self).map(Reference)
+    /// A kept value; None if it was weakened and collected.
+    fn referenced(self, kept: &Persistent) -> Result<Option<JsVal<'env>>> {
+        let mut value = null_mut();
+        // SAFETY: the reference is this environment's, and is there as long as `kept`.
+        let status = unsafe { sys::napi_get_reference_value(self.raw(), kept.0.within(self)?, &mut value) };
+        self.check(status, "reference")?;
+        (!value.is_null()).then(|| self.made(value)).transpose()
     }
 
     /// A kept value.
     pub fn kept(self, kept: &Persistent) -> Result<JsVal<'env>> {
-        self.referenced(self.own(kept)?)?.ok_or_else(|| Error::from_reason("A kept value is gone"))
+        self.referenced(kept)?.ok_or_else(|| Error::from_reason("A kept value is gone"))
     }
 
     /// Whether a weakened value was collected.
     pub fn is_gone(self, kept: &Persistent) -> Result<bool> {
-        Ok(self.referenced(self.own(kept)?)?.is_none())
+        Ok(self.referenced(kept)?.is_none())
     }
 
     /// Makes it a weak reference: the value lives as long as something else holds it. To be called once.
     pub fn weaken(self, kept: &Persistent) -> Result<()> {
-        self.unreference(self.own(kept)?).map(drop)
-    }
-
-    /// Lets a kept value go.
-    pub fn release(self, kept: Persistent) -> Result<()> {
-        self.delete_reference(self.own(&kept)?)
+        let mut count = 0;
+        // SAFETY: the reference is this environment's, and is there as long as `kept`.
+        self.check(unsafe { sys::napi_reference_unref(self.raw(), kept.0.within(self)?, &mut count) }, "reference")
     }
 }

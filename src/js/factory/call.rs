@@ -36,8 +36,8 @@ struct Factory {
     scratch: Scratch,
 }
 
-/// Compiles the factory for this environment, with the function that lazy entries call.
-pub fn install(js: JsEnv<'_>, read_body: JsVal<'_>) -> Result<()> {
+/// Compiles the factory for this environment, with the functions that lazy entries and listed sessions call.
+pub fn install(js: JsEnv<'_>, read_body: JsVal<'_>, listed_text: JsVal<'_>) -> Result<()> {
     let codes = codes(js)?;
     let (scratch, numbers) = Scratch::new(js)?;
     let compile = |script: &str, args: &[JsVal<'_>]| js.call(js.run(script)?, args);
@@ -50,7 +50,7 @@ pub fn install(js: JsEnv<'_>, read_body: JsVal<'_>) -> Result<()> {
         compile(ENTRIES, &[shared, codes, numbers, values])?,
         compile(LAZY, &[shared, codes, read_body])?,
         compile(MANAGER_CLASS, &[shared, values])?,
-        compile(LISTS, &[shared])?,
+        compile(LISTS, &[shared, listed_text])?,
     ];
     let function = |name: &CStr| {
         for script in scripts {

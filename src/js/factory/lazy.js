@@ -285,17 +285,11 @@
 			}
 		},
 		// In a new session an entry is under the id by which its children know it, whatever became of its object.
-		rechained(entry, id, parentId) {
+		rechained(entry, id, parentId, isCompaction, firstKept) {
 			const copy = copyOf(entry);
 			if (copy.id !== id) put(copy, "id", id);
 			put(copy, "parentId", parentId);
-			return copy;
-		},
-		rechainedCompaction(entry, id, parentId, firstKept) {
-			const copy = copyOf(entry);
-			if (copy.id !== id) put(copy, "id", id);
-			put(copy, "parentId", parentId);
-			put(copy, "firstKeptEntryId", firstKept ?? entry.firstKeptEntryId);
+			if (isCompaction) put(copy, "firstKeptEntryId", firstKept ?? entry.firstKeptEntryId);
 			return copy;
 		},
 		// The codes of what was not read of the entry in a row of a source, and its text with placeholders for that;

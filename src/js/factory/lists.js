@@ -1,5 +1,6 @@
-// Listed sessions, hits of a search, and the dates of both.
-(shared) => {
+// Listed sessions, hits of a search, and the dates of both. `listedText` is the addon's function that reads a listed session's
+// text.
+(shared, listedText) => {
 	"use strict";
 	const { define, time, unbound } = shared;
 	const { Array, Date, WeakMap, setImmediate, setTimeout } = globalThis;
@@ -19,8 +20,6 @@
 	const get = unbound(WeakMap.prototype.get);
 	const set = unbound(WeakMap.prototype.set);
 
-	/** The addon's own function that fetches a listed session's text. */
-	let listedText;
 	// Of each listed session, where its text is read, and the text once it was read.
 	const texts = new WeakMap();
 	// A list settles under the fake timers of a test, too.
@@ -127,9 +126,6 @@
 				if (slice()) later(run);
 			};
 			return () => later(run);
-		},
-		useText(read) {
-			listedText = read;
 		},
 		// Calls `cancel` when the signal fires, and `end` in a later turn of the event loop. Returns the function that ends that.
 		listen(signal, cancel, end) {

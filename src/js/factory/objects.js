@@ -24,7 +24,6 @@
 		unknownKey(object, names) {
 			return find(keys(object), (key) => !includes(names, key));
 		},
-		templateText: (value) => `${value}`,
 		entriesOf: (object) => entries(object),
 		// As an assignment and a deletion in strict code: if the object refuses them, that is a TypeError.
 		assign(object, key, value) {
@@ -41,8 +40,7 @@
 		},
 		newSet: () => new Set(),
 		addNew: (set, value) => !setHas(set, value) && Boolean(setAdd(set, value)),
-		copy: (array) => slice(array),
-		run: (array, from, to) => slice(array, from, to),
+		slice: (array, from, to) => slice(array, from, to),
 		pick(objects, rows) {
 			const picked = new Array(rows.length);
 			for (let at = 0; at < rows.length; at++) picked[at] = objects[rows[at]];

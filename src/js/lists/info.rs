@@ -7,24 +7,15 @@ use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
 use pi_session_core::base::wtf8::to_string_lossy;
 use pi_session_core::format::header::ParentSession;
+use pi_session_core::listing::list::ListedFile;
 use pi_session_core::summary::listed_text::ListedState;
-use pi_session_core::summary::session_summary::ListedSession;
 
 /// How many bytes are shown of a first message that is longer than a string may be.
 const SHOWN_OF_ENDLESS: usize = 1 << 20;
 
-/// What the object is made of.
-pub struct InfoArgs<'a> {
-    /// As the list names it.
-    pub path: &'a str,
-    /// The path, made absolute.
-    pub file: &'a str,
-    pub listed: &'a ListedSession,
-}
-
 /// The object of a session, and when it was modified. None if the engine cannot make it: a name is longer than a string may be, or the header's timestamp
 /// throws as a date. pi leaves such a session out, too.
-pub fn info_object<'env>(js: JsEnv<'env>, session: &InfoArgs<'_>) -> Result<Option<(JsVal<'env>, f64)>> {
+pub fn info_object<'env>(js: JsEnv<'env>, session: &ListedFile) -> Result<Option<(JsVal<'env>, f64)>> {
     let first = session.listed.summary.first_message.as_deref().unwrap_or(b"(no messages)");
     let first = js.string(first).or_else(|_| {
         js.take_exception()?;
@@ -38,8 +29,8 @@ pub fn info_object<'env>(js: JsEnv<'env>, session: &InfoArgs<'_>) -> Result<Opti
     }
 }
 
-fn info_with<'env>(js: JsEnv<'env>, session: &InfoArgs<'_>, first: JsVal<'env>) -> Result<(JsVal<'env>, f64)> {
-    let InfoArgs { path, file, listed } = *session;
+fn info_with<'env>(js: JsEnv<'env>, session: &ListedFile, first: JsVal<'env>) -> Result<(JsVal<'env>, f64)> {
+    let ListedFile { path, file, listed } = session;
     let summary = &listed.summary;
     let created = summary.created.as_ref().map_or_else(|| js.undefined(), |text| parse(js, text))?;
     let modified = listed.modified_ms(|| match js.kind(created)? {

@@ -22,9 +22,9 @@ thread_local! {
     static READ: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Gives the factory the function that reads texts.
-pub fn install(js: JsEnv<'_>) -> Result<()> {
-    let function = js.function("listedText", |js, args| {
+/// The function `listedText(file, source)` for `lists.js`, which reads a text.
+pub fn listed_text_function<'env>(js: JsEnv<'env>) -> Result<JsVal<'env>> {
+    js.function("listedText", |js, args| {
         let none = js.undefined()?;
         let args = std::array::from_fn(|at| args.get(at).copied().unwrap_or(none));
         // Reading a property must not throw.
@@ -32,8 +32,7 @@ pub fn install(js: JsEnv<'_>) -> Result<()> {
             Ok(Ok(text)) => Ok(text),
             _ => js.take_exception().and_then(|_| js.string(b"")),
         }
-    })?;
-    factory::call(js, FactoryFn::UseText, &[function]).map(|_| ())
+    })
 }
 
 /// The text of a listed session.

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use napi::Result;
 
-use super::info::{info_object, InfoArgs};
+use super::info::info_object;
 use super::task::{self, Deferred, Held, Task};
 use crate::js::convert::paths::on_paths;
 use crate::js::convert::values::parse;
@@ -128,8 +128,8 @@ impl List {
             listed.summary.active = Some(listed.summary.active.unwrap_or(0.0).max(newest));
         }
         let info = match file {
-            Some(ListedFile { path, file, listed }) if self.is_listed(js, &listed)? => {
-                let made = info_object(js, &InfoArgs { path: &path, file: &file, listed: &listed })?;
+            Some(file) if self.is_listed(js, &file.listed)? => {
+                let made = info_object(js, &file)?;
                 made.map(|(info, modified)| {
                     self.progress.borrow_mut().times.push((modified, at as u32));
                     info
@@ -150,7 +150,7 @@ impl List {
             if let Some(info) = info {
                 factory::call(js, FactoryFn::InsertNewest, &[infos, info])?;
             }
-            let partial = if publishes { factory::call(js, FactoryFn::Copy, &[infos])? } else { js.undefined()? };
+            let partial = if publishes { factory::call(js, FactoryFn::Slice, &[infos])? } else { js.undefined()? };
             js.call(on_progress, &[js.number(loaded as f64)?, js.number(total as f64)?, partial])?;
         }
         if loaded == total && !task.is_over() {

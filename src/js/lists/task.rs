@@ -180,7 +180,7 @@ impl Task {
         if unlisten.is_some_and(|unlisten| js.call(unlisten, &[]).is_err()) {
             js.take_exception()?;
         }
-        held.map_or(Ok(()), |held| js.release(held))?;
+        drop(held);
         settled
     }
 

@@ -8,7 +8,7 @@ use std::rc::{Rc, Weak};
 
 use napi::{Error, Result, Status};
 
-use super::gc;
+use super::gc::{self, Collectable};
 use super::state::ManagerState;
 use crate::js::convert::errors::thrown;
 use crate::js::convert::values::value_of;
@@ -32,17 +32,18 @@ pub struct BodyReader {
     left: RefCell<Option<Session>>,
 }
 
-impl BodyReader {
-    /// Releases the session: no entry is left that could read from it.
-    pub fn release(&self) {
+impl Collectable for BodyReader {
+    fn release(&self, _: JsEnv<'_>) -> Result<()> {
         self.left.take();
+        Ok(())
     }
 
-    /// How many bytes of memory the session takes that its manager has left.
-    pub fn memory(&self) -> usize {
+    fn memory(&self) -> usize {
         self.left.borrow().as_ref().map_or(0, |session| session.index().memory())
     }
+}
 
+impl BodyReader {
     /// Does something with the session that the entry was given out of.
     fn with_session<T>(&self, work: impl FnOnce(&Session) -> T) -> Result<T> {
         if let Some(session) = &*self.left.borrow() {
@@ -100,7 +101,7 @@ impl Bodies {
     pub fn leave(self, js: JsEnv<'_>, session: Session) -> Result<()> {
         self.reader.left.replace(Some(session));
         let reader = Rc::downgrade(&self.reader);
-        gc::register_reader(js, reader, self.external)
+        gc::register(js, reader, self.external)
     }
 }
 

@@ -53,14 +53,8 @@ pub fn branched_session(state: &RefCell<ManagerState>, js: JsEnv<'_>, to: RowNo)
         session: Session::new(id, persistence, file.clone()).with_options(options).or_throw(js)?,
         cache: IdentityCache::new(js, plan.steps.len() + plan.labels.len())?,
     };
-    let built = next.build(state, js, &plan, header, writes);
-    match built {
-        Ok(()) => swap(state, js, (next.session, next.cache))?,
-        Err(error) => {
-            next.cache.release(js)?;
-            return Err(error);
-        }
-    }
+    next.build(state, js, &plan, header, writes)?;
+    swap(state, js, (next.session, next.cache))?;
     if writes {
         // Bodies that were not read yet are in the new file now.
         if let Some(source) = source(state, js)? {
@@ -193,16 +187,12 @@ fn rechained<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, step: &Branch
         Some(parent) => js.string(parent)?,
         None => js.null()?,
     };
-    let (id, kind) = {
+    let (id, is_compaction) = {
         let state = state.borrow();
         let tree = state.session.tree();
-        (js.string(tree.id_of(step.row))?, tree.row(step.row).map(|row| row.kind))
+        let is_compaction = tree.row(step.row).is_some_and(|row| row.kind == EntryKind::Compaction);
+        (js.string(tree.id_of(step.row))?, js.boolean(is_compaction)?)
     };
-    match kind {
-        Some(EntryKind::Compaction) => {
-            let first_kept = js.optional_string(step.first_kept.as_deref())?;
-            factory::call(js, FactoryFn::RechainedCompaction, &[entry, id, parent, first_kept])
-        }
-        _ => factory::call(js, FactoryFn::Rechained, &[entry, id, parent]),
-    }
+    let first_kept = js.optional_string(step.first_kept.as_deref())?;
+    factory::call(js, FactoryFn::Rechained, &[entry, id, parent, is_compaction, first_kept])
 }

@@ -9,6 +9,7 @@ use pi_session_core::base::memory::{collect, push};
 use pi_session_core::context::context_edit::{edited, Edited};
 use pi_session_core::context::projection::{Contribution, Projection};
 use pi_session_core::format::agent_message::Role;
+use pi_session_core::tree::tree::RowNo;
 
 /// What the factory makes of a projection of the entries in a list: `project` or `context`.
 pub fn projected<'env>(
@@ -28,6 +29,28 @@ pub fn projected<'env>(
     let [positions, lists] =
         if positions.is_empty() { [js.undefined()?; 2] } else { [js.u32s(&positions)?, js.array_of(&lists)?] };
     factory::call(js, how, &[list, js.u32s(&rows)?, js.u8s(&gives)?, positions, lists])
+}
+
+/// The context of a projection of the entries in a list: what `how` makes of it, given to `wrap` with its thinking level and
+/// its model.
+pub fn context<'env>(
+    js: JsEnv<'env>,
+    list: JsVal<'env>,
+    projection: &Projection,
+    is_message: &dyn Fn(RowNo) -> bool,
+    how: FactoryFn,
+    wrap: FactoryFn,
+) -> Result<JsVal<'env>> {
+    let made = projected(js, list, projection, how)?;
+    let thinking_level = match projection.settings.thinking_level {
+        Some(row) => js.get(js.at(list, row)?, c"thinkingLevel")?,
+        None => js.string(b"off")?,
+    };
+    let model = match projection.settings.model {
+        Some(row) => factory::call(js, FactoryFn::ModelOf, &[js.at(list, row)?, js.boolean(is_message(row))?])?,
+        None => js.null()?,
+    };
+    factory::call(js, wrap, &[made, thinking_level, model])
 }
 
 /// The messages that an entry gives by itself.

@@ -62,13 +62,8 @@ pub fn session_from_objects(
             (Session::new(id, config.persistence, None), cache)
         }
     };
-    match take_entries(js, &entries, &mut session, &mut cache) {
-        Ok(()) => Ok((session, cache)),
-        Err(error) => {
-            cache.release(js)?;
-            Err(error)
-        }
-    }
+    take_entries(js, &entries, &mut session, &mut cache)?;
+    Ok((session, cache))
 }
 
 fn take_entries(js: JsEnv<'_>, entries: &[JsVal<'_>], session: &mut Session, cache: &mut IdentityCache) -> Result<()> {

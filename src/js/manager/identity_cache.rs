@@ -74,14 +74,6 @@ impl IdentityCache {
         (self.slots, self.missing) = (Vec::new(), 0);
     }
 
-    /// Forgets every object.
-    pub fn release(self, js: JsEnv<'_>) -> Result<()> {
-        for kept in [Some(self.entries), self.header, self.anchor].into_iter().flatten() {
-            js.release(kept)?;
-        }
-        Ok(())
-    }
-
     /// Adds slots for rows that came in since.
     pub fn grow(&mut self, js: JsEnv<'_>, rows: usize) -> Result<()> {
         if rows > self.slots.len() {
@@ -111,7 +103,8 @@ impl IdentityCache {
         }
         self.missing = slots.iter().filter(|slot| **slot != ObjectSlot::Made).count();
         self.slots = slots;
-        js.release(std::mem::replace(&mut self.entries, kept))
+        self.entries = kept;
+        Ok(())
     }
 
     /// The list of entries, holes included.
@@ -129,7 +122,8 @@ impl IdentityCache {
         if let Some(anchor) = self.anchor(js)? {
             js.set(anchor, c"header", js.undefined()?)?;
         }
-        self.header.take().map_or(Ok(()), |kept| js.release(kept))
+        self.header = None;
+        Ok(())
     }
 
     /// Keeps the header's object.
@@ -139,10 +133,8 @@ impl IdentityCache {
             js.set(anchor, c"header", header)?;
             js.weaken(&kept)?;
         }
-        match self.header.replace(kept) {
-            Some(old) => js.release(old),
-            None => Ok(()),
-        }
+        self.header = Some(kept);
+        Ok(())
     }
 
     /// Whether an entry's object was made.

@@ -11,7 +11,7 @@ use super::identity_cache::IdentityCache;
 use super::session_dir::session_file;
 use super::state::{swap, ManagerState};
 use crate::js::convert::args;
-use crate::js::convert::errors::{thrown, OrThrow};
+use crate::js::convert::errors::OrThrow;
 use crate::js::convert::paths::on_paths;
 use crate::js::convert::text::line_of;
 use crate::js::convert::time::iso;
@@ -125,13 +125,8 @@ pub fn new_session(
     let mut cache = IdentityCache::new(js, 0)?;
     let header = make_header(js, &id, &timestamp, &config.cwd, parent)?;
     cache.set_header(js, header)?;
-    match Session::new(id, config.persistence, file).with_options(config.options) {
-        Ok(session) => Ok((session, cache)),
-        Err(error) => {
-            cache.release(js)?;
-            Err(thrown(js, &error))
-        }
-    }
+    let session = Session::new(id, config.persistence, file).with_options(config.options).or_throw(js)?;
+    Ok((session, cache))
 }
 
 /// The object of a new header.
@@ -160,19 +155,12 @@ pub fn open_session(js: JsEnv<'_>, config: &ManagerConfig, file: String) -> Resu
         OpenResult::Missing => new_session(js, config, Some(file), none),
         OpenResult::Empty => {
             let (mut session, cache) = new_session(js, config, Some(file.clone()), none)?;
-            match write_header(js, &mut session, &cache) {
-                Ok(true) => Ok((session, cache)),
-                Ok(false) => {
-                    // Another process has just written the session: it is not a new one.
-                    drop(session);
-                    cache.release(js)?;
-                    open_session(js, config, file)
-                }
-                Err(error) => {
-                    cache.release(js)?;
-                    Err(error)
-                }
+            if write_header(js, &mut session, &cache)? {
+                return Ok((session, cache));
             }
+            // Another process has just written the session: it is not a new one.
+            drop(session);
+            open_session(js, config, file)
         }
         OpenResult::Session(session) => {
             let cache = IdentityCache::new(js, session.tree().len())?;

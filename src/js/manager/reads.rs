@@ -30,7 +30,7 @@ pub fn list_of<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, rows: &[Row
     ensure(state, js, rows.iter().copied())?;
     let list = state.borrow().cache.list(js)?;
     match run_of(rows) {
-        Some((from, to)) => factory::call(js, FactoryFn::Run, &[list, js.number(from)?, js.number(to)?]),
+        Some((from, to)) => factory::call(js, FactoryFn::Slice, &[list, js.number(from)?, js.number(to)?]),
         None => factory::call(js, FactoryFn::Pick, &[list, js.u32s(rows)?]),
     }
 }
@@ -46,7 +46,7 @@ fn run_of(rows: &[RowNo]) -> Option<(f64, f64)> {
 pub fn all<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>) -> Result<JsVal<'env>> {
     ensure_all(state, js)?;
     let list = state.borrow().cache.list(js)?;
-    factory::call(js, FactoryFn::Copy, &[list])
+    factory::call(js, FactoryFn::Slice, &[list])
 }
 
 fn ensure_all(state: &RefCell<ManagerState>, js: JsEnv<'_>) -> Result<()> {
@@ -187,35 +187,12 @@ pub fn leaf_projection(state: &RefCell<ManagerState>, js: JsEnv<'_>) -> Result<P
     path.and_then(|path| project(tree, &path)).or_throw(js)
 }
 
-/// Makes what the factory makes of a projection: `project` or `context`.
-pub fn projected<'env>(
-    state: &RefCell<ManagerState>,
-    js: JsEnv<'env>,
-    projection: &Projection,
-    how: FactoryFn,
-) -> Result<JsVal<'env>> {
-    let all = projection.steps.iter().flat_map(|step| [Some(step.row), step.edit]).flatten();
-    ensure(state, js, all)?;
-    let list = state.borrow().cache.list(js)?;
-    context_messages::projected(js, list, projection, how)
-}
-
-/// The thinking level and the model of a path, as objects.
-pub fn settings<'env>(
-    js: JsEnv<'env>,
-    settings: &Settings,
-    object: &dyn Fn(RowNo) -> Result<JsVal<'env>>,
-    is_message: &dyn Fn(RowNo) -> bool,
-) -> Result<[JsVal<'env>; 2]> {
-    let thinking_level = match settings.thinking_level {
-        Some(row) => js.get(object(row)?, c"thinkingLevel")?,
-        None => js.string(b"off")?,
-    };
-    let model = match settings.model {
-        Some(row) => factory::call(js, FactoryFn::ModelOf, &[object(row)?, js.boolean(is_message(row))?])?,
-        None => js.null()?,
-    };
-    Ok([thinking_level, model])
+/// The list of a manager's entries, with those of a projection and its edits made.
+pub fn ensured<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, projection: &Projection) -> Result<JsVal<'env>> {
+    let steps = projection.steps.iter().flat_map(|step| [Some(step.row), step.edit]);
+    let Settings { thinking_level, model } = projection.settings;
+    ensure(state, js, steps.chain([thinking_level, model]).flatten())?;
+    state.borrow().cache.list(js)
 }
 
 /// The context of the path to the leaf: what `how` makes of its projection, given to `wrap` with its settings.
@@ -226,8 +203,7 @@ pub fn context<'env>(
     wrap: FactoryFn,
 ) -> Result<JsVal<'env>> {
     let projection = leaf_projection(state, js)?;
-    let made = projected(state, js, &projection, how)?;
+    let list = ensured(state, js, &projection)?;
     let is_message = |row| state.borrow().session.tree().row(row).is_some_and(|row| row.message.is_some());
-    let [thinking, model] = settings(js, &projection.settings, &|row| object(state, js, row), &is_message)?;
-    factory::call(js, wrap, &[made, thinking, model])
+    context_messages::context(js, list, &projection, &is_message, how, wrap)
 }

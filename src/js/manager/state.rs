@@ -7,6 +7,7 @@ use std::rc::{Rc, Weak};
 use napi::Result;
 
 use super::bodies::Bodies;
+use super::gc::Collectable;
 use super::identity_cache::IdentityCache;
 use super::open::ManagerConfig;
 use super::usage::CollectedUsage;
@@ -88,14 +89,7 @@ impl ManagerState {
         }
     }
 
-    /// Releases everything. Entries that may still read their bodies keep the session.
-    pub fn leave(mut self, js: JsEnv<'_>) -> Result<()> {
-        let left = self.release_session(js);
-        self.cache.release(js)?;
-        left
-    }
-
-    /// Releases the session of a manager that was collected.
+    /// Releases the session of a manager that was collected. Entries that may still read their bodies keep it.
     pub fn release_session(&mut self, js: JsEnv<'_>) -> Result<()> {
         self.cache.clear();
         self.replace(js, Session::new(Vec::new(), Persistence::Memory, None))
@@ -115,6 +109,17 @@ impl ManagerState {
     }
 }
 
+impl Collectable for RefCell<ManagerState> {
+    fn release(&self, js: JsEnv<'_>) -> Result<()> {
+        // The rest of the state waits for the finaliser.
+        self.try_borrow_mut().map_or(Ok(()), |mut state| state.release_session(js))
+    }
+
+    fn memory(&self) -> usize {
+        self.try_borrow().map_or(0, |state| state.session.index().memory())
+    }
+}
+
 /// Replaces a manager's session.
 pub fn swap(
     state: &RefCell<ManagerState>,
@@ -124,14 +129,9 @@ pub fn swap(
     if let Some(anchor) = state.borrow().cache.anchor(js)? {
         cache.hold_by(js, anchor)?;
     }
-    let (left, cache) = {
-        let mut state = state.borrow_mut();
-        let cache = std::mem::replace(&mut state.cache, cache);
-        let left = state.replace(js, session);
-        (left, cache)
-    };
-    cache.release(js)?;
-    left
+    let mut state = state.borrow_mut();
+    state.cache = cache;
+    state.replace(js, session)
 }
 
 /// What JavaScript reads bodies of this session from; None if laziness is turned off.

@@ -4,14 +4,15 @@ use std::cell::RefCell;
 
 use napi::{Result, ValueType};
 
-use super::reads::{leaf_projection, projected};
+use super::context_messages::projected;
+use super::reads::{ensured, leaf_projection};
 use super::state::ManagerState;
 use crate::js::convert::args::template_text;
 use crate::js::convert::errors::{wrong_argument, OrThrow};
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
 use pi_session_core::base::memory::{collect, joined, push};
-use pi_session_core::context::projection::{Contribution, Projection, Step};
+use pi_session_core::context::projection::{Contribution, Projection, Settings, Step};
 use pi_session_core::context::system_prompt::{replay, Date, SystemMessage};
 use pi_session_core::format::agent_message::Role;
 
@@ -21,7 +22,8 @@ pub fn system_message<'env>(
     js: JsEnv<'env>,
     timestamp: f64,
 ) -> Result<Option<JsVal<'env>>> {
-    let messages = projected(state, js, &prompts(state, js)?, FactoryFn::Context)?;
+    let prompts = prompts(state, js)?;
+    let messages = projected(js, ensured(state, js, &prompts)?, &prompts, FactoryFn::Context)?;
     let mut parts = Vec::new();
     for at in 0..js.len(messages)? {
         let message = js.at(messages, at)?;
@@ -59,6 +61,7 @@ fn prompts(state: &RefCell<ManagerState>, js: JsEnv<'_>) -> Result<Projection> {
     let role = |row| state.session.tree().row(row).and_then(|row| row.role());
     let may_be = |step: &Step| step.gives == Contribution::Compaction || role(step.row) == Some(Role::System);
     projection.steps.retain(may_be);
+    projection.settings = Settings::default();
     Ok(projection)
 }
 
