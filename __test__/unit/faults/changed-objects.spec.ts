@@ -1,39 +1,36 @@
-// A lost file is written again from the entry objects. Their callers may have changed them: what they say is written, the
-// tree stays what it was.
-import { existsSync, rmSync } from "node:fs";
+// The file of a new session is made of the entry objects. Their callers may have changed them: what they say is written, the tree
+// stays what it was.
+import { existsSync } from "node:fs";
 import { expect, test } from "vitest";
 import { api, caught, ids, jsonLines, scratch, user } from "../../support/scratch.js";
 
 const { SessionManager } = api;
 
-/** A session of three messages whose file is lost, its objects changed by `change` before. */
-function lost(change: (entries: any[], header: any) => void) {
+/** A session of three entries that has no file yet, its objects changed by `change`. */
+function changed(change: (entries: any[], header: any) => void) {
 	const manager = SessionManager.create("/c", scratch());
-	for (const text of ["one", "two", "three"]) manager.appendMessage(user(text));
+	for (const n of [1, 2, 3]) manager.appendCustomEntry("x", { n });
 	const before = ids(manager.getEntries());
 	change(manager.getEntries(), manager.getHeader());
-	manager.close();
-	const file = manager.getSessionFile() as string;
-	rmSync(file);
-	return { manager, file, before };
+	return { manager, file: manager.getSessionFile() as string, before };
 }
 
 test("ids, parents and types that were changed on objects stay with the objects", () => {
-	const { manager, file, before } = lost((entries, header) => {
+	const { manager, file, before } = changed((entries, header) => {
 		entries[1].id = "hacked00";
 		entries[2].parentId = "nowhere";
 		entries[0].type = "session";
-		entries[1].message.content = "changed";
+		entries[1].data = { n: "changed" };
 		header.id = "another";
 	});
 	const last = manager.appendMessage(user("four"));
 	const [first, ...lines] = jsonLines(file);
 	expect(first.id).toBe(manager.getSessionId());
-	expect(lines.map((line) => [line.type, line.id, line.parentId, line.message.content])).toEqual([
-		["message", before[0], null, "one"],
-		["message", before[1], before[0], "changed"],
-		["message", before[2], before[1], "three"],
-		["message", last, before[2], "four"],
+	expect(lines.map((line) => [line.type, line.id, line.parentId, line.data?.n])).toEqual([
+		["custom", before[0], null, 1],
+		["custom", before[1], before[0], "changed"],
+		["custom", before[2], before[1], 3],
+		["message", last, before[2], undefined],
 	]);
 	expect(SessionManager.verify(file)).toMatchObject({ ok: true, entries: 4 });
 	expect(manager.getEntryCount()).toBe(4);
@@ -44,7 +41,7 @@ test("ids, parents and types that were changed on objects stay with the objects"
 });
 
 test("an object that gives no object as JSON is an error, and loses nothing once it does", () => {
-	const { manager, file, before } = lost((entries) => {
+	const { manager, file, before } = changed((entries) => {
 		entries[1].toJSON = () => 5;
 	});
 	expect(caught(() => manager.appendMessage(user("four"))).message).toBe(

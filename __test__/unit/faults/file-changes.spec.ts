@@ -89,16 +89,21 @@ describe("deleted or renamed away: written again, whole, with its header", () =>
 		expect(ids(SessionManager.open(writer.file).getEntries())).toEqual(["a", id]);
 	});
 
-	test("deleted before the manager wrote anything, and after it closed the file", () => {
-		for (const close of [false, true]) {
-			const { manager, file } = begun();
-			manager.getEntries();
-			if (close) manager.close();
-			rmSync(file);
-			manager.appendMessage(user("after"));
-			expect(jsonLines(file).slice(0, 3).map((one) => one.id)).toEqual(["s-1", "a", "b"]);
-			expect(linesOf(file)).toHaveLength(4);
-		}
+	test("deleted before the manager wrote anything: written again; deleted while it was closed: an error", () => {
+		const { manager, file } = begun();
+		rmSync(file);
+		manager.appendMessage(user("after"));
+		expect(jsonLines(file).slice(0, 3).map((one) => one.id)).toEqual(["s-1", "a", "b"]);
+		expect(linesOf(file)).toHaveLength(4);
+		manager.getEntries();
+		manager.close();
+		rmSync(file);
+		const error = caught(() => manager.appendMessage(user("more")));
+		expect(error).toMatchObject({ code: "ERR_SESSION_DELETED", path: file });
+		expect(existsSync(file)).toBe(false);
+		expect(manager.getEntryCount()).toBe(3);
+		// What is in memory can be written to a new session.
+		expect(linesOf(manager.createBranchedSession(manager.getLeafId() as string) as string)).toHaveLength(4);
 	});
 
 	test("renamed away, noticed by reload and by flush", () => {
@@ -182,31 +187,13 @@ describe("replaced or cut", () => {
 		expect(kinds(manager)).toEqual(["truncated"]);
 	});
 
-	test("emptied: the whole session again, as far as it is in memory", () => {
+	test("emptied: an error, and nothing is written there", () => {
 		const { manager, file } = begun();
-		manager.getEntries();
-		const own = manager.appendMessage(user("ours"));
+		manager.appendMessage(user("ours"));
 		truncateSync(file, 0);
-		const id = manager.appendMessage(user("after"));
-		expect(jsonLines(file).map((one) => one.id)).toEqual(["s-1", "a", "b", own, id]);
-		const { manager: unread, file: other } = begun();
-		unread.appendMessage(user("ours"));
-		truncateSync(other, 0);
-		expect(caught(() => unread.appendMessage(user("after"))).message).toContain(other);
-		expect(read(other)).toBe("");
-	});
-
-	// Regression: it became another object.
-	test("emptied: an entry whose role a reader had changed stays the same object at the first append", () => {
-		const { manager, file } = begun();
-		const [first] = manager.getEntries() as any[];
-		first.message.role = "custom";
-		truncateSync(file, 0);
-		for (let n = 0; n < 2; n++) {
-			manager.appendMessage(user("after"));
-			expect(manager.getEntry(first.id)).toBe(first);
-		}
-		expect(kinds(manager)).toEqual([]);
+		expect(caught(() => manager.appendMessage(user("after")))).toMatchObject({ code: "ERR_SESSION_DELETED", path: file });
+		expect(read(file)).toBe("");
+		expect(manager.getEntryCount()).toBe(3);
 	});
 });
 

@@ -26,7 +26,7 @@ pub enum ErrorCode {
     SessionInvalid,
     /// A session file is not what it was when it was read, and what it is now cannot be taken in.
     SessionChanged,
-    /// A session file was deleted, and not all of it can be written again.
+    /// A session file was deleted or emptied, and what it held cannot be read any more.
     SessionDeleted,
     /// Another manager or process holds the lock of a session.
     SessionLocked,
@@ -80,8 +80,6 @@ enum Cause {
     NotASession,
     /// The path leads to another file than the open one.
     Elsewhere,
-    /// Lines that were appended here are needed from the caller.
-    NeedsLines,
     WrongType,
     Other(ErrorCode),
 }
@@ -175,18 +173,11 @@ impl Error {
         Self { cause: Cause::Elsewhere, ..Self::changed(path, "the path leads to another file") }
     }
 
-    /// The file was deleted, and what it held cannot be read any more.
+    /// The file was deleted or emptied, and what it held cannot be read any more.
     #[doc(hidden)]
     pub fn lost(path: &str) -> Self {
-        let text = format!("Session file was deleted, and not all of it is in memory: {path}");
+        let text = format!("Session file was deleted or emptied, and can no longer be read: {path}");
         Self::about(Cause::Other(ErrorCode::SessionDeleted), path, text)
-    }
-
-    /// Another file replaced the session's and lacks lines that were appended here. They are needed from the caller.
-    #[doc(hidden)]
-    pub fn lines_needed(path: &str) -> Self {
-        let what = "entries that this process appended are missing from it and can no longer be read";
-        Self::about(Cause::NeedsLines, path, format!("Session file was replaced; {what}: {path}"))
     }
 
     /// Another process, or another session in this one, has the lock of the file at `path`.
@@ -253,7 +244,7 @@ impl Error {
         match &self.cause {
             Cause::Io(..) => ErrorCode::System,
             Cause::NotASession => ErrorCode::SessionInvalid,
-            Cause::Elsewhere | Cause::NeedsLines => ErrorCode::SessionChanged,
+            Cause::Elsewhere => ErrorCode::SessionChanged,
             Cause::WrongType => ErrorCode::InvalidArgument,
             Cause::Other(code) => *code,
         }
@@ -270,16 +261,10 @@ impl Error {
         matches!(self.cause, Cause::WrongType)
     }
 
-    /// Whether the file was deleted, and not all that it held can be read any more.
+    /// Whether the file was deleted or emptied, and what it held cannot be read any more.
     #[doc(hidden)]
     pub fn is_lost(&self) -> bool {
         self.code() == ErrorCode::SessionDeleted
-    }
-
-    /// Whether lines that were appended here are needed from the caller.
-    #[doc(hidden)]
-    pub fn needs_lines(&self) -> bool {
-        matches!(self.cause, Cause::NeedsLines)
     }
 
     /// Whether the file is not what the index says.

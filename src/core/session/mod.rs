@@ -11,7 +11,6 @@ pub mod open;
 pub(crate) mod reconcile;
 pub mod session;
 mod session_lock;
-mod sync_state;
 pub mod text_need;
 
 pub use self::append::{NewEntry, ParentChoice};

@@ -2,9 +2,8 @@
 
 use std::path::Path;
 
-use super::reconcile::write_from_objects::write_into_empty;
 use super::session::{check_length, Persistence, Session};
-use crate::base::error::{Error, Result};
+use crate::base::error::{part, Error, Result};
 use crate::base::memory::{copy_of_bytes, push, with_capacity, MemoryWriter};
 use crate::base::options::SessionFileOptions;
 use crate::base::paths::text_of;
@@ -186,11 +185,14 @@ impl Session {
         };
         self.check_lock()?;
         let mut storage = FileStorage::open(&path)?.with_durability(self.options.durability);
-        let line = copy_of_bytes(header_line)?;
-        let is_first = write_into_empty(&mut storage, line)?;
-        if is_first {
-            self.move_to_file(storage, vec![Some(LineSpan::of(0, header_line.len()))], Vec::new());
+        let mut line = copy_of_bytes(header_line)?;
+        let span = storage.append(&mut line)?;
+        if span.offset != 0 {
+            storage.set_shared();
+            storage.rollback_append(span, part(&line, 0..span.len as usize, "the written header")?)?;
+            return Ok(false);
         }
-        Ok(is_first)
+        self.move_to_file(storage, vec![Some(LineSpan::of(0, header_line.len()))], Vec::new());
+        Ok(true)
     }
 }

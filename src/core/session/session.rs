@@ -3,13 +3,11 @@
 //! A session takes the head of each entry. The rest of the entry is in its line in the storage, or is kept by the caller while
 //! the session has no file. A call that fails leaves the session as it was.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use super::history::History;
 use super::session_lock::SessionLock;
-use super::sync_state::SyncState;
 use crate::base::error::{Error, Result};
 use crate::base::memory::reserve;
 use crate::base::options::SessionFileOptions;
@@ -72,13 +70,11 @@ pub struct Session {
     pub(super) index: Index,
     /// The rows that were appended here, not read from the file: a file that replaces ours must have them.
     pub(super) appended: Vec<RowNo>,
-    /// The lines of entries appended here that other processes changed, by id. The caller's objects do not have the change.
-    pub(super) altered: HashMap<Vec<u8>, String>,
     /// How rows changed when the file was replaced, until the caller takes it.
     pub(super) remap: Option<Box<RowRemap>>,
-    pub(super) state: SyncState,
-    /// Whether a read, on any thread, found another line than the index has, since the last check.
-    pub(super) has_mismatch: AtomicBool,
+    /// Whether a read, on any thread, found another line than the index has, or what a check found was not taken in. The next check
+    /// reads every line.
+    pub(super) is_suspect: AtomicBool,
     pub(super) lock: SessionLock,
     pub(super) history: History,
 }
@@ -107,10 +103,8 @@ impl Session {
             header_text: None,
             index: Index::default(),
             appended: Vec::new(),
-            altered: HashMap::new(),
             remap: None,
-            state: SyncState::default(),
-            has_mismatch: AtomicBool::new(false),
+            is_suspect: AtomicBool::new(false),
             lock: SessionLock::default(),
             history: History::default(),
         }
@@ -244,13 +238,13 @@ impl Session {
     /// Marks the file suspect: a line in it was not what the index says, so that the next check reads every line.
     #[doc(hidden)]
     pub fn mark_suspect(&self) {
-        self.has_mismatch.store(true, Relaxed);
+        self.is_suspect.store(true, Relaxed);
     }
 
     /// Whether the file is suspect: it is known or feared not to agree with the index.
     #[doc(hidden)]
     pub fn is_suspect(&self) -> bool {
-        self.has_mismatch.load(Relaxed) || self.state.is_suspect()
+        self.is_suspect.load(Relaxed)
     }
 
     /// The text of an entry's line, checked to say all that the index has of it; None if the caller keeps the entry.

@@ -9,9 +9,8 @@ use napi::Result;
 
 use super::materialize::object;
 use super::object_lines::kept_lines;
-use super::resupply::Resupply;
 use super::state::ManagerState;
-use crate::js::convert::errors::wrong_argument;
+use crate::js::convert::errors::{thrown, wrong_argument};
 use crate::js::convert::text::line_of;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::process::now;
@@ -82,7 +81,6 @@ pub fn append<'env>(
 
 fn append_silently<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, mut new: PendingEntry<'env>) -> Result<RowNo> {
     let generation = state.borrow().generation;
-    let mut resupply = Resupply::default();
     for _ in 0..ATTEMPTS {
         let planned = state.borrow().session.append_plan(&new.head);
         if planned != AppendPlan::Keep && new.text.is_none() {
@@ -115,10 +113,7 @@ fn append_silently<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, mut new
             }
             appended
         };
-        match appended {
-            Ok(row) => return Ok(row),
-            Err(error) => resupply.give(state, js, error)?,
-        }
+        return appended.map_err(|error| thrown(js, &error));
     }
     Err(wrong_argument(js, "A toJSON method or getter changed the session each time it was written"))
 }

@@ -70,19 +70,6 @@ impl Session {
                     && is_same_row(&self.index, row, &now.index, row, closely)
             }))
     }
-
-    /// Whether an index is this session's, truncated: the same lines at the same offsets, as far as there are any.
-    pub(in crate::session) fn is_truncated_to(&self, index: &Index, size: u64) -> bool {
-        let rows = index.tree.len();
-        let (before, now) = (self.index.damaged(), index.damaged());
-        size < self.size
-            && rows <= self.tree().len()
-            && before.len() >= now.len()
-            && now.iter().map(extent).eq(before.iter().map(extent).take(now.len()))
-            && (0..rows as RowNo).all(|row| {
-                self.index.line_span(row) == index.line_span(row) && is_same_row(&self.index, row, index, row, false)
-            })
-    }
 }
 
 fn extent(line: &DamagedLine) -> (u64, u64) {

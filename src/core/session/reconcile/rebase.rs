@@ -1,19 +1,18 @@
 //! Moving a session to the file that replaced its own, or to new content of the same file, if that holds the same
 //! session.
 //!
-//! The new file's entries count. Entries that were appended here and are missing there are added, with their ancestors.
-//! Their lines are read from the old file while that is open; after that the caller must supply them from its objects.
+//! The new file's entries count. Entries that were appended here and are missing there are added, with their ancestors, if the old
+//! file is still open. What was taken out of the file in place, or is missing where the old file cannot be read any more, is gone.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
 use crate::base::error::{Error, Result};
-use crate::base::memory::{self, collect, copy_of, copy_of_bytes, filled, insert, insert_into, push, with_capacity};
+use crate::base::memory::{collect, copy_of_bytes, filled, insert, insert_into, with_capacity};
 use crate::format::entry::{read_line, Line};
 use crate::format::header::Version;
 use crate::index::index::Index;
 use crate::index::load::{load, Loaded};
-use crate::io::line_reader::line_text;
 use crate::io::owner;
 use crate::session::history::ForeignChangeKind;
 use crate::storage::file::FileStorage;
@@ -21,25 +20,19 @@ use crate::storage::storage::{read_into, Storage};
 use crate::tree::tree::RowNo;
 
 use super::compare_known::is_same_row;
+use super::{CheckDepth, PreviousFile};
 use crate::session::session::{Persistence, RowRemap, Session};
-use crate::session::sync_state::{CheckDepth, PreviousFile, SyncState};
 use crate::summary::header_scan::first_header;
 
 impl Session {
     /// Moves to the file that is at the path now; an error if that is another session.
-    pub(in crate::session) fn rebase(
-        &mut self,
-        old: PreviousFile,
-        depth: CheckDepth,
-        before: &SyncState,
-    ) -> Result<SyncState> {
+    pub(super) fn rebase(&mut self, old: PreviousFile, depth: CheckDepth) -> Result<()> {
         let Some(path) = self.file.clone() else {
-            return Ok(SyncState::Current);
+            return Ok(());
         };
         // A repair copies lines until it is done: lines that are added before its end would be in the file twice.
         let free = if depth == CheckDepth::ForRead || !self.is_persisted() { Ok(()) } else { self.lock.wait(&path) };
         let mut storage = self.open_replacement(&path, old)?;
-        let size = storage.size()?;
         let Some(mut loaded) = load(&storage)?.filter(|loaded| loaded.header.id == self.id) else {
             return Err(Error::changed(&path, "it is not a session any more"));
         };
@@ -50,16 +43,16 @@ impl Session {
         storage.set_unterminated(loaded.is_unterminated);
         storage.set_shared();
         let theirs = loaded.index.tree.len();
-        // What another process truncated is not added again.
-        let is_truncated = old == PreviousFile::Rewritten && self.is_truncated_to(&loaded.index, size);
-        let mut added = HashMap::new();
-        if !is_truncated {
-            let lines = self.missing_entries(&loaded.index, old, depth, before)?;
-            if !lines.is_empty() {
-                free?;
-            }
-            added = add(&lines, &mut storage, &mut loaded.index)?;
+        let lines = self.missing_entries(&loaded.index, old, depth)?;
+        if !lines.is_empty() {
+            free?;
         }
+        let added = add(&lines, &mut storage, &mut loaded.index)?;
+        let is_missing = |row: RowNo| loaded.index.tree.find(self.tree().id_of(row)).is_none();
+        let is_truncated = match old {
+            PreviousFile::Rewritten => (0..self.tree().len() as RowNo).any(is_missing),
+            PreviousFile::Open | PreviousFile::Gone => self.appended.iter().copied().any(is_missing),
+        };
         let moved = self.remapped_rows(&loaded.index, &storage, old, &added)?;
         let mut ids: HashSet<&[u8]> = HashSet::new();
         for &row in &self.appended {
@@ -67,11 +60,10 @@ impl Session {
         }
         // Other processes may have changed them; their ids count.
         let rows = 0..loaded.index.tree.len() as RowNo;
-        let appended = collect(rows.filter(|&row| ids.contains(loaded.index.tree.id_of(row))))?;
-        let altered = altered(&appended, &moved, &loaded.index, &storage)?;
+        let appended = collect(rows.filter(|&row| ids.contains(loaded.index.tree.id_of(row))));
+        let appended = appended?;
         let size = storage.size()?.max(loaded.index.indexed_end());
         let leaf = self.leaf_in(&loaded.index)?;
-        self.altered.try_reserve(altered.len())?;
         // Nothing below can fail.
         if !added.is_empty() {
             self.history.repaired("entries of ours that a replaced file lacked were added to it");
@@ -81,9 +73,8 @@ impl Session {
         self.history.grown(0, theirs.saturating_sub(known));
         self.size = size;
         self.appended = appended;
-        self.altered.extend(altered);
         self.swap_in(storage, loaded, leaf, moved);
-        Ok(SyncState::Current)
+        Ok(())
     }
 
     /// Opens the file that is at the path now; an error unless it is this session's.
@@ -140,62 +131,36 @@ impl Session {
         }
     }
 
-    /// The entries appended here that are missing in another index, and their missing ancestors, with their lines.
-    fn missing_entries(
-        &mut self,
-        index: &Index,
-        old: PreviousFile,
-        depth: CheckDepth,
-        before: &SyncState,
-    ) -> Result<Vec<(RowNo, String)>> {
+    /// The entries appended here that are missing in the index of a new file, and their missing ancestors, with their lines in the
+    /// old one. What cannot be read there is gone: its children become orphans, which the diagnostics report.
+    fn missing_entries(&self, index: &Index, old: PreviousFile, depth: CheckDepth) -> Result<Vec<(RowNo, String)>> {
+        let Some(storage) = self.storage.as_deref().filter(|_| old == PreviousFile::Open) else {
+            return Ok(Vec::new());
+        };
         let is_there = |row: RowNo| index.tree.find(self.tree().id_of(row)).is_some();
-        let path = self.file.as_deref().unwrap_or_default();
+        let fail = |error| Error::io("read", storage.name(), error);
         let mut found = HashSet::new();
-        for row in self.appended.iter().copied().filter(|&row| self.tree().is_current(row) && !is_there(row)) {
+        for row in self.appended.iter().copied().filter(|&row| self.tree().is_current(row)) {
             let mut at = Some(row).filter(|&row| !is_there(row));
             while let Some(row) = at {
                 let is_new = insert_into(&mut found, row)?;
                 at = self.tree().parent_row(row).filter(|&parent| is_new && !is_there(parent));
             }
         }
-        if found.is_empty() {
-            return Ok(Vec::new());
+        if depth == CheckDepth::ForRead && !found.is_empty() {
+            let what = "entries that this process appended are missing from it, which the next append or reload adds";
+            return Err(Error::changed(storage.name(), what));
         }
         let mut rows = collect(found)?;
         rows.sort_unstable();
-        if depth == CheckDepth::ForRead {
-            return Err(Error::lines_needed(path));
-        }
-        let storage = self.storage.as_deref().filter(|_| old != PreviousFile::Gone);
         let mut lines = with_capacity(rows.len())?;
-        let mut missing = Vec::new();
-        let supplied = match before {
-            SyncState::Supplied(lines) => Some(lines),
-            _ => None,
-        };
-        for &row in &rows {
-            let read = storage.map_or(Ok(None), |storage| self.index.line(storage, row));
-            let line = match read {
-                // The file was rewritten: the line is gone.
-                Err(error) if error.as_io().is_none() => None,
-                read => read?,
-            };
-            if let Some(line) = line {
-                lines.push((row, line));
-            } else if let Some(line) = supplied.and_then(|lines| lines.get(&row)) {
-                lines.push((row, line_text(line).and_then(|line| copy_of(&line))?));
-            } else if let Some(line) = self.altered.get(self.tree().id_of(row)) {
-                lines.push((row, copy_of(line)?));
-            } else {
-                push(&mut missing, row)?;
+        for row in rows {
+            match self.index.line(storage, row) {
+                Ok(line) => lines.extend(line.map(|line| (row, line))),
+                // The old file was rewritten before it was replaced.
+                Err(error) if error.as_io().is_none() => {}
+                Err(error) => return Err(error),
             }
-        }
-        // An ancestor that only other processes wrote may be lost: its children become orphans, which the diagnostics
-        // report. An entry that was appended here must not be lost.
-        if missing.iter().any(|&row| supplied.is_none() || self.appended.binary_search(&row).is_ok()) {
-            let error = Error::lines_needed(path);
-            self.state = SyncState::MissingLines(missing);
-            return Err(error);
         }
         Ok(lines)
     }
@@ -281,20 +246,4 @@ fn add(lines: &[(RowNo, String)], storage: &mut FileStorage, index: &mut Index) 
         }
     }
     Ok(added)
-}
-
-/// The lines of entries appended here that other processes changed, by id: if they remove them later, these are put back.
-fn altered(
-    appended: &[RowNo],
-    moved: &[Option<RowNo>],
-    index: &Index,
-    storage: &FileStorage,
-) -> Result<Vec<(Vec<u8>, String)>> {
-    let mut lines = Vec::new();
-    for &row in appended.iter().filter(|&&row| moved.get(row as usize).is_some_and(Option::is_none)) {
-        if let Some(line) = index.line(storage, row)? {
-            push(&mut lines, (copy_of_bytes(index.tree.id_of(row))?, line))?;
-        }
-    }
-    Ok(lines)
 }

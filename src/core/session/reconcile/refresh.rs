@@ -2,7 +2,6 @@
 //! deleted, renamed, replaced or truncated it.
 
 use std::cmp::Ordering;
-use std::collections::HashMap;
 
 use crate::base::error::{Error, Result};
 use crate::base::options::Durability;
@@ -12,9 +11,8 @@ use crate::storage::new_file::NewFile;
 use crate::storage::storage::{copy_bytes, FileStatus, Storage};
 use crate::tree::tree::RowNo;
 
-use super::write_from_objects::WRITTEN_AGAIN;
+use super::{CheckDepth, PreviousFile};
 use crate::session::session::{Persistence, RowRemap, Session};
-use crate::session::sync_state::{CheckDepth, PreviousFile, SyncState};
 use crate::summary::header_scan::first_header;
 
 /// How often the check is repeated when another file takes its name meanwhile.
@@ -22,7 +20,7 @@ const CHECKS: usize = 4;
 
 impl Session {
     /// Takes in what other processes wrote to the file; the leaf stays. A file that was deleted is written again, one
-    /// that was replaced or truncated is taken in if it holds the same session.
+    /// that was replaced or rewritten is taken in if it holds the same session.
     pub fn refresh(&mut self) -> Result<()> {
         self.check_file(CheckDepth::Quick)
     }
@@ -67,21 +65,6 @@ impl Session {
         self.release_lock();
     }
 
-    /// The rows whose lines the caller is asked for, after an error that [`Error::needs_lines`].
-    #[doc(hidden)]
-    pub fn missing_rows(&self) -> &[RowNo] {
-        match &self.state {
-            SyncState::MissingLines(rows) => rows,
-            _ => &[],
-        }
-    }
-
-    /// Gives the next check the lines of missing rows, as far as the caller has them.
-    #[doc(hidden)]
-    pub fn supply_lines(&mut self, lines: HashMap<RowNo, Vec<u8>>) {
-        self.state = SyncState::Supplied(lines);
-    }
-
     /// How rows changed since the file was replaced. Returned once.
     pub fn take_remap(&mut self) -> Option<RowRemap> {
         self.remap.take().map(|moved| *moved)
@@ -117,64 +100,55 @@ impl Session {
             self.lock.recheck();
         }
         // Until the check is done the file is suspect.
-        let mut before = std::mem::replace(&mut self.state, SyncState::Suspect);
-        if std::mem::take(self.has_mismatch.get_mut()) && !before.is_suspect() {
-            before = SyncState::Suspect;
-        }
+        let was_suspect = std::mem::replace(self.is_suspect.get_mut(), true);
         let mut checks = CHECKS;
-        let state = loop {
-            match self.take_in(status, depth, &before) {
+        loop {
+            match self.take_in(status, depth, was_suspect) {
                 // Another file took its name after the check.
                 Err(error) if error.needs_file_check() && checks > 0 => checks -= 1,
                 done => break done?,
             }
             status = self.storage.as_ref().map_or(Ok(status), |storage| storage.status(true))?;
-        };
-        self.state = state;
+        }
+        *self.is_suspect.get_mut() = false;
         Ok(())
     }
 
-    /// Takes in what a check found. Returns the state after it.
-    fn take_in(&mut self, found: FileStatus, depth: CheckDepth, before: &SyncState) -> Result<SyncState> {
+    /// Takes in what a check found.
+    fn take_in(&mut self, found: FileStatus, depth: CheckDepth, was_suspect: bool) -> Result<()> {
         let name = self.storage.as_ref().map(|storage| storage.name().to_owned()).unwrap_or_default();
         match found {
-            FileStatus::Open { size } => self.compare(size, None, false, (depth, before)),
-            FileStatus::Here { size, changed, reopened } => self.compare(size, changed, reopened, (depth, before)),
+            FileStatus::Open { size } => match self.compare(size, None, depth, was_suspect)? {
+                true => Ok(()),
+                false => self.rebase(PreviousFile::Rewritten, depth),
+            },
+            FileStatus::Here { size, changed, reopened } => match self.compare(size, changed, depth, was_suspect)? {
+                true => Ok(()),
+                false if reopened => self.rebase(PreviousFile::Gone, depth),
+                false => self.rebase(PreviousFile::Rewritten, depth),
+            },
             FileStatus::Gone { readable: false, .. } => Err(Error::lost(&name)),
             FileStatus::Gone { .. } if depth == CheckDepth::ForRead || !self.is_persisted() => {
                 Err(Error::changed(&name, "it is not there any more"))
             }
             FileStatus::Gone { deleted, .. } => {
-                let state = self.copy_back_deleted_file(depth, before)?;
+                self.copy_back_deleted_file(depth)?;
                 self.history.changed(if deleted { ForeignChangeKind::Deleted } else { ForeignChangeKind::Renamed });
-                Ok(state)
+                Ok(())
             }
-            // It may have been rewritten before it lost its name: then no line is where it was.
-            FileStatus::Replaced { readable } => {
-                if readable && self.has_same_ends()? {
-                    self.rebase(PreviousFile::Open, depth, before)
-                } else {
-                    self.rebase(PreviousFile::Gone, depth, before)
-                }
-            }
+            FileStatus::Replaced { readable: true } => self.rebase(PreviousFile::Open, depth),
+            FileStatus::Replaced { readable: false } => self.rebase(PreviousFile::Gone, depth),
         }
     }
 
-    /// Compares the file, which has its name and `size` bytes, with the index. `changed` and `reopened` are as in
-    /// [`FileStatus::Here`].
-    fn compare(
-        &mut self,
-        size: u64,
-        changed: Option<Nanos>,
-        reopened: bool,
-        (depth, before): (CheckDepth, &SyncState),
-    ) -> Result<SyncState> {
-        let previous = if reopened { PreviousFile::Gone } else { PreviousFile::Rewritten };
+    /// Compares the file, which has its name and `size` bytes, with the index. `changed` is as in [`FileStatus::Here`]. False if
+    /// what is known is not there any more; else what was appended is taken in.
+    fn compare(&mut self, size: u64, changed: Option<Nanos>, depth: CheckDepth, was_suspect: bool) -> Result<bool> {
         let is_full = matches!(depth, CheckDepth::Full | CheckDepth::ForRead);
-        let reads_all = before.is_suspect() || is_full && (changed.is_none() || changed != self.content_changed);
+        let reads_all = was_suspect || is_full && (changed.is_none() || changed != self.content_changed);
         let is_same = if reads_all { self.has_same_content()? } else { self.has_same_ends()? };
         if !is_same || size < self.index.indexed_end() {
-            return self.rebase(previous, depth, before);
+            return Ok(false);
         }
         match size.cmp(&self.size) {
             Ordering::Equal => {}
@@ -184,7 +158,7 @@ impl Session {
         if reads_all {
             self.content_changed = changed;
         }
-        Ok(SyncState::Current)
+        Ok(true)
     }
 
     /// Another writer rolled back its unterminated line: the storage ends at `size` now.
@@ -197,11 +171,11 @@ impl Session {
     }
 
     /// Writes a deleted or renamed file again from its open handle, byte for byte, so that lines keep their offsets.
-    fn copy_back_deleted_file(&mut self, depth: CheckDepth, before: &SyncState) -> Result<SyncState> {
+    fn copy_back_deleted_file(&mut self, depth: CheckDepth) -> Result<()> {
         // It may have been rewritten before it was deleted.
         let has_same_ends = self.has_same_ends()?;
         let Some(storage) = self.storage.as_ref() else {
-            return Ok(SyncState::Current);
+            return Ok(());
         };
         if !has_same_ends && first_header(&**storage)?.is_none_or(|header| header.id != self.id) {
             return Err(Error::lost(storage.name()));
@@ -218,14 +192,14 @@ impl Session {
         restored.set_unterminated(last != *b"\n");
         self.storage = Some(Box::new(restored));
         self.lock.recheck();
-        self.history.repaired(WRITTEN_AGAIN);
+        self.history.repaired("the deleted or renamed file was written again, whole");
         if !has_same_ends {
-            return self.rebase(PreviousFile::Gone, depth, before);
+            return self.rebase(PreviousFile::Rewritten, depth);
         }
         // Other processes may have appended to the old file meanwhile.
         if self.size > self.index.indexed_end() {
             self.read_appended(self.size)?;
         }
-        Ok(SyncState::Current)
+        Ok(())
     }
 }

@@ -7,19 +7,6 @@ use crate::io::fs::faults::{with_first, InjectedFault};
 
 const OTHER: &str = "{\"type\":\"session\",\"version\":3,\"id\":\"other\"}\n";
 
-/// Gives the lines that are wanted, as a caller does who holds the objects.
-fn supply(session: &mut Session, lines: &[(&str, String)]) {
-    let id = |row: RowNo| String::from_utf8_lossy(session.tree().id_of(row)).into_owned();
-    let line = |row| Some(lines.iter().find(|(of, _)| *of == id(row))?.1.clone().into_bytes());
-    let supplied = session.missing_rows().iter().filter_map(|&row| Some((row, line(row)?))).collect();
-    session.supply_lines(supplied);
-}
-
-fn line_of(session: &Session, id: &str) -> String {
-    let row = session.tree().find(id.as_bytes()).expect("it is there");
-    session.line(row).expect("read").expect("a line")
-}
-
 #[test]
 fn another_session_written_into_the_file_in_the_moment_before_the_write_keeps_nothing_of_ours() {
     let world = World::with(&["a"]);
@@ -35,20 +22,17 @@ fn another_session_written_into_the_file_in_the_moment_before_the_write_keeps_no
 
 #[test]
 #[cfg(unix)]
-fn a_file_written_anew_and_then_deleted_comes_back_with_both() {
+fn a_file_written_anew_and_then_deleted_comes_back_as_it_was_then() {
     let world = World::with(&["a"]);
     let mut session = opened(&world.path);
-    let mine = append(&mut session);
-    let line = line_of(&session, &mine);
+    append(&mut session);
     world.write(&(HEADER.to_owned() + &entry("theirs") + &entry("a") + &entry("more").repeat(2)));
     fs::remove_file(&world.path).expect("removed");
-    let error = session.reload().expect_err("our line is gone");
-    assert!(error.needs_lines(), "{error}");
-    supply(&mut session, &[(&mine, line.clone())]);
     session.reload().expect("adopted");
-    assert_eq!(ids(&session), ["theirs", "a", "more", "more", &mine]);
-    assert_eq!(line_of(&session, &mine), line);
+    assert_eq!(ids(&session), ["theirs", "a", "more", "more"]);
     assert_eq!(ids(&session), ids(&opened(&world.path)));
+    let changes = session.diagnostics().expect("memory").foreign_changes;
+    assert!(changes.iter().any(|one| one.kind == ForeignChangeKind::Truncated), "the loss is told: {changes:?}");
 }
 
 #[test]
@@ -79,28 +63,6 @@ fn another_users_file_with_the_same_session_gets_no_entry_of_ours() {
     let error = on_file_system(another, || append_as(&mut session, None)).expect_err("it is another user's");
     assert!(error.to_string().contains("another user's file"), "{error}");
     assert_eq!(world.text(), theirs);
-    world.replace("");
-    let error = on_file_system(another, || session.write_from_objects(theirs.lines().map(str::as_bytes)));
-    assert!(error.is_err_and(|error| error.to_string().contains("another user's file")));
-    assert_eq!(world.text(), "");
-}
-
-/// Regression: a file written again from objects counted as suspect.
-#[test]
-fn a_file_written_again_from_objects_is_not_suspect() {
-    let world = World::with(&["a"]);
-    let mut session = opened(&world.path);
-    let mine = append(&mut session);
-    let lines: Vec<String> = world.text().lines().map(str::to_owned).collect();
-    world.write("");
-    assert!(session.refresh().expect_err("nothing is left").is_lost());
-    assert!(session.is_suspect());
-    session.write_from_objects(lines.iter().map(String::as_bytes)).expect("written again");
-    assert!(!session.is_suspect(), "every line is where the index has it");
-    append(&mut session);
-    assert!(session.take_remap().is_none(), "no row became another one");
-    assert_eq!(line_of(&session, &mine), lines[2]);
-    expect_whole(&session, &world);
 }
 
 #[test]

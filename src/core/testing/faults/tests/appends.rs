@@ -33,17 +33,6 @@ fn others_write_before(call: FsCall, path: &str, id: &'static str) {
     });
 }
 
-/// An append as the boundary makes it: what is lost is written again from what the caller has.
-fn append_or_rewrite(session: &mut Session) -> Result<()> {
-    match append(session) {
-        Err(error) if error.is_lost() => {
-            session.write_from_objects(three().lines().map(str::as_bytes))?;
-            append(session)
-        }
-        result => result,
-    }
-}
-
 const SCENARIOS: &[Scenario] = &[
     Scenario { name: "first append", options: OS, before: |_, _| {}, work: append },
     Scenario { name: "append", options: OS, before: |session, _| append(session).expect("appended"), work: append },
@@ -114,21 +103,6 @@ const SCENARIOS: &[Scenario] = &[
             fs::remove_file(path).expect("removed");
         },
         work: append,
-    },
-    Scenario {
-        name: "append to a file that was deleted while it was closed",
-        options: FSYNC,
-        before: |session, path| {
-            session.close();
-            fs::remove_file(path).expect("removed");
-        },
-        work: append_or_rewrite,
-    },
-    Scenario {
-        name: "append to a file that was emptied",
-        options: FSYNC,
-        before: |_, path| fs::write(path, "").expect("written"),
-        work: append_or_rewrite,
     },
     Scenario { name: "append to a replaced file", options: FSYNC, before: replaced, work: append },
     Scenario {
@@ -216,7 +190,7 @@ fn check(scenario: &Scenario, at: usize, fault: InjectedFault) -> (Vec<FsCall>, 
         }
     }
     // The disk works again.
-    append_or_rewrite(&mut session).unwrap_or_else(|error| panic!("{what}: the next append failed: {error}"));
+    append(&mut session).unwrap_or_else(|error| panic!("{what}: the next append failed: {error}"));
     let own = session.tree().leaf().map(|row| ids(&session)[row as usize].clone()).expect("a leaf");
     acknowledged.insert(own);
     session.reload().unwrap_or_else(|error| panic!("{what}: {error}"));

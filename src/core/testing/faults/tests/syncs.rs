@@ -61,16 +61,6 @@ fn with_fsync_the_disk_has_each_entry_before_its_append_returns() {
     waited_for(&calls(|| append(&mut session)), &path, "append after others");
     session.close();
     waited_for(&calls(|| append(&mut session)), &path, "append after close");
-    fs::write(&path, "").expect("emptied");
-    let error = append(&mut session).expect_err("nothing can be read any more");
-    assert!(error.is_lost(), "{error}");
-    let lines: Vec<String> = three().lines().map(str::to_owned).collect();
-    let all = lines.iter().chain(std::iter::repeat_n(&lines[3], 7));
-    waited_for(
-        &calls(|| session.write_from_objects(all.map(String::as_bytes))),
-        &path,
-        "a session written into an emptied file",
-    );
 }
 
 #[test]
@@ -138,12 +128,6 @@ fn what_is_written_whole_is_on_disk_before_it_has_its_name_and_then_the_name_is(
         fs::remove_file(at(dir, "s.jsonl")).expect("removed");
         session.reload()
     };
-    let rewrites: Work = |dir, options| {
-        let mut session = opened(&at(dir, "s.jsonl"), options);
-        session.close();
-        fs::remove_file(at(dir, "s.jsonl")).expect("removed");
-        session.write_from_objects(three().lines().map(str::as_bytes))
-    };
     let forks: Work = |dir, options| {
         let source = ForkSource::open(&at(dir, "s.jsonl"))?;
         source.write_to(&at(dir, "f.jsonl"), b"{\"type\":\"session\",\"version\":3,\"id\":\"f\"}", options)?;
@@ -155,7 +139,6 @@ fn what_is_written_whole_is_on_disk_before_it_has_its_name_and_then_the_name_is(
         cases.push((options, "migration", OLD.into(), migrates, "s.jsonl", FsCall::Rename));
         cases.push((options, "repair", three() + "torn", repairs, "s.jsonl", FsCall::Rename));
         cases.push((options, "deleted file", three(), restores, "s.jsonl", FsCall::Link));
-        cases.push((options, "lost file", three(), rewrites, "s.jsonl", FsCall::Link));
     }
     cases.push((FSYNC, "new file", three(), new_file, "n.jsonl", FsCall::Link));
     cases.push((

@@ -1,11 +1,10 @@
 //! Operations: each byte is one, on a session whose file others change meanwhile. What must be in the file is kept in
 //! a list beside it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
 
 use super::Subject;
-use crate::base::error::Result;
 use crate::base::options::SessionFileOptions;
 use crate::format::entry::EntryKind;
 use crate::session::append::NewEntry;
@@ -44,39 +43,17 @@ struct World {
     /// What this session appended itself, since it was opened.
     own: BTreeSet<String>,
     names: usize,
-    /// Lines as a caller has them who holds the objects.
-    lines: BTreeMap<String, Vec<u8>>,
 }
 
 impl World {
-    /// Does something with the session, and gives it the lines that it asks for.
-    fn helped<T>(&mut self, work: impl Fn(&mut Session) -> Result<T>) -> T {
-        let result = match work(&mut self.session) {
-            Err(error) if error.needs_lines() => {
-                let id = |row| String::from_utf8_lossy(self.session.tree().id_of(row)).into_owned();
-                let wanted = self.session.missing_rows().iter().copied();
-                let lines = wanted.filter_map(|row| Some((row, self.lines.get(&id(row))?.clone()))).collect();
-                self.session.supply_lines(lines);
-                work(&mut self.session)
-            }
-            result => result,
-        };
-        self.session.take_remap();
-        result.expect("the disk works")
-    }
-
     fn reload(&mut self) {
-        self.helped(Session::reload);
+        self.session.reload().expect("the disk works");
+        self.session.take_remap();
     }
 
-    /// Takes in everything, and keeps every line as an object would.
-    fn remember(&mut self) {
-        self.reload();
-        for row in 0..self.session.tree().len() as RowNo {
-            let id = String::from_utf8_lossy(self.session.tree().id_of(row)).into_owned();
-            let line = self.session.line(row).expect("read").expect("a line");
-            self.lines.insert(id, line.into_bytes());
-        }
+    /// What others took out where no file is left that has it.
+    fn lose_own(&mut self) {
+        self.own.retain(|id| self.expected.contains(id));
     }
 
     /// What will be there once what is ours was added to what others left, with what it hangs from.
@@ -105,8 +82,9 @@ impl World {
             self.expected.insert(id);
             return;
         }
-        let row =
-            self.helped(|session| session.append(&NewEntry::new(EntryKind::Custom, b"{\"customType\":\"x\"}", 0.0)));
+        let new = NewEntry::new(EntryKind::Custom, b"{\"customType\":\"x\"}", 0.0);
+        let row = self.session.append(&new).expect("the disk works");
+        self.session.take_remap();
         let id = String::from_utf8_lossy(self.session.tree().id_of(row)).into_owned();
         self.expected.insert(id.clone());
         self.own.insert(id);
@@ -143,13 +121,13 @@ impl World {
                 add(&self.path, half);
             }
             5 => {
-                // What others wrote and we never read goes with the file.
+                // What others wrote and we never read goes with the file, and all of it if nobody has it open.
                 self.reload();
                 fs::remove_file(&self.path).expect("removed");
             }
             // Another file in its place, by a rename: the manager has the old one open, or not.
             6 | 12 if is_there => {
-                self.remember();
+                self.reload();
                 if byte % 16 == 12 {
                     self.session.close();
                 }
@@ -157,11 +135,14 @@ impl World {
                 let other = format!("{}.other", self.path);
                 fs::write(&other, text).expect("written");
                 fs::rename(other, &self.path).expect("renamed");
-                self.expected = self.with_own(&self.expected);
+                match byte % 16 {
+                    12 => self.lose_own(),
+                    _ => self.expected = self.with_own(&self.expected),
+                }
             }
             // Another content in place, shorter, longer or of the same length.
             7 | 13 if is_there => {
-                self.remember();
+                self.reload();
                 let before = fs::read_to_string(&self.path).expect("read");
                 let mut text = self.rewritten(usize::from(byte / 16));
                 while byte % 16 == 13 && text.len() < before.len() {
@@ -170,17 +151,13 @@ impl World {
                     self.expected.insert(id);
                 }
                 fs::write(&self.path, &text).expect("written");
-                match text.len() < before.len() && before.starts_with(&text) {
-                    // What was cut off stays out.
-                    true => self.own = self.own.intersection(&self.expected).cloned().collect(),
-                    false => self.expected = self.with_own(&self.expected),
-                }
+                // What was taken out stays out.
+                self.lose_own();
                 self.reload();
             }
             8 => self.reload(),
-            9 => self.helped(Session::flush),
+            9 => self.session.flush().expect("the disk works"),
             10 => {
-                // A closed session whose file is deleted is the caller's to write again.
                 self.reload();
                 self.session.close();
             }
@@ -191,16 +168,16 @@ impl World {
             }
             // As editors save: the old file gets another name, a new one is written.
             14 if is_there => {
-                self.remember();
+                self.reload();
                 fs::rename(&self.path, format!("{}.away", self.path)).expect("renamed");
                 let text = self.rewritten(usize::from(byte / 16));
                 fs::write(&self.path, text).expect("written");
                 self.expected = self.with_own(&self.expected);
-                self.helped(Session::check_and_close);
+                self.session.check_and_close().expect("the disk works");
             }
             // Another session comes and goes: nothing is written to it.
             15 if is_there => {
-                self.remember();
+                self.reload();
                 let before = fs::read(&self.path).expect("read");
                 let other = HEADER.replace("\"s\"", "\"other\"") + &entry("x").repeat(usize::from(byte / 16) * 20);
                 fs::write(&self.path, &other).expect("written");
@@ -224,7 +201,6 @@ pub fn target(input: &[u8], subject: Subject) -> u64 {
         expected: BTreeSet::from(["a".to_owned()]),
         own: BTreeSet::new(),
         names: 0,
-        lines: BTreeMap::new(),
     };
     for &byte in input.iter().take(40) {
         world.step(byte, subject);
