@@ -1,6 +1,5 @@
 //! From a file to the tree and back: reading every line once, and entries' lines when they are asked for.
 
-pub(crate) mod copy;
 pub mod damage_report;
 pub mod entry_lines;
 pub mod index;

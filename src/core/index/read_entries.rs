@@ -22,6 +22,9 @@ pub const BODY_PLACEHOLDER: u8 = 0;
 /// Takes a row, its line's text, and the codes of the bodies that the text lacks.
 pub type TakeLine<'a> = dyn FnMut(RowNo, &str, u8) -> Result<()> + 'a;
 
+/// As [`TakeLine`], of bytes that are not checked yet.
+type TakeBytes<'a> = dyn FnMut(RowNo, &[u8], u8) -> Result<()> + 'a;
+
 /// A part of a row's line, up to a body or to the line's end.
 struct LinePart {
     row: RowNo,
@@ -45,7 +48,22 @@ impl Index {
     pub(crate) fn lines(&self, storage: &dyn Storage, rows: &[RowNo], each: &mut TakeLine<'_>) -> Result<()> {
         let whole = |&row: &RowNo| Some(LinePart { row, span: self.line_span(row)?, before: None });
         let parts = collect(rows.iter().filter_map(whole))?;
-        self.read(storage, &parts, each)
+        self.read(storage, &parts, &mut |row, line, omitted| self.hand_on(storage, row, line, omitted, each))
+    }
+
+    /// Hands on the bytes of each of these rows' lines that is in the storage. An error unless a line says all that was indexed.
+    pub(crate) fn lines_to_copy(
+        &self,
+        storage: &dyn Storage,
+        rows: &[RowNo],
+        each: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let whole = |&row: &RowNo| Some(LinePart { row, span: self.line_span(row)?, before: None });
+        let parts = collect(rows.iter().filter_map(whole))?;
+        self.read(storage, &parts, &mut |row, line, _| {
+            self.check_copy(storage.name(), row, &line_text(line)?)?;
+            each(line)
+        })
     }
 
     /// Hands on the lines of these rows without their bodies, which are not read: the JSON number 0 replaces each.
@@ -67,7 +85,7 @@ impl Index {
             let span = LineSpan { offset: offset + u64::from(from), len: len.saturating_sub(from) };
             push(&mut parts, LinePart { row, span, before: None })?;
         }
-        self.read(storage, &parts, each)
+        self.read(storage, &parts, &mut |row, line, omitted| self.hand_on(storage, row, line, omitted, each))
     }
 
     /// How long an entry's line is without its bodies, in bytes; 0 if it is not in the storage.
@@ -108,7 +126,7 @@ impl Index {
         Ok(!joined.contains(&b'\n') && read_line(&line_text(&joined)?, |line| self.is_entry(row, &line))?)
     }
 
-    fn read(&self, storage: &dyn Storage, parts: &[LinePart], each: &mut TakeLine<'_>) -> Result<()> {
+    fn read(&self, storage: &dyn Storage, parts: &[LinePart], each: &mut TakeBytes<'_>) -> Result<()> {
         let mut bytes = Vec::new();
         let mut joined = Vec::new();
         let mut omitted = 0;
@@ -139,10 +157,10 @@ impl Index {
                         append(&mut joined, &[b'0' + BODY_PLACEHOLDER])?;
                         omitted |= code;
                     }
-                    None if omitted == 0 => self.hand_on(storage, part.row, text, 0, each)?,
+                    None if omitted == 0 => each(part.row, text, 0)?,
                     None => {
                         append(&mut joined, text)?;
-                        self.hand_on(storage, part.row, &joined, omitted, each)?;
+                        each(part.row, &joined, omitted)?;
                         joined.clear();
                         omitted = 0;
                     }

@@ -2,11 +2,10 @@
 
 use super::session::Session;
 use crate::base::error::{Error, Result};
-use crate::base::memory::{reserve, with_capacity};
+use crate::base::memory::{push, reserve, with_capacity};
 use crate::base::wtf8::shown;
 use crate::format::body::Body;
 use crate::format::entry::bodies_of;
-use crate::index::copy::Copier;
 use crate::io::line_span::LineSpan;
 use crate::session::branch_plan::{BranchPlan, BranchStep};
 use crate::storage::new_file::NewFile;
@@ -43,39 +42,57 @@ impl Session {
     /// Makes the file of this session, whose entries are those of a branch of `old`.
     pub fn write_branch(&mut self, old: &Session, plan: &BranchPlan, lines: BranchLines) -> Result<()> {
         let Some(path) = self.file() else { return Ok(()) };
-        let mut copier = Copier::new(old.storage.as_deref(), &old.index, NewFile::create(path)?);
-        let BranchSpans { lines, bodies } = old.note_mismatch(old.copy_branch(plan, lines, &mut copier))?;
-        let storage = old.note_mismatch(copier.finish(self.options().durability))?;
-        self.move_to_file(storage, lines, bodies);
+        let mut file = NewFile::create(path)?;
+        let BranchSpans { lines, bodies } = old.note_mismatch(old.copy_branch(plan, lines, &mut file))?;
+        self.move_to_file(file.finish(self.options().durability)?, lines, bodies);
         Ok(())
     }
 
     /// Copies the lines of a branch. Gives where they are, and where those of the old file have their bodies.
-    fn copy_branch(&self, plan: &BranchPlan, lines: BranchLines, copier: &mut Copier<'_>) -> Result<BranchSpans> {
+    fn copy_branch(&self, plan: &BranchPlan, lines: BranchLines, file: &mut NewFile) -> Result<BranchSpans> {
         let mut spans = with_capacity(plan.steps.len() + plan.labels.len() + 1)?;
         let mut bodies = Vec::new();
-        spans.push(Some(copier.write(&lines.header)?));
+        spans.push(Some(file.line(&lines.header)?));
+        // Lines that are copied together.
+        let mut run = Vec::new();
         for ((row, step), own) in (0..).zip(&plan.steps).zip(lines.steps) {
-            let span = if let Some(line) = own {
-                copier.write(&line)?
+            let line = if let Some(line) = own {
+                line
             } else if step.is_unchanged {
                 let found = self.index.bodies(step.row);
                 reserve(&mut bodies, found.len())?;
                 bodies.extend(found.iter().map(|(_, body)| (row, *body)));
-                copier.keep(step.row)?.ok_or_else(|| self.line_is_gone(step.row))?
+                self.index.line_span(step.row).ok_or_else(|| self.line_is_gone(step.row))?;
+                push(&mut run, step.row)?;
+                continue;
             } else {
                 let line = self.relinked_line(step)?;
                 let found = bodies_of(&line)?;
                 reserve(&mut bodies, found.len())?;
                 bodies.extend(found.into_iter().map(|body| (row, body)));
-                copier.write(&line)?
+                line
             };
-            spans.push(Some(span));
+            self.copy_lines(&mut run, file, &mut spans)?;
+            spans.push(Some(file.line(&line)?));
         }
+        self.copy_lines(&mut run, file, &mut spans)?;
         for line in lines.labels {
-            spans.push(Some(copier.write(&line)?));
+            spans.push(Some(file.line(&line)?));
         }
         Ok(BranchSpans { lines: spans, bodies })
+    }
+
+    /// Copies the lines of a run of rows, which is empty then.
+    fn copy_lines(&self, run: &mut Vec<RowNo>, file: &mut NewFile, spans: &mut Vec<Option<LineSpan>>) -> Result<()> {
+        let Some(storage) = self.storage.as_deref().filter(|_| !run.is_empty()) else {
+            return Ok(());
+        };
+        self.index.lines_to_copy(storage, run, &mut |line| {
+            spans.push(Some(file.line(line)?));
+            Ok(())
+        })?;
+        run.clear();
+        Ok(())
     }
 
     /// The line of a step with its new parent.
