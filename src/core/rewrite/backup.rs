@@ -3,12 +3,15 @@
 //! If the backup's name is a link to the very file that is being replaced, a process that was killed left it, and it is the backup.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use crate::io::fs;
+use crate::io::fs::{self, Writer};
 use crate::io::sidecar_names;
 use crate::io::temporary::Temporary;
+
+/// The suffix of [`Backup::Repaired`].
+const REPAIRED: &str = ".bak";
 
 /// The suffix of the backup. A number follows it if that name is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,45 +38,26 @@ impl KeptBackup {
     pub fn make(backup: Backup, target: &Path, file: &File, end: u64) -> io::Result<Self> {
         let suffix = match backup {
             Backup::OldVersion => ".v1.bak",
-            Backup::Repaired => ".bak",
+            Backup::Repaired => REPAIRED,
             Backup::None => return Ok(Self { path: None, is_link: false, is_ours: false }),
         };
-        let mut copy = None;
-        let mut number = 0u32;
-        loop {
-            let numbered = if number == 0 { suffix.to_owned() } else { format!("{suffix}.{number}") };
-            let path = sidecar_names::beside(target, &numbered);
-            // A session that has the old file open learns from a link count of zero that it was replaced, so a repair
-            // copies instead of linking.
-            if let (Backup::OldVersion, None) = (backup, &copy) {
-                match fs::link(target, &path) {
-                    Ok(()) => return Ok(Self { path: Some(path), is_link: true, is_ours: true }),
-                    Err(error) if is_taken(&error) && is_same_file(&path, file)? => {
-                        // It was made by a process that died before its rename, or that is about to see ours.
-                        return Ok(Self { path: Some(path), is_link: true, is_ours: false });
-                    }
-                    Err(error) if is_taken(&error) => {
-                        number += 1;
-                        continue;
-                    }
-                    // File systems without hard links get a copy, too.
-                    Err(_) => {}
+        // A session that has the old file open learns from a link count of zero that it was replaced, so a repair copies instead of
+        // linking.
+        for path in paths(target, suffix).take_while(|_| backup == Backup::OldVersion) {
+            match fs::link(target, &path) {
+                Ok(()) => return Ok(Self { path: Some(path), is_link: true, is_ours: true }),
+                Err(error) if is_taken(&error) && is_same_file(&path, file)? => {
+                    // It was made by a process that died before its rename, or that is about to see ours.
+                    return Ok(Self { path: Some(path), is_link: true, is_ours: false });
                 }
-            }
-            let copied = match &mut copy {
-                Some(copied) => copied,
-                None => {
-                    let made = Temporary::beside(target)?;
-                    fs::copy(file, end, &made.file)?;
-                    copy.insert(made)
-                }
-            };
-            match copied.name(&path) {
-                Ok(()) => return Ok(Self { path: Some(path), is_link: false, is_ours: true }),
-                Err(error) if is_taken(&error) => number += 1,
-                Err(error) => return Err(error),
+                Err(error) if is_taken(&error) => {}
+                // File systems without hard links get a copy, too.
+                Err(_) => break,
             }
         }
+        let copy = Temporary::beside(target)?;
+        fs::copy(file, end, &copy.file)?;
+        Ok(Self { path: Some(named(copy, target, suffix)?), is_link: false, is_ours: true })
     }
 
     /// Its path, if it is a link to the old file.
@@ -93,6 +77,35 @@ impl Drop for KeptBackup {
             let _ = fs::remove(path);
         }
     }
+}
+
+/// Keeps lines that could not be written to the session file at `target`, in a file that is named like the backup of a repair.
+pub(super) fn keep_lines(target: &Path, lines: &[u8]) -> io::Result<PathBuf> {
+    let kept = Temporary::beside(target)?;
+    let mut out = Writer(&kept.file);
+    out.write_all(lines.trim_ascii())?;
+    out.write_all(b"\n")?;
+    fs::sync(&kept.file)?;
+    named(kept, target, REPAIRED)
+}
+
+/// Gives a complete file the first name that is free.
+fn named(mut file: Temporary, target: &Path, suffix: &str) -> io::Result<PathBuf> {
+    for path in paths(target, suffix) {
+        match file.name(&path) {
+            Err(error) if is_taken(&error) => {}
+            named => return named.map(|()| path),
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}
+
+/// The names of backups with this suffix, in the order in which they are tried.
+fn paths<'a>(target: &'a Path, suffix: &'a str) -> impl Iterator<Item = PathBuf> + 'a {
+    (0..u32::MAX).map(move |number| match number {
+        0 => sidecar_names::beside(target, suffix),
+        _ => sidecar_names::beside(target, &format!("{suffix}.{number}")),
+    })
 }
 
 fn is_taken(error: &io::Error) -> bool {

@@ -3,17 +3,17 @@
 
 use std::io::Write;
 
-use super::replace::{write_line, ReadTo, Rewrite};
-use crate::base::error::{Result, WithCall};
+use super::replace::{write_lines, ReadTo, Rewrite};
+use crate::base::error::Result;
 use crate::base::memory::{self, collect, copy_of, insert_into, push, with_capacity};
 use crate::format::agent_message::Role;
 use crate::format::entry::{is_blank, read_message};
 use crate::format::header::{Version, CURRENT_VERSION};
 use crate::format::ids::{entry_id, numbered_id};
-use crate::io::line_reader::{line_text, LineReader, WHOLE};
+use crate::io::line_reader::line_text;
 use crate::json::reader::{is_json, read, Raw};
 use crate::json::{fields, quoted, ObjectText, Value};
-use crate::storage::storage::{copy_bytes, Storage};
+use crate::storage::storage::Storage;
 
 fields! {
     /// The fields that a migration reads.
@@ -146,36 +146,14 @@ impl Migration {
     pub fn numbered(version: Version) -> Self {
         Self(Migrator { is_numbered: true, ..Migrator::new(version) })
     }
-
-    /// Writes the new version of a line. Gives whether it has a newline.
-    fn renewed(&mut self, line: &[u8], is_terminated: bool, name: &str, out: &mut dyn Write) -> Result<bool> {
-        let new = self.late_line(line)?;
-        let is_terminated = is_terminated || new.is_some();
-        write_line(out, new.as_deref().unwrap_or(line), is_terminated, name).map(|()| is_terminated)
-    }
 }
 
 impl Rewrite for Migration {
     fn write(&mut self, old: &dyn Storage, out: &mut dyn Write) -> Result<ReadTo> {
-        let mut read = ReadTo::default();
-        let mut lines = LineReader::new(old.reader(0)?, 0, WHOLE);
-        while let Some(line) = lines.next_line().with_call("read", old.name())? {
-            read.add_line(&line)?;
-            let is_terminated = match line.skipped {
-                // A line that is too long for memory is copied in pieces.
-                Some(_) => {
-                    let (from, to, is_terminated) = (line.offset, line.offset + line.length(), line.is_terminated);
-                    copy_bytes(old, from, to, &mut |bytes| write_line(out, bytes, false, old.name()))?;
-                    write_line(out, b"", is_terminated, old.name())?;
-                    is_terminated
-                }
-                None => self.renewed(line.bytes, line.is_terminated, old.name(), out)?,
-            };
-            if is_terminated {
-                read.add_newline();
-            }
-        }
-        Ok(read)
+        write_lines(old, out, true, |line| match line.skipped {
+            Some(_) => Ok(None),
+            None => self.late_line(line.bytes),
+        })
     }
 
     fn late_line(&mut self, line: &[u8]) -> memory::Result<Option<Vec<u8>>> {

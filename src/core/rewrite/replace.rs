@@ -12,18 +12,18 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use super::backup::Backup;
-use super::backup::KeptBackup;
+use super::backup::{keep_lines, KeptBackup};
 use crate::base::error::{Error, Result, WithCall};
 use crate::base::memory::{self, append, copy_of_bytes, push, OutOfMemory};
 use crate::base::options::Durability;
 use crate::io::dirs;
 use crate::io::fs::{self, At, FileId, Writer};
-use crate::io::line_reader::{LineReader, RawLine, HEAD};
+use crate::io::line_reader::{LineReader, RawLine, HEAD, WHOLE};
 use crate::io::open::{self, Access};
 use crate::io::sweep::sweep_if_due;
 use crate::io::temporary::Temporary;
 use crate::storage::file::FileStorage;
-use crate::storage::storage::Storage;
+use crate::storage::storage::{copy_bytes, Storage};
 
 /// How often, and at what interval, a file that another process replaces is tried again: ten seconds in all.
 const HOLD_TRIES: u32 = 5000;
@@ -36,6 +36,8 @@ const CHECKS: u32 = 200;
 const CHECK_PAUSE: Duration = Duration::from_millis(1);
 /// How much of the appended bytes is read at once.
 const CHUNK: usize = 1 << 20;
+/// How often work on a file starts over because others changed the file.
+const TRIES: usize = 20;
 
 /// How far a file was read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -49,17 +51,9 @@ pub struct ReadTo {
 }
 
 impl ReadTo {
-    /// Counts a line that the new version has, too.
-    pub fn add_line(&mut self, line: &RawLine<'_>) -> memory::Result<()> {
-        self.end = line.end();
-        self.torn_line_start = line.is_torn()?.then_some(line.offset);
-        self.is_unterminated = !line.is_terminated;
-        Ok(())
-    }
-
-    /// Notes that the new version of the last line has a newline.
-    pub fn add_newline(&mut self) {
-        self.is_unterminated = false;
+    /// How many bytes were read.
+    pub fn end(&self) -> u64 {
+        self.end
     }
 
     /// All of `bytes`. The new version ends with a newline; `torn_line_start` is where a torn last line of the old one starts.
@@ -82,6 +76,46 @@ pub trait Rewrite {
 pub fn write_line(out: &mut dyn Write, line: &[u8], is_terminated: bool, name: &str) -> Result<()> {
     let written = out.write_all(line).and_then(|()| out.write_all(if is_terminated { b"\n" } else { b"" }));
     written.with_call("write", name)
+}
+
+/// Writes a new version of a file line by line: what `new_line` makes of a line, or the line itself. A line that is too long for memory
+/// is given without its bytes, and copied in pieces. With `ends_new` a new last line gets a newline that the old one lacks.
+pub fn write_lines(
+    old: &dyn Storage,
+    out: &mut dyn Write,
+    ends_new: bool,
+    mut new_line: impl FnMut(&RawLine<'_>) -> memory::Result<Option<Vec<u8>>>,
+) -> Result<ReadTo> {
+    let mut read = ReadTo::default();
+    let mut lines = LineReader::new(old.reader(0)?, 0, WHOLE);
+    while let Some(line) = lines.next_line().with_call("read", old.name())? {
+        let mut is_terminated = line.is_terminated;
+        match new_line(&line)? {
+            Some(new) => {
+                is_terminated |= ends_new;
+                write_line(out, &new, is_terminated, old.name())?;
+            }
+            None if line.skipped.is_none() => write_line(out, line.bytes, is_terminated, old.name())?,
+            None => {
+                let mut copy = |bytes: &[u8]| write_line(out, bytes, false, old.name());
+                copy_bytes(old, line.offset, line.end(), &mut copy)?;
+            }
+        }
+        let torn_line_start = line.is_torn()?.then_some(line.offset);
+        read = ReadTo { end: line.end(), torn_line_start, is_unterminated: !is_terminated };
+    }
+    Ok(read)
+}
+
+/// Works on a file that is held, and starts over as long as that gives None because others changed the file. `doing` says what is
+/// done meanwhile.
+pub fn retried<T>(path: &str, doing: &str, mut work: impl FnMut(RewriteTarget) -> Result<Option<T>>) -> Result<T> {
+    for _ in 0..TRIES {
+        if let Some(done) = work(RewriteTarget::hold(path)?)? {
+            return Ok(done);
+        }
+    }
+    Err(Error::changed(path, format_args!("others keep writing to it while {doing}")))
 }
 
 /// What a replaced file became.
@@ -264,26 +298,33 @@ impl RewriteTarget {
         Ok(())
     }
 
+    /// Appends late lines to the new file. If that cannot be done, they are kept in a file beside it.
     fn add(&self, file_id: FileId, lines: Vec<LateLine>) -> Result<()> {
         let has_text = |line: &[u8]| line.iter().any(|byte| !byte.is_ascii_whitespace());
-        if !lines.iter().any(|(line, _)| has_text(line)) {
-            return Ok(());
-        }
-        let mut new = FileStorage::open(&self.path)?.with_durability(Durability::Fsync);
-        if !new.has_file_id(file_id) {
-            return Err(Error::changed(
-                &self.path,
-                "lines that other processes wrote during the replacement are only in the old file",
-            ));
-        }
-        new.set_shared();
-        new.set_unterminated(true);
         let mut text = Vec::new();
         for (line, _) in lines.iter().filter(|(line, _)| has_text(line)) {
             let lead: &[u8] = if text.is_empty() { b"" } else { b"\n" };
             append(&mut text, lead).and_then(|()| append(&mut text, line))?;
         }
-        new.append(&mut text).map(drop)
+        if text.is_empty() {
+            return Ok(());
+        }
+        self.append_late(file_id, &mut text).or_else(|error| {
+            let kept = keep_lines(&self.target, &text).with_call("write", &self.path)?;
+            let kept = kept.display();
+            let what = format!("lines that other processes wrote during the replacement are only in {kept} ({error})");
+            Err(Error::changed(&self.path, what))
+        })
+    }
+
+    fn append_late(&self, file_id: FileId, text: &mut Vec<u8>) -> Result<()> {
+        let mut new = FileStorage::open(&self.path)?.with_durability(Durability::Fsync);
+        if !new.has_file_id(file_id) {
+            return Err(Error::elsewhere(&self.path));
+        }
+        new.set_shared();
+        new.set_unterminated(true);
+        new.append(text).map(drop)
     }
 
     /// The new versions of the whole lines in `from..to` of the old file, each with where the old one ends, and what

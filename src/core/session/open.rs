@@ -14,15 +14,12 @@ use crate::format::ids::check_session_id;
 use crate::index::load::{load, Loaded};
 use crate::io::line_span::LineSpan;
 use crate::rewrite::migrate::Migration;
-use crate::rewrite::replace::{Backup, Rewrite, RewriteTarget};
+use crate::rewrite::replace::{retried, Backup, Rewrite};
 use crate::storage::file::FileStorage;
 use crate::storage::memory::MemoryStorage;
 use crate::storage::new_file::NewFile;
 use crate::storage::storage::{read_into, Storage};
 use crate::summary::header_scan::first_header;
-
-/// How often a migration starts again because the file changed meanwhile.
-const MIGRATION_TRIES: usize = 20;
 
 /// What is at the path of a session.
 #[derive(Debug)]
@@ -130,24 +127,20 @@ impl Session {
             return Ok(Box::new(MemoryStorage::new(path.to_owned(), bytes.0)));
         }
         drop(old);
-        let opened = |session: &Self| {
-            let storage = FileStorage::open(path)?.with_durability(session.options.durability);
-            Ok(Box::new(storage) as Box<dyn Storage>)
-        };
-        for _ in 0..MIGRATION_TRIES {
-            self.check_lock()?;
-            let original = RewriteTarget::hold(path)?;
+        self.check_lock()?;
+        let is_migrated_here = retried(path, "it is migrated", |original| {
             let header = first_header(original.storage())?.ok_or_else(|| Error::not_a_session(path))?;
             if header.version == Version::Current {
                 // Another process migrated it first.
-                return opened(self);
+                return Ok(Some(false));
             }
-            if original.replace(Backup::OldVersion, &mut Migration::new(header.version))?.is_some() {
-                self.history.repaired("migrated to version 3, the original kept beside it");
-                return opened(self);
-            }
+            let replaced = original.replace(Backup::OldVersion, &mut Migration::new(header.version))?;
+            Ok(replaced.map(|_| true))
+        })?;
+        if is_migrated_here {
+            self.history.repaired("migrated to version 3, the original kept beside it");
         }
-        Err(Error::changed(path, "others keep writing to it while it is migrated"))
+        Ok(Box::new(FileStorage::open(path)?.with_durability(self.options.durability)))
     }
 
     #[doc(hidden)]

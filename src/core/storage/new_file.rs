@@ -1,6 +1,6 @@
 //! A session file that is written for the first time.
 
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use super::file::FileStorage;
@@ -65,13 +65,7 @@ impl NewFile {
 
     /// Adds bytes as they are.
     pub fn bytes(&mut self, bytes: &[u8]) -> Result<()> {
-        self.size += bytes.len() as u64;
-        self.out.write_all(bytes).with_call("write", &self.path)
-    }
-
-    /// How many bytes were added.
-    pub fn size(&self) -> u64 {
-        self.size
+        self.write_all(bytes).with_call("write", &self.path)
     }
 
     /// Gives it the mode of the file that it replaces, and the owner where that is allowed.
@@ -102,6 +96,18 @@ impl NewFile {
             synced.inspect_err(|_| drop(fs::remove(path)))?;
         }
         Ok(storage)
+    }
+}
+
+impl Write for NewFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let size = self.out.write(bytes)?;
+        self.size += size as u64;
+        Ok(size)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
     }
 }
 

@@ -4,6 +4,8 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::io::Write;
 
+use serde::Serialize;
+
 use super::ids::{Ids, NewIds, RenamedEntry};
 use super::old_file::{entry_id, OldFile, Range};
 use super::stored::StoredLines;
@@ -22,6 +24,28 @@ enum Piece<'a> {
     New(Cow<'a, [u8]>),
 }
 
+/// The report on a merge.
+#[derive(Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Merged {
+    /// Nothing was done: all stored lines are needed.
+    pub needs_all: bool,
+    /// Nothing was done: an entry of the file that is not stored has an id that a stored one has, or refers to an entry that gets
+    /// a new id. It must be stored first.
+    pub needs_push: bool,
+    /// Whether the file was written.
+    pub changed: bool,
+    /// Stored lines that the file did not have.
+    pub added: u64,
+    /// Entries of the file that are not stored.
+    pub unstored: u64,
+    /// How many bytes of the file hold the stored lines in their order.
+    pub stored_bytes: u64,
+    /// The number of the file that this says something of: another process may have replaced it since. Empty if nothing was done.
+    pub inode: String,
+    pub renamed: Vec<RenamedEntry>,
+}
+
 /// The merged file.
 #[derive(Debug)]
 pub struct MergeLayout<'a> {
@@ -29,14 +53,8 @@ pub struct MergeLayout<'a> {
     read: ReadTo,
     /// Where the newline of the old file's unterminated line goes.
     missing_newline_at: Option<u64>,
-    /// Stored lines that the file did not have.
-    pub added: u64,
-    /// Entries of the file that are not stored.
-    pub unstored: u64,
-    /// The length of the new file up to the last stored line and the damaged lines after it.
-    pub stored_bytes: u64,
-    pub renamed: Vec<RenamedEntry>,
-    pub is_changed: bool,
+    /// What it says of the lines.
+    pub report: Merged,
 }
 
 /// What became of laying out a merged file.
@@ -57,17 +75,21 @@ fn not_an_entry(number: usize, reason: &str) -> Error {
 impl<'a> MergeLayout<'a> {
     /// The merged file, or what it needs first.
     pub fn of(storage: &dyn Storage, mut old: OldFile, stored: StoredLines<'a>) -> Result<LayoutResult<'a>> {
-        let missing_newline_at = Some(old.size).filter(|_| old.is_unterminated);
-        let mut layout = Self::empty(ReadTo::all(old.size, old.torn_line_start), missing_newline_at);
+        let mut layout = Self {
+            pieces: Vec::new(),
+            read: ReadTo::all(old.size, old.torn_line_start),
+            missing_newline_at: Some(old.size).filter(|_| old.is_unterminated),
+            report: Merged::default(),
+        };
         old.front.iter().try_for_each(|&range| layout.push_old(range))?;
         let mut ids = Ids::default();
         let mut own = NewIds::default();
         if !layout.place_stored(&mut old, stored, (&mut ids, &mut own))? {
             return Ok(LayoutResult::NeedsAll);
         }
-        layout.stored_bytes = layout.length();
+        layout.report.stored_bytes = layout.length();
         for group in old.groups.iter().filter(|group| !group.is_stored) {
-            layout.unstored += 1;
+            layout.report.unstored += 1;
             let bytes =
                 bytes_at(storage, LineSpan::of(group.entry.from, (group.entry.to - group.entry.from) as usize))?;
             let line = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
@@ -79,40 +101,15 @@ impl<'a> MergeLayout<'a> {
             let ranges = std::iter::once(group.entry).chain(group.rest.iter().copied());
             ranges.into_iter().try_for_each(|range| layout.push_old(range))?;
         }
-        if old.has_front_entries && !layout.renamed.is_empty() {
+        if old.has_front_entries && !layout.report.renamed.is_empty() {
             return Ok(LayoutResult::NeedsAll);
         }
-        layout.is_changed = !matches!(layout.pieces.as_slice(), [Piece::Old(Range { from: 0, to })] if *to == old.size);
         Ok(LayoutResult::Ready(layout))
     }
 
-    /// The lines of a file that is not here yet, after its header.
-    pub fn new_file(stored: StoredLines<'a>) -> Result<Self> {
-        let mut layout = Self::empty(ReadTo::all(0, None), None);
-        layout.place_stored(&mut OldFile::empty(), stored, (&mut Ids::default(), &mut NewIds::default()))?;
-        layout.stored_bytes = layout.length();
-        Ok(layout)
-    }
-
-    fn empty(read: ReadTo, missing_newline_at: Option<u64>) -> Self {
-        Self {
-            pieces: Vec::new(),
-            read,
-            missing_newline_at,
-            added: 0,
-            unstored: 0,
-            stored_bytes: 0,
-            renamed: Vec::new(),
-            is_changed: false,
-        }
-    }
-
-    /// The lines that are not part of the old file.
-    pub fn new_lines(&self) -> impl Iterator<Item = &[u8]> {
-        self.pieces.iter().filter_map(|piece| match piece {
-            Piece::New(line) => Some(&**line),
-            Piece::Old(_) => None,
-        })
+    /// Whether it differs from the old file.
+    pub fn is_changed(&self) -> bool {
+        !matches!(self.pieces.as_slice(), [Piece::Old(Range { from: 0, to })] if *to == self.read.end())
     }
 
     /// Adds the stored lines. False if those at the front are needed as well. `own` gets the new ids of entries that have
@@ -167,7 +164,7 @@ impl<'a> MergeLayout<'a> {
                     (entry, edited.into())
                 }
             };
-            self.added += u64::from(!is_in_file && entry.is_none());
+            self.report.added += u64::from(!is_in_file && entry.is_none());
             match entry {
                 Some(entry) => self.push_old(entry),
                 None => push(&mut self.pieces, Piece::New(line)),
@@ -179,7 +176,7 @@ impl<'a> MergeLayout<'a> {
 
     fn rename(&mut self, old: &[u8], new: &str, ids: &mut NewIds) -> memory::Result<()> {
         ids.insert(old, new)?;
-        push(&mut self.renamed, RenamedEntry { id: copy_lossy(old)?, new_id: copy_of(new)? })
+        push(&mut self.report.renamed, RenamedEntry { id: copy_lossy(old)?, new_id: copy_of(new)? })
     }
 
     /// Adds a range of the old file. It extends the last piece if that ends where the range begins.

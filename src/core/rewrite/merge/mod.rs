@@ -11,7 +11,8 @@ mod run;
 mod stored;
 
 pub use self::ids::RenamedEntry;
-pub use self::run::{create, merge, Merged, Since};
+pub use self::layout::Merged;
+pub use self::run::{create, merge, Since};
 pub use self::stored::StoredLines;
 
 #[cfg(test)]

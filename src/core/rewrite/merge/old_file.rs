@@ -88,8 +88,7 @@ impl OldFile {
         }
     }
 
-    /// A file that is not there.
-    pub fn empty() -> Self {
+    fn empty() -> Self {
         Self {
             size: 0,
             torn_line_start: None,

@@ -12,16 +12,13 @@ use super::text::Needle;
 use crate::base::error::{Error, Result, WithCall};
 use crate::base::memory::{self, copy_of_bytes, insert_into, push, OutOfMemory};
 use crate::io::fs;
-use crate::io::line_reader::{line_text, owned_text, LineReader, WHOLE};
+use crate::io::line_reader::{line_text, owned_text};
 use crate::io::lock_file::FileLock;
 use crate::io::sidecar_names;
 use crate::json::string::string_bytes;
-use crate::rewrite::replace::{write_line, Backup, ReadTo, Rewrite, RewriteTarget};
-use crate::storage::storage::{copy_bytes, Storage};
+use crate::rewrite::replace::{retried, write_lines, Backup, ReadTo, Rewrite, RewriteTarget};
+use crate::storage::storage::Storage;
 use crate::summary::header_scan::first_header;
-
-/// How often a redaction starts over because the file changed.
-const TRIES: usize = 20;
 
 /// What is taken out.
 #[derive(Debug)]
@@ -111,22 +108,21 @@ fn redact_file(
     is_dry_run: bool,
     identities: &mut HashSet<LineIdentity>,
 ) -> Result<(Vec<RedactedLine>, u64)> {
-    for _ in 0..TRIES {
-        let original = RewriteTarget::hold(path)?;
+    retried(path, "it is redacted", |original| {
         let mut redactor = Redactor::new(redaction, identities);
         redactor.write(original.storage(), &mut io::sink())?;
         if is_dry_run || redactor.changed.is_empty() {
-            return Ok((redactor.changed, redactor.left));
+            return Ok(Some((redactor.changed, redactor.left)));
         }
         let mut redactor = Redactor::new(redaction, identities);
-        if original.replace(Backup::None, &mut redactor)?.is_some() {
-            return match redactor.failure {
-                Some(error) => Err(error.into()),
-                None => Ok((redactor.changed, redactor.left)),
-            };
+        if original.replace(Backup::None, &mut redactor)?.is_none() {
+            return Ok(None);
         }
-    }
-    Err(Error::changed(path, "others keep writing to it while it is redacted"))
+        match redactor.failure {
+            Some(error) => Err(error.into()),
+            None => Ok(Some((redactor.changed, redactor.left))),
+        }
+    })
 }
 
 /// What a line of version 1, which has no id, has in common with its entry: type and timestamp, hashed.
@@ -219,22 +215,14 @@ impl<'a> Redactor<'a> {
 
 impl Rewrite for Redactor<'_> {
     fn write(&mut self, old: &dyn Storage, out: &mut dyn Write) -> Result<ReadTo> {
-        let mut reader = LineReader::new(old.reader(0)?, 0, WHOLE);
-        let mut read = ReadTo::default();
-        while let Some(line) = reader.next_line().with_call("read", old.name())? {
-            read.add_line(&line)?;
-            if line.skipped.is_some() {
+        write_lines(old, out, false, |line| match line.skipped {
+            Some(_) => {
                 // It is too long to be read, and stays.
                 self.left += 1;
-                let mut copy = |bytes: &[u8]| write_line(out, bytes, false, old.name());
-                copy_bytes(old, line.offset, line.offset + line.length(), &mut copy)?;
-                write_line(out, b"", line.is_terminated, old.name())?;
-                continue;
+                Ok(None)
             }
-            let new = self.line(line.bytes)?;
-            write_line(out, new.as_deref().unwrap_or(line.bytes), line.is_terminated, old.name())?;
-        }
-        Ok(read)
+            None => self.line(line.bytes),
+        })
     }
 
     fn late_line(&mut self, line: &[u8]) -> memory::Result<Option<Vec<u8>>> {

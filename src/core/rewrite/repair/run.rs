@@ -1,9 +1,8 @@
 //! A repair from the lock to the report. It starts over if another program changes the file meanwhile.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use super::header;
 use super::plan::RepairPlan;
@@ -13,7 +12,7 @@ use crate::format::header::Version;
 use crate::index::verify::{verify, LineClass, Survey, SurveyedLine, VerifyReport};
 use crate::io::lock_file::FileLock;
 use crate::rewrite::migrate::Migration;
-use crate::rewrite::replace::{Backup, RewriteTarget};
+use crate::rewrite::replace::{retried, Backup};
 
 /// The report on a repair.
 #[derive(Debug, Serialize)]
@@ -22,22 +21,13 @@ pub struct RepairReport {
     pub path: String,
     /// The path of the original; None if there was nothing to repair.
     pub backup: Option<String>,
-    #[serde(serialize_with = "as_report")]
-    pub before: Arc<VerifyReport>,
-    #[serde(serialize_with = "as_report")]
-    pub after: Arc<VerifyReport>,
+    pub before: VerifyReport,
+    pub after: VerifyReport,
     /// The first repairs by line, at most [`REPORT_LIMIT`](crate::index::damage_report::REPORT_LIMIT).
     pub repairs: Vec<Repair>,
     /// How many repairs there were.
     pub repair_count: u64,
 }
-
-fn as_report<S: Serializer>(report: &Arc<VerifyReport>, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-    report.serialize(serializer)
-}
-
-/// How often a repair starts over because the file changed.
-const TRIES: usize = 20;
 
 /// Repairs the session file at an absolute path. A good file is left alone. An error, and nothing changed, if it cannot
 /// be read or written, if another process has its lock, or if nothing of a session is in it. `now` is the time in ms since
@@ -46,39 +36,33 @@ const TRIES: usize = 20;
 /// Lines that other programs append meanwhile are carried over unchanged. Time and the length of the new file are linear in
 /// the length of the old one.
 pub fn repair(path: &str, now: f64) -> Result<RepairReport> {
-    let good = |after: VerifyReport| {
-        let after = Arc::new(after);
-        let before = after.clone();
-        Ok(RepairReport { path: path.into(), backup: None, before, after, repairs: Vec::new(), repair_count: 0 })
-    };
-    let before = verify(path)?;
-    if before.ok {
-        return good(before);
+    let good = verify(path)?;
+    if good.ok {
+        return Ok(done(path, good.clone(), good, RepairLog::default(), None));
     }
     // The file may have changed before the lock was taken.
     let _lock = FileLock::take(path)?;
     let mut before = None;
     let mut repairs = RepairLog::default();
     let mut backup = None;
-    for _ in 0..TRIES {
-        let original = RewriteTarget::hold(path)?;
+    let after = retried(path, "it is repaired", |original| {
         let storage = original.storage();
         let survey = Survey::of(storage)?;
-        let found = Arc::new(survey.report(path)?);
-        let first = before.get_or_insert_with(|| found.clone());
+        let found = survey.report(path)?;
         if found.ok {
-            return Ok(done(path, first.clone(), found, repairs, backup));
+            return Ok(Some(found));
         }
+        before.get_or_insert(found);
         let mut made = RepairLog::default();
         let header = header::find(storage, &survey, now)?;
         let version = survey.header.as_ref().filter(|_| header.is_none()).map(|header| header.version);
         if let Some(version) = version.filter(|version| *version != Version::Current) {
             made.push(1, &["migrated to version 3"])?;
             if let Some(replaced) = original.replace(Backup::OldVersion, &mut Migration::new(version))? {
-                backup = backup.or(Some(replaced.backup));
+                backup.get_or_insert(replaced.backup);
                 repairs.append(made);
             }
-            continue;
+            return Ok(None);
         }
         let header_line = header.as_ref().map(|header| header.line);
         let is_lost = |line: &SurveyedLine| {
@@ -90,20 +74,19 @@ pub fn repair(path: &str, now: f64) -> Result<RepairReport> {
             // Notes, a program, a picture: the file never was a session.
             return Err(Error::not_a_session(path));
         }
-        if let Some(replaced) = original.replace(Backup::Repaired, &mut plan)? {
-            backup = backup.or(Some(replaced.backup));
-            repairs.append(made);
-            let after = Arc::new(verify(path)?);
-            return Ok(done(path, first.clone(), after, repairs, backup));
-        }
-    }
-    Err(Error::changed(path, "others keep writing to it while it is repaired"))
+        let Some(replaced) = original.replace(Backup::Repaired, &mut plan)? else { return Ok(None) };
+        backup.get_or_insert(replaced.backup);
+        repairs.append(made);
+        verify(path).map(Some)
+    })?;
+    let before = before.unwrap_or_else(|| after.clone());
+    Ok(done(path, before, after, repairs, backup))
 }
 
 fn done(
     path: &str,
-    before: Arc<VerifyReport>,
-    after: Arc<VerifyReport>,
+    before: VerifyReport,
+    after: VerifyReport,
     mut repairs: RepairLog,
     backup: Option<PathBuf>,
 ) -> RepairReport {

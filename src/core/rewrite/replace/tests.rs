@@ -6,6 +6,7 @@ use crate::base::options::SessionFileOptions;
 use crate::index::verify::verify;
 use crate::io::fs::faults::before_next;
 use crate::io::fs::FsCall;
+use crate::rewrite::merge::{merge, StoredLines};
 use crate::rewrite::repair::repair;
 use crate::session::{OpenResult, Persistence, Session};
 
@@ -216,6 +217,30 @@ fn a_line_that_comes_before_an_open_file_is_closed_is_migrated_too() {
     assert!(made.hit);
     assert_eq!(session.tree().len(), 2);
     assert_eq!(names(&dir), ["s.jsonl", "s.jsonl.v1.bak"]);
+}
+
+/// Regression: after a merge or a redaction such a line was nowhere, and the error said that it was in the old file.
+#[cfg(unix)]
+#[test]
+fn a_late_line_that_cannot_be_added_to_the_new_file_is_kept_beside_it() {
+    let header = OLD.replace("\"id\"", "\"version\":3,\"id\"");
+    let header = header.lines().next().expect("a header");
+    let (dir, path) = old_file(&format!("{header}\n"));
+    let other = path.clone();
+    before_next(FsCall::Rename, move || {
+        add(&other, PI);
+        // Another process replaces the new file before the old one is looked at again.
+        before_next(FsCall::Sync, move || {
+            fs::write(format!("{other}.new"), "theirs\n").expect("written");
+            fs::rename(format!("{other}.new"), &other).expect("renamed");
+        });
+    });
+    let stored = StoredLines::new(b"{\"type\":\"custom\",\"id\":\"a\"}\n", &[0]).expect("a line");
+    let error = merge(&path, "s", stored, None).expect_err("the line is not in the new file");
+    assert!(error.to_string().contains(&format!("only in {path}.bak")), "{error}");
+    assert_eq!(names(&dir), ["s.jsonl", "s.jsonl.bak"]);
+    assert_eq!(fs::read_to_string(format!("{path}.bak")).expect("kept"), PI);
+    assert_eq!(fs::read_to_string(&path).expect("read"), "theirs\n");
 }
 
 /// Regression: a backup was named under another path than the one that the user gave, as `/private/var` for `/var` on macOS.

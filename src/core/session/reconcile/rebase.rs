@@ -8,7 +8,7 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
 use crate::base::error::{Error, Result};
-use crate::base::memory::{collect, copy_of_bytes, filled, insert, insert_into, with_capacity};
+use crate::base::memory::{self, collect, copy_of_bytes, filled, insert, insert_into, with_capacity};
 use crate::format::entry::{read_line, Line};
 use crate::format::header::Version;
 use crate::index::index::Index;
@@ -138,7 +138,6 @@ impl Session {
             return Ok(Vec::new());
         };
         let is_there = |row: RowNo| index.tree.find(self.tree().id_of(row)).is_some();
-        let fail = |error| Error::io("read", storage.name(), error);
         let mut found = HashSet::new();
         for row in self.appended.iter().copied().filter(|&row| self.tree().is_current(row)) {
             let mut at = Some(row).filter(|&row| !is_there(row));

@@ -7,10 +7,9 @@ use super::*;
 use crate::index::verify::Survey;
 use crate::io::fs::faults::before_next;
 use crate::io::fs::FsCall;
-use crate::io::line_reader::RawLine;
 use crate::rewrite::repair::plan::salvaged_entry;
 use crate::rewrite::repair::salvage::{pieces, SalvagedPiece};
-use crate::rewrite::replace::ReadTo;
+use crate::rewrite::replace::{write_lines, ReadTo};
 use crate::storage::file::FileStorage;
 use crate::storage::new_file::NewFile;
 
@@ -337,10 +336,7 @@ fn a_survey_and_a_repair_read_a_file_to_the_same_byte() {
     let (_dir, path) = written(&format!("{HEADER}\n{}\nhalf", entry("a", "null")));
     let storage = FileStorage::open(&path).expect("opened");
     let survey = Survey::of(&storage).expect("read");
-    let mut read = ReadTo::default();
-    let line = RawLine { offset: survey.bytes - 4, bytes: b"half", is_terminated: false, skipped: None };
-    read.add_line(&line).expect("memory");
-    read.add_newline();
+    let read = write_lines(&storage, &mut std::io::sink(), true, |_| Ok(Some(Vec::new()))).expect("written");
     assert_eq!(read, ReadTo::all(survey.bytes, Some(survey.bytes - 4)));
 }
 
