@@ -6,7 +6,7 @@ use crate::base::memory::{self, collect, copy_of, with_capacity};
 use crate::base::wtf8::copy_lossy;
 use crate::index::index::DamagedLine;
 use crate::tree::tree::{ParentRef, RowNo, Tree};
-use crate::tree::tree_integrity::TreeErrors;
+use crate::tree::tree_integrity::check_integrity;
 
 /// A line that is not an entry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -66,17 +66,26 @@ pub struct Totals {
     pub cycles: u64,
 }
 
-/// A tree's errors as reports show them, the first of each kind.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct TreeErrorReport {
+/// What is wrong with the lines of a session and their tree: the first faults of each kind, and how many there are.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FaultReport {
+    pub damaged: Vec<ReportedDamage>,
     pub orphans: Vec<Orphan>,
     pub duplicate_ids: Vec<DuplicateId>,
     pub cycles: Vec<Cycle>,
+    pub totals: Totals,
 }
 
-impl TreeErrorReport {
-    /// What reports show of these errors. `line` gives a row's line number.
-    pub fn of(tree: &Tree, errors: &TreeErrors, line: &dyn Fn(RowNo) -> u64) -> memory::Result<Self> {
+impl FaultReport {
+    /// The faults of a tree, and the first of the damaged lines, of which there are `damaged_count`. `line` gives a row's line number.
+    pub fn of(
+        tree: &Tree,
+        line: &dyn Fn(RowNo) -> u64,
+        damaged: Vec<ReportedDamage>,
+        damaged_count: u64,
+    ) -> memory::Result<Self> {
+        let errors = check_integrity(tree)?;
         let id = |no: RowNo| copy_lossy(tree.id_of(no));
         let parent = |no: RowNo| match tree.row(no).map(|row| row.parent) {
             Some(ParentRef::Id(id_no)) => copy_lossy(tree.id_bytes(id_no)),
@@ -93,9 +102,16 @@ impl TreeErrorReport {
         };
         let cycle = |rows: &Vec<RowNo>| Ok(Cycle { ids: first(rows, |&no| id(no))?, count: rows.len() as u64 });
         Ok(Self {
+            damaged,
             orphans: first(&errors.orphans, orphan)?,
             duplicate_ids: first(&errors.duplicates, duplicate)?,
             cycles: first(&errors.cycles, cycle)?,
+            totals: Totals {
+                damaged: damaged_count,
+                orphans: errors.orphans.len() as u64,
+                duplicate_ids: errors.duplicates.len() as u64,
+                cycles: errors.cycles.len() as u64,
+            },
         })
     }
 }
@@ -107,16 +123,4 @@ fn first<T, U>(list: &[T], make: impl Fn(&T) -> memory::Result<U>) -> memory::Re
         made.push(make(one)?);
     }
     Ok(made)
-}
-
-impl Totals {
-    /// The totals of these errors and this many damaged lines.
-    pub fn of(errors: &TreeErrors, damaged: u64) -> Self {
-        Self {
-            damaged,
-            orphans: errors.orphans.len() as u64,
-            duplicate_ids: errors.duplicates.len() as u64,
-            cycles: errors.cycles.len() as u64,
-        }
-    }
 }

@@ -7,7 +7,7 @@ use crate::base::memory::{self, push};
 use crate::base::wtf8::copy_lossy;
 use crate::format::entry::{is_blank, read_line, Damage, EntryHead, Line};
 use crate::format::header::{Header, HeaderFields, Version};
-use crate::index::damage_report::{Cycle, DuplicateId, Orphan, ReportedDamage, Totals, TreeErrorReport, REPORT_LIMIT};
+use crate::index::damage_report::{FaultReport, ReportedDamage, Totals, REPORT_LIMIT};
 use crate::io::line_reader::{line_text, LineReader, WHOLE};
 use crate::io::line_span::LineSpan;
 use crate::json::reader::{is_json, read, Raw};
@@ -15,7 +15,6 @@ use crate::json::Value;
 use crate::storage::file::FileStorage;
 use crate::storage::storage::Storage;
 use crate::tree::tree::{RowNo, Tree};
-use crate::tree::tree_integrity::check_integrity;
 
 /// The report on a session file.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -31,11 +30,9 @@ pub struct VerifyReport {
     /// Lines of every kind, including blank ones and a last one without a newline.
     pub lines: u64,
     pub entries: u64,
-    pub damaged: Vec<ReportedDamage>,
-    pub orphans: Vec<Orphan>,
-    pub duplicate_ids: Vec<DuplicateId>,
-    pub cycles: Vec<Cycle>,
-    pub totals: Totals,
+    /// What is wrong with its lines and its tree.
+    #[serde(flatten)]
+    pub faults: FaultReport,
     pub ends_with_newline: bool,
 }
 
@@ -181,22 +178,16 @@ impl Survey {
     /// The report on the file.
     pub fn report(&self, path: &str) -> Result<VerifyReport> {
         let line = |no: RowNo| self.row_lines.get(no as usize).copied().unwrap_or_default();
-        let errors = check_integrity(&self.tree)?;
-        let totals = Totals::of(&errors, self.damaged_count);
-        let TreeErrorReport { orphans, duplicate_ids, cycles } = TreeErrorReport::of(&self.tree, &errors, &line)?;
+        let faults = FaultReport::of(&self.tree, &line, self.damaged.clone(), self.damaged_count)?;
         Ok(VerifyReport {
             path: path.to_owned(),
-            ok: self.header.is_some() && totals == Totals::default() && self.ends_with_newline,
+            ok: self.header.is_some() && faults.totals == Totals::default() && self.ends_with_newline,
             version: self.stated_version,
             session_id: self.header.as_ref().map(|header| copy_lossy(&header.id)).transpose()?,
             bytes: self.bytes,
             lines: self.count,
             entries: self.entries,
-            damaged: self.damaged.clone(),
-            orphans,
-            duplicate_ids,
-            cycles,
-            totals,
+            faults,
             ends_with_newline: self.ends_with_newline,
         })
     }

@@ -5,9 +5,8 @@ use serde::Serialize;
 use super::history::{ChangeCount, ForeignChangeKind};
 use super::session::Session;
 use crate::base::error::Result;
-use crate::index::damage_report::{Cycle, DuplicateId, Orphan, ReportedDamage, Totals, TreeErrorReport, REPORT_LIMIT};
+use crate::index::damage_report::{FaultReport, ReportedDamage, REPORT_LIMIT};
 use crate::tree::tree::RowNo;
-use crate::tree::tree_integrity::check_integrity;
 
 /// The diagnostics of a session.
 #[derive(Debug, Serialize)]
@@ -15,13 +14,11 @@ use crate::tree::tree_integrity::check_integrity;
 pub struct Diagnostics {
     /// The session's file, whether it exists yet or not.
     pub path: Option<String>,
-    pub damaged: Vec<ReportedDamage>,
+    /// What is wrong with its lines and its tree.
+    #[serde(flatten)]
+    pub faults: FaultReport,
     pub repairs: Vec<RepairMade>,
     pub foreign_changes: Vec<ForeignChange>,
-    pub orphans: Vec<Orphan>,
-    pub duplicate_ids: Vec<DuplicateId>,
-    pub cycles: Vec<Cycle>,
-    pub totals: Totals,
 }
 
 /// A repair, and how often it was made.
@@ -43,24 +40,20 @@ impl Session {
     /// What is wrong with this session, and what happened to it since it was opened. Lines are numbered as in the
     /// file, as [`verify`](crate::index::verify::verify) numbers them.
     pub fn diagnostics(&self) -> Result<Diagnostics> {
-        let tree = self.tree();
-        let errors = check_integrity(tree)?;
+        let all = self.index.damaged();
+        let damaged = all.iter().take(REPORT_LIMIT).map(ReportedDamage::from).collect();
         let line = |no: RowNo| self.index.line_number(no);
-        let TreeErrorReport { orphans, duplicate_ids, cycles } = TreeErrorReport::of(tree, &errors, &line)?;
+        let faults = FaultReport::of(self.tree(), &line, damaged, all.len() as u64)?;
         let history = self.history();
         Ok(Diagnostics {
             path: self.file().map(str::to_owned),
-            damaged: self.index.damaged().iter().take(REPORT_LIMIT).map(ReportedDamage::from).collect(),
+            faults,
             repairs: history.repairs.iter().map(|(&what, &count)| RepairMade { what, count }).collect(),
             foreign_changes: history
                 .changes
                 .iter()
                 .map(|(&kind, changed)| ForeignChange { kind, changed: changed.clone() })
                 .collect(),
-            orphans,
-            duplicate_ids,
-            cycles,
-            totals: Totals::of(&errors, self.index.damaged().len() as u64),
         })
     }
 }
@@ -99,9 +92,9 @@ mod tests {
             panic!("it is there")
         };
         let (told, verified) = (session.diagnostics().expect("memory"), verify(&path.to_string_lossy()).expect("read"));
-        assert_eq!(told.orphans.iter().map(|orphan| orphan.line).collect::<Vec<_>>(), [4, 6, 9]);
-        assert_eq!(told.damaged.iter().map(|damage| damage.line).collect::<Vec<_>>(), [5]);
-        assert_eq!(told.duplicate_ids.iter().map(|id| id.lines.clone()).collect::<Vec<_>>(), [[4, 9]]);
-        assert_eq!((told.orphans, told.damaged), (verified.orphans, verified.damaged));
+        assert_eq!(told.faults.orphans.iter().map(|orphan| orphan.line).collect::<Vec<_>>(), [4, 6, 9]);
+        assert_eq!(told.faults.damaged.iter().map(|damage| damage.line).collect::<Vec<_>>(), [5]);
+        assert_eq!(told.faults.duplicate_ids.iter().map(|id| id.lines.clone()).collect::<Vec<_>>(), [[4, 9]]);
+        assert_eq!((told.faults.orphans, told.faults.damaged), (verified.faults.orphans, verified.faults.damaged));
     }
 }

@@ -80,7 +80,7 @@ fn add(path: &str, text: &str) {
 /// Memory and file tell the same, and the file is whole.
 fn expect_whole(session: &Session, world: &World) {
     let report = crate::index::verify::verify(&world.path).expect("readable");
-    assert!(report.damaged.is_empty() && report.duplicate_ids.is_empty(), "{report:?}\n{}", world.text());
+    assert!(report.faults.damaged.is_empty() && report.faults.duplicate_ids.is_empty(), "{report:?}\n{}", world.text());
     let (mut memory, mut file) = (ids(session), ids(&opened(&world.path)));
     memory.sort();
     file.sort();

@@ -140,7 +140,7 @@ fn a_compaction_keeps_from_after_a_damaged_line_on() {
 fn a_header_is_moved_or_written() {
     let (report, lines) = repaired(&[&entry("a", "null"), HEADER, &entry("b", "a"), HEADER]);
     assert_eq!(lines, [HEADER, &entry("a", "null"), &entry("b", "a")]);
-    assert_eq!(report.before.damaged.len(), 2);
+    assert_eq!(report.before.faults.damaged.len(), 2);
     let (report, lines) = repaired(&[&entry("a", "null"), &entry("b", "a")]);
     assert!(
         lines[0].starts_with(

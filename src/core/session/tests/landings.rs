@@ -41,10 +41,10 @@ fn half_a_line_of_another_process_is_not_continued() {
                 assert!(text.lines().any(|line| line.trim_end() == half), "{text}");
                 assert_eq!(ids(&session), ids(&opened(&world.path)), "{text}");
                 let report = crate::index::verify::verify(&world.path).expect("readable");
-                assert_eq!(report.damaged.len(), usize::from(!is_whole), "{text}");
-                assert_eq!(session.index().damaged().len(), report.damaged.len());
+                assert_eq!(report.faults.damaged.len(), usize::from(!is_whole), "{text}");
+                assert_eq!(session.index().damaged().len(), report.faults.damaged.len());
                 let told = session.diagnostics().expect("memory");
-                assert_eq!(told.damaged, report.damaged, "{text}");
+                assert_eq!(told.faults.damaged, report.faults.damaged, "{text}");
             }
         }
     }

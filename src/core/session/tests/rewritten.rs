@@ -78,7 +78,7 @@ fn ancestors_of_our_entries_are_added_to_an_older_copy_as_well() {
     world.replace(&old);
     session.reload().expect("adopted");
     assert_eq!(ids(&session), ["a", "b", "c", &mine], "what ours do not need stays out");
-    assert!(session.diagnostics().expect("memory").orphans.is_empty());
+    assert!(session.diagnostics().expect("memory").faults.orphans.is_empty());
     expect_whole(&session, &world);
 }
 

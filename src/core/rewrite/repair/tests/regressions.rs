@@ -266,7 +266,7 @@ fn lines_that_pi_writes_during_a_repair_are_in_the_new_file() {
         });
     });
     let report = repair(&path, 0.0).expect("repaired");
-    assert_eq!((report.after.entries, report.after.damaged.len()), (3, 1), "half a line stays to be seen");
+    assert_eq!((report.after.entries, report.after.faults.damaged.len()), (3, 1), "half a line stays to be seen");
 }
 
 /// Regression: half a line that went on during a repair was cut in two.

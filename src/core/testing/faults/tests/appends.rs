@@ -220,10 +220,13 @@ fn check(scenario: &Scenario, at: usize, fault: InjectedFault) -> (Vec<FsCall>, 
     assert_eq!(memory, file, "{what}: memory and file differ");
     let report = verify(&path).expect("readable");
     let torn = usize::from(scenario.name.ends_with("a torn line"));
-    let own_halves = report.damaged.iter().filter(|line| line.end - line.start > 30).count();
-    assert!(report.damaged.len() <= torn + usize::from(gives_up), "{what}: {:?}", report.damaged);
-    assert!(gives_up || own_halves == 0, "{what}: {:?}", report.damaged);
-    assert!(report.duplicate_ids.is_empty() && report.orphans.is_empty() && report.ends_with_newline, "{what}");
+    let own_halves = report.faults.damaged.iter().filter(|line| line.end - line.start > 30).count();
+    assert!(report.faults.damaged.len() <= torn + usize::from(gives_up), "{what}: {:?}", report.faults.damaged);
+    assert!(gives_up || own_halves == 0, "{what}: {:?}", report.faults.damaged);
+    assert!(
+        report.faults.duplicate_ids.is_empty() && report.faults.orphans.is_empty() && report.ends_with_newline,
+        "{what}"
+    );
     nothing_left_behind(dir.path(), &what);
     if fused > 0 {
         crate::rewrite::repair::repair(&path, 0.0).expect("repaired");

@@ -208,7 +208,7 @@ pub fn target(input: &[u8], subject: Subject) -> u64 {
     world.reload();
     assert_eq!(ids(&world.session), world.expected);
     let report = crate::index::verify::verify(&world.path).expect("readable");
-    assert!(report.duplicate_ids.is_empty());
+    assert!(report.faults.duplicate_ids.is_empty());
     assert_eq!(ids(&opened(&world.path)), world.expected);
     let kinds: BTreeSet<u8> = input.iter().take(40).map(|byte| byte % 16).collect();
     kinds.iter().fold(world.expected.len() as u64, |sum, kind| sum << 4 ^ u64::from(*kind) ^ sum >> 60)

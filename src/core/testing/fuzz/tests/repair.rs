@@ -54,10 +54,10 @@ fn check_report(report: &VerifyReport, bytes: &[u8]) {
     let blank = lines.iter().filter(|line| is_blank(&text_of(line))).count() as u64;
     let header = u64::from(report.session_id.is_some());
     // A header that stands late is told as damaged, and is the header all the same.
-    let late = report.damaged.iter().filter(|line| line.reason.starts_with("a header")).count() as u64;
-    let told = report.entries + report.damaged.len() as u64 + blank;
+    let late = report.faults.damaged.iter().filter(|line| line.reason.starts_with("a header")).count() as u64;
+    let told = report.entries + report.faults.damaged.len() as u64 + blank;
     assert!(told + header == report.lines || late > 0 && told == report.lines, "{report:?}");
-    for damaged in &report.damaged {
+    for damaged in &report.faults.damaged {
         let line = lines[damaged.line as usize - 1];
         let at: usize = lines[..damaged.line as usize - 1].iter().map(|line| line.len()).sum();
         let len = line.strip_suffix(b"\n").unwrap_or(line).len();
@@ -126,10 +126,11 @@ pub fn target(input: &[u8], subject: Subject) -> u64 {
     assert!(again.backup.is_none() && again.repairs.is_empty(), "{again:?}");
 
     let mut hasher = DefaultHasher::new();
-    let reasons: BTreeSet<_> = before.damaged.iter().map(|line| line.reason).collect();
+    let reasons: BTreeSet<_> = before.faults.damaged.iter().map(|line| line.reason).collect();
     let kinds: BTreeSet<_> = report.repairs.iter().map(|one| one.what.rsplit(' ').next().map(str::to_owned)).collect();
     let kinds = kinds.into_iter().flatten().filter(|word| word.len() > 3 && word.chars().all(char::is_alphabetic));
     (reasons, kinds.collect::<Vec<_>>(), report.repairs.len().min(6), migrates).hash(&mut hasher);
-    (before.orphans.len().min(3), before.duplicate_ids.len().min(3), before.cycles.len().min(3)).hash(&mut hasher);
+    (before.faults.orphans.len().min(3), before.faults.duplicate_ids.len().min(3), before.faults.cycles.len().min(3))
+        .hash(&mut hasher);
     hasher.finish()
 }
