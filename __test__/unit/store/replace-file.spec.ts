@@ -115,7 +115,7 @@ describe("what is refused twice is written all the same", () => {
 	test.each([false, true])("a file that the command writes, with force: %s", async (force) => {
 		const path = join(scratch(), "out");
 		if (force) writeFileSync(path, "old");
-		await writeText(path, ["new"], { force, source: [] });
+		await writeText(path, ["new"], { force, source: join(scratch(), "session.jsonl") });
 		expect([readFileSync(path, "utf8"), calls()]).toEqual(["new", 3]);
 	});
 });
