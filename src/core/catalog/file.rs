@@ -1,15 +1,14 @@
 //! The catalog's file: what is at its path, and how it is created and deleted. A setting may name any file, so only a file
 //! that is recognised as ours is touched.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
-use std::sync::{LazyLock, Mutex, MutexGuard};
-use std::time::SystemTime;
+use std::sync::{LazyLock, Mutex};
 
 use super::schema::{APPLICATION_ID, FORMAT_VERSION};
 use crate::base::threads::locked;
-use crate::io::fs::{self, FileId, Stat};
+use crate::io::fs;
 use crate::io::open::{self, Access};
 use crate::io::owner;
 
@@ -37,71 +36,28 @@ pub enum CatalogFileState {
     Foreign,
 }
 
-/// The file's id and creation time: inode numbers are reused.
-type CatalogFileId = (FileId, Option<SystemTime>);
+/// The paths at which this process has connected to a catalog.
+static CONNECTED: LazyLock<Mutex<HashSet<PathBuf>>> = LazyLock::new(Mutex::default);
 
-/// The files that this process has connected to, by path.
-static CONNECTED: LazyLock<Mutex<HashMap<PathBuf, CatalogFileId>>> = LazyLock::new(Mutex::default);
-
-fn connected() -> MutexGuard<'static, HashMap<PathBuf, CatalogFileId>> {
-    locked(&CONNECTED)
+/// Records that SQLite opened the file at a path and accepted it as a catalog.
+pub fn set_connected(path: &Path) {
+    locked(&CONNECTED).insert(path.to_owned());
 }
 
-fn file_id(path: &Path) -> Option<CatalogFileId> {
-    let Stat { file_id, size, .. } = fs::stat_path(path).ok()??;
-    // Windows' ids hold a number that counts their uses.
-    let made = if cfg!(unix) { fs::creation_time(path) } else { None };
-    (file_id.inode != 0 && size > 0).then_some((file_id, made))
+/// Deletes the catalog's files, if they are ours. Connections of other processes continue on the deleted files. If one of them has
+/// made a new catalog meanwhile, that is made again.
+pub fn remove_own(path: &Path) {
+    locked(&CONNECTED).remove(path);
+    if matches!(inspect_header(path), CatalogFileState::Catalog | CatalogFileState::Unusable) {
+        remove_files(path);
+    }
 }
 
-/// The file that is at the catalog's path at one moment. Another process may delete it and create a new catalog there.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CatalogFile {
-    path: PathBuf,
-    file_id: Option<CatalogFileId>,
-}
-
-impl CatalogFile {
-    /// What is there now.
-    pub fn at(path: &Path) -> Self {
-        Self { path: path.to_owned(), file_id: file_id(path) }
-    }
-
-    /// The catalog's path.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Records that SQLite opened the file and accepted it as a catalog. Returns the file that is open; its id is unknown
-    /// if the file was replaced meanwhile.
-    pub fn connected(mut self) -> Self {
-        let now = file_id(&self.path);
-        // An empty file gets its id when SQLite has created its tables.
-        self.file_id = now.filter(|_| self.file_id.is_none() || self.file_id == now);
-        if let Some(file_id) = self.file_id {
-            connected().insert(self.path.clone(), file_id);
-        }
-        self
-    }
-
-    /// Deletes the catalog's files, if they are ours and the file still is this one. Connections of other processes continue on
-    /// the deleted files.
-    pub fn remove_own(&self) {
-        if self.file_id.is_none() || file_id(&self.path) != self.file_id {
-            return;
-        }
-        connected().remove(&self.path);
-        if matches!(inspect_header(&self.path), CatalogFileState::Catalog | CatalogFileState::Unusable) {
-            self.remove_files();
-        }
-    }
-
-    fn remove_files(&self) {
-        for ending in ["-wal", "-shm", "-journal", ""] {
-            let mut name = self.path.as_os_str().to_owned();
-            name.push(ending);
-            let _ = fs::remove(Path::new(&name));
-        }
+fn remove_files(path: &Path) {
+    for ending in ["-wal", "-shm", "-journal", ""] {
+        let mut name = path.as_os_str().to_owned();
+        name.push(ending);
+        let _ = fs::remove(Path::new(&name));
     }
 }
 
@@ -116,15 +72,16 @@ pub fn remove_earlier(path: &Path) {
         if read_header(&earlier)
             .is_ok_and(|bytes| application_and_version(&bytes).is_some_and(|(id, _)| id == APPLICATION_ID))
         {
-            CatalogFile::at(&earlier).remove_files();
+            remove_files(&earlier);
         }
     }
 }
 
-/// What is at a path. A file that this process has connected to is not opened, because closing it would drop SQLite's locks.
+/// What is at a path. A file that this process has connected to is not opened, because closing it would drop SQLite's locks: if
+/// another file took its place, SQLite finds that out.
 pub fn inspect(path: &Path) -> CatalogFileState {
-    let known = connected().get(path).copied();
-    match known.is_some() && known == file_id(path) {
+    let is_there = fs::stat_path(path).is_ok_and(|stat| stat.is_some_and(|stat| stat.size > 0));
+    match is_there && locked(&CONNECTED).contains(path) {
         true => CatalogFileState::Catalog,
         false => inspect_header(path),
     }
@@ -209,36 +166,6 @@ mod tests {
         bytes
     }
 
-    /// Regression: a catalog that another process created meanwhile was deleted with its log; on musl also after that was mended.
-    #[test]
-    fn a_catalog_that_another_process_creates_meanwhile_stays_with_its_log() {
-        let dir = tempfile::tempdir().expect("a directory");
-        let path = dir.path().join(FILE_NAME);
-        fs::write(&path, database(APPLICATION_ID, FORMAT_VERSION - 1)).expect("written");
-        let outdated = CatalogFile::at(&path);
-        assert_eq!(inspect(&path), CatalogFileState::Unusable);
-        let create = || {
-            // On Windows a file's id is enough, and not used again at once.
-            if cfg!(unix) {
-                fs::remove_file(&path).expect("removed");
-            }
-            let next = dir.path().join("next");
-            fs::write(&next, database(APPLICATION_ID, FORMAT_VERSION)).expect("written");
-            fs::rename(next, &path).expect("renamed");
-            fs::write(dir.path().join(format!("{FILE_NAME}-wal")), "log").expect("written");
-        };
-        create();
-        outdated.remove_own();
-        assert_eq!(fs::read_dir(dir.path()).expect("read").count(), 2);
-        // A file that replaced the one that was being opened is not the one that SQLite opened.
-        let opened = CatalogFile::at(&path);
-        create();
-        opened.connected().remove_own();
-        assert_eq!(fs::read_dir(dir.path()).expect("read").count(), 2);
-        CatalogFile::at(&path).remove_own();
-        assert_eq!(fs::read_dir(dir.path()).expect("read").count(), 0);
-    }
-
     /// Regression: another user's catalog was used.
     #[test]
     #[cfg(unix)]
@@ -252,7 +179,7 @@ mod tests {
             on_file_system(another, || {
                 assert_eq!(inspect(&path), CatalogFileState::Foreign);
                 assert!(create_private(&path).is_err());
-                CatalogFile::at(&path).remove_own();
+                remove_own(&path);
             });
             assert_eq!(fs::read(&path).expect("left alone"), bytes);
         }
@@ -295,7 +222,7 @@ mod tests {
                 let path = dir.path().join(name);
                 fs::write(&path, &bytes).expect("written");
                 assert_eq!(inspect(&path), want, "{name} {:?}", bytes.get(..20));
-                CatalogFile::at(&path).remove_own();
+                remove_own(&path);
                 let stays = matches!(want, CatalogFileState::Missing | CatalogFileState::Foreign);
                 assert_eq!(fs::read(&path).ok(), stays.then(|| bytes.clone()), "{name}");
             }

@@ -35,10 +35,8 @@ pub struct CatalogRow {
 pub enum CacheValidity {
     /// The file is unchanged.
     Valid,
-    /// The file is unchanged. Its unterminated line is read again.
-    RereadUnterminatedLine,
-    /// The file has grown, only its change time differs, or its times are too recent to tell. If its prefix has the same hash, only
-    /// the rest is read.
+    /// The file has grown, it ends with an unterminated line, only its change time differs, or its times are too recent to tell. If its
+    /// prefix has the same hash, only the rest is read.
     IfSamePrefix,
     /// The file is read again.
     Invalid,
@@ -48,8 +46,8 @@ impl CatalogRow {
     /// Whether the row can be used for a file with this fingerprint.
     pub fn validity(&self, now: &FileFingerprint) -> CacheValidity {
         let FileFingerprint { size, modified, .. } = self.fingerprint;
-        if *now == self.fingerprint && self.fingerprint.would_show_change(self.seen) {
-            return if self.is_whole() { CacheValidity::Valid } else { CacheValidity::RereadUnterminatedLine };
+        if *now == self.fingerprint && self.fingerprint.would_show_change(self.seen) && self.is_whole() {
+            return CacheValidity::Valid;
         }
         // A new mode, owner or link sets the change time and leaves the content: backups do that every night.
         match now.file_id == self.fingerprint.file_id
@@ -76,15 +74,9 @@ pub fn in_dir(db: &Connection, dir: &str) -> CatalogResult<HashMap<String, Catal
     rows.collect()
 }
 
-/// The row of a file.
-pub fn of_file(db: &Connection, dir: &str, name: &str) -> CatalogResult<Option<CatalogRow>> {
-    let mut statement = db.prepare_cached(&format!("SELECT {COLUMNS} FROM session WHERE dir = ?1 AND name = ?2"))?;
-    statement.query_row([dir, name], remembered).optional()
-}
-
 /// What the calls of a row's session used; None if the catalog does not have it.
 pub fn usage_of(db: &Connection, row: i64) -> CatalogResult<Option<SessionUsage>> {
-    let mut statement = db.prepare_cached("SELECT packed FROM usage WHERE session = ?1")?;
+    let mut statement = db.prepare_cached("SELECT usage FROM session WHERE id = ?1")?;
     let unpacked = statement
         .query_row([row], |row| Ok(row.get_ref(0)?.as_blob().ok().and_then(SessionUsage::unpack)))
         .optional()?;
@@ -176,8 +168,8 @@ fn code_of(kind: &FileKind) -> i64 {
 pub struct Update {
     pub dir: String,
     pub name: String,
-    /// The row that was there when the list began, and when its file was read.
-    pub found: Option<(i64, Nanos)>,
+    /// Whether the list began with a row of the file.
+    pub had_row: bool,
     /// The new content; its id is ignored.
     pub file: CatalogRow,
     /// What the calls of the complete lines used, packed.
@@ -213,59 +205,42 @@ pub fn is_cacheable(summary: &SessionSummary) -> bool {
     sizes.into_iter().chain(texts).sum::<usize>() <= MAX_SUMMARY_BYTES
 }
 
-/// Writes a row, unless another process read the file later and wrote it first.
+/// Writes a row in place of the one that was there. If another process read the file later and wrote that, the next list reads it again.
 pub fn put(transaction: &Transaction<'_>, update: &Update) -> CatalogResult<()> {
-    let Update { dir, name, found, file, usage } = update;
-    // A row that the list began with is replaced, whatever its time: the clock may have been set back.
-    let other = of_file(transaction, dir, name)?;
-    let is_known = |row: &CatalogRow| *found == Some((row.row, row.seen));
-    if other.as_ref().is_some_and(|row| !is_known(row) && row.seen > file.seen) {
-        return Ok(());
-    }
+    let Update { dir, name, had_row: _, file, usage } = update;
     let summary = file.progress.kind.summary();
     let unparsed_dates = summary.map(|summary| summary.unparsed_dates.to_lines()).transpose()?;
     let unparsed_dates = unparsed_dates.filter(|all| !all.is_empty());
+    // Another id than before: who has read the row that was there does not take the usage of this one for its.
     let mut put = transaction.prepare_cached(
-        "INSERT INTO session (dir, name, device, inode, size, modified, changed, seen, read_to, head_tail_hash, file_kind,
-           session_id, cwd, title, parent, created, active, unparsed_dates, messages, first)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)
-         ON CONFLICT (dir, name) DO UPDATE SET device = ?3, inode = ?4, size = ?5, modified = ?6, changed = ?7, seen = ?8,
-           read_to = ?9, head_tail_hash = ?10, file_kind = ?11, session_id = ?12, cwd = ?13, title = ?14, parent = ?15, created = ?16,
-           active = ?17, unparsed_dates = ?18, messages = ?19, first = ?20
-         RETURNING id",
+        "INSERT OR REPLACE INTO session (dir, name, device, inode, size, modified, changed, seen, read_to, head_tail_hash, file_kind,
+           session_id, cwd, title, parent, created, active, unparsed_dates, messages, first, usage)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)",
     )?;
     let FileFingerprint { file_id: FileId { device, inode }, size, modified, changed } = file.fingerprint;
-    let row: i64 = put.query_row(
-        params![
-            dir,
-            name,
-            device as i64,
-            inode as i64,
-            size as i64,
-            modified,
-            changed,
-            file.seen,
-            file.progress.end as i64,
-            file.head_tail_hash as i64,
-            code_of(&file.progress.kind),
-            summary.map(|summary| &summary.id),
-            summary.map(|summary| &summary.cwd),
-            summary.and_then(|summary| summary.name.as_ref()),
-            summary.and_then(|summary| summary.parent.as_ref()).map(|parent| ToSqlOutput::Borrowed(stored(parent))),
-            summary.and_then(|summary| summary.created.as_ref()),
-            summary.and_then(|summary| summary.active),
-            unparsed_dates,
-            summary.map(|summary| summary.message_count as i64),
-            summary.and_then(|summary| summary.first_message.as_ref()),
-        ],
-        |row| row.get(0),
-    )?;
-    match summary.and(Some(usage)).filter(|usage| usage.len() <= MAX_USAGE_BYTES) {
-        Some(usage) => transaction
-            .prepare_cached("INSERT OR REPLACE INTO usage (session, packed) VALUES (?1, ?2)")?
-            .execute(params![row, usage])?,
-        None => transaction.prepare_cached("DELETE FROM usage WHERE session = ?1")?.execute([row])?,
-    };
+    put.execute(params![
+        dir,
+        name,
+        device as i64,
+        inode as i64,
+        size as i64,
+        modified,
+        changed,
+        file.seen,
+        file.progress.end as i64,
+        file.head_tail_hash as i64,
+        code_of(&file.progress.kind),
+        summary.map(|summary| &summary.id),
+        summary.map(|summary| &summary.cwd),
+        summary.and_then(|summary| summary.name.as_ref()),
+        summary.and_then(|summary| summary.parent.as_ref()).map(|parent| ToSqlOutput::Borrowed(stored(parent))),
+        summary.and_then(|summary| summary.created.as_ref()),
+        summary.and_then(|summary| summary.active),
+        unparsed_dates,
+        summary.map(|summary| summary.message_count as i64),
+        summary.and_then(|summary| summary.first_message.as_ref()),
+        summary.and(Some(usage)).filter(|usage| usage.len() <= MAX_USAGE_BYTES),
+    ])?;
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! The catalog's tables.
 
-use rusqlite::Connection;
+use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::error::{corrupt, foreign, is_busy, CatalogResult};
 
@@ -11,12 +11,13 @@ pub const APPLICATION_ID: i32 = 0x7069_7363;
 /// older version is rebuilt, one of a newer version is left alone.
 pub const FORMAT_VERSION: i32 = 12;
 
-/// - `session`: one row per session file. `seen` is when it was read, `read_to` how far. `active` is the newest activity of a user
-///   or assistant, `first` the first message. `file_kind` is one of
-///   - 0: no line is JSON so far
-///   - 1: not a session
-///   - 2, 3, 4: a session of version 1, 2, 3
-/// - `usage`: what the calls of a session used, packed. A session whose usage is too large has no row.
+/// `session` has one row per session file. `seen` is when it was read, `read_to` how far. `active` is the newest activity of a user
+/// or assistant, `first` the first message. `file_kind` is one of
+/// - 0: no line is JSON so far
+/// - 1: not a session
+/// - 2, 3, 4: a session of version 1, 2, 3
+///
+/// `usage` is what the calls of a session used, packed, unless it is too large. It is the last column: lists do not read it.
 const TABLES: &str = "
 CREATE TABLE session (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -40,12 +41,9 @@ CREATE TABLE session (
   unparsed_dates TEXT,
   messages INTEGER,
   first BLOB,
+  usage BLOB,
   UNIQUE (dir, name)
 );
-CREATE TABLE usage (session INTEGER PRIMARY KEY, packed BLOB NOT NULL);
-CREATE TRIGGER session_deleted AFTER DELETE ON session BEGIN
-  DELETE FROM usage WHERE session = OLD.id;
-END;
 ";
 
 /// Creates the tables if there are none, and configures this connection.
@@ -72,21 +70,14 @@ pub fn prepare(db: &Connection) -> CatalogResult<()> {
 fn create_tables(db: &Connection) -> CatalogResult<()> {
     // What a power failure loses is created again.
     db.pragma_update(None, "synchronous", "OFF")?;
-    db.execute_batch("BEGIN IMMEDIATE")?;
-    let created = match is_prepared(db) {
-        // Another process was first.
-        Ok(true) => Ok(()),
-        Ok(false) => db
-            .execute_batch(TABLES)
-            .and_then(|()| db.pragma_update(None, "application_id", APPLICATION_ID))
-            .and_then(|()| db.pragma_update(None, "user_version", FORMAT_VERSION))
-            .and_then(|()| db.execute_batch("COMMIT")),
-        Err(error) => Err(error),
-    };
-    if !db.is_autocommit() {
-        db.execute_batch("ROLLBACK")?;
+    let transaction = Transaction::new_unchecked(db, TransactionBehavior::Immediate)?;
+    // Another process may have been first.
+    if !is_prepared(db)? {
+        db.execute_batch(TABLES)?;
+        db.pragma_update(None, "application_id", APPLICATION_ID)?;
+        db.pragma_update(None, "user_version", FORMAT_VERSION)?;
     }
-    created
+    transaction.commit()
 }
 
 fn is_prepared(db: &Connection) -> CatalogResult<bool> {

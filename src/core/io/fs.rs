@@ -5,7 +5,6 @@ use std::fs::{self, DirEntry, File, OpenOptions, TryLockError};
 use std::io::{self, BufWriter, Read, Write};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 pub use super::file_fingerprint::FileId;
 use super::file_fingerprint::{FileFingerprint, Nanos};
@@ -172,23 +171,6 @@ pub fn stat_path(path: &Path) -> io::Result<Option<Stat>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
     }
-}
-
-/// When what is at a path was created, if the system tells.
-#[cfg(target_os = "linux")]
-pub fn creation_time(path: &Path) -> Option<SystemTime> {
-    use rustix::fs::{statx, AtFlags, StatxFlags, CWD};
-    // The standard library does not ask with musl.
-    let found = statx(CWD, named(path), AtFlags::empty(), StatxFlags::BTIME).ok()?;
-    let is_told = found.stx_mask & StatxFlags::BTIME.bits() != 0;
-    let since = std::time::Duration::new(found.stx_btime.tv_sec.try_into().ok()?, found.stx_btime.tv_nsec);
-    is_told.then(|| SystemTime::UNIX_EPOCH + since)
-}
-
-/// When what is at a path was created, if the system tells.
-#[cfg(not(target_os = "linux"))]
-pub fn creation_time(path: &Path) -> Option<SystemTime> {
-    fs::metadata(named(path)).ok()?.created().ok()
 }
 
 /// Whether a path leads to this very file.

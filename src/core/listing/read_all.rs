@@ -196,7 +196,7 @@ fn read_one(
     let seen = now();
     let fingerprint = fs::stat(&file)?.fingerprint();
     let row = job.row.as_ref().filter(|row| match row.validity(&fingerprint) {
-        CacheValidity::Valid | CacheValidity::RereadUnterminatedLine => true,
+        CacheValidity::Valid => true,
         // A file that cannot be read here fails below.
         CacheValidity::IfSamePrefix => {
             head_tail_hash(&file, row.progress.end).is_ok_and(|head_tail_hash| head_tail_hash == row.head_tail_hash)
@@ -228,7 +228,7 @@ fn read_one(
     let update = Update {
         dir: job.file.dir.clone(),
         name: job.file.name.clone(),
-        found: job.row.as_ref().map(|row| (row.row, row.seen)),
+        had_row: job.row.is_some(),
         file: CatalogRow { row: 0, fingerprint, seen, progress: found.progress, head_tail_hash },
         usage: usage.pack()?,
     };
@@ -267,7 +267,7 @@ fn write_rows(
 ) -> Option<Catalog> {
     let is_cacheable = |update: &&Update| update.file.progress.kind.summary().is_none_or(rows::is_cacheable);
     let (cached, uncached): (Vec<&Update>, Vec<&Update>) = updates.iter().partition(is_cacheable);
-    let outgrown: Vec<&Update> = uncached.into_iter().filter(|update| update.found.is_some()).collect();
+    let outgrown: Vec<&Update> = uncached.into_iter().filter(|update| update.had_row).collect();
     let has_gone = gone.dirs.values().any(|names| !names.is_empty());
     if cached.is_empty() && outgrown.is_empty() && !has_gone {
         return catalog.map(|catalog| tidied(catalog, gone, false));

@@ -102,34 +102,6 @@ fn nobody_is_kept_from_writing_while_files_are_read() {
     .expect("read");
 }
 
-/// Regression: a list that took longer put an older state over a newer one.
-#[test]
-fn a_list_that_takes_longer_puts_no_older_state_over_a_newer_one() {
-    let sessions = SessionsDir::new();
-    let names = ["a.jsonl", "b.jsonl", "c.jsonl"];
-    names.iter().for_each(|name| sessions.write(name, &session("s", "")));
-    wait_for_next_file_time();
-    drop(sessions.list(Some(&sessions.location)));
-    names.iter().for_each(|name| sessions.write(name, &session("s", &said("m", "user", "hi"))));
-    let files = sessions.files();
-    let newer = Mutex::new(None);
-    read_all(&files, Some(&sessions.location), &AtomicBool::new(false), &|at, _| {
-        let mut newer = newer.lock().expect("whole");
-        // This one is read but not written yet when it grows, and another list is quicker.
-        if newer.is_none() {
-            sessions.write(&files[at].name, &session("s", &said("m", "user", "hi").repeat(2)));
-            let catalog = sessions.list(Some(&sessions.location)).1.expect("made");
-            let row = rows::of_file(catalog.db(), &files[at].dir, &files[at].name).expect("asked");
-            *newer = Some((at, row.expect("there")));
-        }
-    })
-    .expect("read");
-    let (at, want) = newer.into_inner().expect("whole").expect("listed");
-    let catalog = Catalog::open(&sessions.location).expect("opened");
-    let row = rows::of_file(catalog.db(), &files[at].dir, &files[at].name).expect("asked");
-    assert_eq!(row, Some(want));
-}
-
 #[test]
 fn a_catalog_that_has_no_room_changes_no_answer() {
     let sessions = SessionsDir::new();
