@@ -18,7 +18,7 @@ use crate::io::fs;
 use crate::io::head_tail_hash::head_tail_hash;
 use crate::io::open::is_exhausted;
 use crate::io::open::{self, Access};
-use crate::summary::session_summary::{read_on, FileKind, ListedSession, SessionSummary, SummaryProgress};
+use crate::summary::session_summary::{read_on, FileKind, ListedSession, SummaryProgress};
 use crate::summary::usage::session_usage::{SessionUsage, LARGEST_KEPT};
 
 /// A file that has to be read.
@@ -99,18 +99,21 @@ fn read(
         }
     }
     in_reading_order(&mut jobs);
+    let jobs: Vec<_> = jobs.into_iter().map(|job| Mutex::new(Some(job))).collect();
     let updates = Mutex::new(Vec::new());
     let done = try_on_threads(jobs.len(), |buffer: &mut Box<[u8]>, job| {
-        let Some(job) = jobs.get(job).filter(|_| !cancelled.load(Ordering::Relaxed)) else { return Ok(()) };
+        let job = jobs.get(job).and_then(|job| locked(job).take());
+        let Some(job) = job.filter(|_| !cancelled.load(Ordering::Relaxed)) else { return Ok(()) };
+        let (at, path) = (job.at, &job.file.path);
         let read = match read_one(job, scope, buffer, cancelled) {
             // The error says nothing about this file: a list without it would be wrong.
-            Err(error) if is_exhausted(&error) => return Err(Error::io("open", &job.file.path, error)),
+            Err(error) if is_exhausted(&error) => return Err(Error::io("open", path, error)),
             read => read.ok().flatten(),
         };
         if read.is_some() || !cancelled.load(Ordering::Relaxed) {
             let (found, update) = read.unwrap_or_default();
             locked(&updates).extend(update);
-            last.give(job.at, found);
+            last.give(at, found);
         }
         Ok(())
     });
@@ -187,7 +190,7 @@ fn listed(fingerprint: FileFingerprint, row: CatalogRow, usage: SessionUsage) ->
 
 /// Reads a file, or the part that its row does not have.
 fn read_one(
-    job: &Job<'_>,
+    job: Job<'_>,
     scope: ReadScope,
     buffer: &mut Box<[u8]>,
     cancelled: &AtomicBool,
@@ -195,7 +198,9 @@ fn read_one(
     let file = open::regular(Path::new(&job.file.path), Access::Read)?;
     let seen = now();
     let fingerprint = fs::stat(&file)?.fingerprint();
-    let row = job.row.as_ref().filter(|row| match row.validity(&fingerprint) {
+    let Job { file: candidate, row, usage, .. } = job;
+    let had_row = row.is_some();
+    let row = row.filter(|row| match row.validity(&fingerprint) {
         CacheValidity::Valid => true,
         // A file that cannot be read here fails below.
         CacheValidity::IfSamePrefix => {
@@ -203,36 +208,37 @@ fn read_one(
         }
         CacheValidity::Invalid => false,
     });
-    let known = match (row, &job.usage) {
-        (Some(row), Some(usage)) => {
-            let kind = row.progress.kind.copy()?;
-            SummaryProgress { kind, usage: usage.copy()?, end: row.progress.end }
-        }
+    let known = match (row, usage) {
+        (Some(row), Some(usage)) => SummaryProgress { usage, ..row.progress },
         _ => {
             let usage = scope.usage.map_or_else(SessionUsage::default, SessionUsage::keeping);
             SummaryProgress { usage, ..SummaryProgress::default() }
         }
     };
-    let Some(mut found) = read_on(&file, fingerprint.size, known, buffer, &[cancelled])? else {
-        return Ok(None);
+    // What the complete lines say, for the catalog.
+    let mut cached = None;
+    let mut complete = |progress: &SummaryProgress| -> io::Result<()> {
+        if scope.is_cached {
+            cached = Some((progress.kind.copy()?, progress.usage.pack()?));
+        }
+        Ok(())
     };
-    let end = found.progress.end;
+    let read = read_on(&file, fingerprint.size, known, buffer, &[cancelled], &mut complete)?;
+    let Some(SummaryProgress { kind, usage, end }) = read else { return Ok(None) };
     let head_tail_hash = head_tail_hash(&file, end)?;
-    let usage = scope.usage.map_or_else(|| Ok(SessionUsage::default()), |_| found.usage().copy())?;
-    let summary = found.summary().map(SessionSummary::copy).transpose()?;
-    let listed = summary.map(|summary| ListedSession { summary, fingerprint, end, head_tail_hash, usage });
-    let usage = std::mem::take(&mut found.progress.usage);
-    if !scope.is_cached {
-        return Ok(Some((listed, None)));
-    }
-    let update = Update {
-        dir: job.file.dir.clone(),
-        name: job.file.name.clone(),
-        had_row: job.row.is_some(),
-        file: CatalogRow { row: 0, fingerprint, seen, progress: found.progress, head_tail_hash },
-        usage: usage.pack()?,
-    };
-    Ok(Some((listed, Some(update))))
+    let usage = scope.usage.map_or_else(SessionUsage::default, |_| usage);
+    let listed = kind.into_summary().map(|summary| ListedSession { summary, fingerprint, end, head_tail_hash, usage });
+    let update = cached.map(|(kind, usage)| {
+        let progress = SummaryProgress { kind, end, ..SummaryProgress::default() };
+        Update {
+            dir: candidate.dir.clone(),
+            name: candidate.name.clone(),
+            had_row,
+            file: CatalogRow { row: 0, fingerprint, seen, progress, head_tail_hash },
+            usage,
+        }
+    });
+    Ok(Some((listed, update)))
 }
 
 /// The catalog's rows of the listed directories.

@@ -22,7 +22,7 @@ use crate::io::line_reader::{is_stopped, Positioned};
 use crate::io::open::{self, is_exhausted, Access};
 use crate::listing::candidates::Candidate;
 use crate::summary::header_scan::{header_before, HEADER_WITHIN};
-use crate::summary::session_summary::{read_on, title_of, SummaryProgress, SummaryScan};
+use crate::summary::session_summary::{read_on, title_of, SummaryProgress};
 
 /// What a hit shows of its session; shared by all hits in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -135,8 +135,8 @@ impl Request<'_> {
         if hits.is_empty() {
             return Ok(None);
         }
-        let read = read_on(opened, size, SummaryProgress::default(), buffer, stops)?;
-        let Some(summary) = read.and_then(SummaryScan::into_summary) else { return Ok(None) };
+        let read = read_on(opened, size, SummaryProgress::default(), buffer, stops, &mut |_| Ok(()))?;
+        let Some(summary) = read.and_then(|progress| progress.kind.into_summary()) else { return Ok(None) };
         let session = HitSession {
             path: path.to_owned(),
             id: summary.id,

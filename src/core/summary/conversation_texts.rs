@@ -96,7 +96,8 @@ mod tests {
             let read = read_texts(&file, size, &stops, each);
             assert_eq!(read.expect("read"), Completion::Cancelled);
             stop_at_a_later_read();
-            let listed = read_on(&file, size, SummaryProgress::default(), &mut Box::default(), &[&stop]);
+            let listed =
+                read_on(&file, size, SummaryProgress::default(), &mut Box::default(), &[&stop], &mut |_| Ok(()));
             assert_eq!(listed.expect("read"), None);
         }
     }

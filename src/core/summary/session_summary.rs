@@ -123,106 +123,87 @@ impl Default for SummaryProgress {
     }
 }
 
-/// The result of reading a file.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SummaryScan {
-    pub progress: SummaryProgress,
-    /// The summary and the usage with the unterminated line, if there is one.
-    pub with_unterminated_line: Option<(FileKind, SessionUsage)>,
-}
-
-impl SummaryScan {
-    /// The summary; None if it is not a session.
-    pub fn summary(&self) -> Option<&SessionSummary> {
-        self.with_unterminated_line.as_ref().map_or(&self.progress.kind, |(kind, _)| kind).summary()
-    }
-
-    /// As [`SummaryScan::summary`].
-    pub fn into_summary(self) -> Option<SessionSummary> {
-        self.with_unterminated_line.map_or(self.progress.kind, |(kind, _)| kind).into_summary()
-    }
-
-    /// What its calls used.
-    pub fn usage(&self) -> &SessionUsage {
-        self.with_unterminated_line.as_ref().map_or(&self.progress.usage, |(_, usage)| usage)
+impl SummaryProgress {
+    /// Adds a line after the header.
+    fn add(&mut self, line: &mut ScannedLine) -> io::Result<()> {
+        if let FileKind::Session(version, summary) = &mut self.kind {
+            self.usage.add(line, *version)?;
+            summary.add(line, *version)?;
+        }
+        Ok(())
     }
 }
 
-/// Reads a file's bytes `progress.end..size` and continues the summary. `buffer` is reused memory. None if a flag in `stops` was set.
+/// Reads a file's bytes `progress.end..size` and continues the summary. An unterminated line counts, too; because another process may
+/// still be writing it, `complete` is called before with what the complete lines say. `buffer` is reused memory. None if a flag in
+/// `stops` was set.
 pub fn read_on(
     file: &File,
     size: u64,
-    progress: SummaryProgress,
+    mut progress: SummaryProgress,
     buffer: &mut Box<[u8]>,
     stops: &[&AtomicBool],
-) -> io::Result<Option<SummaryScan>> {
+    complete: &mut dyn FnMut(&SummaryProgress) -> io::Result<()>,
+) -> io::Result<Option<SummaryProgress>> {
     let mut lines = FileLines::new(file, progress.end, size, stops, std::mem::take(buffer));
-    let mut found = read_lines(&mut lines, progress, stops);
-    if let Ok(Some(found)) = &mut found {
-        found.progress.usage.sort_largest();
-        found.with_unterminated_line.iter_mut().for_each(|(_, usage)| usage.sort_largest());
-    }
+    let read = read_lines(&mut lines, &mut progress, stops, complete);
     *buffer = lines.scanner.into_buffer();
     if is_stopped(stops) {
         return Ok(None);
     }
-    found
+    read?;
+    progress.usage.sort_largest();
+    Ok(Some(progress))
 }
 
 fn read_lines(
     lines: &mut FileLines<'_>,
-    mut progress: SummaryProgress,
+    progress: &mut SummaryProgress,
     stops: &[&AtomicBool],
-) -> io::Result<Option<SummaryScan>> {
+    complete: &mut dyn FnMut(&SummaryProgress) -> io::Result<()>,
+) -> io::Result<()> {
     let mut line = ScannedLine::default();
-    while progress.kind != FileKind::NotASession && !lines.scanner.is_done()? {
-        if is_stopped(stops) {
-            return Ok(None);
-        }
-        let SummaryProgress { kind, usage, .. } = &mut progress;
-        let FileKind::Session(version, summary) = kind else {
-            if let Some(with_unterminated_line) = read_header(lines, &mut progress)? {
-                return Ok(Some(SummaryScan { progress, with_unterminated_line: Some(with_unterminated_line) }));
+    while progress.kind != FileKind::NotASession && !lines.scanner.is_done()? && !is_stopped(stops) {
+        let (header, is_terminated) = match &progress.kind {
+            FileKind::Session(_, summary) => {
+                let texts = if summary.first_message.is_none() { KeptTexts::OfUsers } else { KeptTexts::None };
+                lines.next_line(texts, &mut line)?;
+                (None, line.is_terminated)
             }
-            continue;
+            _ => read_header(lines).map(|(kind, is_terminated)| (Some(kind), is_terminated))?,
         };
-        let texts = if summary.first_message.is_none() { KeptTexts::OfUsers } else { KeptTexts::None };
-        lines.next_line(texts, &mut line)?;
-        if !line.is_terminated {
-            // It changes only a copy: another process may still be writing it.
-            let (version, mut summary, mut usage) = (*version, summary.copy()?, usage.copy()?);
-            usage.add(&line, version)?;
-            summary.add(&mut line, version)?;
-            let with_unterminated_line = Some((FileKind::Session(version, summary), usage));
-            return Ok(Some(SummaryScan { progress, with_unterminated_line }));
+        if !is_terminated {
+            progress.usage.sort_largest();
+            complete(progress)?;
         }
-        usage.add(&line, *version)?;
-        summary.add(&mut line, *version)?;
+        match header {
+            Some(kind) => progress.kind = kind,
+            None => progress.add(&mut line)?,
+        }
+        if !is_terminated {
+            return Ok(());
+        }
         progress.end = lines.scanner.position();
     }
-    Ok(Some(SummaryScan { progress, with_unterminated_line: None }))
+    progress.usage.sort_largest();
+    complete(progress)
 }
 
-/// Reads a line that may be the header. Gives what the file is with that line if it is unterminated.
-fn read_header(
-    lines: &mut FileLines<'_>,
-    progress: &mut SummaryProgress,
-) -> io::Result<Option<(FileKind, SessionUsage)>> {
+/// Reads a line that may be the header. Gives what the file is with that line, and whether the line is terminated.
+fn read_header(lines: &mut FileLines<'_>) -> io::Result<(FileKind, bool)> {
     let scanner = &mut lines.scanner;
     let offset = scanner.position();
-    let mut kind = match scanner.header_line()? {
+    let kind = match scanner.header_line()? {
         HeaderLine::Header(header) => SessionSummary::of(header),
         HeaderLine::Other => FileKind::NotASession,
         HeaderLine::NoJson => FileKind::Undetermined,
     };
-    if !scanner.skip_line_before(offset.max(HEADER_WITHIN))? {
-        if scanner.is_done()? {
-            return Ok(Some((kind, progress.usage.copy()?)));
-        }
-        kind = FileKind::NotASession;
-    }
-    (progress.kind, progress.end) = (kind, scanner.position());
-    Ok(None)
+    Ok(match scanner.skip_line_before(offset.max(HEADER_WITHIN))? {
+        true => (kind, true),
+        false if scanner.is_done()? => (kind, false),
+        // It is too long.
+        false => (FileKind::NotASession, true),
+    })
 }
 
 impl SessionSummary {
@@ -327,8 +308,9 @@ mod tests {
     fn summary_of(text: &str) -> Option<SessionSummary> {
         let file = tempfile::NamedTempFile::new().expect("a file");
         std::fs::write(file.path(), text).expect("written");
-        let read = read_on(file.as_file(), text.len() as u64, SummaryProgress::default(), &mut Box::default(), &[]);
-        read.expect("read").expect("not cancelled").summary().cloned()
+        let size = text.len() as u64;
+        let read = read_on(file.as_file(), size, SummaryProgress::default(), &mut Box::default(), &[], &mut |_| Ok(()));
+        read.expect("read").expect("not cancelled").kind.into_summary()
     }
 
     #[test]

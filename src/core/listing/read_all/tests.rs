@@ -321,17 +321,17 @@ proptest! {
         }
         let file = tempfile::NamedTempFile::new().expect("a file");
         fs::write(file.path(), &text).expect("written");
-        let found = read_on(file.as_file(), text.len() as u64, SummaryProgress::default(), &mut Box::default(), &[]);
+        let found = read_on(file.as_file(), text.len() as u64, SummaryProgress::default(), &mut Box::default(), &[], &mut |_| Ok(()));
         let found = found.expect("read").expect("not cancelled");
         let slowly = SessionSummary::of_lines(&text);
-        prop_assert_eq!(found.summary(), slowly.as_ref());
+        prop_assert_eq!(found.kind.summary(), slowly.as_ref());
         // Going on from any line gives the same.
         let Some(first) = text.find('\n').filter(|at| at + 1 < text.len()) else { return Ok(()) };
         let middle = text[first + 1..].find('\n').map_or(first + 1, |at| first + at + 2);
-        let half = read_on(file.as_file(), middle as u64, SummaryProgress::default(), &mut Box::default(), &[]);
-        let half = half.expect("read").expect("not cancelled").progress;
-        let whole = read_on(file.as_file(), text.len() as u64, half, &mut Box::default(), &[]);
+        let half = read_on(file.as_file(), middle as u64, SummaryProgress::default(), &mut Box::default(), &[], &mut |_| Ok(()));
+        let half = half.expect("read").expect("not cancelled");
+        let whole = read_on(file.as_file(), text.len() as u64, half, &mut Box::default(), &[], &mut |_| Ok(()));
         let whole = whole.expect("read").expect("not cancelled");
-        prop_assert_eq!(whole.summary(), slowly.as_ref());
+        prop_assert_eq!(whole.kind.summary(), slowly.as_ref());
     }
 }

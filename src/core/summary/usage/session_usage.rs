@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::call::{number, plain, time, Amounts, Call, CallErrors, UsageValue};
-use crate::base::memory::{self, collect, copy_of_bytes, push, MemoryWriter, OutOfMemory};
+use crate::base::memory::{self, copy_of_bytes, push, MemoryWriter, OutOfMemory};
 use crate::format::header::Version;
 use crate::summary::line_scanner::{CallFields, ScannedLine};
 
@@ -131,27 +131,6 @@ impl SessionUsage {
             floor: None,
             scratch: Vec::new(),
         }
-    }
-
-    /// A copy.
-    pub fn copy(&self) -> memory::Result<Self> {
-        let mut models = Vec::new();
-        self.models.iter().try_for_each(|name| push(&mut models, copy_of_bytes(name)?))?;
-        let mut kinds = Vec::new();
-        self.kinds.iter().try_for_each(|kind| {
-            push(&mut kinds, KindSize { name: copy_of_bytes(&kind.name)?, entries: kind.entries, bytes: kind.bytes })
-        })?;
-        Ok(Self {
-            calls: collect(self.calls.iter().cloned())?,
-            models,
-            kinds,
-            minutes: collect(self.minutes.iter().cloned())?,
-            largest: collect(self.largest.iter().cloned())?,
-            damaged: self.damaged,
-            keep: self.keep,
-            floor: self.floor.clone(),
-            scratch: Vec::new(),
-        })
     }
 
     /// As bytes, for the catalog.

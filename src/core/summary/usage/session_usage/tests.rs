@@ -1,8 +1,10 @@
+use std::io;
+
 use proptest::prelude::*;
 
 use super::*;
 use crate::summary::line_scanner::tests::read_whole;
-use crate::summary::session_summary::{read_on, SummaryProgress, SummaryScan};
+use crate::summary::session_summary::{read_on, SummaryProgress};
 use crate::testing::tests::count;
 
 const HEADER: &str = "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n";
@@ -24,15 +26,32 @@ impl SessionUsage {
     }
 }
 
-fn scan(text: &str, from: SummaryProgress) -> SummaryScan {
+fn scan(text: &str, from: SummaryProgress) -> SummaryProgress {
+    scan_with(text, from, &mut |_| Ok(()))
+}
+
+fn complete_lines(text: &str) -> SummaryProgress {
+    let mut lines = SummaryProgress::default();
+    scan_with(text, SummaryProgress::default(), &mut |complete| {
+        lines = complete.clone();
+        Ok(())
+    });
+    lines
+}
+
+fn scan_with(
+    text: &str,
+    from: SummaryProgress,
+    complete: &mut dyn FnMut(&SummaryProgress) -> io::Result<()>,
+) -> SummaryProgress {
     let file = tempfile::NamedTempFile::new().expect("a file");
     std::fs::write(file.path(), text).expect("written");
-    let read = read_on(file.as_file(), text.len() as u64, from, &mut Box::default(), &[]);
+    let read = read_on(file.as_file(), text.len() as u64, from, &mut Box::default(), &[], complete);
     read.expect("read").expect("not cancelled")
 }
 
 fn usage_of(lines: &[&str]) -> SessionUsage {
-    scan(&format!("{HEADER}{}\n", lines.join("\n")), SummaryProgress::default()).usage().clone()
+    scan(&format!("{HEADER}{}\n", lines.join("\n")), SummaryProgress::default()).usage.clone()
 }
 
 fn json(choices: &[&'static str]) -> impl Strategy<Value = &'static str> + Clone {
@@ -113,14 +132,14 @@ proptest! {
         let version = if version == 1 { Version::V1 } else { Version::Current };
         // Packed: a time that is none does not equal itself.
         let slowly = SessionUsage::of_lines(&text, version).pack().expect("memory");
-        prop_assert_eq!(found.usage().pack().expect("memory"), slowly.clone());
+        prop_assert_eq!(found.usage.pack().expect("memory"), slowly.clone());
         prop_assert_eq!(SessionUsage::unpack(&slowly).map(|usage| usage.pack().expect("memory")), Some(slowly.clone()));
         // Going on from any line gives the same, the earlier part packed as in the catalog.
         let cut = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').nth(text.len() % 7).map(|(at, _)| at + 1);
         let Some(cut) = cut else { return Ok(()) };
-        let mut half = scan(&text[..cut], SummaryProgress::default()).progress;
+        let mut half = complete_lines(&text[..cut]);
         half.usage = SessionUsage::unpack(&half.usage.pack().expect("memory")).expect("as it was packed");
-        prop_assert_eq!(scan(&text, half).usage().pack().expect("memory"), slowly);
+        prop_assert_eq!(scan(&text, half).usage.pack().expect("memory"), slowly);
     }
 
     #[test]
@@ -192,12 +211,12 @@ fn the_largest_of_many_are_kept_and_names_have_a_limit() {
     let text = format!("{HEADER}{}\n", lines.join("\n"));
     for keep in [0, 3, LARGEST_KEPT, 700, usize::MAX] {
         let from = SummaryProgress { usage: SessionUsage::keeping(keep), ..SummaryProgress::default() };
-        let found: Vec<u64> = scan(&text, from).usage().largest.iter().map(|large| large.bytes).collect();
+        let found: Vec<u64> = scan(&text, from).usage.largest.iter().map(|large| large.bytes).collect();
         let mut want: Vec<u64> = lines.iter().map(|line| line.len() as u64 + 1).collect();
         want.sort_unstable_by(|a, b| b.cmp(a));
         assert_eq!(found, want[..keep.min(want.len())]);
     }
-    let usage = scan(&text, SummaryProgress::default()).usage().clone();
+    let usage = scan(&text, SummaryProgress::default()).usage.clone();
     assert_eq!((usage.kinds.len(), usage.kinds.last().map(|kind| kind.entries)), (MAX_NAMES + 1, Some(500)));
     assert_eq!(usage.size().0, 1_500);
 }
