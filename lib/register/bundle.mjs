@@ -2,7 +2,8 @@
 // values in place of its own: its class is never evaluated, and its functions are reassigned before anything can call them.
 //
 // This relies on how esbuild writes pi's bundle: each module is in one piece, names stay as they are, and of two equal names in
-// a file one gets a number. A bundle that is not as expected is refused with a reason; then pi runs unbundled.
+// a file one gets a number. A bundle that is not as expected is refused with a reason; then pi runs unbundled. The text is searched,
+// not parsed: a name may be within a function or a string. The chunk then fails where it uses the name, and pi does not start.
 import { isAscii } from "node:buffer";
 import { readFileSync } from "node:fs";
 import { BUNDLE, Unfit, managerSource } from "./package.mjs";
@@ -38,7 +39,8 @@ function findChunk(pi) {
 
 /** Whether a text declares a function once, and no other one that was given a number. */
 function declares(text, name) {
-	const found = [...text.matchAll(new RegExp(`\\bfunction ${name}(\\d*)\\(`, "g"))];
+	const literal = name.replaceAll("$", "\\$");
+	const found = [...text.matchAll(new RegExp(`\\bfunction ${literal}(\\d*)\\(`, "g"))];
 	return found.length === 1 && found[0][1] === "";
 }
 
@@ -84,6 +86,10 @@ export class Bundle {
 	source(name) {
 		if (name === this.#chunk) return this.#chunkSource;
 		const path = this.#pi.path(name);
+		if (!this.#pi.has(name)) {
+			const error = new Unfit(`${path} is not there: was pi updated? Start it again`);
+			throw Object.assign(error, { code: "ERR_MODULE_NOT_FOUND" });
+		}
 		const text = textOf(path);
 		if (text.includes(CLASS)) throw new Unfit(`${path} has a session manager of its own: was pi updated? Start it again`);
 		return text;
@@ -92,14 +98,15 @@ export class Bundle {
 	/** The chunk with our values; its class is at an offset. No line moves. */
 	#edited(text, classAt, functions) {
 		const dir = JSON.stringify(this.#pi.dir);
+		const replaced = functions.map((name) => `${name}=${HANDLE}.ours.${name};`);
 		return [
 			`import{hooked as ${HANDLE}}from${JSON.stringify(HOOKED)};`,
-			...functions.map((name) => `${name}=${HANDLE}.ours.${name};`),
+			`${HANDLE}.inChunk(${dir},()=>{${replaced.join("")}});`,
 			text.slice(0, classAt),
 			// By now pi's settings have their values.
-			`(${HANDLE}.setApp(${dir},{${SETTINGS.join()}}),${HANDLE}.ours.SessionManager)||`,
+			`(${HANDLE}.inChunk(${dir},()=>${HANDLE}.setApp(${dir},{${SETTINGS.join()}})),${HANDLE}.ours.SessionManager)||`,
 			text.slice(classAt),
-			`\n${HANDLE}.confirm(${dir},{${["SessionManager", ...functions].join()}});`,
+			`\n${HANDLE}.inChunk(${dir},()=>${HANDLE}.confirm(${dir},{${["SessionManager", ...functions].join()}}));`,
 		].join("");
 	}
 }

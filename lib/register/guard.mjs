@@ -1,4 +1,4 @@
-// Imported by pi's entry modules (see hooks.mjs): first by an unbundled one, last by one of the bundle.
+// Imported first by each of pi's unbundled entry modules (see hooks.mjs).
 import { hooked } from "./hooked.mjs";
 
 hooked.started(new URL(import.meta.url).searchParams.get("pi"));

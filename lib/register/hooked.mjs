@@ -1,5 +1,5 @@
-// What the hooks share with the modules that they add to pi's module graph or edit. These may be loaded by `require`, so they
-// must not wait for anything; main.mjs waits.
+// What the hooks share with the modules that they add to pi's module graph or edit. These may be loaded by `require`: no
+// top-level await here.
 
 export const hooked = {
 	/** `started(dir)`: an entry module of the pi in `dir` begins. Throws unless its manager is replaced. */
@@ -8,6 +8,8 @@ export const hooked = {
 	ours: undefined,
 	/** `setApp(dir, config)`: tells our manager the settings of the pi in `dir`. */
 	setApp: undefined,
+	/** `inChunk(dir, use)`: calls what uses the chunk's names. If that fails, they are not what its text seemed to say. */
+	inChunk: undefined,
 	/** `confirm(dir, values)`: the chunk of a bundle has run, in which these values must be ours, by name. Throws if one is not. */
 	confirm: undefined,
 };

@@ -29,6 +29,16 @@ function setApp(dir, config) {
 	globalThis[APP] ??= { dir, name, getAgentDir };
 }
 
+/** Calls what uses names of a bundle's chunk; `Unfit` if it does not see one, or may not replace it. */
+function inChunk(dir, use) {
+	try {
+		use();
+	} catch (error) {
+		if (error instanceof Unfit) throw error;
+		throw new Unfit(`the bundle of ${dir} is not as expected: ${error.message}. pi was not started`);
+	}
+}
+
 export class Hooks {
 	#packages;
 	#loadOurs;
@@ -60,7 +70,8 @@ export class Hooks {
 			load: (url, context, next) => this.#starting(() => this.#load(url, context, next)),
 		});
 		hooked.started = (dir) => this.#starting(() => this.#guard(dir));
-		hooked.confirm = (dir, values) => this.#starting(() => this.#confirm(dir, values));
+		hooked.inChunk = (dir, use) => this.#starting(() => inChunk(dir, use));
+		hooked.confirm = (dir, values) => this.#confirm(dir, values);
 		hooked.setApp = setApp;
 	}
 

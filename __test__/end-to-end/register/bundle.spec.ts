@@ -111,6 +111,22 @@ describe("a bundle that cannot run, nor pi unbundled, is stopped with one reason
 		}
 	});
 
+	// Regression: a stack of Node's.
+	it("if a name is nothing but text in it", () => {
+		for (const [name, text] of [["getDefaultSessionDir", "function getDefaultSessionDir("], ["getAgentDir", " getAgentDir,"]]) {
+			const fake = new Fake();
+			fake.edit(fake.chunk, (chunk) => chunk.replaceAll(name, "another").replace("var SessionManager=", `"${text}";$&`));
+			stopped(fake, `the bundle of ${fake.dir} is not as expected: ${name} is not defined. pi was not started`);
+		}
+	});
+
+	it("if another of its files is missing", () => {
+		const fake = new Fake();
+		const missing = join(dirname(fake.chunk), "missing.js");
+		fake.edit(fake.chunk, (text) => `import"./missing.js";${text}`);
+		stopped(fake, `${missing} is not there: was pi updated? Start it again`);
+	});
+
 	it("if another of its files has a second class", () => {
 		const fake = new Fake();
 		const copy = join(dirname(fake.chunk), "copy.js");
@@ -166,6 +182,7 @@ export async function main([chunk]) {
 	const updated = chunk.replace(/[^/]*$/, "updated.js");
 	writeFileSync(updated, readFileSync(chunk));
 	await import(updated).catch((error) => console.log(error.message));
+	await import("./chunks/missing.js").catch((error) => console.log(error.code));
 	await import("./late.js").then(({ late }) => console.log(late));
 }
 `;
@@ -175,7 +192,7 @@ export async function main([chunk]) {
 		const fake = new Fake({ files: { "dist/main.js": LATE } });
 		const { code, stdout } = fake.start([fake.chunk]);
 		const updated = join(dirname(fake.chunk), "updated.js");
-		expect(stdout).toBe(`3 0 true\npi-session-native: ${updated} has a session manager of its own: was pi updated? Start it again\nthe late module runs\n`);
+		expect(stdout).toBe(`3 0 true\npi-session-native: ${updated} has a session manager of its own: was pi updated? Start it again\nERR_MODULE_NOT_FOUND\nthe late module runs\n`);
 		expect(code).toBe(0);
 	});
 });
