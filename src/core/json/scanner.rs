@@ -8,7 +8,7 @@ use std::io;
 
 use super::simd::{short_end, skip_string, Skipped};
 use super::string::short_string_bytes;
-use crate::base::memory::OutOfMemory;
+use crate::base::memory::{self, OutOfMemory};
 
 /// A longer key is not one that anything looks for.
 pub(super) const LONGEST_KEY: usize = 1 << 10;
@@ -97,12 +97,13 @@ struct Containers {
 }
 
 impl Containers {
-    fn push(&mut self, is_object: bool) {
+    fn push(&mut self, is_object: bool) -> memory::Result<()> {
         if self.depth != 0 && self.depth.is_multiple_of(64) {
-            self.outer.push(self.bits);
+            memory::push(&mut self.outer, self.bits)?;
         }
         self.bits = self.bits << 1 | u64::from(is_object);
         self.depth += 1;
+        Ok(())
     }
 
     fn last_is_object(&self) -> bool {
@@ -304,7 +305,7 @@ impl<I: Input> Scanner<I> {
                 Some(b'{') => {
                     self.at += 1;
                     if !self.take(b'}')? {
-                        self.containers.push(true);
+                        self.containers.push(true).map_err(I::Error::from)?;
                         self.skip_key()?;
                         continue;
                     }
@@ -312,7 +313,7 @@ impl<I: Input> Scanner<I> {
                 Some(b'[') => {
                     self.at += 1;
                     if !self.take(b']')? {
-                        self.containers.push(false);
+                        self.containers.push(false).map_err(I::Error::from)?;
                         continue;
                     }
                 }
