@@ -12,13 +12,14 @@ use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
 use napi::{Result, Status};
 
 use super::env::{JsEnv, JsVal};
+use pi_session_core::base::error::ErrorCode;
 use pi_session_core::base::threads::locked;
 
 /// How long a slice takes, and how many messages it handles at most. The last message is always finished.
 const SLICE: Duration = Duration::from_millis(2);
 const SLICE_MESSAGES: usize = 64;
 
-/// Handles a message on the JavaScript thread. An exception that it leaves pending becomes an uncaught one.
+/// Handles a message on the JavaScript thread. An exception that it leaves pending becomes an uncaught one, and so does another failure.
 pub type Handler<T> = Box<dyn FnMut(JsEnv<'_>, T) -> Result<()>>;
 
 /// Calls the JavaScript function that schedules the next slice. It keeps the process alive.
@@ -85,10 +86,11 @@ impl<T: Send + 'static> Slice<T> {
             let Some(message) = message else { return false };
             let handled = catch_unwind(AssertUnwindSafe(|| js.scoped(|js, _| handler(js, message))));
             if !matches!(handled, Ok(Ok(()))) {
-                // An exception of a callback is an uncaught one, as in any callback.
-                if let Ok(Some(exception)) = js.take_exception() {
-                    let _ = js.throw_uncaught(exception);
-                }
+                // An exception of a callback is an uncaught one, as in any callback. Without one, nobody else would learn of the failure.
+                let internal =
+                    || js.error(false, ErrorCode::Internal.name(), "A message of another thread was not handled");
+                let failure = js.take_exception().and_then(|exception| exception.map_or_else(internal, Ok));
+                let _ = failure.and_then(|failure| js.throw_uncaught(failure));
             }
             if start.elapsed() >= SLICE {
                 break;

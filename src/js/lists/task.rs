@@ -2,6 +2,7 @@
 //! the last one or an abort.
 
 use std::cell::RefCell;
+use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
@@ -142,10 +143,11 @@ impl Task {
         if self.is_over() {
             return Ok(());
         }
-        let handled = self.abort_reason(js).and_then(|reason| match reason {
+        let handled = catch_unwind(AssertUnwindSafe(|| match self.abort_reason(js)? {
             Some(reason) => self.end(js, reason, false),
             None => handle(),
-        });
+        }));
+        let handled = handled.unwrap_or_else(|_| Err(Error::from_reason("an event of another thread was not handled")));
         handled.or_else(|error| self.end(js, reason_of(js, &error)?, false))
     }
 
