@@ -105,11 +105,18 @@ fn append_silently<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, mut new
                 id: new.id.as_deref(),
                 time,
             };
+            state.cache.make_room(js)?;
             let appended = state.session.append_as_planned(&entry, &new.head, planned, &before);
             // Entries of others may have come in even if that failed.
-            state.follow_remap(js)?;
-            if let Ok(row) = appended {
-                state.cache.set_own(js, row, new.own)?;
+            let followed = state.follow_remap(js).and_then(|()| match appended {
+                Ok(row) => state.cache.set_own(js, row, new.own),
+                Err(_) => Ok(()),
+            });
+            if followed.is_err() && appended.is_ok() {
+                // Memory was refused, but the entry is written: who got an error would append it again. Its object is made of its line.
+                js.take_exception()?;
+            } else {
+                followed?;
             }
             appended
         };

@@ -74,6 +74,11 @@ impl IdentityCache {
         (self.slots, self.missing) = (Vec::new(), 0);
     }
 
+    /// Makes room for one row more, so that the next `grow` by one cannot fail.
+    pub fn make_room(&mut self, js: JsEnv<'_>) -> Result<()> {
+        reserve(&mut self.slots, 1).or_throw(js)
+    }
+
     /// Adds slots for rows that came in since.
     pub fn grow(&mut self, js: JsEnv<'_>, rows: usize) -> Result<()> {
         if rows > self.slots.len() {
