@@ -21,7 +21,7 @@ use crate::io::fs;
 use crate::io::line_reader::{is_stopped, Positioned};
 use crate::io::open::{self, is_exhausted, Access};
 use crate::listing::candidates::Candidate;
-use crate::summary::header_scan::{header_before, HEADER_WITHIN};
+use crate::summary::header_scan::{header_before, JUNK_BEFORE_HEADER};
 use crate::summary::session_summary::{read_on, title_of, SummaryProgress};
 
 /// What a hit shows of its session; shared by all hits in it.
@@ -128,7 +128,7 @@ impl Request<'_> {
         stops: &[&AtomicBool],
     ) -> io::Result<SessionHits> {
         let size = fs::stat(opened)?.size;
-        let header = header_before(Positioned::new(opened, 0, size, stops), HEADER_WITHIN)?;
+        let header = header_before(Positioned::new(opened, 0, size, stops), JUNK_BEFORE_HEADER)?;
         let Some(header) = header.filter(|header| self.searches(path, header)) else { return Ok(None) };
         let session = SessionFile { file: opened, size, version: header.version };
         let hits = session.hits((self.query, self.options, filter), buffer, stops)?;

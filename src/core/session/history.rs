@@ -13,7 +13,9 @@ pub enum ForeignChangeKind {
     Deleted,
     Renamed,
     Replaced,
-    Truncated,
+    /// Entries are missing, wherever they were.
+    #[serde(rename = "truncated")]
+    EntriesLost,
 }
 
 /// How often a file changed in one way.

@@ -267,7 +267,7 @@ fn a_file_cut_in_place_is_adopted() {
     assert!(world.text().contains("\"parentId\":\"a\""), "the nearest entry that is left is the parent");
     expect_whole(&session, &world);
     let kinds: Vec<_> = session.diagnostics().expect("memory").foreign_changes.iter().map(|one| one.kind).collect();
-    assert_eq!(kinds, [ForeignChangeKind::Truncated]);
+    assert_eq!(kinds, [ForeignChangeKind::EntriesLost]);
 }
 
 #[test]

@@ -11,17 +11,20 @@ use crate::io::line_reader::line_text;
 use crate::io::open::{self, Access};
 use crate::storage::storage::Storage;
 
-/// How far [`header_among_others`] reads for the end of a header, and how many bytes of lines that are not JSON a list skips.
-pub const HEADER_WITHIN: u64 = 64 << 20;
+/// How many bytes of lines that are not JSON lists and searches skip in front of a header.
+pub const JUNK_BEFORE_HEADER: u64 = 64 << 20;
+
+/// The same for [`header_among_others`]: a file without a header by then is not a session.
+const JUNK_AMONG_OTHERS: u64 = 1 << 20;
+
+/// How far [`header_among_others`] reads for the end of a header.
+const HEADER_END_AMONG_OTHERS: u64 = 64 << 20;
 
 /// How many bytes a field of a header may have. A line with a longer one is not a header.
 const LONGEST_FIELD: usize = 64 << 20;
 
 /// The fields of a header that the core reads.
 const FIELDS: [&str; 7] = ["type", "id", "version", "timestamp", "cwd", "parentSession", "branchedFrom"];
-
-/// How many bytes of lines that are not JSON are skipped: a file without a header by then is not a session.
-const NO_JSON_WITHIN: u64 = 1 << 20;
 
 /// The header in the first line that parses; None if that line is something else, or there is none.
 pub fn header_in<R: Read>(source: R) -> io::Result<Option<Header>> {
@@ -35,7 +38,7 @@ pub fn header_of(path: &Path) -> io::Result<Option<Header>> {
 
 /// The header of one file of many: a very large file without a header is not read to its end and is not a session.
 pub fn header_among_others<R: Read>(source: R) -> io::Result<Option<Header>> {
-    header_before(source.take(HEADER_WITHIN), NO_JSON_WITHIN)
+    header_before(source.take(HEADER_END_AMONG_OTHERS), JUNK_AMONG_OTHERS)
 }
 
 /// The header in the first line of a storage that parses.

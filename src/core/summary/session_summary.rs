@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 use std::sync::atomic::AtomicBool;
 
-use super::header_scan::{HeaderLine, HEADER_WITHIN};
+use super::header_scan::{HeaderLine, JUNK_BEFORE_HEADER};
 use super::line_scanner::{FileLines, KeptTexts, ScannedLine};
 use super::usage::call::{number, plain};
 use super::usage::session_usage::SessionUsage;
@@ -198,7 +198,7 @@ fn read_header(lines: &mut FileLines<'_>) -> io::Result<(FileKind, bool)> {
         HeaderLine::Other => FileKind::NotASession,
         HeaderLine::NoJson => FileKind::Undetermined,
     };
-    Ok(match scanner.skip_line_before(offset.max(HEADER_WITHIN))? {
+    Ok(match scanner.skip_line_before(offset.max(JUNK_BEFORE_HEADER))? {
         true => (kind, true),
         false if scanner.is_done()? => (kind, false),
         // It is too long.

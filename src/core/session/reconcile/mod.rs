@@ -51,5 +51,5 @@ enum PreviousFile {
     /// Another file has its name, and what it held cannot be read any more.
     Gone,
     /// It is still the session's file, with other content.
-    Rewritten,
+    SameFile,
 }

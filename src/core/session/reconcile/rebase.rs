@@ -49,8 +49,8 @@ impl Session {
         }
         let added = add(&lines, &mut storage, &mut loaded.index)?;
         let is_missing = |row: RowNo| loaded.index.tree.find(self.tree().id_of(row)).is_none();
-        let is_truncated = match old {
-            PreviousFile::Rewritten => (0..self.tree().len() as RowNo).any(is_missing),
+        let lost_entries = match old {
+            PreviousFile::SameFile => (0..self.tree().len() as RowNo).any(is_missing),
             PreviousFile::Open | PreviousFile::Gone => self.appended.iter().copied().any(is_missing),
         };
         let moved = self.remapped_rows(&loaded.index, &storage, old, &added)?;
@@ -69,7 +69,7 @@ impl Session {
             self.history.repaired("entries of ours that a replaced file lacked were added to it");
         }
         let known = moved.iter().filter(|row| row.is_some()).count();
-        self.history.changed(if is_truncated { ForeignChangeKind::Truncated } else { ForeignChangeKind::Replaced });
+        self.history.changed(if lost_entries { ForeignChangeKind::EntriesLost } else { ForeignChangeKind::Replaced });
         self.history.grown(0, theirs.saturating_sub(known));
         self.size = size;
         self.appended = appended;
@@ -87,7 +87,7 @@ impl Session {
             None => "it is not a session any more",
             Some(header) if header.id != self.id => "another session is there now",
             Some(header) if header.version != Version::Current => "an older version of it is there now",
-            Some(_) if old == PreviousFile::Rewritten => return Ok(storage),
+            Some(_) if old == PreviousFile::SameFile => return Ok(storage),
             Some(_) => return self.check_owner(&storage, old == PreviousFile::Open).map(|()| storage),
         };
         Err(Error::changed(path, what))

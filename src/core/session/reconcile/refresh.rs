@@ -120,12 +120,12 @@ impl Session {
         match found {
             FileStatus::Open { size } => match self.compare(size, None, depth, was_suspect)? {
                 true => Ok(()),
-                false => self.rebase(PreviousFile::Rewritten, depth),
+                false => self.rebase(PreviousFile::SameFile, depth),
             },
             FileStatus::Here { size, changed, reopened } => match self.compare(size, changed, depth, was_suspect)? {
                 true => Ok(()),
                 false if reopened => self.rebase(PreviousFile::Gone, depth),
-                false => self.rebase(PreviousFile::Rewritten, depth),
+                false => self.rebase(PreviousFile::SameFile, depth),
             },
             FileStatus::Gone { readable: false, .. } => Err(Error::lost(&name)),
             FileStatus::Gone { .. } if depth == CheckDepth::ForRead || !self.is_persisted() => {
@@ -194,7 +194,7 @@ impl Session {
         self.lock.recheck();
         self.history.repaired("the deleted or renamed file was written again, whole");
         if !has_same_ends {
-            return self.rebase(PreviousFile::Rewritten, depth);
+            return self.rebase(PreviousFile::SameFile, depth);
         }
         // Other processes may have appended to the old file meanwhile.
         if self.size > self.index.indexed_end() {

@@ -32,7 +32,7 @@ fn a_file_written_anew_and_then_deleted_comes_back_as_it_was_then() {
     assert_eq!(ids(&session), ["theirs", "a", "more", "more"]);
     assert_eq!(ids(&session), ids(&opened(&world.path)));
     let changes = session.diagnostics().expect("memory").foreign_changes;
-    assert!(changes.iter().any(|one| one.kind == ForeignChangeKind::Truncated), "the loss is told: {changes:?}");
+    assert!(changes.iter().any(|one| one.kind == ForeignChangeKind::EntriesLost), "the loss is told: {changes:?}");
 }
 
 #[test]
