@@ -16,8 +16,11 @@ export class Pulls {
 	#dir;
 	/** How long to wait until the next pull, in milliseconds. */
 	pause = 0;
-	/** What the store's list said when all of it was here; undefined before the first pull. */
+	/** What the store listed at the last pull; undefined before the first one, "" if that pull had no time for all of it. */
 	#seen;
+	/** What it listed of each session whose pull failed, and when that, and what was left out, is asked for again. */
+	#failed = new Set();
+	#retryAt = Infinity;
 
 	/** @param {object} place options of a `SessionSync` @param {string | undefined} dir pi's argument */
 	constructor(context, place, dir) {
@@ -28,9 +31,9 @@ export class Pulls {
 	async pull() {
 		const { settings, store, sessions } = this.#context;
 		try {
-			const goesOn = settings.pull && (await this.#pullNew(new SessionSync({ ...this.#place, store })));
+			const isMoreToDo = settings.pull && (await this.#pullNew(new SessionSync({ ...this.#place, store })));
 			this.pause = sessions.isIdle() ? LONG_PAUSE_MS : PAUSE_MS;
-			if (goesOn) this.pause = 0;
+			if (isMoreToDo) this.pause = 0;
 		} catch (error) {
 			this.#seen ??= "";
 			this.pause = LONG_PAUSE_MS;
@@ -40,17 +43,22 @@ export class Pulls {
 
 	/**
 	 * Pulls unless the store's list is the one that was seen before. After a few seconds it begins no more sessions, so that one that was
-	 * begun meanwhile comes before the older ones that are left: gives whether there are some, and others came.
+	 * begun meanwhile comes before the older ones that are left: gives whether there are some, and others came. What failed or was left out
+	 * is asked for again when it has changed, or after a minute: an error may last, and each time a whole session would be loaded.
 	 */
 	async #pullNew(sync) {
 		const { reports, list, timeout } = this.#context;
 		const isFirst = this.#seen === undefined;
 		const listed = await list({ project: sync.project, claims: isFirst && "renewed" });
-		const now = JSON.stringify(listed.sessions.map(({ session, bytes, modified, redactions, hosts }) => [session, bytes, modified, redactions, hosts]));
+		const now = JSON.stringify(listed.sessions.map(rowOf));
+		if (performance.now() >= this.#retryAt) {
+			this.#failed.clear();
+			[this.#seen, this.#retryAt] = ["", Infinity];
+		}
 		if (now === this.#seen) return false;
 		const { items, problems } = await sync.compare(undefined, listed);
 		if (isFirst) this.#context.claims.showUses(items.map(({ stored }) => stored));
-		const wanted = this.#context.sessions.changeable(items);
+		const wanted = this.#context.sessions.changeable(items).filter(({ stored }) => !this.#failed.has(rowOf(stored)));
 		const of = wanted.filter(isNews).length;
 		const onProgress = (done) => isFirst && of > 0 && reports.send({ lacking: { left: of - done, of } });
 		onProgress(0);
@@ -58,12 +66,18 @@ export class Pulls {
 		// In the background what may pass by itself is not said.
 		const said = results.filter(({ error }) => isFirst || !(error?.retryable || error?.code === "ERR_SESSION_LOCKED"));
 		reports.showFew([...problems.map(described), ...said.flatMap(outcome)], (count) => `${count} more problems; ${pullCommand(this.#dir)} names them`);
+		const rows = new Map(items.map(({ session, stored }) => [session, rowOf(stored)]));
+		for (const { session, error, problems } of results) if (error || problems.length > 0) this.#failed.add(rows.get(session));
 		const pulled = results.filter(({ error }) => !error).length;
-		// What was left out, or failed, is asked for again.
-		this.#seen = pulled === items.filter(isNews).length ? now : "";
-		return results.length < of && pulled > 0;
+		if (pulled < items.filter(isNews).length) this.#retryAt = Math.min(this.#retryAt, performance.now() + LONG_PAUSE_MS);
+		const isCut = results.length < of;
+		this.#seen = isCut ? "" : now;
+		return isCut && pulled > 0;
 	}
 }
+
+/** What tells whether a session has changed in the store. */
+const rowOf = ({ session, bytes, modified, redactions, hosts }) => JSON.stringify([session, bytes, modified, redactions, hosts]);
 
 const isNews = ({ state }) => state === "new" || state === "changed";
 

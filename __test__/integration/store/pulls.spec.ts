@@ -1,0 +1,94 @@
+// When the follower asks for what the store has, and how often: its pulls, without its process.
+import { readFileSync } from "node:fs";
+import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
+import { DirectoryStore } from "../../../lib/store/index.js";
+import { callHere } from "../../../lib/store/manager.js";
+import { entry, header } from "../../support/lines.js";
+import { world } from "../../support/machines.js";
+
+const MINUTE = 60_000;
+interface Item {
+	session: string;
+}
+const { Pulls } = (await import("../../../lib/register/store-pulls.mjs" as string)) as { Pulls: new (context: object, place: object, dir?: string) => { pause: number; pull(): Promise<Error | undefined> } };
+
+beforeEach(() => {
+	vi.useFakeTimers({ toFake: ["performance"] });
+	onTestFinished(() => void vi.useRealTimers());
+});
+
+/** Pulls of a machine whose files of the sessions in `broken` cannot be written, and which leaves out those in `open`. */
+function setup() {
+	const { machine } = world();
+	const { options, store, dir } = machine("laptop");
+	const other = machine("desktop").store;
+	const [broken, open] = [new Set<string>(), new Set<string>()];
+	const call = async (name: "merge", file: string, input: { session: string }) => {
+		if (broken.has(input.session)) throw Object.assign(new Error("EROFS: read-only file system"), { code: "EROFS" });
+		return callHere(name, file, input);
+	};
+	const loads = vi.spyOn(store, "load");
+	const compares = vi.fn((items: Item[]) => items.filter(({ session }) => !open.has(session)));
+	const context = {
+		store,
+		settings: { pull: true },
+		list: (filter: object) => store.list({ headers: false, ...filter }),
+		reports: { send() {}, showFew() {} },
+		claims: { showUses() {} },
+		sessions: { isIdle: () => false, changeable: compares },
+		timeout: 300_000,
+	};
+	const pulls = new Pulls(context, { ...options, call });
+	/** What a pull asked the store for, and whether it looked at this machine's files. */
+	const pull = async () => {
+		loads.mockClear();
+		compares.mockClear();
+		expect(await pulls.pull()).toBeUndefined();
+		return { loaded: [...new Set(loads.mock.calls.map(([session]) => session))].sort(), hasCompared: compares.mock.calls.length > 0 };
+	};
+	const put = (session: string, ...ids: string[]) => other.append(session, { header: header(session), lines: ids.map((id) => entry(id)), project: "shop" });
+	const fileOf = (session: string) => `${dir}/2025-06-01T09-00-00-000Z_${session}.jsonl`;
+	return { broken, open, pulls, pull, put, fileOf };
+}
+
+const NOTHING = { loaded: [], hasCompared: false };
+
+// Regression: each pull loaded it whole again, every five seconds.
+test("a session whose pull failed is asked for again when it has changed, or after a minute", async () => {
+	const { broken, pulls, pull, put, fileOf } = setup();
+	await put("bad", "a");
+	await put("good", "a");
+	broken.add("bad");
+	expect(await pull()).toEqual({ loaded: ["bad", "good"], hasCompared: true });
+	expect(pulls.pause).toBe(5000);
+	expect(await pull()).toEqual(NOTHING);
+	// News of another session are no reason, and do not put it off.
+	vi.advanceTimersByTime(MINUTE / 2);
+	await put("more", "a");
+	expect(await pull()).toEqual({ loaded: ["more"], hasCompared: true });
+	vi.advanceTimersByTime(MINUTE / 2);
+	expect(await pull()).toEqual({ loaded: ["bad"], hasCompared: true });
+	expect(await pull()).toEqual(NOTHING);
+	broken.clear();
+	await put("bad", "b");
+	expect(await pull()).toEqual({ loaded: ["bad"], hasCompared: true });
+	expect(readFileSync(fileOf("bad"), "utf8").trimEnd().split("\n")).toHaveLength(3);
+	vi.advanceTimersByTime(2 * MINUTE);
+	// That a minute is over is noticed once.
+	await pull();
+	expect(await pull()).toEqual(NOTHING);
+});
+
+// Regression: the headers of all session files were read every five seconds.
+test("while a session is left out, files are looked at once a minute, and it comes when it may", async () => {
+	const { open, pull, put } = setup();
+	await put("large", "a");
+	open.add("large");
+	expect(await pull()).toEqual({ loaded: [], hasCompared: true });
+	open.clear();
+	expect(await pull()).toEqual(NOTHING);
+	vi.advanceTimersByTime(MINUTE);
+	expect(await pull()).toEqual({ loaded: ["large"], hasCompared: true });
+	vi.advanceTimersByTime(2 * MINUTE);
+	expect(await pull()).toEqual(NOTHING);
+});
