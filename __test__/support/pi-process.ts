@@ -103,11 +103,11 @@ export function beside(at: { env: NodeJS.ProcessEnv; work?: string }, first: obj
 	onTestFinished(() => clearInterval(saying));
 	const heard = (): Report[] => said.split("\n").slice(0, -1).map((line) => JSON.parse(line));
 	const hears = (name: keyof Report, times = 1) => vi.waitFor(() => expect(heard().filter((one) => one[name] !== undefined).length).toBeGreaterThanOrEqual(times), LONG);
-	/** pi is gone: its end of standard input closes. */
-	const close = async () => {
+	/** pi is gone, maybe in the middle of a message: its end of standard input closes. */
+	const close = async (cut = "") => {
 		clearInterval(saying);
 		const closed = once(child, "close");
-		child.stdin?.end();
+		child.stdin?.end(cut);
 		await closed;
 	};
 	return { heard, hears, send, close };

@@ -6,7 +6,7 @@ import { dirname } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as wait } from "node:timers/promises";
 import { Claims } from "./store-claims.mjs";
-import { Reports, callPi, takeAnswers } from "./store-messages.mjs";
+import { Reports, callPi, messageIn, takeAnswers } from "./store-messages.mjs";
 import { Pulls } from "./store-pulls.mjs";
 import { Sessions } from "./store-sessions.mjs";
 
@@ -116,8 +116,8 @@ process.on("uncaughtExceptionMonitor", (error) => (why = String(error)));
 process.on("exit", (code) => reports.send({ ended: why ?? `exit code ${code}` }));
 let follower;
 for await (const line of createInterface({ input: process.stdin })) {
-	if (line === "") continue;
-	const message = JSON.parse(line);
+	const message = messageIn(line);
+	if (message === undefined) continue;
 	// Where pi's settings and sessions are, that of a renamed build.
 	if (message.notes) process.env.PI_CODING_AGENT_DIR = dirname(message.notes);
 	follower ??= new StoreFollower(await openStore(message.address, { host: hostId(message.notes), locks: message.notes }), message, reports);

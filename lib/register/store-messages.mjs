@@ -26,6 +26,15 @@ import { writeSync } from "node:fs";
 
 export const lineOf = (message) => `${JSON.stringify(message)}\n`;
 
+/** What a line says; undefined if it is not JSON, such as one that was cut off when its writer died. */
+export function messageIn(line) {
+	try {
+		return JSON.parse(line);
+	} catch {
+		return undefined;
+	}
+}
+
 /** How many lines of one kind are shown. */
 const MAX_LINES = 5;
 

@@ -9,7 +9,7 @@ import { randomUUID } from "node:crypto";
 import { closeSync, fstatSync, mkdirSync, openSync, readSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { lineOf } from "./store-messages.mjs";
+import { lineOf, messageIn } from "./store-messages.mjs";
 
 const FOLLOWER = fileURLToPath(new URL("store-follower.mjs", import.meta.url));
 /** On a network drive each call waits for some milliseconds, and no more calls than Node has threads at the same time: four by itself. */
@@ -67,17 +67,27 @@ export class Follower {
 		if (this.ended === undefined && !(message.open && this.#child.stdin.writableNeedDrain)) this.#child.stdin.write(lineOf(message));
 	}
 
-	/** Passes on what the process has reported since. */
+	/** Passes on what the process has reported since. If that cannot be read, as on a network drive, it counts as ended. */
 	read() {
-		if (this.#reports === undefined) return;
-		const bytes = Buffer.alloc(fstatSync(this.#reports).size - this.#position);
-		const length = bytes.lastIndexOf(NEWLINE, readSync(this.#reports, bytes, 0, bytes.length, this.#position) - 1) + 1;
-		this.#position += length;
-		for (const line of bytes.toString("utf8", 0, length).split("\n")) {
-			const report = reportIn(line);
+		for (const line of this.#newLines()) {
+			// Something else in that process may have printed it.
+			const report = Object(messageIn(line));
 			Object.assign(this.#answer, report);
 			this.ended ??= report.ended;
 			this.#onReport?.(report);
+		}
+	}
+
+	#newLines() {
+		if (this.#reports === undefined) return [];
+		try {
+			const bytes = Buffer.alloc(fstatSync(this.#reports).size - this.#position);
+			const length = bytes.lastIndexOf(NEWLINE, readSync(this.#reports, bytes, 0, bytes.length, this.#position) - 1) + 1;
+			this.#position += length;
+			return bytes.toString("utf8", 0, length).split("\n");
+		} catch (error) {
+			this.ended ??= `its reports cannot be read: ${error.message}`;
+			return [];
 		}
 	}
 
@@ -119,16 +129,11 @@ export class Follower {
 	/** Ends the process. Every file stays as it was, or is new. */
 	stop() {
 		this.#child?.kill("SIGKILL");
-		if (this.#reports !== undefined) closeSync(this.#reports);
+		try {
+			if (this.#reports !== undefined) closeSync(this.#reports);
+		} catch {
+			// The drive has failed, and nobody needs the file any more.
+		}
 		[this.#reports, this.ended] = [undefined, "stopped"];
-	}
-}
-
-/** What a line says; nothing if something else in that process has printed it. */
-function reportIn(line) {
-	try {
-		return Object(JSON.parse(line));
-	} catch {
-		return {};
 	}
 }

@@ -6,10 +6,12 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { loadAll } from "../../../lib/store/index.js";
-import { emptyDirectory } from "../../support/lines.js";
-import { HELLO, type Machine, machine, node, pi, program, reader, root, silentBucket, silentServer, storedLines } from "../../support/pi-process.js";
+import { SESSION, emptyDirectory, entry, header } from "../../support/lines.js";
+import { HELLO, NAME, PENDING, type Machine, beside, machine, node, pi, program, reader, root, silentBucket, silentServer, storedLines } from "../../support/pi-process.js";
 
-const { LastErrors } = createRequire(__filename)("../../../lib/store/last-errors.js");
+const require = createRequire(__filename);
+const { LastErrors } = require("../../../lib/store/last-errors.js");
+const { Pending } = require("../../../lib/store/pending.js");
 
 test("what follows a session while the process runs stores what is appended", async () => {
 	const at = machine();
@@ -67,6 +69,46 @@ test("while git is slow to name the project of another directory, its session is
 		await new Promise((resolve) => setTimeout(resolve, 1000));`,
 	);
 	expect([end, readFileSync(followed, "utf8")]).toEqual([0, "1"]);
+});
+
+// Regression: it was an uncaught exception in pi.
+test.each(["from its start", "while it runs"])("reports that cannot be read %s keep pi from nothing", async (when) => {
+	const at = machine();
+	const preload = join(at.path, "failing.cjs");
+	writeFileSync(preload, `
+		const fs = require("node:fs");
+		const { fstatSync } = fs;
+		globalThis.isFailing = ${when === "from its start"};
+		fs.fstatSync = (...args) => {
+			if (!isFailing || process.argv[1]?.endsWith("store-follower.mjs")) return fstatSync(...args);
+			globalThis.hasFailed = true;
+			throw new Error("EIO: i/o error, fstat");
+		};
+		require("node:module").syncBuiltinESMExports();`);
+	const { end, err } = await pi(
+		{ ...at, env: { ...at.env, NODE_OPTIONS: `--require ${preload}` } },
+		`${HELLO}
+		const isToEnd = !isFailing;
+		globalThis.isFailing = true;
+		while (!globalThis.hasFailed) await new Promise((resolve) => setTimeout(resolve, 20));
+		if (isToEnd) globalThis.isFailing = false;`,
+	);
+	const why = "its reports cannot be read: EIO: i/o error, fstat";
+	expect([end, err]).toEqual([0, expect.stringContaining(why)]);
+	if (when === "while it runs") expect(await storedLines(at)).toEqual([1]);
+	else expect(err).toMatch(new RegExp(`the store was not asked: ${why}[^]*not all is stored yet \\(${why}\\)`));
+});
+
+// Regression: the process ended by an error, and the last lines waited for the next start.
+test("when pi is gone in the middle of a message, the last lines are stored", async () => {
+	const at = machine();
+	const file = join(at.dir, NAME);
+	writeFileSync(file, `${header()}\n${entry("waits")}\n`);
+	const notes = join(at.agent, "session-stores");
+	new Pending(notes, at.address, PENDING).add({ session: SESSION, file, cwd: at.work });
+	const { close } = beside(at, { notes });
+	await close('{"open":[{"sess');
+	expect(await storedLines(at)).toEqual([1]);
 });
 
 /** Lets the follower hold a connection to a server of the test's, which is closed when the process is gone, whatever it waits for. */
