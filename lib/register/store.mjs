@@ -229,10 +229,19 @@ class StoreInPi {
 	#changeFile({ name, file, input }) {
 		try {
 			const report = this.#SessionManager[name](file, input);
-			for (const { manager } of this.#sessions().filter((one) => one.file === file)) manager.reload();
+			for (const one of this.#sessions().filter((one) => one.file === file)) this.#reload(one);
 			return { report };
 		} catch ({ message, code }) {
 			return { error: { message, code } };
+		}
+	}
+
+	/** The file is changed, whether its managers take that in or not. */
+	#reload({ manager, session }) {
+		try {
+			manager.reload();
+		} catch (error) {
+			this.#show(`session ${session}: what others said is in its file, and is not taken in here: ${error.message}`);
 		}
 	}
 

@@ -66,6 +66,9 @@ test("what another host says in a session that is open here is taken in by its m
 	const file = join(at.dir, NAME);
 	writeFileSync(file, text(header(), said("a", null)));
 	const { says, end } = at.pi(`
+		// Regression: one that fails kept the next ones from it.
+		const failing = globalThis.kept = SessionManager.open(${JSON.stringify(file)});
+		failing.reload = () => { throw new Error("no memory"); };
 		const manager = SessionManager.open(${JSON.stringify(file)});
 		manager.appendMessage({ role: "user", content: "mine", timestamp: 2 });
 		const leaf = manager.getLeafId();
