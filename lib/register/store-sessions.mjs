@@ -22,8 +22,8 @@ export class Sessions {
 	#open = [];
 	#begun = Date.now();
 	/** What earlier processes left, what of it is to be stored before pi's end, and whether that is being done. */
-	#left = [];
-	#waiting = [];
+	#fromEarlier = [];
+	#unstoredFromEarlier = [];
 	#isStoring = false;
 	/** Promises of `SessionSync`s, by the directory of the files and the working directory. */
 	#syncs = new Map();
@@ -112,15 +112,15 @@ export class Sessions {
 		const others = this.#context.pending.left((one) => this.#isUnstored(one));
 		// The name that is set here is not that of another directory.
 		for (const one of others) one.project ??= await this.projectOf(one.cwd, "");
-		this.#left = [...others, ...here];
-		this.#waiting = this.#left;
+		this.#fromEarlier = [...others, ...here];
+		this.#unstoredFromEarlier = this.#fromEarlier;
 	}
 
 	/** Stores what earlier processes left: each session once, though its last line may never get an end. What may work later stays. */
 	async storeLeft() {
 		if (this.#isStoring || !this.#context.settings.push) return;
 		this.#isStoring = true;
-		this.#waiting = (await this.#store(this.#waiting)).map(({ one }) => one);
+		this.#unstoredFromEarlier = (await this.#store(this.#unstoredFromEarlier)).map(({ one }) => one);
 		this.#isStoring = false;
 	}
 
@@ -128,7 +128,7 @@ export class Sessions {
 	async storeRest({ isSilent, tries }) {
 		this.isEnding = true;
 		const { settings, pending, reports, list, claims } = this.#context;
-		const byFile = new Map([...this.#left, ...pending.own()].map((one) => [one.file, one]));
+		const byFile = new Map([...this.#fromEarlier, ...pending.own()].map((one) => [one.file, one]));
 		const rest = settings.push ? [...byFile.values()].filter((one) => this.#isUnstored(one)) : [];
 		reports.send({ unstored: rest.length });
 		try {
