@@ -1,11 +1,12 @@
 // When the follower asks for what the store has, and how often: its pulls, without its process.
 import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { DirectoryStore } from "../../../lib/store/index.js";
-import { callHere } from "../../../lib/store/manager.js";
 import { entry, header } from "../../support/lines.js";
 import { world } from "../../support/machines.js";
 
+const { callHere } = createRequire(__filename)("../../../lib/store/manager.js");
 const MINUTE = 60_000;
 interface Item {
 	session: string;
