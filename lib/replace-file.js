@@ -1,8 +1,10 @@
-// Puts a file in the place of another.
+// Puts a file in the place of another, and keeps the names in a folder through a power failure.
 const fs = require("node:fs");
 
 /** What Windows says while another program has one of the two files open: a reader or a virus scanner has it for a moment. */
 const IN_USE = new Set(["EPERM", "EACCES", "EBUSY"]);
+/** What file systems say that cannot synchronise a directory. */
+const UNSYNCED_FOLDERS = new Set(["EINVAL", "ENOTSUP", "EOPNOTSUPP", "EBADF"]);
 const TRIES = 100;
 const PAUSE_MS = 10;
 
@@ -43,5 +45,22 @@ exports.replaceFileSync = (draft, full) => {
 			if (!isWorthATry(error, tries)) throw error;
 		}
 		Atomics.wait(new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)), 0, 0, PAUSE_MS);
+	}
+};
+
+/**
+ * Ends once the names in a folder are on the disk.
+ * @param {string} folder
+ */
+exports.syncFolder = async (folder) => {
+	// Windows opens no folder as a file.
+	if (process.platform === "win32") return;
+	const handle = await fs.promises.open(folder);
+	try {
+		await handle.sync();
+	} catch (error) {
+		if (!UNSYNCED_FOLDERS.has(String(/** @type {NodeJS.ErrnoException} */ (error).code))) throw error;
+	} finally {
+		await handle.close();
 	}
 };

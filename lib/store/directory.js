@@ -6,7 +6,7 @@
 const { randomUUID } = require("node:crypto");
 const { constants, promises: fs } = require("node:fs");
 const { dirname, isAbsolute, join, resolve } = require("node:path");
-const { replaceFile } = require("../replace-file.js");
+const { replaceFile, syncFolder } = require("../replace-file.js");
 const { checkPath } = require("./address.js");
 const { StoreError, unlessAbsent } = require("./errors.js");
 const { hostLock } = require("./host-lock.js");
@@ -36,8 +36,6 @@ const MEANINGS = {
 };
 /** Errors of drives and of a busy system, which may pass. */
 const PASSING = new Set(["EIO", "ESTALE", "ETIMEDOUT", "EHOSTDOWN", "EHOSTUNREACH", "ENOTCONN", "EMFILE", "ENFILE", "EBUSY"]);
-/** What file systems say that cannot synchronise a directory. */
-const UNSYNCED_FOLDERS = new Set(["EINVAL", "ENOTSUP", "EOPNOTSUPP", "EBADF"]);
 const WITHOUT_MODES = new Set(["EPERM", "ENOSYS", "ENOTSUP", "EOPNOTSUPP"]);
 // EACCES: Android refuses links to every app. Where the directory may not be written to, the rename fails with it as well.
 const WITHOUT_LINKS = new Set(["EPERM", "EACCES", "ENOSYS", "ENOTSUP", "EOPNOTSUPP", "EMLINK", "UNKNOWN"]);
@@ -328,20 +326,6 @@ async function setMode(path, mode) {
 	} catch (error) {
 		// Drives that keep no rights, such as FAT and some network drives.
 		if (!isObject(error) || !WITHOUT_MODES.has(String(error.code))) throw error;
-	}
-}
-
-/** @param {string} folder */
-async function syncFolder(folder) {
-	// Windows opens no folder as a file.
-	if (process.platform === "win32") return;
-	const handle = await fs.open(folder);
-	try {
-		await handle.sync();
-	} catch (error) {
-		if (!isObject(error) || !UNSYNCED_FOLDERS.has(String(error.code))) throw error;
-	} finally {
-		await handle.close();
 	}
 }
 

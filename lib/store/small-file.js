@@ -1,8 +1,8 @@
-// Small files in the directory of this machine's notes, for their owner alone. Losing one only costs time.
+// Small files in the directory of this machine's notes, for their owner alone. docs/store-adapters.md says what is lost with each.
 const { randomBytes } = require("node:crypto");
 const fs = require("node:fs");
 const { dirname } = require("node:path");
-const { replaceFile, replaceFileSync } = require("../replace-file.js");
+const { replaceFile, replaceFileSync, syncFolder } = require("../replace-file.js");
 const { isObject, parse } = require("./lines.js");
 
 /**
@@ -40,17 +40,27 @@ const remove = (path) => fs.rmSync(path, { force: true });
  * Writes a file as a whole. The rename may wait for the disk, so not on the caller's thread.
  * @param {string} path
  * @param {string} text
+ * @param {string} [notes] the directory of this machine's notes, if the file is to outlive a power failure from then on: the folders up to it
+ *   are synchronised, too, as they may be new
  */
-async function writeWhole(path, text) {
+async function writeWhole(path, text, notes) {
 	const draft = draftOf(path);
 	await fs.promises.mkdir(dirname(path), { recursive: true, mode: 0o700 });
 	try {
-		await fs.promises.writeFile(draft, text, { mode: 0o600 });
+		const file = await fs.promises.open(draft, "wx", 0o600);
+		try {
+			await file.writeFile(text);
+			if (notes !== undefined) await file.sync();
+		} finally {
+			await file.close();
+		}
 		await replaceFile(draft, path);
 	} catch (error) {
 		await fs.promises.rm(draft, { force: true });
 		throw error;
 	}
+	if (notes === undefined) return;
+	for (let folder = dirname(path); folder.length >= dirname(notes).length; folder = dirname(folder)) await syncFolder(folder);
 }
 
 /**
