@@ -347,7 +347,7 @@ const CASES = {
 		// Once more, it is as it was.
 		await a.delete(SESSION);
 		assert.deepEqual((await b.list()).deleted, deleted);
-		// The same id may be used again, and what was known of its first life leads nowhere.
+		// The same id may be used again, and what was known of its first generation leads nowhere.
 		const restoring = { header: headerOf(), restores: true };
 		await rejects(a.append(SESSION, { ...restoring, lines: entries("b", 1), after: cursor }), "reset");
 		await a.append(SESSION, { ...restoring, lines: entries("c", 3) });

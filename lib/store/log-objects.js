@@ -10,8 +10,8 @@ const { StoreError } = require("./errors.js");
  *   or a part of it; undefined if it is not there
  * @property {(path: string, bytes: Buffer) => Promise<boolean>} create durable, whole or not at all; false if the path is taken
  * @property {(path: string, bytes: Buffer, tag?: string) => Promise<boolean>} replace false if it is not there, or has another tag
- * @property {(path: string, log: { size: number, end: number }, bytes: Buffer) => Promise<boolean>} append durable; puts bytes to `end`, and makes
- *   the log if that is 0; false if it has not `size`
+ * @property {(path: string, log: { size: number, end: number }, bytes: Buffer) => Promise<boolean>} append durable; cuts at `end`, then
+ *   writes, and makes the log if there is none; false if it has not `size`
  * @property {(path: string, ranges: { at: number, length: number }[]) => Promise<void>} blank overwrites with spaces; nothing if it is not there
  * @property {(paths: string[]) => Promise<void>} remove
  * @property {(path: string, bytes: Buffer) => Promise<void>} [check] throws if what is there can be created again or replaced in spite of its tag

@@ -35,7 +35,7 @@ const REREAD_MS = 20;
 /** How many objects are read at the same time, and how many sessions' ends are remembered. */
 const [PARALLEL, MAX_ENDS] = [16, 256];
 /** What follows the name of a session in the paths of its logs, of whatever generation. */
-const OF_A_LIFE = /^\d+\//;
+const OF_A_GENERATION = /^\d+\//;
 /** Sessions share locks, because the files of locks stay. */
 const LOCKS = 64;
 
@@ -158,15 +158,22 @@ class LogStore {
 	 * @param {string} path
 	 */
 	async #check(at, batches, path) {
-		const listing = await this.#listingOf(at, at.session);
-		if (!listing || isOver(listing) || listing.generation !== at.generation) {
-			// Without what was before it nobody could read it, and it must not come back.
-			this.#records.forget(at.session);
-			await this.#objects.remove([path]);
-			throw deletedError(at.session);
+		for (let looks = 0; looks < REREADS; looks++) {
+			const listing = await this.#listingOf(at, at.session);
+			if (listing && (listing.generation > at.generation || greatest(listing.deleted.keys()) >= at.generation)) {
+				// Without what was before it nobody could read it, and it must not come back.
+				this.#records.forget(at.session);
+				await this.#objects.remove([path]);
+				throw deletedError(at.session);
+			}
+			if (listing?.generation === at.generation) {
+				await this.#blank(path, batches, listing);
+				return listing;
+			}
+			// A drive may list what was written a moment later. A deletion leaves its mark for ever.
+			await pause(REREAD_MS);
 		}
-		await this.#blank(path, batches, listing);
-		return listing;
+		throw new StoreError("unreachable", `Session ${at.session}: ${this.#objects.name()} does not list ${path}, which was written: it is tried again`);
 	}
 
 	/** @param {string} session @param {End} end */
@@ -375,7 +382,7 @@ class LogStore {
 		// Who appends looks once more after writing, and removes what this list does not have.
 		const prefix = prefixOf(record.folder, session);
 		const listed = await this.#objects.list(prefix);
-		await this.#objects.remove(listed.map(({ path }) => path).filter((path) => OF_A_LIFE.test(path.slice(prefix.length))));
+		await this.#objects.remove(listed.map(({ path }) => path).filter((path) => OF_A_GENERATION.test(path.slice(prefix.length))));
 		// That a line was redacted stays known, but not what stands in its place.
 		const listing = listingsOf(listed).find((listing) => listing.session === session);
 		if (!listing) return;
