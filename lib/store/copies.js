@@ -19,7 +19,7 @@ function identityOf(line) {
 }
 
 /**
- * Gives the lines of a file. One that is gone has none.
+ * Gives the lines of a file, and what is after the last line break: it may be a line that was written without one. One that is gone has none.
  * @param {string} path
  * @param {(line: Buffer) => void} onLine
  */
@@ -28,10 +28,11 @@ async function eachLine(path, onLine) {
 	if (!file) return;
 	try {
 		for (let offset = 0, isMore = true; isMore; ) {
-			const { lines, bytes, goesOn } = await readLines(file, offset);
+			const { lines, bytes, rest, goesOn } = await readLines(file, offset);
 			lines.forEach(onLine);
 			offset += bytes;
 			isMore = goesOn && bytes > 0;
+			if (!isMore) onLine(rest);
 		}
 	} finally {
 		await file.close();

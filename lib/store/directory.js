@@ -201,7 +201,10 @@ class DirectoryObjects {
 			const file = await unlessAbsent(fs.open(join(this.#root, path), "r+"));
 			if (!file) return;
 			try {
-				for (const { at, length } of ranges) await file.write(Buffer.alloc(length, " "), 0, length, at);
+				for (const { at, length } of ranges) {
+					const spaces = Buffer.alloc(length, " ");
+					for (let done = 0; done < length; ) done += (await file.write(spaces, done, length - done, at + done)).bytesWritten;
+				}
 				await file.datasync();
 			} finally {
 				await file.close();
@@ -209,12 +212,9 @@ class DirectoryObjects {
 		});
 	}
 
-	/**
-	 * By the clock of the drive, which may be another machine's; by this machine's if it cannot be written to.
-	 * @param {string} path
-	 */
-	async now(path) {
-		const probe = join(dirname(join(this.#root, path)), `${DRAFT}${randomUUID()}`);
+	/** By the clock of the drive, which may be another machine's; by this machine's if it cannot be written to. */
+	async now() {
+		const probe = join(this.#root, `${DRAFT}${randomUUID()}`);
 		try {
 			await fs.writeFile(probe, "", { flag: "wx" });
 			return Math.round((await fs.stat(probe)).mtimeMs);

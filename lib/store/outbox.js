@@ -60,10 +60,11 @@ class Outbox {
 		this.#note = options.readNote();
 	}
 
-	/** How many bytes of the file are not known to be stored. A file that is not there has none. */
+	/** How many bytes of the file are not known to be stored: all of one that became shorter. A file that is not there has none. */
 	lag() {
 		const { size } = statSync(this.#options.file, { throwIfNoEntry: false }) ?? { size: 0 };
-		return Math.max(0, size - (this.#note?.offset ?? 0));
+		const stored = this.#note?.offset ?? 0;
+		return size < stored ? size : size - stored;
 	}
 
 	/** Takes the newest note. */

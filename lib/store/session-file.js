@@ -14,13 +14,19 @@ const CURRENT_VERSION = 3;
 const NEWLINE = 0x0a;
 
 /**
+ * What is there, up to the end of the file: a network drive may give less at once than is asked for.
  * @param {FileHandle} file
  * @param {number} offset
  * @param {number} length
  */
 async function readAt(file, offset, length) {
-	const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, offset);
-	return buffer.subarray(0, bytesRead);
+	const bytes = Buffer.alloc(length);
+	for (let at = 0; at < length; ) {
+		const { bytesRead } = await file.read(bytes, at, length - at, offset + at);
+		if (bytesRead === 0) return bytes.subarray(0, at);
+		at += bytesRead;
+	}
+	return bytes;
 }
 
 /**
@@ -46,8 +52,8 @@ async function tailAt(file, offset) {
 }
 
 /**
- * The whole lines after an offset, a megabyte or one line, and whether the file goes on after what was read. A line that has no
- * end yet is still being written.
+ * The whole lines after an offset, a megabyte or one line, what is left after them, and whether the file goes on after what was read. A
+ * line that has no end yet is still being written.
  * @param {FileHandle} file
  * @param {number} offset
  * @param {number} [size] so much in place of a megabyte
@@ -64,7 +70,7 @@ async function readLines(file, offset, size = PORTION_BYTES) {
 			lines.push(read.subarray(start, next));
 			start = next + 1;
 		}
-		return { lines, bytes: end, goesOn: length < there };
+		return { lines, bytes: end, rest: read.subarray(end), goesOn: length < there };
 	}
 }
 

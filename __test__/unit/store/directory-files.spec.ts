@@ -1,6 +1,8 @@
 // A directory's file systems and locks: what they lack, whose rights files have, and processes of one host at the same time.
 import { execFile, execFileSync, spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import fs, { readdirSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join, sep } from "node:path";
 import { promisify } from "node:util";
@@ -9,6 +11,8 @@ import { conformanceCases } from "../../../lib/store/conformance.js";
 import { DirectoryStore, StoreError, loadAll } from "../../../lib/store/index.js";
 import { SESSION, append, emptyDirectory, entries, entry, header, ids, library, logOf } from "../../support/lines.js";
 import { testIf, testWith } from "../../support/windows.js";
+
+const [{ readLines }, { entriesWith }] = ["./session-file.js", "./copies.js"].map(createRequire(library));
 
 afterEach(() => vi.restoreAllMocks());
 
@@ -253,4 +257,63 @@ testIf(process.platform === "linux", "file names are text")("a file whose name i
 	await append(open(path), entries("a", 1));
 	writeFileSync(Buffer.concat([Buffer.from(`${join(path, dirname(logOf("a")))}/`), Buffer.from([0xff, 0xfe])]), "x");
 	expect((await open(path).list()).sessions).toHaveLength(1);
+});
+
+/** The calls of files that are opened from now on read and write a few bytes at most, as on a network drive. */
+function inSmallSteps(...names: ("read" | "write")[]): void {
+	const openFile = fs.promises.open;
+	vi.spyOn(fs.promises, "open").mockImplementation(async (...args: any[]) => {
+		const file = await (openFile as any)(...args);
+		for (const name of names) {
+			const call = file[name].bind(file);
+			file[name] = (bytes: Buffer, offset: number, length: number, at: number) => call(bytes, offset, Math.min(length, 7), at);
+		}
+		return file;
+	});
+}
+
+// Regression: what the system had not written of the spaces stayed there of the line.
+test("of a redacted line nothing is left where the system writes less at once than it is asked to", async () => {
+	const path = emptyDirectory();
+	const secret = Buffer.from('{"type":"message","id":"a","text":"the password is hunter2"}');
+	const store = open(path);
+	await append(store, [secret]);
+	inSmallSteps("write");
+	await store.redact(SESSION, [{ hash: createHash("sha256").update(secret).digest("hex") }]);
+	expect(fs.readFileSync(join(path, logOf("a")), "utf8").split("\n")[1]).toBe(" ".repeat(secret.length));
+});
+
+// Regression: an empty list counted as a deletion, and the host's whole log was removed.
+test("where a drive does not list yet what was written, nothing is removed, and the append may be repeated", async () => {
+	const path = emptyDirectory();
+	const store = open(path);
+	const { cursor } = await append(store, entries("a", 1));
+	const { readdir } = fs.promises;
+	let late = 1;
+	vi.spyOn(fs.promises, "readdir").mockImplementation((async (folder: string) => (late-- > 0 ? [] : readdir(folder))) as never);
+	const next = await append(store, entries("b", 1), cursor);
+	expect(next.stored).toBe(1);
+	late = Infinity;
+	expect(await failure(append(store, entries("c", 1), next.cursor))).toMatchObject({ code: "unreachable", retryable: true });
+	late = 0;
+	expect((await append(store, entries("c", 1), next.cursor)).stored).toBe(0);
+	expect(ids(await loadAll(open(path, "reader"), SESSION))).toEqual(["a0", "b0", "c0"]);
+});
+
+// Regression: a push ended as complete, and copies of redacted entries were not found.
+test("where the system reads less at once than it is asked to, lines are read to the end of the file", async () => {
+	const file = join(emptyDirectory(), "session.jsonl");
+	writeFileSync(file, [header(), ...entries("a", 3)].join("\n"));
+	inSmallSteps("read");
+	const handle = await fs.promises.open(file);
+	const { lines, rest } = await readLines(handle, 0);
+	await handle.close();
+	expect([lines.map(String), String(rest)]).toEqual([[header(), ...entries("a", 2)].map(String), String(entry("a2"))]);
+});
+
+// Regression: it was never looked at.
+test("an entry is found in the last line of a file, though no line break follows it", async () => {
+	const file = join(emptyDirectory(), "session.jsonl");
+	writeFileSync(file, [header(), ...entries("a", 2)].join("\n"));
+	expect((await entriesWith(file, new Set(["a1"]))).map(({ line }: { line: Buffer }) => String(line))).toEqual([String(entry("a1"))]);
 });

@@ -182,3 +182,14 @@ test("a killed push is gone on with by the next one, from any of its notes", asy
 	}
 	expect(ids(await loadAll(store, SESSION))).toEqual(all.map((_, at) => `n${at}`));
 });
+
+// Regression: it counted as stored.
+test("a file that became shorter is not known to be stored", async () => {
+	const { file, push } = setup(entries("a", 2));
+	const one = push();
+	await one.flush(patient);
+	writeFileSync(file, text(header(), entry("b")));
+	expect(one.lag()).toBe(readFileSync(file).length);
+	await one.flush(patient);
+	expect(one.lag()).toBe(0);
+});
