@@ -9,7 +9,7 @@ const { join } = require("node:path");
 const { copiesIn, eachLine, entriesWith, identityOf } = require("./copies.js");
 const { entryOf } = require("./lines.js");
 const { loadAll } = require("./load-all.js");
-const { callHere } = require("./manager.js");
+const { callHere } = require("./call-manager.js");
 const { hashOf } = require("./redactions.js");
 const { CURRENT_VERSION } = require("./session-file.js");
 
@@ -21,7 +21,7 @@ const { CURRENT_VERSION } = require("./session-file.js");
  * Redacts a session file. Its time stays: pi continues the session whose file changed last.
  * @param {string} file
  * @param {RedactInput} what
- * @param {{ onPlan?: (lines: RedactedLine[]) => unknown, call?: import("./manager").CallManager }} [options] `onPlan` is given what is going
+ * @param {{ onPlan?: (lines: RedactedLine[]) => unknown, call?: import("./call-manager").CallManager }} [options] `onPlan` is given what is going
  *   to be changed, and waited for
  * @returns {Promise<import("../../index").RedactReport>}
  */
@@ -40,7 +40,7 @@ async function redactFile(file, what, { onPlan, call = callHere } = {}) {
  * Redacts a session file, and notes it for the stores.
  * @param {{ session: string, file: string }} local
  * @param {RedactInput} what
- * @param {{ add: (session: string, lines: RedactedLine[]) => unknown, call?: import("./manager").CallManager }} options `add` keeps what is
+ * @param {{ add: (session: string, lines: RedactedLine[]) => unknown, call?: import("./call-manager").CallManager }} options `add` keeps what is
  *   going to be changed, and is waited for
  */
 const redactNoted = ({ session, file }, what, { add, call }) => redactFile(file, what, { onPlan: (lines) => add(session, lines), call });

@@ -35,7 +35,7 @@ class SessionSync {
 	/** @type {Map<string, Push>} by file */
 	#pushes = new Map();
 
-	/** @param {import("./index").SessionSyncOptions & { call?: import("./manager").CallManager }} options */
+	/** @param {import("./index").SessionSyncOptions & { call?: import("./call-manager").CallManager }} options */
 	constructor(options) {
 		this.#options = options;
 		this.#notes = new Notes(options.notes, options.address, options.dir);
