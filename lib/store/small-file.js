@@ -47,13 +47,8 @@ async function writeWhole(path, text, notes) {
 	const draft = draftOf(path);
 	await fs.promises.mkdir(dirname(path), { recursive: true, mode: 0o700 });
 	try {
-		const file = await fs.promises.open(draft, "wx", 0o600);
-		try {
-			await file.writeFile(text);
-			if (notes !== undefined) await file.sync();
-		} finally {
-			await file.close();
-		}
+		await fs.promises.writeFile(draft, text, { mode: 0o600 });
+		if (notes !== undefined) await syncFile(draft);
 		await replaceFile(draft, path);
 	} catch (error) {
 		await fs.promises.rm(draft, { force: true });
@@ -61,6 +56,16 @@ async function writeWhole(path, text, notes) {
 	}
 	if (notes === undefined) return;
 	for (let folder = dirname(path); folder.length >= dirname(notes).length; folder = dirname(folder)) await syncFolder(folder);
+}
+
+/** @param {string} path */
+async function syncFile(path) {
+	const file = await fs.promises.open(path, "r+");
+	try {
+		await file.sync();
+	} finally {
+		await file.close();
+	}
 }
 
 /**
