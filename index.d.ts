@@ -1662,7 +1662,7 @@ export interface RedactReport {
  * | `ERR_INVALID_ARGUMENT` | an argument has a wrong type or value; nothing was done | pass what the message asks for |
  * | `ERR_SESSION_INVALID` | the file at `path` is not a session, or not one that this call can use; it is untouched | check the path; `SessionManager.repair` if it was a session |
  * | `ERR_SESSION_CHANGED` | another program changed the file at `path` in a way that cannot be taken in; nothing was overwritten | `reload()`, or open it again |
- * | `ERR_SESSION_DELETED` | the file at `path` was deleted or emptied, and can no longer be read | restore the file, or write what is in memory to a new one (`createBranchedSession`) |
+ * | `ERR_SESSION_DELETED` | the file at `path` was deleted or emptied, and can no longer be read | restore the file, or write a path of which every entry was read to a new one (`createBranchedSession`) |
  * | `ERR_SESSION_LOCKED` | another manager or process holds the lock of the session at `path` | try again when it is closed |
  * | `ERR_SESSION_READ_ONLY` | the session at `path` was opened with `readonly: true`, and the call would change it | open it without |
  * | `ERR_ENTRY_NOT_FOUND` | no entry has this id | use an id of `getEntries()` |

@@ -101,6 +101,15 @@ impl Error {
         Self { cause: Cause::Io(syscall, source), path, text: Box::default() }
     }
 
+    /// Adds the path of the session's file to an error of refused memory, which has none where memory is asked for.
+    #[doc(hidden)]
+    pub fn with_path(mut self, path: Option<&str>) -> Self {
+        if self.is_out_of_memory() && self.path.is_none() {
+            self.path = path.and_then(|path| copy_of(path).ok()).map(String::into_boxed_str);
+        }
+        self
+    }
+
     /// The file at `path` does not start with a session header.
     #[doc(hidden)]
     pub fn not_a_session(path: &str) -> Self {

@@ -76,8 +76,8 @@ pub fn to_string_lossy(bytes: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),
         Err(_) => {
-            let text = |(text, unit): (&str, Option<u16>)| format!("{text}{}", unit.map_or("", |_| "\u{fffd}"));
-            Cow::Owned(pieces(bytes).map(text).collect())
+            let text = |(text, unit): (_, Option<u16>)| [text, unit.map_or("", |_| "\u{fffd}")];
+            Cow::Owned(pieces(bytes).flat_map(text).collect())
         }
     }
 }
@@ -164,6 +164,8 @@ pub fn push_json_string(out: &mut Vec<u8>, bytes: &[u8]) -> memory::Result<()> {
 
 /// Appends what stands between the quotes of a JSON string as `JSON.stringify` writes it, see [`push_json_string`].
 pub fn push_escaped(out: &mut Vec<u8>, bytes: &[u8]) -> memory::Result<()> {
+    // With room for the escapes of the last piece, text that has few of them is written without growing again.
+    reserve(out, bytes.len() + 5 * bytes.len().min(PIECE) + 66)?;
     if let Ok(text) = simdutf8::basic::from_utf8(bytes) {
         return push_escaped_text(out, text);
     }
@@ -176,9 +178,10 @@ pub fn push_escaped(out: &mut Vec<u8>, bytes: &[u8]) -> memory::Result<()> {
     Ok(())
 }
 
+/// How much is escaped at once, in bytes: the library asks for as much memory as there can be escapes.
+const PIECE: usize = 1 << 14;
+
 fn push_escaped_text(out: &mut Vec<u8>, text: &str) -> memory::Result<()> {
-    // How much is escaped at once, in bytes: the library asks for as much memory as there can be escapes.
-    const PIECE: usize = 1 << 14;
     let mut rest = text;
     while !rest.is_empty() {
         let (piece, later) = rest.split_at_checked(rest.floor_char_boundary(PIECE)).unwrap_or((rest, ""));

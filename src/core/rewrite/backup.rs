@@ -3,10 +3,10 @@
 //! If the backup's name is a link to the very file that is being replaced, a process that was killed left it, and it is the backup.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use crate::io::fs::{self, Writer};
+use crate::io::fs::{self, At, Writer};
 use crate::io::sidecar_names;
 use crate::io::temporary::Temporary;
 
@@ -79,14 +79,18 @@ impl Drop for KeptBackup {
     }
 }
 
-/// Keeps lines that could not be written to the session file at `target`, in a file that is named like the backup of a repair.
-pub(super) fn keep_lines(target: &Path, lines: &[u8]) -> io::Result<PathBuf> {
+/// Keeps what an old file has from `from` on and the session file at `target` lacks, in a file that is named like the backup of a
+/// repair. None if there is nothing.
+pub(super) fn keep_rest(target: &Path, old: &File, from: u64) -> io::Result<Option<PathBuf>> {
+    let mut rest = At { file: old, offset: from };
+    let mut start = [0];
+    if rest.read(&mut start)? == 0 {
+        return Ok(None);
+    }
     let kept = Temporary::beside(target)?;
-    let mut out = Writer(&kept.file);
-    out.write_all(lines.trim_ascii())?;
-    out.write_all(b"\n")?;
+    io::copy(&mut start.chain(rest), &mut Writer(&kept.file))?;
     fs::sync(&kept.file)?;
-    named(kept, target, REPAIRED)
+    named(kept, target, REPAIRED).map(Some)
 }
 
 /// Gives a complete file the first name that is free.

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use super::backup::Backup;
-use super::backup::{keep_lines, KeptBackup};
+use super::backup::{keep_rest, KeptBackup};
 use crate::base::error::{Error, Result, WithCall};
 use crate::base::memory::{self, append, copy_of_bytes, push, OutOfMemory};
 use crate::base::options::Durability;
@@ -271,24 +271,40 @@ impl RewriteTarget {
         Ok(true)
     }
 
-    /// Appends to the new file what was appended to the old one after the last carry-over.
+    /// Appends to the new file what was appended to the old one after the last carry-over. If that cannot be done, it is kept as it
+    /// is in a file beside it.
     fn carry_after(&self, file_id: FileId, read: ReadTo, rewrite: &mut dyn Rewrite) -> Result<()> {
         let mut from = read.torn_line_start.unwrap_or(read.end);
-        let mut seen = read.end;
+        self.carry_late(file_id, read.end, &mut from, rewrite).map_err(|error| {
+            let state = match keep_rest(&self.target, &self.file, from) {
+                Ok(None) => return error,
+                Ok(Some(kept)) => format!("only in {} ({error})", kept.display()),
+                Err(second) => {
+                    format!("lost unless a backup has them ({error}; {})", Error::io("write", &self.path, second))
+                }
+            };
+            let what = format!("lines that other processes wrote during the replacement are {state}");
+            Error::changed(&self.path, what)
+        })
+    }
+
+    /// Appends late lines to the new file, and moves `from` to the end of those that are there.
+    fn carry_late(&self, file_id: FileId, end: u64, from: &mut u64, rewrite: &mut dyn Rewrite) -> Result<()> {
+        let mut seen = end;
         let mut quiet = 0;
         for check in 0..CHECKS {
             let size = fs::stat(&self.file).with_call("fstat", &self.path)?.size;
             quiet = if size > seen { 0 } else { quiet + 1 };
             let last = quiet >= QUIET_CHECKS || check + 1 == CHECKS;
-            if size > seen || last && from < size && seen > read.end {
-                let (mut lines, rest) = self.lines_from(from, size, rewrite)?;
+            if size > seen || last && *from < size && seen > end {
+                let (mut lines, rest) = self.lines_from(*from, size, rewrite)?;
                 if let Some(rest) = rest.filter(|_| last) {
                     // A torn line that nobody continued.
                     push(&mut lines, (rest, size))?;
                 }
-                from = lines.last().map_or(from, |(_, end)| *end);
+                self.add(file_id, &lines)?;
+                *from = lines.last().map_or(*from, |(_, end)| *end);
                 seen = size;
-                self.add(file_id, lines)?;
             }
             if last {
                 break;
@@ -298,8 +314,7 @@ impl RewriteTarget {
         Ok(())
     }
 
-    /// Appends late lines to the new file. If that cannot be done, they are kept in a file beside it.
-    fn add(&self, file_id: FileId, lines: Vec<LateLine>) -> Result<()> {
+    fn add(&self, file_id: FileId, lines: &[LateLine]) -> Result<()> {
         let has_text = |line: &[u8]| line.iter().any(|byte| !byte.is_ascii_whitespace());
         let mut text = Vec::new();
         for (line, _) in lines.iter().filter(|(line, _)| has_text(line)) {
@@ -309,22 +324,13 @@ impl RewriteTarget {
         if text.is_empty() {
             return Ok(());
         }
-        self.append_late(file_id, &mut text).or_else(|error| {
-            let kept = keep_lines(&self.target, &text).with_call("write", &self.path)?;
-            let kept = kept.display();
-            let what = format!("lines that other processes wrote during the replacement are only in {kept} ({error})");
-            Err(Error::changed(&self.path, what))
-        })
-    }
-
-    fn append_late(&self, file_id: FileId, text: &mut Vec<u8>) -> Result<()> {
         let mut new = FileStorage::open(&self.path)?.with_durability(Durability::Fsync);
         if !new.has_file_id(file_id) {
             return Err(Error::elsewhere(&self.path));
         }
         new.set_shared();
         new.set_unterminated(true);
-        new.append(text).map(drop)
+        new.append(&mut text).map(drop)
     }
 
     /// The new versions of the whole lines in `from..to` of the old file, each with where the old one ends, and what

@@ -100,12 +100,12 @@ impl Session {
             return Err(Error::invalid("The caller keeps the entries of this session, and so appends with a plan"));
         }
         if !self.makes_file_with(&head) {
-            return self.append_line(new, &head);
+            return self.append_as_planned(new, &head, AppendPlan::WriteLine, &[]);
         }
         let mut before = memory::collect(self.header_line()?.map(String::into_bytes))?;
         let rows = memory::collect(0..self.tree().len() as RowNo)?;
         self.lines(&rows, &mut |_, line, _| Ok(memory::push(&mut before, copy_of_bytes(line.as_bytes())?)?))?;
-        self.append_and_make_file(new, &head, &before)
+        self.append_as_planned(new, &head, AppendPlan::MakeFile { entries: rows.len() }, &before)
     }
 
     /// What an append of this entry is going to do, if the caller keeps the entries that have no line.
@@ -131,14 +131,15 @@ impl Session {
         before: &[Vec<u8>],
     ) -> Result<RowNo> {
         self.check_writable()?;
-        match plan {
+        let appended = match plan {
             AppendPlan::WriteLine => self.append_line(new, head),
             AppendPlan::MakeFile { .. } => self.append_and_make_file(new, head, before),
             AppendPlan::Keep => {
                 let envelope = self.envelope(new, new.below)?;
                 self.push_local(&head.with(new.kind, &envelope), None)
             }
-        }
+        };
+        appended.map_err(|error| error.with_path(self.file()))
     }
 
     /// Makes the file of a session that has none yet, with an entry that is new.

@@ -72,6 +72,10 @@ impl Session {
     ///   otherwise [`OpenResult::Missing`].
     pub fn open(path: impl AsRef<Path>, persistence: Persistence, options: SessionFileOptions) -> Result<OpenResult> {
         let path = text_of(path.as_ref())?;
+        Self::open_at(path, persistence, options).map_err(|error| error.with_path(Some(path)))
+    }
+
+    fn open_at(path: &str, persistence: Persistence, options: SessionFileOptions) -> Result<OpenResult> {
         let storage = match FileStorage::open(path) {
             Err(error) if error.is_missing() && persistence != Persistence::ReadOnly => return Ok(OpenResult::Missing),
             result => result?,

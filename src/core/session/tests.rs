@@ -282,16 +282,45 @@ fn a_file_cut_in_the_moment_before_the_write_is_adopted() {
     expect_whole(&session, &world);
 }
 
+/// The lines of a branch that are copied and those that are given, some longer than what is read at once; the last has no newline.
+#[test]
+fn lines_arrive_where_they_are_said_to() {
+    let line = |n: usize, data: &str| {
+        let parent = (0..n).rev().find(|n| n % 97 != 0).map_or("null".into(), |parent| format!("\"{parent}\""));
+        format!("{{\"type\":\"custom\",\"id\":\"{n}\",\"parentId\":{parent},\"data\":\"{data}\"}}")
+    };
+    let size = |n: usize| if n % 1_900 == 1_899 { (2 << 18) + n } else { n % 700 };
+    let lines: Vec<_> = (0..4_000).map(|n| line(n, &"x".repeat(size(n)))).collect();
+    let world = World::with(&[]);
+    world.add(&lines.join("\n"));
+    let old = opened(&world.path);
+    let plan = branch_plan::plan(old.tree(), 3_999).expect("memory");
+    let row_of = |step: &branch_plan::BranchStep| step.row as usize;
+    let own = |n: usize| (n % 97 == 1).then(|| line(n, "mine"));
+    let steps = plan.steps.iter().map(|step| own(row_of(step)).map(String::into_bytes)).collect();
+    let expected: Vec<_> = plan.steps.iter().map(row_of).map(|n| own(n).unwrap_or_else(|| lines[n].clone())).collect();
+    assert_eq!(expected.len(), (0..4_000).filter(|n| n % 97 != 0).count());
+    let path = world.dir.path().join("branch").to_str().expect("text").to_owned();
+    let mut branch = Session::new(b"s".to_vec(), Persistence::File, Some(path.clone()));
+    branch.add_branch(&old, &plan).expect("added");
+    let lines = branch::BranchLines { header: HEADER.trim().into(), steps, labels: Vec::new() };
+    branch.write_branch(&old, &plan, lines).expect("written");
+    assert_eq!(fs::read_to_string(path).expect("read"), format!("{HEADER}{}\n", expected.join("\n")));
+    for (row, line) in (0..).zip(expected) {
+        assert_eq!(branch.line(row).expect("read"), Some(line));
+    }
+}
+
 #[test]
 #[cfg(unix)]
 fn an_emptied_file_is_not_written_to() {
-    for empty in [World::write, World::replace] {
+    for (empty, is_lost) in [(World::write as fn(&World, &str), true), (World::replace, false)] {
         let world = World::with(&["a"]);
         let mut session = opened(&world.path);
         append(&mut session);
         empty(&world, "");
         let error = append_as(&mut session, None).expect_err("it is not written to");
-        assert!(error.is_lost(), "{error}");
+        assert_eq!((error.is_lost(), error.is_changed()), (is_lost, !is_lost), "{error}");
         assert_eq!(world.text(), "");
         assert_eq!(ids(&session).len(), 2);
     }

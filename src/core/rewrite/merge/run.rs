@@ -4,7 +4,7 @@ use super::layout::{LayoutResult, MergeLayout, Merged};
 use super::old_file::OldFile;
 use super::stored::StoredLines;
 use crate::base::error::{Error, Result};
-use crate::base::memory::copy_of_bytes;
+use crate::base::memory::{copy_of_bytes, push};
 use crate::base::options::Durability;
 use crate::io::lock_file::FileLock;
 use crate::rewrite::replace::{retried, Backup, Rewrite};
@@ -67,12 +67,12 @@ fn is_known(storage: &dyn Storage, since: Since<'_>) -> Result<bool> {
 
 /// Makes the file of a session that is not here yet, at an absolute path where nothing is.
 pub fn create(path: &str, session: &str, header: &[u8], stored: StoredLines<'_>) -> Result<Merged> {
-    let not_its_header = || Error::argument("`header` must be the header line of this session");
+    let not_its_header = || Error::argument("`header` must be the header line of this session, of version 3");
     if header.contains(&b'\n') {
         return Err(not_its_header());
     }
     let mut line = copy_of_bytes(header)?;
-    line.push(b'\n');
+    push(&mut line, b'\n')?;
     let header = MemoryStorage::new(path.to_owned(), line);
     let old = OldFile::read(&header, session, 0, stored).map_err(|error| match error.as_io() {
         Some(_) => error,

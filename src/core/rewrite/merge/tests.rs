@@ -219,6 +219,9 @@ fn a_new_file_has_the_header_and_the_lines() {
     fs::remove_file(&file.path).expect("removed");
     create(&file.path, "other", HEADER.as_bytes(), stored).expect_err("the header is another session's");
     create(&file.path, "s", format!("{HEADER}\n").as_bytes(), stored).expect_err("two lines");
+    let old = HEADER.replace("\"version\":3", "\"version\":2");
+    let error = create(&file.path, "s", old.as_bytes(), stored).expect_err("an old version");
+    assert!(error.to_string().ends_with("of version 3"), "{error}");
     assert!(!fs::exists(&file.path).expect("asked"));
     let merged = create(&file.path, "s", HEADER.as_bytes(), stored).expect("made");
     #[cfg(unix)]

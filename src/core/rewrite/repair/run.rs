@@ -1,8 +1,9 @@
 //! A repair from the lock to the report. It starts over if another program changes the file meanwhile.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::header;
 use super::plan::RepairPlan;
@@ -21,12 +22,18 @@ pub struct RepairReport {
     pub path: String,
     /// The path of the original; None if there was nothing to repair.
     pub backup: Option<String>,
-    pub before: VerifyReport,
-    pub after: VerifyReport,
+    #[serde(serialize_with = "as_report")]
+    pub before: Arc<VerifyReport>,
+    #[serde(serialize_with = "as_report")]
+    pub after: Arc<VerifyReport>,
     /// The first repairs by line, at most [`REPORT_LIMIT`](crate::index::damage_report::REPORT_LIMIT).
     pub repairs: Vec<Repair>,
     /// How many repairs there were.
     pub repair_count: u64,
+}
+
+fn as_report<S: Serializer>(report: &Arc<VerifyReport>, serializer: S) -> Result<S::Ok, S::Error> {
+    report.serialize(serializer)
 }
 
 /// Repairs the session file at an absolute path. A good file is left alone. An error, and nothing changed, if it cannot
@@ -36,7 +43,7 @@ pub struct RepairReport {
 /// Lines that other programs append meanwhile are carried over unchanged. Time and the length of the new file are linear in
 /// the length of the old one.
 pub fn repair(path: &str, now: f64) -> Result<RepairReport> {
-    let good = verify(path)?;
+    let good = Arc::new(verify(path)?);
     if good.ok {
         return Ok(done(path, good.clone(), good, RepairLog::default(), None));
     }
@@ -48,7 +55,7 @@ pub fn repair(path: &str, now: f64) -> Result<RepairReport> {
     let after = retried(path, "it is repaired", |original| {
         let storage = original.storage();
         let survey = Survey::of(storage)?;
-        let found = survey.report(path)?;
+        let found = Arc::new(survey.report(path)?);
         if found.ok {
             return Ok(Some(found));
         }
@@ -77,7 +84,7 @@ pub fn repair(path: &str, now: f64) -> Result<RepairReport> {
         let Some(replaced) = original.replace(Backup::Repaired, &mut plan)? else { return Ok(None) };
         backup.get_or_insert(replaced.backup);
         repairs.append(made);
-        verify(path).map(Some)
+        Ok(Some(Arc::new(verify(path)?)))
     })?;
     let before = before.unwrap_or_else(|| after.clone());
     Ok(done(path, before, after, repairs, backup))
@@ -85,8 +92,8 @@ pub fn repair(path: &str, now: f64) -> Result<RepairReport> {
 
 fn done(
     path: &str,
-    before: VerifyReport,
-    after: VerifyReport,
+    before: Arc<VerifyReport>,
+    after: Arc<VerifyReport>,
     mut repairs: RepairLog,
     backup: Option<PathBuf>,
 ) -> RepairReport {

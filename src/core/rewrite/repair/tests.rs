@@ -23,7 +23,7 @@ fn repaired(lines: &[&str]) -> (RepairReport, Vec<String>) {
     fs::write(&path, &text).expect("written");
     let report = repair(&path, 0.0).expect("repaired");
     assert!(report.after.ok, "{report:?}");
-    assert_eq!(report.after, verify(&path).expect("read"));
+    assert_eq!(*report.after, verify(&path).expect("read"));
     match &report.backup {
         Some(backup) => assert_eq!(fs::read_to_string(backup).expect("kept"), text),
         None => assert_eq!(fs::read_to_string(&path).expect("read"), text),

@@ -243,6 +243,40 @@ fn a_late_line_that_cannot_be_added_to_the_new_file_is_kept_beside_it() {
     assert_eq!(fs::read_to_string(&path).expect("read"), "theirs\n");
 }
 
+/// Regression: the error of a call after the rename did not say that a late line was lost, or the line was not kept.
+#[cfg(unix)]
+#[test]
+fn a_late_line_is_in_the_new_file_or_beside_it_or_told_to_be_lost_whatever_fails() {
+    use crate::io::fs::faults::{with, InjectedFault};
+    let header = OLD.replace("\"id\"", "\"version\":3,\"id\"");
+    let header = header.lines().next().expect("a header");
+    let stored = StoredLines::new(b"{\"type\":\"custom\",\"id\":\"a\"}\n", &[0]).expect("a line");
+    let (mut kept, mut lost) = (0, 0);
+    for fault in [InjectedFault::Once(libc::EIO), InjectedFault::Always(libc::ENOSPC)] {
+        for at in 0.. {
+            let (_dir, path) = old_file(&format!("{header}\n"));
+            let other = path.clone();
+            before_next(FsCall::Rename, move || add(&other, PI));
+            let (result, made) = with(at, fault, || merge(&path, "s", stored, None));
+            if !made.hit {
+                break;
+            }
+            let text = fs::read_to_string(&path).expect("read");
+            let error = result.map_or_else(|error| error.to_string(), |_| String::new());
+            if error.contains(&format!("only in {path}.bak (")) {
+                assert_eq!(fs::read_to_string(format!("{path}.bak")).expect("kept"), PI, "{at}: {error}");
+                kept += 1;
+            } else if error.contains("are lost") {
+                lost += 1;
+            } else {
+                let is_old = text == format!("{header}\n") && !error.is_empty();
+                assert!(is_old || text.contains(PI), "{at}: {error}: {text}");
+            }
+        }
+    }
+    assert!(kept > 0 && lost > 0, "{kept} {lost}");
+}
+
 /// Regression: a backup was named under another path than the one that the user gave, as `/private/var` for `/var` on macOS.
 #[cfg(unix)]
 #[test]

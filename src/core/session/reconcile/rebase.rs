@@ -80,10 +80,12 @@ impl Session {
     /// Opens the file that is at the path now; an error unless it is this session's.
     fn open_replacement(&self, path: &str, old: PreviousFile) -> Result<FileStorage> {
         let storage = FileStorage::open(path)?.with_durability(self.options.durability);
-        if storage.size()? == 0 {
+        let is_empty = storage.size()? == 0;
+        if is_empty && old != PreviousFile::Open {
             return Err(Error::lost(path));
         }
         let what = match first_header(&storage)? {
+            None if is_empty => "an empty file is there now",
             None => "it is not a session any more",
             Some(header) if header.id != self.id => "another session is there now",
             Some(header) if header.version != Version::Current => "an older version of it is there now",

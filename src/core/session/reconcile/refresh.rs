@@ -72,7 +72,7 @@ impl Session {
 
     /// Checks the file and takes in what is found. The leaf of a read-only session follows the file.
     fn check_file(&mut self, depth: CheckDepth) -> Result<()> {
-        let checked = self.check_and_take_in(depth);
+        let checked = self.check_and_take_in(depth).map_err(|error| error.with_path(self.file()));
         if self.persistence != Persistence::ReadOnly {
             return checked;
         }

@@ -86,7 +86,7 @@ pub fn target(input: &[u8], subject: Subject) -> u64 {
             return 1;
         }
     };
-    assert_eq!(report.before, before);
+    assert_eq!(*report.before, before);
     let mut repaired = fs::read(&path).expect("read");
     // The planted bug: a whole last line without its newline is lost.
     if subject == Subject::Planted && !input.ends_with(b"\n") && before.entries > 0 {
@@ -94,7 +94,7 @@ pub fn target(input: &[u8], subject: Subject) -> u64 {
     }
     let after = verify(&path).expect("it can be read");
     assert!(after.ok, "{after:?}");
-    assert_eq!(after, report.after);
+    assert_eq!(after, *report.after);
     check_report(&after, &fs::read(&path).expect("read"));
 
     let header = |line: Cow<'_, str>| crate::format::header::Header::read(&line).expect("memory");
