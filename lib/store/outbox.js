@@ -18,7 +18,7 @@ const { checkAt, readHeader, readLines } = require("./session-file.js");
  * @property {number} offset so many bytes of the file are stored
  * @property {string} check of what is before that
  * @property {boolean} [needsAll] the next pull is to load everything: the file may lack lines that the cursor has passed, some of which
- *   could not be read, or has entries with other ids than in the store, or stored lines that the cursor has not passed
+ *   could not be read, or has entries with other ids than in the store
  * @property {string} [writer] the host that wrote the last of the stored lines, if it is another one
  */
 /**
@@ -116,8 +116,11 @@ class Outbox {
 				await claim?.();
 				const append = { header, lines: fresh, project, after: cursor, exclusive: claim !== undefined, restores };
 				({ cursor } = await store.append(session, append).catch(asDeleted(session)));
-				// It has not passed what was appended, and does not show whether a store that was set back still has it.
-				if (cursor === append.after) needsAll = true;
+				if (cursor === append.after) {
+					// It has not passed what was appended, and would not show whether a store that was set back still has it.
+					({ cursor } = await loadAll(store, session, cursor));
+					needsAll = true;
+				}
 				this.#isCompared = true;
 			}
 			offset += bytes;

@@ -149,12 +149,12 @@ class PostgresStore {
 		// Neither is what may have been redacted since this statement began.
 		if (isGone || Number(row.known) + Number(row.stored) < lines.length) {
 			const again = await this.append(session, append);
-			const isSame = readCursor(again.cursor)?.generation === row.generation;
+			const isSame = (readCursor(again.cursor)?.generation ?? row.generation) === row.generation;
 			return isSame ? { ...again, stored: again.stored + Number(row.stored) } : again;
 		}
-		const seen = after ?? { generation: row.generation, sequence: 0, stamp: null };
-		const isNext = Number(row.base) === seen.sequence;
-		return { stored: Number(row.stored), cursor: cursorText(isNext ? { ...seen, sequence: Number(row.head), stamp: row.stamp ?? seen.stamp } : seen) };
+		const stored = Number(row.stored);
+		if (Number(row.base) !== (after?.sequence ?? 0)) return { stored, cursor: append.after ?? NOTHING };
+		return { stored, cursor: cursorText({ generation: row.generation, sequence: Number(row.head), stamp: row.stamp ?? after?.stamp ?? null }) };
 	}
 
 	/**

@@ -43,6 +43,29 @@ describe.each([["PostgreSQL", inPostgres], ["a bucket", inBucket], ["a directory
 		expect((await loadAll(reader, OTHER)).lines).toEqual([]);
 	});
 
+	// Regression: the cursor of such an append had passed nothing of it, and a store that had lost it knew that cursor.
+	test("lines that were stored after others had stored some are stored again, by a host that only pushes", async () => {
+		const { open, backup } = await start();
+		const { machine, begin } = world(open);
+		const [a, b] = [machine("a"), machine("b", { host: "a" })];
+		begin(a, entry("x"));
+		await a.sync.push();
+		const restore = await backup();
+		begin(b, entry("x"), entry("y"));
+		await b.sync.push();
+		appendFileSync(a.file, text(entry("z")));
+		await a.again().push();
+		expect(ids(await loadAll(machine("r").store, SESSION))).toEqual(["x", "y", "z"]);
+		await restore();
+		expect(await machine("a").sync.push()).toMatchObject([{ lag: 0 }]);
+		expect(ids(await loadAll(machine("r").store, SESSION))).toEqual(["x", "z"]);
+		// Nor does the pull lack what the push did not look at.
+		await machine("b").sync.push();
+		await machine("a").sync.pull();
+		expect(ids(await loadAll(machine("r").store, SESSION))).toEqual(["x", "z", "y"]);
+		expect(readFileSync(a.file, "utf8").match(/"id":"[xyz]"/g)).toHaveLength(3);
+	});
+
 	test("a followed session that is younger than the backup is stored again", async () => {
 		const { open, backup } = await start();
 		const { machine, begin, errors } = world(open);
