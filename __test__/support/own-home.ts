@@ -1,0 +1,12 @@
+// Before each test file: what runs without a home of its own leaves nothing in the user's agent directory.
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll } from "vitest";
+import { remove } from "./remove.js";
+
+const home = mkdtempSync(join(tmpdir(), "psn-home-"));
+// Windows has another name for it.
+process.env.HOME = process.env.USERPROFILE = home;
+delete process.env.PI_CODING_AGENT_DIR;
+afterAll(() => remove(home));
