@@ -422,8 +422,8 @@ const CASES = {
 		for (const bad of ["", "{}", '{"type":"session","id":"another"}', `${header}\n`, `{"type":"message","id":"${SESSION}"}`])
 			await rejects(store.append(SESSION, { header: Buffer.from(bad), lines: entries("a", 1) }), "invalid");
 		for (const cursor of ["", "x", "[]", "{}", '{"clock":-1,"hosts":{}}', "1:", "-1:5", "9".repeat(40)]) {
-			await rejects(store.load(SESSION, cursor), "invalid");
-			await rejects(append(store, entries("a", 1), cursor), "invalid");
+			await rejects(store.load(SESSION, cursor), "reset");
+			await rejects(append(store, entries("a", 1), cursor), "reset");
 		}
 		const lines = entries("a", 1);
 		for (const append of [undefined, { header }, { header, lines: 5 }, { lines }, { header, lines, exclusive: "1" }, { header, lines, restores: 1 }])

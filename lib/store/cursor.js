@@ -53,7 +53,8 @@ class LogCursor {
 	}
 }
 
-const notACursor = () => new StoreError("invalid", "The cursor is not one of this store");
+// Notes may hold one of an earlier store at the same address, which had another form.
+const notACursor = () => new StoreError("reset", "The cursor is not one of this store");
 
 /** @param {unknown} value @returns {Seen} */
 function readSeen(value) {

@@ -18,6 +18,8 @@ const { LogStore } = require("./log-store.js");
 
 /** The prefix of drafts; no reader takes a draft for something else. */
 const DRAFT = ".draft-";
+/** A draft of this age was left by a process that was killed. */
+const ABANDONED_MS = 24 * 3600 * 1000;
 /** How many files of a folder are looked at at the same time: on a network drive each takes some milliseconds. */
 const PARALLEL = 16;
 /** What a directory hands on to those below it: its rights, its group and that only owners remove. */
@@ -234,8 +236,12 @@ class DirectoryObjects {
 		});
 	}
 
-	/** Removes a folder that became empty, and those above it. @param {string} folder */
+	/** Removes a folder that became empty but for abandoned drafts, and those above it. @param {string} folder */
 	async #removeEmpty(folder) {
+		for (const name of (await unlessAbsent(fs.readdir(folder))) ?? []) {
+			const stat = name.startsWith(DRAFT) ? await unlessAbsent(fs.stat(join(folder, name))) : undefined;
+			if (stat && Date.now() - stat.mtimeMs > ABANDONED_MS) await fs.rm(join(folder, name), { force: true });
+		}
 		for (let dir = folder; dir.length > this.#root.length; dir = dirname(dir)) {
 			try {
 				await fs.rmdir(dir);

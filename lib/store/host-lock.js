@@ -2,9 +2,9 @@
 // ends with the process that has it, however that ends. The files stay.
 const { createHash } = require("node:crypto");
 const fs = require("node:fs");
-const { homedir } = require("node:os");
 const { join } = require("node:path");
 const { setTimeout: pause } = require("node:timers/promises");
+const { expandHome } = require("../home.js");
 const { StoreError } = require("./errors.js");
 
 /**
@@ -23,12 +23,12 @@ const LONGEST_WAIT_MS = 120_000;
  *   That for temporary files is not: it may be another one in each process
  * @returns {HostLock}
  */
-function hostLock({ store, host, locks = join(homedir(), ".pi", "agent", "session-stores") }) {
+function hostLock({ store, host, locks }) {
 	const key = createHash("sha256").update(JSON.stringify([store, host])).digest("hex").slice(0, 16);
 	/** The end of the work that this process does or waits for, by name: it need not ask the system then. @type {Map<string, Promise<unknown>>} */
 	const turns = new Map();
 	return (name, work) => {
-		const turn = Promise.resolve(turns.get(name)).then(() => withLock(join(locks, "locks", `${key}-${name}`), work));
+		const turn = Promise.resolve(turns.get(name)).then(() => withLock(() => join(locks ?? defaultLocks(), "locks", `${key}-${name}`), work));
 		const end = turn.catch(() => {}).then(() => {
 			if (turns.get(name) === end) turns.delete(name);
 		});
@@ -37,19 +37,22 @@ function hostLock({ store, host, locks = join(homedir(), ".pi", "agent", "sessio
 	};
 }
 
+/** In the agent's directory, as pi's own are. Throws where the user has no home. */
+const defaultLocks = () => join(expandHome(process.env.PI_CODING_AGENT_DIR || join("~", ".pi", "agent")), "session-stores");
+
 /**
  * @template T
- * @param {string} path
+ * @param {() => string} pathOf
  * @param {() => Promise<T>} work
  * @returns {Promise<T>}
  */
-async function withLock(path, work) {
+async function withLock(pathOf, work) {
 	const end = performance.now() + LONGEST_WAIT_MS;
-	let release = tryLock(path);
+	let release = tryLock(pathOf);
 	for (let wait = PAUSE_MS; !release; wait = Math.min(wait * 2, LONGEST_PAUSE_MS)) {
 		if (performance.now() > end) throw new StoreError("unreachable", "Another process of this host has been writing for two minutes");
 		await pause(wait * (0.5 + Math.random()));
-		release = tryLock(path);
+		release = tryLock(pathOf);
 	}
 	try {
 		return await work();
@@ -60,10 +63,11 @@ async function withLock(path, work) {
 
 /**
  * Gives what ends the lock; null if another process has it.
- * @param {string} path
+ * @param {() => string} pathOf
  */
-function tryLock(path) {
+function tryLock(pathOf) {
 	try {
+		const path = pathOf();
 		fs.mkdirSync(join(path, ".."), { recursive: true, mode: 0o700 });
 		// The addon is loaded here, because those who only read do not need it.
 		return require("../../index.js").tryLockFile(path);

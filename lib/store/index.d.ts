@@ -14,7 +14,7 @@ export type StoreErrorCode =
 	| "newer-schema"
 	/** What the caller passed cannot be used. */
 	| "invalid"
-	/** The session of a cursor is no longer that of the store (it was deleted, or restored from a backup): load it from the beginning. */
+	/** The session of a cursor is not that of the store (it was deleted, restored from a backup, or is another store's): load it from the beginning. */
 	| "reset"
 	/** Another host has claimed the session. */
 	| "claimed"
@@ -278,7 +278,7 @@ export interface OpenStoreOptions {
 	host: string;
 	/**
 	 * A directory of this machine, the same in every process with this `host`, for the lock files by which they write to a session one
-	 * after the other. By default `.pi/agent/session-stores` in the user's home, where pi's own are. PostgreSQL needs none.
+	 * after the other. By default `session-stores` in the agent's directory, where pi's own are. PostgreSQL needs none.
 	 */
 	locks?: string;
 }

@@ -19,7 +19,7 @@ const { untilWritten } = require("./log-objects.js");
  * @property {string} [tag] of the object
  */
 
-const VERSION = 1;
+const VERSION = 2;
 const LAYOUT_FILE = "store.json";
 const NEWLINE = 0x0a;
 
@@ -54,7 +54,9 @@ class SessionRecords {
 		const value = parse(file.bytes);
 		if (!isObject(value) || value.store !== "pi-session-native" || typeof value.version !== "number")
 			throw new StoreError("failed", `${this.#objects.name()}: ${LAYOUT_FILE} is not that of a store of sessions`);
-		if (value.version !== VERSION)
+		if (value.version < VERSION)
+			throw new StoreError("unsupported", `${this.#objects.name()} has layout ${value.version}, which no release has: empty this place, or name another one, and push again`);
+		if (value.version > VERSION)
 			throw new StoreError("newer-schema", `${this.#objects.name()} has layout ${value.version}, this release knows ${VERSION}: install a newer pi-session-native`);
 		this.#id = String(value.id ?? "");
 		return this.#id;

@@ -21,7 +21,7 @@ function readCursor(text = NOTHING) {
 	if (text === NOTHING) return undefined;
 	const [, generation, sequence, stamp = null] = CURSOR.exec(text) ?? [];
 	if (generation !== undefined) return { generation, sequence: Number(sequence), stamp };
-	throw new StoreError("invalid", "The cursor is not one of this store");
+	throw new StoreError("reset", "The cursor is not one of this store");
 }
 
 exports.NOTHING = NOTHING;

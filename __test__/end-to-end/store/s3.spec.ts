@@ -106,7 +106,7 @@ describe("requests", () => {
 			mkdirSync(join(server.folder, bucket, path, ".."), { recursive: true });
 			writeFileSync(join(server.folder, bucket, path), bytes);
 		};
-		put("store.json", '{"store":"pi-session-native","version":1,"id":"x"}');
+		put("store.json", '{"store":"pi-session-native","version":2,"id":"x"}');
 		for (let n = 0; n < sessions; n++) {
 			const session = `s${n}`;
 			put(recordPath(session), `{"project":"shop","generation":1}\n${header(session)}\n`);
@@ -190,7 +190,7 @@ describe("a store that cannot be used says why, and no secret", () => {
 		const bucket = server.newBucket();
 		writeFileSync(join(server.folder, bucket, "store.json"), '{"store":"pi-session-native","version":3}');
 		for (const work of [() => open(bucket).load(SESSION), () => append(open(bucket), entries("a", 1))])
-			expect(await failure(work())).toMatchObject({ code: "newer-schema", message: expect.stringContaining("layout 3, this release knows 1") });
+			expect(await failure(work())).toMatchObject({ code: "newer-schema", message: expect.stringContaining("layout 3, this release knows 2") });
 	});
 
 	test("credentials that are none, or that cannot be had", async () => {

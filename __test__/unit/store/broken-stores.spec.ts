@@ -74,7 +74,7 @@ class MemoryStore implements LineStore {
 	#passed(found: Session | undefined, cursor: string | undefined): number {
 		if (cursor === undefined) return 0;
 		const [, generation, passed] = CURSOR.exec(cursor) ?? [];
-		if (generation === undefined) throw new StoreError("invalid", "The cursor is not one of this store");
+		if (generation === undefined) throw new StoreError("reset", "The cursor is not one of this store");
 		const isOfThisGeneration = this.#has("it takes a cursor of the generation before") || Number(generation) === found?.generation;
 		if (Number(passed) > 0 && (!isOfThisGeneration || found?.deleted)) throw new StoreError("reset", "another generation");
 		return Number(passed);
@@ -84,7 +84,7 @@ class MemoryStore implements LineStore {
 		let found = this.#session(session);
 		const given: Buffer[] = checkAppend(session, append).map(({ line }: { line: Buffer }) => Buffer.from(this.#has("it keeps text, not bytes") ? line.toString() : line));
 		if (append.exclusive) throw new StoreError("unsupported", "there are no claims");
-		if (append.after !== undefined && !CURSOR.test(append.after)) throw new StoreError("invalid", "The cursor is not one of this store");
+		if (append.after !== undefined && !CURSOR.test(append.after)) throw new StoreError("reset", "The cursor is not one of this store");
 		if (found?.deleted && !append.restores) throw new StoreError("deleted", "it was deleted");
 		const seen = this.#passed(found, append.after);
 		if (given.length === 0) return { stored: 0, cursor: append.after ?? "0/0" };

@@ -10,6 +10,7 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { conformanceCases } from "../../../lib/store/conformance.js";
 import { DirectoryStore, StoreError, loadAll } from "../../../lib/store/index.js";
 import { SESSION, append, emptyDirectory, entries, entry, header, ids, library, logOf } from "../../support/lines.js";
+import { ownAgent } from "../../support/scratch.js";
 import { testIf, testWith } from "../../support/windows.js";
 
 const [{ readLines }, { entriesWith }] = ["./session-file.js", "./copies.js"].map(createRequire(library));
@@ -231,6 +232,27 @@ test("where nothing has a second name, a name that another host takes after the 
 	expect((await failure(append(open(emptyDirectory()), entries("b", 1)))).code).toBe("denied");
 	vi.restoreAllMocks();
 	expect(ids(await loadAll(open(path, "reader"), SESSION))).toEqual(["a0"]);
+});
+
+// Regression: they were in `~/.pi/agent`, wherever pi's own were.
+test("locks are in the agent's directory", async () => {
+	const { agent } = ownAgent();
+	await append(open(emptyDirectory()), entries("a", 1));
+	expect(readdirSync(join(agent, "session-stores/locks"))).toHaveLength(1);
+});
+
+// Regression: the home was looked up as soon as a store was opened, and the system's error was thrown.
+testIf(process.getuid?.() === 0, "only root can be a user without a home")("a user without a home reads, and an append says what is wrong", async () => {
+	const path = emptyDirectory();
+	fs.chmodSync(path, 0o755);
+	await append(open(path), entries("a", 1));
+	const code = `const { openStore } = require(${JSON.stringify(library)});
+		openStore(${JSON.stringify(path)}, { host: "b" }).then(async (store) => {
+			const { sessions } = await store.list();
+			const error = await store.append(${JSON.stringify(SESSION)}, { header: Buffer.from(${JSON.stringify(String(header()))}), lines: [Buffer.from(${JSON.stringify(String(entry("b")))})] }).catch((error) => error);
+			console.log(sessions.length, error.name, error.code, error.message);
+		});`;
+	expect(String(execFileSync(process.execPath, ["-e", code], { uid: 61_234, gid: 61_234, env: { PATH: process.env.PATH }, stdio: "pipe" }))).toMatch(/^1 StoreError failed .*uv_os_homedir/);
 });
 
 // Regression: names of files and sessions shared locks, and an append that held the one waited for the other for ever.

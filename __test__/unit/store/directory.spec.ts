@@ -55,6 +55,18 @@ test("a log has lines of entries after the line that describes a batch, so that 
 	expect(readFileSync(join(path, HEAD), "utf8")).toBe(`{"generation":1}\n${header()}\n`);
 });
 
+// Regression: they stayed for ever, and so did the folder of a session that was deleted.
+test("what killed processes left is removed after a day, with the folder that it was in", async () => {
+	const path = emptyDirectory();
+	await append(open(path), entries("a", 1));
+	const folder = dirname(join(path, logOf("a")));
+	writeFileSync(join(folder, ".draft-x"), "x");
+	const before = new Date(Date.now() - 25 * 3600 * 1000);
+	fs.utimesSync(join(folder, ".draft-x"), before, before);
+	await open(path).delete(SESSION);
+	expect(fs.existsSync(folder)).toBe(false);
+});
+
 // Regression: it named one, another one each time.
 test("the message of a failure names no draft", async () => {
 	const path = emptyDirectory();
@@ -247,11 +259,13 @@ describe("a store that cannot be used says why", () => {
 		expect(fs.existsSync(path)).toBe(false);
 	});
 
-	test("a newer release wrote it", async () => {
+	test("a newer release wrote it, or an older one than the first", async () => {
 		const path = emptyDirectory();
-		writeFileSync(join(path, "store.json"), '{"store":"pi-session-native","version":2}');
+		writeFileSync(join(path, "store.json"), '{"store":"pi-session-native","version":3}');
 		for (const work of [() => append(open(path), entries("a", 1)), () => open(path).load(SESSION), () => open(path).list(), () => open(path).delete(SESSION)])
-			expect(await failure(work())).toMatchObject({ code: "newer-schema", retryable: false, message: expect.stringContaining("layout 2, this release knows 1") });
+			expect(await failure(work())).toMatchObject({ code: "newer-schema", retryable: false, message: expect.stringContaining("layout 3, this release knows 2") });
+		writeFileSync(join(path, "store.json"), '{"store":"pi-session-native","version":1}');
+		expect(await failure(open(path).list())).toMatchObject({ code: "unsupported", message: expect.stringContaining("push again") });
 		expect(filesOf(path)).toEqual(["store.json"]);
 	});
 

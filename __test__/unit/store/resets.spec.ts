@@ -5,7 +5,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
 import { DirectoryStore, SessionSync, loadAll } from "../../../lib/store/index.js";
-import { SESSION, entries, entry, header, ids, library, logOf } from "../../support/lines.js";
+import { SESSION, append, entries, entry, header, ids, library, logOf } from "../../support/lines.js";
 import { NAME, text, world } from "../../support/machines.js";
 import { api, setEnv } from "../../support/scratch.js";
 
@@ -33,6 +33,25 @@ test("a store that was made anew at its address is filled again, also by a push 
 	expect(await again.sync.pull()).toMatchObject([{ added: 0, problems: [] }]);
 	expect(await again.sync.push()).toMatchObject([{ lag: 0 }]);
 	expect(ids(await loadAll(machine("r").store, SESSION))).toEqual(["x", "y"]);
+});
+
+// Regression: such a cursor was refused for good.
+test("a note whose cursor has the form of another store counts for nothing", async () => {
+	const { path, machine, begin, errors } = world();
+	const a = machine("a");
+	begin(a, entry("x"));
+	await a.sync.push();
+	const notes = new Notes(a.notes, path, a.dir);
+	const spoil = () => notes.set(SESSION, { ...notes.get(SESSION), cursor: '{"life":1,"clock":1,"hosts":{}}' });
+	await spoil();
+	expect(await machine("a").sync.push()).toMatchObject([{ lag: 0 }]);
+	await spoil();
+	appendFileSync(a.file, text(entry("y")));
+	expect(await machine("a").sync.push()).toMatchObject([{ lag: 0 }]);
+	await spoil();
+	await append(machine("b").store, [entry("z")]);
+	expect(await machine("a").sync.pull()).toMatchObject([{ added: 1 }]);
+	expect([ids(await loadAll(machine("r").store, SESSION)).sort(), errors]).toEqual([["x", "y", "z"], []]);
 });
 
 test("a followed file fills a store that was made anew while it is followed", async () => {
