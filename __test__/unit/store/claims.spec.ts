@@ -79,6 +79,18 @@ test.each([-HOUR, HOUR])("a claim lasts by the clock of the drive, whatever that
 	await expect(append(laptop, [entry("b")], undefined, true)).rejects.toMatchObject({ code: "claimed" });
 });
 
+// Regression: the folder of claims was not there before the first one, and that one lasted by the clock of the host.
+test.each([-HOUR, HOUR])("so does the first claim of a store (%i ms)", async (wrong) => {
+	const { path, laptop, desktop } = await stored();
+	const now = Date.now();
+	vi.useFakeTimers({ now: now + wrong, toFake: ["Date"] });
+	const { until } = await laptop.claim(SESSION, { ttl: 60_000 });
+	expect(Math.abs(until.getTime() - now - 60_000)).toBeLessThan(HOUR / 2);
+	vi.useRealTimers();
+	await expect(desktop.claim(SESSION, { ttl: 60_000 })).rejects.toMatchObject({ code: "claimed" });
+	expect(readdirSync(join(path, "hosts"))).toEqual(["laptop"]);
+});
+
 test("what a host has open is one file, whatever it has claimed, prolonged and given up", async () => {
 	const { path, laptop, desktop } = await stored();
 	for (let nth = 0; nth < 5; nth++) await laptop.claim(SESSION, { ttl: HOUR });
