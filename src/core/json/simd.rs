@@ -6,8 +6,8 @@
 //! none of them ends a string.
 //!
 //! Opening a session of 128 MB took 195 ms with serde_json, 82 ms with a search for the next quote or backslash, and 44 ms
-//! with masks made by AVX2. Vectors of the least that every processor has take two thirds of the time of these: they need no
-//! check of the processor, so that the code is inlined.
+//! with masks made by AVX2. The vectors here are those that every processor of a target has, so that nothing asks which one
+//! it is, and no code is `unsafe`. That costs some 5 ms of these.
 
 use wide::{u8x16, u8x64};
 
