@@ -30,6 +30,9 @@ export class Follower {
 	#onReport;
 	/** What was reported since the last request, of each kind the last. */
 	#answer = {};
+	/** How many messages the system has not taken yet, and why it refused one. */
+	#unsent = 0;
+	#refusal;
 
 	/**
 	 * @param {object} first the first message
@@ -54,7 +57,6 @@ export class Follower {
 			});
 			// That it has ended meanwhile is known by its end.
 			child.on("message", (call) => child.send(onCall(call), () => {}));
-			child.stdin.on("error", () => {});
 			for (const part of [child, child.stdin, child.channel]) part?.unref();
 			this.send(first);
 		} catch (error) {
@@ -64,7 +66,19 @@ export class Follower {
 
 	send(message) {
 		// What is open is said again: a process that takes nothing is not sent more and more of it.
-		if (this.ended === undefined && !(message.open && this.#child.stdin.writableNeedDrain)) this.#child.stdin.write(lineOf(message));
+		if (this.ended === undefined && !(message.open && this.#unsent > 0)) this.#write(lineOf(message));
+	}
+
+	/**
+	 * Gives a message to the system at once. The stream's `write` keeps it until the event loop has said that the one before is written, as it
+	 * does of each one on Windows: but while this process waits, no event comes.
+	 */
+	#write(text) {
+		this.#unsent++;
+		this.#child.stdin._write(text, "utf8", (error) => {
+			this.#unsent--;
+			this.#refusal ??= error;
+		});
 	}
 
 	/** Passes on what the process has reported since. If that cannot be read, as on a network drive, it counts as ended. */
@@ -72,7 +86,8 @@ export class Follower {
 		for (const line of this.#newLines()) {
 			// Something else in that process may have printed it.
 			const report = Object(messageIn(line));
-			Object.assign(this.#answer, report);
+			// An earlier request's error is not this one's.
+			Object.assign(this.#answer, report.done && { error: undefined }, report);
 			this.ended ??= report.ended;
 			this.#onReport?.(report);
 		}
@@ -115,15 +130,14 @@ export class Follower {
 	/** Whether the process has exited, which no event tells while this process waits. */
 	#hasExited() {
 		if (this.ended !== undefined) return true;
-		const { pid, stdin } = this.#child;
 		// What is written to a process that has exited is refused, and on Windows its number is nobody's.
-		stdin.write("\n");
+		this.#write("\n");
 		try {
-			process.kill(pid, 0);
+			process.kill(this.#child.pid, 0);
 		} catch {
 			return true;
 		}
-		return Boolean(stdin.errored);
+		return Boolean(this.#refusal);
 	}
 
 	/** Ends the process. Every file stays as it was, or is new. */

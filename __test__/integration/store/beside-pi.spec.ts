@@ -4,10 +4,11 @@ import { once } from "node:events";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { loadAll } from "../../../lib/store/index.js";
 import { SESSION, emptyDirectory, entry, header } from "../../support/lines.js";
-import { HELLO, NAME, PENDING, type Machine, beside, machine, node, pi, program, reader, root, silentBucket, silentServer, storedLines } from "../../support/pi-process.js";
+import { HELLO, MINUTES, NAME, PENDING, type Machine, beside, machine, node, pi, program, reader, root, silentBucket, silentServer, storedLines } from "../../support/pi-process.js";
 
 const require = createRequire(__filename);
 const { LastErrors } = require("../../../lib/store/last-errors.js");
@@ -261,6 +262,42 @@ test("where the process that talks to the store is killed while pi waits, that i
 	const { end, err } = await pi({ ...at, env: { ...at.env, NODE_OPTIONS: `--require ${preload}` } }, "");
 	expect([end, err]).toEqual([0, "pi-session-native: the store was not asked: the process that talks to it has ended\n"]);
 	expect(new LastErrors(join(at.agent, "session-stores"), at.address).isSilent()).toBe(false);
+});
+
+/** A program with a follower of its own, whose `ask` waits for it. */
+const withFollower = (at: Machine, body: string) => `
+	import { Socket } from "node:net";
+	import { Follower } from ${JSON.stringify(pathToFileURL(join(root, "lib/register/store-process.mjs")).href)};
+	const make = () => new Follower({ address: ${JSON.stringify(at.address)}, notes: ${JSON.stringify(join(at.agent, "session-stores"))}, timeout: ${MINUTES} });
+	const ask = (follower, name) => JSON.stringify(follower.request({ name }, ${MINUTES}));
+	${body}`;
+
+// Regression: on Windows each start waited for two seconds, and the store was left alone.
+test("where the system takes each message later, as Windows does, all of them leave before pi waits", async () => {
+	const at = machine();
+	const { end, out } = await node(at, ["--input-type=module", "-e", withFollower(at, `
+		const { _write, _writev } = Socket.prototype;
+		Socket.prototype._write = function (text, encoding, callback) { _write.call(this, text, encoding, (error) => setImmediate(callback, error)); };
+		Socket.prototype._writev = function (texts, callback) { _writev.call(this, texts, (error) => setImmediate(callback, error)); };
+		const follower = make();
+		console.log(ask(follower, "reach"));
+		await new Promise((resolve) => setTimeout(resolve, 100));
+		follower.send({ open: [] });
+		console.log(ask(follower, "end"));`)]);
+	expect([end, ...out.trim().split("\n").map((line) => JSON.parse(line))]).toEqual([0, { done: "reach", isReached: true, outcome: "done" }, { done: "end", unstored: 0, outcome: "done" }]);
+});
+
+// Regression: pi said of its end that not all was stored.
+test("the error of a request is not taken for that of the next one", async () => {
+	const at = machine();
+	const preload = join(at.path, "reports.cjs");
+	const reports = [{ done: "start", error: "out of luck" }, { done: "end" }].map((report) => `${JSON.stringify(report)}\n`).join("");
+	writeFileSync(preload, `if (process.argv[1]?.endsWith("store-follower.mjs")) require("node:fs").writeSync(1, ${JSON.stringify(reports)});`);
+	const { out } = await node({ ...at, env: { ...at.env, NODE_OPTIONS: `--require ${preload}` } }, ["--input-type=module", "-e", withFollower(at, `
+		const follower = make();
+		console.log(ask(follower, "end"));
+		follower.stop();`)]);
+	expect(JSON.parse(out)).toEqual({ done: "end", outcome: "done" });
 });
 
 // Regression: nothing was stored.
