@@ -17,6 +17,7 @@ const { namesIn, remove, unlessAbsent } = require("./small-file.js");
  */
 
 const EXTENSION = ".jsonl";
+const DAY_MS = 86_400_000;
 
 class Pending {
 	#folder;
@@ -61,7 +62,7 @@ class Pending {
 	left(isNeeded) {
 		return this.#others().filter((id) => !this.#isHeld(id)).flatMap((id) => {
 			const needed = this.#read(id).filter(isNeeded);
-			if (needed.length === 0) this.#remove(id);
+			if (needed.length === 0 && !this.#mayBeHeld(id)) this.#remove(id);
 			return needed;
 		});
 	}
@@ -81,6 +82,13 @@ class Pending {
 		const release = tryLock(this.#lockOf(id));
 		release?.();
 		return release === null;
+	}
+
+	/** Whether no lock can tell, and the process may run still. @param {string} id */
+	#mayBeHeld(id) {
+		const release = tryLock(this.#lockOf(id));
+		release?.();
+		return release === undefined && Date.now() - (fs.statSync(this.#fileOf(id), { throwIfNoEntry: false })?.mtimeMs ?? 0) < DAY_MS;
 	}
 
 	/** @param {string} id @returns {PendingSession[]} */
@@ -117,15 +125,15 @@ function sessionIn(line) {
 }
 
 /**
- * Gives what ends the lock; null if another process has it. Where the file system has no locks nobody has one: what was opened is stored
- * all the same.
+ * Gives what ends the lock; null if another process has it; undefined where the file system has no locks: what was opened is stored all
+ * the same.
  * @param {string} path
  */
 function tryLock(path) {
 	try {
 		return require("../../index.js").tryLockFile(path);
 	} catch {
-		return () => {};
+		return undefined;
 	}
 }
 

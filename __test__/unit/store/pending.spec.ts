@@ -1,7 +1,7 @@
 // What is written down of the sessions that processes have open, and which of those processes still run.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { appendFileSync, readdirSync } from "node:fs";
+import { appendFileSync, mkdirSync, readdirSync, utimesSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -50,5 +50,21 @@ test("the newest line of a file counts, and one that was not written to its end 
 	appendFileSync(join(notes, name as string), '{"session":"c","file"');
 	expect(pending.own()).toEqual([{ ...session("a"), project: "shop" }, session("b")]);
 	pending.remove();
+	expect(pending.own()).toEqual([]);
+});
+
+// Regression: what a process that ran had open was forgotten.
+test("where a lock cannot be had, what a process has open is kept for a day", () => {
+	const notes = emptyDirectory();
+	const [pending, here] = [new Pending(notes, "/store", "earlier"), new Pending(notes, "/store")];
+	pending.add(session("a"));
+	const [name] = readdirSync(notes, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".jsonl")) as [string];
+	// It cannot be opened as a file.
+	mkdirSync(join(notes, name.replace(/jsonl$/, "lock")));
+	expect([here.left(() => false), here.left(always)]).toEqual([[], [session("a")]]);
+	const longAgo = Date.now() / 1000 - 90_000;
+	utimesSync(join(notes, name), longAgo, longAgo);
+	// Its lock is a directory here, which is not removed.
+	expect(() => here.left(() => false)).toThrow();
 	expect(pending.own()).toEqual([]);
 });
