@@ -47,8 +47,8 @@ export class Sessions {
 	/** What may be pulled now: other processes of this machine pull what only they have open. */
 	changeable(items) {
 		const elsewhere = this.#context.pending.openElsewhere();
-		const isSmall = (file) => (statSync(file, { throwIfNoEntry: false })?.size ?? 0) <= LARGEST_OPEN;
-		return items.filter(({ file }) => (this.isOpen(file) ? isSmall(file) : !elsewhere.has(file)));
+		const isSmall = ({ file, stored }) => Math.max(stored.bytes, statSync(file, { throwIfNoEntry: false })?.size ?? 0) <= LARGEST_OPEN;
+		return items.filter((item) => (this.isOpen(item.file) ? isSmall(item) : !elsewhere.has(item.file)));
 	}
 
 	/** Follows what pi has open, and claims what the store has of it. What fails is tried again by the next call. */

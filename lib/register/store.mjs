@@ -15,8 +15,9 @@ const require = createRequire(import.meta.url);
 const TIMEOUT_VARIABLE = "PI_SESSION_NATIVE_STORE_TIMEOUT";
 const TIMEOUT_MS = 2000;
 const TICK_MS = 400;
-/** After how long a follower that ended by itself is started again. */
+/** After how long a follower that ended by itself is started again: the first one, and at most, because some never can be. */
 const RESTART_MS = 10_000;
+const LONGEST_RESTART_MS = 60_000;
 /** Statics that give a manager with a file. */
 const STATICS = ["create", "open", "continueRecent", "forkFrom"];
 /** Arguments with which pi shows no stored session. */
@@ -74,8 +75,9 @@ class StoreInPi {
 	/** Which sessions other hosts use, by session: a sentence, and until when it holds unless it is reported again. */
 	#inUse = new Map();
 	#follower;
-	/** When the next follower may be started. */
+	/** When the next follower may be started, and after which pause the one after it. */
 	#followsFrom = 0;
+	#pause = RESTART_MS;
 	/** What each follower is asked first, where pi starts. */
 	#start;
 	/** Whether pi waits for the follower, and so draws nothing. */
@@ -205,7 +207,8 @@ class StoreInPi {
 	#dropFollower() {
 		this.#follower.stop();
 		this.#follower = undefined;
-		this.#followsFrom = performance.now() + RESTART_MS;
+		this.#followsFrom = performance.now() + this.#pause;
+		this.#pause = Math.min(this.#pause * 2, LONGEST_RESTART_MS);
 	}
 
 	#receive({ claimed, inUse, show, done, error }) {
