@@ -6,6 +6,7 @@
 // not parsed: a name may be within a function or a string. The chunk then fails where it uses the name, and pi does not start.
 import { isAscii } from "node:buffer";
 import { readFileSync } from "node:fs";
+import { basename } from "node:path/posix";
 import { BUNDLE, Unfit, managerSource } from "./package.mjs";
 
 const HOOKED = new URL("hooked.mjs", import.meta.url).href;
@@ -20,6 +21,12 @@ const SETTINGS = ["APP_NAME", "getAgentDir"];
 const CLASS = "class _SessionManager{";
 /** What is in front of the class, unless it had to give the variable a number. */
 const VARIABLE = "var SessionManager=";
+/** Methods that no other class of a bundle has. A second session manager is known by them, whatever its class is called. */
+const METHODS = ["appendThinkingLevelChange", "createBranchedSession"];
+/** The module that the chunk imports first. It has no file: `source` gives its text. */
+const FIRST = "pi-session-native-first.js";
+/** The function of the chunk that assigns our functions. */
+const ASSIGN = `${HANDLE}Assign`;
 
 /** Most of a bundle is ASCII, which need not be decoded. */
 function textOf(path) {
@@ -42,6 +49,12 @@ function declares(text, name) {
 	const literal = name.replaceAll("$", "\\$");
 	const found = [...text.matchAll(new RegExp(`\\bfunction ${literal}(\\d*)\\(`, "g"))];
 	return found.length === 1 && found[0][1] === "";
+}
+
+/** How often a text defines a method of a name. A call has no brace behind its arguments. */
+function definitions(text, name) {
+	const [, ...behind] = text.split(`${name}(`);
+	return behind.filter((rest) => /^[^()]*\)\s*\{/.test(rest)).length;
 }
 
 /** Whether a chunk declares or imports a name. */
@@ -67,7 +80,8 @@ export class Bundle {
 		const { name, text } = findChunk(pi);
 		const classAt = text.indexOf(CLASS);
 		const at = classAt - VARIABLE.length;
-		if (!text.startsWith(VARIABLE, at) || text.includes(CLASS, classAt + 1)) throw new Error(`${name} does not declare SessionManager once`);
+		const once = !text.includes(CLASS, classAt + 1) && METHODS.every((one) => definitions(text, one) === 1);
+		if (!once || !text.startsWith(VARIABLE, at)) throw new Error(`${name} does not declare SessionManager once`);
 		const { source, names, functions, numbers } = managerSource(pi);
 		const unknown = names.find((one) => one !== "SessionManager" && !functions.includes(one) && !(one in numbers));
 		if (unknown) throw new Error(`${unknown} is neither a function nor a number`);
@@ -85,23 +99,30 @@ export class Bundle {
 	/** The text that a module of the bundle is loaded with. */
 	source(name) {
 		if (name === this.#chunk) return this.#chunkSource;
+		if (name.endsWith(`/${FIRST}`)) return `import{${ASSIGN}}from"./${basename(this.#chunk)}";${ASSIGN}();`;
 		const path = this.#pi.path(name);
 		if (!this.#pi.has(name)) {
 			const error = new Unfit(`${path} is not there: was pi updated? Start it again`);
 			throw Object.assign(error, { code: "ERR_MODULE_NOT_FOUND" });
 		}
 		const text = textOf(path);
-		if (text.includes(CLASS)) throw new Unfit(`${path} has a session manager of its own: was pi updated? Start it again`);
+		const another = METHODS.every((one) => definitions(text, one) > 0);
+		if (another) throw new Unfit(`${path} has a session manager of its own: was pi updated? Start it again`);
 		return text;
 	}
 
-	/** The chunk with our values; its class is at an offset. No line moves. */
+	/**
+	 * The chunk with our values; its class is at an offset. No line moves. Of the files that the chunk imports, some may import it
+	 * in turn; they run before it, but after its first import, which assigns our functions.
+	 */
 	#edited(text, classAt, functions) {
 		const dir = JSON.stringify(this.#pi.dir);
 		const replaced = functions.map((name) => `${name}=${HANDLE}.ours.${name};`);
 		return [
-			`import{hooked as ${HANDLE}}from${JSON.stringify(HOOKED)};`,
-			`${HANDLE}.inChunk(${dir},()=>{${replaced.join("")}});`,
+			`import{hooked as ${HANDLE}}from${JSON.stringify(HOOKED)};import"./${FIRST}";`,
+			`export function ${ASSIGN}(){${HANDLE}.inChunk(${dir},()=>{${replaced.join("")}})}`,
+			// A chunk that is loaded again, by a query, imports the same first module, which has run.
+			`${ASSIGN}();`,
 			text.slice(0, classAt),
 			// By now pi's settings have their values.
 			`(${HANDLE}.inChunk(${dir},()=>${HANDLE}.setApp(${dir},{${SETTINGS.join()}})),${HANDLE}.ours.SessionManager)||`,

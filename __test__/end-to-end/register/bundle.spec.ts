@@ -35,12 +35,25 @@ describe("a bundle", () => {
 		fake.runs();
 	});
 
+	it("runs when it imports itself by way of another file, which runs first and keeps a function: it kept ours", () => {
+		const fake = new Fake();
+		const loop = `import{getDefaultSessionDir}from"./${basename(fake.chunk)}";export const kept=getDefaultSessionDir;`;
+		write(join(dirname(fake.chunk), "loop.js"), loop);
+		const check = 'if(kept!==getDefaultSessionDir)throw new Error("another one");export{getDefaultSessionDir};';
+		fake.edit(fake.chunk, (text) => `import{kept}from"./loop.js";${text.replace(/(export\{.*?)getDefaultSessionDir,/s, "$1")}${check}`);
+		fake.runs();
+	});
+
 	it("is run as it is when it has letters beyond ASCII in front of the session manager", () => {
 		const fake = new Fake();
 		fake.edit(fake.chunk, (text) => `var greeting="Zoë \u{1f44b} \u4f60";${text}`);
 		fake.runs();
 	});
 });
+
+/** Ways to write a second class: by esbuild for a declaration, minified, with a number, not minified. */
+const SECOND = ["class SessionManager{", "var x=class r{", "var SessionManager2=class _SessionManager2{", "var SessionManager2 = class _SessionManager {"];
+const METHODS = "appendThinkingLevelChange(a){return a}createBranchedSession(a,b=1) {return b}}";
 
 describe("a bundle is refused, and pi runs unbundled,", () => {
 	const cases: Record<string, [why: string, change: (fake: Fake) => void]> = {
@@ -81,6 +94,12 @@ describe("a bundle is refused, and pi runs unbundled,", () => {
 			(fake) => fake.edit(join(fake.dir, "dist/bundle/cli-runtime.js"), (text) => text.replace("import", 'import"./chunks/missing.js";import')),
 		],
 	};
+
+	it.each(SECOND)("if the class is there a second time, as %s", (second) => {
+		const fake = new Fake();
+		fake.edit(fake.chunk, (text) => `{${second}${METHODS}}${text}`);
+		fake.runsUnbundled("does not declare SessionManager once");
+	});
 
 	it.each(Object.entries(cases))("%s", (_, [why, change]) => {
 		const fake = new Fake();
@@ -127,10 +146,10 @@ describe("a bundle that cannot run, nor pi unbundled, is stopped with one reason
 		stopped(fake, `${missing} is not there: was pi updated? Start it again`);
 	});
 
-	it("if another of its files has a second class", () => {
+	it.each(SECOND)("if another of its files has a second class, as %s", (second) => {
 		const fake = new Fake();
 		const copy = join(dirname(fake.chunk), "copy.js");
-		write(copy, "var SessionManager=class _SessionManager{static create(){return new _SessionManager}};export{SessionManager};");
+		write(copy, second + METHODS);
 		fake.edit(join(fake.dir, "dist/bundle/cli-runtime.js"), (text) => `${text};import"./chunks/copy.js";`);
 		stopped(fake, `${copy} has a session manager of its own`);
 	});

@@ -125,6 +125,8 @@ export class SessionManager {
 	static { console.log("the fake's own class exists"); }
 	static create() { return new SessionManager(); }
 	getEntryCount() { return 1; }
+	appendThinkingLevelChange(level) { return level; }
+	createBranchedSession(leaf) { return leaf; }
 }
 `;
 
