@@ -17,4 +17,4 @@ pub use deferred::Deferred;
 pub use env::{Bound, EnvId, JsEnv, JsVal};
 pub use persistent::Persistent;
 pub use queue::{queue, Sender};
-pub use typed_arrays::Element;
+pub use typed_arrays::{Element, Scratch};

@@ -7,6 +7,7 @@ use napi::{sys, JsValue as _, Result};
 
 use super::env::{JsEnv, JsVal};
 use super::node_api::methods;
+use super::persistent::Persistent;
 use pi_session_core::base::memory::with_capacity;
 
 macro_rules! typed_arrays {
@@ -79,5 +80,32 @@ impl JsEnv<'_> {
             numbers.extend_from_slice(unsafe { std::slice::from_raw_parts(data.cast::<T>(), len) });
         }
         Ok(Some(numbers))
+    }
+}
+
+/// How many numbers a scratch array has.
+const COUNT: usize = 4;
+
+/// A `Float64Array` that the factory writes and the addon reads in place. It is made here, not by the caller's
+/// `Float64Array`, and only the factory gets it, which neither transfers nor resizes it.
+pub struct Scratch {
+    numbers: *const [f64; COUNT],
+    /// Keeps the numbers where they are.
+    _array: Persistent,
+}
+
+impl Scratch {
+    /// A scratch array, and the array for the factory.
+    pub fn new(js: JsEnv<'_>) -> Result<(Self, JsVal<'_>)> {
+        let numbers = Float64ArraySlice::copy_from(&js.env(), [0.0; COUNT])?;
+        let array = js.made(numbers.raw())?;
+        Ok((Self { numbers: numbers.as_ptr().cast(), _array: js.keep(array)? }, array))
+    }
+
+    /// The numbers that are in it.
+    pub fn read(&self) -> [f64; COUNT] {
+        // SAFETY: the array has that many numbers, is kept, and stays where it is. JavaScript runs on this thread, so
+        // nothing writes meanwhile.
+        unsafe { self.numbers.read() }
     }
 }

@@ -2,12 +2,13 @@
 
 use std::cell::RefCell;
 use std::ffi::CStr;
+use std::rc::Rc;
 
 use napi::Result;
 
 use super::codes::codes;
 use super::functions::{FactoryFn, NAMES};
-use crate::js::engine::{EnvId, JsEnv, JsVal, Persistent};
+use crate::js::engine::{EnvId, JsEnv, JsVal, Persistent, Scratch};
 
 /// The text of a script. Its last line names it in stack traces, so that a reader knows whose code it is.
 macro_rules! script {
@@ -26,13 +27,19 @@ const MANAGER_CLASS: &str = script!("manager-class.js");
 const LISTS: &str = script!("lists.js");
 
 thread_local! {
-    /// The functions of each factory. One thread may hold several environments (vm contexts load the addon once each).
-    static FACTORIES: RefCell<Vec<(EnvId, Vec<Persistent>)>> = const { RefCell::new(Vec::new()) };
+    /// One thread may hold several environments (vm contexts load the addon once each).
+    static FACTORIES: RefCell<Vec<(EnvId, Rc<Factory>)>> = const { RefCell::new(Vec::new()) };
+}
+
+struct Factory {
+    functions: Vec<Persistent>,
+    scratch: Scratch,
 }
 
 /// Compiles the factory for this environment, with the functions that lazy entries and listed sessions call.
 pub fn install(js: JsEnv<'_>, read_body: JsVal<'_>, listed_text: JsVal<'_>) -> Result<()> {
     let codes = codes(js)?;
+    let (scratch, numbers) = Scratch::new(js)?;
     let compile = |script: &str, args: &[JsVal<'_>]| js.call(js.run(script)?, args);
     let shared = compile(SHARED, &[])?;
     let values = compile(VALUES, &[shared, codes])?;
@@ -40,7 +47,7 @@ pub fn install(js: JsEnv<'_>, read_body: JsVal<'_>, listed_text: JsVal<'_>) -> R
         compile(PROCESS, &[])?,
         compile(OBJECTS, &[shared])?,
         values,
-        compile(ENTRIES, &[shared, codes, values])?,
+        compile(ENTRIES, &[shared, codes, numbers, values])?,
         compile(LAZY, &[shared, codes, read_body])?,
         compile(MANAGER_CLASS, &[shared, values])?,
         compile(LISTS, &[shared, listed_text])?,
@@ -55,7 +62,7 @@ pub fn install(js: JsEnv<'_>, read_body: JsVal<'_>, listed_text: JsVal<'_>) -> R
         Err(napi::Error::from_reason(format!("No script of the factory has {}", name.to_string_lossy())))
     };
     let functions = NAMES.iter().map(|name| function(name)).collect::<Result<Vec<Persistent>>>()?;
-    FACTORIES.with(|all| all.borrow_mut().push((js.id(), functions)));
+    FACTORIES.with(|all| all.borrow_mut().push((js.id(), Rc::new(Factory { functions, scratch }))));
     Ok(())
 }
 
@@ -69,17 +76,30 @@ pub fn uninstall(env: EnvId) -> bool {
     })
 }
 
-/// A function of the factory.
-pub fn function<'env>(js: JsEnv<'env>, function: FactoryFn) -> Result<JsVal<'env>> {
+fn with_factory<T>(js: JsEnv<'_>, work: impl FnOnce(&Factory) -> Result<T>) -> Result<T> {
     FACTORIES.with(|all| {
         let all = all.borrow();
-        let factory = all.iter().find(|(id, _)| *id == js.id());
-        let kept = factory.and_then(|(_, functions)| functions.get(function as usize));
-        js.kept(kept.ok_or_else(|| napi::Error::from_reason("The addon was not initialised in this environment"))?)
+        match all.iter().find(|(id, _)| *id == js.id()) {
+            Some((_, factory)) => work(factory),
+            None => Err(napi::Error::from_reason("The addon was not initialised in this environment")),
+        }
+    })
+}
+
+/// A function of the factory.
+pub fn function<'env>(js: JsEnv<'env>, function: FactoryFn) -> Result<JsVal<'env>> {
+    with_factory(js, |factory| match factory.functions.get(function as usize) {
+        Some(kept) => js.kept(kept),
+        None => Err(napi::Error::from_reason("The factory lacks a function")),
     })
 }
 
 /// Calls a function of the factory.
 pub fn call<'env>(js: JsEnv<'env>, callee: FactoryFn, args: &[JsVal<'env>]) -> Result<JsVal<'env>> {
     js.call(function(js, callee)?, args)
+}
+
+/// The numbers that the factory's last call left in its scratch array.
+pub fn scratch(js: JsEnv<'_>) -> Result<[f64; 4]> {
+    with_factory(js, |factory| Ok(factory.scratch.read()))
 }

@@ -1,7 +1,7 @@
 // Entry objects, and what is made of them: messages, projections and trees. Making many small objects is cheaper here than
-// through Node-API. These functions keep no state of sessions and decide nothing about them: what an entry contributes, and its
-// position in the tree, come in as numbers.
-(shared, codes, values) => {
+// through Node-API. The addon calls these functions with `scratch`, an array of numbers that it reads in place. They keep no
+// state of sessions and decide nothing about them: what an entry contributes, and its position in the tree, come in as numbers.
+(shared, codes, scratch, values) => {
 	"use strict";
 	const { define, time, unbound } = shared;
 	const { LONG, write } = values;
@@ -108,8 +108,8 @@
 		messageEntry: (type, id, parentId, timestamp, message) => ({ type, id, parentId, timestamp, message }),
 		envelopeFirst: (type, id, parentId, timestamp, own) => ({ type, id, parentId, timestamp, ...own }),
 		envelopeLast: (type, id, parentId, timestamp, own) => ({ type, ...own, id, parentId, timestamp }),
-		// Everything an append needs of a message, in one call: the text of its entry's own fields if it is needed, the role's
-		// code (-1 for no object), whether content is missing, and the time.
+		// Everything an append needs of a message, in one call: gives the text of its entry's own fields if it is needed, and
+		// leaves in the scratch the role's code (-1 for no object), whether content is missing, and the time.
 		message(message, need) {
 			let role = -1;
 			let content;
@@ -124,7 +124,10 @@
 				// Most messages with a short text have no long one elsewhere.
 				text = typeof content === "string" && content.length < LONG ? stringify({ message }) : write({ message });
 			}
-			return [text, role, (content ?? null) === null, world.Date.now()];
+			scratch[0] = role;
+			scratch[1] = (content ?? null) === null ? 1 : 0;
+			scratch[2] = world.Date.now();
+			return text;
 		},
 		textBlocks: (text) => [{ type: "text", text }],
 		tree: (objects, parents, labels, unordered) => tree(objects, objects, parents, labels, unordered),

@@ -5,5 +5,5 @@ mod codes;
 mod functions;
 pub mod process;
 
-pub use call::{call, function, install, uninstall};
+pub use call::{call, function, install, scratch, uninstall};
 pub use functions::FactoryFn;

@@ -1,13 +1,13 @@
 //! A message that is appended: everything that is needed of it, read by one call into JavaScript.
 
-use napi::{Error, Result};
+use napi::Result;
 
 use super::append::PendingEntry;
 use super::state::ManagerState;
 use crate::js::convert::errors::wrong_argument;
 use crate::js::convert::text::text_of;
 use crate::js::engine::{JsEnv, JsVal};
-use crate::js::factory::{self, FactoryFn};
+use crate::js::factory::{self, scratch, FactoryFn};
 use pi_session_core::format::agent_message::{MessageHead, Role};
 use pi_session_core::format::entry::EntryKind;
 use pi_session_core::format::serialize::NewHead;
@@ -26,15 +26,14 @@ pub fn new_message<'env>(
     if need == TextNeed::OfConversation && js.is_nullish(message)? {
         return Err(wrong_argument(js, "message must be an object"));
     }
-    let found = factory::call(js, FactoryFn::Message, &[message, js.number(f64::from(need as u8))?])?;
-    let number = |at| Ok::<_, Error>(js.number_value(js.at(found, at)?)?.unwrap_or(f64::NAN));
-    let (role, lacks_content, time) = (number(1)?, js.is_truthy(js.at(found, 2)?)?, number(3)?);
-    let text = text_of(js, js.at(found, 0)?)?;
+    let text = factory::call(js, FactoryFn::Message, &[message, js.number(f64::from(need as u8))?])?;
+    let [role, lacks_content, time, _] = scratch(js)?;
+    let text = text_of(js, text)?;
     // The caller's code has run. It may have moved the manager to another session.
     if state.borrow().generation != generation {
         return Err(wrong_argument(js, "The manager went to another session while a value was written"));
     }
-    let head = MessageHead { role: Role::from_code(role as usize), lacks_content };
+    let head = MessageHead { role: Role::from_code(role as usize), lacks_content: lacks_content != 0.0 };
     let head = NewHead { message: (role >= 0.0).then_some(head), ..NewHead::default() };
     let new = PendingEntry::entry(EntryKind::Message, message).with_head(head);
     Ok(PendingEntry { text, time: Some(time), ..new })
