@@ -12,15 +12,17 @@ use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
 use napi::{Result, Status};
 
 use super::env::{JsEnv, JsVal};
-use pi_session_core::base::error::ErrorCode;
+use pi_session_core::base::error::{ErrorCode, Result as CoreResult};
+use pi_session_core::base::memory::OutOfMemory;
 use pi_session_core::base::threads::locked;
 
 /// How long a slice takes, and how many messages it handles at most. The last message is always finished.
 const SLICE: Duration = Duration::from_millis(2);
 const SLICE_MESSAGES: usize = 64;
 
-/// Handles a message on the JavaScript thread. An exception that it leaves pending becomes an uncaught one, and so does another failure.
-pub type Handler<T> = Box<dyn FnMut(JsEnv<'_>, T) -> Result<()>>;
+/// Handles a message, or an error that the other thread sent, on the JavaScript thread. An exception that it leaves pending becomes
+/// an uncaught one, and so does another failure.
+pub type Handler<T> = Box<dyn FnMut(JsEnv<'_>, CoreResult<T>) -> Result<()>>;
 
 /// Calls the JavaScript function that schedules the next slice. It keeps the process alive.
 type Schedule = ThreadsafeFunction<(), (), (), Status, false>;
@@ -33,7 +35,7 @@ pub struct Sender<T> {
 
 /// The messages that were not handled yet.
 struct Inbox<T> {
-    messages: VecDeque<T>,
+    messages: VecDeque<CoreResult<T>>,
     /// Whether a slice is scheduled that will handle them.
     is_scheduled: bool,
 }
@@ -47,7 +49,7 @@ struct Slice<T> {
 /// A queue to this environment's thread. `slices` is the factory's function that calls a function in separate turns of the
 /// event loop, as long as it returns true.
 pub fn queue<T: Send + 'static>(js: JsEnv<'_>, slices: JsVal<'_>, handler: Handler<T>) -> Result<Sender<T>> {
-    let inbox = Arc::new(Mutex::new(Inbox { messages: VecDeque::new(), is_scheduled: false }));
+    let inbox = Arc::new(Mutex::new(Inbox { messages: VecDeque::with_capacity(SLICE_MESSAGES), is_scheduled: false }));
     let slice = Slice { handler: RefCell::new(handler), inbox: inbox.clone() };
     let slice = js.function("slice", move |js, _| js.boolean(slice.run(js)))?;
     let schedule: Function<'_, (), ()> = js.call(slices, &[slice])?.typed(js)?;
@@ -56,10 +58,15 @@ pub fn queue<T: Send + 'static>(js: JsEnv<'_>, slices: JsVal<'_>, handler: Handl
 }
 
 impl<T: Send> Sender<T> {
-    /// Sends a message. Once the environment is ending nobody receives it.
-    pub fn send(&self, message: T) {
+    /// Sends a message. If there is no memory for it, that error takes the place of the last one. Once the environment is ending
+    /// nobody receives it.
+    pub fn send(&self, mut message: CoreResult<T>) {
         {
             let mut inbox = locked(&self.inbox);
+            if let Err(error) = inbox.messages.try_reserve(1) {
+                inbox.messages.pop_back();
+                message = Err(OutOfMemory::from(error).into());
+            }
             inbox.messages.push_back(message);
             if std::mem::replace(&mut inbox.is_scheduled, true) {
                 return;

@@ -37,10 +37,10 @@ fn reason_of<'env>(js: JsEnv<'env>, error: &Error) -> Result<JsVal<'env>> {
 }
 
 /// Sends events from the working thread.
-pub struct Events<E>(Sender<CoreResult<E>>);
+pub struct Events<E>(Sender<E>);
 
 impl<E: Send> Events<E> {
-    /// Sends an event, to be handled on the JavaScript thread.
+    /// Sends an event, to be handled on the JavaScript thread. If there is no memory for it, the promise rejects.
     pub fn send(&self, event: E) {
         self.0.send(Ok(event));
     }
