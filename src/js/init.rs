@@ -19,9 +19,11 @@ static ENVIRONMENTS: AtomicUsize = AtomicUsize::new(0);
 #[napi(module_exports)]
 fn initialise(exports: Object, env: Env) -> Result<()> {
     let js = JsEnv::new(&env);
-    js.begin();
     factory::install(js, bodies::read_body_function(js)?, lazy_text::listed_text_function(js)?)?;
     gc::install(js);
+    // Last: where a process exits at once, the thread's statics are destroyed in reverse order of their first use. That of the
+    // open environments then goes first, and values that the others keep are not given back to an engine that is gone.
+    js.begin();
     ENVIRONMENTS.fetch_add(1, Ordering::Relaxed);
     env.add_env_cleanup_hook(js.id(), |env| {
         env.end();
