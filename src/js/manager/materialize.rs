@@ -38,12 +38,15 @@ pub fn ensure(state: &RefCell<ManagerState>, js: JsEnv<'_>, rows: impl Iterator<
         return Ok(());
     }
     let source = source(state, js)?;
+    let mut rest = missing.as_slice();
     let made = {
         let state = state.borrow();
-        EntryMaker { session: &state.session, list: state.cache.list(js)?, source }.make(js, &missing)
+        EntryMaker { session: &state.session, list: state.cache.list(js)?, source }.make(js, &mut rest)
     };
+    let (done, _) = missing.split_at(missing.len() - rest.len());
+    state.borrow_mut().cache.mark_made(js, done.iter().copied())?;
     match made {
-        Ok(()) => state.borrow_mut().cache.mark_made(js, missing.into_iter()),
+        Ok(()) => Ok(()),
         Err(Failed::Core(error)) => Err(thrown(js, &error)),
         Err(Failed::Engine(error)) => Err(unreadable(state, js, error)?),
     }

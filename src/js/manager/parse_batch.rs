@@ -54,13 +54,12 @@ struct JoinedLines {
 }
 
 impl<'env> EntryMaker<'_, 'env> {
-    /// Makes the entries of these rows.
-    pub fn make(&self, js: JsEnv<'env>, rows: &[RowNo]) -> std::result::Result<(), Failed> {
-        let mut rest = rows;
-        while !rest.is_empty() {
-            let (batch, later) = rest.split_at(self.batch_len(rest));
+    /// Makes the entries of these rows. After an error those that were not made are left in `rows`.
+    pub fn make(&self, js: JsEnv<'env>, rows: &mut &[RowNo]) -> std::result::Result<(), Failed> {
+        while !rows.is_empty() {
+            let (batch, later) = rows.split_at(self.batch_len(rows));
             js.scoped(|js, _| Ok(self.make_batch(js, batch)))??;
-            rest = later;
+            *rows = later;
         }
         Ok(())
     }
