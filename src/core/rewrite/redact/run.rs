@@ -234,5 +234,5 @@ impl Rewrite for Redactor<'_> {
 }
 
 fn hash_of(line: &[u8]) -> String {
-    Sha256::digest(line).iter().map(|byte| format!("{byte:02x}")).collect()
+    format!("{:x}", Sha256::digest(line))
 }
