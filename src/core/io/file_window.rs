@@ -9,8 +9,8 @@ use crate::json::scanner::Input;
 /// How much of a file is held at once: what fits into a processor's cache.
 const SIZE: usize = 256 << 10;
 
-/// From this size on a window's memory is not used for another.
-const LARGEST_REUSED: usize = 4 << 20;
+/// From this size on memory that a file was read into is not used for another.
+pub const LARGEST_REUSED: usize = 4 << 20;
 
 /// The part of a source that is in memory. It grows beyond its usual size only for a value that is kept.
 #[derive(Debug)]

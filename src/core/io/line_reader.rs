@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use memchr::{memchr, memrchr};
 
+use super::file_window::LARGEST_REUSED;
 use super::fs::At;
 use crate::base::memory::{self, push_str, resize};
 use crate::format::entry::Damage;
@@ -151,6 +152,19 @@ impl<R: Read> LineReader<R> {
             longest: MAX_LINE_BYTES,
             giant: GIANT,
         }
+    }
+
+    /// The same in memory that another reader used, or none yet.
+    pub fn with_buffer(self, buffer: Box<[u8]>) -> Self {
+        Self { buffer: buffer.into_vec(), ..self }
+    }
+
+    /// The memory, for the next file, unless a long line made it large.
+    pub fn into_buffer(self) -> Box<[u8]> {
+        if self.buffer.capacity() > LARGEST_REUSED {
+            return Box::default();
+        }
+        self.buffer.into_boxed_slice()
     }
 
     #[cfg(test)]

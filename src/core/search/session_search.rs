@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use std::fs::File;
 use std::io;
 use std::sync::atomic::AtomicBool;
+use std::sync::Mutex;
 
 use memchr::{memchr, memrchr};
 use xxhash_rust::xxh3::Xxh3;
@@ -15,6 +16,7 @@ use super::prefilter::Prefilter;
 use super::query::{Query, SearchOptions};
 use super::scope::{entry_texts, strings_in, EntryTexts, Scope};
 use crate::base::memory::{self, collect, copy_of_bytes, push};
+use crate::base::threads::locked;
 use crate::base::time::Time;
 use crate::base::wtf8::{into_string_lossy, to_string_lossy};
 use crate::format::header::Version;
@@ -42,6 +44,10 @@ pub struct Hit {
     /// What it has in common with its copies in other sessions; None for an entry that nothing tells from others.
     pub copies_key: Option<u128>,
 }
+
+/// A longer line is unescaped and matched by one thread at a time, so that the memory for it does not grow with the threads.
+const LONG_LINE: usize = 64 << 20;
+static LONG_LINES: Mutex<()> = Mutex::new(());
 
 /// How many characters of a text tell an entry from another of the same id, role and time.
 const TELLING: usize = 256;
@@ -118,7 +124,7 @@ impl SessionFile<'_> {
             }
             Ok(())
         };
-        self.each_line(filter, stops, &mut each)?;
+        self.each_line(filter, buffer, stops, &mut each)?;
         let mut hits = best.into_vec()?;
         if self.version == Version::V1 && !hits.is_empty() {
             self.number(&mut hits, buffer, stops)?;
@@ -149,20 +155,24 @@ impl SessionFile<'_> {
     fn each_line(
         &self,
         filter: &Prefilter,
+        buffer: &mut Box<[u8]>,
         stops: &[&AtomicBool],
         each: &mut dyn FnMut(u64, &str) -> io::Result<()>,
     ) -> io::Result<()> {
-        let mut lines = LineReader::new(Positioned::new(self.file, 0, self.size, stops), 0, WHOLE);
+        let source = Positioned::new(self.file, 0, self.size, stops);
+        let mut lines = LineReader::new(source, 0, WHOLE).with_buffer(std::mem::take(buffer));
         while let Some(RawLine { offset, bytes, .. }) = lines.next_lines()? {
             let part = |from: usize, to: usize| bytes.get(from..to).unwrap_or_default();
             let mut from = 0;
             while let Some(found) = filter.find(bytes, from) {
                 let start = memrchr(b'\n', part(from, found)).map_or(from, |newline| from + newline + 1);
                 let end = memchr(b'\n', part(found, bytes.len())).map_or(bytes.len(), |newline| found + newline);
+                let _alone = (end - start > LONG_LINE).then(|| locked(&LONG_LINES));
                 each(offset + start as u64, &line_text(part(start, end))?)?;
                 from = end + 1;
             }
         }
+        *buffer = lines.into_buffer();
         Ok(())
     }
 }
