@@ -28,7 +28,7 @@ export async function fakeBucket(delay: (key: string) => number): Promise<FakeBu
 	const objects = new Map<string, { body: Buffer; modified: Date }>();
 	const asked: string[] = [];
 	const put = (key: string, body: string | Buffer, at: number) => objects.set(key, { body: Buffer.from(body), modified: new Date(at) });
-	put("store.json", `${JSON.stringify({ store: "pi-session-native", version: 1, id: "fake" })}\n`, 0);
+	put("store.json", `${JSON.stringify({ store: "pi-session-native", version: 2, id: "fake" })}\n`, 0);
 	const list = (query: URLSearchParams): string => {
 		const [prefix, from] = [query.get("prefix") ?? "", Number(query.get("continuation-token") ?? 0)];
 		const keys = [...objects.keys()].filter((key) => key.startsWith(prefix)).sort();

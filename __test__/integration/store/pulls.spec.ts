@@ -6,7 +6,7 @@ import { DirectoryStore } from "../../../lib/store/index.js";
 import { entry, header } from "../../support/lines.js";
 import { world } from "../../support/machines.js";
 
-const { callHere } = createRequire(__filename)("../../../lib/store/manager.js");
+const { callHere } = createRequire(__filename)("../../../lib/store/call-manager.js");
 const MINUTE = 60_000;
 interface Item {
 	session: string;
