@@ -57,6 +57,8 @@ export class Follower {
 			});
 			// That it has ended meanwhile is known by its end.
 			child.on("message", (call) => child.send(onCall(call), () => {}));
+			// A refused write is known by its callback (#write). Without a listener any other error of the pipe would end pi.
+			child.stdin.on("error", () => {});
 			for (const part of [child, child.stdin, child.channel]) part?.unref();
 			this.send(first);
 		} catch (error) {

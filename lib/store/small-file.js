@@ -55,7 +55,13 @@ async function writeWhole(path, text, notes) {
 		throw error;
 	}
 	if (notes === undefined) return;
-	for (let folder = dirname(path); folder.length >= dirname(notes).length; folder = dirname(folder)) await syncFolder(folder);
+	const above = dirname(notes);
+	let folder = dirname(path);
+	await syncFolder(folder);
+	while (folder !== above && folder !== dirname(folder)) {
+		folder = dirname(folder);
+		await syncFolder(folder);
+	}
 }
 
 /** @param {string} path */

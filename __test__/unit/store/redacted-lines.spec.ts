@@ -1,13 +1,14 @@
 // The notes of what was redacted here, on which it rests that a redacted line does not come back.
 import fs, { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { dirname, join, parse, relative, sep } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
 import { SESSION, emptyDirectory, entry, library } from "../../support/lines.js";
 import { text, world } from "../../support/machines.js";
 import { testWith } from "../../support/windows.js";
 
 const { RedactedLines } = createRequire(library)("./redacted-lines.js");
+const { writeWhole } = createRequire(library)("./small-file.js");
 afterEach(() => vi.restoreAllMocks());
 
 const line = (digit: string) => ({ hash: digit.repeat(64), newHash: "f".repeat(64) });
@@ -31,6 +32,15 @@ testWith("syncs")("a note is on the disk before it has its name, and its name on
 	const folder = dirname(noteIn(notes));
 	const draft = steps[0]?.replace("sync ", "");
 	expect(steps).toEqual([`sync ${draft}`, `rename ${draft}`, ...[folder, dirname(folder), notes, dirname(notes)].map((one) => `sync ${one}`)]);
+});
+
+// Regression: the directory above it is its own parent, and a kept note was synchronised for ever.
+testWith("syncs")("a directory of notes may be in the root of the file system", async () => {
+	const dir = emptyDirectory();
+	const { root } = parse(dir);
+	const notes = join(root, relative(root, dir).split(sep)[0] as string);
+	await writeWhole(join(dir, "note.json"), "[]", notes);
+	expect(readFileSync(join(dir, "note.json"), "utf8")).toBe("[]");
 });
 
 // Regression: each read the note before the other one wrote it, and one of the two was lost.

@@ -73,12 +73,8 @@ pub fn stat_of(file: &File) -> io::Result<Stat> {
     if unsafe { GetFileInformationByHandle(file.as_raw_handle(), &mut by_handle) } == 0 {
         return Err(io::Error::last_os_error());
     }
-    let mut basic = FILE_BASIC_INFO::default();
-    // SAFETY: `FILE_BASIC_INFO` is what this class fills.
-    unsafe { info(file, FileBasicInfo, &mut basic) }?;
-    let mut standard = FILE_STANDARD_INFO::default();
-    // SAFETY: `FILE_STANDARD_INFO` is what this class fills.
-    unsafe { info(file, FileStandardInfo, &mut standard) }?;
+    let basic: FILE_BASIC_INFO = info(file)?;
+    let standard: FILE_STANDARD_INFO = info(file)?;
     let joined = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
     Ok(Stat {
         is_file: !standard.Directory,
@@ -94,16 +90,27 @@ pub fn stat_of(file: &File) -> io::Result<Stat> {
     })
 }
 
-/// Asks for one class of information.
-///
-/// # Safety
-/// `T` must be the structure of the class.
-unsafe fn info<T>(file: &File, class: FILE_INFO_BY_HANDLE_CLASS, into: &mut T) -> io::Result<()> {
+/// A structure that the system fills, and the class of information that it is for.
+trait Information: Default {
+    const CLASS: FILE_INFO_BY_HANDLE_CLASS;
+}
+
+impl Information for FILE_BASIC_INFO {
+    const CLASS: FILE_INFO_BY_HANDLE_CLASS = FileBasicInfo;
+}
+
+impl Information for FILE_STANDARD_INFO {
+    const CLASS: FILE_INFO_BY_HANDLE_CLASS = FileStandardInfo;
+}
+
+/// What the system knows of an open file.
+fn info<T: Information>(file: &File) -> io::Result<T> {
+    let mut into = T::default();
     let size = size_of::<T>() as u32;
-    // SAFETY: the handle is open for as long as `file` is borrowed, and `into` has `size` bytes.
-    match unsafe { GetFileInformationByHandleEx(file.as_raw_handle(), class, (into as *mut T).cast(), size) } {
+    // SAFETY: the handle is open for as long as `file` is borrowed, and `into` is the structure of the class and has `size` bytes.
+    match unsafe { GetFileInformationByHandleEx(file.as_raw_handle(), T::CLASS, (&raw mut into).cast(), size) } {
         0 => Err(io::Error::last_os_error()),
-        _ => Ok(()),
+        _ => Ok(into),
     }
 }
 
