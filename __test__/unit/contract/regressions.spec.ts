@@ -162,3 +162,9 @@ test("statics, functions and methods have pi's names and lengths, and statics ar
 		for (const [name, what] of shared) expect([name, found.get(name as string)]).toEqual([name, what]);
 	}
 });
+
+// Regression: that of `merge` and `redact` was 0.
+test("the length of a static that pi does not have is the number of its required arguments", () => {
+	const { merge, readTexts, redact, repair, usage, verify } = SessionManager;
+	expect([merge, readTexts, redact, repair, usage, verify].map(({ length }) => length)).toEqual([2, 1, 2, 1, 0, 1]);
+});

@@ -1,7 +1,7 @@
-//! The catalog: an SQLite file that caches what was read of session files, for lists and searches.
+//! The catalog: an SQLite file that caches what was read of session files, for lists and sums of usage.
 //!
 //! Invariants: it is a cache; the files are the truth. A catalog that is missing, locked, corrupt, read-only or on a full disk
-//! hides no session and no text. No lock of SQLite's is held while a session file is read. A row is used only for the state of the
+//! hides no session. No lock of SQLite's is held while a session file is read. A row is used only for the state of the
 //! file that it was read from, which the file's fingerprint identifies.
 
 pub(crate) mod connection;

@@ -182,7 +182,7 @@ pub const MAX_SUMMARY_BYTES: usize = 1 << 20;
 /// The largest usage of one session that is cached, in bytes. Reports read the file of a session that has more.
 const MAX_USAGE_BYTES: usize = 16 << 20;
 
-/// Whether a summary is small enough to be cached. A file with a larger one is read by each list and search.
+/// Whether a summary is small enough to be cached. A file with a larger one is read by each list.
 pub fn is_cacheable(summary: &SessionSummary) -> bool {
     let SessionSummary {
         id,

@@ -108,10 +108,11 @@ fn unfollowed(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
 pub fn is_exhausted(error: &io::Error) -> bool {
     #[cfg(unix)]
     return matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE | libc::ENOMEM));
-    #[cfg(not(unix))]
+    #[cfg(windows)]
     {
-        let _ = error;
-        false
+        use windows_sys::Win32::Foundation::{ERROR_NOT_ENOUGH_MEMORY, ERROR_OUTOFMEMORY, ERROR_TOO_MANY_OPEN_FILES};
+        let code = error.raw_os_error().map(i32::cast_unsigned);
+        matches!(code, Some(ERROR_TOO_MANY_OPEN_FILES | ERROR_NOT_ENOUGH_MEMORY | ERROR_OUTOFMEMORY))
     }
 }
 

@@ -49,7 +49,7 @@ impl Session {
     /// If the header's id or time cannot be used, or another process has the lock.
     pub fn create(file: Option<&Path>, header: &NewHeader<'_>, options: SessionFileOptions) -> Result<Self> {
         check_session_id(header.id.as_bytes())?;
-        let time = iso(header.time).ok_or_else(|| Error::invalid("Invalid time value"))?;
+        let time = iso(header.time).ok_or_else(|| Error::argument("Invalid time value"))?;
         let mut line = new_header_line(header.id, &time, header.cwd, header.parent)?;
         line.push(b'\n');
         let file = file.map(text_of).transpose()?.map(str::to_owned);
@@ -60,7 +60,7 @@ impl Session {
     }
 
     /// Opens the session file at `path`. A file of version 1 or 2 is migrated: [`Persistence::File`] rewrites it and keeps the original
-    /// beside it, as `<name>.v1.bak` or `<name>.v2.bak`; the others migrate in memory.
+    /// beside it, as `<name>.v1.bak`; the others migrate in memory.
     ///
     /// # Errors
     ///

@@ -21,6 +21,8 @@
 		readTexts: 1,
 		search: 1,
 		usage: 0,
+		merge: 2,
+		redact: 2,
 		verify: 1,
 		repair: 1,
 		isLocked: 1,
