@@ -64,130 +64,171 @@ export function sliceFilter(pi, readTexts) {
  * @param {SessionList} list
  * @param {FilterOptions} options
  */
-export function filterInSlices(list, { redraw, readTexts, isLoading = () => false, sliceMs = SLICE_MS, aheadChars = AHEAD_CHARS }) {
-	const own = list.filterSessions;
-	const setSessions = list.setSessions;
-	if (typeof own !== "function" || typeof setSessions !== "function" || !Array.isArray(list.allSessions) || !Array.isArray(list.filteredSessions) || typeof list.selectedIndex !== "number") return undefined;
-	/** The filter that counts; those before it end. */
-	let last = 0;
-	let isRunning = false;
+export function filterInSlices(list, options) {
+	const { filterSessions, setSessions, allSessions, filteredSessions, selectedIndex } = list;
+	const isExpected = typeof filterSessions === "function" && typeof setSessions === "function" && Array.isArray(allSessions) && Array.isArray(filteredSessions) && typeof selectedIndex === "number";
+	return isExpected ? new SlicedFilter(list, options) : undefined;
+}
+
+/**
+ * One run of the filter.
+ * @typedef {{ number: number, query: string, sortMode: string, sessions: Session[], next: number, found: Session[], shownAt: number, isInCall: boolean }} Run
+ * `next`: the first session that was not looked at; `isInCall`: pi's call of the filter has not returned
+ */
+
+/** The filter of a list. Of several runs the last one counts; those before it end. */
+class SlicedFilter {
+	#list;
+	#own;
+	#textsOf;
+	#options;
+	#last = 0;
+	#isRunning = false;
 	/** The keys that wait for the result. @type {(() => void)[]} */
-	const waiting = [];
+	#waiting = [];
 	/** The row that the result is to select: that of a session, or else the one at an index. @type {{ path?: string | undefined, index: number }} */
-	let wanted = { index: 0 };
-	const end = () => {
-		last++;
-		isRunning = false;
-		waiting.length = 0;
-	};
-	const textsOf = textReader(readTexts, closing(list, end));
-	/** What pi's function gives for some sessions. @type {(sessions: Session[], query: string, sortMode: string) => Row[]} */
-	const filtered = (sessions, query, sortMode) => {
-		const part = Object.assign(Object.create(list), { allSessions: sessions, filteredSessions: [], selectedIndex: 0, sortMode });
-		own.call(part, query);
-		return part.filteredSessions;
-	};
-	/** @type {(run: number, sessions: Session[]) => Promise<void>} */
-	const readAhead = async (run, sessions) => {
-		let chars = 0;
-		for (let at = 0; at < sessions.length && chars < aheadChars && run === last; at += BATCH) {
-			if (at % READ_BATCH === 0) await textsOf(sessions.slice(at, at + READ_BATCH));
-			const batch = sessions.slice(at, at + BATCH);
-			// pi's function keeps each text in lower case once it has looked at it, which is most of the first key's work.
-			filtered(batch, "a", "recent");
-			chars += batch.reduce((sum, { allMessagesText }) => sum + (allMessagesText?.length ?? 0), 0);
-			await nextTurn();
-		}
-	};
-	/** Handles the keys that waited, until one of them starts a filter. @param {number} run */
-	const finish = (run) => {
-		if (run !== last) return;
-		isRunning = false;
-		for (let handle; !isRunning && (handle = waiting.shift()); ) handle();
-		redraw();
-	};
-	/** The rows of a filter that is complete. @param {number} run @param {boolean} isFirst whether pi's function, which called, is still to select a row */
-	const complete = (run, isFirst) => {
-		if (!isFirst) finish(run);
-		else if (waiting.length > 0) setImmediate(finish, run);
-		else isRunning = false;
-	};
-	list.filterSessions = (query) => {
-		const run = ++last;
+	#wanted = { index: 0 };
+
+	/**
+	 * @param {SessionList} list
+	 * @param {FilterOptions} options
+	 */
+	constructor(list, { redraw, readTexts, isLoading = () => false, sliceMs = SLICE_MS, aheadChars = AHEAD_CHARS }) {
+		this.#list = list;
+		this.#own = list.filterSessions;
+		this.#options = { redraw, isLoading, sliceMs, aheadChars };
+		const end = () => {
+			this.#last++;
+			this.#isRunning = false;
+			this.#waiting.length = 0;
+		};
+		this.#textsOf = textReader(readTexts, closing(list, end));
+		list.filterSessions = (query) => this.#filter(query);
+		const { setSessions } = list;
+		list.setSessions = (...args) => {
+			const selected = this.#selectedAnew();
+			setSessions.apply(list, args);
+			this.#wanted = selected;
+		};
+	}
+
+	/**
+	 * Whether a key has to wait for the filter that runs, so that it acts on the row that is selected in the whole result, as in pi. It
+	 * is then handled after those before it. A key that cancels takes back those that wait.
+	 * @param {Key} key
+	 * @param {() => void} handle
+	 */
+	isPostponed(key, handle) {
+		if (!this.#isRunning || (this.#waiting.length === 0 && key !== "row")) return false;
+		if (key === "cancel") this.#waiting.length = 0;
+		else this.#waiting.push(handle);
+		return true;
+	}
+
+	/** What is to be selected in other sessions. As in pi it is the selected session: the one that the filter will select, if it runs. */
+	#selectedAnew() {
+		if (this.#isRunning) return this.#wanted;
+		const { filteredSessions, selectedIndex, selectionTouched } = this.#list;
+		return selectionTouched ? { path: filteredSessions[selectedIndex]?.session.path, index: selectedIndex } : { index: 0 };
+	}
+
+	/** What pi calls. @param {string} query */
+	#filter(query) {
+		const { allSessions: sessions, sortMode } = this.#list;
+		const number = ++this.#last;
 		if (query.trim() === "") {
-			if (isRunning) list.selectedIndex = wanted.index;
-			own.call(list, query);
-			complete(run, true);
-			if (!isLoading()) void readAhead(run, list.allSessions);
+			if (this.#isRunning) this.#list.selectedIndex = this.#wanted.index;
+			this.#own.call(this.#list, query);
+			this.#complete(number, true);
+			if (!this.#options.isLoading()) void this.#readAhead(number, sessions);
 			return;
 		}
 		// The rows of a filter that did not end are not what was selected.
-		if (!isRunning) wanted = { index: list.selectedIndex };
-		isRunning = true;
-		const { allSessions, sortMode } = list;
-		/** @type {Session[]} */
-		const found = [];
-		let next = 0;
-		let shownAt = Number.NEGATIVE_INFINITY;
-		/** @param {Row[]} rows */
-		const show = (rows) => {
-			const at = wanted.path === undefined ? -1 : rows.findIndex(({ session }) => session.path === wanted.path);
-			list.filteredSessions = rows;
-			list.selectedIndex = at >= 0 ? at : Math.max(0, Math.min(wanted.index, rows.length - 1));
-			shownAt = performance.now();
-		};
-		let isFirst = true;
-		const slice = () => {
-			if (run !== last) return;
-			const until = performance.now() + sliceMs;
-			/** @type {Promise<void> | undefined} */
-			let unread;
-			do {
-				if (next % READ_BATCH === 0) {
-					unread = textsOf(allSessions.slice(next, next + READ_BATCH));
-					// While these are looked at, the next ones are read.
-					void textsOf(allSessions.slice(next + READ_BATCH, next + 2 * READ_BATCH));
-					if (unread) break;
-				}
-				for (const { session } of filtered(allSessions.slice(next, next + BATCH), query, "recent")) found.push(session);
-				next += BATCH;
-			} while (next < allSessions.length && performance.now() < until);
-			const isComplete = next >= allSessions.length;
-			// Until then they are shown in the order of the list: to sort by relevance pi looks at them once more.
-			if (isComplete) show(sortMode === "recent" ? filtered(found, "", "recent") : filtered(found, query, sortMode));
-			else if (next > 0 && performance.now() > shownAt + SHOWN_MS) show(filtered(found, "", "recent"));
-			else return again(unread, slice);
-			if (isComplete) return complete(run, isFirst);
-			if (!isFirst) redraw();
-			again(unread, slice);
-		};
-		slice();
-		isFirst = false;
-	};
-	list.setSessions = (...args) => {
-		// As in pi the selected session stays selected: the one that the filter will select, if it runs.
-		const selected = isRunning ? wanted : list.selectionTouched ? { path: list.filteredSessions[list.selectedIndex]?.session.path, index: list.selectedIndex } : { index: 0 };
-		setSessions.apply(list, args);
-		wanted = selected;
-	};
-	return {
-		/**
-		 * Whether a key has to wait for the filter that runs, so that it acts on the row that is selected in the whole result, as in pi. It
-		 * is then handled after those before it. A key that cancels takes back those that wait.
-		 * @param {Key} key
-		 * @param {() => void} handle
-		 */
-		isPostponed(key, handle) {
-			if (!isRunning || (waiting.length === 0 && key !== "row")) return false;
-			if (key === "cancel") waiting.length = 0;
-			else waiting.push(handle);
-			return true;
-		},
-	};
+		if (!this.#isRunning) this.#wanted = { index: this.#list.selectedIndex };
+		this.#isRunning = true;
+		/** @type {Run} */
+		const run = { number, query, sortMode, sessions, next: 0, found: [], shownAt: Number.NEGATIVE_INFINITY, isInCall: true };
+		this.#slice(run);
+		run.isInCall = false;
+	}
+
+	/** Looks at sessions for the time of a slice. @param {Run} run */
+	#slice(run) {
+		if (run.number !== this.#last) return;
+		const unread = this.#lookAtSome(run);
+		const isComplete = run.next >= run.sessions.length;
+		// Until then they are shown in the order of the list: to sort by relevance pi looks at them once more.
+		if (isComplete) this.#show(run, run.sortMode === "recent" ? this.#filtered(run.found, "", "recent") : this.#filtered(run.found, run.query, run.sortMode));
+		else if (run.next > 0 && performance.now() > run.shownAt + SHOWN_MS) this.#show(run, this.#filtered(run.found, "", "recent"));
+		else return continueLater(unread, () => this.#slice(run));
+		if (isComplete) return this.#complete(run.number, run.isInCall);
+		if (!run.isInCall) this.#options.redraw();
+		continueLater(unread, () => this.#slice(run));
+	}
+
+	/** Gives what to wait for before the next slice: texts that are being read. @param {Run} run */
+	#lookAtSome(run) {
+		const until = performance.now() + this.#options.sliceMs;
+		do {
+			if (run.next % READ_BATCH === 0) {
+				const unread = this.#textsOf(run.sessions.slice(run.next, run.next + READ_BATCH));
+				// While these are looked at, the next ones are read.
+				void this.#textsOf(run.sessions.slice(run.next + READ_BATCH, run.next + 2 * READ_BATCH));
+				if (unread) return unread;
+			}
+			for (const { session } of this.#filtered(run.sessions.slice(run.next, run.next + BATCH), run.query, "recent")) run.found.push(session);
+			run.next += BATCH;
+		} while (run.next < run.sessions.length && performance.now() < until);
+		return undefined;
+	}
+
+	/** @param {Run} run @param {Row[]} rows */
+	#show(run, rows) {
+		const { path, index } = this.#wanted;
+		const at = path === undefined ? -1 : rows.findIndex(({ session }) => session.path === path);
+		this.#list.filteredSessions = rows;
+		this.#list.selectedIndex = at >= 0 ? at : Math.max(0, Math.min(index, rows.length - 1));
+		run.shownAt = performance.now();
+	}
+
+	/** The rows of a run are complete. @param {number} run @param {boolean} isInCall whether pi is still to select a row */
+	#complete(run, isInCall) {
+		if (!isInCall) this.#finish(run);
+		else if (this.#waiting.length > 0) setImmediate(() => this.#finish(run));
+		else this.#isRunning = false;
+	}
+
+	/** Handles the keys that waited, until one of them starts a filter. @param {number} run */
+	#finish(run) {
+		if (run !== this.#last) return;
+		this.#isRunning = false;
+		for (let handle; !this.#isRunning && (handle = this.#waiting.shift()); ) handle();
+		this.#options.redraw();
+	}
+
+	/** @param {number} run @param {Session[]} sessions */
+	async #readAhead(run, sessions) {
+		let chars = 0;
+		for (let at = 0; at < sessions.length && chars < this.#options.aheadChars && run === this.#last; at += BATCH) {
+			if (at % READ_BATCH === 0) await this.#textsOf(sessions.slice(at, at + READ_BATCH));
+			const batch = sessions.slice(at, at + BATCH);
+			// pi's function keeps each text in lower case once it has looked at it, which is most of the first key's work.
+			this.#filtered(batch, "a", "recent");
+			chars += batch.reduce((sum, { allMessagesText }) => sum + (allMessagesText?.length ?? 0), 0);
+			await nextTurn();
+		}
+	}
+
+	/** What pi's function gives for some sessions. @param {Session[]} sessions @param {string} query @param {string} sortMode */
+	#filtered(sessions, query, sortMode) {
+		const part = /** @type {SessionList} */ (Object.assign(Object.create(this.#list), { allSessions: sessions, filteredSessions: [], selectedIndex: 0, sortMode }));
+		this.#own.call(part, query);
+		return part.filteredSessions;
+	}
 }
 
 /** @param {Promise<void> | undefined} unread @param {() => void} slice */
-function again(unread, slice) {
+function continueLater(unread, slice) {
 	if (unread) void unread.then(slice);
 	else setImmediate(slice);
 }

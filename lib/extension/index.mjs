@@ -12,15 +12,15 @@ export default function extension(api) {
 	if (isSubagent()) return;
 	api.registerCommand("find", {
 		description: "Search all sessions: /find [--all] [words]",
-		handler: async (args, ctx) => whole(ctx, async () => (await import("./find.mjs")).find(pi, args, ctx)),
+		handler: async (args, ctx) => runCommand(ctx, async () => (await import("./find.mjs")).find(pi, args, ctx)),
 	});
 	api.registerCommand("costs", {
 		description: "What all sessions cost: /costs [day|model|project|session]",
-		handler: async (args, ctx) => whole(ctx, async () => (await import("./costs.mjs")).costs(pi, args, ctx)),
+		handler: async (args, ctx) => runCommand(ctx, async () => (await import("./costs.mjs")).costs(pi, args, ctx)),
 	});
 	api.registerCommand("private", {
 		description: "Never push this session to a store",
-		handler: async (_args, ctx) => whole(ctx, async () => (await import("./private.mjs")).markPrivate(pi, ctx)),
+		handler: async (_args, ctx) => runCommand(ctx, async () => (await import("./private.mjs")).markPrivate(pi, ctx)),
 	});
 	/** @type {(() => void) | undefined} */
 	let restore;
@@ -46,7 +46,7 @@ export default function extension(api) {
  * @param {Context} ctx
  * @param {() => Promise<unknown>} work
  */
-async function whole(ctx, work) {
+async function runCommand(ctx, work) {
 	try {
 		await work();
 	} catch (error) {
