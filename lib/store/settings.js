@@ -4,7 +4,7 @@
 // password: the agent's tools print their environment, and what they print is stored.
 const { randomBytes } = require("node:crypto");
 const fs = require("node:fs");
-const { basename, dirname, join, resolve, sep } = require("node:path");
+const { basename, dirname, isAbsolute, join, resolve, sep } = require("node:path");
 const { expandHome } = require("../home.js");
 const { replaceFile } = require("../replace-file.js");
 const { hasPassword, readAddress, withoutPassword } = require("./address.js");
@@ -21,22 +21,42 @@ const { SETTINGS_FILE, STORE_VARIABLE } = require("./setting-names.js");
  * @property {string} [name] of this user and machine, for others to see; it becomes part of the host's id when that is made
  * @property {boolean} push whether pi pushes
  * @property {boolean} pull whether pi pulls
- * @property {string[]} private directories, and ids of sessions, that are never pushed
+ * @property {string[]} private directories, and ids of sessions, that are never pushed: see `CHECKS`
  * @property {Record<string, string>} projects the names of projects, by directory
  * @property {boolean | string} secrets whether lines that hold a secret stay here: by the rules of this package, or of a file
  */
 
 /** The rights of everybody but the owner. */
 const OTHERS = 0o077;
-/** @type {Record<keyof Settings, (value: unknown) => boolean>} */
+/** The ids that pi makes. */
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+/** What begins any other id in `private`: a word alone may be meant as a directory. */
+const ID_MARK = "id:";
+
+/** @param {unknown} value */
+const isText = (value) => typeof value === "string";
+/** @param {unknown} value */
+const isTruth = (value) => typeof value === "boolean";
+/** Whether a path is the same for every process. @param {string} path */
+const isWholePath = (path) => isAbsolute(expandHome(path));
+/** @param {string} entry of `private` */
+const isSession = (entry) => UUID.test(entry) || entry.startsWith(ID_MARK);
+
+/** @type {Record<keyof Settings, [isRight: (value: unknown) => boolean, what: string]>} */
 const CHECKS = {
-	store: (value) => typeof value === "string",
-	name: (value) => typeof value === "string",
-	push: (value) => typeof value === "boolean",
-	pull: (value) => typeof value === "boolean",
-	private: (value) => Array.isArray(value) && value.every((one) => typeof one === "string"),
-	projects: (value) => isObject(value) && Object.values(value).every((one) => typeof one === "string" && one !== ""),
-	secrets: (value) => typeof value === "boolean" || typeof value === "string",
+	store: [isText, "text"],
+	name: [isText, "text"],
+	push: [isTruth, "true or false"],
+	pull: [isTruth, "true or false"],
+	private: [
+		(value) => Array.isArray(value) && value.every((one) => isText(one) && (isWholePath(one) || isSession(one))),
+		`a list of directories, each a whole path or one in ~/, and of ids of sessions (one that is not a UUID as "${ID_MARK}…")`,
+	],
+	projects: [
+		(value) => isObject(value) && Object.entries(value).every(([dir, name]) => isWholePath(dir) && isText(name) && name !== ""),
+		"names by directories, each a whole path or one in ~/",
+	],
+	secrets: [(value) => isTruth(value) || isText(value), "true, false, or the path of a file of rules"],
 };
 const DEFAULTS = { push: true, pull: true, private: [], projects: {}, secrets: false };
 
@@ -58,9 +78,9 @@ function readFile(path) {
 		const value = parse(fs.readFileSync(file));
 		if (!isObject(value)) throw new StoreError("invalid", `${path} must be a JSON object such as {"store": "postgres://me@host/database"}`);
 		for (const [name, one] of Object.entries(value)) {
-			const isRight = Object.hasOwn(CHECKS, name) ? CHECKS[/** @type {keyof Settings} */ (name)](one) : undefined;
-			if (isRight === undefined) throw new StoreError("invalid", `${path} has a setting that is not known, ${JSON.stringify(name.slice(0, 100))}; known are ${Object.keys(CHECKS).join(", ")}`);
-			if (!isRight) throw new StoreError("invalid", `${path}: the setting ${name} cannot be used as it is (docs/stores.md has the settings)`);
+			if (!Object.hasOwn(CHECKS, name)) throw new StoreError("invalid", `${path} has a setting that is not known, ${JSON.stringify(name.slice(0, 100))}; known are ${Object.keys(CHECKS).join(", ")}`);
+			const [isRight, what] = CHECKS[/** @type {keyof Settings} */ (name)];
+			if (!isRight(one)) throw new StoreError("invalid", `${path}: the setting ${name} must be ${what}`);
 		}
 		return value;
 	} finally {
@@ -123,11 +143,34 @@ function checkArgument(address) {
 		throw new StoreError("invalid", `A password in an argument is seen by every user of this machine: let ~/.pgpass, ${STORE_VARIABLE} or ${SETTINGS_FILE} have it`);
 }
 
-/** @param {string} path */
-const expanded = (path) => resolve(expandHome(path));
+/** A path as it is written, and as it is on the disk, where a link in it leads elsewhere. @param {string} path */
+function spellings(path) {
+	const written = resolve(expandHome(path));
+	return [written, onDisk(written)];
+}
 
-/** @param {string} dir @param {string} cwd */
-const isWithin = (dir, cwd) => cwd === dir || cwd.startsWith(dir.endsWith(sep) ? dir : dir + sep);
+/** @param {string} path @returns {string} */
+function onDisk(path) {
+	try {
+		return fs.realpathSync.native(path);
+	} catch {
+		// It is gone, but the directory that it was in may be a link still.
+		return path === dirname(path) ? path : join(onDisk(dirname(path)), basename(path));
+	}
+}
+
+/**
+ * The path of a directory below another one, by the shortest way, in parts; undefined if it is not below it.
+ * @param {string} dir
+ * @param {string} cwd
+ */
+function pathBelow(dir, cwd) {
+	const ways = spellings(dir).flatMap((above) => {
+		const start = above.endsWith(sep) ? above : above + sep;
+		return spellings(cwd).filter((path) => (path + sep).startsWith(start)).map((path) => path.slice(start.length).split(sep).filter((part) => part !== ""));
+	});
+	return ways.sort((a, b) => a.length - b.length)[0];
+}
 
 /**
  * The name that the settings give the project of a directory: that of the nearest directory that has one, with the path below it after a
@@ -136,10 +179,12 @@ const isWithin = (dir, cwd) => cwd === dir || cwd.startsWith(dir.endsWith(sep) ?
  * @param {string} cwd
  */
 function projectSet({ projects }, cwd) {
-	const [dir, name] = Object.entries(projects).map(([dir, name]) => [expanded(dir), name]).filter(([dir]) => isWithin(dir ?? "", cwd)).sort(([a = ""], [b = ""]) => b.length - a.length)[0] ?? [];
-	if (dir === undefined) return undefined;
-	const below = cwd.slice(dir.length).split(sep).filter((part) => part !== "").join("/");
-	return below === "" ? name : `${name}:${below}`;
+	const named = Object.entries(projects).flatMap(([dir, name]) => {
+		const below = pathBelow(dir, cwd);
+		return below ? [{ name, below }] : [];
+	});
+	const [nearest] = named.sort((a, b) => a.below.length - b.below.length);
+	return nearest && [nearest.name, ...(nearest.below.length > 0 ? [nearest.below.join("/")] : [])].join(":");
 }
 
 /**
@@ -153,7 +198,8 @@ const projectIn = async (cwd, host, agentDir, set = process.env.PI_SESSION_NATIV
 
 /**
  * What may leave this machine, as options of a `SessionSync`. What is private is read again when the file has changed: a session may
- * become private while it is open. A fork of a private session is private, because it has copies of its entries.
+ * become private while it is open. A fork of a private session is private, because it has copies of its entries; so is one of which it cannot
+ * be known.
  * @param {string} agentDir
  * @returns {Required<Pick<import("./index").SessionSyncOptions, "isPrivate">> & Pick<import("./index").SessionSyncOptions, "secretIn">}
  */
@@ -167,51 +213,60 @@ function pushRules(agentDir) {
 		const { ino, size, mtimeNs } = fs.statSync(join(agentDir, SETTINGS_FILE), { bigint: true, throwIfNoEntry: false }) ?? {};
 		if (seen === `${ino} ${size} ${mtimeNs}`) return;
 		const listed = readSettings(agentDir).private;
-		directories = listed.filter((one) => /[\\/~]/.test(one)).map(expanded);
-		sessions = new Set(listed.filter((one) => !/[\\/~]/.test(one)));
+		directories = listed.filter((one) => !isSession(one));
+		sessions = new Set(listed.filter(isSession).map((one) => (one.startsWith(ID_MARK) ? one.slice(ID_MARK.length) : one)));
 		seen = `${ino} ${size} ${mtimeNs}`;
 	};
 	/** @param {{ session: string, cwd: string | undefined }} local */
-	const isListed = ({ session, cwd }) => sessions.has(session) || (cwd !== undefined && directories.some((dir) => isWithin(dir, resolve(cwd))));
+	const isListed = ({ session, cwd }) => sessions.has(session) || (cwd !== undefined && directories.some((dir) => pathBelow(dir, cwd) !== undefined));
 	return {
 		secretIn,
 		isPrivate: (local) => {
 			refresh();
 			if (directories.length + sessions.size === 0) return false;
-			return isListed(local) || (local.file !== undefined && parentsOf(local.file).some(isListed));
+			if (isListed(local)) return true;
+			const parents = local.file === undefined ? [] : parentsOf(local.file);
+			return parents === undefined || parents.some(isListed);
 		},
 	};
 }
 
-/** Enough for the headers of sessions here. */
-const HEADER_BYTES = 64 * 1024;
+/** How much of a file is read at first for its header. */
+const HEAD_BYTES = 4096;
 
 /**
  * The session that a session was forked from, the one that was forked from, and so on. One whose file is gone is known by its file's name.
+ * Undefined if a file does not tell.
  * @param {string} file
  */
 function parentsOf(file) {
 	const parents = [];
 	const paths = new Set([file]);
 	for (const path of paths) {
-		const header = headerOf(path);
+		const isThere = fs.statSync(path, { throwIfNoEntry: false })?.isFile();
+		const header = isThere ? headerOf(path) : {};
+		if (header === undefined) return undefined;
 		const named = basename(path, ".jsonl");
-		if (path !== file) parents.push({ session: String(header?.id ?? named.slice(named.indexOf("_") + 1)), cwd: typeof header?.cwd === "string" ? header.cwd : undefined });
+		if (path !== file) parents.push({ session: String(header.id ?? named.slice(named.indexOf("_") + 1)), cwd: typeof header.cwd === "string" ? header.cwd : undefined });
 		// A set is gone through to its end, with what is added meanwhile, and takes no path twice.
-		if (typeof header?.parentSession === "string") paths.add(resolve(dirname(path), header.parentSession));
+		if (typeof header.parentSession === "string") paths.add(resolve(dirname(path), header.parentSession));
 	}
 	return parents;
 }
 
-/** @param {string} path @returns {Record<string, unknown> | undefined} */
+/** The header of a session; undefined if the first line is none. @param {string} path @returns {Record<string, unknown> | undefined} */
 function headerOf(path) {
-	if (!fs.statSync(path, { throwIfNoEntry: false })?.isFile()) return undefined;
 	const file = fs.openSync(path, "r");
 	try {
-		const bytes = Buffer.alloc(HEADER_BYTES);
-		const [line] = bytes.toString("utf8", 0, fs.readSync(file, bytes)).trimStart().split("\n", 1);
-		const value = parse(Buffer.from(line ?? ""));
-		return isObject(value) ? value : undefined;
+		for (let bytes = Buffer.alloc(0); ; ) {
+			const more = Buffer.alloc(Math.max(HEAD_BYTES, bytes.length));
+			const length = fs.readSync(file, more);
+			bytes = Buffer.concat([bytes, more.subarray(0, length)]);
+			const [line = "", ...others] = bytes.toString().trimStart().split("\n", 2);
+			if (others.length === 0 && length > 0) continue;
+			const value = parse(Buffer.from(line));
+			return isObject(value) && value.type === "session" ? value : undefined;
+		}
 	} finally {
 		fs.closeSync(file);
 	}
@@ -227,12 +282,13 @@ async function makePrivate(agentDir, session) {
 	// Another process may do the same.
 	return hostLock({ store: path, host: "settings", locks: join(agentDir, "session-stores") })("settings", async () => {
 		const value = readFile(path);
-		if (value.private?.includes(session)) return false;
+		const entry = UUID.test(session) ? session : ID_MARK + session;
+		if (value.private?.includes(entry)) return false;
 		// The file may be kept elsewhere, with a link to it here.
 		const target = fs.existsSync(path) ? fs.realpathSync(path) : path;
 		const draft = `${target}.${randomBytes(6).toString("hex")}`;
 		try {
-			fs.writeFileSync(draft, `${JSON.stringify({ ...value, private: [...(value.private ?? []), session] }, undefined, "\t")}\n`, { mode: 0o600, flush: true });
+			fs.writeFileSync(draft, `${JSON.stringify({ ...value, private: [...(value.private ?? []), entry] }, undefined, "\t")}\n`, { mode: 0o600, flush: true });
 			await replaceFile(draft, target);
 		} finally {
 			fs.rmSync(draft, { force: true });

@@ -7,6 +7,7 @@ import { expect, test } from "vitest";
 import { SessionSync, loadAll } from "../../../lib/store/index.js";
 import { SESSION, emptyDirectory, entry, header, ids } from "../../support/lines.js";
 import { text, world } from "../../support/machines.js";
+import { testWith } from "../../support/windows.js";
 
 const { makePrivate, pushRules, projectIn, readSettings } = createRequire(import.meta.url)("../../../lib/store/settings.js");
 const said = (id: string, content: string) => Buffer.from(JSON.stringify({ type: "message", id, parentId: null, message: { role: "user", content } }));
@@ -15,7 +16,7 @@ const settingsOf = (value: unknown, agent = emptyDirectory()) => {
 	return agent;
 };
 /** Put together, so that nobody takes them for keys. */
-const KEYS = [`AKIA${"ABCDEFGHIJ234567"}`, `sk-${"ant-"}${"a1".repeat(24)}`, `ghp_${"a1B2".repeat(9)}`, `AIza${"a1B2c".repeat(7)}`, `xoxb-${"1234567890-abc"}`, `-----BEGIN ${"OPENSSH PRIVATE KEY"}-----`, `hf_${"aB".repeat(17)}`, `npm_${"a1B2".repeat(9)}`, `glpat-${"a1B2".repeat(5)}`, `sk_live_${"a1B2".repeat(6)}`];
+const KEYS = [`AKIA${"ABCDEFGHIJ234567"}`, `sk-${"ant-"}${"a1".repeat(24)}`, `ghp_${"a1B2".repeat(9)}`, `AIza${"a1B2c".repeat(7)}`, `xoxb-${"1234567890-abc"}`, `-----BEGIN ${"OPENSSH PRIVATE KEY"}-----`, `hf_${"aB".repeat(17)}`, `npm_${"a1B2".repeat(9)}`, `glpat-${"a1B2".repeat(5)}`, `sk_live_${"a1B2".repeat(6)}`, `sk-${"or-v1-"}${"a1b2".repeat(16)}`, `gsk_${"a1B2".repeat(13)}`, `xai-${"a1B2".repeat(20)}`, `SG.${"a1B2c3".repeat(4).slice(0, 22)}.${"a1B2c3".repeat(8).slice(0, 43)}`];
 
 test("a line that holds a key of a provider stays here with what follows it, is told, and goes once it is redacted", async () => {
 	for (const key of KEYS) {
@@ -35,12 +36,24 @@ test("a line that holds a key of a provider stays here with what follows it, is 
 	}
 });
 
-test("without the setting everything is pushed, and a file has rules of the user's own", async () => {
+// Regression: JSON writes a line break as \n, whose n belonged to the word.
+test("a key is found at the beginning of a line, after a colour, and in JSON that is text", () => {
+	const { secretIn } = pushRules(settingsOf({ secrets: true }));
+	for (const key of KEYS)
+		for (const before of ["x\n", "\n", "\t", "\u001b[31m", "\u001b[01;31m\u001b[K", "\\", "\\u001b[31m"]) {
+			const content = `${before}${key}\nmore`;
+			for (const one of [content, JSON.stringify({ content }), JSON.stringify(JSON.stringify([content]))]) expect(secretIn(said("a", one)), one).toBeDefined();
+		}
+	expect(secretIn(said("a", `x\n${(KEYS[0] as string).toLowerCase()}`))).toBeUndefined();
+});
+
+test("without the setting everything is pushed, and a file adds rules of the user's own, and takes some away", async () => {
 	expect(pushRules(settingsOf({})).secretIn).toBeUndefined();
 	const agent = settingsOf({ secrets: "rules.json" });
-	writeFileSync(join(agent, "rules.json"), JSON.stringify({ "a customer's number": "\\bC-\\d{6}\\b" }));
+	writeFileSync(join(agent, "rules.json"), JSON.stringify({ "a customer's number": "\\bC-\\d{6}\\b", "a GitHub token": false }));
 	const { secretIn } = pushRules(agent);
-	expect([secretIn(said("a", "it is C-123456.")), secretIn(said("a", KEYS[0] as string))]).toEqual(["a customer's number", undefined]);
+	const found = ["it is\nC-123456.", KEYS[0] as string, KEYS[2] as string].map((one) => secretIn(said("a", one)));
+	expect(found).toEqual(["a customer's number", "an AWS access key", undefined]);
 	for (const [rules, message] of [["[]", /names and regular expressions/], ['{"x": "("}', /the rule "x" cannot be used/], ['{"x": 5}', /must be text/]] as const) {
 		writeFileSync(join(agent, "rules.json"), rules);
 		expect(() => pushRules(agent)).toThrow(message);
@@ -67,6 +80,38 @@ test("private sessions are neither pushed nor followed, by directory and by id",
 	const { isPrivate } = rules({ private: ["~/secret", "/work/app"] });
 	const of = (cwd: string) => isPrivate({ session: "x", cwd });
 	expect([of(join(homedir(), "secret", "deep")), of("/work/app"), of("/work/app2"), of("/work")]).toEqual([true, true, false, false]);
+});
+
+// Regression: each was pushed.
+testWith("links")("a private directory is the one that a link leads to, and a project's, too", async () => {
+	const path = emptyDirectory();
+	const [real, link] = [join(path, "data"), join(path, "link")];
+	mkdirSync(join(real, "app"), { recursive: true });
+	symlinkSync(real, link);
+	for (const [listed, cwd] of [[link, real], [real, link]] as const) {
+		const agent = settingsOf({ private: [listed], projects: { [listed]: "shop", [join(listed, "app")]: "app" } });
+		const { isPrivate } = pushRules(agent);
+		expect([isPrivate({ session: "x", cwd: join(cwd, "app") }), isPrivate({ session: "x", cwd: path })]).toEqual([true, false]);
+		const named = async (below: string) => (await projectIn(join(cwd, below), "host", agent, "")).project;
+		expect([await named(""), await named("app"), await named("other/deep")]).toEqual(["shop", "app", "shop:other/deep"]);
+	}
+});
+
+// Regression: a header of more than 64 KiB was no header.
+test("a fork is private whose own header is long, and one whose parent does not tell what it is", () => {
+	const dir = emptyDirectory();
+	const { isPrivate } = pushRules(settingsOf({ private: [SESSION] }));
+	const fork = join(dir, "x_fork.jsonl");
+	const write = (parentSession: string, note: string) => writeFileSync(fork, `\n${text(JSON.stringify({ ...JSON.parse(header("fork").toString()), note, parentSession }), entry("a"))}`);
+	write(join(dir, `x_${SESSION}.jsonl`), "ä".repeat(100_000));
+	expect(isPrivate({ session: "fork", file: fork, cwd: "/" })).toBe(true);
+	const parent = join(dir, "x_parent.jsonl");
+	write(parent, "");
+	const isForkPrivate = (first: Buffer | string) => {
+		writeFileSync(parent, text(first, entry("a")));
+		return isPrivate({ session: "fork", file: fork, cwd: "/" });
+	};
+	expect([isForkPrivate(header("parent")), isForkPrivate("no header"), isForkPrivate(entry("b"))]).toEqual([false, true, true]);
 });
 
 test("a session that becomes private while it is followed is not stored any further, and neither is a fork of it", async () => {
@@ -97,7 +142,7 @@ test("a session that becomes private while it is followed is not stored any furt
 	expect((await a.store.list()).sessions.map(({ session }) => session)).toEqual([SESSION]);
 	// Forks of forks of each other end, too.
 	forkOf(second.file, first);
-	expect(pushRules(settingsOf({ private: ["other"] })).isPrivate({ ...first, cwd: "/" })).toBe(false);
+	expect(pushRules(settingsOf({ private: ["id:other"] })).isPrivate({ ...first, cwd: "/" })).toBe(false);
 });
 
 test("marking sessions keeps the other settings, a link and the rights, and changes no file that is refused", async () => {
@@ -105,26 +150,30 @@ test("marking sessions keeps the other settings, a link and the rights, and chan
 	const path = join(agent, "session-store.json");
 	expect((await Promise.all(["a", "b", "c", "a"].map((id) => makePrivate(agent, id)))).sort()).toEqual([false, true, true, true]);
 	expect(readSettings(agent)).toMatchObject({ store: "/x", secrets: true });
-	expect(readSettings(agent).private.sort()).toEqual(["a", "b", "c"]);
+	expect(readSettings(agent).private.sort()).toEqual(["id:a", "id:b", "id:c"]);
 	expect(readdirSync(agent)).not.toContainEqual(expect.stringContaining("session-store.json."));
 	if (process.platform !== "win32") {
 		expect(statSync(path).mode & 0o777).toBe(0o600);
 		renameSync(path, join(agent, "kept.json"));
 		symlinkSync("kept.json", path);
 		await makePrivate(agent, "d");
-		expect(JSON.parse(readFileSync(join(agent, "kept.json"), "utf8")).private.sort()).toEqual(["a", "b", "c", "d"]);
+		expect(JSON.parse(readFileSync(join(agent, "kept.json"), "utf8")).private.sort()).toEqual(["id:a", "id:b", "id:c", "id:d"]);
 	}
 	const bad = settingsOf({ stroe: 1 });
 	await expect(makePrivate(bad, "a")).rejects.toThrow(/not known, "stroe"/);
 	expect(JSON.parse(readFileSync(join(bad, "session-store.json"), "utf8"))).toEqual({ stroe: 1 });
 	const fresh = emptyDirectory();
 	await makePrivate(fresh, "a");
-	expect(readSettings(fresh).private).toEqual(["a"]);
+	await makePrivate(fresh, SESSION);
+	expect(readSettings(fresh).private).toEqual(["id:a", SESSION]);
+	expect(["a", SESSION, "b"].map((session) => pushRules(fresh).isPrivate({ session, cwd: "/" }))).toEqual([true, true, false]);
 });
 
 test("settings that are not known, or not what they should be, are named", () => {
 	expect(readSettings(emptyDirectory())).toMatchObject({ push: true, pull: true, private: [], secrets: false });
-	for (const [value, message] of [[[], /must be a JSON object/], [{ stroe: "x" }, /not known, "stroe"; known are store/], [{ push: "no" }, /setting push cannot/], [{ private: "x" }, /setting private cannot/], [{ projects: { "/x": "" } }, /setting projects cannot/]] as const)
+	// Regression: a path depended on the working directory, and a word was taken for an id.
+	const badEntries = ["./x", "work/secret", "secret", "~me/x", ""].map((one) => [{ private: [one] }, /setting private must be a list of directories, each a whole path or one in ~\//] as const);
+	for (const [value, message] of [[[], /must be a JSON object/], [{ stroe: "x" }, /not known, "stroe"; known are store/], [{ push: "no" }, /setting push must be true or false/], [{ private: "x" }, /setting private must be a list/], ...badEntries, [{ projects: { "/x": "" } }, /setting projects must be names/], [{ projects: { x: "x" } }, /setting projects must be names/]] as const)
 		expect(() => readSettings(settingsOf(value))).toThrow(message);
 	if (process.platform === "win32") return;
 	const agent = settingsOf({});
