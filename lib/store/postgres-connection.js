@@ -13,9 +13,12 @@ const THIS_MACHINE = /^(?:localhost|.*\.localhost|127(?:\.\d+){3}|\[?::1\]?)$/i;
  * @param {number} timeout of a statement, and of a socket on which nothing comes or goes, in milliseconds
  */
 function openPool(address, timeout) {
+	const url = new URL(address);
+	// The driver takes the last of several. One without a value would be plain text to it, and says nothing.
+	for (const name of TLS_PARAMETERS) if (!url.searchParams.getAll(name).at(-1)) url.searchParams.delete(name);
 	const pool = new (requirePg().Pool)({
-		...{ connectionString: address.href, application_name: "pi-session-native", max: 4, keepAlive: true, allowExitOnIdle: true },
-		...{ connectionTimeoutMillis: timeout, ssl: needsTls(address) ? true : undefined },
+		...{ connectionString: url.href, application_name: "pi-session-native", max: 4, keepAlive: true, allowExitOnIdle: true },
+		...{ connectionTimeoutMillis: timeout, ssl: needsTls(url) ? true : undefined },
 		// A server goes on with what a client that is gone had asked for, and would wait for a lock forever.
 		...{ statement_timeout: timeout, lock_timeout: Math.ceil(timeout / 2) },
 	});

@@ -105,6 +105,9 @@ describe.runIf(process.platform === "linux")("a server on another machine", () =
 		// The driver goes to the host that the parameter names, and to the last one of several.
 		for (const more of ["?host=0.0.0.0", "?host=localhost&host=0.0.0.0"])
 			expect((await failure(open(schema, "a", server.url().replace("@127.0.0.1", "@localhost") + more).list())).message).toContain("does not support SSL connections");
+		// Regression: a parameter without a value was plain text.
+		for (const more of ["?sslmode=", "?ssl=", "?sslrootcert=", "?sslmode=disable&sslmode="])
+			expect((await failure(open(schema, "a", elsewhere(server.url()) + more).list())).message, more).toContain("does not support SSL connections");
 		expect((await open(schema, "a", `${elsewhere(server.url())}?sslmode=disable`).list()).sessions).toEqual([]);
 		onTestFinished(() => void vi.unstubAllEnvs());
 		vi.stubEnv("PGSSLMODE", "allow");
