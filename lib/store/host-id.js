@@ -4,8 +4,10 @@ const fs = require("node:fs");
 const { hostname, userInfo } = require("node:os");
 const { dirname, join } = require("node:path");
 const { StoreError } = require("./errors.js");
+const { isObject } = require("./lines.js");
 const { checkId, isId } = require("./names.js");
 const { readSettings } = require("./settings.js");
+const { unlessAbsent } = require("./small-file.js");
 
 /**
  * The id of this machine, the same in every process here: made once, and kept in the directory.
@@ -18,12 +20,8 @@ function hostId(folder) {
 	const machine = plain(hostname(), 40) || "host";
 	const path = join(folder, `host-${machineKey() ?? machine}`);
 	const read = () => {
-		try {
-			const id = fs.readFileSync(path, "utf8").trim();
-			return isId(id) ? id : undefined;
-		} catch {
-			return undefined;
-		}
+		const id = unlessAbsent(() => fs.readFileSync(path, "utf8"))?.trim();
+		return isId(id) ? id : undefined;
 	};
 	const known = read();
 	if (known !== undefined) return known;
@@ -79,12 +77,16 @@ function machineKey(platform = process.platform, read = textOf) {
 	return /^[0-9a-f]{32}$/.test(id) ? createHash("sha256").update(`pi-session-native\n${id}`).digest("hex").slice(0, 16) : undefined;
 }
 
+/** What says that a file is not there for this user. Anything else may pass, and with it the machine would be another one. */
+const ABSENT = ["ENOENT", "ENOTDIR", "EACCES", "EPERM"];
+
 /** @param {string} path */
 function textOf(path) {
 	try {
 		return fs.readFileSync(path, "utf8");
-	} catch {
-		return undefined;
+	} catch (error) {
+		if (isObject(error) && ABSENT.includes(String(error.code))) return undefined;
+		throw error;
 	}
 }
 

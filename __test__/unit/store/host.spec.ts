@@ -8,6 +8,7 @@ import { hostId } from "../../../lib/store/index.js";
 import { emptyDirectory } from "../../support/lines.js";
 
 const require = createRequire(import.meta.url);
+const fs = require("node:fs");
 const { displayName } = require("../../../lib/store/names.js");
 const { machineKey } = require("../../../lib/store/host-id.js");
 const plain = (text: string) => text.replace(/[^A-Za-z0-9-]+/g, "-").replace(/^-+|-+$/g, "").toLowerCase();
@@ -27,6 +28,23 @@ test("a host's id is made once, and shows its user and machine, or the name that
 	writeFileSync(join(agent, "session-store.json"), JSON.stringify({ name: "Anna (work)" }), { mode: 0o600 });
 	expect(hostId(folder)).toBe(id);
 	expect(displayName(hostId(join(agent, "another")))).toBe("anna-work");
+});
+
+// Regression: it was overwritten, and the machine was another one from then on.
+test("the id of a machine stays where it, or what the machine is known by, cannot be read for a moment", () => {
+	const folder = join(emptyDirectory(), "session-stores");
+	const id = hostId(folder);
+	const [file] = readdirSync(folder);
+	const read = fs.readFileSync;
+	for (const name of [file, ".dockerenv"]) {
+		const failing = vi.spyOn(fs, "readFileSync").mockImplementation((path: unknown, ...rest: unknown[]) => {
+			if (String(path).endsWith(String(name))) throw Object.assign(new Error("too many open files"), { code: "EMFILE" });
+			return read(path, ...rest);
+		});
+		if (name === file || process.platform === "linux") expect(() => hostId(folder)).toThrow("too many open files");
+		failing.mockRestore();
+		expect([hostId(folder), readdirSync(folder)]).toEqual([id, [file]]);
+	}
 });
 
 test("a machine is known by its id of the system, which its network name does not change; a container by its network name", () => {
