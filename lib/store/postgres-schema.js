@@ -72,7 +72,6 @@ function migrate(schema) {
 		END $migrate$;`;
 }
 
-exports.MIGRATIONS = MIGRATIONS;
 exports.VERSION = VERSION;
 exports.migrate = migrate;
 exports.readVersion = readVersion;

@@ -30,9 +30,6 @@ const readJson = (path) => unlessAbsent(() => parse(fs.readFileSync(path)));
 /** The names in a directory; none if it is not there. @param {string} path */
 const namesIn = (path) => unlessAbsent(() => fs.readdirSync(path)) ?? [];
 
-/** When a file was written, in milliseconds; undefined if it is not there. @param {string} path */
-const timeOf = (path) => fs.statSync(path, { throwIfNoEntry: false })?.mtimeMs;
-
 /** @param {string} path */
 const remove = (path) => fs.rmSync(path, { force: true });
 
@@ -97,7 +94,6 @@ const draftOf = (path) => `${path}.${randomBytes(6).toString("hex")}`;
 exports.namesIn = namesIn;
 exports.readJson = readJson;
 exports.remove = remove;
-exports.timeOf = timeOf;
 exports.unlessAbsent = unlessAbsent;
 exports.writeWhole = writeWhole;
 exports.writeWholeSync = writeWholeSync;

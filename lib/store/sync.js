@@ -158,7 +158,7 @@ class SessionSync {
 				const described = { ...stored, header: await headerOf(store, stored) };
 				file = fileFor(dir, described);
 				header = localHeader(described, { cwd, parentOf });
-				await fs.mkdir(dir, { recursive: true });
+				await fs.mkdir(dir, { recursive: true, mode: 0o700 });
 			}
 			const listed = listedOf(stored);
 			const isChanged = !report.isNew && (await this.#pushRedactions({ session, file }));

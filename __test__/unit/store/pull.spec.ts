@@ -25,6 +25,8 @@ test("a session that is not here comes with this machine's directory in its head
 	expect(rest?.equals(first as Buffer)).toBe(true);
 	expect(JSON.parse(linesOf(b.file)[0] as string)).toEqual({ ...JSON.parse(String(header())), cwd: "/home/b/shop" });
 	expect(api.SessionManager.open(b.file).getEntryCount()).toBe(2);
+	// Regression: others could read its name.
+	if (process.platform !== "win32") expect(statSync(b.dir).mode & 0o777).toBe(0o700);
 	expect(await b.sync.pull()).toEqual([]);
 	expect(await b.sync.push()).toMatchObject([{ bytes: 0, lag: 0 }]);
 });
