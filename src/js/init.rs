@@ -1,7 +1,5 @@
 //! Sets the addon up in a JavaScript environment, and cleans up when the environment ends.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use napi::bindgen_prelude::*;
 use napi_derive::napi;
 
@@ -9,11 +7,7 @@ use super::engine::{JsEnv, JsVal};
 use super::factory::{self, FactoryFn};
 use super::lists::lazy_text;
 use super::manager::{bodies, gc};
-use pi_session_core::base::threads::stop_all;
 use pi_session_core::io::held_lock;
-
-/// How many environments use the addon.
-static ENVIRONMENTS: AtomicUsize = AtomicUsize::new(0);
 
 // The engine calls this once per environment.
 #[napi(module_exports)]
@@ -24,7 +18,6 @@ fn initialise(exports: Object, env: Env) -> Result<()> {
     // Last: where a process exits at once, the thread's statics are destroyed in reverse order of their first use. That of the
     // open environments then goes first, and values that the others keep are not given back to an engine that is gone.
     js.begin();
-    ENVIRONMENTS.fetch_add(1, Ordering::Relaxed);
     env.add_env_cleanup_hook(js.id(), |env| {
         env.end();
         let was_last_of_thread = factory::uninstall(env);
@@ -33,10 +26,6 @@ fn initialise(exports: Object, env: Env) -> Result<()> {
             held_lock::release_all();
         }
         gc::close(env);
-        // With the last environment the library may be unloaded: none of its threads may run then.
-        if ENVIRONMENTS.fetch_sub(1, Ordering::Relaxed) == 1 {
-            stop_all();
-        }
     })?;
     let exports = JsVal::of(&exports);
     let class = js.get(exports, c"SessionManager")?;

@@ -1,9 +1,9 @@
-//! Threads: work that is spread over the processor's cores, and background threads that can be stopped.
+//! Threads: work that is spread over the processor's cores, and background threads.
 
 use std::any::Any;
 use std::panic::{catch_unwind, AssertUnwindSafe};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 
 use super::error::{Error, Result as CoreResult};
@@ -64,42 +64,14 @@ pub fn try_on_threads<S: Default, E: Send>(
     into_inner(failed).map_or(Ok(()), Err)
 }
 
-/// The stop flags of the threads that work in the background.
-static RUNNING: Mutex<Vec<Arc<AtomicBool>>> = Mutex::new(Vec::new());
-static ENDED: Condvar = Condvar::new();
-
-/// Registers the current thread with [`stop_all`] until it is dropped.
-pub struct ThreadGuard(Arc<AtomicBool>);
-
-impl ThreadGuard {
-    /// `stop` is set when the thread must end.
-    pub fn new(stop: Arc<AtomicBool>) -> Self {
-        locked(&RUNNING).push(stop.clone());
-        Self(stop)
-    }
-}
-
-impl Drop for ThreadGuard {
-    fn drop(&mut self) {
-        let mut flags = locked(&RUNNING);
-        let at = flags.iter().position(|flag| Arc::ptr_eq(flag, &self.0));
-        at.map(|at| flags.swap_remove(at));
-        ENDED.notify_all();
-    }
-}
-
 /// Runs `answer` on a new thread. Its errors and panics go to `failed`.
 pub fn spawn<S: Send + 'static>(
     what: &'static str,
-    cancelled: Arc<AtomicBool>,
     sender: S,
     answer: impl FnOnce(&S) -> CoreResult<()> + Send + 'static,
     failed: impl FnOnce(&S, Error) + Send + 'static,
 ) -> CoreResult<()> {
-    // Registered before it runs: the library must not be unloaded under it.
-    let guard = ThreadGuard::new(cancelled);
     let run = move || {
-        let _guard = guard;
         let answered = catch_unwind(AssertUnwindSafe(|| answer(&sender)));
         if let Err(error) = answered.unwrap_or_else(|panic| Err(panicked(what, &*panic))) {
             failed(&sender, error);
@@ -120,15 +92,6 @@ fn panicked(what: &str, panic: &(dyn Any + Send)) -> Error {
         Some(message) => format!("the {what} failed: {message}"),
         None => format!("the {what} failed"),
     })
-}
-
-/// Tells every registered thread to stop and waits until all have ended. The library may be unloaded after that.
-pub fn stop_all() {
-    let mut flags = locked(&RUNNING);
-    while !flags.is_empty() {
-        flags.iter().for_each(|flag| flag.store(true, Ordering::Relaxed));
-        flags = ENDED.wait(flags).unwrap_or_else(PoisonError::into_inner);
-    }
 }
 
 #[cfg(test)]

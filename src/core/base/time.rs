@@ -2,6 +2,8 @@
 
 use chrono::{DateTime, Datelike, NaiveDate, Timelike};
 
+use super::error::{Error, Result};
+
 /// The result of `new Date(value).getTime()`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Time {
@@ -87,6 +89,11 @@ pub fn iso(ms: f64) -> Option<String> {
     let (hour, minute, second) = (date.hour(), date.minute(), date.second());
     let ms = date.and_utc().timestamp_subsec_millis();
     Some(format!("{year}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{ms:03}Z"))
+}
+
+/// As [`iso`]; JavaScript's error where that throws.
+pub fn timestamp(ms: f64) -> Result<String> {
+    iso(ms).ok_or_else(|| Error::argument("Invalid time value"))
 }
 
 /// The form an ISO time has in a file name: `:` and `.` become `-`.

@@ -10,7 +10,7 @@
 //! # Reading a line
 //!
 //! `read::<AgentMessage<Raw>>(text)` runs the deserializer of `json::reader` over the text: it
-//! stops at the two keys it knows and lets the scanner skip every other value. No string is decoded and nothing is
+//! stops at the keys it knows and lets the scanner skip every other value. No string is decoded and nothing is
 //! allocated until a method asks for a field's text.
 //!
 //! # What survives
@@ -31,6 +31,8 @@ fields! {
         role: V = "role",
         /// A string or an array of content blocks.
         content: V = "content",
+        /// What a tool adds to its result for the one who shows it.
+        details: V = "details",
     }
 }
 

@@ -65,47 +65,21 @@ impl EntryKind {
     }
 }
 
-/// Defines a struct of the entry fields that the index reads, and of further ones. `M` is the type that the message is read as.
-macro_rules! entry_fields {
-    ($(#[$doc:meta])* $vis:vis struct $name:ident { $($more:tt)* }) => {
-        fields! {
-            $(#[$doc])*
-            $vis struct $name<V, M> {
-                kind: V = "type",
-                id: V = "id",
-                parent: V = "parentId",
-                timestamp: V = "timestamp",
-                message: M = "message",
-                first_kept: V = "firstKeptEntryId",
-                target: V = "targetId",
-                label: V = "label",
-                summary: V = "summary",
-                $($more)*
-            }
-        }
-    };
-}
-
-entry_fields! {
-    /// The fields that the index reads.
-    pub struct EntryFields {}
-}
-
-entry_fields! {
-    /// The fields that the index reads, and the values that may be bodies.
-    struct EntryLine {
+fields! {
+    /// The fields of an entry that the index reads, and the values that may be bodies. `M` is the type that the message is read as.
+    pub struct EntryFields<V, M> {
+        kind: V = "type",
+        id: V = "id",
+        parent: V = "parentId",
+        timestamp: V = "timestamp",
+        message: M = "message",
+        first_kept: V = "firstKeptEntryId",
+        target: V = "targetId",
+        label: V = "label",
+        summary: V = "summary",
         content: V = "content",
         details: V = "details",
         data: V = "data",
-    }
-}
-
-fields! {
-    /// The fields of a message, and the values that may be bodies.
-    struct MessageLine<V> {
-        role: V = "role",
-        content: V = "content",
-        details: V = "details",
     }
 }
 
@@ -137,9 +111,7 @@ pub struct HeadAs<T> {
     pub time: Time,
     /// For a message entry whose `message` is an object.
     pub message: Option<MessageHead>,
-    /// A compaction's first kept entry.
-    pub first_kept: Option<T>,
-    /// The entry that a label or a context edit is about.
+    /// A compaction's first kept entry; the entry that a label or a context edit is about.
     pub target: Option<T>,
     /// Whether a label entry sets a label; otherwise it clears one.
     pub sets_label: bool,
@@ -196,13 +168,9 @@ pub fn read_line_and_bodies<T>(
     then: impl FnOnce(Line<'_>, &[Body]) -> T,
 ) -> memory::Result<T> {
     // Most lines take one pass. A line that it rejects (its message is not an object) is read again.
-    if let Ok(read) = read::<EntryLine<Raw<'_>, MessageLine<Raw<'_>>>>(line) {
-        let bodies = if line.len() < least { Vec::new() } else { bodies_in(line, &read, least)? };
-        let EntryLine { kind, id, parent, timestamp, message, first_kept, target, label, summary, .. } = read;
-        let message =
-            message.map(|MessageLine { role, content, .. }| AgentMessage { role, content }.head()).transpose()?;
-        let fields =
-            EntryFields::<_, ()> { kind, id, parent, timestamp, message: None, first_kept, target, label, summary };
+    if let Ok(fields) = read::<EntryFields<Raw<'_>, AgentMessage<Raw<'_>>>>(line) {
+        let bodies = if line.len() < least { Vec::new() } else { bodies_in(line, &fields, least)? };
+        let message = fields.message.as_ref().map(AgentMessage::head).transpose()?;
         return Ok(then(of_fields(&fields, message)?, &bodies));
     }
     if let Ok(fields) = read::<EntryFields<Raw<'_>, Raw<'_>>>(line) {
@@ -227,14 +195,18 @@ pub fn bodies_of(line: &[u8]) -> memory::Result<Vec<Body>> {
     }
 }
 
-fn bodies_in(line: &str, read: &EntryLine<Raw<'_>, MessageLine<Raw<'_>>>, least: usize) -> memory::Result<Vec<Body>> {
-    let message = read.message.as_ref();
+fn bodies_in(
+    line: &str,
+    fields: &EntryFields<Raw<'_>, AgentMessage<Raw<'_>>>,
+    least: usize,
+) -> memory::Result<Vec<Body>> {
+    let message = fields.message.as_ref();
     let values = [
         (BodyOf::MessageContent, message.and_then(|message| message.content)),
         (BodyOf::MessageDetails, message.and_then(|message| message.details)),
-        (BodyOf::Content, read.content),
-        (BodyOf::Details, read.details),
-        (BodyOf::Data, read.data),
+        (BodyOf::Content, fields.content),
+        (BodyOf::Details, fields.details),
+        (BodyOf::Data, fields.data),
     ];
     let mut bodies = with_capacity(values.len())?;
     bodies.extend(values.into_iter().filter_map(|(of, value)| Body::of(of, line, value, least)));
@@ -250,7 +222,7 @@ pub fn is_blank(line: &str) -> bool {
 /// The message in an entry's `message` field; None if that is neither an object nor a list.
 pub fn read_message(raw: Raw<'_>) -> Option<AgentMessage<Raw<'_>>> {
     if raw.get().starts_with('[') {
-        return Some(AgentMessage { role: None, content: None });
+        return Some(AgentMessage { role: None, content: None, details: None });
     }
     read(raw.get()).ok()
 }
@@ -278,8 +250,8 @@ pub fn head_of<'a, V: Value, M>(
         parent: parent_of(fields.parent.as_ref())?,
         time: time_of(fields.timestamp.as_ref())?,
         message: message.filter(|_| kind == EntryKind::Message),
-        first_kept: if kind == EntryKind::Compaction { text_of(&fields.first_kept)? } else { None },
         target: match kind {
+            EntryKind::Compaction => text_of(&fields.first_kept)?,
             EntryKind::Label => target_key(fields.target.as_ref())?,
             EntryKind::ContextEdit => text_of(&fields.target)?,
             _ => None,
@@ -354,7 +326,6 @@ impl<T> HeadAs<T> {
                 ParentAs::Number(number) => ParentAs::Number(number),
                 ParentAs::Other => ParentAs::Other,
             },
-            first_kept: self.first_kept.map(&mut each).transpose()?,
             target: self.target.map(&mut each).transpose()?,
             kind: self.kind,
             time: self.time,

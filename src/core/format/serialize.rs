@@ -118,7 +118,7 @@ impl NewHead {
         let head = head_of(&fields, Cow::Borrowed(b""), message)?;
         Ok(Self {
             message: head.message,
-            target: head.first_kept.or(head.target).map(Cow::into_owned),
+            target: head.target.map(Cow::into_owned),
             sets_label: head.sets_label,
             has_summary: head.has_summary,
         })
@@ -126,11 +126,6 @@ impl NewHead {
 
     /// The head of the whole entry.
     pub fn with<'a>(&'a self, kind: EntryKind, envelope: &'a Envelope) -> EntryHead<'a> {
-        let target = self.target.as_deref().map(Cow::Borrowed);
-        let (first_kept, target) = match kind {
-            EntryKind::Compaction => (target, None),
-            _ => (None, target),
-        };
         EntryHead {
             kind,
             id: Cow::Borrowed(envelope.id.as_bytes()),
@@ -140,8 +135,7 @@ impl NewHead {
             },
             time: Time::At(envelope.time),
             message: self.message,
-            first_kept,
-            target,
+            target: self.target.as_deref().map(Cow::Borrowed),
             sets_label: self.sets_label,
             has_summary: self.has_summary,
         }

@@ -46,8 +46,7 @@ impl Index {
 
     /// Hands on the line of each of these rows that is in the storage; neighbours are read together.
     pub(crate) fn lines(&self, storage: &dyn Storage, rows: &[RowNo], each: &mut TakeLine<'_>) -> Result<()> {
-        let whole = |&row: &RowNo| Some(LinePart { row, span: self.line_span(row)?, before: None });
-        let parts = collect(rows.iter().filter_map(whole))?;
+        let parts = self.whole_lines(rows)?;
         self.read(storage, &parts, &mut |row, line, omitted| self.hand_on(storage, row, line, omitted, each))
     }
 
@@ -58,12 +57,19 @@ impl Index {
         rows: &[RowNo],
         each: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
-        let whole = |&row: &RowNo| Some(LinePart { row, span: self.line_span(row)?, before: None });
-        let parts = collect(rows.iter().filter_map(whole))?;
+        let parts = self.whole_lines(rows)?;
         self.read(storage, &parts, &mut |row, line, _| {
-            self.check_copy(storage.name(), row, &line_text(line)?)?;
+            let says_the_same =
+                |line: Line<'_>| matches!(line, Line::Entry(head) if self.tree.matches_head(row, &head));
+            if line.contains(&b'\n') || !read_line(&line_text(line)?, says_the_same)? {
+                return Err(self.changed(storage.name(), row, "no longer says what it said"));
+            }
             each(line)
         })
+    }
+
+    fn whole_lines(&self, rows: &[RowNo]) -> memory::Result<Vec<LinePart>> {
+        collect(rows.iter().filter_map(|&row| Some(LinePart { row, span: self.line_span(row)?, before: None })))
     }
 
     /// Hands on the lines of these rows without their bodies, which are not read: the JSON number 0 replaces each.
@@ -192,19 +198,6 @@ impl Index {
                 let line = line_text(line)?;
                 self.check_text(storage, row, &line)
             }
-        }
-    }
-
-    /// An error unless a line says all that the index has of this entry.
-    pub(crate) fn check_copy(&self, name: &str, row: RowNo, line: &str) -> Result<()> {
-        if line.contains('\n') {
-            return Err(self.changed(name, row, "is no longer one line"));
-        }
-        let is_same = read_line(line, |line| matches!(line, Line::Entry(head) if self.tree.matches_head(row, &head)));
-        if is_same? {
-            Ok(())
-        } else {
-            Err(self.changed(name, row, "no longer says what it said"))
         }
     }
 

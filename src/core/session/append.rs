@@ -11,7 +11,7 @@
 
 use crate::base::error::{part, Error, Result};
 use crate::base::memory::{self, copy_of_bytes};
-use crate::base::time::iso;
+use crate::base::time::timestamp;
 use crate::base::wtf8::shown;
 use crate::format::entry::EntryKind;
 use crate::format::serialize::{line, Envelope, NewHead};
@@ -46,6 +46,18 @@ pub enum AppendPlan {
         /// How many entries there are before the new one: it tells whether any was added since their lines were made.
         entries: usize,
     },
+}
+
+/// Whether an append needs a message's JSON text, before its role is known. The boundary asks, and makes no text that is not written.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum TextNeed {
+    /// The session has no file.
+    Never = 0,
+    Always = 1,
+    /// If the message is conversation, which makes the session's file.
+    OfConversation = 2,
 }
 
 /// An entry to be appended.
@@ -120,6 +132,18 @@ impl Session {
         }
     }
 
+    /// What the next append of a message needs.
+    #[doc(hidden)]
+    pub fn text_need(&self) -> TextNeed {
+        if !self.is_persisted() {
+            TextNeed::Never
+        } else if self.writes_lines() || self.tree().has_conversation() {
+            TextNeed::Always
+        } else {
+            TextNeed::OfConversation
+        }
+    }
+
     /// Appends an entry whose own fields are not checked again. `before` are the lines of the header and of all entries, if the
     /// append makes the file. If the caller keeps the entry, its own fields are not read.
     #[doc(hidden)]
@@ -166,7 +190,7 @@ impl Session {
         if let Some(id) = new.id.filter(|id| self.tree().find(id.as_bytes()).is_some()) {
             return Err(Error::invalid(format!("An entry has the id {id} already")));
         }
-        let timestamp = iso(new.time).ok_or_else(|| Error::argument("Invalid time value"))?;
+        let timestamp = timestamp(new.time)?;
         let parent = parent.map(|row| copy_of_bytes(self.tree().id_of(row))).transpose()?;
         let id = new.id.map_or_else(|| self.new_entry_id(), str::to_owned);
         Ok(Envelope { id, parent, time: new.time.trunc(), timestamp })

@@ -46,7 +46,7 @@ impl Session {
         let row = if is_there { Some(place.row) } else { self.tree().find(place.id) };
         let text = match row {
             Some(row) => self.body_of(row, place.of),
-            None => Err(self.entry_changed(place.id, "is gone")),
+            None => Err(Error::changed(self.file().unwrap_or_default(), format!("entry {} is gone", shown(place.id)))),
         };
         text.map_err(|error| {
             let session = xxh3_128(self.id());
@@ -72,7 +72,7 @@ impl Session {
         if let (Some(parts), Some(len)) = (self.body(row, of)?, self.body_len(row, of)) {
             return Ok(BodyText { parts, len });
         }
-        let changed = |what: &str| self.entry_changed(self.tree().id_of(row), what);
+        let changed = |how: &str| self.entry_changed(row, how);
         let line = self.line(row)?.ok_or_else(|| changed("has no line"))?;
         let found = read_line_and_bodies(&line, 0, |read, bodies| {
             let bodies = self.index.is_entry(row, &read).then_some(bodies);
@@ -83,9 +83,5 @@ impl Session {
         let parts = StringParts::of(text)?;
         let parts = parts.ok_or_else(|| changed(&format!("has a {} that is not JSON", of.name())))?;
         Ok(BodyText { parts, len: text.len() })
-    }
-
-    fn entry_changed(&self, id: &[u8], what: &str) -> Error {
-        Error::changed(self.file().unwrap_or_default(), format!("entry {} {what}", shown(id)))
     }
 }

@@ -1,15 +1,142 @@
-//! A branch of a session as a session of its own: its entries, and its file.
+//! A branch of a session as a session of its own: its plan, its entries, and its file.
+//!
+//! Label entries leave the path, their children get the next ancestor that stays as their parent, and the labels of entries on the
+//! path are written again at the end.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 
 use super::session::Session;
 use crate::base::error::{Error, Result};
-use crate::base::memory::{push, reserve, with_capacity};
-use crate::base::wtf8::shown;
+use crate::base::memory::{self, collect, copy_of, copy_of_bytes, extend, insert, insert_into, push, with_capacity};
+use crate::base::time::Time;
 use crate::format::body::Body;
-use crate::format::entry::bodies_of;
+use crate::format::entry::{bodies_of, EntryHead, EntryKind, Parent};
+use crate::format::ids::entry_id;
+use crate::io::line_reader::line_text;
 use crate::io::line_span::LineSpan;
-use crate::session::branch_plan::{BranchPlan, BranchStep};
+use crate::json::{quoted, ObjectText};
 use crate::storage::new_file::NewFile;
-use crate::tree::tree::RowNo;
+use crate::tree::tree::{IdNo, ParentRef, RowNo, Tree};
+
+/// The plan of a branched session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BranchPlan {
+    /// The path's entries that stay, from the root on.
+    pub steps: Vec<BranchStep>,
+    /// The labels to write after them.
+    pub labels: Vec<BranchLabel>,
+}
+
+/// An entry of the path as it is in the new session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BranchStep {
+    pub row: RowNo,
+    /// The step before this one's id, WTF-8; None for the root.
+    pub parent: Option<Vec<u8>>,
+    /// A compaction's first kept entry, if that was a label: the next entry that stays.
+    pub first_kept: Option<Vec<u8>>,
+    /// Whether its line can be copied unchanged.
+    pub is_unchanged: bool,
+}
+
+/// A label written again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BranchLabel {
+    pub id: String,
+    pub parent: Vec<u8>,
+    pub target: Vec<u8>,
+    /// The label entry that has its text and time.
+    pub from: RowNo,
+}
+
+/// Plans the session that holds the path to `to`.
+pub fn plan(tree: &Tree, to: RowNo) -> memory::Result<BranchPlan> {
+    let mut steps: Vec<BranchStep> = Vec::new();
+    let mut pending: Vec<IdNo> = Vec::new();
+    let mut replaced: HashMap<IdNo, RowNo> = HashMap::new();
+    for no in tree.path(to)? {
+        let Some(row) = tree.row(no) else { continue };
+        if row.kind == EntryKind::Label {
+            push(&mut pending, row.id)?;
+            continue;
+        }
+        for label in pending.drain(..) {
+            insert(&mut replaced, label, no)?;
+        }
+        let kept = row.target.filter(|&id_no| row.kind == EntryKind::Compaction && id_no != row.id);
+        let parent = steps.last().map(|step| tree.id_of(step.row));
+        let first_kept = kept.and_then(|id_no| replaced.get(&id_no)).map(|&row| copy_of_bytes(tree.id_of(row)));
+        let first_kept = first_kept.transpose()?;
+        let is_unchanged = first_kept.is_none()
+            && match (row.parent, parent) {
+                (ParentRef::Null, None) => true,
+                (ParentRef::Id(id_no), Some(parent)) => tree.id_bytes(id_no) == parent,
+                _ => false,
+            };
+        let parent = parent.map(copy_of_bytes).transpose()?;
+        push(&mut steps, BranchStep { row: no, parent, first_kept, is_unchanged })?;
+    }
+    let mut ids: HashSet<Cow<'_, [u8]>> = HashSet::new();
+    for step in &steps {
+        insert_into(&mut ids, tree.id_of(step.row).into())?;
+    }
+    let mut on_path = tree.labels().in_order()?;
+    on_path.retain(|(id_no, _)| ids.contains(tree.id_bytes(*id_no)));
+    let mut parent = steps.last().map_or(Ok(Vec::new()), |step| copy_of_bytes(tree.id_of(step.row)))?;
+    let mut labels = with_capacity(on_path.len())?;
+    for (target, from) in on_path {
+        let id = entry_id(|id| ids.contains(id));
+        insert_into(&mut ids, copy_of_bytes(id.as_bytes())?.into())?;
+        let before = std::mem::replace(&mut parent, copy_of_bytes(id.as_bytes())?);
+        labels.push(BranchLabel { id, parent: before, target: copy_of_bytes(tree.id_bytes(target))?, from });
+    }
+    Ok(BranchPlan { steps, labels })
+}
+
+impl BranchStep {
+    /// The entry's line in the new session, with only the changed fields replaced. None if the line is not an object.
+    pub fn line(&self, line: &str) -> memory::Result<Option<Vec<u8>>> {
+        let Some(mut object) = ObjectText::read(line)? else { return Ok(None) };
+        object.set("parentId", self.parent.as_deref().map_or_else(|| copy_of("null"), quoted)?)?;
+        if let Some(first_kept) = &self.first_kept {
+            object.set("firstKeptEntryId", quoted(first_kept)?)?;
+        }
+        object.text().map(Some)
+    }
+
+    /// The head of the entry in the new session, from its row in the old tree.
+    pub fn head<'a>(&'a self, tree: &'a Tree) -> Option<EntryHead<'a>> {
+        let row = tree.row(self.row)?;
+        let target = self.first_kept.as_deref().or_else(|| row.target.map(|id_no| tree.id_bytes(id_no)));
+        Some(EntryHead {
+            kind: row.kind,
+            id: tree.id_bytes(row.id).into(),
+            parent: self.parent.as_deref().map_or(Parent::Null, |id| Parent::Id(id.into())),
+            time: row.time,
+            message: row.message,
+            target: target.map(Into::into),
+            sets_label: row.sets_label,
+            has_summary: row.has_summary,
+        })
+    }
+}
+
+impl BranchLabel {
+    /// The head of the label's entry; it has the time of the one that it repeats.
+    pub fn head(&self, tree: &Tree) -> EntryHead<'_> {
+        EntryHead {
+            kind: EntryKind::Label,
+            id: self.id.as_bytes().into(),
+            parent: Parent::Id(self.parent.as_slice().into()),
+            time: tree.row(self.from).map_or(Time::Unparsed, |row| row.time),
+            message: None,
+            target: Some(self.target.as_slice().into()),
+            sets_label: true,
+            has_summary: false,
+        }
+    }
+}
 
 /// The lines of a branch's file that the caller makes of its objects.
 #[derive(Debug, Default)]
@@ -50,64 +177,80 @@ impl Session {
 
     /// Copies the lines of a branch. Gives where they are, and where those of the old file have their bodies.
     fn copy_branch(&self, plan: &BranchPlan, lines: BranchLines, file: &mut NewFile) -> Result<BranchSpans> {
-        let mut spans = with_capacity(plan.steps.len() + plan.labels.len() + 1)?;
-        let mut bodies = Vec::new();
-        spans.push(Some(file.line(&lines.header)?));
-        // Lines that are copied together.
+        let spans = with_capacity(plan.steps.len() + plan.labels.len() + 1)?;
+        let mut copied = BranchSpans { lines: spans, bodies: Vec::new() };
+        copied.lines.push(Some(file.line(&lines.header)?));
+        // Steps whose lines are copied together.
         let mut run = Vec::new();
-        for ((row, step), own) in (0..).zip(&plan.steps).zip(lines.steps) {
-            let line = if let Some(line) = own {
-                line
-            } else if step.is_unchanged {
-                let found = self.index.bodies(step.row);
-                reserve(&mut bodies, found.len())?;
-                bodies.extend(found.iter().map(|(_, body)| (row, *body)));
-                self.index.line_span(step.row).ok_or_else(|| self.line_is_gone(step.row))?;
-                push(&mut run, step.row)?;
+        for (step, own) in plan.steps.iter().zip(lines.steps) {
+            let Some(line) = own else {
+                push(&mut run, step)?;
                 continue;
-            } else {
-                let line = self.relinked_line(step)?;
-                let found = bodies_of(&line)?;
-                reserve(&mut bodies, found.len())?;
-                bodies.extend(found.into_iter().map(|body| (row, body)));
-                line
             };
-            self.copy_lines(&mut run, file, &mut spans)?;
-            spans.push(Some(file.line(&line)?));
+            self.copy_steps(&mut run, file, &mut copied)?;
+            copied.lines.push(Some(file.line(&line)?));
         }
-        self.copy_lines(&mut run, file, &mut spans)?;
+        self.copy_steps(&mut run, file, &mut copied)?;
         for line in lines.labels {
-            spans.push(Some(file.line(&line)?));
+            copied.lines.push(Some(file.line(&line)?));
         }
-        Ok(BranchSpans { lines: spans, bodies })
+        Ok(copied)
     }
 
-    /// Copies the lines of a run of rows, which is empty then.
-    fn copy_lines(&self, run: &mut Vec<RowNo>, file: &mut NewFile, spans: &mut Vec<Option<LineSpan>>) -> Result<()> {
-        let Some(storage) = self.storage.as_deref().filter(|_| !run.is_empty()) else {
-            return Ok(());
-        };
-        self.index.lines_to_copy(storage, run, &mut |line| {
-            spans.push(Some(file.line(line)?));
-            Ok(())
-        })?;
-        run.clear();
-        Ok(())
+    /// Copies the lines of a run of steps, which is empty then, with their new parents.
+    fn copy_steps(&self, run: &mut Vec<&BranchStep>, file: &mut NewFile, copied: &mut BranchSpans) -> Result<()> {
+        let rows = collect(run.iter().map(|step| step.row))?;
+        let mut steps = run.drain(..);
+        if let Some(storage) = self.storage.as_deref().filter(|_| !rows.is_empty()) {
+            self.index.lines_to_copy(storage, &rows, &mut |line| {
+                let Some(step) = steps.next() else { return Ok(()) };
+                let row = copied.lines.len() as RowNo - 1;
+                if step.is_unchanged {
+                    extend(&mut copied.bodies, self.index.bodies(step.row).iter().map(|(_, body)| (row, *body)))?;
+                    copied.lines.push(Some(file.line(line)?));
+                    return Ok(());
+                }
+                let line = step.line(&line_text(line)?)?;
+                let line = line.ok_or_else(|| self.entry_changed(step.row, "is no longer JSON"))?;
+                extend(&mut copied.bodies, bodies_of(&line)?.into_iter().map(|body| (row, body)))?;
+                copied.lines.push(Some(file.line(&line)?));
+                Ok(())
+            })?;
+        }
+        steps.next().map_or(Ok(()), |step| Err(self.entry_changed(step.row, "has no line any more")))
     }
+}
 
-    /// The line of a step with its new parent.
-    fn relinked_line(&self, step: &BranchStep) -> Result<Vec<u8>> {
-        let line = self.line_to_copy(step.row)?.ok_or_else(|| self.line_is_gone(step.row))?;
-        let path = self.file().unwrap_or_default();
-        let new = step.line(&line)?;
-        new.ok_or_else(|| {
-            let id = shown(self.tree().id_of(step.row));
-            Error::changed(path, format!("entry {id} is no longer JSON"))
-        })
-    }
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::entry::{read_line, Line};
 
-    fn line_is_gone(&self, row: RowNo) -> Error {
-        let id = shown(self.tree().id_of(row));
-        Error::changed(self.file().unwrap_or_default(), format!("the line of entry {id} is no longer there"))
+    #[test]
+    fn labels_leave_the_path_and_come_back_after_it() {
+        let lines = [
+            r#"{"type":"custom","id":"a","parentId":null}"#,
+            r#"{"type":"label","id":"l","parentId":"a","targetId":"a","label":"x"}"#,
+            r#"{"type":"custom","id":"b","parentId":"l"}"#,
+            r#"{"type":"compaction","id":"c","parentId":"b","firstKeptEntryId":"l"}"#,
+        ];
+        let mut tree = Tree::default();
+        for line in lines {
+            read_line(line, |line| {
+                if let Line::Entry(head) = line {
+                    tree.push(&head, true).expect("memory");
+                }
+            })
+            .expect("memory");
+        }
+        let plan = plan(&tree, 3).expect("memory");
+        let rows: Vec<_> = plan.steps.iter().map(|step| (step.row, step.parent.as_deref())).collect();
+        assert_eq!(rows, [(0, None), (2, Some(&b"a"[..])), (3, Some(&b"b"[..]))]);
+        assert_eq!(
+            String::from_utf8_lossy(&plan.steps[2].line(lines[3]).expect("memory").expect("an object")),
+            r#"{"type":"compaction","id":"c","parentId":"b","firstKeptEntryId":"b"}"#
+        );
+        let label = &plan.labels[0];
+        assert_eq!((label.parent.as_slice(), label.target.as_slice(), label.from), (&b"c"[..], &b"a"[..], 1));
     }
 }

@@ -3,7 +3,6 @@
 pub mod append;
 pub mod body_text;
 pub mod branch;
-pub mod branch_plan;
 pub mod diagnostics;
 pub mod fork;
 pub mod history;
@@ -11,7 +10,6 @@ pub mod open;
 pub(crate) mod reconcile;
 pub mod session;
 mod session_lock;
-pub mod text_need;
 
 pub use self::append::{NewEntry, ParentChoice};
 pub use self::open::OpenResult;

@@ -7,7 +7,7 @@ use crate::base::error::{part, Error, Result};
 use crate::base::memory::{copy_of_bytes, push, with_capacity, MemoryWriter};
 use crate::base::options::SessionFileOptions;
 use crate::base::paths::text_of;
-use crate::base::time::iso;
+use crate::base::time::timestamp;
 use crate::format::entry::EntryHead;
 use crate::format::header::{new_header_line, NewHeader, Version};
 use crate::format::ids::check_session_id;
@@ -49,7 +49,7 @@ impl Session {
     /// If the header's id or time cannot be used, or another process has the lock.
     pub fn create(file: Option<&Path>, header: &NewHeader<'_>, options: SessionFileOptions) -> Result<Self> {
         check_session_id(header.id.as_bytes())?;
-        let time = iso(header.time).ok_or_else(|| Error::argument("Invalid time value"))?;
+        let time = timestamp(header.time)?;
         let mut line = new_header_line(header.id, &time, header.cwd, header.parent)?;
         line.push(b'\n');
         let file = file.map(text_of).transpose()?.map(str::to_owned);

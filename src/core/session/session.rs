@@ -226,6 +226,11 @@ impl Session {
         }
     }
 
+    /// The error of an entry whose line was changed; `how` says how.
+    pub(super) fn entry_changed(&self, row: RowNo, how: &str) -> Error {
+        self.index.changed(self.file().unwrap_or_default(), row, how)
+    }
+
     /// Marks the file suspect, see [`mark_suspect`](Self::mark_suspect), if the result says that a line differs from the index.
     #[doc(hidden)]
     pub fn note_mismatch<T>(&self, result: Result<T>) -> Result<T> {
@@ -245,16 +250,6 @@ impl Session {
     #[doc(hidden)]
     pub fn is_suspect(&self) -> bool {
         self.is_suspect.load(Relaxed)
-    }
-
-    /// The text of an entry's line, checked to say all that the index has of it; None if the caller keeps the entry.
-    #[doc(hidden)]
-    pub fn line_to_copy(&self, row: RowNo) -> Result<Option<String>> {
-        let line = self.line(row)?;
-        if let (Some(storage), Some(line)) = (&self.storage, &line) {
-            self.note_mismatch(self.index.check_copy(storage.name(), row, line))?;
-        }
-        Ok(line)
     }
 
     /// A body's parts: the text with a placeholder (U+007F and its number) for each long string, and these strings. None if it is not

@@ -294,8 +294,8 @@ fn lines_arrive_where_they_are_said_to() {
     let world = World::with(&[]);
     world.add(&lines.join("\n"));
     let old = opened(&world.path);
-    let plan = branch_plan::plan(old.tree(), 3_999).expect("memory");
-    let row_of = |step: &branch_plan::BranchStep| step.row as usize;
+    let plan = branch::plan(old.tree(), 3_999).expect("memory");
+    let row_of = |step: &branch::BranchStep| step.row as usize;
     let own = |n: usize| (n % 97 == 1).then(|| line(n, "mine"));
     let steps = plan.steps.iter().map(|step| own(row_of(step)).map(String::into_bytes)).collect();
     let expected: Vec<_> = plan.steps.iter().map(row_of).map(|n| own(n).unwrap_or_else(|| lines[n].clone())).collect();

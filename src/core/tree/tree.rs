@@ -80,8 +80,8 @@ impl Tree {
             Parent::Id(parent) => parent.len(),
             _ => 0,
         };
-        let pointed = head.first_kept.as_ref().or(head.target.as_ref()).map_or(0, |id| id.len());
-        self.ids.reserve(IDS_OF_ROW, head.id.len() + parent + pointed)?;
+        let target = head.target.as_ref().map_or(0, |id| id.len());
+        self.ids.reserve(IDS_OF_ROW, head.id.len() + parent + target)?;
         reserve(&mut self.rows_of_ids, IDS_OF_ROW)?;
         reserve(&mut self.rows, 1)?;
         if head.kind == EntryKind::Label {
@@ -103,8 +103,7 @@ impl Tree {
             Parent::Number(number) => ParentRef::Number(*number),
             Parent::Other => ParentRef::Other,
         };
-        let pointed = head.first_kept.as_ref().or(head.target.as_ref());
-        let target = pointed.map(|target| self.intern(target));
+        let target = head.target.as_ref().map(|target| self.intern(target));
         self.rows.push(Row {
             kind: head.kind,
             message: head.message,
@@ -230,12 +229,11 @@ impl Tree {
     /// Whether a head has the kind, id, parent, message and target that the row has.
     pub fn matches_head(&self, no: RowNo, head: &EntryHead<'_>) -> bool {
         let Some(row) = self.row(no) else { return false };
-        let target = head.first_kept.as_deref().or(head.target.as_deref());
         row.kind == head.kind
             && row.message == head.message
             && self.has_parent(row, &head.parent)
             && self.id_bytes(row.id) == &*head.id
-            && row.target.map(|id_no| self.id_bytes(id_no)) == target
+            && row.target.map(|id_no| self.id_bytes(id_no)) == head.target.as_deref()
     }
 
     /// Whether a row's parent is what a line says.

@@ -11,7 +11,6 @@ use crate::js::convert::args::{self, Options};
 use crate::js::convert::errors::{thrown, OrThrow};
 use crate::js::convert::paths::on_paths;
 use crate::js::convert::paths::resolved;
-use crate::js::convert::time::iso;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::process::{now, JsProcess};
 use crate::js::lists::lazy_text;
@@ -27,6 +26,7 @@ use crate::js::manager::state::ManagerState;
 use pi_session_core::base::error::Error as CoreError;
 use pi_session_core::base::options::{Durability, SessionFileOptions};
 use pi_session_core::base::paths::{self, Process as _};
+use pi_session_core::base::time::timestamp;
 use pi_session_core::base::wtf8::{into_string_lossy, to_string_lossy};
 use pi_session_core::format::header::new_header_line;
 use pi_session_core::listing::find_session::{self, CwdFilter};
@@ -39,14 +39,10 @@ use pi_session_core::summary::header_scan::header_of;
 /// What follows the path in `open`: pi's positions, or options.
 struct OpenArguments<'env> {
     session_dir: JsVal<'env>,
-    cwd: NamedArgument<'env>,
+    /// With its name.
+    cwd: (JsVal<'env>, &'static str),
     read_only: bool,
     options: JsVal<'env>,
-}
-
-struct NamedArgument<'env> {
-    name: &'static str,
-    value: JsVal<'env>,
 }
 
 /// How a session's file is written.
@@ -55,12 +51,12 @@ const FILE_OPTIONS: &[&CStr] = &[c"durability", c"lock", c"ids"];
 impl<'env> OpenArguments<'env> {
     fn of(js: JsEnv<'env>, second: JsVal<'env>, third: JsVal<'env>) -> Result<Self> {
         if js.kind(second)? != ValueType::Object || js.is_array(second)? {
-            let cwd = NamedArgument { name: "cwdOverride", value: third };
+            let cwd = (third, "cwdOverride");
             return Ok(Self { session_dir: second, cwd, read_only: false, options: js.undefined()? });
         }
         let known = [&[c"readonly", c"sessionDir", c"cwd"], FILE_OPTIONS].concat();
         let options = Options::of(js, second, "SessionManager.open", &known)?;
-        let cwd = NamedArgument { name: "options.cwd", value: options.get(c"cwd")? };
+        let cwd = (options.get(c"cwd")?, "options.cwd");
         let (session_dir, read_only) = (options.get(c"sessionDir")?, options.boolean(c"readonly")?);
         Ok(Self { session_dir, cwd, read_only, options: second })
     }
@@ -140,10 +136,11 @@ impl SessionManager {
     ) -> Result<JsVal<'env>> {
         let js = JsEnv::new(env);
         let file = resolved(js, path, "path")?;
-        let OpenArguments { session_dir, cwd, read_only, options } = OpenArguments::of(js, second, cwd_override)?;
+        let OpenArguments { session_dir, cwd: (cwd, cwd_name), read_only, options } =
+            OpenArguments::of(js, second, cwd_override)?;
         let file_options = open::options(js, options)?;
         let mut from_header = None;
-        if js.is_undefined(cwd.value)? {
+        if js.is_undefined(cwd)? {
             match header_of(Path::new(&file)) {
                 Ok(header) => from_header = header.and_then(|header| header.cwd),
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
@@ -152,8 +149,8 @@ impl SessionManager {
         }
         let cwd = match from_header {
             Some(cwd) => into_string_lossy(cwd).or_throw(js)?,
-            None if js.is_nullish(cwd.value)? => on_paths(js, |process| process.cwd())?,
-            None => args::path(js, cwd.value, cwd.name)?,
+            None if js.is_nullish(cwd)? => on_paths(js, |process| process.cwd())?,
+            None => args::path(js, cwd, cwd_name)?,
         };
         let dir = match args::optional_path(js, session_dir, "sessionDir")? {
             Some(dir) => on_paths(js, |process| paths::normalize(&dir, process))?,
@@ -264,7 +261,7 @@ impl SessionManager {
         make_dir(&dir, file_options.durability).or_throw(js)?;
         let now = now(js)?;
         let id = open::session_id(js, options, now)?;
-        let timestamp = iso(js, now)?;
+        let timestamp = timestamp(now).or_throw(js)?;
         let file = session_file(&dir, &timestamp, &id);
         let id = to_string_lossy(&id);
         let header = new_header_line(&id, &timestamp, &cwd, Some(&source_path)).or_throw(js)?;

@@ -6,6 +6,5 @@ pub mod errors;
 pub mod object;
 pub mod paths;
 pub mod text;
-pub mod time;
 pub mod usage;
 pub mod values;

@@ -75,7 +75,9 @@ pub fn with_entry_head<T>(
     value: JsVal<'_>,
     then: impl FnOnce(&JsEntryFields<'_>, EntryHead<'_>) -> T,
 ) -> Result<T> {
-    let fields = JsEntryFields::from_each(|name| field(js, value, name))?;
+    // The index does not need the values that may be bodies.
+    let is_body = |name| matches!(name, "content" | "details" | "data");
+    let fields = JsEntryFields::from_each(|name| if is_body(name) { Ok(None) } else { field(js, value, name) })?;
     let message = match &fields.message {
         Some(message) => message_head(js, message.value())?,
         None => None,

@@ -117,7 +117,7 @@ impl Task {
             let stop = task.cancelled.clone();
             let failed = |events: &Events<E>, error| events.0.send(Err(error));
             let answer = move |events: &Events<E>| answer(events, &stop);
-            spawn(what, task.cancelled.clone(), Events(sender), answer, failed).or_throw(js)
+            spawn(what, Events(sender), answer, failed).or_throw(js)
         };
         begin().or_else(|error| task.end(js, reason_of(js, &error)?, false))
     }

@@ -11,50 +11,49 @@ use super::session_dir::session_file;
 use super::state::{source, swap, ManagerState};
 use crate::js::convert::errors::{wrong_argument, OrThrow};
 use crate::js::convert::text::line_of;
-use crate::js::convert::time::iso;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::process;
 use crate::js::factory::{self, FactoryFn};
 use pi_session_core::base::memory::push;
+use pi_session_core::base::time::timestamp;
 use pi_session_core::format::entry::EntryKind;
 use pi_session_core::format::ids;
-use pi_session_core::session::branch::BranchLines;
-use pi_session_core::session::branch_plan::{plan, BranchLabel, BranchPlan, BranchStep};
+use pi_session_core::session::branch::{plan, BranchLabel, BranchLines, BranchPlan, BranchStep};
 use pi_session_core::session::{Persistence, Session};
 use pi_session_core::tree::tree::RowNo;
 
 /// Moves the manager to a new session that holds the path to `to`. Gives the new file's path, if it writes files.
 pub fn branched_session(state: &RefCell<ManagerState>, js: JsEnv<'_>, to: RowNo) -> Result<Option<String>> {
     let now = process::now(js)?;
-    let timestamp = iso(js, now)?;
+    let timestamp = timestamp(now).or_throw(js)?;
     let id = ids::session_id(now).into_bytes();
-    let plan = plan(state.borrow().session.tree(), to).or_throw(js)?;
-    let (persistence, options, cwd, dir, old_file, conversation) = {
+    let (config, old_file, generation) = {
         let state = state.borrow();
-        let tree = state.session.tree();
-        let conversation = plan
-            .steps
-            .iter()
-            .any(|step| tree.row(step.row).and_then(|row| row.role()).is_some_and(|r| r.is_conversation()));
-        let file = state.session.file().map(str::to_owned);
-        (state.persistence, state.options, state.cwd.clone(), state.dir.clone(), file, conversation)
+        (state.config.clone(), state.session.file().map(str::to_owned), state.generation)
     };
-    let on_disk = persistence == Persistence::File;
+    let on_disk = config.persistence == Persistence::File;
     let parent = old_file.as_deref().filter(|_| on_disk);
-    let header = make_header(js, &id, &timestamp, &cwd, js.optional_string(parent.map(str::as_bytes))?)?;
-    let file = if on_disk { Some(session_file(&dir, &timestamp, &id)) } else { old_file };
-    let writes = on_disk && conversation;
+    let header = make_header(js, &id, &timestamp, &config.cwd, js.optional_string(parent.map(str::as_bytes))?)?;
+    let file = if on_disk { Some(session_file(&config.dir, &timestamp, &id)) } else { old_file };
+    let mut session = Session::new(id, config.persistence, file.clone()).with_options(config.options).or_throw(js)?;
+    let plan = plan(state.borrow().session.tree(), to).or_throw(js)?;
+    session.add_branch(&state.borrow().session, &plan).or_throw(js)?;
+    let writes = on_disk && session.tree().has_conversation();
     if !writes {
         // The new session's entries are kept as objects: all of them must have been made.
         ensure(state, js, plan.steps.iter().map(|step| step.row))?;
     }
     ensure(state, js, plan.labels.iter().map(|label| label.from))?;
-    let mut next = Branched {
-        session: Session::new(id, persistence, file.clone()).with_options(options).or_throw(js)?,
-        cache: IdentityCache::new(js, plan.steps.len() + plan.labels.len())?,
-    };
-    next.build(state, js, &plan, header, writes)?;
-    swap(state, js, (next.session, next.cache))?;
+    let mut cache = IdentityCache::new(js, session.tree().len())?;
+    cache.set_header(js, header)?;
+    let lines = own_lines(state, js, &plan, &mut cache, writes)?;
+    if state.borrow().generation != generation {
+        return Err(wrong_argument(js, "The manager went to another session while its branch was written"));
+    }
+    if writes {
+        session.write_branch(&state.borrow().session, &plan, lines).or_throw(js)?;
+    }
+    swap(state, js, (session, cache))?;
     if writes {
         // Bodies that were not read yet are in the new file now.
         if let Some(source) = source(state, js)? {
@@ -65,69 +64,46 @@ pub fn branched_session(state: &RefCell<ManagerState>, js: JsEnv<'_>, to: RowNo)
     Ok(file.filter(|_| on_disk))
 }
 
-struct Branched {
-    session: Session,
-    cache: IdentityCache,
-}
-
-impl Branched {
-    fn build(
-        &mut self,
-        state: &RefCell<ManagerState>,
-        js: JsEnv<'_>,
-        plan: &BranchPlan,
-        header: JsVal<'_>,
-        writes: bool,
-    ) -> Result<()> {
-        self.cache.set_header(js, header)?;
-        let generation = state.borrow().generation;
-        let lines = self.own_lines(state, js, plan, header, writes)?;
-        same_session(state, js, generation)?;
-        let old = &state.borrow().session;
-        let mut built = self.session.add_branch(old, plan);
-        if built.is_ok() && writes {
-            built = self.session.write_branch(old, plan, lines);
-        }
-        built.or_throw(js)
+/// Makes the objects of a new session, whose header is in its `cache`: its labels, and the entries of the path that have objects. If
+/// it `writes`, returns the lines that are made of objects: the header's, the labels', and those of entries that would not be written
+/// as their lines in the old file are.
+fn own_lines(
+    state: &RefCell<ManagerState>,
+    js: JsEnv<'_>,
+    plan: &BranchPlan,
+    cache: &mut IdentityCache,
+    writes: bool,
+) -> Result<BranchLines> {
+    let line = |js: JsEnv<'_>, object: JsVal<'_>| if writes { line_of(js, object) } else { Ok(Vec::new()) };
+    let header = cache.header(js)?.map_or(Ok(Vec::new()), |header| line(js, header))?;
+    let mut lines = BranchLines { header, ..BranchLines::default() };
+    for (at, step) in (0..).zip(&plan.steps) {
+        let own = js.scoped(|js, _| {
+            let has_object = {
+                let state = state.borrow();
+                state.cache.has(step.row) || state.cache.has_own(step.row)
+            };
+            if !has_object {
+                return Ok(None);
+            }
+            let entry = rechained(state, js, step)?;
+            cache.set(js, at, entry)?;
+            if writes && is_as_in_file(state, js, step, entry)? {
+                return Ok(None);
+            }
+            line(js, entry).map(Some)
+        })?;
+        push(&mut lines.steps, own).or_throw(js)?;
     }
-
-    /// Makes the objects of the new session: its labels, and the entries of the path that have objects. If it `writes`, returns
-    /// the lines that are made of objects: the header's, the labels', and those of entries that would not be written as their
-    /// lines in the old file are.
-    fn own_lines(
-        &mut self,
-        state: &RefCell<ManagerState>,
-        js: JsEnv<'_>,
-        plan: &BranchPlan,
-        header: JsVal<'_>,
-        writes: bool,
-    ) -> Result<BranchLines> {
-        let line = |js: JsEnv<'_>, object: JsVal<'_>| if writes { line_of(js, object) } else { Ok(Vec::new()) };
-        let mut lines = BranchLines { header: line(js, header)?, ..BranchLines::default() };
-        for (at, step) in (0..).zip(&plan.steps) {
-            let own = js.scoped(|js, _| {
-                if !is_made(&state.borrow(), step.row) {
-                    return Ok(None);
-                }
-                let entry = rechained(state, js, step)?;
-                self.cache.set(js, at, entry)?;
-                if writes && is_as_in_file(state, js, step, entry)? {
-                    return Ok(None);
-                }
-                line(js, entry).map(Some)
-            })?;
-            push(&mut lines.steps, own).or_throw(js)?;
-        }
-        for (at, label) in (plan.steps.len() as RowNo..).zip(&plan.labels) {
-            let own = js.scoped(|js, _| {
-                let entry = label_entry(state, js, label)?;
-                self.cache.set(js, at, entry)?;
-                line(js, entry)
-            })?;
-            push(&mut lines.labels, own).or_throw(js)?;
-        }
-        Ok(lines)
+    for (at, label) in (plan.steps.len() as RowNo..).zip(&plan.labels) {
+        let own = js.scoped(|js, _| {
+            let entry = label_entry(state, js, label)?;
+            cache.set(js, at, entry)?;
+            line(js, entry)
+        })?;
+        push(&mut lines.labels, own).or_throw(js)?;
     }
+    Ok(lines)
 }
 
 /// Whether an entry with bodies that were not read yet would be written as its line in the old file, with the new parent.
@@ -154,10 +130,6 @@ fn is_as_in_file(state: &RefCell<ManagerState>, js: JsEnv<'_>, step: &BranchStep
     Ok(same)
 }
 
-fn is_made(state: &ManagerState, row: RowNo) -> bool {
-    state.cache.has(row) || state.cache.has_own(row)
-}
-
 /// The object of a label entry that is written again.
 fn label_entry<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, label: &BranchLabel) -> Result<JsVal<'env>> {
     let from = object(state, js, label.from)?;
@@ -169,15 +141,6 @@ fn label_entry<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, label: &Bra
         (c"targetId", js.string(&label.target)?),
         (c"label", js.get(from, c"label")?),
     ])
-}
-
-/// An error if serialising, which runs the caller's code, moved the manager to another session.
-fn same_session(state: &RefCell<ManagerState>, js: JsEnv<'_>, generation: u64) -> Result<()> {
-    if state.borrow().generation == generation {
-        Ok(())
-    } else {
-        Err(wrong_argument(js, "The manager went to another session while its branch was written"))
-    }
 }
 
 /// A new object of an entry with its new parent, around the same values.

@@ -4,17 +4,14 @@ use std::cell::RefCell;
 
 use napi::{Error, Result};
 
-use super::parse_batch::{EntryMaker, Failed};
+use super::parse_batch::EntryMaker;
 use super::state::{source, ManagerState};
-use crate::js::convert::args::template_text;
-use crate::js::convert::errors::{thrown, OrThrow};
-use crate::js::convert::time::iso;
+use crate::js::convert::errors::OrThrow;
 use crate::js::convert::values::parse;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
-use pi_session_core::base::error::Error as CoreError;
 use pi_session_core::base::memory::collect;
-use pi_session_core::base::time::Time;
+use pi_session_core::base::time::{timestamp, Time};
 use pi_session_core::format::entry::EntryKind;
 use pi_session_core::format::serialize::KeyOrder;
 use pi_session_core::tree::tree::{ParentRef, RowNo};
@@ -45,11 +42,7 @@ pub fn ensure(state: &RefCell<ManagerState>, js: JsEnv<'_>, rows: impl Iterator<
     };
     let (done, _) = missing.split_at(missing.len() - rest.len());
     state.borrow_mut().cache.mark_made(js, done.iter().copied())?;
-    match made {
-        Ok(()) => Ok(()),
-        Err(Failed::Core(error)) => Err(thrown(js, &error)),
-        Err(Failed::Engine(error)) => Err(unreadable(state, js, error)?),
-    }
+    made
 }
 
 /// Makes the object of an entry that was appended here from its own fields and its row.
@@ -74,27 +67,10 @@ fn make_appended(state: &RefCell<ManagerState>, js: JsEnv<'_>, row: RowNo) -> Re
         };
         let kind = js.string(kind.name().as_bytes())?;
         let id = js.string(tree.id_bytes(entry.id))?;
-        (shape, [kind, id, parent, js.string(iso(js, time)?.as_bytes())?, state.cache.get(js, row)?])
+        (shape, [kind, id, parent, js.string(timestamp(time).or_throw(js)?.as_bytes())?, state.cache.get(js, row)?])
     };
     let object = factory::call(js, shape, &args)?;
     state.borrow_mut().cache.set(js, row, object)
-}
-
-fn is_out_of_memory(js: JsEnv<'_>, exception: JsVal<'_>) -> Result<bool> {
-    Ok(js.is_object(exception)? && js.text(js.get(exception, c"code")?)?.as_deref() == Some(b"ENOMEM"))
-}
-
-/// The error for lines that were whole when they were indexed and cannot be read now.
-fn unreadable(state: &RefCell<ManagerState>, js: JsEnv<'_>, error: Error) -> Result<Error> {
-    let reason = match js.take_exception()? {
-        Some(exception) if is_out_of_memory(js, exception)? => return Ok(js.throw(exception)),
-        Some(exception) => template_text(js, exception)?,
-        None => error.reason.to_string(),
-    };
-    let state = state.borrow();
-    state.session.mark_suspect();
-    let file = state.session.file().unwrap_or_default();
-    Ok(thrown(js, &CoreError::changed(file, format!("an entry cannot be read ({reason})"))))
 }
 
 /// One entry's object.

@@ -11,7 +11,7 @@ use crate::js::factory::{self, scratch, FactoryFn};
 use pi_session_core::format::agent_message::{MessageHead, Role};
 use pi_session_core::format::entry::EntryKind;
 use pi_session_core::format::serialize::NewHead;
-use pi_session_core::session::text_need::TextNeed;
+use pi_session_core::session::append::TextNeed;
 
 /// The new entry of a message. The caller's code may run.
 pub fn new_message<'env>(
@@ -21,7 +21,7 @@ pub fn new_message<'env>(
 ) -> Result<PendingEntry<'env>> {
     let (need, generation) = {
         let state = state.borrow();
-        (TextNeed::by(&state.session), state.generation)
+        (state.session.text_need(), state.generation)
     };
     if need == TextNeed::OfConversation && js.is_nullish(message)? {
         return Err(wrong_argument(js, "message must be an object"));

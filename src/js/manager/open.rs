@@ -2,7 +2,6 @@
 
 use std::cell::RefCell;
 use std::ffi::CStr;
-use std::rc::Rc;
 
 use napi::Result;
 
@@ -14,7 +13,6 @@ use crate::js::convert::args;
 use crate::js::convert::errors::OrThrow;
 use crate::js::convert::paths::on_paths;
 use crate::js::convert::text::line_of;
-use crate::js::convert::time::iso;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::process;
 use pi_session_core::base::options::Durability;
@@ -23,6 +21,7 @@ use pi_session_core::base::options::{
 };
 use pi_session_core::base::paths;
 use pi_session_core::base::paths::Process as _;
+use pi_session_core::base::time::timestamp;
 use pi_session_core::format::header::CURRENT_VERSION;
 use pi_session_core::format::ids;
 use pi_session_core::session::{OpenResult, Persistence, Session};
@@ -30,7 +29,8 @@ use pi_session_core::storage::file::make_dir;
 
 /// What a manager is opened with.
 pub struct ManagerConfig {
-    pub cwd: Rc<String>,
+    pub cwd: String,
+    /// As it was given, not made absolute; empty in memory.
     pub dir: String,
     pub persistence: Persistence,
     pub options: SessionFileOptions,
@@ -49,7 +49,7 @@ impl ManagerConfig {
         if persistence == Persistence::File && !dir.is_empty() {
             make_dir(&dir, options.durability).or_throw(js)?;
         }
-        Ok(Self { cwd: Rc::new(cwd), dir, persistence, options })
+        Ok(Self { cwd, dir, persistence, options })
     }
 }
 
@@ -90,7 +90,7 @@ pub fn options(js: JsEnv<'_>, given: JsVal<'_>) -> Result<SessionFileOptions> {
 pub fn reopen(state: &RefCell<ManagerState>, js: JsEnv<'_>) -> Result<()> {
     let (config, file) = {
         let state = state.borrow();
-        (state.config(), state.session.file().unwrap_or_default().to_owned())
+        (state.config.clone(), state.session.file().unwrap_or_default().to_owned())
     };
     swap(state, js, open_session(js, &config, file)?)
 }
@@ -115,7 +115,7 @@ pub fn new_session(
     options: JsVal<'_>,
 ) -> Result<(Session, IdentityCache)> {
     let now = process::now(js)?;
-    let timestamp = iso(js, now)?;
+    let timestamp = timestamp(now).or_throw(js)?;
     let id = session_id(js, options, now)?;
     let parent = if js.is_nullish(options)? { js.undefined()? } else { js.get(options, c"parentSession")? };
     let file = match (config.persistence, file) {

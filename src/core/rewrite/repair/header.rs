@@ -4,7 +4,7 @@ use super::line_text::damaged_text;
 use super::salvage::{pieces, Fields, SalvagedPiece};
 use crate::base::error::{Error, Result};
 use crate::base::memory::{self, copy_of_bytes};
-use crate::base::time::{iso, Time};
+use crate::base::time::{timestamp, Time};
 use crate::format::header::{new_header_line, Header, Version};
 use crate::format::ids::{check_session_id, session_id};
 use crate::index::verify::{LineClass, Survey};
@@ -75,7 +75,7 @@ fn composed(path: &str, left: Option<&Fields<'_>>, now: f64) -> Result<Vec<u8>> 
     let id = field("id")?.or_else(id_in_name).unwrap_or_else(|| session_id(now));
     let time = match field("timestamp")?.or_else(|| time_of(time)) {
         Some(time) => time,
-        None => iso(now).ok_or_else(|| Error::argument("Invalid time value"))?,
+        None => timestamp(now)?,
     };
     let cwd = field("cwd")?.unwrap_or_default();
     let parent = match field("parentSession")? {

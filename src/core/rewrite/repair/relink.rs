@@ -97,12 +97,9 @@ impl Relinker {
                     entry.set_parent(Some(parent))?;
                 }
             }
-            let (key, pointed) = match entry.head.kind {
-                EntryKind::Compaction => ("firstKeptEntryId", &entry.head.first_kept),
-                _ => ("targetId", &entry.head.target),
-            };
-            if let Some(target) = pointed.as_ref().and_then(|target| now.get(&**target)) {
-                entry.set(key, quoted(target)?)?;
+            if let Some(target) = entry.head.target.as_ref().and_then(|target| now.get(&**target)) {
+                let is_compaction = entry.head.kind == EntryKind::Compaction;
+                entry.set(if is_compaction { "firstKeptEntryId" } else { "targetId" }, quoted(target)?)?;
             }
             if !insert_into(&mut seen, copy_of_bytes(&entry.head.id)?)? {
                 let id = entry_id(|id| taken.contains(id)).into_bytes();
@@ -142,7 +139,8 @@ impl Relinker {
                 .filter(|id| id.len() <= LONGEST_ID)
                 .map(<[u8]>::to_vec)
             });
-            let lost_first = head.first_kept.as_ref().filter(|id| !ids.contains(&***id));
+            let first = head.target.as_ref().filter(|_| head.kind == EntryKind::Compaction);
+            let lost_first = first.filter(|id| !ids.contains(&***id));
             let first_kept = lost_first.and_then(|id| {
                 let lost = missing.get(*by_id.get(&**id)?).filter(|lost| at > lost.at)?;
                 id_at(entries, lost.at).filter(|id| id.len() <= LONGEST_ID).map(<[u8]>::to_vec)

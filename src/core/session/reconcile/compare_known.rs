@@ -65,9 +65,7 @@ impl Session {
             && Some(now.header_span) == self.header_span
             && damaged.eq(damaged_now)
             && rows.into_iter().all(|row| {
-                let closely = self.appended.binary_search(&row).is_err();
-                self.index.line_span(row) == now.index.line_span(row)
-                    && is_same_row(&self.index, row, &now.index, row, closely)
+                self.index.line_span(row) == now.index.line_span(row) && is_same_row(&self.index, row, &now.index, row)
             }))
     }
 }
@@ -80,9 +78,8 @@ fn text(index: &Index, id_no: Option<IdNo>) -> Option<&[u8]> {
     id_no.map(|id_no| index.tree.id_bytes(id_no))
 }
 
-/// Whether two rows have the same id, kind, length and parent; with `closely` also the same in everything else that is
-/// indexed.
-pub(in crate::session) fn is_same_row(old: &Index, was: RowNo, new: &Index, row: RowNo, closely: bool) -> bool {
+/// Whether two rows have the same length and the same of all that is indexed but their times.
+pub(in crate::session) fn is_same_row(old: &Index, was: RowNo, new: &Index, row: RowNo) -> bool {
     let (Some(a), Some(b)) = (old.tree.row(was), new.tree.row(row)) else {
         return false;
     };
@@ -91,14 +88,12 @@ pub(in crate::session) fn is_same_row(old: &Index, was: RowNo, new: &Index, row:
         ParentRef::Id(id_no) => Some(id_no),
         _ => None,
     };
-    let roughly = old.tree.id_of(was) == new.tree.id_of(row)
-        && a.kind == b.kind
+    a.kind == b.kind
+        && a.message == b.message
+        && a.sets_label == b.sets_label
+        && a.has_summary == b.has_summary
         && length(old, was) == length(new, row)
-        && text(old, parent(a.parent)) == text(new, parent(b.parent));
-    roughly
-        && (!closely
-            || (a.message == b.message
-                && a.sets_label == b.sets_label
-                && a.has_summary == b.has_summary
-                && text(old, a.target) == text(new, b.target)))
+        && old.tree.id_of(was) == new.tree.id_of(row)
+        && text(old, parent(a.parent)) == text(new, parent(b.parent))
+        && text(old, a.target) == text(new, b.target)
 }

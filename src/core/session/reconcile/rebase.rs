@@ -4,11 +4,10 @@
 //! The new file's entries count. Entries that were appended here and are missing there are added, with their ancestors, if the old
 //! file is still open. What was taken out of the file in place, or is missing where the old file cannot be read any more, is gone.
 
-use std::collections::hash_map::Entry;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use crate::base::error::{Error, Result};
-use crate::base::memory::{self, collect, copy_of_bytes, filled, insert, insert_into, with_capacity};
+use crate::base::memory::{self, collect, copy_of_bytes, insert_into, with_capacity};
 use crate::format::entry::{read_line, Line};
 use crate::format::header::Version;
 use crate::index::index::Index;
@@ -47,25 +46,23 @@ impl Session {
         if !lines.is_empty() {
             free?;
         }
-        let added = add(&lines, &mut storage, &mut loaded.index)?;
+        add(&lines, &mut storage, &mut loaded.index)?;
         let is_missing = |row: RowNo| loaded.index.tree.find(self.tree().id_of(row)).is_none();
         let lost_entries = match old {
             PreviousFile::SameFile => (0..self.tree().len() as RowNo).any(is_missing),
             PreviousFile::Open | PreviousFile::Gone => self.appended.iter().copied().any(is_missing),
         };
-        let moved = self.remapped_rows(&loaded.index, &storage, old, &added)?;
-        let mut ids: HashSet<&[u8]> = HashSet::new();
-        for &row in &self.appended {
-            insert_into(&mut ids, self.tree().id_of(row))?;
-        }
+        let moved = self.remapped_rows(&loaded.index, &storage, old)?;
         // Other processes may have changed them; their ids count.
-        let rows = 0..loaded.index.tree.len() as RowNo;
-        let appended = collect(rows.filter(|&row| ids.contains(loaded.index.tree.id_of(row))));
-        let appended = appended?;
+        let is_ours = |row: &RowNo| {
+            let was = self.tree().find(loaded.index.tree.id_of(*row));
+            was.is_some_and(|was| self.appended.binary_search(&was).is_ok())
+        };
+        let appended = collect((0..loaded.index.tree.len() as RowNo).filter(is_ours))?;
         let size = storage.size()?.max(loaded.index.indexed_end());
         let leaf = self.leaf_in(&loaded.index)?;
         // Nothing below can fail.
-        if !added.is_empty() {
+        if !lines.is_empty() {
             self.history.repaired("entries of ours that a replaced file lacked were added to it");
         }
         let known = moved.iter().filter(|row| row.is_some()).count();
@@ -135,7 +132,7 @@ impl Session {
 
     /// The entries appended here that are missing in the index of a new file, and their missing ancestors, with their lines in the
     /// old one. What cannot be read there is gone: its children become orphans, which the diagnostics report.
-    fn missing_entries(&self, index: &Index, old: PreviousFile, depth: CheckDepth) -> Result<Vec<(RowNo, String)>> {
+    fn missing_entries(&self, index: &Index, old: PreviousFile, depth: CheckDepth) -> Result<Vec<String>> {
         let Some(storage) = self.storage.as_deref().filter(|_| old == PreviousFile::Open) else {
             return Ok(Vec::new());
         };
@@ -157,7 +154,7 @@ impl Session {
         let mut lines = with_capacity(rows.len())?;
         for row in rows {
             match self.index.line(storage, row) {
-                Ok(line) => lines.extend(line.map(|line| (row, line))),
+                Ok(line) => lines.extend(line),
                 // The old file was rewritten before it was replaced.
                 Err(error) if error.as_io().is_none() => {}
                 Err(error) => return Err(error),
@@ -166,28 +163,13 @@ impl Session {
         Ok(lines)
     }
 
-    /// For each row of a new index its row in the old one: the row with the same id (of several the next in order) and
-    /// the same content. Rows appended here are compared only by index, because the caller's objects are the only other
-    /// copy. `added` maps the rows that were just added.
-    fn remapped_rows(
-        &self,
-        new: &Index,
-        storage: &dyn Storage,
-        old: PreviousFile,
-        added: &HashMap<RowNo, RowNo>,
-    ) -> Result<Vec<Option<RowNo>>> {
-        // The next row of each id that is not paired yet, and the row after each that has the same id.
-        let mut next_of_id: HashMap<&[u8], RowNo> = HashMap::new();
-        let mut later = filled(None, self.tree().len())?;
-        for row in (0..self.tree().len() as RowNo).rev() {
-            let next = insert(&mut next_of_id, self.tree().id_of(row), row)?;
-            if let Some(place) = later.get_mut(row as usize) {
-                *place = next;
-            }
-        }
+    /// For each row of a new index its row in the old one: the one with the same id and the same content. Of several rows with one id
+    /// only the last has one. Rows appended here keep the caller's objects, even if the old file was rewritten before: only their
+    /// index is compared.
+    fn remapped_rows(&self, new: &Index, storage: &dyn Storage, old: PreviousFile) -> Result<Vec<Option<RowNo>>> {
         let before = self.storage.as_deref().filter(|_| old == PreviousFile::Open);
         let (mut a, mut b) = (Vec::new(), Vec::new());
-        let mut same_bytes = |was: RowNo, row: RowNo| -> Result<bool> {
+        let mut has_same_bytes = |was: RowNo, row: RowNo| -> Result<bool> {
             let (Some(before), Some(from), Some(to)) = (before, self.index.line_span(was), new.line_span(row)) else {
                 return Ok(true);
             };
@@ -196,23 +178,13 @@ impl Session {
         };
         let mut rows = with_capacity(new.tree.len())?;
         for row in 0..new.tree.len() as RowNo {
-            let was = match next_of_id.entry(new.tree.id_of(row)) {
-                Entry::Vacant(_) => None,
-                Entry::Occupied(mut next) => Some(match later.get(*next.get() as usize).copied().flatten() {
-                    Some(after) => next.insert(after),
-                    None => next.remove(),
-                }),
+            let was = self.tree().find(new.tree.id_of(row)).filter(|_| new.tree.is_current(row));
+            let Some(was) = was.filter(|&was| is_same_row(&self.index, was, new, row)) else {
+                rows.push(None);
+                continue;
             };
-            rows.push(match (was, added.get(&row)) {
-                (_, Some(&was)) => Some(was),
-                (Some(was), None) => {
-                    let is_appended_here = self.appended.binary_search(&was).is_ok();
-                    let is_same = is_same_row(&self.index, was, new, row, !is_appended_here)
-                        && (is_appended_here || same_bytes(was, row)?);
-                    Some(was).filter(|_| is_same)
-                }
-                (None, None) => None,
-            });
+            let is_same = self.appended.binary_search(&was).is_ok() || has_same_bytes(was, row)?;
+            rows.push(Some(was).filter(|_| is_same));
         }
         Ok(rows)
     }
@@ -226,25 +198,21 @@ impl Session {
     }
 }
 
-/// Appends lines to a storage and its index. Returns for each new row its old one.
-fn add(lines: &[(RowNo, String)], storage: &mut FileStorage, index: &mut Index) -> Result<HashMap<RowNo, RowNo>> {
-    let mut added = HashMap::new();
-    added.try_reserve(lines.len())?;
-    for (was, line) in lines {
+/// Appends lines to a storage and its index.
+fn add(lines: &[String], storage: &mut FileStorage, index: &mut Index) -> Result<()> {
+    for line in lines {
         let mut bytes = copy_of_bytes(line.as_bytes())?;
-        let row = read_line(line, |line| {
-            let Line::Entry(head) = line else { return Ok(None) };
+        read_line(line, |line| {
+            let Line::Entry(head) = line else { return Ok(()) };
             // Before the write, so that what this entry needs is there after it.
             index.reserve(&head)?;
             let span = storage.append(&mut bytes)?;
             if span.offset > index.indexed_end() {
                 index.read_more_until(storage, span.offset)?;
             }
-            Ok::<_, Error>(Some(index.push(&head, Some(span))?))
-        });
-        if let Some(row) = row?? {
-            added.insert(row, *was);
-        }
+            index.push(&head, Some(span))?;
+            Ok::<_, Error>(())
+        })??;
     }
-    Ok(added)
+    Ok(())
 }

@@ -2,7 +2,7 @@
 //! the tree.
 
 use crate::base::error::{Error, Result};
-use crate::base::memory;
+use crate::base::memory::{self, copy_of};
 use crate::base::wtf8::shown;
 use crate::format::entry::{read_line, EntryHead, EntryKind, Line};
 use crate::format::header::{Header, Version, CURRENT_VERSION};
@@ -15,74 +15,59 @@ use crate::session::session::Session;
 impl Session {
     /// The line of a header object. Type, version and id are the session's, whatever was done to the object.
     pub fn header_as_known(&self, line: Vec<u8>) -> Result<Vec<u8>> {
-        let text = line_text(&line)?;
         let is_ours = |header: Header| header.id == self.id && header.version == Version::Current;
-        if Header::read(&text)?.is_some_and(is_ours) {
-            return Ok(line);
-        }
-        self.edited(&line, "The session's header", |object| {
+        let is_known = |line: &str| Ok(Header::read(line)?.is_some_and(is_ours));
+        restored(line, "The session's header", is_known, |object| {
             object.set("type", "\"session\"")?;
             object.set("version", CURRENT_VERSION.to_string())?;
             object.set("id", quoted(&self.id)?)
         })
     }
 
-    /// The line of an entry object, with the id, parent and type that the tree has: changing them on an object does not
-    /// change the session. An error if it is not an object, or if its type is unknown to the tree and was changed.
+    /// The line of the object of an entry that was made here, with the id, parent and type that the tree has: changing them on an
+    /// object does not change the session. An error if it is not an object, or if its type is unknown to the tree and was changed.
     pub fn line_as_known(&self, row: RowNo, line: Vec<u8>) -> Result<Vec<u8>> {
-        let is_known = |line: &[u8]| {
-            let is_row = |line: Line<'_>| matches!(line, Line::Entry(head) if self.is_row(row, &head));
-            line_text(line).and_then(|text| read_line(&text, is_row))
-        };
-        if is_known(&line)? {
-            return Ok(line);
-        }
-        let id = self.tree().id_of(row);
-        let no_row = || Error::internal(format_args!("there is no row {row}"));
-        let known = self.tree().row(row).ok_or_else(no_row)?;
-        let what = format!("Entry {}", shown(id));
-        let edited = self.edited(&line, &what, |object| {
+        let tree = self.tree();
+        let id = tree.id_of(row);
+        let known = tree.row(row).ok_or_else(|| Error::internal(format_args!("there is no row {row}")))?;
+        let is_row =
+            |head: &EntryHead<'_>| head.kind == known.kind && *head.id == *id && tree.has_parent(known, &head.parent);
+        let is_known = |line: &str| read_line(line, |line| matches!(line, Line::Entry(head) if is_row(&head)));
+        restored(line, &format!("Entry {}", shown(id)), is_known, |object| {
             object.set("id", quoted(id)?)?;
-            match known.parent {
-                ParentRef::Missing => object.remove("parentId"),
-                ParentRef::Null => object.set("parentId", "null")?,
-                ParentRef::Id(parent) => object.set("parentId", quoted(self.tree().id_bytes(parent))?)?,
-                ParentRef::Number(number) => object.set("parentId", number.to_string())?,
-                // Any value that is not an id: the entry has no parent.
-                ParentRef::Other => object.set("parentId", "{}")?,
-            }
+            let parent = match known.parent {
+                ParentRef::Id(parent) => quoted(tree.id_bytes(parent))?,
+                _ => copy_of("null")?,
+            };
+            object.set("parentId", parent)?;
             // An unknown type is not kept in the tree.
             if known.kind != EntryKind::Unknown {
                 object.set("type", quoted(known.kind.name().as_bytes())?)?;
             }
             Ok(())
-        })?;
-        if is_known(&edited)? {
-            Ok(edited)
-        } else {
-            Err(Error::invalid(format!("{what} cannot be written: its type was changed")))
-        }
-    }
-
-    fn edited(
-        &self,
-        line: &[u8],
-        what: &str,
-        edit: impl FnOnce(&mut ObjectText<'_>) -> memory::Result<()>,
-    ) -> Result<Vec<u8>> {
-        let text = line_text(line)?;
-        let not_an_object = || Error::invalid(format!("{what} cannot be written: its JSON is not an object"));
-        let mut object = ObjectText::read(&text)?.ok_or_else(not_an_object)?;
-        edit(&mut object)?;
-        Ok(object.text()?)
-    }
-
-    fn is_row(&self, row: RowNo, head: &EntryHead<'_>) -> bool {
-        let known = self.tree().row(row);
-        known.is_some_and(|known| {
-            let same_kind = known.kind == head.kind;
-            same_kind && *head.id == *self.tree().id_of(row) && self.tree().has_parent(known, &head.parent)
         })
+    }
+}
+
+/// The line itself if it is the known one, else with what `edit` sets. `what` names it in errors.
+fn restored(
+    line: Vec<u8>,
+    what: &str,
+    is_known: impl Fn(&str) -> memory::Result<bool>,
+    edit: impl FnOnce(&mut ObjectText<'_>) -> memory::Result<()>,
+) -> Result<Vec<u8>> {
+    if is_known(&line_text(&line)?)? {
+        return Ok(line);
+    }
+    let text = line_text(&line)?;
+    let not_an_object = || Error::invalid(format!("{what} cannot be written: its JSON is not an object"));
+    let mut object = ObjectText::read(&text)?.ok_or_else(not_an_object)?;
+    edit(&mut object)?;
+    let edited = object.text()?;
+    if is_known(&line_text(&edited)?)? {
+        Ok(edited)
+    } else {
+        Err(Error::invalid(format!("{what} cannot be written: its type was changed")))
     }
 }
 
@@ -113,9 +98,7 @@ mod tests {
         let lines = [
             r#"{"type":"message","id":"a","parentId":null,"message":{"role":"user"}}"#,
             r#"{"type":"label","id":"b","parentId":"a","targetId":"a"}"#,
-            r#"{"type":"x-new","id":"c","parentId":7}"#,
-            r#"{"type":"custom","id":"d"}"#,
-            r#"{"type":"custom","id":"e","parentId":[1]}"#,
+            r#"{"type":"x-new","id":"c","parentId":null}"#,
         ];
         let session = session(&lines);
         for (row, line) in lines.iter().enumerate() {
@@ -129,12 +112,7 @@ mod tests {
         assert_eq!(known(&session, 1, "{}").as_deref(), Ok(r#"{"id":"b","parentId":"a","type":"label"}"#));
         assert_eq!(
             known(&session, 2, r#"{"type":"x","id":2}"#).as_deref(),
-            Ok(r#"{"type":"x","id":"c","parentId":7}"#)
-        );
-        assert_eq!(known(&session, 3, r#"{"type":"custom","id":"d","parentId":"a"}"#).as_deref(), Ok(lines[3]));
-        assert_eq!(
-            known(&session, 4, r#"{"type":"custom","id":"e","parentId":"a"}"#).as_deref(),
-            Ok(r#"{"type":"custom","id":"e","parentId":{}}"#)
+            Ok(r#"{"type":"x","id":"c","parentId":null}"#)
         );
         for (row, line) in
             [(0, "5"), (1, "[]"), (2, r#"{"type":"session","id":"c"}"#), (2, r#"{"type":"label","id":"c"}"#)]

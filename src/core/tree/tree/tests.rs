@@ -14,7 +14,6 @@ fn entry(id: &str, parent: Option<&str>) -> EntryHead<'static> {
         parent: parent.map_or(Parent::Null, |id| Parent::Id(Cow::Owned(id.as_bytes().to_vec()))),
         time: Time::At(0.0),
         message: None,
-        first_kept: None,
         target: None,
         sets_label: false,
         has_summary: false,

@@ -5,7 +5,7 @@ use crate::base::error::Error;
 use crate::index::verify::verify;
 use crate::rewrite::merge::{create, merge, StoredLines};
 use crate::session::branch::BranchLines;
-use crate::session::branch_plan::{plan, BranchLabel};
+use crate::session::branch::{plan, BranchLabel};
 use crate::session::fork::ForkSource;
 
 /// Runs work on a fresh directory with a fault at every call in turn, checking after each.

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::context::projection::{project, Contribution};
 use crate::format::entry::{read_line, Line};
-use crate::session::branch_plan::plan;
+use crate::session::branch::plan;
 use crate::testing::tests::count;
 use crate::tree::tree_integrity::check_integrity;
 
