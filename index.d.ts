@@ -1753,8 +1753,7 @@ export declare class SessionManager {
   /**
    * Appends a change of the thinking level. Gives the entry's id.
    *
-   * @throws What making JSON of it throws (a cycle, a `BigInt`), unless the session has no file; and if the file cannot be
-   * written, is locked by another manager, or holds another session by now. The session is then as it was.
+   * @throws As `appendMessage` does.
    * @example
    * ```ts
    * manager.appendThinkingLevelChange("high");
@@ -1765,8 +1764,7 @@ export declare class SessionManager {
   /**
    * Appends a change of the model. Gives the entry's id.
    *
-   * @throws What making JSON of it throws (a cycle, a `BigInt`), unless the session has no file; and if the file cannot be
-   * written, is locked by another manager, or holds another session by now. The session is then as it was.
+   * @throws As `appendMessage` does.
    * @example
    * ```ts
    * manager.appendModelChange("acme", "large");
@@ -1777,8 +1775,7 @@ export declare class SessionManager {
   /**
    * Appends usage that is not part of the model's context. Gives the entry.
    *
-   * @throws What making JSON of it throws (a cycle, a `BigInt`), unless the session has no file; and if the file cannot be
-   * written, is locked by another manager, or holds another session by now. The session is then as it was.
+   * @throws As `appendMessage` does.
    * @example
    * ```ts
    * const cost = { input: 0, output: 0, cacheRead: 0.015, cacheWrite: 0, total: 0.015 };
@@ -1794,8 +1791,7 @@ export declare class SessionManager {
    * `usage` is what the summary cost, and `fromHook` says that an extension wrote it. The entry carries the system
    * prompt and tools as they are at the leaf. Gives its id.
    *
-   * @throws What making JSON of it throws (a cycle, a `BigInt`), unless the session has no file; and if the file cannot be
-   * written, is locked by another manager, or holds another session by now. The session is then as it was.
+   * @throws As `appendMessage` does.
    * @example
    * ```ts
    * manager.appendCompaction("They greeted each other.", null, 12_000);
@@ -1806,8 +1802,7 @@ export declare class SessionManager {
   /**
    * Appends an extension's own data, which is not part of the model's context. Gives the entry's id.
    *
-   * @throws What making JSON of it throws (a cycle, a `BigInt`), unless the session has no file; and if the file cannot be
-   * written, is locked by another manager, or holds another session by now. The session is then as it was.
+   * @throws As `appendMessage` does.
    * @example
    * ```ts
    * manager.appendCustomEntry("my-extension", { seen: ["a.ts"] });
@@ -1817,8 +1812,7 @@ export declare class SessionManager {
   /**
    * Appends the session's name, made one line and trimmed. An empty name clears it. Gives the entry's id.
    *
-   * @throws `TypeError` if the name is not a string. If the file cannot be written, is
-   * locked by another manager, or holds another session by now. The session is then as it was.
+   * @throws `TypeError` if the name is not a string. And as `appendMessage` does.
    * @example
    * ```ts
    * manager.appendSessionInfo("  Greetings ");
@@ -1829,8 +1823,7 @@ export declare class SessionManager {
   /**
    * Appends an extension's message, which is part of the model's context. Gives the entry's id.
    *
-   * @throws What making JSON of it throws (a cycle, a `BigInt`), unless the session has no file; and if the file cannot be
-   * written, is locked by another manager, or holds another session by now. The session is then as it was.
+   * @throws As `appendMessage` does.
    * @example
    * ```ts
    * manager.appendCustomMessageEntry("my-extension", "The build is red.", true);
@@ -1843,8 +1836,7 @@ export declare class SessionManager {
    * its own. Gives the entry's id.
    *
    * @throws If the entry is not there, is not on the path to the leaf, or gives no content that could be edited, and if the
-   * replacement is neither null nor has content. If the file cannot be written, is
-   * locked by another manager, or holds another session by now. The session is then as it was.
+   * replacement is neither null nor has content. And as `appendMessage` does.
    * @example
    * ```ts
    * manager.appendContextEdit(id, null);
@@ -1855,8 +1847,7 @@ export declare class SessionManager {
   /**
    * Appends a label for an entry; undefined or an empty text clears it. Gives the label entry's id.
    *
-   * @throws If no entry has this id: `Entry <id> not found`. If the file cannot be written, is
-   * locked by another manager, or holds another session by now. The session is then as it was.
+   * @throws If no entry has this id: `Entry <id> not found`. And as `appendMessage` does.
    * @example
    * ```ts
    * manager.appendLabelChange(id, "before the change");
@@ -2197,8 +2188,7 @@ export declare class SessionManager {
    * Moves the leaf as `branch` does (null: as `resetLeaf`), and appends a summary of the branch left there. Gives
    * the summary entry's id.
    *
-   * @throws If no entry has this id: `Entry <id> not found`. If the file cannot be written, is
-   * locked by another manager, or holds another session by now. The session is then as it was.
+   * @throws If no entry has this id: `Entry <id> not found`. And as `appendMessage` does.
    * @example
    * ```ts
    * manager.branchWithSummary(id, "The answer was no good.");

@@ -126,7 +126,7 @@ impl SessionManager {
             if state.session.file() == Some(&file) {
                 state.session.release_lock();
             }
-            state.config()
+            state.config.clone()
         };
         let opened = open::open_session(js, &config, file)?;
         state::swap(&self.state, js, opened)
@@ -147,7 +147,7 @@ impl SessionManager {
         let (config, file) = {
             let state = self.state.borrow();
             let file = state.session.file().filter(|_| !state.session.is_persisted());
-            (state.config(), file.map(str::to_owned))
+            (state.config.clone(), file.map(str::to_owned))
         };
         let opened = open::new_session(js, &config, file, options)?;
         state::swap(&self.state, js, opened)?;
@@ -423,8 +423,7 @@ impl SessionManager {
     /// Moves the leaf as `branch` does (null: as `resetLeaf`), and appends a summary of the branch left there. Gives
     /// the summary entry's id.
     ///
-    /// @throws If no entry has this id: `Entry <id> not found`. If the file cannot be written, is
-    /// locked by another manager, or holds another session by now. The session is then as it was.
+    /// @throws If no entry has this id: `Entry <id> not found`. And as `appendMessage` does.
     /// @example
     /// ```ts
     /// manager.branchWithSummary(id, "The answer was no good.");

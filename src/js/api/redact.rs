@@ -35,18 +35,8 @@ fn redaction_of<'env>(js: JsEnv<'env>, what: JsVal<'env>) -> Result<(Redaction, 
     let options =
         Options::of(js, what, "SessionManager.redact", &[c"text", c"entries", c"lines", c"replacement", c"dryRun"])?;
     let text = optional_text(js, options.get(c"text")?, "text")?;
-    let entries = match options.get(c"entries")? {
-        entries if js.is_nullish(entries)? => None,
-        entries => {
-            let list = args::list(js, entries, "entries")?;
-            let id = |at| args::text(js, js.at(list, at)?, "each of entries");
-            Some((0..js.len(list)?).map(id).collect::<Result<HashSet<_>>>()?)
-        }
-    };
-    let lines = match options.get(c"lines")? {
-        lines if js.is_nullish(lines)? => None,
-        lines => Some(lines_of(js, lines)?),
-    };
+    let entries = options.given(c"entries")?.map(|entries| ids_of(js, entries)).transpose()?;
+    let lines = options.given(c"lines")?.map(|lines| lines_of(js, lines)).transpose()?;
     let replacement = optional_text(js, options.get(c"replacement")?, "replacement")?;
     let is_dry_run = options.boolean(c"dryRun")?;
     let replacement = replacement.unwrap_or_else(|| REPLACEMENT.to_vec());
@@ -69,6 +59,11 @@ fn optional_text(js: JsEnv<'_>, value: JsVal<'_>, name: &str) -> Result<Option<V
         return Ok(None);
     }
     args::text(js, value, name).map(Some)
+}
+
+fn ids_of<'env>(js: JsEnv<'env>, entries: JsVal<'env>) -> Result<HashSet<Vec<u8>>> {
+    let list = args::list(js, entries, "entries")?;
+    (0..js.len(list)?).map(|at| args::text(js, js.at(list, at)?, "each of entries")).collect()
 }
 
 fn lines_of<'env>(js: JsEnv<'env>, lines: JsVal<'env>) -> Result<HashMap<String, Option<String>>> {

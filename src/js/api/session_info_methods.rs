@@ -30,7 +30,7 @@ impl SessionManager {
     /// ```
     #[napi(catch_unwind, ts_return_type = "string")]
     pub fn get_cwd<'env>(&self, env: &'env Env) -> Result<JsVal<'env>> {
-        JsEnv::new(env).string(self.state.borrow().cwd.as_bytes())
+        JsEnv::new(env).string(self.state.borrow().config.cwd.as_bytes())
     }
 
     /// The directory that new session files go to, as it was given; empty in memory.
@@ -41,7 +41,7 @@ impl SessionManager {
     /// ```
     #[napi(catch_unwind)]
     pub fn get_session_dir(&self) -> String {
-        self.state.borrow().dir.clone()
+        self.state.borrow().config.dir.clone()
     }
 
     /// Whether the session directory is the default one of the working directory.
@@ -52,12 +52,9 @@ impl SessionManager {
     /// ```
     #[napi(catch_unwind)]
     pub fn uses_default_session_dir(&self, env: &Env) -> Result<bool> {
-        let (cwd, dir) = {
-            let state = self.state.borrow();
-            (state.cwd.clone(), state.dir.clone())
-        };
+        let config = self.state.borrow().config.clone();
         on_paths(JsEnv::new(env), |process| {
-            paths::is_same_path(&dir, &paths::default_session_dir(&cwd, None, process)?, process)
+            paths::is_same_path(&config.dir, &paths::default_session_dir(&config.cwd, None, process)?, process)
         })
     }
 

@@ -27,7 +27,8 @@ pub type Handler<T> = Box<dyn FnMut(JsEnv<'_>, CoreResult<T>) -> Result<()>>;
 /// Calls the JavaScript function that schedules the next slice. It keeps the process alive.
 type Schedule = ThreadsafeFunction<(), (), (), Status, false>;
 
-/// Sends messages from any thread. The queue ends when the last sender is dropped, or with its environment.
+/// Sends messages from any thread. The queue ends when the last sender is dropped, or with its environment. A thread with a sender
+/// may outlive the environment: napi-rs keeps the library loaded from the first queue on.
 pub struct Sender<T> {
     schedule: Schedule,
     inbox: Arc<Mutex<Inbox<T>>>,

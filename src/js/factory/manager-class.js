@@ -78,7 +78,7 @@
 
 	return {
 		anchor(manager) {
-			const anchor = { entries: undefined, header: undefined, listeners: [] };
+			const anchor = { entries: undefined, listeners: [] };
 			set(anchors, manager, anchor);
 			defineProperty(manager, SELF, { __proto__: null, value: manager });
 			return anchor;

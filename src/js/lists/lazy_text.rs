@@ -10,7 +10,7 @@ use pi_session_core::base::threads::on_threads;
 use pi_session_core::base::wtf8::to_string_lossy;
 use pi_session_core::summary::listed_text::{text, ListedState};
 
-use super::task::{self, Deferred, Events, Held, Task};
+use super::task::{self, Events, Held, Task};
 use crate::js::convert::args;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
@@ -65,23 +65,21 @@ enum TextEvent {
 
 /// Starts to read texts of listed sessions and gives the promise of it.
 pub fn promise<'env>(js: JsEnv<'env>, sessions: JsVal<'env>, signal: JsVal<'env>) -> Result<JsVal<'env>> {
-    task::promise(js, |deferred| start(js, sessions, signal, deferred))
-}
-
-fn start(js: JsEnv<'_>, sessions: JsVal<'_>, signal: JsVal<'_>, deferred: Deferred) -> Result<()> {
-    let unread = factory::call(js, FactoryFn::UnreadTexts, &[args::list(js, sessions, "sessions")?])?;
-    let one = |at| {
-        js.scoped(|js, _| {
-            let text = js.at(unread, at)?;
-            listed(js, js.get(text, c"file")?, js.get(text, c"source")?)
+    task::promise(js, |deferred| {
+        let unread = factory::call(js, FactoryFn::UnreadTexts, &[args::list(js, sessions, "sessions")?])?;
+        let one = |at| {
+            js.scoped(|js, _| {
+                let text = js.at(unread, at)?;
+                listed(js, js.get(text, c"file")?, js.get(text, c"source")?)
+            })
+        };
+        let files = (0..js.len(unread)?).map(one).collect::<Result<Vec<_>>>()?;
+        let task = Task::new(js, deferred, signal, js.undefined()?)?;
+        task.hold(js, Held::Results, unread)?;
+        task.run(js, "reading of texts", give, move |events, stop| {
+            read_all(&files, stop, events);
+            Ok(())
         })
-    };
-    let files = (0..js.len(unread)?).map(one).collect::<Result<Vec<_>>>()?;
-    let task = Task::new(js, deferred, signal, js.undefined()?)?;
-    task.hold(js, Held::Results, unread)?;
-    task.run(js, "reading of texts", give, move |events, stop| {
-        read_all(&files, stop, events);
-        Ok(())
     })
 }
 

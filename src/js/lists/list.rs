@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use napi::Result;
 
 use super::info::info_object;
-use super::task::{self, Deferred, Held, Task};
+use super::task::{self, Held, Task};
 use crate::js::convert::paths::on_paths;
 use crate::js::convert::values::parse;
 use crate::js::engine::{JsEnv, JsVal};
@@ -36,31 +36,21 @@ pub fn promise<'env>(
     on_progress: JsVal<'env>,
     what: impl FnOnce() -> Result<ListScope>,
 ) -> Result<JsVal<'env>> {
-    task::promise(js, |deferred| start(js, signal, on_progress, what, deferred))
-}
-
-fn start(
-    js: JsEnv<'_>,
-    signal: JsVal<'_>,
-    on_progress: JsVal<'_>,
-    what: impl FnOnce() -> Result<ListScope>,
-    deferred: Deferred,
-) -> Result<()> {
-    // As in the reference, an aborted list has made the default directory already.
-    let scope = what()?;
-    let (location, cwd) = surroundings(js)?;
-    let task = Task::new(js, deferred, signal, on_progress)?;
-    task.hold(js, Held::Partial, js.array(0)?)?;
-    let list = List {
-        scope: scope.clone(),
-        progress: RefCell::new(Progress { partial: PartialLists::of(&scope), ..Progress::default() }),
-    };
-    task.run(
-        js,
-        "list",
-        move |js, task, event| list.handle(js, task, event),
-        move |events, stop| list_events(&scope, &cwd, location.as_ref(), stop, &|event| events.send(event)),
-    )
+    task::promise(js, |deferred| {
+        // As in the reference, an aborted list has made the default directory already.
+        let scope = what()?;
+        let (location, cwd) = surroundings(js)?;
+        let task = Task::new(js, deferred, signal, on_progress)?;
+        task.hold(js, Held::Partial, js.array(0)?)?;
+        let progress = Progress { partial: PartialLists::of(&scope), ..Progress::default() };
+        let list = List { scope: scope.clone(), progress: RefCell::new(progress) };
+        task.run(
+            js,
+            "list",
+            move |js, task, event| list.handle(js, task, event),
+            move |events, stop| list_events(&scope, &cwd, location.as_ref(), stop, &|event| events.send(event)),
+        )
+    })
 }
 
 /// A list that is running.

@@ -24,14 +24,16 @@ enum ObjectSlot {
     Made,
 }
 
+/// The name of the list's property.
+const HEADER: &[u8] = b"header";
+
 /// The header and the entries that were made so far.
 pub struct IdentityCache {
-    /// A list with an element per row; a hole where nothing is kept.
+    /// A list with an element per row, a hole where nothing is kept. Its property `header` is the header's object.
     entries: Persistent,
-    header: Option<Persistent>,
     slots: Vec<ObjectSlot>,
     missing: usize,
-    /// The object that holds the others and lives as long as the manager. Without one they are held here.
+    /// The object that holds the list and lives as long as the manager. Without one the list is held here.
     anchor: Option<Persistent>,
 }
 
@@ -39,7 +41,7 @@ impl IdentityCache {
     /// A cache for a session of `rows` entries, none made.
     pub fn new(js: JsEnv<'_>, rows: usize) -> Result<Self> {
         let entries = js.keep(js.array(rows)?)?;
-        let mut cache = Self { entries, header: None, slots: Vec::new(), missing: 0, anchor: None };
+        let mut cache = Self { entries, slots: Vec::new(), missing: 0, anchor: None };
         cache.grow(js, rows)?;
         Ok(cache)
     }
@@ -48,18 +50,13 @@ impl IdentityCache {
     pub fn hold_by(&mut self, js: JsEnv<'_>, anchor: JsVal<'_>) -> Result<()> {
         js.set(anchor, c"entries", js.kept(&self.entries)?)?;
         js.weaken(&self.entries)?;
-        let header = self.header.as_ref().map_or_else(|| js.undefined(), |header| js.kept(header))?;
-        js.set(anchor, c"header", header)?;
-        if let Some(header) = &self.header {
-            js.weaken(header)?;
-        }
         let anchor = js.keep(anchor)?;
         js.weaken(&anchor)?;
         self.anchor = Some(anchor);
         Ok(())
     }
 
-    /// The object that holds the others.
+    /// The object that holds the list.
     pub fn anchor<'env>(&self, js: JsEnv<'env>) -> Result<Option<JsVal<'env>>> {
         self.anchor.as_ref().map(|anchor| js.kept(anchor)).transpose()
     }
@@ -90,8 +87,9 @@ impl IdentityCache {
         Ok(())
     }
 
-    /// Renumbers rows. `rows` has for each row the number that it had before, if it had one.
-    pub fn renumber(&mut self, js: JsEnv<'_>, rows: &[Option<RowNo>]) -> Result<()> {
+    /// Renumbers rows. `rows` has for each row the number that it had before, if it had one. The header's object is let go of unless
+    /// it has `same_header`.
+    pub fn renumber(&mut self, js: JsEnv<'_>, rows: &[Option<RowNo>], same_header: bool) -> Result<()> {
         let old = self.list(js)?;
         let new = js.array(rows.len())?;
         let mut slots = Vec::new();
@@ -100,6 +98,9 @@ impl IdentityCache {
             let Some(was) = was.filter(|&was| self.slot(was) != ObjectSlot::Empty) else { continue };
             *slot = self.slot(was);
             js.scoped(|js, _| js.set_at(new, row as RowNo, js.at(old, was)?))?;
+        }
+        if same_header {
+            js.define(new, js.string(HEADER)?, js.get(old, c"header")?)?;
         }
         let kept = js.keep(new)?;
         if let Some(anchor) = self.anchor(js)? {
@@ -119,27 +120,13 @@ impl IdentityCache {
 
     /// The header's object, if it was made.
     pub fn header<'env>(&self, js: JsEnv<'env>) -> Result<Option<JsVal<'env>>> {
-        self.header.as_ref().map(|kept| js.kept(kept)).transpose()
-    }
-
-    /// Lets go of the header's object: the file has another one.
-    pub fn forget_header(&mut self, js: JsEnv<'_>) -> Result<()> {
-        if let Some(anchor) = self.anchor(js)? {
-            js.set(anchor, c"header", js.undefined()?)?;
-        }
-        self.header = None;
-        Ok(())
+        let header = js.get(self.list(js)?, c"header")?;
+        Ok(if js.is_undefined(header)? { None } else { Some(header) })
     }
 
     /// Keeps the header's object.
     pub fn set_header(&mut self, js: JsEnv<'_>, header: JsVal<'_>) -> Result<()> {
-        let kept = js.keep(header)?;
-        if let Some(anchor) = self.anchor(js)? {
-            js.set(anchor, c"header", header)?;
-            js.weaken(&kept)?;
-        }
-        self.header = Some(kept);
-        Ok(())
+        js.define(self.list(js)?, js.string(HEADER)?, header)
     }
 
     /// Whether an entry's object was made.
@@ -169,30 +156,26 @@ impl IdentityCache {
     /// Keeps an entry's object.
     pub fn set(&mut self, js: JsEnv<'_>, row: RowNo, object: JsVal<'_>) -> Result<()> {
         js.set_at(self.list(js)?, row, object)?;
-        self.mark(js, row)
+        self.mark(js, row, ObjectSlot::Made)
     }
 
     /// Keeps the own fields of an entry that was appended.
     pub fn set_own(&mut self, js: JsEnv<'_>, row: RowNo, own: JsVal<'_>) -> Result<()> {
         js.set_at(self.list(js)?, row, own)?;
-        self.grow(js, row as usize + 1)?;
-        if let Some(slot) = self.slots.get_mut(row as usize) {
-            *slot = ObjectSlot::Own;
-        }
-        Ok(())
+        self.mark(js, row, ObjectSlot::Own)
     }
 
-    fn mark(&mut self, js: JsEnv<'_>, row: RowNo) -> Result<()> {
+    fn mark(&mut self, js: JsEnv<'_>, row: RowNo, kept: ObjectSlot) -> Result<()> {
         self.grow(js, row as usize + 1)?;
         if let Some(slot) = self.slots.get_mut(row as usize).filter(|slot| **slot != ObjectSlot::Made) {
-            *slot = ObjectSlot::Made;
-            self.missing -= 1;
+            self.missing -= usize::from(kept == ObjectSlot::Made);
+            *slot = kept;
         }
         Ok(())
     }
 
     /// Notes that the objects of these rows are in the list.
     pub fn mark_made(&mut self, js: JsEnv<'_>, mut rows: impl Iterator<Item = RowNo>) -> Result<()> {
-        rows.try_for_each(|row| self.mark(js, row))
+        rows.try_for_each(|row| self.mark(js, row, ObjectSlot::Made))
     }
 }

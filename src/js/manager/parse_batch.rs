@@ -5,6 +5,8 @@
 
 use napi::{Error, Result};
 
+use crate::js::convert::args::template_text;
+use crate::js::convert::errors::OrThrow;
 use crate::js::convert::values::{parse, LONGEST_TEXT};
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
@@ -16,24 +18,6 @@ use pi_session_core::tree::tree::RowNo;
 
 /// How many bytes of lines are made into objects in one batch, a longer line aside.
 const BATCH_BYTES: usize = 1 << 18;
-
-/// Why entries could not be made: of what the core says, or of what the engine does.
-pub enum Failed {
-    Core(CoreError),
-    Engine(Error),
-}
-
-impl From<CoreError> for Failed {
-    fn from(error: CoreError) -> Self {
-        Self::Core(error)
-    }
-}
-
-impl From<Error> for Failed {
-    fn from(error: Error) -> Self {
-        Self::Engine(error)
-    }
-}
 
 /// Where entries are made. Nothing here runs the caller's code.
 pub struct EntryMaker<'a, 'env> {
@@ -55,10 +39,10 @@ struct JoinedLines {
 
 impl<'env> EntryMaker<'_, 'env> {
     /// Makes the entries of these rows. After an error those that were not made are left in `rows`.
-    pub fn make(&self, js: JsEnv<'env>, rows: &mut &[RowNo]) -> std::result::Result<(), Failed> {
+    pub fn make(&self, js: JsEnv<'env>, rows: &mut &[RowNo]) -> Result<()> {
         while !rows.is_empty() {
             let (batch, later) = rows.split_at(self.batch_len(rows));
-            js.scoped(|js, _| Ok(self.make_batch(js, batch)))??;
+            js.scoped(|js, _| self.make_batch(js, batch))?;
             *rows = later;
         }
         Ok(())
@@ -78,8 +62,8 @@ impl<'env> EntryMaker<'_, 'env> {
         fitting.count().clamp(1, rows.len())
     }
 
-    fn make_batch(&self, js: JsEnv<'env>, rows: &[RowNo]) -> std::result::Result<(), Failed> {
-        let lines = self.lines(rows)?;
+    fn make_batch(&self, js: JsEnv<'env>, rows: &[RowNo]) -> Result<()> {
+        let lines = self.lines(rows).or_throw(js)?;
         match lines.rows.as_slice() {
             [] => Ok(()),
             [row] => self.make_one(js, *row, &lines),
@@ -101,19 +85,20 @@ impl<'env> EntryMaker<'_, 'env> {
     }
 
     /// Gives false if the lines are not the entries of their rows.
-    fn make_together(&self, js: JsEnv<'env>, lines: &JoinedLines) -> std::result::Result<bool, Failed> {
+    fn make_together(&self, js: JsEnv<'env>, lines: &JoinedLines) -> Result<bool> {
         let mut ids = Vec::new();
         for &row in &lines.rows {
             let joined = append(&mut ids, self.session.tree().id_of(row)).and_then(|()| append(&mut ids, b"\n"));
-            joined.map_err(CoreError::from)?;
+            joined.or_throw(js)?;
         }
         let (rows, omitted) = (js.u32s(&lines.rows)?, js.u8s(&lines.omitted)?);
         let (text, ids) = (js.string(&lines.text)?, js.string(&ids)?);
         let args = [self.list, rows, omitted, self.source(js)?, text, ids];
-        Ok(js.is_truthy(factory::call(js, FactoryFn::Fill, &args)?)?)
+        let is_made = factory::call(js, FactoryFn::Fill, &args).or_else(|error| self.unreadable(js, error))?;
+        js.is_truthy(is_made)
     }
 
-    fn make_one(&self, js: JsEnv<'env>, row: RowNo, lines: &JoinedLines) -> std::result::Result<(), Failed> {
+    fn make_one(&self, js: JsEnv<'env>, row: RowNo, lines: &JoinedLines) -> Result<()> {
         let line = lines.text.get(1..lines.text.len() - 1).unwrap_or_default();
         // It was a text when it was added.
         let line = std::str::from_utf8(line).unwrap_or_default();
@@ -121,14 +106,14 @@ impl<'env> EntryMaker<'_, 'env> {
         let entry = match parse(js, line) {
             Err(_) if line.len() > LONGEST_TEXT => {
                 js.take_exception()?;
-                return Err(CoreError::value_too_long(self.path(), &shown(known), "a value", line.len()).into());
+                return Err(CoreError::value_too_long(self.path(), &shown(known), "a value", line.len())).or_throw(js);
             }
-            entry => entry?,
+            entry => entry.or_else(|error| self.unreadable(js, error))?,
         };
         if js.text(js.get(entry, c"id")?)?.as_deref() != Some(known) {
             self.session.mark_suspect();
             let what = format!("entry {} is no longer where it was", shown(known));
-            return Err(CoreError::changed(self.path(), what).into());
+            return Err(CoreError::changed(self.path(), what)).or_throw(js);
         }
         let entry = match lines.omitted.first() {
             None | Some(0) => entry,
@@ -137,7 +122,18 @@ impl<'env> EntryMaker<'_, 'env> {
                 factory::call(js, FactoryFn::Defer, &[entry, row, omitted, self.source(js)?])?
             }
         };
-        Ok(js.set_at(self.list, row, entry)?)
+        js.set_at(self.list, row, entry)
+    }
+
+    /// Throws that lines which were whole when they were indexed cannot be read now.
+    fn unreadable<T>(&self, js: JsEnv<'env>, error: Error) -> Result<T> {
+        let reason = match js.take_exception()? {
+            Some(exception) if is_out_of_memory(js, exception)? => return Err(js.throw(exception)),
+            Some(exception) => template_text(js, exception)?,
+            None => error.reason,
+        };
+        self.session.mark_suspect();
+        Err(CoreError::changed(self.path(), format!("an entry cannot be read ({reason})"))).or_throw(js)
     }
 
     fn source(&self, js: JsEnv<'env>) -> Result<JsVal<'env>> {
@@ -147,6 +143,10 @@ impl<'env> EntryMaker<'_, 'env> {
     fn path(&self) -> &str {
         self.session.file().unwrap_or_default()
     }
+}
+
+fn is_out_of_memory(js: JsEnv<'_>, exception: JsVal<'_>) -> Result<bool> {
+    Ok(js.is_object(exception)? && js.text(js.get(exception, c"code")?)?.as_deref() == Some(b"ENOMEM"))
 }
 
 impl JoinedLines {

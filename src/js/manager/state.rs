@@ -12,16 +12,12 @@ use super::identity_cache::IdentityCache;
 use super::open::ManagerConfig;
 use super::usage::CollectedUsage;
 use crate::js::engine::{JsEnv, JsVal};
-use pi_session_core::base::options::SessionFileOptions;
 use pi_session_core::session::{Persistence, RowRemap, Session};
 
 /// A manager's state. It is never borrowed across a call that may run the caller's code.
 pub struct ManagerState {
-    pub cwd: Rc<String>,
-    /// As it was given, not made absolute; empty in memory.
-    pub dir: String,
-    pub persistence: Persistence,
-    pub options: SessionFileOptions,
+    /// What it was opened with.
+    pub config: Rc<ManagerConfig>,
     pub session: Session,
     pub cache: IdentityCache,
     /// Raised when the manager goes to another session, and when the rows of its session are numbered anew.
@@ -40,13 +36,9 @@ pub struct ManagerState {
 impl ManagerState {
     /// The state of a manager with this session.
     pub fn new(config: ManagerConfig, (session, cache): (Session, IdentityCache)) -> Rc<RefCell<Self>> {
-        let ManagerConfig { cwd, dir, persistence, options } = config;
         Rc::new_cyclic(|me| {
             RefCell::new(Self {
-                cwd,
-                dir,
-                persistence,
-                options,
+                config: Rc::new(config),
                 session,
                 cache,
                 generation: 0,
@@ -69,24 +61,11 @@ impl ManagerState {
             if self.cache.is_collected(js)? {
                 self.cache.clear()
             } else {
-                self.cache.renumber(js, &rows)?
-            }
-            if !same_header && !self.cache.is_collected(js)? {
-                self.cache.forget_header(js)?;
+                self.cache.renumber(js, &rows, same_header)?
             }
             left?;
         }
         self.cache.grow(js, self.session.tree().len())
-    }
-
-    /// What this manager was opened with.
-    pub fn config(&self) -> ManagerConfig {
-        ManagerConfig {
-            cwd: self.cwd.clone(),
-            dir: self.dir.clone(),
-            persistence: self.persistence,
-            options: self.options,
-        }
     }
 
     /// Releases the session of a manager that was collected. Entries that may still read their bodies keep it.

@@ -57,7 +57,7 @@ pub fn usage<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, options: JsVa
         usage.damaged = state.session.index().damaged().len() as u64;
         let path = state.session.file().unwrap_or_default().to_owned();
         let id = copy_of_bytes(state.session.id()).or_throw(js)?;
-        let cwd = copy_of_bytes(state.cwd.as_bytes()).or_throw(js)?;
+        let cwd = copy_of_bytes(state.config.cwd.as_bytes()).or_throw(js)?;
         UsageSession { path, id, cwd, title: Vec::new(), created: f64::NAN, usage, owner: None }
     };
     let sessions = [session];
