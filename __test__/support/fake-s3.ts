@@ -7,7 +7,7 @@ import { library } from "./lines.js";
 
 const require = createRequire(library);
 const { encodeBatch } = require("./log-batches.js");
-const { folderOf, recordPath, hostPath, partPath } = require("./log-names.js");
+const { folderOf, recordPath, claimPath, partPath } = require("./log-names.js");
 
 const PAGE = 1000;
 
@@ -19,8 +19,8 @@ export interface FakeBucket {
 	asked: string[];
 	/** A session of the project "shop" that a host has stored: one line, at a time. */
 	put(session: string, options: { at: number; host?: string }): void;
-	/** A host that claimed something last at a time. */
-	putHost(host: string, at: number): void;
+	/** A host that claimed a session for a minute at a time. */
+	putClaim(session: string, host: string, at: number): void;
 }
 
 /** Each request takes `delay` milliseconds, or what it gives for a key. */
@@ -69,6 +69,6 @@ export async function fakeBucket(delay: (key: string) => number): Promise<FakeBu
 			const lines = [Buffer.from(JSON.stringify({ type: "message", id: `${session}-a`, parentId: null, timestamp: new Date(at).toISOString(), message: { role: "user", content: session, timestamp: at } }))];
 			put(partPath({ folder: folderOf("shop"), session, generation: 1 }, host, 1), encodeBatch({ session, host, clock: 1, prev: "", lines }).bytes, at);
 		},
-		putHost: (host, at) => put(hostPath(host), `${JSON.stringify({ now: at, claims: {} })}\n`, at),
+		putClaim: (session, host, at) => put(claimPath(session, host, 60_000), "", at),
 	};
 }

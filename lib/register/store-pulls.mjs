@@ -49,7 +49,7 @@ export class Pulls {
 	async #pullNew(sync) {
 		const { reports, list, timeout } = this.#context;
 		const isFirst = this.#seen === undefined;
-		const listed = await list({ project: sync.project, claims: isFirst && "renewed" });
+		const listed = await list({ project: sync.project, claims: isFirst });
 		const now = JSON.stringify(listed.sessions.map(rowOf));
 		if (performance.now() >= this.#retryAt) {
 			this.#failed.clear();

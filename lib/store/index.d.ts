@@ -137,8 +137,8 @@ export interface ListFilter {
 	project?: string;
 	/** Whether headers are wanted, by default yes. Where each costs a request they are empty otherwise. */
 	headers?: boolean;
-	/** Whether claims are wanted, by default all; `renewed`: at least those that were made or prolonged within the last two minutes. */
-	claims?: boolean | "renewed";
+	/** Whether claims are wanted, as they are by default. */
+	claims?: boolean;
 	/** May be called as soon as the store has answered something. */
 	onAnswer?: () => void;
 }

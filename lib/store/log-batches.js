@@ -20,6 +20,7 @@ const { buffer, isCount, isObject, parse, sha256 } = require("./lines.js");
  */
 
 const NEWLINE = 0x0a;
+const BEGINNING = '{"sum":"';
 
 /** @param {string} text */
 const sumOf = (text) => sha256(Buffer.from(text)).toString("hex");
@@ -47,11 +48,11 @@ function encodeBatch({ session, host, clock, prev, lines }) {
 
 /**
  * The batches in a part of a log, from an offset on. `end` is where the last whole one ends. What follows may be a torn one, which was
- * not acknowledged, or `fault` tells why it cannot be used.
+ * not acknowledged, or `fault` tells why it cannot be used, and `isLast` whether no batch comes after that.
  * @param {Uint8Array} read
  * @param {number} offset where that is in the part
  * @param {{ session: string, host: string }} of
- * @returns {{ batches: Batch[], end: number, fault?: string }}
+ * @returns {{ batches: Batch[], end: number, fault?: string, isLast?: boolean }}
  */
 function decodeBatches(read, offset, of) {
 	const bytes = buffer(read);
@@ -62,13 +63,13 @@ function decodeBatches(read, offset, of) {
 		const content = bytes.indexOf(NEWLINE, start) + 1;
 		if (content === 0) break;
 		const meta = parseMeta(bytes.subarray(start, content - 1));
-		if (!meta) return { batches, end: offset + start, fault: "it is not a batch" };
+		if (!meta) return { batches, end: offset + start, fault: "it is not a batch", isLast: !hasBatch(bytes, content) };
 		const end = content + meta.bytes;
 		if (end > bytes.length || bytes[end - 1] !== NEWLINE) break;
 		const fault = faultOf(meta, of);
 		if (fault !== undefined) return { batches, end: offset + start, fault };
 		const lines = splitLines(bytes, content, end).map(({ at, line }, nth) => ({ hash: meta.lines[nth] ?? "", at: offset + at, line }));
-		if (lines.length !== meta.lines.length) return { batches, end: offset + start, fault: "it has not the lines that its first line says" };
+		if (lines.length !== meta.lines.length) return { batches, end: offset + start, fault: "it has not the lines that its first line says", isLast: !hasBatch(bytes, content) };
 		batches.push({ sum: meta.sum, prev: meta.prev, host: meta.host, clock: meta.clock, lines, start: offset + start, end: offset + end });
 		start = end;
 	}
@@ -94,8 +95,17 @@ function parseMeta(text) {
 	return { sum, ...meta, isWhole: sumOf(JSON.stringify(meta)) === sum };
 }
 
+/** Whether the first line of a batch is somewhere after an offset. @param {Buffer} bytes @param {number} from */
+function hasBatch(bytes, from) {
+	for (let at = bytes.indexOf(BEGINNING, from); at >= 0; at = bytes.indexOf(BEGINNING, at + 1)) {
+		const end = bytes.indexOf(NEWLINE, at);
+		if (end >= 0 && parseMeta(bytes.subarray(at, end))?.isWhole) return true;
+	}
+	return false;
+}
+
 /** What the batch with this sum begins with. @param {string} sum */
-const beginningOf = (sum) => Buffer.from(`{"sum":"${sum}"`);
+const beginningOf = (sum) => Buffer.from(`${BEGINNING}${sum}"`);
 
 /** @param {Buffer} bytes @param {number} from @param {number} to the end of a line */
 function splitLines(bytes, from, to) {

@@ -1,29 +1,26 @@
-// Who uses which sessions: an object for each host.
+// Who uses which sessions: an empty object for each claim, whose name says how many milliseconds the claim lasts from when it was written.
 //
-//   hosts/<host>    {"<session>":1764000060000}
+//   claims/<session>/<host>.60000
 //
-// Claims end by the store's clock, whatever the host's clock says. A host that claims a session looks afterwards whether another
-// one did meanwhile: then it gives its claim up and tries again, so that of two at most one has it.
+// So one list says who has what, and claims go by the store's clock, whatever the host's says. A host that claims a session looks
+// afterwards whether another one did meanwhile: then it gives its claim up and tries again, so that of two at most one has it.
 const { setTimeout: pause } = require("node:timers/promises");
 const { StoreError, claimedError } = require("./errors.js");
-const { inParallel } = require("./in-parallel.js");
-const { compareText, isCount, isObject, parse } = require("./lines.js");
-const { HOSTS, hostPath } = require("./log-names.js");
+const { compareText } = require("./lines.js");
+const { CLAIMS, claimIn, claimPath, claimsOf } = require("./log-names.js");
 const { untilWritten } = require("./log-objects.js");
-const { idOf } = require("./names.js");
 
 /** @typedef {import("./log-objects").Objects} Objects */
-/** Its time is in milliseconds of the store's clock. @typedef {{ session: string, host: string, until: number }} Held */
+/** @typedef {import("./log-names").ListedClaim} ListedClaim */
 
 const LONGEST_TTL = 24 * 3600 * 1000;
-/** pi renews its claims three times within this. */
-const RENEWED_MS = 2 * 60 * 1000;
-const PARALLEL = 16;
 
 class Claims {
 	/** @type {Objects} */
 	#objects;
 	#host;
+	/** Whether what killed processes left was removed. */
+	#isSwept = false;
 
 	/** @param {Objects} objects @param {string} host */
 	constructor(objects, host) {
@@ -33,11 +30,10 @@ class Claims {
 
 	/**
 	 * Who has which session now.
-	 * @param {boolean} [isRenewed] only claims that were written lately
 	 * @returns {Promise<Map<string, { host: string, until: Date }>>}
 	 */
-	async holders(isRenewed) {
-		const held = await this.#held(isRenewed ? RENEWED_MS : LONGEST_TTL);
+	async holders() {
+		const held = await this.#lasting(await this.#list(CLAIMS));
 		// Of two hosts that are about to give their claims up, everybody sees the same one.
 		held.sort((a, b) => compareText(b.host, a.host));
 		return new Map(held.map(({ session, host, until }) => [session, { host, until: new Date(until) }]));
@@ -51,64 +47,61 @@ class Claims {
 	 */
 	async claim(session, ttl) {
 		if (ttl > LONGEST_TTL) throw new StoreError("invalid", `A claim's ttl is ${LONGEST_TTL} milliseconds at most, not ${ttl}`);
-		return untilWritten(this.#objects, hostPath(this.#host), async (tries) => {
-			await this.check(session);
-			const until = await this.#write(session, ttl);
-			if (until === undefined) return undefined;
-			if (ttl === 0 || !(await this.#other(session))) return { until: new Date(until) };
-			await this.#write(session, 0);
+		const path = claimPath(session, this.#host, ttl);
+		const until = await untilWritten(this.#objects, path, async (tries) => {
+			const before = await this.check(session);
+			if (ttl === 0) {
+				await this.#objects.remove(before.map(({ path }) => path));
+				return this.#objects.now();
+			}
+			await this.#objects.touch(path);
+			const { own, other } = await this.#of(session);
+			const earlier = own.map(({ path }) => path).filter((one) => one !== path);
+			await this.#objects.remove(other ? [...earlier, path] : earlier);
+			if (!other) return (own.find((one) => one.path === path)?.written ?? (await this.#objects.now())) + ttl;
 			await pause(Math.random() * 20 * (tries + 1));
 			return undefined;
 		});
+		// What other users left may be theirs to remove.
+		await this.#sweep().catch(() => {});
+		return { until: new Date(until) };
 	}
 
-	/** Throws if another host has the session. @param {string} session */
+	/** Throws if another host has the session. Gives this host's claims. @param {string} session */
 	async check(session) {
-		const other = await this.#other(session);
+		const { own, other } = await this.#of(session);
 		if (other) throw claimedError(session, other.host);
+		return own;
 	}
 
-	/** The claim of another host. @param {string} session */
-	async #other(session) {
-		return (await this.#held()).find((one) => one.session === session && one.host !== this.#host);
+	/** This host's claims of a session, and one of another host that lasts. @param {string} session */
+	async #of(session) {
+		const claims = await this.#list(claimsOf(session));
+		const [other] = await this.#lasting(claims.filter(({ host }) => host !== this.#host));
+		return { own: claims.filter(({ host }) => host === this.#host), other };
 	}
 
-	/** What hosts have claimed that wrote within some time. @returns {Promise<Held[]>} */
-	async #held(within = LONGEST_TTL) {
-		const listed = await this.#objects.list(HOSTS);
-		const now = await this.#objects.now(hostPath(this.#host));
-		const held = await inParallel(PARALLEL, listed, async ({ path, modified }) => {
-			const host = idOf(path.slice(HOSTS.length));
-			if (host === undefined || now - modified.getTime() > within) return [];
-			const claims = decode((await this.#objects.get(path))?.bytes);
-			return [...claims].map(([session, until]) => ({ session, host, until: Math.min(until, now + LONGEST_TTL) }));
-		});
-		return held.flat().filter(({ until }) => until > now);
+	/** Those that have not ended, and until when they last. @param {ListedClaim[]} claims */
+	async #lasting(claims) {
+		// Without any the clock is not asked, which makes a file in a directory.
+		if (claims.length === 0) return [];
+		const now = await this.#objects.now();
+		return claims.map((one) => ({ ...one, until: Math.min(one.written, now) + one.ttl })).filter(({ until }) => until > now);
 	}
 
-	/**
-	 * Gives when the claim ends; undefined if another process of this host wrote meanwhile.
-	 * @param {string} session
-	 * @param {number} ttl
-	 */
-	async #write(session, ttl) {
-		const path = hostPath(this.#host);
-		const before = await this.#objects.get(path);
-		const now = await this.#objects.now(path);
-		if (!before && ttl === 0) return now;
-		const claims = decode(before?.bytes).set(session, now + ttl);
-		const bytes = Buffer.from(`${JSON.stringify(Object.fromEntries([...claims].filter(([, until]) => until > now)))}\n`);
-		return (await (before ? this.#objects.replace(path, bytes, before.tag) : this.#objects.create(path, bytes))) ? now + ttl : undefined;
+	/** @param {string} prefix */
+	async #list(prefix) {
+		return (await this.#objects.list(prefix)).flatMap((listed) => claimIn(listed) ?? []);
 	}
-}
 
-/**
- * When each claim ends, by session. A damaged object holds none.
- * @param {Buffer} [bytes]
- */
-function decode(bytes) {
-	const value = bytes && parse(bytes);
-	return new Map(Object.entries(isObject(value) ? value : {}).flatMap(([session, until]) => (isCount(until) ? [[session, until]] : [])));
+	/** Removes, once, what has ended for long: its process was killed, and nobody claimed the session since. */
+	async #sweep() {
+		if (this.#isSwept) return;
+		this.#isSwept = true;
+		const claims = await this.#list(CLAIMS);
+		const now = await this.#objects.now();
+		await this.#objects.remove(claims.filter(({ written }) => now - written > LONGEST_TTL).map(({ path }) => path));
+	}
 }
 
 exports.Claims = Claims;

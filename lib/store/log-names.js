@@ -21,12 +21,15 @@ const { idOf, nameOf } = require("./names.js");
  * @typedef {{ path: string, other?: string, lost: string[] }} Redacted
  */
 
+/** `ttl` is how long it lasts from when it was `written`, both in milliseconds. @typedef {{ path: string, session: string, host: string, ttl: number, written: number }} ListedClaim */
+
 const LINES = "lines/";
-const HOSTS = "hosts/";
+const CLAIMS = "claims/";
 const SESSIONS = "sessions/";
 const PART = /^(.+)\.(\d{8})\.lines$/;
 const REDACTED = /^([A-Za-z0-9_-]{24})(?:\.([A-Za-z0-9_-]{24}))?$/;
 const MOVED = /^lines\/[^/]+\/from\.([0-9a-f]{32})$/;
+const CLAIM = /^claims\/([^/]+)\/(.+)\.(\d{1,8})$/;
 const FOLDER = /^(.+)\.(?:(\d{1,9})(\.deleted)?|(redacted))$/;
 
 /** A project may have any name. @param {string | undefined} project */
@@ -44,8 +47,22 @@ const prefixOf = (folder, session) => `${folder}${nameOf(session)}.`;
 /** @param {string} session */
 const recordPath = (session) => `${SESSIONS}${nameOf(session)}`;
 
-/** @param {string} host */
-const hostPath = (host) => `${HOSTS}${nameOf(host)}`;
+/** What the paths of a session's claims begin with. @param {string} session */
+const claimsOf = (session) => `${CLAIMS}${nameOf(session)}/`;
+
+/** @param {string} session @param {string} host @param {number} ttl in milliseconds */
+const claimPath = (session, host, ttl) => `${claimsOf(session)}${nameOf(host)}.${Math.ceil(ttl)}`;
+
+/**
+ * Undefined if it is not the name of a claim.
+ * @param {Listed} listed
+ * @returns {ListedClaim | undefined}
+ */
+function claimIn({ path, modified }) {
+	const [, name = "", by = "", ttl] = CLAIM.exec(path) ?? [];
+	const [session, host] = [idOf(name), idOf(by)];
+	return session === undefined || host === undefined ? undefined : { path, session, host, ttl: Number(ttl), written: modified.getTime() };
+}
 
 /** @param {string} folder @param {string} session @param {number} generation */
 const deletedPath = (folder, session, generation) => `${prefixOf(folder, session)}${generation}.deleted`;
@@ -126,13 +143,15 @@ function greatest(numbers) {
 /** Whether the last generation of a session has ended, or it has none. @param {SessionListing} listing */
 const isOver = ({ generation, hosts, deleted }) => hosts.size === 0 || greatest(deleted.keys()) >= generation;
 
-exports.HOSTS = HOSTS;
+exports.CLAIMS = CLAIMS;
 exports.LINES = LINES;
+exports.claimIn = claimIn;
+exports.claimPath = claimPath;
+exports.claimsOf = claimsOf;
 exports.deletedPath = deletedPath;
 exports.folderOf = folderOf;
 exports.greatest = greatest;
 exports.recordPath = recordPath;
-exports.hostPath = hostPath;
 exports.isOver = isOver;
 exports.movedIn = movedIn;
 exports.movedPath = movedPath;

@@ -10,12 +10,13 @@ const { StoreError } = require("./errors.js");
  *   or a part of it; undefined if it is not there
  * @property {(path: string, bytes: Buffer) => Promise<boolean>} create durable, whole or not at all; false if the path is taken
  * @property {(path: string, bytes: Buffer, tag?: string) => Promise<boolean>} replace false if it is not there, or has another tag
+ * @property {(path: string) => Promise<void>} touch writes an empty object, which may be there
  * @property {(path: string, log: { size: number, end: number }, bytes: Buffer) => Promise<boolean>} append durable; cuts at `end`, then
  *   writes, and makes the log if there is none; false if it has not `size`
  * @property {(path: string, ranges: { at: number, length: number }[]) => Promise<void>} blank overwrites with spaces; nothing if it is not there
  * @property {(paths: string[]) => Promise<void>} remove
- * @property {(path: string, bytes: Buffer) => Promise<void>} [check] throws if what is there can be created again or replaced in spite of its tag
- * @property {(path: string) => Promise<number>} now what time an object would get that is created at the path, in milliseconds
+ * @property {() => Promise<void>} [check] throws if what is there can be created again or replaced in spite of its tag
+ * @property {() => Promise<number>} now what time an object would get that is created now, in milliseconds
  * @property {() => string} name for messages
  * @property {number} partSize a part of a log that is larger is full
  */

@@ -80,7 +80,8 @@ class LogReader {
 	 * @param {LogCursor} cursor
 	 * @param {number} room ends after the part that fills it; at once if there is none
 	 * @param {(batch: Batch & Seen, path: string) => void} onBatch
-	 * @returns {Promise<{ bytes: number, more: boolean, problems: Problem[], isWaiting: boolean }>}
+	 * @returns {Promise<{ bytes: number, more: boolean, problems: Problem[], isWaiting: boolean, isLast?: boolean }>} `isLast`: what cannot be
+	 *   read is the last batch
 	 */
 	async log(listing, host, cursor, room, onBatch) {
 		const { session } = listing;
@@ -103,7 +104,7 @@ class LogReader {
 				if (part !== next.part) return stopped(partPath(listing, host, next.part), "it is missing");
 				if (!content) return stopped(path, "it is missing");
 				bytes += content.bytes.length;
-				const { batches, fault } = decodeBatches(content.bytes, next.end, { session, host });
+				const { batches, fault, isLast } = decodeBatches(content.bytes, next.end, { session, host });
 				for (const batch of batches) {
 					const passed = { ...batch, part };
 					const where = `${path}, batch at ${batch.start}`;
@@ -112,7 +113,7 @@ class LogReader {
 					onBatch(passed, path);
 					cursor.pass(host, passed);
 				}
-				if (fault !== undefined) return stopped(path, fault);
+				if (fault !== undefined) return { ...stopped(path, fault), isLast: isLast && part === parts.at(-1)?.part };
 				next = { part: part + 1, end: 0 };
 			}
 			at += some.length;

@@ -66,8 +66,9 @@ class SessionRecords {
 	async prepareToWrite() {
 		await this.prepareToRead();
 		if (this.#id !== undefined) return;
-		const file = Buffer.from(`${JSON.stringify({ store: "pi-session-native", version: VERSION, id: randomUUID() })}\n`);
-		if (await this.#objects.create(LAYOUT_FILE, file)) await this.#objects.check?.(LAYOUT_FILE, file);
+		// First: what is there once is not checked again.
+		await this.#objects.check?.();
+		await this.#objects.create(LAYOUT_FILE, Buffer.from(`${JSON.stringify({ store: "pi-session-native", version: VERSION, id: randomUUID() })}\n`));
 		await this.prepareToRead();
 	}
 

@@ -227,7 +227,8 @@ class LogStore {
 	}
 
 	/**
-	 * Goes on to the end of this host's log. Gives how large its last part is: a batch at its end may be torn.
+	 * Goes on to the end of this host's log. Gives how large its last part is: a batch at its end may be torn. So may be one whose end was
+	 * written and whose middle was not, as a power failure leaves it: it was not acknowledged, and nobody can have read it.
 	 * @param {SessionListing} listing
 	 * @param {LogCursor} cursor
 	 * @param {(batch: Batch & Seen) => void} onBatch
@@ -238,11 +239,11 @@ class LogStore {
 		checkCursor(listing, cursor, this.host);
 		/** @type {Map<string, Batch[]>} */
 		const passed = new Map();
-		const { problems, isWaiting } = await this.#reader.log(listing, this.host, cursor, Infinity, (batch, path) => {
+		const { problems, isWaiting, isLast } = await this.#reader.log(listing, this.host, cursor, Infinity, (batch, path) => {
 			passed.set(path, [...(passed.get(path) ?? []), batch]);
 			onBatch(batch);
 		});
-		const problem = isWaiting ? problems.at(-1) : undefined;
+		const problem = isWaiting && !isLast ? problems.at(-1) : undefined;
 		if (problem) throw new StoreError("failed", `Session ${session}: ${problem.where}: ${problem.message}`);
 		// A process that was killed after it wrote them did not look at what was redacted.
 		for (const [path, batches] of passed) await this.#blank(path, batches, listing);
@@ -289,7 +290,7 @@ class LogStore {
 		onAnswer?.();
 		/** @type {import("./index").SessionList} */
 		const list = { sessions: [], deleted: [], problems: [], ...(store !== undefined && { store }) };
-		const [listings, holders] = await Promise.all([this.#listingsFor({ session, project }), claims ? this.#claims.holders(claims === "renewed") : new Map()]);
+		const [listings, holders] = await Promise.all([this.#listingsFor({ session, project }), claims ? this.#claims.holders() : new Map()]);
 		await inParallel(PARALLEL, listings, async (listing) => {
 			if (listing.deleted.size > 0 && isOver(listing)) {
 				const at = listing.deleted.get(greatest(listing.deleted.keys()));
@@ -452,7 +453,7 @@ class LogStore {
 		const ttl = checkTtl(claim);
 		await this.#records.prepareToRead();
 		if (!(await this.#look(session))) throw new StoreError("not-found", `There is no session ${session}`);
-		return this.#lock("claims", () => this.#claims.claim(session, ttl));
+		return this.#claims.claim(session, ttl);
 	}
 
 	async close() {}

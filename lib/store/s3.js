@@ -2,7 +2,7 @@
 //
 // The package `aws4fetch` signs; what is sent, and what an answer means, is here. An object is created with `If-None-Match: *` and replaced
 // with `If-Match`, which S3, R2, MinIO and others honour; a server that does not is detected before it is used.
-const { createHash } = require("node:crypto");
+const { createHash, randomUUID } = require("node:crypto");
 const http = require("node:http");
 const https = require("node:https");
 const { setTimeout: sleep } = require("node:timers/promises");
@@ -109,6 +109,11 @@ class S3Objects {
 		return (await this.#put(path, body, { "if-match": tag })) !== undefined;
 	}
 
+	/** @param {string} path */
+	async touch(path) {
+		await this.#put(path, Buffer.alloc(0), {});
+	}
+
 	/**
 	 * Gives the new tag; undefined if the object is not what the headers say.
 	 * @param {string} path
@@ -156,11 +161,15 @@ class S3Objects {
 		}
 	}
 
-	/** @param {string} path @param {Buffer} body */
-	async check(path, body) {
-		const refused = [await this.create(path, body), await this.replace(path, body, '"00000000000000000000000000000000"')];
+	async check() {
+		const path = `check-${randomUUID()}`;
+		const body = Buffer.from("an object that is not to be replaced\n");
+		await this.create(path, body);
+		const replaced = [await this.create(path, body), await this.replace(path, body, '"00000000000000000000000000000000"')];
+		// Who may not remove anything may append.
+		await this.remove([path]).catch(() => {});
 		for (const [at, name] of ["If-None-Match", "If-Match"].entries())
-			if (refused[at]) throw new StoreError("unsupported", `${this.name()} replaces objects that it is to keep (${name})`);
+			if (replaced[at]) throw new StoreError("unsupported", `${this.name()} replaces objects that it is to keep (${name})`);
 	}
 
 	/** By the server's clock, as its last answer said. */

@@ -162,7 +162,7 @@ test("a store that may not be written to is said once, however often it is tried
 // It was called not stored.
 test("a session of which only the claim fails is called not claimed", async () => {
 	const at = await setup();
-	const { heard, hears } = follow(at, { open: [at.one] }, failing(at, "/hosts/"));
+	const { heard, hears } = follow(at, { open: [at.one] }, failing(at, "/claims/"));
 	await hears("show");
 	expect(heard()).toEqual([{ show: expect.stringMatching(`^session ${SESSION} is not claimed: .*: access is denied`) }]);
 	expect(await at.stored()).toEqual(["stored", "waits"]);

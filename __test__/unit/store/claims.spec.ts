@@ -1,5 +1,5 @@
 // Claims in a directory. That a claim is one host's is part of the conformance suite.
-import fs, { readdirSync, writeFileSync } from "node:fs";
+import fs, { readdirSync, renameSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
 import { DirectoryStore } from "../../../lib/store/index.js";
@@ -19,6 +19,8 @@ async function stored(): Promise<{ path: string; laptop: DirectoryStore; desktop
 	return { path, laptop, desktop };
 }
 
+const claimsIn = (path: string, session = SESSION) => readdirSync(join(path, "claims", session));
+const claimOf = (path: string, host: string, session = SESSION) => join(path, "claims", session, claimsIn(path, session).find((name) => name.startsWith(`${host}.`)) as string);
 const claimIn = async (store: DirectoryStore) => (await store.list()).sessions[0]?.claim;
 
 test("of hosts that claim at the same time one has the session", async () => {
@@ -39,7 +41,7 @@ test("where a file that is open cannot be replaced it is tried again, and elsewh
 	const rename = vi.spyOn(fs.promises, "rename");
 	vi.spyOn(process, "platform", "get").mockReturnValue("win32");
 	for (let times = 0; times < 3; times++) rename.mockImplementationOnce(denied);
-	await laptop.claim(SESSION, { ttl: 0 });
+	await laptop.claim(SESSION, { ttl: HOUR });
 	expect(rename).toHaveBeenCalledTimes(4);
 	rename.mockImplementation(denied);
 	await expect(laptop.claim(SESSION, { ttl: HOUR })).rejects.toMatchObject({ code: "denied" });
@@ -54,12 +56,12 @@ test("a claim that is made again while another host is about to claim is that ho
 	const { path, laptop, desktop } = await stored();
 	await laptop.claim(SESSION, { ttl: HOUR });
 	await laptop.claim(SESSION, { ttl: 0 });
-	const { link } = fs.promises;
+	const { rename } = fs.promises;
 	const again: unknown[] = [];
-	// The desktop's first claim makes its file; before that it has looked.
-	vi.spyOn(fs.promises, "link").mockImplementationOnce(async (from, to) => {
+	// The desktop's claim makes its file; before that it has looked.
+	vi.spyOn(fs.promises, "rename").mockImplementationOnce(async (from, to) => {
 		again.push(await laptop.claim(SESSION, { ttl: HOUR }));
-		await link(from, to);
+		await rename(from, to);
 	});
 	await expect(desktop.claim(SESSION, { ttl: HOUR })).rejects.toMatchObject({ code: "claimed" });
 	expect(again).toHaveLength(1);
@@ -73,7 +75,7 @@ test.each([-HOUR, HOUR])("a claim lasts by the clock of the drive, whatever that
 	vi.useFakeTimers({ now: now + wrong, toFake: ["Date"] });
 	expect(await claimIn(desktop)).toMatchObject({ host: "laptop" });
 	await expect(desktop.claim(SESSION, { ttl: 60_000 })).rejects.toMatchObject({ code: "claimed" });
-	writeFileSync(join(path, "hosts/laptop"), JSON.stringify({ [SESSION]: now - 1000 }));
+	utimesSync(claimOf(path, "laptop"), now / 1000 - 61, now / 1000 - 61);
 	expect(await claimIn(desktop)).toBeUndefined();
 	await desktop.claim(SESSION, { ttl: 60_000 });
 	await expect(append(laptop, [entry("b")], undefined, true)).rejects.toMatchObject({ code: "claimed" });
@@ -88,29 +90,53 @@ test.each([-HOUR, HOUR])("so does the first claim of a store (%i ms)", async (wr
 	expect(Math.abs(until.getTime() - now - 60_000)).toBeLessThan(HOUR / 2);
 	vi.useRealTimers();
 	await expect(desktop.claim(SESSION, { ttl: 60_000 })).rejects.toMatchObject({ code: "claimed" });
-	expect(readdirSync(join(path, "hosts"))).toEqual(["laptop"]);
+	expect(claimsIn(path)).toEqual(["laptop.60000"]);
 });
 
 test("what a host has open is one file, whatever it has claimed, prolonged and given up", async () => {
 	const { path, laptop, desktop } = await stored();
 	for (let nth = 0; nth < 5; nth++) await laptop.claim(SESSION, { ttl: HOUR });
+	await laptop.claim(SESSION, { ttl: 2 * HOUR });
+	expect(claimsIn(path)).toEqual([`laptop.${2 * HOUR}`]);
 	await laptop.claim(SESSION, { ttl: 0 });
 	expect(await claimIn(desktop)).toBeUndefined();
 	await desktop.claim(SESSION, { ttl: HOUR });
 	// Giving up what another host has changes nothing.
 	await expect(laptop.claim(SESSION, { ttl: 0 })).rejects.toMatchObject({ code: "claimed" });
 	expect(await claimIn(laptop)).toMatchObject({ host: "desktop" });
-	expect(readdirSync(join(path, "hosts")).sort()).toEqual(["desktop", "laptop"]);
+	expect(claimsIn(path)).toEqual([`desktop.${HOUR}`]);
+});
+
+// Regression: what a host had claimed stayed for ever, and each claim read it.
+test("what a killed process claimed is removed after a day", async () => {
+	const { path, laptop, desktop } = await stored();
+	const before = Date.now() / 1000 - 25 * 3600;
+	for (const session of ["s1", "s2"]) {
+		await laptop.append(session, { header: header(session), lines: entries("a", 1) });
+		await laptop.claim(session, { ttl: 60_000 });
+	}
+	utimesSync(claimOf(path, "laptop", "s1"), before, before);
+	await desktop.claim(SESSION, { ttl: 60_000 });
+	expect(readdirSync(join(path, "claims")).sort()).toEqual([SESSION, "s2"].sort());
+});
+
+// Regression: each claim made several, which synchronised directories carried to every machine.
+test("a claim that no other host disputes makes no file but its own", async () => {
+	const { path, laptop } = await stored();
+	await laptop.claim(SESSION, { ttl: 60_000 });
+	const probe = vi.spyOn(fs.promises, "writeFile");
+	await laptop.claim(SESSION, { ttl: 60_000 });
+	expect(probe).not.toHaveBeenCalled();
+	expect(claimsIn(path)).toEqual(["laptop.60000"]);
 });
 
 test("a host that was held up while another one claimed the session gives its claim up", async () => {
 	const { laptop, desktop } = await stored();
 	// The laptop found nobody, and writes its claim when the desktop has the session.
-	const link = fs.promises.link;
-	const spy = vi.spyOn(fs.promises, "link").mockImplementation(async (from, to) => {
-		spy.mockImplementation(link);
+	const { rename } = fs.promises;
+	vi.spyOn(fs.promises, "rename").mockImplementationOnce(async (from, to) => {
 		await desktop.claim(SESSION, { ttl: HOUR });
-		return link(from, to);
+		return rename(from, to);
 	});
 	await expect(laptop.claim(SESSION, { ttl: HOUR })).rejects.toMatchObject({ code: "claimed", message: `Session ${SESSION} is claimed by host desktop` });
 	expect(await claimIn(laptop)).toMatchObject({ host: "desktop" });
@@ -124,11 +150,13 @@ test("processes of one host claim many sessions at the same time, and none is lo
 	expect((await desktop.list()).sessions.flatMap(({ claim }) => claim?.host ?? [])).toEqual(Array(10).fill("laptop"));
 });
 
-test("a damaged file holds nothing", async () => {
+test("a name that no host made holds nothing", async () => {
 	const { path, laptop, desktop } = await stored();
 	await laptop.claim(SESSION, { ttl: HOUR });
-	writeFileSync(join(path, "hosts/laptop"), "{");
-	expect(await claimIn(desktop)).toBeUndefined();
+	for (const name of ["phone", "phone.60000.x", "-.60000", ".60000", "phone.600000000"]) {
+		renameSync(join(path, "claims", SESSION, claimsIn(path)[0] as string), join(path, "claims", SESSION, name));
+		expect(await claimIn(desktop)).toBeUndefined();
+	}
 	await append(desktop, [entry("b")], undefined, true);
 	await desktop.claim(SESSION, { ttl: HOUR });
 	expect(await claimIn(laptop)).toMatchObject({ host: "desktop" });
