@@ -49,6 +49,8 @@ async function delayed(text) {
 				answer.pipe(outgoing);
 			});
 			passed.on("error", () => outgoing.destroy());
+			// Whoever asked may have been killed before all of the request was here.
+			outgoing.on("close", () => passed.destroy());
 			incoming.pipe(passed);
 		}, delay);
 	}).listen(0, "127.0.0.1");
@@ -69,7 +71,7 @@ function delaysCalls() {
 			const call = object[name];
 			object[name] = async function (...args) { await later(); return call.apply(this, args); };
 		};
-		for (const name of ["stat", "lstat", "readdir", "mkdir", "link", "rename", "rm", "rmdir", "writeFile", "open"]) {
+		for (const name of ["stat", "lstat", "realpath", "readdir", "mkdir", "link", "rename", "rm", "rmdir", "writeFile", "open"]) {
 			const call = fs[name];
 			fs[name] = async (...args) => {
 				if (!String(args[0]).startsWith(store)) return call.apply(fs, args);

@@ -42,9 +42,16 @@ const WITHOUT_MODES = new Set(["EPERM", "ENOSYS", "ENOTSUP", "EOPNOTSUPP"]);
 // EACCES: Android refuses links to every app. Where the directory may not be written to, the rename fails with it as well.
 const WITHOUT_LINKS = new Set(["EPERM", "EACCES", "ENOSYS", "ENOTSUP", "EOPNOTSUPP", "EMLINK", "UNKNOWN"]);
 
+/** How often a file is begun: another process may remove its folder while that is empty. */
+const TRIES = 10;
+/** A link in the place of a log leads out of the store. Windows has no such flag. */
+const NO_LINK = constants.O_NOFOLLOW ?? 0;
+
 class DirectoryObjects {
 	#root;
 	#lock;
+	/** The folders in which abandoned drafts were looked for. */
+	#swept = new Set();
 	/** A log is one file. */
 	partSize = Infinity;
 
@@ -56,6 +63,11 @@ class DirectoryObjects {
 
 	name() {
 		return this.#root;
+	}
+
+	/** The same whatever links led to it. */
+	async realPath() {
+		return this.#guard(() => fs.realpath(this.#root));
 	}
 
 	/** @param {string} prefix */
@@ -120,6 +132,11 @@ class DirectoryObjects {
 		return this.#write(path, bytes, replaceFile);
 	}
 
+	/** @param {string} path */
+	async touch(path) {
+		await this.replace(path, Buffer.alloc(0));
+	}
+
 	/**
 	 * Writes a file under another name; `name` gives it its own.
 	 * @param {string} path
@@ -129,10 +146,10 @@ class DirectoryObjects {
 	async #write(path, bytes, name) {
 		return this.#guard(async () => {
 			const full = join(this.#root, path);
-			const mode = await this.#modeFor(dirname(full));
 			const draft = join(dirname(full), `${DRAFT}${randomUUID()}`);
+			await this.#sweep(dirname(full));
 			try {
-				const file = await fs.open(draft, "wx", mode);
+				const { file, mode } = await this.#make(draft, "wx");
 				try {
 					await setMode(draft, mode);
 					await file.writeFile(bytes);
@@ -158,13 +175,15 @@ class DirectoryObjects {
 	async append(path, { size, end }, bytes) {
 		return this.#guard(async () => {
 			const full = join(this.#root, path);
-			const known = await unlessAbsent(fs.open(full, constants.O_WRONLY | constants.O_APPEND));
+			const known = await unlessAbsent(fs.open(full, constants.O_WRONLY | constants.O_APPEND | NO_LINK));
 			if (!known && size > 0) return false;
-			const file = known ?? (await this.#makeLog(full));
+			const file = known ?? (await unlessThere(this.#make(full, "ax")))?.file;
 			if (!file) return false;
 			try {
 				const there = (await file.stat()).size;
 				if (there !== size) return false;
+				// Who made it may have been killed before this.
+				if (there === 0) await setMode(full, (await fs.stat(this.#root)).mode & FILE_MODE);
 				// Not by the handle: on Windows one that appends cannot cut.
 				if (there > end) await fs.truncate(full, end);
 				for (let at = 0; at < bytes.length; ) at += (await file.write(bytes, at, bytes.length - at)).bytesWritten;
@@ -177,30 +196,29 @@ class DirectoryObjects {
 		});
 	}
 
-	/** Undefined if it is there. @param {string} full */
-	async #makeLog(full) {
-		const mode = await this.#modeFor(dirname(full));
-		try {
-			const file = await fs.open(full, "ax", mode);
-			await setMode(full, mode);
-			return file;
-		} catch (error) {
-			if (isObject(error) && error.code === "EEXIST") return undefined;
-			throw error;
+	/**
+	 * Makes a file, and the folders that it is in; gives the rights that it is to have, too.
+	 * @param {string} full
+	 * @param {string} flags
+	 */
+	async #make(full, flags) {
+		for (let tries = 1; ; tries++) {
+			// Without the root this is an error, and it is not made anew.
+			const { mode } = await fs.stat(this.#root);
+			try {
+				await this.#makeFolder(dirname(full), mode & FOLDER_MODE);
+				return { file: await fs.open(full, flags, mode & FILE_MODE), mode: mode & FILE_MODE };
+			} catch (error) {
+				// Another process removed the folder, which was empty.
+				if (/** @type {NodeJS.ErrnoException} */ (error).code !== "ENOENT" || tries === TRIES) throw error;
+			}
 		}
-	}
-
-	/** Makes a folder, and gives the rights that a file in it is to have. @param {string} folder */
-	async #modeFor(folder) {
-		const { mode } = await fs.stat(this.#root);
-		await this.#makeFolder(folder, mode & FOLDER_MODE);
-		return mode & FILE_MODE;
 	}
 
 	/** @param {string} path @param {{ at: number, length: number }[]} ranges */
 	async blank(path, ranges) {
 		return this.#guard(async () => {
-			const file = await unlessAbsent(fs.open(join(this.#root, path), "r+"));
+			const file = await unlessAbsent(fs.open(join(this.#root, path), constants.O_RDWR | NO_LINK));
 			if (!file) return;
 			try {
 				for (const { at, length } of ranges) {
@@ -218,6 +236,7 @@ class DirectoryObjects {
 	async now() {
 		const probe = join(this.#root, `${DRAFT}${randomUUID()}`);
 		try {
+			await this.#sweep(this.#root);
 			await fs.writeFile(probe, "", { flag: "wx" });
 			return Math.round((await fs.stat(probe)).mtimeMs);
 		} catch {
@@ -238,10 +257,7 @@ class DirectoryObjects {
 
 	/** Removes a folder that became empty but for abandoned drafts, and those above it. @param {string} folder */
 	async #removeEmpty(folder) {
-		for (const name of (await unlessAbsent(fs.readdir(folder))) ?? []) {
-			const stat = name.startsWith(DRAFT) ? await unlessAbsent(fs.stat(join(folder, name))) : undefined;
-			if (stat && Date.now() - stat.mtimeMs > ABANDONED_MS) await fs.rm(join(folder, name), { force: true });
-		}
+		await removeDrafts(folder);
 		for (let dir = folder; dir.length > this.#root.length; dir = dirname(dir)) {
 			try {
 				await fs.rmdir(dir);
@@ -252,9 +268,17 @@ class DirectoryObjects {
 		}
 	}
 
+	/** Removes abandoned drafts from a folder when this process first makes a file there. @param {string} folder */
+	async #sweep(folder) {
+		if (this.#swept.has(folder)) return;
+		this.#swept.add(folder);
+		// They may be another user's, and then nobody else's to remove.
+		await removeDrafts(folder).catch(() => {});
+	}
+
 	/**
 	 * Makes a folder below the root, one level at a time: a root that is gone, such as a drive that was unmounted, is an error
-	 * and is not made anew.
+	 * and is not made anew. A link is no folder: who may write to the directory could have files made anywhere.
 	 * @param {string} folder
 	 * @param {number} mode
 	 */
@@ -265,13 +289,16 @@ class DirectoryObjects {
 		/** @type {string[]} */
 		const made = [];
 		for (const dir of levels) {
-			try {
-				await fs.mkdir(dir, { mode });
+			const there = await unlessAbsent(fs.lstat(dir));
+			if (!there && (await unlessThere(fs.mkdir(dir, { mode }).then(() => true)))) {
 				await setMode(dir, mode);
 				made.unshift(dir);
-			} catch (error) {
-				if (/** @type {NodeJS.ErrnoException} */ (error).code !== "EEXIST") throw error;
+				continue;
 			}
+			const stat = there ?? (await fs.lstat(dir));
+			if (!stat.isDirectory()) throw new StoreError("failed", `${dir} is not a folder, but a link or a file: nothing is written there`);
+			// Who made it may have been killed before this.
+			if (stat.uid === process.getuid?.() && (stat.mode & FOLDER_MODE) !== mode) await setMode(dir, mode);
 		}
 		for (const dir of made) await syncFolder(dir);
 		if (made.length > 0) await syncFolder(dirname(/** @type {string} */ (made.at(-1))));
@@ -312,10 +339,34 @@ class DirectoryObjects {
 
 	/** @param {unknown} error */
 	#storeError(error) {
+		if (error instanceof StoreError) return error;
 		const code = String(isObject(error) ? error.code : undefined);
 		const [kind, meaning] = MEANINGS[code] ?? [PASSING.has(code) ? "unreachable" : "failed"];
 		const said = (error instanceof Error ? error.message : String(error)).replace(DRAFT_NAME, "");
 		return new StoreError(kind, `${this.#root}: ${meaning === undefined ? said : `${meaning} (${said})`}`, { cause: error });
+	}
+}
+
+/** Removes what killed processes left in a folder. @param {string} folder */
+async function removeDrafts(folder) {
+	for (const name of (await unlessAbsent(fs.readdir(folder))) ?? []) {
+		const stat = name.startsWith(DRAFT) ? await unlessAbsent(fs.stat(join(folder, name))) : undefined;
+		if (stat && Date.now() - stat.mtimeMs > ABANDONED_MS) await fs.rm(join(folder, name), { force: true });
+	}
+}
+
+/**
+ * What a call makes; undefined if something has the name.
+ * @template T
+ * @param {Promise<T>} work
+ * @returns {Promise<T | undefined>}
+ */
+async function unlessThere(work) {
+	try {
+		return await work;
+	} catch (error) {
+		if (/** @type {NodeJS.ErrnoException} */ (error).code === "EEXIST") return undefined;
+		throw error;
 	}
 }
 
@@ -342,8 +393,10 @@ class DirectoryStore extends LogStore {
 		// Errors show it.
 		if (!isAbsolute(path)) checkPath(path);
 		const root = resolve(path);
-		const lock = hostLock({ store: root, host, locks });
-		super(new DirectoryObjects(root, lock), host, lock);
+		// One directory may have several names.
+		const lock = hostLock({ store: () => objects.realPath(), host, locks });
+		const objects = new DirectoryObjects(root, lock);
+		super(objects, host, lock);
 	}
 }
 

@@ -6,6 +6,7 @@ const { join } = require("node:path");
 const { setTimeout: pause } = require("node:timers/promises");
 const { expandHome } = require("../home.js");
 const { StoreError } = require("./errors.js");
+const { isObject } = require("./lines.js");
 
 /**
  * Does something that no other process of the host does meanwhile under this name, which is part of the name of a file.
@@ -16,19 +17,29 @@ const PAUSE_MS = 2;
 const LONGEST_PAUSE_MS = 50;
 /** How long a lock is waited for. Whoever has it waits for the store. */
 const LONGEST_WAIT_MS = 120_000;
+/**
+ * What network drives say that have no locks. Another directory is not taken by itself: a drive may say that now and then, and a process that
+ * was told so would not exclude one that was not.
+ */
+const WITHOUT_LOCKS = new Set(["ENOLCK", "ENOSYS", "ENOTSUP", "EOPNOTSUPP"]);
+const LINK_HINT = " (where files cannot be locked, let this directory be a link to one of this machine: docs/stores.md)";
 
 /**
  * The locks of a host in a store, by name.
- * @param {{ store: string, host: string, locks?: string }} options `locks`: a directory of this machine, the same in every process of the host.
- *   That for temporary files is not: it may be another one in each process
+ * @param {{ store: string | (() => Promise<string>), host: string, locks?: string }} options `store`: the same text in every process of the
+ *   host, or what gives it. `locks`: a directory of this machine, the same in every process, too. That for temporary files is not: it may be
+ *   another one in each process
  * @returns {HostLock}
  */
 function hostLock({ store, host, locks }) {
-	const key = createHash("sha256").update(JSON.stringify([store, host])).digest("hex").slice(0, 16);
 	/** The end of the work that this process does or waits for, by name: it need not ask the system then. @type {Map<string, Promise<unknown>>} */
 	const turns = new Map();
 	return (name, work) => {
-		const turn = Promise.resolve(turns.get(name)).then(() => withLock(() => join(locks ?? defaultLocks(), "locks", `${key}-${name}`), work));
+		const turn = Promise.resolve(turns.get(name)).then(async () => {
+			const named = JSON.stringify([typeof store === "string" ? store : await store(), host]);
+			const key = createHash("sha256").update(named).digest("hex").slice(0, 16);
+			return withLock(() => join(locks ?? defaultLocks(), "locks", `${key}-${name}`), work);
+		});
 		const end = turn.catch(() => {}).then(() => {
 			if (turns.get(name) === end) turns.delete(name);
 		});
@@ -66,14 +77,19 @@ async function withLock(pathOf, work) {
  * @param {() => string} pathOf
  */
 function tryLock(pathOf) {
+	let path;
 	try {
-		const path = pathOf();
+		path = pathOf();
 		fs.mkdirSync(join(path, ".."), { recursive: true, mode: 0o700 });
 		// The addon is loaded here, because those who only read do not need it.
 		return require("../../index.js").tryLockFile(path);
 	} catch (error) {
-		throw new StoreError("failed", `Processes of this host cannot exclude each other: ${error instanceof Error ? error.message : error}`, { cause: error });
+		const where = path ?? "a file in the agent's directory";
+		throw new StoreError("failed", `Cannot lock ${where}: ${error instanceof Error ? error.message : error}${isWithoutLocks(error) ? LINK_HINT : ""}`, { cause: error });
 	}
 }
+
+/** @param {unknown} error */
+const isWithoutLocks = (error) => isObject(error) && WITHOUT_LOCKS.has(String(error.code));
 
 exports.hostLock = hostLock;

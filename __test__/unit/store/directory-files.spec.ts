@@ -102,6 +102,29 @@ for (const umask of [0o022, 0o077]) {
 	});
 }
 
+// Regression: EEXIST was all that was looked at, and other users were refused for ever.
+testWith("modes")("what a killed process had made, and not given its rights yet, gets them with the next append of its user", async () => {
+	const path = emptyDirectory();
+	fs.chmodSync(path, 0o2770);
+	const { chmod } = fs.promises;
+	const stops = (what: RegExp) => vi.spyOn(fs.promises, "chmod").mockImplementation((async (name: string, mode: number) => {
+		if (what.test(name)) throw Object.assign(new Error("killed"), { code: "EIO" });
+		return chmod(name, mode);
+	}) as never);
+	const before = process.umask(0o077);
+	try {
+		for (const what of [/sessions$/, /none$/, /\.lines$/]) {
+			stops(what);
+			await failure(append(open(path), entries("a", 1)));
+			vi.restoreAllMocks();
+		}
+		await append(open(path), entries("a", 1));
+	} finally {
+		process.umask(before);
+	}
+	expect(modesOf(path).filter((one) => !/ (2770 folder|660 file)$/.test(one))).toEqual([]);
+});
+
 /** Appends as another user of this system. */
 function appendAs(uid: number, gid: number, umask: number, path: string, host: string, line: Buffer): void {
 	const code = `
@@ -170,6 +193,38 @@ test("processes of one host write one after the other, each line once", async ()
 	expect(page.lines.map(({ clock }) => clock)).toEqual([...Array(20).fill(1), ...stores.map((_, at) => at + 2)]);
 });
 
+// Regression: the lock had the name by which the directory was opened, and two batches followed the same one.
+testWith("links")("processes that know the directory by different names write one after the other, too", async () => {
+	const [path, links, { agent }] = [emptyDirectory(), emptyDirectory(), ownAgent()];
+	fs.symlinkSync(path, join(links, "link"));
+	const stores = Array.from({ length: 16 }, (_, at) => open(at % 2 === 0 ? path : join(links, "link")));
+	await append(open(path), entries("first", 1));
+	await Promise.all(stores.map((store, at) => append(store, [entry(`own${at}`)])));
+	const page = await loadAll(open(path, "reader"), SESSION);
+	expect([page.problems, page.lines.length]).toEqual([[], 17]);
+	expect(readdirSync(join(agent, "session-stores/locks")).filter((name) => name.includes("-session-"))).toHaveLength(1);
+});
+
+// Regression: another user of the directory had new files made wherever he liked.
+testWith("links")("nothing is written through a link that was put in the place of a folder or a log", async () => {
+	const [path, elsewhere] = [emptyDirectory(), emptyDirectory()];
+	await append(open(path), entries("a", 1));
+	const log = join(path, logOf("b"));
+	for (const name of ["sessions", dirname(logOf("b")), dirname(dirname(logOf("b"))), logOf("b")]) {
+		const kept = join(path, "kept");
+		if (fs.existsSync(join(path, name))) fs.renameSync(join(path, name), kept);
+		else writeFileSync(join(elsewhere, "log"), "");
+		fs.symlinkSync(fs.existsSync(log) || name !== logOf("b") ? elsewhere : join(elsewhere, "log"), join(path, name));
+		const session = name === "sessions" ? "s2" : SESSION;
+		expect(await failure(open(path, "b").append(session, { header: header(session), lines: entries("b", 1) }))).toMatchObject({ code: "failed" });
+		expect(readdirSync(elsewhere, { recursive: true }).filter((one) => fs.statSync(join(elsewhere, String(one))).size > 0 && one !== "log")).toEqual([]);
+		rmSync(join(path, name));
+		if (fs.existsSync(kept)) fs.renameSync(kept, join(path, name));
+	}
+	expect((await append(open(path, "b"), entries("b", 1))).stored).toBe(1);
+	expect(fs.statSync(join(elsewhere, "log")).size).toBe(0);
+});
+
 /** Runs a command in a network namespace of its own. */
 const APART = ["unshare", process.getuid?.() === 0 ? "-n" : "-rn"] as const;
 const canBeApart = process.platform === "linux" && spawnSync(APART[0], [APART[1], "true"]).status === 0;
@@ -216,6 +271,21 @@ testWith("links")("where files cannot be locked an append says so, and nothing i
 	expect(ids(await open(path).load(SESSION))).toEqual([]);
 });
 
+// Regression: where the home is on a drive without locks nothing could be stored, and no setting helped.
+testWith("links")("a link takes the locks to another drive, and where files cannot be locked an error says so", async () => {
+	const [path, locks, elsewhere] = [emptyDirectory(), emptyDirectory(), emptyDirectory()];
+	fs.symlinkSync(elsewhere, join(locks, "locks"));
+	await append(new DirectoryStore({ path, host: "a", locks }), entries("a", 1));
+	expect(readdirSync(elsewhere)).toHaveLength(1);
+	const addon = createRequire(library)("../../index.js");
+	vi.spyOn(addon, "tryLockFile").mockImplementation(() => {
+		throw Object.assign(new Error("ENOLCK: no locks available, lock"), { code: "ENOLCK" });
+	});
+	const error = await failure(append(new DirectoryStore({ path, host: "a", locks }), entries("b", 1)));
+	expect([error.code, error.message]).toEqual(["failed", expect.stringMatching(/^Cannot lock .*-session-\d+: ENOLCK: .* \(where files cannot be locked, let this directory be a link/)]);
+	expect(error.message).toContain(join(locks, "locks"));
+});
+
 // Regression: on Windows the first appends of two hosts to a new store failed where it has no links.
 test("where nothing has a second name, a name that another host takes after the check is taken", async () => {
 	const path = emptyDirectory();
@@ -254,7 +324,7 @@ testIf(process.getuid?.() === 0, "only root can be a user without a home")("a us
 		});`;
 	expect(String(execFileSync(process.execPath, ["-e", code], { uid: 61_234, gid: 61_234, env: { PATH: process.env.PATH }, stdio: "pipe" }))).toMatch(
 		// Deno's processes have the home of whoever began the tests.
-		/^1 StoreError failed Processes of this host cannot exclude each other: .*(uv_os_homedir|EACCES)/,
+		/^1 StoreError failed Cannot lock .*: .*(uv_os_homedir|EACCES)/,
 	);
 });
 

@@ -67,6 +67,26 @@ test("what killed processes left is removed after a day, with the folder that it
 	expect(fs.existsSync(folder)).toBe(false);
 });
 
+// Regression: they were looked for only where something was removed.
+test("so are the drafts of files that are not logs", async () => {
+	const path = emptyDirectory();
+	const store = open(path);
+	await append(store, entries("a", 1));
+	await store.claim(SESSION, { ttl: 60_000 });
+	const before = new Date(Date.now() - 25 * 3600 * 1000);
+	const drafts = [".draft-x", "sessions/.draft-x", `claims/${SESSION}/.draft-x`, "sessions/.draft-new"];
+	for (const draft of drafts) {
+		writeFileSync(join(path, draft), "x");
+		if (!draft.endsWith("new")) fs.utimesSync(join(path, draft), before, before);
+	}
+	const other = open(path, "b");
+	await other.append("s2", { header: header("s2"), lines: entries("b", 1) });
+	await other.claim("s2", { ttl: 60_000 });
+	await other.list();
+	await open(path).claim(SESSION, { ttl: 60_000 });
+	expect(filesOf(path).filter((file) => file.includes(".draft-"))).toEqual(["sessions/.draft-new"]);
+});
+
 // Regression: it named one, another one each time.
 test("the message of a failure names no draft", async () => {
 	const path = emptyDirectory();
@@ -98,6 +118,30 @@ test("a batch that a killed process left half written is ignored, and the next a
 		expect(readFileSync(file, "latin1")).not.toMatch(/torn|\0/);
 		expect(ids(await loadAll(open(path, "reader"), SESSION, page.cursor)).sort()).toEqual(["b0", "c0"].slice(page.cursor.includes('"b"') ? 1 : 0));
 		rmSync(join(path, logOf("b")));
+	}
+});
+
+// Regression: each append of the session failed for ever.
+test("an own last batch that was never written whole, though its end was, is cut off; one that others follow is not", async () => {
+	const path = emptyDirectory();
+	const { cursor } = await append(open(path), entries("a", 1));
+	const file = join(path, logOf("a"));
+	const first = readFileSync(file);
+	await append(open(path), entries("b", 3), cursor);
+	const second = readFileSync(file).subarray(first.length);
+	const without = (from: number, to: number) => Buffer.concat([second.subarray(0, from), Buffer.alloc(to - from), second.subarray(to)]);
+	const content = second.indexOf("\n") + 1;
+	// A power failure left zeros of what was not on the disk: of lines and their ends, or of the beginning.
+	for (const damaged of [without(content + 10, second.length - 10), without(0, 60), without(0, content + 10), without(0, second.length - 1)]) {
+		writeFileSync(file, Buffer.concat([first, damaged]));
+		expect((await loadAll(open(path, "reader"), SESSION)).problems).toHaveLength(1);
+		expect((await append(open(path), [...entries("b", 3), entry("c")], cursor)).stored).toBe(4);
+		const page = await loadAll(open(path, "reader"), SESSION);
+		expect([ids(page), page.problems]).toEqual([["a0", "b0", "b1", "b2", "c"], []]);
+		writeFileSync(file, Buffer.concat([first, damaged, encodeBatch({ session: SESSION, host: "a", clock: 3, prev: "x", lines: entries("d", 1) }).bytes]));
+		const size = fs.statSync(file).size;
+		expect(await failure(append(open(path), [entry("c")], cursor))).toMatchObject({ code: "failed" });
+		expect(fs.statSync(file).size).toBe(size);
 	}
 });
 
@@ -255,7 +299,7 @@ describe("a store that cannot be used says why", () => {
 			rmSync(path, { recursive: true });
 			return mkdir(...args);
 		}) as typeof mkdir);
-		expect(await failure(append(open(path, "b"), entries("b", 1)))).toMatchObject({ code: "unreachable", retryable: true });
+		expect(await failure(open(path, "b").append("s2", { header: header("s2"), lines: entries("b", 1), project: "shop" }))).toMatchObject({ code: "unreachable", retryable: true });
 		expect(fs.existsSync(path)).toBe(false);
 	});
 
