@@ -18,7 +18,7 @@ export interface FakeBucket {
 	/** What was asked for since it was last emptied: keys, and `?` and a prefix for each page of a list. */
 	asked: string[];
 	/** A session of the project "shop" that a host has stored: one line, at a time. */
-	put(session: string, options: { at: number; host?: string }): void;
+	put(session: string, options: { at: number; host?: string; content?: string }): void;
 	/** A host that claimed a session for a minute at a time. */
 	putClaim(session: string, host: string, at: number): void;
 }
@@ -63,10 +63,10 @@ export async function fakeBucket(delay: (key: string) => number): Promise<FakeBu
 		address: `s3://bucket?endpoint=http://127.0.0.1:${(server.address() as AddressInfo).port}`,
 		env: { AWS_ACCESS_KEY_ID: "me", AWS_SECRET_ACCESS_KEY: "s3cret" },
 		asked,
-		put: (session, { at, host = "desktop" }) => {
+		put: (session, { at, host = "desktop", content = session }) => {
 			const header = JSON.stringify({ type: "session", version: 3, id: session, timestamp: "2025-06-01T09:00:00.000Z", cwd: "/x" });
 			put(recordPath(session), `${JSON.stringify({ project: "shop", generation: 1 })}\n${header}\n`, at);
-			const lines = [Buffer.from(JSON.stringify({ type: "message", id: `${session}-a`, parentId: null, timestamp: new Date(at).toISOString(), message: { role: "user", content: session, timestamp: at } }))];
+			const lines = [Buffer.from(JSON.stringify({ type: "message", id: `${session}-a`, parentId: null, timestamp: new Date(at).toISOString(), message: { role: "user", content, timestamp: at } }))];
 			put(partPath({ folder: folderOf("shop"), session, generation: 1 }, host, 1), encodeBatch({ session, host, clock: 1, prev: "", lines }).bytes, at);
 		},
 		putClaim: (session, host, at) => put(claimPath(session, host, 60_000), "", at),

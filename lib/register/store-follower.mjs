@@ -49,9 +49,11 @@ class StoreFollower {
 		const place = await this.#placeHere(dir);
 		const pulls = new Pulls(this.#context, place, dir);
 		const error = await pulls.pull();
-		// After the pull, which notices that a store was set back.
-		await this.#context.sessions.findLeft(place);
+		// After the pull, which notices that a store was set back. What is on a drive that hangs keeps nothing else waiting.
+		const { sessions, timeout } = this.#context;
+		await Promise.race([sessions.findLeft(place), wait(timeout / 4)]);
 		void this.#goOn(pulls);
+		await pulls.large;
 		if (error) throw error;
 	}
 

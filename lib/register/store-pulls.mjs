@@ -1,9 +1,12 @@
 // The follower's pulls: what the store has of this project and this machine lacks, at pi's start and then again and again.
+import { statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { pullCommand } from "./store-shared.mjs";
 
 const { SessionSync } = createRequire(import.meta.url)("../store/index.js");
 
+/** A session that lacks more than this, in bytes, is pulled beside the others. */
+const LARGE = 4 << 20;
 /** For how long a pull in the background begins more sessions. */
 const DURATION_MS = 5000;
 /** How soon others' lines are asked for again, and where that fails, or nobody says anything. */
@@ -21,6 +24,8 @@ export class Pulls {
 	/** What it listed of each session whose pull failed, and when that, and what was left out, is asked for again. */
 	#failed = new Set();
 	#retryAt = Infinity;
+	/** The pull of large sessions, while there is one: what others say meanwhile does not wait for it. */
+	large;
 
 	/** @param {object} place options of a `SessionSync` @param {string | undefined} dir pi's argument */
 	constructor(context, place, dir) {
@@ -59,25 +64,45 @@ export class Pulls {
 		const { items, problems } = await sync.compare(undefined, listed);
 		if (isFirst) this.#context.claims.showUses(items.map(({ stored }) => stored));
 		const wanted = this.#context.sessions.changeable(items).filter(({ stored }) => !this.#failed.has(rowOf(stored)));
-		const of = wanted.filter(isNews).length;
-		const onProgress = (done) => isFirst && of > 0 && reports.send({ lacking: { left: of - done, of } });
-		onProgress(0);
-		const results = await sync.pull({ items: wanted, duration: isFirst ? timeout : DURATION_MS, onProgress });
-		// In the background what may pass by itself is not said.
-		const said = results.filter(({ error }) => isFirst || !(error?.retryable || error?.code === "ERR_SESSION_LOCKED"));
-		reports.showFew([...problems.map(described), ...said.flatMap(outcome)], (count) => `${count} more problems; ${pullCommand(this.#dir)} names them`);
-		const rows = new Map(items.map(({ session, stored }) => [session, rowOf(stored)]));
-		for (const { session, error, problems } of results) if (error || problems.length > 0) this.#failed.add(rows.get(session));
+		const news = wanted.filter(isNews);
+		const large = news.filter((item) => lackOf(item) > LARGE);
+		const small = news.filter((item) => !large.includes(item));
+		let done = 0;
+		const onResult = () => isFirst && reports.send({ lacking: { left: news.length - ++done, of: news.length } });
+		const pull = async (some) => {
+			const chosen = new Set(some);
+			// The others may be parent sessions of these.
+			const items = wanted.map((item) => (isNews(item) && !chosen.has(item) ? { ...item, state: "same" } : item));
+			const results = await sync.pull({ items, duration: isFirst ? timeout : DURATION_MS, onResult });
+			this.#take(results, items, isFirst);
+			return results;
+		};
+		if (isFirst && news.length > 0) reports.send({ lacking: { left: news.length, of: news.length } });
+		reports.showFew(problems.map(described), (count) => `${count} more problems; ${pullCommand(this.#dir)} names them`);
+		if (large.length > 0) this.large ??= pull(large).catch(() => {}).finally(() => ([this.large, this.#seen] = [undefined, ""]));
+		const results = await pull(small);
 		const pulled = results.filter(({ error }) => !error).length;
 		if (pulled < items.filter(isNews).length) this.#retryAt = Math.min(this.#retryAt, performance.now() + LONG_PAUSE_MS);
-		const isCut = results.length < of;
-		this.#seen = isCut ? "" : now;
+		const isCut = results.length < small.length;
+		// When large ones are here the list is compared again: something may have been added to them meanwhile.
+		this.#seen = isCut || (large.length > 0 && !this.large) ? "" : now;
 		return isCut && pulled > 0;
+	}
+
+	/** Says what there is to say of what was pulled, and notes what failed. In the background what may pass by itself is not said. */
+	#take(results, items, isFirst) {
+		const said = results.filter(({ error }) => isFirst || !(error?.retryable || error?.code === "ERR_SESSION_LOCKED"));
+		this.#context.reports.showFew(said.flatMap(outcome), (count) => `${count} more problems; ${pullCommand(this.#dir)} names them`);
+		const rows = new Map(items.map(({ session, stored }) => [session, rowOf(stored)]));
+		for (const { session, error, problems } of results) if (error || problems.length > 0) this.#failed.add(rows.get(session));
 	}
 }
 
 /** What tells whether a session has changed in the store. */
 const rowOf = ({ session, bytes, modified, redactions, hosts }) => JSON.stringify([session, bytes, modified, redactions, hosts]);
+
+/** How many bytes of a session are not here, as far as its sizes tell. */
+const lackOf = ({ file, stored }) => stored.bytes - (file === undefined ? 0 : (statSync(file, { throwIfNoEntry: false })?.size ?? 0));
 
 const isNews = ({ state }) => state === "new" || state === "changed";
 

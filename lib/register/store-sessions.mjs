@@ -1,6 +1,6 @@
 // The follower's sessions: those that pi has open, which are followed and claimed, and those that earlier processes left. At pi's end the
 // rest of all of them is stored.
-import { statSync } from "node:fs";
+import { promises, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname } from "node:path";
 
@@ -21,9 +21,8 @@ export class Sessions {
 	/** What pi has open. */
 	#open = [];
 	#begun = Date.now();
-	/** What earlier processes left, what of it is to be stored before pi's end, and whether that is being done. */
-	#fromEarlier = [];
-	#unstoredFromEarlier = [];
+	/** What earlier processes left and is to be stored yet, by file, and whether that is being done. */
+	#left = new Map();
 	#isStoring = false;
 	/** Promises of `SessionSync`s, by the directory of the files and the working directory. */
 	#syncs = new Map();
@@ -100,27 +99,53 @@ export class Sessions {
 		return project;
 	}
 
-	/** Whether a file has lines that are not known to be stored, by this machine's notes. */
-	#isUnstored(one) {
-		return new SessionSync({ ...this.#placeIn(dirname(one.file), one.cwd), project: "" }).lagOf(one) > 0;
+	/** Whether a file has lines that are not known to be stored, by this machine's notes; it may, where that cannot be told. */
+	async #isUnstored(one) {
+		try {
+			// First, and not on this thread: on a drive that hangs the calls after it would never end.
+			await promises.stat(one.file);
+			return new SessionSync({ ...this.#placeIn(dirname(one.file), one.cwd), project: "" }).lagOf(one) > 0;
+		} catch (error) {
+			return error.code !== "ENOENT" && error.code !== "ENOTDIR";
+		}
 	}
 
-	/** Finds what earlier processes did not manage to store: of this project's sessions, and of whatever they had open. */
+	/**
+	 * Finds what earlier processes did not manage to store: of this project's sessions, and of whatever they had open. What is on a drive that
+	 * hangs is never found, and this does not end then.
+	 */
 	async findLeft(place) {
+		const turns = new Map();
+		// One after the other in a directory: each call to a drive that hangs takes a thread of this process.
+		const take = (one) => {
+			const turn = Promise.resolve(turns.get(dirname(one.file))).then(() => this.#take(one));
+			turns.set(dirname(one.file), turn);
+			return turn;
+		};
 		const sync = new SessionSync(place);
-		const here = (await sync.local()).filter((local) => sync.isNoted(local.session) && sync.lagOf(local) > 0).map((local) => ({ ...local, cwd: place.cwd }));
-		const others = this.#context.pending.left((one) => this.#isUnstored(one));
+		const here = async () => {
+			const noted = (await sync.local()).filter(({ session }) => sync.isNoted(session));
+			await Promise.all(noted.map((local) => take({ ...local, cwd: place.cwd, project: place.project })));
+		};
+		// What cannot be read or removed waits for a later start.
+		await Promise.allSettled([here(), this.#context.pending.left(take)]);
+	}
+
+	/** Takes a session that is not stored to its end, once: several processes may have left it. Gives whether it is one. */
+	async #take(one) {
+		if (this.#left.has(one.file)) return true;
+		if (!(await this.#isUnstored(one))) return false;
 		// The name that is set here is not that of another directory.
-		for (const one of others) one.project ??= await this.projectOf(one.cwd, "");
-		this.#fromEarlier = [...others, ...here];
-		this.#unstoredFromEarlier = this.#fromEarlier;
+		const project = one.project ?? (await this.projectOf(one.cwd, ""));
+		this.#left.set(one.file, { ...one, project });
+		return true;
 	}
 
 	/** Stores what earlier processes left: each session once, though its last line may never get an end. What may work later stays. */
 	async storeLeft() {
 		if (this.#isStoring || !this.#context.settings.push) return;
 		this.#isStoring = true;
-		this.#unstoredFromEarlier = (await this.#store(this.#unstoredFromEarlier)).map(({ one }) => one);
+		await this.#store([...this.#left.values()]);
 		this.#isStoring = false;
 	}
 
@@ -128,8 +153,10 @@ export class Sessions {
 	async storeRest({ isSilent, tries }) {
 		this.isEnding = true;
 		const { settings, pending, reports, list, claims } = this.#context;
-		const byFile = new Map([...this.#fromEarlier, ...pending.own()].map((one) => [one.file, one]));
-		const rest = settings.push ? [...byFile.values()].filter((one) => this.#isUnstored(one)) : [];
+		const unstored = settings.push ? await this.#unstoredOf(pending.own()) : [];
+		const own = new Set(unstored.map(({ file }) => file));
+		const left = settings.push ? [...this.#left.values()].filter(({ file }) => !own.has(file)) : [];
+		const rest = [...unstored, ...left];
 		reports.send({ unstored: rest.length });
 		try {
 			if (isSilent) return;
@@ -137,22 +164,28 @@ export class Sessions {
 			if (rest.length > 0 && tries === undefined) await list({ session: "0" });
 			const [failed] = await this.#store(rest, tries);
 			await claims.release();
-			if (failed) throw failed.error;
+			if (failed) throw failed;
 		} finally {
-			if (!rest.some((one) => this.#isUnstored(one))) pending.remove();
+			if ((await this.#unstoredOf(unstored)).length === 0) pending.remove();
 		}
 	}
 
-	/** Stores what the files of these sessions hold. Gives those that may be stored later, each with why it was not now. */
+	async #unstoredOf(sessions) {
+		const found = await Promise.all(sessions.map(async (one) => ((await this.#isUnstored(one)) ? [one] : [])));
+		return found.flat();
+	}
+
+	/** Stores what the files of these sessions hold. Gives the errors that may pass. */
 	async #store(sessions, tries = 1) {
-		const failed = [];
+		const failures = [];
 		await inParallel(SESSIONS_AT_ONCE, sessions, async (one) => {
 			const pushing = this.#syncOf(one).then((sync) => sync.push({ session: one.session, tries }));
 			const error = await pushing.then(([result]) => result?.error, (error) => error);
-			if (error?.retryable || error?.code === "claimed") failed.push({ one, error });
-			else if (error) this.#showFailure(error, one.session);
+			if (error?.retryable || error?.code === "claimed") return failures.push(error);
+			this.#left.delete(one.file);
+			if (error) this.#showFailure(error, one.session);
 		});
-		return failed;
+		return failures;
 	}
 
 	/** Errors that may pass are retried, and reported when pi ends if they did not; that another host has the claim is said where it is asked for. */

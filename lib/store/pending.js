@@ -56,15 +56,16 @@ class Pending {
 	}
 
 	/**
-	 * What processes that have ended had open and is still `isNeeded`. What they had open is forgotten once none of it is.
-	 * @param {(one: PendingSession) => boolean} isNeeded
+	 * Asks of each session that processes which have ended had open whether it is still needed, and forgets what a process had open once none
+	 * of it is.
+	 * @param {(one: PendingSession) => Promise<boolean>} isNeeded
 	 */
-	left(isNeeded) {
-		return this.#others().filter((id) => !this.#isHeld(id)).flatMap((id) => {
-			const needed = this.#read(id).filter(isNeeded);
-			if (needed.length === 0 && !this.#mayBeHeld(id)) this.#remove(id);
-			return needed;
-		});
+	async left(isNeeded) {
+		const ended = this.#others().filter((id) => !this.#isHeld(id));
+		await Promise.all(ended.map(async (id) => {
+			const needed = await Promise.all(this.#read(id).map(isNeeded));
+			if (!needed.includes(true) && !this.#mayBeHeld(id)) this.#remove(id);
+		}));
 	}
 
 	/** The files that other processes of this machine have open now. */

@@ -23,6 +23,7 @@ async function setup() {
 	await append(desktop, [entry("stored")]);
 	return { path, address, notes: join(path, "notes"), file, one: { session: SESSION, file, cwd: "/shop" }, laptop, desktop, stored: async () => ids(await loadAll(desktop, SESSION)) };
 }
+type PendingOne = { session: string; file: string; cwd: string };
 type World = Awaited<ReturnType<typeof setup>>;
 
 const envOf = ({ address }: World, more: Record<string, string>) =>
@@ -203,4 +204,54 @@ test("sessions whose last line has no end do not keep others that were left from
 	await vi.waitFor(async () => expect(ids(await loadAll(at.desktop, "whole"))).toEqual(["a"]), LONG);
 	// They are stored beside one another.
 	await vi.waitFor(async () => expect(ids(await loadAll(at.desktop, "torn3"))).toEqual(["a"]), LONG);
+});
+
+// Regression: a file that could not be looked at ended the search, and nothing of any project was stored or pulled in the background.
+test("of what earlier processes left, a file that cannot be looked at, or that hangs, keeps no other from being stored", async () => {
+	const at = await setup();
+	const fileOf = (session: string) => join(at.path, "sessions", `2025-06-01T09-00-00-000Z_${session}.jsonl`);
+	const [other, open] = ["other", "open"].map((session) => ({ session, file: fileOf(session), cwd: "/shop" })) as [PendingOne, PendingOne];
+	for (const { session, file } of [other, open]) writeFileSync(file, text(header(session), entry("a")));
+	const lost = ["EACCES", "ENOTCONN", "hangs"].map((why) => ({ session: why, file: join(at.path, why, `2025-06-01T09-00-00-000Z_${why}.jsonl`), cwd: "/else" }));
+	const preload = join(at.path, "failing.cjs");
+	writeFileSync(preload, `
+		const fs = require("node:fs");
+		const { stat } = fs.promises;
+		const failing = (path) => /EACCES|ENOTCONN|hangs/.exec(String(path))?.[0];
+		const fail = (code) => { throw Object.assign(new Error(code), { code }); };
+		fs.promises.stat = async (path, ...more) => (failing(path) === "hangs" ? new Promise(() => {}) : failing(path) ? fail(failing(path)) : stat(path, ...more));
+		const { statSync } = fs;
+		fs.statSync = (path, ...more) => {
+			if (failing(path) === "hangs") for (;;);
+			return failing(path) ? fail(failing(path)) : statSync(path, ...more);
+		};
+		require("node:module").syncBuiltinESMExports();`);
+	const { hears, send } = follow(at, { ...left(at, ...lost, other), timeout: 2000 }, { NODE_OPTIONS: `--require ${preload}`, PI_SESSION_NATIVE_LOCK: "" });
+	await vi.waitFor(async () => expect(ids(await loadAll(at.desktop, "other"))).toEqual(["a"]), LONG);
+	await hears("done");
+	new Pending(at.notes, at.address, PENDING).add(open);
+	send({ request: { name: "end" } });
+	await hears("done", 2);
+	expect(ids(await loadAll(at.desktop, "open"))).toEqual(["a"]);
+	expect(new Pending(at.notes, at.address, "earlier").own().map(({ session }: PendingOne) => session)).toContain("hangs");
+	expect(new Pending(at.notes, at.address, PENDING).own()).toEqual([]);
+});
+
+// Regression: it was pushed as often, four times at once, and each start of pi that could not store it left another file.
+test("a session that several processes left is stored once, and one that cannot be stored leaves no file of a process that did not open it", async () => {
+	const at = await setup();
+	const file = join(at.path, "sessions", "2025-06-01T09-00-00-000Z_stuck.jsonl");
+	const stuck = { session: "stuck", file, cwd: "/shop" };
+	writeFileSync(file, text(header("stuck"), entry("a")));
+	for (const id of ["one", "two", "three"]) new Pending(at.notes, at.address, id).add(stuck);
+	const { hears, send } = follow(at, left(at, stuck), failing(at, "stuck."));
+	await hears("show");
+	await hears("done");
+	new Pending(at.notes, at.address, PENDING).add(at.one);
+	send({ request: { name: "end" } });
+	await hears("done", 2);
+	expect(calls(at)).toBe(1);
+	expect(await at.stored()).toEqual(["stored", "waits"]);
+	expect(new Pending(at.notes, at.address, PENDING).own()).toEqual([]);
+	expect(new Pending(at.notes, at.address, "one").own()).toEqual([stuck]);
 });

@@ -79,3 +79,21 @@ test("a colleague's session that is begun while 300 older ones are pulled in the
 	expect(bucket.asked.filter((key) => /^lines\/.*\/s-299\./.test(key))).toEqual([]);
 	await vi.waitFor(() => expect(at.here()).toHaveLength(301), LONG);
 });
+
+// Regression: each round waited for its largest session, and everybody's new lines with it.
+test("a session that takes long does not hold back the others", async () => {
+	let isSlow = true;
+	const bucket = await fakeBucket((key) => (isSlow && /^lines\/.*\/big\./.test(key) ? 600_000 : 1));
+	bucket.put("big", { at: Date.now() - DAY, content: "x".repeat(5 << 20) });
+	const at = machine(bucket);
+	at.start(5000);
+	for (const session of ["first", "second"]) {
+		bucket.put(session, { at: Date.now() });
+		await vi.waitFor(() => expect(existsSync(at.fileOf(session))).toBe(true), LONG);
+	}
+	expect(existsSync(at.fileOf("big"))).toBe(false);
+	isSlow = false;
+	const next = machine(bucket);
+	next.start(5000);
+	await vi.waitFor(() => expect(next.here()).toHaveLength(3), LONG);
+});

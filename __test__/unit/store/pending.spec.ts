@@ -10,7 +10,16 @@ import { emptyDirectory } from "../../support/lines.js";
 const MODULE = resolve(__dirname, "../../../lib/store/pending.js");
 const { Pending } = createRequire(__filename)(MODULE);
 const session = (name: string) => ({ session: name, file: `/${name}.jsonl`, cwd: "/shop" });
-const always = () => true;
+
+/** What is asked of what processes have left, if that is the answer. */
+async function askedOf(pending: InstanceType<typeof Pending>, isNeeded: boolean): Promise<object[]> {
+	const asked: object[] = [];
+	await pending.left(async (one: object) => {
+		asked.push(one);
+		return isNeeded;
+	});
+	return asked;
+}
 
 /** A process that has a session open until it is killed. */
 async function opening(notes: string, name: string) {
@@ -35,10 +44,10 @@ test("what a process has open counts as open until it is killed, and as left fro
 	const notes = emptyDirectory();
 	const kill = await opening(notes, "a");
 	const here = new Pending(notes, "/store");
-	expect([here.left(always), [...here.openElsewhere()]]).toEqual([[], ["/a.jsonl"]]);
+	expect([await askedOf(here, true), [...here.openElsewhere()]]).toEqual([[], ["/a.jsonl"]]);
 	await kill();
-	expect([here.left(always), [...here.openElsewhere()]]).toEqual([[session("a")], []]);
-	expect(here.left(() => false)).toEqual([]);
+	expect([await askedOf(here, true), [...here.openElsewhere()]]).toEqual([[session("a")], []]);
+	expect(await askedOf(here, false)).toEqual([session("a")]);
 	expect(readdirSync(notes, { recursive: true }).filter((name) => /\.(?:jsonl|lock)$/.test(String(name)))).toEqual([]);
 });
 
@@ -54,17 +63,18 @@ test("the newest line of a file counts, and one that was not written to its end 
 });
 
 // Regression: what a process that ran had open was forgotten.
-test("where a lock cannot be had, what a process has open is kept for a day", () => {
+test("where a lock cannot be had, what a process has open is kept for a day", async () => {
 	const notes = emptyDirectory();
 	const [pending, here] = [new Pending(notes, "/store", "earlier"), new Pending(notes, "/store")];
 	pending.add(session("a"));
 	const [name] = readdirSync(notes, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".jsonl")) as [string];
 	// It cannot be opened as a file.
 	mkdirSync(join(notes, name.replace(/jsonl$/, "lock")));
-	expect([here.left(() => false), here.left(always)]).toEqual([[], [session("a")]]);
+	await askedOf(here, false);
+	expect(await askedOf(here, true)).toEqual([session("a")]);
 	const longAgo = Date.now() / 1000 - 90_000;
 	utimesSync(join(notes, name), longAgo, longAgo);
 	// Its lock is a directory here, which is not removed.
-	expect(() => here.left(() => false)).toThrow();
+	await expect(askedOf(here, false)).rejects.toThrow();
 	expect(pending.own()).toEqual([]);
 });
