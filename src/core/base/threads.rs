@@ -1,12 +1,11 @@
-//! Threads: work that is spread over the processor's cores, and background threads.
+//! Threads: work that is spread over the processor's cores.
 
 use std::any::Any;
-use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 
-use super::error::{Error, Result as CoreResult};
+use super::error::Error;
 
 /// How many threads run at once. The system is asked once: it reads several files for the answer, which takes longer than
 /// opening a small session.
@@ -64,29 +63,8 @@ pub fn try_on_threads<S: Default, E: Send>(
     into_inner(failed).map_or(Ok(()), Err)
 }
 
-/// Runs `answer` on a new thread. Its errors and panics go to `failed`.
-pub fn spawn<S: Send + 'static>(
-    what: &'static str,
-    sender: S,
-    answer: impl FnOnce(&S) -> CoreResult<()> + Send + 'static,
-    failed: impl FnOnce(&S, Error) + Send + 'static,
-) -> CoreResult<()> {
-    let run = move || {
-        let answered = catch_unwind(AssertUnwindSafe(|| answer(&sender)));
-        if let Err(error) = answered.unwrap_or_else(|panic| Err(panicked(what, &*panic))) {
-            failed(&sender, error);
-        }
-        // It keeps the process alive.
-        drop(sender);
-    };
-    match thread::Builder::new().name(format!("pi-session-{what}")).spawn(run) {
-        Ok(_) => Ok(()),
-        Err(error) => Err(Error::io("thread", what, error)),
-    }
-}
-
 /// The error of a task that panicked, with the panic's message if it is a text.
-fn panicked(what: &str, panic: &(dyn Any + Send)) -> Error {
+pub fn panicked(what: &str, panic: &(dyn Any + Send)) -> Error {
     let literal = panic.downcast_ref::<&str>().copied();
     Error::internal(match literal.or_else(|| panic.downcast_ref::<String>().map(String::as_str)) {
         Some(message) => format!("the {what} failed: {message}"),
@@ -97,7 +75,7 @@ fn panicked(what: &str, panic: &(dyn Any + Send)) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::panic::resume_unwind;
+    use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 
     #[test]
     fn an_error_of_a_panic_has_its_message() {

@@ -22,23 +22,9 @@ pub struct Envelope {
     pub timestamp: String,
 }
 
-/// The order of an entry's keys.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum KeyOrder {
-    /// `type`, the envelope, then its own fields.
-    EnvelopeFirst,
-    /// `type`, its own fields, then the envelope: custom entries and custom messages.
-    EnvelopeLast,
-}
-
-impl KeyOrder {
-    /// The key order of a kind.
-    pub fn of(kind: EntryKind) -> Self {
-        match kind {
-            EntryKind::Custom | EntryKind::CustomMessage => KeyOrder::EnvelopeLast,
-            _ => KeyOrder::EnvelopeFirst,
-        }
-    }
+/// Whether entries of a kind have their own fields before the envelope, as extensions' data and messages have.
+pub fn is_envelope_last(kind: EntryKind) -> bool {
+    matches!(kind, EntryKind::Custom | EntryKind::CustomMessage)
 }
 
 /// An entry's line without its newline. `own` is the JSON text of an object that holds its own fields; an internal error if it
@@ -50,15 +36,12 @@ pub fn line(kind: EntryKind, envelope: &Envelope, own: &[u8]) -> Result<Vec<u8>>
     let mut out = with_capacity(own.len() + 512)?;
     out.extend_from_slice(b"{\"type\":");
     push_json_string(&mut out, kind.name().as_bytes())?;
-    match KeyOrder::of(kind) {
-        KeyOrder::EnvelopeFirst => {
-            push_envelope(&mut out, envelope)?;
-            push_own(&mut out, own)?;
-        }
-        KeyOrder::EnvelopeLast => {
-            push_own(&mut out, own)?;
-            push_envelope(&mut out, envelope)?;
-        }
+    if is_envelope_last(kind) {
+        push_own(&mut out, own)?;
+        push_envelope(&mut out, envelope)?;
+    } else {
+        push_envelope(&mut out, envelope)?;
+        push_own(&mut out, own)?;
     }
     append(&mut out, b"}")?;
     Ok(out)

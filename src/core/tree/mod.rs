@@ -3,7 +3,6 @@
 pub mod ancestors;
 mod interned_ids;
 pub mod labels;
-pub mod leaf;
 pub mod row;
 pub mod sibling_order;
 pub mod tree;

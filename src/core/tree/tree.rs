@@ -252,6 +252,17 @@ impl Tree {
         self.leaf
     }
 
+    /// The leaf, unless its id is empty: JavaScript takes an empty text for no id.
+    pub fn named_leaf(&self) -> Option<RowNo> {
+        self.leaf.filter(|&leaf| !self.id_of(leaf).is_empty())
+    }
+
+    /// Where the context ends: at the leaf. A leaf with an empty id means the last entry, as in pi.
+    pub fn context_end(&self) -> Option<RowNo> {
+        self.leaf?;
+        self.named_leaf().or_else(|| (self.rows.len() as RowNo).checked_sub(1))
+    }
+
     /// Moves the leaf. None, and a row that is not there, put it before the first entry.
     pub fn set_leaf(&mut self, leaf: Option<RowNo>) {
         self.leaf = leaf.filter(|&no| (no as usize) < self.rows.len());

@@ -152,11 +152,8 @@ impl SessionManager {
         own.extend(system.map(|system| (c"systemMessage", system)));
         let own = js.record(&own)?;
         let head = NewHead { target: js.text(first_kept)?, has_summary: js.is_truthy(summary)?, ..NewHead::default() };
-        let new = PendingEntry {
-            id: Some(id),
-            time: Some(now),
-            ..PendingEntry::entry(EntryKind::Compaction, own).with_head(head)
-        };
+        let new =
+            PendingEntry { id: Some(id), time: Some(now), head, ..PendingEntry::entry(EntryKind::Compaction, own) };
         self.append_for_id(env, new)
     }
 
@@ -266,7 +263,7 @@ impl SessionManager {
         }
         let head = NewHead { target: id, ..NewHead::default() };
         let own = js.record(&[(c"targetId", target_id), (c"replacement", replacement)])?;
-        self.append_for_id(env, PendingEntry::entry(EntryKind::ContextEdit, own).with_head(head))
+        self.append_for_id(env, PendingEntry { head, ..PendingEntry::entry(EntryKind::ContextEdit, own) })
     }
 
     /// Appends a label for an entry; undefined or an empty text clears it. Gives the label entry's id.
@@ -289,6 +286,6 @@ impl SessionManager {
         self.known(js, target_id)?;
         let head = NewHead { target: js.text(target_id)?, sets_label: js.is_truthy(label)?, ..NewHead::default() };
         let own = js.record(&[(c"targetId", target_id), (c"label", label)])?;
-        self.append_for_id(env, PendingEntry::entry(EntryKind::Label, own).with_head(head))
+        self.append_for_id(env, PendingEntry { head, ..PendingEntry::entry(EntryKind::Label, own) })
     }
 }

@@ -54,6 +54,7 @@ impl SessionManager {
     /// The manager as JavaScript gets it. From here on that object owns the entries' objects.
     pub(crate) fn given(self, env: &Env) -> Result<JsVal<'_>> {
         let js = JsEnv::new(env);
+        gc::collect(js)?;
         let instance = self.into_instance(env)?;
         let value = JsVal::of(&instance);
         let anchor = factory::call(js, FactoryFn::Anchor, &[value])?;
@@ -149,7 +150,7 @@ impl SessionManager {
             let file = state.session.file().filter(|_| !state.session.is_persisted());
             (state.config.clone(), file.map(str::to_owned))
         };
-        let opened = open::new_session(js, &config, file, options)?;
+        let opened = open::new_session(js, &config, file, &Options::any(js, options)?)?;
         state::swap(&self.state, js, opened)?;
         reads::session_file(&self.state, js)
     }
@@ -461,7 +462,7 @@ impl SessionManager {
             (c"fromHook", from_hook),
         ])?;
         let head = NewHead { has_summary: js.is_truthy(summary)?, ..NewHead::default() };
-        let new = PendingEntry { below, ..PendingEntry::entry(EntryKind::BranchSummary, own).with_head(head) };
+        let new = PendingEntry { below, head, ..PendingEntry::entry(EntryKind::BranchSummary, own) };
         self.append_for_id(env, new)
     }
 
@@ -479,7 +480,6 @@ impl SessionManager {
     pub fn create_branched_session<'env>(&self, env: &'env Env, leaf_id: JsVal<'env>) -> Result<JsVal<'env>> {
         let js = JsEnv::new(env);
         self.check_writable(js)?;
-        gc::collect(js)?;
         let branched = || match reads::path_end(&self.state, js, leaf_id)? {
             Some(row) => branched_session(&self.state, js, row),
             None => Err(thrown(js, &CoreError::entry_not_found(args::template_text(js, leaf_id)?))),

@@ -18,7 +18,6 @@ use crate::js::lists::list;
 use crate::js::lists::search;
 use crate::js::lists::usage;
 use crate::js::manager::from_objects::session_from_objects;
-use crate::js::manager::gc;
 use crate::js::manager::identity_cache::IdentityCache;
 use crate::js::manager::open::{self, ManagerConfig};
 use crate::js::manager::session_dir::{self, search_dir, session_file, SearchDir};
@@ -36,46 +35,20 @@ use pi_session_core::session::Persistence;
 use pi_session_core::storage::file::make_dir;
 use pi_session_core::summary::header_scan::header_of;
 
-/// What follows the path in `open`: pi's positions, or options.
-struct OpenArguments<'env> {
-    session_dir: JsVal<'env>,
-    /// With its name.
-    cwd: (JsVal<'env>, &'static str),
-    read_only: bool,
-    options: JsVal<'env>,
-}
-
 /// How a session's file is written.
 const FILE_OPTIONS: &[&CStr] = &[c"durability", c"lock", c"ids"];
-
-impl<'env> OpenArguments<'env> {
-    fn of(js: JsEnv<'env>, second: JsVal<'env>, third: JsVal<'env>) -> Result<Self> {
-        if js.kind(second)? != ValueType::Object || js.is_array(second)? {
-            let cwd = (third, "cwdOverride");
-            return Ok(Self { session_dir: second, cwd, read_only: false, options: js.undefined()? });
-        }
-        let known = [&[c"readonly", c"sessionDir", c"cwd"], FILE_OPTIONS].concat();
-        let options = Options::of(js, second, "SessionManager.open", &known)?;
-        let cwd = (options.get(c"cwd")?, "options.cwd");
-        let (session_dir, read_only) = (options.get(c"sessionDir")?, options.boolean(c"readonly")?);
-        Ok(Self { session_dir, cwd, read_only, options: second })
-    }
-}
 
 impl SessionManager {
     fn at<'env>(
         env: &'env Env,
         config: ManagerConfig,
         file: Option<String>,
-        options: JsVal<'env>,
+        options: &Options<'env>,
     ) -> Result<JsVal<'env>> {
         let js = JsEnv::new(env);
         let opened = match file {
             Some(file) => open::open_session(js, &config, file)?,
-            None => {
-                gc::collect(js)?;
-                open::new_session(js, &config, None, options)?
-            }
+            None => open::new_session(js, &config, None, options)?,
         };
         Self { state: ManagerState::new(config, opened) }.given(env)
     }
@@ -105,10 +78,11 @@ impl SessionManager {
     ) -> Result<JsVal<'env>> {
         let js = JsEnv::new(env);
         let cwd = args::path(js, cwd, "cwd")?;
-        let file_options = open::options(js, options)?;
+        let options = Options::any(js, options)?;
+        let file_options = open::options(js, &options)?;
         let dir = session_dir::session_dir(js, &cwd, session_dir, file_options.durability)?;
         let config = ManagerConfig::new(js, &cwd, dir, Persistence::File, file_options)?;
-        Self::at(env, config, None, options)
+        Self::at(env, config, None, &options)
     }
 
     /// The session in a file; a new one, to be written there, if the file is missing or empty. The working directory
@@ -136,9 +110,18 @@ impl SessionManager {
     ) -> Result<JsVal<'env>> {
         let js = JsEnv::new(env);
         let file = resolved(js, path, "path")?;
-        let OpenArguments { session_dir, cwd: (cwd, cwd_name), read_only, options } =
-            OpenArguments::of(js, second, cwd_override)?;
-        let file_options = open::options(js, options)?;
+        // Options, or pi's positions.
+        let takes_options = js.kind(second)? == ValueType::Object && !js.is_array(second)?;
+        let given = if takes_options { second } else { js.undefined()? };
+        let known = [&[c"readonly", c"sessionDir", c"cwd"], FILE_OPTIONS].concat();
+        let options = Options::of(js, given, "SessionManager.open", &known)?;
+        let (session_dir, cwd, cwd_name) = if takes_options {
+            (options.get(c"sessionDir")?, options.get(c"cwd")?, "options.cwd")
+        } else {
+            (second, cwd_override, "cwdOverride")
+        };
+        let read_only = options.boolean(c"readonly")?;
+        let file_options = open::options(js, &options)?;
         let mut from_header = None;
         if js.is_undefined(cwd)? {
             match header_of(Path::new(&file)) {
@@ -158,7 +141,7 @@ impl SessionManager {
         };
         let persistence = if read_only { Persistence::ReadOnly } else { Persistence::File };
         let config = ManagerConfig::new(js, &cwd, dir, persistence, file_options)?;
-        Self::at(env, config, Some(file), js.undefined()?)
+        Self::at(env, config, Some(file), &options)
     }
 
     /// The session of a working directory that was changed last, or a new one.
@@ -181,8 +164,8 @@ impl SessionManager {
         options: JsVal<'env>,
     ) -> Result<JsVal<'env>> {
         let js = JsEnv::new(env);
-        Options::of(js, options, "SessionManager.continueRecent", FILE_OPTIONS)?;
-        let file_options = open::options(js, options)?;
+        let options = Options::of(js, options, "SessionManager.continueRecent", FILE_OPTIONS)?;
+        let file_options = open::options(js, &options)?;
         let SearchDir { dir, filter } = search_dir(js, cwd, session_dir, file_options.durability)?;
         let cwd = args::path(js, cwd, "cwd")?;
         let recent = on_paths(js, |process| {
@@ -195,7 +178,7 @@ impl SessionManager {
             None => None,
         };
         let config = ManagerConfig::new(js, &cwd, dir, Persistence::File, file_options)?;
-        Self::at(env, config, file, js.undefined()?)
+        Self::at(env, config, file, &options)
     }
 
     /// A session that is never written, optionally with entries held elsewhere: the objects are adopted, not copied.
@@ -222,11 +205,11 @@ impl SessionManager {
         let cwd =
             if js.is_undefined(cwd)? { on_paths(js, |process| process.cwd())? } else { args::path(js, cwd, "cwd")? };
         let config = ManagerConfig::new(js, &cwd, String::new(), Persistence::Memory, SessionFileOptions::default())?;
+        let options = Options::any(js, options)?;
         if !args::has_elements(js, entries, "entries")? {
-            return Self::at(env, config, None, options);
+            return Self::at(env, config, None, &options);
         }
-        gc::collect(js)?;
-        let state = session_from_objects(js, &config, options, args::list(js, entries, "entries")?)?;
+        let state = session_from_objects(js, &config, &options, args::list(js, entries, "entries")?)?;
         Self { state: ManagerState::new(config, state) }.given(env)
     }
 
@@ -256,18 +239,18 @@ impl SessionManager {
         let source_path = resolved(js, source_path, "sourcePath")?;
         let cwd = resolved(js, target_cwd, "targetCwd")?;
         let source = ForkSource::open(&source_path).or_throw(js)?;
-        let file_options = open::options(js, options)?;
+        let options = Options::any(js, options)?;
+        let file_options = open::options(js, &options)?;
         let dir = session_dir::session_dir(js, &cwd, session_dir, file_options.durability)?;
         make_dir(&dir, file_options.durability).or_throw(js)?;
         let now = now(js)?;
-        let id = open::session_id(js, options, now)?;
+        let id = open::session_id(js, &options, now)?;
         let timestamp = timestamp(now).or_throw(js)?;
         let file = session_file(&dir, &timestamp, &id);
         let id = to_string_lossy(&id);
         let header = new_header_line(&id, &timestamp, &cwd, Some(&source_path)).or_throw(js)?;
         let file = on_paths(js, |process| paths::resolve(&file, process))?;
         let config = ManagerConfig::new(js, &cwd, dir, Persistence::File, file_options)?;
-        gc::collect(js)?;
         let session = source.write_to(&file, &header, file_options).or_throw(js)?;
         let cache = IdentityCache::new(js, session.tree().len())?;
         Self { state: ManagerState::new(config, (session, cache)) }.given(env)

@@ -98,16 +98,21 @@ pub struct Options<'env> {
 }
 
 impl<'env> Options<'env> {
+    /// Options of a call that ignores those it does not know, as pi does.
+    pub fn any(js: JsEnv<'env>, value: JsVal<'env>) -> Result<Self> {
+        Ok(Self { js, given: if js.is_nullish(value)? { None } else { Some(value) } })
+    }
+
     /// Checks that every option is known: one that is misspelt would be ignored in silence.
     pub fn of(js: JsEnv<'env>, value: JsVal<'env>, call: &str, known: &[&CStr]) -> Result<Self> {
         if js.is_nullish(value)? {
-            return Ok(Self { js, given: None });
+            return Self::any(js, value);
         }
         object(js, value, "options")?;
         let names = known.iter().map(|name| js.string(name.to_bytes())).collect::<Result<Vec<_>>>()?;
         let unknown = factory::call(js, FactoryFn::UnknownKey, &[value, js.array_of(&names)?])?;
         match js.text(unknown)? {
-            None => Ok(Self { js, given: Some(value) }),
+            None => Self::any(js, value),
             Some(unknown) => {
                 let known: Vec<_> = known.iter().map(|name| name.to_string_lossy()).collect();
                 let (unknown, known) = (to_string_lossy(&unknown), known.join(", "));

@@ -4,8 +4,6 @@
 
 mod deferred;
 mod env;
-mod external;
-mod functions;
 mod node_api;
 mod persistent;
 mod queue;

@@ -61,7 +61,12 @@ pub fn queue<T: Send + 'static>(js: JsEnv<'_>, slices: JsVal<'_>, handler: Handl
 impl<T: Send> Sender<T> {
     /// Sends a message. If there is no memory for it, that error takes the place of the last one. Once the environment is ending
     /// nobody receives it.
-    pub fn send(&self, mut message: CoreResult<T>) {
+    pub fn send(&self, message: T) {
+        self.send_result(Ok(message));
+    }
+
+    /// Sends a message, or an error in its place.
+    pub fn send_result(&self, mut message: CoreResult<T>) {
         {
             let mut inbox = locked(&self.inbox);
             if let Err(error) = inbox.messages.try_reserve(1) {

@@ -3,7 +3,8 @@
 use std::ffi::CStr;
 use std::ptr::{null, null_mut};
 
-use napi::{sys, Error, Result, ValueType};
+use napi::bindgen_prelude::{External, FunctionCallContext};
+use napi::{sys, Error, JsExternal, JsValue as _, Result, ValueType};
 
 use super::env::{pending, JsEnv, JsVal};
 
@@ -70,6 +71,28 @@ impl<'env> JsEnv<'env> {
             self.set_at(array, at as u32, *value)?;
         }
         Ok(array)
+    }
+
+    /// An External that holds a value until it is collected.
+    pub fn external<T: 'static>(self, value: T) -> Result<JsVal<'env>> {
+        self.made(External::new(value).into_js_external(&self.env())?.raw())
+    }
+
+    /// A copy of the value that an External of ours holds. An error for anything else.
+    pub fn external_value<T: Clone + 'static>(self, value: JsVal<'env>) -> Result<T> {
+        value.typed::<JsExternal>(self)?.get_value::<T>().map(|value| value.clone())
+    }
+
+    /// A function that calls `work` with its arguments. An error is thrown, and so is a panic, which napi-rs catches.
+    pub fn function<F>(self, name: &str, work: F) -> Result<JsVal<'env>>
+    where
+        F: for<'call> Fn(JsEnv<'call>, &[JsVal<'call>]) -> Result<JsVal<'call>> + 'static,
+    {
+        let callback = move |context: FunctionCallContext<'_>| -> Result<sys::napi_value> {
+            let args = context.arguments::<JsVal>()?;
+            work(JsEnv::new(context.env), &args).map(JsVal::raw)
+        };
+        self.made(self.env().create_function_from_closure::<(), sys::napi_value, _>(name, callback)?.raw())
     }
 
     /// Calls a function without a receiver.

@@ -5,7 +5,6 @@ use napi::Result;
 use super::call;
 use super::functions::FactoryFn;
 use crate::js::engine::JsEnv;
-use crate::js::engine::JsVal;
 use pi_session_core::base::error::{Error as CoreError, Result as CoreResult};
 use pi_session_core::base::paths;
 use pi_session_core::base::wtf8::to_string_lossy;
@@ -20,25 +19,25 @@ pub fn now(js: JsEnv<'_>) -> Result<f64> {
 pub struct JsProcess<'env>(pub JsEnv<'env>);
 
 impl JsProcess<'_> {
-    fn ask(&self, function: FactoryFn, args: &[JsVal<'_>]) -> Result<Option<String>> {
-        let answer = call::call(self.0, function, args)?;
+    fn ask(&self, function: FactoryFn, argument: Option<&str>) -> Result<Option<String>> {
+        let argument = argument.map(|text| self.0.string(text.as_bytes())).transpose()?;
+        let answer = call::call(self.0, function, argument.as_slice())?;
         Ok(self.0.text(answer)?.map(|text| to_string_lossy(&text).into_owned()))
     }
-}
 
-/// Turns an exception that is pending in the engine into an error of the core. The exception itself stays pending.
-fn crossing<T>(result: Result<T>) -> CoreResult<T> {
-    result.map_err(|error| CoreError::argument(error.reason.to_string()))
+    /// As [`ask`](Self::ask), with an error of the core. The exception itself stays pending.
+    fn answer(&self, function: FactoryFn, argument: Option<&str>) -> CoreResult<Option<String>> {
+        self.ask(function, argument).map_err(|error| CoreError::argument(error.reason))
+    }
 }
 
 impl paths::Process for JsProcess<'_> {
     fn cwd(&self) -> CoreResult<String> {
-        let cwd = crossing(self.ask(FactoryFn::Cwd, &[]))?;
-        cwd.ok_or_else(|| CoreError::argument("The working directory is unknown"))
+        self.answer(FactoryFn::Cwd, None)?.ok_or_else(|| CoreError::argument("The working directory is unknown"))
     }
 
     fn home(&self) -> CoreResult<String> {
-        if let Some(home) = crossing(self.ask(FactoryFn::Home, &[]))? {
+        if let Some(home) = self.answer(FactoryFn::Home, None)? {
             return Ok(home);
         }
         let home = std::env::home_dir().and_then(|home| home.into_os_string().into_string().ok());
@@ -46,16 +45,15 @@ impl paths::Process for JsProcess<'_> {
     }
 
     fn env(&self, name: &str) -> CoreResult<Option<String>> {
-        crossing(self.0.string(name.as_bytes()).and_then(|name| self.ask(FactoryFn::Env, &[name])))
+        self.answer(FactoryFn::Env, Some(name))
     }
 
     fn file_url(&self, url: &str) -> CoreResult<String> {
-        let path = crossing(self.0.string(url.as_bytes()).and_then(|url| self.ask(FactoryFn::FileUrl, &[url])))?;
-        path.ok_or_else(|| CoreError::argument("The file URL names no path"))
+        self.answer(FactoryFn::FileUrl, Some(url))?.ok_or_else(|| CoreError::argument("The file URL names no path"))
     }
 
     fn agent_dir(&self) -> CoreResult<Option<String>> {
-        crossing(self.ask(FactoryFn::AgentDir, &[]))
+        self.answer(FactoryFn::AgentDir, None)
     }
 
     fn discard_error(&self) {
@@ -66,7 +64,7 @@ impl paths::Process for JsProcess<'_> {
 
 /// The name that the application gives itself, if it is a renamed pi.
 pub fn app_name(js: JsEnv<'_>) -> Result<Option<String>> {
-    JsProcess(js).ask(FactoryFn::AppName, &[])
+    JsProcess(js).ask(FactoryFn::AppName, None)
 }
 
 /// A copy for other threads. It cannot convert `file:` URLs, which takes JavaScript.

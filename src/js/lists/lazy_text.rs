@@ -10,9 +10,9 @@ use pi_session_core::base::threads::on_threads;
 use pi_session_core::base::wtf8::to_string_lossy;
 use pi_session_core::summary::listed_text::{text, ListedState};
 
-use super::task::{self, Events, Held, Task};
+use super::task::{self, Held, Task};
 use crate::js::convert::args;
-use crate::js::engine::{JsEnv, JsVal};
+use crate::js::engine::{JsEnv, JsVal, Sender};
 use crate::js::factory::{self, FactoryFn};
 
 /// How many bytes are kept for the next text: fresh memory costs most here.
@@ -83,7 +83,7 @@ pub fn promise<'env>(js: JsEnv<'env>, sessions: JsVal<'env>, signal: JsVal<'env>
     })
 }
 
-fn read_all(files: &[Option<(PathBuf, ListedState)>], stop: &AtomicBool, events: &Events<TextEvent>) {
+fn read_all(files: &[Option<(PathBuf, ListedState)>], stop: &AtomicBool, events: &Sender<TextEvent>) {
     on_threads(files.len(), |read: &mut Vec<u8>, at| {
         let Some(Some((file, state))) = files.get(at).filter(|_| !stop.load(Ordering::Relaxed)) else { return };
         text(file, state, &[stop], read);

@@ -6,6 +6,7 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
+use std::thread;
 
 use napi::{Error, Result, ValueType};
 
@@ -13,8 +14,8 @@ use crate::js::convert::errors::{thrown, wrong_argument, OrThrow};
 pub use crate::js::engine::Deferred;
 use crate::js::engine::{queue, JsEnv, JsVal, Persistent, Sender};
 use crate::js::factory::{self, FactoryFn};
-use pi_session_core::base::error::{ErrorCode, Result as CoreResult};
-use pi_session_core::base::threads::spawn;
+use pi_session_core::base::error::{Error as CoreError, ErrorCode, Result as CoreResult};
+use pi_session_core::base::threads::panicked;
 
 /// The code of an abort for which the signal has no reason, as Node names it.
 const ABORTED: &str = "ABORT_ERR";
@@ -33,16 +34,6 @@ fn reason_of<'env>(js: JsEnv<'env>, error: &Error) -> Result<JsVal<'env>> {
     match js.take_exception()? {
         Some(reason) => Ok(reason),
         None => js.error(false, ErrorCode::Internal.name(), &error.reason),
-    }
-}
-
-/// Sends events from the working thread.
-pub struct Events<E>(Sender<E>);
-
-impl<E: Send> Events<E> {
-    /// Sends an event, to be handled on the JavaScript thread. If there is no memory for it, the promise rejects.
-    pub fn send(&self, event: E) {
-        self.0.send(Ok(event));
     }
 }
 
@@ -104,7 +95,7 @@ impl Task {
         js: JsEnv<'_>,
         what: &'static str,
         handle: impl Fn(JsEnv<'_>, &Self, E) -> Result<()> + 'static,
-        answer: impl FnOnce(&Events<E>, &Arc<AtomicBool>) -> CoreResult<()> + Send + 'static,
+        answer: impl FnOnce(&Sender<E>, &Arc<AtomicBool>) -> CoreResult<()> + Send + 'static,
     ) -> Result<()> {
         let task = Rc::new(self);
         let begin = || {
@@ -115,9 +106,16 @@ impl Task {
             let sender = queue(js, factory::function(js, FactoryFn::Slices)?, handler)?;
             task.listen(js)?;
             let stop = task.cancelled.clone();
-            let failed = |events: &Events<E>, error| events.0.send(Err(error));
-            let answer = move |events: &Events<E>| answer(events, &stop);
-            spawn(what, Events(sender), answer, failed).or_throw(js)
+            let work = move || {
+                let answered = catch_unwind(AssertUnwindSafe(|| answer(&sender, &stop)));
+                if let Err(error) = answered.unwrap_or_else(|panic| Err(panicked(what, &*panic))) {
+                    sender.send_result(Err(error));
+                }
+                // It keeps the process alive.
+                drop(sender);
+            };
+            let spawned = thread::Builder::new().name(format!("pi-session-{what}")).spawn(work);
+            spawned.map(drop).map_err(|error| CoreError::io("thread", what, error)).or_throw(js)
         };
         begin().or_else(|error| task.end(js, reason_of(js, &error)?, false))
     }
@@ -155,7 +153,7 @@ impl Task {
     /// aborted even where it does not say so.
     pub fn abort_reason<'env>(&self, js: JsEnv<'env>) -> Result<Option<JsVal<'env>>> {
         let Some(signal) = self.held(js, Held::Signal)? else { return Ok(None) };
-        if !js.is_truthy(js.get(signal, c"aborted")?)? && !self.is_cancelled() {
+        if !js.is_truthy(js.get(signal, c"aborted")?)? && !self.cancelled.load(Ordering::Relaxed) {
             return Ok(None);
         }
         let reason = js.get(signal, c"reason")?;
@@ -184,11 +182,6 @@ impl Task {
         }
         drop(held);
         settled
-    }
-
-    /// Whether the result is no longer needed.
-    pub fn is_cancelled(&self) -> bool {
-        self.cancelled.load(Ordering::Relaxed)
     }
 
     /// Whether the promise is settled.

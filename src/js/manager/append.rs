@@ -45,11 +45,6 @@ impl<'env> PendingEntry<'env> {
         Self { kind, own, text: None, head: NewHead::default(), below: ParentChoice::Leaf, id: None, time: None }
     }
 
-    /// The entry with what the index takes of it.
-    pub fn with_head(self, head: NewHead) -> Self {
-        Self { head, ..self }
-    }
-
     /// The JSON text of the own fields. The caller's code may run.
     fn text(&self, js: JsEnv<'env>) -> Result<Vec<u8>> {
         match self.kind {

@@ -4,6 +4,7 @@ use napi::{Error, Result};
 
 use super::identity_cache::IdentityCache;
 use super::open::{new_session, ManagerConfig};
+use crate::js::convert::args::Options;
 use crate::js::convert::errors::{wrong_argument, OrThrow};
 use crate::js::convert::object::{field, with_entry_head, FieldValue};
 use crate::js::engine::{JsEnv, JsVal};
@@ -36,7 +37,7 @@ fn type_of(js: JsEnv<'_>, value: JsVal<'_>) -> Result<Vec<u8>> {
 pub fn session_from_objects(
     js: JsEnv<'_>,
     config: &ManagerConfig,
-    options: JsVal<'_>,
+    options: &Options<'_>,
     list: JsVal<'_>,
 ) -> Result<(Session, IdentityCache)> {
     let values = objects(js, list, "entries")?;

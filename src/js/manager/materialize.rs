@@ -13,7 +13,7 @@ use crate::js::factory::{self, FactoryFn};
 use pi_session_core::base::memory::collect;
 use pi_session_core::base::time::{timestamp, Time};
 use pi_session_core::format::entry::EntryKind;
-use pi_session_core::format::serialize::KeyOrder;
+use pi_session_core::format::serialize::is_envelope_last;
 use pi_session_core::tree::tree::{ParentRef, RowNo};
 
 /// Makes the objects of these rows that are not made yet.
@@ -53,10 +53,10 @@ fn make_appended(state: &RefCell<ManagerState>, js: JsEnv<'_>, row: RowNo) -> Re
         let Some(entry) = tree.row(row) else {
             return Ok(());
         };
-        let shape = match (entry.kind, KeyOrder::of(entry.kind)) {
-            (EntryKind::Message, _) => FactoryFn::MessageEntry,
-            (_, KeyOrder::EnvelopeFirst) => FactoryFn::EnvelopeFirst,
-            (_, KeyOrder::EnvelopeLast) => FactoryFn::EnvelopeLast,
+        let shape = match entry.kind {
+            EntryKind::Message => FactoryFn::MessageEntry,
+            kind if is_envelope_last(kind) => FactoryFn::EnvelopeLast,
+            _ => FactoryFn::EnvelopeFirst,
         };
         let parent = match entry.parent {
             ParentRef::Id(sym) => js.string(tree.id_bytes(sym))?,

@@ -35,6 +35,5 @@ pub fn new_message<'env>(
     }
     let head = MessageHead { role: Role::from_code(role as usize), lacks_content: lacks_content != 0.0 };
     let head = NewHead { message: (role >= 0.0).then_some(head), ..NewHead::default() };
-    let new = PendingEntry::entry(EntryKind::Message, message).with_head(head);
-    Ok(PendingEntry { text, time: Some(time), ..new })
+    Ok(PendingEntry { text, head, time: Some(time), ..PendingEntry::entry(EntryKind::Message, message) })
 }

@@ -5,11 +5,10 @@ use std::ffi::CStr;
 
 use napi::Result;
 
-use super::gc;
 use super::identity_cache::IdentityCache;
 use super::session_dir::session_file;
 use super::state::{swap, ManagerState};
-use crate::js::convert::args;
+use crate::js::convert::args::{self, Options};
 use crate::js::convert::errors::OrThrow;
 use crate::js::convert::paths::on_paths;
 use crate::js::convert::text::line_of;
@@ -54,14 +53,13 @@ impl ManagerConfig {
 }
 
 /// How a session's file is written: from the options of a static, or else from the environment.
-pub fn options(js: JsEnv<'_>, given: JsVal<'_>) -> Result<SessionFileOptions> {
+pub fn options(js: JsEnv<'_>, options: &Options<'_>) -> Result<SessionFileOptions> {
     // The value, its name in errors, and whether it comes from the environment.
     let named = |key: &CStr, variable: &str| -> Result<Option<(Vec<u8>, String, bool)>> {
-        let value = if js.is_nullish(given)? { js.undefined()? } else { js.get(given, key)? };
-        if js.is_nullish(value)? {
+        let Some(value) = options.given(key)? else {
             let set = on_paths(js, |process| process.env(variable))?.filter(|text| !text.is_empty());
             return Ok(set.map(|text| (text.into_bytes(), variable.to_owned(), true)));
-        }
+        };
         let name = format!("options.{}", key.to_string_lossy());
         Ok(Some((args::text(js, value, &name)?, name, false)))
     };
@@ -96,11 +94,8 @@ pub fn reopen(state: &RefCell<ManagerState>, js: JsEnv<'_>) -> Result<()> {
 }
 
 /// The id in the options of a new session: checked, or a new one.
-pub fn session_id(js: JsEnv<'_>, options: JsVal<'_>, now: f64) -> Result<Vec<u8>> {
-    let id = if js.is_nullish(options)? { js.undefined()? } else { js.get(options, c"id")? };
-    if js.is_nullish(id)? {
-        return Ok(ids::session_id(now).into_bytes());
-    }
+pub fn session_id(js: JsEnv<'_>, options: &Options<'_>, now: f64) -> Result<Vec<u8>> {
+    let Some(id) = options.given(c"id")? else { return Ok(ids::session_id(now).into_bytes()) };
     let id = args::text(js, id, "options.id")?;
     ids::check_session_id(&id).or_throw(js)?;
     Ok(id)
@@ -112,18 +107,17 @@ pub fn new_session(
     js: JsEnv<'_>,
     config: &ManagerConfig,
     file: Option<String>,
-    options: JsVal<'_>,
+    options: &Options<'_>,
 ) -> Result<(Session, IdentityCache)> {
     let now = process::now(js)?;
     let timestamp = timestamp(now).or_throw(js)?;
     let id = session_id(js, options, now)?;
-    let parent = if js.is_nullish(options)? { js.undefined()? } else { js.get(options, c"parentSession")? };
     let file = match (config.persistence, file) {
         (Persistence::File, None) => Some(session_file(&config.dir, &timestamp, &id)),
         (_, file) => file,
     };
     let mut cache = IdentityCache::new(js, 0)?;
-    let header = make_header(js, &id, &timestamp, &config.cwd, parent)?;
+    let header = make_header(js, &id, &timestamp, &config.cwd, options.get(c"parentSession")?)?;
     cache.set_header(js, header)?;
     let session = Session::new(id, config.persistence, file).with_options(config.options).or_throw(js)?;
     Ok((session, cache))
@@ -149,12 +143,11 @@ pub fn make_header<'env>(
 
 /// The session in the file at an absolute path: read, or new if there is no file or an empty one.
 pub fn open_session(js: JsEnv<'_>, config: &ManagerConfig, file: String) -> Result<(Session, IdentityCache)> {
-    let none = js.undefined()?;
-    gc::collect(js)?;
+    let none = Options::any(js, js.undefined()?)?;
     match Session::open(&file, config.persistence, config.options).or_throw(js)? {
-        OpenResult::Missing => new_session(js, config, Some(file), none),
+        OpenResult::Missing => new_session(js, config, Some(file), &none),
         OpenResult::Empty => {
-            let (mut session, cache) = new_session(js, config, Some(file.clone()), none)?;
+            let (mut session, cache) = new_session(js, config, Some(file.clone()), &none)?;
             if write_header(js, &mut session, &cache)? {
                 return Ok((session, cache));
             }

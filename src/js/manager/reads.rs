@@ -15,7 +15,6 @@ use pi_session_core::base::memory::{self, collect, with_capacity};
 use pi_session_core::base::wtf8::trim;
 use pi_session_core::context::projection::{project, Projection, Settings};
 use pi_session_core::format::entry::target_key;
-use pi_session_core::tree::leaf::{context_end, named_leaf};
 use pi_session_core::tree::sibling_order::unordered_parents;
 use pi_session_core::tree::tree::{ChildrenOf, RowNo, Tree};
 
@@ -65,7 +64,7 @@ pub fn entry_or_undefined<'env>(
 
 /// The leaf, unless its id is empty.
 pub fn leaf(state: &RefCell<ManagerState>) -> Option<RowNo> {
-    named_leaf(state.borrow().session.tree())
+    state.borrow().session.tree().named_leaf()
 }
 
 /// The row that a path argument ends at: the leaf if it is null or undefined.
@@ -183,7 +182,7 @@ pub fn tree_shape(js: JsEnv<'_>, tree: &Tree) -> Result<TreeShape> {
 pub fn leaf_projection(state: &RefCell<ManagerState>, js: JsEnv<'_>) -> Result<Projection> {
     let state = state.borrow();
     let tree = state.session.tree();
-    let path = context_end(tree).map_or(Ok(Vec::new()), |end| tree.path(end));
+    let path = tree.context_end().map_or(Ok(Vec::new()), |end| tree.path(end));
     path.and_then(|path| project(tree, &path)).or_throw(js)
 }
 

@@ -7,7 +7,7 @@ use std::rc::{Rc, Weak};
 use napi::Result;
 
 use super::bodies::Bodies;
-use super::gc::Collectable;
+use super::gc::{self, Collectable};
 use super::identity_cache::IdentityCache;
 use super::open::ManagerConfig;
 use super::usage::CollectedUsage;
@@ -105,6 +105,7 @@ pub fn swap(
     js: JsEnv<'_>,
     (session, mut cache): (Session, IdentityCache),
 ) -> Result<()> {
+    gc::collect(js)?;
     if let Some(anchor) = state.borrow().cache.anchor(js)? {
         cache.hold_by(js, anchor)?;
     }
