@@ -1,6 +1,6 @@
 //! `SessionManager.redact`: takes a text, or what entries say, out of a session file, its backups and the catalog.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use napi::bindgen_prelude::*;
 use napi_derive::napi;
@@ -15,8 +15,7 @@ use crate::js::engine::{JsEnv, JsVal};
 use crate::js::lists::list::surroundings;
 use pi_session_core::base::wtf8::to_string_lossy;
 use pi_session_core::catalog::forget_file;
-use pi_session_core::json::quoted;
-use pi_session_core::rewrite::redact::{redact, Needle, RedactReport, Redaction, Target};
+use pi_session_core::rewrite::redact::{redact, RedactReport, Redaction};
 
 /// What replaces a text if the caller names nothing else.
 const REPLACEMENT: &[u8] = b"[redacted]";
@@ -40,18 +39,13 @@ fn redaction_of<'env>(js: JsEnv<'env>, what: JsVal<'env>) -> Result<(Redaction, 
     let replacement = optional_text(js, options.get(c"replacement")?, "replacement")?;
     let is_dry_run = options.boolean(c"dryRun")?;
     let replacement = replacement.unwrap_or_else(|| REPLACEMENT.to_vec());
-    let target = match (text, entries, lines) {
-        (Some(text), entries, None) => {
-            let needle = Needle::new(&text, &replacement).or_throw(js)?;
-            let wrong = || wrong_argument(js, "text must have 1 to 1048576 bytes, and replacement no more");
-            Target::Text(needle.ok_or_else(wrong)?, entries)
-        }
-        (None, Some(entries), None) => Target::Entries(entries),
-        (None, None, Some(lines)) => Target::Lines(lines),
+    let redaction = match (text, entries, lines) {
+        (Some(text), entries, None) => Redaction::text(&text, entries, &replacement),
+        (None, Some(entries), None) => Redaction::entries(entries, &replacement),
+        (None, None, Some(lines)) => Redaction::lines(lines, &replacement),
         _ => return Err(wrong_argument(js, "redact needs text, entries, both, or lines alone")),
     };
-    let replacement = quoted(&replacement).or_throw(js)?;
-    Ok((Redaction { target, replacement }, is_dry_run))
+    Ok((redaction.or_throw(js)?, is_dry_run))
 }
 
 fn optional_text(js: JsEnv<'_>, value: JsVal<'_>, name: &str) -> Result<Option<Vec<u8>>> {
@@ -66,23 +60,19 @@ fn ids_of<'env>(js: JsEnv<'env>, entries: JsVal<'env>) -> Result<HashSet<Vec<u8>
     (0..js.len(list)?).map(|at| args::text(js, js.at(list, at)?, "each of entries")).collect()
 }
 
-fn lines_of<'env>(js: JsEnv<'env>, lines: JsVal<'env>) -> Result<HashMap<String, Option<String>>> {
+fn lines_of<'env>(js: JsEnv<'env>, lines: JsVal<'env>) -> Result<Vec<(String, Option<String>)>> {
+    // Without a copy: a line may be long.
+    let text = |bytes: Vec<u8>| {
+        String::from_utf8(bytes).unwrap_or_else(|error| to_string_lossy(error.as_bytes()).into_owned())
+    };
     let list = args::list(js, lines, "lines")?;
-    let mut found = HashMap::new();
-    for at in 0..js.len(list)? {
+    let line = |at| {
         let one = args::object(js, js.at(list, at)?, "each of lines")?;
         let hash = args::text(js, js.get(one, c"hash")?, "hash")?;
         let line = optional_text(js, js.get(one, c"line")?, "line")?;
-        if line.as_ref().is_some_and(|line| line.contains(&b'\n')) {
-            return Err(wrong_argument(js, "line must not have a line break"));
-        }
-        // Without a copy: a line may be long.
-        let text = |bytes: Vec<u8>| {
-            String::from_utf8(bytes).unwrap_or_else(|error| to_string_lossy(error.as_bytes()).into_owned())
-        };
-        found.insert(text(hash).to_ascii_lowercase(), line.map(text));
-    }
-    Ok(found)
+        Ok((text(hash), line.map(text)))
+    };
+    (0..js.len(list)?).map(line).collect()
 }
 
 #[napi]

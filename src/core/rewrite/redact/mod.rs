@@ -7,8 +7,7 @@ mod entry;
 mod run;
 mod text;
 
-pub use self::run::{redact, RedactReport, RedactedLine, Redaction, Target};
-pub use self::text::Needle;
+pub use self::run::{redact, RedactReport, RedactedLine, Redaction};
 
 #[cfg(test)]
 mod tests;

@@ -15,28 +15,69 @@ use crate::io::fs;
 use crate::io::line_reader::{line_text, owned_text};
 use crate::io::lock_file::FileLock;
 use crate::io::sidecar_names;
-use crate::json::string::string_bytes;
+use crate::json::{quoted, string_bytes};
 use crate::rewrite::replace::{retried, write_lines, Backup, ReadTo, Rewrite, RewriteTarget};
 use crate::storage::storage::Storage;
 use crate::summary::header_scan::first_header;
 
 /// What is taken out.
 #[derive(Debug)]
-pub enum Target {
+enum Target {
     /// A text; of these entries only, if they are given by their ids.
     Text(Needle, Option<HashSet<Vec<u8>>>),
     /// What the entries with these ids say.
     Entries(HashSet<Vec<u8>>),
-    /// Lines, by the SHA-256 of their bytes in hexadecimal digits, each with what replaces it. Without that it loses what it says.
+    /// Lines, by the SHA-256 of their bytes in lower-case hexadecimal digits, each with what replaces it.
     Lines(HashMap<String, Option<String>>),
 }
 
-/// What is taken out, and what takes its place.
+/// What is taken out, and what takes its place. Texts and ids are WTF-8.
 #[derive(Debug)]
 pub struct Redaction {
-    pub target: Target,
+    target: Target,
     /// A JSON string, which replaces each text of an entry that loses what it says.
-    pub replacement: String,
+    replacement: String,
+}
+
+impl Redaction {
+    /// Takes out a text; of these entries only, if they are given by their ids.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidArgument`: the text is empty, or it or the replacement has more than 1 MiB.
+    pub fn text(text: &[u8], entries: Option<HashSet<Vec<u8>>>, replacement: &[u8]) -> Result<Self> {
+        Self::new(Target::Text(Needle::new(text, replacement)?, entries), replacement)
+    }
+
+    /// Takes out what the entries with these ids say.
+    pub fn entries(entries: HashSet<Vec<u8>>, replacement: &[u8]) -> Result<Self> {
+        Self::new(Target::Entries(entries), replacement)
+    }
+
+    /// Takes out lines, by the SHA-256 of their bytes in hexadecimal digits. Each is replaced by the line that is given for it; without
+    /// one the entry loses what it says.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidArgument`: a new line has a line break.
+    pub fn lines(
+        lines: impl IntoIterator<Item = (String, Option<String>)>,
+        replacement: &[u8],
+    ) -> Result<Self> {
+        let mut by_hash = HashMap::new();
+        for (mut hash, line) in lines {
+            if line.as_ref().is_some_and(|line| line.contains('\n')) {
+                return Err(Error::argument("line must not have a line break"));
+            }
+            hash.make_ascii_lowercase();
+            by_hash.insert(hash, line);
+        }
+        Self::new(Target::Lines(by_hash), replacement)
+    }
+
+    fn new(target: Target, replacement: &[u8]) -> Result<Self> {
+        Ok(Self { target, replacement: quoted(replacement)? })
+    }
 }
 
 /// A line that was changed.

@@ -1,9 +1,11 @@
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::fs;
 
 use proptest::prelude::*;
 
+use super::text::Needle;
 use super::*;
+use crate::base::error::ErrorCode;
 use crate::json::reader::is_json;
 
 const HEADER: &str = r#"{"type":"session","version":3,"id":"s","timestamp":"t","cwd":"/home/hunter2"}"#;
@@ -17,17 +19,19 @@ fn file(lines: &[&str]) -> (tempfile::TempDir, String) {
 }
 
 fn text(text: &str) -> Redaction {
-    let needle = Needle::new(text.as_bytes(), b"[redacted]").expect("memory").expect("not empty");
-    Redaction { target: Target::Text(needle, None), replacement: String::new() }
+    Redaction::text(text.as_bytes(), None, b"[redacted]").expect("not empty")
+}
+
+fn set_of(ids: &[&str]) -> HashSet<Vec<u8>> {
+    ids.iter().map(|id| id.as_bytes().to_vec()).collect()
 }
 
 fn entries(ids: &[&str]) -> Redaction {
-    let ids: HashSet<Vec<u8>> = ids.iter().map(|id| id.as_bytes().to_vec()).collect();
-    Redaction { target: Target::Entries(ids), replacement: "\"[redacted]\"".into() }
+    Redaction::entries(set_of(ids), b"[redacted]").expect("memory")
 }
 
 fn redacted(line: &str, secret: &str) -> String {
-    let needle = Needle::new(secret.as_bytes(), b"*").expect("memory").expect("not empty");
+    let needle = Needle::new(secret.as_bytes(), b"*").expect("not empty");
     let new = needle.redacted(line.as_bytes()).expect("memory").unwrap_or_else(|| line.into());
     String::from_utf8(new).expect("text")
 }
@@ -83,7 +87,7 @@ proptest! {
         }.replace('"', "\\\"").replace("\\\\\\\"", "\\\"")).collect::<String>()).collect();
         let line = format!("{{\"data\":[{}]}}", written.iter().map(|text| format!("\"{text}\"")).collect::<Vec<_>>().join(","));
         prop_assume!(serde_json::from_str::<serde_json::Value>(&line).is_ok_and(|value| value["data"] == serde_json::json!(plain)));
-        let needle = Needle::new(secret.as_bytes(), b"*").expect("memory").expect("not empty");
+        let needle = Needle::new(secret.as_bytes(), b"*").expect("not empty");
         let new = needle.redacted(line.as_bytes()).expect("memory").unwrap_or_else(|| line.clone().into_bytes());
         let new = String::from_utf8(new).expect("text");
         prop_assert!(is_json(&new), "{new}");
@@ -159,12 +163,24 @@ fn lines_are_replaced_by_their_hashes() {
     let planned = redact(&path, &text("hunter2"), true).expect("planned");
     let [first, second] = &planned.lines[..] else { panic!("two lines") };
     let new = a.replace("hunter2", "[redacted]");
-    let lines = HashMap::from([(first.hash.clone(), Some(new.clone())), (second.hash.clone(), None)]);
-    let redaction = Redaction { target: Target::Lines(lines), replacement: "\"\"".into() };
+    let lines = [(first.hash.to_ascii_uppercase(), Some(new.clone())), (second.hash.clone(), None)];
+    let redaction = Redaction::lines(lines, b"").expect("no line breaks");
     let report = redact(&path, &redaction, false).expect("redacted");
     assert_eq!(report.lines[0], planned.lines[0]);
     let rest = r#"{"type":"custom","id":"b","parentId":"a","timestamp":"2"}"#;
     assert_eq!(fs::read_to_string(&path).expect("read"), [HEADER, &new, rest, ""].join("\n"));
+}
+
+/// Regression: the replacement was written as it came, and broke the lines if it was not the text of a JSON string.
+#[test]
+fn no_redaction_breaks_a_line() {
+    let (_dir, path) = file(&[r#"{"type":"message","id":"a","message":{"role":"user","content":"x"}}"#]);
+    let redaction = Redaction::entries(set_of(&["a"]), b"\"\n").expect("memory");
+    redact(&path, &redaction, false).expect("redacted");
+    let all = fs::read_to_string(&path).expect("read");
+    assert_eq!((all.lines().count(), all.lines().all(is_json)), (2, true), "{all}");
+    let error = Redaction::lines([("00".to_owned(), Some("a\nb".to_owned()))], b"").expect_err("two lines");
+    assert_eq!(error.code(), ErrorCode::InvalidArgument);
 }
 
 /// What another program appends while the file is replaced is redacted, too.
@@ -195,13 +211,7 @@ fn a_text_that_stays_in_a_named_entry_is_counted() {
     let b =
         r#"{"type":"custom","id":"bbbbbbbb","parentId":"aaaaaaaa","timestamp":"2","customType":"x","data":"hunter2"}"#;
     let (_dir, path) = file(&[a, b, r#"{"id":"aaaaaaaa","data":"hunter2"#]);
-    let of_a = |ids: &[&str]| Redaction {
-        target: Target::Text(
-            Needle::new(b"hunter2", b"[redacted]").expect("memory").expect("not empty"),
-            Some(ids.iter().map(|id| id.as_bytes().to_vec()).collect()),
-        ),
-        replacement: r#""[redacted]""#.to_owned(),
-    };
+    let of_a = |ids: &[&str]| Redaction::text(b"hunter2", Some(set_of(ids)), b"[redacted]").expect("not empty");
     let left = |ids: &[&str]| redact(&path, &of_a(ids), true).expect("planned").left;
     assert_eq!([left(&["aaaaaaaa"]), left(&["bbbbbbbb"]), left(&["cccccccc"])], [2, 0, 0]);
 }

@@ -5,6 +5,7 @@
 
 use memchr::memmem;
 
+use crate::base::error::{Error, Result};
 use crate::base::memory::{self, append, copy_of_bytes};
 use crate::base::wtf8::{encode_wtf8, push_escaped};
 use crate::io::line_reader::line_text;
@@ -50,12 +51,12 @@ pub struct Needle {
 
 impl Needle {
     /// The longest text, and the longest replacement, in bytes.
-    pub const MAX_BYTES: usize = 1 << 20;
+    const MAX_BYTES: usize = 1 << 20;
 
-    /// `text` and `replacement` are WTF-8. None if the text is empty, or one of them is too long.
-    pub fn new(text: &[u8], replacement: &[u8]) -> memory::Result<Option<Self>> {
+    /// `text` and `replacement` are WTF-8. An error if the text is empty, or one of them is too long.
+    pub fn new(text: &[u8], replacement: &[u8]) -> Result<Self> {
         if text.is_empty() || text.len().max(replacement.len()) > Self::MAX_BYTES {
-            return Ok(None);
+            return Err(Error::argument("text must have 1 to 1048576 bytes, and replacement no more"));
         }
         let mut forms = vec![copy_of_bytes(text)?];
         for _ in 0..LEVELS {
@@ -67,7 +68,7 @@ impl Needle {
         }
         let mut written = Vec::new();
         push_escaped(&mut written, replacement)?;
-        Ok(Some(Self { forms, replacement: written }))
+        Ok(Self { forms, replacement: written })
     }
 
     /// Whether the text stands anywhere in a line.
