@@ -8,7 +8,7 @@
 //! read in an SQLite database, and are there with the feature `catalog`, which is on by default; without it nothing of SQLite is built.
 //!
 //! ```
-//! use pi_session_core::{EntryKind, NewEntry, OpenResult, Persistence, Session, SessionFileOptions};
+//! use pi_session_core::{EntryKind, NewEntry, Persistence, Session, SessionFileOptions};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let dir = tempfile::tempdir()?;
@@ -19,8 +19,7 @@
 //! {"type":"message","id":"a0000000","parentId":null,"timestamp":"2026-01-01T00:00:00.000Z","message":{"role":"user","content":"Hi"}}
 //! "#,
 //! )?;
-//! let opened = Session::open(&path, Persistence::File, SessionFileOptions::default())?;
-//! let OpenResult::Session(mut session) = opened else { panic!("the file is there, and not empty") };
+//! let mut session = Session::open(&path, Persistence::File, SessionFileOptions::default())?;
 //!
 //! // Entries are numbered in the order of the file.
 //! session.append(&NewEntry::new(EntryKind::Custom, br#"{"customType":"note","data":1}"#, 1767225600000.0))?;
@@ -80,5 +79,5 @@ pub use search::{
     query::{Query, SearchOptions},
     run::Request as Search,
 };
-pub use session::{NewEntry, OpenResult, ParentChoice, Persistence, RowRemap, Session};
+pub use session::{NewEntry, ParentChoice, Persistence, RowRemap, Session};
 pub use tree::row::RowNo;

@@ -3,7 +3,8 @@
 use super::error::{Error, Result};
 use super::wtf8::to_string_lossy;
 
-/// The environment variable that gives the durability where no option does.
+/// The environment variable that gives the durability where no option does. As the other two it is for programs to read: this crate
+/// does not.
 pub const DURABILITY_VARIABLE: &str = "PI_SESSION_NATIVE_DURABILITY";
 /// The environment variable that gives the lock where no option does.
 pub const LOCK_VARIABLE: &str = "PI_SESSION_NATIVE_LOCK";
@@ -18,8 +19,8 @@ pub enum Lock {
     None,
     /// Only this session, among programs that take the lock. pi takes none.
     Exclusive,
-    /// The sessions of this process that have this option: the process holds the lock, and they share it. It is what the environment variable sets: pi opens a session a
-    /// second time to fork it.
+    /// The sessions of this process that have this option: the process holds the lock, and they share it. It is for programs that open
+    /// a session twice.
     ExclusiveProcess,
 }
 

@@ -76,7 +76,7 @@ pub struct Projection {
     pub settings: Settings,
 }
 
-/// The rows of the context of a path: if it holds compactions, the newest, then what it kept, then all after it.
+/// The rows of the context of a path. Without a compaction the whole path; else the newest one, the entries it kept, and all after it.
 pub fn context_rows(tree: &Tree, path: &[RowNo]) -> memory::Result<Vec<RowNo>> {
     let is_compaction = |no: &RowNo| tree.row(*no).is_some_and(|row| row.kind == EntryKind::Compaction);
     let Some(last) = path.iter().rposition(is_compaction) else {

@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use pi_session_core::base::wtf8::to_string_lossy;
 use pi_session_core::{
-    list, EntryKind, ListScope, ListedFile, NewEntry, OpenResult, Persistence, Session, SessionFileOptions,
+    list, EntryKind, ListScope, ListedFile, NewEntry, Persistence, Session, SessionFileOptions,
 };
 
 /// When somebody last wrote in it, ms since 1970.
@@ -25,8 +25,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let Some(newest) = newest else { return Ok(()) };
     let copy = std::env::temp_dir().join(format!("session-{}.jsonl", std::process::id()));
     std::fs::copy(&newest.file, &copy)?;
-    let opened = Session::open(&copy, Persistence::File, SessionFileOptions::default())?;
-    let OpenResult::Session(mut session) = opened else { return Err("the session is gone".into()) };
+    let mut session = Session::open(&copy, Persistence::File, SessionFileOptions::default())?;
     if let Some(leaf) = session.tree().leaf() {
         for row in session.tree().path(leaf)? {
             let kind = session.tree().row(row).map_or("", |row| row.kind.name());

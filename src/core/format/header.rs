@@ -1,6 +1,9 @@
 //! The session header: the file's first line, which is not part of the tree.
 
+use super::ids::check_session_id;
+use crate::base::error::Result;
 use crate::base::memory::{self, copy_of, copy_of_bytes};
+use crate::base::time::timestamp;
 use crate::json::reader::{read, Raw};
 use crate::json::string::owned_string;
 use crate::json::{fields, ObjectText, Value};
@@ -144,8 +147,16 @@ pub struct NewHeader<'a> {
     pub time: f64,
 }
 
+impl NewHeader<'_> {
+    /// Its line without a newline. An error if the id or the time cannot be used.
+    pub(crate) fn line(&self) -> Result<Vec<u8>> {
+        check_session_id(self.id.as_bytes())?;
+        Ok(new_header_line(self.id, &timestamp(self.time)?, self.cwd, self.parent)?)
+    }
+}
+
 /// The line of a new header without a newline, with the keys in pi's order.
-pub fn new_header_line(id: &str, timestamp: &str, cwd: &str, parent: Option<&str>) -> memory::Result<Vec<u8>> {
+pub(crate) fn new_header_line(id: &str, timestamp: &str, cwd: &str, parent: Option<&str>) -> memory::Result<Vec<u8>> {
     let quoted = |text: &str| crate::json::quoted(text.as_bytes());
     let mut line = ObjectText::default();
     line.set("type", "\"session\"")?;

@@ -10,7 +10,7 @@ use super::locale_sort::{sort, Order, SortKey};
 use super::read_all::read_all;
 use super::scope::ListScope;
 use crate::base::error::Result;
-use crate::base::paths::join;
+use crate::base::paths::{join, StdProcess};
 use crate::base::threads::{into_inner, locked};
 use crate::base::unparsed_dates::UnparsedDates;
 use crate::catalog::location::CatalogLocation;
@@ -88,12 +88,13 @@ pub struct SortRequest {
 }
 
 /// The sessions of a scope: the newest file first if the scope is several directories, then by name, descending, in the order of the
-/// names' bytes. Files that are not sessions are left out; a directory that is not there has none. A relative path starts from the
-/// working directory. Use [`list_events`] for lists that take long.
+/// names' bytes. Files that are not sessions, or cannot be read, are left out; a directory that is not there has none. A relative path
+/// starts from the working directory. Dates of messages that are not ISO do not count as activity. Use [`list_events`] for lists that
+/// take long.
 ///
 /// # Errors
 ///
-/// If no file descriptor is left, or a session file cannot be read.
+/// If no file descriptor is left.
 ///
 /// ```
 /// use pi_session_core::{list, ListScope};
@@ -105,8 +106,11 @@ pub struct SortRequest {
 pub fn list(scope: &ListScope, location: Option<&CatalogLocation>) -> Result<Vec<ListedFile>> {
     let files = Mutex::new(Vec::new());
     list_events(scope, "", location, &AtomicBool::new(false), &|event| {
-        if let ListEvent::Read(at, Some(file)) = event {
-            locked(&files).push((at, *file));
+        match event {
+            ListEvent::Read(at, Some(file)) if scope.includes(&file.listed.summary.cwd, &StdProcess) => {
+                locked(&files).push((at, *file));
+            }
+            _ => {}
         }
     })?;
     let mut files = into_inner(files);
@@ -115,14 +119,15 @@ pub fn list(scope: &ListScope, location: Option<&CatalogLocation>) -> Result<Vec
 }
 
 /// Lists the sessions of a scope, and sends what it finds: [`ListEvent::Found`], then for each file [`ListEvent::Dates`] if there
-/// are some and [`ListEvent::Read`], in any order and from several threads at once. Positions are those in the sorted list.
+/// are some and [`ListEvent::Read`], in any order and from several threads at once. Positions are those in the sorted list. Sessions of
+/// other working directories than the scope's come, too: [`ListScope::includes`] tells them apart.
 ///
 /// `cwd` is what a relative path starts from. `location` is where the catalog is, which keeps what was read; None reads every file.
 /// Once `cancelled` is set the list ends early, without an error. A directory that is not there has no files.
 ///
 /// # Errors
 ///
-/// If no file descriptor is left, or a session file cannot be read.
+/// If no file descriptor is left.
 pub fn list_events(
     scope: &ListScope,
     cwd: &str,
@@ -246,6 +251,17 @@ mod tests {
         let files = list(&scope, None).expect("listed");
         let ids: Vec<_> = files.iter().map(|file| file.listed.summary.id.clone()).collect();
         assert_eq!(ids, [b"c", b"a", b"B"]);
+    }
+
+    /// Regression: the sessions of every working directory were listed.
+    #[test]
+    fn a_list_of_a_working_directory_has_only_its_sessions() {
+        let dir = unordered_dir();
+        let listed = |cwd: &str| {
+            let scope = ListScope::dir(dir.path().to_string_lossy().into_owned(), Some(cwd.into()));
+            list(&scope, None).expect("listed").len()
+        };
+        assert_eq!([listed("/"), listed("/other")], [3, 0]);
     }
 
     #[test]

@@ -20,8 +20,7 @@ pub struct ListScope {
 }
 
 impl ListScope {
-    /// The sessions in one directory. `filter` is a working directory, for callers that show only its sessions; lists and
-    /// searches give the others, too.
+    /// The sessions in one directory; only those of the working directory `filter`, if it is given.
     pub fn dir(dir: String, filter: Option<String>) -> Self {
         Self { dir, filter, is_all: false }
     }
@@ -31,8 +30,8 @@ impl ListScope {
         Self { dir: sessions_dir, filter: None, is_all: true }
     }
 
-    /// The files that may be sessions; none if the directory cannot be read. An error if no file descriptor is left. `cwd` is
-    /// what a relative path starts from.
+    /// The files that may be sessions, of every working directory: which one a session has is in its file. None if the directory
+    /// cannot be read. An error if no file descriptor is left. `cwd` is what a relative path starts from.
     pub fn find(&self, cwd: &str) -> Result<Vec<Candidate>> {
         let found = if self.is_all { in_all_dirs(&self.dir, cwd) } else { in_dir(&self.dir, cwd) };
         match found {

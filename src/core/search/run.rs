@@ -52,7 +52,7 @@ pub struct Request<'a> {
     pub options: &'a SearchOptions,
     /// Set when the hits are no longer needed.
     pub cancelled: &'a AtomicBool,
-    /// Called with how many files were searched, which is one more each time, and how many there are. Calls do not overlap.
+    /// Called with (files searched so far, all files), once per file. Calls do not overlap.
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
     /// Called with the hits of each session that has some, in their order. Calls do not overlap.
     pub each: &'a EachSession<'a>,

@@ -24,13 +24,13 @@ use super::session::{check_length, Session};
 const TRIES: usize = 8;
 
 /// The parent of a new entry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ParentChoice {
     /// The leaf.
     Leaf,
-    /// The entry of this row. If the file was replaced, this is a row from before until [`Session::take_remap`] is called.
-    Row(RowNo),
-    /// None: the entry becomes a root.
+    /// The entry with this id, WTF-8.
+    Id(Vec<u8>),
+    /// No parent: the entry becomes a root.
     Root,
 }
 
@@ -100,6 +100,8 @@ impl Session {
     ///
     /// The session is then as it was, but for entries that other processes wrote.
     /// - `InvalidArgument`: `new` cannot be an entry of this session, see its fields.
+    /// - `EntryNotFound`: no entry has the id of the parent, or of the target of a context edit.
+    /// - `EntryNotEditable`: a context edit would do nothing: its target is not on the path to its parent, or gives the model no content.
     /// - `SessionReadOnly`: the session was opened read-only.
     /// - `SessionLocked`: another process has the session's lock.
     /// - `SessionChanged`, `SessionDeleted`: the file has become one that the entry cannot be added to.
@@ -110,6 +112,10 @@ impl Session {
         let head = NewHead::of(new.kind, new.own_fields)?;
         if self.storage.is_none() {
             return Err(Error::invalid("The caller keeps the entries of this session, and so appends with a plan"));
+        }
+        if new.kind == EntryKind::ContextEdit {
+            let target = head.target.as_deref();
+            self.check_edit(self.parent_of(new)?, target, || shown(target.unwrap_or_default()).to_string())?;
         }
         if !self.makes_file_with(&head) {
             return self.append_as_planned(new, &head, AppendPlan::WriteLine, &[]);
@@ -159,7 +165,7 @@ impl Session {
             AppendPlan::WriteLine => self.append_line(new, head),
             AppendPlan::MakeFile { .. } => self.append_and_make_file(new, head, before),
             AppendPlan::Keep => {
-                let envelope = self.envelope(new, new.below)?;
+                let envelope = self.envelope(new)?;
                 self.push_local(&head.with(new.kind, &envelope), None)
             }
         };
@@ -171,22 +177,25 @@ impl Session {
         if before.len() != self.tree().len() + 1 {
             return Err(Error::internal("a file would be made without its header or an entry"));
         }
-        let envelope = self.envelope(new, new.below)?;
+        let envelope = self.envelope(new)?;
         let last = line(new.kind, &envelope, new.own_fields)?;
         let lines = before.iter().map(Vec::as_slice).chain(std::iter::once(last.as_slice()));
         self.make_file(lines, Some(&head.with(new.kind, &envelope)))?;
         Ok(self.tree().len() as RowNo - 1)
     }
 
+    /// The parent of a new entry.
+    fn parent_of(&self, new: &NewEntry<'_>) -> Result<Option<RowNo>> {
+        match &new.below {
+            ParentChoice::Leaf => Ok(self.tree().leaf()),
+            ParentChoice::Id(id) => self.tree().find(id).map(Some).ok_or_else(|| Error::entry_not_found(shown(id))),
+            ParentChoice::Root => Ok(None),
+        }
+    }
+
     /// The envelope of a new entry.
-    #[doc(hidden)]
-    pub fn envelope(&self, new: &NewEntry<'_>, below: ParentChoice) -> Result<Envelope> {
-        let parent = match below {
-            ParentChoice::Leaf => self.tree().leaf(),
-            ParentChoice::Row(row) => Some(row),
-            ParentChoice::Root => None,
-        };
-        self.check_row(parent)?;
+    fn envelope(&self, new: &NewEntry<'_>) -> Result<Envelope> {
+        let parent = self.parent_of(new)?;
         if let Some(id) = new.id.filter(|id| self.tree().find(id.as_bytes()).is_some()) {
             return Err(Error::invalid(format!("An entry has the id {id} already")));
         }
@@ -209,7 +218,7 @@ impl Session {
             if let Some(id) = has_id(self).filter(|_| !had_id) {
                 return Err(self.id_taken(id));
             }
-            let envelope = self.envelope(new, self.parent_now(new.below)?)?;
+            let envelope = self.envelope(new)?;
             let head = new_head.with(new.kind, &envelope);
             // After the write there is nothing that may fail.
             self.reserve(&head)?;
@@ -240,18 +249,6 @@ impl Session {
             }
         }
         Err(Error::changed(self.file().unwrap_or_default(), "other processes keep writing into the same place"))
-    }
-
-    /// The row of the parent that the caller chose: the file may have been replaced since.
-    fn parent_now(&self, below: ParentChoice) -> Result<ParentChoice> {
-        let (ParentChoice::Row(old), Some(moved)) = (below, &self.remap) else {
-            return Ok(below);
-        };
-        let id = moved.old.tree().id_of(old);
-        // If the row is gone, the entry with its id counts.
-        let now = moved.rows.iter().position(|before| *before == Some(old)).map(|row| row as RowNo);
-        let row = now.or_else(|| self.tree().find(id));
-        row.map(ParentChoice::Row).ok_or_else(|| Error::entry_not_found(shown(id)))
     }
 
     /// Checks what precedes a line that was not written where it was expected, or was written after an unterminated line.

@@ -62,7 +62,7 @@ impl Session {
 mod tests {
     use crate::base::options::SessionFileOptions;
     use crate::index::verify::verify;
-    use crate::session::{OpenResult, Persistence, Session};
+    use crate::session::{Persistence, Session};
 
     /// Regression: the lines of entries were numbered without the blank lines before them.
     #[test]
@@ -86,11 +86,7 @@ mod tests {
         ];
         let text = lines.join("\n") + "\n\n" + &entry("a", "gone") + "\n";
         std::fs::write(&path, text).expect("written");
-        let OpenResult::Session(session) =
-            Session::open(&path, Persistence::File, SessionFileOptions::default()).expect("opened")
-        else {
-            panic!("it is there")
-        };
+        let session = Session::open(&path, Persistence::File, SessionFileOptions::default()).expect("opened");
         let (told, verified) = (session.diagnostics().expect("memory"), verify(&path.to_string_lossy()).expect("read"));
         assert_eq!(told.faults.orphans.iter().map(|orphan| orphan.line).collect::<Vec<_>>(), [4, 6, 9]);
         assert_eq!(told.faults.damaged.iter().map(|damage| damage.line).collect::<Vec<_>>(), [5]);

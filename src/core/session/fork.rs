@@ -1,11 +1,10 @@
 //! Forking: a session's whole history in a new file under a new header, copied as bytes.
 
-use super::open::OpenResult;
 use super::session::{Persistence, Session};
 use crate::base::error::{Error, Result, WithCall};
 use crate::base::options::SessionFileOptions;
 use crate::format::entry::{read_line, Line};
-use crate::format::header::Version;
+use crate::format::header::{NewHeader, Version};
 use crate::io::line_reader::{line_text, LineReader, WHOLE};
 use crate::rewrite::migrate::Migrator;
 use crate::storage::file::FileStorage;
@@ -40,10 +39,15 @@ impl ForkSource {
     }
 
     /// Writes the fork and opens it: the new header, then every entry, migrated if the source is old. Lines that
-    /// are not entries stay in the source.
-    pub fn write_to(&self, target: &str, header_line: &[u8], options: SessionFileOptions) -> Result<Session> {
+    /// are not entries stay in the source. Nothing may be at `target`.
+    ///
+    /// # Errors
+    ///
+    /// If the header's id or time cannot be used, the source cannot be read, or the file cannot be made.
+    pub fn write_to(&self, target: &str, header: &NewHeader<'_>, options: SessionFileOptions) -> Result<Session> {
+        let header = header.line()?;
         let mut out = NewFile::create(target)?;
-        out.line(header_line)?;
+        out.line(&header)?;
         let mut lines = LineReader::new(self.storage.reader(0)?, 0, WHOLE);
         let mut migrator = Some(self.version).filter(|version| *version != Version::Current).map(Migrator::new);
         while let Some(line) = lines.next_line().with_call("read", self.storage.name())? {
@@ -61,9 +65,6 @@ impl ForkSource {
             }
         }
         out.finish(options.durability)?;
-        match Session::open(target, Persistence::File, options)? {
-            OpenResult::Session(session) => Ok(*session),
-            OpenResult::Missing | OpenResult::Empty => Err(Error::changed(target, "the fork is gone")),
-        }
+        Session::open(target, Persistence::File, options)
     }
 }

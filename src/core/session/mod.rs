@@ -12,7 +12,6 @@ pub mod session;
 mod session_lock;
 
 pub use self::append::{NewEntry, ParentChoice};
-pub use self::open::OpenResult;
 pub use self::session::{Persistence, RowRemap, Session};
 
 #[cfg(test)]

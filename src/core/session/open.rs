@@ -7,10 +7,8 @@ use crate::base::error::{part, Error, Result};
 use crate::base::memory::{copy_of_bytes, push, with_capacity, MemoryWriter};
 use crate::base::options::SessionFileOptions;
 use crate::base::paths::text_of;
-use crate::base::time::timestamp;
 use crate::format::entry::EntryHead;
-use crate::format::header::{new_header_line, NewHeader, Version};
-use crate::format::ids::check_session_id;
+use crate::format::header::{NewHeader, Version};
 use crate::index::load::{load, Loaded};
 use crate::io::line_span::LineSpan;
 use crate::rewrite::migrate::Migration;
@@ -21,11 +19,12 @@ use crate::storage::new_file::NewFile;
 use crate::storage::storage::{read_into, Storage};
 use crate::summary::header_scan::first_header;
 
-/// What is at the path of a session.
+/// What is at the path of a session, where what is no session yet is not an error.
+#[doc(hidden)]
 #[derive(Debug)]
 pub enum OpenResult {
-    /// Nothing.
-    Missing,
+    /// Nothing. The error says so.
+    Missing(Error),
     /// A file of 0 bytes.
     Empty,
     /// A session.
@@ -41,16 +40,14 @@ impl Session {
         Ok(self)
     }
 
-    /// A new session. `file` is where it will be written with the first message of the user or the model; its directory must be there.
-    /// Without one the session stays in memory. An exclusive session takes its lock here.
+    /// A new session. `file` is where it will be written with the first message of the user or the model: its directory must be there, and
+    /// nothing may be at `file` itself. Without one the session stays in memory. An exclusive session takes its lock here.
     ///
     /// # Errors
     ///
     /// If the header's id or time cannot be used, or another process has the lock.
     pub fn create(file: Option<&Path>, header: &NewHeader<'_>, options: SessionFileOptions) -> Result<Self> {
-        check_session_id(header.id.as_bytes())?;
-        let time = timestamp(header.time)?;
-        let mut line = new_header_line(header.id, &time, header.cwd, header.parent)?;
+        let mut line = header.line()?;
         line.push(b'\n');
         let file = file.map(text_of).transpose()?.map(str::to_owned);
         let persistence = if file.is_some() { Persistence::File } else { Persistence::Memory };
@@ -64,20 +61,30 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// - `SessionInvalid`: the file is not a session. With [`Persistence::ReadOnly`] also an empty file, which is otherwise
-    ///   [`OpenResult::Empty`].
+    /// - `SessionInvalid`: the file is not a session, or is empty.
     /// - `SessionLocked`: another process has the lock.
     /// - `SessionChanged`: others keep writing to the file while it is migrated.
-    /// - `System`: the file cannot be read, or not be rewritten. With [`Persistence::ReadOnly`] also a missing file (`ENOENT`), which is
-    ///   otherwise [`OpenResult::Missing`].
-    pub fn open(path: impl AsRef<Path>, persistence: Persistence, options: SessionFileOptions) -> Result<OpenResult> {
+    /// - `System`: the file is not there (`ENOENT`), cannot be read, or not be rewritten.
+    pub fn open(path: impl AsRef<Path>, persistence: Persistence, options: SessionFileOptions) -> Result<Self> {
         let path = text_of(path.as_ref())?;
+        match Self::open_if_any(path, persistence, options)? {
+            OpenResult::Missing(error) => Err(error),
+            OpenResult::Empty => Err(Error::not_a_session(path)),
+            OpenResult::Session(session) => Ok(*session),
+        }
+    }
+
+    /// As [`open`](Self::open), but what is missing or empty is an error with [`Persistence::ReadOnly`] only.
+    #[doc(hidden)]
+    pub fn open_if_any(path: &str, persistence: Persistence, options: SessionFileOptions) -> Result<OpenResult> {
         Self::open_at(path, persistence, options).map_err(|error| error.with_path(Some(path)))
     }
 
     fn open_at(path: &str, persistence: Persistence, options: SessionFileOptions) -> Result<OpenResult> {
         let storage = match FileStorage::open(path) {
-            Err(error) if error.is_missing() && persistence != Persistence::ReadOnly => return Ok(OpenResult::Missing),
+            Err(error) if error.is_missing() && persistence != Persistence::ReadOnly => {
+                return Ok(OpenResult::Missing(error));
+            }
             result => result?,
         };
         if storage.size()? == 0 && persistence != Persistence::ReadOnly {

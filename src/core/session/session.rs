@@ -51,8 +51,8 @@ pub struct RowRemap {
     pub same_header: bool,
 }
 
-/// A session's entries and where they are kept. Dropping it closes its file and releases its lock; appends were written before
-/// they returned.
+/// A session's entries and where they are kept. Dropping it closes its file and releases its lock, and loses nothing that was written:
+/// once there is a file, each append writes its line before it returns.
 pub struct Session {
     pub(super) id: Vec<u8>,
     pub(super) persistence: Persistence,
@@ -218,7 +218,7 @@ impl Session {
         self.storage = Some(Box::new(storage.with_durability(self.options.durability)));
     }
 
-    /// The text of an entry's line; None if the caller keeps the entry.
+    /// The text of an entry's line; None if there is no such row.
     pub fn line(&self, row: RowNo) -> Result<Option<String>> {
         match &self.storage {
             Some(storage) => self.note_mismatch(self.index.line(&**storage, row)),
@@ -262,7 +262,7 @@ impl Session {
         }
     }
 
-    /// The text of the header's line; None if the caller keeps the header.
+    /// The text of the header's line; None if there is no header line.
     pub fn header_line(&self) -> Result<Option<String>> {
         if let Some(text) = &self.header_text {
             return Ok(Some(text.clone()));
@@ -291,13 +291,18 @@ impl Session {
         }
     }
 
-    /// Refuses a context edit that would do nothing. `shown` is the target's id as JavaScript prints it.
+    /// Refuses a context edit that would do nothing below this parent. `shown` is the target's id as JavaScript prints it.
     #[doc(hidden)]
-    pub fn check_edit(&self, target: Option<&[u8]>, shown: impl Fn() -> String) -> Result<RowNo> {
+    pub fn check_edit(
+        &self,
+        parent: Option<RowNo>,
+        target: Option<&[u8]>,
+        shown: impl Fn() -> String,
+    ) -> Result<RowNo> {
         let Some(row) = target.and_then(|id| self.tree().find(id)) else {
             return Err(Error::entry_not_found(shown()));
         };
-        let path = self.tree().leaf().map_or(Ok(Vec::new()), |leaf| self.tree().path(leaf))?;
+        let path = parent.map_or(Ok(Vec::new()), |parent| self.tree().path(parent))?;
         if !path.contains(&row) {
             return Err(Error::not_on_branch(shown()));
         }

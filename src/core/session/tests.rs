@@ -19,11 +19,8 @@ fn append(session: &mut Session) -> String {
     String::from_utf8_lossy(session.tree().id_of(row)).into_owned()
 }
 
-fn opened(path: &str) -> Box<Session> {
-    match Session::open(path, Persistence::File, SessionFileOptions::default()).expect("opened") {
-        OpenResult::Session(session) => session,
-        _ => panic!("a session was written there"),
-    }
+fn opened(path: &str) -> Session {
+    Session::open(path, Persistence::File, SessionFileOptions::default()).expect("opened")
 }
 
 fn ids(session: &Session) -> Vec<String> {
@@ -128,10 +125,7 @@ fn where_live_files_have_no_link_count_the_first_append_ends() {
         append(&mut new);
         append(&mut new);
         let lock = SessionFileOptions { lock: Lock::Exclusive, ..SessionFileOptions::default() };
-        let mut session = match Session::open(&world.path, Persistence::File, lock).expect("opened") {
-            OpenResult::Session(session) => session,
-            _ => panic!("a session was written there"),
-        };
+        let mut session = Session::open(&world.path, Persistence::File, lock).expect("opened");
         append(&mut session);
         session.reload().expect("read");
         expect_whole(&session, &world);
@@ -380,12 +374,7 @@ fn a_torn_line_of_any_length_loses_no_whole_line() {
         let expected: Vec<&str> =
             ["a", "b", "c"].into_iter().filter(|id| left.contains(entry(id).trim_end())).collect();
         let mut session = match Session::open(&world.path, Persistence::File, SessionFileOptions::default()) {
-            Ok(OpenResult::Session(session)) => session,
-            Ok(OpenResult::Empty) => {
-                assert_eq!(cut, 0);
-                continue;
-            }
-            Ok(OpenResult::Missing) => panic!("the file is there"),
+            Ok(session) => session,
             Err(error) => {
                 assert!(cut < HEADER.len() - 1 && error.to_string().contains(&world.path), "{cut}: {error}");
                 assert_eq!(world.text(), left);

@@ -254,9 +254,12 @@ impl SessionManager {
         }
         let id = js.text(target_id)?;
         let text = args::template_text(js, target_id)?;
-        let checked = self.state.borrow_mut().session.check_edit(id.as_deref(), || text.clone());
-        let row = checked.or_throw(js)?;
-        let role = self.state.borrow().session.tree().row(row).and_then(|row| row.role());
+        let role = {
+            let session = &self.state.borrow().session;
+            let checked = session.check_edit(session.tree().leaf(), id.as_deref(), || text.clone());
+            let row = checked.or_throw(js)?;
+            session.tree().row(row).and_then(|row| row.role())
+        };
         if let (Some(text), true, true) = (content, is_text, role.is_some_and(needs_block_list)) {
             let blocks = factory::call(js, FactoryFn::TextBlocks, &[text])?;
             replacement = js.record(&[(c"content", blocks)])?;

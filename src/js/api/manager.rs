@@ -447,7 +447,10 @@ impl SessionManager {
         let js = JsEnv::new(env);
         let below = match js.kind(branch_from_id)? {
             ValueType::Null => ParentChoice::Root,
-            _ => ParentChoice::Row(self.known(js, branch_from_id)?),
+            _ => {
+                self.known(js, branch_from_id)?;
+                ParentChoice::Id(js.text(branch_from_id)?.unwrap_or_default())
+            }
         };
         let from_id = {
             let state = self.state.borrow();

@@ -27,7 +27,7 @@ use pi_session_core::base::options::{Durability, SessionFileOptions};
 use pi_session_core::base::paths::{self, Process as _};
 use pi_session_core::base::time::timestamp;
 use pi_session_core::base::wtf8::{into_string_lossy, to_string_lossy};
-use pi_session_core::format::header::new_header_line;
+use pi_session_core::format::header::NewHeader;
 use pi_session_core::listing::find_session::{self, CwdFilter};
 use pi_session_core::listing::scope::ListScope;
 use pi_session_core::session::fork::ForkSource;
@@ -248,7 +248,7 @@ impl SessionManager {
         let timestamp = timestamp(now).or_throw(js)?;
         let file = session_file(&dir, &timestamp, &id);
         let id = to_string_lossy(&id);
-        let header = new_header_line(&id, &timestamp, &cwd, Some(&source_path)).or_throw(js)?;
+        let header = NewHeader { id: &id, cwd: &cwd, parent: Some(&source_path), time: now };
         let file = on_paths(js, |process| paths::resolve(&file, process))?;
         let config = ManagerConfig::new(js, &cwd, dir, Persistence::File, file_options)?;
         let session = source.write_to(&file, &header, file_options).or_throw(js)?;

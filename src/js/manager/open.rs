@@ -23,7 +23,8 @@ use pi_session_core::base::paths::Process as _;
 use pi_session_core::base::time::timestamp;
 use pi_session_core::format::header::CURRENT_VERSION;
 use pi_session_core::format::ids;
-use pi_session_core::session::{OpenResult, Persistence, Session};
+use pi_session_core::session::open::OpenResult;
+use pi_session_core::session::{Persistence, Session};
 use pi_session_core::storage::file::make_dir;
 
 /// What a manager is opened with.
@@ -144,8 +145,8 @@ pub fn make_header<'env>(
 /// The session in the file at an absolute path: read, or new if there is no file or an empty one.
 pub fn open_session(js: JsEnv<'_>, config: &ManagerConfig, file: String) -> Result<(Session, IdentityCache)> {
     let none = Options::any(js, js.undefined()?)?;
-    match Session::open(&file, config.persistence, config.options).or_throw(js)? {
-        OpenResult::Missing => new_session(js, config, Some(file), &none),
+    match Session::open_if_any(&file, config.persistence, config.options).or_throw(js)? {
+        OpenResult::Missing(_) => new_session(js, config, Some(file), &none),
         OpenResult::Empty => {
             let (mut session, cache) = new_session(js, config, Some(file.clone()), &none)?;
             if write_header(js, &mut session, &cache)? {

@@ -41,7 +41,7 @@ pub struct Merged {
     pub unstored: u64,
     /// How many bytes of the file hold the stored lines in their order.
     pub stored_bytes: u64,
-    /// The number of the file that this says something of: another process may have replaced it since. Empty if nothing was done.
+    /// The inode number of the file that this report is about, which another process may have replaced since. Empty if nothing was done.
     pub inode: String,
     pub renamed: Vec<RenamedEntry>,
 }

@@ -5,7 +5,7 @@ use super::*;
 use crate::base::options::SessionFileOptions;
 use crate::io::fs::faults::before_next;
 use crate::io::fs::FsCall;
-use crate::session::{OpenResult, Persistence, Session};
+use crate::session::{Persistence, Session};
 
 const HEADER: &str = r#"{"type":"session","version":3,"id":"s","timestamp":"t","cwd":"/here"}"#;
 
@@ -250,8 +250,7 @@ fn what_is_appended_during_a_merge_is_there_afterwards() {
 fn an_open_session_keeps_its_leaf_and_sees_what_was_added() {
     let [a, b, c, d] = [entry("a", "p"), entry("b", "a"), entry("c", "a"), entry("d", "c")];
     let file = file(&[&a, &b]);
-    let opened = Session::open(&file.path, Persistence::File, SessionFileOptions::default()).expect("opened");
-    let OpenResult::Session(mut session) = opened else { panic!("there is a session") };
+    let mut session = Session::open(&file.path, Persistence::File, SessionFileOptions::default()).expect("opened");
     file.merge(&[(0, &a), (1, &c), (1, &d)]);
     session.refresh().expect("read");
     let tree = session.tree();

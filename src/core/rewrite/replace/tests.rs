@@ -8,7 +8,7 @@ use crate::io::fs::faults::before_next;
 use crate::io::fs::FsCall;
 use crate::rewrite::merge::{merge, StoredLines};
 use crate::rewrite::repair::repair;
-use crate::session::{OpenResult, Persistence, Session};
+use crate::session::{Persistence, Session};
 
 const OLD: &str = "{\"type\":\"session\",\"id\":\"s\",\"timestamp\":\"t\",\"cwd\":\"/c\"}\n\
                    {\"type\":\"message\",\"timestamp\":\"t\",\"message\":{\"role\":\"user\"}}\n";
@@ -26,11 +26,8 @@ fn add(path: &str, text: &str) {
     file.write_all(text.as_bytes()).expect("written");
 }
 
-fn opened(path: &str) -> Box<Session> {
-    match Session::open(path, Persistence::File, SessionFileOptions::default()).expect("opened") {
-        OpenResult::Session(session) => session,
-        _ => panic!("there is a session"),
-    }
+fn opened(path: &str) -> Session {
+    Session::open(path, Persistence::File, SessionFileOptions::default()).expect("opened")
 }
 
 fn names(dir: &tempfile::TempDir) -> Vec<String> {

@@ -19,15 +19,24 @@ use crate::summary::header_scan::first_header;
 const CHECKS: usize = 4;
 
 impl Session {
-    /// Takes in what other processes wrote to the file; the leaf stays. A file that was deleted is written again, one
-    /// that was replaced or rewritten is taken in if it holds the same session.
+    /// Takes in what other processes did to the file; the leaf stays. This **writes a file that was deleted or renamed again**, unless the
+    /// session is read-only. One that was replaced or rewritten is taken in if it holds the same session.
+    ///
+    /// # Errors
+    ///
+    /// - `SessionChanged`: the file holds another session now, or belongs to another user; of a read-only session also that it is gone.
+    /// - `SessionDeleted`: the file is gone, and what it held cannot be read any more.
+    /// - `System`: the file could not be read or written.
     pub fn refresh(&mut self) -> Result<()> {
         self.check_file(CheckDepth::Quick)
     }
 
-    /// Takes in what other processes wrote to the file, as [`refresh`](Self::refresh) does, and also finds another file under the
-    /// name, and other content of the same length. For that the file is read whole, unless its change time is still that of the
-    /// last time.
+    /// As [`refresh`](Self::refresh), and also finds another file under the name, and other content of the same length. For that the
+    /// file is read whole, unless its change time is still that of the last time.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`refresh`](Self::refresh).
     pub fn reload(&mut self) -> Result<()> {
         self.check_file(CheckDepth::Full)
     }

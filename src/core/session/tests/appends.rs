@@ -8,11 +8,8 @@ const HEADER_OF_NEW: NewHeader<'static> = NewHeader { id: "s", cwd: "/c", parent
 const USER: &[u8] = br#"{"message":{"role":"user","content":"Hi"}}"#;
 const NOTE: &[u8] = br#"{"customType":"x"}"#;
 
-fn opened_as(path: &str, persistence: Persistence) -> Box<Session> {
-    match Session::open(path, persistence, SessionFileOptions::default()).expect("opened") {
-        OpenResult::Session(session) => session,
-        _ => panic!("a session is there"),
-    }
+fn opened_as(path: &str, persistence: Persistence) -> Session {
+    Session::open(path, persistence, SessionFileOptions::default()).expect("opened")
 }
 
 fn refused(session: &mut Session, new: &NewEntry<'_>) -> (ErrorCode, String) {
@@ -131,20 +128,74 @@ fn what_cannot_be_an_entry_is_refused_and_nothing_is_written() {
             let (code, text) = refused(&mut session, &NewEntry::new(EntryKind::Message, own.as_bytes(), 0.0));
             assert_eq!(code, ErrorCode::InvalidArgument, "{own}: {text}");
         }
-        let fine = NewEntry::new(EntryKind::Custom, NOTE, 0.0);
         for wrong in [
             NewEntry::new(EntryKind::Custom, b"{\"x\":\"\xFF\"}", 0.0),
             NewEntry::new(EntryKind::Unknown, NOTE, 0.0),
             NewEntry::new(EntryKind::Custom, NOTE, f64::NAN),
             NewEntry::new(EntryKind::Custom, NOTE, 8.65e15),
-            NewEntry { below: ParentChoice::Row(9999), ..fine },
         ] {
             let (code, text) = refused(&mut session, &wrong);
             assert_eq!(code, ErrorCode::InvalidArgument, "{wrong:?}: {text}");
         }
+        let orphan = NewEntry {
+            below: ParentChoice::Id(b"gone".to_vec()),
+            ..NewEntry::new(EntryKind::Custom, NOTE, 0.0)
+        };
+        assert_eq!(refused(&mut session, &orphan), (ErrorCode::EntryNotFound, "Entry gone not found".into()));
         assert_eq!(session.set_leaf(Some(9999)).expect_err("refused").code(), ErrorCode::InvalidArgument);
     }
     assert_eq!(world.text(), before);
+}
+
+/// Regression: a parent was a row, which after the file was replaced was that of another entry.
+#[test]
+#[cfg(unix)]
+fn a_parent_is_the_same_entry_after_the_file_was_replaced() {
+    let world = World::with(&["a", "b"]);
+    let mut session = opened(&world.path);
+    world.replace(&(HEADER.to_owned() + &entry("b") + &entry("a")));
+    let below = ParentChoice::Id(b"a".to_vec());
+    let row = session.append(&NewEntry { below, ..NewEntry::new(EntryKind::Custom, NOTE, 0.0) }).expect("appended");
+    assert_eq!(session.tree().parent_row(row).map(|parent| session.tree().id_of(parent)), Some(&b"a"[..]));
+    assert!(world.text().lines().last().expect("a line").contains(r#""parentId":"a""#));
+}
+
+/// Regression: an edit of what is not on the branch, or gives the model nothing, was written.
+#[test]
+fn a_context_edit_that_would_do_nothing_is_refused() {
+    let mut session = Session::create(None, &HEADER_OF_NEW, SessionFileOptions::default()).expect("created");
+    let mut row = |kind, own: &[u8]| {
+        let row = session.append(&NewEntry::new(kind, own, 0.0)).expect("appended");
+        String::from_utf8_lossy(session.tree().id_of(row)).into_owned()
+    };
+    let (message, note) = (row(EntryKind::Message, USER), row(EntryKind::Custom, NOTE));
+    let edit_of = |id: &str| format!(r#"{{"targetId":"{id}","replacement":null}}"#);
+    let edit = |session: &mut Session, own: &str, below: ParentChoice| {
+        let new = NewEntry { below, ..NewEntry::new(EntryKind::ContextEdit, own.as_bytes(), 0.0) };
+        session.append(&new).map(drop).map_err(|error| error.code())
+    };
+    let not_editable = Err(ErrorCode::EntryNotEditable);
+    assert_eq!(edit(&mut session, &edit_of(&note), ParentChoice::Leaf), not_editable);
+    assert_eq!(edit(&mut session, &edit_of(&message), ParentChoice::Root), not_editable);
+    assert_eq!(edit(&mut session, &edit_of("gone"), ParentChoice::Leaf), Err(ErrorCode::EntryNotFound));
+    assert_eq!(edit(&mut session, "{}", ParentChoice::Leaf), Err(ErrorCode::EntryNotFound));
+    assert_eq!(edit(&mut session, &edit_of(&message), ParentChoice::Leaf), Ok(()));
+}
+
+#[test]
+fn what_is_missing_or_empty_is_an_error() {
+    let world = World::with(&[]);
+    world.write("");
+    let open = |persistence| Session::open(&world.path, persistence, SessionFileOptions::default()).map(drop);
+    let every = [Persistence::Memory, Persistence::ReadOnly, Persistence::File];
+    for persistence in every {
+        assert_eq!(open(persistence).expect_err("empty").code(), ErrorCode::SessionInvalid);
+    }
+    fs::remove_file(&world.path).expect("removed");
+    for persistence in every {
+        let error = open(persistence).expect_err("missing");
+        assert_eq!(error.as_io().map(|(_, source)| source.kind()), Some(std::io::ErrorKind::NotFound));
+    }
 }
 
 #[test]

@@ -9,10 +9,7 @@ fn an_exclusive_session_keeps_others_from_writing_until_it_is_closed() {
     let exclusive = SessionFileOptions { lock: Lock::Exclusive, ..SessionFileOptions::default() };
     let mut plain = opened(&world.path);
     append(&mut plain);
-    let OpenResult::Session(mut holder) = Session::open(&world.path, Persistence::File, exclusive).expect("opened")
-    else {
-        panic!("a session is there");
-    };
+    let mut holder = Session::open(&world.path, Persistence::File, exclusive).expect("opened");
     assert!(Session::open(&world.path, Persistence::File, exclusive).is_err(), "there is one holder");
     let error = append_as(&mut opened(&world.path), None).expect_err("another has the lock");
     assert!(error.to_string().contains(&std::process::id().to_string()), "{error}");

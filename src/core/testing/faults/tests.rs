@@ -10,9 +10,10 @@ use crate::base::error::Result;
 use crate::base::options::Durability;
 use crate::base::options::{EntryIds, Lock, SessionFileOptions};
 use crate::format::entry::EntryKind;
+use crate::format::header::NewHeader;
 use crate::io::fs::faults::{with, InjectedFault};
 use crate::session::append::NewEntry;
-use crate::session::{OpenResult, Persistence, Session};
+use crate::session::{Persistence, Session};
 
 #[cfg(unix)]
 mod appends;
@@ -48,11 +49,11 @@ fn append(session: &mut Session) -> Result<()> {
     session.append(&NewEntry::new(EntryKind::Custom, own_fields, 0.0)).map(drop)
 }
 
-fn opened(path: &str, options: SessionFileOptions) -> Box<Session> {
-    match Session::open(path, Persistence::File, options).expect("opened") {
-        OpenResult::Session(session) => session,
-        _ => panic!("there is a session"),
-    }
+#[cfg(unix)]
+const FORK_HEADER: NewHeader<'static> = NewHeader { id: "f", cwd: "/c", parent: None, time: 0.0 };
+
+fn opened(path: &str, options: SessionFileOptions) -> Session {
+    Session::open(path, Persistence::File, options).expect("opened")
 }
 
 fn ids(session: &Session) -> Vec<String> {

@@ -38,13 +38,8 @@ pub(crate) fn in_turn(
     cases
 }
 
-/// The session in a file; an error where there is none.
-fn session_at(path: &str, options: SessionFileOptions) -> Result<Box<Session>> {
-    match Session::open(path, Persistence::File, options)? {
-        OpenResult::Session(session) => Ok(session),
-        // A disk that denies there is a file is believed.
-        OpenResult::Missing | OpenResult::Empty => Err(Error::lost(path)),
-    }
+fn session_at(path: &str, options: SessionFileOptions) -> Result<Session> {
+    Session::open(path, Persistence::File, options)
 }
 
 pub(crate) const OLD: &str = "{\"type\":\"session\",\"id\":\"s\",\"timestamp\":\"t\",\"cwd\":\"/c\"}\n{\"type\":\"message\",\"timestamp\":\"t\",\"message\":{\"role\":\"user\"}}\ntorn {\n";
@@ -106,8 +101,7 @@ fn a_fork_that_fails_is_whole_or_not_there() {
             move |dir| {
                 fs::write(at(dir, "s.jsonl"), text).expect("written");
                 let source = ForkSource::open(&at(dir, "s.jsonl"))?;
-                let header = b"{\"type\":\"session\",\"version\":3,\"id\":\"f\"}";
-                source.write_to(&at(dir, "f.jsonl"), header, FSYNC).map(drop)
+                source.write_to(&at(dir, "f.jsonl"), &FORK_HEADER, FSYNC).map(drop)
             },
             move |dir, result, what| {
                 let fork = fs::read_to_string(at(dir, "f.jsonl")).ok();

@@ -2,7 +2,6 @@
 
 use super::files::{in_turn, OLD};
 use super::*;
-use crate::base::error::Error;
 use crate::io::fs::faults::without_faults;
 use crate::io::fs::FsCall;
 
@@ -41,10 +40,7 @@ fn an_exclusive_open_that_fails_is_done_by_the_next() {
         |dir| {
             let path = at(dir, "s.jsonl");
             fs::write(&path, OLD).expect("written");
-            match Session::open(&path, Persistence::File, exclusive)? {
-                OpenResult::Session(mut session) => append(&mut session),
-                OpenResult::Missing | OpenResult::Empty => Err(Error::lost(&path)),
-            }
+            append(&mut Session::open(&path, Persistence::File, exclusive)?)
         },
         |dir, result, what| {
             let mut session = opened(&at(dir, "s.jsonl"), exclusive);

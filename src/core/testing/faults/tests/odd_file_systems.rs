@@ -183,10 +183,7 @@ impl Work {
     fn run(self, dir: &Path) -> Result<()> {
         // Where names have no case, it is opened by another one.
         let path = at(dir, "s.jsonl");
-        let open = |options| match Session::open(&path, Persistence::File, options)? {
-            OpenResult::Session(session) => Ok(session),
-            OpenResult::Missing | OpenResult::Empty => Err(Error::lost(&path)),
-        };
+        let open = |options| Session::open(&path, Persistence::File, options);
         match self {
             Self::Create => {
                 let mut session = Session::new(b"s".to_vec(), Persistence::File, Some(at(dir, "n.jsonl")));
@@ -208,8 +205,7 @@ impl Work {
             Self::Repair => repair(&path, 0.0).map(drop),
             Self::Fork => {
                 let source = ForkSource::open(&path)?;
-                let header = b"{\"type\":\"session\",\"version\":3,\"id\":\"f\"}";
-                source.write_to(&at(dir, "f.jsonl"), header, FSYNC).map(drop)
+                source.write_to(&at(dir, "f.jsonl"), &FORK_HEADER, FSYNC).map(drop)
             }
             Self::Branch => append(&mut branch(dir, FSYNC)?),
             Self::Merge => {

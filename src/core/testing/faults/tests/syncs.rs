@@ -43,7 +43,7 @@ fn is_in_order(made: &Made, path: &str, named: FsCall, what: &str) {
     assert!(named < dir_synced, "{what}: the directory was synced at {dir_synced:?}, the file named at {named:?}");
 }
 
-fn with_three(options: SessionFileOptions) -> (tempfile::TempDir, String, Box<Session>) {
+fn with_three(options: SessionFileOptions) -> (tempfile::TempDir, String, Session) {
     let dir = scratch();
     let path = at(dir.path(), "s.jsonl");
     fs::write(&path, three()).expect("written");
@@ -84,7 +84,7 @@ fn without_fsync_nothing_that_is_appended_or_new_waits() {
     });
     let forked = calls(|| {
         let source = ForkSource::open(&at(dir.path(), "s.jsonl"))?;
-        source.write_to(&at(dir.path(), "f.jsonl"), b"{\"type\":\"session\",\"version\":3,\"id\":\"f\"}", OS).map(drop)
+        source.write_to(&at(dir.path(), "f.jsonl"), &FORK_HEADER, OS).map(drop)
     });
     let branched = calls(|| super::files::branch(dir.path(), OS).map(drop));
     let made = calls(|| new_file(dir.path(), OS));
@@ -130,7 +130,7 @@ fn what_is_written_whole_is_on_disk_before_it_has_its_name_and_then_the_name_is(
     };
     let forks: Work = |dir, options| {
         let source = ForkSource::open(&at(dir, "s.jsonl"))?;
-        source.write_to(&at(dir, "f.jsonl"), b"{\"type\":\"session\",\"version\":3,\"id\":\"f\"}", options)?;
+        source.write_to(&at(dir, "f.jsonl"), &FORK_HEADER, options)?;
         Ok(())
     };
     let mut cases: Vec<Case> = Vec::new();

@@ -8,7 +8,7 @@ use super::Subject;
 use crate::base::options::SessionFileOptions;
 use crate::format::entry::EntryKind;
 use crate::session::append::NewEntry;
-use crate::session::{OpenResult, Persistence, Session};
+use crate::session::{Persistence, Session};
 use crate::testing::faults::tests::scratch;
 use crate::tree::tree::RowNo;
 
@@ -18,11 +18,8 @@ fn entry(id: &str) -> String {
     format!("{{\"type\":\"custom\",\"id\":\"{id}\",\"parentId\":null,\"timestamp\":\"t\"}}\n")
 }
 
-fn opened(path: &str) -> Box<Session> {
-    match Session::open(path, Persistence::File, SessionFileOptions::default()).expect("opened") {
-        OpenResult::Session(session) => session,
-        _ => panic!("there is a session"),
-    }
+fn opened(path: &str) -> Session {
+    Session::open(path, Persistence::File, SessionFileOptions::default()).expect("opened")
 }
 
 fn ids(session: &Session) -> BTreeSet<String> {
@@ -37,7 +34,7 @@ fn add(path: &str, text: &str) {
 
 struct World {
     path: String,
-    session: Box<Session>,
+    session: Session,
     /// What must be there in the end.
     expected: BTreeSet<String>,
     /// What this session appended itself, since it was opened.
