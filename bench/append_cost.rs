@@ -15,7 +15,7 @@ use pi_session_core::base::options::SessionFileOptions;
 use pi_session_core::format::entry::EntryKind;
 use pi_session_core::format::serialize::{line, NewHead};
 use pi_session_core::session::append::AppendPlan;
-use pi_session_core::session::{NewEntry, OpenResult, ParentChoice, Persistence, Session};
+use pi_session_core::session::{NewEntry, Persistence, Session};
 
 const ROUNDS: usize = 15;
 const APPENDS: usize = 20_000;
@@ -31,12 +31,9 @@ fn median(mut times: Vec<f64>) -> f64 {
     times[times.len() / 2]
 }
 
-fn session(path: &str) -> Box<Session> {
+fn session(path: &str) -> Session {
     std::fs::write(path, HEADER).expect("written");
-    match Session::open(path, Persistence::File, SessionFileOptions::default()).expect("opened") {
-        OpenResult::Session(session) => session,
-        _ => panic!("a session was written there"),
-    }
+    Session::open(path, Persistence::File, SessionFileOptions::default()).expect("opened")
 }
 
 fn entry() -> NewEntry<'static> {
@@ -52,7 +49,7 @@ fn ways<'a>(path: &'a str, head: &'a NewHead) -> [Way<'a>; 3] {
     let bare_path = format!("{path}.bare");
     let open = session(&bare_path);
     let mut file = appending(&bare_path);
-    let envelope = open.envelope(&entry(), ParentChoice::Leaf).expect("an entry");
+    let envelope = open.envelope(&entry()).expect("an entry");
     let mut text = line(EntryKind::Message, &envelope, OWN).expect("an object");
     text.push(b'\n');
     let bare = move || file.write_all(&text).expect("written");
@@ -62,7 +59,7 @@ fn ways<'a>(path: &'a str, head: &'a NewHead) -> [Way<'a>; 3] {
     let mut open = session(&unchecked_path);
     let mut file = appending(&unchecked_path);
     let unchecked = move || {
-        let envelope = open.envelope(&entry(), ParentChoice::Leaf).expect("an entry");
+        let envelope = open.envelope(&entry()).expect("an entry");
         let mut text = line(EntryKind::Message, &envelope, OWN).expect("an object");
         text.push(b'\n');
         file.write_all(&text).expect("written");

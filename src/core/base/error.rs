@@ -9,7 +9,7 @@ use std::io;
 use super::memory::{copy_of, OutOfMemory};
 
 /// The application's name in messages about session files.
-pub const APP_NAME: &str = "pi";
+pub(crate) const APP_NAME: &str = "pi";
 
 /// A result whose error is [`Error`] unless another is named.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -102,8 +102,7 @@ impl Error {
     }
 
     /// Adds the path of the session's file to an error of refused memory, which has none where memory is asked for.
-    #[doc(hidden)]
-    pub fn with_path(mut self, path: Option<&str>) -> Self {
+    pub(crate) fn with_path(mut self, path: Option<&str>) -> Self {
         if self.is_out_of_memory() && self.path.is_none() {
             self.path = path.and_then(|path| copy_of(path).ok()).map(String::into_boxed_str);
         }
@@ -111,8 +110,7 @@ impl Error {
     }
 
     /// The file at `path` does not start with a session header.
-    #[doc(hidden)]
-    pub fn not_a_session(path: &str) -> Self {
+    pub(crate) fn not_a_session(path: &str) -> Self {
         Self::about(Cause::NotASession, path, format!("Session file is not a valid {APP_NAME} session: {path}"))
     }
 
@@ -125,14 +123,12 @@ impl Error {
     }
 
     /// A session file cannot be used for what was asked. The path follows `text` in the message.
-    #[doc(hidden)]
-    pub fn unusable(text: &str, path: &str) -> Self {
+    pub(crate) fn unusable(text: &str, path: &str) -> Self {
         Self::about(Cause::Other(ErrorCode::SessionInvalid), path, format!("{text}: {path}"))
     }
 
     /// The source of a fork is missing, empty or not a session.
-    #[doc(hidden)]
-    pub fn fork_source(path: &str) -> Self {
+    pub(crate) fn fork_source(path: &str) -> Self {
         Self::unusable("Cannot fork: source session file is empty or invalid", path)
     }
 
@@ -143,14 +139,12 @@ impl Error {
     }
 
     /// The target of a context edit is not on the path to the leaf.
-    #[doc(hidden)]
-    pub fn not_on_branch(shown: impl fmt::Display) -> Self {
+    pub(crate) fn not_on_branch(shown: impl fmt::Display) -> Self {
         Self::other(ErrorCode::EntryNotEditable, format!("Entry {shown} is not on the active branch"))
     }
 
     /// The target of a context edit contributes no editable content.
-    #[doc(hidden)]
-    pub fn not_editable(shown: impl fmt::Display) -> Self {
+    pub(crate) fn not_editable(shown: impl fmt::Display) -> Self {
         Self::other(ErrorCode::EntryNotEditable, format!("Entry {shown} does not contribute editable model content"))
     }
 
@@ -161,8 +155,7 @@ impl Error {
     }
 
     /// A session id that cannot be part of a file name.
-    #[doc(hidden)]
-    pub fn session_id() -> Self {
+    pub(crate) fn session_id() -> Self {
         Self::invalid(
             "Session id must be non-empty, contain only alphanumeric characters, '-', '_', and '.', \
              and start and end with an alphanumeric character",
@@ -177,49 +170,42 @@ impl Error {
     }
 
     /// The path leads to another file than the one that is open.
-    #[doc(hidden)]
-    pub fn elsewhere(path: &str) -> Self {
+    pub(crate) fn elsewhere(path: &str) -> Self {
         Self { cause: Cause::Elsewhere, ..Self::changed(path, "the path leads to another file") }
     }
 
     /// The file was deleted or emptied, and what it held cannot be read any more.
-    #[doc(hidden)]
-    pub fn lost(path: &str) -> Self {
+    pub(crate) fn lost(path: &str) -> Self {
         let text = format!("Session file was deleted or emptied, and can no longer be read: {path}");
         Self::about(Cause::Other(ErrorCode::SessionDeleted), path, text)
     }
 
     /// Another process, or another session in this one, has the lock of the file at `path`.
-    #[doc(hidden)]
-    pub fn locked(path: &str, holder: Option<u32>) -> Self {
+    pub(crate) fn locked(path: &str, holder: Option<u32>) -> Self {
         let holder = holder.map_or_else(|| "another process".to_owned(), |pid| format!("process {pid}"));
         let text = format!("Session file is locked by {holder}: {path}");
         Self::about(Cause::Other(ErrorCode::SessionLocked), path, text)
     }
 
     /// The lock file's path of the session at `path` has something else: `text` says what.
-    #[doc(hidden)]
-    pub fn not_a_lock(text: &str, path: &str) -> Self {
+    pub(crate) fn not_a_lock(text: &str, path: &str) -> Self {
         Self::about(Cause::Other(ErrorCode::SessionLocked), path, format!("{text}: {path}"))
     }
 
     /// Another process, or another session in this one, has the file at `path` open, and the file system cannot replace it.
-    #[doc(hidden)]
-    pub fn in_use(path: &str) -> Self {
+    pub(crate) fn in_use(path: &str) -> Self {
         let text = "Session file cannot be replaced while it is open elsewhere, or because it may not be written";
         Self::about(Cause::Other(ErrorCode::SessionLocked), path, format!("{text}: {path}"))
     }
 
     /// The session of the file at `path` was opened read-only.
-    #[doc(hidden)]
-    pub fn read_only(path: &str) -> Self {
+    pub(crate) fn read_only(path: &str) -> Self {
         let text = format!("The session was opened read-only and cannot be changed: {path}");
         Self::about(Cause::Other(ErrorCode::SessionReadOnly), path, text)
     }
 
     /// Something is longer than it may be. The path follows `text` in the message.
-    #[doc(hidden)]
-    pub fn too_long(text: &str, path: &str) -> Self {
+    pub(crate) fn too_long(text: &str, path: &str) -> Self {
         Self::about(Cause::Other(ErrorCode::TooLong), path, format!("{text}: {path}"))
     }
 
@@ -243,8 +229,7 @@ impl Error {
     }
 
     /// As [`argument`](Self::argument), but an `Error` in JavaScript, as pi throws it.
-    #[doc(hidden)]
-    pub fn invalid(text: impl Into<String>) -> Self {
+    pub(crate) fn invalid(text: impl Into<String>) -> Self {
         Self::other(ErrorCode::InvalidArgument, text)
     }
 
@@ -271,20 +256,17 @@ impl Error {
     }
 
     /// Whether the file was deleted or emptied, and what it held cannot be read any more.
-    #[doc(hidden)]
-    pub fn is_lost(&self) -> bool {
+    pub(crate) fn is_lost(&self) -> bool {
         self.code() == ErrorCode::SessionDeleted
     }
 
     /// Whether the file is not what the index says.
-    #[doc(hidden)]
-    pub fn is_changed(&self) -> bool {
+    pub(crate) fn is_changed(&self) -> bool {
         self.code() == ErrorCode::SessionChanged
     }
 
     /// Whether the path has led to another file, or to none, since the last check. Nothing was done, and a refresh is due.
-    #[doc(hidden)]
-    pub fn needs_file_check(&self) -> bool {
+    pub(crate) fn needs_file_check(&self) -> bool {
         matches!(self.cause, Cause::Elsewhere) || self.is_missing()
     }
 
@@ -320,8 +302,7 @@ impl fmt::Display for Error {
 }
 
 /// What a call of the system returned.
-#[doc(hidden)]
-pub trait WithCall<T> {
+pub(crate) trait WithCall<T> {
     /// The value; an error says which call it was, and what it was about.
     fn with_call(self, syscall: &'static str, path: &str) -> Result<T>;
 }

@@ -80,7 +80,7 @@ pub fn insert<K: Eq + Hash, V>(map: &mut HashMap<K, V>, key: K, value: V) -> Res
 }
 
 /// Adds a value to a set. Whether it was not there.
-pub fn insert_into<T: Eq + Hash>(set: &mut HashSet<T>, value: T) -> Result<bool> {
+pub(crate) fn insert_into<T: Eq + Hash>(set: &mut HashSet<T>, value: T) -> Result<bool> {
     set.try_reserve(1)?;
     Ok(set.insert(value))
 }
@@ -110,14 +110,14 @@ pub fn with_capacity<T>(capacity: usize) -> Result<Vec<T>> {
 }
 
 /// A list of so many times one value.
-pub fn filled<T: Clone>(value: T, len: usize) -> Result<Vec<T>> {
+pub(crate) fn filled<T: Clone>(value: T, len: usize) -> Result<Vec<T>> {
     let mut list = with_capacity(len)?;
     list.resize(len, value);
     Ok(list)
 }
 
 /// Appends text.
-pub fn push_str(out: &mut String, text: &str) -> Result<()> {
+pub(crate) fn push_str(out: &mut String, text: &str) -> Result<()> {
     out.try_reserve(text.len())?;
     out.push_str(text);
     Ok(())
@@ -125,7 +125,7 @@ pub fn push_str(out: &mut String, text: &str) -> Result<()> {
 
 /// Bytes in memory as the end of a writer. `Vec<u8>`, which is a writer, too, ends the process if it gets no memory.
 #[derive(Default)]
-pub struct MemoryWriter(pub Vec<u8>);
+pub(crate) struct MemoryWriter(pub Vec<u8>);
 
 impl io::Write for MemoryWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -146,7 +146,7 @@ pub fn copy_of_bytes(bytes: &[u8]) -> Result<Vec<u8>> {
 }
 
 /// A copy of a text.
-pub fn copy_of(text: &str) -> Result<String> {
+pub(crate) fn copy_of(text: &str) -> Result<String> {
     let mut copy = String::new();
     copy.try_reserve_exact(text.len())?;
     copy.push_str(text);

@@ -2,10 +2,12 @@
 
 pub mod error;
 pub(crate) mod fold;
+#[doc(hidden)]
 pub mod memory;
 pub mod options;
 pub(crate) mod path_syntax;
 pub mod paths;
+#[doc(hidden)]
 pub mod threads;
 pub mod time;
 pub(crate) mod unparsed_dates;

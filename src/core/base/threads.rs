@@ -9,7 +9,7 @@ use super::error::Error;
 
 /// How many threads run at once. The system is asked once: it reads several files for the answer, which takes longer than
 /// opening a small session.
-pub fn cores() -> usize {
+pub(crate) fn cores() -> usize {
     static CORES: OnceLock<usize> = OnceLock::new();
     *CORES.get_or_init(|| thread::available_parallelism().map_or(1, |cores| cores.get()))
 }
@@ -48,7 +48,7 @@ pub fn on_threads<S: Default>(jobs: usize, work: impl Fn(&mut S, usize) + Sync) 
 }
 
 /// Runs jobs that can fail on several threads: after an error no more jobs begin. Returns one of the errors.
-pub fn try_on_threads<S: Default, E: Send>(
+pub(crate) fn try_on_threads<S: Default, E: Send>(
     jobs: usize,
     work: impl Fn(&mut S, usize) -> Result<(), E> + Sync,
 ) -> Result<(), E> {

@@ -41,7 +41,7 @@ impl UnparsedDates {
     }
 
     /// A copy.
-    pub fn copy(&self) -> memory::Result<Self> {
+    pub(crate) fn try_clone(&self) -> memory::Result<Self> {
         let mut dates = Self::default();
         self.iter().try_for_each(|date| dates.add(date))?;
         Ok(dates)

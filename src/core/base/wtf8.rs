@@ -64,7 +64,7 @@ fn pieces(bytes: &[u8]) -> impl Iterator<Item = (&str, Option<u16>)> {
 }
 
 /// The lone surrogate that these WTF-8 bytes begin with.
-pub fn surrogate_at(bytes: &[u8]) -> Option<u16> {
+pub(crate) fn surrogate_at(bytes: &[u8]) -> Option<u16> {
     match bytes {
         [0xED, b @ 0xA0..=0xBF, c @ 0x80..=0xBF, ..] => Some(0xD000 | (u16::from(b & 0x3F) << 6) | u16::from(c & 0x3F)),
         _ => None,
@@ -94,7 +94,7 @@ pub fn shown(id: &[u8]) -> Cow<'_, str> {
 }
 
 /// The text in memory that can be refused.
-pub fn copy_lossy(bytes: &[u8]) -> memory::Result<String> {
+pub(crate) fn copy_lossy(bytes: &[u8]) -> memory::Result<String> {
     into_string_lossy(copy_of_bytes(bytes)?)
 }
 
@@ -111,7 +111,7 @@ pub fn into_string_lossy(bytes: Vec<u8>) -> memory::Result<String> {
 }
 
 /// The WTF-8 of a code point, which may be a surrogate, in a buffer.
-pub fn encode_wtf8(code_point: u32, buffer: &mut [u8; 4]) -> &[u8] {
+pub(crate) fn encode_wtf8(code_point: u32, buffer: &mut [u8; 4]) -> &[u8] {
     if let Some(c) = char::from_u32(code_point) {
         return c.encode_utf8(buffer).as_bytes();
     }
@@ -163,7 +163,7 @@ pub fn push_json_string(out: &mut Vec<u8>, bytes: &[u8]) -> memory::Result<()> {
 }
 
 /// Appends what stands between the quotes of a JSON string as `JSON.stringify` writes it, see [`push_json_string`].
-pub fn push_escaped(out: &mut Vec<u8>, bytes: &[u8]) -> memory::Result<()> {
+pub(crate) fn push_escaped(out: &mut Vec<u8>, bytes: &[u8]) -> memory::Result<()> {
     // With room for the escapes of the last piece, text that has few of them is written without growing again.
     reserve(out, bytes.len() + 5 * bytes.len().min(PIECE) + 66)?;
     if let Ok(text) = simdutf8::basic::from_utf8(bytes) {

@@ -1,39 +1,54 @@
-//! Lists the sessions of a directory, prints the entries on the active branch of the newest one, and adds a note to a copy of it:
-//! `cargo run -p pi-session-core --example sessions -- <directory>`
+//! Makes a session, says something in it, opens it again, walks to its last entry, and lists the directory:
+//! `cargo run -p pi-session-core --example sessions -- <directory>`. Without a directory it makes one, and removes it at the end.
 
 use std::error::Error;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use pi_session_core::base::wtf8::to_string_lossy;
 use pi_session_core::{
-    list, EntryKind, ListScope, ListedFile, NewEntry, Persistence, Session, SessionFileOptions,
+    list, session_id, EntryKind, ErrorCode, ListScope, NewEntry, NewHeader, Persistence, Session, SessionFileOptions,
 };
+use serde_json::{json, Value};
 
-/// When somebody last wrote in it, ms since 1970.
-fn active(file: &ListedFile) -> f64 {
-    file.listed.summary.active.unwrap_or(0.0)
+fn now() -> Result<f64, Box<dyn Error>> {
+    Ok(SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis() as f64)
+}
+
+/// Appends a message of the user.
+fn say(session: &mut Session, text: &str) -> Result<(), Box<dyn Error>> {
+    let fields = json!({ "message": { "role": "user", "content": text, "timestamp": now()? } });
+    session.append(&NewEntry::new(EntryKind::Message, fields.to_string().as_bytes(), now()?))?;
+    Ok(())
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let dir = std::env::args().nth(1).ok_or("give the directory of the sessions")?;
-    let files = list(&ListScope::dir(dir, None), None)?;
-    for file in &files {
-        let summary = &file.listed.summary;
-        println!("{} ({} messages)", file.path, summary.message_count);
+    let own_dir = tempfile::tempdir()?;
+    let dir = std::env::args().nth(1).map_or_else(|| own_dir.path().to_owned(), Into::into);
+    let options = SessionFileOptions::default();
+
+    let id = session_id(now()?);
+    let file = dir.join(format!("{id}.jsonl"));
+    let header = NewHeader { id: &id, cwd: "/project", parent: None, time: now()? };
+    let mut session = Session::create(Some(&file), &header, options)?;
+    // The first message of the user makes the file.
+    say(&mut session, "What is in this directory?")?;
+    drop(session);
+
+    let mut session = match Session::open(&file, Persistence::File, options) {
+        Err(error) if error.code() == ErrorCode::SessionLocked => return Err("another program has the session".into()),
+        opened => opened?,
+    };
+    say(&mut session, "And which file is the largest?")?;
+    let leaf = session.tree().leaf().ok_or("a session without entries")?;
+    for row in session.tree().path(leaf)? {
+        let Some(line) = session.line(row)? else { continue };
+        let entry: Value = serde_json::from_str(&line)?;
+        println!("{:?}: {:?}", entry.get("id"), entry.pointer("/message/content"));
     }
-    let newest = files.iter().max_by(|a, b| active(a).total_cmp(&active(b)));
-    let Some(newest) = newest else { return Ok(()) };
-    let copy = std::env::temp_dir().join(format!("session-{}.jsonl", std::process::id()));
-    std::fs::copy(&newest.file, &copy)?;
-    let mut session = Session::open(&copy, Persistence::File, SessionFileOptions::default())?;
-    if let Some(leaf) = session.tree().leaf() {
-        for row in session.tree().path(leaf)? {
-            let kind = session.tree().row(row).map_or("", |row| row.kind.name());
-            println!("{} {kind}", to_string_lossy(session.tree().id_of(row)));
-        }
+    drop(session);
+
+    let dir = dir.into_os_string().into_string().map_err(|_| "the directory's name must be Unicode")?;
+    for file in list(&ListScope::dir(dir, None), None)? {
+        println!("{} has {} messages", file.path, file.listed.summary.message_count);
     }
-    let time = SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis() as f64;
-    let row = session.append(&NewEntry::new(EntryKind::Custom, br#"{"customType":"note","data":"seen"}"#, time))?;
-    println!("added {} to {}", to_string_lossy(session.tree().id_of(row)), copy.display());
     Ok(())
 }

@@ -3,7 +3,7 @@
 //! # Types
 //!
 //! [`AgentMessage`] is a serde type made by `fields!`: a struct of optional fields, generic over what a field's value is read as.
-//! From a line a value is a [`Raw`](crate::json::Raw) span, the JSON text between two positions of the line. From an object of the caller it is a
+//! From a line a value is a [`Raw`](crate::json::reader::Raw) span, the JSON text between two positions of the line. From an object of the caller it is a
 //! handle of the JavaScript engine. The rule below ([`AgentMessage::head`]) is written once, for both, against the [`Value`]
 //! trait.
 //!
@@ -88,7 +88,7 @@ impl Role {
     }
 
     /// Whether a context edit may replace the content of a message of this role.
-    pub fn is_editable(self) -> bool {
+    pub(crate) fn is_editable(self) -> bool {
         matches!(self, Role::User | Role::Assistant | Role::ToolResult)
     }
 }

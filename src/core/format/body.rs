@@ -5,7 +5,7 @@
 use crate::json::reader::Raw;
 
 /// The least length of a body, in bytes of JSON text.
-pub const LARGE_BODY: usize = 512;
+pub(crate) const LARGE_BODY: usize = 512;
 
 /// Which value of its entry a body is. The boundary calls it by these codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -121,7 +121,7 @@ pub struct HeadAs<T> {
 
 /// The class of a line of a session file.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Line<'a> {
+pub(crate) enum Line<'a> {
     Entry(EntryHead<'a>),
     /// A later header, which is neither an entry nor damage.
     Header,
@@ -157,12 +157,12 @@ impl Damage {
 
 /// Reads a line of a file of version 2 or later and hands on what it is. Entries of version 1 have no id, and so count as
 /// damaged lines.
-pub fn read_line<T>(line: &str, then: impl FnOnce(Line<'_>) -> T) -> memory::Result<T> {
+pub(crate) fn read_line<T>(line: &str, then: impl FnOnce(Line<'_>) -> T) -> memory::Result<T> {
     read_line_and_bodies(line, usize::MAX, |line, _| then(line))
 }
 
 /// Reads a line as [`read_line`] does, and hands on its bodies of at least `least` bytes, too, in their order in the line.
-pub fn read_line_and_bodies<T>(
+pub(crate) fn read_line_and_bodies<T>(
     line: &str,
     least: usize,
     then: impl FnOnce(Line<'_>, &[Body]) -> T,
@@ -188,7 +188,7 @@ pub fn read_line_and_bodies<T>(
 }
 
 /// The bodies of an entry's line.
-pub fn bodies_of(line: &[u8]) -> memory::Result<Vec<Body>> {
+pub(crate) fn bodies_of(line: &[u8]) -> memory::Result<Vec<Body>> {
     match std::str::from_utf8(line) {
         Ok(line) => read_line_and_bodies(line, LARGE_BODY, |_, bodies| bodies.to_vec()),
         Err(_) => Ok(Vec::new()),
@@ -215,12 +215,12 @@ fn bodies_in(
 }
 
 /// Whether a line holds nothing but JSON's white space.
-pub fn is_blank(line: &str) -> bool {
+pub(crate) fn is_blank(line: &str) -> bool {
     line.bytes().all(|b| matches!(b, b' ' | b'\t' | b'\r' | b'\n'))
 }
 
 /// The message in an entry's `message` field; None if that is neither an object nor a list.
-pub fn read_message(raw: Raw<'_>) -> Option<AgentMessage<Raw<'_>>> {
+pub(crate) fn read_message(raw: Raw<'_>) -> Option<AgentMessage<Raw<'_>>> {
     if raw.get().starts_with('[') {
         return Some(AgentMessage { role: None, content: None, details: None });
     }
@@ -299,7 +299,7 @@ fn parent_of<V: Value>(value: Option<&V>) -> memory::Result<Parent<'_>> {
 }
 
 /// The result of `new Date(timestamp).getTime()`, or [`Time::Unparsed`].
-pub fn time_of<V: Value>(value: Option<&V>) -> memory::Result<Time> {
+pub(crate) fn time_of<V: Value>(value: Option<&V>) -> memory::Result<Time> {
     let Some(value) = value else {
         return Ok(Time::At(f64::NAN));
     };
@@ -316,7 +316,7 @@ pub fn time_of<V: Value>(value: Option<&V>) -> memory::Result<Time> {
 
 impl<T> HeadAs<T> {
     /// The head with other texts: what `each` makes of these.
-    pub fn with_texts<U>(self, mut each: impl FnMut(T) -> memory::Result<U>) -> memory::Result<HeadAs<U>> {
+    pub(crate) fn with_texts<U>(self, mut each: impl FnMut(T) -> memory::Result<U>) -> memory::Result<HeadAs<U>> {
         Ok(HeadAs {
             id: each(self.id)?,
             parent: match self.parent {

@@ -51,7 +51,7 @@ pub enum ParentSession {
 
 impl ParentSession {
     /// A copy.
-    pub fn copy(&self) -> memory::Result<Self> {
+    pub(crate) fn try_clone(&self) -> memory::Result<Self> {
         Ok(match self {
             Self::Path(path) => Self::Path(copy_of_bytes(path)?),
             Self::Other(json) => Self::Other(copy_of(json)?.into_boxed_str()),

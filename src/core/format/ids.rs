@@ -21,7 +21,7 @@ pub fn new_entry_id(length: EntryIds, taken: impl Fn(&[u8]) -> bool) -> String {
 }
 
 /// The id of an entry of version 1 that is only shown, where entries have none: its number in the file, from 1 on.
-pub fn numbered_id(number: usize) -> String {
+pub(crate) fn numbered_id(number: usize) -> String {
     format!("{number:08}")
 }
 
@@ -74,7 +74,7 @@ pub mod tests {
     }
 
     /// Makes these the next ids of this thread, the last first, instead of random ones.
-    pub fn choose(ids: &[&str]) {
+    pub(crate) fn choose(ids: &[&str]) {
         CHOSEN.with(|chosen| *chosen.borrow_mut() = ids.iter().map(|id| (*id).to_owned()).collect());
     }
 

@@ -1,8 +1,10 @@
 //! What a line of a session file is: header, entry, message, body. Unknown fields are kept.
 
 pub mod agent_message;
+#[doc(hidden)]
 pub mod body;
 pub mod entry;
 pub mod header;
 pub mod ids;
+#[doc(hidden)]
 pub mod serialize;

@@ -54,7 +54,7 @@ pub struct Cycle {
 }
 
 /// How many errors of each kind a report lists. A file may have millions of them.
-pub const REPORT_LIMIT: usize = 1_000;
+pub(crate) const REPORT_LIMIT: usize = 1_000;
 
 /// How many errors of each kind there are, listed or not.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]

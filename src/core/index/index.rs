@@ -90,7 +90,7 @@ impl Index {
     }
 
     /// Makes room for an entry: adding it next cannot fail.
-    pub fn reserve(&mut self, head: &EntryHead<'_>) -> memory::Result<()> {
+    pub(crate) fn reserve(&mut self, head: &EntryHead<'_>) -> memory::Result<()> {
         self.tree.reserve(head)?;
         reserve(&mut self.other_lines, 1)?;
         reserve(&mut self.spans, 1)
@@ -105,21 +105,21 @@ impl Index {
     }
 
     /// The number of an entry's line in the file, counted from 1.
-    pub fn line_number(&self, row: RowNo) -> u64 {
+    pub(crate) fn line_number(&self, row: RowNo) -> u64 {
         let later = self.other_lines.partition_point(|(from, _)| *from <= row);
         let last = later.checked_sub(1).and_then(|at| self.other_lines.get(at));
         u64::from(row) + 1 + last.map_or(HEADER_ONLY, |(_, others)| *others)
     }
 
     /// Indexes what other processes appended; the leaf stays. Returns whether the last line lacks its newline.
-    pub fn read_more(&mut self, storage: &dyn Storage) -> Result<bool> {
+    pub(crate) fn read_more(&mut self, storage: &dyn Storage) -> Result<bool> {
         let reader = storage.reader(self.end.offset)?;
         let size = storage.size()?.saturating_sub(self.end.offset);
         self.read_on(storage, reader, size)
     }
 
     /// Indexes what other processes appended before `end`, the start of a line of ours.
-    pub fn read_more_until(&mut self, storage: &dyn Storage, end: u64) -> Result<bool> {
+    pub(crate) fn read_more_until(&mut self, storage: &dyn Storage, end: u64) -> Result<bool> {
         let reader = storage.reader(self.end.offset)?;
         let size = end.saturating_sub(self.end.offset);
         self.read_on(storage, reader.take(size), size)
@@ -147,7 +147,7 @@ impl Index {
     }
 
     /// How far the storage was read, in bytes.
-    pub fn indexed_end(&self) -> u64 {
+    pub(crate) fn indexed_end(&self) -> u64 {
         self.end.offset
     }
 
@@ -158,7 +158,7 @@ impl Index {
 
     /// Adds an entry of ours, whose line is at `span` if it has one; the leaf moves to it. Without memory for it nothing
     /// changes.
-    pub fn push(&mut self, head: &EntryHead<'_>, span: Option<LineSpan>) -> memory::Result<RowNo> {
+    pub(crate) fn push(&mut self, head: &EntryHead<'_>, span: Option<LineSpan>) -> memory::Result<RowNo> {
         self.reserve(head)?;
         let row = self.tree.push(head, true)?;
         self.spans.push(span);
@@ -177,7 +177,12 @@ impl Index {
 
     /// Sets where the header, every entry and their bodies are now; `spans` has one for each row. There are no other
     /// lines.
-    pub fn set_spans(&mut self, header: Option<LineSpan>, spans: Vec<Option<LineSpan>>, bodies: Vec<(RowNo, Body)>) {
+    pub(crate) fn set_spans(
+        &mut self,
+        header: Option<LineSpan>,
+        spans: Vec<Option<LineSpan>>,
+        bodies: Vec<(RowNo, Body)>,
+    ) {
         self.lines = spans.len() as u64 + u64::from(header.is_some());
         let last = spans.last().copied().flatten().or(header);
         self.end.set(last.map_or(0, |last| last.end() + 1), false);
@@ -188,7 +193,7 @@ impl Index {
     }
 
     /// The large values of an entry, in their order in its line.
-    pub fn bodies(&self, row: RowNo) -> &[(RowNo, Body)] {
+    pub(crate) fn bodies(&self, row: RowNo) -> &[(RowNo, Body)] {
         let from = self.bodies.partition_point(|(of, _)| *of < row);
         let rest = self.bodies.get(from..).unwrap_or_default();
         let count = rest.iter().take_while(|(of, _)| *of == row).count();

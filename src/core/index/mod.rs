@@ -1,6 +1,7 @@
 //! From a file to the tree and back: reading every line once, and entries' lines when they are asked for.
 
 pub mod damage_report;
+#[doc(hidden)]
 pub mod entry_lines;
 pub mod index;
 pub(crate) mod load;

@@ -216,7 +216,7 @@ impl Index {
     }
 
     /// Whether a line is an entry of this row's id and kind.
-    pub fn is_entry(&self, row: RowNo, line: &Line<'_>) -> bool {
+    pub(crate) fn is_entry(&self, row: RowNo, line: &Line<'_>) -> bool {
         let kind = self.tree.row(row).map(|row| row.kind);
         matches!(line, Line::Entry(head) if *head.id == *self.tree.id_of(row) && Some(head.kind) == kind)
     }

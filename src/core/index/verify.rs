@@ -38,7 +38,7 @@ pub struct VerifyReport {
 
 /// One line of the file and its class.
 #[derive(Debug)]
-pub struct SurveyedLine {
+pub(crate) struct SurveyedLine {
     pub number: u64,
     pub offset: u64,
     /// How many bytes it has, without the newline.
@@ -55,7 +55,7 @@ impl SurveyedLine {
 
 /// The class of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LineClass {
+pub(crate) enum LineClass {
     /// The session's header, which may be in a later line.
     Header,
     Entry,
@@ -65,7 +65,7 @@ pub enum LineClass {
 
 /// A pass over a whole file.
 #[derive(Debug, Default)]
-pub struct Survey {
+pub(crate) struct Survey {
     /// The lines that are not blank.
     pub lines: Vec<SurveyedLine>,
     /// How many lines there are.
@@ -194,7 +194,7 @@ impl Survey {
 }
 
 /// The head of the entry in a text; None if the text is not an entry.
-pub fn entry_in(text: &str) -> memory::Result<Option<EntryHead<'static>>> {
+pub(crate) fn entry_in(text: &str) -> memory::Result<Option<EntryHead<'static>>> {
     read_line(text, |line| match line {
         Line::Entry(head) => head.into_owned().map(Some),
         _ => Ok(None),

@@ -12,7 +12,7 @@ use crate::base::threads::locked;
 
 /// A locked lock file and its name. The lock ends, and the file goes, when this value does.
 #[derive(Debug)]
-pub struct HeldLock {
+pub(crate) struct HeldLock {
     path: PathBuf,
     /// Whether others in this process may have it, too.
     is_shared: bool,

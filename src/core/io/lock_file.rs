@@ -37,7 +37,7 @@ const MAX_LOCK_BYTES: u64 = 64;
 
 /// The lock of one session. It ends when this value goes, or the last that shares it.
 #[derive(Debug)]
-pub struct FileLock(Arc<HeldLock>);
+pub(crate) struct FileLock(Arc<HeldLock>);
 
 /// The process that has a lock; None where it is not known, because a locked file cannot be read (Windows).
 pub type Holder = Option<u32>;
@@ -54,7 +54,7 @@ enum Status {
 }
 
 /// The lock file of a session file: one, whatever symbolic links lead to it.
-pub fn path_of(session: &str) -> PathBuf {
+pub(crate) fn path_of(session: &str) -> PathBuf {
     let path = Path::new(session);
     let real = fs::real_path(path).ok().or_else(|| {
         let dir = fs::real_path(path.parent()?).ok()?;
@@ -121,7 +121,7 @@ pub fn held(session: &str) -> Result<Option<Holder>> {
 
 /// Waits until nobody has the lock of the session file at `session`. Returns whether somebody had it; an error that names
 /// the holder's process if it keeps the lock. A lock file that cannot be read or locked counts as held by nobody.
-pub fn wait_until_free(session: &str) -> Result<bool> {
+pub(crate) fn wait_until_free(session: &str) -> Result<bool> {
     use io::ErrorKind::{InvalidFilename, PermissionDenied, ReadOnlyFilesystem, Unsupported};
     let path = path_of(session);
     let mut holder = None;
@@ -167,7 +167,7 @@ fn status(path: &Path) -> io::Result<Status> {
 }
 
 /// Removes a lock file that nobody holds.
-pub fn remove_stale(path: &Path) -> io::Result<()> {
+pub(crate) fn remove_stale(path: &Path) -> io::Result<()> {
     let file = match open::lock_file(path, true) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         file => file?,

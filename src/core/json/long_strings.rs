@@ -98,7 +98,7 @@ fn is_key(bytes: &[u8], from: usize) -> bool {
 }
 
 /// The WTF-8 of the text between a JSON string's quotes; None if an escape in it is not valid.
-pub fn unescape(string: &[u8]) -> memory::Result<Option<Vec<u8>>> {
+pub(crate) fn unescape(string: &[u8]) -> memory::Result<Option<Vec<u8>>> {
     let mut text = Vec::new();
     // What an escape stands for is shorter than the escape: a text of many takes less.
     reserve(&mut text, string.len().min(MAX_RESERVED))?;
@@ -116,7 +116,7 @@ pub fn unescape(string: &[u8]) -> memory::Result<Option<Vec<u8>>> {
 
 /// The code point of the escape that the bytes begin with, and how many bytes it takes; two escapes that are the halves of a character
 /// are one. None if there is no valid escape.
-pub fn escape_at(bytes: &[u8]) -> Option<(u32, usize)> {
+pub(crate) fn escape_at(bytes: &[u8]) -> Option<(u32, usize)> {
     let character = match bytes {
         [b'\\', b'u', ..] => {
             let first = unit_of(bytes)?;

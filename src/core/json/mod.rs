@@ -17,7 +17,7 @@ pub(crate) mod value;
 pub(crate) mod value_to_string;
 
 pub(crate) use self::fields::fields;
-pub use self::object_text::ObjectText;
-pub use self::reader::{is_json, read, Raw};
-pub use self::string::{json_of, quoted, short_string_bytes, string_bytes};
+pub(crate) use self::object_text::ObjectText;
+pub use self::string::json_of;
+pub(crate) use self::string::{quoted, short_string_bytes, string_bytes};
 pub use self::value::Value;

@@ -17,10 +17,10 @@ pub struct Candidate {
     /// As a list shows it.
     pub path: String,
     /// Its directory, made absolute, and its name.
-    pub dir: String,
-    pub name: String,
+    pub(crate) dir: String,
+    pub(crate) name: String,
     /// None if it is gone, or not a file.
-    pub fingerprint: Option<FileFingerprint>,
+    pub(crate) fingerprint: Option<FileFingerprint>,
 }
 
 /// The session files of one directory, in name order; none if it cannot be read. An error if no file descriptor is left.

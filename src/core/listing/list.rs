@@ -6,7 +6,8 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use super::candidates::Candidate;
-use super::locale_sort::{sort, Order, SortKey};
+pub use super::locale_sort::SortKey;
+use super::locale_sort::{sort, Order};
 use super::read_all::read_all;
 use super::scope::ListScope;
 use crate::base::error::Result;
@@ -105,13 +106,11 @@ pub struct SortRequest {
 /// ```
 pub fn list(scope: &ListScope, location: Option<&CatalogLocation>) -> Result<Vec<ListedFile>> {
     let files = Mutex::new(Vec::new());
-    list_events(scope, "", location, &AtomicBool::new(false), &|event| {
-        match event {
-            ListEvent::Read(at, Some(file)) if scope.includes(&file.listed.summary.cwd, &StdProcess) => {
-                locked(&files).push((at, *file));
-            }
-            _ => {}
+    list_events(scope, "", location, &AtomicBool::new(false), &|event| match event {
+        ListEvent::Read(at, Some(file)) if scope.includes(&file.listed.summary.cwd, &StdProcess) => {
+            locked(&files).push((at, *file));
         }
+        _ => {}
     })?;
     let mut files = into_inner(files);
     files.sort_unstable_by_key(|(at, _)| *at);

@@ -219,7 +219,7 @@ fn read_one(
     let mut cached = None;
     let mut complete = |progress: &SummaryProgress| -> io::Result<()> {
         if scope.is_cached {
-            cached = Some((progress.kind.copy()?, progress.usage.pack()?));
+            cached = Some((progress.kind.try_clone()?, progress.usage.pack()?));
         }
         Ok(())
     };

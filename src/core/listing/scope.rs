@@ -2,7 +2,8 @@
 
 use std::io::{self, ErrorKind};
 
-use super::candidates::{dirs_in, in_all_dirs, in_dir, Candidate};
+pub use super::candidates::Candidate;
+use super::candidates::{dirs_in, in_all_dirs, in_dir};
 use super::find_session::CwdFilter;
 use crate::base::error::{Error, Result};
 use crate::base::paths::Process;

@@ -134,7 +134,7 @@ impl Migrator {
 
 /// The migration of a whole file.
 #[derive(Debug)]
-pub struct Migration(Migrator);
+pub(crate) struct Migration(Migrator);
 
 impl Migration {
     /// A migration from `version` to the current one.

@@ -3,6 +3,7 @@
 
 pub(crate) mod backup;
 pub mod merge;
+#[doc(hidden)]
 pub mod migrate;
 pub mod redact;
 pub mod repair;

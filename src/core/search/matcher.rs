@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     fn matched(query: &str, texts: &[&str]) -> Option<(MatchTier, String)> {
-        let query = Query::of(query, false).expect("a query");
+        let query = Query::new(query).expect("a query");
         let mark = ["[".into(), "]".into()];
         let mut matcher = Matcher::new(&query, &mark);
         matcher.begin();

@@ -44,20 +44,23 @@ impl Default for SearchOptions {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Query {
     /// Its distinct words, folded.
-    pub words: Vec<String>,
+    pub(super) words: Vec<String>,
     /// The whole query, folded.
-    pub whole: String,
+    pub(super) whole: String,
 }
 
 impl Query {
-    /// Parses a query; None if it is blank. The whole of a phrase is one word.
-    pub fn of(text: &str, is_phrase: bool) -> Option<Self> {
+    /// A query for every word of a text; None if it is blank.
+    pub fn new(text: &str) -> Option<Self> {
         let whole = folded(text.trim());
         let mut seen = HashSet::new();
-        let words: Vec<String> = match is_phrase {
-            true => vec![whole.clone()],
-            false => whole.split_whitespace().filter(|word| seen.insert(*word)).map(str::to_owned).collect(),
-        };
+        let words = whole.split_whitespace().filter(|word| seen.insert(*word)).map(str::to_owned).collect();
         (!whole.is_empty()).then_some(Self { words, whole })
+    }
+
+    /// A query for a text as a whole; None if it is blank.
+    pub fn phrase(text: &str) -> Option<Self> {
+        let whole = folded(text.trim());
+        (!whole.is_empty()).then(|| Self { words: vec![whole.clone()], whole })
     }
 }

@@ -43,7 +43,7 @@ pub struct HitSession {
 pub type EachSession<'a> = dyn Fn(&Arc<HitSession>, Vec<Hit>) -> io::Result<()> + Sync + 'a;
 
 /// A search.
-pub struct Request<'a> {
+pub struct Search<'a> {
     /// The files that may be sessions.
     pub files: &'a [Candidate],
     /// Whether the sessions of a working directory are searched. It gets that of the header, WTF-8, empty if there is none.
@@ -61,7 +61,7 @@ pub struct Request<'a> {
 /// A session and its hits; None if it has none, or is not searched.
 type SessionHits = Option<(Arc<HitSession>, Vec<Hit>)>;
 
-impl Request<'_> {
+impl Search<'_> {
     /// Searches the sessions, the newest file first; in a session the best match first, then the latest entry. It ends, without
     /// an error, when there are enough hits in all sessions together, or when it is cancelled. An error if no file descriptor is left for a file, or if reading one fails.
     pub fn run(&self) -> Result<()> {
@@ -202,7 +202,7 @@ impl Emitter {
     }
 
     /// Takes what was found in a session, says how many were searched, and passes on what is next. False if there are enough hits.
-    fn add(&mut self, at: usize, found: SessionHits, request: &Request<'_>) -> io::Result<bool> {
+    fn add(&mut self, at: usize, found: SessionHits, request: &Search<'_>) -> io::Result<bool> {
         self.searched += 1;
         (request.progress)(self.searched, self.total);
         self.held += found.as_ref().map_or(0, |(_, hits)| hits.len());
@@ -249,10 +249,10 @@ mod tests {
             std::fs::write(path, session(&n.to_string(), "needle")).expect("written");
         }
         let told = (Mutex::new(Vec::new()), Condvar::new());
-        Request {
+        Search {
             files: &sessions.files(),
             takes: &|_| true,
-            query: &Query::of("needle", false).expect("a query"),
+            query: &Query::new("needle").expect("a query"),
             options: &SearchOptions::default(),
             cancelled: &AtomicBool::new(false),
             progress: &|searched, total| {

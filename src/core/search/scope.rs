@@ -65,7 +65,7 @@ impl Scopes {
     }
 
     /// Whether a scope is in the set.
-    pub fn has(self, scope: Scope) -> bool {
+    pub fn contains(self, scope: Scope) -> bool {
         self.0 & 1 << scope as u8 != 0
     }
 }
@@ -135,7 +135,7 @@ fields! {
 
 /// An entry with the texts of some scopes.
 #[derive(Debug, PartialEq)]
-pub struct EntryTexts<'a> {
+pub(crate) struct EntryTexts<'a> {
     /// One of [`HIT_ROLES`].
     pub role: &'static str,
     /// Its id, empty where entries have none.
@@ -147,7 +147,7 @@ pub struct EntryTexts<'a> {
 }
 
 /// Reads a line of a session; None if it is not an entry that can have texts. An error if there is no memory for the list of them.
-pub fn entry_texts(line: &str, version: Version, scopes: Scopes) -> memory::Result<Option<EntryTexts<'_>>> {
+pub(crate) fn entry_texts(line: &str, version: Version, scopes: Scopes) -> memory::Result<Option<EntryTexts<'_>>> {
     let Ok(fields) = read::<SearchedFields<Raw<'_>>>(line) else { return Ok(None) };
     let id = text_in(fields.id)?;
     if version != Version::V1 && id.is_none() {
@@ -198,7 +198,7 @@ impl<'a> Texts<'a> {
     }
 
     fn add(&mut self, scope: Scope, json: &'a str) -> memory::Result<()> {
-        match self.scopes.has(scope) && json.starts_with('"') {
+        match self.scopes.contains(scope) && json.starts_with('"') {
             true => self.push(scope, json),
             false => Ok(()),
         }
@@ -213,7 +213,7 @@ impl<'a> Texts<'a> {
 
     /// Adds every string in a value, but no keys.
     fn add_nested(&mut self, scope: Scope, value: Option<Raw<'a>>, role: &'static str) -> memory::Result<&'static str> {
-        if let Some(value) = value.filter(|_| self.scopes.has(scope)) {
+        if let Some(value) = value.filter(|_| self.scopes.contains(scope)) {
             self.push(scope, value.get())?;
         }
         Ok(role)
@@ -266,7 +266,7 @@ impl<'a> Texts<'a> {
 }
 
 /// Calls `each` with every string in a JSON text that is not a key, until it fails.
-pub fn strings_in<'a, E>(json: &'a str, mut each: impl FnMut(&'a str) -> Result<(), E>) -> Result<(), E> {
+pub(crate) fn strings_in<'a, E>(json: &'a str, mut each: impl FnMut(&'a str) -> Result<(), E>) -> Result<(), E> {
     let mut at = 0;
     while let Some(from) = json.get(at..).and_then(|rest| rest.find('"')).map(|start| at + start) {
         let mut scanner = Scanner::starting_at(json.as_bytes(), from);

@@ -40,9 +40,9 @@ pub struct Hit {
     /// The text around the match, the match marked.
     pub snippet: String,
     /// Its place among the hits of its session.
-    pub order: HitOrder,
+    pub(crate) order: HitOrder,
     /// What it has in common with its copies in other sessions; None for an entry that nothing tells from others.
-    pub copies_key: Option<u128>,
+    pub(crate) copies_key: Option<u128>,
 }
 
 /// A longer line is unescaped and matched by one thread at a time, so that the memory for it does not grow with the threads.
@@ -78,7 +78,7 @@ impl CopiesKey {
 }
 
 /// A session file that is searched.
-pub struct SessionFile<'a> {
+pub(crate) struct SessionFile<'a> {
     pub file: &'a File,
     pub size: u64,
     pub version: Version,
@@ -257,7 +257,7 @@ mod tests {
         // It can only be written to.
         let file = File::create(dir.path().join("a.jsonl")).expect("a file");
         let session = SessionFile { file: &file, size: 100, version: Version::Current };
-        let query = Query::of("needle", false).expect("a query");
+        let query = Query::new("needle").expect("a query");
         let filter = Prefilter::of(&query.words).expect("a filter");
         let options = SearchOptions::default();
         session.hits((&query, &options, &filter), &mut Box::default(), &[]).expect_err("not readable");

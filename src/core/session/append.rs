@@ -194,7 +194,8 @@ impl Session {
     }
 
     /// The envelope of a new entry.
-    fn envelope(&self, new: &NewEntry<'_>) -> Result<Envelope> {
+    #[doc(hidden)]
+    pub fn envelope(&self, new: &NewEntry<'_>) -> Result<Envelope> {
         let parent = self.parent_of(new)?;
         if let Some(id) = new.id.filter(|id| self.tree().find(id.as_bytes()).is_some()) {
             return Err(Error::invalid(format!("An entry has the id {id} already")));

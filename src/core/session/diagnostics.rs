@@ -44,7 +44,7 @@ impl Session {
         let damaged = all.iter().take(REPORT_LIMIT).map(ReportedDamage::from).collect();
         let line = |no: RowNo| self.index.line_number(no);
         let faults = FaultReport::of(self.tree(), &line, damaged, all.len() as u64)?;
-        let history = self.history();
+        let history = &self.history;
         Ok(Diagnostics {
             path: self.file().map(str::to_owned),
             faults,

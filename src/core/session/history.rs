@@ -30,7 +30,7 @@ pub struct ChangeCount {
 
 /// What happened to a session since it was opened.
 #[derive(Debug, Default)]
-pub struct History {
+pub(crate) struct History {
     pub(super) changes: BTreeMap<ForeignChangeKind, ChangeCount>,
     pub(super) repairs: BTreeMap<&'static str, u64>,
 }

@@ -1,17 +1,20 @@
 //! One open session: its entries, its file, and when it gets one.
 
 pub mod append;
+#[doc(hidden)]
 pub mod body_text;
+#[doc(hidden)]
 pub mod branch;
 pub mod diagnostics;
 pub mod fork;
-pub mod history;
+pub(crate) mod history;
 pub mod open;
 pub(crate) mod reconcile;
 pub mod session;
 mod session_lock;
 
 pub use self::append::{NewEntry, ParentChoice};
+pub use self::history::{ChangeCount, ForeignChangeKind};
 pub use self::session::{Persistence, RowRemap, Session};
 
 #[cfg(test)]

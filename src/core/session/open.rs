@@ -154,9 +154,12 @@ impl Session {
         Ok(Box::new(FileStorage::open(path)?.with_durability(self.options.durability)))
     }
 
-    #[doc(hidden)]
     /// Makes the file of a session that has none yet: `lines` are the header's and every entry's, the new one's last.
-    pub fn make_file<'a>(&mut self, lines: impl Iterator<Item = &'a [u8]>, head: Option<&EntryHead<'_>>) -> Result<()> {
+    pub(crate) fn make_file<'a>(
+        &mut self,
+        lines: impl Iterator<Item = &'a [u8]>,
+        head: Option<&EntryHead<'_>>,
+    ) -> Result<()> {
         let Some(path) = self.file.clone() else {
             return Ok(());
         };

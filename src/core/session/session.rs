@@ -162,11 +162,6 @@ impl Session {
         self.index.line_span(row).map(|span| (span.offset, (span.end() + 1).min(self.index.indexed_end())))
     }
 
-    /// What happened to the session since it was opened.
-    pub fn history(&self) -> &History {
-        &self.history
-    }
-
     /// Moves the leaf, the parent of the next entry; None is before the first entry.
     ///
     /// # Errors
@@ -187,14 +182,12 @@ impl Session {
     }
 
     /// Whether each append writes a line to a file now.
-    #[doc(hidden)]
-    pub fn writes_lines(&self) -> bool {
+    pub(crate) fn writes_lines(&self) -> bool {
         self.is_persisted() && self.storage.as_ref().is_some_and(|storage| storage.target().is_some())
     }
 
     /// Whether appending this entry creates the file.
-    #[doc(hidden)]
-    pub fn makes_file_with(&self, head: &NewHead) -> bool {
+    pub(crate) fn makes_file_with(&self, head: &NewHead) -> bool {
         let conversation = head.message.is_some_and(|message| message.role.is_conversation());
         self.is_persisted()
             && self.file.is_some()
@@ -209,8 +202,12 @@ impl Session {
 
     /// Moves to a file just written. `spans` are those of the header and of every entry, `bodies` those that are
     /// known.
-    #[doc(hidden)]
-    pub fn move_to_file(&mut self, storage: FileStorage, mut spans: Vec<Option<LineSpan>>, bodies: Vec<(RowNo, Body)>) {
+    pub(crate) fn move_to_file(
+        &mut self,
+        storage: FileStorage,
+        mut spans: Vec<Option<LineSpan>>,
+        bodies: Vec<(RowNo, Body)>,
+    ) {
         let header = if spans.is_empty() { None } else { spans.remove(0) };
         self.index.set_spans(header, spans, bodies);
         self.header_span = header;
@@ -232,8 +229,7 @@ impl Session {
     }
 
     /// Marks the file suspect, see [`mark_suspect`](Self::mark_suspect), if the result says that a line differs from the index.
-    #[doc(hidden)]
-    pub fn note_mismatch<T>(&self, result: Result<T>) -> Result<T> {
+    pub(crate) fn note_mismatch<T>(&self, result: Result<T>) -> Result<T> {
         if result.as_ref().is_err_and(Error::is_changed) {
             self.mark_suspect();
         }

@@ -12,7 +12,7 @@ use crate::io::open::{self, Access};
 use crate::storage::storage::Storage;
 
 /// How many bytes of lines that are not JSON lists and searches skip in front of a header.
-pub const JUNK_BEFORE_HEADER: u64 = 64 << 20;
+pub(crate) const JUNK_BEFORE_HEADER: u64 = 64 << 20;
 
 /// The same for [`header_among_others`]: a file without a header by then is not a session.
 const JUNK_AMONG_OTHERS: u64 = 1 << 20;
@@ -27,7 +27,7 @@ const LONGEST_FIELD: usize = 64 << 20;
 const FIELDS: [&str; 7] = ["type", "id", "version", "timestamp", "cwd", "parentSession", "branchedFrom"];
 
 /// The header in the first line that parses; None if that line is something else, or there is none.
-pub fn header_in<R: Read>(source: R) -> io::Result<Option<Header>> {
+pub(crate) fn header_in<R: Read>(source: R) -> io::Result<Option<Header>> {
     header_before(source, u64::MAX)
 }
 
@@ -37,17 +37,17 @@ pub fn header_of(path: &Path) -> io::Result<Option<Header>> {
 }
 
 /// The header of one file of many: a very large file without a header is not read to its end and is not a session.
-pub fn header_among_others<R: Read>(source: R) -> io::Result<Option<Header>> {
+pub(crate) fn header_among_others<R: Read>(source: R) -> io::Result<Option<Header>> {
     header_before(source.take(HEADER_END_AMONG_OTHERS), JUNK_AMONG_OTHERS)
 }
 
 /// The header in the first line of a storage that parses.
-pub fn first_header(storage: &dyn Storage) -> Result<Option<Header>> {
+pub(crate) fn first_header(storage: &dyn Storage) -> Result<Option<Header>> {
     header_in(storage.reader(0)?).with_call("read", storage.name())
 }
 
 /// The header in the first line that parses, if the lines before it have at most `limit` bytes.
-pub fn header_before<R: Read>(source: R, limit: u64) -> io::Result<Option<Header>> {
+pub(crate) fn header_before<R: Read>(source: R, limit: u64) -> io::Result<Option<Header>> {
     let mut lines = LineScanner::for_header(source);
     while !lines.is_done()? {
         match lines.header_line()? {
@@ -64,7 +64,7 @@ pub fn header_before<R: Read>(source: R, limit: u64) -> io::Result<Option<Header
 
 /// The class of a line in the search for the header.
 #[derive(Debug, Clone, PartialEq)]
-pub enum HeaderLine {
+pub(crate) enum HeaderLine {
     Header(Header),
     /// It is JSON, but not a header.
     Other,

@@ -22,7 +22,7 @@ const LONGEST_SHORT: usize = 64 << 10;
 
 /// The messages whose texts are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum KeptTexts {
+pub(crate) enum KeptTexts {
     None,
     OfUsers,
     /// Of users and assistants.
@@ -45,23 +45,23 @@ impl KeptTexts {
 #[derive(Debug, Default)]
 pub struct ScannedLine {
     /// Its bytes in the file, the newline included.
-    pub span: (u64, u64),
-    pub is_blank: bool,
-    pub is_object: bool,
-    pub is_terminated: bool,
-    pub kind: Vec<u8>,
-    pub id: Vec<u8>,
-    pub has_text_id: bool,
-    pub timestamp: Vec<u8>,
+    pub(crate) span: (u64, u64),
+    pub(crate) is_blank: bool,
+    pub(crate) is_object: bool,
+    pub(crate) is_terminated: bool,
+    pub(crate) kind: Vec<u8>,
+    pub(crate) id: Vec<u8>,
+    pub(crate) has_text_id: bool,
+    pub(crate) timestamp: Vec<u8>,
     /// The text of the name, WTF-8; None if it is not a text.
-    pub name: Option<Vec<u8>>,
-    pub call: CallFields,
-    pub message: ScannedMessage,
+    pub(crate) name: Option<Vec<u8>>,
+    pub(crate) call: CallFields,
+    pub(crate) message: ScannedMessage,
 }
 
 /// The fields of a line's message.
 #[derive(Debug, Default)]
-pub struct ScannedMessage {
+pub(crate) struct ScannedMessage {
     pub role: Vec<u8>,
     pub timestamp: Vec<u8>,
     pub tool_name: Vec<u8>,
@@ -73,7 +73,7 @@ pub struct ScannedMessage {
 
 /// The fields of a model call.
 #[derive(Debug, Default)]
-pub struct CallFields {
+pub(crate) struct CallFields {
     pub provider: Vec<u8>,
     pub model: Vec<u8>,
     pub usage: Option<UsageValue>,
@@ -90,7 +90,7 @@ impl ScannedLine {
     }
 
     /// Whether it is an entry, or a later header.
-    pub fn is_entry(&self, version: Version) -> bool {
+    pub(crate) fn is_entry(&self, version: Version) -> bool {
         self.is_object && (version == Version::V1 || self.has_text_id)
     }
 
@@ -125,7 +125,7 @@ impl CallFields {
 }
 
 /// The lines of a file.
-pub struct FileLines<'a> {
+pub(crate) struct FileLines<'a> {
     file: &'a File,
     size: u64,
     stops: &'a [&'a AtomicBool],
@@ -159,7 +159,7 @@ impl<'a> FileLines<'a> {
 }
 
 /// A source that is scanned line by line.
-pub struct LineScanner<R> {
+pub(crate) struct LineScanner<R> {
     pub(super) scanner: Scanner<FileWindow<R>>,
     /// Where the source starts in the file.
     offset: u64,

@@ -2,7 +2,9 @@
 
 pub(crate) mod conversation_texts;
 pub mod header_scan;
+#[doc(hidden)]
 pub mod line_scanner;
+#[doc(hidden)]
 pub mod listed_text;
 pub mod session_summary;
 pub mod usage;

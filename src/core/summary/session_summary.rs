@@ -34,7 +34,7 @@ pub struct SessionSummary {
     pub active: Option<f64>,
     /// Entry timestamps that only JavaScript can parse; the newest of them counts as activity. Empty in what a list gives, which sends
     /// them apart: `active` does not know them.
-    pub unparsed_dates: UnparsedDates,
+    pub(crate) unparsed_dates: UnparsedDates,
     /// Message entries of every role on every branch.
     pub message_count: u64,
     /// The first text of a user.
@@ -45,10 +45,10 @@ pub struct SessionSummary {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ListedSession {
     pub summary: SessionSummary,
-    pub fingerprint: FileFingerprint,
+    pub(crate) fingerprint: FileFingerprint,
     /// Where the complete lines end, and the hash of the first and last bytes of the file up to there.
-    pub end: u64,
-    pub head_tail_hash: u64,
+    pub(crate) end: u64,
+    pub(crate) head_tail_hash: u64,
     /// What its calls used; empty if the list was not asked for it.
     pub usage: SessionUsage,
 }
@@ -72,7 +72,7 @@ impl ListedSession {
 #[derive(Debug, Clone, PartialEq)]
 // There is one for each file, and nearly all are sessions.
 #[allow(clippy::large_enum_variant)]
-pub enum FileKind {
+pub(crate) enum FileKind {
     /// No line is JSON so far.
     Undetermined,
     /// The first line that is JSON is not a header.
@@ -90,11 +90,11 @@ impl FileKind {
     }
 
     /// A copy. An error if there is no memory for it.
-    pub fn copy(&self) -> memory::Result<Self> {
+    pub(crate) fn try_clone(&self) -> memory::Result<Self> {
         Ok(match self {
             FileKind::Undetermined => FileKind::Undetermined,
             FileKind::NotASession => FileKind::NotASession,
-            FileKind::Session(version, summary) => FileKind::Session(*version, summary.copy()?),
+            FileKind::Session(version, summary) => FileKind::Session(*version, summary.try_clone()?),
         })
     }
 
@@ -108,7 +108,7 @@ impl FileKind {
 
 /// How far a file was read.
 #[derive(Debug, Clone, PartialEq)]
-pub struct SummaryProgress {
+pub(crate) struct SummaryProgress {
     /// What the complete lines say.
     pub kind: FileKind,
     /// What its calls used, by the complete lines.
@@ -137,7 +137,7 @@ impl SummaryProgress {
 /// Reads a file's bytes `progress.end..size` and continues the summary. An unterminated line counts, too; because another process may
 /// still be writing it, `complete` is called before with what the complete lines say. `buffer` is reused memory. None if a flag in
 /// `stops` was set.
-pub fn read_on(
+pub(crate) fn read_on(
     file: &File,
     size: u64,
     mut progress: SummaryProgress,
@@ -208,16 +208,16 @@ fn read_header(lines: &mut FileLines<'_>) -> io::Result<(FileKind, bool)> {
 
 impl SessionSummary {
     /// A copy.
-    pub fn copy(&self) -> memory::Result<Self> {
+    pub(crate) fn try_clone(&self) -> memory::Result<Self> {
         let text = |text: &Option<Vec<u8>>| text.as_deref().map(copy_of_bytes).transpose();
         Ok(Self {
             id: copy_of_bytes(&self.id)?,
             cwd: copy_of_bytes(&self.cwd)?,
             name: text(&self.name)?,
-            parent: self.parent.as_ref().map(ParentSession::copy).transpose()?,
+            parent: self.parent.as_ref().map(ParentSession::try_clone).transpose()?,
             created: self.created.as_deref().map(copy_of).transpose()?,
             active: self.active,
-            unparsed_dates: self.unparsed_dates.copy()?,
+            unparsed_dates: self.unparsed_dates.try_clone()?,
             message_count: self.message_count,
             first_message: text(&self.first_message)?,
         })
@@ -280,7 +280,7 @@ impl SessionSummary {
 const TITLE_CHARS: usize = 200;
 
 /// That beginning of a first message. Lone surrogates become U+FFFD.
-pub fn title_of(first_message: &[u8]) -> Vec<u8> {
+pub(crate) fn title_of(first_message: &[u8]) -> Vec<u8> {
     // A character takes at most four bytes.
     let beginning = first_message.get(..4 * TITLE_CHARS).unwrap_or(first_message);
     to_string_lossy(beginning).chars().take(TITLE_CHARS).collect::<String>().into_bytes()

@@ -24,7 +24,7 @@ pub fn path_to<E, Error>(
 }
 
 /// One member of each cycle that following `next` from any of `0..len` leads into, in linear time.
-pub fn cycles(len: usize, next: impl Fn(RowNo) -> Option<RowNo>) -> memory::Result<Vec<RowNo>> {
+pub(crate) fn cycles(len: usize, next: impl Fn(RowNo) -> Option<RowNo>) -> memory::Result<Vec<RowNo>> {
     // Per row the walk that visited it.
     let mut visited_by = filled(0u32, len)?;
     let mut found = Vec::new();

@@ -1,9 +1,11 @@
 //! The tree of entries: index rows, ids, children, labels, and what is wrong with them.
 
+#[doc(hidden)]
 pub mod ancestors;
 mod interned_ids;
 pub mod labels;
 pub mod row;
+#[doc(hidden)]
 pub mod sibling_order;
 pub mod tree;
-pub mod tree_integrity;
+pub(crate) mod tree_integrity;

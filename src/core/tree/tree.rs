@@ -75,7 +75,7 @@ pub struct Tree {
 
 impl Tree {
     /// Makes room for an entry: adding it next cannot fail.
-    pub fn reserve(&mut self, head: &EntryHead<'_>) -> memory::Result<()> {
+    pub(crate) fn reserve(&mut self, head: &EntryHead<'_>) -> memory::Result<()> {
         let parent = match &head.parent {
             Parent::Id(parent) => parent.len(),
             _ => 0,
@@ -222,12 +222,12 @@ impl Tree {
     }
 
     /// Whether a row is the one its id means; false if there is no such row.
-    pub fn is_current(&self, no: RowNo) -> bool {
+    pub(crate) fn is_current(&self, no: RowNo) -> bool {
         self.row(no).is_some_and(|row| self.row_of(row.id) == Some(no))
     }
 
     /// Whether a head has the kind, id, parent, message and target that the row has.
-    pub fn matches_head(&self, no: RowNo, head: &EntryHead<'_>) -> bool {
+    pub(crate) fn matches_head(&self, no: RowNo, head: &EntryHead<'_>) -> bool {
         let Some(row) = self.row(no) else { return false };
         row.kind == head.kind
             && row.message == head.message
@@ -237,7 +237,7 @@ impl Tree {
     }
 
     /// Whether a row's parent is what a line says.
-    pub fn has_parent(&self, row: &Row, parent: &Parent<'_>) -> bool {
+    pub(crate) fn has_parent(&self, row: &Row, parent: &Parent<'_>) -> bool {
         match (row.parent, parent) {
             (ParentRef::Missing, Parent::Missing) | (ParentRef::Null, Parent::Null) => true,
             (ParentRef::Other, Parent::Other) => true,

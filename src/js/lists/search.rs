@@ -18,7 +18,7 @@ use pi_session_core::base::wtf8::to_string_lossy;
 use pi_session_core::listing::find_session::lookup_filter;
 use pi_session_core::listing::scope::ListScope;
 use pi_session_core::search::query::{Query, SearchOptions};
-use pi_session_core::search::run::{HitSession, Request};
+use pi_session_core::search::run::{HitSession, Search};
 use pi_session_core::search::scope::{Scope, Scopes, HIT_ROLES};
 use pi_session_core::search::session_search::Hit;
 
@@ -62,7 +62,7 @@ fn start(js: JsEnv<'_>, query: JsVal<'_>, options: JsVal<'_>, deferred: Deferred
     let SearchOptions { limit, scopes, roles, .. } = &search_options;
     let may_find = *limit > 0 && *scopes != Scopes::NONE && roles.as_ref().is_none_or(|roles| !roles.is_empty());
     // If nothing can be a hit, no file is read.
-    let query = Query::of(&query, is_phrase).filter(|_| may_find);
+    let query = if is_phrase { Query::phrase(&query) } else { Query::new(&query) }.filter(|_| may_find);
     let process = on_paths(js, ProcessSnapshot::of)?;
     let task = Task::new(js, deferred, options.get(c"signal")?, options.get(c"onProgress")?)?;
     task.hold(js, Held::Results, js.array(0)?)?;
@@ -72,7 +72,7 @@ fn start(js: JsEnv<'_>, query: JsVal<'_>, options: JsVal<'_>, deferred: Deferred
     task.run(js, "search", handle, move |events, cancelled| {
         if let Some(query) = &query {
             let files = scope.find(&process.cwd)?;
-            let request = Request {
+            let search = Search {
                 files: &files,
                 takes: &|cwd| scope.includes(cwd, &process),
                 query,
@@ -84,7 +84,7 @@ fn start(js: JsEnv<'_>, query: JsVal<'_>, options: JsVal<'_>, deferred: Deferred
                     Ok(())
                 },
             };
-            request.run()?;
+            search.run()?;
         }
         if !cancelled.load(Ordering::Relaxed) {
             events.send(SearchEvent::Done);

@@ -18,7 +18,7 @@ use crate::summary::usage::call::{Amounts, Call, CallErrors};
 use crate::summary::usage::session_usage::KindSize;
 
 /// Brings sessions into the order in which they are added up: the oldest first.
-pub fn sort_sessions(sessions: &mut [UsageSession]) {
+pub(crate) fn sort_sessions(sessions: &mut [UsageSession]) {
     // NaN comes last.
     sessions.sort_by(|a, b| a.created.total_cmp(&b.created).then_with(|| a.path.cmp(&b.path)));
 }

@@ -2,7 +2,7 @@
 
 use crate::base::time::iso;
 
-pub const DAY_MS: f64 = 86_400_000.0;
+pub(crate) const DAY_MS: f64 = 86_400_000.0;
 
 /// A period of time that calls are added up by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +29,7 @@ impl Calendar {
     }
 
     /// The date of a time, as UTC midnight in ms since 1970.
-    pub fn date_of(&self, ms: f64) -> f64 {
+    pub(crate) fn date_of(&self, ms: f64) -> f64 {
         let utc = (ms / DAY_MS).floor() * DAY_MS;
         match self {
             Calendar::Utc => utc,

@@ -5,4 +5,4 @@ pub mod calendar;
 pub mod collect;
 pub mod json;
 pub mod report;
-pub mod subagents;
+pub(crate) mod subagents;

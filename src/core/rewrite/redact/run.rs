@@ -60,10 +60,7 @@ impl Redaction {
     /// # Errors
     ///
     /// `InvalidArgument`: a new line has a line break.
-    pub fn lines(
-        lines: impl IntoIterator<Item = (String, Option<String>)>,
-        replacement: &[u8],
-    ) -> Result<Self> {
+    pub fn lines(lines: impl IntoIterator<Item = (String, Option<String>)>, replacement: &[u8]) -> Result<Self> {
         let mut by_hash = HashMap::new();
         for (mut hash, line) in lines {
             if line.as_ref().is_some_and(|line| line.contains('\n')) {

@@ -110,7 +110,7 @@ fn what_cannot_be_an_entry_is_refused_and_nothing_is_written() {
     let before = world.text();
     let in_file = opened(&world.path);
     let in_memory = Session::create(None, &HEADER_OF_NEW, SessionFileOptions::default()).expect("created");
-    for mut session in [in_file, Box::new(in_memory)] {
+    for mut session in [in_file, in_memory] {
         let own = [
             r#"{"message":oops}"#,
             "{\"message\":\"a\nb\"}",
@@ -137,10 +137,8 @@ fn what_cannot_be_an_entry_is_refused_and_nothing_is_written() {
             let (code, text) = refused(&mut session, &wrong);
             assert_eq!(code, ErrorCode::InvalidArgument, "{wrong:?}: {text}");
         }
-        let orphan = NewEntry {
-            below: ParentChoice::Id(b"gone".to_vec()),
-            ..NewEntry::new(EntryKind::Custom, NOTE, 0.0)
-        };
+        let orphan =
+            NewEntry { below: ParentChoice::Id(b"gone".to_vec()), ..NewEntry::new(EntryKind::Custom, NOTE, 0.0) };
         assert_eq!(refused(&mut session, &orphan), (ErrorCode::EntryNotFound, "Entry gone not found".into()));
         assert_eq!(session.set_leaf(Some(9999)).expect_err("refused").code(), ErrorCode::InvalidArgument);
     }

@@ -134,14 +134,14 @@ impl SessionUsage {
     }
 
     /// As bytes, for the catalog.
-    pub fn pack(&self) -> memory::Result<Vec<u8>> {
+    pub(crate) fn pack(&self) -> memory::Result<Vec<u8>> {
         // Nothing but a lack of memory makes it fail.
         let packed = postcard::to_io(self, MemoryWriter::default());
         packed.map(|packed| packed.0).map_err(|_| OutOfMemory)
     }
 
     /// What was packed. None if the bytes are not what [`SessionUsage::pack`] makes.
-    pub fn unpack(bytes: &[u8]) -> Option<Self> {
+    pub(crate) fn unpack(bytes: &[u8]) -> Option<Self> {
         let (mut usage, rest) = postcard::take_from_bytes::<Self>(bytes).ok()?;
         usage.calls.shrink_to_fit();
         usage.sort_largest();

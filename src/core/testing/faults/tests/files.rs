@@ -1,7 +1,6 @@
 //! Files that are written whole, and files that are only read, on a disk that fails: old or new, never in between.
 
 use super::*;
-use crate::base::error::Error;
 use crate::index::verify::verify;
 use crate::rewrite::merge::{create, merge, StoredLines};
 use crate::session::branch::BranchLines;

@@ -6,7 +6,6 @@ use std::sync::atomic::AtomicBool;
 
 use super::files::{branch, OLD};
 use super::*;
-use crate::base::error::Error;
 #[cfg(feature = "catalog")]
 use crate::catalog::location::CatalogLocation;
 use crate::index::verify::verify;
