@@ -44,11 +44,11 @@ export function node({ work, env }: Machine, args: string[], input = ""): Promis
 export const program = (body: string) => `
 	import { createRequire } from "node:module";
 	import { storeOfEnvironment } from ${JSON.stringify(pathToFileURL(join(root, "lib/register/store.mjs")).href)};
-	const { SessionManager, getDefaultSessionDir } = createRequire(${JSON.stringify(join(root, "index.js"))})("./index.js");
+	const { SessionManager } = createRequire(${JSON.stringify(join(root, "index.js"))})("./index.js");
 	const before = Object.getOwnPropertyDescriptors(SessionManager);
 	const store = storeOfEnvironment();
-	store?.pullBefore({ dir: ${JSON.stringify(root)} }, []);
-	store?.watch(SessionManager, getDefaultSessionDir);
+	store?.pullBefore([]);
+	store?.watch(SessionManager);
 	${body}`;
 export const pi = (at: Machine, body: string) => node(at, ["--input-type=module", "-e", program(body)]);
 

@@ -3,8 +3,8 @@ import { basename, dirname } from "node:path";
 import { SessionSync, StoreError, hostId, openStore } from "../store/index.js";
 import { readAddress } from "../store/address.js";
 import local from "../store/local.js";
-import storeNotes from "../store/notes.js";
-import { displayName, isId } from "../store/names.js";
+import { PING, displayName, isId } from "../store/names.js";
+import settingNames from "../store/setting-names.js";
 import settings from "../store/settings.js";
 import { CommandError, UsageError } from "./errors.mjs";
 import { paint, withProgress, write, writeJson, writeWarning } from "./output.mjs";
@@ -51,7 +51,7 @@ const ANSWER_MS = 10_000;
  */
 export async function checkAnswers({ address, notes, shown }) {
 	if (readAddress(address).kind !== "directory") return;
-	const timeout = Number(process.env.PI_SESSION_NATIVE_STORE_TIMEOUT) || ANSWER_MS;
+	const timeout = settings.answerTimeout(ANSWER_MS, (line) => writeWarning(line, false));
 	const { Follower } = await import(FOLLOWER);
 	const follower = new Follower({ address, notes, timeout });
 	const { outcome, isReached } = follower.request({ name: "reach" }, timeout);
@@ -81,7 +81,7 @@ export async function ifStoreIsNamed(options, work) {
 }
 
 /** The directory of this machine's notes. */
-export const notesHere = () => storeNotes.notesBeside(sessionsRoot());
+export const notesHere = () => settingNames.notesIn(dirname(sessionsRoot()));
 
 /** @param {string} text @returns {Promise<Connection>} */
 async function connectTo(text) {
@@ -164,7 +164,7 @@ const command = (work, nothing) => async (query, options) => {
 
 export const push = command(async (connection, query, options) => {
 	// A store that does not answer is reported once, and at once, not after several tries with each session.
-	await connection.store.list({ session: "0", claims: false });
+	await connection.store.list(PING);
 	return { rows: await pushed(connection, query, options) };
 }, "Everything is stored");
 

@@ -19,11 +19,12 @@ export async function markPrivate(pi, ctx) {
 	const isNew = await makePrivate(agentDir, session);
 	const address = storeAddress(agentDir);
 	const { Notes } = require("../store/notes.js");
-	const mayBeStored = address !== undefined && new Notes(join(agentDir, "session-stores"), address, dirname(file)).has(session);
+	const { SETTINGS_FILE, notesIn } = require("../store/setting-names.js");
+	const mayBeStored = address !== undefined && new Notes(notesIn(agentDir), address, dirname(file)).has(session);
 	await answer(
 		ctx,
 		[
-			`This session is private${isNew ? " from now on" : " already"}: no store gets what is said in it and in its forks. ${safeLine(join(agentDir, "session-store.json"))} lists it.`,
+			`This session is private${isNew ? " from now on" : " already"}: no store gets what is said in it and in its forks. ${safeLine(join(agentDir, SETTINGS_FILE))} lists it.`,
 			...(mayBeStored ? [`What a store got before that stays there until pi-sessions remote delete ${safeLine(session)}.`] : []),
 		].join("\n"),
 	);

@@ -39,14 +39,14 @@ export function lastWriters(pi) {
  * @returns {((dir: string) => import("../store/notes.js").Notes) | undefined}
  */
 function notesOf(agentDir) {
-	const { SETTINGS_FILE, STORE_VARIABLE } = require("../store/setting-names.js");
+	const { SETTINGS_FILE, STORE_VARIABLE, notesIn } = require("../store/setting-names.js");
 	if (!process.env[STORE_VARIABLE] && !existsSync(join(agentDir, SETTINGS_FILE))) return undefined;
 	try {
 		const { storeAddress } = require("../store/settings.js");
 		const address = storeAddress(agentDir);
 		if (address === undefined) return undefined;
 		const { Notes } = require("../store/notes.js");
-		const open = (/** @type {string} */ dir) => new Notes(join(agentDir, "session-stores"), address, dir);
+		const open = (/** @type {string} */ dir) => new Notes(notesIn(agentDir), address, dir);
 		// An address that is not understood is refused here.
 		open(agentDir);
 		return open;

@@ -7,7 +7,7 @@ import { isMainThread } from "node:worker_threads";
 import { keepCompiled } from "./compile-cache.mjs";
 import { Hooks } from "./hooks.mjs";
 import { BUNDLE, Packages, Unfit, readSettings } from "./package.mjs";
-import { isStoreNamed } from "./store-shared.mjs";
+import { agentDirOf, isStoreNamed } from "./store-shared.mjs";
 
 const require = module.createRequire(import.meta.url);
 
@@ -45,7 +45,7 @@ function loadOurs() {
 		const [reason] = error.message.split("\n");
 		throw new Unfit(reason.replace(/^pi-session-native: /, ""));
 	}
-	store?.watch(ours.SessionManager, ours.getDefaultSessionDir);
+	store?.watch(ours.SessionManager);
 	return ours;
 }
 
@@ -60,8 +60,6 @@ function install(settings) {
 			`${runtime} cannot run a pi with its session manager replaced (module.registerHooks, require of modules); Node 22.15 or newer can, and pi needs 22.19`,
 		);
 	}
-	// Most have no store, and loading what it needs takes a few milliseconds.
-	if (isMainThread && isStoreNamed()) store = require("./store.mjs").storeOfEnvironment();
 	const { name, version } = require("../../package.json");
 	const packages = new Packages(settings);
 	// A worker has the main thread's pi, which was reported already.
@@ -70,6 +68,12 @@ function install(settings) {
 	hooks.install();
 	installed = packages;
 	return packages;
+}
+
+/** Takes the store that is named for a pi, or for scripts that load one. Most have none, and what it needs takes a few milliseconds to load. */
+function takeStore(pi) {
+	const agentDir = agentDirOf(pi?.config);
+	if (isMainThread && isStoreNamed(agentDir)) store = require("./store.mjs").storeOfEnvironment(agentDir);
 }
 
 /** Options by which Node runs what is in its command line: the first argument is then no script. */
@@ -102,9 +106,10 @@ export function registerMain() {
 		const script = main?.real;
 		const packages = install(settings);
 		const pi = script && packages.around(script);
+		takeStore(pi);
 		if (main && !(pi && script.endsWith(".js"))) refuseOthers(main, settings);
 		startsPi = pi !== undefined && checkStart(packages, pi, script);
-		if (startsPi) store?.pullBefore(pi);
+		if (startsPi) store?.pullBefore();
 	});
 }
 
@@ -134,9 +139,10 @@ export async function startPi() {
 		const packages = install(settings);
 		const { findPi } = require("./find.mjs");
 		const pi = findPi(packages, settings);
+		takeStore(pi);
 		const isBundled = hooks.bundleOf(pi) !== undefined;
 		if (!isBundled && !pi.has("dist/cli.js")) throw new Unfit(`${pi.title} (${pi.dir}) has no dist/cli.js to start`);
-		store?.pullBefore(pi);
+		store?.pullBefore();
 		return isBundled ? pi.bundleUrl : pi.cliUrl;
 	});
 	try {

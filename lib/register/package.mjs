@@ -67,6 +67,8 @@ export class Pi {
 		this.url = `${pathToFileURL(dir).href}/`;
 		this.name = manifest.name;
 		this.version = manifest.version ?? "of no version";
+		/** What a renamed build calls itself and its directories. */
+		this.config = manifest.piConfig ?? undefined;
 		this.configUrl = this.url + CONFIG;
 		this.cliUrl = `${this.url}dist/cli.js`;
 		this.bundleUrl = `${this.url}${BUNDLE}cli.js`;

@@ -7,6 +7,7 @@ import { dirname } from "node:path";
 const require = createRequire(import.meta.url);
 const { SessionSync } = require("../store/index.js");
 const { inParallel } = require("../store/in-parallel.js");
+const { PING } = require("../store/names.js");
 const { projectIn, pushRules } = require("../store/settings.js");
 
 /** How many sessions that earlier processes left are begun at the same time: each takes some megabytes. */
@@ -161,7 +162,7 @@ export class Sessions {
 		try {
 			if (isSilent) return;
 			// It is known soon whether the store answers.
-			if (rest.length > 0 && tries === undefined) await list({ session: "0" });
+			if (rest.length > 0 && tries === undefined) await list(PING);
 			const [failed] = await this.#store(rest, tries);
 			await claims.release();
 			if (failed) throw failed;

@@ -5,15 +5,10 @@ import { join } from "node:path";
 
 const require = createRequire(import.meta.url);
 
-export const { SETTINGS_FILE, STORE_VARIABLE } = require("../store/setting-names.js");
-
-export const { expandHome } = require("../home.js");
-
-/** The directory of pi's settings and sessions. */
-export const agentDirIn = (env) => expandHome(env.PI_CODING_AGENT_DIR || join("~", ".pi", "agent"));
+export const { SETTINGS_FILE, STORE_VARIABLE, agentDirOf, notesIn } = require("../store/setting-names.js");
 
 /** Whether the environment names a store, or there are settings that may. */
-export const isStoreNamed = (env = process.env) => Boolean(env[STORE_VARIABLE]) || existsSync(join(agentDirIn(env), SETTINGS_FILE));
+export const isStoreNamed = (agentDir) => Boolean(process.env[STORE_VARIABLE]) || existsSync(join(agentDir, SETTINGS_FILE));
 
 /** How long a session counts as in use after the last claim, in milliseconds. */
 export const CLAIM_MS = 60_000;

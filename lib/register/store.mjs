@@ -4,15 +4,13 @@
 // and notes on this machine that they are.
 import { existsSync, writeSync } from "node:fs";
 import { createRequire } from "node:module";
-import { homedir } from "node:os";
-import { dirname, join } from "node:path";
-import { manifestOf } from "./package.mjs";
 import { Follower } from "./store-process.mjs";
-import { CLAIM_MS, STORE_VARIABLE, agentDirIn, expandHome, isExclusive, isStoreNamed, pullCommand } from "./store-shared.mjs";
+import { CLAIM_MS, STORE_VARIABLE, agentDirOf, isExclusive, notesIn, pullCommand } from "./store-shared.mjs";
 
 const require = createRequire(import.meta.url);
-/** How long pi's start and end wait for the store, in milliseconds. */
-const TIMEOUT_VARIABLE = "PI_SESSION_NATIVE_STORE_TIMEOUT";
+/** What the variable said before its password was taken out. */
+const NAMED = process.env[STORE_VARIABLE];
+/** How long pi's start and end wait for the store, in milliseconds, if nothing else is set. */
 const TIMEOUT_MS = 2000;
 const TICK_MS = 400;
 /** After how long a follower that ended by itself is started again: the first one, and at most, because some never can be. */
@@ -26,38 +24,29 @@ const SHOWS_NOTHING = new Set(["--help", "-h", "--version", "-v", "--list-models
 const COMMANDS = new Set(["install", "remove", "uninstall", "update", "list", "config", "auth"]);
 
 /**
- * The store that the environment or the settings name, or undefined. From then on the environment, which pi's tools get, has the
- * address without its password.
+ * The store that the environment or the settings of pi's directory name, or undefined. From then on the environment, which pi's tools get,
+ * has the address without its password.
  */
-export function storeOfEnvironment(env = process.env) {
-	if (!isStoreNamed(env)) return undefined;
+export function storeOfEnvironment(agentDir = agentDirOf()) {
 	const { readAddress } = require("../store/address.js");
-	const { publicAddress, storeAddress } = require("../store/settings.js");
-	const given = { [STORE_VARIABLE]: env[STORE_VARIABLE] };
+	const { answerTimeout, publicAddress, storeAddress } = require("../store/settings.js");
 	const show = (address) => {
 		const seen = address && publicAddress(address);
-		if (seen === undefined) delete env[STORE_VARIABLE];
-		else env[STORE_VARIABLE] = seen;
+		if (seen === undefined) delete process.env[STORE_VARIABLE];
+		else process.env[STORE_VARIABLE] = seen;
 	};
 	// First: whatever is wrong with the settings, pi's tools get no password.
-	show(given[STORE_VARIABLE]);
+	show(NAMED);
 	try {
-		const address = storeAddress(agentDirIn(env), given);
+		const address = storeAddress(agentDir, NAMED ?? "");
 		if (address === undefined) return undefined;
 		readAddress(address);
 		show(address);
-		return new StoreInPi(address, timeoutOf(env[TIMEOUT_VARIABLE]));
+		return new StoreInPi(address, notesIn(agentDir), answerTimeout(TIMEOUT_MS, print));
 	} catch (error) {
 		print(`no store is used: ${error.message}`);
 		return undefined;
 	}
-}
-
-function timeoutOf(text = "") {
-	const timeout = text === "" ? TIMEOUT_MS : Number(text);
-	if (Number.isInteger(timeout) && timeout >= 1 && timeout < 2 ** 31) return timeout;
-	print(`${TIMEOUT_VARIABLE} must be a whole number of milliseconds, 1 or more, not ${JSON.stringify(text.slice(0, 100))}; ${TIMEOUT_MS} is used`);
-	return TIMEOUT_MS;
 }
 
 class StoreInPi {
@@ -86,19 +75,20 @@ class StoreInPi {
 	#shown = new Set();
 	#delayed = [];
 
-	constructor(address, timeout) {
-		this.#address = address;
-		this.#timeout = timeout;
+	constructor(address, notes, timeout) {
+		const { LastErrors } = require("../store/last-errors.js");
+		const { Pending } = require("../store/pending.js");
+		[this.#address, this.#timeout, this.#notes] = [address, timeout, notes];
+		[this.#pending, this.#errors] = [new Pending(notes, address), new LastErrors(notes, address)];
 	}
 
-	/** Pulls what this project's sessions lack, for two seconds at most. `pi` is the one that is going to start. */
-	pullBefore(pi, args = process.argv.slice(2)) {
+	/** Pulls what this project's sessions lack, for two seconds at most, before pi starts. */
+	pullBefore(args = process.argv.slice(2)) {
 		const messages = args.indexOf("--");
 		const options = messages < 0 ? args : args.slice(0, messages);
 		if (COMMANDS.has(options[0]) || options.some((arg) => SHOWS_NOTHING.has(arg))) return;
 		const at = options.findIndex((arg) => arg === "--session-dir");
 		const dir = at < 0 ? options.find((arg) => arg.startsWith("--session-dir="))?.slice("--session-dir=".length) : options[at + 1];
-		this.#noteIn(join(agentDirOf(pi), "session-stores"));
 		this.#start = { name: "start", dir };
 		if (this.#errors.isSilent()) {
 			print("the store did not answer less than a minute ago, and is not asked; pi starts with the sessions that are here");
@@ -107,12 +97,6 @@ class StoreInPi {
 		const answer = this.#request(this.#start);
 		if (answer.outcome !== "done") print(this.#incomplete(answer, pullCommand(dir)));
 		if (answer.outcome === "ended") this.#dropFollower();
-	}
-
-	#noteIn(notes) {
-		const { LastErrors } = require("../store/last-errors.js");
-		const { Pending } = require("../store/pending.js");
-		[this.#notes, this.#pending, this.#errors] = [notes, new Pending(notes, this.#address), new LastErrors(notes, this.#address)];
 	}
 
 	/** What is lacking after a pull that was not waited for any longer, or ended by an error. */
@@ -129,9 +113,8 @@ class StoreInPi {
 	}
 
 	/** Follows the sessions that managers of this class have from now on. */
-	watch(SessionManager, getDefaultSessionDir) {
+	watch(SessionManager) {
 		this.#SessionManager = SessionManager;
-		if (this.#notes === undefined) this.#noteIn(require("../store/notes.js").notesBeside(dirname(getDefaultSessionDir(homedir(), undefined, { create: false }))));
 		for (const name of STATICS) {
 			const declared = Object.getOwnPropertyDescriptor(SessionManager, name);
 			const apply = (original, self, args) => {
@@ -287,10 +270,4 @@ function print(line) {
 	} catch {
 		// Nobody reads the errors of this process, or not now: pi goes on.
 	}
-}
-
-/** The directory of a pi's settings and sessions: renamed builds have their own. */
-function agentDirOf(pi) {
-	const { name = "pi", configDir = ".pi" } = manifestOf(pi.dir)?.piConfig ?? {};
-	return expandHome(process.env[`${name.toUpperCase()}_CODING_AGENT_DIR`] || join("~", configDir, "agent"));
 }

@@ -124,9 +124,12 @@ function timeoutIn(url) {
 /** The longest that timers take: about 24 days. */
 const LONGEST_TIMEOUT = 2 ** 31 - 1;
 
+/** @param {unknown} timeout @returns {timeout is number} */
+const isTimeout = (timeout) => typeof timeout === "number" && Number.isInteger(timeout) && timeout >= 1 && timeout <= LONGEST_TIMEOUT;
+
 /** @param {unknown} timeout */
 function checkTimeout(timeout) {
-	if (typeof timeout === "number" && Number.isInteger(timeout) && timeout >= 1 && timeout <= LONGEST_TIMEOUT) return timeout;
+	if (isTimeout(timeout)) return timeout;
 	throw invalid(`The timeout of a store must be a whole number of milliseconds, 1 to ${LONGEST_TIMEOUT}`);
 }
 
@@ -183,6 +186,7 @@ exports.checkPath = checkPath;
 exports.checkTimeout = checkTimeout;
 exports.endpointOfEnvironment = endpointOfEnvironment;
 exports.hasPassword = hasPassword;
+exports.isTimeout = isTimeout;
 exports.parseUrl = parseUrl;
 exports.readAddress = readAddress;
 exports.timeoutIn = timeoutIn;

@@ -4,9 +4,9 @@ const { createHash } = require("node:crypto");
 const fs = require("node:fs");
 const { join } = require("node:path");
 const { setTimeout: pause } = require("node:timers/promises");
-const { expandHome } = require("../home.js");
 const { StoreError } = require("./errors.js");
 const { isObject } = require("./lines.js");
+const { agentDirOf, notesIn } = require("./setting-names.js");
 
 /**
  * Does something that no other process of the host does meanwhile under this name, which is part of the name of a file.
@@ -28,7 +28,7 @@ const LINK_HINT = " (where files cannot be locked, let this directory be a link 
  * The locks of a host in a store, by name.
  * @param {{ store: string | (() => Promise<string>), host: string, locks?: string }} options `store`: the same text in every process of the
  *   host, or what gives it. `locks`: a directory of this machine, the same in every process, too. That for temporary files is not: it may be
- *   another one in each process
+ *   another one in each process. By default that of this machine's notes, as pi's own are
  * @returns {HostLock}
  */
 function hostLock({ store, host, locks }) {
@@ -38,7 +38,7 @@ function hostLock({ store, host, locks }) {
 		const turn = Promise.resolve(turns.get(name)).then(async () => {
 			const named = JSON.stringify([typeof store === "string" ? store : await store(), host]);
 			const key = createHash("sha256").update(named).digest("hex").slice(0, 16);
-			return withLock(() => join(locks ?? defaultLocks(), "locks", `${key}-${name}`), work);
+			return withLock(() => join(locks ?? notesIn(agentDirOf()), "locks", `${key}-${name}`), work);
 		});
 		const end = turn.catch(() => {}).then(() => {
 			if (turns.get(name) === end) turns.delete(name);
@@ -47,9 +47,6 @@ function hostLock({ store, host, locks }) {
 		return turn;
 	};
 }
-
-/** In the agent's directory, as pi's own are. Throws where the user has no home. */
-const defaultLocks = () => join(expandHome(process.env.PI_CODING_AGENT_DIR || join("~", ".pi", "agent")), "session-stores");
 
 /**
  * @template T

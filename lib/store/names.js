@@ -44,6 +44,10 @@ function idOf(name) {
  */
 const displayName = (host) => host.replace(/(?<=.)-[0-9a-f]{8}$/, "");
 
+/** What a list is asked for where it only matters whether the store answers. */
+const PING = { session: "0", headers: false, claims: false };
+
+exports.PING = PING;
 exports.checkId = checkId;
 exports.displayName = displayName;
 exports.idOf = idOf;

@@ -1,6 +1,6 @@
 // What this machine notes about its stores: for each session of a store how far its file is stored. Losing it only costs time.
 const fs = require("node:fs");
-const { dirname, join, resolve } = require("node:path");
+const { join, resolve } = require("node:path");
 const { addressKey } = require("./address.js");
 const { isObject } = require("./lines.js");
 const { checkId, isId, nameOf } = require("./names.js");
@@ -11,12 +11,6 @@ const { readJson, writeWhole } = require("./small-file.js");
  *   of it then; `redactions`: how many of the store's are taken over; `elsewhere`: the id of the store, if that has the session under the
  *   name of another project
  */
-
-/**
- * Where the notes of an agent's stores are, beside its sessions.
- * @param {string} sessions the directory of all sessions
- */
-const notesBeside = (sessions) => join(dirname(sessions), "session-stores");
 
 class Notes {
 	#folder;
@@ -78,4 +72,3 @@ class Notes {
 }
 
 exports.Notes = Notes;
-exports.notesBeside = notesBeside;

@@ -1,6 +1,20 @@
-// The names by which a user says which store is used. A file of its own, because every pi looks for them, and most have no store.
+// The names by which a user says which store is used, and where they are. A file of its own, because every pi looks for them, and most have
+// no store.
+const { join } = require("node:path");
+const { expandHome } = require("../home.js");
 
 /** The variable that names the store. */
 exports.STORE_VARIABLE = "PI_SESSION_NATIVE_STORE";
 /** The file that does, in the agent's directory. */
 exports.SETTINGS_FILE = "session-store.json";
+/** The variable that says how long a store may take to answer, in milliseconds. */
+exports.TIMEOUT_VARIABLE = "PI_SESSION_NATIVE_STORE_TIMEOUT";
+
+/**
+ * The agent's directory, which has pi's settings and sessions.
+ * @param {{ name?: string, configDir?: string }} [piConfig] that of a renamed build's package
+ */
+exports.agentDirOf = ({ name = "pi", configDir = ".pi" } = {}) => expandHome(process.env[`${name.toUpperCase()}_CODING_AGENT_DIR`] || join("~", configDir, "agent"));
+
+/** Where this machine's notes about its stores are. @param {string} agentDir */
+exports.notesIn = (agentDir) => join(agentDir, "session-stores");

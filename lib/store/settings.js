@@ -7,13 +7,13 @@ const fs = require("node:fs");
 const { basename, dirname, isAbsolute, join, resolve, sep } = require("node:path");
 const { expandHome } = require("../home.js");
 const { replaceFile } = require("../replace-file.js");
-const { hasPassword, readAddress, withoutPassword } = require("./address.js");
+const { hasPassword, isTimeout, readAddress, withoutPassword } = require("./address.js");
 const { StoreError } = require("./errors.js");
 const { hostLock } = require("./host-lock.js");
 const { isObject, parse } = require("./lines.js");
 const { findProject } = require("./project.js");
 const { secretsOf } = require("./secrets.js");
-const { SETTINGS_FILE, STORE_VARIABLE } = require("./setting-names.js");
+const { SETTINGS_FILE, STORE_VARIABLE, TIMEOUT_VARIABLE, notesIn } = require("./setting-names.js");
 
 /**
  * @typedef {object} Settings
@@ -92,13 +92,12 @@ function readFile(path) {
  * The address of the store; undefined if none is named. Where both name the same store, the file's counts: it may have the password that
  * the variable of a program that pi started lacks.
  * @param {string} agentDir
- * @param {NodeJS.ProcessEnv} [env]
+ * @param {string} [set] what the variable says
  * @returns {string | undefined}
  */
-function storeAddress(agentDir, env = process.env) {
-	const set = env[STORE_VARIABLE] || undefined;
+function storeAddress(agentDir, set = process.env[STORE_VARIABLE]) {
 	const kept = readSettings(agentDir).store || undefined;
-	return set === undefined || (kept !== undefined && isSameStore(set, kept)) ? kept : set;
+	return !set || (kept !== undefined && isSameStore(set, kept)) ? kept : set;
 }
 
 /** @param {string} path */
@@ -120,6 +119,19 @@ function isSameStore(a, b) {
 		// Whoever uses the one that is not understood says so.
 		return false;
 	}
+}
+
+/**
+ * How long a store may take to answer, in milliseconds: what the variable says, or `otherwise`.
+ * @param {number} otherwise
+ * @param {(line: string) => void} warn is told if the variable cannot be used
+ */
+function answerTimeout(otherwise, warn) {
+	const text = process.env[TIMEOUT_VARIABLE] ?? "";
+	const timeout = text === "" ? otherwise : Number(text);
+	if (isTimeout(timeout)) return timeout;
+	warn(`${TIMEOUT_VARIABLE} must be a whole number of milliseconds, 1 or more, not ${JSON.stringify(text.slice(0, 100))}; ${otherwise} is used`);
+	return otherwise;
 }
 
 /**
@@ -280,7 +292,7 @@ function headerOf(path) {
 async function makePrivate(agentDir, session) {
 	const path = join(agentDir, SETTINGS_FILE);
 	// Another process may do the same.
-	return hostLock({ store: path, host: "settings", locks: join(agentDir, "session-stores") })("settings", async () => {
+	return hostLock({ store: path, host: "settings", locks: notesIn(agentDir) })("settings", async () => {
 		const value = readFile(path);
 		const entry = UUID.test(session) ? session : ID_MARK + session;
 		if (value.private?.includes(entry)) return false;
@@ -297,6 +309,7 @@ async function makePrivate(agentDir, session) {
 	});
 }
 
+exports.answerTimeout = answerTimeout;
 exports.checkArgument = checkArgument;
 exports.makePrivate = makePrivate;
 exports.projectIn = projectIn;

@@ -200,6 +200,9 @@ test("with a drive that hangs, what is known here is said, and no command waits 
 	expect(status.out).toMatch(/^Project {2}shop: what is stored is not known\n {2}1 session to be stored\n {4}0194aaaa/m);
 	expect(JSON.parse((await run(at, ["remote", "status", "--json"])).out)).toMatchObject({ unreachable: said, projects: [{ project: "shop", toPush: [{ session: ID }] }] });
 	for (const args of [["push"], ["pull"], ["remote"]]) expect(await run(at, args)).toMatchObject({ err: expect.stringContaining(said), out: "" });
+	// Regression: what is not a number of milliseconds counted as it was, or was 10 s without a word.
+	const there = { ...laptop, env: { ...laptop.env, PI_SESSION_NATIVE_STORE_TIMEOUT: "-5" } };
+	expect(await run(there, ["remote"])).toMatchObject({ code: 0, err: 'Warning: PI_SESSION_NATIVE_STORE_TIMEOUT must be a whole number of milliseconds, 1 or more, not "-5"; 10000 is used\n' });
 });
 
 // Regression: it said that it had changed, though nobody else had stored anything.

@@ -3,7 +3,6 @@
 import { spawn } from "node:child_process";
 import {
 	cpSync,
-	existsSync,
 	mkdirSync,
 	readFileSync,
 	readdirSync,
@@ -17,6 +16,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { startModelServer } from "../../../scripts/demo/model-server.mjs";
 import * as pi from "../../../scripts/demo/pi.mjs";
 import { startRpc } from "../../../scripts/demo/rpc-client.mjs";
+import { DirectoryStore } from "../../../lib/store/index.js";
 import { type Outcome, own, piNative, register, scratch, write } from "./fake-pi.js";
 
 /** The two that are published last of each line. The unbundled modules of 1.5.2 lack their dependencies here. */
@@ -156,13 +156,20 @@ describe.each(PIS)("the bundle of $version", (one) => {
 		pi.writeAgentDir(home, server.baseUrl);
 		renameSync(pi.agentDirOf(home), join(cwd, "settings"));
 		const { PI_CODING_AGENT_DIR, ...own } = pi.isolatedEnv(home);
-		const env = { ...own, PI_SESSION_NATIVE_PACKAGE: "@acme/tau", PI_SESSION_NATIVE_VERBOSE: "1" };
+		const env = { ...own, PI_SESSION_NATIVE_PACKAGE: "@acme/tau", PI_SESSION_NATIVE_VERBOSE: "1", PI_SESSION_NATIVE_STORE_TIMEOUT: "120000" };
+		// Regression: the store was that of pi's settings, and what is private that of the build's own.
+		const stores = ["own", "foreign"].map((name) => join(cwd, name));
+		for (const store of stores) mkdirSync(store);
+		const foreign = join(home, ".pi/agent");
+		mkdirSync(foreign, { recursive: true });
+		writeFileSync(join(foreign, "session-store.json"), JSON.stringify({ store: stores[1] }), { mode: 0o600 });
 		const command = ["--import", register, join(renamedDir, "dist/bundle/cli.js"), "-p", "Good evening"];
-		for (const [agent, extra] of [
-			[join(home, ".tau/agent"), {}],
-			[join(cwd, "moved"), { TAU_CODING_AGENT_DIR: join(cwd, "moved") }],
+		for (const [agent, extra, more] of [
+			[join(home, ".tau/agent"), {}, {}],
+			[join(cwd, "moved"), { TAU_CODING_AGENT_DIR: join(cwd, "moved") }, { private: [cwd] }],
 		] as const) {
 			cpSync(join(cwd, "settings"), agent, { recursive: true });
+			writeFileSync(join(agent, "session-store.json"), JSON.stringify({ store: stores[0], ...more }), { mode: 0o600 });
 			const outcome = await run(command, cwd, { ...env, ...extra });
 			expect(outcome.stderr).toMatch(/^[^\n]*\n$/);
 			expect(outcome.stderr).toContain(`the session manager of @acme/tau ${version} (${renamedDir}) is replaced`);
@@ -171,7 +178,9 @@ describe.each(PIS)("the bundle of $version", (one) => {
 			expect(folders).toEqual([`--${cwd.slice(1).replaceAll("/", "-")}--`]);
 			expect(readdirSync(join(agent, "sessions", folders[0]))).toHaveLength(1);
 		}
-		expect(existsSync(join(home, ".pi"))).toBe(false);
+		expect(readdirSync(foreign)).toEqual(["session-store.json"]);
+		const stored = stores.map(async (path) => (await new DirectoryStore({ path, host: "reader" }).list().catch(() => ({ sessions: [] }))).sessions.length);
+		expect(await Promise.all(stored)).toEqual([1, 0]);
 	});
 });
 

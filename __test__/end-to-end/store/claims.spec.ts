@@ -28,10 +28,10 @@ async function setup({ address, env, open: storeOf }: SharedStore, before: (desk
 		import { createRequire } from "node:module";
 		import { appendFileSync } from "node:fs";
 		import { storeOfEnvironment } from ${JSON.stringify(pathToFileURL(join(root, "lib/register/store.mjs")).href)};
-		const { SessionManager, getDefaultSessionDir } = createRequire(${JSON.stringify(join(root, "index.js"))})("./index.js");
+		const { SessionManager } = createRequire(${JSON.stringify(join(root, "index.js"))})("./index.js");
 		const store = storeOfEnvironment();
-		store.pullBefore({ dir: ${JSON.stringify(root)} }, []);
-		store.watch(SessionManager, getDefaultSessionDir);
+		store.pullBefore([]);
+		store.watch(SessionManager);
 		const file = ${JSON.stringify(file)};
 		${open}
 		process.stdin.once("data", () => {

@@ -26,10 +26,10 @@ function setup(more: Record<string, string> = {}) {
 		const child: ChildProcess = spawn(process.execPath, ["--input-type=module", "-e", `
 			import { createRequire } from "node:module";
 			import { storeOfEnvironment } from ${JSON.stringify(pathToFileURL(join(root, "lib/register/store.mjs")).href)};
-			const { SessionManager, getDefaultSessionDir } = createRequire(${JSON.stringify(join(root, "index.js"))})("./index.js");
+			const { SessionManager } = createRequire(${JSON.stringify(join(root, "index.js"))})("./index.js");
 			const store = storeOfEnvironment();
-			store.pullBefore({ dir: ${JSON.stringify(root)} }, []);
-			store.watch(SessionManager, getDefaultSessionDir);
+			store.pullBefore([]);
+			store.watch(SessionManager);
 			process.stdin.once("data", () => process.exit());
 			console.log("started");
 			${program}`], { cwd: work, env: env as NodeJS.ProcessEnv, stdio: ["pipe", "pipe", "inherit"] });

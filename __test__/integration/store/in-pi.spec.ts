@@ -238,8 +238,8 @@ test("settings that only their owner may read name the store; what pi starts use
 	const secret = (user: string) => `postgres://${user}@127.0.0.1:1/x`;
 	writeFileSync(join(at.agent, "session-store.json"), JSON.stringify({ store: secret("me:s3cret") }));
 	const { storeAddress } = createRequire(library)("./settings.js");
-	expect(storeAddress(at.agent, { PI_SESSION_NATIVE_STORE: secret("me") })).toBe(secret("me:s3cret"));
-	expect(storeAddress(at.agent, { PI_SESSION_NATIVE_STORE: `${secret("me")}y` })).toBe(`${secret("me")}y`);
+	expect(storeAddress(at.agent, secret("me"))).toBe(secret("me:s3cret"));
+	expect(storeAddress(at.agent, `${secret("me")}y`)).toBe(`${secret("me")}y`);
 	if (process.platform === "win32") return;
 	chmodSync(join(at.agent, "session-store.json"), 0o644);
 	const { err } = await pi(at, hello);
@@ -258,7 +258,10 @@ test("a private session is no matter of pi's end", async () => {
 test("a timeout that is none is named in one line, and two seconds count", async () => {
 	const values = ["soon", "0", "-5", "1.5", "1e99"];
 	const at = machine();
-	const { err } = await pi(at, `for (const PI_SESSION_NATIVE_STORE_TIMEOUT of ${JSON.stringify(["", "7", ...values])}) storeOfEnvironment({ PI_SESSION_NATIVE_STORE: ".", PI_SESSION_NATIVE_STORE_TIMEOUT });`);
+	const { err } = await pi(at, `for (const value of ${JSON.stringify(["", "7", ...values])}) {
+		process.env.PI_SESSION_NATIVE_STORE_TIMEOUT = value;
+		storeOfEnvironment();
+	}`);
 	const said = (value: string) => `pi-session-native: PI_SESSION_NATIVE_STORE_TIMEOUT must be a whole number of milliseconds, 1 or more, not "${value}"; 2000 is used`;
 	expect(err.trim().split("\n")).toEqual(values.map(said));
 	const waiting = machine({ PI_SESSION_NATIVE_STORE_TIMEOUT: "soon", ...(await silentStore()) });
@@ -315,7 +318,7 @@ test("what a store holds is said in lines that are fit for a terminal", async ()
 
 test.each([["--no-session"], ["-p", "--no-session", "Hi"], ["list"], ["install", "x"], ["auth", "print-api-key"], ["--export", "x.jsonl"], ["--help"]])("pi %s waits for no store", async (...args) => {
 	const at = machine({ PI_SESSION_NATIVE_STORE: "/not/there", PI_SESSION_NATIVE_STORE_TIMEOUT: "1" });
-	const starts = (args: string[]) => `storeOfEnvironment().pullBefore({ dir: ${JSON.stringify(root)} }, ${JSON.stringify(args)});`;
+	const starts = (args: string[]) => `storeOfEnvironment().pullBefore(${JSON.stringify(args)});`;
 	const only = `import { storeOfEnvironment } from ${JSON.stringify(pathToFileURL(join(root, "lib/register/store.mjs")).href)};`;
 	expect((await node(at, ["--input-type=module", "-e", only + starts(args)])).err).toBe("");
 	expect((await node(at, ["--input-type=module", "-e", only + starts(["-p", "--", ...args])])).err).toContain("did not answer");

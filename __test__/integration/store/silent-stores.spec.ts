@@ -25,14 +25,14 @@ function machine(address: string, timeout: number) {
 type Machine = ReturnType<typeof machine>;
 
 /** A pi without a screen: what it does between its start and its end. */
-function start({ work, env }: Machine, body: string, before = `store.pullBefore({ dir: ${JSON.stringify(root)} }, []);`): { child: ChildProcess; ended: Promise<{ end: number | string; err: string[] }> } {
+function start({ work, env }: Machine, body: string, before = `store.pullBefore([]);`): { child: ChildProcess; ended: Promise<{ end: number | string; err: string[] }> } {
 	const program = `
 		import { createRequire } from "node:module";
 		import { storeOfEnvironment } from ${JSON.stringify(pathToFileURL(join(root, "lib/register/store.mjs")).href)};
-		const { SessionManager, getDefaultSessionDir } = createRequire(${JSON.stringify(join(root, "index.js"))})("./index.js");
+		const { SessionManager } = createRequire(${JSON.stringify(join(root, "index.js"))})("./index.js");
 		const store = storeOfEnvironment();
 		${before}
-		store.watch(SessionManager, getDefaultSessionDir);
+		store.watch(SessionManager);
 		${body}`;
 	const child = spawn(process.execPath, ["--input-type=module", "-e", program], { cwd: work, env: env as NodeJS.ProcessEnv, stdio: ["ignore", "pipe", "pipe"] });
 	onTestFinished(() => void child.kill("SIGKILL"));
