@@ -10,10 +10,10 @@ import { UsageError } from "./errors.mjs";
 import { SessionManager } from "./library.mjs";
 import { paint, write, writeJson } from "./output.mjs";
 import { everySessionFile, findEntry, openReadOnly, sessionFiles, sessionPath } from "./sessions.mjs";
-import { ifStoreIsNamed, notesHere, syncOf } from "./stores.mjs";
+import { ifStoreIsNamed, notesHere, syncOf } from "./store-connection.mjs";
 import { counted, safeLine } from "./text.mjs";
 
-/** @typedef {import("./stores.mjs").Options & { text?: string, entry?: string[], replacement?: string, dryRun?: boolean }} Options */
+/** @typedef {import("./store-connection.mjs").Options & { text?: string, entry?: string[], replacement?: string, dryRun?: boolean }} Options */
 /** @typedef {import("./library.mjs").RedactInput} RedactInput */
 /** @typedef {{ file: string, lines: number, backups: string[], stored: number, left: number, isLocked: boolean, isCatalogClean: boolean, isStored: boolean, error?: string }} Row */
 /** @typedef {import("./library.mjs").RedactReport & { stored?: { id: string | null, hash: string }[], error?: Error }} Done `stored`: what only the store had */
@@ -80,7 +80,7 @@ async function ofCopies(path, { text, replacement }, lines) {
  * Redacts a file and what the store has of it. Without a store what is changed is noted, for those that are named later.
  * @param {string} file
  * @param {RedactInput} what
- * @param {import("./stores.mjs").Connection | undefined} connection
+ * @param {import("./store-connection.mjs").Connection | undefined} connection
  * @param {Options} options
  * @returns {Promise<Done>}
  */
@@ -95,7 +95,7 @@ async function done(file, what, connection, options) {
 /**
  * @param {string} file
  * @param {() => RedactInput | Promise<RedactInput>} whatIn
- * @param {import("./stores.mjs").Connection | undefined} connection
+ * @param {import("./store-connection.mjs").Connection | undefined} connection
  * @param {Options} options
  * @param {boolean} [isAsked] this session was named: the store is asked, whatever the file holds
  * @returns {Promise<Row[]>} empty if there is nothing to take out
@@ -118,7 +118,7 @@ async function rowsOf(file, whatIn, connection, options, isAsked = false) {
 /**
  * @param {string} path
  * @param {Row[]} rows
- * @param {import("./stores.mjs").Connection | undefined} connection
+ * @param {import("./store-connection.mjs").Connection | undefined} connection
  * @param {Options} options
  */
 async function report(path, rows, connection, { json, dryRun }) {

@@ -2,10 +2,10 @@
 import lastErrors from "../store/last-errors.js";
 import { displayName } from "../store/names.js";
 import { paint, write, writeJson } from "./output.mjs";
-import { checkAnswers, syncHere, syncsOfAll, withStore } from "./stores.mjs";
+import { checkAnswers, syncHere, syncsOfAll, withStore } from "./store-connection.mjs";
 import { age, clip, counted, safeLine, size } from "./text.mjs";
 
-/** @typedef {import("./stores.mjs").Options} Options */
+/** @typedef {import("./store-connection.mjs").Options} Options */
 /** @typedef {{ session: string, file: string, bytes: number, why: string }} Behind */
 /** @typedef {{ project: string, dir: string, stored: { sessions: number, bytes: number, hosts: string[], newest: Date | undefined } | undefined, toPush: Behind[], toPull: Behind[], private: number, privateStored: string[], deleted: string[], inUse: { session: string, host: string }[] }} Project */
 
@@ -17,7 +17,7 @@ const SHOWN = 10;
  * @returns {Promise<number>} 1 if something is behind because it failed
  */
 export async function remoteStatus(options) {
-	const work = async (/** @type {import("./stores.mjs").Connection} */ connection) => {
+	const work = async (/** @type {import("./store-connection.mjs").Connection} */ connection) => {
 		const { store, shown, address, notes } = connection;
 		const errors = new lastErrors.LastErrors(notes, address).all();
 		const syncs = options.all ? await syncsOfAll(connection, options) : [await syncHere(connection, options)];
@@ -74,7 +74,7 @@ async function statusOf(sync, list, errors) {
 	};
 }
 
-/** @param {import("./stores.mjs").Connection} connection @param {string | undefined} unreachable */
+/** @param {import("./store-connection.mjs").Connection} connection @param {string | undefined} unreachable */
 const head = ({ store, shown }, unreachable) => [
 	`Store    ${safeLine(shown)}${unreachable === undefined ? "" : `  ${paint.red(safeLine(unreachable))}`}`,
 	`Host     ${safeLine(displayName(store.host))}  ${paint.dim(safeLine(store.host))}`,

@@ -1,136 +1,20 @@
 // `pi-sessions push`, `pull`, `sync` and `remote`: sessions here and in a store.
 import { basename, dirname } from "node:path";
-import { SessionSync, StoreError, hostId, openStore } from "../store/index.js";
-import { readAddress } from "../store/address.js";
 import local from "../store/local.js";
 import { PING, displayName, isId } from "../store/names.js";
-import settingNames from "../store/setting-names.js";
-import settings from "../store/settings.js";
 import { CommandError, UsageError } from "./errors.mjs";
 import { paint, withProgress, write, writeJson, writeWarning } from "./output.mjs";
-import { defaultDir, pathOf, sessionDir, sessionsRoot, workingDirectory } from "./session-dir.mjs";
-import { everySessionFile, findOne, isPath, sessionFiles, sessionPath } from "./sessions.mjs";
+import { workingDirectory } from "./session-dir.mjs";
+import { findOne, isPath, sessionPath } from "./sessions.mjs";
+import { projectIn, syncHere, syncOf, syncsOfAll, withStore } from "./store-connection.mjs";
 import { table } from "./table.mjs";
 import { age, clip, counted, safeLine, size } from "./text.mjs";
 
-/** @typedef {import("../store/index.js").LineStore} LineStore */
-/** @typedef {{ cwd?: string, dir?: string, json?: boolean, all?: boolean, store?: string, dryRun?: boolean, restore?: boolean }} Options */
+/** @typedef {import("./store-connection.mjs").Connection} Connection */
+/** @typedef {import("./store-connection.mjs").Options} Options */
+/** @typedef {import("../store/index.js").SessionSync} SessionSync */
 /** @typedef {{ rows: Row[], elsewhere?: { sessions: number, projects: number } }} Work `elsewhere`: what is stored of projects that have no directory here */
 /** @typedef {{ session: string, file: string, what: string, error?: string, notes?: string[] }} Row what was done with a session, or would be */
-/** @typedef {{ store: LineStore, address: string, shown: string, notes: string }} Connection */
-
-/**
- * Works with the store that is named.
- * @template T
- * @param {Options} options
- * @param {(connection: Connection) => Promise<T>} work
- * @param {(connection: Connection) => Promise<void>} [check]
- * @returns {Promise<T>}
- */
-export async function withStore(options, work, check = checkAnswers) {
-	const text = addressOf(options);
-	if (!text) throw new UsageError("Which store? --store <url>, PI_SESSION_NATIVE_STORE, or session-store.json in the agent's directory");
-	const connection = await connectTo(text);
-	// Of a store that does not answer nothing is asked, nor is it closed: a call to a drive that hangs would never end.
-	await check(connection);
-	try {
-		return await work(connection);
-	} finally {
-		await connection.store.close();
-	}
-}
-
-/** Loaded only where it is needed. */
-const FOLLOWER = "../register/store-process.mjs";
-/** How long a directory may take to answer, if the variable does not say it. */
-const ANSWER_MS = 10_000;
-
-/**
- * Throws if a directory does not answer: another process asks first, because a call to a drive that hangs would keep this one from ending.
- * @param {Connection} connection
- */
-export async function checkAnswers({ address, notes, shown }) {
-	if (readAddress(address).kind !== "directory") return;
-	const timeout = settings.answerTimeout(ANSWER_MS, (line) => writeWarning(line, false));
-	const { Follower } = await import(FOLLOWER);
-	const follower = new Follower({ address, notes, timeout });
-	const { outcome, isReached } = follower.request({ name: "reach" }, timeout);
-	follower.stop();
-	if (outcome === "late" && !isReached) throw new StoreError("unreachable", `${shown}: the store did not answer within ${timeout / 1000} s`);
-}
-
-/** @param {Options} options */
-function addressOf(options) {
-	if (options.store) settings.checkArgument(options.store);
-	return options.store || settings.storeAddress(dirname(sessionsRoot()));
-}
-
-/**
- * Works with the store, if one is named.
- * @param {Options} options
- * @param {(connection: Connection | undefined) => Promise<void>} work
- */
-export async function ifStoreIsNamed(options, work) {
-	const text = addressOf(options);
-	const connection = text ? await connectTo(text) : undefined;
-	try {
-		await work(connection);
-	} finally {
-		await connection?.store.close();
-	}
-}
-
-/** The directory of this machine's notes. */
-export const notesHere = () => settingNames.notesIn(dirname(sessionsRoot()));
-
-/** @param {string} text @returns {Promise<Connection>} */
-async function connectTo(text) {
-	const { place, shown } = readAddress(text);
-	const notes = notesHere();
-	return { store: await openStore(place, { host: hostId(notes), locks: notes }), address: place, shown, notes };
-}
-
-/**
- * The sessions of the working directory.
- * @param {Connection} connection
- * @param {Options} options
- */
-export function syncHere(connection, options) {
-	const own = sessionDir(options);
-	const cwd = workingDirectory(options);
-	return syncIn(connection, own === undefined ? defaultDir(cwd) : pathOf(own), cwd, own !== undefined, options);
-}
-
-/** What was said of directories: `sync` looks at each twice. @type {Set<string>} */
-const warned = new Set();
-
-/** @param {Connection} connection @param {string} dir @param {string} cwd @param {boolean} isShared @param {Options} options */
-async function syncIn({ store, address, notes }, dir, cwd, isShared, options) {
-	const { json } = options;
-	const agentDir = dirname(sessionsRoot());
-	const { project, isOwn, problem } = await settings.projectIn(cwd, store.host, agentDir);
-	const why = problem ?? (isOwn ? `${cwd} has no git remote, so its sessions are shared with no other machine (PI_SESSION_NATIVE_PROJECT, or projects in session-store.json, names a project)` : undefined);
-	if (why !== undefined && !warned.has(why)) writeWarning(safeLine(why), Boolean(json));
-	if (why !== undefined) warned.add(why);
-	return new SessionSync({ store, address, notes, dir, cwd, isShared, project, otherFiles: () => everySessionFile(options), ...settings.pushRules(agentDir) });
-}
-
-/**
- * The sessions of every working directory that has some here.
- * @param {Connection} connection
- * @param {Options} options
- */
-export async function syncsOfAll(connection, options) {
-	const isShared = sessionDir(options) !== undefined;
-	const syncs = [];
-	for (const dir of new Set(sessionFiles(options).map((path) => dirname(path)))) {
-		const found = [...(await local.localSessions(dir)).values()];
-		const directories = new Set(found.flatMap(({ cwd }) => cwd ?? []));
-		// A directory of pi's own has the sessions of one working directory.
-		for (const cwd of isShared ? directories : [...directories].slice(0, 1)) syncs.push(await syncIn(connection, dir, cwd, isShared, options));
-	}
-	return syncs;
-}
 
 /**
  * The session here that an id, its beginning or a path names.
@@ -147,9 +31,6 @@ async function localSession(query, options) {
 	if (!found) throw new CommandError(`A store cannot take ${safeLine(path)}: ${safeLine(why)}`);
 	return found;
 }
-
-/** @param {Connection} connection @param {import("../store/local.js").LocalSession} local @param {Options} options */
-export const syncOf = (connection, { file, cwd }, options) => syncIn(connection, dirname(file), cwd ?? workingDirectory(options), false, options);
 
 /**
  * A command that works on one session, or on those of projects, and reports what it did.
@@ -285,8 +166,10 @@ async function storedElsewhere({ store }, listed) {
  * @param {string} query
  */
 async function listedFor({ store }, query) {
-	const list = isId(query) ? await store.list({ session: query, claims: false }) : undefined;
-	return list && list.sessions.length + list.problems.length > 0 ? list : store.list({ claims: false });
+	// Where headers are asked for, each may cost a request.
+	const less = { headers: false, claims: false };
+	const list = isId(query) ? await store.list({ session: query, ...less }) : undefined;
+	return list && list.sessions.length + list.problems.length > 0 ? list : store.list(less);
 }
 
 /** The ids of what is stored, those that cannot be read included. @param {Connection} connection @param {string} query */
@@ -340,15 +223,20 @@ export async function remoteDelete(query, options) {
  * @param {Options} options
  */
 export async function remoteMove(from, to, options) {
-	return withStore(options, async (connection) => {
-		const { store, shown } = connection;
-		const project = to ?? (await syncHere(connection, options)).project;
+	return withStore(options, async ({ store, shown }) => {
+		const here = await projectIn(workingDirectory(options), store.host);
+		const project = to ?? here.project;
+		// For the others the sessions would be gone.
+		if (here.why !== undefined && project === here.project) throw new UsageError(`${here.why}; name the project that is to have the sessions: pi-sessions remote move ${from} <to>`);
 		if (project === from) throw new UsageError(`${from} is the project's name already`);
 		if (!store.move) throw new CommandError(`${safeLine(shown)} cannot give a project another name`);
-		const sessions = (await store.list({ project: from, headers: false, claims: false })).sessions.map(({ session }) => session);
+		const [there, target] = await Promise.all([from, project].map((project) => store.list({ project, headers: false, claims: false })));
+		const sessions = there.sessions.map(({ session }) => session);
+		if (sessions.length + there.problems.length === 0) throw new CommandError(`No session of a project ${safeLine(from)} is stored; pi-sessions remote --all lists the projects`);
 		if (!options.dryRun) await store.move(from, project);
+		const joined = target.sessions.length > 0 ? `, which has ${counted(target.sessions.length, "session")} already` : "";
 		if (options.json) await writeJson({ store: shown, from, to: project, dryRun: Boolean(options.dryRun), sessions });
-		else await write(`${options.dryRun ? "would move" : "moved"}  ${counted(sessions.length, "session")} from ${safeLine(from)} to ${safeLine(project)}\n`);
+		else await write(`${options.dryRun ? "would move" : "moved"}  ${counted(sessions.length, "session")} from ${safeLine(from)} to ${safeLine(project)}${joined}\n`);
 		return 0;
 	});
 }
@@ -359,11 +247,11 @@ export async function remoteMove(from, to, options) {
  * @param {import("../store/index.js").SessionList} list
  */
 function storedSession(query, { sessions, problems }) {
-	const items = sessions.map((stored) => ({ id: stored.session, project: stored.project ?? "" }));
+	const items = sessions.map(({ session, hosts, modified }) => ({ id: session, about: `${age(modified)}  ${hosts.map(displayName).join(", ")}` }));
 	const readable = new Set(items.map(({ id }) => id));
 	const unreadable = new Set(problems.map((problem) => problem.session).filter((id) => !readable.has(id)));
-	for (const id of unreadable) items.push({ id, project: "(unreadable)" });
-	return findOne(query, items, ({ id, project }) => `${clip(id, 64)}  ${clip(project, 60)}`).id;
+	for (const id of unreadable) items.push({ id, about: "(unreadable)" });
+	return findOne(query, items, ({ id, about }) => `${clip(id, 64)}  ${clip(about, 60)}`).id;
 }
 
 /**
@@ -373,7 +261,8 @@ function storedSession(query, { sessions, problems }) {
 export async function remote(options) {
 	return withStore(options, async (connection) => {
 		const { store, shown } = connection;
-		const { sessions, problems } = await store.list(options.all ? {} : { project: (await syncHere(connection, options)).project });
+		// The names of other projects are in the headers' objects.
+		const { sessions, problems } = await store.list(options.all ? {} : { project: (await syncHere(connection, options)).project, headers: false });
 		if (options.json) {
 			const rows = sessions.map(({ session, project, hosts, bytes, modified, claim }) => ({ session, project, hosts, bytes, modified, claim }));
 			await writeJson({ store: shown, host: store.host, sessions: rows, problems });

@@ -13,7 +13,6 @@ import { Sessions } from "./store-sessions.mjs";
 const require = createRequire(import.meta.url);
 const { hostId, openStore } = require("../store/index.js");
 const { LastErrors } = require("../store/last-errors.js");
-const { PING } = require("../store/names.js");
 const { callHere } = require("../store/call-manager.js");
 const { Pending } = require("../store/pending.js");
 const { pushRules, readSettings } = require("../store/settings.js");
@@ -40,7 +39,7 @@ class StoreFollower {
 
 	async #respond({ name, ...request }) {
 		this.#isReached = false;
-		const requests = { start: () => this.#start(request), end: () => this.#context.sessions.storeRest(request), reach: () => this.#list(PING) };
+		const requests = { start: () => this.#start(request), end: () => this.#context.sessions.storeRest(request) };
 		const error = await requests[name]().then(() => undefined, (error) => error.message);
 		this.#context.reports.send({ done: name, error });
 		if (name === "end") end();

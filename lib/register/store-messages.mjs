@@ -7,7 +7,6 @@
 //   request  what pi waits for, by its `name`:
 //            "start"  pull what is lacking in the directory `dir`, or pi's own, and store what earlier processes left
 //            "end"    store the rest of what pi has opened, unless `isSilent`, give up the claims, and end
-//            "reach"  ask whether the store answers
 // When the input ends without the request "end", pi is gone: the last lines are stored, for `timeout` at most.
 //
 // From the follower, a JSON object a line on its standard output, which is a file (store-process.mjs):

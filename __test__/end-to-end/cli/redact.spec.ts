@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { DirectoryStore, loadAll } from "../../../lib/store/index.js";
 import { bin, good, put, run, runProgram, world } from "../../support/cli.js";
+import { entry, header as storedHeader } from "../../support/lines.js";
 import { message, scratch, user } from "../../support/scratch.js";
 
 const ID = "0194aaaa-1111-7000-8000-000000000001";
@@ -118,6 +119,10 @@ test("the sessions of a remote that was renamed are moved", async () => {
 	const reader = new DirectoryStore({ path: store, host: "reader" });
 	const before = (await loadAll(reader, ID)).lines.map(({ line }) => line.toString());
 	const renamed = { ...laptop, env: { ...laptop.env, PI_SESSION_NATIVE_PROJECT: "new/shop" } };
+	// Regression: they were moved to a name that only this machine has, or none was, without an error.
+	const nameless = { ...laptop, env: { ...laptop.env, PI_SESSION_NATIVE_PROJECT: undefined } };
+	expect(await run(nameless, ["remote", "move", "shop"])).toMatchObject({ code: 2, err: expect.stringMatching(/has no git remote.*pi-sessions remote move shop <to>/) });
+	expect(await run(renamed, ["remote", "move", "shpo"])).toMatchObject({ code: 1, err: "Error: No session of a project shpo is stored; pi-sessions remote --all lists the projects\n" });
 	expect(await good(renamed, ["remote", "move", "shop", "--dry-run"])).toBe("would move  2 sessions from shop to new/shop\n");
 	expect(await good(renamed, ["remote", "move", "shop"])).toBe("moved  2 sessions from shop to new/shop\n");
 	const moved = async () => (await reader.list({ project: "new/shop" })).sessions.map(({ session, project }) => [session, project]);
@@ -129,6 +134,8 @@ test("the sessions of a remote that was renamed are moved", async () => {
 	expect(await good(renamed, ["pull", "--all"])).not.toContain("more stored");
 	expect(await moved()).toEqual([[ID, "new/shop"], [FORK, "new/shop"]]);
 	expect((await run(renamed, ["remote", "move", "new/shop"])).code).toBe(2);
+	await new DirectoryStore({ path: store, host: "other" }).append("another", { header: storedHeader("another"), lines: [entry("x")], project: "third" });
+	expect(await good(nameless, ["remote", "move", "third", "new/shop"])).toBe("moved  1 session from third to new/shop, which has 2 sessions already\n");
 });
 
 test("what an entry says leaves copies of it that are below another entry, in the sessions of other directories, here and on other machines", async () => {

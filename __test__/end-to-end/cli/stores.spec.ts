@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { DirectoryStore } from "../../../lib/store/index.js";
 import { type World, good, lines, put, run, world } from "../../support/cli.js";
+import { fakeBucket } from "../../support/fake-s3.js";
 import { hangingDrive } from "../../support/hanging-drive.js";
 import { recordOf, logOf } from "../../support/lines.js";
 import { message, scratch, snapshot, user } from "../../support/scratch.js";
@@ -117,6 +118,24 @@ test("a session that was deleted from the store is put back by a push that is to
 	expect((await run(laptop, ["push", "0194"])).code).toBe(1);
 	expect(await good(laptop, ["push", "--restore", "0194"])).toMatch(/ stored {2}0194aaaa/);
 	expect(await good(laptop, ["remote"])).toContain(ID);
+});
+
+// Regression: the header of every session was asked for, of every project.
+test("the beginning of an id, and a list of the project, ask for no headers of other sessions", async () => {
+	const bucket = await fakeBucket(() => 0);
+	for (const id of ["first", "second", "third"]) bucket.put(`${id}-session`, { at: Date.now() });
+	const { laptop } = team();
+	const at = { ...laptop, env: { ...laptop.env, ...bucket.env, PI_SESSION_NATIVE_STORE: bucket.address } };
+	const headers = async (...args: string[]) => {
+		bucket.asked.length = 0;
+		await good(at, args);
+		// The beginning may be an id.
+		return new Set(bucket.asked.filter((key) => key.startsWith("sessions/") && key !== "sessions/sec"));
+	};
+	expect(await headers("remote")).toEqual(new Set());
+	expect(await headers("remote", "delete", "sec", "--dry-run")).toEqual(new Set());
+	expect(await headers("pull", "sec", "--dry-run")).toEqual(new Set(["sessions/second-session"]));
+	expect(await headers("sync", "sec")).toEqual(new Set(["sessions/second-session"]));
 });
 
 test("pull --all says how much is stored of projects that are not here", async () => {

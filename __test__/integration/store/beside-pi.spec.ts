@@ -280,11 +280,11 @@ test("where the system takes each message later, as Windows does, all of them le
 		Socket.prototype._write = function (text, encoding, callback) { _write.call(this, text, encoding, (error) => setImmediate(callback, error)); };
 		Socket.prototype._writev = function (texts, callback) { _writev.call(this, texts, (error) => setImmediate(callback, error)); };
 		const follower = make();
-		console.log(ask(follower, "reach"));
+		console.log(ask(follower, "start"));
 		await new Promise((resolve) => setTimeout(resolve, 100));
 		follower.send({ open: [] });
 		console.log(ask(follower, "end"));`)]);
-	expect([end, ...out.trim().split("\n").map((line) => JSON.parse(line))]).toEqual([0, { done: "reach", isReached: true, outcome: "done" }, { done: "end", unstored: 0, outcome: "done" }]);
+	expect([end, ...out.trim().split("\n").map((line) => JSON.parse(line))]).toEqual([0, { done: "start", isReached: true, outcome: "done" }, { done: "end", unstored: 0, outcome: "done" }]);
 });
 
 // Regression: pi said of its end that not all was stored.

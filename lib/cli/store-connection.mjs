@@ -1,0 +1,142 @@
+// A store that a command works with, and the sessions here that it keeps.
+import { dirname } from "node:path";
+import answers from "../store/answers.js";
+import { readAddress } from "../store/address.js";
+import { SessionSync, StoreError, hostId, openStore } from "../store/index.js";
+import local from "../store/local.js";
+import settingNames from "../store/setting-names.js";
+import settings from "../store/settings.js";
+import { UsageError } from "./errors.mjs";
+import { writeWarning } from "./output.mjs";
+import { defaultDir, pathOf, sessionDir, sessionsRoot, workingDirectory } from "./session-dir.mjs";
+import { everySessionFile, sessionFiles } from "./sessions.mjs";
+import { safeLine } from "./text.mjs";
+
+/** @typedef {import("../store/index.js").LineStore} LineStore */
+/** @typedef {{ cwd?: string, dir?: string, json?: boolean, all?: boolean, store?: string, dryRun?: boolean, restore?: boolean }} Options */
+/** @typedef {{ store: LineStore, address: string, shown: string, notes: string }} Connection */
+
+/** How long a directory may take to answer, if the variable does not say it. */
+const ANSWER_MS = 10_000;
+
+const agentDir = () => dirname(sessionsRoot());
+
+/**
+ * Works with the store that is named.
+ * @template T
+ * @param {Options} options
+ * @param {(connection: Connection) => Promise<T>} work
+ * @param {(connection: Connection) => Promise<void>} [check]
+ * @returns {Promise<T>}
+ */
+export async function withStore(options, work, check = checkAnswers) {
+	const text = addressOf(options);
+	if (!text) throw new UsageError("Which store? --store <url>, PI_SESSION_NATIVE_STORE, or session-store.json in the agent's directory");
+	const connection = await connectTo(text);
+	// Of a store that does not answer nothing is asked, nor is it closed: a call to a drive that hangs would never end.
+	await check(connection);
+	try {
+		return await work(connection);
+	} finally {
+		await connection.store.close();
+	}
+}
+
+/**
+ * Throws if a directory does not answer: another process asks first, because a call to a drive that hangs would keep this one from ending.
+ * @param {Connection} connection
+ */
+export async function checkAnswers({ address, shown }) {
+	if (readAddress(address).kind !== "directory") return;
+	const timeout = settings.answerTimeout(ANSWER_MS, (line) => writeWarning(line, false));
+	if (!(await answers.answersWithin(address, timeout))) throw new StoreError("unreachable", `${shown}: the store did not answer within ${timeout / 1000} s`);
+}
+
+/** @param {Options} options */
+function addressOf(options) {
+	if (options.store) settings.checkArgument(options.store);
+	return options.store || settings.storeAddress(agentDir());
+}
+
+/**
+ * Works with the store, if one is named.
+ * @param {Options} options
+ * @param {(connection: Connection | undefined) => Promise<void>} work
+ */
+export async function ifStoreIsNamed(options, work) {
+	const text = addressOf(options);
+	const connection = text ? await connectTo(text) : undefined;
+	try {
+		await work(connection);
+	} finally {
+		await connection?.store.close();
+	}
+}
+
+/** The directory of this machine's notes. */
+export const notesHere = () => settingNames.notesIn(agentDir());
+
+/** @param {string} text @returns {Promise<Connection>} */
+async function connectTo(text) {
+	const { place, shown } = readAddress(text);
+	const notes = notesHere();
+	return { store: await openStore(place, { host: hostId(notes), locks: notes }), address: place, shown, notes };
+}
+
+/**
+ * The sessions of the working directory.
+ * @param {Connection} connection
+ * @param {Options} options
+ */
+export function syncHere(connection, options) {
+	const own = sessionDir(options);
+	const cwd = workingDirectory(options);
+	return syncIn(connection, own === undefined ? defaultDir(cwd) : pathOf(own), cwd, own !== undefined, options);
+}
+
+/** What was said of directories: `sync` looks at each twice. @type {Set<string>} */
+const warned = new Set();
+
+/** @param {Connection} connection @param {string} dir @param {string} cwd @param {boolean} isShared @param {Options} options */
+async function syncIn({ store, address, notes }, dir, cwd, isShared, options) {
+	const { project, why } = await projectIn(cwd, store.host);
+	if (why !== undefined && !warned.has(why)) writeWarning(safeLine(why), Boolean(options.json));
+	if (why !== undefined) warned.add(why);
+	return new SessionSync({ store, address, notes, dir, cwd, isShared, project, otherFiles: () => everySessionFile(options), ...settings.pushRules(agentDir()) });
+}
+
+/**
+ * The project of a directory, and why it is this machine's alone, if it is.
+ * @param {string} cwd
+ * @param {string} host
+ */
+export async function projectIn(cwd, host) {
+	const { project, isOwn, problem } = await settings.projectIn(cwd, host, agentDir());
+	const why = problem ?? (isOwn ? `${cwd} has no git remote, so its sessions are shared with no other machine (PI_SESSION_NATIVE_PROJECT, or projects in session-store.json, names a project)` : undefined);
+	return { project, why };
+}
+
+/**
+ * The sessions of every working directory that has some here.
+ * @param {Connection} connection
+ * @param {Options} options
+ */
+export async function syncsOfAll(connection, options) {
+	const isShared = sessionDir(options) !== undefined;
+	const syncs = [];
+	for (const dir of new Set(sessionFiles(options).map((path) => dirname(path)))) {
+		const found = [...(await local.localSessions(dir)).values()];
+		const directories = new Set(found.flatMap(({ cwd }) => cwd ?? []));
+		// A directory of pi's own has the sessions of one working directory.
+		for (const cwd of isShared ? directories : [...directories].slice(0, 1)) syncs.push(await syncIn(connection, dir, cwd, isShared, options));
+	}
+	return syncs;
+}
+
+/**
+ * The session that a file has.
+ * @param {Connection} connection
+ * @param {import("../store/local.js").LocalSession} local
+ * @param {Options} options
+ */
+export const syncOf = (connection, { file, cwd }, options) => syncIn(connection, dirname(file), cwd ?? workingDirectory(options), false, options);
