@@ -109,7 +109,7 @@ describe("what is refused twice is written all the same", () => {
 	test("a session that is marked as private", async () => {
 		const agent = scratch();
 		await makePrivate(agent, "a");
-		expect([readSettings(agent).private, calls()]).toEqual([["a"], 3]);
+		expect([readSettings(agent).private, calls()]).toEqual([["id:a"], 3]);
 	});
 
 	test.each([false, true])("a file that the command writes, with force: %s", async (force) => {
