@@ -38,14 +38,23 @@ fields! {
 
 /// The role of a message. A role that is not listed here is kept in the file and reaches the caller unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Role {
+    /// What the user wrote.
     User,
+    /// What the model wrote.
     Assistant,
+    /// The result of a tool call.
     ToolResult,
+    /// The system prompt.
     System,
+    /// A command of the user's shell, and its output.
     BashExecution,
+    /// What an extension wrote for the model.
     Custom,
+    /// The summary of a branch that was left.
     BranchSummary,
+    /// The summary of what a compaction replaced.
     CompactionSummary,
     /// What version 2 files called [`Role::Custom`].
     HookMessage,

@@ -11,6 +11,7 @@ use crate::json::{fields, Value};
 
 /// The kind of an entry, by its `type`. Entries of unknown types are kept and handed out unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum EntryKind {
     /// A message of the user, the model or a tool.
     Message,
@@ -132,6 +133,7 @@ pub(crate) enum Line<'a> {
 
 /// Why a line is not an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Damage {
     NotJson,
     NotAnObject,

@@ -15,7 +15,9 @@ pub struct ReportedDamage {
     pub line: u64,
     /// Its bytes are `start..end` of the file, the newline not among them.
     pub start: u64,
+    /// See `start`.
     pub end: u64,
+    /// Why it is not an entry.
     pub reason: &'static str,
 }
 
@@ -29,14 +31,18 @@ impl From<&DamagedLine> for ReportedDamage {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Orphan {
+    /// The line of the entry, counted from 1.
     pub line: u64,
+    /// The entry's id.
     pub id: String,
+    /// The id that it names as its parent.
     pub parent_id: String,
 }
 
 /// An id that several entries have.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DuplicateId {
+    /// The id.
     pub id: String,
     /// The first of them.
     pub lines: Vec<u64>,
@@ -60,20 +66,30 @@ pub(crate) const REPORT_LIMIT: usize = 1_000;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Totals {
+    /// Lines that are not entries.
     pub damaged: u64,
+    /// Entries whose parent is not in the session.
     pub orphans: u64,
+    /// Ids that several entries have.
     pub duplicate_ids: u64,
+    /// Cycles of parents.
     pub cycles: u64,
 }
 
 /// What is wrong with the lines of a session and their tree: the first faults of each kind, and how many there are.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct FaultReport {
+    /// Lines that are not entries.
     pub damaged: Vec<ReportedDamage>,
+    /// Entries whose parent is not in the session.
     pub orphans: Vec<Orphan>,
+    /// Ids that several entries have.
     pub duplicate_ids: Vec<DuplicateId>,
+    /// Cycles of parents.
     pub cycles: Vec<Cycle>,
+    /// How many there are of each.
     pub totals: Totals,
 }
 

@@ -19,20 +19,26 @@ use crate::tree::tree::{RowNo, Tree};
 /// The report on a session file.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct VerifyReport {
+    /// The path of the file.
     pub path: String,
     /// Whether there is a header and nothing is wrong.
     pub ok: bool,
     /// The version that the header states, 1 if it states none; none without a header.
     pub version: Option<f64>,
+    /// The session's id; none without a header.
     pub session_id: Option<String>,
+    /// The size of the file.
     pub bytes: u64,
     /// Lines of every kind, including blank ones and a last one without a newline.
     pub lines: u64,
+    /// Lines that are entries.
     pub entries: u64,
     /// What is wrong with its lines and its tree.
     #[serde(flatten)]
     pub faults: FaultReport,
+    /// Whether the last line ends with a newline, or there is no line.
     pub ends_with_newline: bool,
 }
 

@@ -11,27 +11,34 @@ use crate::tree::tree::RowNo;
 /// The diagnostics of a session.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct Diagnostics {
     /// The session's file, whether it exists yet or not.
     pub path: Option<String>,
     /// What is wrong with its lines and its tree.
     #[serde(flatten)]
     pub faults: FaultReport,
+    /// What was repaired since the session was opened.
     pub repairs: Vec<RepairMade>,
+    /// How other processes changed the file since the session was opened.
     pub foreign_changes: Vec<ForeignChange>,
 }
 
 /// A repair, and how often it was made.
 #[derive(Debug, Serialize)]
 pub struct RepairMade {
+    /// What was repaired.
     pub what: &'static str,
+    /// How often.
     pub count: u64,
 }
 
 /// How often other processes changed the file in one way.
 #[derive(Debug, Serialize)]
 pub struct ForeignChange {
+    /// The way.
     pub kind: ForeignChangeKind,
+    /// How often, and how much.
     #[serde(flatten)]
     pub changed: ChangeCount,
 }

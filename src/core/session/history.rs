@@ -7,11 +7,15 @@ use serde::Serialize;
 /// How other processes changed a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub enum ForeignChangeKind {
     /// It was appended to.
     Grown,
+    /// It was deleted.
     Deleted,
+    /// It was renamed.
     Renamed,
+    /// Another file took its name.
     Replaced,
     /// Entries are missing, wherever they were.
     #[serde(rename = "truncated")]
@@ -21,6 +25,7 @@ pub enum ForeignChangeKind {
 /// How often a file changed in one way.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct ChangeCount {
+    /// How often.
     pub count: u64,
     /// How many entries came with it.
     pub entries: u64,

@@ -22,11 +22,13 @@ use crate::json::reader::{read, Raw};
 /// A session as a list shows it, without its path and texts. Strings are WTF-8.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionSummary {
+    /// Its id.
     pub id: Vec<u8>,
     /// Empty for a header without one.
     pub cwd: Vec<u8>,
     /// The newest session_info's name, unless it is empty.
     pub name: Option<Vec<u8>>,
+    /// The session that this one was forked or branched from.
     pub parent: Option<ParentSession>,
     /// The JSON text of the header's timestamp.
     pub created: Option<String>,
@@ -44,6 +46,7 @@ pub struct SessionSummary {
 /// A session and the state of the file that it was read from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ListedSession {
+    /// What a list shows of it.
     pub summary: SessionSummary,
     pub(crate) fingerprint: FileFingerprint,
     /// Where the complete lines end, and the hash of the first and last bytes of the file up to there.

@@ -30,14 +30,21 @@ pub enum ParentRef {
 /// The index of one entry.
 #[derive(Debug, Clone)]
 pub struct Row {
+    /// Its type.
     pub kind: EntryKind,
+    /// What the index has of its message, if it is a message entry with one.
     pub message: Option<MessageHead>,
+    /// Whether it is a label entry that sets a label; one that does not clears it.
     pub sets_label: bool,
+    /// Whether its summary is not empty.
     pub has_summary: bool,
+    /// Its id, as [`Tree::id_bytes`](crate::tree::tree::Tree::id_bytes) gives it.
     pub id: IdNo,
+    /// Its parent.
     pub parent: ParentRef,
     /// A compaction's first kept entry; the target of a label or context edit.
     pub target: Option<IdNo>,
+    /// When it was made, by its timestamp.
     pub time: Time,
     /// The next row with the same parent.
     pub(super) next_sibling: RowNo,

@@ -47,9 +47,13 @@ impl Default for RowsOfId {
 /// What `getChildren` may be asked for.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ChildrenOf<'a> {
+    /// Entries without `parentId`.
     Missing,
+    /// Entries whose `parentId` is null.
     Null,
+    /// Entries whose `parentId` is this id.
     Id(&'a [u8]),
+    /// Entries whose `parentId` is this number.
     Number(f64),
 }
 

@@ -10,14 +10,17 @@ use crate::summary::usage::session_usage::{KindSize, SessionUsage};
 /// A session to be added up.
 #[derive(Debug)]
 pub struct UsageSession {
+    /// The path of its file.
     pub path: String,
     /// WTF-8, as the rest.
     pub id: Vec<u8>,
+    /// Its working directory.
     pub cwd: Vec<u8>,
     /// Its name, else the beginning of the first message.
     pub title: Vec<u8>,
     /// The header's time in ms since 1970; NaN if it is not a time.
     pub created: f64,
+    /// What its calls used.
     pub usage: SessionUsage,
     /// Of a subagent's session: the file of the session that it belongs to.
     pub owner: Option<String>,
@@ -26,17 +29,22 @@ pub struct UsageSession {
 /// A file that is not in the sums, or a directory whose files are not, and why.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub struct LeftOutFile {
+    /// The path of the file or directory.
     pub path: String,
+    /// Why it is left out.
     pub error: String,
 }
 
 /// What calls are added up by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Grouping {
+    /// The model.
     Model,
+    /// The day, week or month.
     Period(Period),
     /// The working directory.
     Project,
+    /// The session.
     Session,
 }
 
@@ -76,7 +84,9 @@ pub struct ReportOptions {
     /// Only calls from this time on, in ms since 1970, and before that one. A call without a time is only in an
     /// unlimited report.
     pub since: f64,
+    /// The time before which calls count, in ms since 1970.
     pub until: f64,
+    /// The groupings, each of which gives a table.
     pub by: Vec<Grouping>,
     /// How many of the largest entries are listed.
     pub largest: usize,
@@ -85,7 +95,9 @@ pub struct ReportOptions {
 /// A sum of calls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Sum {
+    /// How many calls there are.
     pub calls: u64,
+    /// Their tokens and their cost.
     #[serde(flatten)]
     pub amounts: Amounts,
 }
@@ -107,6 +119,7 @@ impl Sum {
 /// The sum of one key of a grouping, and of each model in it.
 #[derive(Debug, Clone, Default)]
 pub struct UsageRow {
+    /// The sum of all its calls.
     pub sum: Sum,
     /// The models' positions in [`Report::models`].
     pub models: Vec<(usize, Sum)>,
@@ -148,13 +161,21 @@ pub type LargeEntryAt = (usize, usize);
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LeftOutCalls {
+    /// They have no usage.
     pub without_usage: u64,
+    /// An amount is missing or null.
     pub missing: u64,
+    /// An amount is not a number.
     pub not_numbers: u64,
+    /// An amount is below 0.
     pub negative: u64,
+    /// An amount is larger than a double holds, or makes a sum larger.
     pub infinite: u64,
+    /// An amount is of a kind that this release does not know.
     pub unknown_kinds: u64,
+    /// The provider or the model has no name.
     pub without_model: u64,
+    /// There is no time.
     pub without_time: u64,
 }
 
@@ -175,17 +196,23 @@ impl LeftOutCalls {
 /// The sums over sessions.
 #[derive(Debug)]
 pub struct Report {
+    /// How many entries there are.
     pub entries: u64,
+    /// How many bytes their lines have.
     pub bytes: u64,
+    /// The sum of all calls.
     pub total: Sum,
     /// The models' names.
     pub models: Vec<Vec<u8>>,
+    /// A table for each grouping, in the order of [`ReportOptions::by`].
     pub tables: Vec<Table>,
     /// The largest first.
     pub kinds: Vec<KindSize>,
+    /// The largest entries, the largest first.
     pub largest: Vec<LargeEntryAt>,
     /// Times in ms since 1970, and how many bytes there were by then.
     pub growth: Vec<(f64, u64)>,
+    /// The calls that are not in the sums.
     pub left_out: LeftOutCalls,
     /// Lines that are not entries.
     pub damaged: u64,

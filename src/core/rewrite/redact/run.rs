@@ -90,6 +90,7 @@ pub struct RedactedLine {
 
 /// The report on a redaction.
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct RedactReport {
     /// The lines of the session file.
     pub lines: Vec<RedactedLine>,

@@ -18,6 +18,7 @@ use crate::rewrite::replace::{retried, Backup};
 /// The report on a repair.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct RepairReport {
     pub path: String,
     /// The path of the original; None if there was nothing to repair.

@@ -13,10 +13,15 @@ use crate::json::short_string_bytes;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Amounts {
+    /// Tokens of the input that no cache had.
     pub input: f64,
+    /// Tokens of the output.
     pub output: f64,
+    /// Tokens of the input that were read from a cache.
     pub cache_read: f64,
+    /// Tokens of the input that were written to a cache.
     pub cache_write: f64,
+    /// The cost in US dollars.
     pub cost: f64,
 }
 
@@ -86,7 +91,9 @@ pub struct Call {
     pub time: f64,
     /// The position of its model in the session's list of models.
     pub model: u32,
+    /// What is wrong with it.
     pub errors: CallErrors,
+    /// What it used.
     #[serde(with = "packed_amounts")]
     pub amounts: Amounts,
 }

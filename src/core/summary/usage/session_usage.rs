@@ -26,7 +26,9 @@ const OTHER: &[u8] = b"(other)";
 pub struct KindSize {
     /// A message's role, else the entry's type. WTF-8.
     pub name: Vec<u8>,
+    /// How many there are.
     pub entries: u64,
+    /// How many bytes their lines have.
     pub bytes: u64,
 }
 
@@ -35,7 +37,9 @@ pub struct KindSize {
 pub struct Minute {
     /// Minutes since 1970.
     pub minute: i64,
+    /// How many there are.
     pub entries: u64,
+    /// How many bytes their lines have.
     pub bytes: u64,
 }
 
@@ -59,8 +63,10 @@ pub struct SessionUsage {
     /// The names of the models that calls refer to. WTF-8.
     #[serde(deserialize_with = "list")]
     pub models: Vec<Vec<u8>>,
+    /// The kinds of entries.
     #[serde(deserialize_with = "list")]
     pub kinds: Vec<KindSize>,
+    /// When entries were made, in the order of the file.
     #[serde(deserialize_with = "list")]
     pub minutes: Vec<Minute>,
     /// The largest entries. More than `keep` of them in any order, until [`SessionUsage::sort_largest`] sorts them.
