@@ -93,8 +93,7 @@ class PostgresStore {
 			append.restores ?? false,
 		];
 		if (append.restores) await this.#removeLines(session);
-		// `there` is what is stored already; a line that another host is storing right now is left out by the unique
-		// constraint, and a number with it.
+		// docs/store-adapters.md has what each step is for.
 		const [row] = await this.#query(
 			`WITH given AS (
 				SELECT * FROM unnest($5::text[], $6::text[], $7::bytea[], $8::bytea[]) WITH ORDINALITY AS g (entry_id, parent_id, line, sha256, n)
