@@ -69,6 +69,31 @@ testWith("limits")("entries of another process have objects after an append of o
 	expect(linesOf(file)).toHaveLength(3);
 });
 
+// Regression: it was, where the listeners could not be called, or the entry of appendUsage not be made, any more.
+test("an append that throws because the stack is used up is not in the session", () => {
+	const script = `
+		process.on("uncaughtException", () => {});
+		const appends = {
+			message: (manager) => manager.appendMessage({ role: "user", content: "a", timestamp: 1 }),
+			usage: (manager) => manager.appendUsage("tool", "p", "m", { input: 1 }),
+		};
+		const seen = Object.entries(appends).map(([type, append]) => {
+			const manager = SessionManager.inMemory("/work");
+			manager.onAppend(() => {});
+			let [returned, thrown] = [0, 0];
+			const dive = () => {
+				try { dive(); } catch {}
+				// Where little is left of the stack, and where enough is.
+				if (returned + thrown > 2000) return;
+				try { append(manager); returned++; } catch { thrown++; }
+			};
+			dive();
+			return [type, thrown > 0, returned > 0, manager.getEntryCount() - returned];
+		});
+		console.log(JSON.stringify(seen));`;
+	expect(JSON.parse(inChild(script))).toEqual(["message", "usage"].map((type) => [type, true, true, 0]));
+});
+
 // Regression: it did.
 test("a toJSON that starts a new session leaves no branched file with holes in it", () => {
 	const { manager } = opened([message("a", null, user("one")), message("b", "a", user("two"))]);

@@ -54,7 +54,7 @@ impl<'env> PendingEntry<'env> {
     }
 }
 
-/// Appends an entry and calls the listeners. Gives what `wanted` gives of its row.
+/// Appends an entry and calls the listeners. Gives what `wanted` gives of its row; `undefined` if there is no memory or stack for that.
 pub fn append<'env>(
     state: &RefCell<ManagerState>,
     js: JsEnv<'env>,
@@ -63,15 +63,26 @@ pub fn append<'env>(
 ) -> Result<JsVal<'env>> {
     let row = append_silently(state, js, new)?;
     // Before the listeners: they may move the manager to another session, where rows have other numbers.
-    let wanted = wanted(row)?;
+    let wanted = unless_failed(js, wanted(row))?;
     if state.borrow().listens {
-        let entry = object(state, js, row)?;
-        let anchor = state.borrow().cache.anchor(js)?;
-        if let Some(anchor) = anchor {
-            factory::call(js, FactoryFn::Notify, &[anchor, entry])?;
-        }
+        unless_failed(js, notify(state, js, row))?;
     }
-    Ok(wanted)
+    wanted.map_or_else(|| js.undefined(), Ok)
+}
+
+fn notify(state: &RefCell<ManagerState>, js: JsEnv<'_>, row: RowNo) -> Result<()> {
+    let entry = object(state, js, row)?;
+    let anchor = state.borrow().cache.anchor(js)?;
+    let called = anchor.map(|anchor| factory::call(js, FactoryFn::Notify, &[anchor, entry]));
+    called.transpose().map(drop)
+}
+
+/// What is done after an entry is written. That it fails is not an error of the append: the caller would append the entry again.
+fn unless_failed<T>(js: JsEnv<'_>, result: Result<T>) -> Result<Option<T>> {
+    if result.is_err() {
+        js.take_exception()?;
+    }
+    Ok(result.ok())
 }
 
 fn append_silently<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, mut new: PendingEntry<'env>) -> Result<RowNo> {
@@ -107,11 +118,10 @@ fn append_silently<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, mut new
                 Ok(row) => state.cache.set_own(js, row, new.own),
                 Err(_) => Ok(()),
             });
-            if followed.is_err() && appended.is_ok() {
-                // Memory was refused, but the entry is written: who got an error would append it again. Its object is made of its line.
-                js.take_exception()?;
-            } else {
-                followed?;
+            match appended {
+                // Its object is made of its line then.
+                Ok(_) => drop(unless_failed(js, followed)?),
+                Err(_) => followed?,
             }
             appended
         };
