@@ -210,7 +210,7 @@ impl RewriteTarget {
         let backup = kept.keep();
         // From here on the path leads to the new file, even if the directory cannot be synced.
         let synced = dirs::sync_dir_of(&self.target).with_call("fsync", &self.path);
-        self.carry_after(file_id, read, rewrite)?;
+        self.carry_after(&temporary.file, read, rewrite)?;
         synced?;
         Ok(Some(Replaced { backup, file_id }))
     }
@@ -273,9 +273,9 @@ impl RewriteTarget {
 
     /// Appends to the new file what was appended to the old one after the last carry-over. If that cannot be done, it is kept as it
     /// is in a file beside it.
-    fn carry_after(&self, file_id: FileId, read: ReadTo, rewrite: &mut dyn Rewrite) -> Result<()> {
+    fn carry_after(&self, new: &File, read: ReadTo, rewrite: &mut dyn Rewrite) -> Result<()> {
         let mut from = read.torn_line_start.unwrap_or(read.end);
-        self.carry_late(file_id, read.end, &mut from, rewrite).map_err(|error| {
+        self.carry_late(new, read.end, &mut from, rewrite).map_err(|error| {
             let state = match keep_rest(&self.target, &self.file, from) {
                 Ok(None) => return error,
                 Ok(Some(kept)) => format!("only in {} ({error})", kept.display()),
@@ -289,7 +289,7 @@ impl RewriteTarget {
     }
 
     /// Appends late lines to the new file, and moves `from` to the end of those that are there.
-    fn carry_late(&self, file_id: FileId, end: u64, from: &mut u64, rewrite: &mut dyn Rewrite) -> Result<()> {
+    fn carry_late(&self, new: &File, end: u64, from: &mut u64, rewrite: &mut dyn Rewrite) -> Result<()> {
         let mut seen = end;
         let mut quiet = 0;
         for check in 0..CHECKS {
@@ -302,7 +302,7 @@ impl RewriteTarget {
                     // A torn line that nobody continued.
                     push(&mut lines, (rest, size))?;
                 }
-                self.add(file_id, &lines)?;
+                self.add(new, &lines)?;
                 *from = lines.last().map_or(*from, |(_, end)| *end);
                 seen = size;
             }
@@ -314,7 +314,7 @@ impl RewriteTarget {
         Ok(())
     }
 
-    fn add(&self, file_id: FileId, lines: &[LateLine]) -> Result<()> {
+    fn add(&self, new: &File, lines: &[LateLine]) -> Result<()> {
         let has_text = |line: &[u8]| line.iter().any(|byte| !byte.is_ascii_whitespace());
         let mut text = Vec::new();
         for (line, _) in lines.iter().filter(|(line, _)| has_text(line)) {
@@ -324,13 +324,15 @@ impl RewriteTarget {
         if text.is_empty() {
             return Ok(());
         }
-        let mut new = FileStorage::open(&self.path)?.with_durability(Durability::Fsync);
-        if !new.has_file_id(file_id) {
+        let mut storage = FileStorage::open(&self.path)?.with_durability(Durability::Fsync);
+        if !storage.has_file_id(fs::stat(new).with_call("fstat", &self.path)?.file_id) {
             return Err(Error::elsewhere(&self.path));
         }
-        new.set_shared();
-        new.set_unterminated(true);
-        new.append(&mut text).map(drop)
+        // The new file is locked since it was made, and an append waits for its lock.
+        let _ = fs::unlock(new);
+        storage.set_shared();
+        storage.set_unterminated(true);
+        storage.append(&mut text).map(drop)
     }
 
     /// The new versions of the whole lines in `from..to` of the old file, each with where the old one ends, and what

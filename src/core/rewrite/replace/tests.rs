@@ -216,6 +216,20 @@ fn a_line_that_comes_before_an_open_file_is_closed_is_migrated_too() {
     assert_eq!(names(&dir), ["s.jsonl", "s.jsonl.v1.bak"]);
 }
 
+/// Regression: it waited until it gave the write lock up, because the process itself had the new file locked.
+#[cfg(unix)]
+#[test]
+fn a_late_line_is_added_without_a_wait_for_the_lock_of_the_new_file() {
+    use crate::io::fs::faults::{with, InjectedFault};
+    let (_dir, path) = old_file(OLD);
+    let other = path.clone();
+    before_next(FsCall::Rename, move || add(&other, PI));
+    let (session, made) = with(usize::MAX, InjectedFault::Short, || opened(&path));
+    assert_eq!(session.tree().len(), 2);
+    let locks = made.calls.iter().filter(|call| **call == FsCall::Lock).count();
+    assert!(locks < 10, "{locks} locks were tried");
+}
+
 /// Regression: after a merge or a redaction such a line was nowhere, and the error said that it was in the old file.
 #[cfg(unix)]
 #[test]
