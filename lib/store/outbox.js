@@ -5,11 +5,11 @@
 // before that offset. If a note is lost, or does not match the file any more, the file is compared with all that is stored. So it
 // is if the store does not know the cursor any more, because it was made anew or set back, unless it says that the session was deleted
 // there: that is reported, and asked for again now and then.
-const { promises: fs, statSync } = require("node:fs");
+const { promises: fs } = require("node:fs");
 const { StoreError, unlessAbsent } = require("./errors.js");
 const { entryOf, lineKey, tooLong } = require("./lines.js");
 const { loadAll } = require("./load-all.js");
-const { checkAt, readHeader, readLines } = require("./session-file.js");
+const { checkAt, lagOf, readHeader, readLines } = require("./session-file.js");
 
 /** @typedef {import("./index").LineStore} LineStore */
 /**
@@ -60,11 +60,9 @@ class Outbox {
 		this.#note = options.readNote();
 	}
 
-	/** How many bytes of the file are not known to be stored: all of one that became shorter. A file that is not there has none. */
+	/** How many bytes of the file are not known to be stored. */
 	lag() {
-		const { size } = statSync(this.#options.file, { throwIfNoEntry: false }) ?? { size: 0 };
-		const stored = this.#note?.offset ?? 0;
-		return size < stored ? size : size - stored;
+		return lagOf(this.#options.file, this.#note);
 	}
 
 	/** Takes the newest note. */

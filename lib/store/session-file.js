@@ -1,4 +1,5 @@
 // Reads a session's file: its lines, its header, and checksums that show that it is unchanged up to some offset.
+const fs = require("node:fs");
 const { StoreError } = require("./errors.js");
 const { isObject, parse, sha256 } = require("./lines.js");
 
@@ -37,8 +38,35 @@ async function readAt(file, offset, length) {
  * @param {string} [inode] the one that it should have, if it may have been replaced
  */
 async function checkAt(file, offset, inode) {
-	const ino = inode || `${(await file.stat({ bigint: true })).ino}`;
-	return sha256(Buffer.concat([await tailAt(file, offset), Buffer.from(ino)])).toString("hex");
+	return checkOf(await tailAt(file, offset), inode || (await file.stat({ bigint: true })).ino);
+}
+
+/** @param {Buffer} tail @param {string | bigint} inode */
+const checkOf = (tail, inode) => sha256(Buffer.concat([tail, Buffer.from(`${inode}`)])).toString("hex");
+
+/**
+ * How many bytes of a file are not known to be stored: all of one that is not what a note says. A file that is not there has none.
+ * @param {string} path
+ * @param {{ offset: number, check: string } | undefined} note
+ */
+function lagOf(path, note) {
+	const { size } = fs.statSync(path, { throwIfNoEntry: false }) ?? { size: 0 };
+	return note && size >= note.offset && checkAtSync(path, note.offset) === note.check ? size - note.offset : size;
+}
+
+/** `checkAt`, at once; undefined if the file cannot be read. @param {string} path @param {number} offset */
+function checkAtSync(path, offset) {
+	let file;
+	try {
+		file = fs.openSync(path, "r");
+		const tail = Buffer.alloc(Math.min(offset, CHECKED_BYTES));
+		fs.readSync(file, tail, 0, tail.length, offset - tail.length);
+		return checkOf(tail, fs.fstatSync(file, { bigint: true }).ino);
+	} catch {
+		return undefined;
+	} finally {
+		if (file !== undefined) fs.closeSync(file);
+	}
 }
 
 /**
@@ -110,6 +138,7 @@ function checkNotNewer(version) {
 exports.CURRENT_VERSION = CURRENT_VERSION;
 exports.checkAt = checkAt;
 exports.checkNotNewer = checkNotNewer;
+exports.lagOf = lagOf;
 exports.readHeader = readHeader;
 exports.readLines = readLines;
 exports.tailAt = tailAt;

@@ -12,6 +12,7 @@ const { isAsNoted, localHeader, pull } = require("./pull.js");
 const { Push } = require("./push.js");
 const { planStored, pushRedactions, redactFile, redactNoted, takeOver, withoutSecret } = require("./redact.js");
 const { RedactedLines } = require("./redacted-lines.js");
+const { lagOf } = require("./session-file.js");
 
 /** @typedef {import("./index").StoredSession} StoredSession */
 /** @typedef {import("./local").LocalSession} LocalSession */
@@ -344,7 +345,7 @@ class SessionSync {
 	 * @param {{ session: string, file: string }} local
 	 */
 	lagOf(local) {
-		return this.isPrivate(local) ? 0 : this.#pushOf(local).lag();
+		return this.isPrivate(local) ? 0 : lagOf(local.file, this.#notes.get(local.session));
 	}
 
 	/** Whether a session is never pushed. @param {{ session: string, file?: string, cwd?: string }} local */
