@@ -2,7 +2,7 @@
 // also to one that is named later (redact.js).
 const { createHash } = require("node:crypto");
 const { readFileSync } = require("node:fs");
-const { join, resolve } = require("node:path");
+const { dirname, join, resolve } = require("node:path");
 const { StoreError } = require("./errors.js");
 const { hostLock } = require("./host-lock.js");
 const { isObject, parse } = require("./lines.js");
@@ -50,7 +50,7 @@ class RedactedLines {
 		if (lines.length === 0) return;
 		await this.#lock("redacted", async () => {
 			const all = new Map([...this.of(session), ...lines].map(({ hash, newHash }) => [hash, { hash, newHash }]));
-			await writeWhole(this.#path(session), JSON.stringify([...all.values()]), this.#notes);
+			await writeWhole(this.#path(session), JSON.stringify([...all.values()]), dirname(this.#notes));
 		});
 	}
 

@@ -2,11 +2,9 @@
 //
 // An address may hold a password. So the file is refused if others may read it, and what other programs get as the variable has no
 // password: the agent's tools print their environment, and what they print is stored.
-const { randomBytes } = require("node:crypto");
 const fs = require("node:fs");
 const { basename, dirname, isAbsolute, join, resolve, sep } = require("node:path");
 const { expandHome } = require("../home.js");
-const { replaceFile } = require("../replace-file.js");
 const { hasPassword, isTimeout, readAddress, withoutPassword } = require("./address.js");
 const { StoreError } = require("./errors.js");
 const { hostLock } = require("./host-lock.js");
@@ -14,6 +12,7 @@ const { isObject, parse } = require("./lines.js");
 const { findProject } = require("./project.js");
 const { secretsOf } = require("./secrets.js");
 const { SETTINGS_FILE, STORE_VARIABLE, TIMEOUT_VARIABLE, notesIn } = require("./setting-names.js");
+const { writeWhole } = require("./small-file.js");
 
 /**
  * @typedef {object} Settings
@@ -298,13 +297,7 @@ async function makePrivate(agentDir, session) {
 		if (value.private?.includes(entry)) return false;
 		// The file may be kept elsewhere, with a link to it here.
 		const target = fs.existsSync(path) ? fs.realpathSync(path) : path;
-		const draft = `${target}.${randomBytes(6).toString("hex")}`;
-		try {
-			fs.writeFileSync(draft, `${JSON.stringify({ ...value, private: [...(value.private ?? []), entry] }, undefined, "\t")}\n`, { mode: 0o600, flush: true });
-			await replaceFile(draft, target);
-		} finally {
-			fs.rmSync(draft, { force: true });
-		}
+		await writeWhole(target, `${JSON.stringify({ ...value, private: [...(value.private ?? []), entry] }, undefined, "\t")}\n`, dirname(target));
 		return true;
 	});
 }

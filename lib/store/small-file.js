@@ -37,25 +37,21 @@ const remove = (path) => fs.rmSync(path, { force: true });
  * Writes a file as a whole. The rename may wait for the disk, so not on the caller's thread.
  * @param {string} path
  * @param {string} text
- * @param {string} [notes] the directory of this machine's notes, if the file is to outlive a power failure from then on: the folders up to it
- *   are synchronised, too, as they may be new
+ * @param {string} [last] synchronises the file, and the folders that it is in up to this one, as they may be new: from then on it outlives a
+ *   power failure
  */
-async function writeWhole(path, text, notes) {
+async function writeWhole(path, text, last) {
 	const draft = draftOf(path);
 	await fs.promises.mkdir(dirname(path), { recursive: true, mode: 0o700 });
 	try {
 		await fs.promises.writeFile(draft, text, { mode: 0o600 });
-		if (notes !== undefined) await syncFile(draft);
+		if (last !== undefined) await syncFile(draft);
 		await replaceFile(draft, path);
 	} catch (error) {
 		await fs.promises.rm(draft, { force: true });
 		throw error;
 	}
-	if (notes === undefined) return;
-	const above = dirname(notes);
-	let folder = dirname(path);
-	await syncFolder(folder);
-	while (folder !== above && folder !== dirname(folder)) {
+	for (let folder = path; last !== undefined && folder !== last && folder !== dirname(folder); ) {
 		folder = dirname(folder);
 		await syncFolder(folder);
 	}

@@ -8,6 +8,7 @@ import { text, world } from "../../support/machines.js";
 import { testWith } from "../../support/windows.js";
 
 const { RedactedLines } = createRequire(library)("./redacted-lines.js");
+const { makePrivate } = createRequire(library)("./settings.js");
 const { writeWhole } = createRequire(library)("./small-file.js");
 afterEach(() => vi.restoreAllMocks());
 
@@ -16,9 +17,8 @@ const line = (digit: string) => ({ hash: digit.repeat(64), newHash: "f".repeat(6
 /** The one note of a directory of notes. */
 const noteIn = (notes: string) => join(notes, readdirSync(notes, { recursive: true, encoding: "utf8" }).find((name) => name.endsWith(".json")) as string);
 
-// Regression: nothing was synchronised, and after a power failure the next pull brought redacted lines back.
-testWith("syncs")("a note is on the disk before it has its name, and its name once it is kept", async () => {
-	const notes = join(emptyDirectory(), "notes");
+/** The files and folders that are synchronised, and the renames, while something is done. */
+async function stepsOf(work: () => Promise<unknown>): Promise<string[]> {
 	const steps: string[] = [];
 	const { open, rename } = fs.promises;
 	vi.spyOn(fs.promises, "open").mockImplementation(async (...args) => {
@@ -28,10 +28,24 @@ testWith("syncs")("a note is on the disk before it has its name, and its name on
 		return file;
 	});
 	vi.spyOn(fs.promises, "rename").mockImplementation((from, to) => rename(from, to).then(() => void steps.push(`rename ${from}`)));
-	await new RedactedLines(notes, "/sessions").add(SESSION, [line("1")]);
+	await work();
+	return steps;
+}
+
+// Regression: nothing was synchronised, and after a power failure the next pull brought redacted lines back.
+testWith("syncs")("a note is on the disk before it has its name, and its name once it is kept", async () => {
+	const notes = join(emptyDirectory(), "notes");
+	const steps = await stepsOf(() => new RedactedLines(notes, "/sessions").add(SESSION, [line("1")]));
 	const folder = dirname(noteIn(notes));
 	const draft = steps[0]?.replace("sync ", "");
 	expect(steps).toEqual([`sync ${draft}`, `rename ${draft}`, ...[folder, dirname(folder), notes, dirname(notes)].map((one) => `sync ${one}`)]);
+});
+
+// Regression: it was only where Node knows an option that is newer than the oldest release which this package supports.
+testWith("syncs")("the settings are on the disk before they have their name when a session becomes private", async () => {
+	const agent = emptyDirectory();
+	const [synced, renamed, ...folders] = await stepsOf(() => makePrivate(agent, SESSION));
+	expect([synced?.replace("sync", "rename"), folders]).toEqual([renamed, [`sync ${agent}`]]);
 });
 
 // Regression: the directory above it is its own parent, and a kept note was synchronised for ever.
@@ -39,7 +53,7 @@ testWith("syncs")("a directory of notes may be in the root of the file system", 
 	const dir = emptyDirectory();
 	const { root } = parse(dir);
 	const notes = join(root, relative(root, dir).split(sep)[0] as string);
-	await writeWhole(join(dir, "note.json"), "[]", notes);
+	await writeWhole(join(dir, "note.json"), "[]", dirname(notes));
 	expect(readFileSync(join(dir, "note.json"), "utf8")).toBe("[]");
 });
 
