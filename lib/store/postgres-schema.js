@@ -1,7 +1,7 @@
-// The tables and their migrations.
-//
-// The first host creates them, in one transaction under an advisory lock; hosts that start at the same time wait for it. A step
-// of MIGRATIONS is never changed after its release: a later change is another step.
+// The tables. The first host creates them, in one transaction under an advisory lock; hosts that start at the same time wait for it.
+
+/** The version of their layout. Those before it were never released. */
+const VERSION = 4;
 
 /**
  * `sequence` is given by an update of the session's row in the transaction that inserts. The row stays locked until that
@@ -12,66 +12,56 @@
  * same numbers again: rows are never changed, so the same stamp means the same rows before.
  * The row of a deleted session stays, because whoever waits for it to append is to find it deleted. Redactions are the hashes of lines, and
  * in the same order what stands in their places. Later columns, unlike later tables, have the rights of what is there.
- * @type {readonly ((schema: string) => string)[]}
+ * @param {string} schema
  */
-const MIGRATIONS = [
-	(schema) => `
-		CREATE TABLE ${schema}.sessions (
-			id text COLLATE "C" PRIMARY KEY,
-			generation uuid NOT NULL DEFAULT gen_random_uuid(),
-			header bytea NOT NULL,
-			project text,
-			hosts text[] NOT NULL,
-			head bigint NOT NULL,
-			bytes bigint NOT NULL,
-			updated timestamptz NOT NULL DEFAULT now(),
-			owner text,
-			lease timestamptz,
-			deleted timestamptz,
-			redacted bytea[] NOT NULL DEFAULT '{}',
-			replacements bytea[] NOT NULL DEFAULT '{}'
-		);
-		CREATE INDEX sessions_by_project ON ${schema}.sessions (project);
-		CREATE TABLE ${schema}.entries (
-			session text COLLATE "C" NOT NULL REFERENCES ${schema}.sessions ON DELETE CASCADE,
-			sequence bigint NOT NULL,
-			entry_id text NOT NULL,
-			parent_id text,
-			host text NOT NULL,
-			line bytea NOT NULL,
-			sha256 bytea NOT NULL,
-			stamp uuid NOT NULL DEFAULT gen_random_uuid(),
-			PRIMARY KEY (session, sequence),
-			UNIQUE (session, entry_id, sha256)
-		);`,
-];
-
-const VERSION = MIGRATIONS.length;
+const tables = (schema) => `
+	CREATE TABLE ${schema}.sessions (
+		id text COLLATE "C" PRIMARY KEY,
+		generation uuid NOT NULL DEFAULT gen_random_uuid(),
+		header bytea NOT NULL,
+		project text,
+		hosts text[] NOT NULL,
+		head bigint NOT NULL,
+		bytes bigint NOT NULL,
+		updated timestamptz NOT NULL DEFAULT now(),
+		owner text,
+		lease timestamptz,
+		deleted timestamptz,
+		redacted bytea[] NOT NULL DEFAULT '{}',
+		replacements bytea[] NOT NULL DEFAULT '{}'
+	);
+	CREATE INDEX sessions_by_project ON ${schema}.sessions (project);
+	CREATE TABLE ${schema}.entries (
+		session text COLLATE "C" NOT NULL REFERENCES ${schema}.sessions ON DELETE CASCADE,
+		sequence bigint NOT NULL,
+		entry_id text NOT NULL,
+		parent_id text,
+		host text NOT NULL,
+		line bytea NOT NULL,
+		sha256 bytea NOT NULL,
+		stamp uuid NOT NULL DEFAULT gen_random_uuid(),
+		PRIMARY KEY (session, sequence),
+		UNIQUE (session, entry_id, sha256)
+	);`;
 
 /** @param {string} schema */
 const readVersion = (schema) => `SELECT max(version) AS version FROM ${schema}.schema_version`;
 
 /**
- * Brings the schema up to date. As it is one message, it is one transaction. It may take longer than the connection's limits allow: large
- * tables are rewritten, and another host may be at it.
+ * Makes the tables where there are none. As it is one message, it is one transaction. It may take longer than the connection's limits allow,
+ * because another host may be at it.
  * @param {string} schema
  */
-function migrate(schema) {
-	const steps = MIGRATIONS.map(
-		(step, at) => `IF done < ${at + 1} THEN ${step(schema)} INSERT INTO ${schema}.schema_version VALUES (${at + 1}); END IF;`,
-	);
-	return `
-		SET LOCAL statement_timeout = 0;
-		SET LOCAL lock_timeout = 0;
-		SELECT pg_advisory_xact_lock(hashtext('pi-session-native ${schema}'));
-		DO $migrate$ DECLARE done int; BEGIN
-			IF to_regnamespace('${schema}') IS NULL THEN CREATE SCHEMA ${schema}; END IF;
-			IF to_regclass('${schema}.schema_version') IS NULL THEN CREATE TABLE ${schema}.schema_version (version int PRIMARY KEY, store uuid NOT NULL DEFAULT gen_random_uuid()); END IF;
-			SELECT coalesce(max(version), 0) INTO done FROM ${schema}.schema_version;
-			${steps.join("\n")}
-		END $migrate$;`;
-}
+const makeTables = (schema) => `
+	SET LOCAL statement_timeout = 0;
+	SET LOCAL lock_timeout = 0;
+	SELECT pg_advisory_xact_lock(hashtext('pi-session-native ${schema}'));
+	DO $make$ BEGIN
+		IF to_regnamespace('${schema}') IS NULL THEN CREATE SCHEMA ${schema}; END IF;
+		IF to_regclass('${schema}.schema_version') IS NULL THEN CREATE TABLE ${schema}.schema_version (version int PRIMARY KEY, store uuid NOT NULL DEFAULT gen_random_uuid()); END IF;
+		IF NOT EXISTS (SELECT FROM ${schema}.schema_version) THEN ${tables(schema)} INSERT INTO ${schema}.schema_version VALUES (${VERSION}); END IF;
+	END $make$;`;
 
 exports.VERSION = VERSION;
-exports.migrate = migrate;
+exports.makeTables = makeTables;
 exports.readVersion = readVersion;

@@ -6,7 +6,7 @@ const { buffer, checkAppend, checkProject, checkTtl, compareText, entryOf, heade
 const { checkId, isId } = require("./names.js");
 const { openPool } = require("./postgres-connection.js");
 const { NOTHING, cursorText, readCursor } = require("./postgres-cursor.js");
-const { VERSION, migrate, readVersion } = require("./postgres-schema.js");
+const { VERSION, makeTables, readVersion } = require("./postgres-schema.js");
 const { hashOf, settleRedactions, toRedactions } = require("./redactions.js");
 
 /** @typedef {import("./index").StoreErrorCode} StoreErrorCode */
@@ -205,7 +205,7 @@ class PostgresStore {
 			`SELECT v.store, id, CASE WHEN $3 THEN header ELSE '' END AS header, project, hosts, bytes, cardinality(redacted) AS redactions, extract(epoch FROM updated) AS updated, extract(epoch FROM deleted) AS deleted,
 				CASE WHEN lease > now() THEN owner END AS owner, extract(epoch FROM lease) AS lease
 			FROM $.schema_version v LEFT JOIN $.sessions ON ($1::text IS NULL OR id = $1) AND ($2::text IS NULL OR project = $2)
-			WHERE v.version = 1`,
+			WHERE v.version = ${VERSION}`,
 			[session ?? null, project ?? null, headers],
 		);
 		onAnswer?.();
@@ -397,9 +397,10 @@ class PostgresStore {
 
 	async #prepare() {
 		const version = (await this.#version()) ?? 0;
-		if (version < VERSION) await this.#run(migrate(this.#schema));
-		if (version > VERSION)
-			throw new StoreError("newer-schema", `${this.#name}: schema ${this.#schema} has version ${version}, this release knows ${VERSION}: install a newer pi-session-native`);
+		if (version === 0) return void (await this.#run(makeTables(this.#schema)));
+		const found = `${this.#name}: schema ${this.#schema} has layout ${version}`;
+		if (version < VERSION) throw new StoreError("unsupported", `${found}, which no release has: DROP SCHEMA ${this.#schema} CASCADE, or name another one (?schema=), and push again`);
+		if (version > VERSION) throw new StoreError("newer-schema", `${found}, this release knows ${VERSION}: install a newer pi-session-native`);
 	}
 
 	/** Undefined if there are no tables yet. */
