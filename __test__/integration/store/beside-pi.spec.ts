@@ -73,17 +73,21 @@ test("while git is slow to name the project of another directory, its session is
 });
 
 // Regression: it was an uncaught exception in pi.
-test.each(["from its start", "while it runs"])("reports that cannot be read %s keep pi from nothing", async (when) => {
+test.each([
+	["from its start", "fs.fstatSync", "EIO: i/o error, fstat"],
+	["while it runs", "fs.fstatSync", "EIO: i/o error, fstat"],
+	["while it runs", "Buffer.alloc", "Array buffer allocation failed"],
+])("reports that cannot be read %s (%s) keep pi from nothing", async (when, call, error) => {
 	const at = machine();
 	const preload = join(at.path, "failing.cjs");
 	writeFileSync(preload, `
 		const fs = require("node:fs");
-		const { fstatSync } = fs;
+		const original = ${call};
 		globalThis.isFailing = ${when === "from its start"};
-		fs.fstatSync = (...args) => {
-			if (!isFailing || process.argv[1]?.endsWith("store-follower.mjs")) return fstatSync(...args);
+		${call} = (...args) => {
+			if (!isFailing || process.argv[1]?.endsWith("store-follower.mjs")) return original(...args);
 			globalThis.hasFailed = true;
-			throw new Error("EIO: i/o error, fstat");
+			throw new Error(${JSON.stringify(error)});
 		};
 		require("node:module").syncBuiltinESMExports();`);
 	const { end, err } = await pi(
@@ -94,7 +98,7 @@ test.each(["from its start", "while it runs"])("reports that cannot be read %s k
 		while (!globalThis.hasFailed) await new Promise((resolve) => setTimeout(resolve, 20));
 		if (isToEnd) globalThis.isFailing = false;`,
 	);
-	const why = "its reports cannot be read: EIO: i/o error, fstat";
+	const why = `its reports cannot be read: ${error}`;
 	expect([end, err]).toEqual([0, expect.stringContaining(why)]);
 	if (when === "while it runs") expect(await storedLines(at)).toEqual([1]);
 	else expect(err).toMatch(new RegExp(`the store was not asked: ${why}[^]*not all is stored yet \\(${why}\\)`));
@@ -262,6 +266,32 @@ test("where the process that talks to the store is killed while pi waits, that i
 	const { end, err } = await pi({ ...at, env: { ...at.env, NODE_OPTIONS: `--require ${preload}` } }, "");
 	expect([end, err]).toEqual([0, "pi-session-native: the store was not asked: the process that talks to it has ended\n"]);
 	expect(new LastErrors(join(at.agent, "session-stores"), at.address).isSilent()).toBe(false);
+});
+
+// Regression: a process that cannot start was tried every ten seconds, as long as pi ran.
+test("the pause before a process that ends is started again doubles, up to a minute", async () => {
+	const at = machine();
+	const { end, out } = await node(at, ["--input-type=module", "-e", `
+		import child from "node:child_process";
+		import { createRequire, syncBuiltinESMExports } from "node:module";
+		let now = 0;
+		performance.now = () => now;
+		const ticks = [];
+		globalThis.setInterval = (tick) => (ticks.push(tick), { unref() {} });
+		const starts = [];
+		child.spawn = () => {
+			starts.push(now);
+			throw new Error("no more processes");
+		};
+		syncBuiltinESMExports();
+		const { storeOfEnvironment } = await import(${JSON.stringify(pathToFileURL(join(root, "lib/register/store.mjs")).href)});
+		const { SessionManager, getDefaultSessionDir } = createRequire(${JSON.stringify(join(root, "index.js"))})("./index.js");
+		storeOfEnvironment().watch(SessionManager, getDefaultSessionDir);
+		${HELLO}
+		for (; starts.length < 7; now += 1000) for (const tick of ticks) tick();
+		console.log(JSON.stringify(starts.slice(1).map((start, at) => start - starts[at])));`]);
+	// It is noticed a second later each time.
+	expect([end, JSON.parse(out)]).toEqual([0, [10, 20, 40, 60, 60, 60].map((seconds) => (seconds + 1) * 1000)]);
 });
 
 /** A program with a follower of its own, whose `ask` waits for it. */

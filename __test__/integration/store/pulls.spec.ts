@@ -1,9 +1,10 @@
 // When the follower asks for what the store has, and how often: its pulls, without its process.
-import { readFileSync } from "node:fs";
+import { readFileSync, truncateSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { join } from "node:path";
 import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { DirectoryStore } from "../../../lib/store/index.js";
-import { entry, header } from "../../support/lines.js";
+import { emptyDirectory, entry, header } from "../../support/lines.js";
 import { world } from "../../support/machines.js";
 
 const { callHere } = createRequire(__filename)("../../../lib/store/call-manager.js");
@@ -92,4 +93,18 @@ test("while a session is left out, files are looked at once a minute, and it com
 	expect(await pull()).toEqual({ loaded: ["large"], hasCompared: true });
 	vi.advanceTimersByTime(2 * MINUTE);
 	expect(await pull()).toEqual(NOTHING);
+});
+
+// Regression: only the size of its file was asked for, and pi waited while what was stored was written into that.
+test("an open session is pulled up to 32 MiB, here and in the store", async () => {
+	const { Sessions } = (await import("../../../lib/register/store-sessions.mjs" as string)) as { Sessions: new (context: object) => { follow(open: object[]): void; changeable(items: object[]): object[] } };
+	const [small, large, closed] = ["small", "large", "closed"].map((name) => join(emptyDirectory(), name)) as [string, string, string];
+	const LARGEST = 32 << 20;
+	for (const file of [small, large, closed]) writeFileSync(file, "");
+	truncateSync(large, LARGEST + 1);
+	const sessions = new Sessions({ settings: { push: false }, pending: { openElsewhere: () => new Set() } });
+	sessions.follow([{ file: small }, { file: large }]);
+	const item = (file: string, bytes: number) => ({ file, stored: { bytes } });
+	const pulled = [item(small, LARGEST), item(closed, LARGEST + 1)];
+	expect(sessions.changeable([...pulled, item(small, LARGEST + 1), item(large, 1)])).toEqual(pulled);
 });

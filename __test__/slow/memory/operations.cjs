@@ -41,6 +41,15 @@ const OPERATIONS = {
 	},
 	readTexts: async (file) => SessionManager.readTexts(await SessionManager.listAll(path.dirname(file))),
 	search: (file) => SessionManager.search("secret", { sessionDir: path.dirname(file), ...everything }),
+	/** What is found waits until the program, which is busy as long as threads look for it, takes it. */
+	searchBusy: (file) => {
+		for (let n = 0; n < 60; n++) fs.copyFileSync(file, path.join(path.dirname(file), `${n}.jsonl`));
+		const threads = () => fs.readdirSync("/proc/self/task").length;
+		const before = threads();
+		const found = OPERATIONS.search(file);
+		while (threads() > before);
+		return found;
+	},
 	usage: (file) => SessionManager.usage({ sessionDir: path.dirname(file), ...groupings }),
 	forkFrom: (file) => SessionManager.forkFrom(file, path.dirname(file), path.join(path.dirname(file), "forks")),
 	createBranchedSession: (file) => {

@@ -185,6 +185,14 @@ test.runIf(process.platform === "linux")("a text of 17,000,000 escapes, with mor
 	}
 });
 
+// Regression: the process ended.
+test.runIf(isGlibc)("more hits than there is memory for, while the program is busy, are an error of the search", () => {
+	const file = join(scratch(), "session.jsonl");
+	writeFileSync(file, header(3) + message("a secret").repeat(300));
+	expect(answersRefused(refuseLibrary(), file, ["searchBusy"], "all", "searchBusy")).toEqual(["ENOMEM"]);
+	expect(run("unlimited", file, ["searchBusy"]).answers).toEqual({ searchBusy: "value" });
+});
+
 /** How many of the files are tried in one run. */
 const TRIED = 5;
 /** Each call is tried on some of these, in an order and with refusals that the seed chooses. */
