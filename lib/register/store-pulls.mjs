@@ -3,7 +3,9 @@ import { statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { pullCommand } from "./store-shared.mjs";
 
-const { SessionSync } = createRequire(import.meta.url)("../store/index.js");
+const require = createRequire(import.meta.url);
+const { SessionSync } = require("../store/index.js");
+const { revisionOf } = require("../store/notes.js");
 
 /** A session that lacks more than this, in bytes, is pulled beside the others. */
 const LARGE = 4 << 20;
@@ -19,9 +21,9 @@ export class Pulls {
 	#dir;
 	/** How long to wait until the next pull, in milliseconds. */
 	pause = 0;
-	/** What the store listed at the last pull; undefined before the first one, "" if that pull had no time for all of it. */
+	/** The revisions of the last pull; undefined before the first one, "" if that pull had no time for all of it. */
 	#seen;
-	/** What it listed of each session whose pull failed, and when that, and what was left out, is asked for again. */
+	/** The revision of each session whose pull failed, and when that, and what was left out, is asked for again. */
 	#failed = new Set();
 	#retryAt = Infinity;
 	/** The pull of large sessions, while there is one: what others say meanwhile does not wait for it. */
@@ -54,16 +56,16 @@ export class Pulls {
 	async #pullNew(sync) {
 		const { reports, list, timeout } = this.#context;
 		const isFirst = this.#seen === undefined;
-		const listed = await list({ project: sync.project, claims: isFirst });
-		const now = JSON.stringify(listed.sessions.map(rowOf));
+		const stored = await list({ project: sync.project, claims: isFirst });
+		const now = JSON.stringify(stored.sessions.map(revisionOf));
 		if (performance.now() >= this.#retryAt) {
 			this.#failed.clear();
 			[this.#seen, this.#retryAt] = ["", Infinity];
 		}
 		if (now === this.#seen) return false;
-		const { items, problems } = await sync.compare(undefined, listed);
+		const { items, problems } = await sync.compare(undefined, stored);
 		if (isFirst) this.#context.claims.showUses(items.map(({ stored }) => stored));
-		const wanted = this.#context.sessions.changeable(items).filter(({ stored }) => !this.#failed.has(rowOf(stored)));
+		const wanted = this.#context.sessions.changeable(items).filter(({ stored }) => !this.#failed.has(revisionOf(stored)));
 		const news = wanted.filter(isNews);
 		const large = news.filter((item) => lackOf(item) > LARGE);
 		const small = news.filter((item) => !large.includes(item));
@@ -93,13 +95,10 @@ export class Pulls {
 	#take(results, items, isFirst) {
 		const said = results.filter(({ error }) => isFirst || !(error?.retryable || error?.code === "ERR_SESSION_LOCKED"));
 		this.#context.reports.showFew(said.flatMap(outcome), (count) => `${count} more problems; ${pullCommand(this.#dir)} names them`);
-		const rows = new Map(items.map(({ session, stored }) => [session, rowOf(stored)]));
+		const rows = new Map(items.map(({ session, stored }) => [session, revisionOf(stored)]));
 		for (const { session, error, problems } of results) if (error || problems.length > 0) this.#failed.add(rows.get(session));
 	}
 }
-
-/** What tells whether a session has changed in the store. */
-const rowOf = ({ session, bytes, modified, redactions, hosts }) => JSON.stringify([session, bytes, modified, redactions, hosts]);
 
 /** How many bytes of a session are not here, as far as its sizes tell. */
 const lackOf = ({ file, stored }) => stored.bytes - (file === undefined ? 0 : (statSync(file, { throwIfNoEntry: false })?.size ?? 0));

@@ -315,7 +315,7 @@ const CASES = {
 		for (const [from, to] of [["a\0", "b"], ["a", 5]]) await rejects(a.move(from, to), "invalid");
 	},
 
-	async "two machines that have one id, as copies of one image, get each other's lines"({ open }) {
+	async "two machines that have one id, as clones of one image, get each other's lines"({ open }) {
 		const [one, other] = [await open("a"), await open("a")];
 		let { cursor: ofOne } = await append(one, entries("x", 1));
 		let { cursor: ofOther } = await append(other, entries("y", 1));

@@ -14,7 +14,7 @@ const { inParallel } = require("./in-parallel.js");
 const { isObject } = require("./lines.js");
 const { LogStore } = require("./log-store.js");
 
-/** @typedef {import("./log-objects").Listed} Listed */
+/** @typedef {import("./log-objects").ObjectInfo} ObjectInfo */
 
 /** The prefix of drafts; no reader takes a draft for something else. */
 const DRAFT = ".draft-";
@@ -82,7 +82,7 @@ class DirectoryObjects {
 	/**
 	 * `readdir` is not asked for types: where the system knows none, it looks at each file by itself, and fails as a whole if one is gone.
 	 * @param {string} prefix
-	 * @returns {Promise<Listed[]>}
+	 * @returns {Promise<ObjectInfo[]>}
 	 */
 	async #below(prefix) {
 		const folder = prefix.slice(0, prefix.lastIndexOf("/") + 1);

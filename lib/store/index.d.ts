@@ -385,10 +385,10 @@ export class SessionSync {
 	readonly dir: string;
 	readonly project: string;
 	/**
-	 * Which stored sessions this machine lacks lines of; no lines are loaded. `listed` is what the store lists, if it was asked already.
+	 * Which stored sessions this machine lacks lines of; no lines are loaded. `known` is what the store lists, if it was asked already.
 	 * `deleted` are the sessions that were deleted from the store and are here.
 	 */
-	compare(session?: string, listed?: SessionList): Promise<{ items: SyncItem[]; problems: Problem[]; deleted: { session: string; file: string; cwd: string | undefined }[] }>;
+	compare(session?: string, known?: SessionList): Promise<{ items: SyncItem[]; problems: Problem[]; deleted: { session: string; file: string; cwd: string | undefined }[] }>;
 	/**
 	 * Adds what is stored to the files of this machine: of the project, of one session, or of `items` that `compare` gave; the newest first.
 	 * What was redacted elsewhere is redacted here. What fails is in the result of its session, whose file is as it was.

@@ -11,7 +11,7 @@ const { CLAIMS, claimIn, claimPath, claimsOf } = require("./log-names.js");
 const { untilWritten } = require("./log-objects.js");
 
 /** @typedef {import("./log-objects").Objects} Objects */
-/** @typedef {import("./log-names").ListedClaim} ListedClaim */
+/** @typedef {import("./log-names").NamedClaim} NamedClaim */
 
 const LONGEST_TTL = 24 * 3600 * 1000;
 
@@ -81,7 +81,7 @@ class Claims {
 		return { own: claims.filter(({ host }) => host === this.#host), other };
 	}
 
-	/** Those that have not ended, and until when they last. @param {ListedClaim[]} claims */
+	/** Those that have not ended, and until when they last. @param {NamedClaim[]} claims */
 	async #lasting(claims) {
 		// Without any the clock is not asked, which makes a file in a directory.
 		if (claims.length === 0) return [];
@@ -91,7 +91,7 @@ class Claims {
 
 	/** @param {string} prefix */
 	async #list(prefix) {
-		return (await this.#objects.list(prefix)).flatMap((listed) => claimIn(listed) ?? []);
+		return (await this.#objects.list(prefix)).flatMap((object) => claimIn(object) ?? []);
 	}
 
 	/** Removes, once, what has ended for long: its process was killed, and nobody claimed the session since. */

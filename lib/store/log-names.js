@@ -4,10 +4,10 @@ const { createHash } = require("node:crypto");
 const { compareText } = require("./lines.js");
 const { idOf, nameOf } = require("./names.js");
 
-/** @typedef {import("./log-objects").Listed} Listed */
-/** @typedef {Listed & { part: number }} Part */
+/** @typedef {import("./log-objects").ObjectInfo} ObjectInfo */
+/** @typedef {ObjectInfo & { part: number }} Part */
 /**
- * What is listed of one session. `hosts` are those of its last generation, each with the parts of its log in order.
+ * What the names say of one session. `hosts` are those of its last generation, each with the parts of its log in order.
  * @typedef {object} SessionListing
  * @property {string} session
  * @property {string} folder of the project
@@ -21,7 +21,7 @@ const { idOf, nameOf } = require("./names.js");
  * @typedef {{ path: string, other?: string, lost: string[] }} Redacted
  */
 
-/** `ttl` is how long it lasts from when it was `written`, both in milliseconds. @typedef {{ path: string, session: string, host: string, ttl: number, written: number }} ListedClaim */
+/** `ttl` is how long it lasts from when it was `written`, both in milliseconds. @typedef {{ path: string, session: string, host: string, ttl: number, written: number }} NamedClaim */
 
 const LINES = "lines/";
 const CLAIMS = "claims/";
@@ -38,8 +38,8 @@ const folderOf = (project) => `${LINES}${project === undefined ? "none" : create
 /** @param {string} project @param {string} other the folder of a project that has its sessions */
 const movedPath = (project, other) => `${folderOf(project)}from.${other.split("/")[1]}`;
 
-/** The folders whose sessions are those of what is listed, too. @param {Listed[]} listed */
-const movedIn = (listed) => listed.flatMap(({ path }) => MOVED.exec(path)?.[1] ?? []).map((other) => `${LINES}${other}/`);
+/** The folders whose sessions are those of these objects' project, too. @param {ObjectInfo[]} objects */
+const movedIn = (objects) => objects.flatMap(({ path }) => MOVED.exec(path)?.[1] ?? []).map((other) => `${LINES}${other}/`);
 
 /** What the paths of a session begin with. @param {string} folder @param {string} session */
 const prefixOf = (folder, session) => `${folder}${nameOf(session)}.`;
@@ -55,8 +55,8 @@ const claimPath = (session, host, ttl) => `${claimsOf(session)}${nameOf(host)}.$
 
 /**
  * Undefined if it is not the name of a claim.
- * @param {Listed} listed
- * @returns {ListedClaim | undefined}
+ * @param {ObjectInfo} object
+ * @returns {NamedClaim | undefined}
  */
 function claimIn({ path, modified }) {
 	const [, name = "", by = "", ttl] = CLAIM.exec(path) ?? [];
@@ -75,15 +75,15 @@ const partPath = ({ folder, session, generation }, host, part) => `${prefixOf(fo
 
 /**
  * What there is of each session. Other names are nobody's.
- * @param {Listed[]} listed
+ * @param {ObjectInfo[]} objects
  * @returns {SessionListing[]}
  */
-function listingsOf(listed) {
+function listingsOf(objects) {
 	/** @type {Map<string, SessionListing>} */
 	const listings = new Map();
 	/** @type {Map<SessionListing, string[]>} */
 	const redactions = new Map();
-	for (const one of listed) {
+	for (const one of objects) {
 		const [lines, project, name = "", file, ...more] = one.path.split("/");
 		const [, encoded = "", generation, deleted, redacted] = FOLDER.exec(name) ?? [];
 		const session = idOf(encoded);
@@ -101,8 +101,8 @@ function listingsOf(listed) {
 	return [...listings.values()].filter(({ hosts, deleted, redacted }) => hosts.size + deleted.size + redacted.size > 0);
 }
 
-/** @param {SessionListing} listing @param {number} generation @param {Listed} listed @param {string} file */
-function addPart(listing, generation, listed, file) {
+/** @param {SessionListing} listing @param {number} generation @param {ObjectInfo} object @param {string} file */
+function addPart(listing, generation, object, file) {
 	const [, name = "", part] = PART.exec(file) ?? [];
 	const host = idOf(name);
 	if (host === undefined || Number(part) === 0 || generation < listing.generation) return;
@@ -110,7 +110,7 @@ function addPart(listing, generation, listed, file) {
 	if (generation > listing.generation) listing.hosts.clear();
 	listing.generation = generation;
 	const parts = listing.hosts.get(host) ?? [];
-	parts.push({ ...listed, part: Number(part) });
+	parts.push({ ...object, part: Number(part) });
 	listing.hosts.set(host, parts);
 }
 

@@ -1,11 +1,11 @@
 // The objects of a directory or a bucket, of which a store of logs is made (log-store.js): files (directory.js), or objects of S3 (s3.js).
 const { StoreError } = require("./errors.js");
 
-/** @typedef {{ path: string, size: number, modified: Date }} Listed */
+/** @typedef {{ path: string, size: number, modified: Date }} ObjectInfo */
 /**
  * What a directory and a bucket have in common. Paths are relative, with "/". An object's `tag` changes with its content, where there is one.
  * @typedef {object} Objects
- * @property {(prefix: string) => Promise<Listed[]>} list all whose paths begin so
+ * @property {(prefix: string) => Promise<ObjectInfo[]>} list all whose paths begin so
  * @property {(path: string, from?: number, to?: number) => Promise<{ bytes: Buffer, modified: Date, tag?: string } | undefined>} get what is there,
  *   or a part of it; undefined if it is not there
  * @property {(path: string, bytes: Buffer) => Promise<boolean>} create durable, whole or not at all; false if the path is taken

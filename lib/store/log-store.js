@@ -40,7 +40,7 @@ const OF_A_GENERATION = /^\d+\//;
 const LOCKS = 64;
 
 /**
- * What an append leaves for the next one: the cursor that it returned, where this host's log ended, and what was listed then. `after` and
+ * What an append leaves for the next one: the cursor that it returned, where this host's log ended, and the listing then. `after` and
  * `end` differ if another machine uses the same id.
  * @typedef {{ after: string, end: string, listing: SessionListing }} End
  */
@@ -55,8 +55,8 @@ class LogStore {
 	#projects;
 	/** @type {Map<string, End>} */
 	#ends = new Map();
-	/** What was listed of the sessions that a list gave. @type {WeakMap<import("./index").StoredSession, SessionListing>} */
-	#listed = new WeakMap();
+	/** The listings of the sessions that a list gave. @type {WeakMap<import("./index").StoredSession, SessionListing>} */
+	#listings = new WeakMap();
 
 	/**
 	 * @param {Objects} objects
@@ -199,7 +199,7 @@ class LogStore {
 		return undefined;
 	}
 
-	/** What is listed of a session, whether it is there or not. @param {{ folder: string }} record @param {string} session */
+	/** The listing of a session, whether it is there or not. @param {{ folder: string }} record @param {string} session */
 	async #listingOf({ folder }, session) {
 		return listingsOf(await this.#objects.list(prefixOf(folder, session))).find((listing) => listing.session === session);
 	}
@@ -215,13 +215,13 @@ class LogStore {
 		const start = new LogCursor(after);
 		await this.#records.prepareToRead();
 		for (let reads = 0; ; reads++) {
-			const listed = reads === 0 && stored ? this.#listed.get(stored) : undefined;
-			const listing = listed ?? (await this.#look(session));
+			const known = reads === 0 && stored ? this.#listings.get(stored) : undefined;
+			const listing = known ?? (await this.#look(session));
 			if (!listing && !start.isEmpty) throw reset(session);
 			if (!listing) return { lines: [], cursor: start.toString(), comesAfter: true, more: false, problems: [] };
 			const page = await this.#reader.page(listing, start, reads >= REREADS);
 			// What is wrong may have been redacted since it was listed.
-			if (page && !(listed && page.problems.length > 0)) return page;
+			if (page && !(known && page.problems.length > 0)) return page;
 			if (!page) await pause(REREAD_MS);
 		}
 	}
@@ -302,7 +302,7 @@ class LogStore {
 			const claim = holders.get(listing.session);
 			if (!stored) return;
 			const described = { ...stored, ...(claim && { claim }) };
-			this.#listed.set(described, listing);
+			this.#listings.set(described, listing);
 			list.sessions.push(described);
 		});
 		for (const all of [list.sessions, list.deleted]) all.sort((a, b) => compareText(a.session, b.session));
@@ -382,10 +382,10 @@ class LogStore {
 		await this.#objects.create(deletedPath(record.folder, session, record.generation), Buffer.alloc(0));
 		// Who appends looks once more after writing, and removes what this list does not have.
 		const prefix = prefixOf(record.folder, session);
-		const listed = await this.#objects.list(prefix);
-		await this.#objects.remove(listed.map(({ path }) => path).filter((path) => OF_A_GENERATION.test(path.slice(prefix.length))));
+		const objects = await this.#objects.list(prefix);
+		await this.#objects.remove(objects.map(({ path }) => path).filter((path) => OF_A_GENERATION.test(path.slice(prefix.length))));
 		// That a line was redacted stays known, but not what stands in its place.
-		const listing = listingsOf(listed).find((listing) => listing.session === session);
+		const listing = listingsOf(objects).find((listing) => listing.session === session);
 		if (!listing) return;
 		for (const [short, { hash, line }] of await this.#reader.redactedIn(listing)) {
 			if (line === undefined) continue;

@@ -7,10 +7,13 @@ const { checkId, isId, nameOf } = require("./names.js");
 const { readJson, writeWhole } = require("./small-file.js");
 
 /**
- * @typedef {import("./outbox").Note & { listed?: string, redactions?: number, elsewhere?: string }} Note `listed`: what the store's list said
- *   of it then; `redactions`: how many of the store's are taken over; `elsewhere`: the id of the store, if that has the session under the
+ * @typedef {import("./outbox").Note & { revision?: string, redactions?: number, elsewhere?: string }} Note `revision`: that of the
+ *   session in the store then; `redactions`: how many of the store's are taken over; `elsewhere`: the id of the store, if that has the session under the
  *   name of another project
  */
+
+/** The revision of a session in a store: while it is the same there is nothing new. @param {import("./index").StoredSession} stored */
+const revisionOf = ({ session, bytes, modified, hosts, redactions }) => `${session} ${bytes} ${modified.getTime()} ${redactions} ${hosts.join(" ")}`;
 
 class Notes {
 	#folder;
@@ -29,13 +32,13 @@ class Notes {
 		try {
 			const value = readJson(this.#path(session));
 			if (!isObject(value)) return undefined;
-			const { cursor, offset, check, needsAll, elsewhere, writer, listed, redactions } = value;
+			const { cursor, offset, check, needsAll, elsewhere, writer, revision, redactions } = value;
 			if (typeof cursor !== "string" || typeof check !== "string" || typeof offset !== "number" || !Number.isSafeInteger(offset) || offset < 0) return undefined;
 			return {
 				...{ cursor, offset, check, needsAll: needsAll === true },
 				...(typeof elsewhere === "string" ? { elsewhere } : {}),
 				...(isId(writer) ? { writer } : {}),
-				...(typeof listed === "string" ? { listed } : {}),
+				...(typeof revision === "string" ? { revision } : {}),
 				...(typeof redactions === "number" ? { redactions } : {}),
 			};
 		} catch {
@@ -72,3 +75,4 @@ class Notes {
 }
 
 exports.Notes = Notes;
+exports.revisionOf = revisionOf;

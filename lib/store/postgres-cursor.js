@@ -3,14 +3,14 @@ const { StoreError } = require("./errors.js");
 
 /** The cursor of a session that is not there. */
 const NOTHING = "0:0";
-/** Generation, and sequence and stamp of the last row that was passed. */
+/** Incarnation, and sequence and stamp of the last row that was passed. */
 const UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}";
 const CURSOR = new RegExp(`^(${UUID}):(\\d{1,15}):(${UUID})?$`);
 
-/** @typedef {{ generation: string, sequence: number, stamp: string | null }} Seen */
+/** @typedef {{ incarnation: string, sequence: number, stamp: string | null }} Seen */
 
 /** @param {Seen} seen */
-const cursorText = ({ generation, sequence, stamp }) => `${generation}:${sequence}:${stamp ?? ""}`;
+const cursorText = ({ incarnation, sequence, stamp }) => `${incarnation}:${sequence}:${stamp ?? ""}`;
 
 /**
  * Undefined if nothing was seen.
@@ -19,8 +19,8 @@ const cursorText = ({ generation, sequence, stamp }) => `${generation}:${sequenc
  */
 function readCursor(text = NOTHING) {
 	if (text === NOTHING) return undefined;
-	const [, generation, sequence, stamp = null] = CURSOR.exec(text) ?? [];
-	if (generation !== undefined) return { generation, sequence: Number(sequence), stamp };
+	const [, incarnation, sequence, stamp = null] = CURSOR.exec(text) ?? [];
+	if (incarnation !== undefined) return { incarnation, sequence: Number(sequence), stamp };
 	throw new StoreError("reset", "The cursor is not one of this store");
 }
 

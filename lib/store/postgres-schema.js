@@ -17,7 +17,7 @@ const VERSION = 4;
 const tables = (schema) => `
 	CREATE TABLE ${schema}.sessions (
 		id text COLLATE "C" PRIMARY KEY,
-		generation uuid NOT NULL DEFAULT gen_random_uuid(),
+		incarnation uuid NOT NULL DEFAULT gen_random_uuid(),
 		header bytea NOT NULL,
 		project text,
 		hosts text[] NOT NULL,

@@ -89,7 +89,7 @@ class PostgresStore {
 			...[session, buffer(append.header), append.project ?? null, this.host],
 			...[lines.map(({ id }) => shownId(id)), lines.map(({ parentId }) => parentId === null ? null : shownId(parentId))],
 			...[lines.map(({ line }) => line), lines.map(({ line }) => sha256(line))],
-			...[after?.generation ?? null, after?.sequence ?? 0, after?.stamp ?? null, append.exclusive ?? false],
+			...[after?.incarnation ?? null, after?.sequence ?? 0, after?.stamp ?? null, append.exclusive ?? false],
 			append.restores ?? false,
 		];
 		if (append.restores) await this.#removeLines(session);
@@ -114,29 +114,29 @@ class PostgresStore {
 					header = CASE WHEN s.deleted IS NULL THEN s.header ELSE EXCLUDED.header END,
 					hosts = CASE WHEN $4 = ANY (s.hosts) THEN s.hosts ELSE s.hosts || EXCLUDED.hosts END
 				WHERE (s.deleted IS NULL OR $13 AND EXISTS (SELECT FROM $.sessions WHERE id = $1 AND deleted IS NOT NULL)) AND ${MAY_APPEND}
-				RETURNING s.generation, s.head, s.head - (SELECT lines FROM added) AS base, cardinality(s.redacted) AS redactions
+				RETURNING s.incarnation, s.head, s.head - (SELECT lines FROM added) AS base, cardinality(s.redacted) AS redactions
 			), changed AS (
 				UPDATE $.sessions AS s SET head = s.head + added.lines, bytes = s.bytes + added.bytes, updated = now(),
 					hosts = CASE WHEN $4 = ANY (s.hosts) THEN s.hosts ELSE s.hosts || ARRAY[$4::text] END
-				FROM added WHERE s.id = $1 AND s.deleted IS NULL AND s.generation = $9 AND s.head >= $10 AND ${stampAt("$10")} IS NOT DISTINCT FROM $11::uuid
+				FROM added WHERE s.id = $1 AND s.deleted IS NULL AND s.incarnation = $9 AND s.head >= $10 AND ${stampAt("$10")} IS NOT DISTINCT FROM $11::uuid
 					AND ${MAY_APPEND}
-				RETURNING s.generation, s.head, s.head - added.lines AS base, cardinality(s.redacted) AS redactions
+				RETURNING s.incarnation, s.head, s.head - added.lines AS base, cardinality(s.redacted) AS redactions
 			), touched AS (
 				SELECT * FROM made UNION ALL SELECT * FROM changed
 			), stored AS (
 				INSERT INTO $.entries (session, sequence, entry_id, parent_id, host, line, sha256)
 				SELECT $1, base + place, entry_id, parent_id, $4, line, sha256 FROM fresh, touched
-				WHERE ($9::uuid IS NULL OR generation = $9)
+				WHERE ($9::uuid IS NULL OR incarnation = $9)
 					AND redactions = coalesce((SELECT cardinality(redacted) FROM $.sessions WHERE id = $1), redactions)
 				ON CONFLICT (session, entry_id, sha256) DO NOTHING RETURNING sequence, stamp
 			)
-			SELECT generation, (SELECT generation FROM $.sessions WHERE id = $1) AS was, head, base,
+			SELECT incarnation, (SELECT incarnation FROM $.sessions WHERE id = $1) AS was, head, base,
 				(SELECT count(*) FROM there) AS there, (SELECT count(*) FROM known) AS known, (SELECT count(*) FROM stored) AS stored,
 				(SELECT stamp FROM stored ORDER BY sequence DESC LIMIT 1) AS stamp
 			FROM touched`,
 			values,
 		);
-		if (!row || (after && row.generation !== after.generation)) {
+		if (!row || (after && row.incarnation !== after.incarnation)) {
 			const refusal = await this.#refusal(session, append);
 			// It was deleted since this began: what was there goes first.
 			if (append.restores && !after && refusal.code === "deleted") return this.append(session, append);
@@ -144,16 +144,16 @@ class PostgresStore {
 		}
 		// The session was deleted while this waited for it: the lines that were there are gone with it. What another host stored in the
 		// same moment is there the next time, so that the cursor covers it.
-		const isGone = Number(row.there) > 0 && row.was !== row.generation;
+		const isGone = Number(row.there) > 0 && row.was !== row.incarnation;
 		// Neither is what may have been redacted since this statement began.
 		if (isGone || Number(row.known) + Number(row.stored) < lines.length) {
 			const again = await this.append(session, append);
-			const isSame = (readCursor(again.cursor)?.generation ?? row.generation) === row.generation;
+			const isSame = (readCursor(again.cursor)?.incarnation ?? row.incarnation) === row.incarnation;
 			return isSame ? { ...again, stored: again.stored + Number(row.stored) } : again;
 		}
 		const stored = Number(row.stored);
 		if (Number(row.base) !== (after?.sequence ?? 0)) return { stored, cursor: append.after ?? NOTHING };
-		return { stored, cursor: cursorText({ generation: row.generation, sequence: Number(row.head), stamp: row.stamp ?? after?.stamp ?? null }) };
+		return { stored, cursor: cursorText({ incarnation: row.incarnation, sequence: Number(row.head), stamp: row.stamp ?? after?.stamp ?? null }) };
 	}
 
 	/**
@@ -165,7 +165,7 @@ class PostgresStore {
 		checkId(session, "session");
 		const after = readCursor(cursor);
 		const rows = await this.#query(
-			`SELECT s.generation, s.head, ${stampAt("$2")} AS seen, e.sequence, e.host, e.line, e.sha256, e.stamp FROM $.sessions s LEFT JOIN (
+			`SELECT s.incarnation, s.head, ${stampAt("$2")} AS seen, e.sequence, e.host, e.line, e.sha256, e.stamp FROM $.sessions s LEFT JOIN (
 				SELECT *, sum(octet_length(line)) OVER (ORDER BY sequence) - octet_length(line) AS before FROM (
 					SELECT sequence, host, line, sha256, stamp FROM $.entries WHERE session = $1 AND sequence > $2 ORDER BY sequence LIMIT $4
 				) following
@@ -175,7 +175,7 @@ class PostgresStore {
 		/** @type {import("./index").Page} */
 		const page = { lines: [], cursor: NOTHING, comesAfter: true, more: false, problems: [] };
 		const [first] = rows;
-		if (after && (first?.generation !== after.generation || Number(first.head) < after.sequence || first.seen !== after.stamp))
+		if (after && (first?.incarnation !== after.incarnation || Number(first.head) < after.sequence || first.seen !== after.stamp))
 			throw reset(session);
 		if (!first) return page;
 		let [last, passed] = [Number(first.head), first.seen];
@@ -189,7 +189,7 @@ class PostgresStore {
 			else if (!entryOf(line)) page.problems.push({ session, where, message: "it is not an entry" });
 			else page.lines.push({ line, host, clock: last, index: 0 });
 		}
-		page.cursor = cursorText({ generation: first.generation, sequence: last, stamp: passed });
+		page.cursor = cursorText({ incarnation: first.incarnation, sequence: last, stamp: passed });
 		page.more = last < Number(first.head);
 		return page;
 	}
@@ -243,7 +243,7 @@ class PostgresStore {
 	async delete(session) {
 		checkId(session, "session");
 		await this.#query(
-			`UPDATE $.sessions SET deleted = now(), generation = gen_random_uuid(), header = '', hosts = '{}', head = 0, bytes = 0, owner = NULL, lease = NULL,
+			`UPDATE $.sessions SET deleted = now(), incarnation = gen_random_uuid(), header = '', hosts = '{}', head = 0, bytes = 0, owner = NULL, lease = NULL,
 				replacements = array_fill(NULL::bytea, ARRAY[cardinality(redacted)])
 			WHERE id = $1 AND deleted IS NULL`,
 			[session],

@@ -175,7 +175,7 @@ async function done({ store, file, onNote }, page, { added, renamed, storedBytes
 }
 
 /**
- * The header of this machine's copy of a session: with this machine's working directory, and the parent session's file here.
+ * The header of a session's file here: with this machine's working directory, and the parent session's file here.
  * @param {import("./index").StoredSession} stored
  * @param {{ cwd: string, parentOf: (name: string) => string | undefined }} here
  */

@@ -15,7 +15,7 @@ const { hostLock } = require("./host-lock.js");
 const { LogStore } = require("./log-store.js");
 
 /** @typedef {import("./index").StoreErrorCode} StoreErrorCode */
-/** @typedef {import("./log-objects").Listed} Listed */
+/** @typedef {import("./log-objects").ObjectInfo} ObjectInfo */
 /** @typedef {{ status: number, headers: import("node:http").IncomingHttpHeaders, body: Buffer }} Answer */
 /** @typedef {{ body?: Buffer, headers?: Record<string, string> }} Request */
 
@@ -68,7 +68,7 @@ class S3Objects {
 
 	/** @param {string} prefix */
 	async list(prefix) {
-		/** @type {Listed[]} */
+		/** @type {ObjectInfo[]} */
 		const all = [];
 		for (let token; ; ) {
 			const query = new URLSearchParams({ "list-type": "2", prefix: `${this.#prefix}${prefix}` });

@@ -223,21 +223,21 @@ function pushRules(agentDir) {
 	const refresh = () => {
 		const { ino, size, mtimeNs } = fs.statSync(join(agentDir, SETTINGS_FILE), { bigint: true, throwIfNoEntry: false }) ?? {};
 		if (seen === `${ino} ${size} ${mtimeNs}`) return;
-		const listed = readSettings(agentDir).private;
-		directories = listed.filter((one) => !isSession(one));
-		sessions = new Set(listed.filter(isSession).map((one) => (one.startsWith(ID_MARK) ? one.slice(ID_MARK.length) : one)));
+		const named = readSettings(agentDir).private;
+		directories = named.filter((one) => !isSession(one));
+		sessions = new Set(named.filter(isSession).map((one) => (one.startsWith(ID_MARK) ? one.slice(ID_MARK.length) : one)));
 		seen = `${ino} ${size} ${mtimeNs}`;
 	};
 	/** @param {{ session: string, cwd: string | undefined }} local */
-	const isListed = ({ session, cwd }) => sessions.has(session) || (cwd !== undefined && directories.some((dir) => pathBelow(dir, cwd) !== undefined));
+	const isNamed = ({ session, cwd }) => sessions.has(session) || (cwd !== undefined && directories.some((dir) => pathBelow(dir, cwd) !== undefined));
 	return {
 		secretIn,
 		isPrivate: (local) => {
 			refresh();
 			if (directories.length + sessions.size === 0) return false;
-			if (isListed(local)) return true;
+			if (isNamed(local)) return true;
 			const parents = local.file === undefined ? [] : parentsOf(local.file);
-			return parents === undefined || parents.some(isListed);
+			return parents === undefined || parents.some(isNamed);
 		},
 	};
 }

@@ -6,7 +6,7 @@ const { isObject } = require("./lines.js");
 const { inParallel } = require("./in-parallel.js");
 const { describe, fileFor, filesIn, localSessions } = require("./local.js");
 const { LastErrors } = require("./last-errors.js");
-const { Notes } = require("./notes.js");
+const { Notes, revisionOf } = require("./notes.js");
 const { projectOf } = require("./project.js");
 const { isAsNoted, localHeader, pull } = require("./pull.js");
 const { Push } = require("./push.js");
@@ -51,22 +51,22 @@ class SessionSync {
 	/**
 	 * Which stored sessions this machine lacks lines of, without their lines being loaded. Of one session, or of the project.
 	 * @param {string} [session]
-	 * @param {import("./index").SessionList} [listed] what the store lists, if it was asked
+	 * @param {import("./index").SessionList} [known] what the store lists, if it was asked
 	 * @returns {Promise<{ items: SyncItem[], problems: import("./index").Problem[], deleted: LocalSession[] }>} `deleted`: they were
 	 *   deleted from the store, and are here
 	 */
-	async compare(session, listed) {
+	async compare(session, known) {
 		const { store, dir } = this.#options;
 		const local = await localSessions(dir);
-		const list = listed ?? await store.list(session === undefined ? { project: this.project, headers: false, claims: false } : { session, claims: false });
+		const list = known ?? await store.list(session === undefined ? { project: this.project, headers: false, claims: false } : { session, claims: false });
 		const { sessions, problems } = list;
 		const items = await inParallel(PARALLEL, sessions, async (stored) => {
 			const note = this.#notes.get(stored.session);
 			const file = local.get(stored.session)?.file;
 			/** @type {SyncItem["state"]} */
 			let state = "new";
-			// A file that was put back from an old copy lacks lines, too.
-			if (file !== undefined) state = note?.listed === listedOf(stored) && (await isAsNoted(file, note)) ? "same" : "changed";
+			// A file that was put back from a backup lacks lines, too.
+			if (file !== undefined) state = note?.revision === revisionOf(stored) && (await isAsNoted(file, note)) ? "same" : "changed";
 			// A session that was deleted here comes back if it is named.
 			else if (this.#notes.has(stored.session) && session === undefined) state = "deleted";
 			return { session: stored.session, stored, ...(file !== undefined && { file }), state };
@@ -82,11 +82,11 @@ class SessionSync {
 	 * @param {LocalSession[]} local
 	 */
 	async #noticeLosses(list, local) {
-		const listed = new Set([...list.sessions, ...list.problems, ...list.deleted].map(({ session }) => session));
+		const there = new Set([...list.sessions, ...list.problems, ...list.deleted].map(({ session }) => session));
 		const elsewhere = list.store ?? "";
 		await inParallel(PARALLEL, local, async ({ session }) => {
 			const note = this.#notes.get(session);
-			if (listed.has(session) || !note || note.elsewhere === elsewhere) return;
+			if (there.has(session) || !note || note.elsewhere === elsewhere) return;
 			// The store may also have it under the name of another project. That is asked once.
 			const { sessions, problems, deleted } = await this.#options.store.list({ session, claims: false });
 			const isLost = sessions.length + problems.length + deleted.length === 0;
@@ -161,12 +161,12 @@ class SessionSync {
 				header = localHeader(described, { cwd, parentOf });
 				await fs.mkdir(dir, { recursive: true, mode: 0o700 });
 			}
-			const listed = listedOf(stored);
+			const revision = revisionOf(stored);
 			const isChanged = !report.isNew && (await this.#pushRedactions({ session, file }));
 			const before = this.#redacted.of(session).length;
 			/** @type {NonNullable<import("./pull").PullOptions["onNote"]>} */
 			// What could not be read is asked for again: put back, it may look in the list as it does now.
-			const onNote = (note, problems) => this.#notes.set(session, { ...note, listed: problems.length === 0 ? listed : undefined, redactions: stored.redactions });
+			const onNote = (note, problems) => this.#notes.set(session, { ...note, revision: problems.length === 0 ? revision : undefined, redactions: stored.redactions });
 			const note = report.isNew ? undefined : this.#notes.get(session);
 			// Whoever pushes after a pull that was killed compares the file with everything.
 			const onMerge = () => {
@@ -385,7 +385,7 @@ class SessionSync {
 	}
 
 	/**
-	 * What the list said before a push is forgotten: a store that was set back to that says it again, and lacks what was pushed. From then on
+	 * The revision before a push is forgotten: a store that was set back to it has it again, and lacks what was pushed. From then on
 	 * this host is the one that wrote last.
 	 * @param {string} session
 	 * @param {import("./outbox").Note | undefined} note
@@ -393,7 +393,7 @@ class SessionSync {
 	async #setPushed(session, note) {
 		// The store is another one, or was set back.
 		if (!note) this.#pushedRedactions.delete(session);
-		await this.#notes.set(session, note && { redactions: this.#notes.get(session)?.redactions, ...note, listed: undefined, writer: undefined });
+		await this.#notes.set(session, note && { redactions: this.#notes.get(session)?.redactions, ...note, revision: undefined, writer: undefined });
 	}
 
 	/**
@@ -433,12 +433,6 @@ async function headerOf(store, { session, header }) {
 	if (!found) throw new StoreError("not-found", `Session ${session} was deleted from the store meanwhile`);
 	return found;
 }
-
-/**
- * What a list says of a session: if it is the same again there is nothing new.
- * @param {StoredSession} stored
- */
-const listedOf = ({ bytes, modified, hosts, redactions }) => `${bytes} ${modified.getTime()} ${redactions} ${hosts.join(" ")}`;
 
 /** @param {unknown} error */
 const asError = (error) => (error instanceof Error ? error : new Error(String(error)));
