@@ -13,7 +13,7 @@ import { Sessions } from "./store-sessions.mjs";
 const require = createRequire(import.meta.url);
 const { hostId, openStore } = require("../store/index.js");
 const { LastErrors } = require("../store/last-errors.js");
-const { callHere } = require("../store/call-manager.js");
+const { callHere } = require("../store/local.js");
 const { Pending } = require("../store/pending.js");
 const { pushRules, readSettings } = require("../store/settings.js");
 

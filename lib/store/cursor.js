@@ -1,7 +1,7 @@
 // What a host has seen of a session in a directory or a bucket: which generation of it, the highest clock, and of each host's log where the
 // last batch is that was passed, with its checksum. It shows when the store was put back to a state without that batch.
 const { StoreError } = require("./errors.js");
-const { isCount, isObject } = require("./lines.js");
+const { isCount, isObject, parse } = require("./lines.js");
 const { isId } = require("./names.js");
 
 /** @typedef {{ part: number, start: number, end: number, sum: string }} Seen a batch in a part of a log */
@@ -18,7 +18,7 @@ class LogCursor {
 	/** @param {string} [text] */
 	constructor(text) {
 		if (text === undefined) return;
-		const value = readJson(text);
+		const value = parse(Buffer.from(text));
 		if (!isObject(value) || !isCount(value.generation) || !isCount(value.clock) || !isObject(value.hosts)) throw notACursor();
 		this.generation = value.generation;
 		this.clock = value.clock;
@@ -61,15 +61,6 @@ function readSeen(value) {
 	const [part, start, end, sum] = Array.isArray(value) ? value : [];
 	if (!isCount(part) || !isCount(start) || !isCount(end) || typeof sum !== "string" || part === 0 || start > end) throw notACursor();
 	return { part, start, end, sum };
-}
-
-/** @param {string} text @returns {unknown} */
-function readJson(text) {
-	try {
-		return JSON.parse(text);
-	} catch {
-		throw notACursor();
-	}
 }
 
 exports.LogCursor = LogCursor;

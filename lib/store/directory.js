@@ -8,12 +8,13 @@ const { constants, promises: fs } = require("node:fs");
 const { dirname, isAbsolute, join, resolve } = require("node:path");
 const { replaceFile, syncFolder } = require("../replace-file.js");
 const { checkPath } = require("./address.js");
-const { StoreError, unlessAbsent } = require("./errors.js");
+const { StoreError, messageOf, unlessAbsent } = require("./errors.js");
 const { hostLock } = require("./host-lock.js");
 const { inParallel } = require("./in-parallel.js");
 const { isObject } = require("./lines.js");
 const { LogStore } = require("./log-store.js");
 
+/** @typedef {import("./log-objects").Objects} Objects */
 /** @typedef {import("./log-objects").ObjectInfo} ObjectInfo */
 
 /** The prefix of drafts; no reader takes a draft for something else. */
@@ -70,7 +71,7 @@ class DirectoryObjects {
 		return this.#guard(() => fs.realpath(this.#root));
 	}
 
-	/** @param {string} prefix */
+	/** @type {Objects["list"]} */
 	async list(prefix) {
 		return this.#guard(async () => {
 			// An unmounted drive is not an empty store.
@@ -98,7 +99,7 @@ class DirectoryObjects {
 		return below.flat();
 	}
 
-	/** @param {string} path @param {number} [from] @param {number} [to] */
+	/** @type {Objects["get"]} */
 	async get(path, from = 0, to = Infinity) {
 		return this.#guard(async () => {
 			const file = await unlessAbsent(fs.open(join(this.#root, path)));
@@ -122,12 +123,12 @@ class DirectoryObjects {
 		});
 	}
 
-	/** @param {string} path @param {Buffer} bytes */
+	/** @type {Objects["create"]} */
 	async create(path, bytes) {
 		return this.#write(path, bytes, (draft, full) => this.#claimName(draft, full));
 	}
 
-	/** @param {string} path @param {Buffer} bytes */
+	/** @type {Objects["replace"]} */
 	async replace(path, bytes) {
 		return this.#write(path, bytes, replaceFile);
 	}
@@ -166,12 +167,7 @@ class DirectoryObjects {
 		});
 	}
 
-	/**
-	 * What comes after `end` is a torn batch, and is cut off.
-	 * @param {string} path
-	 * @param {{ size: number, end: number }} log
-	 * @param {Buffer} bytes
-	 */
+	/** What comes after `end` is a torn batch, and is cut off. @type {Objects["append"]} */
 	async append(path, { size, end }, bytes) {
 		return this.#guard(async () => {
 			const full = join(this.#root, path);
@@ -215,7 +211,7 @@ class DirectoryObjects {
 		}
 	}
 
-	/** @param {string} path @param {{ at: number, length: number }[]} ranges */
+	/** @type {Objects["blank"]} */
 	async blank(path, ranges) {
 		return this.#guard(async () => {
 			const file = await unlessAbsent(fs.open(join(this.#root, path), constants.O_RDWR | NO_LINK));
@@ -246,7 +242,7 @@ class DirectoryObjects {
 		}
 	}
 
-	/** @param {string[]} paths */
+	/** @type {Objects["remove"]} */
 	async remove(paths) {
 		return this.#guard(async () => {
 			await inParallel(PARALLEL, paths, (path) => fs.rm(join(this.#root, path), { force: true }));
@@ -342,7 +338,7 @@ class DirectoryObjects {
 		if (error instanceof StoreError) return error;
 		const code = String(isObject(error) ? error.code : undefined);
 		const [kind, meaning] = MEANINGS[code] ?? [PASSING.has(code) ? "unreachable" : "failed"];
-		const said = (error instanceof Error ? error.message : String(error)).replace(DRAFT_NAME, "");
+		const said = messageOf(error).replace(DRAFT_NAME, "");
 		return new StoreError(kind, `${this.#root}: ${meaning === undefined ? said : `${meaning} (${said})`}`, { cause: error });
 	}
 }

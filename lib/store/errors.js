@@ -25,7 +25,20 @@ class StoreError extends Error {
 const claimedError = (session, host) => new StoreError("claimed", `Session ${session} is claimed by host ${host}`);
 
 /** @param {string} session */
+const resetError = (session) => new StoreError("reset", `Session ${session} is not the one that was loaded before: load it from the beginning`);
+
+/** @param {string} session */
 const deletedError = (session) => new StoreError("deleted", `Session ${session} was deleted from the store`);
+
+/**
+ * What an error says. Node tries several addresses of a server, and wraps what each said.
+ * @param {unknown} error
+ * @returns {string}
+ */
+const messageOf = (error) => (error instanceof AggregateError ? error.errors.map(messageOf).join("; ") : error instanceof Error ? error.message || error.name : String(error));
+
+/** @param {unknown} error */
+const asError = (error) => (error instanceof Error ? error : new Error(String(error)));
 
 /**
  * What a call to the file system gives; undefined if the file is not there.
@@ -42,7 +55,27 @@ async function unlessAbsent(work) {
 	}
 }
 
+/**
+ * What a package gives that may be missing; throws with this code and message if it is.
+ * @template T
+ * @param {() => T} load
+ * @param {StoreErrorCode} code
+ * @param {string} lacking
+ */
+function optional(load, code, lacking) {
+	try {
+		return load();
+	} catch (error) {
+		if (/** @type {NodeJS.ErrnoException} */ (error).code !== "MODULE_NOT_FOUND") throw error;
+		throw new StoreError(code, lacking);
+	}
+}
+
 exports.StoreError = StoreError;
+exports.asError = asError;
 exports.claimedError = claimedError;
 exports.deletedError = deletedError;
+exports.optional = optional;
+exports.resetError = resetError;
+exports.messageOf = messageOf;
 exports.unlessAbsent = unlessAbsent;

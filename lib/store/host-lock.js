@@ -4,7 +4,7 @@ const { createHash } = require("node:crypto");
 const fs = require("node:fs");
 const { join } = require("node:path");
 const { setTimeout: pause } = require("node:timers/promises");
-const { StoreError } = require("./errors.js");
+const { StoreError, messageOf } = require("./errors.js");
 const { isObject } = require("./lines.js");
 const { agentDirOf, notesIn } = require("./setting-names.js");
 
@@ -82,7 +82,7 @@ function tryLock(pathOf) {
 		return require("../../index.js").tryLockFile(path);
 	} catch (error) {
 		const where = path ?? "a file in the agent's directory";
-		throw new StoreError("failed", `Cannot lock ${where}: ${error instanceof Error ? error.message : error}${isWithoutLocks(error) ? LINK_HINT : ""}`, { cause: error });
+		throw new StoreError("failed", `Cannot lock ${where}: ${messageOf(error)}${isWithoutLocks(error) ? LINK_HINT : ""}`, { cause: error });
 	}
 }
 

@@ -1,13 +1,19 @@
 // The sessions of this machine: their files, and where the file of one that comes from a store is to be.
 const { promises: fs } = require("node:fs");
 const { join } = require("node:path");
-const { StoreError } = require("./errors.js");
+const { StoreError, messageOf } = require("./errors.js");
 const { inParallel } = require("./in-parallel.js");
 const { isObject, parse } = require("./lines.js");
 const { checkId } = require("./names.js");
 const { readHeader } = require("./session-file.js");
 
 /** @typedef {{ session: string, file: string, cwd: string | undefined }} LocalSession */
+/** @typedef {typeof import("../../index").SessionManager} Manager */
+/**
+ * Calls a static of the session manager that changes a file: here, or in the process that has the session open. It holds the session's lock,
+ * and an append of another process fails if it has to wait for that too long.
+ * @typedef {<Name extends "merge" | "redact">(name: Name, file: string, input: Parameters<Manager[Name]>[1]) => Promise<ReturnType<Manager[Name]>>} CallManager
+ */
 
 /** How many files are read at the same time. */
 const PARALLEL = 16;
@@ -26,7 +32,7 @@ async function localSessions(dir, onSkipped) {
 		try {
 			return await describe(file);
 		} catch (error) {
-			onSkipped?.(file, error instanceof Error ? error.message : String(error));
+			onSkipped?.(file, messageOf(error));
 			return undefined;
 		}
 	});
@@ -67,6 +73,11 @@ function fileFor(dir, { session, header }) {
 	return join(dir, `${time.replace(/[:.]/g, "-")}_${session}.jsonl`);
 }
 
+// The addon is loaded here, because most pushes and pulls do not need it.
+/** @type {CallManager} */
+const callHere = async (name, file, input) => /** @type {any} */ (require("../../index.js").SessionManager)[name](file, input);
+
+exports.callHere = callHere;
 exports.describe = describe;
 exports.fileFor = fileFor;
 exports.filesIn = filesIn;

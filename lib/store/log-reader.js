@@ -1,6 +1,6 @@
 // Reading logs: the batches of each host that a cursor has not passed, and what is redacted of them (log-store.js).
 const { LogCursor } = require("./cursor.js");
-const { StoreError } = require("./errors.js");
+const { resetError } = require("./errors.js");
 const { inParallel } = require("./in-parallel.js");
 const { compareLines, compareText, entryOf } = require("./lines.js");
 const { beginningOf, decodeBatches, shortHash } = require("./log-batches.js");
@@ -131,7 +131,7 @@ class LogReader {
 		if (sum === "") return;
 		const beginning = beginningOf(sum);
 		const there = await this.#objects.get(partPath(listing, host, part), start, start + beginning.length);
-		if (there && !beginning.equals(there.bytes)) throw reset(listing.session);
+		if (there && !beginning.equals(there.bytes)) throw resetError(listing.session);
 	}
 
 	/**
@@ -151,9 +151,6 @@ class LogReader {
 	}
 }
 
-/** @param {string} session */
-const reset = (session) => new StoreError("reset", `Session ${session} is not the one that was loaded before: load it from the beginning`);
-
 /**
  * Logs never become shorter, unless the session was deleted or an old state of the store put back.
  * @param {SessionListing} listing
@@ -162,9 +159,9 @@ const reset = (session) => new StoreError("reset", `Session ${session} is not th
  */
 function checkCursor({ session, generation, hosts }, cursor, only) {
 	if (cursor.isEmpty) return;
-	if (cursor.generation !== generation) throw reset(session);
+	if (cursor.generation !== generation) throw resetError(session);
 	const isThere = (/** @type {string} */ host, /** @type {Seen} */ { part, end }) => (hosts.get(host) ?? []).some((one) => one.part === part && one.size >= end);
-	for (const [host, seen] of cursor.hosts) if ((only === undefined || host === only) && !isThere(host, seen)) throw reset(session);
+	for (const [host, seen] of cursor.hosts) if ((only === undefined || host === only) && !isThere(host, seen)) throw resetError(session);
 }
 
 /**
@@ -186,4 +183,3 @@ function nextParts(parts, room) {
 exports.LAST_CLOCK = LAST_CLOCK;
 exports.LogReader = LogReader;
 exports.checkCursor = checkCursor;
-exports.reset = reset;

@@ -9,7 +9,7 @@
 // meanwhile is found by whoever comes later, either by this writer, or by the one who deletes or redacts.
 const { setTimeout: pause } = require("node:timers/promises");
 const { LogCursor } = require("./cursor.js");
-const { StoreError, deletedError } = require("./errors.js");
+const { StoreError, deletedError, resetError } = require("./errors.js");
 const { inParallel } = require("./in-parallel.js");
 const { buffer, checkAppend, checkTtl, compareText, sha256 } = require("./lines.js");
 const { decodeBatches, encodeBatch, shortHash, shortened } = require("./log-batches.js");
@@ -17,14 +17,13 @@ const { Claims } = require("./log-claims.js");
 const { SessionRecords, faultOfRecord } = require("./log-records.js");
 const { LINES, deletedPath, greatest, recordPath, isOver, partPath, prefixOf, redactedPath, listingsOf } = require("./log-names.js");
 const { untilWritten } = require("./log-objects.js");
-const { Projects } = require("./log-projects.js");
-const { LAST_CLOCK, LogReader, checkCursor, reset } = require("./log-reader.js");
+const { hasFolder, moveProject, objectsOf } = require("./log-projects.js");
+const { LAST_CLOCK, LogReader, checkCursor } = require("./log-reader.js");
 const { checkId } = require("./names.js");
 const { settleRedactions, toRedactions } = require("./redactions.js");
 
-/** @typedef {import("./index").Page} Page */
+/** @typedef {import("./index").CompleteStore} Store */
 /** @typedef {import("./index").Problem} Problem */
-/** @typedef {import("./index").Redaction} Redaction */
 /** @typedef {import("./log-batches").Batch} Batch */
 /** @typedef {import("./log-names").SessionListing} SessionListing */
 /** @typedef {import("./log-objects").Objects} Objects */
@@ -52,7 +51,6 @@ class LogStore {
 	#claims;
 	#lock;
 	#reader;
-	#projects;
 	/** @type {Map<string, End>} */
 	#ends = new Map();
 	/** The listings of the sessions that a list gave. @type {WeakMap<import("./index").StoredSession, SessionListing>} */
@@ -69,16 +67,11 @@ class LogStore {
 		this.#claims = new Claims(objects, host);
 		this.#lock = lock;
 		this.#reader = new LogReader(objects);
-		this.#projects = new Projects(objects);
 		/** @readonly */
 		this.host = checkId(host, "host");
 	}
 
-	/**
-	 * @param {string} session
-	 * @param {import("./index").Append} append
-	 * @returns {Promise<import("./index").Appended>}
-	 */
+	/** @type {Store["append"]} */
 	async append(session, append) {
 		checkId(session, "session");
 		const given = new Map(checkAppend(session, append).map(({ line }) => [shortHash(line), line]));
@@ -110,11 +103,11 @@ class LogStore {
 		if (!listing) {
 			const record = await this.#records.get(session);
 			if (record?.isDeleted && !append.restores) throw deletedError(session);
-			if (!after.isEmpty) throw reset(session);
+			if (!after.isEmpty) throw resetError(session);
 			if (given.size === 0) return { stored: 0, cursor: after.toString() };
 		}
 		const end = new LogCursor(isNext ? known.end : append.after);
-		if (listing && !after.isEmpty && after.generation !== listing.generation) throw reset(session);
+		if (listing && !after.isEmpty && after.generation !== listing.generation) throw resetError(session);
 		// The caller's cursor passes what the caller has, after all that it had passed. Another checkout of this host, or another machine
 		// that has the same id, may have written more: then the cursor stays, so that this is loaded.
 		let isCallers = !isNext || known.after === known.end;
@@ -204,12 +197,7 @@ class LogStore {
 		return listingsOf(await this.#objects.list(prefixOf(folder, session))).find((listing) => listing.session === session);
 	}
 
-	/**
-	 * @param {string} session
-	 * @param {string} [after]
-	 * @param {import("./index").StoredSession} [stored]
-	 * @returns {Promise<Page>}
-	 */
+	/** @type {Store["load"]} */
 	async load(session, after, stored) {
 		checkId(session, "session");
 		const start = new LogCursor(after);
@@ -217,7 +205,7 @@ class LogStore {
 		for (let reads = 0; ; reads++) {
 			const known = reads === 0 && stored ? this.#listings.get(stored) : undefined;
 			const listing = known ?? (await this.#look(session));
-			if (!listing && !start.isEmpty) throw reset(session);
+			if (!listing && !start.isEmpty) throw resetError(session);
 			if (!listing) return { lines: [], cursor: start.toString(), comesAfter: true, more: false, problems: [] };
 			const page = await this.#reader.page(listing, start, reads >= REREADS);
 			// What is wrong may have been redacted since it was listed.
@@ -280,10 +268,7 @@ class LogStore {
 			});
 	}
 
-	/**
-	 * @param {import("./index").ListFilter} [filter]
-	 * @returns {Promise<import("./index").SessionList>}
-	 */
+	/** @type {Store["list"]} */
 	async list({ session, project, headers = true, claims = true, onAnswer } = {}) {
 		if (session !== undefined) checkId(session, "session");
 		const store = await this.#records.readId();
@@ -309,7 +294,7 @@ class LogStore {
 		return list;
 	}
 
-	/** @param {string} session */
+	/** @type {Store["header"]} */
 	async header(session) {
 		checkId(session, "session");
 		await this.#records.prepareToRead();
@@ -322,15 +307,16 @@ class LogStore {
 
 	/** @param {{ session?: string, project?: string }} filter */
 	async #listingsFor({ session, project }) {
-		if (session === undefined) return listingsOf(await (project === undefined ? this.#objects.list(LINES) : this.#projects.list(project)));
+		if (session === undefined) return listingsOf(await (project === undefined ? this.#objects.list(LINES) : objectsOf(this.#objects, project)));
 		const record = await this.#records.get(session, { again: true });
-		const listing = record && (project === undefined || (await this.#projects.has(project, record.folder))) ? await this.#listingOf(record, session) : undefined;
+		const listing = record && (project === undefined || (await hasFolder(this.#objects, project, record.folder))) ? await this.#listingOf(record, session) : undefined;
 		return listing ? [listing] : [];
 	}
 
-	/** @param {string} from @param {string} to */
+	/** @type {Store["move"]} */
 	async move(from, to) {
-		await this.#records.prepareToRead().then(() => this.#projects.move(from, to));
+		await this.#records.prepareToRead();
+		await moveProject(this.#objects, from, to);
 	}
 
 	/**
@@ -372,7 +358,7 @@ class LogStore {
 		return undefined;
 	}
 
-	/** @param {string} session */
+	/** @type {Store["delete"]} */
 	async delete(session) {
 		checkId(session, "session");
 		await this.#records.prepareToRead();
@@ -400,10 +386,7 @@ class LogStore {
 		await this.#objects.remove([...redacted.values()].flatMap(({ lost }) => lost));
 	}
 
-	/**
-	 * @param {string} session
-	 * @param {readonly Redaction[]} redactions
-	 */
+	/** @type {Store["redact"]} */
 	async redact(session, redactions) {
 		checkId(session, "session");
 		await this.#records.prepareToRead();
@@ -429,7 +412,7 @@ class LogStore {
 			});
 	}
 
-	/** @param {string} session */
+	/** @type {Store["redactions"]} */
 	async redactions(session) {
 		checkId(session, "session");
 		await this.#records.prepareToRead();
@@ -443,11 +426,7 @@ class LogStore {
 		return toRedactions(new Map([...(await this.#reader.redactedIn(listing)).values()].map(({ hash, line }) => [hash, line])));
 	}
 
-	/**
-	 * @param {string} session
-	 * @param {{ ttl: number }} claim
-	 * @returns {Promise<import("./index").Claim>}
-	 */
+	/** @type {Store["claim"]} */
 	async claim(session, claim) {
 		checkId(session, "session");
 		const ttl = checkTtl(claim);

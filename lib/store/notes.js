@@ -2,7 +2,7 @@
 const fs = require("node:fs");
 const { join, resolve } = require("node:path");
 const { addressKey } = require("./address.js");
-const { isObject } = require("./lines.js");
+const { isCount } = require("./lines.js");
 const { checkId, isId, nameOf } = require("./names.js");
 const { readJson, writeWhole } = require("./small-file.js");
 
@@ -30,17 +30,9 @@ class Notes {
 	/** @param {string} session @returns {Note | undefined} */
 	get(session) {
 		try {
-			const value = readJson(this.#path(session));
-			if (!isObject(value)) return undefined;
-			const { cursor, offset, check, needsAll, elsewhere, writer, revision, redactions } = value;
-			if (typeof cursor !== "string" || typeof check !== "string" || typeof offset !== "number" || !Number.isSafeInteger(offset) || offset < 0) return undefined;
-			return {
-				...{ cursor, offset, check, needsAll: needsAll === true },
-				...(typeof elsewhere === "string" ? { elsewhere } : {}),
-				...(isId(writer) ? { writer } : {}),
-				...(typeof revision === "string" ? { revision } : {}),
-				...(typeof redactions === "number" ? { redactions } : {}),
-			};
+			const note = /** @type {Note | undefined} */ (readJson(this.#path(session)));
+			const isNote = typeof note?.cursor === "string" && typeof note.check === "string" && isCount(note.offset) && (note.writer === undefined || isId(note.writer));
+			return isNote ? note : undefined;
 		} catch {
 			return undefined;
 		}

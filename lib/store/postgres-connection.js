@@ -1,6 +1,5 @@
 // Connections to PostgreSQL: encrypted unless the server is this machine, and given up where nothing comes back.
-const { StoreError } = require("./errors.js");
-const { isObject } = require("./lines.js");
+const { optional } = require("./errors.js");
 
 /** Parameters of an address that say how the connection is encrypted; without them the server's host decides. */
 const TLS_PARAMETERS = ["ssl", "sslmode", "sslcert", "sslkey", "sslrootcert"];
@@ -53,13 +52,6 @@ function needsTls(address) {
 const socketOf = (client) => /** @type {any} */ (client).connection?.stream;
 
 /** @returns {typeof import("pg")} */
-function requirePg() {
-	try {
-		return require("pg");
-	} catch (error) {
-		if (!isObject(error) || error.code !== "MODULE_NOT_FOUND") throw error;
-		throw new StoreError("unsupported", "Stores in PostgreSQL need the package pg: npm install pg");
-	}
-}
+const requirePg = () => optional(() => require("pg"), "unsupported", "Stores in PostgreSQL need the package pg: npm install pg");
 
 exports.openPool = openPool;

@@ -1,7 +1,7 @@
 // Lines in PostgreSQL. Each call is one statement, so that it is atomic without an explicit transaction, and works
 // through poolers that give every transaction another connection.
 const { checkTimeout, readAddress, timeoutIn } = require("./address.js");
-const { StoreError, claimedError, deletedError } = require("./errors.js");
+const { StoreError, claimedError, deletedError, resetError, messageOf } = require("./errors.js");
 const { buffer, checkAppend, checkProject, checkTtl, compareText, entryOf, headerFault, isObject, lineKey, sha256 } = require("./lines.js");
 const { checkId, isId } = require("./names.js");
 const { openPool } = require("./postgres-connection.js");
@@ -10,7 +10,7 @@ const { VERSION, makeTables, readVersion } = require("./postgres-schema.js");
 const { hashOf, settleRedactions, toRedactions } = require("./redactions.js");
 
 /** @typedef {import("./index").StoreErrorCode} StoreErrorCode */
-/** @typedef {import("./index").Problem} Problem */
+/** @typedef {import("./index").CompleteStore} Store */
 
 const SCHEMA = "pi_session_native";
 const TIMEOUT_MS = 30_000;
@@ -39,8 +39,9 @@ const SQL_STATES = /** @type {Record<string, StoreErrorCode>} */ ({
 const NO_TLS = /does not support SSL|certificate/i;
 const TLS_HINT = "servers on other machines are reached by TLS with a certificate that is checked: in the address, sslrootcert=<file> names its authority, sslmode=no-verify takes any, sslmode=disable is plain text";
 
+const NO_TABLE = "42P01";
 /** No such table, column or operator: the tables were dropped, or changed by another release, while this process runs. */
-const OTHER_TABLES = new Set(["42P01", "42703", "42883"]);
+const OTHER_TABLES = new Set([NO_TABLE, "42703", "42883"]);
 
 class PostgresStore {
 	/** @type {import("./index").Queryable} */
@@ -75,11 +76,7 @@ class PostgresStore {
 		if (!/^[a-z_][a-z0-9_]{0,62}$/.test(this.#schema)) throw new StoreError("invalid", `Not a name of a schema here: ${JSON.stringify(schema)}`);
 	}
 
-	/**
-	 * @param {string} session
-	 * @param {import("./index").Append} append
-	 * @returns {Promise<import("./index").Appended>}
-	 */
+	/** @type {Store["append"]} */
 	async append(session, append) {
 		checkId(session, "session");
 		const lines = [...new Map(checkAppend(session, append, LONGEST_APPEND).map((line) => [lineKey(line.line), line])).values()];
@@ -156,11 +153,7 @@ class PostgresStore {
 		return { stored, cursor: cursorText({ incarnation: row.incarnation, sequence: Number(row.head), stamp: row.stamp ?? after?.stamp ?? null }) };
 	}
 
-	/**
-	 * @param {string} session
-	 * @param {string} [cursor]
-	 * @returns {Promise<import("./index").Page>}
-	 */
+	/** @type {Store["load"]} */
 	async load(session, cursor) {
 		checkId(session, "session");
 		const after = readCursor(cursor);
@@ -176,7 +169,7 @@ class PostgresStore {
 		const page = { lines: [], cursor: NOTHING, comesAfter: true, more: false, problems: [] };
 		const [first] = rows;
 		if (after && (first?.incarnation !== after.incarnation || Number(first.head) < after.sequence || first.seen !== after.stamp))
-			throw reset(session);
+			throw resetError(session);
 		if (!first) return page;
 		let [last, passed] = [Number(first.head), first.seen];
 		for (const { sequence, host, line, sha256: hash, stamp } of rows) {
@@ -194,10 +187,7 @@ class PostgresStore {
 		return page;
 	}
 
-	/**
-	 * @param {import("./index").ListFilter} [filter]
-	 * @returns {Promise<import("./index").SessionList>}
-	 */
+	/** @type {Store["list"]} */
 	async list(filter) {
 		const { session, project, headers = true, onAnswer } = filter ?? {};
 		if (session !== undefined) checkId(session, "session");
@@ -230,7 +220,7 @@ class PostgresStore {
 		return list;
 	}
 
-	/** @param {string} session @returns {Promise<Buffer | undefined>} */
+	/** @type {Store["header"]} */
 	async header(session) {
 		checkId(session, "session");
 		const [row] = await this.#query("SELECT header FROM $.sessions WHERE id = $1 AND deleted IS NULL", [session]);
@@ -239,7 +229,7 @@ class PostgresStore {
 		return row?.header;
 	}
 
-	/** @param {string} session */
+	/** @type {Store["delete"]} */
 	async delete(session) {
 		checkId(session, "session");
 		await this.#query(
@@ -257,10 +247,7 @@ class PostgresStore {
 		await this.#query("DELETE FROM $.entries WHERE session = $1 AND EXISTS (SELECT FROM $.sessions WHERE id = $1 AND deleted IS NOT NULL)", [session]);
 	}
 
-	/**
-	 * @param {string} session
-	 * @param {readonly import("./index").Redaction[]} redactions
-	 */
+	/** @type {Store["redact"]} */
 	async redact(session, redactions) {
 		checkId(session, "session");
 		for (let isKept = false; !isKept; ) {
@@ -302,7 +289,7 @@ class PostgresStore {
 		}
 	}
 
-	/** @param {string} session */
+	/** @type {Store["redactions"]} */
 	async redactions(session) {
 		checkId(session, "session");
 		const [row] = await this.#query("SELECT redacted, replacements FROM $.sessions WHERE id = $1", [session]);
@@ -311,17 +298,13 @@ class PostgresStore {
 		return toRedactions(new Map(hashes.map((hash, at) => [hash.toString("hex"), row.replacements[at] ?? undefined])));
 	}
 
-	/** @param {string} from @param {string} to */
+	/** @type {Store["move"]} */
 	async move(from, to) {
 		for (const project of [from, to]) checkProject(project);
 		await this.#query("UPDATE $.sessions SET project = $2 WHERE project = $1", [from, to]);
 	}
 
-	/**
-	 * @param {string} session
-	 * @param {{ ttl: number }} claim
-	 * @returns {Promise<import("./index").Claim>}
-	 */
+	/** @type {Store["claim"]} */
 	async claim(session, claim) {
 		checkId(session, "session");
 		const [row] = await this.#query(
@@ -346,10 +329,10 @@ class PostgresStore {
 	async #refusal(session, append) {
 		const [row] = await this.#query("SELECT owner, lease > now() AND owner <> $2 AS held, deleted FROM $.sessions WHERE id = $1", [session, this.host]);
 		const isDeleted = row && row.deleted !== null;
-		if (isDeleted && append) return append.restores && append.after !== undefined ? reset(session) : deletedError(session);
+		if (isDeleted && append) return append.restores && append.after !== undefined ? resetError(session) : deletedError(session);
 		if ((!row || isDeleted) && append?.after === undefined) return new StoreError("not-found", `There is no session ${session}`);
 		if (row?.held && (!append || append.exclusive)) return claimedError(session, row.owner);
-		return append ? reset(session) : new StoreError("unreachable", `${this.#name}: the claim of session ${session} ended just now`);
+		return append ? resetError(session) : new StoreError("unreachable", `${this.#name}: the claim of session ${session} ended just now`);
 	}
 
 	/**
@@ -364,7 +347,7 @@ class PostgresStore {
 		try {
 			return await this.#run(statement, values);
 		} catch (error) {
-			if (!(error instanceof StoreError && isObject(error.cause) && OTHER_TABLES.has(String(error.cause.code)))) throw error;
+			if (!OTHER_TABLES.has(codeOf(error))) throw error;
 			this.#ready = undefined;
 		}
 		await this.#prepared();
@@ -396,30 +379,28 @@ class PostgresStore {
 	}
 
 	async #prepare() {
-		const version = (await this.#version()) ?? 0;
+		const version = await this.#version();
 		if (version === 0) return void (await this.#run(makeTables(this.#schema)));
 		const found = `${this.#name}: schema ${this.#schema} has layout ${version}`;
 		if (version < VERSION) throw new StoreError("unsupported", `${found}, which no release has: DROP SCHEMA ${this.#schema} CASCADE, or name another one (?schema=), and push again`);
 		if (version > VERSION) throw new StoreError("newer-schema", `${found}, this release knows ${VERSION}: install a newer pi-session-native`);
 	}
 
-	/** Undefined if there are no tables yet. */
+	/** 0 if there are no tables yet. */
 	async #version() {
 		try {
-			const { rows } = await this.#client.query({ text: readVersion(this.#schema) });
-			return Number(rows[0]?.version ?? 0);
+			const [row] = await this.#run(readVersion(this.#schema));
+			return Number(row?.version ?? 0);
 		} catch (error) {
-			if (isObject(error) && error.code === "42P01") return undefined;
-			throw this.#storeError(error);
+			if (codeOf(error) === NO_TABLE) return 0;
+			throw error;
 		}
 	}
 
 	/** @param {unknown} error */
 	#storeError(error) {
 		const state = isObject(error) && typeof error.code === "string" ? error.code : "";
-		// Node tries several addresses and wraps what each said.
-		const causes = isObject(error) && Array.isArray(error.errors) ? error.errors : [error];
-		const said = causes.map((one) => (one instanceof Error ? one.message : String(one))).join("; ");
+		const said = messageOf(error);
 		if (NO_TLS.test(said)) return new StoreError("failed", `${this.#name}: ${said} (${TLS_HINT})`, { cause: error });
 		const byState = /^[0-9A-DF-Z][0-9A-Z]{4}$/.test(state) ? (SQL_STATES[state] ?? SQL_STATES[state.slice(0, 2)] ?? "failed") : undefined;
 		// Codes of the system, not Node's own (ERR_…), which are faults of a call; `open` is that of a certificate.
@@ -428,8 +409,8 @@ class PostgresStore {
 	}
 }
 
-/** @param {string} session */
-const reset = (session) => new StoreError("reset", `Session ${session} is not the one that was loaded before: load it from the beginning`);
+/** The server's code for an error of `#run`. @param {any} error @returns {string} */
+const codeOf = (error) => String(error?.cause?.code);
 
 /**
  * What people see of an id: what `text` can hold.

@@ -10,7 +10,7 @@ const { promises: fs } = require("node:fs");
 const { StoreError, unlessAbsent } = require("./errors.js");
 const { isObject, parse } = require("./lines.js");
 const { loadAll } = require("./load-all.js");
-const { callHere } = require("./call-manager.js");
+const { callHere } = require("./local.js");
 const { CURRENT_VERSION, checkAt, checkNotNewer, tailAt } = require("./session-file.js");
 
 /** @typedef {import("./index").LineStore} LineStore */
@@ -26,7 +26,7 @@ const { CURRENT_VERSION, checkAt, checkNotNewer, tailAt } = require("./session-f
  * @property {() => Promise<unknown>} push stores what the file holds
  * @property {() => unknown} [onMerge] is called before the file changes, and waited for: notes do not hold from then on
  * @property {(note: Note, problems: import("./index").Problem[]) => unknown} [onNote] is given the new one, and what could not be read, and waited for
- * @property {import("./call-manager").CallManager} [call] calls the session manager
+ * @property {import("./local").CallManager} [call] calls the session manager
  * @property {(lines: number) => void} [onProgress] is given how many lines were loaded
  */
 

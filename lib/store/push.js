@@ -3,6 +3,7 @@
 // A followed file is checked four times a second. New lines are stored at once; lines that are appended meanwhile go with the
 // next call. So a single entry only waits for the check, and the slower the store answers, the more entries share a call.
 const { promises: fs } = require("node:fs");
+const { asError } = require("./errors.js");
 const { DeletedError, Outbox } = require("./outbox.js");
 
 /**
@@ -140,7 +141,7 @@ class Push {
 			this.#failures++;
 			const wasDeleted = this.#isDeleted;
 			this.#isDeleted = error instanceof DeletedError;
-			if (!(wasDeleted && this.#isDeleted)) this.#options.onError?.(error instanceof Error ? error : new Error(String(error)));
+			if (!(wasDeleted && this.#isDeleted)) this.#options.onError?.(asError(error));
 		}
 	}
 }

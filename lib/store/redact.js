@@ -7,9 +7,10 @@ const { promises: fs } = require("node:fs");
 const { tmpdir } = require("node:os");
 const { join } = require("node:path");
 const { copiesIn, eachLine, entriesWith, identityOf } = require("./copies.js");
+const { asError } = require("./errors.js");
 const { entryOf } = require("./lines.js");
 const { loadAll } = require("./load-all.js");
-const { callHere } = require("./call-manager.js");
+const { callHere } = require("./local.js");
 const { hashOf } = require("./redactions.js");
 const { CURRENT_VERSION } = require("./session-file.js");
 
@@ -21,35 +22,27 @@ const { CURRENT_VERSION } = require("./session-file.js");
  * Redacts a session file. Its time stays: pi continues the session whose file changed last.
  * @param {string} file
  * @param {RedactInput} what
- * @param {{ onPlan?: (lines: RedactedLine[]) => unknown, call?: import("./call-manager").CallManager }} [options] `onPlan` is given what is going
- *   to be changed, and waited for
+ * @param {{ add?: (lines: RedactedLine[]) => unknown, call?: import("./local").CallManager }} [options] `add` keeps what is going to be
+ *   changed, for the stores, and is waited for
  * @returns {Promise<import("../../index").RedactReport>}
  */
-async function redactFile(file, what, { onPlan, call = callHere } = {}) {
+async function redactFile(file, what, { add, call = callHere } = {}) {
 	const planned = await callHere("redact", file, { ...what, dryRun: true });
-	await onPlan?.(planned.lines);
+	if (what.dryRun) return planned;
+	await add?.(planned.lines);
 	const { atime, mtime } = await fs.stat(file);
 	const done = await call("redact", file, what);
 	if (done.lines.length > 0) await fs.utimes(file, atime, mtime);
 	// Another process may have appended to it meanwhile.
-	if (done.lines.length > planned.lines.length) await onPlan?.(done.lines);
+	if (done.lines.length > planned.lines.length) await add?.(done.lines);
 	return done;
 }
-
-/**
- * Redacts a session file, and notes it for the stores.
- * @param {{ session: string, file: string }} local
- * @param {RedactInput} what
- * @param {{ add: (session: string, lines: RedactedLine[]) => unknown, call?: import("./call-manager").CallManager }} options `add` keeps what is
- *   going to be changed, and is waited for
- */
-const redactNoted = ({ session, file }, what, { add, call }) => redactFile(file, what, { onPlan: (lines) => add(session, lines), call });
 
 /**
  * Takes over what was redacted in sessions elsewhere, in a file that may have their lines, or copies of their entries.
  * @param {{ session: string, file: string }} local
  * @param {Map<string, readonly import("./index").Redaction[]>} redactions by session
- * @param {Parameters<typeof redactNoted>[2]} options
+ * @param {Parameters<typeof redactFile>[2]} options
  * @returns {Promise<Map<string, number | Error>>} of each session that the file has lines of: how many were redacted, or why they were not
  */
 async function takeOver({ session, file }, redactions, options) {
@@ -73,12 +66,12 @@ async function takeOver({ session, file }, redactions, options) {
 		const planned = await callHere("redact", file, { ...what, dryRun: true });
 		if (planned.lines.length + planned.backups.length === 0) return counts;
 		if (planned.lines.length > 0) concerned = new Set(planned.lines.flatMap(({ hash }) => owners.get(hash) ?? []));
-		for (const { hash } of (await redactNoted({ session, file }, what, options)).lines) {
+		for (const { hash } of (await redactFile(file, what, options)).lines) {
 			const owner = owners.get(hash) ?? "";
 			counts.set(owner, Number(counts.get(owner) ?? 0) + 1);
 		}
 	} catch (error) {
-		for (const owner of concerned) counts.set(owner, error instanceof Error ? error : new Error(String(error)));
+		for (const owner of concerned) counts.set(owner, asError(error));
 	}
 	return counts;
 }
@@ -91,7 +84,7 @@ async function takeOver({ session, file }, redactions, options) {
  * that it says.
  * @param {{ session: string, file: string }} local
  * @param {readonly RedactedLine[]} redacted
- * @param {{ store: LineStore, isPrivate: boolean, secretIn?: (line: Uint8Array) => string | undefined } & Parameters<typeof redactNoted>[2]} options
+ * @param {{ store: LineStore, isPrivate: boolean, secretIn?: (line: Uint8Array) => string | undefined } & Parameters<typeof redactFile>[2]} options
  *   of what is private only what the store has is redacted there. What stands in the place of a line that it does not have may be held back,
  *   with `secretIn`, and what is private is not to leave this machine
  */
@@ -127,10 +120,10 @@ const redactionsIn = async (store, session) => new Map((await store.redactions(s
  * Takes all that they say out of entries, here and in the store, of which the file has one line (`last`) and the store another one (`stored`).
  * @param {{ session: string, file: string }} local
  * @param {{ last: string, stored: string }[]} entries hashes of the lines
- * @param {{ store: LineStore } & Parameters<typeof redactNoted>[2]} options
+ * @param {{ store: LineStore } & Parameters<typeof redactFile>[2]} options
  */
 async function emptyBoth({ session, file }, entries, { store, add, call }) {
-	const { lines } = await redactNoted({ session, file }, { lines: entries.map(({ last: hash }) => ({ hash })) }, { add, call });
+	const { lines } = await redactFile(file, { lines: entries.map(({ last: hash }) => ({ hash })) }, { add, call });
 	const emptied = new Map(lines.map(({ hash, newHash }) => [hash, newHash]));
 	const found = await linesOf(file, new Set(emptied.values()));
 	await store.redact(session, entries.flatMap(({ last, stored }) => [last, stored].map((hash) => ({ hash, line: found.get(emptied.get(last) ?? "") }))).filter(({ hash, line }) => !line || hashOf(line) !== hash));
@@ -213,6 +206,5 @@ async function linesOf(path, hashes) {
 exports.planStored = planStored;
 exports.pushRedactions = pushRedactions;
 exports.redactFile = redactFile;
-exports.redactNoted = redactNoted;
 exports.takeOver = takeOver;
 exports.withoutSecret = withoutSecret;

@@ -7,18 +7,19 @@ const http = require("node:http");
 const https = require("node:https");
 const { setTimeout: sleep } = require("node:timers/promises");
 const { checkTimeout, endpointOfEnvironment, parseUrl, timeoutIn, withoutSecrets } = require("./address.js");
-const { defaultCredentials } = require("./aws-credentials.js");
-const { StoreError } = require("./errors.js");
+const { StoreError, optional, messageOf } = require("./errors.js");
 const { inParallel } = require("./in-parallel.js");
-const { isObject } = require("./lines.js");
 const { hostLock } = require("./host-lock.js");
 const { LogStore } = require("./log-store.js");
 
 /** @typedef {import("./index").StoreErrorCode} StoreErrorCode */
+/** @typedef {import("./index").S3Credentials} S3Credentials */
+/** @typedef {import("./log-objects").Objects} Objects */
 /** @typedef {import("./log-objects").ObjectInfo} ObjectInfo */
 /** @typedef {{ status: number, headers: import("node:http").IncomingHttpHeaders, body: Buffer }} Answer */
-/** @typedef {{ body?: Buffer, headers?: Record<string, string> }} Request */
+/** @typedef {{ method: string, url: string, body?: Buffer, headers?: Record<string, string> }} Request `url`: below that of the bucket */
 
+const PROVIDERS = "@aws-sdk/credential-providers";
 const TIMEOUT_MS = 30_000;
 /** How long a connection is kept for another request: servers end idle ones without a word, some after 5 seconds. */
 const IDLE_MS = 4000;
@@ -66,14 +67,14 @@ class S3Objects {
 		return `s3://${this.#options.bucket}/${this.#prefix}`;
 	}
 
-	/** @param {string} prefix */
+	/** @type {Objects["list"]} */
 	async list(prefix) {
 		/** @type {ObjectInfo[]} */
 		const all = [];
 		for (let token; ; ) {
 			const query = new URLSearchParams({ "list-type": "2", prefix: `${this.#prefix}${prefix}` });
 			if (token !== undefined) query.set("continuation-token", token);
-			const answer = await this.#ask("GET", `?${query}`);
+			const answer = await this.#ask({ method: "GET", url: `?${query}` });
 			if (answer.status !== 200) throw this.#refusal(answer);
 			const xml = answer.body.toString("utf8");
 			for (const [, one] of xml.matchAll(/<Contents>(.*?)<\/Contents>/gs)) {
@@ -86,11 +87,11 @@ class S3Objects {
 		}
 	}
 
-	/** @param {string} path @param {number} [from] @param {number} [to] */
+	/** @type {Objects["get"]} */
 	async get(path, from = 0, to = Infinity) {
 		/** @type {Record<string, string>} */
 		const headers = from === 0 && to === Infinity ? {} : { range: `bytes=${from}-${to === Infinity ? "" : to - 1}` };
-		const answer = await this.#ask("GET", this.#url(path), { headers });
+		const answer = await this.#ask({ method: "GET", url: this.#url(path), headers });
 		if (answer.status === 404 && codeOf(answer) !== "NoSuchBucket") return undefined;
 		const modified = new Date(answer.headers["last-modified"] ?? 0);
 		// There is no byte so far behind.
@@ -99,12 +100,12 @@ class S3Objects {
 		return { bytes: answer.body, modified, tag: answer.headers.etag };
 	}
 
-	/** @param {string} path @param {Buffer} body */
+	/** @type {Objects["create"]} */
 	async create(path, body) {
 		return (await this.#put(path, body, { "if-none-match": "*" })) !== undefined;
 	}
 
-	/** @param {string} path @param {Buffer} body @param {string} [tag] */
+	/** @type {Objects["replace"]} */
 	async replace(path, body, tag = "") {
 		return (await this.#put(path, body, { "if-match": tag })) !== undefined;
 	}
@@ -122,7 +123,7 @@ class S3Objects {
 	 * @returns {Promise<{ tag?: string } | undefined>}
 	 */
 	async #put(path, body, headers) {
-		const answer = await this.#ask("PUT", this.#url(path), { body, headers });
+		const answer = await this.#ask({ method: "PUT", url: this.#url(path), body, headers });
 		// 409: another process is writing it, and may still fail; the caller looks at what is there.
 		if (answer.status === 412 || answer.status === 409) return undefined;
 		if (answer.status === 404 && codeOf(answer) === "NoSuchKey") return undefined;
@@ -130,11 +131,7 @@ class S3Objects {
 		return { tag: answer.headers.etag };
 	}
 
-	/**
-	 * @param {string} path
-	 * @param {{ size: number, end: number }} log
-	 * @param {Buffer} bytes
-	 */
+	/** @type {Objects["append"]} */
 	async append(path, { size, end }, bytes) {
 		const known = this.#parts.get(path);
 		this.#parts.delete(path);
@@ -149,7 +146,7 @@ class S3Objects {
 		return true;
 	}
 
-	/** @param {string} path @param {{ at: number, length: number }[]} ranges */
+	/** @type {Objects["blank"]} */
 	async blank(path, ranges) {
 		this.#parts.delete(path);
 		for (;;) {
@@ -177,12 +174,12 @@ class S3Objects {
 		return Date.now() + this.#ahead;
 	}
 
-	/** @param {string[]} paths */
+	/** @type {Objects["remove"]} */
 	async remove(paths) {
 		// Those that come later are removed when those before are gone: what a kill leaves is an earlier state.
 		for (let at = 0; at < paths.length; at += PARALLEL)
 			await inParallel(PARALLEL, paths.slice(at, at + PARALLEL), async (path) => {
-				const answer = await this.#ask("DELETE", this.#url(path));
+				const answer = await this.#ask({ method: "DELETE", url: this.#url(path) });
 				if (answer.status >= 300 && answer.status !== 404) throw this.#refusal(answer);
 			});
 	}
@@ -192,44 +189,29 @@ class S3Objects {
 		return `/${`${this.#prefix}${path}`.split("/").map(encodeURIComponent).join("/")}`;
 	}
 
-	/**
-	 * @param {string} method
-	 * @param {string} url
-	 * @param {Request} [request]
-	 * @returns {Promise<Answer>}
-	 */
-	async #ask(method, url, request = {}) {
+	/** @param {Request} request @returns {Promise<Answer>} */
+	async #ask(request) {
 		for (const pause of PAUSES_MS) {
-			const answer = await this.#send(method, url, request);
+			const answer = await this.#send(request);
 			if (kindOf(answer) !== "unreachable") return answer;
 			await sleep(pause * (1 + Math.random()));
 		}
-		return this.#send(method, url, request);
+		return this.#send(request);
 	}
 
-	/**
-	 * @param {string} method
-	 * @param {string} url
-	 * @param {Request} request
-	 * @returns {Promise<Answer>}
-	 */
-	async #send(method, url, request) {
-		const answer = await this.#sendOnce(method, url, request);
+	/** @param {Request} request @returns {Promise<Answer>} */
+	async #send(request) {
+		const answer = await this.#sendOnce(request);
 		const there = Date.parse(answer.headers.date ?? "");
 		if (Number.isNaN(there)) return answer;
 		this.#ahead = there - Date.now();
 		if (answer.status !== 403 || codeOf(answer) !== "RequestTimeTooSkewed") return answer;
 		this.#skew = this.#ahead;
-		return this.#sendOnce(method, url, request);
+		return this.#sendOnce(request);
 	}
 
-	/**
-	 * @param {string} method
-	 * @param {string} url
-	 * @param {Request} request
-	 * @returns {Promise<Answer>}
-	 */
-	async #sendOnce(method, url, { body, headers = {} }) {
+	/** @param {Request} request @returns {Promise<Answer>} */
+	async #sendOnce({ method, url, body, headers = {} }) {
 		const { AwsV4Signer } = requireSigner();
 		const hash = createHash("sha256").update(body ?? "").digest("hex");
 		const datetime = new Date(Date.now() + this.#skew).toISOString().replace(/[:-]|\.\d{3}/g, "");
@@ -240,25 +222,17 @@ class S3Objects {
 		});
 		const signed = await signer.sign();
 		try {
-			return await this.#exchange(method, signed.url, Object.fromEntries(signed.headers), body);
+			return await this.#exchange({ method, url: signed.url.href, headers: Object.fromEntries(signed.headers), body });
 		} catch (error) {
-			// Node tries several addresses and wraps what each said.
-			const causes = error instanceof AggregateError ? error.errors : [error];
-			const said = causes.map((one) => (one instanceof Error ? one.message || one.name : String(one))).join("; ");
-			throw new StoreError("unreachable", `${this.name()}: ${withoutSecrets(new URL(this.#base))}: ${said}`, { cause: error });
+			throw new StoreError("unreachable", `${this.name()}: ${withoutSecrets(new URL(this.#base))}: ${messageOf(error)}`, { cause: error });
 		}
 	}
 
-	/**
-	 * @param {string} method
-	 * @param {URL} url
-	 * @param {Record<string, string>} headers
-	 * @param {Buffer | undefined} body
-	 * @returns {Promise<Answer>}
-	 */
-	#exchange(method, url, headers, body) {
+	/** @param {Request} signed with its whole URL @returns {Promise<Answer>} */
+	#exchange(signed) {
+		const { method, url, headers, body } = signed;
 		const { timeout } = this.#options;
-		const { request } = url.protocol === "https:" ? https : http;
+		const { request } = url.startsWith("https:") ? https : http;
 		return new Promise((resolve, reject) => {
 			const length = body ? { "content-length": String(body.length) } : {};
 			const sent = request(url, { method, headers: { ...headers, ...length }, agent: this.#agent, timeout }, (answer) => {
@@ -272,12 +246,12 @@ class S3Objects {
 			sent.on("timeout", () => sent.destroy(new Error(`timeout: nothing was received or sent for ${timeout} ms`)));
 			// A server may end a kept connection in the moment in which it is used again. An object that was created all the same is found.
 			const isStale = (/** @type {NodeJS.ErrnoException} */ { code }) => sent.reusedSocket && (code === "ECONNRESET" || code === "EPIPE");
-			sent.on("error", (error) => (isStale(error) ? resolve(this.#exchange(method, url, headers, body)) : reject(error)));
+			sent.on("error", (error) => (isStale(error) ? resolve(this.#exchange(signed)) : reject(error)));
 			sent.end(body);
 		});
 	}
 
-	/** @returns {Promise<import("./index").S3Credentials>} */
+	/** @returns {Promise<S3Credentials>} */
 	async #credentials() {
 		const { credentials } = this.#options;
 		let keys;
@@ -285,7 +259,7 @@ class S3Objects {
 			keys = typeof credentials === "function" ? await credentials() : credentials;
 		} catch (error) {
 			if (error instanceof StoreError) throw error;
-			throw new StoreError("unreachable", `${this.name()}: no credentials: ${error instanceof Error ? error.message : error}`, { cause: error });
+			throw new StoreError("unreachable", `${this.name()}: no credentials: ${messageOf(error)}`, { cause: error });
 		}
 		const { accessKeyId, secretAccessKey, sessionToken } = keys ?? {};
 		if (!accessKeyId || !secretAccessKey || typeof accessKeyId !== "string" || typeof secretAccessKey !== "string")
@@ -339,13 +313,23 @@ function textIn(xml, name) {
 }
 
 /** @returns {typeof import("aws4fetch")} */
-function requireSigner() {
-	try {
-		return require("aws4fetch");
-	} catch (error) {
-		if (!isObject(error) || error.code !== "MODULE_NOT_FOUND") throw error;
-		throw new StoreError("unsupported", "Stores in S3 need the package aws4fetch: npm install aws4fetch");
-	}
+const requireSigner = () => optional(() => require("aws4fetch"), "unsupported", "Stores in S3 need the package aws4fetch: npm install aws4fetch");
+
+/**
+ * The credentials of a store that names none: AWS's variables, or AWS's usual chain (profiles, single sign-on, containers, web identity,
+ * instances) through AWS's own library, which renews what expires.
+ * @returns {() => S3Credentials | Promise<S3Credentials>} is to be called before each request
+ */
+function defaultCredentials() {
+	/** @type {(() => Promise<S3Credentials>) | undefined} */
+	let chain;
+	return () => {
+		const { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey, AWS_SESSION_TOKEN: sessionToken } = process.env;
+		if (accessKeyId && secretAccessKey) return { accessKeyId, secretAccessKey, sessionToken: sessionToken || undefined };
+		const lacking = `Stores in S3 need credentials: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, the option, or for profiles, containers and web identity the package ${PROVIDERS}`;
+		chain ??= /** @type {() => Promise<S3Credentials>} */ (optional(() => require(PROVIDERS).fromNodeProviderChain(), "denied", lacking));
+		return chain();
+	};
 }
 
 /** @param {string} text */

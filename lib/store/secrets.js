@@ -4,7 +4,7 @@
 // A pattern is matched with the line as JSON writes it, and with blanks in place of JSON's escapes and a terminal's colours: these end in a
 // letter, and with it what follows them would not be the beginning of a word.
 const fs = require("node:fs");
-const { StoreError } = require("./errors.js");
+const { StoreError, messageOf } = require("./errors.js");
 const { buffer, isObject, parse } = require("./lines.js");
 
 /** Keys that their providers gave a form by which they are known. @type {Record<string, string | false>} */
@@ -52,7 +52,7 @@ function readRules(path) {
 	try {
 		value = parse(fs.readFileSync(path));
 	} catch (error) {
-		throw new StoreError("invalid", `The rules for secrets cannot be read: ${error instanceof Error ? error.message : error}`, { cause: error });
+		throw new StoreError("invalid", `The rules for secrets cannot be read: ${messageOf(error)}`, { cause: error });
 	}
 	if (!isObject(value)) throw new StoreError("invalid", `${path} must be a JSON object of names and regular expressions`);
 	for (const [name, pattern] of Object.entries(value)) {
@@ -61,7 +61,7 @@ function readRules(path) {
 			if (typeof pattern !== "string" || pattern === "") throw new Error("it must be text");
 			void new RegExp(pattern);
 		} catch (error) {
-			throw new StoreError("invalid", `${path}: the rule ${JSON.stringify(name)} cannot be used: ${error instanceof Error ? error.message : error}`);
+			throw new StoreError("invalid", `${path}: the rule ${JSON.stringify(name)} cannot be used: ${messageOf(error)}`);
 		}
 	}
 	return /** @type {Record<string, string | false>} */ (value);

@@ -1,7 +1,7 @@
 // The sessions of one project on this machine, and a store.
 const { promises: fs } = require("node:fs");
 const { basename, dirname, join } = require("node:path");
-const { StoreError } = require("./errors.js");
+const { StoreError, asError } = require("./errors.js");
 const { isObject } = require("./lines.js");
 const { inParallel } = require("./in-parallel.js");
 const { describe, fileFor, filesIn, localSessions } = require("./local.js");
@@ -10,10 +10,11 @@ const { Notes, revisionOf } = require("./notes.js");
 const { projectOf } = require("./project.js");
 const { isAsNoted, localHeader, pull } = require("./pull.js");
 const { Push } = require("./push.js");
-const { planStored, pushRedactions, redactFile, redactNoted, takeOver, withoutSecret } = require("./redact.js");
+const { planStored, pushRedactions, redactFile, takeOver, withoutSecret } = require("./redact.js");
 const { RedactedLines } = require("./redacted-lines.js");
 const { lagOf } = require("./session-file.js");
 
+/** What the public methods do is said there. @typedef {import("./index").SessionSync} Sync */
 /** @typedef {import("./index").StoredSession} StoredSession */
 /** @typedef {import("./local").LocalSession} LocalSession */
 /** @typedef {import("./index").SyncItem} SyncItem */
@@ -36,7 +37,7 @@ class SessionSync {
 	/** @type {Map<string, Push>} by file */
 	#pushes = new Map();
 
-	/** @param {import("./index").SessionSyncOptions & { call?: import("./call-manager").CallManager }} options */
+	/** @param {import("./index").SessionSyncOptions & { call?: import("./local").CallManager }} options */
 	constructor(options) {
 		this.#options = options;
 		this.#notes = new Notes(options.notes, options.address, options.dir);
@@ -48,13 +49,7 @@ class SessionSync {
 		this.project = options.project ?? projectOf(options.cwd, options.store.host);
 	}
 
-	/**
-	 * Which stored sessions this machine lacks lines of, without their lines being loaded. Of one session, or of the project.
-	 * @param {string} [session]
-	 * @param {import("./index").SessionList} [known] what the store lists, if it was asked
-	 * @returns {Promise<{ items: SyncItem[], problems: import("./index").Problem[], deleted: LocalSession[] }>} `deleted`: they were
-	 *   deleted from the store, and are here
-	 */
+	/** @type {Sync["compare"]} */
 	async compare(session, known) {
 		const { store, dir } = this.#options;
 		const local = await localSessions(dir);
@@ -174,7 +169,10 @@ class SessionSync {
 				if (this.#redacted.of(session).length > before) throw new StoreError("failed", `Session ${session} was redacted here meanwhile: pull it again`);
 				return this.#notes.forget(session);
 			};
-			const push = () => this.#pushOnce({ session, file });
+			const push = async () => {
+				const [pushed] = await this.push({ session, tries: 1 });
+				if (pushed?.error) throw pushed.error;
+			};
 			return { ...report, file, ...(await pull({ store, session, file, stored: isChanged ? undefined : stored, header, note, push, onMerge, onNote, call })) };
 		} catch (error) {
 			// Another process pulls it, too, and made its file first.
@@ -207,7 +205,7 @@ class SessionSync {
 			// What is not a session, or one of an old version, comes from no store.
 			const local = await describe(file).catch(() => undefined);
 			if (!local) continue;
-			const counts = await takeOver(local, redactions, { add: this.#addTo(file), call });
+			const counts = await takeOver(local, redactions, { add: this.#addTo(local), call });
 			for (const [owner, count] of counts) {
 				const before = results.get(owner);
 				// The sessions whose lines a file keeps are asked for again; others are none of its business.
@@ -222,7 +220,7 @@ class SessionSync {
 		const { store, secretIn, call } = this.#options;
 		const redacted = this.#redacted.of(local.session);
 		try {
-			const isChanged = await pushRedactions(local, redacted, { store, secretIn, isPrivate: this.isPrivate(local), add: this.#addTo(local.file), call });
+			const isChanged = await pushRedactions(local, redacted, { store, secretIn, isPrivate: this.isPrivate(local), add: this.#addTo(local), call });
 			this.#pushedRedactions.set(local.session, redacted.length);
 			return isChanged;
 		} catch (error) {
@@ -234,29 +232,23 @@ class SessionSync {
 
 	/**
 	 * Keeps what is going to be redacted in a file, which matches no note from then on.
-	 * @param {string} file
-	 * @returns {(session: string, lines: RedactedLine[]) => Promise<void>}
+	 * @param {{ session: string, file: string }} local
+	 * @returns {(lines: RedactedLine[]) => Promise<void>}
 	 */
-	#addTo(file) {
+	#addTo({ session, file }) {
 		const { notes, address } = this.#options;
 		const dir = dirname(file);
-		return async (session, lines) => {
+		return async (lines) => {
 			await new RedactedLines(notes, dir).add(session, lines);
 			if (lines.length > 0) await new Notes(notes, address, dir).forget(session);
 		};
 	}
 
-	/**
-	 * Takes something out of a session's file and its backups, and out of the store, which may have what the file has not: `stored`. If the
-	 * store cannot be reached (`error`), the next push or pull does the rest of what was in the file.
-	 * @param {{ session: string, file: string }} local
-	 * @param {import("../../index").RedactInput} what
-	 * @returns {Promise<import("../../index").RedactReport & { stored: { id: string | null, hash: string }[], error?: Error }>}
-	 */
+	/** @type {Sync["redact"]} */
 	async redact(local, what) {
 		const { store, secretIn } = this.#options;
 		const { session } = local;
-		const done = await (what.dryRun ? redactFile(local.file, what) : redactNoted(local, what, { add: this.#addTo(local.file) }));
+		const done = await redactFile(local.file, what, { add: this.#addTo(local) });
 		try {
 			if (!what.dryRun) await this.#pushRedactions(local);
 			const pending = new Set([...done.lines, ...this.#redacted.of(session)].map(({ hash }) => hash));
@@ -271,11 +263,7 @@ class SessionSync {
 		}
 	}
 
-	/**
-	 * Stores what the files of this machine hold, each for itself. Of one session, or of all of the working directory.
-	 * @param {import("./index").SyncOptions & { tries?: number, restores?: boolean }} [options]
-	 * @returns {Promise<import("./index").PushResult[]>}
-	 */
+	/** @type {Sync["push"]} */
 	async push({ session, signal, tries = TRIES, restores = false, onProgress } = {}) {
 		const all = await this.local(session);
 		const wanted = all.filter((one) => !this.isPrivate(one));
@@ -314,49 +302,28 @@ class SessionSync {
 		}, signal);
 	}
 
-	/** Stores what a file holds; rejects with the first failure. @param {{ session: string, file: string }} local */
-	async #pushOnce(local) {
-		/** @type {Error | undefined} */
-		let failure;
-		const fail = (/** @type {Error} */ error) => (failure = error);
-		const push = this.#pushOf(local, { onError: fail, onSkipped: fail });
-		await push.flush({ timeout: Infinity, until: () => failure !== undefined });
-		await push.stop();
-		if (failure) throw failure;
-	}
-
-	/**
-	 * The sessions of the working directory, or one of them.
-	 * @param {string} [session]
-	 * @returns {Promise<LocalSession[]>}
-	 */
+	/** @type {Sync["local"]} */
 	async local(session) {
 		const all = [...(await localSessions(this.#options.dir)).values()];
 		return all.filter((one) => (session === undefined ? this.#isHere(one.cwd) : one.session === session));
 	}
 
-	/** Whether a session was stored from here, or pulled. @param {string} session */
+	/** @type {Sync["isNoted"]} */
 	isNoted(session) {
 		return this.#notes.has(session);
 	}
 
-	/**
-	 * How many bytes of a session's file are not known to be stored; none of a private one's.
-	 * @param {{ session: string, file: string }} local
-	 */
+	/** @type {Sync["lagOf"]} */
 	lagOf(local) {
 		return this.isPrivate(local) ? 0 : lagOf(local.file, this.#notes.get(local.session));
 	}
 
-	/** Whether a session is never pushed. @param {{ session: string, file?: string, cwd?: string }} local */
+	/** @type {Sync["isPrivate"]} */
 	isPrivate({ session, file, cwd = this.#options.cwd }) {
 		return this.#options.isPrivate?.({ session, file, cwd }) ?? false;
 	}
 
-	/**
-	 * Stores what is appended to a session's file from now on, by whatever process, until `stop`. The file may come later.
-	 * @param {{ session: string, file: string }} local
-	 */
+	/** @type {Sync["follow"]} */
 	follow({ session, file }) {
 		if (this.#pushes.has(file) || this.isPrivate({ session, file })) return;
 		const push = this.#pushOf({ session, file });
@@ -364,21 +331,17 @@ class SessionSync {
 		push.follow();
 	}
 
-	/**
-	 * Stores what the followed files hold, now. Gives false if that takes longer, or `stop` comes first.
-	 * @param {{ timeout: number }} options in milliseconds
-	 */
+	/** @type {Sync["flush"]} */
 	async flush({ timeout }) {
 		const done = await Promise.all([...this.#pushes.values()].map((push) => push.flush({ timeout })));
 		return done.every(Boolean);
 	}
 
-	/** How many bytes of the followed files are not known to be stored. */
 	lag() {
 		return [...this.#pushes.values()].reduce((sum, push) => sum + push.lag(), 0);
 	}
 
-	/** Stops following files, after calls that are under way have ended. The store stays open. */
+	/** After calls that are under way have ended. The store stays open. */
 	async stop() {
 		await Promise.all([...this.#pushes.values()].map((push) => push.stop()));
 		this.#pushes.clear();
@@ -433,8 +396,5 @@ async function headerOf(store, { session, header }) {
 	if (!found) throw new StoreError("not-found", `Session ${session} was deleted from the store meanwhile`);
 	return found;
 }
-
-/** @param {unknown} error */
-const asError = (error) => (error instanceof Error ? error : new Error(String(error)));
 
 exports.SessionSync = SessionSync;

@@ -7,7 +7,7 @@ import { DirectoryStore } from "../../../lib/store/index.js";
 import { emptyDirectory, entry, header } from "../../support/lines.js";
 import { world } from "../../support/machines.js";
 
-const { callHere } = createRequire(__filename)("../../../lib/store/call-manager.js");
+const { callHere } = createRequire(__filename)("../../../lib/store/local.js");
 const MINUTE = 60_000;
 interface Item {
 	session: string;
