@@ -2,8 +2,8 @@
 //
 //   for (const { name, run } of conformanceCases) test(name, async () => run({ open: (host) => … }));
 const assert = require("node:assert/strict");
-const { createHash } = require("node:crypto");
 const { StoreError, compareLines, loadAll } = require("./index.js");
+const { hashOf } = require("./redactions.js");
 
 /** @typedef {import("./index").LineStore} LineStore */
 /** @typedef {import("./conformance").StoreUnderTest} StoreUnderTest */
@@ -47,9 +47,6 @@ async function listsNothing(store, filter) {
 	const { sessions, problems } = await store.list(filter);
 	assert.deepEqual([sessions, problems], [[], []]);
 }
-
-/** @param {Uint8Array} line */
-const hashOf = (line) => createHash("sha256").update(line).digest("hex");
 
 /**
  * Repeats a call as its caller would: a store may report any error as retryable.

@@ -60,10 +60,7 @@ class DirectoryObjects {
 	constructor(root, lock) {
 		this.#root = root;
 		this.#lock = lock;
-	}
-
-	name() {
-		return this.#root;
+		this.name = root;
 	}
 
 	/** The same whatever links led to it. */

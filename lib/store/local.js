@@ -1,7 +1,7 @@
 // The sessions of this machine: their files, and where the file of one that comes from a store is to be.
 const { promises: fs } = require("node:fs");
 const { join } = require("node:path");
-const { StoreError, messageOf } = require("./errors.js");
+const { StoreError, messageOf, unlessAbsent } = require("./errors.js");
 const { inParallel } = require("./in-parallel.js");
 const { isObject, parse } = require("./lines.js");
 const { checkId } = require("./names.js");
@@ -41,13 +41,7 @@ async function localSessions(dir, onSkipped) {
 }
 
 /** The files in a directory that may be sessions. @param {string} dir */
-const filesIn = async (dir) => (await fs.readdir(dir).catch(none)).filter((name) => name.endsWith(".jsonl")).sort().map((name) => join(dir, name));
-
-/** @param {NodeJS.ErrnoException} error @returns {string[]} */
-function none(error) {
-	if (error.code === "ENOENT") return [];
-	throw error;
-}
+const filesIn = async (dir) => ((await unlessAbsent(fs.readdir(dir))) ?? []).filter((name) => name.endsWith(".jsonl")).sort().map((name) => join(dir, name));
 
 /** @param {string} path @returns {Promise<LocalSession>} */
 async function describe(path) {

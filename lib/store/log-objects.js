@@ -17,7 +17,8 @@ const { StoreError } = require("./errors.js");
  * @property {(paths: string[]) => Promise<void>} remove
  * @property {() => Promise<void>} [check] throws if what is there can be created again or replaced in spite of its tag
  * @property {() => Promise<number>} now what time an object would get that is created now, in milliseconds
- * @property {() => string} name for messages
+ * @property {string} name for messages
+ * @property {() => void} [close] ends what waits for another call
  * @property {number} partSize a part of a log that is larger is full
  */
 
@@ -36,7 +37,7 @@ async function untilWritten(objects, path, work) {
 		const result = await work(tries);
 		if (result !== undefined) return result;
 	}
-	throw new StoreError("failed", `${objects.name()}: ${path} cannot be written: it always changes meanwhile`);
+	throw new StoreError("failed", `${objects.name}: ${path} cannot be written: it always changes meanwhile`);
 }
 
 exports.untilWritten = untilWritten;

@@ -53,11 +53,11 @@ class SessionRecords {
 		}
 		const value = parse(file.bytes);
 		if (!isObject(value) || value.store !== "pi-session-native" || typeof value.version !== "number")
-			throw new StoreError("failed", `${this.#objects.name()}: ${LAYOUT_FILE} is not that of a store of sessions`);
+			throw new StoreError("failed", `${this.#objects.name}: ${LAYOUT_FILE} is not that of a store of sessions`);
 		if (value.version < VERSION)
-			throw new StoreError("unsupported", `${this.#objects.name()} has layout ${value.version}, which no release has: empty this place, or name another one, and push again`);
+			throw new StoreError("unsupported", `${this.#objects.name} has layout ${value.version}, which no release has: empty this place, or name another one, and push again`);
 		if (value.version > VERSION)
-			throw new StoreError("newer-schema", `${this.#objects.name()} has layout ${value.version}, this release knows ${VERSION}: install a newer pi-session-native`);
+			throw new StoreError("newer-schema", `${this.#objects.name} has layout ${value.version}, this release knows ${VERSION}: install a newer pi-session-native`);
 		this.#id = String(value.id ?? "");
 		return this.#id;
 	}
@@ -83,7 +83,9 @@ class SessionRecords {
 		if (known) return known;
 		this.#known.delete(session);
 		const object = await this.#objects.get(recordPath(session));
-		return object && this.#keep(session, this.#decode(session, object));
+		const record = object && this.#decode(session, object);
+		if (record && !record.isDeleted) this.#known.set(session, record);
+		return record;
 	}
 
 	/** What is known of a session is read anew the next time. @param {string} session */
@@ -130,12 +132,6 @@ class SessionRecords {
 		else await this.#objects.create(recordPath(session), bytes);
 	}
 
-	/** @param {string} session @param {SessionRecord} record */
-	#keep(session, record) {
-		if (!record.isDeleted) this.#known.set(session, record);
-		return record;
-	}
-
 	/**
 	 * @param {string} session
 	 * @param {{ bytes: Buffer, tag?: string }} object
@@ -145,7 +141,7 @@ class SessionRecords {
 		const end = bytes.indexOf(NEWLINE);
 		const value = parse(bytes.subarray(0, Math.max(0, end)));
 		if (!isObject(value) || !isCount(value.generation) || (value.project !== undefined && typeof value.project !== "string"))
-			throw new StoreError("failed", `${this.#objects.name()}: ${recordPath(session)} is not the record of a session`);
+			throw new StoreError("failed", `${this.#objects.name}: ${recordPath(session)} is not the record of a session`);
 		const { generation, project, deleted } = value;
 		return { project, folder: folderOf(project), generation, isDeleted: deleted === true, header: bytes.subarray(end + 1, bytes.lastIndexOf(NEWLINE)), tag };
 	}

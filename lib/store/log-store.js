@@ -166,7 +166,7 @@ class LogStore {
 			// A drive may list what was written a moment later. A deletion leaves its mark for ever.
 			await pause(REREAD_MS);
 		}
-		throw new StoreError("unreachable", `Session ${at.session}: ${this.#objects.name()} does not list ${path}, which was written: it is tried again`);
+		throw new StoreError("unreachable", `Session ${at.session}: ${this.#objects.name} does not list ${path}, which was written: it is tried again`);
 	}
 
 	/** @param {string} session @param {End} end */
@@ -435,7 +435,9 @@ class LogStore {
 		return this.#claims.claim(session, ttl);
 	}
 
-	async close() {}
+	async close() {
+		this.#objects.close?.();
+	}
 }
 
 /** The name of the lock of a session. @param {string} session */

@@ -153,7 +153,10 @@ class Outbox {
 		const at = read.lines.findIndex((line) => !isStored(line) && secretIn(line) !== undefined);
 		const held = read.lines[at];
 		if (held === undefined) return read;
-		if (at === 0) throw new HeldBackError(session, held, secretIn(held) ?? "");
+		if (at === 0) {
+			const id = entryOf(held)?.id;
+			throw new StoreError("held-back", `Session ${session}: ${id === undefined ? "a line" : `entry ${id}`} holds ${secretIn(held)}, and is not stored with all that follows it: pi-sessions redact takes it out`);
+		}
 		const lines = read.lines.slice(0, at);
 		return { lines, bytes: lines.reduce((sum, line) => sum + line.length + 1, 0), goesOn: true };
 	}
@@ -176,14 +179,6 @@ class DeletedError extends StoreError {
 	/** @param {string} session */
 	constructor(session) {
 		super("deleted", `Session ${session} was deleted from the store, and stays here: pi-sessions push --restore ${session} stores it again`);
-	}
-}
-
-class HeldBackError extends StoreError {
-	/** @param {string} session @param {Uint8Array} line @param {string} what */
-	constructor(session, line, what) {
-		const id = entryOf(line)?.id;
-		super("held-back", `Session ${session}: ${id === undefined ? "a line" : `entry ${id}`} holds ${what}, and is not stored with all that follows it: pi-sessions redact takes it out`);
 	}
 }
 

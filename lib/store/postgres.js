@@ -354,14 +354,12 @@ class PostgresStore {
 		return this.#run(statement, values);
 	}
 
-	async #prepared() {
-		this.#ready ??= this.#prepare();
-		try {
-			await this.#ready;
-		} catch (error) {
+	#prepared() {
+		this.#ready ??= this.#prepare().catch((error) => {
 			this.#ready = undefined;
 			throw error;
-		}
+		});
+		return this.#ready;
 	}
 
 	/**

@@ -61,10 +61,7 @@ class S3Objects {
 		this.#base = `${endpoint.origin}${endpoint.pathname.replace(/\/$/, "")}/${encodeURIComponent(options.bucket)}`;
 		this.#prefix = options.prefix.replace(/^\/+|\/+$/g, "");
 		if (this.#prefix !== "") this.#prefix += "/";
-	}
-
-	name() {
-		return `s3://${this.#options.bucket}/${this.#prefix}`;
+		this.name = `s3://${options.bucket}/${this.#prefix}`;
 	}
 
 	/** @type {Objects["list"]} */
@@ -166,7 +163,7 @@ class S3Objects {
 		// Who may not remove anything may append.
 		await this.remove([path]).catch(() => {});
 		for (const [at, name] of ["If-None-Match", "If-Match"].entries())
-			if (replaced[at]) throw new StoreError("unsupported", `${this.name()} replaces objects that it is to keep (${name})`);
+			if (replaced[at]) throw new StoreError("unsupported", `${this.name} replaces objects that it is to keep (${name})`);
 	}
 
 	/** By the server's clock, as its last answer said. */
@@ -224,7 +221,7 @@ class S3Objects {
 		try {
 			return await this.#exchange({ method, url: signed.url.href, headers: Object.fromEntries(signed.headers), body });
 		} catch (error) {
-			throw new StoreError("unreachable", `${this.name()}: ${withoutSecrets(new URL(this.#base))}: ${messageOf(error)}`, { cause: error });
+			throw new StoreError("unreachable", `${this.name}: ${withoutSecrets(new URL(this.#base))}: ${messageOf(error)}`, { cause: error });
 		}
 	}
 
@@ -259,16 +256,16 @@ class S3Objects {
 			keys = typeof credentials === "function" ? await credentials() : credentials;
 		} catch (error) {
 			if (error instanceof StoreError) throw error;
-			throw new StoreError("unreachable", `${this.name()}: no credentials: ${messageOf(error)}`, { cause: error });
+			throw new StoreError("unreachable", `${this.name}: no credentials: ${messageOf(error)}`, { cause: error });
 		}
 		const { accessKeyId, secretAccessKey, sessionToken } = keys ?? {};
 		if (!accessKeyId || !secretAccessKey || typeof accessKeyId !== "string" || typeof secretAccessKey !== "string")
-			throw new StoreError("denied", `${this.name()}: the credentials must have an accessKeyId and a secretAccessKey`);
+			throw new StoreError("denied", `${this.name}: the credentials must have an accessKeyId and a secretAccessKey`);
 		return { accessKeyId, secretAccessKey, sessionToken };
 	}
 
 	/** Ends connections that wait for another request. */
-	async close() {
+	close() {
 		this.#agent.destroy();
 	}
 
@@ -276,7 +273,7 @@ class S3Objects {
 	#refusal(answer) {
 		const code = codeOf(answer);
 		const said = [answer.status, code, textIn(answer.body.toString("utf8"), "Message")].filter(Boolean).join(", ");
-		return new StoreError(kindOf(answer), `${this.name()}: the server answered ${said}`);
+		return new StoreError(kindOf(answer), `${this.name}: the server answered ${said}`);
 	}
 }
 
@@ -341,8 +338,6 @@ function parseEndpoint(text) {
 }
 
 class S3Store extends LogStore {
-	#objects;
-
 	/** @param {import("./index").S3StoreOptions} options */
 	constructor({ host, bucket, prefix = "", endpoint, region, credentials, timeout = TIMEOUT_MS, locks }) {
 		if (typeof prefix !== "string") throw new StoreError("invalid", `The prefix must be text, not ${typeof prefix}`);
@@ -352,12 +347,7 @@ class S3Store extends LogStore {
 		region ??= AWS_REGION || AWS_DEFAULT_REGION || "us-east-1";
 		endpoint ??= endpointOfEnvironment() ?? `https://s3.${region}.amazonaws.com`;
 		const objects = new S3Objects({ bucket, prefix, endpoint, region, timeout: checkTimeout(timeout), credentials: credentials ?? defaultCredentials() });
-		super(objects, host, hostLock({ store: `${endpoint} ${objects.name()}`, host, locks }));
-		this.#objects = objects;
-	}
-
-	async close() {
-		await this.#objects.close();
+		super(objects, host, hostLock({ store: `${endpoint} ${objects.name}`, host, locks }));
 	}
 }
 

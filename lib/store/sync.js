@@ -108,7 +108,12 @@ class SessionSync {
 		// First: what is pulled into a fork must not have lines that were redacted in its parent session.
 		const gone = items.filter(({ state }) => state === "deleted");
 		const redacted = await this.#takeRedactions([...wanted, ...gone]);
-		for (const { session, stored } of [...gone, ...wanted]) await this.#noteRedacted(session, stored, redacted.get(session));
+		for (const { session, stored } of [...gone, ...wanted]) {
+			const [note, result] = [this.#notes.get(session), redacted.get(session)];
+			if (result instanceof Error) this.#errors.set(session, result);
+			// It need not be taken over again.
+			else if (note && result !== undefined) await this.#notes.set(session, { ...note, redactions: stored.redactions });
+		}
 		const ends = duration === undefined ? signal : AbortSignal.timeout(duration);
 		let count = 0;
 		return inParallel(PARALLEL, wanted, async (item) => {
@@ -118,18 +123,6 @@ class SessionSync {
 			onResult?.(result);
 			return result;
 		}, ends);
-	}
-
-	/**
-	 * Notes that what was redacted of a session is taken over in what has copies of it, and need not be again.
-	 * @param {string} session
-	 * @param {StoredSession} stored
-	 * @param {number | Error | undefined} result
-	 */
-	async #noteRedacted(session, { redactions }, result) {
-		const note = this.#notes.get(session);
-		if (result instanceof Error) this.#errors.set(session, result);
-		else if (note && result !== undefined) await this.#notes.set(session, { ...note, redactions });
 	}
 
 	/**
