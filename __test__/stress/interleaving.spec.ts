@@ -49,7 +49,10 @@ class World {
 	readonly file: string;
 	readonly log: string[] = [];
 	readonly writers: Writer[];
-	/** What was acknowledged and then taken out of the file, or was not in the one that replaced it while its manager was closed. */
+	/**
+	 * What was acknowledged and then taken out of the file or moved in it, until its manager has read it there; and what was not in a file
+	 * that came in the place of another one while its manager was closed.
+	 */
 	private readonly gone = { inPlace: new Set<string>(), closed: new Set<string>() };
 	private names = 0;
 
@@ -182,7 +185,7 @@ class World {
 		["append", (writer) => this.append(writer)],
 		["read", (writer) => void this.readBy(writer, () => writer.manager.buildSessionContext())],
 		["branch", (writer) => this.branch(writer)],
-		["reload", (writer) => this.tried(writer, () => writer.manager.reload())],
+		["reload", (writer) => this.reload(writer)],
 		["flush", (writer) => this.tried(writer, () => writer.manager.flush())],
 		["close", (writer) => this.close(writer)],
 		["foreign line", () => appendFileSync(this.file, this.foreign())],
@@ -216,25 +219,37 @@ class World {
 		if (foreign) this.noteGone(before, this.state());
 	}
 
-	/** Which file is there, and the ids of its entries. */
-	private state(): { inode?: number; ids: Set<string> } {
-		if (!existsSync(this.file)) return { ids: new Set() };
-		const idOf = (line: string) => {
+	/** Which file is there, and where its entries are, by id. */
+	private state(): { inode?: number; entries: Map<string, number> } {
+		const entries = new Map<string, number>();
+		if (!existsSync(this.file)) return { entries };
+		let offset = 0;
+		for (const line of this.lines()) {
 			try {
-				return JSON.parse(line).id;
+				entries.set(JSON.parse(line).id, offset);
 			} catch {
-				return undefined;
+				// Half a line.
 			}
-		};
-		return { inode: statSync(this.file).ino, ids: new Set(this.lines().map(idOf)) };
+			offset += Buffer.byteLength(line);
+		}
+		return { inode: statSync(this.file).ino, entries };
 	}
 
-	private noteGone(before: { inode?: number; ids: Set<string> }, now: { inode?: number; ids: Set<string> }): void {
+	private noteGone(before: ReturnType<World["state"]>, now: ReturnType<World["state"]>): void {
+		const isInPlace = before.inode === now.inode;
 		for (const { acknowledged, closed } of this.writers)
-			for (const id of acknowledged.filter((id) => before.ids.has(id) && !now.ids.has(id))) {
-				if (before.inode === now.inode) this.gone.inPlace.add(id);
-				else if (closed) this.gone.closed.add(id);
+			for (const id of acknowledged.filter((id) => before.entries.has(id))) {
+				if (isInPlace && now.entries.get(id) !== before.entries.get(id)) this.gone.inPlace.add(id);
+				if (!isInPlace && closed && !now.entries.has(id)) this.gone.closed.add(id);
 			}
+	}
+
+	private reload(writer: Writer): void {
+		this.tried(writer, () => {
+			writer.manager.reload();
+			const { entries } = this.state();
+			for (const id of writer.acknowledged.filter((id) => entries.has(id))) for (const ids of Object.values(this.gone)) ids.delete(id);
+		});
 	}
 
 	/** Everybody looks until nobody has anything to add; gives how many entries are there, and how many were told to be gone. */

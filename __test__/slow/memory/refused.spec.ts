@@ -188,7 +188,8 @@ test.runIf(process.platform === "linux")("a text of 17,000,000 escapes, with mor
 // Regression: the process ended.
 test.runIf(isGlibc)("more hits than there is memory for, while the program is busy, are an error of the search", () => {
 	const file = join(scratch(), "session.jsonl");
-	writeFileSync(file, header(3) + message("a secret").repeat(300));
+	const lines = Array.from({ length: 300 }, (_, n) => message("a secret").replace('"id":"a"', `"id":"${n}"`));
+	writeFileSync(file, header(3) + lines.join(""));
 	expect(answersRefused(refuseLibrary(), file, ["searchBusy"], "all", "searchBusy")).toEqual(["ENOMEM"]);
 	expect(run("unlimited", file, ["searchBusy"]).answers).toEqual({ searchBusy: "value" });
 });
