@@ -179,13 +179,14 @@ export class Sessions {
 	/** Stores what the files of these sessions hold. Gives the errors that may pass. */
 	async #store(sessions, tries = 1) {
 		const failures = [];
-		await inParallel(SESSIONS_AT_ONCE, sessions, async (one) => {
+		const store = async (one) => {
 			const pushing = this.#syncOf(one).then((sync) => sync.push({ session: one.session, tries }));
 			const error = await pushing.then(([result]) => result?.error, (error) => error);
 			if (error?.retryable || error?.code === "claimed") return failures.push(error);
 			this.#left.delete(one.file);
 			if (error) this.#showFailure(error, one.session);
-		});
+		};
+		await inParallel(sessions, store, { limit: SESSIONS_AT_ONCE });
 		return failures;
 	}
 

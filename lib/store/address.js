@@ -17,7 +17,8 @@ const { StoreError } = require("./errors.js");
  * @property {string} identity equal for addresses of the same store, and without secrets
  */
 
-const KINDS = /** @type {Record<string, Address["kind"]>} */ ({ file: "directory", postgres: "postgres", postgresql: "postgres", s3: "s3" });
+/** What reads the addresses of a scheme. @type {Record<string, (address: string) => Address>} */
+const READERS = { file: (address) => directory(pathOfUrl(address)), postgres, postgresql: postgres, s3 };
 const URL_START = /^([a-z][a-z0-9+.-]+):\/\//i;
 /** How a path begins on Windows, where its colon does not mark a password. */
 const DRIVE = process.platform === "win32" ? /^[a-z]:(?=[\\/])/i : /^(?!)/;
@@ -36,16 +37,9 @@ function readAddress(text) {
 	const address = text.trim().replace(/^(["'])(.*)\1$/s, "$2").trim();
 	const scheme = URL_START.exec(address)?.[1]?.toLowerCase();
 	if (scheme === undefined) return directory(pathOf(address));
-	switch (KINDS[scheme]) {
-		case "directory":
-			return directory(pathOfUrl(address));
-		case "postgres":
-			return postgres(address);
-		case "s3":
-			return s3(address);
-		default:
-			throw invalid(`No store is known for addresses that begin with ${scheme}:`);
-	}
+	const read = Object.hasOwn(READERS, scheme) ? READERS[scheme] : undefined;
+	if (!read) throw invalid(`No store is known for addresses that begin with ${scheme}:`);
+	return read(address);
 }
 
 /** @param {string} path @returns {Address} */

@@ -26,11 +26,7 @@ const texts = (page) => page.lines.map(({ line }) => line.toString("latin1"));
 /** @param {readonly Uint8Array[]} lines */
 const asTexts = (lines) => lines.map((line) => Buffer.from(line).toString("latin1"));
 
-/**
- * @param {LineStore} store
- * @param {readonly Uint8Array[]} lines
- * @param {string} [after]
- */
+/** @param {LineStore} store @param {readonly Uint8Array[]} lines @param {string} [after] */
 const append = (store, lines, after) => store.append(SESSION, { header: headerOf(), lines, after });
 
 /** @param {Promise<unknown>} work @param {import("./index").StoreErrorCode} code */

@@ -38,10 +38,7 @@ class LogCursor {
 		return this.hosts.get(host) ?? NOTHING;
 	}
 
-	/**
-	 * @param {string} host
-	 * @param {Seen & { clock: number }} batch
-	 */
+	/** @param {string} host @param {Seen & { clock: number }} batch */
 	pass(host, { part, start, end, sum, clock }) {
 		this.hosts.set(host, { part, start, end, sum });
 		this.clock = Math.max(this.clock, clock);

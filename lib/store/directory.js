@@ -21,8 +21,6 @@ const { LogStore } = require("./log-store.js");
 const DRAFT = ".draft-";
 /** A draft of this age was left by a process that was killed. */
 const ABANDONED_MS = 24 * 3600 * 1000;
-/** How many files of a folder are looked at at the same time: on a network drive each takes some milliseconds. */
-const PARALLEL = 16;
 /** What a directory hands on to those below it: its rights, its group and that only owners remove. */
 const FOLDER_MODE = 0o3777;
 const FILE_MODE = 0o666;
@@ -87,7 +85,7 @@ class DirectoryObjects {
 		const beginning = prefix.slice(folder.length);
 		const found = (await unlessAbsent(fs.readdir(join(this.#root, folder)))) ?? [];
 		const names = found.filter((name) => name.startsWith(beginning) && !name.startsWith(DRAFT));
-		const below = await inParallel(PARALLEL, names, async (name) => {
+		const below = await inParallel(names, async (name) => {
 			const path = `${folder}${name}`;
 			const stat = await unlessAbsent(fs.lstat(join(this.#root, path)));
 			if (stat?.isDirectory()) return this.#below(`${path}/`);
@@ -242,7 +240,7 @@ class DirectoryObjects {
 	/** @type {Objects["remove"]} */
 	async remove(paths) {
 		return this.#guard(async () => {
-			await inParallel(PARALLEL, paths, (path) => fs.rm(join(this.#root, path), { force: true }));
+			await inParallel(paths, (path) => fs.rm(join(this.#root, path), { force: true }));
 			const folders = new Set(paths.map((path) => dirname(join(this.#root, path))));
 			for (const folder of folders) await this.#removeEmpty(folder);
 		});
@@ -317,11 +315,7 @@ class DirectoryObjects {
 		});
 	}
 
-	/**
-	 * @template T
-	 * @param {() => Promise<T>} work
-	 * @returns {Promise<T>}
-	 */
+	/** @template T @param {() => Promise<T>} work @returns {Promise<T>} */
 	async #guard(work) {
 		try {
 			return await work();

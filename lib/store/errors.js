@@ -8,11 +8,7 @@
 const RETRYABLE = new Set(["unreachable", "full"]);
 
 class StoreError extends Error {
-	/**
-	 * @param {StoreErrorCode} code
-	 * @param {string} message
-	 * @param {{ cause?: unknown }} [options]
-	 */
+	/** @param {StoreErrorCode} code @param {string} message @param {{ cause?: unknown }} [options] */
 	constructor(code, message, options) {
 		super(message, options);
 		this.name = "StoreError";

@@ -1,13 +1,16 @@
+/** How many of anything at the same time, by default: a call to a network drive or a server takes some milliseconds. */
+const PARALLEL = 16;
+
 /**
  * Works on items, several at the same time. Gives the results in the items' order. After the first failure no more of them begin.
  * @template T, R
- * @param {number} limit how many at the same time
  * @param {readonly T[]} items
  * @param {(item: T, at: number) => Promise<R>} work
- * @param {AbortSignal} [signal] no more of them begin when it is aborted; those that did not begin have no result
+ * @param {{ limit?: number, signal?: AbortSignal }} [options] `signal`: no more of them begin when it is aborted; those that did not begin have
+ *   no result
  * @returns {Promise<R[]>}
  */
-async function inParallel(limit, items, work, signal) {
+async function inParallel(items, work, { limit = PARALLEL, signal } = {}) {
 	/** @type {R[]} */
 	const results = [];
 	let next = 0;
@@ -23,4 +26,5 @@ async function inParallel(limit, items, work, signal) {
 	return results.filter(() => true);
 }
 
+exports.PARALLEL = PARALLEL;
 exports.inParallel = inParallel;

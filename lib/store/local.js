@@ -15,8 +15,6 @@ const { readHeader } = require("./session-file.js");
  * @typedef {<Name extends "merge" | "redact">(name: Name, file: string, input: Parameters<Manager[Name]>[1]) => Promise<ReturnType<Manager[Name]>>} CallManager
  */
 
-/** How many files are read at the same time. */
-const PARALLEL = 16;
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 /**
@@ -28,7 +26,7 @@ const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 async function localSessions(dir, onSkipped) {
 	/** @type {Map<string, LocalSession>} */
 	const found = new Map();
-	const read = await inParallel(PARALLEL, await filesIn(dir), async (file) => {
+	const read = await inParallel(await filesIn(dir), async (file) => {
 		try {
 			return await describe(file);
 		} catch (error) {

@@ -1,7 +1,7 @@
 // Reading logs: the batches of each host that a cursor has not passed, and what is redacted of them (log-store.js).
 const { LogCursor } = require("./cursor.js");
 const { resetError } = require("./errors.js");
-const { inParallel } = require("./in-parallel.js");
+const { PARALLEL, inParallel } = require("./in-parallel.js");
 const { compareLines, compareText, entryOf } = require("./lines.js");
 const { beginningOf, decodeBatches, shortHash } = require("./log-batches.js");
 const { partPath } = require("./log-names.js");
@@ -21,8 +21,6 @@ const PAGE_BYTES = 8 * 1024 * 1024;
 const LAST_CLOCK = 2 ** 52;
 /** What the object of a redaction begins with. */
 const HASH_DIGITS = 64;
-/** How many objects are read at the same time. */
-const PARALLEL = 16;
 
 class LogReader {
 	/** @type {Objects} */
@@ -141,7 +139,7 @@ class LogReader {
 	async redactedIn({ redacted }) {
 		/** @type {Map<string, Redaction>} */
 		const found = new Map();
-		await inParallel(PARALLEL, [...redacted], async ([short, { path, other }]) => {
+		await inParallel([...redacted], async ([short, { path, other }]) => {
 			const bytes = (await this.#objects.get(path))?.bytes;
 			if (!bytes) return;
 			const hash = bytes.toString("latin1", 0, HASH_DIGITS);

@@ -31,8 +31,8 @@ const { settleRedactions, toRedactions } = require("./redactions.js");
 /** How often a session is read again because something was gone, or was being written; after that it counts as missing or damaged. */
 const REREADS = 5;
 const REREAD_MS = 20;
-/** How many objects are read at the same time, and how many sessions' ends are remembered. */
-const [PARALLEL, MAX_ENDS] = [16, 256];
+/** How many sessions' ends are remembered. */
+const MAX_ENDS = 256;
 /** What follows the name of a session in the paths of its logs, of whatever generation. */
 const OF_A_GENERATION = /^\d+\//;
 /** Sessions share locks, because the files of locks stay. */
@@ -276,7 +276,7 @@ class LogStore {
 		/** @type {import("./index").SessionList} */
 		const list = { sessions: [], deleted: [], problems: [], ...(store !== undefined && { store }) };
 		const [listings, holders] = await Promise.all([this.#listingsFor({ session, project }), claims ? this.#claims.holders() : new Map()]);
-		await inParallel(PARALLEL, listings, async (listing) => {
+		await inParallel(listings, async (listing) => {
 			if (listing.deleted.size > 0 && isOver(listing)) {
 				const at = listing.deleted.get(greatest(listing.deleted.keys()));
 				if (at) list.deleted.push({ session: listing.session, at });
@@ -406,7 +406,7 @@ class LogStore {
 		if (!listing) throw deletedError(session);
 		await this.#removeLost(listing);
 		for (const [host, parts] of listing.hosts)
-			await inParallel(PARALLEL, parts, async ({ path }) => {
+			await inParallel(parts, async ({ path }) => {
 				const content = await this.#objects.get(path);
 				if (content) await this.#blank(path, decodeBatches(content.bytes, 0, { session, host }).batches, listing);
 			});

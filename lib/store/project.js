@@ -75,11 +75,7 @@ async function findProject(cwd, host, set = process.env.PI_SESSION_NATIVE_PROJEC
 	return projectFrom({ cwd, host }, await Promise.all(QUESTIONS.map(ask)));
 }
 
-/**
- * @param {{ cwd: string, host: string }} here
- * @param {Answer[]} answers
- * @returns {Found}
- */
+/** @param {{ cwd: string, host: string }} here @param {Answer[]} answers @returns {Found} */
 function projectFrom({ cwd, host }, [remotes, prefix]) {
 	/** @type {Found} */
 	const own = { project: ownProject(cwd, host), isOwn: true };

@@ -41,7 +41,7 @@ async function pull(options) {
 	const { store, session, file, note, onNote } = options;
 	const tail = note && !note.needsAll ? await tailAsNoted(file, note) : undefined;
 	if (note && tail) {
-		const page = await loadNew(options, note.cursor);
+		const page = await loadAll(store, session, note.cursor, options.onProgress, options.stored).catch(undefinedIfReset);
 		if (page?.lines.length === 0) {
 			await onNote?.({ ...note, cursor: page.cursor, needsAll: page.problems.length > 0 }, page.problems);
 			return { added: 0, renamed: [], problems: page.problems };
@@ -91,25 +91,13 @@ async function tailAsNoted(path, note) {
  */
 const isAsNoted = async (path, note) => (await tailAsNoted(path, note)) !== undefined;
 
-/**
- * What was stored after a cursor; undefined if the store does not know the cursor any more.
- * @param {PullOptions} options
- * @param {string} cursor
- */
-async function loadNew({ store, session, stored, onProgress }, cursor) {
-	try {
-		return await loadAll(store, session, cursor, onProgress, stored);
-	} catch (error) {
-		if (error instanceof StoreError && error.code === "reset") return undefined;
-		throw error;
-	}
+/** The store does not know the cursor any more: everything is loaded then. @param {unknown} error */
+function undefinedIfReset(error) {
+	if (error instanceof StoreError && error.code === "reset") return undefined;
+	throw error;
 }
 
-/**
- * @param {PullOptions} options
- * @param {import("./index").Page} page
- * @param {{ bytes: number, tail: Uint8Array }} [since]
- */
+/** @param {PullOptions} options @param {import("./index").Page} page @param {{ bytes: number, tail: Uint8Array }} [since] */
 async function merge({ session, file, header, onMerge, call = callHere }, page, since) {
 	const names = [...new Set(page.lines.map(({ host }) => host))].sort();
 	const numbers = new Map(names.map((name, at) => [name, at]));

@@ -96,10 +96,7 @@ class Push {
 		await this.#running;
 	}
 
-	/**
-	 * @param {Promise<unknown> | undefined} work
-	 * @param {number} end
-	 */
+	/** @param {Promise<unknown> | undefined} work @param {number} end */
 	async #within(work, end) {
 		/** @type {NodeJS.Timeout | undefined} */
 		let timer;

@@ -8,7 +8,7 @@ const https = require("node:https");
 const { setTimeout: sleep } = require("node:timers/promises");
 const { checkTimeout, endpointOfEnvironment, parseUrl, timeoutIn, withoutSecrets } = require("./address.js");
 const { StoreError, optional, messageOf } = require("./errors.js");
-const { inParallel } = require("./in-parallel.js");
+const { PARALLEL, inParallel } = require("./in-parallel.js");
 const { hostLock } = require("./host-lock.js");
 const { LogStore } = require("./log-store.js");
 
@@ -23,8 +23,6 @@ const PROVIDERS = "@aws-sdk/credential-providers";
 const TIMEOUT_MS = 30_000;
 /** How long a connection is kept for another request: servers end idle ones without a word, some after 5 seconds. */
 const IDLE_MS = 4000;
-/** How many objects are removed at the same time. */
-const PARALLEL = 16;
 /**
  * After how many milliseconds at least something is asked again: servers refuse requests when many come at once. A put has a condition, so
  * that one that was carried out all the same is refused the second time, and found by who looks.
@@ -175,7 +173,7 @@ class S3Objects {
 	async remove(paths) {
 		// Those that come later are removed when those before are gone: what a kill leaves is an earlier state.
 		for (let at = 0; at < paths.length; at += PARALLEL)
-			await inParallel(PARALLEL, paths.slice(at, at + PARALLEL), async (path) => {
+			await inParallel(paths.slice(at, at + PARALLEL), async (path) => {
 				const answer = await this.#ask({ method: "DELETE", url: this.#url(path) });
 				if (answer.status >= 300 && answer.status !== 404) throw this.#refusal(answer);
 			});
@@ -277,10 +275,7 @@ class S3Objects {
 	}
 }
 
-/**
- * @param {Answer} answer
- * @returns {StoreErrorCode}
- */
+/** @param {Answer} answer @returns {StoreErrorCode} */
 function kindOf(answer) {
 	const { status } = answer;
 	const code = status < 400 ? "" : (codeOf(answer) ?? "");

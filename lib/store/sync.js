@@ -20,8 +20,6 @@ const { lagOf } = require("./session-file.js");
 /** @typedef {import("./index").SyncItem} SyncItem */
 /** @typedef {import("./redacted-lines").RedactedLine} RedactedLine */
 
-/** How many sessions are pulled or pushed at the same time. */
-const PARALLEL = 16;
 /** How often a push that was asked for is tried in a row, some seconds in all. */
 const TRIES = 5;
 /** What pi calls a session's file: when it was begun, and its id. */
@@ -55,7 +53,7 @@ class SessionSync {
 		const local = await localSessions(dir);
 		const list = known ?? await store.list(session === undefined ? { project: this.project, headers: false, claims: false } : { session, claims: false });
 		const { sessions, problems } = list;
-		const items = await inParallel(PARALLEL, sessions, async (stored) => {
+		const items = await inParallel(sessions, async (stored) => {
 			const note = this.#notes.get(stored.session);
 			const file = local.get(stored.session)?.file;
 			/** @type {SyncItem["state"]} */
@@ -79,7 +77,7 @@ class SessionSync {
 	async #noticeLosses(list, local) {
 		const there = new Set([...list.sessions, ...list.problems, ...list.deleted].map(({ session }) => session));
 		const elsewhere = list.store ?? "";
-		await inParallel(PARALLEL, local, async ({ session }) => {
+		await inParallel(local, async ({ session }) => {
 			const note = this.#notes.get(session);
 			if (there.has(session) || !note || note.elsewhere === elsewhere) return;
 			// The store may also have it under the name of another project. That is asked once.
@@ -116,13 +114,13 @@ class SessionSync {
 		}
 		const ends = duration === undefined ? signal : AbortSignal.timeout(duration);
 		let count = 0;
-		return inParallel(PARALLEL, wanted, async (item) => {
+		return inParallel(wanted, async (item) => {
 			const result = await this.#pullOne(item, files, redacted.get(item.session));
 			this.#errors.set(item.session, result.error);
 			onProgress?.(++count, wanted.length);
 			onResult?.(result);
 			return result;
-		}, ends);
+		}, { signal: ends });
 	}
 
 	/**
@@ -186,7 +184,7 @@ class SessionSync {
 		const results = new Map();
 		/** @type {Map<string, import("./index").Redaction[]>} */
 		const redactions = new Map();
-		await inParallel(PARALLEL, items, async ({ session, stored }) => {
+		await inParallel(items, async ({ session, stored }) => {
 			if (stored.redactions === 0 || this.#notes.get(session)?.redactions === stored.redactions) return;
 			const some = await store.redactions(session).catch(asError);
 			if (some instanceof Error) results.set(session, some);
@@ -266,7 +264,7 @@ class SessionSync {
 		const total = sizes.reduce((sum, size) => sum + size, 0);
 		/** @type {Map<string, number>} */
 		const done = new Map();
-		return inParallel(PARALLEL, wanted, async ({ session, file }, at) => {
+		return inParallel(wanted, async ({ session, file }, at) => {
 			/** @type {Error[]} */
 			let failures = [];
 			/** @type {Error | undefined} */
@@ -292,7 +290,7 @@ class SessionSync {
 			const error = isStored ? skipped : failures.at(-1);
 			this.#errors.set(session, error);
 			return { session, file, bytes, lag: push.lag(), ...(error ? { error } : {}) };
-		}, signal);
+		}, { signal });
 	}
 
 	/** @type {Sync["local"]} */

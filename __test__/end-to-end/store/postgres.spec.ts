@@ -5,9 +5,9 @@ import { inspect } from "node:util";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { conformanceCases } from "../../../lib/store/conformance.js";
-import { type LineStore, PostgresStore, StoreError, loadAll, openStore } from "../../../lib/store/index.js";
+import { type LineStore, PostgresStore, SessionSync, StoreError, loadAll, openStore } from "../../../lib/store/index.js";
 import { crowd } from "../../support/crowd.js";
-import { SESSION, append, entries, entry, header, ids } from "../../support/lines.js";
+import { SESSION, append, emptyDirectory, entries, entry, header, ids } from "../../support/lines.js";
 import { text, world } from "../../support/machines.js";
 import { PASSWORD, type Postgres, type Proxy, startPostgres, startProxy } from "../../support/servers.js";
 
@@ -54,6 +54,19 @@ test.each(conformanceCases)("a store on the caller's pool: $name", async ({ run 
 	// It stays the caller's.
 	await new PostgresStore({ client, host: "a", schema }).close();
 	expect((await client.query("SELECT 1 AS one")).rows).toEqual([{ one: 1 }]);
+});
+
+test("with 5,000 sessions in a project a start asks for one statement", async () => {
+	const [schema, path] = [newSchema(), emptyDirectory()];
+	await open(schema).list();
+	await admin.query(`INSERT INTO ${schema}.sessions (id, header, project, hosts, head, bytes) SELECT 's-' || n, '', 'shop', '{a}', 1, 100 FROM generate_series(1, 5000) n`);
+	const asked: string[] = [];
+	const query = (statement: pg.QueryConfig) => (asked.push(statement.text), admin.query(statement));
+	const store = new PostgresStore({ client: { query }, host: "b", schema });
+	const sync = new SessionSync({ store, address: server.url(), notes: path, dir: path, cwd: "/x", project: "shop" });
+	expect((await sync.compare(undefined, await store.list({ project: "shop", headers: false }))).items).toHaveLength(5000);
+	// The first one is for the layout of the tables.
+	expect(asked).toHaveLength(2);
 });
 
 test("an append that waits for the deletion of its session does not bring it back", async () => {

@@ -16,7 +16,7 @@ test("after one item has failed, no others are begun", async () => {
 		others.push(waits);
 		await waits;
 	};
-	await expect(inParallel(3, [0, 1, 2, 3, 4], work)).rejects.toThrow("failed");
+	await expect(inParallel([0, 1, 2, 3, 4], work, { limit: 3 })).rejects.toThrow("failed");
 	goOn();
 	await Promise.all(others);
 	await new Promise(setImmediate);
