@@ -43,7 +43,8 @@ const OPERATIONS = {
 	search: (file) => SessionManager.search("secret", { sessionDir: path.dirname(file), ...everything }),
 	/** What is found waits until the program, which is busy as long as threads look for it, takes it. */
 	searchBusy: (file) => {
-		for (let n = 0; n < 60; n++) fs.copyFileSync(file, path.join(path.dirname(file), `${n}.jsonl`));
+		const text = fs.readFileSync(file, "utf8");
+		for (let n = 0; n < 60; n++) fs.writeFileSync(path.join(path.dirname(file), `${n}.jsonl`), text.replaceAll('"id":"', `"id":"${n}-`));
 		const threads = () => fs.readdirSync("/proc/self/task").length;
 		const before = threads();
 		const found = OPERATIONS.search(file);
