@@ -120,7 +120,7 @@ export class Sessions {
 		// One after the other in a directory: each call to a drive that hangs takes a thread of this process.
 		const take = (one) => {
 			const turn = Promise.resolve(turns.get(dirname(one.file))).then(() => this.#take(one));
-			turns.set(dirname(one.file), turn);
+			turns.set(dirname(one.file), turn.catch(() => {}));
 			return turn;
 		};
 		const sync = new SessionSync(place);
