@@ -46,6 +46,7 @@
 //!
 //! What is public and not in these pages is for the addon: it may change at any time.
 
+#![cfg_attr(not(test), warn(missing_docs))]
 // A room may have the name of its main file.
 #![allow(clippy::module_inception)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]

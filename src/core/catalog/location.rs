@@ -13,6 +13,7 @@ pub const VARIABLE: &str = "PI_SESSION_NATIVE_CATALOG";
 /// The catalog's path, and whether its directory may be created.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CatalogLocation {
+    /// The path of the catalog's file.
     pub path: PathBuf,
     /// Whether a missing directory is created. The agent's directory is not: without an agent there is no catalog.
     pub makes_dir: bool,

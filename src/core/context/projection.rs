@@ -54,7 +54,9 @@ impl Contribution {
 /// One entry of the context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Step {
+    /// The row of the entry.
     pub row: RowNo,
+    /// What it gives the model.
     pub gives: Contribution,
     /// The newest context edit on it.
     pub edit: Option<RowNo>,
@@ -72,7 +74,9 @@ pub struct Settings {
 /// The context of a path.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Projection {
+    /// Its entries, in the order in which the model sees them.
     pub steps: Vec<Step>,
+    /// Its settings.
     pub settings: Settings,
 }
 

@@ -3,7 +3,7 @@
 //! # Types
 //!
 //! [`AgentMessage`] is a serde type made by `fields!`: a struct of optional fields, generic over what a field's value is read as.
-//! From a line a value is a [`Raw`](crate::json::reader::Raw) span, the JSON text between two positions of the line. From an object of the caller it is a
+//! From a line a value is a `Raw` span, the JSON text between two positions of the line. From an object of the caller it is a
 //! handle of the JavaScript engine. The rule below ([`AgentMessage::head`]) is written once, for both, against the [`Value`]
 //! trait.
 //!
@@ -105,6 +105,7 @@ impl Role {
 /// What the index keeps of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MessageHead {
+    /// Its role.
     pub role: Role,
     /// Whether `content` is null or missing, as in some old and hand-edited files.
     pub lacks_content: bool,

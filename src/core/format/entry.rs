@@ -68,6 +68,7 @@ impl EntryKind {
 
 fields! {
     /// The fields of an entry that the index reads, and the values that may be bodies. `M` is the type that the message is read as.
+    #[doc(hidden)]
     pub struct EntryFields<V, M> {
         kind: V = "type",
         id: V = "id",
@@ -88,6 +89,7 @@ fields! {
 pub type Parent<'a> = ParentAs<Cow<'a, [u8]>>;
 
 /// An entry's `parentId` with a `T` for its text.
+#[doc(hidden)]
 #[derive(Debug, Clone, PartialEq)]
 pub enum ParentAs<T> {
     /// The key is not there.
@@ -104,6 +106,7 @@ pub enum ParentAs<T> {
 pub type EntryHead<'a> = HeadAs<Cow<'a, [u8]>>;
 
 /// What the index takes from one entry, with a `T` for each text.
+#[doc(hidden)]
 #[derive(Debug, Clone, PartialEq)]
 pub struct HeadAs<T> {
     pub kind: EntryKind,
@@ -135,8 +138,11 @@ pub(crate) enum Line<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Damage {
+    /// It is not JSON.
     NotJson,
+    /// It is JSON, but not an object.
     NotAnObject,
+    /// It has no `id`, or one that is not a string.
     NoId,
     /// It is longer than any line that is read.
     TooLong,

@@ -18,9 +18,11 @@ use crate::tree::tree::{RowNo, Tree};
 pub struct DamagedLine {
     /// Counted from 1.
     pub number: u64,
+    /// Where it starts in the file.
     pub offset: u64,
     /// How many bytes it has, without the newline.
     pub len: u64,
+    /// Why it is not an entry.
     pub damage: Damage,
 }
 
@@ -34,6 +36,7 @@ impl DamagedLine {
 /// The index of a session: its tree, and where each entry's line is.
 #[derive(Debug, Default)]
 pub struct Index {
+    /// The entries.
     pub tree: Tree,
     /// Per row; None for an entry that is not in the storage.
     spans: Vec<Option<LineSpan>>,

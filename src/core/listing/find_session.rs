@@ -20,6 +20,7 @@ const HEADERS_PER_TASK: usize = 16;
 /// A session that was found by its id.
 #[derive(Debug, PartialEq, Eq)]
 pub struct FoundSession {
+    /// The path of its file.
     pub path: String,
     /// WTF-8.
     pub id: Vec<u8>,
@@ -29,7 +30,9 @@ pub struct FoundSession {
 
 /// Selects sessions by the working directory in their header.
 pub struct CwdFilter<'a> {
+    /// The working directory.
     pub cwd: &'a str,
+    /// What says how a path in a header is to be read.
     pub process: &'a dyn Process,
 }
 

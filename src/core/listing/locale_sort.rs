@@ -9,6 +9,7 @@ use std::cmp::Ordering;
 pub struct SortKey {
     /// In ms; equal for all files if only names count.
     pub time: f64,
+    /// The file's name.
     pub name: String,
 }
 

@@ -48,7 +48,9 @@ pub struct Search<'a> {
     pub files: &'a [Candidate],
     /// Whether the sessions of a working directory are searched. It gets that of the header, WTF-8, empty if there is none.
     pub takes: &'a (dyn Fn(&[u8]) -> bool + Sync),
+    /// What is searched for.
     pub query: &'a Query,
+    /// Which texts are searched, and how many hits are wanted.
     pub options: &'a SearchOptions,
     /// Set when the hits are no longer needed.
     pub cancelled: &'a AtomicBool,

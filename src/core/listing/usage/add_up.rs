@@ -37,7 +37,7 @@ pub fn utc_days(sessions: &[UsageSession]) -> memory::Result<Vec<f64>> {
     Ok(days)
 }
 
-/// Adds up sessions, which [`sort_sessions`] has sorted.
+/// Adds up sessions, of which the oldest come first.
 pub fn report(sessions: &[UsageSession], calendar: &Calendar, options: &ReportOptions) -> memory::Result<Report> {
     let mut adding = Adding::new(calendar, options);
     let mut copies = Copies::default();

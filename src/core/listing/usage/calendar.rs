@@ -7,14 +7,18 @@ pub(crate) const DAY_MS: f64 = 86_400_000.0;
 /// A period of time that calls are added up by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Period {
+    /// A day.
     Day,
+    /// A week, from Monday on.
     Week,
+    /// A month.
     Month,
 }
 
 /// When days begin.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Calendar {
+    /// At midnight UTC.
     Utc,
     /// For each day, in their order, when it begins, and its date as UTC midnight in ms since 1970.
     Days(Vec<(f64, f64)>),

@@ -24,6 +24,7 @@ use crate::summary::usage::session_usage::LargeEntry;
 
 /// Which sessions are added up.
 pub enum UsageSource {
+    /// The sessions of a list.
     Sessions(ListScope),
     /// One file.
     File(String),
@@ -40,12 +41,15 @@ pub struct Collected {
 
 /// Where and how sessions are collected.
 pub struct Collection<'a> {
+    /// The sessions.
     pub source: &'a UsageSource,
     /// What a relative path starts from.
     pub cwd: &'a str,
+    /// Where the catalog is, which keeps what was read; None reads every file.
     pub location: Option<&'a CatalogLocation>,
     /// How many of the largest entries of each session are kept.
     pub largest: usize,
+    /// Set when the sums are no longer needed.
     pub cancelled: &'a AtomicBool,
     /// Whether a session is added up.
     pub takes: &'a (dyn Fn(&SessionSummary) -> bool + Sync),

@@ -21,7 +21,9 @@ const REFERENCES: [&str; 4] = ["parentId", "firstKeptEntryId", "targetId", "from
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RenamedEntry {
+    /// Its old id.
     pub id: String,
+    /// Its new id.
     pub new_id: String,
 }
 

@@ -43,6 +43,7 @@ pub struct Merged {
     pub stored_bytes: u64,
     /// The inode number of the file that this report is about, which another process may have replaced since. Empty if nothing was done.
     pub inode: String,
+    /// The entries of the file that got a new id.
     pub renamed: Vec<RenamedEntry>,
 }
 

@@ -13,7 +13,7 @@ pub struct StoredLines<'a> {
 
 /// One stored line, without its newline.
 #[derive(Debug, Clone, Copy)]
-pub struct StoredLine<'a> {
+pub(crate) struct StoredLine<'a> {
     pub bytes: &'a [u8],
     pub host: u32,
 }
@@ -30,7 +30,7 @@ impl<'a> StoredLines<'a> {
         Ok(Self { bytes, hosts })
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = StoredLine<'a>> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = StoredLine<'a>> {
         let lines = self.bytes.split_inclusive(|&byte| byte == b'\n');
         lines.zip(self.hosts).map(|(line, &host)| StoredLine { bytes: line.strip_suffix(b"\n").unwrap_or(line), host })
     }

@@ -85,6 +85,7 @@ pub struct RedactedLine {
     pub id: Option<String>,
     /// The SHA-256 of the bytes of the line, as it was and as it is.
     pub hash: String,
+    /// See `hash`.
     pub new_hash: String,
 }
 

@@ -10,6 +10,7 @@ use crate::index::damage_report::REPORT_LIMIT;
 pub struct Repair {
     /// The line in the original, counted from 1.
     pub line: u64,
+    /// What was repaired.
     pub what: String,
 }
 

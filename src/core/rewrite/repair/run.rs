@@ -20,14 +20,17 @@ use crate::rewrite::replace::{retried, Backup};
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct RepairReport {
+    /// The path of the file.
     pub path: String,
     /// The path of the original; None if there was nothing to repair.
     pub backup: Option<String>,
+    /// The report on the file as it was.
     #[serde(serialize_with = "as_report")]
     pub before: Arc<VerifyReport>,
+    /// The report on the file as it is.
     #[serde(serialize_with = "as_report")]
     pub after: Arc<VerifyReport>,
-    /// The first repairs by line, at most [`REPORT_LIMIT`](crate::index::damage_report::REPORT_LIMIT).
+    /// The first repairs by line, at most 1,000.
     pub repairs: Vec<Repair>,
     /// How many repairs there were.
     pub repair_count: u64,

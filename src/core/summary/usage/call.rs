@@ -142,7 +142,7 @@ mod packed_amounts {
 
 /// The value of a `usage` key.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum UsageValue {
+pub(crate) enum UsageValue {
     Null,
     /// Neither null nor an object.
     NoObject,
@@ -181,7 +181,7 @@ impl UsageKey {
 }
 
 /// Takes the value of a `usage` key.
-pub fn scan_usage<I: Input>(scanner: &mut Scanner<I>) -> ScanResult<UsageValue, I> {
+pub(crate) fn scan_usage<I: Input>(scanner: &mut Scanner<I>) -> ScanResult<UsageValue, I> {
     match scanner.next_token()? {
         Some(b'{') => {}
         Some(b'n') => return scanner.skip_value().map(|()| UsageValue::Null),
