@@ -174,6 +174,7 @@ impl Index {
     }
 
     /// Where an entry's line is.
+    #[doc(hidden)]
     pub fn line_span(&self, row: RowNo) -> Option<LineSpan> {
         self.spans.get(row as usize).copied().flatten()
     }
