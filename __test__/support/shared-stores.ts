@@ -1,6 +1,6 @@
 // A store of each kind that machines of a test share.
-import { cpSync, existsSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { Pool } from "pg";
 import { onTestFinished } from "vitest";
 import { DirectoryStore, type LineStore, PostgresStore, S3Store } from "../../lib/store/index.js";
@@ -15,7 +15,29 @@ export interface SharedStore {
 	open(host: string): LineStore;
 	/** Keeps what is stored now. Gives a function that sets the store back to that. */
 	backup(): Promise<() => Promise<void>>;
+	/** Keeps the lines alone, so that a redaction or a deletion can be made one that was stopped before it removed them. */
+	backupOfLines(): Promise<() => Promise<void>>;
+	/** Whether a line holds a text. */
+	holds(text: string): Promise<boolean>;
 }
+
+const filesBelow = (path: string): string[] =>
+	readdirSync(path, { recursive: true, encoding: "utf8" }).map((name) => join(path, name)).filter((name) => statSync(name).isFile());
+
+/** What the files of a store are asked and done. */
+const withFiles = (path: string) => ({
+	backup: () => backupOf(path),
+	backupOfLines: async () => {
+		const kept = filesBelow(path).filter((name) => name.endsWith(".lines")).map((name): [string, Buffer] => [name, readFileSync(name)]);
+		return async () => {
+			for (const [name, bytes] of kept) {
+				mkdirSync(dirname(name), { recursive: true });
+				writeFileSync(name, bytes);
+			}
+		};
+	},
+	holds: async (text: string) => filesBelow(path).some((name) => readFileSync(name).includes(text)),
+});
 
 /** A backup of what a directory holds of a store. */
 async function backupOf(path: string): Promise<() => Promise<void>> {
@@ -33,7 +55,7 @@ async function backupOf(path: string): Promise<() => Promise<void>> {
 
 export async function inDirectory(): Promise<SharedStore> {
 	const path = emptyDirectory();
-	return { address: path, env: {}, open: (host) => new DirectoryStore({ path, host }), backup: () => backupOf(path) };
+	return { address: path, env: {}, open: (host) => new DirectoryStore({ path, host }), ...withFiles(path) };
 }
 
 export async function inPostgres(): Promise<SharedStore> {
@@ -44,16 +66,23 @@ export async function inPostgres(): Promise<SharedStore> {
 		onTestFinished(() => store.close());
 		return store;
 	};
-	const backup = async () => {
-		const TABLES = ["sessions", "entries"];
+	const opened = () => {
 		const client = new Pool({ connectionString: server.url(), max: 1 });
 		onTestFinished(() => client.end());
-		await client.query(TABLES.map((table) => `CREATE TABLE kept_${table} AS SELECT * FROM pi_session_native.${table}`).join(";"));
+		return client;
+	};
+	const backupOfTables = async (...tables: string[]) => {
+		const client = opened();
+		await client.query(tables.map((table) => `CREATE TABLE kept_${table} AS SELECT * FROM pi_session_native.${table}`).join(";"));
 		return async () => {
-			await client.query(`TRUNCATE pi_session_native.sessions CASCADE;${TABLES.map((table) => `INSERT INTO pi_session_native.${table} SELECT * FROM kept_${table}`).join(";")}`);
+			await client.query(`TRUNCATE pi_session_native.${tables[0]} CASCADE;${tables.map((table) => `INSERT INTO pi_session_native.${table} SELECT * FROM kept_${table}`).join(";")}`);
 		};
 	};
-	return { address: server.url(), env: {}, open, backup };
+	const holds = async (text: string) => {
+		const { rows } = await opened().query("SELECT FROM pi_session_native.entries WHERE position($1 in line) > 0", [Buffer.from(text)]);
+		return rows.length > 0;
+	};
+	return { address: server.url(), env: {}, open, backup: () => backupOfTables("sessions", "entries"), backupOfLines: () => backupOfTables("entries"), holds };
 }
 
 export async function inBucket(): Promise<SharedStore> {
@@ -65,6 +94,6 @@ export async function inBucket(): Promise<SharedStore> {
 		address: `s3://${bucket}?endpoint=${endpoint}&region=${region}`,
 		env: { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey },
 		open: (host) => new S3Store({ host, bucket, endpoint, region, credentials: server.credentials }),
-		backup: () => backupOf(join(server.folder, bucket)),
+		...withFiles(join(server.folder, bucket)),
 	};
 }

@@ -26,6 +26,7 @@ export interface Way {
 
 class Machine {
 	readonly appended: string[] = [];
+	readonly redacted: string[] = [];
 	readonly failed: string[] = [];
 	readonly file: string;
 	private readonly dir: string;
@@ -64,6 +65,7 @@ class Machine {
 			if (!line.endsWith("}")) return;
 			const told = JSON.parse(line);
 			if (told.appended) this.appended.push(told.appended);
+			if (told.redacted) this.redacted.push(told.redacted);
 			if (told.failed) this.failed.push(told.failed);
 			for (const what of ["pushed", "pulled"]) if (told[what]) this.waiting.get(what)?.();
 		});
@@ -175,7 +177,9 @@ export async function killMachines(options: { kills: number; seed: number; wayOf
 	const there = new Set(names);
 	const said = machines.flatMap(({ appended }) => appended);
 	expect(said.filter((name) => !there.has(name)), what).toEqual([]);
-	console.log(`${options.kills} kills and as many partitions, ${what}: ${said.length} acknowledged entries on four machines, all found once, in one order`);
+	const redacted = new Set(machines.flatMap(({ redacted }) => redacted));
+	expect(entries.filter(({ data }) => redacted.has(data.secret)), what).toEqual([]);
+	console.log(`${options.kills} kills and as many partitions, ${what}: ${said.length} acknowledged entries on four machines, all found once, in one order, and ${redacted.size} redactions`);
 }
 
 function isJson(line: string): boolean {

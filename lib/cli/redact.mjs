@@ -8,7 +8,8 @@ import redacted from "../store/redacted-lines.js";
 import lineHashes from "../store/redactions.js";
 import { UsageError } from "./errors.mjs";
 import { SessionManager } from "./library.mjs";
-import { paint, write, writeJson } from "./output.mjs";
+import { paint, write, writeJson, writeWarning } from "./output.mjs";
+import { onSignal } from "./signals.mjs";
 import { everySessionFile, findEntry, openReadOnly, sessionFiles, sessionPath } from "./sessions.mjs";
 import { ifStoreIsNamed, notesHere, syncOf } from "./store-connection.mjs";
 import { counted, safeLine } from "./text.mjs";
@@ -30,7 +31,12 @@ export async function redact(query, options) {
 	/** @type {Row[]} */
 	const rows = [];
 	const { dryRun } = options;
-	await ifStoreIsNamed(options, async (connection) => {
+	let isSilent = false;
+	// A signal waits until a copy of the session is gone (redactAside).
+	const off = onSignal(() => {});
+	await ifStoreIsNamed(options, async (connection, silence) => {
+		isSilent = silence !== undefined;
+		if (silence !== undefined) writeWarning(`${safeLine(silence)}: it is redacted here alone`, Boolean(options.json));
 		const planned = await done(path, { ...what, dryRun: true }, connection, options);
 		const lines = [...planned.lines, ...(planned.stored ?? [])];
 		// Copies first: what is changed in them is known by the entries of the session as it is now.
@@ -39,8 +45,9 @@ export async function redact(query, options) {
 		for (const other of others) if (other !== path) for (const row of await rowsOf(other, () => inCopies(other), connection, options)) rows.push(row);
 		// A store may still have to be told of an earlier run.
 		for (const row of await rowsOf(path, () => what, connection, options, true)) rows.push(row);
-		await report(path, rows, connection, options);
-	});
+		await report(path, rows, connection, silence, options);
+	}).finally(off);
+	if (isSilent) return 1;
 	if (rows.length === 0 || dryRun) return 0;
 	return rows.some(({ error, left }) => error !== undefined || left > 0) ? 1 : 0;
 }
@@ -119,11 +126,12 @@ async function rowsOf(file, whatIn, connection, options, isAsked = false) {
  * @param {string} path
  * @param {Row[]} rows
  * @param {import("./store-connection.mjs").Connection | undefined} connection
+ * @param {string | undefined} silence
  * @param {Options} options
  */
-async function report(path, rows, connection, { json, dryRun }) {
+async function report(path, rows, connection, silence, { json, dryRun }) {
 	const notReached = [
-		...(connection === undefined ? ["stores: none is named (--store); one that has the session is told at the next push or pull"] : ["files, backups and catalogs of other machines, and forks that they have stored: each redacts them when it pulls"]),
+		...(connection === undefined ? [`stores: ${silence === undefined ? "none is named (--store)" : "the one that is named did not answer"}; one that has the session is told at the next push or pull`] : ["files, backups and catalogs of other machines, and forks that they have stored: each redacts them when it pulls"]),
 		...(connection?.shown.startsWith("postgres") ? ["PostgreSQL's own logs, dead rows until VACUUM, and backups"] : []),
 		...(connection?.shown.startsWith("s3") ? ["versions that the bucket keeps, and its backups"] : []),
 		"a pi that has the session open, and what it has in memory: end it",

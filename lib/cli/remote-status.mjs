@@ -2,6 +2,7 @@
 import lastErrors from "../store/last-errors.js";
 import { displayName } from "../store/names.js";
 import { paint, write, writeJson } from "./output.mjs";
+import { everySessionFile } from "./sessions.mjs";
 import { checkAnswers, syncHere, syncsOfAll, withStore } from "./store-connection.mjs";
 import { age, clip, counted, safeLine, size } from "./text.mjs";
 
@@ -19,14 +20,17 @@ const SHOWN = 10;
 export async function remoteStatus(options) {
 	const work = async (/** @type {import("./store-connection.mjs").Connection} */ connection) => {
 		const { store, shown, address, notes } = connection;
-		const errors = new lastErrors.LastErrors(notes, address).all();
+		const recorded = new lastErrors.LastErrors(notes, address);
 		const syncs = options.all ? await syncsOfAll(connection, options) : [await syncHere(connection, options)];
 		/** @type {Project[]} */
 		const projects = [];
 		/** @type {string | undefined} */
 		let unreachable;
+		let errors = recorded.all();
 		try {
 			await checkAnswers(connection);
+			for (const { session } of errors) if (session !== undefined && !(await isWanted(session, connection, syncs, options))) recorded.set(session, undefined);
+			errors = recorded.all();
 			for (const sync of syncs) projects.push(await statusOf(sync, await store.list({ project: sync.project, headers: false }), errors));
 		} catch (error) {
 			if (!(error instanceof Error)) throw error;
@@ -39,6 +43,21 @@ export async function remoteStatus(options) {
 		return unreachable !== undefined || failed.length > 0 ? 1 : 0;
 	};
 	return withStore(options, work, async () => {});
+}
+
+/**
+ * Whether a session is still to be pushed or pulled: it may have been deleted since it failed, here or from the store.
+ * @param {string} session
+ * @param {import("./store-connection.mjs").Connection} connection
+ * @param {import("../store/index.js").SessionSync[]} syncs
+ * @param {Options} options
+ */
+async function isWanted(session, { store }, syncs, options) {
+	const { sessions, problems, deleted } = await store.list({ session, headers: false, claims: false });
+	if (deleted.length > 0) return false;
+	if (everySessionFile(options).some((path) => path.endsWith(`_${session}.jsonl`))) return true;
+	const isHere = (await Promise.all(syncs.map((sync) => sync.local(session)))).flat().length > 0;
+	return isHere || (sessions.length + problems.length > 0 && !syncs.some((sync) => sync.isNoted(session)));
 }
 
 /**

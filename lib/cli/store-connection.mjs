@@ -59,18 +59,16 @@ function addressOf(options) {
 }
 
 /**
- * Works with the store, if one is named.
+ * Works with the store, if one is named and answers; else without it.
  * @param {Options} options
- * @param {(connection: Connection | undefined) => Promise<void>} work
+ * @param {(connection: Connection | undefined, silence?: string) => Promise<void>} work `silence`: that the store did not answer
  */
 export async function ifStoreIsNamed(options, work) {
-	const text = addressOf(options);
-	const connection = text ? await connectTo(text) : undefined;
-	try {
-		await work(connection);
-	} finally {
-		await connection?.store.close();
-	}
+	if (!addressOf(options)) return work(undefined);
+	/** @type {string | undefined} */
+	let silence;
+	const check = (/** @type {Connection} */ connection) => checkAnswers(connection).catch((error) => void (silence = error.message));
+	await withStore(options, (connection) => work(silence === undefined ? connection : undefined, silence), check);
 }
 
 /** The directory of this machine's notes. */

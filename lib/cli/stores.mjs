@@ -169,7 +169,7 @@ async function listedFor({ store }, query) {
 	// Where headers are asked for, each may cost a request.
 	const less = { headers: false, claims: false };
 	const list = isId(query) ? await store.list({ session: query, ...less }) : undefined;
-	return list && list.sessions.length + list.problems.length > 0 ? list : store.list(less);
+	return list && list.sessions.length + list.problems.length + list.deleted.length > 0 ? list : store.list(less);
 }
 
 /** The ids of what is stored, those that cannot be read included. @param {Connection} connection @param {string} query */
@@ -208,7 +208,9 @@ async function report({ shown, store }, { rows, elsewhere }, options, nothing) {
 export async function remoteDelete(query, options) {
 	return withStore(options, async (connection) => {
 		const { store, shown } = connection;
-		const session = storedSession(query, await listedFor(connection, query));
+		const list = await listedFor(connection, query);
+		// One that was deleted before may have been stopped before its lines were removed.
+		const session = list.deleted.find((one) => one.session === query)?.session ?? storedSession(query, list);
 		if (!options.dryRun) await store.delete(session);
 		if (options.json) await writeJson({ store: shown, session, dryRun: Boolean(options.dryRun) });
 		else await write(`${options.dryRun ? "would delete" : "deleted"}  ${safeLine(session)} from ${safeLine(shown)}; the files of it that machines have stay\n`);

@@ -107,6 +107,17 @@ function checkTtl(claim) {
 const tooLong = (session, line, longest) =>
 	`Session ${session}: a line of ${line.length} bytes is longer than the ${longest} that this store takes; it begins with ${JSON.stringify(buffer(line).toString("utf8", 0, 100))}`;
 
+/** Lines, each with where it is. @param {Buffer} bytes @param {number} from @param {number} to the end of a line */
+function splitLines(bytes, from, to) {
+	const lines = [];
+	for (let at = from; at < to; ) {
+		const end = bytes.indexOf(NEWLINE, at);
+		lines.push({ at, line: bytes.subarray(at, end) });
+		at = end + 1;
+	}
+	return lines;
+}
+
 /** @param {Uint8Array} bytes */
 const sha256 = (bytes) => createHash("sha256").update(bytes).digest();
 
@@ -139,4 +150,5 @@ exports.isObject = isObject;
 exports.lineKey = lineKey;
 exports.parse = parse;
 exports.sha256 = sha256;
+exports.splitLines = splitLines;
 exports.tooLong = tooLong;

@@ -6,7 +6,7 @@
 //
 // `sum` is the checksum of the rest of that line. `prev` is the one of the host's batch before, so that an old state that was put back
 // is noticed. Each line has a checksum of its own: a line that is redacted is overwritten with spaces, and nothing else changes.
-const { buffer, isCount, isObject, parse, sha256 } = require("./lines.js");
+const { buffer, isCount, isObject, parse, sha256, splitLines } = require("./lines.js");
 
 /**
  * @typedef {object} Batch
@@ -106,17 +106,6 @@ function hasBatch(bytes, from) {
 
 /** What the batch with this sum begins with. @param {string} sum */
 const beginningOf = (sum) => Buffer.from(`${BEGINNING}${sum}"`);
-
-/** @param {Buffer} bytes @param {number} from @param {number} to the end of a line */
-function splitLines(bytes, from, to) {
-	const lines = [];
-	for (let at = from; at < to; ) {
-		const end = bytes.indexOf(NEWLINE, at);
-		lines.push({ at, line: bytes.subarray(at, end) });
-		at = end + 1;
-	}
-	return lines;
-}
 
 exports.beginningOf = beginningOf;
 exports.decodeBatches = decodeBatches;

@@ -5,7 +5,7 @@
 const { randomUUID } = require("node:crypto");
 const { StoreError } = require("./errors.js");
 const { headerFault, isCount, isObject, parse } = require("./lines.js");
-const { folderOf, recordPath } = require("./log-names.js");
+const { deletedPath, folderOf, recordPath } = require("./log-names.js");
 const { untilWritten } = require("./log-objects.js");
 
 /** @typedef {import("./log-objects").Objects} Objects */
@@ -96,13 +96,16 @@ class SessionRecords {
 	/**
 	 * The record to append with: that of the session, or a new one if there is none, or it was deleted and is to be put back.
 	 * @param {string} session
-	 * @param {{ header: Buffer, project?: string, restores?: boolean }} made
+	 * @param {{ header: Buffer, project?: string, restores?: boolean, isUnlisted: boolean }} made `isUnlisted`: a list shows nothing of it
 	 * @returns {Promise<SessionRecord>}
 	 */
-	make(session, { header, project, restores }) {
+	make(session, { header, project, restores, isUnlisted }) {
 		return untilWritten(this.#objects, recordPath(session), async (tries) => {
 			const record = await this.get(session, { again: tries > 0 });
-			if (record && !(record.isDeleted && restores)) return record;
+			// A deletion may have been stopped before it marked the record. What was made here just now was not deleted.
+			const mark = record && isUnlisted && tries === 0 ? await this.#objects.get(deletedPath(record.folder, session, record.generation)) : undefined;
+			const isDeleted = record?.isDeleted || mark !== undefined;
+			if (record && !(isDeleted && restores)) return { ...record, isDeleted };
 			const from = record ?? { project, folder: folderOf(project), generation: 0 };
 			await this.#write(session, { ...from, generation: from.generation + 1, isDeleted: false, header }, record);
 			return undefined;
@@ -110,13 +113,15 @@ class SessionRecords {
 	}
 
 	/**
-	 * Marks a session as deleted. Gives its record if it was ever stored.
+	 * Marks a session as deleted: first its generation, so that lists say it however this is stopped. Gives its record if it was ever stored.
 	 * @param {string} session
 	 */
 	async end(session) {
 		const { record } = await untilWritten(this.#objects, recordPath(session), async () => {
 			const record = await this.get(session, { again: true });
-			if (!record || record.isDeleted) return { record };
+			if (!record) return { record };
+			await this.#objects.create(deletedPath(record.folder, session, record.generation), Buffer.alloc(0));
+			if (record.isDeleted) return { record };
 			await this.#write(session, { ...record, isDeleted: true, header: undefined }, record);
 			return undefined;
 		});

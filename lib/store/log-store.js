@@ -15,7 +15,7 @@ const { buffer, checkAppend, checkTtl, compareText, sha256 } = require("./lines.
 const { decodeBatches, encodeBatch, shortHash, shortened } = require("./log-batches.js");
 const { Claims } = require("./log-claims.js");
 const { SessionRecords, faultOfRecord } = require("./log-records.js");
-const { LINES, deletedPath, greatest, recordPath, isOver, partPath, prefixOf, redactedPath, listingsOf } = require("./log-names.js");
+const { LINES, greatest, recordPath, isOver, partPath, prefixOf, redactedPath, listingsOf } = require("./log-names.js");
 const { untilWritten } = require("./log-objects.js");
 const { hasFolder, moveProject, objectsOf } = require("./log-projects.js");
 const { LAST_CLOCK, LogReader, checkCursor } = require("./log-reader.js");
@@ -125,7 +125,7 @@ class LogStore {
 		if (listing) await this.#dropRedacted(listing, lines);
 		if (lines.size === 0) return { stored: 0, cursor: cursor() };
 		if (end.clock >= LAST_CLOCK) throw new StoreError("failed", `Session ${session}: the clock of its batches has come to its end`);
-		const record = await this.#records.make(session, { header: buffer(append.header), project: append.project, restores: append.restores });
+		const record = await this.#records.make(session, { header: buffer(append.header), project: append.project, restores: append.restores, isUnlisted: !listing });
 		if (record.isDeleted) throw deletedError(session);
 		if (listing && (listing.generation !== record.generation || listing.folder !== record.folder)) return undefined;
 		const at = { folder: record.folder, session, generation: record.generation };
@@ -350,7 +350,7 @@ class LogStore {
 			problems.push({ session, where, message: error.message });
 			return undefined;
 		}
-		// A deletion that was killed has marked it already.
+		// A deletion has marked it meanwhile.
 		if (record?.isDeleted) return undefined;
 		const fault = !record ? "its record is missing" : record.folder !== folder ? "its record is that of another project" : faultOfRecord(record, session);
 		if (fault === undefined) return record;
@@ -365,7 +365,6 @@ class LogStore {
 		const record = await this.#records.end(session);
 		this.#ends.delete(session);
 		if (!record) return;
-		await this.#objects.create(deletedPath(record.folder, session, record.generation), Buffer.alloc(0));
 		// Who appends looks once more after writing, and removes what this list does not have.
 		const prefix = prefixOf(record.folder, session);
 		const objects = await this.#objects.list(prefix);

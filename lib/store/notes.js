@@ -4,7 +4,7 @@ const { join, resolve } = require("node:path");
 const { addressKey } = require("./address.js");
 const { isCount } = require("./lines.js");
 const { checkId, isId, nameOf } = require("./names.js");
-const { readJson, writeWhole } = require("./small-file.js");
+const { readJson, remove, writeWhole } = require("./small-file.js");
 
 /**
  * @typedef {import("./outbox").Note & { revision?: string, redactions?: number, elsewhere?: string }} Note `revision`: that of the
@@ -16,15 +16,17 @@ const { readJson, writeWhole } = require("./small-file.js");
 const revisionOf = ({ session, bytes, modified, hosts, redactions }) => `${session} ${bytes} ${modified.getTime()} ${redactions} ${hosts.join(" ")}`;
 
 class Notes {
+	#notes;
 	#folder;
 
 	/**
-	 * @param {string} folder
+	 * @param {string} notes the directory of this machine's notes
 	 * @param {string} address of the store; nothing secret of it is kept
 	 * @param {string} dir of the session files: another checkout of a project has files of its own
 	 */
-	constructor(folder, address, dir) {
-		this.#folder = join(folder, addressKey(address, `\n${resolve(dir)}`));
+	constructor(notes, address, dir) {
+		this.#notes = resolve(notes);
+		this.#folder = join(this.#notes, addressKey(address, `\n${resolve(dir)}`));
 	}
 
 	/** @param {string} session @returns {Note | undefined} */
@@ -60,9 +62,30 @@ class Notes {
 		if (this.has(session)) await this.set(session, undefined);
 	}
 
+	/** Whether a redaction of the session in the store was begun and has not ended: the store may know it, and still have the bytes. @param {string} session */
+	isRedacting(session) {
+		return fs.existsSync(this.#redactingPath(session));
+	}
+
+	/**
+	 * Notes that the session is redacted in the store until that has succeeded, however this process, or the machine, ends.
+	 * @param {string} session
+	 * @param {() => Promise<void>} redact
+	 */
+	async whileRedacting(session, redact) {
+		await writeWhole(this.#redactingPath(session), "", this.#notes);
+		await redact();
+		remove(this.#redactingPath(session));
+	}
+
 	/** @param {string} session */
 	#path(session) {
 		return join(this.#folder, `${nameOf(checkId(session, "session"))}.json`);
+	}
+
+	/** @param {string} session */
+	#redactingPath(session) {
+		return this.#path(session).replace(/json$/, "redacting");
 	}
 }
 

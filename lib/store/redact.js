@@ -3,20 +3,24 @@
 // What a redaction of a file is going to change is noted before the file is changed, and goes to each store before anything else of the
 // session does: until the store knows of it, its old lines would come back with the next pull. A store may also have what the file does not
 // have any more, because it was edited by hand.
-const { promises: fs } = require("node:fs");
-const { tmpdir } = require("node:os");
+const { mkdirSync, mkdtempSync, promises: fs, readFileSync, rmSync, statSync, writeFileSync } = require("node:fs");
 const { join } = require("node:path");
 const { copiesIn, eachLine, entriesWith, identityOf } = require("./copies.js");
 const { asError } = require("./errors.js");
-const { entryOf } = require("./lines.js");
+const { entryOf, splitLines } = require("./lines.js");
 const { loadAll } = require("./load-all.js");
 const { callHere } = require("./local.js");
 const { hashOf } = require("./redactions.js");
 const { CURRENT_VERSION } = require("./session-file.js");
+const { namesIn } = require("./small-file.js");
 
 /** @typedef {import("./index").LineStore} LineStore */
 /** @typedef {import("./redacted-lines").RedactedLine} RedactedLine */
 /** @typedef {import("../../index").RedactInput} RedactInput */
+
+/** What the folder of a redaction apart from the file is called, and how long it may be there. */
+const ASIDE = "redacting-";
+const LONGEST_ASIDE_MS = 60_000;
 
 /**
  * Redacts a session file. Its time stays: pi continues the session whose file changed last.
@@ -77,19 +81,28 @@ async function takeOver({ session, file }, redactions, options) {
 }
 
 /**
+ * @typedef {object} ToStore
+ * @property {LineStore} store
+ * @property {(redactions: import("./index").Redaction[]) => Promise<void>} redactStored redacts in the store
+ * @property {boolean} isUnfinished the store may know of redactions, and still have the bytes
+ * @property {boolean} isPrivate of what is private only what the store has is redacted there, and nothing else leaves this machine
+ * @property {(line: Uint8Array) => string | undefined} [secretIn] what stands in the place of a line that the store does not have may be held back
+ */
+
+/**
  * Redacts in the store what was redacted here and it does not know yet. Gives whether that changed the store. Rejects with `not-found` or
  * `deleted` where it does not have the session.
  *
  * Where another host put another line in the place of one, each of the two may hold what the other one was to take out: the entry loses all
- * that it says.
+ * that it says, here and in the store.
  * @param {{ session: string, file: string }} local
  * @param {readonly RedactedLine[]} redacted
- * @param {{ store: LineStore, isPrivate: boolean, secretIn?: (line: Uint8Array) => string | undefined } & Parameters<typeof redactFile>[2]} options
- *   of what is private only what the store has is redacted there. What stands in the place of a line that it does not have may be held back,
- *   with `secretIn`, and what is private is not to leave this machine
+ * @param {ToStore & Parameters<typeof redactFile>[2]} options
+ * @returns {Promise<boolean>}
  */
-async function pushRedactions({ session, file }, redacted, { store, isPrivate, secretIn, add, call }) {
-	if (redacted.length === 0) return false;
+async function pushRedactions({ session, file }, redacted, options) {
+	const { store, redactStored, isUnfinished, isPrivate, secretIn, add } = options;
+	if (redacted.length === 0 && !isUnfinished) return false;
 	const next = new Map(redacted.map(({ hash, newHash }) => [hash, newHash]));
 	const all = redacted.map(({ hash }) => ({ hash, last: lastOf(hash, next) }));
 	let known = await redactionsIn(store, session);
@@ -99,35 +112,26 @@ async function pushRedactions({ session, file }, redacted, { store, isPrivate, s
 		return there !== undefined && hashOf(there) !== last && !known.has(last);
 	};
 	const unknown = all.filter(({ hash }) => !known.has(hash));
-	if (unknown.length === 0 && !all.some(differs)) return false;
+	if (unknown.length === 0 && !isUnfinished && !all.some(differs)) return false;
 	const lines = await linesOf(file, new Set(all.map(({ last }) => last)));
-	if (unknown.length > 0) {
+	if (unknown.length > 0 || isUnfinished) {
 		const stored = isPrivate || secretIn ? new Set((await loadAll(store, session)).lines.map(({ line }) => hashOf(line))) : undefined;
 		const isStored = (/** @type {string} */ hash) => stored?.has(hash) ?? true;
 		const given = isPrivate ? unknown.filter(({ hash }) => isStored(hash)) : unknown;
-		await store.redact(session, given.map(({ hash, last }) => ({ hash, line: isStored(hash) ? withoutSecret(lines.get(last), secretIn) : undefined })));
+		await redactStored(given.map(({ hash, last }) => ({ hash, line: isStored(hash) ? withoutSecret(lines.get(last), secretIn) : undefined })));
 		known = await redactionsIn(store, session);
 	}
-	const other = all.filter((one) => differs(one) && lines.has(one.last)).map(({ hash, last }) => ({ last, stored: hashOf(known.get(hash) ?? Buffer.alloc(0)) }));
-	if (other.length > 0) await emptyBoth({ session, file }, other, { store, add, call });
-	return true;
+	const other = all.filter((one) => differs(one) && lines.has(one.last));
+	if (other.length === 0) return true;
+	const { lines: emptied } = await redactFile(file, { lines: other.map(({ last: hash }) => ({ hash })) }, options);
+	const becomes = new Map(emptied.map(({ hash, newHash }) => [hash, newHash]));
+	const theirs = other.map(({ hash, last }) => ({ hash: hashOf(known.get(hash) ?? Buffer.alloc(0)), newHash: becomes.get(last) ?? last })).filter(({ hash, newHash }) => hash !== newHash);
+	await add?.(theirs);
+	return pushRedactions({ session, file }, [...redacted, ...emptied, ...theirs], { ...options, isUnfinished: false });
 }
 
 /** What stands in the places of redacted lines in a store, by their hashes. @param {LineStore} store @param {string} session */
 const redactionsIn = async (store, session) => new Map((await store.redactions(session)).map(({ hash, line }) => [hash, line]));
-
-/**
- * Takes all that they say out of entries, here and in the store, of which the file has one line (`last`) and the store another one (`stored`).
- * @param {{ session: string, file: string }} local
- * @param {{ last: string, stored: string }[]} entries hashes of the lines
- * @param {{ store: LineStore } & Parameters<typeof redactFile>[2]} options
- */
-async function emptyBoth({ session, file }, entries, { store, add, call }) {
-	const { lines } = await redactFile(file, { lines: entries.map(({ last: hash }) => ({ hash })) }, { add, call });
-	const emptied = new Map(lines.map(({ hash, newHash }) => [hash, newHash]));
-	const found = await linesOf(file, new Set(emptied.values()));
-	await store.redact(session, entries.flatMap(({ last, stored }) => [last, stored].map((hash) => ({ hash, line: found.get(emptied.get(last) ?? "") }))).filter(({ hash, line }) => !line || hashOf(line) !== hash));
-}
 
 /**
  * What the store's lines of a session hold of what is to be taken out: the lines, and those that are to stand in their places. Where the
@@ -135,29 +139,46 @@ async function emptyBoth({ session, file }, entries, { store, add, call }) {
  * the file: another host may have given one of the ids to another entry.
  * @param {{ session: string, file: string }} local
  * @param {RedactInput} what
- * @param {LineStore} store
+ * @param {{ store: LineStore, notes: string }} options `notes`: the directory of this machine's notes
  * @returns {Promise<{ id: string | null, hash: string, line: Buffer | undefined }[]>}
  */
-async function planStored({ session, file }, what, store) {
+async function planStored({ session, file }, what, { store, notes }) {
 	const page = await loadAll(store, session);
 	if (page.lines.length === 0) return [];
-	const folder = await fs.mkdtemp(join(tmpdir(), "pi-session-native-"));
+	const header = Buffer.from(JSON.stringify({ type: "session", version: CURRENT_VERSION, id: session }));
+	const { report, bytes } = redactAside(notes, joined([header, ...page.lines.map(({ line }) => line)]), what);
+	const old = new Map(page.lines.map(({ line }) => [hashOf(line), line]));
+	const changed = new Map(splitLines(bytes, 0, bytes.length).map(({ line }) => [hashOf(line), line]));
+	const here = new Map((await entriesWith(file, new Set(report.lines.flatMap(({ id }) => id ?? [])))).map(({ identity, line }) => [identity, line]));
+	const isByEntry = what.entries !== undefined && what.text === undefined;
+	return report.lines.flatMap(({ id, hash, newHash }) => {
+		const own = here.get(identityOf(old.get(hash) ?? Buffer.alloc(0)) ?? "");
+		if (isByEntry && !own) return [];
+		return { id, hash, line: own && hashOf(own) !== hash ? own : changed.get(newHash) };
+	});
+}
+
+/**
+ * Redacts a session apart from its file, in a file that is gone when this returns. Nothing is awaited meanwhile, so that where a signal is
+ * handled it waits, too; what a process that was killed has left, the next one removes.
+ * @param {string} notes
+ * @param {Buffer} session
+ * @param {RedactInput} what
+ */
+function redactAside(notes, session, what) {
+	for (const name of namesIn(notes).filter((name) => name.startsWith(ASIDE))) {
+		const path = join(notes, name);
+		if (Date.now() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0) > LONGEST_ASIDE_MS) rmSync(path, { recursive: true, force: true });
+	}
+	mkdirSync(notes, { recursive: true, mode: 0o700 });
+	const folder = mkdtempSync(join(notes, ASIDE));
 	try {
 		const path = join(folder, "stored.jsonl");
-		const header = Buffer.from(JSON.stringify({ type: "session", version: CURRENT_VERSION, id: session }));
-		await fs.writeFile(path, joined([header, ...page.lines.map(({ line }) => line)]), { mode: 0o600 });
-		const { lines: planned } = await callHere("redact", path, { ...what, dryRun: false });
-		const old = new Map(page.lines.map(({ line }) => [hashOf(line), line]));
-		const changed = await linesOf(path, new Set(planned.map(({ newHash }) => newHash)));
-		const here = new Map((await entriesWith(file, new Set(planned.flatMap(({ id }) => id ?? [])))).map(({ identity, line }) => [identity, line]));
-		const isByEntry = what.entries !== undefined && what.text === undefined;
-		return planned.flatMap(({ id, hash, newHash }) => {
-			const own = here.get(identityOf(old.get(hash) ?? Buffer.alloc(0)) ?? "");
-			if (isByEntry && !own) return [];
-			return { id, hash, line: own && hashOf(own) !== hash ? own : changed.get(newHash) };
-		});
+		writeFileSync(path, session, { mode: 0o600 });
+		const report = require("../../index.js").SessionManager.redact(path, { ...what, dryRun: false });
+		return { report, bytes: readFileSync(path) };
 	} finally {
-		await fs.rm(folder, { recursive: true, force: true });
+		rmSync(folder, { recursive: true, force: true });
 	}
 }
 

@@ -206,12 +206,17 @@ class SessionSync {
 		return results;
 	}
 
-	/** Redacts in the store what was redacted here. Gives whether that changed it. @param {{ session: string, file: string }} local */
-	async #pushRedactions(local) {
+	/**
+	 * Redacts in the store what was redacted here. Gives whether that changed it.
+	 * @param {{ session: string, file: string }} local
+	 * @param {boolean} [isUnfinished]
+	 */
+	async #pushRedactions(local, isUnfinished = this.#notes.isRedacting(local.session)) {
 		const { store, secretIn, call } = this.#options;
 		const redacted = this.#redacted.of(local.session);
+		const redactStored = (/** @type {import("./index").Redaction[]} */ redactions) => this.#redactStored(local.session, redactions);
 		try {
-			const isChanged = await pushRedactions(local, redacted, { store, secretIn, isPrivate: this.isPrivate(local), add: this.#addTo(local), call });
+			const isChanged = await pushRedactions(local, redacted, { store, redactStored, isUnfinished, secretIn, isPrivate: this.isPrivate(local), add: this.#addTo(local), call });
 			this.#pushedRedactions.set(local.session, redacted.length);
 			return isChanged;
 		} catch (error) {
@@ -219,6 +224,11 @@ class SessionSync {
 			if (error instanceof StoreError && (error.code === "not-found" || error.code === "deleted")) return false;
 			throw error;
 		}
+	}
+
+	/** @param {string} session @param {import("./index").Redaction[]} redactions */
+	async #redactStored(session, redactions) {
+		await this.#notes.whileRedacting(session, () => this.#options.store.redact(session, redactions));
 	}
 
 	/**
@@ -237,16 +247,17 @@ class SessionSync {
 
 	/** @type {Sync["redact"]} */
 	async redact(local, what) {
-		const { store, secretIn } = this.#options;
+		const { store, notes, secretIn } = this.#options;
 		const { session } = local;
 		const done = await redactFile(local.file, what, { add: this.#addTo(local) });
 		try {
-			if (!what.dryRun) await this.#pushRedactions(local);
+			// Whether or not it knows all, the store removes what there still is of it: another host may have been stopped before that.
+			if (!what.dryRun) await this.#pushRedactions(local, true);
 			const pending = new Set([...done.lines, ...this.#redacted.of(session)].map(({ hash }) => hash));
-			const stored = (await planStored(local, what, store)).filter(({ hash }) => !pending.has(hash));
+			const stored = (await planStored(local, what, { store, notes })).filter(({ hash }) => !pending.has(hash));
 			if (!what.dryRun && stored.length > 0) {
 				await this.#notes.forget(session);
-				await store.redact(session, stored.map(({ hash, line }) => ({ hash, line: withoutSecret(line, secretIn) })));
+				await this.#redactStored(session, stored.map(({ hash, line }) => ({ hash, line: withoutSecret(line, secretIn) })));
 			}
 			return { ...done, stored: stored.map(({ id, hash }) => ({ id, hash })) };
 		} catch (error) {
@@ -362,7 +373,8 @@ class SessionSync {
 			secretIn,
 			isPrivate: () => this.isPrivate({ session, file }),
 			onStart: async () => {
-				if (this.#redacted.of(session).length !== (this.#pushedRedactions.get(session) ?? 0)) await this.#pushRedactions({ session, file });
+				const isPushed = this.#redacted.of(session).length === (this.#pushedRedactions.get(session) ?? 0);
+				if (!isPushed || this.#notes.isRedacting(session)) await this.#pushRedactions({ session, file });
 			},
 			claim: claim && (() => claim(session)),
 			onNote: (note) => this.#setPushed(session, note),

@@ -1,11 +1,12 @@
 // `pi-sessions redact`, `remote delete`, `remote status` and `remote move`.
-import { appendFileSync, copyFileSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, copyFileSync, mkdirSync, readFileSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { DirectoryStore, loadAll } from "../../../lib/store/index.js";
 import { bin, good, put, run, runProgram, world } from "../../support/cli.js";
 import { entry, header as storedHeader } from "../../support/lines.js";
 import { message, scratch, user } from "../../support/scratch.js";
+import { isWindows } from "../../support/windows.js";
 
 const ID = "0194aaaa-1111-7000-8000-000000000001";
 const FORK = "0194bbbb-1111-7000-8000-000000000002";
@@ -110,6 +111,48 @@ test("the status says what is stored, what is behind and why, who uses what, and
 	expect((await new DirectoryStore({ path: store, host: "reader" }).list()).sessions).toEqual([]);
 	const away = machine("x", { PI_SESSION_NATIVE_STORE: join(store, "gone") });
 	expect(await run(away, ["remote", "status"])).toMatchObject({ code: 1, out: expect.stringContaining("Host     x") });
+});
+
+// Regression: it was said to have failed for ever, and the exit code was 1.
+test("what failed of a session that was deleted since, here or from the store, is told no more", async () => {
+	const { laptop } = team();
+	const [file, other] = [ID, FORK].map((id) => put(laptop, id, [message("a", null, user("hello"))]));
+	await good(laptop, ["push"]);
+	writeFileSync(join(laptop.agent, "session-store.json"), JSON.stringify({ secrets: true }), { mode: 0o600 });
+	for (const path of [file, other] as string[]) appendFileSync(path, `${JSON.stringify(message("b", "a", user(`AKIA${"ABCDEFGHIJ234567"}`)))}\n`);
+	expect((await run(laptop, ["push"])).code).toBe(1);
+	const failed = await run(laptop, ["remote", "status"]);
+	expect([failed.code, failed.out.match(/^failed/gm)?.length]).toEqual([1, 2]);
+	rmSync(file as string);
+	await good(laptop, ["remote", "delete", FORK]);
+	expect(await good(laptop, ["remote", "status"])).not.toContain("failed");
+	// A push asks for it again.
+	expect((await run(laptop, ["push"])).code).toBe(1);
+	expect(await good(laptop, ["remote", "status"])).toContain("1 session deleted from the store, still here");
+});
+
+// Regression: the whole session stayed in the system's directory for temporary files.
+test.skipIf(isWindows)("a signal leaves no copy of the stored session, and what a process that was killed left is removed", async () => {
+	const { laptop } = team();
+	put(laptop, ID, [message("a", null, user(SECRET))]);
+	await good(laptop, ["push"]);
+	const notes = join(laptop.agent, "session-stores");
+	mkdirSync(join(notes, "redacting-old"));
+	utimesSync(join(notes, "redacting-old"), 0, 0);
+	const temporary = scratch();
+	const interrupting = join(temporary, "interrupting.cjs");
+	writeFileSync(interrupting, `const { syncBuiltinESMExports } = require("node:module");
+		for (const fs of [require("node:fs"), require("node:fs").promises]) {
+			const { writeFile, writeFileSync } = fs;
+			const interrupt = (path) => String(path).endsWith("stored.jsonl") && process.kill(process.pid, "SIGINT");
+			fs.writeFile = (...args) => Promise.resolve(writeFile(...args)).finally(() => interrupt(args[0]));
+			if (writeFileSync) fs.writeFileSync = (...args) => (writeFileSync(...args), interrupt(args[0]));
+		}
+		syncBuiltinESMExports();`);
+	const { code } = await run(laptop, ["redact", ID, "--text", "hunter2"], { NODE_OPTIONS: `--require=${interrupting}`, TMPDIR: temporary });
+	expect(code).toBe(null);
+	expect([...readdirSync(notes), ...readdirSync(temporary)].filter((name) => /redacting-|pi-session-native/.test(name))).toEqual([]);
+	await good(laptop, ["redact", ID, "--text", "hunter2"]);
 });
 
 test("the sessions of a remote that was renamed are moved", async () => {

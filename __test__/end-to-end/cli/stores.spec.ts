@@ -210,7 +210,7 @@ test("a stored session that cannot be read is told to be so where it is named, t
 // Regression: they waited for the drive, and could not even be killed.
 test("with a drive that hangs, what is known here is said, and no command waits for it", async () => {
 	const { laptop } = team();
-	put(laptop, ID, [message("a", null, user("hello"))]);
+	const file = put(laptop, ID, [message("a", null, user("hello"))]);
 	const drive = await hangingDrive();
 	const at = { ...laptop, env: { ...laptop.env, PI_SESSION_NATIVE_STORE: drive, PI_SESSION_NATIVE_STORE_TIMEOUT: "3000" } };
 	const said = `${drive}: the store did not answer within 3 s`;
@@ -219,6 +219,10 @@ test("with a drive that hangs, what is known here is said, and no command waits 
 	expect(status.out).toMatch(/^Project {2}shop: what is stored is not known\n {2}1 session to be stored\n {4}0194aaaa/m);
 	expect(JSON.parse((await run(at, ["remote", "status", "--json"])).out)).toMatchObject({ unreachable: said, projects: [{ project: "shop", toPush: [{ session: ID }] }] });
 	for (const args of [["push"], ["pull"], ["remote"]]) expect(await run(at, args)).toMatchObject({ err: expect.stringContaining(said), out: "" });
+	// What is said here is taken out here, too.
+	const redacted = await run(at, ["redact", ID, "--text", "hello"]);
+	expect(redacted).toMatchObject({ code: 1, err: expect.stringContaining(said), out: expect.stringContaining("the one that is named did not answer") });
+	expect(readFileSync(file, "utf8")).not.toContain("hello");
 	// Regression: what is not a number of milliseconds counted as it was, or was 10 s without a word.
 	const there = { ...laptop, env: { ...laptop.env, PI_SESSION_NATIVE_STORE_TIMEOUT: "-5" } };
 	expect(await run(there, ["remote"])).toMatchObject({ code: 0, err: 'Warning: PI_SESSION_NATIVE_STORE_TIMEOUT must be a whole number of milliseconds, 1 or more, not "-5"; 10000 is used\n' });

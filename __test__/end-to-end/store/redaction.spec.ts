@@ -17,6 +17,7 @@ const label = (id: string, parentId: string, targetId: string) =>
 	Buffer.from(JSON.stringify({ type: "label", id, parentId, timestamp: "2025-06-01T09:00:00.000Z", targetId, label: "here" }));
 const SECRET = said("b", "a", "the password is hunter2");
 const CLEAN = said("b", "a", "the password is [redacted]");
+type Machine = ReturnType<ReturnType<typeof world>["machine"]>;
 const stored = async (store: LineStore, session = SESSION) => (await loadAll(store, session)).lines.map(({ line }) => line.toString());
 
 describe.each([["PostgreSQL", inPostgres], ["a bucket", inBucket], ["a directory", inDirectory]])("%s", (_, start) => {
@@ -190,6 +191,45 @@ describe.each([["PostgreSQL", inPostgres], ["a bucket", inBucket], ["a directory
 		expect(readFileSync(b.file, "utf8").trimEnd().split("\n").slice(1)).toEqual(expected);
 	});
 
+	// Regression: the store knew the hashes, so nobody asked it again, and the bytes stayed; PostgreSQL gave them to every new machine.
+	test.each([
+		["the next push", "in the file", async (a: Machine) => a.again().push()],
+		["the next pull", "in the file", async (a: Machine) => a.again().pull({ session: SESSION })],
+		["the next push", "in the store alone", async (a: Machine) => a.again().push()],
+		["the command", "in the file", async (a: Machine) => a.again().redact({ session: SESSION, file: a.file }, { text: "hunter2" })],
+		["another machine's command", "in the file", async (_: Machine, b: Machine) => b.again().redact({ session: SESSION, file: b.file }, { text: "hunter2" })],
+	] as const)("a redaction that was stopped before the bytes were gone gives nobody the line, and %s removes it (%s)", async (_, where, finish) => {
+		const { open, backupOfLines, holds } = await start();
+		const { machine, begin } = world(open);
+		const [a, b, fresh] = [machine("a"), machine("b"), machine("fresh")];
+		begin(a, said("a", null, "hello"), SECRET);
+		await a.sync.push();
+		await b.sync.pull();
+		if (where === "in the store alone") writeFileSync(a.file, readFileSync(a.file, "utf8").replace("hunter2", "[redacted]"));
+		const linesBack = await backupOfLines();
+		const redact = a.store.redact.bind(a.store);
+		const stopped = vi.spyOn(a.store, "redact").mockImplementation(async (session, redactions) => {
+			await redact(session, redactions);
+			if (redactions.length === 0) return;
+			await linesBack();
+			throw new StoreError("unreachable", "cut");
+		});
+		expect((await a.sync.redact({ session: SESSION, file: a.file }, { text: "hunter2" })).error?.message).toBe("cut");
+		stopped.mockRestore();
+		expect(await holds("hunter2")).toBe(true);
+		for (const one of [fresh, b]) {
+			await one.again().pull();
+			expect(readFileSync(one.file, "utf8")).toBe(text(readFileSync(one.file, "utf8").split("\n")[0] as string, said("a", null, "hello"), CLEAN));
+		}
+		await finish(a, b);
+		expect(await holds("hunter2")).toBe(false);
+		expect(await stored(a.store)).toEqual([said("a", null, "hello"), CLEAN].map(String));
+		// Nothing more is asked of the store.
+		const again = vi.spyOn(a.store, "redact");
+		await a.again().push();
+		if (!_.startsWith("another")) expect(again).not.toHaveBeenCalled();
+	});
+
 	test("a session that was deleted from the store is told, stays here, and comes back only if that is asked for", async () => {
 		const { machine, begin } = await machines();
 		const [a, late] = [machine("a"), machine("late")];
@@ -219,6 +259,22 @@ describe.each([["PostgreSQL", inPostgres], ["a bucket", inBucket], ["a directory
 	};
 	const storedTexts = async (store: LineStore) => (await stored(store)).join("\n");
 	const HELLO = said("a", null, "hello").toString();
+
+	// Regression: the session was not found any more.
+	test("a deletion that was stopped before the lines were gone is finished by the command", async () => {
+		const { address, env, open, backupOfLines, holds } = await start();
+		const at = commandWorld();
+		const named = { ...env, PI_SESSION_NATIVE_STORE: address, PI_SESSION_NATIVE_PROJECT: "shop" };
+		put(at, SESSION, [HELLO, SECRET.toString()]);
+		await good(at, ["push"], named);
+		const linesBack = await backupOfLines();
+		await good(at, ["remote", "delete", SESSION], named);
+		await linesBack();
+		expect(await holds("hunter2")).toBe(true);
+		expect(await stored(open("reader"))).toEqual([]);
+		expect(await good(at, ["remote", "delete", SESSION], named)).toContain("deleted");
+		expect(await holds("hunter2")).toBe(false);
+	});
 
 	// Regression: the command with the store said that nothing was there, and the next pull brought the secret back.
 	test("what was redacted without the store leaves it with the next push, and with the command", async () => {

@@ -145,6 +145,21 @@ test("an own last batch that was never written whole, though its end was, is cut
 	}
 });
 
+// Regression: lists said that it was there, and every new machine pulled it again and again.
+test.each(["delete", "restore"] as const)("a deletion that is stopped before it has marked the record is one for everybody (then %s)", async (then) => {
+	const path = emptyDirectory();
+	const { cursor } = await append(open(path), entries("a", 2));
+	vi.spyOn(fs.promises, "rename").mockRejectedValueOnce(new Error("stopped"));
+	expect((await failure(open(path).delete(SESSION))).message).toContain("stopped");
+	for (const filter of [{}, { headers: false }, { session: SESSION }]) expect(await open(path, "b").list(filter)).toMatchObject({ sessions: [], deleted: [{ session: SESSION }], problems: [] });
+	expect((await open(path, "b").load(SESSION)).lines).toEqual([]);
+	for (const after of [cursor, undefined]) expect((await failure(append(open(path), entries("b", 1), after))).code).toMatch(/deleted|reset/);
+	if (then === "delete") await open(path).delete(SESSION);
+	else await open(path, "b").append(SESSION, { header: header(), lines: entries("c", 1), restores: true });
+	expect(ids(await loadAll(open(path), SESSION))).toEqual(then === "delete" ? [] : ["c0"]);
+	if (then === "delete") expect(filesOf(path).filter((name) => name.endsWith(".lines"))).toEqual([]);
+});
+
 test("no file has the bytes of a redacted line, or of one that was in its place", async () => {
 	const path = emptyDirectory();
 	const saying = (text: string) => Buffer.from(`{"type":"message","id":"s","text":"${text}"}`);
