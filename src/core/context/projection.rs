@@ -105,12 +105,10 @@ pub fn context_rows(tree: &Tree, path: &[RowNo]) -> memory::Result<Vec<RowNo>> {
 /// The settings of a path.
 fn settings(tree: &Tree, path: &[RowNo]) -> Settings {
     let last = |wanted: fn(&Row) -> bool| path.iter().rev().copied().find(|&no| tree.row(no).is_some_and(wanted));
-    Settings { thinking_level: last(|row| row.kind == EntryKind::ThinkingLevelChange), model: last(decides_model) }
-}
-
-/// Whether a row decides the model of a path.
-fn decides_model(row: &Row) -> bool {
-    row.kind == EntryKind::ModelChange || row.role() == Some(Role::Assistant)
+    Settings {
+        thinking_level: last(|row| row.kind == EntryKind::ThinkingLevelChange),
+        model: last(|row| row.kind == EntryKind::ModelChange || row.role() == Some(Role::Assistant)),
+    }
 }
 
 /// The projection of a path: per context entry what it contributes after the newest edit on it.

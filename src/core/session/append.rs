@@ -10,12 +10,13 @@
 //! its own back. So ids stay unique without a lock.
 
 use crate::base::error::{part, Error, Result};
-use crate::base::memory::{self, copy_of_bytes};
+use crate::base::memory::{self, copy_of_bytes, with_capacity};
 use crate::base::time::timestamp;
 use crate::base::wtf8::shown;
 use crate::format::entry::EntryKind;
 use crate::format::serialize::{line, Envelope, NewHead};
 use crate::io::line_span::LineSpan;
+use crate::storage::new_file::NewFile;
 use crate::tree::tree::RowNo;
 
 use super::session::{check_length, Session};
@@ -80,13 +81,6 @@ impl<'a> NewEntry<'a> {
     pub fn new(kind: EntryKind, own_fields: &'a [u8], time: f64) -> Self {
         Self { kind, own_fields, below: ParentChoice::Leaf, id: None, time }
     }
-}
-
-/// What happened to a line that was written.
-enum Landing {
-    Kept,
-    /// It was rolled back and must be written again.
-    RolledBack,
 }
 
 impl Session {
@@ -174,14 +168,24 @@ impl Session {
 
     /// Makes the file of a session that has none yet, with an entry that is new.
     fn append_and_make_file(&mut self, new: &NewEntry<'_>, head: &NewHead, before: &[Vec<u8>]) -> Result<RowNo> {
-        if before.len() != self.tree().len() + 1 {
-            return Err(Error::internal("a file would be made without its header or an entry"));
-        }
+        let path = self.file.clone().filter(|_| before.len() == self.tree().len() + 1);
+        let path = path.ok_or_else(|| Error::internal("a file would be made without its header or an entry"))?;
         let envelope = self.envelope(new)?;
         let last = line(new.kind, &envelope, new.own_fields)?;
-        let lines = before.iter().map(Vec::as_slice).chain(std::iter::once(last.as_slice()));
-        self.make_file(lines, Some(&head.with(new.kind, &envelope)))?;
-        Ok(self.tree().len() as RowNo - 1)
+        let head = head.with(new.kind, &envelope);
+        self.reserve(&head)?;
+        self.take_lock()?;
+        self.check_lock()?;
+        let mut file = NewFile::create(&path)?;
+        let mut spans = with_capacity(before.len() + 1)?;
+        for line in before.iter().chain([&last]) {
+            check_length(line, &path)?;
+            spans.push(Some(file.line(line)?));
+        }
+        let storage = file.finish(self.options.durability)?;
+        let row = self.push_local(&head, None)?;
+        self.move_to_file(storage, spans, Vec::new());
+        Ok(row)
     }
 
     /// The parent of a new entry.
@@ -244,36 +248,36 @@ impl Session {
             }
             let end = text.len() - usize::from(text.ends_with(b"\n"));
             let own = part(&text, end.saturating_sub(span.len as usize)..end, "the appended line")?;
-            match self.check_landing(span, start, (&envelope, own), (new, new_head))? {
-                Landing::Kept => return self.push_local(&head, Some(span)),
-                Landing::RolledBack => {}
+            if self.check_landing(span, start, (&envelope, own), (new, new_head))? {
+                return self.push_local(&head, Some(span));
             }
         }
         Err(Error::changed(self.file().unwrap_or_default(), "other processes keep writing into the same place"))
     }
 
-    /// Checks what precedes a line that was not written where it was expected, or was written after an unterminated line.
+    /// Checks what precedes a line that was not written where it was expected, or was written after an unterminated line. Returns whether
+    /// the line stays: if not, it was rolled back and must be written again.
     fn check_landing(
         &mut self,
         span: LineSpan,
         start: u64,
         (envelope, line): (&Envelope, &[u8]),
         (new, head): (&NewEntry<'_>, &NewHead),
-    ) -> Result<Landing> {
+    ) -> Result<bool> {
         let expected = self.size;
         let has_same_ends = if start > expected { self.has_same_ends() } else { Ok(start == expected) };
         if !matches!(has_same_ends, Ok(true)) {
             // The file was truncated or rewritten a moment before; the next check takes that in.
             self.roll_back(span, line)?;
             self.mark_suspect();
-            return has_same_ends.map(|_| Landing::RolledBack);
+            return has_same_ends.map(|_| false);
         }
         if start > expected {
             self.share();
         }
         let before = self.tree().len();
         let Some(storage) = self.storage.as_ref() else {
-            return Ok(Landing::RolledBack);
+            return Ok(false);
         };
         let read = self.index.read_more_until(&**storage, span.offset);
         let has_room = |is_unterminated| self.reserve(&head.with(new.kind, envelope)).map(|()| is_unterminated);
@@ -295,7 +299,7 @@ impl Session {
             self.history.repaired(
                 "a line that continued another process's unterminated line was written again on a line of its own",
             );
-            return Ok(Landing::RolledBack);
+            return Ok(false);
         }
         if self.tree().find(envelope.id.as_bytes()).is_some() {
             self.roll_back(span, line)?;
@@ -304,10 +308,10 @@ impl Session {
             if new.id.is_some() {
                 return Err(self.id_taken(&envelope.id));
             }
-            return Ok(Landing::RolledBack);
+            return Ok(false);
         }
         self.size = span.end() + 1;
-        Ok(Landing::Kept)
+        Ok(true)
     }
 
     fn id_taken(&self, id: &str) -> Error {

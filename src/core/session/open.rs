@@ -1,13 +1,12 @@
-//! Opening a session from its file, and making the file of one that has none.
+//! Opening a session from its file, or a new one.
 
 use std::path::Path;
 
-use super::session::{check_length, Persistence, Session};
+use super::session::{Persistence, Session};
 use crate::base::error::{part, Error, Result};
-use crate::base::memory::{copy_of_bytes, push, with_capacity, MemoryWriter};
+use crate::base::memory::{copy_of_bytes, MemoryWriter};
 use crate::base::options::SessionFileOptions;
 use crate::base::paths::text_of;
-use crate::format::entry::EntryHead;
 use crate::format::header::{NewHeader, Version};
 use crate::index::load::{load, Loaded};
 use crate::io::line_span::LineSpan;
@@ -15,7 +14,6 @@ use crate::rewrite::migrate::Migration;
 use crate::rewrite::replace::{retried, Backup, Rewrite};
 use crate::storage::file::FileStorage;
 use crate::storage::memory::MemoryStorage;
-use crate::storage::new_file::NewFile;
 use crate::storage::storage::{read_into, Storage};
 use crate::summary::header_scan::first_header;
 
@@ -152,35 +150,6 @@ impl Session {
             self.history.repaired("migrated to version 3, the original kept beside it");
         }
         Ok(Box::new(FileStorage::open(path)?.with_durability(self.options.durability)))
-    }
-
-    /// Makes the file of a session that has none yet: `lines` are the header's and every entry's, the new one's last.
-    pub(crate) fn make_file<'a>(
-        &mut self,
-        lines: impl Iterator<Item = &'a [u8]>,
-        head: Option<&EntryHead<'_>>,
-    ) -> Result<()> {
-        let Some(path) = self.file.clone() else {
-            return Ok(());
-        };
-        if let Some(head) = head {
-            self.reserve(head)?;
-        }
-        self.take_lock()?;
-        self.check_lock()?;
-        let mut file = NewFile::create(&path)?;
-        let mut spans = with_capacity(self.tree().len() + 2)?;
-        for line in lines {
-            check_length(line, &path)?;
-            let span = file.line(line)?;
-            push(&mut spans, Some(span))?;
-        }
-        let storage = file.finish(self.options.durability)?;
-        if let Some(head) = head {
-            self.push_local(head, None)?;
-        }
-        self.move_to_file(storage, spans, Vec::new());
-        Ok(())
     }
 
     #[doc(hidden)]

@@ -1,10 +1,12 @@
 use std::fs;
 
+use super::append::AppendPlan;
 use super::history::ForeignChangeKind;
 use super::*;
 use crate::base::error::Result;
 use crate::base::options::{Lock, SessionFileOptions};
 use crate::format::entry::EntryKind;
+use crate::format::serialize::NewHead;
 use crate::io::fs::faults::{before_next, before_nth};
 use crate::io::fs::FsCall;
 use crate::tree::tree::RowNo;
@@ -121,7 +123,9 @@ fn where_live_files_have_no_link_count_the_first_append_ends() {
     let path = world.dir.path().join("new.jsonl").to_str().expect("text").to_owned();
     without_link_counts(|| {
         let mut new = Session::new(b"s".to_vec(), Persistence::File, Some(path.clone()));
-        new.make_file([HEADER.trim_end().as_bytes()].into_iter(), None).expect("made");
+        let (entry, plan) = (NewEntry::new(EntryKind::Custom, b"{}", 0.0), AppendPlan::MakeFile { entries: 0 });
+        let before = [HEADER.trim_end().as_bytes().to_vec()];
+        new.append_as_planned(&entry, &NewHead::default(), plan, &before).expect("made");
         append(&mut new);
         append(&mut new);
         let lock = SessionFileOptions { lock: Lock::Exclusive, ..SessionFileOptions::default() };
@@ -134,7 +138,7 @@ fn where_live_files_have_no_link_count_the_first_append_ends() {
         append(&mut session);
         expect_whole(&session, &world);
     });
-    assert_eq!(opened(&path).tree().len(), 2);
+    assert_eq!(opened(&path).tree().len(), 3);
 }
 
 /// Regression: a deleted session was written again through a link that somebody planted.

@@ -126,27 +126,29 @@ impl Session {
     /// Takes in what a check found.
     fn take_in(&mut self, found: FileStatus, depth: CheckDepth, was_suspect: bool) -> Result<()> {
         let name = self.storage.as_ref().map(|storage| storage.name().to_owned()).unwrap_or_default();
-        match found {
-            FileStatus::Open { size } => match self.compare(size, None, depth, was_suspect)? {
-                true => Ok(()),
-                false => self.rebase(PreviousFile::SameFile, depth),
-            },
-            FileStatus::Here { size, changed, reopened } => match self.compare(size, changed, depth, was_suspect)? {
-                true => Ok(()),
-                false if reopened => self.rebase(PreviousFile::Gone, depth),
-                false => self.rebase(PreviousFile::SameFile, depth),
-            },
-            FileStatus::Gone { readable: false, .. } => Err(Error::lost(&name)),
+        let (is_same, previous) = match found {
+            FileStatus::Open { size } => (self.compare(size, None, depth, was_suspect)?, PreviousFile::SameFile),
+            FileStatus::Here { size, changed, reopened } => {
+                let previous = if reopened { PreviousFile::Gone } else { PreviousFile::SameFile };
+                (self.compare(size, changed, depth, was_suspect)?, previous)
+            }
+            FileStatus::Gone { readable: false, .. } => return Err(Error::lost(&name)),
             FileStatus::Gone { .. } if depth == CheckDepth::ForRead || !self.is_persisted() => {
-                Err(Error::changed(&name, "it is not there any more"))
+                return Err(Error::changed(&name, "it is not there any more"));
             }
             FileStatus::Gone { deleted, .. } => {
                 self.copy_back_deleted_file(depth)?;
                 self.history.changed(if deleted { ForeignChangeKind::Deleted } else { ForeignChangeKind::Renamed });
-                Ok(())
+                return Ok(());
             }
-            FileStatus::Replaced { readable: true } => self.rebase(PreviousFile::Open, depth),
-            FileStatus::Replaced { readable: false } => self.rebase(PreviousFile::Gone, depth),
+            FileStatus::Replaced { readable } => {
+                (false, if readable { PreviousFile::Open } else { PreviousFile::Gone })
+            }
+        };
+        if is_same {
+            Ok(())
+        } else {
+            self.rebase(previous, depth)
         }
     }
 

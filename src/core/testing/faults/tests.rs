@@ -11,8 +11,9 @@ use crate::base::options::Durability;
 use crate::base::options::{EntryIds, Lock, SessionFileOptions};
 use crate::format::entry::EntryKind;
 use crate::format::header::NewHeader;
+use crate::format::serialize::NewHead;
 use crate::io::fs::faults::{with, InjectedFault};
-use crate::session::append::NewEntry;
+use crate::session::append::{AppendPlan, NewEntry};
 use crate::session::{Persistence, Session};
 
 #[cfg(unix)]
@@ -37,11 +38,19 @@ pub fn scratch() -> tempfile::TempDir {
     memory.or_else(|_| tempfile::tempdir()).expect("a directory")
 }
 
+const HEADER: &str = "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"timestamp\":\"t\",\"cwd\":\"/c\"}\n";
+
+/// Makes the file of a session that has none, of a header and an entry.
+fn make_file(session: &mut Session) -> Result<()> {
+    let entry = NewEntry::new(EntryKind::Custom, b"{}", 0.0);
+    let (plan, before) = (AppendPlan::MakeFile { entries: 0 }, HEADER.trim_end().as_bytes().to_vec());
+    session.append_as_planned(&entry, &NewHead::default(), plan, &[before]).map(drop)
+}
+
 /// Lines of a session of three entries.
 fn three() -> String {
     let entry = |id: &str, parent: &str| format!("{{\"type\":\"custom\",\"id\":\"{id}\",\"parentId\":{parent}}}\n");
-    let header = "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"timestamp\":\"t\",\"cwd\":\"/c\"}\n";
-    [header, &entry("a", "null"), &entry("b", "\"a\""), &entry("c", "\"b\"")].concat()
+    [HEADER, &entry("a", "null"), &entry("b", "\"a\""), &entry("c", "\"b\"")].concat()
 }
 
 fn append(session: &mut Session) -> Result<()> {

@@ -187,7 +187,7 @@ impl Work {
             Self::Create => {
                 let mut session = Session::new(b"s".to_vec(), Persistence::File, Some(at(dir, "n.jsonl")));
                 session = session.with_options(FSYNC)?;
-                session.make_file(three().lines().take(1).map(str::as_bytes), None)?;
+                make_file(&mut session)?;
                 append(&mut session)
             }
             Self::Append => {
@@ -235,7 +235,7 @@ impl Work {
     /// The file that is written, and how many entries it has afterwards.
     fn result(self) -> (&'static str, u64) {
         match self {
-            Self::Create => ("n.jsonl", 1),
+            Self::Create => ("n.jsonl", 2),
             Self::Append => ("s.jsonl", 5),
             Self::Exclusive | Self::Merge | Self::Restore => ("s.jsonl", 4),
             Self::Migrate | Self::Repair => ("s.jsonl", 1),

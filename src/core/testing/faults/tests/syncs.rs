@@ -97,7 +97,7 @@ fn without_fsync_nothing_that_is_appended_or_new_waits() {
 fn new_file(dir: &Path, options: SessionFileOptions) -> Result<()> {
     let path = at(dir, "n.jsonl");
     let mut session = Session::new(b"n".to_vec(), Persistence::File, Some(path)).with_options(options)?;
-    session.make_file(three().lines().map(str::as_bytes), None)
+    make_file(&mut session)
 }
 
 #[test]
