@@ -85,12 +85,14 @@ enum Cause {
 }
 
 impl Error {
-    fn about(cause: Cause, path: &str, text: String) -> Self {
-        Self { cause, path: Some(path.into()), text: text.into() }
+    /// An error with this text.
+    pub(crate) fn new(code: ErrorCode, text: impl Into<String>) -> Self {
+        Self { cause: Cause::Other(code), path: None, text: Into::<String>::into(text).into() }
     }
 
-    fn other(code: ErrorCode, text: impl Into<String>) -> Self {
-        Self { cause: Cause::Other(code), path: None, text: Into::<String>::into(text).into() }
+    /// An error about the file at `path`, which follows `text` in the message.
+    pub(crate) fn of_file(code: ErrorCode, text: impl fmt::Display, path: &str) -> Self {
+        Self { path: Some(path.into()), ..Self::new(code, format!("{text}: {path}")) }
     }
 
     /// An operating-system error of `syscall` on `path`. It takes no memory but that of the path, and without that it has none:
@@ -111,7 +113,8 @@ impl Error {
 
     /// The file at `path` does not start with a session header.
     pub(crate) fn not_a_session(path: &str) -> Self {
-        Self::about(Cause::NotASession, path, format!("Session file is not a valid {APP_NAME} session: {path}"))
+        let text = format_args!("Session file is not a valid {APP_NAME} session");
+        Self { cause: Cause::NotASession, ..Self::of_file(ErrorCode::SessionInvalid, text, path) }
     }
 
     /// The message with another application's name, which renamed builds of pi use.
@@ -122,30 +125,10 @@ impl Error {
         }
     }
 
-    /// A session file cannot be used for what was asked. The path follows `text` in the message.
-    pub(crate) fn unusable(text: &str, path: &str) -> Self {
-        Self::about(Cause::Other(ErrorCode::SessionInvalid), path, format!("{text}: {path}"))
-    }
-
-    /// The source of a fork is missing, empty or not a session.
-    pub(crate) fn fork_source(path: &str) -> Self {
-        Self::unusable("Cannot fork: source session file is empty or invalid", path)
-    }
-
     /// No entry has this id; `shown` is the id as JavaScript prints it.
     #[doc(hidden)]
     pub fn entry_not_found(shown: impl fmt::Display) -> Self {
-        Self::other(ErrorCode::EntryNotFound, format!("Entry {shown} not found"))
-    }
-
-    /// The target of a context edit is not on the path to the leaf.
-    pub(crate) fn not_on_branch(shown: impl fmt::Display) -> Self {
-        Self::other(ErrorCode::EntryNotEditable, format!("Entry {shown} is not on the active branch"))
-    }
-
-    /// The target of a context edit contributes no editable content.
-    pub(crate) fn not_editable(shown: impl fmt::Display) -> Self {
-        Self::other(ErrorCode::EntryNotEditable, format!("Entry {shown} does not contribute editable model content"))
+        Self::new(ErrorCode::EntryNotFound, format!("Entry {shown} not found"))
     }
 
     /// The replacement of a context edit is neither null nor content.
@@ -154,19 +137,10 @@ impl Error {
         Self::invalid("Context edit replacement must be null or contain string/array content")
     }
 
-    /// A session id that cannot be part of a file name.
-    pub(crate) fn session_id() -> Self {
-        Self::invalid(
-            "Session id must be non-empty, contain only alphanumeric characters, '-', '_', and '.', \
-             and start and end with an alphanumeric character",
-        )
-    }
-
     /// The file differs from the index; `what` says how.
     #[doc(hidden)]
     pub fn changed(path: &str, what: impl fmt::Display) -> Self {
-        let text = format!("Session file changed underneath: {what}: {path}");
-        Self::about(Cause::Other(ErrorCode::SessionChanged), path, text)
+        Self::of_file(ErrorCode::SessionChanged, format_args!("Session file changed underneath: {what}"), path)
     }
 
     /// The path leads to another file than the one that is open.
@@ -176,61 +150,39 @@ impl Error {
 
     /// The file was deleted or emptied, and what it held cannot be read any more.
     pub(crate) fn lost(path: &str) -> Self {
-        let text = format!("Session file was deleted or emptied, and can no longer be read: {path}");
-        Self::about(Cause::Other(ErrorCode::SessionDeleted), path, text)
+        let text = "Session file was deleted or emptied, and can no longer be read";
+        Self::of_file(ErrorCode::SessionDeleted, text, path)
     }
 
     /// Another process, or another session in this one, has the lock of the file at `path`.
     pub(crate) fn locked(path: &str, holder: Option<u32>) -> Self {
         let holder = holder.map_or_else(|| "another process".to_owned(), |pid| format!("process {pid}"));
-        let text = format!("Session file is locked by {holder}: {path}");
-        Self::about(Cause::Other(ErrorCode::SessionLocked), path, text)
-    }
-
-    /// The lock file's path of the session at `path` has something else: `text` says what.
-    pub(crate) fn not_a_lock(text: &str, path: &str) -> Self {
-        Self::about(Cause::Other(ErrorCode::SessionLocked), path, format!("{text}: {path}"))
-    }
-
-    /// Another process, or another session in this one, has the file at `path` open, and the file system cannot replace it.
-    pub(crate) fn in_use(path: &str) -> Self {
-        let text = "Session file cannot be replaced while it is open elsewhere, or because it may not be written";
-        Self::about(Cause::Other(ErrorCode::SessionLocked), path, format!("{text}: {path}"))
-    }
-
-    /// The session of the file at `path` was opened read-only.
-    pub(crate) fn read_only(path: &str) -> Self {
-        let text = format!("The session was opened read-only and cannot be changed: {path}");
-        Self::about(Cause::Other(ErrorCode::SessionReadOnly), path, text)
-    }
-
-    /// Something is longer than it may be. The path follows `text` in the message.
-    pub(crate) fn too_long(text: &str, path: &str) -> Self {
-        Self::about(Cause::Other(ErrorCode::TooLong), path, format!("{text}: {path}"))
+        Self::of_file(ErrorCode::SessionLocked, format_args!("Session file is locked by {holder}"), path)
     }
 
     /// A value is longer than a JavaScript string may be: `size` bytes of JSON in `what` of the entry `id`.
     #[doc(hidden)]
     pub fn value_too_long(path: &str, id: &str, what: &str, size: usize) -> Self {
-        let value = format!("{what} of entry {id} has {size} bytes of JSON");
-        Self::too_long(&format!("{value}, which is more than a JavaScript string can hold"), path)
+        let value = format_args!("{what} of entry {id} has {size} bytes of JSON");
+        let text = format_args!("{value}, which is more than a JavaScript string can hold");
+        Self::of_file(ErrorCode::TooLong, text, path)
     }
 
     /// What this crate relies on does not hold; `what` says what was found instead.
     #[doc(hidden)]
     pub fn internal(what: impl fmt::Display) -> Self {
-        Self::other(ErrorCode::Internal, format!("Internal error of the session store: {what}"))
+        Self::new(ErrorCode::Internal, format!("Internal error of the session store: {what}"))
     }
 
     /// A `TypeError` in JavaScript: an argument cannot be used, or what a call needs of the caller's objects or process is wrong.
     #[doc(hidden)]
     pub fn argument(text: impl Into<String>) -> Self {
-        Self { cause: Cause::WrongType, path: None, text: Into::<String>::into(text).into() }
+        Self { cause: Cause::WrongType, ..Self::invalid(text) }
     }
 
     /// As [`argument`](Self::argument), but an `Error` in JavaScript, as pi throws it.
     pub(crate) fn invalid(text: impl Into<String>) -> Self {
-        Self::other(ErrorCode::InvalidArgument, text)
+        Self::new(ErrorCode::InvalidArgument, text)
     }
 
     /// What kind of failure it is.

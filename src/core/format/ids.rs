@@ -60,7 +60,10 @@ pub fn check_session_id(id: &[u8]) -> Result<()> {
     if ends_well(id.first()) && ends_well(id.last()) && id.iter().all(inner) {
         Ok(())
     } else {
-        Err(Error::session_id())
+        Err(Error::invalid(
+            "Session id must be non-empty, contain only alphanumeric characters, '-', '_', and '.', \
+             and start and end with an alphanumeric character",
+        ))
     }
 }
 

@@ -24,7 +24,7 @@ use super::held_lock::{self, HeldLock};
 use super::open;
 use super::sidecar_names::beside;
 use super::temporary::Temporary;
-use crate::base::error::{Error, Result, WithCall};
+use crate::base::error::{Error, ErrorCode, Result, WithCall};
 
 /// How often, and at what interval, a lock is tried for before it is refused, a quarter of a second in all. Most repairs
 /// hold it for less, and so does a process that only checks it.
@@ -100,7 +100,7 @@ impl FileLock {
                 }
                 Status::Foreign => {
                     let what = "Session cannot be locked: the file at its lock file's path is not a lock file";
-                    return Err(Error::not_a_lock(what, &name));
+                    return Err(Error::of_file(ErrorCode::SessionLocked, what, &name));
                 }
             }
         }

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 pub use super::backup::Backup;
 use super::backup::{keep_rest, KeptBackup};
-use crate::base::error::{Error, Result, WithCall};
+use crate::base::error::{Error, ErrorCode, Result, WithCall};
 use crate::base::memory::{self, append, copy_of_bytes, push, OutOfMemory};
 use crate::base::options::Durability;
 use crate::io::dirs;
@@ -226,7 +226,11 @@ impl RewriteTarget {
         }
         let file_id = fs::stat(&new.file).with_call("fstat", &path)?.file_id;
         match new.replace(&target) {
-            Err(error) if fs::is_in_use(&error) => return Err(Error::in_use(&path)),
+            Err(error) if fs::is_in_use(&error) => {
+                let what =
+                    "Session file cannot be replaced while it is open elsewhere, or because it may not be written";
+                return Err(Error::of_file(ErrorCode::SessionLocked, what, &path));
+            }
             renamed => renamed.with_call("rename", &path)?,
         }
         let backup = kept.keep();

@@ -1,7 +1,7 @@
 //! Forking: a session's whole history in a new file under a new header, copied as bytes.
 
 use super::session::{Persistence, Session};
-use crate::base::error::{Error, Result, WithCall};
+use crate::base::error::{Error, ErrorCode, Result, WithCall};
 use crate::base::options::SessionFileOptions;
 use crate::format::entry::{read_line, Line};
 use crate::format::header::{NewHeader, Version};
@@ -30,11 +30,15 @@ impl std::fmt::Debug for ForkSource {
 impl ForkSource {
     /// Opens the source at an absolute path.
     pub fn open(path: &str) -> Result<Self> {
+        let unusable = || {
+            let text = "Cannot fork: source session file is empty or invalid";
+            Error::of_file(ErrorCode::SessionInvalid, text, path)
+        };
         let storage = match FileStorage::open(path) {
-            Err(error) if error.is_missing() => return Err(Error::fork_source(path)),
+            Err(error) if error.is_missing() => return Err(unusable()),
             result => result?,
         };
-        let header = first_header(&storage)?.ok_or_else(|| Error::fork_source(path))?;
+        let header = first_header(&storage)?.ok_or_else(unusable)?;
         Ok(Self { storage, version: header.version })
     }
 

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use super::history::History;
 use super::session_lock::SessionLock;
-use crate::base::error::{Error, Result};
+use crate::base::error::{Error, ErrorCode, Result};
 use crate::base::memory::reserve;
 use crate::base::options::SessionFileOptions;
 use crate::base::wtf8::shown;
@@ -128,7 +128,10 @@ impl Session {
     /// An error if the session was opened read-only.
     pub fn check_writable(&self) -> Result<()> {
         match self.persistence {
-            Persistence::ReadOnly => Err(Error::read_only(self.file.as_deref().unwrap_or_default())),
+            Persistence::ReadOnly => {
+                let text = "The session was opened read-only and cannot be changed";
+                Err(Error::of_file(ErrorCode::SessionReadOnly, text, self.file.as_deref().unwrap_or_default()))
+            }
             Persistence::Memory | Persistence::File => Ok(()),
         }
     }
@@ -300,7 +303,8 @@ impl Session {
         };
         let path = parent.map_or(Ok(Vec::new()), |parent| self.tree().path(parent))?;
         if !path.contains(&row) {
-            return Err(Error::not_on_branch(shown()));
+            let text = format!("Entry {} is not on the active branch", shown());
+            return Err(Error::new(ErrorCode::EntryNotEditable, text));
         }
         let editable = self.tree().row(row).is_some_and(|entry| {
             entry.kind == EntryKind::CustomMessage || entry.role().is_some_and(|role| role.is_editable())
@@ -308,7 +312,8 @@ impl Session {
         if editable {
             Ok(row)
         } else {
-            Err(Error::not_editable(shown()))
+            let text = format!("Entry {} does not contribute editable model content", shown());
+            Err(Error::new(ErrorCode::EntryNotEditable, text))
         }
     }
 
@@ -382,7 +387,7 @@ pub(super) fn check_length(line: &[u8], path: &str) -> Result<()> {
     if line.len() > MAX_LINE_BYTES {
         let size = line.len();
         let text = format!("The line of the entry has {size} bytes, more than the {MAX_LINE_BYTES} that a line of a session file can have");
-        Err(Error::too_long(&text, path))
+        Err(Error::of_file(ErrorCode::TooLong, text, path))
     } else {
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use super::line_text::damaged_text;
 use super::salvage::{pieces, Fields, SalvagedPiece};
-use crate::base::error::{Error, Result};
+use crate::base::error::{Error, ErrorCode, Result};
 use crate::base::memory::{self, copy_of_bytes};
 use crate::base::time::{timestamp, Time};
 use crate::format::header::{new_header_line, Header, Version};
@@ -42,7 +42,7 @@ pub fn find(storage: &dyn Storage, survey: &Survey, now: f64) -> Result<Option<S
             let stated_version = || stated.map_or(Ok(Version::Current), |stated| Version::of(Some(&stated)));
             if header.map_or_else(stated_version, |(_, version)| Ok(version))? != Version::Current {
                 let what = "Session cannot be repaired: its header is damaged, and of a version before 3";
-                return Err(Error::unusable(what, path));
+                return Err(Error::of_file(ErrorCode::SessionInvalid, what, path));
             }
             let salvaged = |text, whole| Some(SalvagedHeader { text, line: Some(line.number), whole });
             match header {
