@@ -130,7 +130,7 @@ impl Index {
 
     fn read_on(&mut self, storage: &dyn Storage, source: impl Read, size: u64) -> Result<bool> {
         // Mostly a line or two, for which a small buffer is enough.
-        let chunk = usize::try_from(size).unwrap_or(WHOLE).clamp(1, WHOLE);
+        let chunk = usize::try_from(size).unwrap_or(WHOLE).clamp(1, WHOLE).next_power_of_two();
         let mut reader = LineReader::new(source, self.end.offset, chunk);
         let mut is_unterminated = false;
         while let Some(line) = next(&mut reader, storage)? {

@@ -10,13 +10,13 @@ use crate::json::scanner::Input;
 const SIZE: usize = 256 << 10;
 
 /// From this size on memory that a file was read into is not used for another.
-pub const LARGEST_REUSED: usize = 4 << 20;
+const LARGEST_REUSED: usize = 4 << 20;
 
 /// The part of a source that is in memory. It grows beyond its usual size only for a value that is kept.
 #[derive(Debug)]
 pub struct FileWindow<R> {
     source: R,
-    buffer: Box<[u8]>,
+    buffer: Vec<u8>,
     /// How large it is made at first.
     first: usize,
     /// The bytes in memory are `buffer[..end]`.
@@ -30,12 +30,12 @@ impl<R: Read> FileWindow<R> {
     /// A window of the usual size, in memory that an earlier one used, or none yet.
     pub fn new(source: R, buffer: Box<[u8]>) -> Self {
         let buffer = if buffer.len() < SIZE { Box::default() } else { buffer };
-        Self { source, buffer, first: SIZE, end: 0, dropped: 0, at_end: false }
+        Self { source, buffer: buffer.into_vec(), first: SIZE, end: 0, dropped: 0, at_end: false }
     }
 
     /// A window that reads `first` bytes at first, and has its usual size if that is not enough.
     pub fn starting_with(source: R, first: usize) -> Self {
-        Self { source, buffer: Box::default(), first, end: 0, dropped: 0, at_end: false }
+        Self { source, buffer: Vec::new(), first, end: 0, dropped: 0, at_end: false }
     }
 
     /// The memory, for the next file, unless a long value made it large.
@@ -43,7 +43,13 @@ impl<R: Read> FileWindow<R> {
         if self.buffer.len() > LARGEST_REUSED {
             return Box::default();
         }
-        self.buffer
+        self.buffer.into_boxed_slice()
+    }
+
+    /// Drops what is in memory, and the memory.
+    pub fn clear(&mut self) {
+        self.dropped += self.end as u64;
+        (self.buffer, self.end) = (Vec::new(), 0);
     }
 
     /// How many bytes of the source were dropped.
@@ -65,17 +71,13 @@ impl<R: Read> Input for FileWindow<R> {
         if self.at_end {
             return Ok(None);
         }
-        let is_full = keep == 0 && self.end == self.buffer.len();
-        if is_full || self.end > 0 && self.buffer.len() < SIZE {
-            let mut larger = Vec::new();
-            resize(&mut larger, if self.buffer.is_empty() { self.first } else { self.buffer.len() * 2 })?;
-            let (front, _) = larger.split_at_mut(self.end);
-            front.copy_from_slice(self.bytes());
-            self.buffer = larger.into_boxed_slice();
-        }
         self.buffer.copy_within(keep..self.end, 0);
         self.end -= keep;
         self.dropped += keep as u64;
+        if self.end == self.buffer.len() || self.buffer.len() < SIZE {
+            let len = if self.buffer.is_empty() { self.first } else { self.buffer.len() * 2 };
+            resize(&mut self.buffer, len)?;
+        }
         let free = self.buffer.get_mut(self.end..).unwrap_or_default();
         let read = read_some(&mut self.source, free)?;
         self.end += read;

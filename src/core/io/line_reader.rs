@@ -7,20 +7,21 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use memchr::{memchr, memrchr};
 
-use super::file_window::LARGEST_REUSED;
+use super::file_window::FileWindow;
 use super::fs::At;
-use crate::base::memory::{self, push_str, resize};
+use crate::base::memory::{self, push_str};
 use crate::format::entry::Damage;
 use crate::json::reader::is_json;
+use crate::json::scanner::Input;
 
 /// How many bytes are read at once from a file that is read whole: more would not stay in the processor's cache.
 pub const WHOLE: usize = 1 << 18;
 /// How many bytes are read at first to find the header.
 pub const HEAD: usize = 4 << 10;
 
-/// The longest line that is read, in bytes. A JavaScript string has at most 2^29 units of at most three bytes of UTF-8, so
-/// neither pi nor this module writes a longer line.
-pub const MAX_LINE_BYTES: usize = 2 << 30;
+/// The longest line that is read, in bytes, less than a window of 2 GiB holds. A JavaScript string has at most 2^29 units of at most
+/// three bytes of UTF-8, so neither pi nor this module writes a longer line.
+pub const MAX_LINE_BYTES: usize = (2 << 30) - 1;
 /// From this length on a line is searched for zero bytes, which no JSON has. Sparse files, and files that lost data in
 /// a power failure, have any number of them.
 const GIANT: usize = 16 << 20;
@@ -119,52 +120,34 @@ pub fn read_some(source: &mut impl Read, into: &mut [u8]) -> io::Result<usize> {
     }
 }
 
-/// Reads lines from a source, holding at most a chunk or the longest line that is read.
+/// Reads lines from a source, holding at most a window or the longest line that is read.
 pub struct LineReader<R> {
-    source: R,
-    buffer: Vec<u8>,
-    chunk: usize,
-    /// The unread bytes are `buffer[start..end]`, of which no newline is in the first `searched`.
+    window: FileWindow<R>,
+    /// Where the source starts in the file.
+    offset: u64,
+    /// The unread bytes are those of the window from `start` on, of which no newline is in the first `searched`.
     start: usize,
-    end: usize,
     searched: usize,
     /// How many of the unread bytes are known not to be zero.
     without_zero: usize,
-    offset: u64,
-    at_end: bool,
     longest: usize,
     giant: usize,
 }
 
 impl<R: Read> LineReader<R> {
-    /// Reads `source`, whose first byte is at `offset` of the file, `chunk` bytes at once at first.
+    /// Reads `source`, whose first byte is at `offset` of the file, `chunk` bytes at first.
     pub fn new(source: R, offset: u64, chunk: usize) -> Self {
-        Self {
-            source,
-            buffer: Vec::new(),
-            chunk,
-            start: 0,
-            end: 0,
-            searched: 0,
-            without_zero: 0,
-            offset,
-            at_end: false,
-            longest: MAX_LINE_BYTES,
-            giant: GIANT,
-        }
+        Self::of(FileWindow::starting_with(source, chunk), offset)
     }
 
-    /// The same in memory that another reader used, or none yet.
-    pub fn with_buffer(self, buffer: Box<[u8]>) -> Self {
-        Self { buffer: buffer.into_vec(), ..self }
+    /// Reads the lines in a window, whose first byte is at `offset` of the file.
+    pub fn of(window: FileWindow<R>, offset: u64) -> Self {
+        Self { window, offset, start: 0, searched: 0, without_zero: 0, longest: MAX_LINE_BYTES, giant: GIANT }
     }
 
-    /// The memory, for the next file, unless a long line made it large.
+    /// The memory, for the next file.
     pub fn into_buffer(self) -> Box<[u8]> {
-        if self.buffer.capacity() > LARGEST_REUSED {
-            return Box::default();
-        }
-        self.buffer.into_boxed_slice()
+        self.window.into_buffer()
     }
 
     #[cfg(test)]
@@ -185,16 +168,9 @@ impl<R: Read> LineReader<R> {
     /// What is before a newline, which `find` finds in the bytes that were just read.
     fn next_to(&mut self, find: fn(u8, &[u8]) -> Option<usize>) -> io::Result<Option<RawLine<'_>>> {
         let (length, is_terminated) = loop {
-            let unread = self.buffer.get(self.start..self.end).unwrap_or_default();
-            let fresh = unread.get(self.searched..).unwrap_or_default();
-            if let Some(at) = find(b'\n', fresh) {
+            let unread = self.unread();
+            if let Some(at) = find(b'\n', unread.get(self.searched..).unwrap_or_default()) {
                 break (self.searched + at, true);
-            }
-            if self.at_end {
-                if unread.is_empty() {
-                    return Ok(None);
-                }
-                break (unread.len(), false);
             }
             self.searched = unread.len();
             if self.searched >= self.giant {
@@ -202,68 +178,61 @@ impl<R: Read> LineReader<R> {
                     return self.skip(why).map(Some);
                 }
             }
-            self.fill()?;
+            if !self.read_more()? {
+                if self.searched == 0 {
+                    return Ok(None);
+                }
+                break (self.searched, false);
+            }
         };
-        let from = self.start;
-        let offset = self.offset;
-        let taken = length + usize::from(is_terminated);
-        self.start += taken;
-        self.offset += taken as u64;
+        let (from, offset) = (self.start, self.position());
+        self.start += length + usize::from(is_terminated);
         (self.searched, self.without_zero) = (0, 0);
-        let bytes = self.buffer.get(from..from + length).unwrap_or_default();
+        let bytes = self.window.bytes().get(from..from + length).unwrap_or_default();
         Ok(Some(RawLine { offset, bytes, is_terminated, skipped: None }))
+    }
+
+    fn unread(&self) -> &[u8] {
+        self.window.bytes().get(self.start..).unwrap_or_default()
+    }
+
+    /// Where the unread bytes start in the file.
+    fn position(&self) -> u64 {
+        self.offset + self.window.dropped() + self.start as u64
+    }
+
+    /// Reads more. False at the end.
+    fn read_more(&mut self) -> io::Result<bool> {
+        let dropped = self.window.read_more(self.start)?;
+        self.start -= dropped.unwrap_or_default();
+        Ok(dropped.is_some())
     }
 
     /// Why the line that all unread bytes are the start of is to be skipped.
     fn skip_reason(&mut self) -> Option<Damage> {
-        let unread = self.buffer.get(self.start..self.end).unwrap_or_default();
-        let fresh = unread.get(self.without_zero..).unwrap_or_default();
-        self.without_zero = unread.len();
-        if memchr(0, fresh).is_some() {
+        let unread = self.unread();
+        let (len, has_zero) = (unread.len(), memchr(0, unread.get(self.without_zero..).unwrap_or_default()).is_some());
+        self.without_zero = len;
+        if has_zero {
             return Some(Damage::NotJson);
         }
-        (unread.len() > self.longest).then_some(Damage::TooLong)
+        (len > self.longest).then_some(Damage::TooLong)
     }
 
-    /// Skips the line that all unread bytes are the start of, holding no more of it than a chunk.
+    /// Skips the line that all unread bytes are the start of, holding no more of it than a window of the usual size.
     fn skip(&mut self, why: Damage) -> io::Result<RawLine<'_>> {
-        let offset = self.offset;
-        let mut len = (self.end - self.start) as u64;
-        (self.start, self.end, self.searched, self.without_zero) = (0, 0, 0, 0);
-        self.buffer.truncate(WHOLE);
-        self.buffer.shrink_to_fit();
+        let offset = self.position();
+        self.window.clear();
+        (self.start, self.searched, self.without_zero) = (0, 0, 0);
         let is_terminated = loop {
-            self.fill()?;
-            let unread = self.buffer.get(self.start..self.end).unwrap_or_default();
-            if let Some(at) = memchr(b'\n', unread) {
-                len += at as u64;
-                self.start += at + 1;
-                break true;
-            }
-            len += unread.len() as u64;
-            (self.start, self.end) = (0, 0);
-            if self.at_end {
-                break false;
+            let newline = memchr(b'\n', self.unread());
+            self.start = newline.map_or(self.window.bytes().len(), |at| self.start + at + 1);
+            if newline.is_some() || !self.read_more()? {
+                break newline.is_some();
             }
         };
-        self.offset = offset + len + u64::from(is_terminated);
+        let len = self.position() - offset - u64::from(is_terminated);
         Ok(RawLine { offset, bytes: &[], is_terminated, skipped: Some((why, len)) })
-    }
-
-    fn fill(&mut self) -> io::Result<()> {
-        self.buffer.copy_within(self.start..self.end, 0);
-        self.end -= self.start;
-        self.start = 0;
-        if self.buffer.len() < self.end + self.chunk {
-            let doubled = (self.buffer.len() * 2).min(self.longest.saturating_add(WHOLE));
-            resize(&mut self.buffer, (self.end + self.chunk).max(doubled))?;
-        }
-        self.chunk = (self.chunk * 2).min(WHOLE);
-        let free = self.buffer.get_mut(self.end..).unwrap_or_default();
-        let read = read_some(&mut self.source, free)?;
-        self.end += read;
-        self.at_end = read == 0;
-        Ok(())
     }
 }
 
@@ -360,6 +329,6 @@ mod tests {
         let line = reader.next_line().expect("no error").expect("a line");
         assert_eq!((line.skipped, line.end()), (Some((Damage::NotJson, 3 << 30)), (3 << 30) + 1));
         assert_eq!(reader.next_line().expect("no error").expect("a line").bytes, b"next");
-        assert!(reader.buffer.capacity() <= 4 * GIANT);
+        assert!(reader.into_buffer().len() <= WHOLE);
     }
 }

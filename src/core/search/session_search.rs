@@ -21,7 +21,8 @@ use crate::base::time::Time;
 use crate::base::wtf8::{into_string_lossy, to_string_lossy};
 use crate::format::header::Version;
 use crate::format::ids::numbered_id;
-use crate::io::line_reader::{line_text, LineReader, Positioned, RawLine, WHOLE};
+use crate::io::file_window::FileWindow;
+use crate::io::line_reader::{line_text, LineReader, Positioned, RawLine};
 use crate::json::string_bytes;
 use crate::summary::line_scanner::{FileLines, KeptTexts, ScannedLine};
 use crate::summary::usage::call::plain;
@@ -160,7 +161,7 @@ impl SessionFile<'_> {
         each: &mut dyn FnMut(u64, &str) -> io::Result<()>,
     ) -> io::Result<()> {
         let source = Positioned::new(self.file, 0, self.size, stops);
-        let mut lines = LineReader::new(source, 0, WHOLE).with_buffer(std::mem::take(buffer));
+        let mut lines = LineReader::of(FileWindow::new(source, std::mem::take(buffer)), 0);
         while let Some(RawLine { offset, bytes, .. }) = lines.next_lines()? {
             let part = |from: usize, to: usize| bytes.get(from..to).unwrap_or_default();
             let mut from = 0;
