@@ -8,7 +8,6 @@ use crate::base::paths::{join, resolve_from};
 use crate::base::threads::{into_inner, locked, on_threads};
 use crate::io::file_fingerprint::FileFingerprint;
 use crate::io::fs;
-use crate::io::open::is_exhausted;
 use crate::io::session_files::session_files;
 
 /// A file that may be a session.
@@ -19,26 +18,8 @@ pub struct Candidate {
     /// Its directory, made absolute, and its name.
     pub(crate) dir: String,
     pub(crate) name: String,
-    /// None if it is gone, or not a file.
+    /// None if it is gone, or not a file, and before [`read_fingerprints`].
     pub(crate) fingerprint: Option<FileFingerprint>,
-}
-
-/// The session files of one directory, in name order; none if it cannot be read. An error if no file descriptor is left.
-/// `cwd` is what a relative path starts from.
-pub fn in_dir(dir: &str, cwd: &str) -> io::Result<Vec<Candidate>> {
-    let mut files = names_in(dir, cwd)?;
-    read_fingerprints(&mut files);
-    Ok(files)
-}
-
-/// The session files in every directory of `root`.
-pub fn in_all_dirs(root: &str, cwd: &str) -> io::Result<Vec<Candidate>> {
-    let mut files = Vec::new();
-    for dir in dirs_in(root)? {
-        files.append(&mut names_in(&dir, cwd)?);
-    }
-    read_fingerprints(&mut files);
-    Ok(files)
 }
 
 /// The directories in `root`, and links that may lead to some, in name order.
@@ -54,14 +35,11 @@ pub fn dirs_in(root: &str) -> io::Result<Vec<String>> {
     Ok(dirs)
 }
 
-fn names_in(dir: &str, cwd: &str) -> io::Result<Vec<Candidate>> {
+/// The session files of one directory, in name order, without their fingerprints. `cwd` is what a relative path starts from.
+pub fn names_in(dir: &str, cwd: &str) -> io::Result<Vec<Candidate>> {
     let absolute = absolute(dir, cwd);
-    let names = match session_files(dir) {
-        Err(error) if is_exhausted(&error) => return Err(error),
-        names => names.unwrap_or_default(),
-    };
     let candidate = |name: String| Candidate { path: join(dir, &name), dir: absolute.clone(), name, fingerprint: None };
-    Ok(names.into_iter().map(candidate).collect())
+    Ok(session_files(dir)?.into_iter().map(candidate).collect())
 }
 
 /// A directory as the catalog names it.

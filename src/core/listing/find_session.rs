@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use super::candidates::in_dir;
 use super::scope::ListScope;
 use crate::base::error::Result;
 use crate::base::paths::{default_session_dir, is_same_path, join, resolve, Process, MAX_PATH};
@@ -66,7 +65,7 @@ fn header_of(path: &Path) -> Option<Header> {
 
 /// The most recently modified session file of a directory. Unreadable files and dangling links are skipped.
 pub fn most_recent(dir: &str, filter: Option<&CwdFilter<'_>>) -> Option<String> {
-    let files = in_dir(dir, "").ok()?;
+    let files = ListScope::dir(dir.to_owned(), None).find("").ok()?;
     let mut files: Vec<_> =
         files.into_iter().filter_map(|file| Some((file.fingerprint?.modified_ms(), file.path))).collect();
     // Files with the same time stay in name order.

@@ -3,12 +3,11 @@
 use std::io::{self, ErrorKind};
 
 pub use super::candidates::Candidate;
-use super::candidates::{dirs_in, in_all_dirs, in_dir};
+use super::candidates::{dirs_in, names_in, read_fingerprints};
 use super::find_session::CwdFilter;
 use crate::base::error::{Error, Result};
 use crate::base::paths::Process;
 use crate::io::open::is_exhausted;
-use crate::io::session_files::session_files;
 
 /// Which sessions are listed.
 #[derive(Debug, Clone)]
@@ -31,27 +30,32 @@ impl ListScope {
         Self { dir: sessions_dir, filter: None, is_all: true }
     }
 
-    /// The files that may be sessions, of every working directory: which one a session has is in its file. None if the directory
-    /// cannot be read. An error if no file descriptor is left. `cwd` is what a relative path starts from.
+    /// The files that may be sessions, of every working directory: which one a session has is in its file. Directories that cannot be
+    /// read are skipped. An error if no file descriptor is left. `cwd` is what a relative path starts from.
     pub fn find(&self, cwd: &str) -> Result<Vec<Candidate>> {
-        let found = if self.is_all { in_all_dirs(&self.dir, cwd) } else { in_dir(&self.dir, cwd) };
-        match found {
-            Err(error) if is_exhausted(&error) => Err(Error::io("scandir", &self.dir, error)),
-            found => Ok(found.unwrap_or_default()),
-        }
+        self.find_or(cwd, |_| {})
     }
 
-    /// The directories that are there and cannot be read, and why. [`ListScope::find`] skips them.
-    pub fn unreadable_dirs(&self) -> Vec<(String, io::Error)> {
-        let dirs = if self.is_all { dirs_in(&self.dir) } else { Ok(vec![self.dir.clone()]) };
-        let mut unreadable = match dirs {
-            Ok(dirs) => {
-                dirs.into_iter().filter_map(|dir| session_files(&dir).err().map(|error| (dir, error))).collect()
+    /// As [`find`](Self::find), and calls `unreadable` with the error of each directory that is there and cannot be read.
+    pub(crate) fn find_or(&self, cwd: &str, mut unreadable: impl FnMut(Error)) -> Result<Vec<Candidate>> {
+        let mut skip = |dir: &str, error: io::Error| {
+            let is_missing = matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory);
+            let is_exhausted = is_exhausted(&error);
+            match Error::io("scandir", dir, error) {
+                error if is_exhausted => return Err(error),
+                error if !is_missing => unreadable(error),
+                _ => {}
             }
-            Err(error) => vec![(self.dir.clone(), error)],
+            Ok(Vec::new())
         };
-        unreadable.retain(|(_, error)| !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory));
-        unreadable
+        let dirs = if self.is_all { dirs_in(&self.dir) } else { Ok(vec![self.dir.clone()]) };
+        let dirs = dirs.or_else(|error| skip(&self.dir, error).map(|_| Vec::new()))?;
+        let mut files = Vec::new();
+        for dir in dirs {
+            files.append(&mut names_in(&dir, cwd).or_else(|error| skip(&dir, error))?);
+        }
+        read_fingerprints(&mut files);
+        Ok(files)
     }
 
     /// Whether only sessions of one working directory are listed.

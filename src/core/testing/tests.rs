@@ -8,7 +8,9 @@ use serde_json::Value;
 #[cfg(feature = "catalog")]
 use crate::catalog::location::CatalogLocation;
 #[cfg(feature = "catalog")]
-use crate::listing::candidates::{in_dir, Candidate};
+use crate::listing::candidates::Candidate;
+#[cfg(feature = "catalog")]
+use crate::listing::scope::ListScope;
 
 /// How many random cases a test runs: the number that `PSN_<NAME>` gives, else that of the row `name` of
 /// `__test__/counts.json`, in the column that `PSN_COUNTS` names, or else in `taste`.
@@ -55,6 +57,7 @@ impl SessionsDir {
 
     /// Its session files, as a list reads them.
     pub fn files(&self) -> Vec<Candidate> {
-        in_dir(self.dir.path().to_str().expect("text"), "/").expect("found")
+        let dir = self.dir.path().to_str().expect("text");
+        ListScope::dir(dir.to_owned(), None).find("/").expect("found")
     }
 }

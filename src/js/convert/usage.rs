@@ -39,7 +39,8 @@ fn groupings(js: JsEnv<'_>, by: JsVal<'_>) -> Result<Vec<Grouping>> {
     let mut groupings = Vec::new();
     for name in names {
         let Some(grouping) = name.as_deref().and_then(Grouping::from_name) else {
-            return Err(wrong_argument(js, format!("options.by must be of {}", Grouping::NAMES.join(", "))));
+            let names = Grouping::NAMED.map(|(name, _)| name);
+            return Err(wrong_argument(js, format!("options.by must be of {}", names.join(", "))));
         };
         if !groupings.contains(&grouping) {
             groupings.push(grouping);

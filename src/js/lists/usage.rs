@@ -15,11 +15,11 @@ use crate::js::convert::values::parse;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::process::ProcessSnapshot;
 use pi_session_core::base::error::Error as CoreError;
+use pi_session_core::json::json_of;
 use pi_session_core::listing::list::received;
 use pi_session_core::listing::usage::add_up::{report, utc_days};
 use pi_session_core::listing::usage::calendar::Calendar;
 use pi_session_core::listing::usage::collect::{entry_id, Collection, UsageSource};
-use pi_session_core::listing::usage::json::to_json;
 use pi_session_core::listing::usage::report::Grouping;
 use pi_session_core::summary::session_summary::SessionSummary;
 
@@ -75,9 +75,8 @@ fn start(js: JsEnv<'_>, options: JsVal<'_>, deferred: Deferred) -> Result<()> {
         } else {
             Calendar::Utc
         };
-        let report = report(&collected.sessions, &calendar, &options)?;
-        let id_of = |session: &_, entry: &_| entry_id(session, entry);
-        events.send(UsageEvent::Done(to_json(&report, &collected.sessions, &collected.left_out, &id_of)?));
+        let report = report(&collected.sessions, &collected.left_out, &calendar, &options, &entry_id)?;
+        events.send(UsageEvent::Done(json_of(&report)?));
         Ok(())
     })
 }

@@ -14,9 +14,9 @@ use crate::js::convert::values::parse;
 use crate::js::engine::{JsEnv, JsVal};
 use pi_session_core::base::memory::{self, copy_of_bytes};
 use pi_session_core::format::header::Version;
+use pi_session_core::json::json_of;
 use pi_session_core::listing::usage::add_up::{report, utc_days};
 use pi_session_core::listing::usage::calendar::Calendar;
-use pi_session_core::listing::usage::json::to_json;
 use pi_session_core::listing::usage::report::UsageSession;
 use pi_session_core::summary::line_scanner::ScannedLine;
 use pi_session_core::summary::usage::session_usage::{LargeEntry, SessionUsage, LARGEST_KEPT};
@@ -62,14 +62,13 @@ pub fn usage<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, options: JsVa
     };
     let sessions = [session];
     let calendar = if is_utc { Calendar::Utc } else { local_calendar(js, &utc_days(&sessions).or_throw(js)?)? };
-    let report = report(&sessions, &calendar, &options).or_throw(js)?;
     let json = {
         let state = state.borrow();
         let id_of = |_: &UsageSession, entry: &LargeEntry| {
             let row = (0..rows).find(|row| span(&state, *row, 0).0 == entry.offset.0)?;
             copy_of_bytes(state.session.tree().id_of(row)).ok()
         };
-        to_json(&report, &sessions, &[], &id_of).or_throw(js)?
+        report(&sessions, &[], &calendar, &options, &id_of).and_then(|report| json_of(&report)).or_throw(js)?
     };
     let [UsageSession { usage, .. }] = sessions;
     {

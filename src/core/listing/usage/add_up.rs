@@ -6,16 +6,23 @@
 //!
 //! What a subagent's session used counts for the session that it belongs to, and for that one's working directory.
 
-use std::hash::Hash;
+use std::borrow::Cow;
+use std::cmp::Reverse;
 
 use hashbrown::hash_map::Entry;
 use hashbrown::HashMap;
 
 use super::calendar::{Calendar, DAY_MS};
-use super::report::{Grouping, LargeEntryAt, LeftOutCalls, Report, ReportOptions, Sum, Table, UsageRow, UsageSession};
-use crate::base::memory::{self, collect, copy_of_bytes, push, resize};
+use super::report::{
+    Grouping, Growth, KindRow, LargeRow, LeftOut, LeftOutCalls, LeftOutFile, Report, ReportOptions, RowSession, Sum,
+    Text, UsageRow, UsageSession,
+};
+use crate::base::memory::{self, collect, push, resize};
 use crate::summary::usage::call::{Amounts, Call, CallErrors};
-use crate::summary::usage::session_usage::KindSize;
+use crate::summary::usage::session_usage::LargeEntry;
+
+/// Gives the id of a large entry of a session; None if its line has none, or has changed.
+pub type IdOf<'a> = dyn Fn(&UsageSession, &LargeEntry) -> Option<Vec<u8>> + 'a;
 
 /// Brings sessions into the order in which they are added up: the oldest first.
 pub(crate) fn sort_sessions(sessions: &mut [UsageSession]) {
@@ -37,18 +44,26 @@ pub fn utc_days(sessions: &[UsageSession]) -> memory::Result<Vec<f64>> {
     Ok(days)
 }
 
-/// Adds up sessions, of which the oldest come first.
-pub fn report(sessions: &[UsageSession], calendar: &Calendar, options: &ReportOptions) -> memory::Result<Report> {
+/// Adds up sessions, of which the oldest come first. `left_out` are the files that are not among them.
+pub fn report<'a>(
+    sessions: &'a [UsageSession],
+    left_out: &'a [LeftOutFile],
+    calendar: &Calendar,
+    options: &ReportOptions,
+    id_of: &IdOf<'_>,
+) -> memory::Result<Report<'a>> {
     let mut adding = Adding::new(calendar, options);
     let mut copies = Copies::default();
     let is_limited = options.since > f64::NEG_INFINITY || options.until < f64::INFINITY;
-    let positions: HashMap<&str, usize> =
-        sessions.iter().enumerate().map(|(position, session)| (session.path.as_str(), position)).collect();
-    let owner_of = |session: &UsageSession| positions.get(session.owner.as_deref()?).copied();
+    let by_path: HashMap<&str, &UsageSession> =
+        sessions.iter().map(|session| (session.path.as_str(), session)).collect();
+    let mut subagents: HashMap<&str, usize> = HashMap::new();
     for (position, session) in sessions.iter().enumerate() {
         adding.begin(session)?;
-        let owner = owner_of(session).unwrap_or(position);
-        let charged = sessions.get(owner).map_or((position, session), |session| (owner, session));
+        if let Some(owner) = &session.owner {
+            *subagents.entry(owner).or_default() += 1;
+        }
+        let owner = session.owner.as_deref().and_then(|owner| by_path.get(owner).copied());
         for call in &session.usage.calls {
             let has_time = !call.time.is_nan();
             if has_time && !(call.time >= options.since && call.time < options.until)
@@ -57,13 +72,37 @@ pub fn report(sessions: &[UsageSession], calendar: &Calendar, options: &ReportOp
                 continue;
             }
             match has_time || !is_limited {
-                true => adding.add(charged, call)?,
+                true => adding.add(owner.unwrap_or(session), call)?,
                 // Whether it is of that time is not known.
                 false => adding.left_out.without_time += 1,
             }
         }
     }
-    adding.finish(sessions)
+    let Adding { total, left_out: calls, models, groups, .. } = adding;
+    let session_of = |path: &str| {
+        let session = by_path.get(path)?;
+        let [id, cwd, title] = [&session.id, &session.cwd, &session.title].map(|text| Text::from(text.as_slice()));
+        Some(RowSession { id, cwd, title, subagents: subagents.get(path).copied().unwrap_or_default() })
+    };
+    let by = groups.into_iter().map(|group| Ok((group.grouping, group.finish(&models.all, &session_of)?)));
+    let by = by.collect::<memory::Result<_>>()?;
+    let kinds = kinds(sessions)?;
+    let (entries, bytes) =
+        kinds.iter().fold((0, 0), |(entries, bytes), kind| (entries + kind.entries, bytes + kind.bytes));
+    let damaged_lines = sessions.iter().map(|session| session.usage.damaged).sum();
+    let subagents = sessions.iter().filter(|session| session.owner.is_some()).count();
+    Ok(Report {
+        sessions: sessions.len() - subagents,
+        subagents,
+        entries,
+        bytes,
+        total,
+        by,
+        kinds,
+        largest: largest(sessions, options.largest, id_of)?,
+        growth: growth(sessions)?,
+        left_out: LeftOut { calls, damaged_lines, files: left_out },
+    })
 }
 
 /// How many of each call were counted.
@@ -81,7 +120,7 @@ struct Counted {
 impl Copies {
     /// Whether a session has a call more often than every session before it.
     fn is_new(&mut self, session: usize, call: &Call) -> memory::Result<bool> {
-        reserve_one(&mut self.0)?;
+        self.0.try_reserve(1)?;
         Ok(match self.0.entry((call.identity, call.time.to_bits())) {
             Entry::Vacant(entry) => {
                 entry.insert(Counted { times: 1, session, in_session: 1 });
@@ -101,98 +140,107 @@ impl Copies {
     }
 }
 
-fn reserve_one<K: Eq + Hash, V>(map: &mut HashMap<K, V>) -> memory::Result<()> {
-    Ok(map.try_reserve(1)?)
-}
-
 /// Distinct names, in the order in which they came.
 #[derive(Default)]
-struct Names {
-    positions: HashMap<Vec<u8>, usize>,
-    names: Vec<Vec<u8>>,
+struct Names<'a> {
+    positions: HashMap<Cow<'a, [u8]>, usize>,
+    all: Vec<Cow<'a, [u8]>>,
 }
 
-impl Names {
-    fn position(&mut self, name: &[u8]) -> memory::Result<usize> {
-        if let Some(position) = self.positions.get(name) {
+impl<'a> Names<'a> {
+    fn position(&mut self, name: Cow<'a, [u8]>) -> memory::Result<usize> {
+        if let Some(position) = self.positions.get(&*name) {
             return Ok(*position);
         }
-        let position = self.names.len();
-        reserve_one(&mut self.positions)?;
-        self.positions.insert(copy_of_bytes(name)?, position);
-        push(&mut self.names, copy_of_bytes(name)?)?;
+        let position = self.all.len();
+        self.positions.try_reserve(1)?;
+        self.positions.insert(name.clone(), position);
+        push(&mut self.all, name)?;
         Ok(position)
     }
 }
 
 /// The rows of a grouping while calls are added.
-struct Group {
+struct Group<'a> {
     grouping: Grouping,
-    /// Of periods and projects.
-    names: Names,
-    /// A date in each period, or minus infinity.
-    dates: Vec<f64>,
-    /// Of sessions: their positions, and the row of each position.
-    sessions: Vec<usize>,
-    session_rows: HashMap<usize, usize>,
-    rows: Vec<UsageRow>,
+    /// The keys of the rows, but for those of models.
+    keys: Names<'a>,
+    rows: Vec<GroupRow>,
     /// The row of the last call's session, project or date, as long as that stays the same.
     current: Option<usize>,
-    /// The date of the current row.
+    /// The date of the current row; minus infinity for calls without a time.
     date: f64,
 }
 
-struct Adding<'a> {
-    calendar: &'a Calendar,
-    options: &'a ReportOptions,
-    total: Sum,
-    left_out: LeftOutCalls,
-    models: Names,
-    model_sums: Vec<Sum>,
-    /// The positions of the current session's models.
-    session_models: Vec<usize>,
-    groups: Vec<Group>,
+#[derive(Clone, Default)]
+struct GroupRow {
+    /// A date in the row's period. The names of years beyond 9999 begin with a sign, and are not in order.
+    date: f64,
+    sum: Sum,
+    /// By the models' positions.
+    models: Vec<(usize, Sum)>,
 }
 
-impl<'a> Adding<'a> {
-    fn new(calendar: &'a Calendar, options: &'a ReportOptions) -> Self {
+impl GroupRow {
+    /// Adds a call of a model.
+    fn add(&mut self, model: usize, amounts: &Amounts) -> memory::Result<()> {
+        self.sum.add(amounts);
+        match self.models.iter_mut().find(|(known, _)| *known == model) {
+            Some((_, sum)) => {
+                sum.add(amounts);
+                Ok(())
+            }
+            None => {
+                let mut sum = Sum::default();
+                sum.add(amounts);
+                push(&mut self.models, (model, sum))
+            }
+        }
+    }
+}
+
+struct Adding<'a, 'o> {
+    calendar: &'o Calendar,
+    total: Sum,
+    left_out: LeftOutCalls,
+    models: Names<'a>,
+    /// The positions of the current session's models.
+    session_models: Vec<usize>,
+    groups: Vec<Group<'a>>,
+}
+
+impl<'a, 'o> Adding<'a, 'o> {
+    fn new(calendar: &'o Calendar, options: &ReportOptions) -> Self {
         let group = |grouping: &Grouping| Group {
             grouping: *grouping,
-            names: Names::default(),
-            dates: Vec::new(),
-            sessions: Vec::new(),
-            session_rows: HashMap::new(),
+            keys: Names::default(),
             rows: Vec::new(),
             current: None,
             date: f64::NAN,
         };
         Self {
             calendar,
-            options,
             total: Sum::default(),
             left_out: LeftOutCalls::default(),
             models: Names::default(),
-            model_sums: Vec::new(),
             session_models: Vec::new(),
             groups: options.by.iter().map(group).collect(),
         }
     }
 
-    fn begin(&mut self, session: &UsageSession) -> memory::Result<()> {
-        let models = &mut self.models;
+    fn begin(&mut self, session: &'a UsageSession) -> memory::Result<()> {
         self.session_models.clear();
         for name in &session.usage.models {
-            push(&mut self.session_models, models.position(name)?)?;
+            push(&mut self.session_models, self.models.position(name.into())?)?;
         }
-        resize(&mut self.model_sums, self.models.names.len())?;
         for group in self.groups.iter_mut().filter(|group| !matches!(group.grouping, Grouping::Period(_))) {
             group.current = None;
         }
         Ok(())
     }
 
-    /// Adds a call of the current session, which counts for a session at a position.
-    fn add(&mut self, charged: (usize, &UsageSession), call: &Call) -> memory::Result<()> {
+    /// Adds a call of the current session, which counts for `charged`.
+    fn add(&mut self, charged: &'a UsageSession, call: &Call) -> memory::Result<()> {
         // It is not in the sums, whatever else it lacks.
         if call.errors.contains(CallErrors::NO_USAGE) {
             self.left_out.without_usage += 1;
@@ -202,11 +250,13 @@ impl<'a> Adding<'a> {
         self.left_out.add(errors);
         let model = self.session_models.get(call.model as usize).copied().unwrap_or_default();
         self.total.add(&amounts);
-        if let Some(sum) = self.model_sums.get_mut(model) {
-            sum.add(&amounts);
-        }
         for group in &mut self.groups {
-            if let Some(row) = group.row(charged, call.time, self.calendar)? {
+            let at = group.row_of(charged, model, call.time, self.calendar)?;
+            if group.rows.len() <= at {
+                resize(&mut group.rows, at + 1)?;
+            }
+            if let Some(row) = group.rows.get_mut(at) {
+                row.date = group.date;
                 row.add(model, &amounts)?;
             }
         }
@@ -225,141 +275,130 @@ impl<'a> Adding<'a> {
         }
         (Amounts::from_array(amounts), errors)
     }
-
-    fn finish(self, sessions: &[UsageSession]) -> memory::Result<Report> {
-        let mut kinds = Names::default();
-        let mut sizes: Vec<KindSize> = Vec::new();
-        for kind in sessions.iter().flat_map(|session| &session.usage.kinds) {
-            match sizes.get_mut(kinds.position(&kind.name)?) {
-                Some(size) => {
-                    size.entries += kind.entries;
-                    size.bytes += kind.bytes;
-                }
-                None => {
-                    let name = copy_of_bytes(&kind.name)?;
-                    push(&mut sizes, KindSize { name, entries: kind.entries, bytes: kind.bytes })?;
-                }
-            }
-        }
-        let (entries, bytes) =
-            sizes.iter().fold((0, 0), |(entries, bytes), kind| (entries + kind.entries, bytes + kind.bytes));
-        sizes.sort_unstable_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| a.name.cmp(&b.name)));
-        let models = self.models.names;
-        let tables = self.groups.into_iter().map(|group| match group.grouping {
-            Grouping::Model => {
-                let mut rows = collect(self.model_sums.iter().copied().enumerate().filter(|(_, sum)| sum.calls > 0))?;
-                sort_models(&mut rows, &models);
-                Ok(Table::Models(rows))
-            }
-            _ => group.finish(&models, sessions),
-        });
-        let tables = tables.collect::<memory::Result<_>>()?;
-        Ok(Report {
-            entries,
-            bytes,
-            total: self.total,
-            models,
-            tables,
-            kinds: sizes,
-            largest: largest(sessions, self.options.largest)?,
-            growth: growth(sessions)?,
-            left_out: self.left_out,
-            damaged: sessions.iter().map(|session| session.usage.damaged).sum(),
-        })
-    }
 }
 
-impl Group {
-    fn row(
+impl<'a> Group<'a> {
+    /// The position of the row of a call.
+    fn row_of(
         &mut self,
-        (position, session): (usize, &UsageSession),
+        charged: &'a UsageSession,
+        model: usize,
         time: f64,
         calendar: &Calendar,
-    ) -> memory::Result<Option<&mut UsageRow>> {
+    ) -> memory::Result<usize> {
         let at = match (self.grouping, self.current) {
-            (Grouping::Model, _) => return Ok(None),
+            (Grouping::Model, _) => model,
             (Grouping::Session | Grouping::Project, Some(at)) => at,
-            (Grouping::Session, None) => *self.session_rows.entry(position).or_insert_with(|| {
-                self.sessions.push(position);
-                self.sessions.len() - 1
-            }),
-            (Grouping::Project, None) => self.names.position(&session.cwd)?,
+            (Grouping::Session, None) => self.keys.position(charged.path.as_bytes().into())?,
+            (Grouping::Project, None) => self.keys.position((&charged.cwd).into())?,
             (Grouping::Period(period), current) => {
-                let date = if time.is_nan() { f64::NAN } else { calendar.date_of(time) };
+                let date = if time.is_nan() { f64::NEG_INFINITY } else { calendar.date_of(time) };
                 match current.filter(|_| date == self.date) {
                     Some(at) => at,
                     None => {
                         self.date = date;
-                        let label = if date.is_nan() { "(no date)".to_owned() } else { period.label(date) };
-                        let at = self.names.position(label.as_bytes())?;
-                        // The names of years beyond 9999 begin with a sign.
-                        if at == self.dates.len() {
-                            push(&mut self.dates, if date.is_nan() { f64::NEG_INFINITY } else { date })?;
-                        }
-                        at
+                        let label = if time.is_nan() { "(no date)".to_owned() } else { period.label(date) };
+                        self.keys.position(label.into_bytes().into())?
                     }
                 }
             }
         };
         self.current = Some(at);
-        if self.rows.len() <= at {
-            resize(&mut self.rows, at + 1)?;
-        }
-        Ok(self.rows.get_mut(at))
+        Ok(at)
     }
 
     /// The rows in their order: periods by time, the others by cost.
-    fn finish(self, models: &[Vec<u8>], sessions: &[UsageSession]) -> memory::Result<Table> {
-        let mut rows = self.rows;
-        rows.iter_mut().for_each(|row| sort_models(&mut row.models, models));
-        if self.grouping == Grouping::Session {
-            let mut rows = collect(self.sessions.into_iter().zip(rows))?;
-            let path = |position: usize| sessions.get(position).map(|session| &session.path);
-            rows.sort_unstable_by(|a, b| b.1.sum.order(&a.1.sum).then_with(|| path(a.0).cmp(&path(b.0))));
-            return Ok(Table::Sessions(rows));
+    fn finish(
+        self,
+        models: &[Cow<'a, [u8]>],
+        session_of: &dyn Fn(&str) -> Option<RowSession<'a>>,
+    ) -> memory::Result<Vec<UsageRow<'a>>> {
+        let is_of_models = self.grouping == Grouping::Model;
+        let keys = if is_of_models { models } else { &self.keys.all };
+        let mut rows = collect(keys.iter().zip(self.rows).filter(|(_, row)| row.sum.calls > 0))?;
+        rows.sort_unstable_by(|(a_key, a), (b_key, b)| match self.grouping {
+            Grouping::Period(_) => a.date.total_cmp(&b.date),
+            _ => b.sum.order(&a.sum).then_with(|| a_key.cmp(b_key)),
+        });
+        let mut finished = Vec::new();
+        for (key, mut row) in rows {
+            let session = match self.grouping {
+                Grouping::Session => std::str::from_utf8(key).ok().and_then(session_of),
+                _ => None,
+            };
+            let of_model = |(model, sum): (usize, Sum)| {
+                let key = Text(models.get(model).cloned().unwrap_or_default());
+                UsageRow { key, session: None, sum, models: Vec::new() }
+            };
+            let mut in_row = Vec::new();
+            if !is_of_models {
+                row.models.sort_unstable_by(|(a, left), (b, right)| {
+                    right.order(left).then_with(|| models.get(*a).cmp(&models.get(*b)))
+                });
+                in_row = collect(row.models.into_iter().map(of_model))?;
+            }
+            push(&mut finished, UsageRow { key: Text(key.clone()), session, sum: row.sum, models: in_row })?;
         }
-        let rows = self.names.names.into_iter().zip(rows);
-        if let Grouping::Period(_) = self.grouping {
-            let mut rows = collect(self.dates.into_iter().zip(rows))?;
-            rows.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-            return Ok(Table::Named(self.grouping, collect(rows.into_iter().map(|(_, row)| row))?));
-        }
-        let mut rows = collect(rows)?;
-        rows.sort_unstable_by(|a, b| b.1.sum.order(&a.1.sum).then_with(|| a.0.cmp(&b.0)));
-        Ok(Table::Named(self.grouping, rows))
+        Ok(finished)
     }
 }
 
-fn sort_models(rows: &mut [(usize, Sum)], names: &[Vec<u8>]) {
-    rows.sort_unstable_by(|(a, left), (b, right)| right.order(left).then_with(|| names.get(*a).cmp(&names.get(*b))));
+/// The entries of all sessions by their kinds, the largest first.
+fn kinds(sessions: &[UsageSession]) -> memory::Result<Vec<KindRow<'_>>> {
+    let mut names = Names::default();
+    let mut rows: Vec<KindRow<'_>> = Vec::new();
+    for kind in sessions.iter().flat_map(|session| &session.usage.kinds) {
+        match rows.get_mut(names.position((&kind.name).into())?) {
+            Some(row) => {
+                row.entries += kind.entries;
+                row.bytes += kind.bytes;
+            }
+            None => {
+                let name = kind.name.as_slice().into();
+                push(&mut rows, KindRow { kind: name, entries: kind.entries, bytes: kind.bytes })?;
+            }
+        }
+    }
+    rows.sort_unstable_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| a.kind.cmp(&b.kind)));
+    Ok(rows)
 }
 
 /// The largest entries of all sessions.
-fn largest(sessions: &[UsageSession], count: usize) -> memory::Result<Vec<LargeEntryAt>> {
-    let all = sessions.iter().enumerate().flat_map(|(position, session)| {
-        session.usage.largest.iter().take(count).enumerate().map(move |(at, entry)| (entry.bytes, position, at))
-    });
-    let mut all = collect(all)?;
-    all.sort_unstable_by_key(|(bytes, position, at)| (std::cmp::Reverse(*bytes), *position, *at));
-    collect(all.into_iter().take(count).map(|(_, position, at)| (position, at)))
+fn largest<'a>(sessions: &'a [UsageSession], count: usize, id_of: &IdOf<'_>) -> memory::Result<Vec<LargeRow<'a>>> {
+    let of_session =
+        |session: &'a UsageSession| session.usage.largest.iter().take(count).map(move |entry| (session, entry));
+    let mut all = collect(sessions.iter().flat_map(of_session))?;
+    // Of entries of one size the first comes first.
+    all.sort_by_key(|(_, entry)| Reverse(entry.bytes));
+    let row = |(session, entry): (&'a UsageSession, &'a LargeEntry)| {
+        Some(LargeRow {
+            path: &session.path,
+            session_id: session.id.as_slice().into(),
+            entry_id: Text(id_of(session, entry).unwrap_or_default().into()),
+            kind: session.usage.kinds.get(entry.kind as usize)?.name.as_slice().into(),
+            bytes: entry.bytes,
+            offset: entry.offset.0,
+        })
+    };
+    collect(all.into_iter().take(count).filter_map(row))
 }
 
 /// The largest number of steps in which growth is given.
 const STEPS: u64 = 60;
 
 /// The bytes of all sessions after equal numbers of entries, in the order of their times, to the minute.
-fn growth(sessions: &[UsageSession]) -> memory::Result<Vec<(f64, u64)>> {
+fn growth(sessions: &[UsageSession]) -> memory::Result<Vec<Growth>> {
     let mut minutes = collect(sessions.iter().flat_map(|session| &session.usage.minutes))?;
     minutes.sort_unstable_by_key(|minute| minute.minute);
     let all = minutes.iter().map(|minute| minute.entries).sum::<u64>().max(1);
-    let mut steps: Vec<(f64, u64)> = Vec::new();
+    let mut steps = Vec::new();
     let (mut entries, mut bytes) = (0, 0);
     for (at, minute) in minutes.iter().enumerate() {
         let before = entries * STEPS / all;
         entries += minute.entries;
         bytes += minute.bytes;
         if entries * STEPS / all != before || at + 1 == minutes.len() {
-            steps.push((minute.minute as f64 * 60_000.0, bytes));
+            steps.push(Growth { time: minute.minute as f64 * 60_000.0, bytes });
         }
     }
     Ok(steps)

@@ -7,7 +7,7 @@ use std::sync::Mutex;
 
 use super::add_up::sort_sessions;
 use super::report::{LeftOutFile, UsageSession};
-use super::subagents::SubagentFiles;
+use super::subagents::subagent_files;
 use crate::base::error::{Error, ErrorCode, Result};
 use crate::base::paths;
 use crate::base::threads::{into_inner, locked};
@@ -15,7 +15,7 @@ use crate::catalog::location::CatalogLocation;
 use crate::io::fs;
 use crate::io::open::{self, Access};
 use crate::listing::candidates::{absolute, read_fingerprints, Candidate};
-use crate::listing::read_all::read_all_with_usage;
+use crate::listing::read_all::read_all;
 use crate::listing::scope::ListScope;
 use crate::summary::line_scanner::{FileLines, KeptTexts, ScannedLine};
 use crate::summary::session_summary::{title_of, ListedSession, SessionSummary};
@@ -61,12 +61,13 @@ impl Collection<'_> {
     /// Collects. None if it was cancelled. An error if no file descriptor is left, or if the one file cannot be read or is no
     /// session.
     pub fn run(&self) -> Result<Option<Collected>> {
-        let (mut files, location, unreadable) = match self.source {
-            UsageSource::Sessions(scope) => (scope.find(self.cwd)?, self.location, scope.unreadable_dirs()),
+        let mut unreadable = Vec::new();
+        let (mut files, location) = match self.source {
+            UsageSource::Sessions(scope) => (scope.find_or(self.cwd, |error| unreadable.push(error))?, self.location),
             // A list of its directory would take the rows of the other files for those of deleted ones.
-            UsageSource::File(path) => (vec![candidate(path, self.cwd)], None, Vec::new()),
+            UsageSource::File(path) => (vec![candidate(path, self.cwd)], None),
         };
-        let SubagentFiles { files: subagents, unreadable: unreadable_folders } = SubagentFiles::of(&files, self.cwd)?;
+        let subagents = subagent_files(&files, self.cwd, &mut unreadable)?;
         let owned = files.len();
         let (subagents, owners): (Vec<Candidate>, Vec<usize>) = subagents.into_iter().unzip();
         files.extend(subagents);
@@ -80,7 +81,7 @@ impl Collection<'_> {
             *count += 1;
             (self.progress)(*count, files.len());
         };
-        read_all_with_usage(&files, location, self.largest, self.cancelled, &each)?;
+        read_all(&files, location, Some(self.largest), self.cancelled, &each)?;
         if self.cancelled.load(Ordering::Relaxed) {
             return Ok(None);
         }
@@ -88,12 +89,8 @@ impl Collection<'_> {
         let takes = |one: &Option<ListedSession>| one.as_ref().map(|one| (self.takes)(&one.summary));
         // Of each session: whether it is added up; None if it cannot be read.
         let is_taken: Vec<Option<bool>> = read.iter().take(owned).map(takes).collect();
-        let unreadable = unreadable.into_iter().map(|(path, error)| {
-            let error = Error::io("scandir", &path, error).to_string();
-            LeftOutFile { path, error }
-        });
-        let mut collected =
-            Collected { left_out: unreadable.chain(unreadable_folders).collect(), ..Collected::default() };
+        let unreadable = unreadable.into_iter().map(LeftOutFile::from);
+        let mut collected = Collected { left_out: unreadable.collect(), ..Collected::default() };
         for ((at, file), listed) in files.iter().enumerate().zip(read) {
             let owner = at.checked_sub(owned).and_then(|subagent| owners.get(subagent));
             let Some(listed) = listed else {
@@ -123,7 +120,7 @@ fn left_out(file: &Candidate, is_below: bool) -> Option<LeftOutFile> {
     }
     let why = why(file);
     let is_other = is_below && why.code() == ErrorCode::SessionInvalid;
-    (!is_other).then(|| LeftOutFile { path: file.path.clone(), error: why.to_string() })
+    (!is_other).then(|| why.into())
 }
 
 fn candidate(path: &str, cwd: &str) -> Candidate {
@@ -139,7 +136,7 @@ fn candidate(path: &str, cwd: &str) -> Candidate {
 fn why(file: &Candidate) -> Error {
     match open::regular(Path::new(&file.path), Access::Read) {
         Err(error) if error.raw_os_error().is_none() && error.kind() == ErrorKind::InvalidInput => {
-            Error::unusable("Not a regular file", &file.path)
+            Error::of_file(ErrorCode::SessionInvalid, "Not a regular file", &file.path)
         }
         Err(error) => Error::io("open", &file.path, error),
         Ok(_) => Error::not_a_session(&file.path),

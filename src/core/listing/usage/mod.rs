@@ -3,6 +3,5 @@
 pub mod add_up;
 pub mod calendar;
 pub mod collect;
-pub mod json;
 pub mod report;
 pub(crate) mod subagents;

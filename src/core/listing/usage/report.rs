@@ -1,11 +1,16 @@
-//! What a report of usage is.
+//! What a report of usage is, and how it is written as JSON, the form in which JavaScript gets it.
 
+use std::borrow::Cow;
+
+use serde::ser::{Error as _, Serializer};
 use serde::Serialize;
+use serde_json::value::RawValue;
 
 use super::calendar::Period;
-use crate::base::memory::{self, push};
+use crate::base::error::Error;
+use crate::json::quoted;
 use crate::summary::usage::call::{Amounts, CallErrors};
-use crate::summary::usage::session_usage::{KindSize, SessionUsage};
+use crate::summary::usage::session_usage::SessionUsage;
 
 /// A session to be added up.
 #[derive(Debug)]
@@ -35,6 +40,12 @@ pub struct LeftOutFile {
     pub error: String,
 }
 
+impl From<Error> for LeftOutFile {
+    fn from(error: Error) -> Self {
+        Self { path: error.path().unwrap_or_default().to_owned(), error: error.to_string() }
+    }
+}
+
 /// What calls are added up by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Grouping {
@@ -49,32 +60,24 @@ pub enum Grouping {
 }
 
 impl Grouping {
-    /// Their names.
-    pub const NAMES: [&'static str; 6] = ["model", "day", "week", "month", "project", "session"];
+    /// Every grouping, by its name.
+    pub const NAMED: [(&'static str, Self); 6] = [
+        ("model", Grouping::Model),
+        ("day", Grouping::Period(Period::Day)),
+        ("week", Grouping::Period(Period::Week)),
+        ("month", Grouping::Period(Period::Month)),
+        ("project", Grouping::Project),
+        ("session", Grouping::Session),
+    ];
 
     /// The grouping with this name.
     pub fn from_name(name: &[u8]) -> Option<Self> {
-        Some(match name {
-            b"model" => Grouping::Model,
-            b"day" => Grouping::Period(Period::Day),
-            b"week" => Grouping::Period(Period::Week),
-            b"month" => Grouping::Period(Period::Month),
-            b"project" => Grouping::Project,
-            b"session" => Grouping::Session,
-            _ => return None,
-        })
+        Self::NAMED.iter().find(|(known, _)| known.as_bytes() == name).map(|(_, grouping)| *grouping)
     }
 
     /// Its name.
     pub fn name(self) -> &'static str {
-        match self {
-            Grouping::Model => "model",
-            Grouping::Period(Period::Day) => "day",
-            Grouping::Period(Period::Week) => "week",
-            Grouping::Period(Period::Month) => "month",
-            Grouping::Project => "project",
-            Grouping::Session => "session",
-        }
+        Self::NAMED.iter().find(|(_, grouping)| *grouping == self).map_or("", |(name, _)| name)
     }
 }
 
@@ -116,46 +119,89 @@ impl Sum {
     }
 }
 
-/// The sum of one key of a grouping, and of each model in it.
-#[derive(Debug, Clone, Default)]
-pub struct UsageRow {
-    /// The sum of all its calls.
-    pub sum: Sum,
-    /// The models' positions in [`Report::models`].
-    pub models: Vec<(usize, Sum)>,
-}
+/// A text in WTF-8. It may have lone surrogates, which serde's strings do not.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Text<'a>(pub Cow<'a, [u8]>);
 
-impl UsageRow {
-    /// Adds a call of a model.
-    pub(super) fn add(&mut self, model: usize, amounts: &Amounts) -> memory::Result<()> {
-        self.sum.add(amounts);
-        match self.models.iter_mut().find(|(known, _)| *known == model) {
-            Some((_, sum)) => {
-                sum.add(amounts);
-                Ok(())
-            }
-            None => {
-                let mut sum = Sum::default();
-                sum.add(amounts);
-                push(&mut self.models, (model, sum))
-            }
-        }
+impl<'a> From<&'a [u8]> for Text<'a> {
+    fn from(text: &'a [u8]) -> Self {
+        Self(Cow::Borrowed(text))
     }
 }
 
-/// A grouping's rows.
-#[derive(Debug)]
-pub enum Table {
-    /// By the models' positions in [`Report::models`].
-    Models(Vec<(usize, Sum)>),
-    /// By the names of periods or projects.
-    Named(Grouping, Vec<(Vec<u8>, UsageRow)>),
-    /// By the sessions' positions.
-    Sessions(Vec<(usize, UsageRow)>),
+impl Serialize for Text<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let json = quoted(&self.0).map_err(S::Error::custom)?;
+        serde_json::from_str::<&RawValue>(&json).map_err(S::Error::custom)?.serialize(serializer)
+    }
 }
 
-/// A large entry: its session's position, and its position in the session's list of the largest.
-pub type LargeEntryAt = (usize, usize);
+/// The sum of one key of a grouping.
+#[derive(Debug, Serialize)]
+pub struct UsageRow<'a> {
+    /// A model, the path of a session, a working directory, or a period.
+    pub key: Text<'a>,
+    /// Its session, in the row of one.
+    #[serde(flatten)]
+    pub session: Option<RowSession<'a>>,
+    /// The sum of all its calls.
+    #[serde(flatten)]
+    pub sum: Sum,
+    /// The sum of each model in it; none in the row of a model.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub models: Vec<UsageRow<'a>>,
+}
+
+/// The session of a row.
+#[derive(Debug, Serialize)]
+pub struct RowSession<'a> {
+    /// Its id.
+    pub id: Text<'a>,
+    /// Its working directory.
+    pub cwd: Text<'a>,
+    /// Its name, else the beginning of the first message.
+    pub title: Text<'a>,
+    /// How many sessions of subagents are in its row.
+    pub subagents: usize,
+}
+
+/// The entries of one kind.
+#[derive(Debug, Serialize)]
+pub struct KindRow<'a> {
+    /// A message's role, else the entry's type.
+    pub kind: Text<'a>,
+    /// How many entries there are.
+    pub entries: u64,
+    /// How many bytes their lines have.
+    pub bytes: u64,
+}
+
+/// A large entry.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LargeRow<'a> {
+    /// The path of its session's file.
+    pub path: &'a str,
+    /// The id of its session.
+    pub session_id: Text<'a>,
+    /// Empty if its line has none, or has changed.
+    pub entry_id: Text<'a>,
+    /// A message's role, else the entry's type.
+    pub kind: Text<'a>,
+    /// How many bytes its line has, the newline included.
+    pub bytes: u64,
+    /// Where its line starts in the file.
+    pub offset: u64,
+}
+
+/// How many bytes there were at a time.
+#[derive(Debug, Serialize)]
+pub struct Growth {
+    /// In ms since 1970.
+    pub time: f64,
+    /// How many bytes there were by then.
+    pub bytes: u64,
+}
 
 /// How many calls are left out of a sum, by what is wrong with them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
@@ -193,27 +239,46 @@ impl LeftOutCalls {
     }
 }
 
+/// What is not in the sums.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LeftOut<'a> {
+    /// Calls, by what is wrong with them.
+    #[serde(flatten)]
+    pub calls: LeftOutCalls,
+    /// Lines that are not entries.
+    pub damaged_lines: u64,
+    /// Files, and directories.
+    pub files: &'a [LeftOutFile],
+}
+
 /// The sums over sessions.
-#[derive(Debug)]
-pub struct Report {
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Report<'a> {
+    /// Those of subagents apart.
+    pub sessions: usize,
+    /// How many sessions of subagents there are.
+    pub subagents: usize,
     /// How many entries there are.
     pub entries: u64,
     /// How many bytes their lines have.
     pub bytes: u64,
     /// The sum of all calls.
     pub total: Sum,
-    /// The models' names.
-    pub models: Vec<Vec<u8>>,
-    /// A table for each grouping, in the order of [`ReportOptions::by`].
-    pub tables: Vec<Table>,
+    /// The rows of each grouping.
+    #[serde(serialize_with = "as_object")]
+    pub by: Vec<(Grouping, Vec<UsageRow<'a>>)>,
     /// The largest first.
-    pub kinds: Vec<KindSize>,
+    pub kinds: Vec<KindRow<'a>>,
     /// The largest entries, the largest first.
-    pub largest: Vec<LargeEntryAt>,
-    /// Times in ms since 1970, and how many bytes there were by then.
-    pub growth: Vec<(f64, u64)>,
-    /// The calls that are not in the sums.
-    pub left_out: LeftOutCalls,
-    /// Lines that are not entries.
-    pub damaged: u64,
+    pub largest: Vec<LargeRow<'a>>,
+    /// How the sessions grew.
+    pub growth: Vec<Growth>,
+    /// What is not in the sums.
+    pub left_out: LeftOut<'a>,
+}
+
+fn as_object<S: Serializer>(tables: &[(Grouping, Vec<UsageRow<'_>>)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(tables.iter().map(|(grouping, rows)| (grouping.name(), rows)))
 }

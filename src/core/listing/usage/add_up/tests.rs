@@ -33,23 +33,17 @@ fn options(by: &[Grouping]) -> ReportOptions {
     ReportOptions { since: f64::NEG_INFINITY, until: f64::INFINITY, by: by.to_vec(), largest: 10 }
 }
 
-fn reported(mut sessions: Vec<UsageSession>, options: &ReportOptions) -> (Report, Vec<UsageSession>) {
+/// The report over sessions, whose own order is of no matter.
+fn reported(mut sessions: Vec<UsageSession>, options: &ReportOptions) -> Report<'static> {
     sort_sessions(&mut sessions);
-    (report(&sessions, &Calendar::Utc, options).expect("memory"), sessions)
+    report(sessions.leak(), &[], &Calendar::Utc, options, &|_, _| None).expect("memory")
 }
 
-/// The rows of a table of periods or projects: key, calls and cost.
-fn named(table: &Table) -> Vec<(String, u64, f64)> {
-    let Table::Named(_, rows) = table else { panic!("no names") };
-    rows.iter()
-        .map(|(name, row)| (String::from_utf8_lossy(name).into_owned(), row.sum.calls, row.sum.amounts.cost))
-        .collect()
-}
-
-/// The rows of a table of sessions: path and calls.
-fn by_session(table: &Table, sessions: &[UsageSession]) -> Vec<(String, u64)> {
-    let Table::Sessions(rows) = table else { panic!("no sessions") };
-    rows.iter().map(|(position, row)| (sessions[*position].path.clone(), row.sum.calls)).collect()
+/// The rows of a grouping: key, calls and cost.
+fn rows(report: &Report<'_>, at: usize) -> Vec<(String, u64, f64)> {
+    let (_, rows) = &report.by[at];
+    let key = |row: &UsageRow<'_>| String::from_utf8_lossy(&row.key.0).into_owned();
+    rows.iter().map(|row| (key(row), row.sum.calls, row.sum.amounts.cost)).collect()
 }
 
 #[test]
@@ -62,15 +56,14 @@ fn a_call_of_a_fork_counts_once_and_for_its_source() {
     let fork = || session("/s/fork", 2.0, &copies);
     let all = options(&[Grouping::Session, Grouping::Period(Period::Day), Grouping::Project]);
     for sessions in [vec![source(), fork()], vec![fork(), source()]] {
-        let (report, sessions) = reported(sessions, &all);
+        let report = reported(sessions, &all);
         assert_eq!((report.total.calls, report.total.amounts.cost), (5, 2.75));
-        let mut rows = by_session(&report.tables[0], &sessions);
-        rows.sort();
-        assert_eq!(rows, [("/s/fork".to_owned(), 2), ("/s/source".to_owned(), 3)]);
+        let by_cost = [("/s/fork".to_owned(), 2, 1.5), ("/s/source".to_owned(), 3, 1.25)];
+        assert_eq!(rows(&report, 0), by_cost);
         let days =
             [("1970-01-01".to_owned(), 3, 1.5), ("1970-01-02".to_owned(), 1, 0.25), ("1970-01-03".to_owned(), 1, 1.0)];
-        assert_eq!(named(&report.tables[1]), days);
-        assert_eq!(named(&report.tables[2]), [("/c".to_owned(), 5, 2.75)]);
+        assert_eq!(rows(&report, 1), days);
+        assert_eq!(rows(&report, 2), [("/c".to_owned(), 5, 2.75)]);
     }
 }
 
@@ -86,9 +79,9 @@ fn calls_outside_the_limits_and_those_without_a_time_are_left_out() {
         without_usage,
         "torn".into(),
     ];
-    let (report, _) = reported(vec![session("/a", 1.0, &lines)], &options(&[Grouping::Period(Period::Day)]));
+    let report = reported(vec![session("/a", 1.0, &lines)], &options(&[Grouping::Period(Period::Day)]));
     assert_eq!((report.total.calls, report.total.amounts.input, report.total.amounts.cost), (4, 12.0, 1.0));
-    assert_eq!(named(&report.tables[0]), [("(no date)".to_owned(), 1, 0.0), ("1970-01-01".to_owned(), 3, 1.0)]);
+    assert_eq!(rows(&report, 0), [("(no date)".to_owned(), 1, 0.0), ("1970-01-01".to_owned(), 3, 1.0)]);
     let all = LeftOutCalls {
         without_usage: 1,
         missing: 1,
@@ -98,10 +91,10 @@ fn calls_outside_the_limits_and_those_without_a_time_are_left_out() {
         without_time: 1,
         ..LeftOutCalls::default()
     };
-    assert_eq!((report.left_out, report.damaged), (all, 1));
+    assert_eq!((report.left_out.calls, report.left_out.damaged_lines), (all, 1));
     let some = ReportOptions { since: 2.0 * HOUR, until: 3.0 * HOUR, ..options(&[]) };
-    let (report, _) = reported(vec![session("/a", 1.0, &lines)], &some);
-    assert_eq!((report.total.calls, report.left_out.negative, report.left_out.without_time), (1, 1, 1));
+    let report = reported(vec![session("/a", 1.0, &lines)], &some);
+    assert_eq!((report.total.calls, report.left_out.calls.negative, report.left_out.calls.without_time), (1, 1, 1));
 }
 
 /// Regression: the sums were infinite, and nothing counted the calls.
@@ -112,15 +105,13 @@ fn an_amount_that_would_make_a_sum_infinite_is_left_out_and_counted() {
     };
     let lines = [huge("1.7e308", "1", 1, "m"), huge("1.7e308", "1e308", 30, "n"), huge("0.5", "1e308", 2, "m")];
     let by = [Grouping::Model, Grouping::Period(Period::Day), Grouping::Project, Grouping::Session];
-    let (report, sessions) = reported(vec![session("/a", 1.0, &lines)], &options(&by));
-    assert_eq!((report.total.calls, report.left_out.infinite), (3, 2));
+    let report = reported(vec![session("/a", 1.0, &lines)], &options(&by));
+    assert_eq!((report.total.calls, report.left_out.calls.infinite), (3, 2));
     assert_eq!((report.total.amounts.cost, report.total.amounts.input), (1.7e308, 1e308));
-    let Table::Models(models) = &report.tables[0] else { panic!("no models") };
-    let costs: Vec<_> = models.iter().map(|(_, sum)| (sum.calls, sum.amounts.cost)).collect();
-    assert_eq!(costs, [(2, 1.7e308), (1, 0.0)]);
-    assert_eq!(named(&report.tables[1]), [("1970-01-01".into(), 2, 1.7e308), ("1970-01-02".into(), 1, 0.0)]);
-    assert_eq!(named(&report.tables[2]), [("/c".into(), 3, 1.7e308)]);
-    assert_eq!(by_session(&report.tables[3], &sessions), [("/a".into(), 3)]);
+    assert_eq!(rows(&report, 0), [("p/m".into(), 2, 1.7e308), ("p/n".into(), 1, 0.0)]);
+    assert_eq!(rows(&report, 1), [("1970-01-01".into(), 2, 1.7e308), ("1970-01-02".into(), 1, 0.0)]);
+    assert_eq!(rows(&report, 2), [("/c".into(), 3, 1.7e308)]);
+    assert_eq!(rows(&report, 3), [("/a".into(), 3, 1.7e308)]);
 }
 
 /// Regression: a year beyond 9999 came before all others.
@@ -132,9 +123,9 @@ fn years_beyond_9999_come_after_all_others() {
     let untimed = r#"{"type":"usage","id":"u","provider":"p","model":"m","usage":{}}"#.to_owned();
     let lines: Vec<String> = lines.into_iter().chain([untimed]).collect();
     let periods = [Period::Day, Period::Month].map(Grouping::Period);
-    let (report, _) = reported(vec![session("/a", 1.0, &lines)], &options(&periods));
-    for (table, length) in report.tables.iter().zip([6, 3]) {
-        let names: Vec<String> = named(table).into_iter().map(|(name, ..)| name).collect();
+    let report = reported(vec![session("/a", 1.0, &lines)], &options(&periods));
+    for (at, length) in [6, 3].into_iter().enumerate() {
+        let names: Vec<String> = rows(&report, at).into_iter().map(|(name, ..)| name).collect();
         assert_eq!(names[0], "(no date)");
         let years: Vec<&str> = names[1..].iter().map(|name| &name[..name.len() - length]).collect();
         assert_eq!(years, ["-001031", "1971", "2170", "+010970"]);
@@ -151,16 +142,15 @@ fn kinds_growth_and_the_largest_are_of_all_sessions() {
     };
     let a = session("/a", f64::NAN, &[entry(3, 5), entry(1, 50)]);
     let b = session("/b", 5.0, &[entry(2, 500), call("c", 1, "m", "1")]);
-    let (report, sessions) = reported(vec![a, b], &ReportOptions { largest: 2, ..options(&[]) });
-    let sizes: Vec<u64> =
-        report.largest.iter().map(|(session, at)| sessions[*session].usage.largest[*at].bytes).collect();
+    let report = reported(vec![a, b], &ReportOptions { largest: 2, ..options(&[]) });
+    let sizes: Vec<u64> = report.largest.iter().map(|entry| entry.bytes).collect();
     let bytes = |more| entry(1, more).len() as u64 + 1;
     let call_bytes = call("c", 1, "m", "1").len() as u64 + 1;
     assert_eq!(sizes, [bytes(500), call_bytes]);
-    let kinds: Vec<_> = report.kinds.iter().map(|kind| (kind.name.as_slice(), kind.entries, kind.bytes)).collect();
+    let kinds: Vec<_> = report.kinds.iter().map(|kind| (&*kind.kind.0, kind.entries, kind.bytes)).collect();
     let custom = bytes(5) + bytes(50) + bytes(500);
     assert_eq!(kinds, [(&b"custom"[..], 3, custom), (b"assistant", 1, call_bytes)]);
-    let growth: Vec<u64> = report.growth.iter().map(|(_, bytes)| *bytes).collect();
+    let growth: Vec<u64> = report.growth.iter().map(|step| step.bytes).collect();
     assert_eq!(growth, [bytes(50), bytes(50) + bytes(500), custom]);
     assert_eq!((report.entries, report.bytes), (4, custom + call_bytes));
 }
@@ -180,8 +170,7 @@ proptest! {
         let by = [Grouping::Model, Grouping::Period(Period::Week), Grouping::Period(Period::Month), Grouping::Project, Grouping::Session];
         let run = |from: usize| {
             let order = all.iter().cycle().skip(from).take(all.len());
-            let (report, _) = reported(order.map(|(path, created, lines)| session(path, *created, lines)).collect(), &options(&by));
-            report
+            reported(order.map(|(path, created, lines)| session(path, *created, lines)).collect(), &options(&by))
         };
         let (one, other) = (run(0), run(first.index(all.len())));
         prop_assert_eq!(format!("{one:?}"), format!("{other:?}"));
@@ -195,13 +184,8 @@ proptest! {
             }
         }
         prop_assert_eq!(one.total.calls, most.values().sum::<u64>());
-        for table in &one.tables {
-            let sums: Vec<Sum> = match table {
-                Table::Models(rows) => rows.iter().map(|(_, sum)| *sum).collect(),
-                Table::Named(_, rows) => rows.iter().map(|(_, row)| row.sum).collect(),
-                Table::Sessions(rows) => rows.iter().map(|(_, row)| row.sum).collect(),
-            };
-            prop_assert_eq!(sums.iter().map(|sum| sum.calls).sum::<u64>(), one.total.calls);
+        for (_, rows) in &one.by {
+            prop_assert_eq!(rows.iter().map(|row| row.sum.calls).sum::<u64>(), one.total.calls);
         }
     }
 }

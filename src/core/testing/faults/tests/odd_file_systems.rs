@@ -12,9 +12,9 @@ use crate::index::verify::verify;
 use crate::io::fs::faults::{on_file_system, FileSystem};
 use crate::io::fs::FsCall;
 #[cfg(feature = "catalog")]
-use crate::listing::candidates::in_dir;
-#[cfg(feature = "catalog")]
 use crate::listing::read_all::read_all;
+#[cfg(feature = "catalog")]
+use crate::listing::scope::ListScope;
 use crate::rewrite::merge::{merge, StoredLines};
 use crate::rewrite::repair::repair;
 use crate::session::fork::ForkSource;
@@ -220,9 +220,9 @@ impl Work {
             Self::Catalog => {
                 let location = CatalogLocation { path: dir.join("catalog"), makes_dir: false };
                 for _ in 0..2 {
-                    let files = in_dir(dir.to_str().expect("text"), "/").expect("listed");
+                    let files = ListScope::dir(dir.to_str().expect("text").to_owned(), None).find("/").expect("listed");
                     let count = std::sync::Mutex::new(0);
-                    read_all(&files, Some(&location), &AtomicBool::new(false), &|_, found| {
+                    read_all(&files, Some(&location), None, &AtomicBool::new(false), &|_, found| {
                         *count.lock().expect("whole") += usize::from(found.is_some());
                     })?;
                     assert_eq!(count.into_inner().expect("whole"), 1);
