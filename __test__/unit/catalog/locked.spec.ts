@@ -16,7 +16,7 @@ async function lock(path: string): Promise<void> {
 	const { nodeBin } = isWindows ? { nodeBin: process.execPath } : (await import(pathToFileURL(resolve(root, "reference/setup.mjs")).href)) as { nodeBin: string };
 	const source = `const { DatabaseSync } = require("node:sqlite");
 		const db = new DatabaseSync(${JSON.stringify(path)});
-		db.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; UPDATE session SET seen = seen");
+		db.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; UPDATE session SET name = name");
 		console.log("locked");
 		setInterval(() => {}, 1000);`;
 	const child = spawn(nodeBin, ["--no-warnings", "-e", source], { stdio: ["ignore", "pipe", "inherit"] });

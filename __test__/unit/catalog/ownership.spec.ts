@@ -168,7 +168,7 @@ test("a catalog of an earlier form that comes later is deleted by the next list,
 	expect(namesIn(at.agent)).toContain("session-catalog-7.sqlite");
 	await SessionManager.listAll();
 	expect(namesIn(at.agent)).not.toContain("session-catalog-7.sqlite");
-	expect(namesIn(at.agent)).toContain("session-catalog-12.sqlite");
+	expect(namesIn(at.agent)).toContain("session-catalog-13.sqlite");
 });
 
 describe("a link in the catalog's place", () => {
@@ -192,6 +192,6 @@ describe("a link in the catalog's place", () => {
 		symlinkSync(join(dir, "not mounted", "catalog"), away.catalog);
 		await used();
 		expect(namesIn(dir)).not.toContain("not mounted");
-		expect(namesIn(away.agent)).toEqual(["session-catalog-12.sqlite", "sessions"]);
+		expect(namesIn(away.agent)).toEqual(["session-catalog-13.sqlite", "sessions"]);
 	});
 });

@@ -10,5 +10,4 @@ pub mod paths;
 #[doc(hidden)]
 pub mod threads;
 pub mod time;
-pub(crate) mod unparsed_dates;
 pub mod wtf8;

@@ -183,7 +183,10 @@ mod tests {
             fs::remove_file(dir.path().join(name)).expect("removed");
         }
         let mut new = Catalog::create(&location).expect("created");
-        new.write(|transaction| transaction.execute("INSERT INTO session (dir, name, device, inode, size, modified, changed, seen, read_to, head_tail_hash, file_kind) VALUES ('a', 'b', 0, 0, 0, 0, 0, 0, 0, 0, 0)", [])).expect("written");
+        new.write(|transaction| {
+            transaction.execute("INSERT INTO session (dir, name, file) VALUES ('a', 'b', x'')", [])
+        })
+        .expect("written");
         drop(replaced);
         assert_eq!(names().len(), 3);
         let other = Catalog::open(&location).expect("opened");

@@ -14,7 +14,7 @@ use crate::io::owner;
 
 /// The catalog's file in the agent's directory. Each format version has another file name, so that two releases do
 /// not rebuild each other's catalog.
-pub const FILE_NAME: &str = "session-catalog-12.sqlite";
+pub const FILE_NAME: &str = "session-catalog-13.sqlite";
 
 /// The beginning of an SQLite file, and the offsets of two numbers in its header.
 const MAGIC: &[u8] = b"SQLite format 3\0";

@@ -9,38 +9,16 @@ pub const APPLICATION_ID: i32 = 0x7069_7363;
 
 /// The version of the tables. Raise it, and the number in the catalog's file name, with every change of them: a catalog of an
 /// older version is rebuilt, one of a newer version is left alone.
-pub const FORMAT_VERSION: i32 = 12;
+pub const FORMAT_VERSION: i32 = 13;
 
-/// `session` has one row per session file. `seen` is when it was read, `read_to` how far. `active` is the newest activity of a user
-/// or assistant, `first` the first message. `file_kind` is one of
-/// - 0: no line is JSON so far
-/// - 1: not a session
-/// - 2, 3, 4: a session of version 1, 2, 3
-///
-/// `usage` is what the calls of a session used, packed, unless it is too large. It is the last column: lists do not read it.
+/// `session` has one row per session file. `file` is what a list shows of it and which state of it that was read from, packed. `usage`
+/// is what the calls of a session used, packed, unless it is too large. It is the last column: lists do not read it.
 const TABLES: &str = "
 CREATE TABLE session (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   dir TEXT NOT NULL,
   name TEXT NOT NULL,
-  device INTEGER NOT NULL,
-  inode INTEGER NOT NULL,
-  size INTEGER NOT NULL,
-  modified INTEGER NOT NULL,
-  changed INTEGER NOT NULL,
-  seen INTEGER NOT NULL,
-  read_to INTEGER NOT NULL,
-  head_tail_hash INTEGER NOT NULL,
-  file_kind INTEGER NOT NULL,
-  session_id BLOB,
-  cwd BLOB,
-  title BLOB,
-  parent BLOB,
-  created TEXT,
-  active REAL,
-  unparsed_dates TEXT,
-  messages INTEGER,
-  first BLOB,
+  file BLOB NOT NULL,
   usage BLOB,
   UNIQUE (dir, name)
 );

@@ -1,8 +1,10 @@
 //! The session header: the file's first line, which is not part of the tree.
 
+use serde::{Deserialize, Serialize};
+
 use super::ids::check_session_id;
 use crate::base::error::Result;
-use crate::base::memory::{self, copy_of, copy_of_bytes};
+use crate::base::memory::{self, copy_of};
 use crate::base::time::timestamp;
 use crate::json::reader::{read, Raw};
 use crate::json::string::owned_string;
@@ -42,7 +44,7 @@ pub struct Header {
 }
 
 /// The `parentSession` of a header.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum ParentSession {
     /// Its path, WTF-8.
     Path(Vec<u8>),
@@ -51,14 +53,6 @@ pub enum ParentSession {
 }
 
 impl ParentSession {
-    /// A copy.
-    pub(crate) fn try_clone(&self) -> memory::Result<Self> {
-        Ok(match self {
-            Self::Path(path) => Self::Path(copy_of_bytes(path)?),
-            Self::Other(json) => Self::Other(copy_of(json)?.into_boxed_str()),
-        })
-    }
-
     fn of(raw: Raw<'_>) -> memory::Result<Self> {
         Ok(match owned_text(Some(raw))? {
             Some(text) => Self::Path(text),
@@ -68,7 +62,7 @@ impl ParentSession {
 }
 
 /// The version that a header states, as far as migrations distinguish versions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Version {
     /// 1, or none stated: entries have no ids.
     V1,

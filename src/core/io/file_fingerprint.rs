@@ -2,18 +2,20 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use serde::{Deserialize, Serialize};
+
 /// A time in ns since 1970.
 pub type Nanos = i64;
 
 /// Which file a path or handle leads to: its device and inode, on Windows volume and file index.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileId {
     pub device: u64,
     pub inode: u64,
 }
 
 /// Distinguishes the states of a file without reading it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileFingerprint {
     pub file_id: FileId,
     pub size: u64,

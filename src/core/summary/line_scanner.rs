@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::sync::atomic::AtomicBool;
 
-use super::usage::call::{plain, scan_usage, UsageValue};
+use super::usage::call::{plain, scan_usage, Amounts, CallErrors};
 use crate::base::memory::append;
 use crate::format::agent_message::Role;
 use crate::format::header::Version;
@@ -76,7 +76,7 @@ pub(crate) struct ScannedMessage {
 pub(crate) struct CallFields {
     pub provider: Vec<u8>,
     pub model: Vec<u8>,
-    pub usage: Option<UsageValue>,
+    pub usage: Option<(Amounts, CallErrors)>,
 }
 
 impl ScannedLine {
@@ -262,7 +262,7 @@ impl CallFields {
             Some(ScannedKey::Provider) => short(scanner, &mut self.provider),
             Some(ScannedKey::Model) => short(scanner, &mut self.model),
             Some(ScannedKey::Usage) => {
-                self.usage = Some(scan_usage(scanner)?);
+                self.usage = scan_usage(scanner)?;
                 Ok(())
             }
             _ => scanner.skip_value(),

@@ -4,8 +4,10 @@ use std::io;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use super::conversation_texts::{read_texts, Completion};
+use super::header_scan::HeaderLine;
+use super::line_scanner::{FileLines, KeptTexts, ScannedLine};
 use super::session_summary::ListedSession;
+use super::usage::call::plain;
 use crate::base::memory::append;
 use crate::io::file_fingerprint::{FileFingerprint, FileId};
 use crate::io::fs;
@@ -45,8 +47,8 @@ impl ListedState {
 }
 
 /// Sets `all` to the texts of users and assistants as they were when the file was listed, joined by spaces. It is empty if
-/// the file does not have them any more, there is no memory for them, or a flag in `stops` was set meanwhile: a part of the text must not be given for the
-/// whole.
+/// the file does not have them any more, there is no memory for them, or a flag in `stops` was set while it was read: a part of the
+/// text must not be given for the whole.
 pub fn text(path: &Path, state: &ListedState, stops: &[&AtomicBool], all: &mut Vec<u8>) {
     all.clear();
     if !read(path, state, stops, all).unwrap_or(false) {
@@ -62,10 +64,74 @@ fn read(path: &Path, state: &ListedState, stops: &[&AtomicBool], all: &mut Vec<u
     if !is_same || head_tail_hash(&file, state.end)? != state.head_tail_hash {
         return Ok(false);
     }
-    let mut each = |text: &[u8]| {
-        append(all, if all.is_empty() { b"" } else { b" " })?;
-        append(all, text)?;
-        Ok(())
-    };
-    Ok(read_texts(&file, state.size, stops, &mut each)? == Completion::Complete)
+    let mut lines = FileLines::new(&file, 0, state.size, stops, Box::default());
+    let mut version = None;
+    let mut line = ScannedLine::default();
+    while !lines.scanner.is_done()? {
+        let Some(version) = version else {
+            match lines.scanner.header_line()? {
+                HeaderLine::Header(header) => version = Some(header.version),
+                HeaderLine::Other => break,
+                HeaderLine::NoJson => {}
+            }
+            lines.scanner.skip_line()?;
+            continue;
+        };
+        lines.next_line(KeptTexts::OfConversation, &mut line)?;
+        let is_message = line.is_entry(version) && plain(&line.kind).as_deref() == Some(b"message");
+        // A text is kept by the role before it; the last role counts.
+        let is_conversation = is_message && line.message.role().is_conversation();
+        if let Some(text) = line.message.text.take().filter(|text| is_conversation && !text.is_empty()) {
+            append(all, if all.is_empty() { b"" } else { b" " })?;
+            append(all, &text)?;
+        }
+    }
+    Ok(true)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use crate::io::fs::faults::before_nth;
+    use crate::io::fs::FsCall;
+    use crate::summary::session_summary::{read_on, SummaryProgress};
+    use std::io::Write;
+    use std::sync::atomic::Ordering;
+    use std::sync::Arc;
+
+    /// A session whose first line after the header does not end for a terabyte, and where it does.
+    fn endless(line: &str) -> (tempfile::NamedTempFile, u64) {
+        let mut file = tempfile::NamedTempFile::new().expect("a file");
+        writeln!(file, r#"{{"type":"session","version":3,"id":"s","cwd":"/c"}}"#).expect("written");
+        file.write_all(line.as_bytes()).expect("written");
+        file.as_file().set_len(1 << 40).expect("made longer");
+        (file, 1 << 40)
+    }
+
+    /// Regression: a process that ended waited for the end of a long line.
+    #[test]
+    fn a_process_that_ends_does_not_wait_for_the_end_of_a_long_line() {
+        for line in ["", r#"{"type":"message","id":"a","message":{"role":"toolResult","content":""#, "[1,\"\\u00"] {
+            let (file, size) = endless(line);
+            let stop = Arc::new(AtomicBool::new(false));
+            // In the middle of the line.
+            let stop_at_a_later_read = || {
+                stop.store(false, Ordering::Relaxed);
+                let stop = stop.clone();
+                before_nth(4, FsCall::Read, move || stop.store(true, Ordering::Relaxed));
+            };
+            stop_at_a_later_read();
+            let file_id = fs::stat(file.as_file()).expect("asked").file_id;
+            let head_tail_hash = head_tail_hash(file.as_file(), 0).expect("read");
+            let (state, mut all) = (ListedState { file_id, size, end: 0, head_tail_hash }, b"before".to_vec());
+            text(file.path(), &state, &[&*stop], &mut all);
+            assert_eq!(all, b"");
+            stop_at_a_later_read();
+            let listed =
+                read_on(file.as_file(), size, SummaryProgress::default(), &mut Box::default(), &[&stop], &mut |_| {
+                    Ok(())
+                });
+            assert_eq!(listed.expect("read"), None);
+        }
+    }
 }

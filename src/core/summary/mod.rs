@@ -1,6 +1,5 @@
 //! One file read once for lists: its list row, usage and the texts of its conversation, in bounded memory.
 
-pub(crate) mod conversation_texts;
 pub mod header_scan;
 #[doc(hidden)]
 pub mod line_scanner;

@@ -1,16 +1,19 @@
 //! What a list shows of a session: one pass over its file that reads the header, names and messages.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io;
 use std::sync::atomic::AtomicBool;
+
+use serde::de::{Deserializer, Error as _};
+use serde::{Deserialize, Serialize};
 
 use super::header_scan::{HeaderLine, JUNK_BEFORE_HEADER};
 use super::line_scanner::{FileLines, KeptTexts, ScannedLine};
 use super::usage::call::{number, plain};
 use super::usage::session_usage::SessionUsage;
-use crate::base::memory::{self, copy_of, copy_of_bytes};
+use crate::base::memory::{self, copy_of, copy_of_bytes, insert_into};
 use crate::base::time::Time;
-use crate::base::unparsed_dates::UnparsedDates;
 use crate::base::wtf8::{to_string_lossy, trim};
 use crate::format::agent_message::Role;
 use crate::format::entry::time_of;
@@ -20,13 +23,14 @@ use crate::io::line_reader::{is_stopped, text_of};
 use crate::json::reader::{read, Raw};
 
 /// A session as a list shows it, without its path and texts. Strings are WTF-8.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SessionSummary {
     /// Its id.
     pub id: Vec<u8>,
     /// Empty for a header without one.
     pub cwd: Vec<u8>,
     /// The newest session_info's name, unless it is empty.
+    #[serde(deserialize_with = "text")]
     pub name: Option<Vec<u8>>,
     /// The session that this one was forked or branched from.
     pub parent: Option<ParentSession>,
@@ -34,13 +38,20 @@ pub struct SessionSummary {
     pub created: Option<String>,
     /// The newest user or assistant activity, ms since 1970.
     pub active: Option<f64>,
-    /// Entry timestamps that only JavaScript can parse; the newest of them counts as activity. Empty in what a list gives, which sends
-    /// them apart: `active` does not know them.
-    pub(crate) unparsed_dates: UnparsedDates,
+    /// The JSON texts of entry timestamps that only JavaScript can parse; the newest of them counts as activity. Empty in what a list
+    /// gives, which sends them apart: `active` does not know them.
+    pub(crate) unparsed_dates: HashSet<String>,
     /// Message entries of every role on every branch.
     pub message_count: u64,
     /// The first text of a user.
+    #[serde(deserialize_with = "text")]
     pub first_message: Option<Vec<u8>>,
+}
+
+/// A text that was packed, in memory that can be refused; byte by byte, as serde reads a list, would take longer.
+fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<u8>>, D::Error> {
+    let text = <Option<&[u8]>>::deserialize(deserializer)?;
+    text.map(copy_of_bytes).transpose().map_err(D::Error::custom)
 }
 
 /// A session and the state of the file that it was read from.
@@ -72,7 +83,7 @@ impl ListedSession {
 }
 
 /// What a file is, by its lines.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 // There is one for each file, and nearly all are sessions.
 #[allow(clippy::large_enum_variant)]
 pub(crate) enum FileKind {
@@ -85,22 +96,6 @@ pub(crate) enum FileKind {
 
 impl FileKind {
     /// The summary; None if it is not a session.
-    pub fn summary(&self) -> Option<&SessionSummary> {
-        match self {
-            FileKind::Session(_, summary) => Some(summary),
-            FileKind::Undetermined | FileKind::NotASession => None,
-        }
-    }
-
-    /// A copy. An error if there is no memory for it.
-    pub(crate) fn try_clone(&self) -> memory::Result<Self> {
-        Ok(match self {
-            FileKind::Undetermined => FileKind::Undetermined,
-            FileKind::NotASession => FileKind::NotASession,
-            FileKind::Session(version, summary) => FileKind::Session(*version, summary.try_clone()?),
-        })
-    }
-
     pub fn into_summary(self) -> Option<SessionSummary> {
         match self {
             FileKind::Session(_, summary) => Some(summary),
@@ -110,11 +105,12 @@ impl FileKind {
 }
 
 /// How far a file was read.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct SummaryProgress {
     /// What the complete lines say.
     pub kind: FileKind,
-    /// What its calls used, by the complete lines.
+    /// What its calls used, by the complete lines. The catalog has it apart.
+    #[serde(skip)]
     pub usage: SessionUsage,
     /// Where they end.
     pub end: u64,
@@ -210,22 +206,6 @@ fn read_header(lines: &mut FileLines<'_>) -> io::Result<(FileKind, bool)> {
 }
 
 impl SessionSummary {
-    /// A copy.
-    pub(crate) fn try_clone(&self) -> memory::Result<Self> {
-        let text = |text: &Option<Vec<u8>>| text.as_deref().map(copy_of_bytes).transpose();
-        Ok(Self {
-            id: copy_of_bytes(&self.id)?,
-            cwd: copy_of_bytes(&self.cwd)?,
-            name: text(&self.name)?,
-            parent: self.parent.as_ref().map(ParentSession::try_clone).transpose()?,
-            created: self.created.as_deref().map(copy_of).transpose()?,
-            active: self.active,
-            unparsed_dates: self.unparsed_dates.try_clone()?,
-            message_count: self.message_count,
-            first_message: text(&self.first_message)?,
-        })
-    }
-
     fn of(header: Header) -> FileKind {
         let summary = Self {
             id: header.id,
@@ -234,7 +214,7 @@ impl SessionSummary {
             parent: header.parent,
             created: header.timestamp,
             active: None,
-            unparsed_dates: UnparsedDates::default(),
+            unparsed_dates: HashSet::new(),
             message_count: 0,
             first_message: None,
         };
@@ -270,7 +250,8 @@ impl SessionSummary {
         match number(&line.message.timestamp).map_or_else(entry_time, |ms| Ok(Time::At(ms)))? {
             Time::At(ms) if !ms.is_nan() => self.active = Some(self.active.unwrap_or(0.0).max(ms)),
             Time::At(_) => {}
-            Time::Unparsed => self.unparsed_dates.add(&timestamp)?,
+            Time::Unparsed if self.unparsed_dates.contains(&*timestamp) => {}
+            Time::Unparsed => drop(insert_into(&mut self.unparsed_dates, copy_of(&timestamp)?)?),
         }
         if self.first_message.is_none() && role == Role::User {
             self.first_message = line.message.text.take().filter(|text| !text.is_empty());
@@ -324,6 +305,7 @@ mod tests {
 {"type":"message","id":"b","timestamp":"2024-01-01T00:00:00.000Z","message":{"role":"assistant","content":[{"type":"text","text":"hi"}]}}
 {"type":"message","id":"c","message":{"role":"user","content":"yo","timestamp":5}}
 {"type":"message","id":"d","timestamp":"Jan 5 2031","message":{"role":"user","content":null}}
+{"type":"message","id":"f","timestamp":"Jan 5 2031","message":{"role":"user","content":null}}
 {"type":"message","message":{"role":"user","content":"no id"}}
 {"type":"message","id":"e"}
 torn"#,
@@ -331,8 +313,8 @@ torn"#,
         .expect("a session");
         assert_eq!(summary.name.as_deref(), Some(&b"one"[..]));
         assert_eq!(summary.parent, Some(ParentSession::Path(b"/p".to_vec())));
-        assert_eq!((summary.message_count, summary.active), (4, Some(1704067200000.0)));
-        assert_eq!(Vec::from_iter(summary.unparsed_dates.iter()), ["\"Jan 5 2031\""]);
+        assert_eq!((summary.message_count, summary.active), (5, Some(1704067200000.0)));
+        assert_eq!(summary.unparsed_dates, HashSet::from(["\"Jan 5 2031\"".to_owned()]));
         assert_eq!(summary.first_message.as_deref(), Some(&b"yo"[..]));
     }
 

@@ -25,15 +25,24 @@ impl SessionsDir {
         io::Write::write_all(&mut file, text.as_bytes()).expect("written");
     }
 
-    /// What a list shows, by name, and the catalog.
-    fn list(&self, location: Option<&CatalogLocation>) -> (HashMap<String, Option<ListedSession>>, Option<Catalog>) {
+    /// What a list shows, by name.
+    fn list(&self, location: Option<&CatalogLocation>) -> HashMap<String, Option<ListedSession>> {
         let files = self.files();
         let seen = Mutex::new(HashMap::new());
-        let catalog = read_all(&files, location, &AtomicBool::new(false), &|at, listed| {
+        read_all(&files, location, None, &AtomicBool::new(false), &|at, listed| {
             assert!(seen.lock().expect("whole").insert(files[at].name.clone(), listed).is_none());
         })
         .expect("read");
-        (seen.into_inner().expect("whole"), catalog)
+        seen.into_inner().expect("whole")
+    }
+
+    /// The names of the files of which the catalog has a row, sorted.
+    fn in_catalog(&self) -> Vec<String> {
+        let catalog = Catalog::open(&self.location).expect("made");
+        let rows = rows::in_dir(catalog.db(), &self.files()[0].dir).expect("asked");
+        let mut names: Vec<_> = rows.into_keys().collect();
+        names.sort_unstable();
+        names
     }
 }
 
@@ -44,7 +53,7 @@ fn every_file_is_handed_on_once() {
         sessions.write(&format!("{n}.jsonl"), &if n % 7 == 0 { "junk".into() } else { session("s", "") });
     }
     for location in [None, Some(&sessions.location), Some(&sessions.location)] {
-        let (seen, _) = sessions.list(location);
+        let seen = sessions.list(location);
         assert_eq!((seen.len(), seen.values().flatten().count()), (50, 42));
         wait_for_next_file_time();
     }
@@ -55,7 +64,7 @@ fn a_cancelled_reading_stops() {
     let sessions = SessionsDir::new();
     (0..20).for_each(|n| sessions.write(&format!("{n}.jsonl"), &session("s", "")));
     let files = sessions.files();
-    read_all(&files, Some(&sessions.location), &AtomicBool::new(true), &|_, _| panic!("nothing should be read"))
+    read_all(&files, Some(&sessions.location), None, &AtomicBool::new(true), &|_, _| panic!("nothing should be read"))
         .expect("read");
     assert!(!sessions.location.path.exists());
 }
@@ -65,18 +74,18 @@ fn a_catalog_that_another_one_writes_to_changes_no_answer() {
     let sessions = SessionsDir::new();
     sessions.write("a.jsonl", &session("a", &said("m", "user", "hi")));
     wait_for_next_file_time();
-    let (want, catalog) = sessions.list(Some(&sessions.location));
+    let want = sessions.list(Some(&sessions.location));
     let other = rusqlite::Connection::open(&sessions.location.path).expect("opened");
-    drop(catalog);
     other.execute_batch("BEGIN EXCLUSIVE").expect("locked");
     sessions.write("b.jsonl", &session("b", ""));
     for _ in 0..2 {
-        let (seen, catalog) = sessions.list(Some(&sessions.location));
+        let seen = sessions.list(Some(&sessions.location));
         assert_eq!((seen.len(), seen["a.jsonl"].clone()), (2, want["a.jsonl"].clone()));
-        assert!(catalog.is_none(), "nothing could be written");
     }
     other.execute_batch("ROLLBACK").expect("unlocked");
-    assert!(sessions.list(Some(&sessions.location)).1.is_some());
+    assert_eq!(sessions.in_catalog(), ["a.jsonl"], "nothing could be written");
+    sessions.list(Some(&sessions.location));
+    assert_eq!(sessions.in_catalog(), ["a.jsonl", "b.jsonl"]);
 }
 
 #[test]
@@ -84,13 +93,13 @@ fn nobody_is_kept_from_writing_while_files_are_read() {
     let sessions = SessionsDir::new();
     (0..8).for_each(|n| sessions.write(&format!("{n}.jsonl"), &session("s", "")));
     wait_for_next_file_time();
-    drop(sessions.list(Some(&sessions.location)));
+    sessions.list(Some(&sessions.location));
     (0..8).for_each(|n| sessions.write(&format!("{n}.jsonl"), &session("t", &said("m", "user", "hi"))));
     let files = sessions.files();
     let left = AtomicUsize::new(files.len());
     // One at a time, so that they do not keep each other from writing.
     let turn = Mutex::new(());
-    read_all(&files, Some(&sessions.location), &AtomicBool::new(false), &|_, _| {
+    read_all(&files, Some(&sessions.location), None, &AtomicBool::new(false), &|_, _| {
         // The last one comes when everything is written.
         let _turn = turn.lock().expect("whole");
         if left.fetch_sub(1, Ordering::SeqCst) > 1 {
@@ -107,8 +116,8 @@ fn a_catalog_that_has_no_room_changes_no_answer() {
     let sessions = SessionsDir::new();
     sessions.write("a.jsonl", &session("a", &said("m", "user", "hi")));
     wait_for_next_file_time();
-    let (_, catalog) = sessions.list(Some(&sessions.location));
-    let catalog = catalog.expect("made");
+    sessions.list(Some(&sessions.location));
+    let catalog = Catalog::open(&sessions.location).expect("made");
     let pages: i64 = catalog.db().query_row("PRAGMA page_count", [], |row| row.get(0)).expect("asked");
     catalog.db().pragma_update(None, "max_page_count", pages).expect("set");
     for n in 0..200 {
@@ -116,16 +125,16 @@ fn a_catalog_that_has_no_room_changes_no_answer() {
     }
     let files = sessions.files();
     let seen = Mutex::new(0);
-    let (scope, never) = (ReadScope::default(), AtomicBool::new(false));
-    let after = read(&files, Some(catalog), Some(&sessions.location), scope, &never, &|_, listed| {
+    let never = AtomicBool::new(false);
+    read(&files, Some(catalog), Some(&sessions.location), None, &never, &|_, listed| {
         *seen.lock().expect("whole") += usize::from(listed.is_some());
     })
     .expect("read");
     assert_eq!(seen.into_inner().expect("whole"), 201);
-    assert!(after.is_none(), "the disk was full");
+    assert_eq!(sessions.in_catalog(), ["a.jsonl"], "the disk was full");
     wait_for_next_file_time();
-    let (seen, catalog) = sessions.list(Some(&sessions.location));
-    assert_eq!((seen.len(), catalog.is_some()), (201, true));
+    let seen = sessions.list(Some(&sessions.location));
+    assert_eq!((seen.len(), sessions.in_catalog().len()), (201, 201));
 }
 
 #[test]
@@ -135,7 +144,7 @@ fn a_text_is_what_was_listed() {
         .map(|n| said(&n.to_string(), if n % 3 == 0 { "toolResult" } else { "user" }, &format!("{n} \\ud83d")))
         .collect();
     sessions.write("a.jsonl", &session("a", &body));
-    let (seen, _) = sessions.list(None);
+    let seen = sessions.list(None);
     let source = ListedState::of(seen["a.jsonl"].as_ref().expect("a session"));
     assert_eq!(ListedState::from_text(&source.to_text()), Some(source));
     let path = sessions.dir.path().join("a.jsonl");
@@ -168,7 +177,7 @@ fn a_last_line_that_goes_on_leaves_no_old_text() {
         sessions.write("a.jsonl", before.trim_end());
         sessions.list(Some(&sessions.location));
         sessions.append("a.jsonl", more);
-        let (seen, _) = sessions.list(Some(&sessions.location));
+        let seen = sessions.list(Some(&sessions.location));
         let source = ListedState::of(seen["a.jsonl"].as_ref().expect("a session"));
         assert_eq!(text_of_a(&sessions, &source), want, "{more}");
     }
@@ -187,7 +196,7 @@ proptest! {
             let more = &lines[at..(at + size).min(lines.len())];
             at += more.len();
             sessions.append("a.jsonl", more);
-            let (seen, _) = sessions.list(Some(&sessions.location));
+            let seen = sessions.list(Some(&sessions.location));
             let source = ListedState::of(seen["a.jsonl"].as_ref().expect("a session"));
             listed.push((source, text_of_a(&sessions, &source)));
             for (source, want) in &listed {
@@ -221,13 +230,14 @@ fn the_rows_of_directories_without_sessions_are_deleted() {
     gone.write("a.jsonl", &session("a", ""));
     sessions.write("b.jsonl", &session("b", ""));
     gone.list(Some(&sessions.location));
-    let dirs = |catalog: Option<Catalog>| -> i64 {
-        let catalog = catalog.expect("made");
+    let dirs = || -> i64 {
+        sessions.list(Some(&sessions.location));
+        let catalog = Catalog::open(&sessions.location).expect("made");
         catalog.db().query_row("SELECT count(DISTINCT dir) FROM session", [], |row| row.get(0)).expect("asked")
     };
-    assert_eq!(dirs(sessions.list(Some(&sessions.location)).1), 2);
+    assert_eq!(dirs(), 2);
     fs::remove_file(gone.dir.path().join("a.jsonl")).expect("removed");
-    assert_eq!(dirs(sessions.list(Some(&sessions.location)).1), 1);
+    assert_eq!(dirs(), 1);
 }
 
 /// Regression: a list that was aborted cached nothing.
@@ -237,12 +247,11 @@ fn a_list_that_is_aborted_caches_what_it_has_read() {
     (0..40).for_each(|n| sessions.write(&format!("{n}.jsonl"), &session(&n.to_string(), &said("m", "user", "hi"))));
     let files = sessions.files();
     let (cancelled, given) = (AtomicBool::new(false), AtomicUsize::new(0));
-    read_all(&files, Some(&sessions.location), &cancelled, &|_, _| {
+    read_all(&files, Some(&sessions.location), None, &cancelled, &|_, _| {
         cancelled.store(given.fetch_add(1, Ordering::SeqCst) >= 9, Ordering::SeqCst);
     })
     .expect("read");
-    let catalog = Catalog::open(&sessions.location).expect("made");
-    let known = rows::in_dir(catalog.db(), &files[0].dir).expect("asked").len();
+    let known = sessions.in_catalog().len();
     assert!((10..40).contains(&known), "{known}");
 }
 
@@ -324,7 +333,7 @@ proptest! {
         let found = read_on(file.as_file(), text.len() as u64, SummaryProgress::default(), &mut Box::default(), &[], &mut |_| Ok(()));
         let found = found.expect("read").expect("not cancelled");
         let slowly = SessionSummary::of_lines(&text);
-        prop_assert_eq!(found.kind.summary(), slowly.as_ref());
+        prop_assert_eq!(found.kind.into_summary(), slowly.clone());
         // Going on from any line gives the same.
         let Some(first) = text.find('\n').filter(|at| at + 1 < text.len()) else { return Ok(()) };
         let middle = text[first + 1..].find('\n').map_or(first + 1, |at| first + at + 2);
@@ -332,6 +341,6 @@ proptest! {
         let half = half.expect("read").expect("not cancelled");
         let whole = read_on(file.as_file(), text.len() as u64, half, &mut Box::default(), &[], &mut |_| Ok(()));
         let whole = whole.expect("read").expect("not cancelled");
-        prop_assert_eq!(whole.kind.summary(), slowly.as_ref());
+        prop_assert_eq!(whole.kind.into_summary(), slowly);
     }
 }

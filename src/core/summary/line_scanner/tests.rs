@@ -40,7 +40,7 @@ fn json(value: &Option<Raw<'_>>) -> Vec<u8> {
 }
 
 fn call(provider: &Option<Raw<'_>>, model: &Option<Raw<'_>>, usage: &Option<Raw<'_>>) -> CallFields {
-    let usage = usage.map(|raw| scan_usage(&mut Scanner::new(raw.get().as_bytes())).expect("JSON"));
+    let usage = usage.and_then(|raw| scan_usage(&mut Scanner::new(raw.get().as_bytes())).expect("JSON"));
     CallFields { provider: json(provider), model: json(model), usage }
 }
 

@@ -87,66 +87,13 @@ pub struct Call {
     #[serde(with = "postcard::fixint::le")]
     pub identity: u64,
     /// In ms since 1970; NaN if nothing tells it.
-    #[serde(with = "packed")]
     pub time: f64,
     /// The position of its model in the session's list of models.
     pub model: u32,
     /// What is wrong with it.
     pub errors: CallErrors,
     /// What it used.
-    #[serde(with = "packed_amounts")]
     pub amounts: Amounts,
-}
-
-/// A number as an integer that has few bytes for whole numbers: tokens and times are most of what the catalog holds.
-fn pack(number: f64) -> u128 {
-    let whole = number as u64;
-    match (whole as f64).to_bits() == number.to_bits() {
-        true => u128::from(whole) << 1,
-        false => u128::from(number.to_bits()) << 1 | 1,
-    }
-}
-
-/// The number of what [`pack`] gave, bit for bit.
-fn unpack(packed: u128) -> f64 {
-    let value = (packed >> 1) as u64;
-    match packed & 1 == 0 {
-        true => value as f64,
-        false => f64::from_bits(value),
-    }
-}
-
-mod packed {
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    pub fn serialize<S: Serializer>(number: &f64, serializer: S) -> Result<S::Ok, S::Error> {
-        super::pack(*number).serialize(serializer)
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
-        u128::deserialize(deserializer).map(super::unpack)
-    }
-}
-
-mod packed_amounts {
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    pub fn serialize<S: Serializer>(amounts: &super::Amounts, serializer: S) -> Result<S::Ok, S::Error> {
-        amounts.to_array().map(super::pack).serialize(serializer)
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<super::Amounts, D::Error> {
-        <[u128; 5]>::deserialize(deserializer).map(|packed| super::Amounts::from_array(packed.map(super::unpack)))
-    }
-}
-
-/// The value of a `usage` key.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum UsageValue {
-    Null,
-    /// Neither null nor an object.
-    NoObject,
-    Amounts(Amounts, CallErrors),
 }
 
 /// A longer number is not one that anything counts.
@@ -180,14 +127,14 @@ impl UsageKey {
     }
 }
 
-/// Takes the value of a `usage` key.
-pub(crate) fn scan_usage<I: Input>(scanner: &mut Scanner<I>) -> ScanResult<UsageValue, I> {
-    match scanner.next_token()? {
-        Some(b'{') => {}
-        Some(b'n') => return scanner.skip_value().map(|()| UsageValue::Null),
-        _ => return scanner.skip_value().map(|()| UsageValue::NoObject),
+/// Takes the value of a `usage` key: what was used, and what is wrong with it. None if it is null.
+pub(crate) fn scan_usage<I: Input>(scanner: &mut Scanner<I>) -> ScanResult<Option<(Amounts, CallErrors)>, I> {
+    let token = scanner.next_token()?;
+    if token != Some(b'{') {
+        scanner.skip_value()?;
+        return Ok((token != Some(b'n')).then_some((Amounts::default(), CallErrors::NO_USAGE)));
     }
-    let [mut input, mut output, mut cache_read, mut cache_write, mut cost] = [Amount::Missing; 5];
+    let [mut input, mut output, mut cache_read, mut cache_write, mut cost] = [Err(CallErrors::MISSING); 5];
     let mut errors = CallErrors::default();
     scanner.members(UsageKey::of, |scanner, key| {
         match key {
@@ -206,56 +153,48 @@ pub(crate) fn scan_usage<I: Input>(scanner: &mut Scanner<I>) -> ScanResult<Usage
         }
         Ok(())
     })?;
-    let amounts = [input, output, cache_read, cache_write, cost].map(|amount| amount.counted(&mut errors));
-    Ok(UsageValue::Amounts(Amounts::from_array(amounts), errors))
+    let amounts = [input, output, cache_read, cache_write, cost].map(|amount| {
+        amount.unwrap_or_else(|error| {
+            errors.add(error);
+            0.0
+        })
+    });
+    Ok(Some((Amounts::from_array(amounts), errors)))
 }
 
-#[derive(Debug, Clone, Copy)]
-enum Amount {
-    Missing,
-    NotANumber,
-    Number(f64),
-}
-
-impl Amount {
-    /// What is added of it.
-    fn counted(self, errors: &mut CallErrors) -> f64 {
-        let error = match self {
-            Amount::Number(number) if number.is_infinite() => CallErrors::INFINITE,
-            Amount::Number(number) if number < 0.0 => CallErrors::NEGATIVE,
-            // Adding 0 makes -0 the same as 0.
-            Amount::Number(number) => return number + 0.0,
-            Amount::NotANumber => CallErrors::NOT_A_NUMBER,
-            Amount::Missing => CallErrors::MISSING,
-        };
-        errors.add(error);
-        0.0
-    }
-}
+/// What is added of an amount, or why nothing is.
+type Amount = Result<f64, CallErrors>;
 
 fn is_number(token: Option<u8>) -> bool {
     matches!(token, Some(b'-' | b'0'..=b'9'))
 }
 
 fn amount<I: Input>(scanner: &mut Scanner<I>) -> ScanResult<Amount, I> {
-    let token = scanner.next_token()?;
-    if is_number(token) {
-        let number = scanner.value(LONGEST_NUMBER)?.and_then(number);
-        return Ok(number.map_or(Amount::NotANumber, Amount::Number));
+    if !is_number(scanner.next_token()?) {
+        return no_amount(scanner);
     }
+    Ok(match scanner.value(LONGEST_NUMBER)?.and_then(number) {
+        Some(number) if number.is_infinite() => Err(CallErrors::INFINITE),
+        Some(number) if number < 0.0 => Err(CallErrors::NEGATIVE),
+        // Adding 0 makes -0 the same as 0.
+        Some(number) => Ok(number + 0.0),
+        None => Err(CallErrors::NOT_A_NUMBER),
+    })
+}
+
+/// Skips a value that is not an amount.
+fn no_amount<I: Input>(scanner: &mut Scanner<I>) -> ScanResult<Amount, I> {
+    let is_null = scanner.next_token()? == Some(b'n');
     scanner.skip_value()?;
-    Ok(if token == Some(b'n') { Amount::Missing } else { Amount::NotANumber })
+    Ok(Err(if is_null { CallErrors::MISSING } else { CallErrors::NOT_A_NUMBER }))
 }
 
 /// The `total` of a `cost` object.
 fn total<I: Input>(scanner: &mut Scanner<I>) -> ScanResult<Amount, I> {
     if scanner.next_token()? != Some(b'{') {
-        return Ok(match amount(scanner)? {
-            Amount::Missing => Amount::Missing,
-            _ => Amount::NotANumber,
-        });
+        return no_amount(scanner);
     }
-    let mut found = Amount::Missing;
+    let mut found = Err(CallErrors::MISSING);
     scanner.members(UsageKey::of, |scanner, key| {
         match key {
             Some(UsageKey::Total) => found = amount(scanner)?,
@@ -298,7 +237,7 @@ pub fn number(json: &[u8]) -> Option<f64> {
 mod tests {
     use super::*;
 
-    fn scanned(text: &str) -> UsageValue {
+    fn scanned(text: &str) -> Option<(Amounts, CallErrors)> {
         scan_usage(&mut Scanner::new(text.as_bytes())).expect("JSON")
     }
 
@@ -307,7 +246,7 @@ mod tests {
         let whole =
             r#"{"input":1,"output":2.5,"cacheRead":3,"cacheWrite":4,"totalTokens":9,"cost":{"input":1,"total":0.1}}"#;
         let amounts = Amounts { input: 1.0, output: 2.5, cache_read: 3.0, cache_write: 4.0, cost: 0.1 };
-        assert_eq!(scanned(whole), UsageValue::Amounts(amounts, CallErrors::default()));
+        assert_eq!(scanned(whole), Some((amounts, CallErrors::default())));
         let only_output = Amounts { output: 7.0, ..Amounts::default() };
         for (text, errors) in [
             (r#"{"output":7}"#, CallErrors::MISSING.0),
@@ -323,12 +262,10 @@ mod tests {
                 0,
             ),
         ] {
-            assert_eq!(scanned(text), UsageValue::Amounts(only_output, CallErrors(errors)), "{text}");
+            assert_eq!(scanned(text), Some((only_output, CallErrors(errors))), "{text}");
         }
-        assert_eq!(
-            (scanned("null"), scanned("[1]"), scanned("5")),
-            (UsageValue::Null, UsageValue::NoObject, UsageValue::NoObject)
-        );
+        let none = Some((Amounts::default(), CallErrors::NO_USAGE));
+        assert_eq!((scanned("null"), scanned("[1]"), scanned("5")), (None, none, none));
         assert!(scan_usage(&mut Scanner::new(&br#"{"input":1"#[..])).is_err());
     }
 
@@ -338,29 +275,7 @@ mod tests {
         let digits = "9".repeat(400);
         let text = format!(r#"{{"input":{digits},"output":7,"cacheRead":0,"cacheWrite":0,"cost":{{"total":0}}}}"#);
         let amounts = Amounts { output: 7.0, ..Amounts::default() };
-        assert_eq!(scanned(&text), UsageValue::Amounts(amounts, CallErrors::INFINITE));
-    }
-
-    #[test]
-    fn a_call_is_packed_bit_for_bit_in_few_bytes() {
-        let usual = [1_750_000_000_123.0, 1_834.0, 512.0, 120_345.0, 0.0, 0.012345];
-        let odd = [f64::NAN, -0.0, -1.0, 1e300, 0.5, f64::MAX];
-        let large =
-            [-62_167_219_200_000.0, 9_007_199_254_740_993.0, u64::MAX as f64, f64::MIN_POSITIVE, f64::INFINITY, 1.0];
-        for [time, amounts @ ..] in [usual, odd, large] {
-            let call = Call {
-                identity: u64::MAX,
-                time,
-                model: 3,
-                errors: CallErrors::NO_TIME,
-                amounts: Amounts::from_array(amounts),
-            };
-            let bytes = postcard::to_stdvec(&call).expect("packed");
-            let read: Call = postcard::from_bytes(&bytes).expect("read");
-            let bits = |call: &Call| (call.time.to_bits(), call.amounts.to_array().map(f64::to_bits));
-            assert_eq!((bits(&read), read.identity, read.model, read.errors), (bits(&call), u64::MAX, 3, call.errors));
-            assert!(time != usual[0] || bytes.len() <= 36, "{}", bytes.len());
-        }
+        assert_eq!(scanned(&text), Some((amounts, CallErrors::INFINITE)));
     }
 
     #[test]

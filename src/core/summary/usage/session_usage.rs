@@ -9,8 +9,8 @@ use serde::de::{Deserializer, Error as _, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::call::{number, plain, time, Amounts, Call, CallErrors, UsageValue};
-use crate::base::memory::{self, copy_of_bytes, push, MemoryWriter, OutOfMemory};
+use super::call::{number, plain, time, Amounts, Call, CallErrors};
+use crate::base::memory::{self, copy_of_bytes, push};
 use crate::format::header::Version;
 use crate::summary::line_scanner::{CallFields, ScannedLine};
 
@@ -102,6 +102,7 @@ fn list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Resu
             while let Some(element) = elements.next_element()? {
                 push(&mut list, element).map_err(A::Error::custom)?;
             }
+            list.shrink_to_fit();
             Ok(list)
         }
     }
@@ -137,21 +138,6 @@ impl SessionUsage {
             floor: None,
             scratch: Vec::new(),
         }
-    }
-
-    /// As bytes, for the catalog.
-    pub(crate) fn pack(&self) -> memory::Result<Vec<u8>> {
-        // Nothing but a lack of memory makes it fail.
-        let packed = postcard::to_io(self, MemoryWriter::default());
-        packed.map(|packed| packed.0).map_err(|_| OutOfMemory)
-    }
-
-    /// What was packed. None if the bytes are not what [`SessionUsage::pack`] makes.
-    pub(crate) fn unpack(bytes: &[u8]) -> Option<Self> {
-        let (mut usage, rest) = postcard::take_from_bytes::<Self>(bytes).ok()?;
-        usage.calls.shrink_to_fit();
-        usage.sort_largest();
-        rest.is_empty().then_some(usage)
     }
 
     /// Adds a line.
@@ -201,10 +187,10 @@ impl SessionUsage {
         entry_time: Option<f64>,
     ) -> memory::Result<()> {
         let (amounts, mut errors) = match (call.usage, &caller) {
-            (Some(UsageValue::Amounts(amounts, errors)), _) => (amounts, errors),
+            (Some(usage), _) => usage,
             // Tools and summaries need no model.
-            (None | Some(UsageValue::Null), Caller::Tool | Caller::Summary(_)) => return Ok(()),
-            _ => (Amounts::default(), CallErrors::NO_USAGE),
+            (None, Caller::Tool | Caller::Summary(_)) => return Ok(()),
+            (None, Caller::Model) => (Amounts::default(), CallErrors::NO_USAGE),
         };
         // The model's name, and after it what the identity is made of.
         let mut text = std::mem::take(&mut self.scratch);
@@ -260,11 +246,6 @@ impl SessionUsage {
         let (_, floor, _) = self.largest.select_nth_unstable_by(last, |a, b| b.cmp(a));
         self.floor = Some(floor.clone());
         self.largest.truncate(self.keep);
-    }
-
-    /// How many entries there are, and their bytes.
-    pub fn size(&self) -> (u64, u64) {
-        self.kinds.iter().fold((0, 0), |(entries, bytes), kind| (entries + kind.entries, bytes + kind.bytes))
     }
 }
 

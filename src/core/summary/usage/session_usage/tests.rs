@@ -3,6 +3,7 @@ use std::io;
 use proptest::prelude::*;
 
 use super::*;
+use crate::base::memory::{pack, unpack};
 use crate::summary::line_scanner::tests::read_whole;
 use crate::summary::session_summary::{read_on, SummaryProgress};
 use crate::testing::tests::count;
@@ -23,6 +24,11 @@ impl SessionUsage {
         }
         usage.sort_largest();
         usage
+    }
+
+    /// How many entries there are, and their bytes.
+    fn size(&self) -> (u64, u64) {
+        self.kinds.iter().fold((0, 0), |(entries, bytes), kind| (entries + kind.entries, bytes + kind.bytes))
     }
 }
 
@@ -131,23 +137,23 @@ proptest! {
         let found = scan(&text, SummaryProgress::default());
         let version = if version == 1 { Version::V1 } else { Version::Current };
         // Packed: a time that is none does not equal itself.
-        let slowly = SessionUsage::of_lines(&text, version).pack().expect("memory");
-        prop_assert_eq!(found.usage.pack().expect("memory"), slowly.clone());
-        prop_assert_eq!(SessionUsage::unpack(&slowly).map(|usage| usage.pack().expect("memory")), Some(slowly.clone()));
+        let slowly = pack(&SessionUsage::of_lines(&text, version)).expect("memory");
+        prop_assert_eq!(pack(&found.usage).expect("memory"), slowly.clone());
+        prop_assert_eq!(unpack(&slowly).map(|usage: SessionUsage| pack(&usage).expect("memory")), Some(slowly.clone()));
         // Going on from any line gives the same, the earlier part packed as in the catalog.
         let cut = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').nth(text.len() % 7).map(|(at, _)| at + 1);
         let Some(cut) = cut else { return Ok(()) };
         let mut half = complete_lines(&text[..cut]);
-        half.usage = SessionUsage::unpack(&half.usage.pack().expect("memory")).expect("as it was packed");
-        prop_assert_eq!(scan(&text, half).usage.pack().expect("memory"), slowly);
+        half.usage = unpack(&pack(&half.usage).expect("memory")).expect("as it was packed");
+        prop_assert_eq!(pack(&scan(&text, half).usage).expect("memory"), slowly);
     }
 
     #[test]
-    fn no_bytes_of_a_catalog_end_the_process(mut bytes in lines().prop_map(|body| SessionUsage::of_lines(&body, Version::V1).pack().expect("memory")), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
+    fn no_bytes_of_a_catalog_end_the_process(mut bytes in lines().prop_map(|body| pack(&SessionUsage::of_lines(&body, Version::V1)).expect("memory")), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
         let at = at.index(bytes.len());
         bytes[at] = byte;
-        SessionUsage::unpack(&bytes);
-        prop_assert_eq!(SessionUsage::unpack(&bytes[..at]), None);
+        unpack::<SessionUsage>(&bytes);
+        prop_assert_eq!(unpack::<SessionUsage>(&bytes[..at]), None);
     }
 }
 
