@@ -52,10 +52,7 @@ function pathOf(text) {
 	return resolve(expandHome(text));
 }
 
-/**
- * Refuses what may be a URL that was mistyped.
- * @param {string} text
- */
+/** Refuses what may be a URL that was mistyped. @param {string} text */
 function checkPath(text) {
 	const rest = text.replace(DRIVE, "");
 	if (MAY_HOLD_A_PASSWORD.some((sign) => sign.test(rest)))
@@ -68,10 +65,10 @@ function checkPath(text) {
 function pathOfUrl(address) {
 	const path = address.slice("file://".length).replace(/^\//, "").replace(DRIVE, "");
 	if (/:.*@/s.test(path)) throw invalid("An @ after a colon in a file: address must be written %40");
+	const url = parseUrl(address);
 	try {
-		return resolve(fileURLToPath(parseUrl(address)));
-	} catch (error) {
-		if (error instanceof StoreError) throw error;
+		return resolve(fileURLToPath(url));
+	} catch {
 		throw invalid("A file: address must be of this machine: file:///directory");
 	}
 }
@@ -106,10 +103,7 @@ function s3(address) {
 
 const endpointOfEnvironment = () => process.env.AWS_ENDPOINT_URL_S3 || process.env.AWS_ENDPOINT_URL || undefined;
 
-/**
- * The parameter `timeout` of an address: milliseconds.
- * @param {URL} url
- */
+/** The parameter `timeout` of an address: milliseconds. @param {URL} url */
 function timeoutIn(url) {
 	const text = url.searchParams.get("timeout");
 	return text === null ? undefined : checkTimeout(/^\d+$/.test(text) ? Number(text) : text);
@@ -141,10 +135,7 @@ function hasPassword({ kind, place }) {
 	return url.password !== "" || url.searchParams.has("password");
 }
 
-/**
- * The place without a password. Its parameters, such as the schema, stay.
- * @param {Address} address
- */
+/** The place without a password. Its parameters, such as the schema, stay. @param {Address} address */
 function withoutPassword(address) {
 	if (!hasPassword(address)) return address.place;
 	const url = new URL(address.place);
@@ -153,10 +144,7 @@ function withoutPassword(address) {
 	return url.href;
 }
 
-/**
- * A URL that can be shown: without its password, and without parameters, which may be keys.
- * @param {URL} url
- */
+/** A URL that can be shown: without its password, and without parameters, which may be keys. @param {URL} url */
 function withoutSecrets(url) {
 	const user = url.username ? `${url.username.split("%40", 1)[0]}@` : "";
 	return `${url.protocol}//${user}${url.host}${url.pathname.slice(url.pathname.lastIndexOf("@") + 1)}`;

@@ -39,11 +39,7 @@ async function eachLine(path, onLine) {
 	}
 }
 
-/**
- * The lines of a file's entries with these ids, each with its identity.
- * @param {string} path
- * @param {Set<string>} ids
- */
+/** The lines of a file's entries with these ids, each with its identity. @param {string} path @param {Set<string>} ids */
 async function entriesWith(path, ids) {
 	/** @type {{ identity: string, line: Buffer }[]} */
 	const found = [];

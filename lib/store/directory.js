@@ -295,11 +295,7 @@ class DirectoryObjects {
 		if (made.length > 0) await syncFolder(dirname(/** @type {string} */ (made.at(-1))));
 	}
 
-	/**
-	 * Gives a draft its name, unless that is taken.
-	 * @param {string} draft
-	 * @param {string} full
-	 */
+	/** Gives a draft its name, unless that is taken. @param {string} draft @param {string} full */
 	async #claimName(draft, full) {
 		try {
 			await fs.link(draft, full);

@@ -9,10 +9,7 @@ const { checkId, isId } = require("./names.js");
 const { readSettings } = require("./settings.js");
 const { unlessAbsent } = require("./small-file.js");
 
-/**
- * The id of this machine, the same in every process here: made once, and kept in the directory.
- * @param {string} folder
- */
+/** The id of this machine, the same in every process here: made once, and kept in the directory. @param {string} folder */
 function hostId(folder) {
 	const set = process.env.PI_SESSION_NATIVE_HOST;
 	if (set) return checkId(set, "host");

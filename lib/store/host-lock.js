@@ -69,10 +69,7 @@ async function withLock(pathOf, work) {
 	}
 }
 
-/**
- * Gives what ends the lock; null if another process has it.
- * @param {() => string} pathOf
- */
+/** Gives what ends the lock; null if another process has it. @param {() => string} pathOf */
 function tryLock(pathOf) {
 	let path;
 	try {

@@ -28,10 +28,7 @@ class Claims {
 		this.#host = host;
 	}
 
-	/**
-	 * Who has which session now.
-	 * @returns {Promise<Map<string, { host: string, until: Date }>>}
-	 */
+	/** Who has which session now. @returns {Promise<Map<string, { host: string, until: Date }>>} */
 	async holders() {
 		const held = await this.#lasting(await this.#list(CLAIMS));
 		// Of two hosts that are about to give their claims up, everybody sees the same one.

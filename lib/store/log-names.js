@@ -53,11 +53,7 @@ const claimsOf = (session) => `${CLAIMS}${nameOf(session)}/`;
 /** @param {string} session @param {string} host @param {number} ttl in milliseconds */
 const claimPath = (session, host, ttl) => `${claimsOf(session)}${nameOf(host)}.${Math.ceil(ttl)}`;
 
-/**
- * Undefined if it is not the name of a claim.
- * @param {ObjectInfo} object
- * @returns {NamedClaim | undefined}
- */
+/** Undefined if it is not the name of a claim. @param {ObjectInfo} object @returns {NamedClaim | undefined} */
 function claimIn({ path, modified }) {
 	const [, name = "", by = "", ttl] = CLAIM.exec(path) ?? [];
 	const [session, host] = [idOf(name), idOf(by)];
@@ -73,11 +69,7 @@ const redactedPath = (folder, session, hash, other) => `${prefixOf(folder, sessi
 /** @param {{ folder: string, session: string, generation: number }} of @param {string} host @param {number} part */
 const partPath = ({ folder, session, generation }, host, part) => `${prefixOf(folder, session)}${generation}/${nameOf(host)}.${String(part).padStart(8, "0")}.lines`;
 
-/**
- * What there is of each session. Other names are nobody's.
- * @param {ObjectInfo[]} objects
- * @returns {SessionListing[]}
- */
+/** What there is of each session. Other names are nobody's. @param {ObjectInfo[]} objects @returns {SessionListing[]} */
 function listingsOf(objects) {
 	/** @type {Map<string, SessionListing>} */
 	const listings = new Map();

@@ -132,10 +132,7 @@ class LogReader {
 		if (there && !beginning.equals(there.bytes)) throw resetError(listing.session);
 	}
 
-	/**
-	 * What is redacted of a session, by the checksums of the lines.
-	 * @param {SessionListing} listing
-	 */
+	/** What is redacted of a session, by the checksums of the lines. @param {SessionListing} listing */
 	async redactedIn({ redacted }) {
 		/** @type {Map<string, Redaction>} */
 		const found = new Map();
@@ -162,11 +159,7 @@ function checkCursor({ session, generation, hosts }, cursor, only) {
 	for (const [host, seen] of cursor.hosts) if ((only === undefined || host === only) && !isThere(host, seen)) throw resetError(session);
 }
 
-/**
- * The parts to read next, several at the same time while there is room.
- * @param {Part[]} parts
- * @param {number} room
- */
+/** The parts to read next, several at the same time while there is room. @param {Part[]} parts @param {number} room */
 function nextParts(parts, room) {
 	const next = [];
 	let size = 0;

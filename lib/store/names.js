@@ -14,11 +14,7 @@ const MAX_ID_LENGTH = 120;
 /** @param {unknown} id @returns {id is string} */
 const isId = (id) => typeof id === "string" && id.length <= MAX_ID_LENGTH && ID.test(id) && !DEVICE.test(id);
 
-/**
- * Gives the id back, or throws.
- * @param {unknown} id
- * @param {"session" | "host"} of
- */
+/** Gives the id back, or throws. @param {unknown} id @param {"session" | "host"} of */
 function checkId(id, of) {
 	if (isId(id)) return id;
 	const shown = typeof id === "string" ? JSON.stringify(id.slice(0, 200)) : typeof id;
@@ -29,19 +25,13 @@ function checkId(id, of) {
 /** @param {string} id */
 const nameOf = (id) => id.replace(/[A-Z]/g, (letter) => `~${letter.toLowerCase()}`);
 
-/**
- * The id that has this name; undefined if none has.
- * @param {string} name
- */
+/** The id that has this name; undefined if none has. @param {string} name */
 function idOf(name) {
 	const id = name.replace(/~([a-z])/g, (_, letter) => letter.toUpperCase());
 	return isId(id) && nameOf(id) === name ? id : undefined;
 }
 
-/**
- * A host's id for people: without the random end that a made one has.
- * @param {string} host
- */
+/** A host's id for people: without the random end that a made one has. @param {string} host */
 const displayName = (host) => host.replace(/(?<=.)-[0-9a-f]{8}$/, "");
 
 /** What a list is asked for where it only matters whether the store answers. */

@@ -12,11 +12,7 @@ const CURSOR = new RegExp(`^(${UUID}):(\\d{1,15}):(${UUID})?$`);
 /** @param {Seen} seen */
 const cursorText = ({ incarnation, sequence, stamp }) => `${incarnation}:${sequence}:${stamp ?? ""}`;
 
-/**
- * Undefined if nothing was seen.
- * @param {string} [text]
- * @returns {Seen | undefined}
- */
+/** Undefined if nothing was seen. @param {string} [text] @returns {Seen | undefined} */
 function readCursor(text = NOTHING) {
 	if (text === NOTHING) return undefined;
 	const [, incarnation, sequence, stamp = null] = CURSOR.exec(text) ?? [];

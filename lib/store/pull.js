@@ -70,11 +70,7 @@ async function pull(options) {
 	}
 }
 
-/**
- * The bytes before a note's offset; undefined if they are not what was noted.
- * @param {string} path
- * @param {Note} note
- */
+/** The bytes before a note's offset; undefined if they are not what was noted. @param {string} path @param {Note} note */
 async function tailAsNoted(path, note) {
 	const file = await fs.open(path).catch(() => undefined);
 	try {
@@ -84,11 +80,7 @@ async function tailAsNoted(path, note) {
 	}
 }
 
-/**
- * Whether a file is still what a note says.
- * @param {string} path
- * @param {Note} note
- */
+/** Whether a file is still what a note says. @param {string} path @param {Note} note */
 const isAsNoted = async (path, note) => (await tailAsNoted(path, note)) !== undefined;
 
 /** The store does not know the cursor any more: everything is loaded then. @param {unknown} error */

@@ -346,10 +346,7 @@ class S3Store extends LogStore {
 	}
 }
 
-/**
- * The options in an address.
- * @param {URL} url
- */
+/** The options in an address. @param {URL} url */
 function s3Options(url) {
 	const of = (/** @type {string} */ name) => url.searchParams.get(name) ?? undefined;
 	return { bucket: url.hostname, prefix: prefixIn(url), endpoint: of("endpoint"), region: of("region"), timeout: timeoutIn(url) };

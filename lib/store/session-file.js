@@ -69,11 +69,7 @@ function checkAtSync(path, offset) {
 	}
 }
 
-/**
- * The bytes just before an offset.
- * @param {FileHandle} file
- * @param {number} offset
- */
+/** The bytes just before an offset. @param {FileHandle} file @param {number} offset */
 async function tailAt(file, offset) {
 	const length = Math.min(offset, CHECKED_BYTES);
 	return readAt(file, offset - length, length);
@@ -126,10 +122,7 @@ async function readHeader(file) {
 	throw new StoreError("invalid", "The file of the session has no header");
 }
 
-/**
- * Lines of versions to come may refer to each other in ways that a merge does not know.
- * @param {unknown} version
- */
+/** Lines of versions to come may refer to each other in ways that a merge does not know. @param {unknown} version */
 function checkNotNewer(version) {
 	if (Number(version) > CURRENT_VERSION)
 		throw new StoreError("invalid", `The session is of version ${JSON.stringify(version).slice(0, 20)}, this release knows ${CURRENT_VERSION}: install a newer pi-session-native`);

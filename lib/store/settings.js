@@ -145,10 +145,7 @@ function publicAddress(address) {
 	}
 }
 
-/**
- * Refuses a password in an argument of a command, which every user of the machine can see.
- * @param {string} address
- */
+/** Refuses a password in an argument of a command, which every user of the machine can see. @param {string} address */
 function checkArgument(address) {
 	if (hasPassword(readAddress(address)))
 		throw new StoreError("invalid", `A password in an argument is seen by every user of this machine: let ~/.pgpass, ${STORE_VARIABLE} or ${SETTINGS_FILE} have it`);

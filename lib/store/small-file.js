@@ -20,11 +20,7 @@ function unlessAbsent(call) {
 	}
 }
 
-/**
- * What a file of JSON holds; undefined if it is not there or is not JSON.
- * @param {string} path
- * @returns {unknown}
- */
+/** What a file of JSON holds; undefined if it is not there or is not JSON. @param {string} path @returns {unknown} */
 const readJson = (path) => unlessAbsent(() => parse(fs.readFileSync(path)));
 
 /** The names in a directory; none if it is not there. @param {string} path */
@@ -67,11 +63,7 @@ async function syncFile(path) {
 	}
 }
 
-/**
- * Writes a file as a whole, before anything else is done.
- * @param {string} path
- * @param {string} text
- */
+/** Writes a file as a whole, before anything else is done. @param {string} path @param {string} text */
 function writeWholeSync(path, text) {
 	const draft = draftOf(path);
 	fs.mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
