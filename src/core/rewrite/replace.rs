@@ -43,7 +43,7 @@ const TRIES: usize = 20;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ReadTo {
     /// The bytes before this one were read.
-    end: u64,
+    pub end: u64,
     /// Where the last line starts, if it is torn.
     torn_line_start: Option<u64>,
     /// Whether the new version ends without a newline.
@@ -51,11 +51,6 @@ pub struct ReadTo {
 }
 
 impl ReadTo {
-    /// How many bytes were read.
-    pub fn end(&self) -> u64 {
-        self.end
-    }
-
     /// All of `bytes`. The new version ends with a newline; `torn_line_start` is where a torn last line of the old one starts.
     pub fn all(bytes: u64, torn_line_start: Option<u64>) -> Self {
         Self { end: bytes, torn_line_start, is_unterminated: false }
@@ -133,7 +128,6 @@ pub struct RewriteTarget {
     /// Where it leads if the file's name is a symbolic link: its directory is named as the user named it.
     target: PathBuf,
     file: File,
-    file_id: FileId,
     storage: FileStorage,
     /// Its first bytes. A program that rewrites the file in place, as pi's migration does, changes them.
     head: Vec<u8>,
@@ -146,7 +140,7 @@ impl RewriteTarget {
         loop {
             let target = fs::resolve_links(Path::new(path)).with_call("readlink", path)?;
             let file = open::regular(&target, Access::Read).with_call("open", path)?;
-            let file_id = fs::stat(&file).with_call("fstat", path)?.file_id;
+            let storage = FileStorage::of_new(path, &target, &file, Durability::Os)?;
             // On Windows a lock would keep others from reading. Not every file system has locks: the check of the file's
             // file id before the rename holds without one.
             while cfg!(unix) && tries < HOLD_TRIES && fs::try_lock(&file).is_ok_and(|locked| !locked) {
@@ -154,19 +148,13 @@ impl RewriteTarget {
                 tries += 1;
             }
             let now = fs::stat_path(&target).with_call("stat", path)?;
-            if now.is_none_or(|now| now.file_id != file_id) && tries < HOLD_TRIES {
+            if now.is_none_or(|now| now.file_id != storage.file_id()) && tries < HOLD_TRIES {
                 tries += 1;
                 continue;
             }
-            let storage = FileStorage::of_new(path, &target, &file, Durability::Os)?;
             let head = head_of(&file).with_call("read", path)?;
-            return Ok(Self { path: path.to_owned(), target, file, file_id, storage, head });
+            return Ok(Self { path: path.to_owned(), target, file, storage, head });
         }
-    }
-
-    /// Which file it is.
-    pub fn file_id(&self) -> FileId {
-        self.file_id
     }
 
     /// Its lines.
@@ -218,7 +206,8 @@ impl RewriteTarget {
     /// Renames the new version over the old file where an open file keeps its name: if only this process has it open, it is closed
     /// first. Nobody can append to the old file after that.
     fn replace_closed(self, mut new: Temporary, kept: KeptBackup, end: u64) -> Result<Option<Replaced>> {
-        let Self { path, target, file, file_id, storage, .. } = self;
+        let Self { path, target, file, storage, .. } = self;
+        let file_id = storage.file_id();
         drop((file, storage));
         let now = fs::stat_path(&target).with_call("stat", &path)?;
         if now.is_none_or(|now| now.file_id != file_id || now.size != end) {
@@ -247,7 +236,7 @@ impl RewriteTarget {
             if size < read.end || size > read.end && read.torn_line_start.is_some() {
                 return Ok(false);
             }
-            let (lines, _) = self.lines_from(read.end, size, rewrite)?;
+            let lines = self.lines_from(read.end, size, false, rewrite)?;
             if lines.is_empty() || round >= CARRY_ROUNDS {
                 break;
             }
@@ -268,7 +257,7 @@ impl RewriteTarget {
         }
         for path in link.into_iter().chain([&*self.target]) {
             let stat = fs::stat_path(path).with_call("stat", &self.path)?;
-            if stat.is_none_or(|stat| stat.file_id != self.file_id) {
+            if stat.is_none_or(|stat| stat.file_id != self.storage.file_id()) {
                 return Ok(false);
             }
         }
@@ -301,11 +290,8 @@ impl RewriteTarget {
             quiet = if size > seen { 0 } else { quiet + 1 };
             let last = quiet >= QUIET_CHECKS || check + 1 == CHECKS;
             if size > seen || last && *from < size && seen > end {
-                let (mut lines, rest) = self.lines_from(*from, size, rewrite)?;
-                if let Some(rest) = rest.filter(|_| last) {
-                    // A torn line that nobody continued.
-                    push(&mut lines, (rest, size))?;
-                }
+                // Nobody continues a line that is unterminated at the last check.
+                let lines = self.lines_from(*from, size, last, rewrite)?;
                 self.add(new, &lines)?;
                 *from = lines.last().map_or(*from, |(_, end)| *end);
                 seen = size;
@@ -329,7 +315,7 @@ impl RewriteTarget {
             return Ok(());
         }
         let mut storage = FileStorage::open(&self.path)?.with_durability(Durability::Fsync);
-        if !storage.has_file_id(fs::stat(new).with_call("fstat", &self.path)?.file_id) {
+        if storage.file_id() != fs::stat(new).with_call("fstat", &self.path)?.file_id {
             return Err(Error::elsewhere(&self.path));
         }
         // The new file is locked since it was made, and an append waits for its lock.
@@ -339,9 +325,15 @@ impl RewriteTarget {
         storage.append(&mut text).map(drop)
     }
 
-    /// The new versions of the whole lines in `from..to` of the old file, each with where the old one ends, and what
-    /// follows them.
-    fn lines_from(&self, from: u64, to: u64, rewrite: &mut dyn Rewrite) -> Result<(Vec<LateLine>, Option<Vec<u8>>)> {
+    /// The new versions of the lines in `from..to` of the old file, each with where the old one ends; an unterminated one only with
+    /// `takes_unterminated`.
+    fn lines_from(
+        &self,
+        from: u64,
+        to: u64,
+        takes_unterminated: bool,
+        rewrite: &mut dyn Rewrite,
+    ) -> Result<Vec<LateLine>> {
         let source = At { file: &self.file, offset: from }.take(to.saturating_sub(from));
         let mut reader = LineReader::new(source, from, CHUNK);
         let mut lines = Vec::new();
@@ -350,14 +342,13 @@ impl RewriteTarget {
                 // No program writes such a line, and it does not fit into memory.
                 return Err(OutOfMemory.into());
             }
-            if !line.is_terminated {
-                return Ok((lines, Some(copy_of_bytes(line.bytes)?)));
+            if line.is_terminated || takes_unterminated {
+                let new = rewrite.late_line(line.bytes)?;
+                let new = new.map_or_else(|| copy_of_bytes(line.bytes), Ok)?;
+                push(&mut lines, (new, line.end()))?;
             }
-            let end = line.offset + line.bytes.len() as u64 + 1;
-            let new = rewrite.late_line(line.bytes).and_then(|new| new.map_or_else(|| copy_of_bytes(line.bytes), Ok));
-            new.and_then(|new| push(&mut lines, (new, end)))?;
         }
-        Ok((lines, None))
+        Ok(lines)
     }
 }
 

@@ -101,11 +101,6 @@ impl FileStorage {
         self.file_id
     }
 
-    /// Whether the file has this id.
-    pub(crate) fn has_file_id(&self, file_id: FileId) -> bool {
-        self.file_id == file_id
-    }
-
     /// The storage with another durability.
     pub fn with_durability(mut self, durability: Durability) -> Self {
         self.durability = durability;

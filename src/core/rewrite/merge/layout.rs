@@ -58,24 +58,20 @@ pub struct MergeLayout<'a> {
     pub report: Merged,
 }
 
-/// What became of laying out a merged file.
-#[derive(Debug)]
-pub enum LayoutResult<'a> {
-    Ready(MergeLayout<'a>),
-    /// The stored lines are not enough: one of them belongs to the front or has an id that is used there.
-    NeedsAll,
-    /// An entry that is not stored has an id that a stored one has, or refers to one that gets a new id. How it is to be edited is
-    /// known once it has its place in the store.
-    NeedsPush,
-}
-
 fn not_an_entry(number: usize, reason: &str) -> Error {
     Error::argument(format!("line {number} of `lines` is not an entry: {reason}"))
 }
 
+impl Merged {
+    /// The report that nothing was done: one of the stored lines belongs to the front, or has an id that is used there.
+    pub fn needs_all() -> Self {
+        Self { needs_all: true, ..Self::default() }
+    }
+}
+
 impl<'a> MergeLayout<'a> {
-    /// The merged file, or what it needs first.
-    pub fn of(storage: &dyn Storage, mut old: OldFile, stored: StoredLines<'a>) -> Result<LayoutResult<'a>> {
+    /// The merged file, or the report on what it needs first.
+    pub fn of(storage: &dyn Storage, mut old: OldFile, stored: StoredLines<'a>) -> Result<Result<Self, Merged>> {
         let mut layout = Self {
             pieces: Vec::new(),
             read: ReadTo::all(old.size, old.torn_line_start),
@@ -86,7 +82,7 @@ impl<'a> MergeLayout<'a> {
         let mut ids = Ids::default();
         let mut own = NewIds::default();
         if !layout.place_stored(&mut old, stored, (&mut ids, &mut own))? {
-            return Ok(LayoutResult::NeedsAll);
+            return Ok(Err(Merged::needs_all()));
         }
         layout.report.stored_bytes = layout.length();
         for group in old.groups.iter().filter(|group| !group.is_stored) {
@@ -94,23 +90,24 @@ impl<'a> MergeLayout<'a> {
             let bytes =
                 bytes_at(storage, LineSpan::of(group.entry.from, (group.entry.to - group.entry.from) as usize))?;
             let line = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
-            // The push of this line may be under way: an edited copy of it would become a second entry.
+            // The push of this line may be under way: an edited copy of it would become a second entry. How it is to be edited is
+            // known once it has its place in the store.
             let is_in_front = old.front_ids.contains_key(&group.id);
             if (!is_in_front && ids.is_taken(&group.id)) || own.edited(line, None)?.is_some() {
-                return Ok(LayoutResult::NeedsPush);
+                return Ok(Err(Merged { needs_push: true, ..Merged::default() }));
             }
             let ranges = std::iter::once(group.entry).chain(group.rest.iter().copied());
             ranges.into_iter().try_for_each(|range| layout.push_old(range))?;
         }
         if old.has_front_entries && !layout.report.renamed.is_empty() {
-            return Ok(LayoutResult::NeedsAll);
+            return Ok(Err(Merged::needs_all()));
         }
-        Ok(LayoutResult::Ready(layout))
+        Ok(Ok(layout))
     }
 
     /// Whether it differs from the old file.
     pub fn is_changed(&self) -> bool {
-        !matches!(self.pieces.as_slice(), [Piece::Old(Range { from: 0, to })] if *to == self.read.end())
+        !matches!(self.pieces.as_slice(), [Piece::Old(Range { from: 0, to })] if *to == self.read.end)
     }
 
     /// Adds the stored lines. False if those at the front are needed as well. `own` gets the new ids of entries that have

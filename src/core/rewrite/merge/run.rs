@@ -1,6 +1,6 @@
 //! A merge from the lock to the report. It starts over if another program changes the file meanwhile.
 
-use super::layout::{LayoutResult, MergeLayout, Merged};
+use super::layout::{MergeLayout, Merged};
 use super::old_file::OldFile;
 use super::stored::StoredLines;
 use crate::base::error::{Error, Result};
@@ -31,16 +31,15 @@ pub fn merge(path: &str, session: &str, stored: StoredLines<'_>, since: Option<S
     retried(path, "stored lines are added", |original| {
         let storage = original.storage();
         if !since.map_or(Ok(true), |since| is_known(storage, since))? {
-            return Ok(Some(Merged { needs_all: true, ..Merged::default() }));
+            return Ok(Some(Merged::needs_all()));
         }
         let old = OldFile::read(storage, session, since.map_or(0, |since| since.bytes), stored)?;
         let mut layout = match MergeLayout::of(storage, old, stored)? {
-            LayoutResult::Ready(layout) => layout,
-            LayoutResult::NeedsPush => return Ok(Some(Merged { needs_push: true, ..Merged::default() })),
-            LayoutResult::NeedsAll => return Ok(Some(Merged { needs_all: true, ..Merged::default() })),
+            Ok(layout) => layout,
+            Err(report) => return Ok(Some(report)),
         };
         let size = storage.size()?;
-        let mut file_id = original.file_id();
+        let mut file_id = storage.file_id();
         let changed = layout.is_changed();
         if changed {
             let Some(replaced) = original.replace(Backup::None, &mut layout)? else { return Ok(None) };
@@ -78,7 +77,7 @@ pub fn create(path: &str, session: &str, header: &[u8], stored: StoredLines<'_>)
         Some(_) => error,
         None => not_its_header(),
     })?;
-    let LayoutResult::Ready(mut layout) = MergeLayout::of(&header, old, stored)? else {
+    let Ok(mut layout) = MergeLayout::of(&header, old, stored)? else {
         return Err(Error::internal("a new file has lines that are not stored"));
     };
     let mut file = NewFile::create(path)?;
