@@ -2,16 +2,9 @@
 //!
 //! # Types
 //!
-//! [`AgentMessage`] is a serde type made by `fields!`: a struct of optional fields, generic over what a field's value is read as.
-//! From a line a value is a `Raw` span, the JSON text between two positions of the line. From an object of the caller it is a
-//! handle of the JavaScript engine. The rule below ([`AgentMessage::head`]) is written once, for both, against the [`Value`]
-//! trait.
-//!
-//! # Reading a line
-//!
-//! `read::<AgentMessage<Raw>>(text)` runs the deserializer of `json::reader` over the text: it
-//! stops at the keys it knows and lets the scanner skip every other value. No string is decoded and nothing is
-//! allocated until a method asks for a field's text.
+//! [`AgentMessage`] is made by `fields!`: a struct of optional fields, each a `Raw` span, the JSON text between two positions of
+//! the line. Reading it stops at the keys that it knows and lets the scanner skip every other value. No string is decoded and
+//! nothing is allocated until a method asks for a field's text.
 //!
 //! # What survives
 //!
@@ -22,10 +15,12 @@
 //! [`wtf8`](crate::base::wtf8), and a lone surrogate in them is written as an escape again.
 
 use crate::base::memory;
+use crate::json::reader::{FromJson, Raw};
+use crate::json::scanner::{ScanResult, Scanner};
 use crate::json::{fields, Value};
 
 fields! {
-    /// A message, read from a line of the file or from the caller's object.
+    /// A message, read from a line of the file.
     pub struct AgentMessage<V> {
         /// The name of its [`Role`].
         role: V = "role",
@@ -33,6 +28,21 @@ fields! {
         content: V = "content",
         /// What a tool adds to its result for the one who shows it.
         details: V = "details",
+    }
+}
+
+/// The value of an entry's `message` field: a message if it is an object. A list is one without fields.
+pub(crate) struct EntryMessage<'a>(pub Option<AgentMessage<Raw<'a>>>);
+
+impl<'a> FromJson<'a> for EntryMessage<'a> {
+    fn take(scanner: &mut Scanner<&'a str>) -> ScanResult<Self, &'a str> {
+        let message = match scanner.next_token()? {
+            Some(b'{') => return AgentMessage::take(scanner).map(|message| Self(Some(message))),
+            Some(b'[') => Some(AgentMessage::default()),
+            _ => None,
+        };
+        scanner.skip_value()?;
+        Ok(Self(message))
     }
 }
 
@@ -111,22 +121,19 @@ pub struct MessageHead {
     pub lacks_content: bool,
 }
 
-impl<V: Value> AgentMessage<V> {
+impl AgentMessage<Raw<'_>> {
     /// The role and whether there is content.
     pub fn head(&self) -> memory::Result<MessageHead> {
-        Ok(MessageHead { role: self.role()?, lacks_content: self.content.as_ref().is_none_or(V::is_null) })
-    }
-
-    fn role(&self) -> memory::Result<Role> {
-        let name = self.role.as_ref().map_or(Ok(None), V::text)?;
-        Ok(name.map_or(Role::Other, |name| Role::from_name(&name)))
+        let name = self.role.as_ref().map_or(Ok(None), Value::text)?;
+        let role = name.map_or(Role::Other, |name| Role::from_name(&name));
+        Ok(MessageHead { role, lacks_content: self.content.as_ref().is_none_or(Value::is_null) })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::json::reader::{read, Raw};
+    use crate::json::reader::read;
 
     fn read_text(text: &str) -> AgentMessage<Raw<'_>> {
         read(text).expect("a message")

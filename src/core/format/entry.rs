@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::agent_message::{AgentMessage, MessageHead, Role};
+use super::agent_message::{EntryMessage, MessageHead};
 use super::body::{Body, BodyOf, LARGE_BODY};
 use crate::base::memory::{self, append, copy_of_bytes, with_capacity};
 use crate::base::time::Time;
@@ -82,6 +82,17 @@ fields! {
         content: V = "content",
         details: V = "details",
         data: V = "data",
+    }
+}
+
+/// The fields of an entry's line.
+pub(crate) type LineFields<'a> = EntryFields<Raw<'a>, EntryMessage<'a>>;
+
+impl LineFields<'_> {
+    /// What the index keeps of the message.
+    pub fn message_head(&self) -> memory::Result<Option<MessageHead>> {
+        let message = self.message.as_ref().and_then(|message| message.0.as_ref());
+        message.map(|message| message.head()).transpose()
     }
 }
 
@@ -175,15 +186,9 @@ pub(crate) fn read_line_and_bodies<T>(
     least: usize,
     then: impl FnOnce(Line<'_>, &[Body]) -> T,
 ) -> memory::Result<T> {
-    // Most lines take one pass. A line that it rejects (its message is not an object) is read again.
-    if let Ok(fields) = read::<EntryFields<Raw<'_>, AgentMessage<Raw<'_>>>>(line) {
+    if let Some(fields) = read::<LineFields<'_>>(line) {
         let bodies = if line.len() < least { Vec::new() } else { bodies_in(line, &fields, least)? };
-        let message = fields.message.as_ref().map(AgentMessage::head).transpose()?;
-        return Ok(then(of_fields(&fields, message)?, &bodies));
-    }
-    if let Ok(fields) = read::<EntryFields<Raw<'_>, Raw<'_>>>(line) {
-        let message = fields.message.and_then(read_message).map(|message| message.head()).transpose()?;
-        return Ok(then(of_fields(&fields, message)?, &[]));
+        return Ok(then(of_fields(&fields)?, &bodies));
     }
     let line = if is_blank(line) {
         Line::Blank
@@ -203,12 +208,8 @@ pub(crate) fn bodies_of(line: &[u8]) -> memory::Result<Vec<Body>> {
     }
 }
 
-fn bodies_in(
-    line: &str,
-    fields: &EntryFields<Raw<'_>, AgentMessage<Raw<'_>>>,
-    least: usize,
-) -> memory::Result<Vec<Body>> {
-    let message = fields.message.as_ref();
+fn bodies_in(line: &str, fields: &LineFields<'_>, least: usize) -> memory::Result<Vec<Body>> {
+    let message = fields.message.as_ref().and_then(|message| message.0.as_ref());
     let values = [
         (BodyOf::MessageContent, message.and_then(|message| message.content)),
         (BodyOf::MessageDetails, message.and_then(|message| message.details)),
@@ -227,20 +228,12 @@ pub(crate) fn is_blank(line: &str) -> bool {
     line.bytes().all(|b| matches!(b, b' ' | b'\t' | b'\r' | b'\n'))
 }
 
-/// The message in an entry's `message` field; None if that is neither an object nor a list.
-pub(crate) fn read_message(raw: Raw<'_>) -> Option<AgentMessage<Raw<'_>>> {
-    if raw.get().starts_with('[') {
-        return Some(AgentMessage { role: None, content: None, details: None });
-    }
-    read(raw.get()).ok()
-}
-
-fn of_fields<'a, M>(fields: &'a EntryFields<Raw<'_>, M>, message: Option<MessageHead>) -> memory::Result<Line<'a>> {
+fn of_fields<'a>(fields: &'a LineFields<'_>) -> memory::Result<Line<'a>> {
     if text_of(&fields.kind)?.as_deref() == Some(b"session") {
         return Ok(Line::Header);
     }
     Ok(match text_of(&fields.id)? {
-        Some(id) => Line::Entry(head_of(fields, id, message)?),
+        Some(id) => Line::Entry(head_of(fields, id, fields.message_head()?)?),
         None => Line::Damaged(Damage::NoId),
     })
 }
@@ -345,11 +338,7 @@ impl<T> HeadAs<T> {
 
     /// Whether this entry is a user's or assistant's message.
     pub fn is_conversation(&self) -> bool {
-        self.role().is_some_and(Role::is_conversation)
-    }
-
-    fn role(&self) -> Option<Role> {
-        self.message.map(|message| message.role)
+        self.message.is_some_and(|message| message.role.is_conversation())
     }
 }
 
@@ -366,6 +355,7 @@ impl EntryHead<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::format::agent_message::Role;
 
     fn read_line<T>(line: &str, then: impl FnOnce(Line<'_>) -> T) -> T {
         super::read_line(line, then).expect("memory")

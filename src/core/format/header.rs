@@ -106,7 +106,7 @@ fn number_in(text: &[u8]) -> Option<f64> {
 impl Header {
     /// Reads the first line that parsed. None unless it is a header: an object of type `session` with a string id.
     pub fn read(line: &str) -> memory::Result<Option<Self>> {
-        let Ok(fields) = read::<HeaderFields<Raw<'_>>>(line) else { return Ok(None) };
+        let Some(fields) = read::<HeaderFields<Raw<'_>>>(line) else { return Ok(None) };
         let Some(kind) = fields.kind else { return Ok(None) };
         if kind.text()?.as_deref() != Some(b"session") {
             return Ok(None);

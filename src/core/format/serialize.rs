@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 
 use super::agent_message::MessageHead;
-use super::entry::{head_of, read_message, EntryFields, EntryHead, EntryKind, Parent};
+use super::entry::{head_of, EntryHead, EntryKind, LineFields, Parent};
 use crate::base::error::{Error, Result};
 use crate::base::memory::{self, append, with_capacity};
 use crate::base::time::Time;
 use crate::base::wtf8::push_json_string;
-use crate::json::reader::{read, Raw};
+use crate::json::reader::read;
 
 /// The envelope of an entry that is being appended.
 #[derive(Debug, Clone, PartialEq)]
@@ -87,7 +87,7 @@ impl NewHead {
             return Err(Error::invalid("An entry of an unknown kind cannot be written"));
         }
         let fields = std::str::from_utf8(own).ok().filter(|text| text.starts_with('{') && text.ends_with('}'));
-        let fields = fields.and_then(|text| read::<EntryFields<Raw<'_>, Raw<'_>>>(text).ok());
+        let fields = fields.and_then(read::<LineFields<'_>>);
         let mut fields = fields.ok_or_else(|| wrong("must be the JSON of an object"))?;
         if own.contains(&b'\n') {
             return Err(wrong("must be written in one line"));
@@ -96,9 +96,8 @@ impl NewHead {
             return Err(wrong("must not have type, id, parentId or timestamp"));
         }
         let name = format!("\"{}\"", kind.name());
-        fields.kind = read(&name).ok();
-        let message = fields.message.and_then(read_message).map(|message| message.head()).transpose()?;
-        let head = head_of(&fields, Cow::Borrowed(b""), message)?;
+        fields.kind = read(&name);
+        let head = head_of(&fields, Cow::Borrowed(b""), fields.message_head()?)?;
         Ok(Self {
             message: head.message,
             target: head.target.map(Cow::into_owned),

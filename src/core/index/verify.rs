@@ -174,8 +174,7 @@ impl Survey {
     fn read_header(&mut self, text: &str) -> memory::Result<bool> {
         self.header = Header::read(text)?;
         if self.header.is_some() {
-            let fields = read::<HeaderFields<Raw<'_>>>(text).ok();
-            let stated = fields.and_then(|fields| fields.version?.number());
+            let stated = read::<HeaderFields<Raw<'_>>>(text).and_then(|fields| fields.version?.number());
             self.stated_version = Some(stated.unwrap_or(1.0));
         }
         Ok(self.header.is_some())

@@ -1,34 +1,8 @@
-//! Structs of named fields. serde's derived structs reject repeated keys, which `JSON.parse` accepts.
+//! Structs of named fields, read from a JSON object. serde's derived structs reject repeated keys, which `JSON.parse` accepts.
 
-use std::borrow::Cow;
-use std::fmt;
-
-use serde::de::{self, Deserialize, Deserializer, Visitor};
-
-/// An object's key as WTF-8: it may have escapes and lone surrogates.
-pub struct FieldKey<'de>(pub Cow<'de, [u8]>);
-
-impl<'de> Deserialize<'de> for FieldKey<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct KeyVisitor;
-        impl<'de> Visitor<'de> for KeyVisitor {
-            type Value = FieldKey<'de>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a string")
-            }
-            fn visit_borrowed_bytes<E: de::Error>(self, bytes: &'de [u8]) -> Result<Self::Value, E> {
-                Ok(FieldKey(Cow::Borrowed(bytes)))
-            }
-            fn visit_bytes<E: de::Error>(self, bytes: &[u8]) -> Result<Self::Value, E> {
-                Ok(FieldKey(Cow::Owned(bytes.to_vec())))
-            }
-        }
-        deserializer.deserialize_bytes(KeyVisitor)
-    }
-}
-
-/// Defines a struct of optional fields that reads itself from a JSON object or a JavaScript one: keys in any order,
-/// unknown ones skipped, the last of a repeated key kept. Each type parameter is the type that a field's value is read as.
+/// Defines a struct of optional fields that is read from a JSON object: keys in any order, unknown ones skipped, the last of a
+/// repeated key kept. Each type parameter is the type that a field's value is read as; a caller may fill the struct with another,
+/// values of JavaScript for example.
 macro_rules! fields {
     ($(#[$doc:meta])* $vis:vis struct $name:ident<$($param:ident),+> {
         $($(#[$field_doc:meta])* $field:ident: $kind:ident = $key:literal,)+
@@ -38,55 +12,36 @@ macro_rules! fields {
             $($(#[$field_doc])* pub $field: Option<$kind>,)+
         }
 
-        #[allow(dead_code)]
-        impl<Each> $name<$($crate::json::fields::each!($param, Each)),+> {
-            /// Reads the fields one by one, in their order, by their keys.
-            pub fn from_each<E>(
-                mut read: impl FnMut(&'static str) -> std::result::Result<Option<Each>, E>,
-            ) -> std::result::Result<Self, E> {
-                Ok($name { $($field: read($key)?,)+ })
+        impl<$($param),+> Default for $name<$($param),+> {
+            fn default() -> Self {
+                Self { $($field: None,)+ }
             }
         }
 
-        impl<'de, $($param: serde::Deserialize<'de>),+> serde::Deserialize<'de> for $name<$($param),+> {
-            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
-                struct FieldsVisitor<$($param),+>(std::marker::PhantomData<($($param,)+)>);
-                impl<'de, $($param: serde::Deserialize<'de>),+> serde::de::Visitor<'de> for FieldsVisitor<$($param),+> {
-                    type Value = $name<$($param),+>;
-                    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                        f.write_str("an object")
+        impl<'a, $($param: $crate::json::reader::FromJson<'a>),+> $crate::json::reader::FromJson<'a> for $name<$($param),+> {
+            fn take(
+                scanner: &mut $crate::json::scanner::Scanner<&'a str>,
+            ) -> $crate::json::scanner::ScanResult<Self, &'a str> {
+                #[allow(non_camel_case_types)]
+                enum Key { $($field,)+ }
+                let find = |key: &[u8]| match key {
+                    $(key if key == $key.as_bytes() => Some(Key::$field),)+
+                    _ => None,
+                };
+                let mut fields = Self::default();
+                scanner.members(find, |scanner, key| {
+                    match key {
+                        $(Some(Key::$field) => fields.$field = Some($crate::json::reader::FromJson::take(scanner)?),)+
+                        None => scanner.skip_value()?,
                     }
-                    fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> std::result::Result<Self::Value, A::Error> {
-                        let mut out = $name { $($field: None,)+ };
-                        while let Some(key) = map.next_key::<$crate::json::fields::FieldKey<'de>>()? {
-                            match &*key.0 {
-                                $(bytes if bytes == $key.as_bytes() => out.$field = Some(map.next_value()?),)+
-                                _ => {
-                                    map.next_value::<serde::de::IgnoredAny>()?;
-                                }
-                            }
-                        }
-                        Ok(out)
-                    }
-                }
-                deserializer.deserialize_struct(
-                    stringify!($name),
-                    &[$($key),+],
-                    FieldsVisitor(std::marker::PhantomData),
-                )
+                    Ok(())
+                })?;
+                Ok(fields)
             }
         }
     };
 }
 pub(crate) use fields;
-
-/// The second argument, once for each first one.
-macro_rules! each {
-    ($param:ident, $each:ident) => {
-        $each
-    };
-}
-pub(crate) use each;
 
 #[cfg(test)]
 mod tests {
@@ -99,7 +54,7 @@ mod tests {
     }
 
     fn id_of(text: &str) -> Option<String> {
-        let sample: Sample<Raw<'_>> = read(text).ok()?;
+        let sample: Sample<Raw<'_>> = read(text)?;
         sample.id.map(|raw| raw.get().to_owned())
     }
 

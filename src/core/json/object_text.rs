@@ -15,14 +15,6 @@ use crate::base::wtf8::push_json_string;
 #[derive(Default)]
 pub struct ObjectText<'a>(Vec<Member<'a>>);
 
-/// What becomes of a value.
-pub enum ValueEdit {
-    Kept,
-    Set(String),
-    /// It is taken out with its key.
-    Removed,
-}
-
 struct Member<'a> {
     key: Cow<'a, [u8]>,
     value: Cow<'a, str>,
@@ -38,18 +30,18 @@ impl<'a> ObjectText<'a> {
         }
     }
 
-    fn add_members(&mut self, text: &'a str) -> ScanResult<(), &'a [u8]> {
-        let mut scanner = Scanner::new(text.as_bytes());
+    fn add_members(&mut self, text: &'a str) -> ScanResult<(), &'a str> {
+        let mut scanner = Scanner::new(text);
         // The position of each key.
         let mut seen = HashTable::new();
         let hasher = DefaultHashBuilder::default();
         scanner.expect(b'{')?;
         let mut first = true;
         while scanner.next_element(&mut first, b'}')? {
-            let key = scanner.span(text, Scanner::skip_string)?;
+            let key = scanner.span(Scanner::skip_string)?;
             let key = string_bytes(key)?.ok_or(ScanError::Malformed)?;
             scanner.expect(b':')?;
-            let value = Cow::Borrowed(scanner.span(text, Scanner::skip_value)?);
+            let value = Cow::Borrowed(scanner.span(Scanner::skip_value)?);
             let members = &mut self.0;
             let hash = hasher.hash_one(&key);
             let is_same = |at: &usize| members.get(*at).is_some_and(|member| member.key == key);
@@ -92,25 +84,16 @@ impl<'a> ObjectText<'a> {
         self.0.retain(|member| *member.key != *key.as_bytes());
     }
 
-    /// Edits every value. After an error only some are.
-    pub fn edit_values(
-        &mut self,
-        mut each: impl FnMut(&[u8], &str) -> memory::Result<ValueEdit>,
-    ) -> memory::Result<()> {
-        let mut result = Ok(());
-        self.0.retain_mut(|member| {
-            if result.is_err() {
-                return true;
-            }
-            match each(&member.key, &member.value) {
-                Ok(ValueEdit::Kept) => {}
-                Ok(ValueEdit::Set(value)) => member.value = Cow::Owned(value),
-                Ok(ValueEdit::Removed) => return false,
-                Err(error) => result = Err(error),
-            }
-            true
-        });
-        result
+    /// The object with the values that `each` makes of its own. A key that gets none goes.
+    pub fn with_values(
+        self,
+        mut each: impl FnMut(&[u8], Cow<'a, str>) -> memory::Result<Option<Cow<'a, str>>>,
+    ) -> memory::Result<Self> {
+        let mut members = with_capacity(self.0.len())?;
+        for Member { key, value } in self.0 {
+            members.extend(each(&key, value)?.map(|value| Member { key, value }));
+        }
+        Ok(Self(members))
     }
 
     /// The object's text, without white space between its members.

@@ -7,11 +7,11 @@
 use std::io;
 
 use super::simd::{short_end, skip_string, Skipped};
-use super::string::short_string_bytes;
+use super::string::unescape;
 use crate::base::memory::{self, OutOfMemory};
 
 /// A longer key is not one that anything looks for.
-pub(super) const LONGEST_KEY: usize = 1 << 10;
+const LONGEST_KEY: usize = 1 << 10;
 
 /// The bytes that a scanner reads.
 pub trait Input {
@@ -28,14 +28,14 @@ pub trait Input {
     fn read_more(&mut self, keep: usize) -> Result<Option<usize>, Self::Error>;
 }
 
-/// A text in memory.
-impl Input for &[u8] {
+/// A text in memory, or bytes.
+impl<T: AsRef<[u8]>> Input for T {
     type Error = OutOfMemory;
     const NEWLINE_IS_SPACE: bool = true;
 
     #[inline(always)]
     fn bytes(&self) -> &[u8] {
-        self
+        self.as_ref()
     }
 
     #[inline(always)]
@@ -82,7 +82,7 @@ pub type ScanResult<T, I> = Result<T, ScanError<<I as Input>::Error>>;
 pub struct Scanner<I> {
     pub input: I,
     /// The next byte, counted from the first one in memory.
-    pub(super) at: usize,
+    at: usize,
     /// The start of the value that is kept, and its limit.
     kept: Option<(usize, usize)>,
     containers: Containers,
@@ -119,22 +119,13 @@ impl Containers {
     }
 }
 
-impl<'a> Scanner<&'a [u8]> {
-    /// A scanner at a position of a text in memory.
-    pub fn starting_at(text: &'a [u8], at: usize) -> Self {
-        Self { at, ..Self::new(text) }
-    }
-
-    /// Takes what comes next, which is what `skip` skips, and gives its part of `text`, the text that is scanned.
-    pub fn span<'t>(
-        &mut self,
-        text: &'t str,
-        skip: impl FnOnce(&mut Self) -> ScanResult<(), &'a [u8]>,
-    ) -> ScanResult<&'t str, &'a [u8]> {
+impl<'a> Scanner<&'a str> {
+    /// Takes what comes next, which is what `skip` skips, and gives its part of the text.
+    pub fn span(&mut self, skip: impl FnOnce(&mut Self) -> ScanResult<(), &'a str>) -> ScanResult<&'a str, &'a str> {
         self.next_token()?;
         let from = self.at;
         skip(self)?;
-        text.get(from..self.at).ok_or(ScanError::Malformed)
+        self.input.get(from..self.at).ok_or(ScanError::Malformed)
     }
 }
 
@@ -142,6 +133,11 @@ impl<I: Input> Scanner<I> {
     /// A scanner at the start of an input.
     pub fn new(input: I) -> Self {
         Self { input, at: 0, kept: None, containers: Containers::default() }
+    }
+
+    /// A scanner at a position of an input.
+    pub fn starting_at(input: I, at: usize) -> Self {
+        Self { at, ..Self::new(input) }
     }
 
     /// Drops the state of a scan that failed. The position stays.
@@ -240,7 +236,7 @@ impl<I: Input> Scanner<I> {
             let key = quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default();
             let mut found = find(key);
             if found.is_none() && key.contains(&b'\\') {
-                found = short_string_bytes(&String::from_utf8_lossy(quoted)).and_then(|key| find(&key));
+                found = unescape(key).map_err(I::Error::from)?.and_then(|key| find(&key));
             }
             self.expect(b':')?;
             member(self, found)?;
@@ -270,7 +266,7 @@ impl<I: Input> Scanner<I> {
     }
 
     /// Drops what was scanned and is not kept, and reads on. False at the end.
-    pub(super) fn read_more(&mut self) -> Result<bool, I::Error> {
+    fn read_more(&mut self) -> Result<bool, I::Error> {
         self.kept = self.kept.filter(|(from, limit)| self.at - from < *limit);
         let keep = self.kept.map_or(self.at, |(from, _)| from);
         let Some(dropped) = self.input.read_more(keep)? else { return Ok(false) };

@@ -2,12 +2,13 @@
 
 use std::borrow::Cow;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use super::fields::FieldKey;
-use super::long_strings::unescape;
-use crate::base::memory::{self, copy_of_bytes, MemoryWriter, OutOfMemory};
-use crate::base::wtf8::{into_string_lossy, push_json_string};
+use crate::base::memory::{self, append, copy_of_bytes, reserve, MemoryWriter, OutOfMemory};
+use crate::base::wtf8::{encode_wtf8, into_string_lossy, push_json_string};
+
+/// How much memory, in bytes, is asked for before a string is read, at most.
+const MAX_RESERVED: usize = 1 << 20;
 
 /// The WTF-8 of a JSON string's text, quotes included; None if it is not a string. Without memory for it it is an error.
 pub fn string_bytes(raw: &str) -> memory::Result<Option<Cow<'_, [u8]>>> {
@@ -27,13 +28,50 @@ pub fn owned_string(raw: &str) -> memory::Result<Option<Vec<u8>>> {
     })
 }
 
-/// The WTF-8 of the text of a JSON string whose length has a limit: memory for it is taken without asking whether it is there.
-pub fn short_string_bytes(raw: &str) -> Option<Cow<'_, [u8]>> {
-    let inner = raw.strip_prefix('"')?.strip_suffix('"')?;
-    if memchr::memchr(b'\\', inner.as_bytes()).is_none() {
-        return Some(Cow::Borrowed(inner.as_bytes()));
+/// The WTF-8 of the text between a JSON string's quotes; None if an escape in it is not valid.
+pub fn unescape(string: &[u8]) -> memory::Result<Option<Vec<u8>>> {
+    let mut text = Vec::new();
+    // What an escape stands for is shorter than the escape: a text of many takes less.
+    reserve(&mut text, string.len().min(MAX_RESERVED))?;
+    let mut rest = string;
+    while let Some(at) = memchr::memchr(b'\\', rest) {
+        let (before, escape) = rest.split_at(at);
+        append(&mut text, before)?;
+        let Some((code_point, length)) = escape_at(escape) else { return Ok(None) };
+        append(&mut text, encode_wtf8(code_point, &mut [0; 4]))?;
+        rest = escape.get(length..).unwrap_or_default();
     }
-    FieldKey::deserialize(&mut serde_json::Deserializer::from_str(raw)).ok().map(|FieldKey(text)| text)
+    append(&mut text, rest)?;
+    Ok(Some(text))
+}
+
+/// The code point of the escape that the bytes begin with, and how many bytes it takes; two escapes that are the halves of a character
+/// are one. None if there is no valid escape.
+pub fn escape_at(bytes: &[u8]) -> Option<(u32, usize)> {
+    let character = match bytes {
+        [b'\\', b'u', ..] => {
+            let first = unit_of(bytes)?;
+            let second = bytes.get(6..).and_then(unit_of).filter(|_| (0xD800..0xDC00).contains(&first));
+            return Some(match second.filter(|second| (0xDC00..0xE000).contains(second)) {
+                Some(second) => (0x10000 + ((first & 0x3FF) << 10) + (second & 0x3FF), 12),
+                None => (first, 6),
+            });
+        }
+        [b'\\', kind @ (b'"' | b'\\' | b'/'), ..] => *kind,
+        [b'\\', b'b', ..] => 0x08,
+        [b'\\', b'f', ..] => 0x0c,
+        [b'\\', b'n', ..] => b'\n',
+        [b'\\', b'r', ..] => b'\r',
+        [b'\\', b't', ..] => b'\t',
+        _ => return None,
+    };
+    Some((u32::from(character), 2))
+}
+
+/// The unit of an escape like `\u65e5`, which the bytes begin with.
+fn unit_of(bytes: &[u8]) -> Option<u32> {
+    let digits = bytes.strip_prefix(b"\\u")?.first_chunk::<4>()?;
+    digits.iter().try_fold(0, |unit, digit| Some(unit << 4 | (*digit as char).to_digit(16)?))
 }
 
 /// The JSON text of a string. Without memory for it it is an error.
@@ -58,13 +96,58 @@ mod tests {
     use crate::base::wtf8::from_utf16;
     use proptest::prelude::*;
 
+    fn unescaped(string: &str) -> Option<Vec<u8>> {
+        unescape(string.as_bytes()).expect("memory")
+    }
+
+    /// Letters, characters that are escaped, and any others.
+    fn unit() -> impl Strategy<Value = u16> {
+        let escaped = prop::sample::select("\\\"\n\r\t\u{8}\u{c}\u{1}".encode_utf16().collect::<Vec<_>>());
+        prop_oneof![8 => 0x20u16..0x7f, 4 => escaped, 1 => Just(u16::from(b'u')), 1 => 0u16..0x100, 1 => 0xd7f0u16..0xe010, 1 => any::<u16>()]
+    }
+
     proptest! {
         #[test]
-        fn a_written_string_reads_back(units in proptest::collection::vec(any::<u16>(), 0..64)) {
-            let text = from_utf16(&units).expect("memory");
+        fn what_was_escaped_comes_back(units in prop::collection::vec(unit(), 0..64), plain in 0usize..40) {
+            let text = ["x".repeat(plain).into_bytes(), from_utf16(&units).expect("memory")].concat();
             let json = quoted(&text).expect("memory");
             let read = string_bytes(&json).expect("memory");
             prop_assert_eq!(read.as_deref(), Some(&text[..]));
+        }
+    }
+
+    #[test]
+    fn escapes_may_begin_at_any_byte_of_a_block() {
+        let escapes = [
+            r#"\""#,
+            r"\\",
+            r"\/",
+            r"\b",
+            r"\f",
+            r"\n",
+            r"\r",
+            r"\t",
+            r"\u0041",
+            r"\\n",
+            r"\\\n",
+            r"\\\\u",
+            r"\\\u65e5",
+        ];
+        for (escape, before) in escapes.iter().flat_map(|escape| (0..70).map(move |before| (escape, before))) {
+            let json = format!("{}{escape}u{escape}nrt{}", "x".repeat(before), "bfnrtu".repeat(12));
+            let text: String = serde_json::from_str(&format!("\"{json}\"")).expect("JSON");
+            assert_eq!(unescaped(&json), Some(text.into_bytes()), "{json}");
+        }
+    }
+
+    #[test]
+    fn each_escape_is_one_character() {
+        assert_eq!(unescaped(r#"\"\\\/\b\f\n\r\t\u0041\u65E5"#).as_deref(), Some("\"\\/\x08\x0c\n\r\tA日".as_bytes()));
+        // Two halves make a character, whether they are escaped or not both.
+        assert_eq!(unescaped(r"\ud83d\ude00").as_deref(), Some("😀".as_bytes()));
+        assert_eq!(unescaped(r"\ud83dx\ude00"), Some(from_utf16(&[0xd83d, 0x78, 0xde00]).expect("memory")));
+        for bad in [r"\", r"\x", r"\u12", r"\u12g4", r"a\u"] {
+            assert_eq!(unescaped(bad), None, "{bad}");
         }
     }
 }

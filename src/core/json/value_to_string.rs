@@ -1,12 +1,12 @@
 //! The string that JavaScript converts a JSON value to: `String(value)`.
 
-use super::long_strings::unescape;
 use super::scanner::Scanner;
+use super::string::string_bytes;
 use crate::base::memory::{self, append};
 
 /// Appends `String(value)` of a JSON value. It takes one pass, however deep the value is. Without memory for it it is an error.
 pub fn push_to_string(json: &str, out: &mut Vec<u8>) -> memory::Result<()> {
-    let mut scanner = Scanner::new(json.as_bytes());
+    let mut scanner = Scanner::new(json);
     // Arrays in arrays are joined by commas as well, so that only values and commas count.
     while let Ok(Some(byte)) = scanner.next_token() {
         if matches!(byte, b'[' | b']' | b',') {
@@ -14,12 +14,9 @@ pub fn push_to_string(json: &str, out: &mut Vec<u8>) -> memory::Result<()> {
             scanner.skip_byte();
             continue;
         }
-        let Some(value) = scanner.value(usize::MAX).ok().flatten().and_then(|value| std::str::from_utf8(value).ok())
-        else {
-            return Ok(());
-        };
+        let Ok(value) = scanner.span(Scanner::skip_value) else { return Ok(()) };
         match byte {
-            b'"' => push_string(value, out)?,
+            b'"' => append(out, &string_bytes(value)?.unwrap_or_default())?,
             b'{' => append(out, b"[object Object]")?,
             b't' | b'f' => append(out, value.as_bytes())?,
             b'n' => {}
@@ -27,17 +24,6 @@ pub fn push_to_string(json: &str, out: &mut Vec<u8>) -> memory::Result<()> {
         }
     }
     Ok(())
-}
-
-/// Appends the text of a JSON string, in WTF-8.
-fn push_string(json: &str, out: &mut Vec<u8>) -> memory::Result<()> {
-    let inner = json.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or_default();
-    let text = unescape(inner.as_bytes())?.unwrap_or_default();
-    if out.is_empty() {
-        *out = text;
-        return Ok(());
-    }
-    append(out, &text)
 }
 
 #[cfg(test)]

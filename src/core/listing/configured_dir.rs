@@ -78,7 +78,7 @@ fn session_dir_in(file: &str) -> std::result::Result<Option<String>, String> {
         return Err(unreadable(&"it is not valid JSON"));
     }
     // Values that are not objects have no settings.
-    let Some(dir) = read::<Settings<Raw<'_>>>(text).ok().and_then(|settings| settings.session_dir) else {
+    let Some(dir) = read::<Settings<Raw<'_>>>(text).and_then(|settings| settings.session_dir) else {
         return Ok(None);
     };
     match string_bytes(dir.get()).map_err(|error| unreadable(&error))? {

@@ -6,8 +6,7 @@ use std::io::Write;
 use super::replace::{write_lines, ReadTo, Rewrite};
 use crate::base::error::Result;
 use crate::base::memory::{self, collect, copy_of, insert_into, push, with_capacity};
-use crate::format::agent_message::Role;
-use crate::format::entry::{is_blank, read_message};
+use crate::format::agent_message::{AgentMessage, Role};
 use crate::format::header::{Version, CURRENT_VERSION};
 use crate::format::ids::{entry_id, numbered_id};
 use crate::io::line_reader::line_text;
@@ -41,7 +40,7 @@ pub enum MigrationEdit {
     CustomRole,
 }
 
-/// Migrates a session's values in file order.
+/// The migration of a session's values, in file order.
 #[derive(Debug)]
 pub struct Migrator {
     version: Version,
@@ -57,6 +56,11 @@ impl Migrator {
     /// A migration from `version` to the current one.
     pub fn new(version: Version) -> Self {
         Self { version, given: Vec::new(), taken: Default::default(), previous: None, is_numbered: false }
+    }
+
+    /// A migration of a copy that is only shown: an entry of version 1 gets its number as its id, the same each time.
+    pub fn numbered(version: Version) -> Self {
+        Self { is_numbered: true, ..Self::new(version) }
     }
 
     /// How the next value changes.
@@ -98,13 +102,10 @@ impl Migrator {
 
     /// The migrated form of a line; None if it does not change.
     pub fn line(&mut self, line: &str) -> memory::Result<Option<Vec<u8>>> {
-        if is_blank(line) || !is_json(line) {
-            return Ok(None);
-        }
-        let parts = ObjectText::read(line)?.zip(read::<OldFields<Raw<'_>>>(line).ok());
+        let parts = ObjectText::read(line)?.zip(read::<OldFields<Raw<'_>>>(line));
         let Some((mut object, fields)) = parts else {
             // The reference drops falsy values when it loads and counts the others.
-            if !matches!(line.trim(), "null" | "false" | "0" | "-0" | "\"\"") {
+            if is_json(line) && !matches!(line.trim(), "null" | "false" | "0" | "-0" | "\"\"") {
                 push(&mut self.given, None)?;
             }
             return Ok(None);
@@ -132,23 +133,7 @@ impl Migrator {
     }
 }
 
-/// The migration of a whole file.
-#[derive(Debug)]
-pub(crate) struct Migration(Migrator);
-
-impl Migration {
-    /// A migration from `version` to the current one.
-    pub fn new(version: Version) -> Self {
-        Self(Migrator::new(version))
-    }
-
-    /// A migration of a copy that is only shown: an entry of version 1 gets its number as its id, the same each time.
-    pub fn numbered(version: Version) -> Self {
-        Self(Migrator { is_numbered: true, ..Migrator::new(version) })
-    }
-}
-
-impl Rewrite for Migration {
+impl Rewrite for Migrator {
     fn write(&mut self, old: &dyn Storage, out: &mut dyn Write) -> Result<ReadTo> {
         write_lines(old, out, true, |line| match line.skipped {
             Some(_) => Ok(None),
@@ -157,13 +142,13 @@ impl Rewrite for Migration {
     }
 
     fn late_line(&mut self, line: &[u8]) -> memory::Result<Option<Vec<u8>>> {
-        self.0.line(&line_text(line)?)
+        self.line(&line_text(line)?)
     }
 }
 
 /// The text of a message with its new role; None if it is not that of a hook.
 fn with_custom_role(message: Raw<'_>) -> memory::Result<Option<String>> {
-    let head = read_message(message).map(|message| message.head()).transpose()?;
+    let head = read::<AgentMessage<Raw<'_>>>(message.get()).map(|message| message.head()).transpose()?;
     if head.is_none_or(|head| head.role != Role::HookMessage) {
         return Ok(None);
     }

@@ -91,7 +91,7 @@ fn in_json(c: char) -> String {
 mod tests {
     use super::*;
     use crate::base::fold::{fold, folded};
-    use crate::json::short_string_bytes;
+    use crate::json::string_bytes;
     use proptest::prelude::*;
 
     /// A character as a writer may write it.
@@ -115,7 +115,7 @@ mod tests {
             upper in any::<bool>(),
         ) {
             let json = format!("\"{}\"", pieces.concat());
-            let text = short_string_bytes(&json).expect("a string");
+            let text = string_bytes(&json).expect("memory").expect("a string");
             let text = crate::base::wtf8::to_string_lossy(&text).into_owned();
             let part: String = text.chars().skip(from).take(length).collect();
             let part = if upper { part.to_uppercase() } else { part };

@@ -148,7 +148,7 @@ pub(crate) struct EntryTexts<'a> {
 
 /// Reads a line of a session; None if it is not an entry that can have texts. An error if there is no memory for the list of them.
 pub(crate) fn entry_texts(line: &str, version: Version, scopes: Scopes) -> memory::Result<Option<EntryTexts<'_>>> {
-    let Ok(fields) = read::<SearchedFields<Raw<'_>>>(line) else { return Ok(None) };
+    let Some(fields) = read::<SearchedFields<Raw<'_>>>(line) else { return Ok(None) };
     let id = text_in(fields.id)?;
     if version != Version::V1 && id.is_none() {
         return Ok(None);
@@ -156,7 +156,7 @@ pub(crate) fn entry_texts(line: &str, version: Version, scopes: Scopes) -> memor
     let mut texts = Texts { scopes, found: Vec::new() };
     let role = match text_in(fields.kind)?.as_deref() {
         Some(b"message") => {
-            let Some(Ok(message)) = fields.message.map(|message| read(message.get())) else { return Ok(None) };
+            let Some(message) = fields.message.and_then(|message| read(message.get())) else { return Ok(None) };
             let Some(role) = texts.add_message(message)? else { return Ok(None) };
             role
         }
@@ -170,7 +170,7 @@ pub(crate) fn entry_texts(line: &str, version: Version, scopes: Scopes) -> memor
             "custom_message"
         }
         Some(b"context_edit") => {
-            let replacement = fields.replacement.and_then(|raw| read::<ReplacementFields<Raw<'_>>>(raw.get()).ok());
+            let replacement = fields.replacement.and_then(|raw| read::<ReplacementFields<Raw<'_>>>(raw.get()));
             texts.add_content(replacement.and_then(|fields| fields.content), Scope::Custom)?;
             "context_edit"
         }
@@ -246,7 +246,7 @@ impl<'a> Texts<'a> {
         let Some(content) = content.map(Raw::get) else { return Ok(()) };
         self.add(scope, content)?;
         for block in elements(content).filter(|block| block.starts_with('{')) {
-            let Ok(block) = read::<BlockFields<Raw<'_>>>(block) else { continue };
+            let Some(block) = read::<BlockFields<Raw<'_>>>(block) else { continue };
             match (text_in(block.kind)?.as_deref(), scope) {
                 (Some(b"text"), _) => {
                     self.add_string(scope, block.text, "")?;
@@ -269,13 +269,10 @@ impl<'a> Texts<'a> {
 pub(crate) fn strings_in<'a, E>(json: &'a str, mut each: impl FnMut(&'a str) -> Result<(), E>) -> Result<(), E> {
     let mut at = 0;
     while let Some(from) = json.get(at..).and_then(|rest| rest.find('"')).map(|start| at + start) {
-        let mut scanner = Scanner::starting_at(json.as_bytes(), from);
-        if scanner.skip_string().is_err() {
-            break;
-        }
+        let mut scanner = Scanner::starting_at(json, from);
+        let Ok(string) = scanner.span(Scanner::skip_string) else { break };
         at = scanner.at();
-        let is_key = json.get(at..).is_some_and(|rest| rest.trim_start().starts_with(':'));
-        if let Some(string) = json.get(from..at).filter(|_| !is_key) {
+        if scanner.next_token() != Ok(Some(b':')) {
             each(string)?;
         }
     }

@@ -10,7 +10,7 @@ use crate::base::paths::text_of;
 use crate::format::header::{NewHeader, Version};
 use crate::index::load::{load, Loaded};
 use crate::io::line_span::LineSpan;
-use crate::rewrite::migrate::Migration;
+use crate::rewrite::migrate::Migrator;
 use crate::rewrite::replace::{retried, Backup, Rewrite};
 use crate::storage::file::FileStorage;
 use crate::storage::memory::MemoryStorage;
@@ -126,8 +126,8 @@ impl Session {
                 read_into(&*old, 0, size, &mut bytes)?;
                 return Ok(Box::new(MemoryStorage::new(path.to_owned(), bytes)));
             }
-            Persistence::Memory => Some(Migration::new(version)),
-            Persistence::ReadOnly => Some(Migration::numbered(version)),
+            Persistence::Memory => Some(Migrator::new(version)),
+            Persistence::ReadOnly => Some(Migrator::numbered(version)),
             Persistence::File => None,
         };
         if let Some(mut migration) = in_memory {
@@ -143,7 +143,7 @@ impl Session {
                 // Another process migrated it first.
                 return Ok(Some(false));
             }
-            let replaced = original.replace(Backup::OldVersion, &mut Migration::new(header.version))?;
+            let replaced = original.replace(Backup::OldVersion, &mut Migrator::new(header.version))?;
             Ok(replaced.map(|_| true))
         })?;
         if is_migrated_here {

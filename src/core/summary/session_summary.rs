@@ -246,7 +246,7 @@ impl SessionSummary {
             return Ok(());
         }
         let timestamp = text_of(&line.timestamp);
-        let entry_time = || time_of(read::<Raw<'_>>(&timestamp).ok().as_ref());
+        let entry_time = || time_of(read::<Raw<'_>>(&timestamp).as_ref());
         match number(&line.message.timestamp).map_or_else(entry_time, |ms| Ok(Time::At(ms)))? {
             Time::At(ms) if !ms.is_nan() => self.active = Some(self.active.unwrap_or(0.0).max(ms)),
             Time::At(_) => {}

@@ -1,6 +1,6 @@
-//! The caller's objects as the core reads them: the field structs that read lines of a file read objects, too.
+//! The caller's objects as the core reads them: in the field structs that lines of a file are read into.
 //!
-//! Only the named fields of a struct are read, each by one property access, and kept as handles ([`FieldValue`]).
+//! Only the fields that are needed are read, each by one property access, and kept as handles ([`FieldValue`]).
 
 use std::borrow::Cow;
 
@@ -75,9 +75,19 @@ pub fn with_entry_head<T>(
     value: JsVal<'_>,
     then: impl FnOnce(&JsEntryFields<'_>, EntryHead<'_>) -> T,
 ) -> Result<T> {
-    // The index does not need the values that may be bodies.
-    let is_body = |name| matches!(name, "content" | "details" | "data");
-    let fields = JsEntryFields::from_each(|name| if is_body(name) { Ok(None) } else { field(js, value, name) })?;
+    let field = |name| field(js, value, name);
+    let fields = JsEntryFields {
+        kind: field("type")?,
+        id: field("id")?,
+        parent: field("parentId")?,
+        timestamp: field("timestamp")?,
+        message: field("message")?,
+        first_kept: field("firstKeptEntryId")?,
+        target: field("targetId")?,
+        label: field("label")?,
+        summary: field("summary")?,
+        ..JsEntryFields::default()
+    };
     let message = match &fields.message {
         Some(message) => message_head(js, message.value())?,
         None => None,

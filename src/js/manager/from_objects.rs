@@ -6,11 +6,11 @@ use super::identity_cache::IdentityCache;
 use super::open::{new_session, ManagerConfig};
 use crate::js::convert::args::Options;
 use crate::js::convert::errors::{wrong_argument, OrThrow};
-use crate::js::convert::object::{field, with_entry_head, FieldValue};
+use crate::js::convert::object::{field, with_entry_head};
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
 use pi_session_core::base::memory::{push, with_capacity};
-use pi_session_core::format::header::{HeaderFields, Version, CURRENT_VERSION};
+use pi_session_core::format::header::{Version, CURRENT_VERSION};
 use pi_session_core::json::Value;
 use pi_session_core::rewrite::migrate::{MigrationEdit, Migrator, OldFields};
 use pi_session_core::session::Session;
@@ -52,12 +52,12 @@ pub fn session_from_objects(
     let (mut session, mut cache) = match header {
         None => new_session(js, config, None, options)?,
         Some(header) => {
-            let fields = HeaderFields::from_each(|name| field(js, header, name))?;
-            let id = fields.id.as_ref().map_or(Ok(None), Value::text).or_throw(js)?;
+            let id = field(js, header, "id")?;
+            let id = id.as_ref().map_or(Ok(None), Value::text).or_throw(js)?;
             let id = id
                 .map(|id| id.into_owned())
                 .ok_or_else(|| wrong_argument(js, "entries: the header's id must be a string"))?;
-            migrate(js, &values, version_of(js, &fields)?)?;
+            migrate(js, &values, version_of(js, header)?)?;
             let mut cache = IdentityCache::new(js, 0)?;
             cache.set_header(js, header)?;
             (Session::new(id, config.persistence, None), cache)
@@ -87,16 +87,16 @@ pub fn migrate_objects(js: JsEnv<'_>, list: JsVal<'_>) -> Result<()> {
     let mut version = Version::V1;
     for value in &values {
         if type_of(js, *value)? == b"session" {
-            let fields = HeaderFields::from_each(|name| field(js, *value, name))?;
-            version = version_of(js, &fields)?;
+            version = version_of(js, *value)?;
             break;
         }
     }
     migrate(js, &values, version)
 }
 
-fn version_of(js: JsEnv<'_>, fields: &HeaderFields<FieldValue<'_>>) -> Result<Version> {
-    Version::of(fields.version.as_ref()).or_throw(js)
+/// The version that a header states.
+fn version_of(js: JsEnv<'_>, header: JsVal<'_>) -> Result<Version> {
+    Version::of(field(js, header, "version")?.as_ref()).or_throw(js)
 }
 
 fn migrate(js: JsEnv<'_>, values: &[JsVal<'_>], version: Version) -> Result<()> {
@@ -105,7 +105,12 @@ fn migrate(js: JsEnv<'_>, values: &[JsVal<'_>], version: Version) -> Result<()> 
     }
     let mut migrator = Migrator::new(version);
     for value in values {
-        let fields = OldFields::from_each(|name| field(js, *value, name))?;
+        let field = |name| field(js, *value, name);
+        let fields = OldFields {
+            kind: field("type")?,
+            message: field("message")?,
+            first_kept_index: field("firstKeptEntryIndex")?,
+        };
         let is_hook = |message: JsVal<'_>| {
             Ok::<_, Error>(
                 js.is_object(message)? && js.text(js.get(message, c"role")?)?.as_deref() == Some(b"hookMessage"),

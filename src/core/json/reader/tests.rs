@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 /// serde_json, as far as it judges text without making values.
 fn oracle(text: &str) -> bool {
-    serde_json::from_str::<de::IgnoredAny>(text).is_ok()
+    serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
 }
 
 /// JSON, and texts near it: pieces of JSON in any order, and whole values with one byte changed.
@@ -90,7 +90,8 @@ proptest! {
 
     #[test]
     fn spans_are_the_texts_that_serde_json_gives(text in near_json()) {
-        let ours: Option<Vec<String>> = read::<Vec<Raw<'_>>>(&text).ok().map(|all| all.iter().map(|raw| raw.get().to_owned()).collect());
+        let is_list = is_json(&text) && text.trim_ascii_start().starts_with('[');
+        let ours = is_list.then(|| elements(&text).map(str::to_owned).collect::<Vec<_>>());
         let theirs = serde_json::from_str::<Vec<&serde_json::value::RawValue>>(&text).ok();
         let theirs = theirs.map(|all| all.iter().map(|raw| raw.get().to_owned()).collect());
         prop_assert_eq!(ours, theirs, "{:?}", text);
@@ -101,7 +102,6 @@ proptest! {
 fn trailing_commas_and_missing_values_are_refused() {
     for bad in ["[1,]", "{\"a\":1,}", "[,1]", "{,}", "{\"a\"}", "{\"a\":}", "{1:2}", "[1 2]", "{\"a\":1 \"b\":2}"] {
         assert!(!is_json(bad), "{bad}");
-        assert!(read::<Vec<Raw<'_>>>(bad).is_err(), "{bad}");
         assert!(crate::json::object_text::ObjectText::read(bad).expect("memory").is_none(), "{bad}");
     }
 }

@@ -22,8 +22,7 @@ impl Read for Pieces<'_> {
 
 /// The value's text and where it ends; None if it is not JSON.
 fn in_memory(text: &str) -> Option<(Vec<u8>, u64)> {
-    let bytes = text.as_bytes();
-    let mut scanner = Scanner::new(bytes);
+    let mut scanner = Scanner::new(text);
     let value = scanner.value(usize::MAX).ok()??.to_vec();
     Some((value, scanner.at() as u64))
 }
@@ -79,7 +78,7 @@ fn a_failed_scan_stops_at_the_byte_that_does_not_fit() {
         ("[-x]", 2),
         ("{\"half of it{\"type\"", 14),
     ] {
-        let mut scanner = Scanner::new(text.as_bytes());
+        let mut scanner = Scanner::new(text);
         assert_eq!((scanner.skip_value(), scanner.at()), (Err(ScanError::Malformed), at), "{text}");
     }
 }

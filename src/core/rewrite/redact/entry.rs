@@ -1,8 +1,9 @@
 //! Takes out of an entry what it says.
 
+use std::borrow::Cow;
+
 use crate::base::memory::{self, copy_of, push_str};
 use crate::base::wtf8::into_string_lossy;
-use crate::json::object_text::ValueEdit;
 use crate::json::reader::{elements, read, Raw};
 use crate::json::{fields, ObjectText};
 
@@ -19,38 +20,34 @@ fields! {
 
 /// The identity of a line; None if it is not an object.
 pub fn identity_of(line: &str) -> Option<Identity<Raw<'_>>> {
-    read(line).ok()
+    read(line)
 }
 
 /// The line of an entry without what the entry says: texts become `replacement` (a JSON string), arguments of calls become empty,
 /// and whatever else may say something goes. None if it is not an object.
 pub fn blanked(line: &str, replacement: &str) -> memory::Result<Option<Vec<u8>>> {
-    let Some(mut entry) = ObjectText::read(line)? else { return Ok(None) };
-    let mut text = None;
-    if let Some(mut message) = entry.get("message").map_or(Ok(None), ObjectText::read)? {
-        blank_members(&mut message, replacement, None)?;
-        text = Some(into_string_lossy(message.text()?)?);
-    }
-    blank_members(&mut entry, replacement, text)?;
-    entry.text().map(Some)
+    blanked_object(line, replacement, true)
 }
 
-/// `message`: what becomes of the member of that name, if it is an object.
-fn blank_members(object: &mut ObjectText<'_>, replacement: &str, message: Option<String>) -> memory::Result<()> {
-    let mut message = message;
-    object.edit_values(|key, value| {
+/// An entry, or the message of one.
+fn blanked_object(json: &str, replacement: &str, is_entry: bool) -> memory::Result<Option<Vec<u8>>> {
+    let Some(object) = ObjectText::read(json)? else { return Ok(None) };
+    let object = object.with_values(|key, value| {
         Ok(match (key, value.as_bytes().first()) {
-            // Keys are different.
-            (b"message", Some(b'{')) => message.take().map_or(ValueEdit::Removed, ValueEdit::Set),
-            (b"content", Some(b'[')) => ValueEdit::Set(blank_content(value, replacement)?),
-            (b"usage", _) => ValueEdit::Kept,
-            (key, Some(b'"')) if KEPT.contains(&key) => ValueEdit::Kept,
-            (_, Some(b'"')) => ValueEdit::Set(copy_of(replacement)?),
-            (_, Some(b'{' | b'[')) => ValueEdit::Removed,
+            (b"message", Some(b'{')) if is_entry => {
+                let message = blanked_object(&value, replacement, false)?;
+                message.map(into_string_lossy).transpose()?.map(Cow::Owned)
+            }
+            (b"content", Some(b'[')) => Some(blank_content(&value, replacement)?.into()),
+            (b"usage", _) => Some(value),
+            (key, Some(b'"')) if KEPT.contains(&key) => Some(value),
+            (_, Some(b'"')) => Some(copy_of(replacement)?.into()),
+            (_, Some(b'{' | b'[')) => None,
             // Numbers, booleans and null: sizes, times, flags.
-            _ => ValueEdit::Kept,
+            _ => Some(value),
         })
-    })
+    })?;
+    object.text().map(Some)
 }
 
 /// The blocks of a content: a call of a tool keeps its id and its name, because its result refers to them.

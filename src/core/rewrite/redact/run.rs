@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use super::entry::{blanked, identity_of};
 use super::text::Needle;
 use crate::base::error::{Error, Result, WithCall};
-use crate::base::memory::{self, copy_of_bytes, insert_into, push, OutOfMemory};
+use crate::base::memory::{self, copy_of_bytes, insert_into, push};
 use crate::io::fs;
 use crate::io::line_reader::{line_text, owned_text};
 use crate::io::lock_file::FileLock;
@@ -158,10 +158,7 @@ fn redact_file(
         if original.replace(Backup::None, &mut redactor)?.is_none() {
             return Ok(None);
         }
-        match redactor.failure {
-            Some(error) => Err(error.into()),
-            None => Ok(Some((redactor.changed, redactor.left))),
-        }
+        Ok(Some((redactor.changed, redactor.left)))
     })
 }
 
@@ -178,13 +175,11 @@ struct Redactor<'a> {
     identities: &'a mut HashSet<LineIdentity>,
     changed: Vec<RedactedLine>,
     left: u64,
-    /// Why a line that was appended meanwhile could not be redacted. It stays as it is.
-    failure: Option<OutOfMemory>,
 }
 
 impl<'a> Redactor<'a> {
     fn new(redaction: &'a Redaction, identities: &'a mut HashSet<LineIdentity>) -> Self {
-        Self { redaction, identities, changed: Vec::new(), left: 0, failure: None }
+        Self { redaction, identities, changed: Vec::new(), left: 0 }
     }
 
     /// The new version of a line; None if it stays.
@@ -195,27 +190,22 @@ impl<'a> Redactor<'a> {
         let is_header =
             identity.as_ref().is_some_and(|identity| identity.kind.is_some_and(|kind| kind.get() == "\"session\""));
         let names = identity.as_ref().and_then(|identity| Some((identity.kind?.get(), identity.timestamp?.get())));
+        let names = names.map(identity_hash);
+        let is_one_of = |ids: &HashSet<Vec<u8>>| id.as_ref().is_some_and(|id| ids.contains(&**id));
         let mut hash = None;
         let new = match &self.redaction.target {
             _ if is_header => None,
-            Target::Text(needle, None) => needle.redacted(line)?,
-            Target::Text(needle, Some(ids)) if id.as_ref().is_some_and(|id| ids.contains(&**id)) => {
-                needle.redacted(line)?
-            }
-            Target::Text(..) => None,
-            Target::Entries(ids) => {
-                let is_named = id.as_ref().is_some_and(|id| ids.contains(&**id));
-                if is_named {
-                    if let Some(names) = names {
-                        insert_into(self.identities, identity_hash(names))?;
-                    }
-                    blanked(&text, &self.redaction.replacement)?
-                } else if id.is_none() && names.is_some_and(|names| self.identities.contains(&identity_hash(names))) {
-                    blanked(&text, &self.redaction.replacement)?
-                } else {
-                    None
+            Target::Text(needle, ids) if ids.as_ref().is_none_or(is_one_of) => needle.redacted(line)?,
+            Target::Entries(ids) if is_one_of(ids) => {
+                if let Some(names) = names {
+                    insert_into(self.identities, names)?;
                 }
+                blanked(&text, &self.redaction.replacement)?
             }
+            Target::Entries(_) if id.is_none() && names.is_some_and(|names| self.identities.contains(&names)) => {
+                blanked(&text, &self.redaction.replacement)?
+            }
+            Target::Text(..) | Target::Entries(_) => None,
             Target::Lines(lines) => {
                 let of = hash.insert(hash_of(line));
                 match lines.get(of) {
@@ -266,10 +256,7 @@ impl Rewrite for Redactor<'_> {
     }
 
     fn late_line(&mut self, line: &[u8]) -> memory::Result<Option<Vec<u8>>> {
-        Ok(self.line(line).unwrap_or_else(|error| {
-            self.failure = Some(error);
-            None
-        }))
+        self.line(line)
     }
 }
 

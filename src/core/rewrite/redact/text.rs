@@ -8,15 +8,11 @@ use memchr::memmem;
 use crate::base::error::{Error, Result};
 use crate::base::memory::{self, append, copy_of_bytes};
 use crate::base::wtf8::{encode_wtf8, push_escaped};
-use crate::io::line_reader::line_text;
-use crate::json::long_strings::escape_at;
-use crate::json::reader::is_json;
+use crate::json::scanner::{ScanError, ScanResult, Scanner};
+use crate::json::string::escape_at;
 
 /// How often the text may have been written as JSON inside a string.
 const LEVELS: usize = 2;
-
-/// The deepest container that belongs to an entry's structure: a block of a message's content.
-const DEEPEST: usize = 4;
 
 /// The keys whose values hold a session together, or say what kind of thing a value is.
 pub(super) const KEPT: [&[u8]; 19] = [
@@ -40,6 +36,9 @@ pub(super) const KEPT: [&[u8]; 19] = [
     b"mimeType",
     b"responseId",
 ];
+
+/// The other keys that make a difference.
+const SPECIAL: [&[u8]; 5] = [b"name", b"message", b"content", b"thinking", b"thinkingSignature"];
 
 /// A text to be replaced, in the forms in which it may stand in a string.
 #[derive(Debug, Clone)]
@@ -81,14 +80,16 @@ impl Needle {
         if !self.is_in(line) {
             return Ok(None);
         }
-        let mut out = Vec::new();
-        let is_json = is_json(&line_text(line)?);
-        if is_json {
-            Walk { line, needle: self, out: &mut out, at: 0, copied: 0 }.run()?;
-        } else {
-            // Of a damaged line nobody knows what is a string.
-            self.replace_in(line, &mut out)?;
-        }
+        let out = match (Walk { line, needle: self, out: Vec::new(), copied: 0 }).run() {
+            Ok(out) => out,
+            Err(ScanError::Malformed) => {
+                // Of a damaged line nobody knows what is a string.
+                let mut out = Vec::new();
+                self.replace_in(line, &mut out)?;
+                out
+            }
+            Err(ScanError::Input(error)) => return Err(error),
+        };
         Ok((out != line).then_some(out))
     }
 
@@ -169,119 +170,100 @@ fn end_of_match(string: &[u8], from: usize, form: &[u8]) -> Option<usize> {
     Some(at)
 }
 
-/// A way through the JSON of a line, which is known to be valid.
+/// What an object is in the structure of an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Entry,
+    Message,
+    /// A block of a content.
+    Block,
+}
+
+type Line<'a> = &'a [u8];
+
+/// A way through the JSON of a line.
 struct Walk<'a> {
-    line: &'a [u8],
+    line: Line<'a>,
     needle: &'a Needle,
-    out: &'a mut Vec<u8>,
-    at: usize,
+    out: Vec<u8>,
+    /// How much of the line is in `out`, or was replaced there.
     copied: usize,
 }
 
-/// An open container of an entry's structure.
-struct Container<'a> {
-    is_object: bool,
-    /// The key before the next value.
-    key: &'a [u8],
-    /// Whether a thinking block lost some of its text: its signature is not valid any more.
-    is_unsigned: bool,
-}
-
 impl<'a> Walk<'a> {
-    fn run(mut self) -> memory::Result<()> {
-        let mut open: Vec<Container<'a>> = Vec::with_capacity(DEEPEST);
-        // How many containers are open that are not part of the structure: in them every string may change.
-        let mut free = 0usize;
-        while let Some(skipped) =
-            self.line.get(self.at..).and_then(|rest| rest.iter().position(|byte| b"\"{[}]".contains(byte)))
-        {
-            self.at += skipped;
-            let byte = self.line.get(self.at).copied().unwrap_or_default();
-            match byte {
-                b'{' | b'[' => {
-                    if free == 0 && is_structure(&open, byte == b'{') {
-                        open.push(Container { is_object: byte == b'{', key: b"", is_unsigned: false });
-                    } else {
-                        free += 1;
-                    }
-                    self.at += 1;
-                }
-                b'}' | b']' => {
-                    if free > 0 {
-                        free -= 1;
-                    } else {
-                        open.pop();
-                    }
-                    self.at += 1;
-                }
-                _ => {
-                    let is_block = open.len() > 2;
-                    self.string(open.last_mut().filter(|_| free == 0), is_block)?;
-                }
-            }
+    /// The new line; None if the line is not JSON.
+    fn run(mut self) -> ScanResult<Vec<u8>, Line<'a>> {
+        let mut scanner = Scanner::new(self.line);
+        match scanner.next_token()? {
+            Some(b'{') => self.object(&mut scanner, Part::Entry)?,
+            _ => self.strings(&mut scanner).map(drop)?,
         }
-        append(self.out, self.line.get(self.copied..).unwrap_or_default())
+        if scanner.next_token()?.is_some() {
+            return Err(ScanError::Malformed);
+        }
+        self.copy_to(self.line.len())?;
+        Ok(self.out)
     }
 
-    /// Passes a string, a key or a value. `container` is what it stands in, if that is part of the structure, `is_block` whether that is
-    /// a block of content.
-    fn string(&mut self, container: Option<&mut Container<'a>>, is_block: bool) -> memory::Result<()> {
-        let from = self.at + 1;
-        let mut to = from;
-        while let Some(skipped) = memchr::memchr2(b'"', b'\\', self.line.get(to..).unwrap_or_default()) {
-            to += skipped;
-            if self.line.get(to) == Some(&b'"') {
-                break;
+    /// Passes an object of the structure: only in its values the text is replaced.
+    fn object(&mut self, scanner: &mut Scanner<Line<'a>>, part: Part) -> ScanResult<(), Line<'a>> {
+        // Once a thinking block lost some of its text, its signature is not valid any more.
+        let mut is_unsigned = false;
+        let find = |key: &[u8]| KEPT.iter().chain(&SPECIAL).find(|known| **known == key).copied();
+        scanner.members(find, |scanner, key| {
+            match (key, scanner.next_token()?) {
+                (Some(b"message"), Some(b'{')) if part == Part::Entry => self.object(scanner, Part::Message)?,
+                (Some(b"content"), Some(b'[')) if part != Part::Block => self.content(scanner)?,
+                (Some(b"thinking"), _) => is_unsigned |= self.strings(scanner)?,
+                (Some(b"thinkingSignature"), Some(b'"')) if is_unsigned => {
+                    self.copy_to(scanner.at() + 1)?;
+                    scanner.skip_string()?;
+                    self.copied = scanner.at() - 1;
+                }
+                (Some(b"name"), Some(b'"')) if part == Part::Block => scanner.skip_string()?,
+                (Some(key), Some(b'"')) if KEPT.contains(&key) => scanner.skip_string()?,
+                _ => self.strings(scanner).map(drop)?,
             }
-            to += 2;
+            Ok(())
+        })
+    }
+
+    fn content(&mut self, scanner: &mut Scanner<Line<'a>>) -> ScanResult<(), Line<'a>> {
+        scanner.expect(b'[')?;
+        let mut first = true;
+        while scanner.next_element(&mut first, b']')? {
+            match scanner.next_token()? {
+                Some(b'{') => self.object(scanner, Part::Block)?,
+                _ => self.strings(scanner).map(drop)?,
+            }
         }
-        self.at = to + 1;
+        scanner.expect(b']')
+    }
+
+    /// Passes a value, in which every string may change, keys as well. Gives whether one did.
+    fn strings(&mut self, scanner: &mut Scanner<Line<'a>>) -> ScanResult<bool, Line<'a>> {
+        let mut at = scanner.at();
+        scanner.skip_value()?;
+        let mut is_changed = false;
         let line = self.line;
-        let string = line.get(from..to).unwrap_or_default();
-        let Some(container) = container else { return self.replace(from, string).map(drop) };
-        let after = line.get(self.at..).unwrap_or_default().iter().find(|byte| !byte.is_ascii_whitespace());
-        if container.is_object && after == Some(&b':') {
-            container.key = string;
-            return Ok(());
+        while let Some(skipped) = line.get(at..scanner.at()).and_then(|rest| memchr::memchr(b'"', rest)) {
+            let mut end = Scanner::starting_at(line, at + skipped);
+            end.skip_string()?;
+            let from = at + skipped + 1;
+            at = end.at();
+            let string = line.get(from..at - 1).unwrap_or_default();
+            if self.needle.is_in(string) {
+                self.copy_to(from)?;
+                is_changed |= self.needle.replace_in(string, &mut self.out)?;
+                self.copied = at - 1;
+            }
         }
-        if container.is_object && container.key == b"thinkingSignature" && container.is_unsigned {
-            return self.put(from, b"", to);
-        }
-        let is_kept = KEPT.contains(&container.key) || is_block && container.key == b"name";
-        if container.is_object && is_kept {
-            return Ok(());
-        }
-        if self.replace(from, string)? && container.key == b"thinking" {
-            container.is_unsigned = true;
-        }
+        Ok(is_changed)
+    }
+
+    fn copy_to(&mut self, at: usize) -> memory::Result<()> {
+        append(&mut self.out, self.line.get(self.copied..at).unwrap_or_default())?;
+        self.copied = at;
         Ok(())
-    }
-
-    fn replace(&mut self, from: usize, string: &[u8]) -> memory::Result<bool> {
-        if !self.needle.is_in(string) {
-            return Ok(false);
-        }
-        append(self.out, self.line.get(self.copied..from).unwrap_or_default())?;
-        self.copied = from + string.len();
-        self.needle.replace_in(string, self.out)
-    }
-
-    fn put(&mut self, from: usize, bytes: &[u8], to: usize) -> memory::Result<()> {
-        append(self.out, self.line.get(self.copied..from).unwrap_or_default())?;
-        self.copied = to;
-        append(self.out, bytes)
-    }
-}
-
-/// Whether a container that opens now is part of an entry's structure: the entry, its message, a list of content, a block of it.
-fn is_structure(open: &[Container<'_>], is_object: bool) -> bool {
-    match open.last() {
-        None => is_object,
-        Some(outer) if outer.is_object => match outer.key {
-            b"message" => is_object && open.len() == 1,
-            b"content" => !is_object && open.len() <= 2,
-            _ => false,
-        },
-        Some(_) => is_object,
     }
 }

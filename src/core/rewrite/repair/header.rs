@@ -35,7 +35,7 @@ pub fn find(storage: &dyn Storage, survey: &Survey, now: f64) -> Result<Option<S
         }
         let text = damaged_text(storage, line)?.unwrap_or_default();
         for piece in pieces(&text).filter(SalvagedPiece::is_header) {
-            let stated = piece.fields.get("version").and_then(|text| read::<Raw<'_>>(text).ok());
+            let stated = piece.fields.get("version").and_then(read::<Raw<'_>>);
             let read = piece.whole.map_or(Ok(None), Header::read)?;
             let header = piece.whole.zip(read.map(|header| header.version));
             // The version of an incomplete header may be unknown. It counts as current: entries of version 1 could not be kept anyway.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use super::header;
 use super::plan::RepairPlan;
@@ -12,7 +12,7 @@ use crate::base::error::{Error, Result};
 use crate::format::header::Version;
 use crate::index::verify::{verify, LineClass, Survey, SurveyedLine, VerifyReport};
 use crate::io::lock_file::FileLock;
-use crate::rewrite::migrate::Migration;
+use crate::rewrite::migrate::Migrator;
 use crate::rewrite::replace::{retried, Backup};
 
 /// The report on a repair.
@@ -25,19 +25,13 @@ pub struct RepairReport {
     /// The path of the original; None if there was nothing to repair.
     pub backup: Option<String>,
     /// The report on the file as it was.
-    #[serde(serialize_with = "as_report")]
     pub before: Arc<VerifyReport>,
     /// The report on the file as it is.
-    #[serde(serialize_with = "as_report")]
     pub after: Arc<VerifyReport>,
     /// The first repairs by line, at most 1,000.
     pub repairs: Vec<Repair>,
     /// How many repairs there were.
     pub repair_count: u64,
-}
-
-fn as_report<S: Serializer>(report: &Arc<VerifyReport>, serializer: S) -> Result<S::Ok, S::Error> {
-    report.serialize(serializer)
 }
 
 /// Repairs the session file at an absolute path. A good file is left alone. An error, and nothing changed, if it cannot
@@ -69,7 +63,7 @@ pub fn repair(path: &str, now: f64) -> Result<RepairReport> {
         let version = survey.header.as_ref().filter(|_| header.is_none()).map(|header| header.version);
         if let Some(version) = version.filter(|version| *version != Version::Current) {
             made.push(1, &["migrated to version 3"])?;
-            if let Some(replaced) = original.replace(Backup::OldVersion, &mut Migration::new(version))? {
+            if let Some(replaced) = original.replace(Backup::OldVersion, &mut Migrator::new(version))? {
                 backup.get_or_insert(replaced.backup);
                 repairs.append(made);
             }

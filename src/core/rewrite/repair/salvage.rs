@@ -8,8 +8,7 @@
 //!
 //! No byte is read more than twice: only the opening bracket, the white space and the quote at a cut are read again.
 
-use crate::base::memory::OutOfMemory;
-use crate::json::scanner::{ScanError, Scanner};
+use crate::json::scanner::{ScanResult, Scanner};
 
 /// The fields that are taken from an incomplete object.
 const KNOWN: [&str; 8] = ["type", "id", "parentId", "version", "timestamp", "cwd", "parentSession", "branchedFrom"];
@@ -115,8 +114,8 @@ enum End {
 fn scan(text: &str, from: usize) -> (Fields<'_>, End) {
     let bytes = text.as_bytes();
     let mut fields = Fields::default();
-    let mut scanner = Scanner::starting_at(bytes, from);
-    let scanned = members(&mut scanner, text, &mut fields);
+    let mut scanner = Scanner::starting_at(text, from);
+    let scanned = members(&mut scanner, &mut fields);
     let at = scanner.at();
     let is_object = |at: &usize| bytes.get(*at) == Some(&b'{');
     match scanned {
@@ -136,21 +135,15 @@ fn scan(text: &str, from: usize) -> (Fields<'_>, End) {
 }
 
 /// Scans an object, whose known fields are added, or another value.
-fn members<'a>(
-    scanner: &mut Scanner<&[u8]>,
-    text: &'a str,
-    fields: &mut Fields<'a>,
-) -> Result<(), ScanError<OutOfMemory>> {
+fn members<'a>(scanner: &mut Scanner<&'a str>, fields: &mut Fields<'a>) -> ScanResult<(), &'a str> {
     if scanner.next_token()? != Some(b'{') {
         return scanner.skip_value();
     }
     let find = |key: &[u8]| KNOWN.iter().position(|known| known.as_bytes() == key);
     scanner.members(find, |scanner, known| {
         let is_container = matches!(scanner.next_token()?, Some(b'{' | b'['));
-        let from = scanner.at();
-        scanner.skip_value()?;
-        let value = text.get(from..scanner.at());
-        if let Some((known, value)) = known.filter(|_| !is_container).zip(value) {
+        let value = scanner.span(Scanner::skip_value)?;
+        if let Some(known) = known.filter(|_| !is_container) {
             fields.add(known, value);
         }
         Ok(())

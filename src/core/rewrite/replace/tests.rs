@@ -289,14 +289,14 @@ fn a_late_line_that_cannot_be_read_at_first_is_kept_and_one_that_cannot_be_kept_
 #[cfg(unix)]
 #[test]
 fn a_backup_is_named_under_the_path_that_the_user_gave() {
-    use crate::rewrite::migrate::Migration;
+    use crate::rewrite::migrate::Migrator;
     use crate::rewrite::replace::{Backup, RewriteTarget};
     let (dir, _path) = old_file(OLD);
     let link = dir.path().join("link");
     std::os::unix::fs::symlink(".", &link).expect("linked");
     let path = link.join("s.jsonl").to_str().expect("text").to_owned();
     let target = RewriteTarget::hold(&path).expect("held");
-    let mut migration = Migration::new(crate::format::header::Version::V1);
+    let mut migration = Migrator::new(crate::format::header::Version::V1);
     let replaced = target.replace(Backup::OldVersion, &mut migration).expect("replaced").expect("nothing came between");
     assert_eq!(replaced.backup.to_str(), Some(&*format!("{path}.v1.bak")));
 }

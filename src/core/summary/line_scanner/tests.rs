@@ -1,6 +1,6 @@
 use super::*;
 use crate::json::fields;
-use crate::json::reader::{read, Raw};
+use crate::json::reader::{elements, read, Raw};
 use crate::json::string::owned_string;
 
 fields! {
@@ -53,8 +53,8 @@ fn text_in(content: Raw<'_>) -> Vec<u8> {
         return text;
     }
     let mut texts = Vec::new();
-    for block in read::<Vec<Raw<'_>>>(content.get()).unwrap_or_default() {
-        let Ok(block) = read::<BlockFields<Raw<'_>>>(block.get()) else { continue };
+    for block in elements(content.get()) {
+        let Some(block) = read::<BlockFields<Raw<'_>>>(block) else { continue };
         if text_of(&block.kind).as_deref() == Some(b"text") {
             let mut text = Vec::new();
             block.text.iter().for_each(|json| push_to_string(json.get(), &mut text).expect("memory"));
@@ -64,17 +64,17 @@ fn text_in(content: Raw<'_>) -> Vec<u8> {
     texts.join(&b' ')
 }
 
-/// The line that has these bytes of a file, read whole by serde, with every text: simple enough to compare with.
+/// The line that has these bytes of a file, read whole, with every text: simple enough to compare with.
 pub fn read_whole(text: &str, span: (u64, u64)) -> ScannedLine {
     let is_blank = text.trim_ascii().is_empty();
     let mut line = ScannedLine { span, is_blank, is_terminated: text.ends_with('\n'), ..ScannedLine::default() };
-    let Ok(entry) = read::<ScannedFields<Raw<'_>>>(text) else { return line };
+    let Some(entry) = read::<ScannedFields<Raw<'_>>>(text) else { return line };
     (line.kind, line.id, line.timestamp) = (json(&entry.kind), json(&entry.id), json(&entry.timestamp));
     line.is_object = true;
     line.has_text_id = text_of(&entry.id).is_some();
     line.name = text_of(&entry.name);
     line.call = call(&entry.provider, &entry.model, &entry.usage);
-    if let Some(message) = entry.message.and_then(|raw| read::<MessageFields<Raw<'_>>>(raw.get()).ok()) {
+    if let Some(message) = entry.message.and_then(|raw| read::<MessageFields<Raw<'_>>>(raw.get())) {
         line.message = ScannedMessage {
             role: json(&message.role),
             timestamp: json(&message.timestamp),

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::base::time::Time;
 use crate::io::line_reader::text_of;
 use crate::json::scanner::{Input, ScanResult, Scanner};
-use crate::json::short_string_bytes;
+use crate::json::string_bytes;
 
 /// Numbers that are added up: tokens of each kind, and the cost in dollars.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
@@ -205,13 +205,13 @@ fn total<I: Input>(scanner: &mut Scanner<I>) -> ScanResult<Amount, I> {
     Ok(found)
 }
 
-/// The text of a short JSON string in any bytes; None if it is not a string.
+/// The text of a short JSON string in any bytes; None if it is not a string, or if there is no memory for so little.
 pub fn plain(json: &[u8]) -> Option<Cow<'_, [u8]>> {
     let inner = json.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
     // Without a way out of the loop it takes many bytes at once.
     match inner.iter().fold(false, |is_odd, byte| is_odd | (*byte >= 0x80) | (*byte == b'\\')) {
         false => Some(Cow::Borrowed(inner)),
-        true => short_string_bytes(&text_of(json)).map(|text| Cow::Owned(text.into_owned())),
+        true => string_bytes(&text_of(json)).ok()?.map(|text| Cow::Owned(text.into_owned())),
     }
 }
 
