@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::base::memory::{self, copy_of, push_str};
 use crate::base::wtf8::into_string_lossy;
-use crate::json::reader::{elements, read, Raw};
+use crate::json::reader::elements;
 use crate::json::{fields, ObjectText};
 
 use super::text::KEPT;
@@ -16,11 +16,6 @@ fields! {
         id: V = "id",
         timestamp: V = "timestamp",
     }
-}
-
-/// The identity of a line; None if it is not an object.
-pub fn identity_of(line: &str) -> Option<Identity<Raw<'_>>> {
-    read(line)
 }
 
 /// The line of an entry without what the entry says: texts become `replacement` (a JSON string), arguments of calls become empty,

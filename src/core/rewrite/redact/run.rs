@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use super::entry::{blanked, identity_of};
+use super::entry::{blanked, Identity};
 use super::text::Needle;
 use crate::base::error::{Error, Result, WithCall};
 use crate::base::memory::{self, copy_of_bytes, insert_into, push};
@@ -15,6 +15,7 @@ use crate::io::fs;
 use crate::io::line_reader::{line_text, owned_text};
 use crate::io::lock_file::FileLock;
 use crate::io::sidecar_names;
+use crate::json::reader::{read, Raw};
 use crate::json::{quoted, string_bytes};
 use crate::rewrite::replace::{retried, write_lines, Backup, ReadTo, Rewrite, RewriteTarget};
 use crate::storage::storage::Storage;
@@ -185,7 +186,7 @@ impl<'a> Redactor<'a> {
     /// The new version of a line; None if it stays.
     fn line(&mut self, line: &[u8]) -> memory::Result<Option<Vec<u8>>> {
         let text = line_text(line)?;
-        let identity = identity_of(&text);
+        let identity = read::<Identity<Raw<'_>>>(&text);
         let id = identity.as_ref().and_then(|identity| identity.id).map_or(Ok(None), |id| string_bytes(id.get()))?;
         let is_header =
             identity.as_ref().is_some_and(|identity| identity.kind.is_some_and(|kind| kind.get() == "\"session\""));

@@ -35,25 +35,24 @@ pub fn find(storage: &dyn Storage, survey: &Survey, now: f64) -> Result<Option<S
         }
         let text = damaged_text(storage, line)?.unwrap_or_default();
         for piece in pieces(&text).filter(SalvagedPiece::is_header) {
+            let header = piece.whole.map_or(Ok(None), Header::read)?;
             let stated = piece.fields.get("version").and_then(read::<Raw<'_>>);
-            let read = piece.whole.map_or(Ok(None), Header::read)?;
-            let header = piece.whole.zip(read.map(|header| header.version));
-            // The version of an incomplete header may be unknown. It counts as current: entries of version 1 could not be kept anyway.
-            let stated_version = || stated.map_or(Ok(Version::Current), |stated| Version::of(Some(&stated)));
-            if header.map_or_else(stated_version, |(_, version)| Ok(version))? != Version::Current {
+            let version = match (&header, stated) {
+                (Some(header), _) => header.version,
+                (None, Some(stated)) => Version::of(Some(&stated))?,
+                // That of an incomplete header may be unknown: entries of version 1 could not be kept anyway.
+                (None, None) => Version::Current,
+            };
+            if version != Version::Current {
                 let what = "Session cannot be repaired: its header is damaged, and of a version before 3";
                 return Err(Error::of_file(ErrorCode::SessionInvalid, what, path));
             }
             let salvaged = |text, whole| Some(SalvagedHeader { text, line: Some(line.number), whole });
-            match header {
-                Some((text, _)) => {
-                    let text = copy_of_bytes(text.as_bytes())?;
-                    return Ok(salvaged(text, true));
-                }
-                None if incomplete.is_none() => {
-                    incomplete = salvaged(composed(path, Some(&piece.fields), now)?, false);
-                }
-                None => {}
+            if let Some(text) = piece.whole.filter(|_| header.is_some()) {
+                return Ok(salvaged(copy_of_bytes(text.as_bytes())?, true));
+            }
+            if incomplete.is_none() {
+                incomplete = salvaged(composed(path, Some(&piece.fields), now)?, false);
             }
         }
     }

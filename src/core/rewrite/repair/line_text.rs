@@ -23,15 +23,13 @@ pub fn bytes_of(storage: &dyn Storage, source: &LineSource) -> Result<Vec<u8>> {
     }
 }
 
-/// The text of a line; invalid UTF-8 becomes U+FFFD.
-fn text_at(storage: &dyn Storage, span: LineSpan) -> Result<String> {
-    Ok(owned_text(bytes_at(storage, span)?)?)
-}
-
 /// Longer damaged lines are not searched for entries. After a power failure, or in a sparse file, a line may be any number of zeros.
 const MAX_SEARCHED_BYTES: u64 = 64 << 20;
 
-/// The text of a damaged line; None if it is too long.
+/// The text of a damaged line, in which invalid UTF-8 becomes U+FFFD; None if it is too long.
 pub fn damaged_text(storage: &dyn Storage, line: &SurveyedLine) -> Result<Option<String>> {
-    (line.len <= MAX_SEARCHED_BYTES).then(|| text_at(storage, line.span())).transpose()
+    if line.len > MAX_SEARCHED_BYTES {
+        return Ok(None);
+    }
+    Ok(Some(owned_text(bytes_at(storage, line.span())?)?))
 }
