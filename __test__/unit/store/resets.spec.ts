@@ -54,6 +54,28 @@ test("a note whose cursor has the form of another store counts for nothing", asy
 	expect([ids(await loadAll(machine("r").store, SESSION)).sort(), errors]).toEqual([["x", "y", "z"], []]);
 });
 
+test("a note that cannot be read is replaced by the next push, which loads the session once; where it cannot be, the push says so", async () => {
+	const { machine, begin } = world();
+	const a = machine("a");
+	begin(a, entry("x"));
+	await a.sync.push();
+	const [note] = readdirSync(a.notes, { recursive: true }).map((name) => join(a.notes, String(name))).filter((path) => path.endsWith(`${SESSION}.json`)) as [string];
+	const fs = createRequire(library)("node:fs");
+	const read = fs.readFileSync;
+	const load = vi.spyOn(a.store, "load");
+	const denied = vi.spyOn(fs, "readFileSync").mockImplementation((path: unknown, ...rest: unknown[]) => {
+		if (path === note) throw Object.assign(new Error("permission denied"), { code: "EACCES" });
+		return read(path, ...rest);
+	});
+	const pushed = async () => [(await a.again().push())[0]?.error, load.mock.calls.filter(([, after]) => after === undefined).length];
+	expect(await pushed()).toEqual([undefined, 1]);
+	denied.mockRestore();
+	expect(await pushed()).toEqual([undefined, 1]);
+	rmSync(note);
+	mkdirSync(note);
+	expect(await a.again().push()).toMatchObject([{ session: SESSION, error: { message: expect.stringContaining(note) } }]);
+});
+
 test("a followed file fills a store that was made anew while it is followed", async () => {
 	const { path, machine, begin, errors } = world();
 	const a = machine("a");
