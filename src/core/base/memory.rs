@@ -6,9 +6,6 @@ use std::fmt;
 use std::hash::Hash;
 use std::io;
 
-use serde::de::DeserializeOwned;
-use serde::Serialize;
-
 /// The system refused memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OutOfMemory;
@@ -139,19 +136,6 @@ impl io::Write for MemoryWriter {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
-}
-
-/// A value as bytes, for the catalog.
-pub fn pack(value: &impl Serialize) -> Result<Vec<u8>> {
-    // Nothing but a lack of memory makes it fail.
-    let packed = postcard::to_io(value, MemoryWriter::default());
-    packed.map(|packed| packed.0).map_err(|_| OutOfMemory)
-}
-
-/// What was packed. None if the bytes are not what [`pack`] makes of such a value.
-pub fn unpack<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
-    let (value, rest) = postcard::take_from_bytes(bytes).ok()?;
-    rest.is_empty().then_some(value)
 }
 
 /// A copy of bytes.

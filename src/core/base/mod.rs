@@ -5,6 +5,7 @@ pub(crate) mod fold;
 #[doc(hidden)]
 pub mod memory;
 pub mod options;
+pub(crate) mod packed;
 pub(crate) mod path_syntax;
 pub mod paths;
 #[doc(hidden)]

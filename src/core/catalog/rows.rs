@@ -6,8 +6,9 @@ use std::io;
 use rusqlite::{params, Connection, OptionalExtension, Transaction};
 
 use super::connection::Catalog;
-use super::error::{corrupt, CatalogResult};
-use crate::base::memory::{self, pack, unpack};
+use super::error::CatalogResult;
+use crate::base::memory;
+use crate::base::packed::{pack, unpack};
 use crate::io::file_fingerprint::{FileFingerprint, Nanos};
 use crate::io::session_files::session_files;
 use crate::summary::session_summary::{FileKind, SummaryProgress};
@@ -60,13 +61,20 @@ impl CatalogRow {
     }
 }
 
-/// The rows of the files in a directory, by their names.
-pub fn in_dir(db: &Connection, dir: &str) -> CatalogResult<HashMap<String, CatalogRow>> {
+/// The rows of the files in a directory, by their names. None for a row that cannot be unpacked.
+pub fn in_dir(db: &Connection, dir: &str) -> CatalogResult<HashMap<String, Option<CatalogRow>>> {
     let mut statement = db.prepare_cached("SELECT id, name, file FROM session WHERE dir = ?1")?;
     let rows = statement.query_map([dir], |row| {
-        let file = unpack(row.get_ref(2)?.as_blob()?).ok_or_else(|| corrupt("a row that cannot be read"))?;
-        let (fingerprint, seen, head_tail_hash, progress) = file;
-        Ok((row.get(1)?, CatalogRow { row: row.get(0)?, fingerprint, seen, head_tail_hash, progress }))
+        let id = row.get(0)?;
+        let file = unpack(row.get_ref(2)?.as_blob()?);
+        let file = file.map(|(fingerprint, seen, head_tail_hash, progress)| CatalogRow {
+            row: id,
+            fingerprint,
+            seen,
+            head_tail_hash,
+            progress,
+        });
+        Ok((row.get(1)?, file))
     })?;
     rows.collect()
 }

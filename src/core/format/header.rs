@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::ids::check_session_id;
 use crate::base::error::Result;
 use crate::base::memory::{self, copy_of};
+use crate::base::packed;
 use crate::base::time::timestamp;
 use crate::json::reader::{read, Raw};
 use crate::json::string::owned_string;
@@ -47,8 +48,10 @@ pub struct Header {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum ParentSession {
     /// Its path, WTF-8.
+    #[serde(deserialize_with = "packed::bytes")]
     Path(Vec<u8>),
     /// The JSON text of a value that is not a string: lists show it unchanged.
+    #[serde(deserialize_with = "packed::boxed_text")]
     Other(Box<str>),
 }
 

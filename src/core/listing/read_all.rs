@@ -73,7 +73,8 @@ fn read(
     let reading = Reading { largest, is_cached: location.is_some(), cancelled, each, left, held };
     let mut jobs = Vec::new();
     for (at, file) in files.iter().enumerate() {
-        let row = rows.get_mut(&file.dir).and_then(|names| names.remove(&file.name));
+        // A file whose row cannot be unpacked is read again, as if it had none, and its row replaced.
+        let row = rows.get_mut(&file.dir).and_then(|names| names.remove(&file.name)).flatten();
         jobs.extend(reading.job_of((at, file), row, catalog.as_ref()));
         if cancelled.load(Ordering::Relaxed) {
             return Ok(());
@@ -216,7 +217,7 @@ struct Update<'a> {
 }
 
 /// The catalog's rows of the listed directories, by the names in each.
-type Rows = HashMap<String, HashMap<String, CatalogRow>>;
+type Rows = HashMap<String, HashMap<String, Option<CatalogRow>>>;
 
 fn rows_of(catalog: &Catalog, files: &[Candidate]) -> CatalogResult<Rows> {
     let mut rows = Rows::new();

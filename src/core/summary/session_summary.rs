@@ -5,7 +5,6 @@ use std::fs::File;
 use std::io;
 use std::sync::atomic::AtomicBool;
 
-use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize, Serialize};
 
 use super::header_scan::{HeaderLine, JUNK_BEFORE_HEADER};
@@ -13,6 +12,7 @@ use super::line_scanner::{FileLines, KeptTexts, ScannedLine};
 use super::usage::call::{number, plain};
 use super::usage::session_usage::SessionUsage;
 use crate::base::memory::{self, copy_of, copy_of_bytes, insert_into};
+use crate::base::packed;
 use crate::base::time::Time;
 use crate::base::wtf8::{to_string_lossy, trim};
 use crate::format::agent_message::Role;
@@ -26,32 +26,30 @@ use crate::json::reader::{read, Raw};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SessionSummary {
     /// Its id.
+    #[serde(deserialize_with = "packed::bytes")]
     pub id: Vec<u8>,
     /// Empty for a header without one.
+    #[serde(deserialize_with = "packed::bytes")]
     pub cwd: Vec<u8>,
     /// The newest session_info's name, unless it is empty.
-    #[serde(deserialize_with = "text")]
+    #[serde(deserialize_with = "packed::maybe_bytes")]
     pub name: Option<Vec<u8>>,
     /// The session that this one was forked or branched from.
     pub parent: Option<ParentSession>,
     /// The JSON text of the header's timestamp.
+    #[serde(deserialize_with = "packed::maybe_text")]
     pub created: Option<String>,
     /// The newest user or assistant activity, ms since 1970.
     pub active: Option<f64>,
     /// The JSON texts of entry timestamps that only JavaScript can parse; the newest of them counts as activity. Empty in what a list
     /// gives, which sends them apart: `active` does not know them.
+    #[serde(deserialize_with = "packed::set_of_texts")]
     pub(crate) unparsed_dates: HashSet<String>,
     /// Message entries of every role on every branch.
     pub message_count: u64,
     /// The first text of a user.
-    #[serde(deserialize_with = "text")]
+    #[serde(deserialize_with = "packed::maybe_bytes")]
     pub first_message: Option<Vec<u8>>,
-}
-
-/// A text that was packed, in memory that can be refused; byte by byte, as serde reads a list, would take longer.
-fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<u8>>, D::Error> {
-    let text = <Option<&[u8]>>::deserialize(deserializer)?;
-    text.map(copy_of_bytes).transpose().map_err(D::Error::custom)
 }
 
 /// A session and the state of the file that it was read from.

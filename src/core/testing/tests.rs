@@ -1,5 +1,7 @@
 //! What tests of several rooms share.
 
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
 use std::io::Write;
 use std::time::Duration;
 
@@ -59,5 +61,62 @@ impl SessionsDir {
     pub fn files(&self) -> Vec<Candidate> {
         let dir = self.dir.path().to_str().expect("text");
         ListScope::dir(dir.to_owned(), None).find("/").expect("found")
+    }
+}
+
+thread_local! {
+    /// The allocations of this thread that are refused.
+    static REFUSED: Cell<Option<Refusal>> = const { Cell::new(None) };
+}
+
+/// Which allocations are refused: those of at least so many bytes, but for so many that come first.
+#[derive(Clone, Copy)]
+pub struct Refusal {
+    pub size: usize,
+    pub after: usize,
+}
+
+/// Runs `work`, and refuses it memory.
+pub fn refused<T>(refusal: Refusal, work: impl FnOnce() -> T) -> T {
+    REFUSED.set(Some(refusal));
+    let result = work();
+    REFUSED.set(None);
+    result
+}
+
+struct Refusing;
+
+#[global_allocator]
+static ALLOCATOR: Refusing = Refusing;
+
+impl Refusing {
+    fn refuses(size: usize) -> bool {
+        let Some(refusal) = REFUSED.get().filter(|refusal| size >= refusal.size) else { return false };
+        REFUSED.set(Some(Refusal { after: refusal.after.saturating_sub(1), ..refusal }));
+        refusal.after == 0
+    }
+}
+
+// SAFETY: each call is the system allocator's, or gives no memory, which a caller expects.
+unsafe impl GlobalAlloc for Refusing {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        match Self::refuses(layout.size()) {
+            true => std::ptr::null_mut(),
+            // SAFETY: the caller's promise.
+            false => unsafe { System.alloc(layout) },
+        }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promise; all memory is the system allocator's.
+        unsafe { System.dealloc(memory, layout) }
+    }
+
+    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        match Self::refuses(size) {
+            true => std::ptr::null_mut(),
+            // SAFETY: the caller's promise; all memory is the system allocator's.
+            false => unsafe { System.realloc(memory, layout, size) },
+        }
     }
 }

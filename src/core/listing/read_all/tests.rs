@@ -1,9 +1,10 @@
 use std::fs;
 
 use super::*;
+use crate::base::packed::{pack, unpack};
 use crate::summary::listed_text::{text, ListedState};
 use crate::summary::session_summary::SessionSummary;
-use crate::testing::tests::{count, wait_for_next_file_time, SessionsDir};
+use crate::testing::tests::{count, refused, wait_for_next_file_time, Refusal, SessionsDir};
 use proptest::prelude::*;
 use std::time::Duration;
 
@@ -221,6 +222,66 @@ fn what_the_catalog_has_of_a_deleted_session_leaves_its_files() {
     fs::remove_file(sessions.dir.path().join("b.jsonl")).expect("removed");
     sessions.list(Some(&sessions.location));
     assert!(!holds_secret());
+}
+
+/// The ids of the rows that can be unpacked, by name.
+fn unpacked_rows(sessions: &SessionsDir, refusal: Refusal) -> HashMap<String, Option<i64>> {
+    let catalog = Catalog::open(&sessions.location).expect("not deleted");
+    let files = sessions.files();
+    let rows = refused(refusal, || rows::in_dir(catalog.db(), &files[0].dir)).expect("asked");
+    rows.into_iter().map(|(name, row)| (name, row.map(|row| row.row))).collect()
+}
+
+const NOTHING: Refusal = Refusal { size: usize::MAX, after: 0 };
+
+/// Regression: refused memory for a row counted as a corrupt catalog, which was deleted.
+#[test]
+fn a_row_that_cannot_be_unpacked_says_nothing_about_the_others() {
+    let sessions = SessionsDir::new();
+    sessions.write("a.jsonl", &session("a", &said("m", "user", "hi")));
+    sessions.write("b.jsonl", &session("b", &said("m", "user", &"long ".repeat(40_000))));
+    let want = sessions.list(Some(&sessions.location));
+    let before = unpacked_rows(&sessions, NOTHING);
+    let refused = unpacked_rows(&sessions, Refusal { size: 100_000, after: 0 });
+    assert_eq!((refused["a.jsonl"], refused["b.jsonl"]), (before["a.jsonl"], None));
+    // One that is damaged is replaced, and the other one stays.
+    let catalog = Catalog::open(&sessions.location).expect("made");
+    catalog.db().execute("UPDATE session SET file = x'ff' WHERE name = 'b.jsonl'", []).expect("written");
+    wait_for_next_file_time();
+    let seen = sessions.list(Some(&sessions.location));
+    assert_eq!(seen["b.jsonl"], want["b.jsonl"]);
+    let after = unpacked_rows(&sessions, NOTHING);
+    assert!(after["b.jsonl"].is_some() && after["b.jsonl"] != before["b.jsonl"]);
+    let catalog = Catalog::open(&sessions.location).expect("made");
+    catalog.db().execute("UPDATE session SET file = x'ff' WHERE name = 'b.jsonl'", []).expect("written");
+    fs::remove_file(sessions.dir.path().join("b.jsonl")).expect("removed");
+    sessions.list(Some(&sessions.location));
+    assert_eq!(sessions.in_catalog(), ["a.jsonl"]);
+}
+
+/// Regression: memory that was refused while a row was unpacked ended the process.
+#[test]
+fn each_allocation_for_a_row_can_be_refused() {
+    for parent in ["\"/parent\"", "[\"no path\"]"] {
+        let text = format!(
+            r#"{{"type":"session","version":3,"id":"s","cwd":"/c","timestamp":"2025-01-01T00:00:00.000Z","parentSession":{parent}}}
+{{"type":"session_info","id":"n","name":"name"}}
+{{"type":"message","id":"u","timestamp":"Jan 5 2031","message":{{"role":"user","content":"hi"}}}}
+{{"type":"message","id":"a","timestamp":"2025-01-01T00:00:00.000Z","message":{{"role":"assistant","model":"m","usage":{{"input":1}}}}}}
+"#
+        );
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        fs::write(file.path(), &text).expect("written");
+        let from = SummaryProgress::default();
+        let read = read_on(file.as_file(), text.len() as u64, from, &mut Box::default(), &[], &mut |_| Ok(()));
+        let read = read.expect("read").expect("not cancelled");
+        let packed = pack(&(&read, &read.usage)).expect("memory");
+        let unpacked =
+            |after| refused(Refusal { size: 0, after }, || unpack::<(SummaryProgress, SessionUsage)>(&packed));
+        let needed = (0..100).find(|after| unpacked(*after).is_some()).expect("unpacked");
+        // The texts of the summary, its list and set of dates; the lists of the usage and the names in them.
+        assert_eq!(needed, 6 + 1 + 2 + 5 + 1 + 3);
+    }
 }
 
 /// Regression: rows of directories without sessions stayed in the catalog.

@@ -2,15 +2,13 @@
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
-use std::fmt;
-use std::marker::PhantomData;
 
-use serde::de::{Deserializer, Error as _, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::call::{number, plain, time, Amounts, Call, CallErrors};
 use crate::base::memory::{self, copy_of_bytes, push};
+use crate::base::packed;
 use crate::format::header::Version;
 use crate::summary::line_scanner::{CallFields, ScannedLine};
 
@@ -25,6 +23,7 @@ const OTHER: &[u8] = b"(other)";
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct KindSize {
     /// A message's role, else the entry's type. WTF-8.
+    #[serde(deserialize_with = "packed::bytes")]
     pub name: Vec<u8>,
     /// How many there are.
     pub entries: u64,
@@ -58,19 +57,19 @@ pub struct LargeEntry {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SessionUsage {
     /// In the order of the file.
-    #[serde(deserialize_with = "list")]
+    #[serde(deserialize_with = "packed::list")]
     pub calls: Vec<Call>,
     /// The names of the models that calls refer to. WTF-8.
-    #[serde(deserialize_with = "list")]
+    #[serde(deserialize_with = "packed::list_of_bytes")]
     pub models: Vec<Vec<u8>>,
     /// The kinds of entries.
-    #[serde(deserialize_with = "list")]
+    #[serde(deserialize_with = "packed::list")]
     pub kinds: Vec<KindSize>,
     /// When entries were made, in the order of the file.
-    #[serde(deserialize_with = "list")]
+    #[serde(deserialize_with = "packed::list")]
     pub minutes: Vec<Minute>,
     /// The largest entries. More than `keep` of them in any order, until [`SessionUsage::sort_largest`] sorts them.
-    #[serde(deserialize_with = "list")]
+    #[serde(deserialize_with = "packed::list")]
     pub largest: Vec<LargeEntry>,
     /// Lines that are neither entries nor blank.
     pub damaged: u64,
@@ -87,26 +86,6 @@ pub struct SessionUsage {
 
 fn largest_kept() -> usize {
     LARGEST_KEPT
-}
-
-/// A list in memory that can be refused.
-fn list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
-    struct List<T>(PhantomData<T>);
-    impl<'de, T: Deserialize<'de>> Visitor<'de> for List<T> {
-        type Value = Vec<T>;
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a list")
-        }
-        fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Vec<T>, A::Error> {
-            let mut list = Vec::new();
-            while let Some(element) = elements.next_element()? {
-                push(&mut list, element).map_err(A::Error::custom)?;
-            }
-            list.shrink_to_fit();
-            Ok(list)
-        }
-    }
-    deserializer.deserialize_seq(List(PhantomData))
 }
 
 impl Default for SessionUsage {

@@ -3,7 +3,7 @@ use std::io;
 use proptest::prelude::*;
 
 use super::*;
-use crate::base::memory::{pack, unpack};
+use crate::base::packed::{pack, unpack};
 use crate::summary::line_scanner::tests::read_whole;
 use crate::summary::session_summary::{read_on, SummaryProgress};
 use crate::testing::tests::count;

@@ -1,0 +1,97 @@
+//! Values as bytes, for the catalog. What a value has of them is copied into memory that can be refused: serde's own lists and texts end
+//! the process then, and read bytes one by one.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::{Deserialize, DeserializeOwned, Deserializer, Error as _, SeqAccess, Visitor};
+use serde::Serialize;
+
+use super::memory::{self, copy_of, copy_of_bytes, push, MemoryWriter, OutOfMemory};
+
+/// A value as bytes.
+pub fn pack(value: &impl Serialize) -> memory::Result<Vec<u8>> {
+    // Nothing but a lack of memory makes it fail.
+    let packed = postcard::to_io(value, MemoryWriter::default());
+    packed.map(|packed| packed.0).map_err(|_| OutOfMemory)
+}
+
+/// What was packed. None if the bytes are not what [`pack`] makes of such a value, or if its memory is refused: postcard's errors do
+/// not tell which.
+pub fn unpack<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
+    let (value, rest) = postcard::take_from_bytes(bytes).ok()?;
+    rest.is_empty().then_some(value)
+}
+
+/// A copy of what a field borrows from the packed bytes.
+fn copied<'de, D: Deserializer<'de>, B: Deserialize<'de>, T>(
+    deserializer: D,
+    copy: impl FnOnce(B) -> memory::Result<T>,
+) -> Result<T, D::Error> {
+    copy(B::deserialize(deserializer)?).map_err(D::Error::custom)
+}
+
+/// A field of bytes.
+pub fn bytes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
+    copied(deserializer, copy_of_bytes)
+}
+
+/// A field of bytes, or none.
+pub fn maybe_bytes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<u8>>, D::Error> {
+    copied(deserializer, |bytes: Option<&[u8]>| bytes.map(copy_of_bytes).transpose())
+}
+
+/// A field of text that does not grow.
+pub fn boxed_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Box<str>, D::Error> {
+    copied(deserializer, |text| Ok(copy_of(text)?.into_boxed_str()))
+}
+
+/// A field of text, or none.
+pub fn maybe_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    copied(deserializer, |text: Option<&str>| text.map(copy_of).transpose())
+}
+
+/// A list of values without memory of their own, or that ask for it themselves.
+pub fn list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
+    list_of(deserializer, Ok)
+}
+
+/// A list of bytes.
+pub fn list_of_bytes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Vec<u8>>, D::Error> {
+    list_of(deserializer, copy_of_bytes)
+}
+
+/// A set of texts.
+pub fn set_of_texts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<HashSet<String>, D::Error> {
+    let texts = list_of(deserializer, copy_of)?;
+    let mut set = HashSet::new();
+    set.try_reserve(texts.len()).map_err(D::Error::custom)?;
+    set.extend(texts);
+    Ok(set)
+}
+
+/// A list of what `make` makes of each element.
+fn list_of<'de, D: Deserializer<'de>, B: Deserialize<'de>, T>(
+    deserializer: D,
+    make: impl Fn(B) -> memory::Result<T>,
+) -> Result<Vec<T>, D::Error> {
+    struct Elements<B, M>(M, PhantomData<B>);
+    impl<'de, B: Deserialize<'de>, T, M: Fn(B) -> memory::Result<T>> Visitor<'de> for Elements<B, M> {
+        type Value = Vec<T>;
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a list")
+        }
+        fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Vec<T>, A::Error> {
+            let mut list = Vec::new();
+            // Lists are kept: none has room that it does not need. Postcard gives no length that the bytes cannot have.
+            list.try_reserve_exact(elements.size_hint().unwrap_or_default()).map_err(A::Error::custom)?;
+            while let Some(element) = elements.next_element()? {
+                let element = (self.0)(element).map_err(A::Error::custom)?;
+                push(&mut list, element).map_err(A::Error::custom)?;
+            }
+            Ok(list)
+        }
+    }
+    deserializer.deserialize_seq(Elements(make, PhantomData))
+}
