@@ -10,6 +10,7 @@ import {
 	rmSync,
 	statSync,
 	truncateSync,
+	utimesSync,
 	writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
@@ -290,4 +291,27 @@ test("ids and names cannot leave the session directory", () => {
 	const copy = SessionManager.open(hostile, dir);
 	expect(dirname(copy.createBranchedSession("a") as string)).toBe(dir);
 	expect(dirname(SessionManager.forkFrom(hostile, "../../x", dir).getSessionFile() as string)).toBe(dir);
+});
+
+// Regression: an entry whose object says something else than its JSON was taken for a change of the file.
+test("entries of ours whose JSON says something else than their objects are no change of the file", () => {
+	const gives = (json: unknown): any => ({ ...user(), toJSON: () => json });
+	const appends: Record<string, (manager: ReturnType<typeof begun>["manager"]) => unknown> = {
+		"a label that is no number in JSON": (manager) => manager.appendLabelChange("a", Number.POSITIVE_INFINITY as any),
+		"a label without JSON": (manager) => manager.appendLabelChange("a", (() => "x") as any),
+		"a summary without JSON": (manager) => manager.appendCompaction((() => "x") as any, "a", 5),
+		"another role": (manager) => manager.appendMessage(gives({ ...user(), role: "assistant" })),
+		"no content": (manager) => manager.appendMessage(gives({ role: "user" })),
+		"a text": (manager) => manager.appendMessage(gives("a text")),
+	};
+	for (const [name, append] of Object.entries(appends)) {
+		const { manager, file } = begun();
+		append(manager);
+		const before = manager.getEntries();
+		// The next check reads the whole file.
+		utimesSync(file, 5, 5);
+		manager.reload();
+		expect(manager.getEntries().every((one, at) => one === before[at]), name).toBe(true);
+		expect(kinds(manager), name).toEqual([]);
+	}
 });

@@ -65,8 +65,37 @@ impl Session {
             && Some(now.header_span) == self.header_span
             && damaged.eq(damaged_now)
             && rows.into_iter().all(|row| {
-                self.index.line_span(row) == now.index.line_span(row) && is_same_row(&self.index, row, &now.index, row)
+                self.index.line_span(row) == now.index.line_span(row) && self.is_same_row(row, &now.index, row)
             }))
+    }
+
+    /// Whether a known row and one of another index have the same length and the same of all that is indexed but their times. Of a
+    /// row appended here only length, id, kind and parent are: the rest is of the caller's object, whose JSON may say something else.
+    pub(super) fn is_same_row(&self, was: RowNo, new: &Index, row: RowNo) -> bool {
+        let old = &self.index;
+        let (Some(a), Some(b)) = (old.tree.row(was), new.tree.row(row)) else {
+            return false;
+        };
+        let length = |index: &Index, row| index.line_span(row).map(|span| span.len);
+        let parent = |of: ParentRef| match of {
+            ParentRef::Id(id_no) => Some(id_no),
+            _ => None,
+        };
+        let has_same_fields = || {
+            a.message == b.message
+                && a.sets_label == b.sets_label
+                && a.has_summary == b.has_summary
+                && text(old, a.target) == text(new, b.target)
+        };
+        a.kind == b.kind
+            && length(old, was) == length(new, row)
+            && old.tree.id_of(was) == new.tree.id_of(row)
+            && text(old, parent(a.parent)) == text(new, parent(b.parent))
+            && (self.is_appended_here(was) || has_same_fields())
+    }
+
+    pub(super) fn is_appended_here(&self, row: RowNo) -> bool {
+        self.appended.binary_search(&row).is_ok()
     }
 }
 
@@ -76,24 +105,4 @@ fn extent(line: &DamagedLine) -> (u64, u64) {
 
 fn text(index: &Index, id_no: Option<IdNo>) -> Option<&[u8]> {
     id_no.map(|id_no| index.tree.id_bytes(id_no))
-}
-
-/// Whether two rows have the same length and the same of all that is indexed but their times.
-pub(in crate::session) fn is_same_row(old: &Index, was: RowNo, new: &Index, row: RowNo) -> bool {
-    let (Some(a), Some(b)) = (old.tree.row(was), new.tree.row(row)) else {
-        return false;
-    };
-    let length = |index: &Index, row| index.line_span(row).map(|span| span.len);
-    let parent = |of: ParentRef| match of {
-        ParentRef::Id(id_no) => Some(id_no),
-        _ => None,
-    };
-    a.kind == b.kind
-        && a.message == b.message
-        && a.sets_label == b.sets_label
-        && a.has_summary == b.has_summary
-        && length(old, was) == length(new, row)
-        && old.tree.id_of(was) == new.tree.id_of(row)
-        && text(old, parent(a.parent)) == text(new, parent(b.parent))
-        && text(old, a.target) == text(new, b.target)
 }

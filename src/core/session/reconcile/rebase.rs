@@ -4,7 +4,7 @@
 //! The new file's entries count. Entries that were appended here and are missing there are added, with their ancestors, if the old
 //! file is still open. What was taken out of the file in place, or is missing where the old file cannot be read any more, is gone.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use crate::base::error::{Error, Result};
 use crate::base::memory::{self, collect, copy_of_bytes, insert_into, with_capacity};
@@ -16,9 +16,8 @@ use crate::io::owner;
 use crate::session::history::ForeignChangeKind;
 use crate::storage::file::FileStorage;
 use crate::storage::storage::{read_into, Storage};
-use crate::tree::tree::RowNo;
+use crate::tree::tree::{IdNo, RowNo};
 
-use super::compare_known::is_same_row;
 use super::{CheckDepth, PreviousFile};
 use crate::session::session::{Persistence, RowRemap, Session};
 use crate::summary::header_scan::first_header;
@@ -52,13 +51,14 @@ impl Session {
             PreviousFile::SameFile => (0..self.tree().len() as RowNo).any(is_missing),
             PreviousFile::Open | PreviousFile::Gone => self.appended.iter().copied().any(is_missing),
         };
-        let moved = self.remapped_rows(&loaded.index, &storage, old)?;
+        let moved = self.remapped_rows(&loaded.index, theirs, &storage, old)?;
         // Other processes may have changed them; their ids count.
-        let is_ours = |row: &RowNo| {
-            let was = self.tree().find(loaded.index.tree.id_of(*row));
-            was.is_some_and(|was| self.appended.binary_search(&was).is_ok())
-        };
-        let appended = collect((0..loaded.index.tree.len() as RowNo).filter(is_ours))?;
+        let mut ours = HashSet::new();
+        for &row in &self.appended {
+            insert_into(&mut ours, self.tree().id_of(row))?;
+        }
+        let rows = 0..loaded.index.tree.len() as RowNo;
+        let appended = collect(rows.filter(|&row| ours.contains(loaded.index.tree.id_of(row))))?;
         let size = storage.size()?.max(loaded.index.indexed_end());
         let leaf = self.leaf_in(&loaded.index)?;
         // Nothing below can fail.
@@ -138,8 +138,9 @@ impl Session {
         };
         let is_there = |row: RowNo| index.tree.find(self.tree().id_of(row)).is_some();
         let mut found = HashSet::new();
-        for row in self.appended.iter().copied().filter(|&row| self.tree().is_current(row)) {
-            let mut at = Some(row).filter(|&row| !is_there(row));
+        for &row in &self.appended {
+            // Another process may have used the id as well: its last entry counts.
+            let mut at = self.tree().find(self.tree().id_of(row)).filter(|&row| !is_there(row));
             while let Some(row) = at {
                 let is_new = insert_into(&mut found, row)?;
                 at = self.tree().parent_row(row).filter(|&parent| is_new && !is_there(parent));
@@ -163,10 +164,23 @@ impl Session {
         Ok(lines)
     }
 
-    /// For each row of a new index its row in the old one: the one with the same id and the same content. Of several rows with one id
-    /// only the last has one. Rows appended here keep the caller's objects, even if the old file was rewritten before: only their
-    /// index is compared.
-    fn remapped_rows(&self, new: &Index, storage: &dyn Storage, old: PreviousFile) -> Result<Vec<Option<RowNo>>> {
+    /// For each row of a new index its row in the old one: the next that has its id, if that has the same content. Rows from `theirs`
+    /// on were added: they are the last of their ids. Rows appended here keep the caller's objects, even if the old file was rewritten
+    /// before: only their index is compared.
+    fn remapped_rows(
+        &self,
+        new: &Index,
+        theirs: usize,
+        storage: &dyn Storage,
+        old: PreviousFile,
+    ) -> Result<Vec<Option<RowNo>>> {
+        let mut unpaired: HashMap<IdNo, VecDeque<RowNo>> = HashMap::new();
+        for (no, row) in (0..).zip(self.tree().rows()) {
+            unpaired.try_reserve(1)?;
+            let of_id = unpaired.entry(row.id).or_default();
+            of_id.try_reserve(1)?;
+            of_id.push_back(no);
+        }
         let before = self.storage.as_deref().filter(|_| old == PreviousFile::Open);
         let (mut a, mut b) = (Vec::new(), Vec::new());
         let mut has_same_bytes = |was: RowNo, row: RowNo| -> Result<bool> {
@@ -178,12 +192,13 @@ impl Session {
         };
         let mut rows = with_capacity(new.tree.len())?;
         for row in 0..new.tree.len() as RowNo {
-            let was = self.tree().find(new.tree.id_of(row)).filter(|_| new.tree.is_current(row));
-            let Some(was) = was.filter(|&was| is_same_row(&self.index, was, new, row)) else {
+            let of_id = self.tree().id_no(new.tree.id_of(row)).and_then(|id_no| unpaired.get_mut(&id_no));
+            let was = of_id.and_then(|rows| if (row as usize) < theirs { rows.pop_front() } else { rows.pop_back() });
+            let Some(was) = was.filter(|&was| self.is_same_row(was, new, row)) else {
                 rows.push(None);
                 continue;
             };
-            let is_same = self.appended.binary_search(&was).is_ok() || has_same_bytes(was, row)?;
+            let is_same = self.is_appended_here(was) || has_same_bytes(was, row)?;
             rows.push(Some(was).filter(|_| is_same));
         }
         Ok(rows)

@@ -144,3 +144,65 @@ fn half_a_line_that_another_process_rolled_back_is_not_a_truncation() {
     append(&mut session);
     expect_whole(&session, &world);
 }
+
+fn rows_after(session: &mut Session) -> Vec<Option<RowNo>> {
+    session.reload().expect("adopted");
+    session.take_remap().expect("the file is another one").rows
+}
+
+/// Regression: of several entries with one id only the last stayed the object that it was.
+#[test]
+#[cfg(unix)]
+fn entries_with_one_id_are_paired_in_order_with_those_of_a_replaced_file() {
+    let world = World::with(&["a", "x", "b"]);
+    let other = entry("x").replace("null", "\"a\"");
+    world.add(&other);
+    let mut session = opened(&world.path);
+    world.replace(&world.text());
+    assert_eq!(rows_after(&mut session), [Some(0), Some(1), Some(2), Some(3)]);
+    let changes = session.diagnostics().expect("memory").foreign_changes;
+    assert!(changes.iter().all(|one| one.kind != ForeignChangeKind::Grown), "{changes:?}");
+    world.write(&(HEADER.to_owned() + &entry("b") + &entry("x") + &other + &entry("x")));
+    assert_eq!(rows_after(&mut session), [Some(2), Some(1), Some(3), None]);
+}
+
+/// Regression: an entry of ours whose id another process had used as well was not added to a file that lacked it.
+#[test]
+#[cfg(unix)]
+fn an_id_of_ours_that_others_used_as_well_is_added_to_a_file_that_lacks_it() {
+    for replaced_before in [false, true] {
+        let world = World::with(&["a"]);
+        let mut session = opened(&world.path);
+        let mine = append(&mut session);
+        world.add(&entry(&mine));
+        session.reload().expect("taken in");
+        if replaced_before {
+            world.replace(&world.text());
+            assert_eq!(rows_after(&mut session), [Some(0), Some(1), Some(2)]);
+        }
+        world.replace(&(HEADER.to_owned() + &entry("a")));
+        assert_eq!(rows_after(&mut session), [Some(0), Some(2)]);
+        assert_eq!(ids(&session), ["a", &mine]);
+        expect_whole(&session, &world);
+    }
+}
+
+/// Regression: an entry whose object says something else than its JSON was taken for a change of the file.
+#[test]
+fn an_entry_of_ours_that_is_indexed_by_its_object_is_no_change_of_the_file() {
+    let world = World::with(&["a"]);
+    let mut session = opened(&world.path);
+    let label = NewEntry::new(EntryKind::Label, b"{\"targetId\":\"a\",\"label\":null}", 0.0);
+    let head = NewHead { target: Some(b"a".to_vec()), sets_label: true, ..NewHead::default() };
+    session.append_as_planned(&label, &head, AppendPlan::WriteLine, &[]).expect("appended");
+    let text = world.text();
+    world.write(&text);
+    session.reload().expect("read");
+    assert!(session.take_remap().is_none(), "no row moved");
+    assert!(session.diagnostics().expect("memory").foreign_changes.is_empty());
+    #[cfg(unix)]
+    {
+        world.replace(&text);
+        assert_eq!(rows_after(&mut session), [Some(0), Some(1)]);
+    }
+}
