@@ -2,11 +2,11 @@
 import { execFileSync } from "node:child_process";
 import { appendFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { loadReference } from "../../support/reference.js";
-import { type EngineFlags, scriptCommand, scriptFile } from "../../support/runtime.js";
+import { type EngineFlags, runtime, scriptCommand, scriptFile } from "../../support/runtime.js";
 import { api, caught, header, linesOf, loose, message, opened, root, scratch, user, writeSession } from "../../support/scratch.js";
-import { testWith } from "../../support/windows.js";
+import { testIf, testWith } from "../../support/windows.js";
 
 const { SessionManager } = api;
 
@@ -192,4 +192,19 @@ test("statics, functions and methods have pi's names and lengths, and statics ar
 test("the length of a static that pi does not have is the number of its required arguments", () => {
 	const { merge, readTexts, redact, repair, usage, verify } = SessionManager;
 	expect([merge, readTexts, redact, repair, usage, verify].map(({ length }) => length)).toEqual([2, 1, 2, 1, 0, 1]);
+});
+
+// Regression: what V8 had collected was released only after the session had been opened, which waited for its lock in vain.
+testIf(runtime === "node", "other engines collect when they like")("the lock of a manager that was collected is free for the next one in the same turn", () => {
+	const file = writeSession(scratch(), [header(), message("a", null, user("x"))]);
+	const script = "for (let n = 0; n < 5; n++) { SessionManager.open(process.argv[2], { lock: 'exclusive' }); gc(); } console.log('done')";
+	expect(inChild(script, { args: [file], engine: { gc: true } })).toBe("done\n");
+});
+
+// Regression: the header's object was looked for in the prototypes of the list that keeps it.
+test("a header that a program gave every object is not a session's", () => {
+	const { file } = opened([message("a", null, user("x"))]);
+	Object.defineProperty(Object.prototype, "header", { value: { id: "other" }, configurable: true });
+	onTestFinished(() => void Reflect.deleteProperty(Object.prototype, "header"));
+	expect(SessionManager.open(file).getHeader()?.id).not.toBe("other");
 });

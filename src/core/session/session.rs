@@ -34,7 +34,7 @@ pub enum Persistence {
     #[default]
     Memory,
     /// Shows a file. Whatever would change the file or the session's entries is an error
-    /// ([`ErrorCode::SessionReadOnly`](crate::base::error::ErrorCode::SessionReadOnly)); the leaf is the last entry.
+    /// ([`ErrorCode::SessionReadOnly`]); the leaf is the last entry.
     ReadOnly,
     /// Writes to its file, which is created with the first user or assistant message.
     File,

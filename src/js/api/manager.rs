@@ -54,7 +54,6 @@ impl SessionManager {
     /// The manager as JavaScript gets it. From here on that object owns the entries' objects.
     pub(crate) fn given(self, env: &Env) -> Result<JsVal<'_>> {
         let js = JsEnv::new(env);
-        gc::collect(js)?;
         let instance = self.into_instance(env)?;
         let value = JsVal::of(&instance);
         let anchor = factory::call(js, FactoryFn::Anchor, &[value])?;
@@ -483,6 +482,7 @@ impl SessionManager {
     pub fn create_branched_session<'env>(&self, env: &'env Env, leaf_id: JsVal<'env>) -> Result<JsVal<'env>> {
         let js = JsEnv::new(env);
         self.check_writable(js)?;
+        gc::collect(js)?;
         let branched = || match reads::path_end(&self.state, js, leaf_id)? {
             Some(row) => branched_session(&self.state, js, row),
             None => Err(thrown(js, &CoreError::entry_not_found(args::template_text(js, leaf_id)?))),

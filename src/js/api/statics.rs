@@ -18,6 +18,7 @@ use crate::js::lists::list;
 use crate::js::lists::search;
 use crate::js::lists::usage;
 use crate::js::manager::from_objects::session_from_objects;
+use crate::js::manager::gc;
 use crate::js::manager::identity_cache::IdentityCache;
 use crate::js::manager::open::{self, ManagerConfig};
 use crate::js::manager::session_dir::{self, search_dir, session_file, SearchDir};
@@ -209,6 +210,7 @@ impl SessionManager {
         if !args::has_elements(js, entries, "entries")? {
             return Self::at(env, config, None, &options);
         }
+        gc::collect(js)?;
         let state = session_from_objects(js, &config, &options, args::list(js, entries, "entries")?)?;
         Self { state: ManagerState::new(config, state) }.given(env)
     }
@@ -251,6 +253,7 @@ impl SessionManager {
         let header = NewHeader { id: &id, cwd: &cwd, parent: Some(&source_path), time: now };
         let file = on_paths(js, |process| paths::resolve(&file, process))?;
         let config = ManagerConfig::new(js, &cwd, dir, Persistence::File, file_options)?;
+        gc::collect(js)?;
         let session = source.write_to(&file, &header, file_options).or_throw(js)?;
         let cache = IdentityCache::new(js, session.tree().len())?;
         Self { state: ManagerState::new(config, (session, cache)) }.given(env)

@@ -129,6 +129,8 @@ methods! {
     pub fn get(object: JsVal<'_>, name: &CStr) -> JsVal<'env> = napi_get_named_property, "property";
     /// A property by a key made at run time. May run a getter.
     pub fn get_key(object: JsVal<'_>, key: JsVal<'_>) -> JsVal<'env> = napi_get_property, "property";
+    /// Whether an object has a property of its own by this key.
+    pub fn has_own(object: JsVal<'_>, key: JsVal<'_>) -> bool = napi_has_own_property, "own property";
     /// Sets a property. May run a setter. An object that refuses it says nothing: see [`JsEnv::define`].
     pub fn set(object: JsVal<'_>, name: &CStr, value: JsVal<'_>) = napi_set_named_property, "setting a property";
     /// The length of an array.

@@ -29,7 +29,7 @@ const HEADER: &[u8] = b"header";
 
 /// The header and the entries that were made so far.
 pub struct IdentityCache {
-    /// A list with an element per row, a hole where nothing is kept. Its property `header` is the header's object.
+    /// A list with an element per row, a hole where nothing is kept. Its own property `header` is the header's object, or undefined.
     entries: Persistent,
     slots: Vec<ObjectSlot>,
     missing: usize,
@@ -40,7 +40,9 @@ pub struct IdentityCache {
 impl IdentityCache {
     /// A cache for a session of `rows` entries, none made.
     pub fn new(js: JsEnv<'_>, rows: usize) -> Result<Self> {
-        let entries = js.keep(js.array(rows)?)?;
+        let list = js.array(rows)?;
+        js.define(list, js.string(HEADER)?, js.undefined()?)?;
+        let entries = js.keep(list)?;
         let mut cache = Self { entries, slots: Vec::new(), missing: 0, anchor: None };
         cache.grow(js, rows)?;
         Ok(cache)
@@ -99,9 +101,8 @@ impl IdentityCache {
             *slot = self.slot(was);
             js.scoped(|js, _| js.set_at(new, row as RowNo, js.at(old, was)?))?;
         }
-        if same_header {
-            js.define(new, js.string(HEADER)?, js.get(old, c"header")?)?;
-        }
+        let header = if same_header { js.get(old, c"header")? } else { js.undefined()? };
+        js.define(new, js.string(HEADER)?, header)?;
         let kept = js.keep(new)?;
         if let Some(anchor) = self.anchor(js)? {
             js.set(anchor, c"entries", new)?;

@@ -5,6 +5,7 @@ use std::ffi::CStr;
 
 use napi::Result;
 
+use super::gc;
 use super::identity_cache::IdentityCache;
 use super::session_dir::session_file;
 use super::state::{swap, ManagerState};
@@ -110,6 +111,7 @@ pub fn new_session(
     file: Option<String>,
     options: &Options<'_>,
 ) -> Result<(Session, IdentityCache)> {
+    gc::collect(js)?;
     let now = process::now(js)?;
     let timestamp = timestamp(now).or_throw(js)?;
     let id = session_id(js, options, now)?;
@@ -144,6 +146,8 @@ pub fn make_header<'env>(
 
 /// The session in the file at an absolute path: read, or new if there is no file or an empty one.
 pub fn open_session(js: JsEnv<'_>, config: &ManagerConfig, file: String) -> Result<(Session, IdentityCache)> {
+    // Sessions that nobody has any more give their locks and file handles back.
+    gc::collect(js)?;
     let none = Options::any(js, js.undefined()?)?;
     match Session::open_if_any(&file, config.persistence, config.options).or_throw(js)? {
         OpenResult::Missing(_) => new_session(js, config, Some(file), &none),

@@ -5,14 +5,13 @@
 
 use napi::{Error, Result};
 
-use crate::js::convert::args::template_text;
 use crate::js::convert::errors::OrThrow;
 use crate::js::convert::values::{parse, LONGEST_TEXT};
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
 use pi_session_core::base::error::{Error as CoreError, Result as CoreResult};
 use pi_session_core::base::memory::{self, append, push, reserve};
-use pi_session_core::base::wtf8::shown;
+use pi_session_core::base::wtf8::{shown, to_string_lossy};
 use pi_session_core::session::Session;
 use pi_session_core::tree::tree::RowNo;
 
@@ -128,8 +127,10 @@ impl<'env> EntryMaker<'_, 'env> {
     /// Throws that lines which were whole when they were indexed cannot be read now.
     fn unreadable<T>(&self, js: JsEnv<'env>, error: Error) -> Result<T> {
         let reason = match js.take_exception()? {
-            Some(exception) if is_out_of_memory(js, exception)? => return Err(js.throw(exception)),
-            Some(exception) => template_text(js, exception)?,
+            Some(exception) if own_text(js, exception, "code")?.as_deref() == Some("ENOMEM") => {
+                return Err(js.throw(exception))
+            }
+            Some(exception) => own_text(js, exception, "message")?.unwrap_or_default(),
             None => error.reason,
         };
         self.session.mark_suspect();
@@ -145,8 +146,13 @@ impl<'env> EntryMaker<'_, 'env> {
     }
 }
 
-fn is_out_of_memory(js: JsEnv<'_>, exception: JsVal<'_>) -> Result<bool> {
-    Ok(js.is_object(exception)? && js.text(js.get(exception, c"code")?)?.as_deref() == Some(b"ENOMEM"))
+/// A text that an error has itself: a prototype could run the caller's code.
+fn own_text(js: JsEnv<'_>, error: JsVal<'_>, key: &str) -> Result<Option<String>> {
+    let key = js.string(key.as_bytes())?;
+    if !js.is_object(error)? || !js.has_own(error, key)? {
+        return Ok(None);
+    }
+    Ok(js.text(js.get_key(error, key)?)?.map(|text| to_string_lossy(&text).into_owned()))
 }
 
 impl JoinedLines {

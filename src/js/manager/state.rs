@@ -7,7 +7,7 @@ use std::rc::{Rc, Weak};
 use napi::Result;
 
 use super::bodies::Bodies;
-use super::gc::{self, Collectable};
+use super::gc::Collectable;
 use super::identity_cache::IdentityCache;
 use super::open::ManagerConfig;
 use super::usage::CollectedUsage;
@@ -58,12 +58,14 @@ impl ManagerState {
             // Entries that were made before read their bodies from the old file.
             let left = self.bodies.take().map_or(Ok(()), |bodies| bodies.leave(js, old));
             // Entries may outlive their manager, whose other objects are gone then.
-            if self.cache.is_collected(js)? {
-                self.cache.clear()
-            } else {
-                self.cache.renumber(js, &rows, same_header)?
+            let renumbered =
+                if self.cache.is_collected(js)? { None } else { Some(self.cache.renumber(js, &rows, same_header)) };
+            if !matches!(renumbered, Some(Ok(()))) {
+                // What is kept is of other rows.
+                self.cache.clear();
             }
-            left?;
+            self.cache.grow(js, self.session.tree().len())?;
+            renumbered.unwrap_or(Ok(())).and(left)?;
         }
         self.cache.grow(js, self.session.tree().len())
     }
@@ -105,7 +107,6 @@ pub fn swap(
     js: JsEnv<'_>,
     (session, mut cache): (Session, IdentityCache),
 ) -> Result<()> {
-    gc::collect(js)?;
     if let Some(anchor) = state.borrow().cache.anchor(js)? {
         cache.hold_by(js, anchor)?;
     }
