@@ -21,7 +21,7 @@ export class Pulls {
 	#dir;
 	/** How long to wait until the next pull, in milliseconds. */
 	pause = 0;
-	/** The revisions of the last pull; undefined before the first one, "" if that pull had no time for all of it. */
+	/** The revisions of the last pull; undefined before the first one, "" if the list is to be compared again. */
 	#seen;
 	/** The revision of each session whose pull failed, and when that, and what was left out, is asked for again. */
 	#failed = new Set();
@@ -42,7 +42,7 @@ export class Pulls {
 			this.pause = sessions.isIdle() ? LONG_PAUSE_MS : PAUSE_MS;
 			if (isMoreToDo) this.pause = 0;
 		} catch (error) {
-			this.#seen ??= "";
+			this.#seen = "";
 			this.pause = LONG_PAUSE_MS;
 			return error;
 		}
@@ -69,26 +69,46 @@ export class Pulls {
 		const news = wanted.filter(isNews);
 		const large = news.filter((item) => lackOf(item) > LARGE);
 		const small = news.filter((item) => !large.includes(item));
+		// Before any is pulled: what is pulled into a fork must not have lines that were redacted in its parent session.
+		const redacted = await sync.takeRedactions(wanted);
 		let done = 0;
 		const onResult = () => isFirst && reports.send({ lacking: { left: news.length - ++done, of: news.length } });
 		const pull = async (some) => {
 			const chosen = new Set(some);
 			// The others may be parent sessions of these.
 			const items = wanted.map((item) => (isNews(item) && !chosen.has(item) ? { ...item, state: "same" } : item));
-			const results = await sync.pull({ items, duration: isFirst ? timeout : DURATION_MS, onResult });
+			const results = await sync.pull({ items, redacted, duration: isFirst ? timeout : DURATION_MS, onResult });
 			this.#take(results, items, isFirst);
 			return results;
 		};
 		if (isFirst && news.length > 0) reports.send({ lacking: { left: news.length, of: news.length } });
 		reports.showFew(problems.map(described), (count) => `${count} more problems; ${pullCommand(this.#dir)} names them`);
-		if (large.length > 0) this.large ??= pull(large).catch(() => {}).finally(() => ([this.large, this.#seen] = [undefined, ""]));
+		this.#seen = now;
+		if (large.length > 0) this.large ??= this.#endOf(pull(large));
 		const results = await pull(small);
 		const pulled = results.filter(({ error }) => !error).length;
-		if (pulled < items.filter(isNews).length) this.#retryAt = Math.min(this.#retryAt, performance.now() + LONG_PAUSE_MS);
+		if (pulled < items.filter(isNews).length) this.#retryLater();
 		const isCut = results.length < small.length;
-		// When large ones are here the list is compared again: something may have been added to them meanwhile.
-		this.#seen = isCut || (large.length > 0 && !this.large) ? "" : now;
+		if (isCut) this.#seen = "";
 		return isCut && pulled > 0;
+	}
+
+	/** The end of a pull of large sessions. Its error is said here. @param {Promise<unknown>} pulling */
+	async #endOf(pulling) {
+		try {
+			await pulling;
+			// Something may have been added to them meanwhile.
+			this.#seen = "";
+		} catch (error) {
+			if (!error.retryable) this.#context.reports.show(`others' lines are not pulled: ${error.message}`);
+			this.#retryLater();
+		} finally {
+			this.large = undefined;
+		}
+	}
+
+	#retryLater() {
+		this.#retryAt = Math.min(this.#retryAt, performance.now() + LONG_PAUSE_MS);
 	}
 
 	/** Says what there is to say of what was pulled, and notes what failed. In the background what may pass by itself is not said. */

@@ -33,6 +33,9 @@ const deletedError = (session) => new StoreError("deleted", `Session ${session} 
  */
 const messageOf = (error) => (error instanceof AggregateError ? error.errors.map(messageOf).join("; ") : error instanceof Error ? error.message || error.name : String(error));
 
+/** Whether the store has nothing of the session. @param {unknown} error */
+const isGone = (error) => error instanceof StoreError && (error.code === "not-found" || error.code === "deleted");
+
 /** @param {unknown} error */
 const asError = (error) => (error instanceof Error ? error : new Error(String(error)));
 
@@ -71,6 +74,7 @@ exports.StoreError = StoreError;
 exports.asError = asError;
 exports.claimedError = claimedError;
 exports.deletedError = deletedError;
+exports.isGone = isGone;
 exports.optional = optional;
 exports.resetError = resetError;
 exports.messageOf = messageOf;

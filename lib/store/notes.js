@@ -1,16 +1,21 @@
 // What this machine notes about its stores: for each session of a store how far its file is stored. Losing it only costs time.
+const { randomBytes } = require("node:crypto");
 const fs = require("node:fs");
-const { join, resolve } = require("node:path");
+const { basename, join, resolve } = require("node:path");
 const { addressKey } = require("./address.js");
+const { isGone } = require("./errors.js");
 const { isCount } = require("./lines.js");
 const { checkId, isId, nameOf } = require("./names.js");
-const { readJson, remove, writeWhole } = require("./small-file.js");
+const { namesIn, readJson, remove, writeWhole } = require("./small-file.js");
 
 /**
  * @typedef {import("./outbox").Note & { revision?: string, redactions?: number, elsewhere?: string }} Note `revision`: that of the
  *   session in the store then; `redactions`: how many of the store's are taken over; `elsewhere`: the id of the store, if that has the session under the
  *   name of another project
  */
+
+/** After how long the mark of a redaction is that of a process that was killed. */
+const LONGEST_REDACTING_MS = 10 * 60_000;
 
 /** The revision of a session in a store: while it is the same there is nothing new. @param {import("./index").StoredSession} stored */
 const revisionOf = ({ session, bytes, modified, hosts, redactions }) => `${session} ${bytes} ${modified.getTime()} ${redactions} ${hosts.join(" ")}`;
@@ -64,18 +69,31 @@ class Notes {
 
 	/** Whether a redaction of the session in the store was begun and has not ended: the store may know it, and still have the bytes. @param {string} session */
 	isRedacting(session) {
-		return fs.existsSync(this.#redactingPath(session));
+		return this.#redactingOf(session).length > 0;
 	}
 
 	/**
-	 * Notes that the session is redacted in the store until that has succeeded, however this process, or the machine, ends.
+	 * Notes that the session is redacted in the store until that has succeeded, however this process, or the machine, ends, or the store has
+	 * nothing of it. Calls that have failed, or whose processes were killed, are made good by that; one that still runs is not.
 	 * @param {string} session
 	 * @param {() => Promise<void>} redact
 	 */
 	async whileRedacting(session, redact) {
-		await writeWhole(this.#redactingPath(session), "", this.#notes);
-		await redact();
-		remove(this.#redactingPath(session));
+		const abandoned = this.#redactingOf(session).filter((path) => Date.now() - (fs.statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0) > LONGEST_REDACTING_MS);
+		const own = `${this.#redactingPath(session)}${randomBytes(6).toString("hex")}`;
+		await writeWhole(own, "", this.#notes);
+		let isOver = false;
+		try {
+			await redact();
+			isOver = true;
+		} catch (error) {
+			isOver = isGone(error);
+			throw error;
+		} finally {
+			if (isOver) for (const path of [...abandoned, own]) remove(path);
+			// It is abandoned at once.
+			else await fs.promises.utimes(own, 0, 0).catch(() => {});
+		}
 	}
 
 	/** @param {string} session */
@@ -83,9 +101,16 @@ class Notes {
 		return join(this.#folder, `${nameOf(checkId(session, "session"))}.json`);
 	}
 
-	/** @param {string} session */
+	/** What the paths of the session's marks begin with: each redaction has its own. @param {string} session */
 	#redactingPath(session) {
-		return this.#path(session).replace(/json$/, "redacting");
+		return this.#path(session).replace(/json$/, "redacting.");
+	}
+
+	/** @param {string} session */
+	#redactingOf(session) {
+		const beginning = basename(this.#redactingPath(session));
+		const isMark = (/** @type {string} */ name) => name.startsWith(beginning) && !name.endsWith(".json");
+		return namesIn(this.#folder).filter(isMark).map((name) => join(this.#folder, name));
 	}
 }
 

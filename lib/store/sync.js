@@ -1,7 +1,7 @@
 // The sessions of one project on this machine, and a store.
 const { promises: fs } = require("node:fs");
 const { basename, dirname, join } = require("node:path");
-const { StoreError, asError } = require("./errors.js");
+const { StoreError, asError, isGone } = require("./errors.js");
 const { isObject } = require("./lines.js");
 const { inParallel } = require("./in-parallel.js");
 const { describe, fileFor, filesIn, localSessions } = require("./local.js");
@@ -95,23 +95,17 @@ class SessionSync {
 	/**
 	 * Adds what is stored to the files of this machine, the newest first, each separately: an error is in the report of its session. What
 	 * was redacted elsewhere is redacted here. Throws if the store cannot be asked.
-	 * @param {import("./index").SyncOptions & { items?: SyncItem[], duration?: number, onResult?: (result: import("./index").PullResult) => void }} [options]
-	 *   `duration`: no more sessions are begun after so many milliseconds, counted from when what was redacted elsewhere is taken over
+	 * @param {import("./index").SyncOptions & { items?: SyncItem[], redacted?: Map<string, number | Error>, duration?: number, onResult?: (result: import("./index").PullResult) => void }} [options]
+	 *   `redacted`: what `takeRedactions` gave, where several pulls are made of some items; `duration`: no more sessions are begun after so
+	 *   many milliseconds, counted from when what was redacted elsewhere is taken over
 	 * @returns {Promise<import("./index").PullResult[]>}
 	 */
-	async pull({ session, items: compared, signal, duration, onProgress, onResult } = {}) {
+	async pull({ session, items: compared, redacted: taken, signal, duration, onProgress, onResult } = {}) {
 		const items = compared ?? (await this.compare(session)).items;
 		const files = new Map(items.map(({ session, file }) => [session, file]));
 		const wanted = items.filter(({ state }) => state === "new" || state === "changed").sort((a, b) => b.stored.modified.getTime() - a.stored.modified.getTime());
 		// First: what is pulled into a fork must not have lines that were redacted in its parent session.
-		const gone = items.filter(({ state }) => state === "deleted");
-		const redacted = await this.#takeRedactions([...wanted, ...gone]);
-		for (const { session, stored } of [...gone, ...wanted]) {
-			const [note, result] = [this.#notes.get(session), redacted.get(session)];
-			if (result instanceof Error) this.#errors.set(session, result);
-			// It need not be taken over again.
-			else if (note && result !== undefined) await this.#notes.set(session, { ...note, redactions: stored.redactions });
-		}
+		const redacted = taken ?? (await this.takeRedactions(items));
 		const ends = duration === undefined ? signal : AbortSignal.timeout(duration);
 		let count = 0;
 		return inParallel(wanted, async (item) => {
@@ -175,10 +169,23 @@ class SessionSync {
 	/**
 	 * Takes over what was redacted elsewhere, in every session file of this machine: forks have copies of entries. Gives for each session
 	 * how many lines, or why not.
-	 * @param {SyncItem[]} items
+	 * @param {SyncItem[]} items those that are the same as in the store are left out
 	 * @returns {Promise<Map<string, number | Error>>}
 	 */
-	async #takeRedactions(items) {
+	async takeRedactions(items) {
+		const changed = items.filter(({ state }) => state !== "same");
+		const redacted = await this.#takeOver(changed);
+		for (const { session, stored } of changed) {
+			const [note, result] = [this.#notes.get(session), redacted.get(session)];
+			if (result instanceof Error) this.#errors.set(session, result);
+			// It need not be taken over again.
+			else if (note && result !== undefined) await this.#notes.set(session, { ...note, redactions: stored.redactions });
+		}
+		return redacted;
+	}
+
+	/** @param {SyncItem[]} items @returns {Promise<Map<string, number | Error>>} */
+	async #takeOver(items) {
 		const { store, dir, call, otherFiles } = this.#options;
 		/** @type {Map<string, number | Error>} */
 		const results = new Map();
@@ -221,7 +228,7 @@ class SessionSync {
 			return isChanged;
 		} catch (error) {
 			// Another host may store the session later: then it is tried again.
-			if (error instanceof StoreError && (error.code === "not-found" || error.code === "deleted")) return false;
+			if (isGone(error)) return false;
 			throw error;
 		}
 	}

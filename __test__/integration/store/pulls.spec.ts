@@ -2,17 +2,19 @@
 import { readFileSync, truncateSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
+import { type Mock, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { DirectoryStore } from "../../../lib/store/index.js";
 import { emptyDirectory, entry, header } from "../../support/lines.js";
 import { world } from "../../support/machines.js";
 
-const { callHere } = createRequire(__filename)("../../../lib/store/local.js");
+const require = createRequire(__filename);
+const { SessionSync } = require("../../../lib/store/index.js");
+const { callHere } = require("../../../lib/store/local.js");
 const MINUTE = 60_000;
 interface Item {
 	session: string;
 }
-const { Pulls } = (await import("../../../lib/register/store-pulls.mjs" as string)) as { Pulls: new (context: object, place: object, dir?: string) => { pause: number; pull(): Promise<Error | undefined> } };
+const { Pulls } = (await import("../../../lib/register/store-pulls.mjs" as string)) as { Pulls: new (context: object, place: object, dir?: string) => { pause: number; large?: Promise<void>; pull(): Promise<Error | undefined> } };
 
 beforeEach(() => {
 	vi.useFakeTimers({ toFake: ["performance"] });
@@ -30,12 +32,13 @@ function setup() {
 		return callHere(name, file, input);
 	};
 	const loads = vi.spyOn(store, "load");
+	const shown: string[] = [];
 	const compares = vi.fn((items: Item[]) => items.filter(({ session }) => !open.has(session)));
 	const context = {
 		store,
 		settings: { pull: true },
 		list: (filter: object) => store.list({ headers: false, ...filter }),
-		reports: { send() {}, showFew() {} },
+		reports: { send() {}, showFew() {}, show: (line: string) => void shown.push(line) },
 		claims: { showUses() {} },
 		sessions: { isIdle: () => false, changeable: compares },
 		timeout: 300_000,
@@ -48,9 +51,11 @@ function setup() {
 		expect(await pulls.pull()).toBeUndefined();
 		return { loaded: [...new Set(loads.mock.calls.map(([session]) => session))].sort(), hasCompared: compares.mock.calls.length > 0 };
 	};
-	const put = (session: string, ...ids: string[]) => other.append(session, { header: header(session), lines: ids.map((id) => entry(id)), project: "shop" });
+	const putLines = (session: string, lines: Buffer[]) => other.append(session, { header: header(session), lines, project: "shop" });
+	const put = (session: string, ...ids: string[]) => putLines(session, ids.map((id) => entry(id)));
+	const putLarge = (session: string) => putLines(session, [Buffer.from(JSON.stringify({ type: "custom", id: "a", parentId: null, timestamp: "2025-06-01T09:00:00.000Z", data: "x".repeat(5 << 20) }))]);
 	const fileOf = (session: string) => `${dir}/2025-06-01T09-00-00-000Z_${session}.jsonl`;
-	return { broken, open, pulls, pull, put, fileOf };
+	return { broken, open, pulls, pull, put, putLarge, shown, fileOf };
 }
 
 const NOTHING = { loaded: [], hasCompared: false };
@@ -93,6 +98,40 @@ test("while a session is left out, files are looked at once a minute, and it com
 	expect(await pull()).toEqual({ loaded: ["large"], hasCompared: true });
 	vi.advanceTimersByTime(2 * MINUTE);
 	expect(await pull()).toEqual(NOTHING);
+});
+
+// Regression: nobody heard of it, and it was tried again every five seconds.
+test("a pull of large sessions that fails is said, and tried again after a minute", async () => {
+	const { pulls, pull, put, putLarge, shown, fileOf } = setup();
+	await putLarge("large");
+	await put("small", "a");
+	vi.spyOn(SessionSync.prototype, "pull").mockRejectedValueOnce(new Error("EACCES: permission denied"));
+	expect(await pull()).toEqual({ loaded: ["small"], hasCompared: true });
+	await pulls.large;
+	expect(shown).toEqual(["others' lines are not pulled: EACCES: permission denied"]);
+	expect(await pull()).toEqual(NOTHING);
+	vi.advanceTimersByTime(MINUTE);
+	expect((await pull()).hasCompared).toBe(true);
+	await pulls.large;
+	expect(readFileSync(fileOf("large"), "utf8").length).toBeGreaterThan(5 << 20);
+	// Something may have been added to it meanwhile.
+	expect(await pull()).toEqual({ loaded: [], hasCompared: true });
+	vi.advanceTimersByTime(MINUTE);
+	await pull();
+	expect(await pull()).toEqual(NOTHING);
+});
+
+// Regression: of two pulls at the same time the one of the fork, which is small, did not wait for it.
+test("what was redacted in a large session is taken out of its fork before that is pulled", async () => {
+	const { pulls, pull, putLarge, put } = setup();
+	await putLarge("large");
+	await put("fork", "a");
+	const [redactions, pulled] = (["takeRedactions", "pull"] as const).map((name) => vi.spyOn(SessionSync.prototype, name).mockClear()) as [Mock, Mock];
+	await pull();
+	await pulls.large;
+	expect(redactions.mock.calls.map(([items]) => (items as Item[]).map(({ session }) => session).sort())).toEqual([["fork", "large"]]);
+	expect(pulled).toHaveBeenCalledTimes(2);
+	expect(redactions.mock.invocationCallOrder[0]).toBeLessThan(pulled.mock.invocationCallOrder[0] as number);
 });
 
 // Regression: only the size of its file was asked for, and pi waited while what was stored was written into that.

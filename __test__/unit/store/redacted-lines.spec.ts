@@ -7,6 +7,8 @@ import { SESSION, emptyDirectory, entry, library } from "../../support/lines.js"
 import { text, world } from "../../support/machines.js";
 import { testWith } from "../../support/windows.js";
 
+const { StoreError } = createRequire(library)("./errors.js");
+const { Notes } = createRequire(library)("./notes.js");
 const { RedactedLines } = createRequire(library)("./redacted-lines.js");
 const { makePrivate } = createRequire(library)("./settings.js");
 const { writeWhole } = createRequire(library)("./small-file.js");
@@ -92,4 +94,27 @@ test("with a damaged note nothing of the session goes to the store or comes, and
 	expect(await a.again().push()).toMatchObject([{ error }]);
 	expect(await a.again().pull({ session: SESSION })).toMatchObject([{ error }]);
 	expect((await a.store.load(SESSION)).lines).toHaveLength(1);
+});
+
+// Regression: processes had one mark, which the first one that succeeded removed.
+test("a redaction in a store is marked until it has succeeded, whatever another process does meanwhile", async () => {
+	const notes = new Notes(emptyDirectory(), "/store", "/sessions");
+	let fail: ((error: Error) => void) | undefined;
+	const first = notes.whileRedacting(SESSION, () => new Promise((_, reject) => (fail = reject)));
+	await vi.waitFor(() => expect(fail).toBeDefined());
+	await notes.whileRedacting(SESSION, async () => {});
+	expect(notes.isRedacting(SESSION)).toBe(true);
+	fail?.(new StoreError("unreachable", "no answer"));
+	await expect(first).rejects.toThrow("no answer");
+	expect(notes.isRedacting(SESSION)).toBe(true);
+	await notes.whileRedacting(SESSION, async () => {});
+	expect(notes.isRedacting(SESSION)).toBe(false);
+});
+
+// Regression: the mark stayed for ever.
+test.each(["not-found", "deleted"])("a redaction of what the store has not is over (%s)", async (code) => {
+	const notes = new Notes(emptyDirectory(), "/store", "/sessions");
+	const gone = () => Promise.reject(new StoreError(code, "gone"));
+	await expect(notes.whileRedacting(SESSION, gone)).rejects.toThrow("gone");
+	expect(notes.isRedacting(SESSION)).toBe(false);
 });
