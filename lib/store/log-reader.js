@@ -79,7 +79,7 @@ class LogReader {
 	 * @param {number} room ends after the part that fills it; at once if there is none
 	 * @param {(batch: Batch & Seen, path: string) => void} onBatch
 	 * @returns {Promise<{ bytes: number, more: boolean, problems: Problem[], isWaiting: boolean, isLast?: boolean }>} `isLast`: what cannot be
-	 *   read is the last batch
+	 *   read is the last batch of a log that is one file; an object of a bucket is whole
 	 */
 	async log(listing, host, cursor, room, onBatch) {
 		const { session } = listing;
@@ -111,7 +111,7 @@ class LogReader {
 					onBatch(passed, path);
 					cursor.pass(host, passed);
 				}
-				if (fault !== undefined) return { ...stopped(path, fault), isLast: isLast && part === parts.at(-1)?.part };
+				if (fault !== undefined) return { ...stopped(path, fault), isLast: isLast && this.#objects.partSize === Infinity };
 				next = { part: part + 1, end: 0 };
 			}
 			at += some.length;

@@ -33,8 +33,8 @@ const REREADS = 5;
 const REREAD_MS = 20;
 /** How many sessions' ends are remembered. */
 const MAX_ENDS = 256;
-/** What follows the name of a session in the paths of its logs, of whatever generation. */
-const OF_A_GENERATION = /^\d+\//;
+/** What follows the name of a session in the paths of its logs: a generation. */
+const OF_A_GENERATION = /^(\d+)\//;
 /** Sessions share locks, because the files of locks stay. */
 const LOCKS = 64;
 
@@ -216,7 +216,8 @@ class LogStore {
 
 	/**
 	 * Goes on to the end of this host's log. Gives how large its last part is: a batch at its end may be torn. So may be one whose end was
-	 * written and whose middle was not, as a power failure leaves it: it was not acknowledged, and nobody can have read it.
+	 * written and whose middle was not, as a power failure leaves it in a directory: it was not acknowledged, unless the drive has lost what it
+	 * had synchronised. What a cursor has passed is not read here, and stays.
 	 * @param {SessionListing} listing
 	 * @param {LogCursor} cursor
 	 * @param {(batch: Batch & Seen) => void} onBatch
@@ -368,10 +369,12 @@ class LogStore {
 		// Who appends looks once more after writing, and removes what this list does not have.
 		const prefix = prefixOf(record.folder, session);
 		const objects = await this.#objects.list(prefix);
-		await this.#objects.remove(objects.map(({ path }) => path).filter((path) => OF_A_GENERATION.test(path.slice(prefix.length))));
+		const generationOf = (/** @type {string} */ path) => Number(OF_A_GENERATION.exec(path.slice(prefix.length))?.[1] ?? Infinity);
+		// It may have been put back meanwhile, as the next generation.
+		await this.#objects.remove(objects.map(({ path }) => path).filter((path) => generationOf(path) <= record.generation));
 		// That a line was redacted stays known, but not what stands in its place.
 		const listing = listingsOf(objects).find((listing) => listing.session === session);
-		if (!listing) return;
+		if (!listing || listing.generation > record.generation) return;
 		for (const [short, { hash, line }] of await this.#reader.redactedIn(listing)) {
 			if (line === undefined) continue;
 			await this.#objects.create(redactedPath(record.folder, session, short), Buffer.from(`${hash}\n`));
@@ -431,7 +434,10 @@ class LogStore {
 		const ttl = checkTtl(claim);
 		await this.#records.prepareToRead();
 		if (!(await this.#look(session))) throw new StoreError("not-found", `There is no session ${session}`);
-		return this.#claims.claim(session, ttl);
+		const claimed = await this.#lock("claims", () => this.#claims.claim(session, ttl));
+		// What other users left may be theirs to remove.
+		await this.#claims.sweep().catch(() => {});
+		return claimed;
 	}
 
 	async close() {

@@ -1,6 +1,7 @@
 // Claims in a directory. That a claim is one host's is part of the conformance suite.
-import fs, { readdirSync, renameSync, utimesSync } from "node:fs";
+import fs, { readdirSync, renameSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, expect, test, vi } from "vitest";
 import { DirectoryStore } from "../../../lib/store/index.js";
 import { SESSION, append, emptyDirectory, entries, entry, header } from "../../support/lines.js";
@@ -140,6 +141,42 @@ test("a host that was held up while another one claimed the session gives its cl
 	});
 	await expect(laptop.claim(SESSION, { ttl: HOUR })).rejects.toMatchObject({ code: "claimed", message: `Session ${SESSION} is claimed by host desktop` });
 	expect(await claimIn(laptop)).toMatchObject({ host: "desktop" });
+});
+
+// Regression: the file of the claim is that of both processes, and the first one removed it when it saw another host.
+test("a claim that another process of the host has stays, though one more host is about to claim", async () => {
+	const { path, laptop, desktop } = await stored();
+	const other = new DirectoryStore({ path, host: "laptop" });
+	const { rename } = fs.promises;
+	const renames = vi.spyOn(fs.promises, "rename");
+	// The desktop has looked, and writes its claim when one process of the laptop has claimed and the other one is about to see it.
+	renames.mockImplementationOnce(async (from, to) => {
+		await laptop.claim(SESSION, { ttl: HOUR });
+		renames.mockImplementationOnce(async (own, name) => {
+			await rename(own, name);
+			await rename(from, to);
+		});
+		await other.claim(SESSION, { ttl: HOUR });
+	});
+	await expect(desktop.claim(SESSION, { ttl: HOUR })).rejects.toMatchObject({ code: "claimed" });
+	expect(await claimIn(desktop)).toMatchObject({ host: "laptop" });
+});
+
+test("processes of one host claim one after the other: what one gives up no other has", async () => {
+	const { path, laptop } = await stored();
+	const { rename } = fs.promises;
+	const claimed: Promise<unknown>[] = [];
+	vi.spyOn(fs.promises, "rename").mockImplementationOnce(async (from, to) => {
+		const second = new DirectoryStore({ path, host: "laptop" }).claim(SESSION, { ttl: HOUR });
+		claimed.push(second);
+		await Promise.race([second.catch(() => {}), pause(100)]);
+		await rename(from, to);
+		// The desktop looked before, and sees nobody when the laptop has given its claim up.
+		writeFileSync(join(path, "claims", SESSION, `desktop.${HOUR}`), "");
+	});
+	claimed.push(laptop.claim(SESSION, { ttl: HOUR }));
+	await expect(claimed[0]).rejects.toMatchObject({ code: "claimed" });
+	expect((await Promise.allSettled(claimed)).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
 });
 
 test("processes of one host claim many sessions at the same time, and none is lost", async () => {

@@ -67,6 +67,20 @@ test("what killed processes left is removed after a day, with the folder that it
 	expect(fs.existsSync(folder)).toBe(false);
 });
 
+// Regression: the deletion stopped halfway each time, after the lines were gone.
+test("a draft of another user's, which is not to be removed, keeps no session from being deleted", async () => {
+	const path = emptyDirectory();
+	await append(open(path), entries("a", 1));
+	const draft = join(dirname(join(path, logOf("a"))), ".draft-x");
+	writeFileSync(draft, "x");
+	fs.utimesSync(draft, 0, 0);
+	const { rm } = fs.promises;
+	const denied = () => Promise.reject(Object.assign(new Error("EPERM: operation not permitted, unlink"), { code: "EPERM" }));
+	vi.spyOn(fs.promises, "rm").mockImplementation((name, options) => (name === draft ? denied() : rm(name, options)));
+	await open(path).delete(SESSION);
+	expect(filesOf(path)).not.toContain(logOf("a"));
+});
+
 // Regression: they were looked for only where something was removed.
 test("so are the drafts of files that are not logs", async () => {
 	const path = emptyDirectory();
