@@ -1,4 +1,5 @@
 // `pi-sessions remote status`: what is stored, what is behind here and why, who is using what, and what failed last.
+import parallel from "../store/in-parallel.js";
 import lastErrors from "../store/last-errors.js";
 import { displayName } from "../store/names.js";
 import { paint, write, writeJson } from "./output.mjs";
@@ -20,17 +21,18 @@ const SHOWN = 10;
 export async function remoteStatus(options) {
 	const work = async (/** @type {import("./store-connection.mjs").Connection} */ connection) => {
 		const { store, shown, address, notes } = connection;
-		const recorded = new lastErrors.LastErrors(notes, address);
 		const syncs = options.all ? await syncsOfAll(connection, options) : [await syncHere(connection, options)];
 		/** @type {Project[]} */
 		const projects = [];
 		/** @type {string | undefined} */
 		let unreachable;
-		let errors = recorded.all();
+		let errors = new lastErrors.LastErrors(notes, address).all();
 		try {
-			await checkAnswers(connection);
-			for (const { session } of errors) if (session !== undefined && !(await isWanted(session, connection, syncs, options))) recorded.set(session, undefined);
-			errors = recorded.all();
+			await checkAnswers(connection, options);
+			const files = errors.length > 0 ? everySessionFile(options) : [];
+			const wanted = await parallel.inParallel(errors, async ({ session }) => session === undefined || isWanted(session, connection, syncs, files));
+			// They stay: a session may be in a directory that this command was not told of.
+			errors = errors.filter((_, at) => wanted[at]);
 			for (const sync of syncs) projects.push(await statusOf(sync, await store.list({ project: sync.project, headers: false }), errors));
 		} catch (error) {
 			if (!(error instanceof Error)) throw error;
@@ -50,12 +52,12 @@ export async function remoteStatus(options) {
  * @param {string} session
  * @param {import("./store-connection.mjs").Connection} connection
  * @param {import("../store/index.js").SessionSync[]} syncs
- * @param {Options} options
+ * @param {string[]} files every session file of this machine
  */
-async function isWanted(session, { store }, syncs, options) {
+async function isWanted(session, { store }, syncs, files) {
 	const { sessions, problems, deleted } = await store.list({ session, headers: false, claims: false });
 	if (deleted.length > 0) return false;
-	if (everySessionFile(options).some((path) => path.endsWith(`_${session}.jsonl`))) return true;
+	if (files.some((path) => path.endsWith(`_${session}.jsonl`))) return true;
 	const isHere = (await Promise.all(syncs.map((sync) => sync.local(session)))).flat().length > 0;
 	return isHere || (sessions.length + problems.length > 0 && !syncs.some((sync) => sync.isNoted(session)));
 }

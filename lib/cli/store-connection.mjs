@@ -26,7 +26,7 @@ const agentDir = () => dirname(sessionsRoot());
  * @template T
  * @param {Options} options
  * @param {(connection: Connection) => Promise<T>} work
- * @param {(connection: Connection) => Promise<void>} [check]
+ * @param {(connection: Connection, options: Options) => Promise<void>} [check]
  * @returns {Promise<T>}
  */
 export async function withStore(options, work, check = checkAnswers) {
@@ -34,7 +34,7 @@ export async function withStore(options, work, check = checkAnswers) {
 	if (!text) throw new UsageError("Which store? --store <url>, PI_SESSION_NATIVE_STORE, or session-store.json in the agent's directory");
 	const connection = await connectTo(text);
 	// Of a store that does not answer nothing is asked, nor is it closed: a call to a drive that hangs would never end.
-	await check(connection);
+	await check(connection, options);
 	try {
 		return await work(connection);
 	} finally {
@@ -45,10 +45,11 @@ export async function withStore(options, work, check = checkAnswers) {
 /**
  * Throws if a directory does not answer: another process asks first, because a call to a drive that hangs would keep this one from ending.
  * @param {Connection} connection
+ * @param {Options} options
  */
-export async function checkAnswers({ address, shown }) {
+export async function checkAnswers({ address, shown }, { json = false }) {
 	if (readAddress(address).kind !== "directory") return;
-	const timeout = settings.answerTimeout(ANSWER_MS, (line) => writeWarning(line, false));
+	const timeout = settings.answerTimeout(ANSWER_MS, (line) => writeWarning(line, json));
 	if (!(await answers.answersWithin(address, timeout))) throw new StoreError("unreachable", `${shown}: the store did not answer within ${timeout / 1000} s`);
 }
 
@@ -67,7 +68,7 @@ export async function ifStoreIsNamed(options, work) {
 	if (!addressOf(options)) return work(undefined);
 	/** @type {string | undefined} */
 	let silence;
-	const check = (/** @type {Connection} */ connection) => checkAnswers(connection).catch((error) => void (silence = error.message));
+	const check = (/** @type {Connection} */ connection) => checkAnswers(connection, options).catch((error) => void (silence = error.message));
 	await withStore(options, (connection) => work(silence === undefined ? connection : undefined, silence), check);
 }
 

@@ -8,6 +8,7 @@ const require = createRequire(import.meta.url);
 const { SessionSync } = require("../store/index.js");
 const { inParallel } = require("../store/in-parallel.js");
 const { PING } = require("../store/names.js");
+const { removeAside } = require("../store/redact.js");
 const { projectIn, pushRules } = require("../store/settings.js");
 
 /** How many sessions that earlier processes left are begun at the same time: each takes some megabytes. */
@@ -27,6 +28,8 @@ export class Sessions {
 	#isStoring = false;
 	/** Promises of `SessionSync`s, by the directory of the files and the working directory. */
 	#syncs = new Map();
+	/** Those that only tell what is stored, which need no project, by the same. */
+	#readers = new Map();
 	/** The files of sessions that were followed. */
 	#followed = new Set();
 	#context;
@@ -105,7 +108,9 @@ export class Sessions {
 		try {
 			// First, and not on this thread: on a drive that hangs the calls after it would never end.
 			await promises.stat(one.file);
-			return new SessionSync({ ...this.#placeIn(dirname(one.file), one.cwd), project: "" }).lagOf(one) > 0;
+			const key = `${dirname(one.file)}\n${one.cwd}`;
+			if (!this.#readers.has(key)) this.#readers.set(key, new SessionSync({ ...this.#placeIn(dirname(one.file), one.cwd), project: "" }));
+			return this.#readers.get(key).lagOf(one) > 0;
 		} catch (error) {
 			return error.code !== "ENOENT" && error.code !== "ENOTDIR";
 		}
@@ -129,7 +134,8 @@ export class Sessions {
 			await Promise.all(noted.map((local) => take({ ...local, cwd: place.cwd, project: place.project })));
 		};
 		// What cannot be read or removed waits for a later start.
-		await Promise.allSettled([here(), this.#context.pending.left(take)]);
+		const aside = async () => removeAside(this.#context.notes);
+		await Promise.allSettled([here(), this.#context.pending.left(take), aside()]);
 	}
 
 	/** Takes a session that is not stored to its end, once: several processes may have left it. Gives whether it is one. */

@@ -127,7 +127,10 @@ async function pushRedactions({ session, file }, redacted, options) {
 	const becomes = new Map(emptied.map(({ hash, newHash }) => [hash, newHash]));
 	const theirs = other.map(({ hash, last }) => ({ hash: hashOf(known.get(hash) ?? Buffer.alloc(0)), newHash: becomes.get(last) ?? last })).filter(({ hash, newHash }) => hash !== newHash);
 	await add?.(theirs);
-	return pushRedactions({ session, file }, [...redacted, ...emptied, ...theirs], { ...options, isUnfinished: false });
+	const more = [...emptied, ...theirs].filter(({ hash }) => !next.has(hash));
+	// The store was told, and takes nothing of what it does not have of a private session.
+	if (more.length === 0) return true;
+	return pushRedactions({ session, file }, [...redacted, ...more], { ...options, isUnfinished: false });
 }
 
 /** What stands in the places of redacted lines in a store, by their hashes. @param {LineStore} store @param {string} session */
@@ -160,16 +163,13 @@ async function planStored({ session, file }, what, { store, notes }) {
 
 /**
  * Redacts a session apart from its file, in a file that is gone when this returns. Nothing is awaited meanwhile, so that where a signal is
- * handled it waits, too; what a process that was killed has left, the next one removes.
+ * handled it waits, too; what a process that was killed has left, the next one removes, and the next follower.
  * @param {string} notes
  * @param {Buffer} session
  * @param {RedactInput} what
  */
 function redactAside(notes, session, what) {
-	for (const name of namesIn(notes).filter((name) => name.startsWith(ASIDE))) {
-		const path = join(notes, name);
-		if (Date.now() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0) > LONGEST_ASIDE_MS) rmSync(path, { recursive: true, force: true });
-	}
+	removeAside(notes);
 	mkdirSync(notes, { recursive: true, mode: 0o700 });
 	const folder = mkdtempSync(join(notes, ASIDE));
 	try {
@@ -179,6 +179,14 @@ function redactAside(notes, session, what) {
 		return { report, bytes: readFileSync(path) };
 	} finally {
 		rmSync(folder, { recursive: true, force: true });
+	}
+}
+
+/** Removes what killed processes left of redactions apart from the file. @param {string} notes */
+function removeAside(notes) {
+	for (const name of namesIn(notes).filter((name) => name.startsWith(ASIDE))) {
+		const path = join(notes, name);
+		if (Date.now() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0) > LONGEST_ASIDE_MS) rmSync(path, { recursive: true, force: true });
 	}
 }
 
@@ -227,5 +235,6 @@ async function linesOf(path, hashes) {
 exports.planStored = planStored;
 exports.pushRedactions = pushRedactions;
 exports.redactFile = redactFile;
+exports.removeAside = removeAside;
 exports.takeOver = takeOver;
 exports.withoutSecret = withoutSecret;

@@ -42,26 +42,30 @@ async function checkAt(file, offset, inode) {
 }
 
 /** @param {Buffer} tail @param {string | bigint} inode */
-const checkOf = (tail, inode) => sha256(Buffer.concat([tail, Buffer.from(`${inode}`)])).toString("hex");
+const checkOf = (tail, inode) => `${checkOfTail(tail)} ${inode}`;
+
+/** @param {Buffer} tail */
+const checkOfTail = (tail) => sha256(tail).toString("hex");
 
 /**
- * How many bytes of a file are not known to be stored: all of one that is not what a note says. A file that is not there has none.
+ * How many bytes of a file are not known to be stored: all of one that is not what a note says. A file that is not there has none. Its
+ * inode does not count: drives give others after each mount, and then every session would count as unstored.
  * @param {string} path
  * @param {{ offset: number, check: string } | undefined} note
  */
 function lagOf(path, note) {
 	const { size } = fs.statSync(path, { throwIfNoEntry: false }) ?? { size: 0 };
-	return note && size >= note.offset && checkAtSync(path, note.offset) === note.check ? size - note.offset : size;
+	return note && size >= note.offset && tailCheckAt(path, note.offset) === note.check.split(" ")[0] ? size - note.offset : size;
 }
 
-/** `checkAt`, at once; undefined if the file cannot be read. @param {string} path @param {number} offset */
-function checkAtSync(path, offset) {
+/** The checksum of the bytes before an offset, at once; undefined if the file cannot be read. @param {string} path @param {number} offset */
+function tailCheckAt(path, offset) {
 	let file;
 	try {
 		file = fs.openSync(path, "r");
 		const tail = Buffer.alloc(Math.min(offset, CHECKED_BYTES));
 		fs.readSync(file, tail, 0, tail.length, offset - tail.length);
-		return checkOf(tail, fs.fstatSync(file, { bigint: true }).ino);
+		return checkOfTail(tail);
 	} catch {
 		return undefined;
 	} finally {
