@@ -81,6 +81,16 @@ test("a draft of another user's, which is not to be removed, keeps no session fr
 	expect(filesOf(path)).not.toContain(logOf("a"));
 });
 
+// Regression: the end of a deletion that was interrupted removed what had been put back since.
+test("a deletion leaves what was put back meanwhile", async () => {
+	const path = emptyDirectory();
+	await append(open(path), entries("a", 1));
+	const folder = dirname(join(path, logOf("a")));
+	cpSync(folder, folder.replace(/\.1$/, ".2"), { recursive: true });
+	await open(path).delete(SESSION);
+	expect(filesOf(path).filter((file) => file.endsWith(".lines"))).toEqual([logOf("a").replace(".1/", ".2/")]);
+});
+
 // Regression: they were looked for only where something was removed.
 test("so are the drafts of files that are not logs", async () => {
 	const path = emptyDirectory();

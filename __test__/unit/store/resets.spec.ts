@@ -35,6 +35,19 @@ test("a store that was made anew at its address is filled again, also by a push 
 	expect(ids(await loadAll(machine("r").store, SESSION))).toEqual(["x", "y"]);
 });
 
+// Regression: after each mount of such a drive every session counted as unstored.
+test("a file that has another inode and the same bytes counts as stored", async () => {
+	const { machine, begin } = world();
+	const a = machine("a");
+	begin(a, entry("x"));
+	await a.sync.push();
+	cpSync(a.file, `${a.file}.copy`);
+	renameSync(`${a.file}.copy`, a.file);
+	expect(a.sync.lagOf({ session: SESSION, file: a.file })).toBe(0);
+	writeFileSync(a.file, readFileSync(a.file, "utf8").replace('"x"', '"y"'));
+	expect(a.sync.lagOf({ session: SESSION, file: a.file })).toBe(readFileSync(a.file).length);
+});
+
 // Regression: such a cursor was refused for good.
 test("a note whose cursor has the form of another store counts for nothing", async () => {
 	const { path, machine, begin, errors } = world();
