@@ -96,7 +96,7 @@ async function done(file, what, connection, options) {
 	const found = [...(await local.localSessions(dirname(file))).values()].find((one) => one.file === file);
 	if (found && connection) return (await syncOf(connection, found, options)).redact(found, what);
 	const noted = new redacted.RedactedLines(notesHere(), dirname(file));
-	return redactions.redactFile(file, what, { add: (lines) => found && noted.add(found.session, lines) });
+	return redactions.redactFile(file, what, { add: (lines) => found && noted.add(found.session, lines), alone: (work) => noted.alone(work) });
 }
 
 /**

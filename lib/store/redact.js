@@ -26,11 +26,17 @@ const LONGEST_ASIDE_MS = 60_000;
  * Redacts a session file. Its time stays: pi continues the session whose file changed last.
  * @param {string} file
  * @param {RedactInput} what
- * @param {{ add?: (lines: RedactedLine[]) => unknown, call?: import("./local").CallManager }} [options] `add` keeps what is going to be
- *   changed, for the stores, and is waited for
+ * @param {{ add?: (lines: RedactedLine[]) => unknown, call?: import("./local").CallManager, alone?: <T>(work: () => Promise<T>) => Promise<T> }} [options]
+ *   `add` keeps what is going to be changed, for the stores, and is waited for; `alone` keeps other processes from taking it to a store before
+ *   it is changed
  * @returns {Promise<import("../../index").RedactReport>}
  */
-async function redactFile(file, what, { add, call = callHere } = {}) {
+async function redactFile(file, what, { alone, ...options } = {}) {
+	return alone && !what.dryRun ? alone(() => redactFile(file, what, options)) : redactHere(file, what, options);
+}
+
+/** @param {string} file @param {RedactInput} what @param {{ add?: (lines: RedactedLine[]) => unknown, call?: import("./local").CallManager }} options */
+async function redactHere(file, what, { add, call = callHere }) {
 	const planned = await callHere("redact", file, { ...what, dryRun: true });
 	if (what.dryRun) return planned;
 	await add?.(planned.lines);
@@ -113,6 +119,8 @@ async function pushRedactions({ session, file }, redacted, options) {
 	};
 	const unknown = all.filter(({ hash }) => !known.has(hash));
 	if (unknown.length === 0 && !isUnfinished && !all.some(differs)) return false;
+	const left = await emptyLeft(file, unknown.map(({ hash }) => hash), options);
+	if (left.length > 0) return pushRedactions({ session, file }, [...redacted, ...left], options);
 	const lines = await linesOf(file, new Set(all.map(({ last }) => last)));
 	if (unknown.length > 0 || isUnfinished) {
 		const stored = isPrivate || secretIn ? new Set((await loadAll(store, session)).lines.map(({ line }) => hashOf(line))) : undefined;
@@ -131,6 +139,21 @@ async function pushRedactions({ session, file }, redacted, options) {
 	// The store was told, and takes nothing of what it does not have of a private session.
 	if (more.length === 0) return true;
 	return pushRedactions({ session, file }, [...redacted, ...more], { ...options, isUnfinished: false });
+}
+
+/**
+ * Takes out of a file what the process that was to redact it, and was killed, had noted: of what these lines were to become nothing is known,
+ * so that the entries lose all that they say.
+ * @param {string} file
+ * @param {string[]} hashes
+ * @param {Parameters<typeof redactFile>[2]} options
+ */
+async function emptyLeft(file, hashes, { alone = (work) => work(), add, call } = {}) {
+	if (hashes.length === 0) return [];
+	return alone(async () => {
+		const left = await linesOf(file, new Set(hashes));
+		return left.size === 0 ? [] : (await redactHere(file, { lines: [...left.keys()].map((hash) => ({ hash })) }, { add, call })).lines;
+	});
 }
 
 /** What stands in the places of redacted lines in a store, by their hashes. @param {LineStore} store @param {string} session */

@@ -54,6 +54,15 @@ class RedactedLines {
 		});
 	}
 
+	/**
+	 * Does something that no other process of this host does meanwhile: a file is redacted, from the note of it on until it is done.
+	 * @template T
+	 * @param {() => Promise<T>} work
+	 */
+	alone(work) {
+		return this.#lock("redacting", work);
+	}
+
 	/** @param {string} session */
 	#path(session) {
 		return join(this.#folder, `${nameOf(checkId(session, "session"))}.json`);

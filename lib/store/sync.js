@@ -203,7 +203,7 @@ class SessionSync {
 			// What is not a session, or one of an old version, comes from no store.
 			const local = await describe(file).catch(() => undefined);
 			if (!local) continue;
-			const counts = await takeOver(local, redactions, { add: this.#addTo(local), call });
+			const counts = await takeOver(local, redactions, { ...this.#noting(local), call });
 			for (const [owner, count] of counts) {
 				const before = results.get(owner);
 				// The sessions whose lines a file keeps are asked for again; others are none of its business.
@@ -223,7 +223,7 @@ class SessionSync {
 		const redacted = this.#redacted.of(local.session);
 		const redactStored = (/** @type {import("./index").Redaction[]} */ redactions) => this.#redactStored(local.session, redactions);
 		try {
-			const isChanged = await pushRedactions(local, redacted, { store, redactStored, isUnfinished, secretIn, isPrivate: this.isPrivate(local), add: this.#addTo(local), call });
+			const isChanged = await pushRedactions(local, redacted, { store, redactStored, isUnfinished, secretIn, isPrivate: this.isPrivate(local), ...this.#noting(local), call });
 			this.#pushedRedactions.set(local.session, redacted.length);
 			return isChanged;
 		} catch (error) {
@@ -241,22 +241,24 @@ class SessionSync {
 	/**
 	 * Keeps what is going to be redacted in a file, which matches no note from then on.
 	 * @param {{ session: string, file: string }} local
-	 * @returns {(lines: RedactedLine[]) => Promise<void>}
+	 * @returns {{ add: (lines: RedactedLine[]) => Promise<void>, alone: <T>(work: () => Promise<T>) => Promise<T> }}
 	 */
-	#addTo({ session, file }) {
+	#noting({ session, file }) {
 		const { notes, address } = this.#options;
 		const dir = dirname(file);
-		return async (lines) => {
-			await new RedactedLines(notes, dir).add(session, lines);
+		const redacted = new RedactedLines(notes, dir);
+		const add = async (/** @type {RedactedLine[]} */ lines) => {
+			await redacted.add(session, lines);
 			if (lines.length > 0) await new Notes(notes, address, dir).forget(session);
 		};
+		return { add, alone: (work) => redacted.alone(work) };
 	}
 
 	/** @type {Sync["redact"]} */
 	async redact(local, what) {
 		const { store, notes, secretIn } = this.#options;
 		const { session } = local;
-		const done = await redactFile(local.file, what, { add: this.#addTo(local) });
+		const done = await redactFile(local.file, what, this.#noting(local));
 		try {
 			// Whether or not it knows all, the store removes what there still is of it: another host may have been stopped before that.
 			if (!what.dryRun) await this.#pushRedactions(local, true);
