@@ -1,4 +1,5 @@
 // The notes of what was redacted here, on which it rests that a redacted line does not come back.
+import { createHash } from "node:crypto";
 import fs, { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, parse, relative, sep } from "node:path";
@@ -94,6 +95,21 @@ test("with a damaged note nothing of the session goes to the store or comes, and
 	expect(await a.again().push()).toMatchObject([{ error }]);
 	expect(await a.again().pull({ session: SESSION })).toMatchObject([{ error }]);
 	expect((await a.store.load(SESSION)).lines).toHaveLength(1);
+});
+
+// Regression: the store put nothing in the place of the line, this file emptied it with its next pull, and no other machine had the entry.
+test("what a process had noted to redact when it was killed is emptied here and in the store", async () => {
+	const { machine, begin } = world();
+	const [a, b] = [machine("a"), machine("b")];
+	const secret = Buffer.from('{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"hunter2"}}');
+	begin(a, secret, entry("b"));
+	await new RedactedLines(a.notes, a.dir).add(SESSION, [{ hash: createHash("sha256").update(secret).digest("hex"), newHash: "f".repeat(64) }]);
+	expect(await a.again().push()).toMatchObject([{ lag: 0 }]);
+	expect(await b.again().pull()).toMatchObject([{ session: SESSION }]);
+	const [ours, theirs] = [a.file, b.file].map((file) => readFileSync(file, "utf8").split("\n").slice(1));
+	expect(ours?.[0]).toContain('"id":"a"');
+	expect(ours?.[0]).not.toContain("hunter2");
+	expect(theirs).toEqual(ours);
 });
 
 // Regression: processes had one mark, which the first one that succeeded removed.
