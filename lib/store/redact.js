@@ -148,12 +148,13 @@ async function pushRedactions({ session, file }, redacted, options) {
  * @param {string[]} hashes
  * @param {Parameters<typeof redactFile>[2]} options
  */
-async function emptyLeft(file, hashes, { alone = (work) => work(), add, call } = {}) {
+async function emptyLeft(file, hashes, { alone, add, call } = {}) {
 	if (hashes.length === 0) return [];
-	return alone(async () => {
+	const empty = async () => {
 		const left = await linesOf(file, new Set(hashes));
 		return left.size === 0 ? [] : (await redactHere(file, { lines: [...left.keys()].map((hash) => ({ hash })) }, { add, call })).lines;
-	});
+	};
+	return alone ? alone(empty) : empty();
 }
 
 /** What stands in the places of redacted lines in a store, by their hashes. @param {LineStore} store @param {string} session */
