@@ -99,24 +99,27 @@ impl Refusing {
 
 // SAFETY: each call is the system allocator's, or gives no memory, which a caller expects.
 unsafe impl GlobalAlloc for Refusing {
+    // SAFETY: as the trait asks.
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        match Self::refuses(layout.size()) {
-            true => std::ptr::null_mut(),
-            // SAFETY: the caller's promise.
-            false => unsafe { System.alloc(layout) },
+        if Self::refuses(layout.size()) {
+            return std::ptr::null_mut();
         }
+        // SAFETY: the caller's promise.
+        unsafe { System.alloc(layout) }
     }
 
+    // SAFETY: as the trait asks.
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
         // SAFETY: the caller's promise; all memory is the system allocator's.
         unsafe { System.dealloc(memory, layout) }
     }
 
+    // SAFETY: as the trait asks.
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        match Self::refuses(size) {
-            true => std::ptr::null_mut(),
-            // SAFETY: the caller's promise; all memory is the system allocator's.
-            false => unsafe { System.realloc(memory, layout, size) },
+        if Self::refuses(size) {
+            return std::ptr::null_mut();
         }
+        // SAFETY: the caller's promise; all memory is the system allocator's.
+        unsafe { System.realloc(memory, layout, size) }
     }
 }
