@@ -1,17 +1,16 @@
 // Machines, two checkouts of one of them included, that push and pull at the same time while others delete the session, put an older
 // state of the store back, or lose their notes: whatever happens in whatever order, nobody lacks a line in the end.
-import fs, { appendFileSync, cpSync, existsSync, readFileSync, rmSync } from "node:fs";
+import fs, { appendFileSync, cpSync, existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
 import { loadAll } from "../../lib/store/index.js";
 import { count } from "../support/counts.mjs";
 import { SESSION, entry, ids } from "../support/lines.js";
-import { text, world } from "../support/machines.js";
+import { idsIn, text, world } from "../support/machines.js";
 import { Random, caseSeed } from "./differential/random.js";
 
 const seed = Number(process.env.PSN_SEED ?? 20251122);
 const CALLS = ["link", "rename", "rm", "readdir", "readFile", "open", "mkdir", "stat"] as const;
-const idsIn = (file: string) => readFileSync(file, "utf8").trimEnd().split("\n").slice(1).map((line) => JSON.parse(line).id as string);
 
 afterEach(() => vi.restoreAllMocks());
 

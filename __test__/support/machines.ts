@@ -1,5 +1,5 @@
 // Machines that share a store: in a directory, if none is given.
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DirectoryStore, type LineStore, SessionSync, type SessionSyncOptions } from "../../lib/store/index.js";
 import { SESSION, emptyDirectory, header } from "./lines.js";
@@ -7,6 +7,9 @@ import { SESSION, emptyDirectory, header } from "./lines.js";
 /** The name of the file of `SESSION`. */
 export const NAME = `2025-06-01T09-00-00-000Z_${SESSION}.jsonl`;
 export const text = (...lines: (Buffer | string)[]) => lines.map((line) => `${line}\n`).join("");
+
+/** The ids of the entries in a session file, in its order. */
+export const idsIn = (path: string): string[] => readFileSync(path, "utf8").trimEnd().split("\n").slice(1).map((line) => JSON.parse(line).id);
 
 export function world(open?: (host: string) => LineStore) {
 	const path = emptyDirectory();

@@ -6,12 +6,11 @@ import { expect, test, vi } from "vitest";
 import { hostId } from "../../../lib/store/index.js";
 import { api, setEnv, snapshot } from "../../support/scratch.js";
 import { SESSION, emptyDirectory, entries, entry, header, library, logOf } from "../../support/lines.js";
-import { NAME, text, world } from "../../support/machines.js";
+import { NAME, idsIn, text, world } from "../../support/machines.js";
 import { testWith } from "../../support/windows.js";
 
 const { encodeBatch } = createRequire(library)("./log-batches.js");
 const linesOf = (path: string) => readFileSync(path, "utf8").trimEnd().split("\n");
-const idsIn = (path: string) => linesOf(path).slice(1).map((line) => JSON.parse(line).id);
 
 test("a session that is not here comes with this machine's directory in its header, every entry byte for byte", async () => {
 	const { machine, begin } = world();

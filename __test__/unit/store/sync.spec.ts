@@ -4,12 +4,11 @@ import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
 import { StoreError } from "../../../lib/store/index.js";
 import { SESSION, entry, header, logOf } from "../../support/lines.js";
-import { text, world } from "../../support/machines.js";
+import { idsIn, text, world } from "../../support/machines.js";
 import { api } from "../../support/scratch.js";
 
 afterEach(() => vi.restoreAllMocks());
 
-const idsIn = (path: string) => readFileSync(path, "utf8").trimEnd().split("\n").slice(1).map((line) => JSON.parse(line).id);
 /** What a machine has noted. */
 const notesOf = ({ notes }: { notes: string }) =>
 	readdirSync(notes, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".json") && !name.startsWith("errors-")).map((name) => readFileSync(join(notes, name), "utf8")).map((note) => (note === "" ? undefined : JSON.parse(note)));
