@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use serde::{Serialize, Serializer};
+
 use super::agent_message::{EntryMessage, MessageHead};
 use super::body::{Body, BodyOf, LARGE_BODY};
 use crate::base::memory::{self, append, copy_of_bytes, with_capacity};
@@ -171,6 +173,12 @@ impl Damage {
             Damage::TooLong => "longer than 2 GiB",
             Damage::LateHeader => "a header that is not in the first line",
         }
+    }
+}
+
+impl Serialize for Damage {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.reason())
     }
 }
 

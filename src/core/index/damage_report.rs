@@ -8,25 +8,6 @@ use crate::index::index::DamagedLine;
 use crate::tree::tree::{ParentRef, RowNo, Tree};
 use crate::tree::tree_integrity::check_integrity;
 
-/// A line that is not an entry.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct ReportedDamage {
-    /// Counted from 1.
-    pub line: u64,
-    /// Its bytes are `start..end` of the file, the newline not among them.
-    pub start: u64,
-    /// See `start`.
-    pub end: u64,
-    /// Why it is not an entry.
-    pub reason: &'static str,
-}
-
-impl From<&DamagedLine> for ReportedDamage {
-    fn from(line: &DamagedLine) -> Self {
-        Self { line: line.number, start: line.offset, end: line.end(), reason: line.damage.reason() }
-    }
-}
-
 /// An entry whose parent is not in the session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -82,7 +63,7 @@ pub struct Totals {
 #[non_exhaustive]
 pub struct FaultReport {
     /// Lines that are not entries.
-    pub damaged: Vec<ReportedDamage>,
+    pub damaged: Vec<DamagedLine>,
     /// Entries whose parent is not in the session.
     pub orphans: Vec<Orphan>,
     /// Ids that several entries have.
@@ -94,12 +75,11 @@ pub struct FaultReport {
 }
 
 impl FaultReport {
-    /// The faults of a tree, and the first of the damaged lines, of which there are `damaged_count`. `line` gives a row's line number.
+    /// The faults of a tree and of lines. `line` gives a row's line number.
     pub fn of(
         tree: &Tree,
         line: &dyn Fn(RowNo) -> u64,
-        damaged: Vec<ReportedDamage>,
-        damaged_count: u64,
+        damaged: impl Iterator<Item = DamagedLine> + Clone,
     ) -> memory::Result<Self> {
         let errors = check_integrity(tree)?;
         let id = |no: RowNo| copy_lossy(tree.id_of(no));
@@ -118,12 +98,12 @@ impl FaultReport {
         };
         let cycle = |rows: &Vec<RowNo>| Ok(Cycle { ids: first(rows, |&no| id(no))?, count: rows.len() as u64 });
         Ok(Self {
-            damaged,
+            damaged: collect(damaged.clone().take(REPORT_LIMIT))?,
             orphans: first(&errors.orphans, orphan)?,
             duplicate_ids: first(&errors.duplicates, duplicate)?,
             cycles: first(&errors.cycles, cycle)?,
             totals: Totals {
-                damaged: damaged_count,
+                damaged: damaged.count() as u64,
                 orphans: errors.orphans.len() as u64,
                 duplicate_ids: errors.duplicates.len() as u64,
                 cycles: errors.cycles.len() as u64,

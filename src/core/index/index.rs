@@ -2,6 +2,8 @@
 
 use std::io::Read;
 
+use serde::Serialize;
+
 use super::parallel_scan::{with_indexed_line, IndexedLine, LineKind, Text};
 use super::torn_line::IndexedEnd;
 use crate::base::error::{Result, WithCall};
@@ -14,23 +16,17 @@ use crate::storage::storage::Storage;
 use crate::tree::tree::{RowNo, Tree};
 
 /// A line that is not an entry. It may be longer than any line that is read.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DamagedLine {
     /// Counted from 1.
-    pub number: u64,
-    /// Where it starts in the file.
-    pub offset: u64,
-    /// How many bytes it has, without the newline.
-    pub len: u64,
+    pub line: u64,
+    /// Its bytes are `start..end` of the file, the newline not among them.
+    pub start: u64,
+    /// See `start`.
+    pub end: u64,
     /// Why it is not an entry.
+    #[serde(rename = "reason")]
     pub damage: Damage,
-}
-
-impl DamagedLine {
-    /// Where its bytes end, its newline not counted.
-    pub fn end(&self) -> u64 {
-        self.offset + self.len
-    }
 }
 
 /// The index of a session: its tree, and where each entry's line is.
@@ -87,7 +83,9 @@ impl Index {
                 self.bodies.extend(bodies.iter().map(|body| (row, *body)));
             }
             LineKind::Nothing => {}
-            LineKind::Damaged(damage) => self.damaged.push(DamagedLine { number: self.lines, offset, len, damage }),
+            LineKind::Damaged(damage) => {
+                self.damaged.push(DamagedLine { line: self.lines, start: offset, end: offset + len, damage });
+            }
         }
         Ok(())
     }

@@ -114,7 +114,7 @@ mod tests {
         let loaded = load_text(text).expect("a session");
         assert_eq!(ids(&loaded.index), ["a", "b"]);
         assert!(loaded.is_unterminated);
-        let damaged: Vec<_> = loaded.index.damaged().iter().map(|line| (line.number, line.damage)).collect();
+        let damaged: Vec<_> = loaded.index.damaged().iter().map(|line| (line.line, line.damage)).collect();
         assert_eq!(damaged, [(1, Damage::NotJson), (5, Damage::NotAnObject), (6, Damage::NoId)]);
     }
 

@@ -3,11 +3,12 @@
 use serde::Serialize;
 
 use crate::base::error::{Result, WithCall};
-use crate::base::memory::{self, push};
+use crate::base::memory::{self, collect, push};
 use crate::base::wtf8::copy_lossy;
 use crate::format::entry::{is_blank, read_line, Damage, EntryHead, Line};
 use crate::format::header::{Header, HeaderFields, Version};
-use crate::index::damage_report::{FaultReport, ReportedDamage, Totals, REPORT_LIMIT};
+use crate::index::damage_report::{FaultReport, Totals};
+use crate::index::index::DamagedLine;
 use crate::io::line_reader::{line_text, LineReader, WHOLE};
 use crate::io::line_span::LineSpan;
 use crate::json::reader::{is_json, read, Raw};
@@ -57,6 +58,16 @@ impl SurveyedLine {
     pub fn span(&self) -> LineSpan {
         LineSpan::of(self.offset, self.len as usize)
     }
+
+    /// The line as reports show it if it is damaged, or a header that is not in the first line that parses.
+    fn damage(&self, header_leads: bool) -> Option<DamagedLine> {
+        let damage = match self.what {
+            LineClass::Damaged(damage) => damage,
+            LineClass::Header if !header_leads => Damage::LateHeader,
+            LineClass::Header | LineClass::Entry => return None,
+        };
+        Some(DamagedLine { line: self.number, start: self.offset, end: self.offset + self.len, damage })
+    }
 }
 
 /// The class of a line.
@@ -65,7 +76,6 @@ pub(crate) enum LineClass {
     /// The session's header, which may be in a later line.
     Header,
     Entry,
-    Blank,
     Damaged(Damage),
 }
 
@@ -76,7 +86,6 @@ pub(crate) struct Survey {
     pub lines: Vec<SurveyedLine>,
     /// How many lines there are.
     pub count: u64,
-    pub entries: u64,
     pub tree: Tree,
     pub header: Option<Header>,
     /// Whether the header is the first line that parses.
@@ -86,11 +95,6 @@ pub(crate) struct Survey {
     pub ends_with_newline: bool,
     /// Where the last line starts, if it is torn.
     pub torn_line_start: Option<u64>,
-    /// The line of each row.
-    row_lines: Vec<u64>,
-    /// The first of the damaged lines, and how many there are.
-    damaged: Vec<ReportedDamage>,
-    damaged_count: u64,
 }
 
 /// Checks the session file at an absolute path. Nothing is changed; an error if it cannot be read.
@@ -110,62 +114,41 @@ impl Survey {
             survey.bytes = line.end();
             survey.count += 1;
             let what = match line.skipped {
-                Some((why, _)) => LineClass::Damaged(why),
+                Some((why, _)) => Some(LineClass::Damaged(why)),
                 None => line_text(line.bytes).and_then(|text| survey.classify(&text, &mut parsed_any))?,
             };
-            let (number, offset, len) = (survey.count, line.offset, line.length());
-            let damage = ReportedDamage { line: number, start: offset, end: offset + len, reason: "" };
-            survey.note(what, damage)?;
-            if what != LineClass::Blank {
+            if let Some(what) = what {
+                let (number, offset, len) = (survey.count, line.offset, line.length());
                 push(&mut survey.lines, SurveyedLine { number, offset, len, what })?;
             }
         }
         Ok(survey)
     }
 
-    fn note(&mut self, what: LineClass, line: ReportedDamage) -> memory::Result<()> {
-        let reason = match what {
-            LineClass::Entry => {
-                self.entries += 1;
-                if self.row_lines.len() < self.tree.len() {
-                    push(&mut self.row_lines, line.line)?;
-                }
-                return Ok(());
-            }
-            LineClass::Damaged(fault) => fault.reason(),
-            LineClass::Header if !self.header_leads => Damage::LateHeader.reason(),
-            LineClass::Header | LineClass::Blank => return Ok(()),
-        };
-        self.damaged_count += 1;
-        if self.damaged.len() < REPORT_LIMIT {
-            self.damaged.push(ReportedDamage { reason, ..line });
-        }
-        Ok(())
-    }
-
-    fn classify(&mut self, text: &str, parsed_any: &mut bool) -> memory::Result<LineClass> {
+    /// The class of a line; None if it is blank.
+    fn classify(&mut self, text: &str, parsed_any: &mut bool) -> memory::Result<Option<LineClass>> {
         if !*parsed_any && !is_blank(text) && is_json(text) {
             *parsed_any = true;
             if self.read_header(text)? {
                 self.header_leads = true;
-                return Ok(LineClass::Header);
+                return Ok(Some(LineClass::Header));
             }
         }
         let first_version = self.header.as_ref().is_some_and(|header| header.version == Version::V1);
         let tree = &mut self.tree;
         let found = read_line(text, |line| match line {
             // In version 1 entries have no ids, and so no rows.
-            Line::Entry(_) if first_version => Ok(LineClass::Entry),
-            Line::Entry(head) => tree.push(&head, true).map(|_| LineClass::Entry),
-            Line::Header => Ok(LineClass::Damaged(Damage::LateHeader)),
-            Line::Blank => Ok(LineClass::Blank),
-            Line::Damaged(Damage::NoId) if first_version => Ok(LineClass::Entry),
-            Line::Damaged(damage) => Ok(LineClass::Damaged(damage)),
+            Line::Entry(_) if first_version => Ok(Some(LineClass::Entry)),
+            Line::Entry(head) => tree.push(&head, true).map(|_| Some(LineClass::Entry)),
+            Line::Header => Ok(Some(LineClass::Damaged(Damage::LateHeader))),
+            Line::Blank => Ok(None),
+            Line::Damaged(Damage::NoId) if first_version => Ok(Some(LineClass::Entry)),
+            Line::Damaged(damage) => Ok(Some(LineClass::Damaged(damage))),
         })??;
         // A header that is not in the first line is better than none.
-        let late_header = found == LineClass::Damaged(Damage::LateHeader) && self.header.is_none();
+        let late_header = found == Some(LineClass::Damaged(Damage::LateHeader)) && self.header.is_none();
         if late_header && self.read_header(text)? {
-            Ok(LineClass::Header)
+            Ok(Some(LineClass::Header))
         } else {
             Ok(found)
         }
@@ -182,8 +165,12 @@ impl Survey {
 
     /// The report on the file.
     pub fn report(&self, path: &str) -> Result<VerifyReport> {
-        let line = |no: RowNo| self.row_lines.get(no as usize).copied().unwrap_or_default();
-        let faults = FaultReport::of(&self.tree, &line, self.damaged.clone(), self.damaged_count)?;
+        // Entries without a row, those of version 1, come after its header, and so after all that have one.
+        let entries = self.lines.iter().filter(|line| line.what == LineClass::Entry);
+        let row_lines = collect(entries.map(|line| line.number))?;
+        let line = |no: RowNo| row_lines.get(no as usize).copied().unwrap_or_default();
+        let damaged = self.lines.iter().filter_map(|line| line.damage(self.header_leads));
+        let faults = FaultReport::of(&self.tree, &line, damaged)?;
         Ok(VerifyReport {
             path: path.to_owned(),
             ok: self.header.is_some() && faults.totals == Totals::default() && self.ends_with_newline,
@@ -191,7 +178,7 @@ impl Survey {
             session_id: self.header.as_ref().map(|header| copy_lossy(&header.id)).transpose()?,
             bytes: self.bytes,
             lines: self.count,
-            entries: self.entries,
+            entries: row_lines.len() as u64,
             faults,
             ends_with_newline: self.ends_with_newline,
         })

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::history::{ChangeCount, ForeignChangeKind};
 use super::session::Session;
 use crate::base::error::Result;
-use crate::index::damage_report::{FaultReport, ReportedDamage, REPORT_LIMIT};
+use crate::index::damage_report::FaultReport;
 use crate::tree::tree::RowNo;
 
 /// The diagnostics of a session.
@@ -47,10 +47,8 @@ impl Session {
     /// What is wrong with this session, and what happened to it since it was opened. Lines are numbered as in the
     /// file, as [`verify`](crate::index::verify::verify) numbers them.
     pub fn diagnostics(&self) -> Result<Diagnostics> {
-        let all = self.index.damaged();
-        let damaged = all.iter().take(REPORT_LIMIT).map(ReportedDamage::from).collect();
         let line = |no: RowNo| self.index.line_number(no);
-        let faults = FaultReport::of(self.tree(), &line, damaged, all.len() as u64)?;
+        let faults = FaultReport::of(self.tree(), &line, self.index.damaged().iter().cloned())?;
         let history = &self.history;
         Ok(Diagnostics {
             path: self.file().map(str::to_owned),

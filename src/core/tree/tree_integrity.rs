@@ -109,7 +109,7 @@ mod tests {
         assert_eq!(found.orphans, [1, 7]);
         assert_eq!(found.duplicates, [vec![0, 5]]);
         assert_eq!(found.cycles, [vec![2, 3, 4], vec![5]]);
-        let faults = FaultReport::of(&tree, &|no| u64::from(no) + 10, Vec::new(), 0).expect("memory");
+        let faults = FaultReport::of(&tree, &|no| u64::from(no) + 10, std::iter::empty()).expect("memory");
         assert_eq!(faults.orphans[1], Orphan { line: 17, id: "g".into(), parent_id: "7".into() });
     }
 

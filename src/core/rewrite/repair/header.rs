@@ -31,7 +31,7 @@ pub fn find(storage: &dyn Storage, survey: &Survey, now: f64) -> Result<Option<S
         match line.what {
             LineClass::Header => return Ok(None),
             LineClass::Damaged(_) => {}
-            LineClass::Entry | LineClass::Blank => continue,
+            LineClass::Entry => continue,
         }
         let text = damaged_text(storage, line)?.unwrap_or_default();
         for piece in pieces(&text).filter(SalvagedPiece::is_header) {

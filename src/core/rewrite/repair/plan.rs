@@ -50,7 +50,6 @@ impl RepairPlan {
                     }
                     header = Some(LineSource::Same(line.span()));
                 }
-                LineClass::Blank => {}
                 LineClass::Entry => {
                     let bytes = bytes_at(storage, line.span())?;
                     if let Some(head) = line_text(&bytes).and_then(|text| entry_in(&text))? {

@@ -100,7 +100,7 @@ impl Session {
 }
 
 fn extent(line: &DamagedLine) -> (u64, u64) {
-    (line.offset, line.len)
+    (line.start, line.end)
 }
 
 fn text(index: &Index, id_no: Option<IdNo>) -> Option<&[u8]> {

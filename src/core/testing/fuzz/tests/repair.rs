@@ -8,7 +8,7 @@ use std::fs;
 use std::hash::{Hash, Hasher};
 
 use super::Subject;
-use crate::format::entry::{is_blank, read_line, Line};
+use crate::format::entry::{is_blank, read_line, Damage, Line};
 use crate::format::header::Version;
 use crate::index::verify::{verify, VerifyReport};
 use crate::io::line_reader::text_of;
@@ -54,7 +54,7 @@ fn check_report(report: &VerifyReport, bytes: &[u8]) {
     let blank = lines.iter().filter(|line| is_blank(&text_of(line))).count() as u64;
     let header = u64::from(report.session_id.is_some());
     // A header that stands late is told as damaged, and is the header all the same.
-    let late = report.faults.damaged.iter().filter(|line| line.reason.starts_with("a header")).count() as u64;
+    let late = report.faults.damaged.iter().filter(|line| line.damage == Damage::LateHeader).count() as u64;
     let told = report.entries + report.faults.damaged.len() as u64 + blank;
     assert!(told + header == report.lines || late > 0 && told == report.lines, "{report:?}");
     for damaged in &report.faults.damaged {
@@ -126,7 +126,7 @@ pub fn target(input: &[u8], subject: Subject) -> u64 {
     assert!(again.backup.is_none() && again.repairs.is_empty(), "{again:?}");
 
     let mut hasher = DefaultHasher::new();
-    let reasons: BTreeSet<_> = before.faults.damaged.iter().map(|line| line.reason).collect();
+    let reasons: BTreeSet<_> = before.faults.damaged.iter().map(|line| line.damage.reason()).collect();
     let kinds: BTreeSet<_> = report.repairs.iter().map(|one| one.what.rsplit(' ').next().map(str::to_owned)).collect();
     let kinds = kinds.into_iter().flatten().filter(|word| word.len() > 3 && word.chars().all(char::is_alphabetic));
     (reasons, kinds.collect::<Vec<_>>(), report.repairs.len().min(6), migrates).hash(&mut hasher);
