@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::base::memory::{self, reserve};
+use crate::base::memory::{self, push};
 use crate::format::agent_message::Role;
 use crate::format::header::Version;
 use crate::json::reader::{elements, read, Raw};
@@ -92,6 +92,11 @@ pub const HIT_ROLES: [&str; 11] = [
     "context_edit",
 ];
 
+/// The one of [`HIT_ROLES`] with a name.
+pub fn hit_role(name: &[u8]) -> Option<&'static str> {
+    HIT_ROLES.into_iter().find(|role| role.as_bytes() == name)
+}
+
 fields! {
     struct SearchedFields<V> {
         kind: V = "type",
@@ -153,29 +158,26 @@ pub(crate) fn entry_texts(line: &str, version: Version, scopes: Scopes) -> memor
     if version != Version::V1 && id.is_none() {
         return Ok(None);
     }
+    let kind = text_in(fields.kind)?.unwrap_or_default();
     let mut texts = Texts { scopes, found: Vec::new() };
-    let role = match text_in(fields.kind)?.as_deref() {
-        Some(b"message") => {
+    let mut message_role = None;
+    match &*kind {
+        b"message" => {
             let Some(message) = fields.message.and_then(|message| read(message.get())) else { return Ok(None) };
-            let Some(role) = texts.add_message(message)? else { return Ok(None) };
-            role
+            message_role = Some(texts.add_message(message)?);
         }
-        Some(b"session_info") => texts.add_string(Scope::Name, fields.name, "session_info")?,
-        Some(b"label") => texts.add_string(Scope::Name, fields.label, "label")?,
-        Some(b"compaction") => texts.add_string(Scope::Summary, fields.summary, "compaction")?,
-        Some(b"branch_summary") => texts.add_string(Scope::Summary, fields.summary, "branch_summary")?,
-        Some(b"custom") => texts.add_nested(Scope::Custom, fields.data, "custom")?,
-        Some(b"custom_message") => {
-            texts.add_content(fields.content, Scope::Custom)?;
-            "custom_message"
-        }
-        Some(b"context_edit") => {
+        b"session_info" => texts.add_string(Scope::Name, fields.name)?,
+        b"label" => texts.add_string(Scope::Name, fields.label)?,
+        b"compaction" | b"branch_summary" => texts.add_string(Scope::Summary, fields.summary)?,
+        b"custom" => texts.add_nested(Scope::Custom, fields.data)?,
+        b"custom_message" => texts.add_content(Scope::Custom, fields.content)?,
+        b"context_edit" => {
             let replacement = fields.replacement.and_then(|raw| read::<ReplacementFields<Raw<'_>>>(raw.get()));
-            texts.add_content(replacement.and_then(|fields| fields.content), Scope::Custom)?;
-            "context_edit"
+            texts.add_content(Scope::Custom, replacement.and_then(|fields| fields.content))?;
         }
         _ => return Ok(None),
-    };
+    }
+    let Some(role) = hit_role(message_role.map_or(&*kind, |role| role.name().as_bytes())) else { return Ok(None) };
     let timestamp = text_in(fields.timestamp)?.unwrap_or_default();
     Ok(Some(EntryTexts { role, id: id.unwrap_or_default(), timestamp, texts: texts.found }))
 }
@@ -190,37 +192,22 @@ struct Texts<'a> {
 }
 
 impl<'a> Texts<'a> {
-    fn push(&mut self, scope: Scope, json: &'a str) -> memory::Result<()> {
-        // A line may have millions.
-        reserve(&mut self.found, 1)?;
-        self.found.push((scope, json));
-        Ok(())
-    }
-
-    fn add(&mut self, scope: Scope, json: &'a str) -> memory::Result<()> {
-        match self.scopes.contains(scope) && json.starts_with('"') {
-            true => self.push(scope, json),
-            false => Ok(()),
-        }
-    }
-
-    fn add_string(&mut self, scope: Scope, value: Option<Raw<'a>>, role: &'static str) -> memory::Result<&'static str> {
-        if let Some(value) = value {
-            self.add(scope, value.get())?;
-        }
-        Ok(role)
+    /// Adds a value if it is a string.
+    fn add_string(&mut self, scope: Scope, value: Option<Raw<'a>>) -> memory::Result<()> {
+        self.add_nested(scope, value.filter(|value| value.get().starts_with('"')))
     }
 
     /// Adds every string in a value, but no keys.
-    fn add_nested(&mut self, scope: Scope, value: Option<Raw<'a>>, role: &'static str) -> memory::Result<&'static str> {
-        if let Some(value) = value.filter(|_| self.scopes.contains(scope)) {
-            self.push(scope, value.get())?;
+    fn add_nested(&mut self, scope: Scope, value: Option<Raw<'a>>) -> memory::Result<()> {
+        match value.filter(|_| self.scopes.contains(scope)) {
+            // A line may have millions.
+            Some(value) => push(&mut self.found, (scope, value.get())),
+            None => Ok(()),
         }
-        Ok(role)
     }
 
-    /// Gives the role; None for a message of a role whose texts are not searched.
-    fn add_message(&mut self, message: MessageFields<Raw<'a>>) -> memory::Result<Option<&'static str>> {
+    /// Gives the role under which its texts are found.
+    fn add_message(&mut self, message: MessageFields<Raw<'a>>) -> memory::Result<Role> {
         let role = Role::from_name(&text_in(message.role)?.unwrap_or_default());
         let scope = match role {
             Role::User => Scope::User,
@@ -228,35 +215,32 @@ impl<'a> Texts<'a> {
             Role::ToolResult => Scope::Tool,
             Role::Custom | Role::HookMessage => Scope::Custom,
             Role::BashExecution => {
-                self.add_string(Scope::Tool, message.command, "")?;
-                return self.add_string(Scope::Tool, message.output, Role::BashExecution.name()).map(Some);
+                self.add_string(Scope::Tool, message.command)?;
+                self.add_string(Scope::Tool, message.output)?;
+                return Ok(role);
             }
-            _ => return Ok(None),
+            _ => return Ok(role),
         };
-        self.add_content(message.content, scope)?;
+        self.add_content(scope, message.content)?;
         if role == Role::Assistant {
-            self.add_string(Scope::Assistant, message.error, "")?;
+            self.add_string(Scope::Assistant, message.error)?;
         }
         // What version 2 called a hook's message is a custom one now.
-        Ok(Some(if role == Role::HookMessage { Role::Custom.name() } else { role.name() }))
+        Ok(if role == Role::HookMessage { Role::Custom } else { role })
     }
 
     /// Adds a content: a string or blocks. Only an assistant thinks and calls tools.
-    fn add_content(&mut self, content: Option<Raw<'a>>, scope: Scope) -> memory::Result<()> {
-        let Some(content) = content.map(Raw::get) else { return Ok(()) };
-        self.add(scope, content)?;
-        for block in elements(content).filter(|block| block.starts_with('{')) {
+    fn add_content(&mut self, scope: Scope, content: Option<Raw<'a>>) -> memory::Result<()> {
+        self.add_string(scope, content)?;
+        let blocks = content.into_iter().flat_map(|content| elements(content.get()));
+        for block in blocks.filter(|block| block.starts_with('{')) {
             let Some(block) = read::<BlockFields<Raw<'_>>>(block) else { continue };
             match (text_in(block.kind)?.as_deref(), scope) {
-                (Some(b"text"), _) => {
-                    self.add_string(scope, block.text, "")?;
-                }
-                (Some(b"thinking"), Scope::Assistant) => {
-                    self.add_string(Scope::Thinking, block.thinking, "")?;
-                }
+                (Some(b"text"), _) => self.add_string(scope, block.text)?,
+                (Some(b"thinking"), Scope::Assistant) => self.add_string(Scope::Thinking, block.thinking)?,
                 (Some(b"toolCall"), Scope::Assistant) => {
-                    self.add_string(Scope::Tool, block.name, "")?;
-                    self.add_nested(Scope::Tool, block.arguments, "")?;
+                    self.add_string(Scope::Tool, block.name)?;
+                    self.add_nested(Scope::Tool, block.arguments)?;
                 }
                 _ => {}
             }

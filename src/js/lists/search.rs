@@ -19,7 +19,7 @@ use pi_session_core::listing::find_session::lookup_filter;
 use pi_session_core::listing::scope::ListScope;
 use pi_session_core::search::query::{Query, SearchOptions};
 use pi_session_core::search::run::{HitSession, Search};
-use pi_session_core::search::scope::{Scope, Scopes, HIT_ROLES};
+use pi_session_core::search::scope::{hit_role, Scope, Scopes, HIT_ROLES};
 use pi_session_core::search::session_search::Hit;
 
 /// The options of a search.
@@ -97,12 +97,11 @@ fn start(js: JsEnv<'_>, query: JsVal<'_>, options: JsVal<'_>, deferred: Deferred
 fn search_options(js: JsEnv<'_>, options: &Options<'_>) -> Result<SearchOptions> {
     let defaults = SearchOptions::default();
     let scopes = options.names(c"in", Scope::from_name, &Scope::NAMED.map(|(_, name)| name))?;
-    let role = |text: &[u8]| HIT_ROLES.iter().find(|role| role.as_bytes() == text).copied();
     Ok(SearchOptions {
         limit: options.whole_number(c"limit")?.unwrap_or(defaults.limit),
         mark: options.given(c"mark")?.map(|mark| marks(js, mark)).transpose()?.unwrap_or(defaults.mark),
         scopes: scopes.map_or(defaults.scopes, |all| all.into_iter().fold(Scopes::NONE, Scopes::with)),
-        roles: options.names(c"roles", role, &HIT_ROLES)?,
+        roles: options.names(c"roles", hit_role, &HIT_ROLES)?,
         time: (options.time(c"since")?.unwrap_or(f64::NEG_INFINITY), options.time(c"until")?.unwrap_or(f64::INFINITY)),
         excluded: options.path(c"excludeSession")?,
         dedupe: options.given(c"dedupe")?.map_or(Ok(true), |dedupe| js.is_truthy(dedupe))?,
