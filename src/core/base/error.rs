@@ -7,6 +7,7 @@ use std::fmt;
 use std::io;
 
 use super::memory::{copy_of, OutOfMemory};
+use super::named::named;
 
 /// The application's name in messages about session files.
 pub(crate) const APP_NAME: &str = "pi";
@@ -14,51 +15,34 @@ pub(crate) const APP_NAME: &str = "pi";
 /// A result whose error is [`Error`] unless another is named.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What kind of failure an [`Error`] is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ErrorCode {
-    /// The operating system refused a call. [`Error::as_io`] gives its error.
-    System,
-    /// An argument, or what a call needs of the caller's objects, cannot be used.
-    InvalidArgument,
-    /// A file is not a session, or cannot be used as one.
-    SessionInvalid,
-    /// A session file is not what it was when it was read, and what it is now cannot be taken in.
-    SessionChanged,
-    /// A session file was deleted or emptied, and what it held cannot be read any more.
-    SessionDeleted,
-    /// Another manager or process holds the lock of a session.
-    SessionLocked,
-    /// A session was opened read-only, and a call would change it.
-    SessionReadOnly,
-    /// No entry has the id that was given.
-    EntryNotFound,
-    /// A context edit cannot apply to its target.
-    EntryNotEditable,
-    /// A line or a value is longer than a file or a JavaScript string may hold.
-    TooLong,
-    /// What this crate relies on does not hold: a bug in it.
-    Internal,
-}
-
-impl ErrorCode {
-    /// The `code` of the JavaScript error. For [`ErrorCode::System`] it is `ERR_SYSTEM`; JavaScript gets Node's code, as
-    /// `ENOENT`, in its place.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::System => "ERR_SYSTEM",
-            Self::InvalidArgument => "ERR_INVALID_ARGUMENT",
-            Self::SessionInvalid => "ERR_SESSION_INVALID",
-            Self::SessionChanged => "ERR_SESSION_CHANGED",
-            Self::SessionDeleted => "ERR_SESSION_DELETED",
-            Self::SessionLocked => "ERR_SESSION_LOCKED",
-            Self::SessionReadOnly => "ERR_SESSION_READ_ONLY",
-            Self::EntryNotFound => "ERR_ENTRY_NOT_FOUND",
-            Self::EntryNotEditable => "ERR_ENTRY_NOT_EDITABLE",
-            Self::TooLong => "ERR_TOO_LONG",
-            Self::Internal => "ERR_INTERNAL",
-        }
+named! {
+    /// What kind of failure an [`Error`] is. The name is the `code` of the JavaScript error, but for [`ErrorCode::System`]: that has
+    /// Node's, as `ENOENT`.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub enum ErrorCode {
+        /// The operating system refused a call. [`Error::as_io`] gives its error.
+        System = "ERR_SYSTEM",
+        /// An argument, or what a call needs of the caller's objects, cannot be used.
+        InvalidArgument = "ERR_INVALID_ARGUMENT",
+        /// A file is not a session, or cannot be used as one.
+        SessionInvalid = "ERR_SESSION_INVALID",
+        /// A session file is not what it was when it was read, and what it is now cannot be taken in.
+        SessionChanged = "ERR_SESSION_CHANGED",
+        /// A session file was deleted or emptied, and what it held cannot be read any more.
+        SessionDeleted = "ERR_SESSION_DELETED",
+        /// Another manager or process holds the lock of a session.
+        SessionLocked = "ERR_SESSION_LOCKED",
+        /// A session was opened read-only, and a call would change it.
+        SessionReadOnly = "ERR_SESSION_READ_ONLY",
+        /// No entry has the id that was given.
+        EntryNotFound = "ERR_ENTRY_NOT_FOUND",
+        /// A context edit cannot apply to its target.
+        EntryNotEditable = "ERR_ENTRY_NOT_EDITABLE",
+        /// A line or a value is longer than a file or a JavaScript string may hold.
+        TooLong = "ERR_TOO_LONG",
+        /// What this crate relies on does not hold: a bug in it.
+        Internal = "ERR_INTERNAL",
     }
 }
 

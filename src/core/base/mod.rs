@@ -1,9 +1,10 @@
-//! Values without I/O: errors, options, paths, text and times as JavaScript has them, threads.
+//! Values without I/O: errors, options, enums with names, paths, text and times as JavaScript has them, threads.
 
 pub mod error;
 pub(crate) mod fold;
 #[doc(hidden)]
 pub mod memory;
+pub(crate) mod named;
 pub mod options;
 pub(crate) mod packed;
 pub(crate) mod path_syntax;

@@ -15,6 +15,7 @@
 //! [`wtf8`](crate::base::wtf8), and a lone surrogate in them is written as an escape again.
 
 use crate::base::memory;
+use crate::base::named::named;
 use crate::json::reader::{FromJson, Raw};
 use crate::json::scanner::{ScanResult, Scanner};
 use crate::json::{fields, Value};
@@ -46,57 +47,41 @@ impl<'a> FromJson<'a> for EntryMessage<'a> {
     }
 }
 
-/// The role of a message. A role that is not listed here is kept in the file and reaches the caller unchanged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Role {
-    /// What the user wrote.
-    User,
-    /// What the model wrote.
-    Assistant,
-    /// The result of a tool call.
-    ToolResult,
-    /// The system prompt.
-    System,
-    /// A command of the user's shell, and its output.
-    BashExecution,
-    /// What an extension wrote for the model.
-    Custom,
-    /// The summary of a branch that was left.
-    BranchSummary,
-    /// The summary of what a compaction replaced.
-    CompactionSummary,
-    /// What version 2 files called [`Role::Custom`].
-    HookMessage,
-    /// Any other role, or none.
-    Other,
+named! {
+    /// The role of a message. A role that is not listed here is kept in the file and reaches the caller unchanged.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub enum Role {
+        /// What the user wrote.
+        User = "user",
+        /// What the model wrote.
+        Assistant = "assistant",
+        /// The result of a tool call.
+        ToolResult = "toolResult",
+        /// The system prompt.
+        System = "system",
+        /// A command of the user's shell, and its output.
+        BashExecution = "bashExecution",
+        /// What an extension wrote for the model.
+        Custom = "custom",
+        /// The summary of a branch that was left.
+        BranchSummary = "branchSummary",
+        /// The summary of what a compaction replaced.
+        CompactionSummary = "compactionSummary",
+        /// What version 2 files called [`Role::Custom`].
+        HookMessage = "hookMessage";
+        /// Any other role, or none.
+        Other,
+    }
 }
 
 impl Role {
-    /// The roles that have names of their own. A role's code is its index here.
-    pub const NAMED: [(Self, &'static str); 9] = [
-        (Role::User, "user"),
-        (Role::Assistant, "assistant"),
-        (Role::ToolResult, "toolResult"),
-        (Role::System, "system"),
-        (Role::BashExecution, "bashExecution"),
-        (Role::Custom, "custom"),
-        (Role::BranchSummary, "branchSummary"),
-        (Role::CompactionSummary, "compactionSummary"),
-        (Role::HookMessage, "hookMessage"),
-    ];
-
     /// The role that a message's `role` names.
     pub fn from_name(name: &[u8]) -> Self {
-        Self::NAMED.iter().find(|(_, known)| known.as_bytes() == name).map_or(Role::Other, |(role, _)| *role)
+        Self::named(name).unwrap_or(Role::Other)
     }
 
-    /// What a message of this role has as its `role`; empty for [`Role::Other`].
-    pub fn name(self) -> &'static str {
-        Self::NAMED.iter().find(|(role, _)| *role == self).map_or("", |(_, name)| *name)
-    }
-
-    /// The role with a code; [`Role::Other`] for any other number.
+    /// The role with a code, which is its position in [`Role::NAMED`]; [`Role::Other`] for any other number.
     pub fn from_code(code: usize) -> Self {
         Self::NAMED.get(code).map_or(Role::Other, |(role, _)| *role)
     }

@@ -7,64 +7,47 @@ use serde::{Serialize, Serializer};
 use super::agent_message::{EntryMessage, MessageHead};
 use super::body::{Body, BodyOf, LARGE_BODY};
 use crate::base::memory::{self, append, copy_of_bytes, with_capacity};
+use crate::base::named::named;
 use crate::base::time::Time;
 use crate::json::reader::{is_json, read, Raw};
 use crate::json::{fields, Value};
 
-/// The kind of an entry, by its `type`. Entries of unknown types are kept and handed out unchanged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum EntryKind {
-    /// A message of the user, the model or a tool.
-    Message,
-    /// Another thinking level.
-    ThinkingLevelChange,
-    /// Another model.
-    ModelChange,
-    /// Usage that no message has.
-    Usage,
-    /// A summary in place of what came before its first kept entry.
-    Compaction,
-    /// A summary of a branch that was left.
-    BranchSummary,
-    /// An extension's own data.
-    Custom,
-    /// An extension's message to the model.
-    CustomMessage,
-    /// What the model sees of an earlier entry.
-    ContextEdit,
-    /// A label of an entry, or its removal.
-    Label,
-    /// The session's name.
-    SessionInfo,
-    /// Any other `type`.
-    Unknown,
+named! {
+    /// The kind of an entry, by its `type`. Entries of unknown types are kept and handed out unchanged.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub enum EntryKind {
+        /// A message of the user, the model or a tool.
+        Message = "message",
+        /// Another thinking level.
+        ThinkingLevelChange = "thinking_level_change",
+        /// Another model.
+        ModelChange = "model_change",
+        /// Usage that no message has.
+        Usage = "usage",
+        /// A summary in place of what came before its first kept entry.
+        Compaction = "compaction",
+        /// A summary of a branch that was left.
+        BranchSummary = "branch_summary",
+        /// An extension's own data.
+        Custom = "custom",
+        /// An extension's message to the model.
+        CustomMessage = "custom_message",
+        /// What the model sees of an earlier entry.
+        ContextEdit = "context_edit",
+        /// A label of an entry, or its removal.
+        Label = "label",
+        /// The session's name.
+        SessionInfo = "session_info";
+        /// Any other `type`.
+        Unknown,
+    }
 }
 
 impl EntryKind {
-    /// The kinds that have a `type` of their own.
-    const NAMED: [(Self, &'static str); 11] = [
-        (EntryKind::Message, "message"),
-        (EntryKind::ThinkingLevelChange, "thinking_level_change"),
-        (EntryKind::ModelChange, "model_change"),
-        (EntryKind::Usage, "usage"),
-        (EntryKind::Compaction, "compaction"),
-        (EntryKind::BranchSummary, "branch_summary"),
-        (EntryKind::Custom, "custom"),
-        (EntryKind::CustomMessage, "custom_message"),
-        (EntryKind::ContextEdit, "context_edit"),
-        (EntryKind::Label, "label"),
-        (EntryKind::SessionInfo, "session_info"),
-    ];
-
     /// The kind with this `type`.
     pub fn from_name(name: &[u8]) -> Self {
-        Self::NAMED.iter().find(|(_, known)| known.as_bytes() == name).map_or(EntryKind::Unknown, |(kind, _)| *kind)
-    }
-
-    /// The `type` that an entry of this kind is written with; empty for an unknown one.
-    pub fn name(self) -> &'static str {
-        Self::NAMED.iter().find(|(kind, _)| *kind == self).map_or("", |(_, name)| *name)
+        Self::named(name).unwrap_or(EntryKind::Unknown)
     }
 }
 

@@ -3,51 +3,31 @@
 use std::borrow::Cow;
 
 use crate::base::memory::{self, push};
+use crate::base::named::named;
 use crate::format::agent_message::Role;
 use crate::format::header::Version;
 use crate::json::reader::{elements, read, Raw};
 use crate::json::scanner::Scanner;
 use crate::json::{fields, string_bytes};
 
-/// A kind of text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scope {
-    /// What users said.
-    User,
-    /// What assistants said, and what went wrong with a call.
-    Assistant,
-    /// Names of sessions, and labels.
-    Name,
-    /// Summaries of compactions and branches.
-    Summary,
-    /// Tool calls and their results, commands of the user's shell and their output.
-    Tool,
-    /// What assistants thought.
-    Thinking,
-    /// What extensions wrote, and what the model sees in place of an entry's content.
-    Custom,
-}
-
-impl Scope {
-    /// Every scope, by its name.
-    pub const NAMED: [(Self, &'static str); 7] = [
-        (Scope::User, "user"),
-        (Scope::Assistant, "assistant"),
-        (Scope::Name, "name"),
-        (Scope::Summary, "summary"),
-        (Scope::Tool, "tool"),
-        (Scope::Thinking, "thinking"),
-        (Scope::Custom, "custom"),
-    ];
-
-    /// The scope with a name.
-    pub fn from_name(name: &[u8]) -> Option<Self> {
-        Self::NAMED.iter().find(|(_, known)| known.as_bytes() == name).map(|(scope, _)| *scope)
-    }
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        Self::NAMED.iter().find(|(scope, _)| *scope == self).map_or("", |(_, name)| *name)
+named! {
+    /// A kind of text.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Scope {
+        /// What users said.
+        User = "user",
+        /// What assistants said, and what went wrong with a call.
+        Assistant = "assistant",
+        /// Names of sessions, and labels.
+        Name = "name",
+        /// Summaries of compactions and branches.
+        Summary = "summary",
+        /// Tool calls and their results, commands of the user's shell and their output.
+        Tool = "tool",
+        /// What assistants thought.
+        Thinking = "thinking",
+        /// What extensions wrote, and what the model sees in place of an entry's content.
+        Custom = "custom",
     }
 }
 

@@ -10,6 +10,7 @@ use std::sync::atomic::AtomicBool;
 
 use super::usage::call::{plain, scan_usage, Amounts, CallErrors};
 use crate::base::memory::append;
+use crate::base::named::named;
 use crate::format::agent_message::Role;
 use crate::format::header::Version;
 use crate::io::file_window::FileWindow;
@@ -218,40 +219,22 @@ impl<R: Read> LineScanner<R> {
     }
 }
 
-/// The keys of an entry, a message and a block.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ScannedKey {
-    Kind,
-    Id,
-    Timestamp,
-    Name,
-    Message,
-    Role,
-    Content,
-    Text,
-    ToolName,
-    Provider,
-    Model,
-    Usage,
-}
-
-impl ScannedKey {
-    fn of(key: &[u8]) -> Option<Self> {
-        Some(match key {
-            b"type" => ScannedKey::Kind,
-            b"id" => ScannedKey::Id,
-            b"timestamp" => ScannedKey::Timestamp,
-            b"name" => ScannedKey::Name,
-            b"message" => ScannedKey::Message,
-            b"role" => ScannedKey::Role,
-            b"content" => ScannedKey::Content,
-            b"text" => ScannedKey::Text,
-            b"toolName" => ScannedKey::ToolName,
-            b"provider" => ScannedKey::Provider,
-            b"model" => ScannedKey::Model,
-            b"usage" => ScannedKey::Usage,
-            _ => return None,
-        })
+named! {
+    /// The keys of an entry, a message and a block.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    enum ScannedKey {
+        Kind = "type",
+        Id = "id",
+        Timestamp = "timestamp",
+        Name = "name",
+        Message = "message",
+        Role = "role",
+        Content = "content",
+        Text = "text",
+        ToolName = "toolName",
+        Provider = "provider",
+        Model = "model",
+        Usage = "usage",
     }
 }
 
@@ -271,7 +254,7 @@ impl CallFields {
 }
 
 fn entry<I: Input>(scanner: &mut Scanner<I>, texts: KeptTexts, line: &mut ScannedLine) -> ScanResult<(), I> {
-    scanner.members(ScannedKey::of, |scanner, key| match key {
+    scanner.members(ScannedKey::named, |scanner, key| match key {
         Some(ScannedKey::Kind) => short(scanner, &mut line.kind),
         Some(ScannedKey::Timestamp) => short(scanner, &mut line.timestamp),
         Some(ScannedKey::Id) => {
@@ -300,7 +283,7 @@ fn entry<I: Input>(scanner: &mut Scanner<I>, texts: KeptTexts, line: &mut Scanne
 }
 
 fn message<I: Input>(scanner: &mut Scanner<I>, texts: KeptTexts, into: &mut ScannedMessage) -> ScanResult<(), I> {
-    scanner.members(ScannedKey::of, |scanner, key| match key {
+    scanner.members(ScannedKey::named, |scanner, key| match key {
         Some(ScannedKey::Role) => short(scanner, &mut into.role),
         Some(ScannedKey::Timestamp) => short(scanner, &mut into.timestamp),
         Some(ScannedKey::ToolName) => short(scanner, &mut into.tool_name),
@@ -330,7 +313,7 @@ fn content<I: Input>(scanner: &mut Scanner<I>, out: &mut Vec<u8>) -> ScanResult<
             continue;
         }
         let (mut is_text, mut block) = (false, Vec::new());
-        scanner.members(ScannedKey::of, |scanner, key| match key {
+        scanner.members(ScannedKey::named, |scanner, key| match key {
             Some(ScannedKey::Text) => text(scanner, &mut block),
             Some(ScannedKey::Kind) => {
                 let kind = scanner.value(LONGEST_SHORT)?.and_then(plain);

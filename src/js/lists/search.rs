@@ -96,7 +96,7 @@ fn start(js: JsEnv<'_>, query: JsVal<'_>, options: JsVal<'_>, deferred: Deferred
 /// What is searched for besides the query.
 fn search_options(js: JsEnv<'_>, options: &Options<'_>) -> Result<SearchOptions> {
     let defaults = SearchOptions::default();
-    let scopes = options.names(c"in", Scope::from_name, &Scope::NAMED.map(|(_, name)| name))?;
+    let scopes = options.names(c"in", Scope::named, &Scope::NAMED.map(|(_, name)| name))?;
     Ok(SearchOptions {
         limit: options.whole_number(c"limit")?.unwrap_or(defaults.limit),
         mark: options.given(c"mark")?.map(|mark| marks(js, mark)).transpose()?.unwrap_or(defaults.mark),

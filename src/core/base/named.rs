@@ -1,0 +1,39 @@
+//! Enums whose values have names: in files, in options or as codes of errors.
+
+/// Defines an enum in which each value stands beside its name. After a `;` there may be a last value that stands for all other names.
+macro_rules! named {
+    ($(#[$attribute:meta])* $vis:vis enum $enum:ident {
+        $($(#[$doc:meta])* $value:ident = $name:literal),+ $(,)?
+        $(; $(#[$other_doc:meta])* $other:ident $(,)?)?
+    }) => {
+        $(#[$attribute])*
+        $vis enum $enum {
+            $($(#[$doc])* $value,)+
+            $($(#[$other_doc])* $other,)?
+        }
+
+        // Not each enum needs all of it.
+        #[allow(dead_code)]
+        impl $enum {
+            /// Every value that has a name, with it.
+            pub const NAMED: [(Self, &'static str); [$($name),+].len()] = [$((Self::$value, $name)),+];
+
+            /// The value with a name.
+            pub fn named(name: &[u8]) -> Option<Self> {
+                match name {
+                    $(name if name == $name.as_bytes() => Some(Self::$value),)+
+                    _ => None,
+                }
+            }
+
+            /// Its name; empty for the value without one.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$value => $name,)+
+                    $(Self::$other => "",)?
+                }
+            }
+        }
+    };
+}
+pub(crate) use named;
