@@ -97,14 +97,13 @@ impl Error {
 
     /// The file at `path` does not start with a session header.
     pub(crate) fn not_a_session(path: &str) -> Self {
-        let text = format_args!("Session file is not a valid {APP_NAME} session");
-        Self { cause: Cause::NotASession, ..Self::of_file(ErrorCode::SessionInvalid, text, path) }
+        Self { cause: Cause::NotASession, path: Some(path.into()), text: not_a_session(APP_NAME, path).into() }
     }
 
     /// The message with another application's name, which renamed builds of pi use.
     pub fn text_for(&self, app: &str) -> String {
         match (&self.cause, &self.path) {
-            (Cause::NotASession, Some(path)) => format!("Session file is not a valid {app} session: {path}"),
+            (Cause::NotASession, Some(path)) => not_a_session(app, path),
             _ => self.to_string(),
         }
     }
@@ -235,6 +234,10 @@ impl fmt::Display for Error {
         }?;
         self.path.as_ref().map_or(Ok(()), |path| write!(f, " '{path}'"))
     }
+}
+
+fn not_a_session(app: &str, path: &str) -> String {
+    format!("Session file is not a valid {app} session: {path}")
 }
 
 /// What a call of the system returned.
