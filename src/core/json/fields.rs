@@ -12,6 +12,12 @@ macro_rules! fields {
             $($(#[$field_doc])* pub $field: Option<$kind>,)+
         }
 
+        #[allow(dead_code)]
+        impl<$($param),+> $name<$($param),+> {
+            /// The keys of the fields.
+            $vis const KEYS: &'static [&'static str] = &[$($key),+];
+        }
+
         impl<$($param),+> Default for $name<$($param),+> {
             fn default() -> Self {
                 Self { $($field: None,)+ }

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::line_scanner::LineScanner;
 use crate::base::error::{Result, WithCall};
 use crate::base::memory::append;
-use crate::format::header::Header;
+use crate::format::header::{Header, HeaderFields};
 use crate::io::line_reader::line_text;
 use crate::io::open::{self, Access};
 use crate::storage::storage::Storage;
@@ -22,9 +22,6 @@ const HEADER_END_AMONG_OTHERS: u64 = 64 << 20;
 
 /// How many bytes a field of a header may have. A line with a longer one is not a header.
 const LONGEST_FIELD: usize = 64 << 20;
-
-/// The fields of a header that the core reads.
-const FIELDS: [&str; 7] = ["type", "id", "version", "timestamp", "cwd", "parentSession", "branchedFrom"];
 
 /// The header in the first line that parses; None if that line is something else, or there is none.
 pub(crate) fn header_in<R: Read>(source: R) -> io::Result<Option<Header>> {
@@ -82,7 +79,8 @@ impl<R: Read> LineScanner<R> {
         let scanned = if is_other {
             self.scanner.skip_value()
         } else {
-            let find = |key: &[u8]| FIELDS.into_iter().find(|field| field.as_bytes() == key);
+            let keys = HeaderFields::<()>::KEYS;
+            let find = |key: &[u8]| keys.iter().find(|field| field.as_bytes() == key);
             self.scanner.members(find, |scanner, field| {
                 let Some(field) = field else { return scanner.skip_value() };
                 let Some(value) = scanner.value(LONGEST_FIELD)? else {
