@@ -1,6 +1,7 @@
 //! Memory of a size that a file decides. A collection that grows by itself ends the process if the system refuses the memory; here
 //! that is [`OutOfMemory`], which `?` makes an error of what the caller returns: `ENOMEM` in messages.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet, TryReserveError};
 use std::fmt;
 use std::hash::Hash;
@@ -52,21 +53,18 @@ pub fn resize<T: Clone + Default>(list: &mut Vec<T>, len: usize) -> Result<()> {
     Ok(())
 }
 
-/// Appends an element.
 pub fn push<T>(list: &mut Vec<T>, element: T) -> Result<()> {
     reserve(list, 1)?;
     list.push(element);
     Ok(())
 }
 
-/// Appends what an iterator gives.
 pub fn extend<T>(list: &mut Vec<T>, elements: impl IntoIterator<Item = T>) -> Result<()> {
     let mut elements = elements.into_iter();
     reserve(list, elements.size_hint().0)?;
     elements.try_for_each(|element| push(list, element))
 }
 
-/// A list of what an iterator gives.
 pub fn collect<T>(elements: impl IntoIterator<Item = T>) -> Result<Vec<T>> {
     let mut list = Vec::new();
     extend(&mut list, elements)?;
@@ -85,7 +83,6 @@ pub(crate) fn insert_into<T: Eq + Hash>(set: &mut HashSet<T>, value: T) -> Resul
     Ok(set.insert(value))
 }
 
-/// Appends bytes.
 pub fn append(out: &mut Vec<u8>, bytes: &[u8]) -> Result<()> {
     reserve(out, bytes.len())?;
     out.extend_from_slice(bytes);
@@ -102,7 +99,6 @@ pub fn joined(parts: &[impl AsRef<[u8]>], between: &[u8]) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// An empty list with room for so many elements.
 pub fn with_capacity<T>(capacity: usize) -> Result<Vec<T>> {
     let mut list = Vec::new();
     reserve(&mut list, capacity)?;
@@ -116,7 +112,6 @@ pub(crate) fn filled<T: Clone>(value: T, len: usize) -> Result<Vec<T>> {
     Ok(list)
 }
 
-/// Appends text.
 pub(crate) fn push_str(out: &mut String, text: &str) -> Result<()> {
     out.try_reserve(text.len())?;
     out.push_str(text);
@@ -138,14 +133,20 @@ impl io::Write for MemoryWriter {
     }
 }
 
-/// A copy of bytes.
 pub fn copy_of_bytes(bytes: &[u8]) -> Result<Vec<u8>> {
     let mut copy = Vec::new();
     append(&mut copy, bytes)?;
     Ok(copy)
 }
 
-/// A copy of a text.
+/// Bytes as a list of their own, copied only if they are borrowed.
+pub(crate) fn owned(bytes: Cow<'_, [u8]>) -> Result<Vec<u8>> {
+    match bytes {
+        Cow::Borrowed(bytes) => copy_of_bytes(bytes),
+        Cow::Owned(bytes) => Ok(bytes),
+    }
+}
+
 pub(crate) fn copy_of(text: &str) -> Result<String> {
     let mut copy = String::new();
     copy.try_reserve_exact(text.len())?;

@@ -6,7 +6,7 @@ use serde::{Serialize, Serializer};
 
 use super::agent_message::{EntryMessage, MessageHead};
 use super::body::{Body, BodyOf, LARGE_BODY};
-use crate::base::memory::{self, append, copy_of_bytes, with_capacity};
+use crate::base::memory::{self, append, copy_of_bytes, owned, with_capacity};
 use crate::base::named::named;
 use crate::base::time::Time;
 use crate::json::reader::{is_json, read, Raw};
@@ -336,10 +336,7 @@ impl<T> HeadAs<T> {
 impl EntryHead<'_> {
     /// The head with owned texts.
     pub fn into_owned(self) -> memory::Result<EntryHead<'static>> {
-        self.with_texts(|text| match text {
-            Cow::Owned(text) => Ok(Cow::Owned(text)),
-            Cow::Borrowed(text) => Ok(Cow::Owned(copy_of_bytes(text)?)),
-        })
+        self.with_texts(|text| Ok(Cow::Owned(owned(text)?)))
     }
 }
 

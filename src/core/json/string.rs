@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 
-use crate::base::memory::{self, append, copy_of_bytes, reserve, MemoryWriter, OutOfMemory};
+use crate::base::memory::{self, append, owned, reserve, MemoryWriter, OutOfMemory};
 use crate::base::wtf8::{encode_wtf8, into_string_lossy, push_json_string};
 
 /// How much memory, in bytes, is asked for before a string is read, at most.
@@ -21,11 +21,7 @@ pub fn string_bytes(raw: &str) -> memory::Result<Option<Cow<'_, [u8]>>> {
 
 /// The WTF-8 of a JSON string's text, quotes included, in memory of its own; None if it is not a string.
 pub fn owned_string(raw: &str) -> memory::Result<Option<Vec<u8>>> {
-    Ok(match string_bytes(raw)? {
-        Some(Cow::Owned(text)) => Some(text),
-        Some(Cow::Borrowed(text)) => Some(copy_of_bytes(text)?),
-        None => None,
-    })
+    string_bytes(raw)?.map(owned).transpose()
 }
 
 /// The WTF-8 of the text between a JSON string's quotes; None if an escape in it is not valid.

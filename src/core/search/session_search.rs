@@ -15,7 +15,7 @@ use super::matcher::{HitOrder, Matcher};
 use super::prefilter::Prefilter;
 use super::query::{Query, SearchOptions};
 use super::scope::{entry_texts, strings_in, EntryTexts, Scope};
-use crate::base::memory::{self, collect, copy_of_bytes, push};
+use crate::base::memory::{self, collect, owned, push};
 use crate::base::threads::locked;
 use crate::base::time::Time;
 use crate::base::wtf8::{into_string_lossy, to_string_lossy};
@@ -185,13 +185,6 @@ fn string(json: &str) -> memory::Result<Cow<'_, str>> {
         Cow::Borrowed(text) => to_string_lossy(text),
         Cow::Owned(text) => Cow::Owned(into_string_lossy(text)?),
     })
-}
-
-fn owned(text: Cow<'_, [u8]>) -> memory::Result<Vec<u8>> {
-    match text {
-        Cow::Borrowed(text) => copy_of_bytes(text),
-        Cow::Owned(text) => Ok(text),
-    }
 }
 
 fn is_wanted(entry: &EntryTexts<'_>, options: &SearchOptions) -> bool {
