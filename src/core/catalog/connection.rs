@@ -40,7 +40,7 @@ impl Catalog {
             if !location.makes_dir || path != location.path || !is_in_trusted_dir(dir) {
                 return None;
             }
-            crate::storage::file::make_dir(dir.to_str()?, Durability::Os).ok()?;
+            crate::io::dirs::make_dir(dir.to_str()?, Durability::Os).ok()?;
         }
         match inspect(&path) {
             CatalogFileState::Foreign => return None,

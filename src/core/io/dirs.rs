@@ -6,6 +6,8 @@ use std::path::Path;
 use super::fs;
 #[cfg(unix)]
 use super::open::{self, Access};
+use crate::base::error::{Result, WithCall};
+use crate::base::options::Durability;
 
 /// Waits until the names in the directory of `path` are on disk. Some file systems have no call for that.
 pub fn sync_dir_of(path: &Path) -> io::Result<()> {
@@ -21,6 +23,15 @@ pub fn sync_dir_of(path: &Path) -> io::Result<()> {
     #[cfg(not(unix))]
     let _ = path;
     Ok(())
+}
+
+/// Creates a directory that is not there, and those above it, for their owner only. With [`Durability::Fsync`] their names are on disk
+/// when this returns.
+pub fn make_dir(path: &str, durability: Durability) -> Result<()> {
+    if fs::exists(Path::new(path)) {
+        return Ok(());
+    }
+    make_dirs(Path::new(path), durability == Durability::Fsync).with_call("mkdir", path)
 }
 
 /// Creates a directory and those above it, for their owner only. `synced`: the names of new ones are on disk when this

@@ -1,6 +1,6 @@
 //! Every call to the file system, and what needs nothing but those calls.
 
-pub(crate) mod dirs;
+pub mod dirs;
 pub(crate) mod file_fingerprint;
 pub(crate) mod file_window;
 pub(crate) mod fs;

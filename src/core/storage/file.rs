@@ -419,14 +419,5 @@ impl Storage for FileStorage {
     }
 }
 
-/// Creates a directory that is not there, and those above it, for their owner only. With [`Durability::Fsync`] their names are on disk
-/// when this returns.
-pub fn make_dir(path: &str, durability: Durability) -> Result<()> {
-    if fs::exists(Path::new(path)) {
-        return Ok(());
-    }
-    dirs::make_dirs(Path::new(path), durability == Durability::Fsync).with_call("mkdir", path)
-}
-
 #[cfg(test)]
 mod tests;

@@ -16,8 +16,8 @@ use crate::js::lists::search;
 use crate::js::manager::session_dir::configured_session_dir;
 use pi_session_core::base::options::Durability;
 use pi_session_core::base::paths;
+use pi_session_core::io::dirs::make_dir;
 use pi_session_core::listing::find_session::{self, by_id_prefix, CwdFilter};
-use pi_session_core::storage::file::make_dir;
 
 #[napi]
 impl SessionManager {

@@ -29,11 +29,11 @@ use pi_session_core::base::paths::{self, Process as _};
 use pi_session_core::base::time::timestamp;
 use pi_session_core::base::wtf8::{into_string_lossy, to_string_lossy};
 use pi_session_core::format::header::NewHeader;
+use pi_session_core::io::dirs::make_dir;
 use pi_session_core::listing::find_session::{self, CwdFilter};
 use pi_session_core::listing::scope::ListScope;
 use pi_session_core::session::fork::ForkSource;
 use pi_session_core::session::Persistence;
-use pi_session_core::storage::file::make_dir;
 use pi_session_core::summary::header_scan::header_of;
 
 /// How a session's file is written.

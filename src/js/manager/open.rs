@@ -24,9 +24,9 @@ use pi_session_core::base::paths::Process as _;
 use pi_session_core::base::time::timestamp;
 use pi_session_core::format::header::CURRENT_VERSION;
 use pi_session_core::format::ids;
+use pi_session_core::io::dirs::make_dir;
 use pi_session_core::session::open::OpenResult;
 use pi_session_core::session::{Persistence, Session};
-use pi_session_core::storage::file::make_dir;
 
 /// What a manager is opened with.
 pub struct ManagerConfig {

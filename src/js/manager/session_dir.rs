@@ -9,9 +9,9 @@ use crate::js::engine::{JsEnv, JsVal};
 use pi_session_core::base::options::Durability;
 use pi_session_core::base::paths::Process as _;
 use pi_session_core::base::{paths, time};
+use pi_session_core::io::dirs::make_dir;
 use pi_session_core::listing::configured_dir::{configured_dir, ConfiguredDir};
 use pi_session_core::listing::find_session::lookup_filter;
-use pi_session_core::storage::file::make_dir;
 
 /// The directory of a working directory's sessions: the one that was given, or the default one, which is made.
 pub fn session_dir(js: JsEnv<'_>, cwd: &str, given: JsVal<'_>, durability: Durability) -> Result<String> {

@@ -60,7 +60,7 @@ fn an_exclusive_open_that_fails_is_done_by_the_next() {
 fn new_directories_are_on_disk_with_their_names_or_made_again() {
     let make = |dir: &Path| {
         fs::create_dir_all(dir.join("a")).expect("made");
-        crate::storage::file::make_dir(&at(dir, "a/b/c/d"), Durability::Fsync)
+        crate::io::dirs::make_dir(&at(dir, "a/b/c/d"), Durability::Fsync)
     };
     let syncs = |dir: &Path| {
         let (result, made) = with(usize::MAX, InjectedFault::Short, || make(dir));
