@@ -13,18 +13,10 @@ use crate::storage::storage::Storage;
 use crate::summary::header_scan::first_header;
 
 /// A session file that can be forked.
+#[derive(Debug)]
 pub struct ForkSource {
     storage: FileStorage,
     version: Version,
-}
-
-impl std::fmt::Debug for ForkSource {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ForkSource")
-            .field("path", &self.storage.name())
-            .field("version", &self.version)
-            .finish_non_exhaustive()
-    }
 }
 
 impl ForkSource {

@@ -28,7 +28,7 @@ const UNTERMINATED_LINE_PAUSE: Duration = Duration::from_millis(1);
 const SPACES: &[u8] = &[b' '; 8 << 10];
 
 /// A file that is open, for reading or for both.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 struct OpenFile {
     file: Arc<File>,
     appends: bool,
@@ -44,6 +44,7 @@ enum Reached {
 }
 
 /// One session file.
+#[derive(Debug)]
 pub struct FileStorage {
     path: String,
     /// Where the path led when the file was opened.

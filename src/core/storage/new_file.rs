@@ -135,7 +135,7 @@ mod tests {
         let mut file = NewFile::create(&path).expect("created");
         file.line(b"ours").expect("written");
         std::fs::write(&path, "theirs").expect("written");
-        let error = file.finish(Durability::Os).err().expect("taken");
+        let error = file.finish(Durability::Os).expect_err("taken");
         assert!(error.to_string().starts_with("EEXIST"), "{error}");
         assert_eq!(std::fs::read_to_string(&path).expect("read"), "theirs");
         assert_eq!(std::fs::read_dir(dir.path()).expect("read").count(), 1);

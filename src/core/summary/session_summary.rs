@@ -81,11 +81,12 @@ impl ListedSession {
 }
 
 /// What a file is, by its lines.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 // There is one for each file, and nearly all are sessions.
 #[allow(clippy::large_enum_variant)]
 pub(crate) enum FileKind {
     /// No line is JSON so far.
+    #[default]
     Undetermined,
     /// The first line that is JSON is not a header.
     NotASession,
@@ -103,7 +104,7 @@ impl FileKind {
 }
 
 /// How far a file was read.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct SummaryProgress {
     /// What the complete lines say.
     pub kind: FileKind,
@@ -112,12 +113,6 @@ pub(crate) struct SummaryProgress {
     pub usage: SessionUsage,
     /// Where they end.
     pub end: u64,
-}
-
-impl Default for SummaryProgress {
-    fn default() -> Self {
-        Self { kind: FileKind::Undetermined, usage: SessionUsage::default(), end: 0 }
-    }
 }
 
 impl SummaryProgress {
