@@ -9,22 +9,20 @@ use crate::js::engine::{Element, JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
 use pi_session_core::base::wtf8::to_string_lossy;
 
+/// What an argument is read as; None is refused, for `what` it must be.
+fn required<T>(js: JsEnv<'_>, read: Option<T>, name: &str, what: &str) -> Result<T> {
+    read.ok_or_else(|| wrong_argument(js, format!("{name} must be {what}")))
+}
+
 /// A string argument, WTF-8.
 pub fn text(js: JsEnv<'_>, value: JsVal<'_>, name: &str) -> Result<Vec<u8>> {
-    match js.text(value)? {
-        Some(text) => Ok(text),
-        None => Err(wrong_argument(js, format!("{name} must be a string"))),
-    }
+    required(js, js.text(value)?, name, "a string")
 }
 
 /// A path argument. File systems know no lone surrogates: they become U+FFFD, as in Node.
 pub fn path(js: JsEnv<'_>, value: JsVal<'_>, name: &str) -> Result<String> {
     let path = to_string_lossy(&text(js, value, name)?).into_owned();
-    if path.contains('\0') {
-        Err(wrong_argument(js, format!("{name} must be a path without null bytes")))
-    } else {
-        Ok(path)
-    }
+    required(js, Some(path).filter(|path| !path.contains('\0')), name, "a path without null bytes")
 }
 
 /// A path argument that may be left out: undefined, null and the empty text mean none.
@@ -38,10 +36,7 @@ pub fn optional_path(js: JsEnv<'_>, value: JsVal<'_>, name: &str) -> Result<Opti
 
 /// A list argument.
 pub fn list<'env>(js: JsEnv<'env>, value: JsVal<'env>, name: &str) -> Result<JsVal<'env>> {
-    match optional_array(js, value)? {
-        Some(list) => Ok(list),
-        None => Err(wrong_argument(js, format!("{name} must be an array"))),
-    }
+    required(js, optional_array(js, value)?, name, "an array")
 }
 
 /// A value as a plain array; None if it is not an array. A Proxy of an array is one, as for `Array.isArray`.
@@ -74,20 +69,13 @@ pub fn has_elements(js: JsEnv<'_>, value: JsVal<'_>, name: &str) -> Result<bool>
 
 /// A function argument.
 pub fn function<'env>(js: JsEnv<'env>, value: JsVal<'env>, name: &str) -> Result<JsVal<'env>> {
-    if js.kind(value)? == ValueType::Function {
-        Ok(value)
-    } else {
-        Err(wrong_argument(js, format!("{name} must be a function")))
-    }
+    let is_function = js.kind(value)? == ValueType::Function;
+    required(js, is_function.then_some(value), name, "a function")
 }
 
 /// An object argument.
 pub fn object<'env>(js: JsEnv<'env>, value: JsVal<'env>, name: &str) -> Result<JsVal<'env>> {
-    if js.is_object(value)? {
-        Ok(value)
-    } else {
-        Err(wrong_argument(js, format!("{name} must be an object")))
-    }
+    required(js, js.is_object(value)?.then_some(value), name, "an object")
 }
 
 /// The options of a call that pi does not have, or has without options. Undefined and null mean none.
@@ -145,21 +133,19 @@ impl<'env> Options<'env> {
     /// True or false; false if it was not given.
     pub fn boolean(&self, name: &CStr) -> Result<bool> {
         let Some(value) = self.given(name)? else { return Ok(false) };
-        let wrong = || wrong_argument(self.js, format!("{} must be true or false", called(name)));
-        self.js.boolean_value(value)?.ok_or_else(wrong)
+        required(self.js, self.js.boolean_value(value)?, &called(name), "true or false")
     }
 
     /// A time as `Date` reads it, in ms since 1970; None if it was not given.
     pub fn time(&self, name: &CStr) -> Result<Option<f64>> {
         let js = self.js;
-        let wrong = || wrong_argument(js, format!("{} must be a time", called(name)));
         let Some(value) = self.given(name)? else { return Ok(None) };
         // Of a boolean, and of an array of one text, JavaScript makes a time, too.
-        if js.kind(value)? == ValueType::Boolean || js.is_array(value)? {
-            return Err(wrong());
-        }
-        let time = factory::call(js, FactoryFn::NewestTime, &[js.array_of(&[value])?])?;
-        js.number_value(time)?.map(Some).ok_or_else(wrong)
+        let time = match js.kind(value)? == ValueType::Boolean || js.is_array(value)? {
+            true => None,
+            false => js.number_value(factory::call(js, FactoryFn::NewestTime, &[js.array_of(&[value])?])?)?,
+        };
+        required(js, time, &called(name), "a time").map(Some)
     }
 
     /// A list of names, each of which `known` gives a value; None if it was not given.
@@ -179,10 +165,8 @@ impl<'env> Options<'env> {
             return Ok(None);
         }
         let number = self.js.number_value(value)?;
-        match number.filter(|number| *number >= 0.0 && (number.fract() == 0.0 || number.is_infinite())) {
-            Some(number) => Ok(Some(number as usize)),
-            None => Err(wrong_argument(self.js, format!("{} must be a whole number from 0 on", called(name)))),
-        }
+        let number = number.filter(|number| *number >= 0.0 && (number.fract() == 0.0 || number.is_infinite()));
+        required(self.js, number, &called(name), "a whole number from 0 on").map(|number| Some(number as usize))
     }
 }
 
@@ -193,10 +177,7 @@ fn called(name: &CStr) -> String {
 
 /// A copy of the numbers of a typed array argument. An array whose memory other threads may write to is refused.
 pub fn numbers<T: Element>(js: JsEnv<'_>, value: JsVal<'_>, name: &str) -> Result<Vec<T>> {
-    match js.copied_numbers(value)? {
-        Some(numbers) => Ok(numbers),
-        None => Err(wrong_argument(js, format!("{name} must be a {} without a SharedArrayBuffer", T::NAME))),
-    }
+    required(js, js.copied_numbers(value)?, name, &format!("a {} without a SharedArrayBuffer", T::NAME))
 }
 
 /// A value as text, as a template string gives it.
