@@ -7,7 +7,7 @@ use super::engine::{JsEnv, JsVal};
 use super::factory::{self, FactoryFn};
 use super::lists::lazy_text;
 use super::manager::{bodies, gc};
-use pi_session_core::io::held_lock;
+use pi_session_core::io::held_lock_files;
 
 // The engine calls this once per environment.
 #[napi(module_exports)]
@@ -23,7 +23,7 @@ fn initialise(exports: Object, env: Env) -> Result<()> {
         let was_last_of_thread = factory::uninstall(env);
         // Managers that live until the end are told of it after this, if at all.
         if was_last_of_thread {
-            held_lock::release_all();
+            held_lock_files::release_all();
         }
         gc::close(env);
     })?;

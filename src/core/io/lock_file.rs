@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::fs::{self, At};
-use super::held_lock::{self, HeldLock};
+use super::held_lock_files::{self, LockFile};
 use super::open;
 use super::sidecar_names::beside;
 use super::temporary::Temporary;
@@ -37,7 +37,7 @@ const MAX_LOCK_BYTES: u64 = 64;
 
 /// The lock of one session. It ends when this value goes, or the last that shares it.
 #[derive(Debug)]
-pub(crate) struct FileLock(Arc<HeldLock>);
+pub(crate) struct SessionLockGuard(Arc<LockFile>);
 
 /// The process that has a lock; None where it is not known, because a locked file cannot be read (Windows).
 pub type Holder = Option<u32>;
@@ -63,7 +63,7 @@ pub(crate) fn path_of(session: &str) -> PathBuf {
     beside(&real.unwrap_or_else(|| path.to_owned()), ".lock")
 }
 
-impl FileLock {
+impl SessionLockGuard {
     /// Takes the lock of the session file at `session`; an error naming the holder's process if there is one.
     pub fn take(session: &str) -> Result<Self> {
         Self::take_for(session, false)
@@ -72,7 +72,7 @@ impl FileLock {
     /// The lock, shared with all in this process who take it so. Tells whether it was not held before.
     pub fn share(session: &str) -> Result<(Self, bool)> {
         let path = path_of(session);
-        let shared = || held_lock::shared(&path).map(|held| (Self(held), false));
+        let shared = || held_lock_files::shared(&path).map(|held| (Self(held), false));
         match shared() {
             Some(known) => Ok(known),
             // Another thread may have taken it meanwhile.
@@ -88,8 +88,8 @@ impl FileLock {
             match status(&path).with_call("lock", &name)? {
                 Status::Nothing => {
                     if let Some(file) = make(&path, session).with_call("lock", &name)? {
-                        let lock = Self(Arc::new(HeldLock::new(path, file, is_shared)));
-                        held_lock::remember(&lock.0);
+                        let lock = Self(Arc::new(LockFile::new(path, file, is_shared)));
+                        held_lock_files::remember(&lock.0);
                         return Ok(lock);
                     }
                 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::base::error::{Result, WithCall};
 use crate::base::options::Lock;
 use crate::io::fs;
-use crate::io::lock_file::{wait_until_free, FileLock};
+use crate::io::lock_file::{wait_until_free, SessionLockGuard};
 use crate::storage::path_check::PATH_CHECK_INTERVAL;
 
 /// The longest time from a writer's check to the end of its write.
@@ -19,7 +19,7 @@ const MARGIN: Duration = Duration::from_millis(2);
 /// The lock of one session's file, held here or checked for.
 #[derive(Default)]
 pub(super) struct SessionLock {
-    held: Option<FileLock>,
+    held: Option<SessionLockGuard>,
     /// Whether it was checked since the last path check of the storage.
     is_checked: bool,
 }
@@ -32,8 +32,8 @@ impl SessionLock {
         }
         let (taken, is_new) = match lock {
             Lock::None => return Ok(()),
-            Lock::Exclusive => (FileLock::take(file)?, true),
-            Lock::ExclusiveProcess => FileLock::share(file)?,
+            Lock::Exclusive => (SessionLockGuard::take(file)?, true),
+            Lock::ExclusiveProcess => SessionLockGuard::share(file)?,
         };
         if is_new && fs::stat_path(Path::new(file)).with_call("stat", file)?.is_some() {
             std::thread::sleep(PATH_CHECK_INTERVAL + MARGIN);

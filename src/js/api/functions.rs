@@ -19,7 +19,7 @@ use pi_session_core::base::paths;
 use pi_session_core::context::projection::{context_rows, project, Contribution};
 use pi_session_core::format::entry::Parent;
 use pi_session_core::index::entry_lines::each_entry_line;
-use pi_session_core::io::locked_file::LockedFile;
+use pi_session_core::io::file_mutex::FileMutex;
 use pi_session_core::storage::file::FileStorage;
 use pi_session_core::tree::ancestors::path_to;
 use pi_session_core::tree::tree::{RowNo, Tree};
@@ -334,7 +334,7 @@ pub fn load_entries_from_file<'env>(env: &'env Env, file_path: JsVal<'env>) -> R
 pub fn try_lock_file<'env>(env: &'env Env, path: JsVal<'env>) -> Result<JsVal<'env>> {
     let js = JsEnv::new(env);
     let path = resolved(js, path, "path")?;
-    match LockedFile::try_lock(&path).or_throw(js)? {
+    match FileMutex::try_lock(&path).or_throw(js)? {
         Some(lock) => {
             let lock = Cell::new(Some(lock));
             js.function("release", move |js, _| {

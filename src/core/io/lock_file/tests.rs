@@ -13,15 +13,15 @@ fn one_holds_the_lock_and_the_next_is_told_who() {
     let dir = tempfile::tempdir().expect("a directory");
     let session = dir.path().join("s.jsonl").to_str().expect("text").to_owned();
     assert_eq!(held(&session).expect("asked"), None);
-    let lock = FileLock::take(&session).expect("taken");
+    let lock = SessionLockGuard::take(&session).expect("taken");
     assert_eq!(held(&session).expect("asked"), Some(Some(std::process::id())));
-    let error = FileLock::take(&session).expect_err("it is held");
+    let error = SessionLockGuard::take(&session).expect_err("it is held");
     assert!(error.to_string().contains(&std::process::id().to_string()), "{error}");
     assert!(error.to_string().contains(&session), "{error}");
     drop(lock);
     assert_eq!(held(&session).expect("asked"), None);
     assert_eq!(std::fs::read_dir(dir.path()).expect("read").count(), 0);
-    FileLock::take(&session).expect("taken again");
+    SessionLockGuard::take(&session).expect("taken again");
 }
 
 #[test]
@@ -29,7 +29,7 @@ fn a_lock_file_without_a_holder_means_nothing() {
     let dir = tempfile::tempdir().expect("a directory");
     let session = dir.path().join("s.jsonl").to_str().expect("text").to_owned();
     std::fs::write(path_of(&session), says("1")).expect("written");
-    drop(FileLock::take(&session).expect("taken"));
+    drop(SessionLockGuard::take(&session).expect("taken"));
     std::fs::write(path_of(&session), says("1")).expect("written");
     assert_eq!(held(&session).expect("asked"), None);
     assert!(!path_of(&session).exists());
@@ -47,7 +47,7 @@ fn a_lock_file_that_was_a_link_to_a_users_file_is_refused_and_the_file_stays() {
         std::os::unix::fs::symlink(&victim, &lock).expect("linked");
         #[cfg(not(unix))]
         std::fs::write(&lock, "precious").expect("written");
-        let error = FileLock::take(&session).expect_err("refused").to_string();
+        let error = SessionLockGuard::take(&session).expect_err("refused").to_string();
         assert!(error.contains("not a lock file") && error.contains(lock.to_str().expect("text")), "{error}");
         assert_eq!(held(&session).expect("asked"), None);
         let _ = remove_stale(&lock);
@@ -66,14 +66,14 @@ fn whatever_else_has_the_name_of_a_lock_file_stays_and_locks_nothing() {
     let plain = ["precious", "0x1", "pi-session-native", "PI-SESSION-NATIVE 1"].map(str::to_owned);
     for text in plain.iter().chain(&marked) {
         std::fs::write(&lock, text).expect("written");
-        FileLock::take(&session).expect_err("refused");
+        SessionLockGuard::take(&session).expect_err("refused");
         assert_eq!(held(&session).expect("asked"), None, "{text:?}");
         let _ = remove_stale(&lock);
         assert_eq!(std::fs::read_to_string(&lock).expect("read"), *text);
     }
     std::fs::remove_file(&lock).expect("removed");
     std::fs::create_dir(&lock).expect("made");
-    FileLock::take(&session).expect_err("refused");
+    SessionLockGuard::take(&session).expect_err("refused");
     assert_eq!(held(&session).expect("asked"), None);
     assert!(lock.is_dir());
     std::fs::remove_dir(&lock).expect("removed");
@@ -88,7 +88,7 @@ fn lock_files_of_other_tools_are_not_deleted() {
     let lock = path_of(&session);
     for text in ["", "17", "17 repair"] {
         std::fs::write(&lock, text).expect("written");
-        let error = FileLock::take(&session).expect_err("refused").to_string();
+        let error = SessionLockGuard::take(&session).expect_err("refused").to_string();
         assert!(error.contains("not a lock file"), "{error}");
         assert!(!wait_until_free(&session).expect("asked"));
         assert_eq!(held(&session).expect("asked"), None, "{text:?}");
@@ -103,10 +103,10 @@ fn lock_files_of_other_tools_are_not_deleted() {
 fn a_lock_held_while_its_file_has_a_second_name_keeps_others_out() {
     let dir = tempfile::tempdir().expect("a directory");
     let session = dir.path().join("s.jsonl").to_str().expect("text").to_owned();
-    let mine = FileLock::take(&session).expect("taken");
+    let mine = SessionLockGuard::take(&session).expect("taken");
     std::fs::hard_link(path_of(&session), dir.path().join("snapshot")).expect("linked");
     assert_eq!(held(&session).expect("asked"), Some(Some(std::process::id())));
-    FileLock::take(&session).expect_err("it is held");
+    SessionLockGuard::take(&session).expect_err("it is held");
     drop(mine);
     assert_eq!(held(&session).expect("asked"), None);
     assert!(!path_of(&session).exists() && dir.path().join("snapshot").exists());
@@ -131,7 +131,7 @@ fn a_lock_file_says_whose_it_is_from_the_moment_it_has_its_name() {
             let free = other.is_some_and(|file| fs::try_lock(&file).expect("asked"));
             *found.lock().expect("no panic") = Some((text, free));
         });
-        let mine = FileLock::take(&session).expect("taken");
+        let mine = SessionLockGuard::take(&session).expect("taken");
         let (text, free) = seen.lock().expect("no panic").take().expect("it came");
         let whole = says(&std::process::id().to_string());
         assert!(text.is_none_or(|text| text == whole) && !free, "{moment:?}");
@@ -149,7 +149,7 @@ fn whoever_may_read_a_session_may_see_that_it_is_locked() {
     for (mode, expected) in [(0o600, 0o600), (0o664, 0o664), (0o640, 0o640)] {
         std::fs::write(&session, "").expect("written");
         std::fs::set_permissions(&session, std::fs::Permissions::from_mode(mode)).expect("set");
-        let _mine = FileLock::take(&session).expect("taken");
+        let _mine = SessionLockGuard::take(&session).expect("taken");
         let meta = std::fs::metadata(path_of(&session)).expect("there");
         assert_eq!(meta.permissions().mode() & 0o777, expected, "{mode:o}");
     }
@@ -170,7 +170,7 @@ fn a_lock_file_that_may_not_be_looked_at_stops_no_append() {
     for code in [libc::EACCES, libc::EPERM, libc::EROFS] {
         let (asked, _) = with(open, InjectedFault::Always(code), || wait_until_free(&session));
         assert!(!asked.expect("asked"));
-        let (taken, _) = with(open, InjectedFault::Always(code), || FileLock::take(&session).map(drop));
+        let (taken, _) = with(open, InjectedFault::Always(code), || SessionLockGuard::take(&session).map(drop));
         taken.expect_err("it cannot be taken");
         let (held, _) = with(open, InjectedFault::Always(code), || held(&session));
         held.expect_err("nobody can tell");
@@ -183,11 +183,11 @@ fn a_lock_file_that_may_not_be_looked_at_stops_no_append() {
 fn a_lock_file_deleted_by_hand_is_noticed_and_that_of_the_next_holder_stays() {
     let dir = tempfile::tempdir().expect("a directory");
     let session = dir.path().join("s.jsonl").to_str().expect("text").to_owned();
-    let first = FileLock::take(&session).expect("taken");
+    let first = SessionLockGuard::take(&session).expect("taken");
     assert!(first.is_in_place().expect("looked"));
     std::fs::remove_file(path_of(&session)).expect("removed");
     assert!(!first.is_in_place().expect("looked"));
-    let second = FileLock::take(&session).expect("taken");
+    let second = SessionLockGuard::take(&session).expect("taken");
     drop(first);
     assert!(second.is_in_place().expect("looked"), "the first removed the lock of the second");
 }
@@ -198,12 +198,12 @@ fn a_lock_that_could_not_be_written_leaves_no_file() {
     let dir = crate::testing::faults::tests::scratch();
     let session = dir.path().join("s.jsonl").to_str().expect("text").to_owned();
     // The first in a directory sweeps it.
-    drop(FileLock::take(&session).expect("taken"));
-    let (result, made) = with(usize::MAX, InjectedFault::Short, || FileLock::take(&session).map(drop));
+    drop(SessionLockGuard::take(&session).expect("taken"));
+    let (result, made) = with(usize::MAX, InjectedFault::Short, || SessionLockGuard::take(&session).map(drop));
     result.expect("taken");
     let write = made.calls.iter().position(|call| *call == fs::FsCall::Write).expect("it writes");
     for fault in [InjectedFault::Once(libc::ENOSPC), InjectedFault::ShortThen(libc::ENOSPC)] {
-        let (result, _) = with(write, fault, || FileLock::take(&session).map(drop));
+        let (result, _) = with(write, fault, || SessionLockGuard::take(&session).map(drop));
         assert!(result.expect_err("no space").to_string().contains("ENOSPC"));
         assert_eq!(std::fs::read_dir(dir.path()).expect("read").count(), 0, "{fault:?}");
     }
@@ -213,13 +213,13 @@ fn a_lock_that_could_not_be_written_leaves_no_file() {
 fn locks_of_a_thread_that_ends_are_released() {
     let dir = tempfile::tempdir().expect("a directory");
     let session = dir.path().join("s.jsonl").to_str().expect("text").to_owned();
-    let lock = FileLock::take(&session).expect("taken");
-    std::thread::spawn(held_lock::release_all).join().expect("ended");
+    let lock = SessionLockGuard::take(&session).expect("taken");
+    std::thread::spawn(held_lock_files::release_all).join().expect("ended");
     assert!(lock.is_in_place().expect("looked"), "another thread's");
-    held_lock::release_all();
+    held_lock_files::release_all();
     assert!(!lock.is_in_place().expect("looked"));
     assert_eq!(std::fs::read_dir(dir.path()).expect("read").count(), 0);
-    let next = FileLock::take(&session).expect("taken");
+    let next = SessionLockGuard::take(&session).expect("taken");
     drop(lock);
     assert!(next.is_in_place().expect("looked"));
 }
@@ -229,14 +229,14 @@ fn a_lock_that_is_held_for_a_moment_is_waited_for() {
     let dir = tempfile::tempdir().expect("a directory");
     let session = dir.path().join("s.jsonl").to_str().expect("text").to_owned();
     assert!(!wait_until_free(&session).expect("asked"));
-    let mine = FileLock::take(&session).expect("taken");
+    let mine = SessionLockGuard::take(&session).expect("taken");
     let error = wait_until_free(&session).expect_err("it is held").to_string();
     assert!(error.contains(&std::process::id().to_string()), "{error}");
     before_nth(TRIES / 2, FsCall::Lock, move || drop(mine));
     assert!(wait_until_free(&session).expect("asked"));
-    let mine = FileLock::take(&session).expect("taken");
+    let mine = SessionLockGuard::take(&session).expect("taken");
     before_nth(TRIES / 2, FsCall::Lock, move || drop(mine));
-    FileLock::take(&session).expect("taken after it");
+    SessionLockGuard::take(&session).expect("taken after it");
 }
 
 #[test]
@@ -249,7 +249,7 @@ fn many_threads_never_hold_the_lock_together() {
         for _ in 0..8 {
             scope.spawn(|| {
                 for _ in 0..200 {
-                    if let Ok(lock) = FileLock::take(&session) {
+                    if let Ok(lock) = SessionLockGuard::take(&session) {
                         assert_eq!(holders.fetch_add(1, std::sync::atomic::Ordering::SeqCst), 0);
                         taken.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
                         holders.fetch_sub(1, std::sync::atomic::Ordering::SeqCst);

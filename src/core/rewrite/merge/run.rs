@@ -6,7 +6,7 @@ use super::stored::StoredLines;
 use crate::base::error::{Error, Result};
 use crate::base::memory::{copy_of_bytes, push};
 use crate::base::options::Durability;
-use crate::io::lock_file::FileLock;
+use crate::io::lock_file::SessionLockGuard;
 use crate::rewrite::replace::{retried, Backup, Rewrite};
 use crate::storage::memory::MemoryStorage;
 use crate::storage::new_file::NewFile;
@@ -27,7 +27,7 @@ pub struct Since<'a> {
 /// The file is replaced as a whole: a process that is killed leaves the old one or the new one. Lines that other programs append
 /// meanwhile are kept.
 pub fn merge(path: &str, session: &str, stored: StoredLines<'_>, since: Option<Since<'_>>) -> Result<Merged> {
-    let _lock = FileLock::take(path)?;
+    let _lock = SessionLockGuard::take(path)?;
     retried(path, "stored lines are added", |original| {
         let storage = original.storage();
         if !since.map_or(Ok(true), |since| is_known(storage, since))? {

@@ -13,7 +13,7 @@ use crate::base::error::{Error, Result, WithCall};
 use crate::base::memory::{self, copy_of_bytes, insert_into, push};
 use crate::io::fs;
 use crate::io::line_reader::{line_text, owned_text};
-use crate::io::lock_file::FileLock;
+use crate::io::lock_file::SessionLockGuard;
 use crate::io::sidecar_names;
 use crate::json::reader::{read, Raw};
 use crate::json::{quoted, string_bytes};
@@ -107,7 +107,7 @@ pub struct RedactReport {
 ///
 /// Each file is replaced as a whole. Lines that other programs append meanwhile are redacted, too.
 pub fn redact(path: &str, redaction: &Redaction, is_dry_run: bool) -> Result<RedactReport> {
-    let _lock = if is_dry_run { None } else { Some(FileLock::take(path)?) };
+    let _lock = if is_dry_run { None } else { Some(SessionLockGuard::take(path)?) };
     if first_header(RewriteTarget::hold(path)?.storage())?.is_none() {
         return Err(Error::not_a_session(path));
     }

@@ -11,7 +11,7 @@ use super::repair_log::{Repair, RepairLog};
 use crate::base::error::{Error, Result};
 use crate::format::header::Version;
 use crate::index::verify::{verify, LineClass, Survey, SurveyedLine, VerifyReport};
-use crate::io::lock_file::FileLock;
+use crate::io::lock_file::SessionLockGuard;
 use crate::rewrite::migrate::Migrator;
 use crate::rewrite::replace::{retried, Backup};
 
@@ -46,7 +46,7 @@ pub fn repair(path: &str, now: f64) -> Result<RepairReport> {
         return Ok(done(path, good.clone(), good, RepairLog::default(), None));
     }
     // The file may have changed before the lock was taken.
-    let _lock = FileLock::take(path)?;
+    let _lock = SessionLockGuard::take(path)?;
     let mut before = None;
     let mut repairs = RepairLog::default();
     let mut backup = None;

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::index::verify::{entry_in, verify};
-use crate::io::lock_file::FileLock;
+use crate::io::lock_file::SessionLockGuard;
 
 mod regressions;
 
@@ -175,7 +175,7 @@ fn a_locked_file_is_not_repaired() {
     let dir = crate::testing::faults::tests::scratch();
     let path = dir.path().join("s.jsonl").to_str().expect("text").to_owned();
     fs::write(&path, "torn").expect("written");
-    let lock = FileLock::take(&path).expect("taken");
+    let lock = SessionLockGuard::take(&path).expect("taken");
     let error = repair(&path, 0.0).expect_err("it is locked");
     assert!(error.to_string().contains("locked by process"), "{error}");
     drop(lock);

@@ -1,7 +1,7 @@
 //! Sessions beside one that holds the lock of their file.
 
 use super::*;
-use crate::io::lock_file::FileLock;
+use crate::io::lock_file::SessionLockGuard;
 
 #[test]
 fn an_exclusive_session_keeps_others_from_writing_until_it_is_closed() {
@@ -33,7 +33,7 @@ fn an_append_waits_while_another_process_repairs_the_file() {
     let world = World::with(&["a"]);
     world.add("torn\n");
     let mut session = opened(&world.path);
-    let repair = FileLock::take(&world.path).expect("taken");
+    let repair = SessionLockGuard::take(&world.path).expect("taken");
     let (path, repaired) = (world.path.clone(), world.dir.path().join("repaired"));
     before_nth(100, FsCall::Lock, move || {
         fs::write(&repaired, HEADER.to_owned() + &entry("a")).expect("written");
@@ -50,7 +50,7 @@ fn an_append_waits_while_another_process_repairs_the_file() {
 fn an_append_that_waited_for_a_lock_in_vain_changes_nothing() {
     let world = World::with(&["a"]);
     let mut session = opened(&world.path);
-    let repair = FileLock::take(&world.path).expect("taken");
+    let repair = SessionLockGuard::take(&world.path).expect("taken");
     let text = world.text();
     let error = append_as(&mut session, None).expect_err("it is locked").to_string();
     assert!(error.contains(&format!("locked by process {}", std::process::id())), "{error}");

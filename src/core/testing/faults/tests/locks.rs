@@ -15,7 +15,7 @@ fn a_lock_that_fails_is_not_held_and_leaves_nothing() {
                 if let Some(text) = left {
                     fs::write(format!("{path}.lock"), text).expect("written");
                 }
-                let lock = crate::io::lock_file::FileLock::take(&path)?;
+                let lock = crate::io::lock_file::SessionLockGuard::take(&path)?;
                 // Whoever was told that it has the lock has it.
                 let me = Some(Some(std::process::id()));
                 without_faults(|| assert_eq!(crate::io::lock_file::held(&path).expect("asked"), me));
@@ -23,7 +23,7 @@ fn a_lock_that_fails_is_not_held_and_leaves_nothing() {
                 Ok(())
             },
             |dir, _, what| {
-                let lock = crate::io::lock_file::FileLock::take(&at(dir, "s.jsonl"));
+                let lock = crate::io::lock_file::SessionLockGuard::take(&at(dir, "s.jsonl"));
                 lock.unwrap_or_else(|error| panic!("{what}: the next try failed: {error}"));
             },
         );

@@ -12,20 +12,20 @@ use crate::base::threads::locked;
 
 /// A locked lock file and its name. The lock ends, and the file goes, when this value does.
 #[derive(Debug)]
-pub(crate) struct HeldLock {
+pub(crate) struct LockFile {
     path: PathBuf,
     /// Whether others in this process may have it, too.
     is_shared: bool,
     file: Mutex<Option<File>>,
 }
 
-impl Drop for HeldLock {
+impl Drop for LockFile {
     fn drop(&mut self) {
         self.release();
     }
 }
 
-impl HeldLock {
+impl LockFile {
     /// The lock file at `path`, which is locked.
     pub fn new(path: PathBuf, file: File, is_shared: bool) -> Self {
         Self { path, is_shared, file: Mutex::new(Some(file)) }
@@ -58,10 +58,10 @@ impl HeldLock {
 /// The locks that are held, and the threads that have them.
 static TAKEN: Mutex<Taken> = Mutex::new(Vec::new());
 
-type Taken = Vec<(ThreadId, Weak<HeldLock>)>;
+type Taken = Vec<(ThreadId, Weak<LockFile>)>;
 
 /// Notes that this thread has a lock; several may share one.
-pub(crate) fn remember(held: &Arc<HeldLock>) {
+pub(crate) fn remember(held: &Arc<LockFile>) {
     let me = (thread::current().id(), Arc::downgrade(held));
     let mut taken = locked(&TAKEN);
     taken.retain(|(_, other)| other.strong_count() > 0);
@@ -71,7 +71,7 @@ pub(crate) fn remember(held: &Arc<HeldLock>) {
 }
 
 /// The lock at `path`, if this process holds it as a shared one. This thread then holds it, too.
-pub(crate) fn shared(path: &Path) -> Option<Arc<HeldLock>> {
+pub(crate) fn shared(path: &Path) -> Option<Arc<LockFile>> {
     let held = {
         let taken = locked(&TAKEN);
         taken.iter().filter_map(|(_, held)| held.upgrade()).find(|held| held.is_shared && held.path() == path)

@@ -1,5 +1,5 @@
-//! A lock on a file that stays, for what one process at a time is to do. The session lock, whose file goes with it, is in
-//! `lock_file`.
+//! A mutex that processes share: a lock on a file that stays, for what one process at a time is to do. The session lock, whose file
+//! goes with it, is in `lock_file`.
 
 use std::fs::File;
 use std::path::Path;
@@ -7,25 +7,25 @@ use std::path::Path;
 use super::{fs, open};
 use crate::base::error::{Result, WithCall};
 
-/// A file that is locked. The operating system ends the lock with this value, or with the process, however that ends.
+/// A mutex that is locked. The operating system ends the lock with this value, or with the process, however that ends.
 #[derive(Debug)]
-pub struct LockedFile(File);
+pub struct FileMutex(File);
 
-impl LockedFile {
+impl FileMutex {
     /// Locks the file at `path` without waiting, and makes it, for its owner only, if it is not there. None if it is locked
     /// already, in whatever process, this one too.
     ///
     /// Nobody may remove or replace the file while a process may hold the lock: who comes later would lock another file.
     ///
     /// ```
-    /// use pi_session_core::io::locked_file::LockedFile;
+    /// use pi_session_core::io::file_mutex::FileMutex;
     ///
     /// let dir = tempfile::tempdir()?;
     /// let path = dir.path().join("lock").to_string_lossy().into_owned();
-    /// let lock = LockedFile::try_lock(&path)?.expect("nobody has it");
-    /// assert!(LockedFile::try_lock(&path)?.is_none());
+    /// let lock = FileMutex::try_lock(&path)?.expect("nobody has it");
+    /// assert!(FileMutex::try_lock(&path)?.is_none());
     /// drop(lock);
-    /// assert!(LockedFile::try_lock(&path)?.is_some());
+    /// assert!(FileMutex::try_lock(&path)?.is_some());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn try_lock(path: &str) -> Result<Option<Self>> {
@@ -43,7 +43,7 @@ impl LockedFile {
     }
 }
 
-impl Drop for LockedFile {
+impl Drop for FileMutex {
     fn drop(&mut self) {
         // Closing the file is not enough: a child that is being started has a duplicate until it runs its program.
         let _ = fs::unlock(&self.0);
@@ -65,9 +65,9 @@ mod tests {
     fn the_file_stays_and_keeps_what_it_holds() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = path_in(&dir);
-        drop(LockedFile::try_lock(&path).expect("made"));
+        drop(FileMutex::try_lock(&path).expect("made"));
         std::fs::write(&path, "a note").expect("written");
-        drop(LockedFile::try_lock(&path).expect("locked"));
+        drop(FileMutex::try_lock(&path).expect("locked"));
         assert_eq!(std::fs::read_to_string(&path).expect("read"), "a note");
     }
 
@@ -76,10 +76,10 @@ mod tests {
     fn a_lock_ends_though_a_duplicate_of_its_file_is_open() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = path_in(&dir);
-        let lock = LockedFile::try_lock(&path).expect("made").expect("free");
+        let lock = FileMutex::try_lock(&path).expect("made").expect("free");
         let duplicate = lock.0.try_clone().expect("duplicated");
         drop(lock);
-        assert!(LockedFile::try_lock(&path).expect("asked").is_some());
+        assert!(FileMutex::try_lock(&path).expect("asked").is_some());
         drop(duplicate);
     }
 
@@ -93,7 +93,7 @@ mod tests {
             for _ in 0..4 {
                 scope.spawn(|| {
                     for _ in 0..500 {
-                        let Some(lock) = LockedFile::try_lock(&path).expect("asked") else { continue };
+                        let Some(lock) = FileMutex::try_lock(&path).expect("asked") else { continue };
                         assert!(fs::is_at(Path::new(&path), &lock.0).expect("asked"));
                         std::fs::remove_file(&path).expect("only the holder removes it");
                     }
@@ -108,7 +108,7 @@ mod tests {
         for code in [libc::ENOLCK, libc::EOPNOTSUPP] {
             let dir = tempfile::tempdir().expect("a directory");
             let path = path_in(&dir);
-            let (locked, made) = with(1, InjectedFault::Once(code), || LockedFile::try_lock(&path));
+            let (locked, made) = with(1, InjectedFault::Once(code), || FileMutex::try_lock(&path));
             let error = locked.expect_err("it cannot be locked");
             assert!(made.hit);
             let (syscall, source) = error.as_io().expect("the system's");
@@ -125,10 +125,10 @@ mod tests {
         std::os::unix::fs::symlink(named("nowhere"), named("link")).expect("linked");
         let _socket = std::os::unix::net::UnixListener::bind(named("socket")).expect("bound");
         for name in ["pipe", "link", "socket", "."] {
-            assert!(LockedFile::try_lock(&named(name)).is_err(), "{name}");
+            assert!(FileMutex::try_lock(&named(name)).is_err(), "{name}");
         }
         assert!(!dir.path().join("nowhere").exists());
-        let missing = LockedFile::try_lock(&named("no/such/directory")).expect_err("no directory");
+        let missing = FileMutex::try_lock(&named("no/such/directory")).expect_err("no directory");
         assert_eq!(missing.as_io().expect("the system's").1.kind(), ErrorKind::NotFound);
     }
 }
