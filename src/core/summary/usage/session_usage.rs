@@ -95,7 +95,7 @@ impl Default for SessionUsage {
 }
 
 /// What a call is made for.
-enum Caller<'a> {
+enum CallKind<'a> {
     /// A model, by its provider and name.
     Model,
     Tool,
@@ -148,11 +148,11 @@ impl SessionUsage {
             self.add_to_minute((ms / 60_000.0).floor() as i64, bytes)?;
         }
         match (kind, name) {
-            (b"message", b"assistant") => self.add_call(line, &line.message.call, Caller::Model, entry_time),
-            (b"message", b"toolResult") => self.add_call(line, &line.message.call, Caller::Tool, entry_time),
-            (b"usage", _) => self.add_call(line, &line.call, Caller::Model, entry_time),
+            (b"message", b"assistant") => self.add_call(line, &line.message.call, CallKind::Model, entry_time),
+            (b"message", b"toolResult") => self.add_call(line, &line.message.call, CallKind::Tool, entry_time),
+            (b"usage", _) => self.add_call(line, &line.call, CallKind::Model, entry_time),
             (b"compaction" | b"branch_summary", _) => {
-                self.add_call(line, &line.call, Caller::Summary(kind), entry_time)
+                self.add_call(line, &line.call, CallKind::Summary(kind), entry_time)
             }
             _ => Ok(()),
         }
@@ -162,18 +162,18 @@ impl SessionUsage {
         &mut self,
         line: &ScannedLine,
         call: &CallFields,
-        caller: Caller<'_>,
+        kind: CallKind<'_>,
         entry_time: Option<f64>,
     ) -> memory::Result<()> {
-        let (amounts, mut errors) = match (call.usage, &caller) {
+        let (amounts, mut errors) = match (call.usage, &kind) {
             (Some(usage), _) => usage,
             // Tools and summaries need no model.
-            (None, Caller::Tool | Caller::Summary(_)) => return Ok(()),
-            (None, Caller::Model) => (Amounts::default(), CallErrors::NO_USAGE),
+            (None, CallKind::Tool | CallKind::Summary(_)) => return Ok(()),
+            (None, CallKind::Model) => (Amounts::default(), CallErrors::NO_USAGE),
         };
         // The model's name, and after it what the identity is made of.
         let mut text = std::mem::take(&mut self.scratch);
-        if !put_name(&mut text, line, call, &caller) {
+        if !put_name(&mut text, line, call, &kind) {
             errors.add(CallErrors::NO_MODEL);
         }
         let model = position_of(&mut self.models, &text, |name| name, |name| name)?;
@@ -252,12 +252,12 @@ fn position_of<T>(
 }
 
 /// Writes the name of what made a call. False if a model or its provider has none.
-fn put_name(out: &mut Vec<u8>, line: &ScannedLine, call: &CallFields, caller: &Caller<'_>) -> bool {
+fn put_name(out: &mut Vec<u8>, line: &ScannedLine, call: &CallFields, kind: &CallKind<'_>) -> bool {
     let [provider, model, tool] = [&call.provider, &call.model, &line.message.tool_name].map(|json| plain(json));
     let named = |name: &'_ Option<Cow<'_, [u8]>>| name.as_deref().is_some_and(|name| !name.is_empty());
     let mut put = |parts: [&[u8]; 3]| parts.iter().for_each(|part| out.extend_from_slice(part));
-    match caller {
-        Caller::Model => {
+    match kind {
+        CallKind::Model => {
             let (has_provider, has_model) = (named(&provider), named(&model));
             let provider = provider.as_deref().filter(|_| has_provider).unwrap_or(b"(no provider)");
             let model = model.as_deref().filter(|_| has_model).unwrap_or(b"(no model)");
@@ -267,12 +267,12 @@ fn put_name(out: &mut Vec<u8>, line: &ScannedLine, call: &CallFields, caller: &C
             }
             has_provider && has_model
         }
-        Caller::Tool => {
+        CallKind::Tool => {
             put([b"(tool ", tool.as_deref().filter(|name| !name.is_empty()).unwrap_or(b"without a name"), b")"]);
             true
         }
-        Caller::Summary(kind) => {
-            put([b"(", kind, b")"]);
+        CallKind::Summary(entry_type) => {
+            put([b"(", entry_type, b")"]);
             true
         }
     }
