@@ -35,12 +35,12 @@ pub struct StdProcess;
 impl Process for StdProcess {
     fn cwd(&self) -> Result<String> {
         let cwd = std::env::current_dir().with_call("getcwd", ".")?;
-        text_of(&cwd).map(str::to_owned)
+        path_text(&cwd).map(str::to_owned)
     }
 
     fn home(&self) -> Result<String> {
         let home = std::env::home_dir().ok_or_else(|| Error::invalid("The user's home directory is not known"))?;
-        text_of(&home).map(str::to_owned)
+        path_text(&home).map(str::to_owned)
     }
 
     fn env(&self, name: &str) -> Result<Option<String>> {
@@ -64,7 +64,7 @@ const MAX_NAME: usize = 255;
 const HERE: PathSyntax = PathSyntax::HERE;
 
 /// A path as text; an error if it is not Unicode.
-pub(crate) fn text_of(path: &Path) -> Result<&str> {
+pub(crate) fn path_text(path: &Path) -> Result<&str> {
     path.to_str().ok_or_else(|| Error::invalid(format!("The path must be Unicode: {}", path.display())))
 }
 

@@ -15,7 +15,7 @@ const SHORT_TRIES: usize = 100;
 /// A new entry id, not `taken`.
 pub fn new_entry_id(length: EntryIds, taken: impl Fn(&[u8]) -> bool) -> String {
     match length {
-        EntryIds::Short => entry_id(taken),
+        EntryIds::Short => short_entry_id(taken),
         EntryIds::Long => Uuid::new_v4().hyphenated().to_string(),
     }
 }
@@ -26,7 +26,7 @@ pub(crate) fn numbered_id(number: usize) -> String {
 }
 
 /// A short id: the first 8 hex digits of a v4 UUID, not `taken`; a full UUID after 100 collisions.
-pub fn entry_id(taken: impl Fn(&[u8]) -> bool) -> String {
+pub fn short_entry_id(taken: impl Fn(&[u8]) -> bool) -> String {
     #[cfg(test)]
     if let Some(id) = tests::chosen().filter(|id| !taken(id.as_bytes())) {
         return id;
@@ -88,7 +88,7 @@ pub mod tests {
     #[test]
     fn a_full_uuid_comes_after_a_hundred_collisions() {
         let tries = Cell::new(0);
-        let id = entry_id(|_| {
+        let id = short_entry_id(|_| {
             tries.set(tries.get() + 1);
             true
         });

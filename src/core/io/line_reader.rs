@@ -75,7 +75,7 @@ pub fn owned_text(line: Vec<u8>) -> memory::Result<String> {
 }
 
 /// A few bytes as text: invalid UTF-8 becomes U+FFFD.
-pub fn text_of(bytes: &[u8]) -> Cow<'_, str> {
+pub fn lossy_text(bytes: &[u8]) -> Cow<'_, str> {
     match simdutf8::basic::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),
         Err(_) => String::from_utf8_lossy(bytes),

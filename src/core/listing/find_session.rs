@@ -59,7 +59,7 @@ pub fn lookup_filter(cwd: &str, dir: &str, is_given: bool, process: &dyn Process
 }
 
 /// The header of a file. One that cannot be read, or is very large without a header, is not a session.
-fn header_of(path: &Path) -> Option<Header> {
+fn header_if_session(path: &Path) -> Option<Header> {
     header_among_others(open::regular(path, Access::Read).ok()?).ok().flatten()
 }
 
@@ -70,7 +70,7 @@ pub fn most_recent(dir: &str, filter: Option<&CwdFilter<'_>>) -> Option<String> 
         files.into_iter().filter_map(|file| Some((file.fingerprint?.modified_ms(), file.path))).collect();
     // Files with the same time stay in name order.
     files.sort_by(|(left, _), (right, _)| right.total_cmp(left));
-    let is_one = |path: &str| header_of(Path::new(path)).is_some_and(|header| is_included(&header, filter));
+    let is_one = |path: &str| header_if_session(Path::new(path)).is_some_and(|header| is_included(&header, filter));
     files.into_iter().map(|(_, path)| path).find(|path| is_one(path))
 }
 
@@ -106,7 +106,7 @@ fn with_headers(paths: &[PathBuf], is_wanted: impl Fn(&Header) -> bool + Sync) -
     let found = Mutex::new(Vec::new());
     on_threads(paths.len().div_ceil(HEADERS_PER_TASK), |_: &mut (), share| {
         for (at, path) in paths.iter().enumerate().skip(share * HEADERS_PER_TASK).take(HEADERS_PER_TASK) {
-            if let Some(header) = header_of(path).filter(&is_wanted) {
+            if let Some(header) = header_if_session(path).filter(&is_wanted) {
                 locked(&found).push((at, header));
             }
         }

@@ -8,7 +8,7 @@ use crate::base::error::Result;
 use crate::base::memory::{self, collect, copy_of, insert_into, push, with_capacity};
 use crate::format::agent_message::{AgentMessage, Role};
 use crate::format::header::{Version, CURRENT_VERSION};
-use crate::format::ids::{entry_id, numbered_id};
+use crate::format::ids::{numbered_id, short_entry_id};
 use crate::io::line_reader::line_text;
 use crate::json::reader::{is_json, read, Raw};
 use crate::json::{fields, quoted, ObjectText, Value};
@@ -76,7 +76,7 @@ impl Migrator {
             let id = if self.is_numbered {
                 numbered_id(self.taken.len() + 1)
             } else {
-                entry_id(|id| std::str::from_utf8(id).is_ok_and(|id| self.taken.contains(id)))
+                short_entry_id(|id| std::str::from_utf8(id).is_ok_and(|id| self.taken.contains(id)))
             };
             insert_into(&mut self.taken, copy_of(&id)?)?;
             push(&mut self.given, Some(copy_of(&id)?))?;

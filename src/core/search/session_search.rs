@@ -25,7 +25,7 @@ use crate::io::file_window::FileWindow;
 use crate::io::line_reader::{line_text, LineReader, Positioned, RawLine};
 use crate::json::string_bytes;
 use crate::summary::line_scanner::{FileLines, KeptTexts, ScannedLine};
-use crate::summary::usage::call::plain;
+use crate::summary::usage::call::short_text;
 
 /// A message that matches.
 #[derive(Debug, Clone, PartialEq)]
@@ -143,7 +143,7 @@ impl SessionFile<'_> {
         let mut number = 0;
         while by_offset.peek().is_some() && !lines.scanner.is_done()? {
             lines.next_line(KeptTexts::None, &mut line)?;
-            number += usize::from(line.is_object && plain(&line.kind).as_deref() != Some(b"session"));
+            number += usize::from(line.is_object && short_text(&line.kind).as_deref() != Some(b"session"));
             if let Some(hit) = by_offset.next_if(|hit| hit.order.1 .0 == line.span.0) {
                 hit.entry = numbered_id(number).into_bytes();
             }

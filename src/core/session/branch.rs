@@ -12,7 +12,7 @@ use crate::base::memory::{self, collect, copy_of, copy_of_bytes, extend, insert,
 use crate::base::time::Time;
 use crate::format::body::Body;
 use crate::format::entry::{bodies_of, EntryHead, EntryKind, Parent};
-use crate::format::ids::entry_id;
+use crate::format::ids::short_entry_id;
 use crate::io::line_reader::line_text;
 use crate::io::line_span::LineSpan;
 use crate::json::{quoted, ObjectText};
@@ -86,7 +86,7 @@ pub fn plan(tree: &Tree, to: RowNo) -> memory::Result<BranchPlan> {
     let mut parent = steps.last().map_or(Ok(Vec::new()), |step| copy_of_bytes(tree.id_of(step.row)))?;
     let mut labels = with_capacity(on_path.len())?;
     for (target, from) in on_path {
-        let id = entry_id(|id| ids.contains(id));
+        let id = short_entry_id(|id| ids.contains(id));
         insert_into(&mut ids, copy_of_bytes(id.as_bytes())?.into())?;
         let before = std::mem::replace(&mut parent, copy_of_bytes(id.as_bytes())?);
         labels.push(BranchLabel { id, parent: before, target: copy_of_bytes(tree.id_bytes(target))?, from });

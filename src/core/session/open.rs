@@ -6,7 +6,7 @@ use super::session::{Persistence, Session};
 use crate::base::error::{part, Error, Result};
 use crate::base::memory::{copy_of_bytes, MemoryWriter};
 use crate::base::options::SessionFileOptions;
-use crate::base::paths::text_of;
+use crate::base::paths::path_text;
 use crate::format::header::{NewHeader, Version};
 use crate::index::load::{load, Loaded};
 use crate::io::line_span::LineSpan;
@@ -47,7 +47,7 @@ impl Session {
     pub fn create(file: Option<&Path>, header: &NewHeader<'_>, options: SessionFileOptions) -> Result<Self> {
         let mut line = header.line()?;
         line.push(b'\n');
-        let file = file.map(text_of).transpose()?.map(str::to_owned);
+        let file = file.map(path_text).transpose()?.map(str::to_owned);
         let persistence = if file.is_some() { Persistence::File } else { Persistence::Memory };
         let name = file.clone().unwrap_or_default();
         let session = Self::new(Vec::new(), persistence, file).with_options(options)?;
@@ -64,7 +64,7 @@ impl Session {
     /// - `SessionChanged`: others keep writing to the file while it is migrated.
     /// - `System`: the file is not there (`ENOENT`), cannot be read, or not be rewritten.
     pub fn open(path: impl AsRef<Path>, persistence: Persistence, options: SessionFileOptions) -> Result<Self> {
-        let path = text_of(path.as_ref())?;
+        let path = path_text(path.as_ref())?;
         match Self::open_if_any(path, persistence, options)? {
             OpenResult::Missing(error) => Err(error),
             OpenResult::Empty => Err(Error::not_a_session(path)),

@@ -107,7 +107,7 @@ impl<R: Read> LineScanner<R> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::io::line_reader::text_of;
+    use crate::io::line_reader::lossy_text;
     use crate::json::reader::is_json;
     use proptest::prelude::*;
 
@@ -117,7 +117,7 @@ mod tests {
 
     /// The line read whole.
     fn read_whole(line: &[u8]) -> HeaderLine {
-        let text = text_of(line);
+        let text = lossy_text(line);
         match is_json(&text) {
             false => HeaderLine::NoJson,
             true => Header::read(&text).expect("memory").map_or(HeaderLine::Other, HeaderLine::Header),

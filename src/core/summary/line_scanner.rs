@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::sync::atomic::AtomicBool;
 
-use super::usage::call::{plain, scan_usage, Amounts, CallErrors};
+use super::usage::call::{scan_usage, short_text, Amounts, CallErrors};
 use crate::base::memory::append;
 use crate::base::named::named;
 use crate::format::agent_message::Role;
@@ -107,7 +107,7 @@ impl ScannedLine {
 impl ScannedMessage {
     /// The role; [`Role::Other`] if there is none.
     pub fn role(&self) -> Role {
-        plain(&self.role).map_or(Role::Other, |name| Role::from_name(&name))
+        short_text(&self.role).map_or(Role::Other, |name| Role::from_name(&name))
     }
 
     fn clear(&mut self) {
@@ -316,7 +316,7 @@ fn content<I: Input>(scanner: &mut Scanner<I>, out: &mut Vec<u8>) -> ScanResult<
         scanner.members(ScannedKey::named, |scanner, key| match key {
             Some(ScannedKey::Text) => text(scanner, &mut block),
             Some(ScannedKey::Kind) => {
-                let kind = scanner.value(LONGEST_SHORT)?.and_then(plain);
+                let kind = scanner.value(LONGEST_SHORT)?.and_then(short_text);
                 is_text = kind.as_deref() == Some(b"text");
                 Ok(())
             }

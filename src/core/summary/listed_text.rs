@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use super::header_scan::HeaderLine;
 use super::line_scanner::{FileLines, KeptTexts, ScannedLine};
 use super::session_summary::ListedSession;
-use super::usage::call::plain;
+use super::usage::call::short_text;
 use crate::base::memory::append;
 use crate::io::file_fingerprint::{FileFingerprint, FileId};
 use crate::io::fs;
@@ -78,7 +78,7 @@ fn read(path: &Path, state: &ListedState, stops: &[&AtomicBool], all: &mut Vec<u
             continue;
         };
         lines.next_line(KeptTexts::OfConversation, &mut line)?;
-        let is_message = line.is_entry(version) && plain(&line.kind).as_deref() == Some(b"message");
+        let is_message = line.is_entry(version) && short_text(&line.kind).as_deref() == Some(b"message");
         // A text is kept by the role before it; the last role counts.
         let is_conversation = is_message && line.message.role().is_conversation();
         if let Some(text) = line.message.text.take().filter(|text| is_conversation && !text.is_empty()) {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::header_scan::{HeaderLine, JUNK_BEFORE_HEADER};
 use super::line_scanner::{FileLines, KeptTexts, ScannedLine};
-use super::usage::call::{number, plain};
+use super::usage::call::{number, short_text};
 use super::usage::session_usage::SessionUsage;
 use crate::base::memory::{self, copy_of, copy_of_bytes, insert_into};
 use crate::base::packed;
@@ -19,7 +19,7 @@ use crate::format::agent_message::Role;
 use crate::format::entry::time_of;
 use crate::format::header::{Header, ParentSession, Version};
 use crate::io::file_fingerprint::FileFingerprint;
-use crate::io::line_reader::{is_stopped, text_of};
+use crate::io::line_reader::{is_stopped, lossy_text};
 use crate::json::reader::{read, Raw};
 
 /// A session as a list shows it, without its path and texts. Strings are WTF-8.
@@ -219,7 +219,7 @@ impl SessionSummary {
         if !line.is_entry(version) {
             return Ok(());
         }
-        match plain(&line.kind).as_deref() {
+        match short_text(&line.kind).as_deref() {
             Some(b"session_info") => {
                 let name = line.name.as_deref().map(|name| copy_of_bytes(trim(name))).transpose()?;
                 self.name = name.filter(|name| !name.is_empty());
@@ -238,7 +238,7 @@ impl SessionSummary {
         if !role.is_conversation() || !line.message.has_content {
             return Ok(());
         }
-        let timestamp = text_of(&line.timestamp);
+        let timestamp = lossy_text(&line.timestamp);
         let entry_time = || time_of(read::<Raw<'_>>(&timestamp).as_ref());
         match number(&line.message.timestamp).map_or_else(entry_time, |ms| Ok(Time::At(ms)))? {
             Time::At(ms) if !ms.is_nan() => self.active = Some(self.active.unwrap_or(0.0).max(ms)),

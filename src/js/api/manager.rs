@@ -52,7 +52,7 @@ impl ObjectFinalize for SessionManager {
 
 impl SessionManager {
     /// The manager as JavaScript gets it. From here on that object owns the entries' objects.
-    pub(crate) fn given(self, env: &Env) -> Result<JsVal<'_>> {
+    pub(crate) fn into_object(self, env: &Env) -> Result<JsVal<'_>> {
         let js = JsEnv::new(env);
         let instance = self.into_instance(env)?;
         let value = JsVal::of(&instance);

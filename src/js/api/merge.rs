@@ -56,8 +56,8 @@ impl SessionManager {
         let session = to_string_lossy(&args::text(js, stored.get(c"session")?, "session")?).into_owned();
         let lines: Vec<u8> = args::numbers(js, stored.get(c"lines")?, "lines")?;
         let hosts: Vec<u32> = args::numbers(js, stored.get(c"hosts")?, "hosts")?;
-        let header = stored.given(c"header")?.map(|header| args::numbers::<u8>(js, header, "header")).transpose()?;
-        let since = stored.given(c"since")?.map(|since| since_of(js, since)).transpose()?;
+        let header = stored.optional(c"header")?.map(|header| args::numbers::<u8>(js, header, "header")).transpose()?;
+        let since = stored.optional(c"since")?.map(|since| since_of(js, since)).transpose()?;
         let since = since.as_ref().map(|(bytes, tail)| Since { bytes: *bytes, tail });
         let done = StoredLines::new(&lines, &hosts).and_then(|lines| match header {
             Some(header) => create(&path, &session, &header, lines),

@@ -12,7 +12,7 @@ use crate::js::convert::args::{self, Options};
 use crate::js::convert::errors::{wrong_argument, OrThrow};
 use crate::js::convert::paths::resolved;
 use crate::js::engine::{JsEnv, JsVal};
-use crate::js::lists::list::surroundings;
+use crate::js::lists::list::catalog_and_cwd;
 use pi_session_core::base::wtf8::to_string_lossy;
 use pi_session_core::catalog::forget_file;
 use pi_session_core::rewrite::redact::{redact, RedactReport, Redaction};
@@ -34,8 +34,8 @@ fn redaction_of<'env>(js: JsEnv<'env>, what: JsVal<'env>) -> Result<(Redaction, 
     let options =
         Options::of(js, what, "SessionManager.redact", &[c"text", c"entries", c"lines", c"replacement", c"dryRun"])?;
     let text = optional_text(js, options.get(c"text")?, "text")?;
-    let entries = options.given(c"entries")?.map(|entries| ids_of(js, entries)).transpose()?;
-    let lines = options.given(c"lines")?.map(|lines| lines_of(js, lines)).transpose()?;
+    let entries = options.optional(c"entries")?.map(|entries| ids_of(js, entries)).transpose()?;
+    let lines = options.optional(c"lines")?.map(|lines| lines_of(js, lines)).transpose()?;
     let replacement = optional_text(js, options.get(c"replacement")?, "replacement")?;
     let is_dry_run = options.boolean(c"dryRun")?;
     let replacement = replacement.unwrap_or_else(|| REPLACEMENT.to_vec());
@@ -102,7 +102,7 @@ impl SessionManager {
         let js = JsEnv::new(env);
         let path = resolved(js, path, "path")?;
         let (redaction, is_dry_run) = redaction_of(js, what)?;
-        let (location, _) = surroundings(js)?;
+        let (location, _) = catalog_and_cwd(js)?;
         let report = redact(&path, &redaction, is_dry_run).map(|redacted| {
             let is_catalog_clean = is_dry_run || location.is_none_or(|location| forget_file(&location, &path));
             Report { redacted, is_catalog_clean }

@@ -51,7 +51,7 @@ impl SessionManager {
             Some(file) => open::open_session(js, &config, file)?,
             None => open::new_session(js, &config, None, options)?,
         };
-        Self { state: ManagerState::new(config, opened) }.given(env)
+        Self { state: ManagerState::new(config, opened) }.into_object(env)
     }
 }
 
@@ -212,7 +212,7 @@ impl SessionManager {
         }
         gc::collect(js)?;
         let state = session_from_objects(js, &config, &options, args::list(js, entries, "entries")?)?;
-        Self { state: ManagerState::new(config, state) }.given(env)
+        Self { state: ManagerState::new(config, state) }.into_object(env)
     }
 
     /// A new session in another working directory with the whole history of a session file.
@@ -256,7 +256,7 @@ impl SessionManager {
         gc::collect(js)?;
         let session = source.write_to(&file, &header, file_options).or_throw(js)?;
         let cache = IdentityCache::new(js, session.tree().len())?;
-        Self { state: ManagerState::new(config, (session, cache)) }.given(env)
+        Self { state: ManagerState::new(config, (session, cache)) }.into_object(env)
     }
 
     /// The path of the session with exactly this id, the first by file name if there are several; undefined if there is none.

@@ -115,31 +115,31 @@ impl<'env> Options<'env> {
     }
 
     /// The value of an option; None if it is undefined or null.
-    pub fn given(&self, name: &CStr) -> Result<Option<JsVal<'env>>> {
+    pub fn optional(&self, name: &CStr) -> Result<Option<JsVal<'env>>> {
         let value = self.get(name)?;
         Ok(if self.js.is_nullish(value)? { None } else { Some(value) })
     }
 
     /// A function; None if it was not given.
     pub fn function(&self, name: &CStr) -> Result<Option<JsVal<'env>>> {
-        self.given(name)?.map(|value| function(self.js, value, &called(name))).transpose()
+        self.optional(name)?.map(|value| function(self.js, value, &called(name))).transpose()
     }
 
     /// A path; None if it was not given.
     pub fn path(&self, name: &CStr) -> Result<Option<String>> {
-        self.given(name)?.map(|value| path(self.js, value, &called(name))).transpose()
+        self.optional(name)?.map(|value| path(self.js, value, &called(name))).transpose()
     }
 
     /// True or false; false if it was not given.
     pub fn boolean(&self, name: &CStr) -> Result<bool> {
-        let Some(value) = self.given(name)? else { return Ok(false) };
+        let Some(value) = self.optional(name)? else { return Ok(false) };
         required(self.js, self.js.boolean_value(value)?, &called(name), "true or false")
     }
 
     /// A time as `Date` reads it, in ms since 1970; None if it was not given.
     pub fn time(&self, name: &CStr) -> Result<Option<f64>> {
         let js = self.js;
-        let Some(value) = self.given(name)? else { return Ok(None) };
+        let Some(value) = self.optional(name)? else { return Ok(None) };
         // Of a boolean, and of an array of one text, JavaScript makes a time, too.
         let time = match js.kind(value)? == ValueType::Boolean || js.is_array(value)? {
             true => None,
@@ -151,7 +151,7 @@ impl<'env> Options<'env> {
     /// A list of names, each of which `known` gives a value; None if it was not given.
     pub fn names<T>(&self, name: &CStr, known: impl Fn(&[u8]) -> Option<T>, all: &[&str]) -> Result<Option<Vec<T>>> {
         let js = self.js;
-        let Some(value) = self.given(name)? else { return Ok(None) };
+        let Some(value) = self.optional(name)? else { return Ok(None) };
         let wrong = || wrong_argument(js, format!("{} must be an array of {}", called(name), all.join(", ")));
         let Some(list) = optional_array(js, value)? else { return Err(wrong()) };
         let one = |at| js.text(js.at(list, at)?)?.and_then(|text| known(&text)).ok_or_else(wrong);

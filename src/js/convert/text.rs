@@ -16,11 +16,11 @@ use pi_session_core::json::quote::push_quoted;
 /// The JSON text of a value; empty if it has none. The caller's code may run.
 pub fn line_of(js: JsEnv<'_>, value: JsVal<'_>) -> Result<Vec<u8>> {
     let written = factory::call(js, FactoryFn::Write, &[value])?;
-    Ok(text_of(js, written)?.unwrap_or_default())
+    Ok(written_text(js, written)?.unwrap_or_default())
 }
 
 /// The JSON text that the factory wrote; None if the value has none. None of the caller's code runs.
-pub fn text_of(js: JsEnv<'_>, written: JsVal<'_>) -> Result<Option<Vec<u8>>> {
+pub fn written_text(js: JsEnv<'_>, written: JsVal<'_>) -> Result<Option<Vec<u8>>> {
     if js.kind(written)? != ValueType::Object {
         return js.text(written);
     }

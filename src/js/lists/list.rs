@@ -21,7 +21,7 @@ use pi_session_core::summary::session_summary::ListedSession;
 
 /// The catalog's location and the working directory, as JavaScript sees them now. If reading the environment fails, there is
 /// no catalog.
-pub fn surroundings(js: JsEnv<'_>) -> Result<(Option<CatalogLocation>, String)> {
+pub fn catalog_and_cwd(js: JsEnv<'_>) -> Result<(Option<CatalogLocation>, String)> {
     let asked = on_paths(js, |process| Ok((location(process)?, process.cwd()?)));
     match asked {
         Ok(found) => Ok(found),
@@ -39,7 +39,7 @@ pub fn promise<'env>(
     task::promise(js, |deferred| {
         // As in the reference, an aborted list has made the default directory already.
         let scope = what()?;
-        let (location, cwd) = surroundings(js)?;
+        let (location, cwd) = catalog_and_cwd(js)?;
         let task = Task::new(js, deferred, signal, on_progress)?;
         task.hold(js, Held::Partial, js.array(0)?)?;
         let progress = Progress { partial: PartialLists::of(&scope), ..Progress::default() };

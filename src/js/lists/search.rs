@@ -99,12 +99,12 @@ fn search_options(js: JsEnv<'_>, options: &Options<'_>) -> Result<SearchOptions>
     let scopes = options.names(c"in", Scope::named, &Scope::NAMED.map(|(_, name)| name))?;
     Ok(SearchOptions {
         limit: options.whole_number(c"limit")?.unwrap_or(defaults.limit),
-        mark: options.given(c"mark")?.map(|mark| marks(js, mark)).transpose()?.unwrap_or(defaults.mark),
+        mark: options.optional(c"mark")?.map(|mark| marks(js, mark)).transpose()?.unwrap_or(defaults.mark),
         scopes: scopes.map_or(defaults.scopes, |all| all.into_iter().fold(Scopes::NONE, Scopes::with)),
         roles: options.names(c"roles", hit_role, &HIT_ROLES)?,
         time: (options.time(c"since")?.unwrap_or(f64::NEG_INFINITY), options.time(c"until")?.unwrap_or(f64::INFINITY)),
         excluded: options.path(c"excludeSession")?,
-        dedupe: options.given(c"dedupe")?.map_or(Ok(true), |dedupe| js.is_truthy(dedupe))?,
+        dedupe: options.optional(c"dedupe")?.map_or(Ok(true), |dedupe| js.is_truthy(dedupe))?,
     })
 }
 

@@ -4,7 +4,7 @@ use std::sync::mpsc::{channel, Sender as Answer};
 
 use napi::Result;
 
-use super::list::surroundings;
+use super::list::catalog_and_cwd;
 use super::search;
 use super::task::{self, Deferred, Task};
 use crate::js::convert::args::Options;
@@ -19,7 +19,7 @@ use pi_session_core::json::json_of;
 use pi_session_core::listing::list::received;
 use pi_session_core::listing::usage::add_up::{report, utc_days};
 use pi_session_core::listing::usage::calendar::Calendar;
-use pi_session_core::listing::usage::collect::{entry_id, Collection, UsageSource};
+use pi_session_core::listing::usage::collect::{large_entry_id, Collection, UsageSource};
 use pi_session_core::listing::usage::report::Grouping;
 use pi_session_core::summary::session_summary::SessionSummary;
 
@@ -40,14 +40,14 @@ fn start(js: JsEnv<'_>, options: JsVal<'_>, deferred: Deferred) -> Result<()> {
     let known = [&[c"cwd", c"sessionDir", c"path", c"signal", c"onProgress"], REPORT_OPTIONS].concat();
     let given = Options::of(js, options, "SessionManager.usage", &known)?;
     let (options, is_utc) = report_options(js, given)?;
-    let source = match given.given(c"path")? {
+    let source = match given.optional(c"path")? {
         None => UsageSource::Sessions(search::scope(js, &given)?),
-        Some(_) if given.given(c"cwd")?.is_some() || given.given(c"sessionDir")?.is_some() => {
+        Some(_) if given.optional(c"cwd")?.is_some() || given.optional(c"sessionDir")?.is_some() => {
             return Err(wrong_argument(js, "options.path cannot be combined with cwd or sessionDir"));
         }
         Some(path) => UsageSource::File(resolved(js, path, "options.path")?),
     };
-    let (location, _) = surroundings(js)?;
+    let (location, _) = catalog_and_cwd(js)?;
     let process = on_paths(js, ProcessSnapshot::of)?;
     let task = Task::new(js, deferred, given.get(c"signal")?, given.get(c"onProgress")?)?;
     task.run(js, "usage", handle, move |events, cancelled| {
@@ -75,7 +75,7 @@ fn start(js: JsEnv<'_>, options: JsVal<'_>, deferred: Deferred) -> Result<()> {
         } else {
             Calendar::Utc
         };
-        let report = report(&collected.sessions, &collected.left_out, &calendar, &options, &entry_id)?;
+        let report = report(&collected.sessions, &collected.left_out, &calendar, &options, &large_entry_id)?;
         events.send(UsageEvent::Done(json_of(&report)?));
         Ok(())
     })

@@ -5,7 +5,7 @@ use napi::Result;
 use super::append::PendingEntry;
 use super::state::ManagerState;
 use crate::js::convert::errors::wrong_argument;
-use crate::js::convert::text::text_of;
+use crate::js::convert::text::written_text;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, scratch, FactoryFn};
 use pi_session_core::format::agent_message::{MessageHead, Role};
@@ -28,7 +28,7 @@ pub fn new_message<'env>(
     }
     let text = factory::call(js, FactoryFn::Message, &[message, js.number(f64::from(need as u8))?])?;
     let [role, lacks_content, time, _] = scratch(js)?;
-    let text = text_of(js, text)?;
+    let text = written_text(js, text)?;
     // The caller's code has run. It may have moved the manager to another session.
     if state.borrow().generation != generation {
         return Err(wrong_argument(js, "The manager went to another session while a value was written"));

@@ -7,7 +7,7 @@ use napi::Result;
 use super::materialize::ensure;
 use super::state::ManagerState;
 use crate::js::convert::errors::{wrong_argument, OrThrow};
-use crate::js::convert::text::text_of;
+use crate::js::convert::text::written_text;
 use crate::js::engine::JsEnv;
 use crate::js::factory::{self, FactoryFn};
 use pi_session_core::base::memory::push;
@@ -29,7 +29,7 @@ pub fn kept_lines(state: &RefCell<ManagerState>, js: JsEnv<'_>) -> Result<Vec<Ve
         let texts = factory::call(js, FactoryFn::Lines, &[values])?;
         for at in 0..js.len(texts)? {
             js.scoped(|js, _| {
-                let text = text_of(js, js.at(texts, at)?)?;
+                let text = written_text(js, js.at(texts, at)?)?;
                 let row = lines.len().checked_sub(headers);
                 let text = text.ok_or_else(|| wrong_argument(js, no_text(state, row)))?;
                 push(&mut lines, text).or_throw(js)

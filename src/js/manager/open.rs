@@ -58,7 +58,7 @@ impl ManagerConfig {
 pub fn options(js: JsEnv<'_>, options: &Options<'_>) -> Result<SessionFileOptions> {
     // The value, its name in errors, and whether it comes from the environment.
     let named = |key: &CStr, variable: &str| -> Result<Option<(Vec<u8>, String, bool)>> {
-        let Some(value) = options.given(key)? else {
+        let Some(value) = options.optional(key)? else {
             let set = on_paths(js, |process| process.env(variable))?.filter(|text| !text.is_empty());
             return Ok(set.map(|text| (text.into_bytes(), variable.to_owned(), true)));
         };
@@ -97,7 +97,7 @@ pub fn reopen(state: &RefCell<ManagerState>, js: JsEnv<'_>) -> Result<()> {
 
 /// The id in the options of a new session: checked, or a new one.
 pub fn session_id(js: JsEnv<'_>, options: &Options<'_>, now: f64) -> Result<Vec<u8>> {
-    let Some(id) = options.given(c"id")? else { return Ok(ids::session_id(now).into_bytes()) };
+    let Some(id) = options.optional(c"id")? else { return Ok(ids::session_id(now).into_bytes()) };
     let id = args::text(js, id, "options.id")?;
     ids::check_session_id(&id).or_throw(js)?;
     Ok(id)

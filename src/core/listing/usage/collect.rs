@@ -19,7 +19,7 @@ use crate::listing::read_all::read_all;
 use crate::listing::scope::ListScope;
 use crate::summary::line_scanner::{FileLines, KeptTexts, ScannedLine};
 use crate::summary::session_summary::{title_of, ListedSession, SessionSummary};
-use crate::summary::usage::call::{plain, time};
+use crate::summary::usage::call::{short_text, time};
 use crate::summary::usage::session_usage::LargeEntry;
 
 /// Which sessions are added up.
@@ -151,10 +151,10 @@ fn session(path: String, listed: ListedSession) -> UsageSession {
 }
 
 /// The id of a large entry, WTF-8; None if its line has none, or has changed.
-pub fn entry_id(session: &UsageSession, entry: &LargeEntry) -> Option<Vec<u8>> {
+pub fn large_entry_id(session: &UsageSession, entry: &LargeEntry) -> Option<Vec<u8>> {
     let file = open::regular(Path::new(&session.path), Access::Read).ok()?;
     let from = entry.offset.0;
     let mut line = ScannedLine::default();
     FileLines::new(&file, from, from + entry.bytes, &[], Box::default()).next_line(KeptTexts::None, &mut line).ok()?;
-    plain(&line.id).filter(|_| line.is_object).map(|id| id.into_owned())
+    short_text(&line.id).filter(|_| line.is_object).map(|id| id.into_owned())
 }

@@ -7,7 +7,7 @@ use std::io::Write;
 use serde::Serialize;
 
 use super::ids::{Ids, NewIds, RenamedEntry};
-use super::old_file::{entry_id, OldFile, Range};
+use super::old_file::{id_in_line, OldFile, Range};
 use super::stored::StoredLines;
 use crate::base::error::{Error, Result};
 use crate::base::memory::{self, copy_of, extend, insert_into, push};
@@ -126,7 +126,7 @@ impl<'a> MergeLayout<'a> {
             if !insert_into(&mut seen, key)? {
                 continue;
             }
-            let id = entry_id(&line_text(line.bytes)?)?.map_err(|reason| not_an_entry(index + 1, reason))?;
+            let id = id_in_line(&line_text(line.bytes)?)?.map_err(|reason| not_an_entry(index + 1, reason))?;
             match old.front_ids.get(&id) {
                 // It is in front already. A line that comes before it in the store's order belongs there, too.
                 Some(&known) if known == key && !has_new => continue,

@@ -53,7 +53,7 @@ impl OldFile {
         let mut old = Self::empty();
         let mut stored_ids = HashSet::new();
         for line in stored.iter().filter(|_| front > 0) {
-            if let Ok(id) = entry_id(&line_text(line.bytes)?)? {
+            if let Ok(id) = id_in_line(&line_text(line.bytes)?)? {
                 insert_into(&mut stored_ids, id)?;
             }
         }
@@ -69,7 +69,7 @@ impl OldFile {
             }
             let id = match line.skipped {
                 Some(_) => None,
-                None => entry_id(&text)?.ok(),
+                None => id_in_line(&text)?.ok(),
             };
             let id = id.filter(|_| header.is_some());
             if range.from < front {
@@ -145,7 +145,7 @@ impl OldFile {
 }
 
 /// The id of a line that is an entry; else why it is not one.
-pub fn entry_id(text: &str) -> memory::Result<std::result::Result<Vec<u8>, &'static str>> {
+pub fn id_in_line(text: &str) -> memory::Result<std::result::Result<Vec<u8>, &'static str>> {
     read_line(text, |line| match line {
         Line::Entry(head) => Ok(Ok(copy_of_bytes(&head.id)?)),
         Line::Header => Ok(Err("a header")),

@@ -12,7 +12,7 @@ use crate::base::error::Result;
 use crate::base::memory::{self, copy_of_bytes, insert, insert_into, push, reserve, with_capacity};
 use crate::base::wtf8::shown;
 use crate::format::entry::{EntryKind, Parent};
-use crate::format::ids::entry_id;
+use crate::format::ids::short_entry_id;
 use crate::json::quoted;
 use crate::json::string::owned_string;
 use crate::storage::storage::Storage;
@@ -102,7 +102,7 @@ impl Relinker {
                 entry.set(if is_compaction { "firstKeptEntryId" } else { "targetId" }, quoted(target)?)?;
             }
             if !insert_into(&mut seen, copy_of_bytes(&entry.head.id)?)? {
-                let id = entry_id(|id| taken.contains(id)).into_bytes();
+                let id = short_entry_id(|id| taken.contains(id)).into_bytes();
                 insert_into(&mut taken, copy_of_bytes(&id)?)?;
                 let old = std::mem::replace(&mut entry.head.id, copy_of_bytes(&id)?.into());
                 let [before, new] = [&*old, &id].map(shown);

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use crate::base::time::Time;
-use crate::io::line_reader::text_of;
+use crate::io::line_reader::lossy_text;
 use crate::json::scanner::{Input, ScanResult, Scanner};
 use crate::json::string_bytes;
 
@@ -206,19 +206,19 @@ fn total<I: Input>(scanner: &mut Scanner<I>) -> ScanResult<Amount, I> {
 }
 
 /// The text of a short JSON string in any bytes; None if it is not a string, or if there is no memory for so little.
-pub fn plain(json: &[u8]) -> Option<Cow<'_, [u8]>> {
+pub fn short_text(json: &[u8]) -> Option<Cow<'_, [u8]>> {
     let inner = json.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
     // Without a way out of the loop it takes many bytes at once.
     match inner.iter().fold(false, |is_odd, byte| is_odd | (*byte >= 0x80) | (*byte == b'\\')) {
         false => Some(Cow::Borrowed(inner)),
-        true => string_bytes(&text_of(json)).ok()?.map(|text| Cow::Owned(text.into_owned())),
+        true => string_bytes(&lossy_text(json)).ok()?.map(|text| Cow::Owned(text.into_owned())),
     }
 }
 
 /// The time of an entry or a message by its JSON text: a number of ms or an ISO text. None for anything else, another form of
 /// date included: only JavaScript could parse it.
 pub fn time(json: &[u8]) -> Option<f64> {
-    let time = match plain(json) {
+    let time = match short_text(json) {
         Some(text) => Time::from_text(&text),
         None => Time::from_number(number(json)?),
     };

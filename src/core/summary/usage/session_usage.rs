@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::call::{number, plain, time, Amounts, Call, CallErrors};
+use super::call::{number, short_text, time, Amounts, Call, CallErrors};
 use crate::base::memory::{self, copy_of_bytes, push};
 use crate::base::packed;
 use crate::format::header::Version;
@@ -125,9 +125,9 @@ impl SessionUsage {
             self.damaged += u64::from(!line.is_blank);
             return Ok(());
         }
-        let kind = plain(&line.kind);
+        let kind = short_text(&line.kind);
         let kind = kind.as_deref().unwrap_or(b"(no type)");
-        let role = plain(&line.message.role);
+        let role = short_text(&line.message.role);
         let name = match kind {
             // A later header.
             b"session" => return Ok(()),
@@ -253,7 +253,7 @@ fn position_of<T>(
 
 /// Writes the name of what made a call. False if a model or its provider has none.
 fn put_name(out: &mut Vec<u8>, line: &ScannedLine, call: &CallFields, kind: &CallKind<'_>) -> bool {
-    let [provider, model, tool] = [&call.provider, &call.model, &line.message.tool_name].map(|json| plain(json));
+    let [provider, model, tool] = [&call.provider, &call.model, &line.message.tool_name].map(|json| short_text(json));
     let named = |name: &'_ Option<Cow<'_, [u8]>>| name.as_deref().is_some_and(|name| !name.is_empty());
     let mut put = |parts: [&[u8]; 3]| parts.iter().for_each(|part| out.extend_from_slice(part));
     match kind {
@@ -295,14 +295,14 @@ fn identity_of(text: &mut Vec<u8>, line: &ScannedLine, amounts: &Amounts) -> u64
             continue;
         }
         has_time = true;
-        match (plain(json), number(json)) {
+        match (short_text(json), number(json)) {
             (Some(text), _) => part(b't', &text),
             (None, Some(number)) => part(b'n', &number.to_bits().to_le_bytes()),
             (None, None) => part(b'j', json),
         }
     }
     if !has_time {
-        part(b'i', &plain(&line.id).unwrap_or_default());
+        part(b'i', &short_text(&line.id).unwrap_or_default());
     }
     text.extend_from_slice(b"m");
     text.extend_from_slice(&(model as u64).to_le_bytes());
