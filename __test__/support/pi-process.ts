@@ -93,29 +93,32 @@ export const PENDING = "pi";
 
 /** The process beside pi, without pi: `first` is what it is told first. */
 export function beside(at: { env: NodeJS.ProcessEnv; work?: string }, first: object) {
-	const child: ChildProcess = spawn(process.execPath, [join(root, "lib/register/store-follower.mjs")], { cwd: at.work, stdio: ["pipe", "pipe", "inherit"], env: at.env });
+	const child: ChildProcess = spawn(process.execPath, [join(root, "lib/register/store-follower.mjs")], { cwd: at.work, stdio: ["pipe", "pipe", "inherit", "ipc"], serialization: "advanced", env: at.env });
 	onTestFinished(() => void child.kill("SIGKILL"));
 	let said = "";
 	child.stdout?.setEncoding("utf8").on("data", (part: string) => (said += part));
-	const send = (message: object) => child.stdin?.write(`${JSON.stringify(message)}\n`);
-	send({ address: at.env.PI_SESSION_NATIVE_STORE, pending: PENDING, timeout: Number(MINUTES), ...first });
-	const saying = setInterval(() => send("open" in first ? { open: first.open } : {}), 400);
-	onTestFinished(() => clearInterval(saying));
+	child.send({ address: at.env.PI_SESSION_NATIVE_STORE, pending: PENDING, timeout: Number(MINUTES), ...first });
 	const heard = (): Report[] => said.split("\n").slice(0, -1).map((line) => JSON.parse(line));
 	const hears = (name: keyof Report, times = 1) => vi.waitFor(() => expect(heard().filter((one) => one[name] !== undefined).length).toBeGreaterThanOrEqual(times), LONG);
-	/** pi is gone, maybe in the middle of a message: its end of standard input closes. */
-	const close = async (cut = "") => {
-		clearInterval(saying);
+	/** pi ends, or was killed. */
+	const close = async () => {
 		const closed = once(child, "close");
-		child.stdin?.end(cut);
+		child.stdin?.end();
 		await closed;
 	};
-	return { heard, hears, send, close };
+	return { heard, hears, close };
 }
 
-/** What the process beside pi reports until it has done what it is asked. */
-export async function ask(at: { env: NodeJS.ProcessEnv; work?: string }, first: object): Promise<Report[]> {
-	const { heard, hears } = beside(at, first);
+/** What the process beside pi reports at pi's start. */
+export async function startOf(at: { env: NodeJS.ProcessEnv; work?: string }, first: object): Promise<Report[]> {
+	const { heard, hears } = beside(at, { ...first, start: {} });
 	await hears("done");
+	return heard();
+}
+
+/** What it reports at pi's end. */
+export async function endOf(at: { env: NodeJS.ProcessEnv; work?: string }, first: object): Promise<Report[]> {
+	const { heard, close } = beside(at, first);
+	await close();
 	return heard();
 }

@@ -3,10 +3,9 @@
 // (store-sessions.mjs), and claims it (store-claims.mjs).
 import { createRequire } from "node:module";
 import { dirname } from "node:path";
-import { createInterface } from "node:readline";
 import { setTimeout as wait } from "node:timers/promises";
 import { Claims } from "./store-claims.mjs";
-import { Reports, callPi, messageIn, takeAnswers } from "./store-messages.mjs";
+import { Reports, callPi, takeAnswer } from "./store-messages.mjs";
 import { Pulls } from "./store-pulls.mjs";
 import { Sessions } from "./store-sessions.mjs";
 
@@ -17,32 +16,50 @@ const { callHere } = require("../store/local.js");
 const { Pending } = require("../store/pending.js");
 const { pushRules, readSettings } = require("../store/settings.js");
 
+/** How often what pi has open is looked at. */
+const FOLLOW_MS = 400;
+
 /** Ends at once. A call that hangs would keep `process.exit` waiting. */
 const end = () => process.kill(process.pid, "SIGKILL");
 
 class StoreFollower {
 	/** What the parts share: the store, the notes, the settings, each other. */
 	#context;
-	/** Whether the store has answered since the last request. */
+	/** Whether it is reported that the store has answered, at pi's start or at its end. */
 	#isReached = false;
 
 	constructor(store, { address, notes, pending, timeout }, reports) {
 		const list = (filter) => this.#list(filter);
-		const context = { store, address, notes, timeout, reports, list, settings: readSettings(dirname(notes)), pending: new Pending(notes, address, pending) };
+		const agentDir = dirname(notes);
+		const context = { store, address, notes, timeout, reports, list, settings: readSettings(agentDir), rules: pushRules(agentDir), pending: new Pending(notes, address, pending), errors: new LastErrors(notes, address) };
 		this.#context = Object.assign(context, { claims: new Claims(context), sessions: new Sessions(context) });
+		setInterval(() => context.sessions.follow(), FOLLOW_MS);
 	}
 
-	receive({ open, request }) {
+	static async open(first, reports) {
+		// Where pi's settings and sessions are, that of a renamed build.
+		process.env.PI_CODING_AGENT_DIR = dirname(first.notes);
+		return new StoreFollower(await openStore(first.address, { host: hostId(first.notes), locks: first.notes }), first, reports);
+	}
+
+	receive({ start, open, answer }) {
+		if (start) void this.#report("start", this.#start(start));
 		if (open) this.#context.sessions.follow(open);
-		if (request) void this.#respond(request);
+		if (answer) takeAnswer(answer);
 	}
 
-	async #respond({ name, ...request }) {
+	/** Reports when something is done that pi waits for. */
+	async #report(done, work) {
+		const error = await work.then(() => undefined, ({ message }) => message);
+		this.#context.reports.send({ done, error });
+	}
+
+	/** pi ends, or was killed. */
+	async end() {
 		this.#isReached = false;
-		const requests = { start: () => this.#start(request), end: () => this.#context.sessions.storeRest(request) };
-		const error = await requests[name]().then(() => undefined, (error) => error.message);
-		this.#context.reports.send({ done: name, error });
-		if (name === "end") end();
+		setTimeout(end, this.#context.timeout);
+		await this.#report("end", this.#context.sessions.storeRest());
+		end();
 	}
 
 	async #start({ dir }) {
@@ -72,19 +89,18 @@ class StoreFollower {
 	/** The sessions of pi's working directory, as options of a `SessionSync`. `dir` is pi's argument. */
 	async #placeHere(dir) {
 		const { defaultDir, pathOf, sessionDir } = await import("../cli/session-dir.mjs");
-		const { address, notes, claims, sessions } = this.#context;
+		const { address, notes, rules, claims, sessions } = this.#context;
 		const cwd = process.cwd();
 		const own = sessionDir({ dir, cwd });
 		const otherFiles = async () => (await import("../cli/sessions.mjs")).everySessionFile({ dir, cwd });
 		const call = (name, file, input) => (sessions.isOpen(file) ? callPi({ name, file, input }) : callHere(name, file, input));
 		const where = { dir: own === undefined ? defaultDir(cwd) : pathOf(own), isShared: own !== undefined, cwd, project: await sessions.projectOf(cwd) };
-		return { address, notes, ...where, otherFiles, call, claim: claims.beforeAppend, ...pushRules(dirname(notes)) };
+		return { address, notes, ...where, otherFiles, call, claim: claims.beforeAppend, ...rules };
 	}
 
 	/** What the store lists. One that answers something may still take its time with the rest; one that does not is left alone for a while. */
 	async #list(filter) {
-		const { store, address, notes, reports } = this.#context;
-		const errors = new LastErrors(notes, address);
+		const { store, errors, reports } = this.#context;
 		const onAnswer = () => {
 			if (this.#isReached) return;
 			this.#isReached = true;
@@ -101,28 +117,12 @@ class StoreFollower {
 			throw error;
 		}
 	}
-
-	/** pi is gone, without having asked for its end, or while it waited for it. */
-	async finish() {
-		setTimeout(end, this.#context.timeout);
-		if (this.#context.sessions.isEnding) return;
-		await this.#context.sessions.storeRest({ tries: Infinity }).catch(() => {});
-		end();
-	}
 }
 
-takeAnswers();
 const reports = new Reports();
 let why;
 process.on("uncaughtExceptionMonitor", (error) => (why = String(error)));
 process.on("exit", (code) => reports.send({ ended: why ?? `exit code ${code}` }));
-let follower;
-for await (const line of createInterface({ input: process.stdin })) {
-	const message = messageIn(line);
-	if (message === undefined) continue;
-	// Where pi's settings and sessions are, that of a renamed build.
-	if (message.notes) process.env.PI_CODING_AGENT_DIR = dirname(message.notes);
-	follower ??= new StoreFollower(await openStore(message.address, { host: hostId(message.notes), locks: message.notes }), message, reports);
-	follower.receive(message);
-}
-if (follower) await follower.finish();
+const follower = new Promise((resolve) => process.once("message", resolve)).then((first) => StoreFollower.open(first, reports));
+process.on("message", async (message) => (await follower).receive(message));
+process.stdin.resume().once("end", async () => (await follower).end());

@@ -1,32 +1,30 @@
 // The messages between pi's process (store.mjs) and the follower, the process beside it that talks to the store (store-follower.mjs).
 //
-// To the follower, a JSON object a line on its standard input; an empty line says nothing:
+// To the follower, values on the channel that Node opens between the two:
 //   address, notes, pending, timeout   the first one: the store's address with its password, the directory of this machine's notes, the
-//            name of pi's file of open sessions there (lib/store/pending.js), and how long pi waits for a request, in milliseconds
-//   open     every 400 ms: the sessions that pi has open, as `{ session, file, cwd }`; they are followed and claimed
-//   request  what pi waits for, by its `name`:
-//            "start"  pull what is lacking in the directory `dir`, or pi's own, and store what earlier processes left
-//            "end"    store the rest of what pi has opened, unless `isSilent`, give up the claims, and end
-// When the input ends without the request "end", pi is gone: the last lines are stored, for `timeout` at most.
+//            name of pi's file of open sessions there (lib/store/pending.js), and how long pi waits for the store, in milliseconds
+//   start    in the first one, where pi has a start: pull what is lacking in the directory `dir` of it, or pi's own, and store what earlier
+//            processes left
+//   open     the sessions that pi has open from now on, as `{ session, file, cwd }`; they are followed and claimed
+//   answer   what a call gave, in the order of the calls: its `report`, or an `error`
+// When its standard input ends, pi ends, or was killed: the rest of what pi has opened is stored and the claims are given up, for `timeout`
+// at most. Nothing is said there.
 //
 // From the follower, a JSON object a line on its standard output, which is a file (store-process.mjs):
-//   done, error         the name of a request, and why it failed
-//   isReached           the store has answered since the last request
+//   done, error         "start" or "end", and why it failed
+//   isReached           the store has answered at pi's start, or at its end
 //   lacking, unstored   how many sessions wait to be pulled at the start, and to be stored at the end
 //   claimed, inUse      a session that is claimed here; one that another host uses, with a sentence that says so
 //   show                a line for whoever runs pi
 //   ended               why the follower ends
 //
-// Both ways, whole values on the channel that Node opens between the two. pi's process changes the files that it has open, because a
-// session's lock is held meanwhile, and its managers are to take the change in:
-//   name, file, input   to pi: `SessionManager[name](file, input)` is to be called
-//   report | error      to the follower: what that gave, one after the other
+// From the follower, on the channel, a call that pi's process makes: it changes the files that it has open, because a session's lock is held
+// meanwhile, and its managers are to take the change in:
+//   name, file, input   `SessionManager[name](file, input)`
 import { writeSync } from "node:fs";
 
-export const lineOf = (message) => `${JSON.stringify(message)}\n`;
-
-/** What a line says; undefined if it is not JSON, such as one that was cut off when its writer died. */
-export function messageIn(line) {
+/** What a line reports; undefined if it is not JSON, such as one that was cut off when its writer died. */
+export function reportIn(line) {
 	try {
 		return JSON.parse(line);
 	} catch {
@@ -42,7 +40,7 @@ export class Reports {
 	#shown = new Set();
 
 	send(report) {
-		writeSync(1, lineOf(report));
+		writeSync(1, `${JSON.stringify(report)}\n`);
 	}
 
 	/** Shows a line, if it is the first one about a matter. */
@@ -58,7 +56,7 @@ export class Reports {
 	}
 }
 
-/** What waits for the answers to calls: pi's process gives them in the order of the calls. */
+/** What waits for the answers to calls. */
 const waiting = [];
 
 /** Lets pi's process make a call of the follower's. */
@@ -72,5 +70,4 @@ export async function callPi(call) {
 	return report;
 }
 
-/** Takes pi's answers. */
-export const takeAnswers = () => process.on("message", (answer) => waiting.shift()(answer));
+export const takeAnswer = (answer) => waiting.shift()(answer);

@@ -73,12 +73,9 @@ export class Pulls {
 		const redacted = await sync.takeRedactions(wanted);
 		let done = 0;
 		const onResult = () => isFirst && reports.send({ lacking: { left: news.length - ++done, of: news.length } });
-		const pull = async (some) => {
-			const chosen = new Set(some);
-			// The others may be parent sessions of these.
-			const items = wanted.map((item) => (isNews(item) && !chosen.has(item) ? { ...item, state: "same" } : item));
-			const results = await sync.pull({ items, redacted, duration: isFirst ? timeout : DURATION_MS, onResult });
-			this.#take(results, items, isFirst);
+		const pull = async (chosen) => {
+			const results = await sync.pull({ items: wanted, chosen, redacted, duration: isFirst ? timeout : DURATION_MS, onResult });
+			this.#take(results, wanted, isFirst);
 			return results;
 		};
 		if (isFirst && news.length > 0) reports.send({ lacking: { left: news.length, of: news.length } });

@@ -3,13 +3,16 @@
 import { promises, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname } from "node:path";
+import { lateness } from "./store-shared.mjs";
 
 const require = createRequire(import.meta.url);
 const { SessionSync } = require("../store/index.js");
 const { inParallel } = require("../store/in-parallel.js");
 const { PING } = require("../store/names.js");
+const { Notes } = require("../store/notes.js");
 const { removeAside } = require("../store/redact.js");
-const { projectIn, pushRules } = require("../store/settings.js");
+const { lagOf } = require("../store/session-file.js");
+const { projectIn } = require("../store/settings.js");
 
 /** How many sessions that earlier processes left are begun at the same time: each takes some megabytes. */
 const SESSIONS_AT_ONCE = 4;
@@ -28,8 +31,6 @@ export class Sessions {
 	#isStoring = false;
 	/** Promises of `SessionSync`s, by the directory of the files and the working directory. */
 	#syncs = new Map();
-	/** Those that only tell what is stored, which need no project, by the same. */
-	#readers = new Map();
 	/** The files of sessions that were followed. */
 	#followed = new Set();
 	#context;
@@ -55,7 +56,7 @@ export class Sessions {
 	}
 
 	/** Follows what pi has open, and claims what the store has of it. What fails is tried again by the next call. */
-	follow(open) {
+	follow(open = this.#open) {
 		this.#open = open;
 		if (this.#context.settings.push && !this.isEnding) for (const one of open) void this.#follow(one);
 	}
@@ -86,13 +87,9 @@ export class Sessions {
 	}
 
 	async #makeSync(dir, cwd, project) {
-		const place = { ...this.#placeIn(dir, cwd), store: this.#context.store, project: project ?? (await this.projectOf(cwd)) };
-		return new SessionSync({ ...place, claim: this.#context.claims.beforeAppend, onError: (error, session) => this.#showFailure(error, session) });
-	}
-
-	#placeIn(dir, cwd) {
-		const { address, notes } = this.#context;
-		return { address, notes, dir, cwd, ...pushRules(dirname(notes)) };
+		const { store, address, notes, rules, claims } = this.#context;
+		const place = { store, address, notes, dir, cwd, project: project ?? (await this.projectOf(cwd)) };
+		return new SessionSync({ ...place, ...rules, claim: claims.beforeAppend, onError: (error, session) => this.#showFailure(error, session) });
 	}
 
 	/** The project of a directory: `set` in the environment or in the settings, or found there. */
@@ -108,9 +105,9 @@ export class Sessions {
 		try {
 			// First, and not on this thread: on a drive that hangs the calls after it would never end.
 			await promises.stat(one.file);
-			const key = `${dirname(one.file)}\n${one.cwd}`;
-			if (!this.#readers.has(key)) this.#readers.set(key, new SessionSync({ ...this.#placeIn(dirname(one.file), one.cwd), project: "" }));
-			return this.#readers.get(key).lagOf(one) > 0;
+			const { address, notes, rules } = this.#context;
+			const note = new Notes(notes, address, dirname(one.file)).get(one.session);
+			return !rules.isPrivate(one) && lagOf(one.file, note) > 0;
 		} catch (error) {
 			return error.code !== "ENOENT" && error.code !== "ENOTDIR";
 		}
@@ -156,20 +153,20 @@ export class Sessions {
 		this.#isStoring = false;
 	}
 
-	/** pi's end: stores what is not stored yet, unless the store `isSilent`, and gives up the claims. */
-	async storeRest({ isSilent, tries }) {
+	/** pi's end: stores what is not stored yet, unless the store is silent, and gives up the claims. */
+	async storeRest() {
 		this.isEnding = true;
-		const { settings, pending, reports, list, claims } = this.#context;
+		const { settings, timeout, pending, reports, errors, list, claims } = this.#context;
 		const unstored = settings.push ? await this.#unstoredOf(pending.own()) : [];
 		const own = new Set(unstored.map(({ file }) => file));
 		const left = settings.push ? [...this.#left.values()].filter(({ file }) => !own.has(file)) : [];
 		const rest = [...unstored, ...left];
 		reports.send({ unstored: rest.length });
 		try {
-			if (isSilent) return;
+			if (errors.isSilent()) throw new Error(lateness(timeout));
 			// It is known soon whether the store answers.
-			if (rest.length > 0 && tries === undefined) await list(PING);
-			const [failed] = await this.#store(rest, tries);
+			if (rest.length > 0) await list(PING);
+			const [failed] = await this.#store(rest);
 			await claims.release();
 			if (failed) throw failed;
 		} finally {
@@ -183,10 +180,10 @@ export class Sessions {
 	}
 
 	/** Stores what the files of these sessions hold. Gives the errors that may pass. */
-	async #store(sessions, tries = 1) {
+	async #store(sessions) {
 		const failures = [];
 		const store = async (one) => {
-			const pushing = this.#syncOf(one).then((sync) => sync.push({ session: one.session, tries }));
+			const pushing = this.#syncOf(one).then((sync) => sync.push({ session: one.session, tries: 1 }));
 			const error = await pushing.then(([result]) => result?.error, (error) => error);
 			if (error?.retryable || error?.code === "claimed") return failures.push(error);
 			this.#left.delete(one.file);

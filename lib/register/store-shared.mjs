@@ -15,5 +15,8 @@ export const CLAIM_MS = 60_000;
 
 export const isExclusive = () => process.env.PI_SESSION_NATIVE_LOCK === "exclusive";
 
+/** What is said of a store that did not answer for `timeout` milliseconds. */
+export const lateness = (timeout) => `the store did not answer within ${timeout / 1000} s`;
+
 /** The command that pulls what pi's start did not. `dir` is pi's argument. */
 export const pullCommand = (dir) => (dir === undefined ? "pi-sessions pull" : `pi-sessions pull --dir ${dir}`);

@@ -5,7 +5,7 @@
 import { existsSync, writeSync } from "node:fs";
 import { createRequire } from "node:module";
 import { Follower } from "./store-process.mjs";
-import { CLAIM_MS, STORE_VARIABLE, agentDirOf, isExclusive, notesIn, pullCommand } from "./store-shared.mjs";
+import { CLAIM_MS, STORE_VARIABLE, agentDirOf, isExclusive, lateness, notesIn, pullCommand } from "./store-shared.mjs";
 
 const require = createRequire(import.meta.url);
 /** What the variable said before its password was taken out. */
@@ -13,9 +13,8 @@ const NAMED = process.env[STORE_VARIABLE];
 /** How long pi's start and end wait for the store, in milliseconds, if nothing else is set. */
 const TIMEOUT_MS = 2000;
 const TICK_MS = 400;
-/** After how long a follower that ended by itself is started again: the first one, and at most, because some never can be. */
-const RESTART_MS = 10_000;
-const LONGEST_RESTART_MS = 60_000;
+/** After how long another follower may be started where one ended by itself: some never can be. */
+const RESTART_MS = 60_000;
 /** Statics that give a manager with a file. */
 const STATICS = ["create", "open", "continueRecent", "forkFrom"];
 /** Arguments with which pi shows no stored session. */
@@ -64,10 +63,11 @@ class StoreInPi {
 	/** Which sessions other hosts use, by session: a sentence, and until when it holds unless it is reported again. */
 	#inUse = new Map();
 	#follower;
-	/** When the next follower may be started, and after which pause the one after it. */
+	/** The sessions that it was told to be open, as a text. */
+	#told;
+	/** When the next follower may be started. */
 	#followsFrom = 0;
-	#pause = RESTART_MS;
-	/** What each follower is asked first, where pi starts. */
+	/** What each follower is told of pi's start, where pi starts. */
 	#start;
 	/** Whether pi waits for the follower, and so draws nothing. */
 	#isWaiting = false;
@@ -89,12 +89,13 @@ class StoreInPi {
 		if (COMMANDS.has(options[0]) || options.some((arg) => SHOWS_NOTHING.has(arg))) return;
 		const at = options.findIndex((arg) => arg === "--session-dir");
 		const dir = at < 0 ? options.find((arg) => arg.startsWith("--session-dir="))?.slice("--session-dir=".length) : options[at + 1];
-		this.#start = { name: "start", dir };
+		this.#start = { dir };
 		if (this.#errors.isSilent()) {
 			print("the store did not answer less than a minute ago, and is not asked; pi starts with the sessions that are here");
 			return;
 		}
-		const answer = this.#request(this.#start);
+		this.#startFollower();
+		const answer = this.#waitFor("start");
 		if (answer.outcome !== "done") print(this.#incomplete(answer, pullCommand(dir)));
 		if (answer.outcome === "ended") this.#dropFollower();
 	}
@@ -105,11 +106,7 @@ class StoreInPi {
 		const seconds = `${this.#timeout / 1000} s`;
 		if (lacking) return `what is new in ${lacking.left} of ${lacking.of} stored sessions did not come (${error ?? `${seconds} were over`}); pi starts without it, and ${pull} gets it`;
 		if (error !== undefined) return `the store was not asked: ${error}`;
-		return isReached ? `the store was not read to its end within ${seconds}; ${here}` : `${this.#lateness()}; ${here}`;
-	}
-
-	#lateness() {
-		return `the store did not answer within ${this.#timeout / 1000} s`;
+		return isReached ? `the store was not read to its end within ${seconds}; ${here}` : `${lateness(this.#timeout)}; ${here}`;
 	}
 
 	/** Follows the sessions that managers of this class have from now on. */
@@ -174,24 +171,21 @@ class StoreInPi {
 		}
 		const open = this.#sessions().filter(({ file }) => existsSync(file)).map(({ session, file, cwd }) => ({ session, file, cwd }));
 		const isNeeded = this.#start !== undefined || open.length > 0;
-		if (!this.#follower && isNeeded && performance.now() >= this.#followsFrom && !this.#errors.isSilent()) {
-			this.#follower = this.#startFollower();
-			if (this.#start) this.#follower.send({ request: this.#start });
-		}
-		this.#follower?.send({ open });
+		if (!this.#follower && isNeeded && performance.now() >= this.#followsFrom && !this.#errors.isSilent()) this.#startFollower();
+		const told = JSON.stringify(open);
+		if (told !== this.#told) this.#follower?.send({ open });
+		this.#told = this.#follower && told;
 	}
 
 	#startFollower() {
-		const first = { address: this.#address, notes: this.#notes, pending: this.#pending.id, timeout: this.#timeout };
-		return new Follower(first, { onReport: (report) => this.#receive(report), onCall: (call) => this.#changeFile(call) });
+		const first = { address: this.#address, notes: this.#notes, pending: this.#pending.id, timeout: this.#timeout, start: this.#start };
+		this.#follower = new Follower(first, { onReport: (report) => this.#receive(report), onCall: (call) => this.#changeFile(call) });
+		this.#followsFrom = performance.now() + RESTART_MS;
 	}
 
-	/** Another one is started after a pause. */
 	#dropFollower() {
 		this.#follower.stop();
-		this.#follower = undefined;
-		this.#followsFrom = performance.now() + this.#pause;
-		this.#pause = Math.min(this.#pause * 2, LONGEST_RESTART_MS);
+		[this.#follower, this.#told] = [undefined, undefined];
 	}
 
 	#receive({ claimed, inUse, show, done, error }) {
@@ -201,13 +195,12 @@ class StoreInPi {
 		if (done === "start" && error) this.#show(error);
 	}
 
-	/** Asks the follower, and waits: see `Follower.request`. */
-	#request(request) {
-		this.#follower ??= this.#startFollower();
+	/** Waits for the follower: see `Follower.wait`. */
+	#waitFor(name) {
 		this.#isWaiting = true;
-		const answer = this.#follower.request(request, this.#timeout);
+		const answer = this.#follower.wait(name, this.#timeout);
 		this.#isWaiting = false;
-		if (answer.outcome === "late" && !answer.isReached && !request.isSilent) this.#errors.set(undefined, Object.assign(new Error(this.#lateness()), { code: "unreachable", isSilent: true }));
+		if (answer.outcome === "late" && !answer.isReached) this.#errors.set(undefined, Object.assign(new Error(lateness(this.#timeout)), { code: "unreachable", isSilent: true }));
 		return answer;
 	}
 
@@ -246,10 +239,11 @@ class StoreInPi {
 		if (this.#follower?.ended !== undefined) this.#dropFollower();
 		if (!this.#follower && this.#noted.size === 0) return;
 		endBySignals();
-		// The follower reads what is noted. A message that does not fit into the pipe would not be written while this process waits.
-		const isSilent = this.#errors.isSilent();
-		const { outcome, error, unstored } = this.#request({ name: "end", isSilent });
-		const why = isSilent || outcome === "late" ? this.#lateness() : error;
+		this.#start = undefined;
+		if (!this.#follower) this.#startFollower();
+		this.#follower.end();
+		const { outcome, error, unstored } = this.#waitFor("end");
+		const why = outcome === "late" ? lateness(this.#timeout) : error;
 		// Where only claims were to be given up, all is stored, and they end by themselves.
 		if (why !== undefined && unstored !== 0) print(`not all is stored yet (${why}); the next start goes on with it, or pi-sessions push`);
 		this.#follower.stop();

@@ -95,15 +95,16 @@ class SessionSync {
 	/**
 	 * Adds what is stored to the files of this machine, the newest first, each separately: an error is in the report of its session. What
 	 * was redacted elsewhere is redacted here. Throws if the store cannot be asked.
-	 * @param {import("./index").SyncOptions & { items?: SyncItem[], redacted?: Map<string, number | Error>, duration?: number, onResult?: (result: import("./index").PullResult) => void }} [options]
-	 *   `redacted`: what `takeRedactions` gave, where several pulls are made of some items; `duration`: no more sessions are begun after so
-	 *   many milliseconds, counted from when what was redacted elsewhere is taken over
+	 * @param {import("./index").SyncOptions & { items?: SyncItem[], chosen?: SyncItem[], redacted?: Map<string, number | Error>, duration?: number, onResult?: (result: import("./index").PullResult) => void }} [options]
+	 *   `chosen`: those of the items that are pulled, where others may be their parent sessions; `redacted`: what `takeRedactions` gave, where
+	 *   several pulls are made of some items; `duration`: no more sessions are begun after so many milliseconds, counted from when what was
+	 *   redacted elsewhere is taken over
 	 * @returns {Promise<import("./index").PullResult[]>}
 	 */
-	async pull({ session, items: compared, redacted: taken, signal, duration, onProgress, onResult } = {}) {
+	async pull({ session, items: compared, chosen, redacted: taken, signal, duration, onProgress, onResult } = {}) {
 		const items = compared ?? (await this.compare(session)).items;
 		const files = new Map(items.map(({ session, file }) => [session, file]));
-		const wanted = items.filter(({ state }) => state === "new" || state === "changed").sort((a, b) => b.stored.modified.getTime() - a.stored.modified.getTime());
+		const wanted = (chosen ?? items).filter(({ state }) => state === "new" || state === "changed").sort((a, b) => b.stored.modified.getTime() - a.stored.modified.getTime());
 		// First: what is pulled into a fork must not have lines that were redacted in its parent session.
 		const redacted = taken ?? (await this.takeRedactions(items));
 		const ends = duration === undefined ? signal : AbortSignal.timeout(duration);

@@ -6,7 +6,7 @@ import { expect, test, vi } from "vitest";
 import { DirectoryStore, type LineStore, loadAll } from "../../../lib/store/index.js";
 import { SESSION, append, emptyDirectory, entry, header, ids } from "../../support/lines.js";
 import { NAME, text } from "../../support/machines.js";
-import { LONG, PENDING, ask, beside } from "../../support/pi-process.js";
+import { LONG, PENDING, beside, endOf } from "../../support/pi-process.js";
 
 const register = resolve(__dirname, "../../../lib/register");
 const HOUR = 3_600_000;
@@ -36,7 +36,7 @@ function left(at: World, ...sessions: { session: string; file: string; cwd: stri
 	const pending = new Pending(at.notes, at.address, "earlier");
 	for (const one of sessions) pending.add(one);
 	writeFileSync(join(at.path, "session-store.json"), JSON.stringify({ pull: false }), { mode: 0o600 });
-	return { request: { name: "start" } };
+	return { start: {} };
 }
 
 // They were stored before the claim was asked for.
@@ -123,7 +123,7 @@ test("when pi was killed the last lines are stored, and the claims given up", as
 /** What is reported when pi ends. */
 function atEnd(at: World) {
 	new Pending(at.notes, at.address, PENDING).add(at.one);
-	return ask({ env: envOf(at, {}) }, { notes: at.notes, request: { name: "end" } });
+	return endOf({ env: envOf(at, {}) }, { notes: at.notes });
 }
 
 test("when pi ends, what waits is stored if no other host has the session, and the claim given up", async () => {
@@ -226,12 +226,12 @@ test("of what earlier processes left, a file that cannot be looked at, or that h
 			return failing(path) ? fail(failing(path)) : statSync(path, ...more);
 		};
 		require("node:module").syncBuiltinESMExports();`);
-	const { hears, send } = follow(at, { ...left(at, ...lost, other), timeout: 2000 }, { NODE_OPTIONS: `--require ${preload}`, PI_SESSION_NATIVE_LOCK: "" });
+	const { heard, hears, close } = follow(at, { ...left(at, ...lost, other), timeout: 2000 }, { NODE_OPTIONS: `--require ${preload}`, PI_SESSION_NATIVE_LOCK: "" });
 	await vi.waitFor(async () => expect(ids(await loadAll(at.desktop, "other"))).toEqual(["a"]), LONG);
 	await hears("done");
 	new Pending(at.notes, at.address, PENDING).add(open);
-	send({ request: { name: "end" } });
-	await hears("done", 2);
+	await close();
+	expect(heard().at(-1)).toEqual({ done: "end" });
 	expect(ids(await loadAll(at.desktop, "open"))).toEqual(["a"]);
 	expect(new Pending(at.notes, at.address, "earlier").own().map(({ session }: PendingOne) => session)).toContain("hangs");
 	expect(new Pending(at.notes, at.address, PENDING).own()).toEqual([]);
@@ -244,12 +244,11 @@ test("a session that several processes left is stored once, and one that cannot 
 	const stuck = { session: "stuck", file, cwd: "/shop" };
 	writeFileSync(file, text(header("stuck"), entry("a")));
 	for (const id of ["one", "two", "three"]) new Pending(at.notes, at.address, id).add(stuck);
-	const { hears, send } = follow(at, left(at, stuck), failing(at, "stuck."));
+	const { hears, close } = follow(at, left(at, stuck), failing(at, "stuck."));
 	await hears("show");
 	await hears("done");
 	new Pending(at.notes, at.address, PENDING).add(at.one);
-	send({ request: { name: "end" } });
-	await hears("done", 2);
+	await close();
 	expect(calls(at)).toBe(1);
 	expect(await at.stored()).toEqual(["stored", "waits"]);
 	expect(new Pending(at.notes, at.address, PENDING).own()).toEqual([]);

@@ -7,7 +7,7 @@ import { pathToFileURL } from "node:url";
 import { expect, test, vi } from "vitest";
 import { DirectoryStore, loadAll } from "../../../lib/store/index.js";
 import { SESSION, entries, entry, header, library, logOf } from "../../support/lines.js";
-import { HELLO, LONG, MINUTES, NAME, PENDING, type Machine, append, ask, machine, node, pi, reader, root, silentServer, silentStore, storedLines, writtenDown } from "../../support/pi-process.js";
+import { HELLO, LONG, MINUTES, NAME, PENDING, type Machine, append, endOf, machine, node, pi, reader, root, silentServer, silentStore, startOf, storedLines, writtenDown } from "../../support/pi-process.js";
 import { snapshot } from "../../support/scratch.js";
 
 const require = createRequire(__filename);
@@ -17,10 +17,10 @@ const notesOf = ({ agent }: Machine) => join(agent, "session-stores");
 const text = (...lines: Buffer[]) => lines.map((line) => `${line}\n`).join("");
 
 /** What the process beside pi is told when pi starts and when it ends. */
-const starts = (at: Machine) => ask(at, { notes: notesOf(at), request: { name: "start" } });
+const starts = (at: Machine) => startOf(at, { notes: notesOf(at) });
 function ends(at: Machine, one: object) {
 	new Pending(notesOf(at), at.env.PI_SESSION_NATIVE_STORE, PENDING).add(one);
-	return ask(at, { notes: notesOf(at), request: { name: "end" } });
+	return endOf(at, { notes: notesOf(at) });
 }
 
 test("the process beside pi pulls what is lacking, and stores what an earlier one could not", async () => {
