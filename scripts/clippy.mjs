@@ -1,7 +1,8 @@
 // Compiles the Rust code and its tests for the systems that this one is not, as far as that can be done anywhere: what is
 // written for Windows or macOS alone must pass clippy, too. Nothing is linked, so C code of dependencies is not needed: what stands
 // in for a C compiler makes empty files.
-//   node scripts/clippy.mjs                  where rustup is missing, says so and checks nothing; with --strict that is a failure
+//   node scripts/clippy.mjs                          where rustup is missing, says so and checks nothing; with --strict that is a failure
+//   node scripts/clippy.mjs aarch64-linux-android    a system that is not among the usual ones
 import { spawnSync } from "node:child_process";
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,8 +11,8 @@ import { fileURLToPath } from "node:url";
 import { optionsOf } from "./options.mjs";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
-/** One of each system, and the libc that the usual machine does not have. On Android nothing else is tried. */
-const TARGETS = ["x86_64-pc-windows-msvc", "aarch64-apple-darwin", "aarch64-unknown-linux-musl", "aarch64-linux-android"];
+/** One of each system that there is a package for, and the libc that the usual machine does not have. */
+const TARGETS = ["x86_64-pc-windows-msvc", "aarch64-apple-darwin", "aarch64-unknown-linux-musl"];
 
 /** Takes the arguments of compilers and archivers, and makes the file that they would make. */
 const FAKE_TOOL = `#!/bin/sh
@@ -29,10 +30,10 @@ exit 0
 `;
 
 /** Runs clippy for each target in sight of the user; gives an exit code. */
-function checkPlatforms(isStrict) {
+function checkPlatforms(targets, isStrict) {
 	const run = (command, args, env = {}) =>
 		spawnSync(command, args, { cwd: root, stdio: "inherit", env: { ...process.env, ...env } });
-	const added = run("rustup", ["target", "add", ...TARGETS]);
+	const added = run("rustup", ["target", "add", ...targets]);
 	if (added.status !== 0) {
 		console.log(`rustup is missing, which gets the libraries of other platforms: https://rustup.rs (${added.error?.message ?? "it cannot get them"})`);
 		return isStrict ? 1 : 0;
@@ -42,16 +43,16 @@ function checkPlatforms(isStrict) {
 		const fakeTool = join(scratch, "fake-tool");
 		writeFileSync(fakeTool, FAKE_TOOL);
 		chmodSync(fakeTool, 0o755);
-		const tools = TARGETS.flatMap((target) =>
+		const tools = targets.flatMap((target) =>
 			["CC", "AR"].map((tool) => [`${tool}_${target.replaceAll("-", "_")}`, fakeTool]),
 		);
-		const targets = TARGETS.flatMap((target) => ["--target", target]);
-		const clippy = ["clippy", "--locked", "--lib", "--tests", ...targets, "--", "-D", "warnings"];
+		const options = targets.flatMap((target) => ["--target", target]);
+		const clippy = ["clippy", "--locked", "--lib", "--tests", ...options, "--", "-D", "warnings"];
 		return run("cargo", clippy, Object.fromEntries(tools)).status ?? 1;
 	} finally {
 		rmSync(scratch, { recursive: true, force: true });
 	}
 }
 
-const { values } = optionsOf(import.meta.url, { options: { strict: { type: "boolean" } } });
-process.exitCode = checkPlatforms(values.strict);
+const { values, positionals } = optionsOf(import.meta.url, { options: { strict: { type: "boolean" } }, allowPositionals: true });
+process.exitCode = checkPlatforms(positionals.length > 0 ? positionals : TARGETS, values.strict);

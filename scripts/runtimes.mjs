@@ -1,7 +1,7 @@
 // The suite on every JavaScript runtime: the same spec files, by vitest, in Node's releases, Bun and Deno.
 //   npm run runtimes                         everything on each of them
 //   npm run runtimes -- bun deno             on these
-//   npm run runtimes -- --quick node20       few random cases: those of `npm test`
+//   npm run runtimes -- --quick node20       few random cases, and less on the Nodes in between: as `npm run test:all` does
 //   npm run runtimes -- --specs __test__/unit/contract/tree bun     these files; -t names one test
 // The last line is the sum: `N passed, N failed`. A test whose tool is missing is not run, and the tool is named.
 import { spawnSync } from "node:child_process";
@@ -36,9 +36,32 @@ const LEFT_OUT = [
 const COMMAND = "__test__/integration/cli/";
 /** Node's module hooks change from release to release, so pi is hooked on each that it runs on. */
 export const HOOKED = ["node24", "node26"];
-/** In a quick run, what takes minutes is run on the oldest and the newest Node and on Bun. Deno's engine is the newest Node's. */
-const SHORT = ["node22", "node24", "deno"];
+/** What takes minutes. In a quick run it is run on the oldest and the newest Node and on Bun: Deno's engine is the newest Node's. */
 const LONG = ["__test__/slow/lazy/*", "__test__/end-to-end/register/pi.spec.ts", "__test__/end-to-end/register/tui.spec.ts"];
+/** Sizes that no engine has a part in: in a quick run on the Node alone that runs all tests. */
+const SIZES = ["__test__/slow/lazy/size.spec.ts"];
+/**
+ * What asks more of the core, of JavaScript of our own and of the file system than of the runtime: in a quick run the oldest and the newest
+ * Node, Bun and Deno answer for the Nodes in between.
+ */
+const ALIKE_ON_NODES = [
+	"integration/cli/*",
+	"slow/lists/*",
+	"stress/store*",
+	"unit/catalog/*",
+	"unit/contract/detached-arguments.spec.ts",
+	"unit/search/*",
+	"unit/store/*",
+	"unit/usage/*",
+].map((name) => `__test__/${name}`);
+/** By runtime, what a quick run leaves out. */
+const NOT_QUICK = {
+	node22: [...LONG, ...ALIKE_ON_NODES],
+	node24: [...LONG, ...ALIKE_ON_NODES],
+	node26: SIZES,
+	bun: SIZES,
+	deno: LONG,
+};
 /** Random cases beside pi in a quick run. */
 const DIFFERENTIAL_CASES = "300";
 
@@ -46,7 +69,7 @@ const DIFFERENTIAL_CASES = "300";
 function filesOf(name, specs, quick) {
 	if (specs !== SPECS) return specs;
 	const more = [...(HOOKED.includes(name) ? ["__test__/end-to-end/register/"] : []), ...(name.startsWith("node") ? [COMMAND] : [])];
-	const leftOut = quick && SHORT.includes(name) ? [...LEFT_OUT, ...LONG] : LEFT_OUT;
+	const leftOut = [...LEFT_OUT, ...(quick ? (NOT_QUICK[name] ?? []) : [])];
 	return [...specs, ...more, ...leftOut.flatMap((file) => ["--exclude", file])];
 }
 
