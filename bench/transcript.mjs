@@ -40,103 +40,114 @@ const IMAGE_BYTES = 390_000;
 
 const cost = (tokens, price) => Number(((tokens * price) / 1_000_000).toFixed(6));
 
-export function* transcript({ seed, sizes, compactEvery, imageShare, wideShare, start }) {
-	const random = seeded(seed);
-	const fill = fillers(seed + 1, wideShare);
-	const mix = SIZES[sizes];
-	const ids = new Set();
-	let clock = start;
-	let leaf = null;
-	let sinceCompaction = 0;
-	let contextTokens = 12_000;
+/** A made-up conversation, without end. */
+export function transcript(shape) {
+	return new Conversation(shape).entries();
+}
+
+class Conversation {
+	#random;
+	#fill;
+	#mix;
+	#isSmall;
+	#compactEvery;
+	/** The share of tool results that are images. */
+	#imageShare;
+	#ids = new Set();
+	#clock;
+	#leaf = null;
+	#sinceCompaction = 0;
+	#contextTokens = 12_000;
 	/** Where the last turns began: the user's entry and the leaf before it. */
-	let turns = [];
+	#turns = [];
+	#systemMessage;
 
-	function id() {
+	constructor({ seed, sizes, compactEvery, imageShare, wideShare, start }) {
+		this.#random = seeded(seed);
+		this.#fill = fillers(seed + 1, wideShare);
+		this.#mix = SIZES[sizes];
+		this.#isSmall = sizes === "small";
+		this.#compactEvery = compactEvery;
+		this.#clock = start;
+		// Images come as tool results, 7 lines of 16, often enough to make up their share of the bytes.
+		const imageLines = (imageShare * this.#mix.meanLine) / (IMAGE_BYTES * (1 - imageShare) + imageShare * this.#mix.meanLine);
+		this.#imageShare = Math.min(1, (imageLines * 16) / 7);
+		this.#systemMessage = systemMessage(this.#fill.text(this.#isSmall ? 0 : 2_000), start);
+	}
+
+	*entries() {
+		yield this.#entry("model_change", { provider: PROVIDER, modelId: MODEL });
+		yield this.#entry("thinking_level_change", { thinkingLevel: "medium" });
+		yield this.#message(() => this.#systemMessage);
 		for (;;) {
-			const candidate = random.hex(8);
-			if (!ids.has(candidate)) {
-				ids.add(candidate);
-				return candidate;
-			}
+			yield* this.#aside();
+			yield* this.#goBack();
+			yield* this.#turn();
+			if (this.#compactEvery > 0 && this.#sinceCompaction >= this.#compactEvery - STEPS_PER_TURN && this.#turns.length > 0) yield this.#compaction();
 		}
 	}
 
-	function place() {
-		clock += random.between(400, 9_000);
-		sinceCompaction++;
-		const parentId = leaf;
-		leaf = id();
-		return { id: leaf, parentId, timestamp: new Date(clock).toISOString() };
-	}
-
-	const entry = (type, fields) => ({ type, ...place(), ...fields });
-	const message = (fields) => ({ type: "message", ...place(), message: fields(clock - 5) });
-
-	/** Bytes of filler for the next line of a role. */
-	function room(role) {
-		const { small, big } = mix[role];
-		if (random.chance(mix.bigShare)) {
-			return BIG_FROM - BARE[role] + 200 + random.exponential(big - BIG_FROM - 200, BIG_MAX);
+	/** What is between turns: settings, names, marks, data of extensions. */
+	*#aside() {
+		const [random, fill] = [this.#random, this.#fill];
+		if (random.chance(0.05)) yield this.#entry("model_change", { provider: PROVIDER, modelId: MODEL });
+		if (random.chance(0.05)) yield this.#entry("thinking_level_change", { thinkingLevel: random.pick(["low", "medium", "high"]) });
+		if (random.chance(0.02)) yield this.#entry("usage", { kind: "cache_warm", provider: PROVIDER, model: MODEL, usage: this.#usage() });
+		if (random.chance(0.02)) yield this.#entry("session_info", { name: `Work on ${random.hex(6)}` });
+		if (random.chance(0.03) && this.#turns.length > 0) yield this.#entry("label", { targetId: this.#turns.at(-1).id, label: `mark ${random.hex(4)}` });
+		if (random.chance(0.1)) {
+			const list = fill.text(this.#isSmall ? 40 : 1_500);
+			yield { type: "custom", customType: "todo", data: { list }, ...this.#place() };
 		}
-		return random.exponential(small - BARE[role], BIG_FROM - BARE[role] - 200);
+		if (random.chance(0.02)) {
+			const content = fill.text(120);
+			yield { type: "custom_message", customType: "notice", content, display: true, details: undefined, ...this.#place() };
+		}
 	}
 
-	function usage() {
-		const input = random.between(2, 40);
-		const output = random.between(40, 1_800);
-		const cacheRead = contextTokens;
-		const cacheWrite = random.between(100, 4_000);
-		contextTokens += cacheWrite;
-		const price = {
-			input: cost(input, 3),
-			output: cost(output, 15),
-			cacheRead: cost(cacheRead, 0.3),
-			cacheWrite: cost(cacheWrite, 3.75),
-		};
-		const total = Number((price.input + price.output + price.cacheRead + price.cacheWrite).toFixed(6));
-		return {
-			input,
-			output,
-			cacheRead,
-			cacheWrite,
-			totalTokens: input + output + cacheRead + cacheWrite,
-			cost: { ...price, total },
-		};
+	/** Now and then the user goes back a few turns and says it differently: the old way stays as a side branch. */
+	*#goBack() {
+		if (!this.#random.chance(0.03) || this.#turns.length <= 3) return;
+		const fromId = this.#leaf;
+		this.#leaf = this.#turns.at(-3).before;
+		this.#turns = this.#turns.slice(0, -3);
+		if (this.#random.chance(0.5)) yield this.#entry("branch_summary", { fromId, summary: this.#fill.text(900), fromHook: false });
 	}
 
-	function toolArguments(tool, bytes) {
-		const path = `src/${random.hex(4)}/${random.hex(6)}.ts`;
-		if (tool === "bash") return { command: fill.text(bytes) };
-		if (tool === "write") return { path, content: fill.text(bytes) };
-		if (tool === "edit") return { path, oldText: fill.text(bytes / 2), newText: fill.text(bytes / 2) };
-		return { path, limit: random.between(20, 2_000) };
+	/** What the user asks, and what the agent does then. */
+	*#turn() {
+		const before = this.#leaf;
+		const content = [{ type: "text", text: this.#fill.text(this.#room("user")) }];
+		yield this.#message((timestamp) => ({ role: "user", content, timestamp }));
+		this.#turns.push({ id: this.#leaf, before });
+		for (let step = 0; step < STEPS_PER_TURN; step++) {
+			const tool = this.#random.pick(TOOLS);
+			const { entry, callId } = this.#assistant(tool);
+			yield entry;
+			yield this.#toolResult(tool, callId);
+		}
+		yield this.#assistant(undefined).entry;
 	}
 
-	function assistant(tool) {
-		const bytes = room("assistant");
+	#assistant(tool) {
+		const [random, fill] = [this.#random, this.#fill];
+		const bytes = this.#room("assistant");
 		const content = [];
 		const thinks = random.chance(0.7);
-		if (thinks) {
-			content.push({
-				type: "thinking",
-				thinking: fill.text(bytes * 0.25),
-				thinkingSignature: fill.base64(bytes * 0.1),
-			});
-		}
+		if (thinks) content.push({ type: "thinking", thinking: fill.text(bytes * 0.25), thinkingSignature: fill.base64(bytes * 0.1) });
 		const rest = thinks ? bytes * 0.65 : bytes;
 		// What `read` and `grep` are asked is short: then the words are long.
 		const inArguments = tool && tool !== "read" && tool !== "grep" ? rest * 0.7 : 0;
 		if (rest > inArguments) content.push({ type: "text", text: fill.text(rest - inArguments) });
 		const callId = `toolu_01${random.hex(22)}`;
-		if (tool) content.push({ type: "toolCall", id: callId, name: tool, arguments: toolArguments(tool, inArguments) });
-		const entry = message((timestamp) => ({
+		if (tool) content.push({ type: "toolCall", id: callId, name: tool, arguments: this.#toolArguments(tool, inArguments) });
+		const entry = this.#message((timestamp) => ({
 			role: "assistant",
 			content,
 			api: API,
 			provider: PROVIDER,
 			model: MODEL,
-			usage: usage(),
+			usage: this.#usage(),
 			stopReason: tool ? "toolUse" : "stop",
 			timestamp,
 			responseId: `msg_01${random.hex(22)}`,
@@ -144,118 +155,99 @@ export function* transcript({ seed, sizes, compactEvery, imageShare, wideShare, 
 		return { entry, callId };
 	}
 
-	// Images come as tool results, 7 lines of 16, often enough to make up their share of the bytes.
-	const imageLines = (imageShare * mix.meanLine) / (IMAGE_BYTES * (1 - imageShare) + imageShare * mix.meanLine);
-	const imageAmongResults = Math.min(1, (imageLines * 16) / 7);
+	#toolArguments(tool, bytes) {
+		const [random, fill] = [this.#random, this.#fill];
+		const path = `src/${random.hex(4)}/${random.hex(6)}.ts`;
+		if (tool === "bash") return { command: fill.text(bytes) };
+		if (tool === "write") return { path, content: fill.text(bytes) };
+		if (tool === "edit") return { path, oldText: fill.text(bytes / 2), newText: fill.text(bytes / 2) };
+		return { path, limit: random.between(20, 2_000) };
+	}
 
-	function toolResult(tool, toolCallId) {
-		const image = random.chance(imageAmongResults);
-		const bytes = room("toolResult");
+	#toolResult(tool, toolCallId) {
+		const [random, fill] = [this.#random, this.#fill];
+		const image = random.chance(this.#imageShare);
+		const bytes = this.#room("toolResult");
 		const content = image
 			? [
 					{ type: "text", text: "Read image file [image/png]" },
 					{ type: "image", data: fill.base64(IMAGE_BYTES * (0.5 + random.unit())), mimeType: "image/png" },
 				]
 			: [{ type: "text", text: fill.text(tool === "edit" ? bytes * 0.1 : bytes) }];
-		const details =
-			tool === "edit" && !image
-				? { diff: fill.text(bytes * 0.9), firstChangedLine: random.between(1, 900) }
-				: undefined;
-		return message((timestamp) => ({
-			role: "toolResult",
-			toolCallId,
-			toolName: tool,
-			content,
-			details,
-			isError: random.chance(0.04),
-			timestamp,
-		}));
+		const details = tool === "edit" && !image ? { diff: fill.text(bytes * 0.9), firstChangedLine: random.between(1, 900) } : undefined;
+		return this.#message((timestamp) => ({ role: "toolResult", toolCallId, toolName: tool, content, details, isError: random.chance(0.04), timestamp }));
 	}
 
-	const systemMessage = (timestamp) => ({
-		role: "system",
-		content: "You are a coding agent. You read, run, edit and write.",
-		sections: { project: fill.text(sizes === "small" ? 0 : 2_000), date: "Today is a day like any other." },
-		toolsAdded: TOOLS.map((name) => ({
-			name,
-			description: `The ${name} tool.`,
-			parameters: { type: "object", properties: { path: { type: "string" } }, required: [] },
-		})),
-		timestamp,
-	});
-	const firstSystemMessage = systemMessage(start);
-
-	function compaction() {
-		const kept = turns.at(-2) ?? turns.at(-1);
-		const tokensBefore = contextTokens;
-		contextTokens = 30_000;
-		const compacted = entry("compaction", {
-			summary: fill.text(5_000),
+	#compaction() {
+		const kept = this.#turns.at(-2) ?? this.#turns.at(-1);
+		const tokensBefore = this.#contextTokens;
+		this.#contextTokens = 30_000;
+		const compacted = this.#entry("compaction", {
+			summary: this.#fill.text(5_000),
 			firstKeptEntryId: kept.id,
 			tokensBefore,
-			details: { readFiles: [`src/${random.hex(6)}.ts`], modifiedFiles: [] },
-			usage: usage(),
+			details: { readFiles: [`src/${this.#random.hex(6)}.ts`], modifiedFiles: [] },
+			usage: this.#usage(),
 			fromHook: false,
 		});
-		compacted.systemMessage = { ...firstSystemMessage, timestamp: clock };
-		sinceCompaction = 0;
-		turns = [];
+		compacted.systemMessage = { ...this.#systemMessage, timestamp: this.#clock };
+		this.#sinceCompaction = 0;
+		this.#turns = [];
 		return compacted;
 	}
 
-	/** What is between turns: settings, names, marks, data of extensions. */
-	function* aside() {
-		if (random.chance(0.05)) yield entry("model_change", { provider: PROVIDER, modelId: MODEL });
-		if (random.chance(0.05)) {
-			yield entry("thinking_level_change", { thinkingLevel: random.pick(["low", "medium", "high"]) });
-		}
-		if (random.chance(0.02)) {
-			yield entry("usage", { kind: "cache_warm", provider: PROVIDER, model: MODEL, usage: usage() });
-		}
-		if (random.chance(0.02)) yield entry("session_info", { name: `Work on ${random.hex(6)}` });
-		if (random.chance(0.03) && turns.length > 0) {
-			yield entry("label", { targetId: turns.at(-1).id, label: `mark ${random.hex(4)}` });
-		}
-		if (random.chance(0.1)) {
-			const list = fill.text(sizes === "small" ? 40 : 1_500);
-			yield { type: "custom", customType: "todo", data: { list }, ...place() };
-		}
-		if (random.chance(0.02)) {
-			yield {
-				type: "custom_message",
-				customType: "notice",
-				content: fill.text(120),
-				display: true,
-				details: undefined,
-				...place(),
-			};
+	#entry(type, fields) {
+		return { type, ...this.#place(), ...fields };
+	}
+
+	#message(fields) {
+		return { type: "message", ...this.#place(), message: fields(this.#clock - 5) };
+	}
+
+	#place() {
+		this.#clock += this.#random.between(400, 9_000);
+		this.#sinceCompaction++;
+		const parentId = this.#leaf;
+		this.#leaf = this.#id();
+		return { id: this.#leaf, parentId, timestamp: new Date(this.#clock).toISOString() };
+	}
+
+	#id() {
+		for (;;) {
+			const candidate = this.#random.hex(8);
+			if (this.#ids.has(candidate)) continue;
+			this.#ids.add(candidate);
+			return candidate;
 		}
 	}
 
-	yield entry("model_change", { provider: PROVIDER, modelId: MODEL });
-	yield entry("thinking_level_change", { thinkingLevel: "medium" });
-	yield message(() => firstSystemMessage);
+	/** Bytes of filler for the next line of a role. */
+	#room(role) {
+		const { small, big } = this.#mix[role];
+		if (this.#random.chance(this.#mix.bigShare)) return BIG_FROM - BARE[role] + 200 + this.#random.exponential(big - BIG_FROM - 200, BIG_MAX);
+		return this.#random.exponential(small - BARE[role], BIG_FROM - BARE[role] - 200);
+	}
 
-	for (;;) {
-		yield* aside();
-		// Now and then the user goes back a few turns and says it differently: the old way stays as a side branch.
-		if (random.chance(0.03) && turns.length > 3) {
-			const fromId = leaf;
-			leaf = turns.at(-3).before;
-			turns = turns.slice(0, -3);
-			if (random.chance(0.5)) yield entry("branch_summary", { fromId, summary: fill.text(900), fromHook: false });
-		}
-		const before = leaf;
-		const asked = [{ type: "text", text: fill.text(room("user")) }];
-		yield message((timestamp) => ({ role: "user", content: asked, timestamp }));
-		turns.push({ id: leaf, before });
-		for (let step = 0; step < STEPS_PER_TURN; step++) {
-			const tool = random.pick(TOOLS);
-			const call = assistant(tool);
-			yield call.entry;
-			yield toolResult(tool, call.callId);
-		}
-		yield assistant(undefined).entry;
-		if (compactEvery > 0 && sinceCompaction >= compactEvery - STEPS_PER_TURN && turns.length > 0) yield compaction();
+	#usage() {
+		const input = this.#random.between(2, 40);
+		const output = this.#random.between(40, 1_800);
+		const cacheRead = this.#contextTokens;
+		const cacheWrite = this.#random.between(100, 4_000);
+		this.#contextTokens += cacheWrite;
+		const price = { input: cost(input, 3), output: cost(output, 15), cacheRead: cost(cacheRead, 0.3), cacheWrite: cost(cacheWrite, 3.75) };
+		const total = Number((price.input + price.output + price.cacheRead + price.cacheWrite).toFixed(6));
+		return { input, output, cacheRead, cacheWrite, totalTokens: input + output + cacheRead + cacheWrite, cost: { ...price, total } };
 	}
 }
+
+const systemMessage = (project, timestamp) => ({
+	role: "system",
+	content: "You are a coding agent. You read, run, edit and write.",
+	sections: { project, date: "Today is a day like any other." },
+	toolsAdded: TOOLS.map((name) => ({
+		name,
+		description: `The ${name} tool.`,
+		parameters: { type: "object", properties: { path: { type: "string" } }, required: [] },
+	})),
+	timestamp,
+});
