@@ -4,7 +4,7 @@ import { defineConfig } from "vitest/config";
 /** Vitest begins with large files. The longest tests stand in small ones: begun last, they would leave a processor idle. */
 class LongestFirst extends BaseSequencer {
 	override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-		const isLong = ({ moduleId }: TestSpecification): boolean => /\/stress\/differential\/|\/store\/in-pi\./.test(moduleId);
+		const isLong = ({ moduleId }: TestSpecification): boolean => /\/stress\/differential\/|\/store\/in-pi\.|\/docs\/docs\.|\/slow\/(?:memory|search)\//.test(moduleId);
 		const sorted = await super.sort(files);
 		return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
 	}
