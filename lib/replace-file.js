@@ -8,10 +8,6 @@ const UNSYNCED_FOLDERS = new Set(["EINVAL", "ENOTSUP", "EOPNOTSUPP", "EBADF"]);
 const TRIES = 100;
 const PAUSE_MS = 10;
 
-/** @param {unknown} error @param {number} tries how many there were */
-const isWorthATry = (error, tries) =>
-	process.platform === "win32" && tries < TRIES && IN_USE.has(String(/** @type {NodeJS.ErrnoException} */ (error).code));
-
 /**
  * Renames a file over another. Windows refuses that while either is open, so it is tried again there for about a second.
  * Gives false if `isAllowed`, which is asked before each try, does.
@@ -25,27 +21,12 @@ exports.replaceFile = async (draft, full, isAllowed = async () => true) => {
 			await fs.promises.rename(draft, full);
 			return true;
 		} catch (error) {
-			if (!isWorthATry(error, tries)) throw error;
+			const isInUse = process.platform === "win32" && IN_USE.has(String(/** @type {NodeJS.ErrnoException} */ (error).code));
+			if (!isInUse || tries >= TRIES) throw error;
 		}
 		await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
 	}
 	return false;
-};
-
-/**
- * The same where the caller has to wait.
- * @param {string} draft
- * @param {string} full
- */
-exports.replaceFileSync = (draft, full) => {
-	for (let tries = 1; ; tries++) {
-		try {
-			return fs.renameSync(draft, full);
-		} catch (error) {
-			if (!isWorthATry(error, tries)) throw error;
-		}
-		Atomics.wait(new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)), 0, 0, PAUSE_MS);
-	}
 };
 
 /**

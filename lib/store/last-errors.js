@@ -1,10 +1,11 @@
 // The last error of a store and of each session in it, for `pi-sessions remote status`: who meets an error is often a process beside pi,
 // which nobody sees. A store that did not answer in time is left alone for a minute: no process of this machine waits for it again.
+const { mkdirSync, writeFileSync } = require("node:fs");
 const { join } = require("node:path");
 const { addressKey } = require("./address.js");
 const { isObject } = require("./lines.js");
 const { idOf, nameOf } = require("./names.js");
-const { namesIn, readJson, remove, writeWholeSync } = require("./small-file.js");
+const { namesIn, readJson, remove } = require("./small-file.js");
 
 /** @typedef {{ session: string | undefined, at: string, code: string | undefined, message: string }} LastError without a session it is the store's */
 
@@ -31,8 +32,10 @@ class LastErrors {
 	set(session, error) {
 		const path = this.#pathOf(session === undefined ? STORE : nameOf(session));
 		try {
-			if (error) writeWholeSync(path, JSON.stringify({ at: new Date().toISOString(), code: error.code, message: error.message, isSilent: error.isSilent }));
-			else remove(path);
+			if (!error) return remove(path);
+			mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+			// One that is read before it is whole is not JSON, and counts as none.
+			writeFileSync(path, JSON.stringify({ at: new Date().toISOString(), code: error.code, message: error.message, isSilent: error.isSilent }), { mode: 0o600 });
 		} catch {
 			// Who met the error says it, too.
 		}

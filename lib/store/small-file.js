@@ -2,7 +2,7 @@
 const { randomBytes } = require("node:crypto");
 const fs = require("node:fs");
 const { dirname } = require("node:path");
-const { replaceFile, replaceFileSync, syncFolder } = require("../replace-file.js");
+const { replaceFile, syncFolder } = require("../replace-file.js");
 const { isObject, parse } = require("./lines.js");
 
 /**
@@ -37,7 +37,7 @@ const remove = (path) => fs.rmSync(path, { force: true });
  *   power failure
  */
 async function writeWhole(path, text, last) {
-	const draft = draftOf(path);
+	const draft = `${path}.${randomBytes(6).toString("hex")}`;
 	await fs.promises.mkdir(dirname(path), { recursive: true, mode: 0o700 });
 	try {
 		await fs.promises.writeFile(draft, text, { mode: 0o600 });
@@ -63,25 +63,8 @@ async function syncFile(path) {
 	}
 }
 
-/** Writes a file as a whole, before anything else is done. @param {string} path @param {string} text */
-function writeWholeSync(path, text) {
-	const draft = draftOf(path);
-	fs.mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-	try {
-		fs.writeFileSync(draft, text, { mode: 0o600 });
-		replaceFileSync(draft, path);
-	} catch (error) {
-		remove(draft);
-		throw error;
-	}
-}
-
-/** @param {string} path */
-const draftOf = (path) => `${path}.${randomBytes(6).toString("hex")}`;
-
 exports.namesIn = namesIn;
 exports.readJson = readJson;
 exports.remove = remove;
 exports.unlessAbsent = unlessAbsent;
 exports.writeWhole = writeWhole;
-exports.writeWholeSync = writeWholeSync;

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { root, scratch } from "../../support/scratch.js";
 
 const require = createRequire(import.meta.url);
-const { replaceFile, replaceFileSync } = require("../../../lib/replace-file.js");
+const { replaceFile } = require("../../../lib/replace-file.js");
 const { makePrivate, readSettings } = require("../../../lib/store/settings.js");
 const moduleOf = (path: string) => import(pathToFileURL(join(root, "lib", path)).href);
 const { writeText } = await moduleOf("cli/files.mjs");
@@ -29,28 +29,23 @@ function drafts(): { draft: string; full: string } {
 	return { draft, full };
 }
 
-/** The next calls of both kinds of rename fail so often. Gives how many there were. */
+/** The next renames fail so often. Gives how many there were. */
 function refuse(times: number, code = "EPERM"): () => number {
 	let calls = 0;
-	const { renameSync: real } = fs;
-	const rename = (from: fs.PathLike, to: fs.PathLike): void => {
+	const { rename } = fs.promises;
+	vi.spyOn(fs.promises, "rename").mockImplementation(async (from, to) => {
 		if (++calls <= times) throw failure(code);
-		real(from, to);
-	};
-	vi.spyOn(fs, "renameSync").mockImplementation(rename);
-	vi.spyOn(fs.promises, "rename").mockImplementation(async (from, to) => rename(from, to));
+		return rename(from, to);
+	});
 	return () => calls;
 }
 
-describe.each([
-	["on another thread", replaceFile],
-	["on the caller's", async (draft: string, full: string) => replaceFileSync(draft, full)],
-])("a file is replaced %s", (_, replace) => {
+describe("a file is replaced", () => {
 	test.each(["EPERM", "EACCES", "EBUSY"])("%s on Windows: it is tried again", async (code) => {
 		isOn("win32");
 		const { draft, full } = drafts();
 		const calls = refuse(3, code);
-		await replace(draft, full);
+		await replaceFile(draft, full);
 		expect([readFileSync(full, "utf8"), calls()]).toEqual(["new", 4]);
 	});
 
@@ -58,7 +53,7 @@ describe.each([
 		isOn("win32");
 		const { draft, full } = drafts();
 		const calls = refuse(Infinity);
-		await expect(replace(draft, full)).rejects.toThrow("EPERM: rename");
+		await expect(replaceFile(draft, full)).rejects.toThrow("EPERM: rename");
 		expect([readFileSync(draft, "utf8"), readFileSync(full, "utf8"), calls()]).toEqual(["new", "old", 100]);
 	});
 
@@ -66,24 +61,16 @@ describe.each([
 		isOn(platform);
 		const { draft, full } = drafts();
 		const calls = refuse(1, code);
-		await expect(replace(draft, full)).rejects.toThrow(code);
+		await expect(replaceFile(draft, full)).rejects.toThrow(code);
 		expect(calls()).toBe(1);
 	});
 
 	test("one that is open until the first try has failed has the new text", async () => {
 		const { draft, full } = drafts();
 		const reader = openSync(full, "r");
-		const { renameSync: real } = fs;
-		const whileItIsOpen = (from: fs.PathLike, to: fs.PathLike): void => {
-			try {
-				real(from, to);
-			} finally {
-				closeSync(reader);
-			}
-		};
-		vi.spyOn(fs, "renameSync").mockImplementationOnce(whileItIsOpen);
-		vi.spyOn(fs.promises, "rename").mockImplementationOnce(async (from, to) => whileItIsOpen(from, to));
-		await replace(draft, full);
+		const { rename: real } = fs.promises;
+		vi.spyOn(fs.promises, "rename").mockImplementationOnce((from, to) => real(from, to).finally(() => closeSync(reader)));
+		await replaceFile(draft, full);
 		expect(readFileSync(full, "utf8")).toBe("new");
 	});
 });
