@@ -61,16 +61,17 @@ class Pending {
 	 * @param {(one: PendingSession) => Promise<boolean>} isNeeded
 	 */
 	async left(isNeeded) {
-		const ended = this.#others().filter((id) => !this.#isHeld(id));
-		await Promise.all(ended.map(async (id) => {
+		await Promise.all(this.#others().map(async (id) => {
+			const isRunning = this.#isRunning(id);
+			if (isRunning) return;
 			const needed = await Promise.all(this.#read(id).map(isNeeded));
-			if (!needed.includes(true) && !this.#mayBeHeld(id)) this.#remove(id);
+			if (!needed.includes(true) && (isRunning === false || this.#isOld(id))) this.#remove(id);
 		}));
 	}
 
 	/** The files that other processes of this machine have open now. */
 	openElsewhere() {
-		return new Set(this.#others().filter((id) => this.#isHeld(id)).flatMap((id) => this.#read(id).map(({ file }) => file)));
+		return new Set(this.#others().filter((id) => this.#isRunning(id)).flatMap((id) => this.#read(id).map(({ file }) => file)));
 	}
 
 	#others() {
@@ -78,18 +79,16 @@ class Pending {
 		return ids.filter((id) => id !== this.id);
 	}
 
-	/** @param {string} id */
-	#isHeld(id) {
+	/** Whether a process runs; undefined where no lock can tell. @param {string} id */
+	#isRunning(id) {
 		const release = tryLock(this.#lockOf(id));
 		release?.();
-		return release === null;
+		return release === undefined ? undefined : release === null;
 	}
 
-	/** Whether no lock can tell, and the process may run still. @param {string} id */
-	#mayBeHeld(id) {
-		const release = tryLock(this.#lockOf(id));
-		release?.();
-		return release === undefined && Date.now() - (fs.statSync(this.#fileOf(id), { throwIfNoEntry: false })?.mtimeMs ?? 0) < DAY_MS;
+	/** Whether a process has opened no session for a day. @param {string} id */
+	#isOld(id) {
+		return Date.now() - (fs.statSync(this.#fileOf(id), { throwIfNoEntry: false })?.mtimeMs ?? 0) > DAY_MS;
 	}
 
 	/** @param {string} id @returns {PendingSession[]} */
