@@ -1,12 +1,12 @@
 // What this machine notes about its stores: for each session of a store how far its file is stored. Losing it only costs time.
-const { randomBytes } = require("node:crypto");
 const fs = require("node:fs");
-const { basename, join, resolve } = require("node:path");
+const { join, resolve } = require("node:path");
 const { addressKey } = require("./address.js");
 const { isGone } = require("./errors.js");
+const { hostLock } = require("./host-lock.js");
 const { isCount } = require("./lines.js");
 const { checkId, isId, nameOf } = require("./names.js");
-const { namesIn, readJson, remove, writeWhole } = require("./small-file.js");
+const { readJson, remove, writeWhole } = require("./small-file.js");
 
 /**
  * @typedef {import("./outbox").Note & { revision?: string, redactions?: number, elsewhere?: string }} Note `revision`: that of the
@@ -14,15 +14,13 @@ const { namesIn, readJson, remove, writeWhole } = require("./small-file.js");
  *   name of another project
  */
 
-/** After how long the mark of a redaction is that of a process that was killed. */
-const LONGEST_REDACTING_MS = 10 * 60_000;
-
 /** The revision of a session in a store: while it is the same there is nothing new. @param {import("./index").StoredSession} stored */
 const revisionOf = ({ session, bytes, modified, hosts, redactions }) => `${session} ${bytes} ${modified.getTime()} ${redactions} ${hosts.join(" ")}`;
 
 class Notes {
 	#notes;
 	#folder;
+	#lock;
 
 	/**
 	 * @param {string} notes the directory of this machine's notes
@@ -32,6 +30,7 @@ class Notes {
 	constructor(notes, address, dir) {
 		this.#notes = resolve(notes);
 		this.#folder = join(this.#notes, addressKey(address, `\n${resolve(dir)}`));
+		this.#lock = hostLock({ store: this.#folder, host: "redacting", locks: this.#notes });
 	}
 
 	/** @param {string} session @returns {Note | undefined} */
@@ -69,31 +68,26 @@ class Notes {
 
 	/** Whether a redaction of the session in the store was begun and has not ended: the store may know it, and still have the bytes. @param {string} session */
 	isRedacting(session) {
-		return this.#redactingOf(session).length > 0;
+		return fs.existsSync(this.#markOf(session));
 	}
 
 	/**
-	 * Notes that the session is redacted in the store until that has succeeded, however this process, or the machine, ends, or the store has
-	 * nothing of it. Calls that have failed, or whose processes were killed, are made good by that; one that still runs is not.
+	 * Marks that the session is redacted in the store until that has succeeded, however this process, or the machine, ends, or the store has
+	 * nothing of it. One process at a time: a redaction that succeeds ends those that have failed, or whose processes were killed.
 	 * @param {string} session
 	 * @param {() => Promise<void>} redact
 	 */
 	async whileRedacting(session, redact) {
-		const abandoned = this.#redactingOf(session).filter((path) => Date.now() - (fs.statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0) > LONGEST_REDACTING_MS);
-		const own = `${this.#redactingPath(session)}${randomBytes(6).toString("hex")}`;
-		await writeWhole(own, "", this.#notes);
-		let isOver = false;
-		try {
-			await redact();
-			isOver = true;
-		} catch (error) {
-			isOver = isGone(error);
-			throw error;
-		} finally {
-			if (isOver) for (const path of [...abandoned, own]) remove(path);
-			// It is abandoned at once.
-			else await fs.promises.utimes(own, 0, 0).catch(() => {});
-		}
+		await this.#lock("redacting", async () => {
+			await writeWhole(this.#markOf(session), "", this.#notes);
+			try {
+				await redact();
+			} catch (error) {
+				if (isGone(error)) remove(this.#markOf(session));
+				throw error;
+			}
+			remove(this.#markOf(session));
+		});
 	}
 
 	/** @param {string} session */
@@ -101,16 +95,9 @@ class Notes {
 		return join(this.#folder, `${nameOf(checkId(session, "session"))}.json`);
 	}
 
-	/** What the paths of the session's marks begin with: each redaction has its own. @param {string} session */
-	#redactingPath(session) {
-		return this.#path(session).replace(/json$/, "redacting.");
-	}
-
 	/** @param {string} session */
-	#redactingOf(session) {
-		const beginning = basename(this.#redactingPath(session));
-		const isMark = (/** @type {string} */ name) => name.startsWith(beginning) && !name.endsWith(".json");
-		return namesIn(this.#folder).filter(isMark).map((name) => join(this.#folder, name));
+	#markOf(session) {
+		return this.#path(session).replace(/json$/, "redacting");
 	}
 }
 

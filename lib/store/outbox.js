@@ -6,10 +6,11 @@
 // is if the store does not know the cursor any more, because it was made anew or set back, unless it says that the session was deleted
 // there: that is reported, and asked for again now and then.
 const { promises: fs } = require("node:fs");
+const { isDeepStrictEqual } = require("node:util");
 const { StoreError, unlessAbsent } = require("./errors.js");
 const { entryOf, lineKey, tooLong } = require("./lines.js");
 const { loadAll } = require("./load-all.js");
-const { checkAt, lagOf, readHeader, readLines } = require("./session-file.js");
+const { checkAt, readHeader, readLines } = require("./session-file.js");
 
 /** @typedef {import("./index").LineStore} LineStore */
 /**
@@ -28,27 +29,20 @@ const { checkAt, lagOf, readHeader, readLines } = require("./session-file.js");
  * @property {string} file
  * @property {string} [project]
  * @property {() => Note | undefined} readNote gives the newest note: a pull, or another process, may have made it
- * @property {(note: Note | undefined) => unknown} [onNote] is given each note when it holds, or undefined if none does any more, and
- *   waited for
+ * @property {(note: Note | undefined) => unknown} onNote keeps a note when it holds, or that none does any more, and is waited for
  * @property {(error: Error) => void} [onSkipped] is given an error for each line that is too long for the store
  * @property {boolean} [verifiesCursor] shows the store the cursor if the file has nothing new: a store that was made anew or put back is noticed, too
  * @property {boolean} [restores] stores a session again that was deleted from the store
  * @property {() => unknown} [claim] is called before an append, and waited for: the store refuses it while another host has the claim
  * @property {(line: Uint8Array) => string | undefined} [secretIn] says which secret a line holds: it is not stored then
  * @property {() => boolean} [isPrivate] whether nothing more is to be stored
- * @property {(bytes: number) => void} [onProgress] is given how much of the file is stored
+ * @property {(bytes: number) => void} [onProgress] is given how much of the file is stored that was not known to be
  */
 
 class Outbox {
 	#options;
-	/** @type {Note | undefined} */
-	#note;
-	/** The note that was last read or saved. @type {Note | undefined} */
-	#savedNote;
 	/** Lines that the store had when there was no note, until the file was read to its end. @type {Set<string>} */
 	#storedLines = new Set();
-	/** @type {Buffer | undefined} */
-	#header;
 	/** Whether the store has seen the cursor since this outbox was made. */
 	#isCompared = false;
 	/** Whether the store did not know the cursor since a portion was stored. */
@@ -57,17 +51,6 @@ class Outbox {
 	/** @param {OutboxOptions} options */
 	constructor(options) {
 		this.#options = options;
-		this.#note = options.readNote();
-	}
-
-	/** How many bytes of the file are not known to be stored. */
-	lag() {
-		return lagOf(this.#options.file, this.#note);
-	}
-
-	/** Takes the newest note. */
-	refresh() {
-		this.#note = this.#savedNote = this.#options.readNote();
 	}
 
 	/** Stores one portion. Gives whether there may be more. */
@@ -79,8 +62,7 @@ class Outbox {
 			const { store, session, restores, onNote } = this.#options;
 			// One that was set back to before it had the session does not say so.
 			if (!restores && (await store.list({ session })).deleted.length > 0) throw new DeletedError(session);
-			[this.#note, this.#savedNote] = [undefined, undefined];
-			await onNote?.(undefined);
+			await onNote(undefined);
 			if (this.#wasReset) throw error;
 			this.#wasReset = true;
 			return true;
@@ -93,23 +75,25 @@ class Outbox {
 		// A session gets its file with its first message.
 		if (!file) return false;
 		try {
-			if (!this.#note || (await checkAt(file, this.#note.offset)) !== this.#note.check) {
+			const noted = readNote();
+			let note = noted;
+			if (!note || (await checkAt(file, note.offset)) !== note.check) {
 				const page = await loadAll(store, session);
 				this.#isCompared = true;
 				this.#storedLines = new Set(page.lines.map(({ line }) => lineKey(line)));
-				this.#note = { cursor: page.cursor, offset: 0, check: await checkAt(file, 0), needsAll: page.lines.length > 0 };
+				note = { cursor: page.cursor, offset: 0, check: await checkAt(file, 0), needsAll: page.lines.length > 0 };
 			}
-			const { lines, bytes, goesOn } = this.#beforeSecret(await readLines(file, this.#note.offset));
+			const { lines, bytes, goesOn } = this.#beforeSecret(await readLines(file, note.offset));
 			// After reading: what is said once a session is private is not among the lines if it was not private yet.
 			if (this.#options.isPrivate?.()) return false;
 			if (bytes === 0) {
-				await this.#compare();
+				await this.#compare(note);
 				return this.#atEnd();
 			}
-			const header = (this.#header ??= (await readHeader(file)).line);
+			const { line: header } = await readHeader(file);
 			const fits = (/** @type {Uint8Array} */ line) => line.length <= (store.longestLine ?? Infinity);
 			const fresh = lines.filter((line) => fits(line) && entryOf(line) && !this.#storedLines.has(lineKey(line)));
-			let { cursor, offset, needsAll } = this.#note;
+			let { cursor, needsAll } = note;
 			if (fresh.length > 0) {
 				await claim?.();
 				const append = { header, lines: fresh, project, after: cursor, exclusive: claim !== undefined, restores };
@@ -121,20 +105,14 @@ class Outbox {
 				}
 				this.#isCompared = true;
 			}
-			offset += bytes;
-			const check = await checkAt(file, offset);
-			const now = readNote();
-			if (!isSame(now, this.#savedNote)) {
-				// A pull, or another process, made a newer one meanwhile.
-				[this.#note, this.#savedNote] = [now, now];
-				return true;
-			}
-			this.#note = { ...this.#note, cursor, offset, check, needsAll };
-			this.#savedNote = this.#note;
 			this.#wasReset = false;
-			await onNote?.(this.#note);
+			const offset = note.offset + bytes;
+			const check = await checkAt(file, offset);
+			// A pull, or another process, made a newer one meanwhile.
+			if (!isDeepStrictEqual(readNote(), noted)) return true;
+			await onNote({ ...note, cursor, offset, check, needsAll });
 			for (const line of lines) if (!fits(line)) onSkipped?.(new StoreError("invalid", `${tooLong(session, line, store.longestLine ?? 0)}: it stays in this machine's file`));
-			onProgress?.(offset);
+			onProgress?.(bytes);
 			return goesOn || this.#atEnd();
 		} finally {
 			await file.close();
@@ -166,11 +144,11 @@ class Outbox {
 		return false;
 	}
 
-	/** Shows the store the cursor, where nothing was appended that did so. */
-	async #compare() {
+	/** Shows the store the cursor, where nothing was appended that did so. @param {Note} note */
+	async #compare({ cursor }) {
 		const { verifiesCursor, store, session } = this.#options;
-		if (!verifiesCursor || this.#isCompared || !this.#note) return;
-		await store.load(session, this.#note.cursor);
+		if (!verifiesCursor || this.#isCompared) return;
+		await store.load(session, cursor);
 		this.#isCompared = true;
 	}
 }
@@ -186,9 +164,6 @@ class DeletedError extends StoreError {
 const asDeleted = (session) => (error) => {
 	throw error instanceof StoreError && error.code === "deleted" ? new DeletedError(session) : error;
 };
-
-/** @param {Note | undefined} a @param {Note | undefined} b */
-const isSame = (a, b) => a?.cursor === b?.cursor && a?.offset === b?.offset && a?.check === b?.check && Boolean(a?.needsAll) === Boolean(b?.needsAll);
 
 exports.DeletedError = DeletedError;
 exports.Outbox = Outbox;

@@ -11,6 +11,7 @@ const { StoreError, unlessAbsent } = require("./errors.js");
 const { isObject, parse } = require("./lines.js");
 const { loadAll } = require("./load-all.js");
 const { callHere } = require("./local.js");
+const { revisionOf } = require("./notes.js");
 const { CURRENT_VERSION, checkAt, checkNotNewer, tailAt } = require("./session-file.js");
 
 /** @typedef {import("./index").LineStore} LineStore */
@@ -18,16 +19,14 @@ const { CURRENT_VERSION, checkAt, checkNotNewer, tailAt } = require("./session-f
 /**
  * @typedef {object} PullOptions
  * @property {LineStore} store
- * @property {string} session
+ * @property {import("./index").StoredSession} stored what the store's list has just said of the session
+ * @property {boolean} isChanged whether the session was changed in the store since
  * @property {string} file
  * @property {Buffer} [header] makes the file, with this header, if it is not there
- * @property {import("./index").StoredSession} [stored] what the store's list has just said of the session
- * @property {Note} [note] what an earlier push or pull had noted
+ * @property {import("./notes").Notes} notes
+ * @property {() => boolean} isRedacted whether something was redacted here since the pull began
  * @property {() => Promise<unknown>} push stores what the file holds
- * @property {() => unknown} [onMerge] is called before the file changes, and waited for: notes do not hold from then on
- * @property {(note: Note, problems: import("./index").Problem[]) => unknown} [onNote] is given the new one, and what could not be read, and waited for
  * @property {import("./local").CallManager} [call] calls the session manager
- * @property {(lines: number) => void} [onProgress] is given how many lines were loaded
  */
 
 const NEWLINE = Buffer.from("\n");
@@ -38,12 +37,15 @@ const NEWLINE = Buffer.from("\n");
  * @returns {Promise<import("./index").PullReport>}
  */
 async function pull(options) {
-	const { store, session, file, note, onNote } = options;
+	const { store, stored, isChanged, file, header, notes } = options;
+	const { session } = stored;
+	const listed = isChanged ? undefined : stored;
+	const note = header ? undefined : notes.get(session);
 	const tail = note && !note.needsAll ? await tailAsNoted(file, note) : undefined;
 	if (note && tail) {
-		const page = await loadAll(store, session, note.cursor, options.onProgress, options.stored).catch(undefinedIfReset);
+		const page = await loadAll(store, session, note.cursor, undefined, listed).catch(undefinedIfReset);
 		if (page?.lines.length === 0) {
-			await onNote?.({ ...note, cursor: page.cursor, needsAll: page.problems.length > 0 }, page.problems);
+			await keep(options, { ...note, cursor: page.cursor, needsAll: page.problems.length > 0 }, page.problems);
 			return { added: 0, renamed: [], problems: page.problems };
 		}
 		if (page?.comesAfter) {
@@ -53,11 +55,11 @@ async function pull(options) {
 	}
 	for (let loaded = -1; ; ) {
 		// What was pushed since is to be among it.
-		const page = await loadAll(store, session, undefined, options.onProgress, loaded < 0 ? options.stored : undefined);
+		const page = await loadAll(store, session, undefined, undefined, loaded < 0 ? listed : undefined);
 		if (page.lines.length === 0) {
 			const [problem] = page.problems;
-			if (options.header && problem) throw new StoreError("failed", `Session ${session}: ${problem.where}: ${problem.message}`);
-			if (options.header) throw new StoreError("not-found", `Session ${session} has no lines in the store`);
+			if (header && problem) throw new StoreError("failed", `Session ${session}: ${problem.where}: ${problem.message}`);
+			if (header) throw new StoreError("not-found", `Session ${session} has no lines in the store`);
 			// It was deleted from the store, and a push must not put it back: the old note stays.
 			return { added: 0, renamed: [], problems: page.problems };
 		}
@@ -90,13 +92,16 @@ function undefinedIfReset(error) {
 }
 
 /** @param {PullOptions} options @param {import("./index").Page} page @param {{ bytes: number, tail: Uint8Array }} [since] */
-async function merge({ session, file, header, onMerge, call = callHere }, page, since) {
+async function merge({ stored: { session }, file, header, notes, isRedacted, call = callHere }, page, since) {
 	const names = [...new Set(page.lines.map(({ host }) => host))].sort();
 	const numbers = new Map(names.map((name, at) => [name, at]));
 	const hosts = Uint32Array.from(page.lines, ({ host }) => numbers.get(host) ?? 0);
 	const lines = Buffer.concat(page.lines.flatMap(({ line }) => [line, NEWLINE]));
 	const before = await unlessAbsent(fs.stat(file));
-	await onMerge?.();
+	// Another process did, and the lines that were loaded may be the old ones.
+	if (isRedacted()) throw new StoreError("failed", `Session ${session} was redacted here meanwhile: pull it again`);
+	// Whoever pushes after a pull that was killed compares the file with everything.
+	await notes.forget(session);
 	const merged = await call("merge", file, { session, lines, hosts, header, since });
 	await keepTime(file, page, before?.mtimeMs);
 	return merged;
@@ -141,17 +146,27 @@ function newestTime(lines) {
  * @param {import("../../index").MergeReport} merged
  * @returns {Promise<import("./index").PullReport>}
  */
-async function done({ store, file, onNote }, page, { added, renamed, storedBytes: offset, inode }) {
-	const handle = await fs.open(file);
+async function done(options, page, { added, renamed, storedBytes: offset, inode }) {
+	const handle = await fs.open(options.file);
 	const host = page.lines.at(-1)?.host;
-	const writer = host === store.host ? undefined : host;
+	const writer = host === options.store.host ? undefined : host;
 	try {
 		// Another pull may have replaced the file since: the note then matches no file.
-		await onNote?.({ cursor: page.cursor, offset, check: await checkAt(handle, offset, inode), needsAll: renamed.length > 0 || page.problems.length > 0, writer }, page.problems);
+		await keep(options, { cursor: page.cursor, offset, check: await checkAt(handle, offset, inode), needsAll: renamed.length > 0 || page.problems.length > 0, writer }, page.problems);
 	} finally {
 		await handle.close();
 	}
 	return { added, renamed, problems: page.problems };
+}
+
+/**
+ * Keeps a note. What could not be read is asked for again: put back, it may look in the list as it does now.
+ * @param {PullOptions} options
+ * @param {Note} note
+ * @param {import("./index").Problem[]} problems
+ */
+async function keep({ notes, stored }, note, problems) {
+	await notes.set(stored.session, { ...note, revision: problems.length === 0 ? revisionOf(stored) : undefined, redactions: stored.redactions });
 }
 
 /**

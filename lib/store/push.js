@@ -3,8 +3,9 @@
 // A followed file is checked four times a second. New lines are stored at once; lines that are appended meanwhile go with the
 // next call. So a single entry only waits for the check, and the slower the store answers, the more entries share a call.
 const { promises: fs } = require("node:fs");
-const { asError } = require("./errors.js");
+const { StoreError, asError } = require("./errors.js");
 const { DeletedError, Outbox } = require("./outbox.js");
+const { lagOf } = require("./session-file.js");
 
 /**
  * @typedef {import("./outbox").OutboxOptions & {
@@ -13,8 +14,9 @@ const { DeletedError, Outbox } = require("./outbox.js");
  *   onError?: (error: Error) => void,
  *   poll?: number,
  *   retry?: number,
- * }} PushOptions `onStart` is called before each try, and waited for, `onStored` after one that stored all there was. `onError` is given each failure, and a deletion once; what failed is tried again. `poll` is the interval at which a
- *   followed file is checked, `retry` the first wait after a failure, which doubles up to a minute, both in milliseconds.
+ * }} PushOptions `onStart` is called before each try, and waited for, `onStored` after one that stored all there was. `onError` is given each
+ *   failure, and a deletion once; what failed is tried again. `poll` is the interval at which a followed file is checked, `retry` the first
+ *   wait after a failure, which doubles up to a minute, both in milliseconds.
  */
 
 const POLL_MS = 250;
@@ -24,17 +26,17 @@ const LONGEST_RETRY_MS = 60_000;
 class Push {
 	#options;
 	#outbox;
-	/** @type {NodeJS.Timeout | undefined} */
-	#timer;
 	/** @type {Promise<void> | undefined} */
 	#running;
 	/** @type {NodeJS.Timeout | undefined} */
 	#following;
+	/** How many tries in a row stored nothing and failed, the error of the last try if it failed, and when a followed file is tried again. */
 	#failures = 0;
-	/** Whether the last try found that the session was deleted from the store. */
-	#isDeleted = false;
-	/** Whether the file grew since it was last read. */
-	#hasGrown = false;
+	/** @type {Error | undefined} */
+	#error;
+	#retryAt = 0;
+	/** Whether the file grew since it was last read, or that failed. */
+	#isDue = false;
 	#isStopped = false;
 
 	/** @param {PushOptions} options */
@@ -48,18 +50,16 @@ class Push {
 	 * size shows that it grew.
 	 */
 	follow() {
-		let [before, isLooking] = [-1, false];
+		let [size, isLooking] = [-1, false];
 		const look = async () => {
 			if (isLooking || this.#isStopped) return;
 			isLooking = true;
 			// A session that has no file yet gets one with its first message.
-			const size = await fs.stat(this.#options.file).then((stat) => stat.size, () => -1);
+			const now = await fs.stat(this.#options.file).then((stat) => stat.size, () => size);
 			isLooking = false;
-			if (size < 0 || size === before) return;
-			before = size;
-			this.#hasGrown = true;
-			// After a failure the timer tries again.
-			if (!this.#timer) this.#start();
+			if (now !== size) this.#isDue = true;
+			size = now;
+			if (this.#isDue && performance.now() >= this.#retryAt) this.#start();
 		};
 		this.#following ??= setInterval(look, this.#options.poll).unref();
 		void look();
@@ -67,58 +67,57 @@ class Push {
 
 	/** How many bytes of the file are not known to be stored. A file that is not there has none. */
 	lag() {
-		return this.#outbox.lag();
+		return lagOf(this.#options.file, this.#options.readNote());
+	}
+
+	/** Why the last try failed; undefined if it did not. */
+	get error() {
+		return this.#error;
 	}
 
 	/**
 	 * Stores what the file holds, now. Gives false if that takes longer, the session was deleted from the store, or `stop` came first.
-	 * @param {{ timeout: number, until?: () => boolean }} options `timeout` in milliseconds; `until` tells that trying again is in vain
+	 * @param {{ timeout: number, tries?: number }} options `timeout` in milliseconds; with `tries` it gives up after so many failures in a row, and
+	 *   after one that does not pass
 	 */
-	async flush({ timeout, until }) {
-		const end = performance.now() + timeout;
-		while (!this.#isStopped) {
-			// What is under way may have begun before the last line.
-			await this.#within(this.#running, end);
-			this.#start();
-			if (!(await this.#within(this.#running, end))) return false;
-			if (this.#failures === 0) return !this.#isStopped;
-			if (this.#isDeleted || until?.()) return false;
-			if (!(await this.#within(new Promise((resolve) => setTimeout(resolve, this.#wait())), end))) return false;
+	async flush({ timeout, tries }) {
+		/** @type {NodeJS.Timeout | undefined} */
+		let timer;
+		const late = new Promise((resolve) => {
+			if (timeout < Infinity) timer = setTimeout(resolve, Math.max(0, timeout), "late");
+		});
+		const isLate = async (/** @type {Promise<unknown> | undefined} */ work) => (await Promise.race([work, late])) === "late";
+		try {
+			while (!this.#isStopped) {
+				// What is under way may have begun before the last line.
+				await isLate(this.#running);
+				this.#start();
+				if (await isLate(this.#running)) return false;
+				const error = this.#error;
+				if (!error) return !this.#isStopped;
+				const isInVain = tries !== undefined && (this.#failures >= tries || !(error instanceof StoreError) || !error.retryable);
+				if (isInVain || error instanceof DeletedError) return false;
+				if (await isLate(new Promise((resolve) => setTimeout(resolve, this.#wait())))) return false;
+			}
+			return false;
+		} finally {
+			clearTimeout(timer);
 		}
-		return false;
 	}
 
 	/** Stops, after a call that is under way has ended. */
 	async stop() {
 		this.#isStopped = true;
-		clearTimeout(this.#timer);
 		clearInterval(this.#following);
 		await this.#running;
 	}
 
-	/** @param {Promise<unknown> | undefined} work @param {number} end */
-	async #within(work, end) {
-		/** @type {NodeJS.Timeout | undefined} */
-		let timer;
-		const late = new Promise((resolve) => {
-			if (end < Infinity) timer = setTimeout(resolve, Math.max(0, end - performance.now()), "late");
-		});
-		const first = await Promise.race([work, late]);
-		clearTimeout(timer);
-		return first !== "late";
-	}
-
 	#start() {
-		clearTimeout(this.#timer);
-		this.#timer = undefined;
 		if (this.#running) return;
-		this.#hasGrown = false;
+		this.#isDue = false;
 		this.#running = this.#run().finally(() => {
 			this.#running = undefined;
-			if (this.#isStopped) return;
-			// A process that has nothing else to do may end; the next one continues.
-			if (this.#failures > 0) this.#timer = setTimeout(() => this.#start(), this.#wait()).unref();
-			else if (this.#hasGrown) this.#start();
+			if (this.#isDue && !this.#error && !this.#isStopped) this.#start();
 		});
 	}
 
@@ -128,17 +127,17 @@ class Push {
 	}
 
 	async #run() {
+		const before = this.#error;
 		try {
 			await this.#options.onStart?.();
-			this.#outbox.refresh();
-			while (!this.#isStopped && (await this.#outbox.storePortion()));
-			[this.#failures, this.#isDeleted] = [0, false];
+			while (!this.#isStopped && (await this.#outbox.storePortion())) this.#failures = 0;
+			[this.#failures, this.#error, this.#retryAt] = [0, undefined, 0];
 			if (!this.#isStopped) this.#options.onStored?.();
 		} catch (error) {
 			this.#failures++;
-			const wasDeleted = this.#isDeleted;
-			this.#isDeleted = error instanceof DeletedError;
-			if (!(wasDeleted && this.#isDeleted)) this.#options.onError?.(asError(error));
+			this.#error = asError(error);
+			[this.#isDue, this.#retryAt] = [true, performance.now() + this.#wait()];
+			if (!(before instanceof DeletedError && error instanceof DeletedError)) this.#options.onError?.(this.#error);
 		}
 	}
 }

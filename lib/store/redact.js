@@ -1,8 +1,8 @@
 // Takes something out of session files and out of a store.
 //
-// What a redaction of a file is going to change is noted before the file is changed, and goes to each store before anything else of the
-// session does: until the store knows of it, its old lines would come back with the next pull. A store may also have what the file does not
-// have any more, because it was edited by hand.
+// What a redaction of a file is going to change is noted, with what is to stand in its place, before the file is changed, and goes to each
+// store before anything else of the session does: until the store knows of it, its old lines would come back with the next pull. A store may
+// also have what the file does not have any more, because it was edited by hand.
 const { mkdirSync, mkdtempSync, promises: fs, readFileSync, rmSync, statSync, writeFileSync } = require("node:fs");
 const { join } = require("node:path");
 const { copiesIn, eachLine, entriesWith, identityOf } = require("./copies.js");
@@ -15,36 +15,79 @@ const { CURRENT_VERSION } = require("./session-file.js");
 const { namesIn } = require("./small-file.js");
 
 /** @typedef {import("./index").LineStore} LineStore */
-/** @typedef {import("./redacted-lines").RedactedLine} RedactedLine */
+/** @typedef {import("./redacted-lines").RedactedLines} RedactedLines */
 /** @typedef {import("../../index").RedactInput} RedactInput */
+/**
+ * @typedef {object} Redacting
+ * @property {string} notes the directory of this machine's notes
+ * @property {RedactedLines} [redacted] keeps what is changed, for the stores; none for a file that no store takes
+ * @property {import("./local").CallManager} [call]
+ */
 
-/** What the folder of a redaction apart from the file is called, and how long it may be there. */
+/** What the folder of lines that are redacted apart from their file is called, and how long it may be there. */
 const ASIDE = "redacting-";
 const LONGEST_ASIDE_MS = 60_000;
 
 /**
- * Redacts a session file. Its time stays: pi continues the session whose file changed last.
+ * Redacts a session file, after what a process that was killed had noted to redact in it.
  * @param {string} file
  * @param {RedactInput} what
- * @param {{ add?: (lines: RedactedLine[]) => unknown, call?: import("./local").CallManager, alone?: <T>(work: () => Promise<T>) => Promise<T> }} [options]
- *   `add` keeps what is going to be changed, for the stores, and is waited for; `alone` keeps other processes from taking it to a store before
- *   it is changed
+ * @param {Redacting} options
  * @returns {Promise<import("../../index").RedactReport>}
  */
-async function redactFile(file, what, { alone, ...options } = {}) {
-	return alone && !what.dryRun ? alone(() => redactFile(file, what, options)) : redactHere(file, what, options);
+async function redactFile(file, what, { notes, redacted, call = callHere }) {
+	const plan = () => callHere("redact", file, { ...what, dryRun: true });
+	if (what.dryRun) return plan();
+	if (!redacted) return change(file, what, call);
+	return redacted.alone(async () => {
+		const left = await finish(file, redacted, call);
+		const planned = await plan();
+		const old = await linesOf(file, new Set(planned.lines.map(({ hash }) => hash)));
+		await redacted.add(redactAside(notes, [...old.values()], what));
+		const done = await change(file, what, call);
+		// Another process may have appended to it meanwhile.
+		if (done.lines.length > planned.lines.length) {
+			const now = await linesOf(file, new Set(done.lines.map(({ newHash }) => newHash)));
+			await redacted.add(replacedBy(done.lines, now));
+		}
+		return { ...done, lines: [...left, ...done.lines] };
+	});
 }
 
-/** @param {string} file @param {RedactInput} what @param {{ add?: (lines: RedactedLine[]) => unknown, call?: import("./local").CallManager }} options */
-async function redactHere(file, what, { add, call = callHere }) {
-	const planned = await callHere("redact", file, { ...what, dryRun: true });
-	if (what.dryRun) return planned;
-	await add?.(planned.lines);
+/**
+ * What stands in the places of redacted lines.
+ * @param {import("../../index").RedactReport["lines"]} lines
+ * @param {Map<string, Buffer>} now lines by hash
+ */
+const replacedBy = (lines, now) =>
+	lines.flatMap(({ id, hash, newHash }) => {
+		const line = now.get(newHash);
+		return line ? [{ id, hash, line }] : [];
+	});
+
+/**
+ * Does in a file what was noted, within `alone`.
+ * @param {string} file
+ * @param {RedactedLines} redacted
+ * @param {import("./local").CallManager} [call]
+ */
+async function finish(file, redacted, call = callHere) {
+	const noted = redacted.all();
+	const there = await linesOf(file, new Set(noted.map(({ hash }) => hash)));
+	const lines = noted.filter(({ hash }) => there.has(hash)).map(({ hash, line }) => ({ hash, line: line.toString() }));
+	return lines.length === 0 ? [] : (await change(file, { lines }, call)).lines;
+}
+
+/**
+ * Changes a file. Its time stays: pi continues the session whose file changed last.
+ * @param {string} file
+ * @param {RedactInput} what
+ * @param {import("./local").CallManager} call
+ */
+async function change(file, what, call) {
 	const { atime, mtime } = await fs.stat(file);
 	const done = await call("redact", file, what);
 	if (done.lines.length > 0) await fs.utimes(file, atime, mtime);
-	// Another process may have appended to it meanwhile.
-	if (done.lines.length > planned.lines.length) await add?.(done.lines);
 	return done;
 }
 
@@ -52,7 +95,7 @@ async function redactHere(file, what, { add, call = callHere }) {
  * Takes over what was redacted in sessions elsewhere, in a file that may have their lines, or copies of their entries.
  * @param {{ session: string, file: string }} local
  * @param {Map<string, readonly import("./index").Redaction[]>} redactions by session
- * @param {Parameters<typeof redactFile>[2]} options
+ * @param {Redacting} options
  * @returns {Promise<Map<string, number | Error>>} of each session that the file has lines of: how many were redacted, or why they were not
  */
 async function takeOver({ session, file }, redactions, options) {
@@ -77,8 +120,8 @@ async function takeOver({ session, file }, redactions, options) {
 		if (planned.lines.length + planned.backups.length === 0) return counts;
 		if (planned.lines.length > 0) concerned = new Set(planned.lines.flatMap(({ hash }) => owners.get(hash) ?? []));
 		for (const { hash } of (await redactFile(file, what, options)).lines) {
-			const owner = owners.get(hash) ?? "";
-			counts.set(owner, Number(counts.get(owner) ?? 0) + 1);
+			const owner = owners.get(hash);
+			if (owner !== undefined) counts.set(owner, Number(counts.get(owner) ?? 0) + 1);
 		}
 	} catch (error) {
 		for (const owner of concerned) counts.set(owner, asError(error));
@@ -102,59 +145,43 @@ async function takeOver({ session, file }, redactions, options) {
  * Where another host put another line in the place of one, each of the two may hold what the other one was to take out: the entry loses all
  * that it says, here and in the store.
  * @param {{ session: string, file: string }} local
- * @param {readonly RedactedLine[]} redacted
- * @param {ToStore & Parameters<typeof redactFile>[2]} options
+ * @param {ToStore & Redacting & { redacted: RedactedLines }} options
  * @returns {Promise<boolean>}
  */
-async function pushRedactions({ session, file }, redacted, options) {
-	const { store, redactStored, isUnfinished, isPrivate, secretIn, add } = options;
-	if (redacted.length === 0 && !isUnfinished) return false;
-	const next = new Map(redacted.map(({ hash, newHash }) => [hash, newHash]));
-	const all = redacted.map(({ hash }) => ({ hash, last: lastOf(hash, next) }));
+async function pushRedactions({ session, file }, options) {
+	const { store, notes, redacted, redactStored, isUnfinished, isPrivate, secretIn, call } = options;
+	const all = redacted.all();
+	if (all.length === 0 && !isUnfinished) return false;
 	let known = await redactionsIn(store, session);
-	/** Whether the store has another line in the place of one than this machine, or what that has become there. @param {{ hash: string, last: string }} one */
-	const differs = ({ hash, last }) => {
-		const there = known.get(hash);
-		return there !== undefined && hashOf(there) !== last && !known.has(last);
-	};
 	const unknown = all.filter(({ hash }) => !known.has(hash));
-	if (unknown.length === 0 && !isUnfinished && !all.some(differs)) return false;
-	const left = await emptyLeft(file, unknown.map(({ hash }) => hash), options);
-	if (left.length > 0) return pushRedactions({ session, file }, [...redacted, ...left], options);
-	const lines = await linesOf(file, new Set(all.map(({ last }) => last)));
-	if (unknown.length > 0 || isUnfinished) {
+	const isAsked = unknown.length > 0 || isUnfinished;
+	if (isAsked) {
+		await redacted.alone(() => finish(file, redacted, call));
 		const stored = isPrivate || secretIn ? new Set((await loadAll(store, session)).lines.map(({ line }) => hashOf(line))) : undefined;
 		const isStored = (/** @type {string} */ hash) => stored?.has(hash) ?? true;
 		const given = isPrivate ? unknown.filter(({ hash }) => isStored(hash)) : unknown;
-		await redactStored(given.map(({ hash, last }) => ({ hash, line: isStored(hash) ? withoutSecret(lines.get(last), secretIn) : undefined })));
+		await redactStored(given.map(({ hash, line }) => ({ hash, line: isStored(hash) ? withoutSecret(line, secretIn) : undefined })));
 		known = await redactionsIn(store, session);
 	}
-	const other = all.filter((one) => differs(one) && lines.has(one.last));
-	if (other.length === 0) return true;
-	const { lines: emptied } = await redactFile(file, { lines: other.map(({ last: hash }) => ({ hash })) }, options);
-	const becomes = new Map(emptied.map(({ hash, newHash }) => [hash, newHash]));
-	const theirs = other.map(({ hash, last }) => ({ hash: hashOf(known.get(hash) ?? Buffer.alloc(0)), newHash: becomes.get(last) ?? last })).filter(({ hash, newHash }) => hash !== newHash);
-	await add?.(theirs);
-	const more = [...emptied, ...theirs].filter(({ hash }) => !next.has(hash));
+	const differing = all.flatMap(({ hash, line }) => {
+		const other = known.get(hash);
+		// The store may have redacted the line itself that stands here.
+		return other === undefined || other.equals(line) || known.has(hashOf(line)) ? [] : { line, other };
+	});
+	if (differing.length === 0) return isAsked;
+	const ours = differing.map(({ line }) => line);
+	const empty = new Map(redactAside(notes, ours, { lines: ours.map((line) => ({ hash: hashOf(line) })) }).map(({ hash, line }) => [hash, line]));
+	const emptied = differing.flatMap(({ line, other }) => {
+		const last = empty.get(hashOf(line)) ?? line;
+		return [line, other].filter((one) => !one.equals(last)).map((one) => ({ hash: hashOf(one), line: last }));
+	});
+	const isMore = await redacted.alone(async () => {
+		const isAdded = await redacted.add(emptied);
+		await finish(file, redacted, call);
+		return isAdded;
+	});
 	// The store was told, and takes nothing of what it does not have of a private session.
-	if (more.length === 0) return true;
-	return pushRedactions({ session, file }, [...redacted, ...more], { ...options, isUnfinished: false });
-}
-
-/**
- * Takes out of a file what the process that was to redact it, and was killed, had noted: of what these lines were to become nothing is known,
- * so that the entries lose all that they say.
- * @param {string} file
- * @param {string[]} hashes
- * @param {Parameters<typeof redactFile>[2]} options
- */
-async function emptyLeft(file, hashes, { alone, add, call } = {}) {
-	if (hashes.length === 0) return [];
-	const empty = async () => {
-		const left = await linesOf(file, new Set(hashes));
-		return left.size === 0 ? [] : (await redactHere(file, { lines: [...left.keys()].map((hash) => ({ hash })) }, { add, call })).lines;
-	};
-	return alone ? alone(empty) : empty();
+	return isMore ? pushRedactions({ session, file }, { ...options, isUnfinished: false }) : true;
 }
 
 /** What stands in the places of redacted lines in a store, by their hashes. @param {LineStore} store @param {string} session */
@@ -170,37 +197,37 @@ const redactionsIn = async (store, session) => new Map((await store.redactions(s
  * @returns {Promise<{ id: string | null, hash: string, line: Buffer | undefined }[]>}
  */
 async function planStored({ session, file }, what, { store, notes }) {
-	const page = await loadAll(store, session);
-	if (page.lines.length === 0) return [];
-	const header = Buffer.from(JSON.stringify({ type: "session", version: CURRENT_VERSION, id: session }));
-	const { report, bytes } = redactAside(notes, joined([header, ...page.lines.map(({ line }) => line)]), what);
-	const old = new Map(page.lines.map(({ line }) => [hashOf(line), line]));
-	const changed = new Map(splitLines(bytes, 0, bytes.length).map(({ line }) => [hashOf(line), line]));
-	const here = new Map((await entriesWith(file, new Set(report.lines.flatMap(({ id }) => id ?? [])))).map(({ identity, line }) => [identity, line]));
+	const old = new Map((await loadAll(store, session)).lines.map(({ line }) => [hashOf(line), line]));
+	const changed = redactAside(notes, [...old.values()], what);
+	const here = new Map((await entriesWith(file, new Set(changed.flatMap(({ id }) => id ?? [])))).map(({ identity, line }) => [identity, line]));
 	const isByEntry = what.entries !== undefined && what.text === undefined;
-	return report.lines.flatMap(({ id, hash, newHash }) => {
+	return changed.flatMap(({ id, hash, line }) => {
 		const own = here.get(identityOf(old.get(hash) ?? Buffer.alloc(0)) ?? "");
 		if (isByEntry && !own) return [];
-		return { id, hash, line: own && hashOf(own) !== hash ? own : changed.get(newHash) };
+		return { id, hash, line: own && hashOf(own) !== hash ? own : line };
 	});
 }
 
 /**
- * Redacts a session apart from its file, in a file that is gone when this returns. Nothing is awaited meanwhile, so that where a signal is
- * handled it waits, too; what a process that was killed has left, the next one removes, and the next follower.
- * @param {string} notes
- * @param {Buffer} session
+ * What lines become when they are redacted: those that change. A file has them meanwhile, which is gone when this returns. Nothing is awaited,
+ * so that where a signal is handled it waits, too; what a process that was killed has left, the next one removes, and the next follower.
+ * @param {string} notes the directory of this machine's notes
+ * @param {Buffer[]} lines
  * @param {RedactInput} what
  */
-function redactAside(notes, session, what) {
+function redactAside(notes, lines, what) {
+	if (lines.length === 0) return [];
 	removeAside(notes);
 	mkdirSync(notes, { recursive: true, mode: 0o700 });
 	const folder = mkdtempSync(join(notes, ASIDE));
 	try {
-		const path = join(folder, "stored.jsonl");
-		writeFileSync(path, session, { mode: 0o600 });
+		const path = join(folder, "lines.jsonl");
+		const header = Buffer.from(JSON.stringify({ type: "session", version: CURRENT_VERSION, id: "lines" }));
+		writeFileSync(path, joined([header, ...lines]), { mode: 0o600 });
 		const report = require("../../index.js").SessionManager.redact(path, { ...what, dryRun: false });
-		return { report, bytes: readFileSync(path) };
+		const bytes = readFileSync(path);
+		const changed = new Map(splitLines(bytes, 0, bytes.length).map(({ line }) => [hashOf(line), line]));
+		return replacedBy(report.lines, changed);
 	} finally {
 		rmSync(folder, { recursive: true, force: true });
 	}
@@ -226,21 +253,6 @@ const withoutSecret = (line, secretIn) => (line && secretIn?.(line) === undefine
 const joined = (lines) => Buffer.concat(lines.flatMap((line) => [line, Buffer.from("\n")]));
 
 /**
- * What a line has become, which may have been redacted more than once.
- * @param {string} hash
- * @param {Map<string, string>} next
- */
-function lastOf(hash, next) {
-	const seen = new Set();
-	for (let at = hash; ; ) {
-		const to = next.get(at);
-		if (to === undefined || seen.has(at)) return at;
-		seen.add(at);
-		at = to;
-	}
-}
-
-/**
  * The lines of a file that have these hashes, by hash. What was redacted leaves the store though the file is gone.
  * @param {string} path
  * @param {Set<string>} hashes
@@ -248,6 +260,7 @@ function lastOf(hash, next) {
 async function linesOf(path, hashes) {
 	/** @type {Map<string, Buffer>} */
 	const found = new Map();
+	if (hashes.size === 0) return found;
 	await eachLine(path, (line) => {
 		const hash = hashOf(line);
 		// What is not an entry is not stored.

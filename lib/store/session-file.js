@@ -1,7 +1,7 @@
 // Reads a session's file: its lines, its header, and checksums that show that it is unchanged up to some offset.
 const fs = require("node:fs");
 const { StoreError } = require("./errors.js");
-const { isObject, parse, sha256 } = require("./lines.js");
+const { isObject, parse, sha256, splitLines } = require("./lines.js");
 
 /** @typedef {import("node:fs").promises.FileHandle} FileHandle */
 
@@ -38,14 +38,11 @@ async function readAt(file, offset, length) {
  * @param {string} [inode] the one that it should have, if it may have been replaced
  */
 async function checkAt(file, offset, inode) {
-	return checkOf(await tailAt(file, offset), inode || (await file.stat({ bigint: true })).ino);
+	return `${checksumOf(await tailAt(file, offset))} ${inode || (await file.stat({ bigint: true })).ino}`;
 }
 
-/** @param {Buffer} tail @param {string | bigint} inode */
-const checkOf = (tail, inode) => `${checkOfTail(tail)} ${inode}`;
-
 /** @param {Buffer} tail */
-const checkOfTail = (tail) => sha256(tail).toString("hex");
+const checksumOf = (tail) => sha256(tail).toString("hex");
 
 /**
  * How many bytes of a file are not known to be stored: all of one that is not what a note says. A file that is not there has none. Its
@@ -65,7 +62,7 @@ function tailCheckAt(path, offset) {
 		file = fs.openSync(path, "r");
 		const tail = Buffer.alloc(Math.min(offset, CHECKED_BYTES));
 		fs.readSync(file, tail, 0, tail.length, offset - tail.length);
-		return checkOfTail(tail);
+		return checksumOf(tail);
 	} catch {
 		return undefined;
 	} finally {
@@ -92,12 +89,7 @@ async function readLines(file, offset, size = PORTION_BYTES) {
 		const read = await readAt(file, offset, Math.max(0, Math.min(length, there)));
 		const end = read.lastIndexOf(NEWLINE) + 1;
 		if (end === 0 && length < there) continue;
-		const lines = [];
-		for (let start = 0; start < end; ) {
-			const next = read.indexOf(NEWLINE, start);
-			lines.push(read.subarray(start, next));
-			start = next + 1;
-		}
+		const lines = splitLines(read, 0, end).map(({ line }) => line);
 		return { lines, bytes: end, rest: read.subarray(end), goesOn: length < there };
 	}
 }

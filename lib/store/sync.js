@@ -18,7 +18,6 @@ const { lagOf } = require("./session-file.js");
 /** @typedef {import("./index").StoredSession} StoredSession */
 /** @typedef {import("./local").LocalSession} LocalSession */
 /** @typedef {import("./index").SyncItem} SyncItem */
-/** @typedef {import("./redacted-lines").RedactedLine} RedactedLine */
 
 /** How often a push that was asked for is tried in a row, some seconds in all. */
 const TRIES = 5;
@@ -29,7 +28,6 @@ class SessionSync {
 	#options;
 	#notes;
 	#errors;
-	#redacted;
 	/** How many lines that were redacted here the store was found to know, by session. @type {Map<string, number>} */
 	#pushedRedactions = new Map();
 	/** @type {Map<string, Push>} by file */
@@ -40,7 +38,6 @@ class SessionSync {
 		this.#options = options;
 		this.#notes = new Notes(options.notes, options.address, options.dir);
 		this.#errors = new LastErrors(options.notes, options.address);
-		this.#redacted = new RedactedLines(options.notes, options.dir);
 		/** @readonly */
 		this.dir = options.dir;
 		/** @readonly */
@@ -142,24 +139,15 @@ class SessionSync {
 				header = localHeader(described, { cwd, parentOf });
 				await fs.mkdir(dir, { recursive: true, mode: 0o700 });
 			}
-			const revision = revisionOf(stored);
 			const isChanged = !report.isNew && (await this.#pushRedactions({ session, file }));
-			const before = this.#redacted.of(session).length;
-			/** @type {NonNullable<import("./pull").PullOptions["onNote"]>} */
-			// What could not be read is asked for again: put back, it may look in the list as it does now.
-			const onNote = (note, problems) => this.#notes.set(session, { ...note, revision: problems.length === 0 ? revision : undefined, redactions: stored.redactions });
-			const note = report.isNew ? undefined : this.#notes.get(session);
-			// Whoever pushes after a pull that was killed compares the file with everything.
-			const onMerge = () => {
-				// Another process did, and the lines that were loaded may be the old ones.
-				if (this.#redacted.of(session).length > before) throw new StoreError("failed", `Session ${session} was redacted here meanwhile: pull it again`);
-				return this.#notes.forget(session);
-			};
+			const redactedHere = this.#redactedOf({ session, file });
+			const before = redactedHere.all().length;
+			const isRedacted = () => redactedHere.all().length > before;
 			const push = async () => {
 				const [pushed] = await this.push({ session, tries: 1 });
 				if (pushed?.error) throw pushed.error;
 			};
-			return { ...report, file, ...(await pull({ store, session, file, stored: isChanged ? undefined : stored, header, note, push, onMerge, onNote, call })) };
+			return { ...report, file, ...(await pull({ store, stored, isChanged, file, header, notes: this.#notes, isRedacted, push, call })) };
 		} catch (error) {
 			// Another process pulls it, too, and made its file first.
 			if (report.isNew && isObject(error) && error.code === "EEXIST") return this.#pullOne({ ...item, file, state: "changed" }, files, redacted);
@@ -174,42 +162,34 @@ class SessionSync {
 	 * @returns {Promise<Map<string, number | Error>>}
 	 */
 	async takeRedactions(items) {
-		const changed = items.filter(({ state }) => state !== "same");
-		const redacted = await this.#takeOver(changed);
-		for (const { session, stored } of changed) {
-			const [note, result] = [this.#notes.get(session), redacted.get(session)];
-			if (result instanceof Error) this.#errors.set(session, result);
-			// It need not be taken over again.
-			else if (note && result !== undefined) await this.#notes.set(session, { ...note, redactions: stored.redactions });
-		}
-		return redacted;
-	}
-
-	/** @param {SyncItem[]} items @returns {Promise<Map<string, number | Error>>} */
-	async #takeOver(items) {
-		const { store, dir, call, otherFiles } = this.#options;
+		const { store, notes, dir, call, otherFiles } = this.#options;
+		const changed = items.filter(({ session, stored, state }) => state !== "same" && stored.redactions > 0 && this.#notes.get(session)?.redactions !== stored.redactions);
 		/** @type {Map<string, number | Error>} */
 		const results = new Map();
 		/** @type {Map<string, import("./index").Redaction[]>} */
 		const redactions = new Map();
-		await inParallel(items, async ({ session, stored }) => {
-			if (stored.redactions === 0 || this.#notes.get(session)?.redactions === stored.redactions) return;
+		await inParallel(changed, async ({ session }) => {
 			const some = await store.redactions(session).catch(asError);
-			if (some instanceof Error) results.set(session, some);
-			else redactions.set(session, some);
+			results.set(session, some instanceof Error ? some : 0);
+			if (!(some instanceof Error)) redactions.set(session, some);
 		});
-		if (redactions.size === 0) return results;
-		for (const session of redactions.keys()) results.set(session, 0);
-		for (const file of new Set([...(await filesIn(dir)), ...((await otherFiles?.()) ?? [])])) {
+		const files = redactions.size > 0 ? new Set([...(await filesIn(dir)), ...((await otherFiles?.()) ?? [])]) : [];
+		for (const file of files) {
 			// What is not a session, or one of an old version, comes from no store.
 			const local = await describe(file).catch(() => undefined);
 			if (!local) continue;
-			const counts = await takeOver(local, redactions, { ...this.#noting(local), call });
+			const counts = await takeOver(local, redactions, { notes, redacted: this.#redactedOf(local), call });
 			for (const [owner, count] of counts) {
 				const before = results.get(owner);
 				// The sessions whose lines a file keeps are asked for again; others are none of its business.
 				if (!(before instanceof Error)) results.set(owner, count instanceof Error ? count : Number(before) + count);
 			}
+		}
+		for (const { session, stored } of changed) {
+			const [note, result] = [this.#notes.get(session), results.get(session)];
+			if (result instanceof Error) this.#errors.set(session, result);
+			// It need not be taken over again.
+			else if (note) await this.#notes.set(session, { ...note, redactions: stored.redactions });
 		}
 		return results;
 	}
@@ -220,12 +200,12 @@ class SessionSync {
 	 * @param {boolean} [isUnfinished]
 	 */
 	async #pushRedactions(local, isUnfinished = this.#notes.isRedacting(local.session)) {
-		const { store, secretIn, call } = this.#options;
-		const redacted = this.#redacted.of(local.session);
+		const { store, notes, secretIn, call } = this.#options;
+		const redacted = this.#redactedOf(local);
 		const redactStored = (/** @type {import("./index").Redaction[]} */ redactions) => this.#redactStored(local.session, redactions);
 		try {
-			const isChanged = await pushRedactions(local, redacted, { store, redactStored, isUnfinished, secretIn, isPrivate: this.isPrivate(local), ...this.#noting(local), call });
-			this.#pushedRedactions.set(local.session, redacted.length);
+			const isChanged = await pushRedactions(local, { store, notes, redacted, redactStored, isUnfinished, secretIn, isPrivate: this.isPrivate(local), call });
+			this.#pushedRedactions.set(local.session, redacted.all().length);
 			return isChanged;
 		} catch (error) {
 			// Another host may store the session later: then it is tried again.
@@ -239,31 +219,22 @@ class SessionSync {
 		await this.#notes.whileRedacting(session, () => this.#options.store.redact(session, redactions));
 	}
 
-	/**
-	 * Keeps what is going to be redacted in a file, which matches no note from then on.
-	 * @param {{ session: string, file: string }} local
-	 * @returns {{ add: (lines: RedactedLine[]) => Promise<void>, alone: <T>(work: () => Promise<T>) => Promise<T> }}
-	 */
-	#noting({ session, file }) {
+	/** What was redacted in a file, whose note holds no longer when there is more. @param {{ session: string, file: string }} local */
+	#redactedOf(local) {
 		const { notes, address } = this.#options;
-		const dir = dirname(file);
-		const redacted = new RedactedLines(notes, dir);
-		const add = async (/** @type {RedactedLine[]} */ lines) => {
-			await redacted.add(session, lines);
-			if (lines.length > 0) await new Notes(notes, address, dir).forget(session);
-		};
-		return { add, alone: (work) => redacted.alone(work) };
+		return new RedactedLines(notes, local, () => new Notes(notes, address, dirname(local.file)).forget(local.session));
 	}
 
 	/** @type {Sync["redact"]} */
 	async redact(local, what) {
 		const { store, notes, secretIn } = this.#options;
 		const { session } = local;
-		const done = await redactFile(local.file, what, this.#noting(local));
+		const redacted = this.#redactedOf(local);
+		const done = await redactFile(local.file, what, { notes, redacted });
 		try {
 			// Whether or not it knows all, the store removes what there still is of it: another host may have been stopped before that.
 			if (!what.dryRun) await this.#pushRedactions(local, true);
-			const pending = new Set([...done.lines, ...this.#redacted.of(session)].map(({ hash }) => hash));
+			const pending = new Set([...done.lines, ...redacted.all()].map(({ hash }) => hash));
 			const stored = (await planStored(local, what, { store, notes })).filter(({ hash }) => !pending.has(hash));
 			if (!what.dryRun && stored.length > 0) {
 				await this.#notes.forget(session);
@@ -280,37 +251,32 @@ class SessionSync {
 		const all = await this.local(session);
 		const wanted = all.filter((one) => !this.isPrivate(one));
 		if (session !== undefined && wanted.length < all.length) throw new StoreError("invalid", `Session ${session}, or the one that it was forked from, is private (session-store.json): it is not pushed`);
-		// A file may be gone since.
-		const sizes = await Promise.all(wanted.map(({ file }) => fs.stat(file).then(({ size }) => size, () => 0)));
-		const total = sizes.reduce((sum, size) => sum + size, 0);
-		/** @type {Map<string, number>} */
-		const done = new Map();
-		return inParallel(wanted, async ({ session, file }, at) => {
-			/** @type {Error[]} */
-			let failures = [];
+		const total = onProgress ? wanted.reduce((sum, one) => sum + this.lagOf(one), 0) : 0;
+		let done = 0;
+		return inParallel(wanted, async ({ session, file }) => {
+			const offset = () => this.#notes.get(session)?.offset ?? 0;
+			let before = offset();
 			/** @type {Error | undefined} */
 			let skipped;
-			const onSkipped = (/** @type {Error} */ error) => (skipped = error);
-			const progressed = (/** @type {number} */ bytes) => {
-				failures = [];
-				done.set(session, bytes);
-				onProgress?.([...done.values()].reduce((sum, size) => sum + size, 0), total);
-			};
-			let before = this.#notes.get(session)?.offset ?? 0;
-			/** @type {import("./push").PushOptions["onNote"]} */
-			const onNote = (note) => {
-				if (!note?.offset) before = 0;
-				return this.#setPushed(session, note);
-			};
-			const push = this.#pushOf({ session, file }, { verifiesCursor: true, restores, onNote, onProgress: progressed, onSkipped, onError: (error) => failures.push(error) });
-			const isInVain = () => failures.length >= tries || failures.some((error) => !(error instanceof StoreError) || !error.retryable);
-			const isStored = await push.flush({ timeout: Infinity, until: isInVain });
+			const push = this.#pushOf({ session, file }, {
+				verifiesCursor: true,
+				restores,
+				onSkipped: (error) => (skipped = error),
+				onNote: (note) => {
+					if (!note) before = 0;
+					return this.#setPushed(session, note);
+				},
+				onProgress: (bytes) => {
+					done += bytes;
+					// What is only compared with the store counts, too.
+					onProgress?.(Math.min(done, total), total);
+				},
+			});
+			const isStored = await push.flush({ timeout: Infinity, tries });
 			await push.stop();
-			if (isStored) progressed(sizes[at] ?? 0);
-			const bytes = Math.max(0, (this.#notes.get(session)?.offset ?? 0) - before);
-			const error = isStored ? skipped : failures.at(-1);
+			const error = isStored ? skipped : push.error;
 			this.#errors.set(session, error);
-			return { session, file, bytes, lag: push.lag(), ...(error ? { error } : {}) };
+			return { session, file, bytes: Math.max(0, offset() - before), lag: push.lag(), ...(error ? { error } : {}) };
 		}, { signal });
 	}
 
@@ -338,7 +304,15 @@ class SessionSync {
 	/** @type {Sync["follow"]} */
 	follow({ session, file }) {
 		if (this.#pushes.has(file) || this.isPrivate({ session, file })) return;
-		const push = this.#pushOf({ session, file });
+		const { onError } = this.#options;
+		const push = this.#pushOf({ session, file }, {
+			onStored: () => this.#errors.set(session, undefined),
+			onError: (error) => {
+				this.#errors.set(session, error);
+				onError?.(error, session);
+			},
+			onSkipped: (error) => onError?.(error, session),
+		});
 		this.#pushes.set(file, push);
 		push.follow();
 	}
@@ -373,27 +347,21 @@ class SessionSync {
 
 	/**
 	 * @param {{ session: string, file: string }} local
-	 * @param {Partial<import("./push").PushOptions>} [more]
+	 * @param {Partial<import("./push").PushOptions>} more
 	 */
-	#pushOf({ session, file }, more = {}) {
-		const { store, onError, claim, secretIn } = this.#options;
-		const readNote = () => this.#notes.get(session);
+	#pushOf(local, more) {
+		const { session, file } = local;
+		const { store, claim, secretIn } = this.#options;
 		return new Push({
-			...{ store, session, file, project: this.project, readNote },
-			secretIn,
-			isPrivate: () => this.isPrivate({ session, file }),
-			onStart: async () => {
-				const isPushed = this.#redacted.of(session).length === (this.#pushedRedactions.get(session) ?? 0);
-				if (!isPushed || this.#notes.isRedacting(session)) await this.#pushRedactions({ session, file });
-			},
-			claim: claim && (() => claim(session)),
+			...{ store, session, file, secretIn, project: this.project },
+			readNote: () => this.#notes.get(session),
 			onNote: (note) => this.#setPushed(session, note),
-			onStored: () => this.#errors.set(session, undefined),
-			onError: (error) => {
-				this.#errors.set(session, error);
-				onError?.(error, session);
+			isPrivate: () => this.isPrivate(local),
+			claim: claim && (() => claim(session)),
+			onStart: async () => {
+				const isPushed = this.#redactedOf(local).all().length === (this.#pushedRedactions.get(session) ?? 0);
+				if (!isPushed || this.#notes.isRedacting(session)) await this.#pushRedactions(local);
 			},
-			onSkipped: (error) => onError?.(error, session),
 			...more,
 		});
 	}

@@ -132,7 +132,7 @@ test("what failed of a session that was deleted since, here or from the store, i
 });
 
 // Regression: the whole session stayed in the system's directory for temporary files.
-test.skipIf(isWindows)("a signal leaves no copy of the stored session, and what a process that was killed left is removed", async () => {
+test.skipIf(isWindows)("a signal leaves no copy of lines, and what a process that was killed left is removed", async () => {
 	const { laptop } = team();
 	put(laptop, ID, [message("a", null, user(SECRET))]);
 	await good(laptop, ["push"]);
@@ -144,7 +144,7 @@ test.skipIf(isWindows)("a signal leaves no copy of the stored session, and what 
 	writeFileSync(interrupting, `const { syncBuiltinESMExports } = require("node:module");
 		for (const fs of [require("node:fs"), require("node:fs").promises]) {
 			const { writeFile, writeFileSync } = fs;
-			const interrupt = (path) => String(path).endsWith("stored.jsonl") && process.kill(process.pid, "SIGINT");
+			const interrupt = (path) => String(path).endsWith("lines.jsonl") && process.kill(process.pid, "SIGINT");
 			fs.writeFile = (...args) => Promise.resolve(writeFile(...args)).finally(() => interrupt(args[0]));
 			if (writeFileSync) fs.writeFileSync = (...args) => (writeFileSync(...args), interrupt(args[0]));
 		}

@@ -15,7 +15,8 @@ const { makePrivate } = createRequire(library)("./settings.js");
 const { writeWhole } = createRequire(library)("./small-file.js");
 afterEach(() => vi.restoreAllMocks());
 
-const line = (digit: string) => ({ hash: digit.repeat(64), newHash: "f".repeat(64) });
+const line = (digit: string) => ({ hash: digit.repeat(64), line: entry("redacted") });
+const redactedIn = (notes: string) => new RedactedLines(notes, { session: SESSION, file: "/sessions/one.jsonl" });
 
 /** The one note of a directory of notes. */
 const noteIn = (notes: string) => join(notes, readdirSync(notes, { recursive: true, encoding: "utf8" }).find((name) => name.endsWith(".json")) as string);
@@ -38,7 +39,7 @@ async function stepsOf(work: () => Promise<unknown>): Promise<string[]> {
 // Regression: nothing was synchronised, and after a power failure the next pull brought redacted lines back.
 testWith("syncs")("a note is on the disk before it has its name, and its name once it is kept", async () => {
 	const notes = join(emptyDirectory(), "notes");
-	const steps = await stepsOf(() => new RedactedLines(notes, "/sessions").add(SESSION, [line("1")]));
+	const steps = await stepsOf(() => redactedIn(notes).add([line("1")]));
 	const folder = dirname(noteIn(notes));
 	const draft = steps[0]?.replace("sync ", "");
 	expect(steps).toEqual([`sync ${draft}`, `rename ${draft}`, ...[folder, dirname(folder), notes, dirname(notes)].map((one) => `sync ${one}`)]);
@@ -64,19 +65,19 @@ testWith("syncs")("a directory of notes may be in the root of the file system", 
 test("what is redacted of a session at the same time is all kept", async () => {
 	const notes = emptyDirectory();
 	const lines = [..."12345678"].map(line);
-	await Promise.all(lines.map((one) => new RedactedLines(notes, "/sessions").add(SESSION, [one])));
-	const hashes = new RedactedLines(notes, "/sessions").of(SESSION).map(({ hash }: { hash: string }) => hash);
+	await Promise.all(lines.map((one) => redactedIn(notes)).map((redacted, at) => redacted.alone(() => redacted.add([lines[at]]))));
+	const hashes = redactedIn(notes).all().map(({ hash }: { hash: string }) => hash);
 	expect(hashes.sort()).toEqual(lines.map(({ hash }) => hash));
 });
 
 // Regression: it counted as empty, and was overwritten.
 test.each(["", "[{", '{"hash":"1"}', '[{"hash":"1"}]'])("a damaged note (%s) is an error that names it, and stays as it is", async (damaged) => {
 	const notes = emptyDirectory();
-	const redacted = new RedactedLines(notes, "/sessions");
-	await redacted.add(SESSION, [line("1")]);
+	const redacted = redactedIn(notes);
+	await redacted.add([line("1")]);
 	const path = noteIn(notes);
 	writeFileSync(path, damaged);
-	await expect(redacted.add(SESSION, [line("2")])).rejects.toMatchObject({ code: "failed", message: expect.stringContaining(path) });
+	await expect(redacted.add([line("2")])).rejects.toMatchObject({ code: "failed", message: expect.stringContaining(path) });
 	expect(readFileSync(path, "utf8")).toBe(damaged);
 });
 
@@ -85,7 +86,7 @@ test("with a damaged note nothing of the session goes to the store or comes, and
 	const a = machine("a");
 	begin(a, Buffer.from('{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"hunter2"}}'));
 	await a.sync.push();
-	await new RedactedLines(a.notes, a.dir).add(SESSION, [line("1")]);
+	await new RedactedLines(a.notes, { session: SESSION, file: a.file }).add([line("1")]);
 	writeFileSync(join(a.notes, "redacted", readdirSync(join(a.notes, "redacted"))[0] as string, `${SESSION}.json`), "");
 	const error = { code: "failed", message: expect.stringContaining("is damaged") };
 	const before = readFileSync(a.file, "utf8");
@@ -97,34 +98,47 @@ test("with a damaged note nothing of the session goes to the store or comes, and
 	expect((await a.store.load(SESSION)).lines).toHaveLength(1);
 });
 
-// Regression: the store put nothing in the place of the line, this file emptied it with its next pull, and no other machine had the entry.
-test("what a process had noted to redact when it was killed is emptied here and in the store", async () => {
+// Regression: the entry lost all that it says, here and in the store.
+test("what a process had noted to redact when it was killed is redacted so, here and in the store", async () => {
 	const { machine, begin } = world();
 	const [a, b] = [machine("a"), machine("b")];
-	const secret = Buffer.from('{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"hunter2"}}');
-	begin(a, secret, entry("b"));
-	await new RedactedLines(a.notes, a.dir).add(SESSION, [{ hash: createHash("sha256").update(secret).digest("hex"), newHash: "f".repeat(64) }]);
+	const said = (content: string) => Buffer.from(JSON.stringify({ type: "message", id: "a", parentId: null, message: { role: "user", content } }));
+	const clean = said("the password is [redacted]");
+	begin(a, said("the password is hunter2"), entry("b"));
+	const hash = createHash("sha256").update(said("the password is hunter2")).digest("hex");
+	await new RedactedLines(a.notes, { session: SESSION, file: a.file }).add([{ hash, line: clean }]);
 	expect(await a.again().push()).toMatchObject([{ lag: 0 }]);
 	expect(await b.again().pull()).toMatchObject([{ session: SESSION }]);
-	const [ours, theirs] = [a.file, b.file].map((file) => readFileSync(file, "utf8").split("\n").slice(1));
-	expect(ours?.[0]).toContain('"id":"a"');
-	expect(ours?.[0]).not.toContain("hunter2");
-	expect(theirs).toEqual(ours);
+	for (const { file } of [a, b]) expect(readFileSync(file, "utf8").trimEnd().split("\n").slice(1)).toEqual([clean, entry("b")].map(String));
+});
+
+test("of a line that was redacted twice the note holds what is left at last alone", async () => {
+	const { machine, begin } = world();
+	const a = machine("a");
+	begin(a, Buffer.from('{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"hunter2 and swordfish"}}'));
+	const local = { session: SESSION, file: a.file };
+	for (const text of ["hunter2", "swordfish"]) await a.again().redact(local, { text });
+	const lines = new RedactedLines(a.notes, local).all().map(({ line }: { line: Buffer }) => line.toString());
+	expect(lines).toEqual(Array(2).fill(readFileSync(a.file, "utf8").split("\n")[1]));
 });
 
 // Regression: processes had one mark, which the first one that succeeded removed.
 test("a redaction in a store is marked until it has succeeded, whatever another process does meanwhile", async () => {
-	const notes = new Notes(emptyDirectory(), "/store", "/sessions");
+	const folder = emptyDirectory();
+	const [notes, others] = [new Notes(folder, "/store", "/sessions"), new Notes(folder, "/store", "/sessions")];
 	let fail: ((error: Error) => void) | undefined;
 	const first = notes.whileRedacting(SESSION, () => new Promise((_, reject) => (fail = reject)));
 	await vi.waitFor(() => expect(fail).toBeDefined());
-	await notes.whileRedacting(SESSION, async () => {});
-	expect(notes.isRedacting(SESSION)).toBe(true);
+	const order: string[] = [];
+	const second = others.whileRedacting(SESSION, async () => void order.push(`second, marked: ${others.isRedacting(SESSION)}`));
+	order.push(`first, marked: ${others.isRedacting(SESSION)}`);
 	fail?.(new StoreError("unreachable", "no answer"));
 	await expect(first).rejects.toThrow("no answer");
-	expect(notes.isRedacting(SESSION)).toBe(true);
-	await notes.whileRedacting(SESSION, async () => {});
+	await second;
+	expect(order).toEqual(["first, marked: true", "second, marked: true"]);
 	expect(notes.isRedacting(SESSION)).toBe(false);
+	await expect(notes.whileRedacting(SESSION, () => Promise.reject(new StoreError("unreachable", "no answer")))).rejects.toThrow("no answer");
+	expect(notes.isRedacting(SESSION)).toBe(true);
 });
 
 // Regression: the mark stayed for ever.
