@@ -43,6 +43,7 @@ async function eachLine(path, onLine) {
 async function entriesWith(path, ids) {
 	/** @type {{ identity: string, line: Buffer }[]} */
 	const found = [];
+	if (ids.size === 0) return found;
 	// As most lines have none of them, few are parsed.
 	const texts = [...ids].map((id) => Buffer.from(JSON.stringify(id)));
 	await eachLine(path, (line) => {
@@ -61,43 +62,28 @@ async function entriesWith(path, ids) {
  * @returns {Promise<{ hash: string, line?: string }[]>}
  */
 async function copiesIn(path, redactions) {
-	/** @type {Map<string, { hash: string, line: Buffer }[]>} */
-	const byIdentity = new Map();
 	const known = new Set(redactions.map(({ hash }) => hash));
-	const ids = new Set();
-	for (const { hash, line } of redactions) {
-		const identity = line && identityOf(line);
-		if (!line || identity === undefined) continue;
-		byIdentity.set(identity, [...(byIdentity.get(identity) ?? []), { hash, line }]);
-		ids.add(entryOf(line)?.id);
-	}
-	const found = [];
-	for (const { identity, line } of ids.size === 0 ? [] : await entriesWith(path, ids)) {
-		const own = { hash: hashOf(line), parent: parentOf(line) };
-		const originals = byIdentity.get(identity) ?? [];
-		if (originals.length === 0 || known.has(own.hash) || originals.some((one) => rechained(line, parentOf(one.line)) === one.line.toString())) continue;
-		const original = originals.find((one) => hashOf(Buffer.from(rechained(line, parentOf(one.line)))) === one.hash);
-		found.push({ hash: own.hash, ...(original && { line: rechained(original.line, own.parent) }) });
-	}
-	return found;
-}
-
-/** @param {Uint8Array} line @returns {unknown} */
-function parentOf(line) {
-	const value = parse(line);
-	return isObject(value) ? value.parentId : undefined;
+	const entries = redactions.flatMap(({ hash, line }) => (line ? { hash, line, identity: identityOf(line) } : []));
+	const ids = new Set(entries.flatMap(({ line }) => entryOf(line)?.id ?? []));
+	return (await entriesWith(path, ids)).flatMap(({ identity, line }) => {
+		const hash = hashOf(line);
+		const redacted = entries.filter((one) => one.identity === identity);
+		if (redacted.length === 0 || known.has(hash) || redacted.some((one) => inPlaceOf(one.line, line) === one.line.toString())) return [];
+		const original = redacted.find((one) => hashOf(Buffer.from(inPlaceOf(one.line, line))) === one.hash);
+		return [{ hash, ...(original && { line: inPlaceOf(line, original.line) }) }];
+	});
 }
 
 /**
- * The line of an entry below another entry: all of its other bytes as they are.
+ * The line of an entry below what another one is below: all of its other bytes as they are.
+ * @param {Buffer} other
  * @param {Buffer} line
- * @param {unknown} parent
  */
-function rechained(line, parent) {
-	const value = parse(line);
-	if (!isObject(value)) return line.toString();
-	const whole = JSON.stringify({ ...value, parentId: parent });
-	const [from, to] = [value.parentId, parent].map((one) => `"parentId":${JSON.stringify(one)}`);
+function inPlaceOf(other, line) {
+	const [value, below] = [parse(line), parse(other)];
+	if (!isObject(value) || !isObject(below)) return line.toString();
+	const whole = JSON.stringify({ ...value, parentId: below.parentId });
+	const [from, to] = [value, below].map(({ parentId }) => `"parentId":${JSON.stringify(parentId)}`);
 	const edited = line.toString().replace(from ?? "", () => to ?? "");
 	return JSON.stringify(parse(Buffer.from(edited))) === whole ? edited : whole;
 }

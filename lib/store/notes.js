@@ -9,9 +9,16 @@ const { checkId, isId, nameOf } = require("./names.js");
 const { readJson, remove, writeWhole } = require("./small-file.js");
 
 /**
- * @typedef {import("./outbox").Note & { revision?: string, redactions?: number, elsewhere?: string }} Note `revision`: that of the
- *   session in the store then; `redactions`: how many of the store's are taken over; `elsewhere`: the id of the store, if that has the session under the
- *   name of another project
+ * @typedef {object} Note
+ * @property {string} cursor
+ * @property {number} offset so many bytes of the file are stored
+ * @property {string} check of what is before that
+ * @property {boolean} [needsAll] the next pull is to load everything: the file may lack lines that the cursor has passed, some of which
+ *   could not be read, or has entries with other ids than in the store
+ * @property {string} [writer] the host that wrote the last of the stored lines, if it is another one
+ * @property {string} [revision] that of the session in the store then
+ * @property {number} [redactions] how many of the store's are taken over
+ * @property {string} [elsewhere] the id of the store, if that has the session under the name of another project
  */
 
 /** The revision of a session in a store: while it is the same there is nothing new. @param {import("./index").StoredSession} stored */

@@ -13,15 +13,7 @@ const { loadAll } = require("./load-all.js");
 const { checkAt, readHeader, readLines } = require("./session-file.js");
 
 /** @typedef {import("./index").LineStore} LineStore */
-/**
- * @typedef {object} Note
- * @property {string} cursor
- * @property {number} offset so many bytes of the file are stored
- * @property {string} check of what is before that
- * @property {boolean} [needsAll] the next pull is to load everything: the file may lack lines that the cursor has passed, some of which
- *   could not be read, or has entries with other ids than in the store
- * @property {string} [writer] the host that wrote the last of the stored lines, if it is another one
- */
+/** @typedef {import("./notes").Note} Note */
 /**
  * @typedef {object} OutboxOptions
  * @property {LineStore} store

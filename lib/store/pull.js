@@ -15,7 +15,7 @@ const { revisionOf } = require("./notes.js");
 const { CURRENT_VERSION, checkAt, checkNotNewer, tailAt } = require("./session-file.js");
 
 /** @typedef {import("./index").LineStore} LineStore */
-/** @typedef {import("./outbox").Note} Note */
+/** @typedef {import("./notes").Note} Note */
 /**
  * @typedef {object} PullOptions
  * @property {LineStore} store

@@ -7,7 +7,7 @@ const { isObject, parse, sha256, splitLines } = require("./lines.js");
 
 /** How much is read, and sent, at once. */
 const PORTION_BYTES = 1024 * 1024;
-/** Enough for most headers. */
+/** Enough for most headers, and for blank lines before them. */
 const HEAD_BYTES = 4096;
 /** How many bytes before an offset are compared. */
 const CHECKED_BYTES = 256;
@@ -100,22 +100,14 @@ async function readLines(file, offset, size = PORTION_BYTES) {
  * @param {FileHandle} file
  */
 async function readHeader(file) {
-	for (let offset = 0; ; ) {
-		const { lines, bytes } = await readLines(file, offset, HEAD_BYTES);
-		const line = lines.find((line) => line.toString().trim() !== "");
-		if (line) {
-			const value = parse(line);
-			if (!isObject(value) || value.type !== "session" || typeof value.id !== "string") break;
-			const version = value.version ?? 1;
-			if (!(Number(version) >= CURRENT_VERSION)) throw new StoreError("invalid", `The session is of version ${JSON.stringify(version)}: open it once, which migrates it`);
-			checkNotNewer(version);
-			const cwd = typeof value.cwd === "string" ? value.cwd : undefined;
-			return { line: Buffer.from(line), id: value.id, cwd };
-		}
-		if (bytes === 0) break;
-		offset += bytes;
-	}
-	throw new StoreError("invalid", "The file of the session has no header");
+	const { lines } = await readLines(file, 0, HEAD_BYTES);
+	const line = lines.find((line) => line.toString().trim() !== "");
+	const value = line && parse(line);
+	if (!line || !isObject(value) || value.type !== "session" || typeof value.id !== "string") throw new StoreError("invalid", "The file of the session has no header");
+	const version = value.version ?? 1;
+	if (!(Number(version) >= CURRENT_VERSION)) throw new StoreError("invalid", `The session is of version ${JSON.stringify(version)}: open it once, which migrates it`);
+	checkNotNewer(version);
+	return { line: Buffer.from(line), id: value.id, cwd: typeof value.cwd === "string" ? value.cwd : undefined };
 }
 
 /** Lines of versions to come may refer to each other in ways that a merge does not know. @param {unknown} version */

@@ -337,7 +337,7 @@ class SessionSync {
 	 * The revision before a push is forgotten: a store that was set back to it has it again, and lacks what was pushed. From then on
 	 * this host is the one that wrote last.
 	 * @param {string} session
-	 * @param {import("./outbox").Note | undefined} note
+	 * @param {import("./notes").Note | undefined} note
 	 */
 	async #setPushed(session, note) {
 		// The store is another one, or was set back.
