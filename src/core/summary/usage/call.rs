@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
+use crate::base::named::named;
 use crate::base::time::Time;
 use crate::io::line_reader::lossy_text;
 use crate::json::scanner::{Input, ScanResult, Scanner};
@@ -99,31 +100,19 @@ pub struct Call {
 /// A longer number is not one that anything counts.
 const LONGEST_NUMBER: usize = 1 << 10;
 
-/// The keys of a usage and of its cost.
-#[derive(Debug, Clone, Copy)]
-enum UsageKey {
-    Input,
-    Output,
-    CacheRead,
-    CacheWrite,
-    Cost,
-    Total,
-    /// An amount that is part of another, or a sum: it is known, and not added.
-    Part,
-}
-
-impl UsageKey {
-    fn of(key: &[u8]) -> Option<Self> {
-        Some(match key {
-            b"input" => UsageKey::Input,
-            b"output" => UsageKey::Output,
-            b"cacheRead" => UsageKey::CacheRead,
-            b"cacheWrite" => UsageKey::CacheWrite,
-            b"cost" => UsageKey::Cost,
-            b"total" => UsageKey::Total,
-            b"totalTokens" | b"cacheWrite1h" | b"reasoning" => UsageKey::Part,
-            _ => return None,
-        })
+named! {
+    /// The keys of a usage and of its cost.
+    #[derive(Debug, Clone, Copy)]
+    enum UsageKey {
+        Input = "input",
+        Output = "output",
+        CacheRead = "cacheRead",
+        CacheWrite = "cacheWrite",
+        Cost = "cost",
+        Total = "total",
+        TotalTokens = "totalTokens",
+        CacheWrite1h = "cacheWrite1h",
+        Reasoning = "reasoning",
     }
 }
 
@@ -136,14 +125,15 @@ pub(crate) fn scan_usage<I: Input>(scanner: &mut Scanner<I>) -> ScanResult<Optio
     }
     let [mut input, mut output, mut cache_read, mut cache_write, mut cost] = [Err(CallErrors::MISSING); 5];
     let mut errors = CallErrors::default();
-    scanner.members(UsageKey::of, |scanner, key| {
+    scanner.members(UsageKey::named, |scanner, key| {
         match key {
             Some(UsageKey::Input) => input = amount(scanner)?,
             Some(UsageKey::Output) => output = amount(scanner)?,
             Some(UsageKey::CacheRead) => cache_read = amount(scanner)?,
             Some(UsageKey::CacheWrite) => cache_write = amount(scanner)?,
             Some(UsageKey::Cost) => cost = total(scanner)?,
-            Some(UsageKey::Part) => scanner.skip_value()?,
+            // Sums and parts of other amounts are known, and not added.
+            Some(UsageKey::TotalTokens | UsageKey::CacheWrite1h | UsageKey::Reasoning) => scanner.skip_value()?,
             Some(UsageKey::Total) | None => {
                 if is_number(scanner.next_token()?) {
                     errors.add(CallErrors::UNKNOWN_KIND);
@@ -195,7 +185,7 @@ fn total<I: Input>(scanner: &mut Scanner<I>) -> ScanResult<Amount, I> {
         return no_amount(scanner);
     }
     let mut found = Err(CallErrors::MISSING);
-    scanner.members(UsageKey::of, |scanner, key| {
+    scanner.members(UsageKey::named, |scanner, key| {
         match key {
             Some(UsageKey::Total) => found = amount(scanner)?,
             _ => scanner.skip_value()?,
