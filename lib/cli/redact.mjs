@@ -25,7 +25,7 @@ import { counted, safeLine } from "./text.mjs";
  * @returns {Promise<number>}
  */
 export async function redact(query, options) {
-	if ((options.text === undefined) === (options.entry === undefined)) throw new UsageError("Either --text or --entry is needed");
+	if ((options.text === undefined) === (options.entry === undefined)) throw new UsageError("One of --text and --entry is needed, and not both: a text to take out, or the entries that are to lose what they say");
 	const path = await sessionPath(query, options);
 	const what = whatOf(path, options);
 	/** @type {Row[]} */

@@ -95,10 +95,13 @@ export async function sessionPath(query, scope) {
 	const sessions = await listSessions({ ...scope, all: true });
 	// A name may look like a path.
 	if (!sessions.some(({ id, name }) => id.startsWith(query) || isNamed(name, query))) {
-		throw new CommandError(path === undefined ? `No session has an id that begins with ${JSON.stringify(query)}, or that name` : `${stats ? "Not a file" : "No such file"}: ${query}`);
+		throw new CommandError(path === undefined ? `No session has an id that begins with ${JSON.stringify(query)}, or that name; ${SHOWN_BY.session} shows them` : `${stats ? "Not a file" : "No such file"}: ${query}`);
 	}
 	return findOne(query, sessions, (session) => `${clip(session.id, ID_COLUMNS)}  ${title(session, 60)}`).path;
 }
+
+/** The commands that show what there is of something. */
+const SHOWN_BY = { session: "pi-sessions list --all", "stored session": "pi-sessions remote --all", entry: "pi-sessions tree" };
 
 /** @param {string | undefined} name @param {string} query */
 const isNamed = (name, query) => name !== undefined && query !== "" && safeLine(name) === query;
@@ -127,7 +130,7 @@ export const title = (session, width) => clip(session.name ?? session.firstMessa
  * @param {string} query
  * @param {readonly T[]} items
  * @param {(item: T) => string} show
- * @param {string} [noun]
+ * @param {keyof typeof SHOWN_BY} [noun]
  * @returns {T}
  */
 export function findOne(query, items, show, noun = "session") {
@@ -136,7 +139,7 @@ export function findOne(query, items, show, noun = "session") {
 	const named = items.filter(({ name }) => isNamed(name, query));
 	const candidates = [exact, begun].find(({ length }) => length > 0) ?? named;
 	const [first] = candidates;
-	if (!first) throw new CommandError(`No ${noun} has an id that begins with ${JSON.stringify(query)}`);
+	if (!first) throw new CommandError(`No ${noun} has an id that begins with ${JSON.stringify(query)}; ${SHOWN_BY[noun]} shows them`);
 	if (candidates.length === 1 && query !== "") return first;
 	const lines = candidates.slice(0, CANDIDATES_SHOWN).map((item) => {
 		// Only the path distinguishes sessions that share an id.

@@ -13,7 +13,10 @@ import { age, clip, counted, safeLine, size } from "./text.mjs";
 /** @typedef {import("./store-connection.mjs").Connection} Connection */
 /** @typedef {import("./store-connection.mjs").Options} Options */
 /** @typedef {import("../store/index.js").SessionSync} SessionSync */
-/** @typedef {{ rows: Row[], elsewhere?: { sessions: number, projects: number } }} Work `elsewhere`: what is stored of projects that have no directory here */
+/**
+ * @typedef {{ rows: Row[], elsewhere?: { sessions: number, projects: number }, kept?: number }} Work `elsewhere`: what is stored of projects
+ *   that have no directory here; `kept`: how many private sessions were left out, where nothing else is said
+ */
 /** @typedef {{ session: string, file: string, what: string, error?: string, notes?: string[] }} Row what was done with a session, or would be */
 
 /**
@@ -46,7 +49,7 @@ const command = (work, nothing) => async (query, options) => {
 export const push = command(async (connection, query, options) => {
 	// A store that does not answer is reported once, and at once, not after several tries with each session.
 	await connection.store.list(PING);
-	return { rows: await pushed(connection, query, options) };
+	return pushed(connection, query, options);
 }, "Everything is stored");
 
 export const pull = command(pulled, "The store has nothing new");
@@ -57,7 +60,8 @@ export const sync = command(async (connection, query, options) => {
 	const isStored = query === undefined || isPath(query) || (await storedIds(connection, query)).some((id) => id.startsWith(query));
 	const down = isStored ? await pulled(connection, query, options) : { rows: [] };
 	try {
-		return { ...down, rows: [...down.rows, ...(await pushed(connection, query, options))] };
+		const up = await pushed(connection, query, options);
+		return { ...down, ...up, rows: [...down.rows, ...up.rows] };
 	} catch (error) {
 		// A session that could not be pulled may not be here.
 		if (error instanceof CommandError && down.rows.some((row) => row.error !== undefined)) return down;
@@ -65,7 +69,7 @@ export const sync = command(async (connection, query, options) => {
 	}
 }, "Nothing to do: here and in the store are the same sessions");
 
-/** @param {Connection} connection @param {string | undefined} query @param {Options} options */
+/** @param {Connection} connection @param {string | undefined} query @param {Options} options @returns {Promise<Work>} */
 async function pushed(connection, query, options) {
 	/** @type {string | undefined} */
 	let session;
@@ -74,7 +78,10 @@ async function pushed(connection, query, options) {
 	else {
 		const found = await localSession(query, options);
 		session = found.session;
-		syncs = [await syncOf(connection, found, options)];
+		const sync = await syncOf(connection, found, options);
+		const what = `Session ${safeLine(session)}, or one that it was forked from,`;
+		if (sync.isPrivate(found)) throw new CommandError(`${what} is private, and is not pushed: private in session-store.json names it, or its directory`);
+		syncs = [sync];
 	}
 	/** @type {Row[]} */
 	const rows = [];
@@ -91,7 +98,9 @@ async function pushed(connection, query, options) {
 		const pushes = await withProgress("Storing bytes", ({ update }) => sync.push({ session, restores: Boolean(options.restore), onProgress: update }));
 		for (const { session: id, file, bytes, error } of pushes) if (bytes > 0 || error) rows.push({ session: id, file, what: `${size(bytes)} stored`, error: error?.message });
 	}
-	return rows;
+	if (rows.length > 0) return { rows };
+	const all = await Promise.all(syncs.map(async (sync) => (await sync.local(session)).filter((one) => sync.isPrivate(one))));
+	return { rows, kept: all.flat().length };
 }
 
 /**
@@ -184,7 +193,7 @@ async function storedIds(connection, query) {
  * @param {Options} options
  * @param {string} nothing
  */
-async function report({ shown, store }, { rows, elsewhere }, options, nothing) {
+async function report({ shown, store }, { rows, elsewhere, kept = 0 }, options, nothing) {
 	const failed = rows.filter(({ error }) => error !== undefined);
 	if (options.json) await writeJson({ store: shown, host: store.host, dryRun: Boolean(options.dryRun), sessions: rows, elsewhere });
 	else {
@@ -194,7 +203,7 @@ async function report({ shown, store }, { rows, elsewhere }, options, nothing) {
 			await write(error === undefined ? `${paint.green(what)}  ${name}\n` : `${paint.red("failed")}  ${name}: ${safeLine(error)}\n`);
 			for (const note of notes) await write(`  ${safeLine(note)}\n`);
 		}
-		if (rows.length === 0) await write(`${nothing}\n`);
+		if (rows.length === 0) await write(`${nothing}${kept > 0 ? `, but for ${counted(kept, "private session")}` : ""}\n`);
 		if (elsewhere?.sessions) await write(`${counted(elsewhere.sessions, "more stored session")} of ${counted(elsewhere.projects, "project")} without a session directory here; pi-sessions remote --all lists what is stored\n`);
 	}
 	return failed.length > 0 ? 1 : 0;
@@ -230,7 +239,8 @@ export async function remoteMove(from, to, options) {
 		const project = to ?? here.project;
 		// For the others the sessions would be gone.
 		if (here.why !== undefined && project === here.project) throw new UsageError(`${here.why}; name the project that is to have the sessions: pi-sessions remote move ${from} <to>`);
-		if (project === from) throw new UsageError(`${from} is the project's name already`);
+		if (project === "" || from === "") throw new UsageError("The name of a project must not be empty; pi-sessions remote --all lists the projects");
+		if (project === from) throw new UsageError(`${safeLine(from)} is the project's name already; name the one that it is to have: pi-sessions remote move ${safeLine(from)} <to>`);
 		if (!store.move) throw new CommandError(`${safeLine(shown)} cannot give a project another name`);
 		const [there, target] = await Promise.all([from, project].map((project) => store.list({ project, headers: false, claims: false })));
 		const sessions = there.sessions.map(({ session }) => session);
@@ -253,7 +263,7 @@ function storedSession(query, { sessions, problems }) {
 	const readable = new Set(items.map(({ id }) => id));
 	const unreadable = new Set(problems.map((problem) => problem.session).filter((id) => !readable.has(id)));
 	for (const id of unreadable) items.push({ id, about: "(unreadable)" });
-	return findOne(query, items, ({ id, about }) => `${clip(id, 64)}  ${clip(about, 60)}`).id;
+	return findOne(query, items, ({ id, about }) => `${clip(id, 64)}  ${clip(about, 60)}`, "stored session").id;
 }
 
 /**

@@ -38,7 +38,7 @@ function readAddress(text) {
 	const scheme = URL_START.exec(address)?.[1]?.toLowerCase();
 	if (scheme === undefined) return directory(pathOf(address));
 	const read = Object.hasOwn(READERS, scheme) ? READERS[scheme] : undefined;
-	if (!read) throw invalid(`No store is known for addresses that begin with ${scheme}:`);
+	if (!read) throw invalid(`No store is known for addresses that begin with ${scheme}: (known are postgres://, s3://, file:// and the path of a directory)`);
 	return read(address);
 }
 
@@ -95,6 +95,7 @@ function s3(address) {
 	if (/^[^/?#]*@|:.*@/s.test(rest))
 		throw invalid("Credentials of S3 are not part of the address: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (an @ after a colon: write %40)");
 	const url = parseUrl(address);
+	if (!url.hostname) throw invalid("The address of the store names no bucket: s3://bucket/prefix");
 	if (url.port) throw invalid("A bucket has no port: s3://bucket/prefix?endpoint=http://host:port");
 	const endpoint = url.searchParams.get("endpoint") ?? endpointOfEnvironment() ?? "";
 	const bucket = `s3://${url.hostname}${url.pathname.replace(/\/+$/, "")}`;

@@ -33,7 +33,7 @@ const MEANINGS = {
 	EROFS: ["read-only", "it cannot be written to"],
 	EACCES: ["denied", "access is denied"],
 	EPERM: ["denied", "access is denied"],
-	ENOENT: ["unreachable", "there is no such directory"],
+	ENOENT: ["unreachable", "there is no such directory: make it, or mount its drive"],
 };
 /** Errors of drives and of a busy system, which may pass. */
 const PASSING = new Set(["EIO", "ESTALE", "ETIMEDOUT", "EHOSTDOWN", "EHOSTUNREACH", "ENOTCONN", "EMFILE", "ENFILE", "EBUSY"]);

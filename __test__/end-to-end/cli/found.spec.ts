@@ -58,7 +58,7 @@ describe("a name", () => {
 		put(at, "s-3", named("src"));
 		mkdirSync(join(at.cwd, "src"));
 		for (const name of ["The parser", "fix src/parser.ts", "src"]) expect((await good(at, ["show", name])).split("\n")[0]).toBe(name);
-		expect((await run(at, ["show", "The"])).err).toBe('Error: No session has an id that begins with "The", or that name\n');
+		expect((await run(at, ["show", "The"])).err).toBe('Error: No session has an id that begins with "The", or that name; pi-sessions list --all shows them\n');
 	});
 
 	test("that several sessions have is an error that lists them; an id comes first", async () => {

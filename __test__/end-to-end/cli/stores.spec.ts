@@ -161,8 +161,9 @@ test("what is wrong is said: no store, one that is not there, wrong use; never w
 	const missing = join(laptop.cwd, "no-such");
 	const before = snapshot(join(laptop.agent, "sessions"));
 	for (const command of ["pull", "push", "sync", "remote"])
-		expect(await said([command, "--store", missing])).toMatchObject({ code: 1, err: expect.stringContaining("there is no such directory"), out: "" });
-	expect(await said(["pull", "--store", "ftp://me:s3cret@x/y"])).toMatchObject({ code: 1, err: "Error: No store is known for addresses that begin with ftp:" });
+		expect(await said([command, "--store", missing])).toMatchObject({ code: 1, err: expect.stringContaining("there is no such directory: make it, or mount its drive"), out: "" });
+	expect(await said(["pull", "--store", "ftp://me:s3cret@x/y"])).toMatchObject({ code: 1, err: "Error: No store is known for addresses that begin with ftp: (known are postgres://, s3://, file:// and the path of a directory)" });
+	expect(await said(["pull", "--store", "s3://"])).toMatchObject({ code: 1, err: "Error: The address of the store names no bucket: s3://bucket/prefix" });
 	expect(await said(["pull", "--store", "postgres://me:s3cret@[x"])).toMatchObject({ code: 1, err: expect.stringContaining("is no URL") });
 	for (const mistyped of ["host=127.0.0.1 user=me password=s3cret dbname=x", "postgres//me:s3cret@127.0.0.1/x"])
 		expect(await said(["pull", "--json", "--store", mistyped])).toMatchObject({ code: 1, err: expect.stringContaining("neither a path nor a URL") });
@@ -171,11 +172,28 @@ test("what is wrong is said: no store, one that is not there, wrong use; never w
 	const refused = await said(["pull"], "postgres://me:s3cret@127.0.0.1:1/x?password=s3cret");
 	expect(refused).toMatchObject({ code: 1, err: expect.stringContaining("postgres://me@127.0.0.1:1/x") });
 	expect(await said(["push", ID, "--all"], missing)).toMatchObject({ code: 2, err: "Error: --all cannot be combined with a session" });
-	expect(await said(["pull", "zzz"], laptop.cwd)).toMatchObject({ code: 1, err: 'Error: No session has an id that begins with "zzz"' });
+	// Regression: the sessions went to a project without a name.
+	for (const args of [["shop", ""], ["", "shop"]]) expect(await said(["remote", "move", ...args], laptop.cwd)).toMatchObject({ code: 2, err: expect.stringContaining("The name of a project must not be empty") });
+	for (const args of [["shop", "shop"], ["shop"]])
+		expect(await said(["remote", "move", ...args], laptop.cwd)).toMatchObject({ code: 2, err: "Error: shop is the project's name already; name the one that it is to have: pi-sessions remote move shop <to>" });
+	for (const args of [[], ["--text", "a", "--entry", "b"]]) expect(await said(["redact", ID, ...args])).toMatchObject({ code: 2, err: expect.stringContaining("One of --text and --entry is needed, and not both") });
+	expect(await said(["pull", "zzz"], laptop.cwd)).toMatchObject({ code: 1, err: 'Error: No stored session has an id that begins with "zzz"; pi-sessions remote --all shows them' });
 	expect(snapshot(join(laptop.agent, "sessions"))).toEqual(before);
 	// Notes are kept under a checksum of the address.
 	const kept = JSON.stringify(snapshot(laptop.agent));
 	expect(kept).not.toContain("s3cret");
+});
+
+// Regression: a dry run said that everything was stored.
+test("a private session that is named is not pushed, and the settings that say so are named, by a dry run, too", async () => {
+	const { laptop } = team();
+	const file = put(laptop, ID, [message("a", null, user("hello"))]);
+	writeFileSync(join(laptop.agent, "session-store.json"), JSON.stringify({ private: [ID] }), { mode: 0o600 });
+	for (const args of [[ID], [ID, "--dry-run"], [file]])
+		expect(await run(laptop, ["push", ...args])).toMatchObject({ code: 1, out: "", err: expect.stringContaining("is private, and is not pushed: private in session-store.json names it, or its directory") });
+	// Regression: it said that everything was stored.
+	for (const args of [["push"], ["push", "--dry-run"]]) expect(await good(laptop, args)).toBe("Everything is stored, but for 1 private session\n");
+	expect(await good(laptop, ["remote"])).toContain("No sessions in ");
 });
 
 test("a session that is named by its path is pulled, too", async () => {
@@ -203,7 +221,7 @@ test("a stored session that cannot be read is told to be so where it is named, t
 	for (const args of [["pull", "s-1"], ["pull", "s-"], ["pull", "s-1", "--dry-run"], ["sync", "s-1"]]) expect(await run(desktop, args)).toEqual({ ...all, err: "" });
 	// Where the file is, it is told as well.
 	expect(await run(laptop, ["pull", "s-1"])).toEqual({ ...all, err: "" });
-	expect(await run(desktop, ["pull", "s-2"])).toMatchObject({ code: 1, err: 'Error: No session has an id that begins with "s-2"\n' });
+	expect(await run(desktop, ["pull", "s-2"])).toMatchObject({ code: 1, err: 'Error: No stored session has an id that begins with "s-2"; pi-sessions remote --all shows them\n' });
 	expect(filesOf(desktop)).toEqual([]);
 });
 

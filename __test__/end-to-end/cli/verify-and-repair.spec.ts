@@ -141,7 +141,7 @@ test("verify a b nope gives the reports of a and b", async () => {
 	const { code, out, err } = await run(at, ["verify", "s-good", "nope", bad]);
 	expect({ code, err }).toEqual({ code: 1, err: "" });
 	expect(out).toContain(`good  ${good}`);
-	expect(out).toContain('unreadable  nope: No session has an id that begins with "nope", or that name\n');
+	expect(out).toContain('unreadable  nope: No session has an id that begins with "nope", or that name; pi-sessions list --all shows them\n');
 	expect(out).toContain(`faulty  ${bad}`);
 	const reports = JSON.parse((await run(at, ["verify", "s-good", "nope", bad, "--json"])).out);
 	expect(reports.map(({ path, ok }: any) => [path, ok])).toEqual([[good, true], ["nope", false], [bad, false]]);

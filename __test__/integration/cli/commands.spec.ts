@@ -126,7 +126,7 @@ describe("a session is named", () => {
 	test("what is not there is an error that says so", async () => {
 		const at = world();
 		put(at, "s-1", branched);
-		expect(await run(at, ["show", "zzz"])).toMatchObject({ code: 1, err: 'Error: No session has an id that begins with "zzz", or that name\n' });
+		expect(await run(at, ["show", "zzz"])).toMatchObject({ code: 1, err: 'Error: No session has an id that begins with "zzz", or that name; pi-sessions list --all shows them\n' });
 		expect(await run(at, ["show", "./zzz.jsonl"])).toMatchObject({ code: 1, err: "Error: No such file: ./zzz.jsonl\n" });
 		expect(await run(at, ["show", "./"])).toMatchObject({ code: 1, err: "Error: Not a file: ./\n" });
 		expect(await run(at, ["show", "--cwd", "/nowhere"])).toMatchObject({ code: 1, err: expect.stringContaining(`No session for ${resolve(at.cwd, "/nowhere")}`) });

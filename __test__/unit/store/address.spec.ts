@@ -71,7 +71,7 @@ test.each([
 	[5, "must be text, not number"],
 	["", "is empty"],
 	['""', "is empty"],
-	["ftp://h/x", "No store is known for addresses that begin with ftp:"],
+	["ftp://h/x", "No store is known for addresses that begin with ftp: (known are postgres://, s3://, file:// and the path of a directory)"],
 	["ab:c", "must begin with / or ./"],
 	["postgres://h:port/x", "is no URL (it begins with postgres:)"],
 	["s3://bucket:9000/x", "A bucket has no port"],
