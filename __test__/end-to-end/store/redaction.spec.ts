@@ -123,6 +123,37 @@ describe.each([["PostgreSQL", inPostgres], ["a bucket", inBucket], ["a directory
 		for (const { line } of await a.store.redactions(SESSION)) expect(String(line)).not.toMatch(/hunter2|swordfish/);
 	});
 
+	test("an entry that is redacted again and again, by different machines, is everywhere what the last one left of it", async () => {
+		const { machine, begin } = await machines();
+		const [a, b, late] = [machine("a"), machine("b"), machine("late")];
+		begin(a, said("a", null, "hello"), said("b", "a", "hunter2 and swordfish, for me"), said("c", "b", "and on"));
+		await a.sync.push();
+		for (const one of [b, late]) await one.sync.pull();
+		const redact = async (one: Machine, what: { text?: string; entries?: string[]; replacement?: string }, left: string) => {
+			expect((await one.again().redact({ session: SESSION, file: one.file }, what)).error).toBeUndefined();
+			const expected = [said("a", null, "hello"), said("b", "a", left), said("c", "b", "and on")].map(String);
+			expect(await stored(a.store)).toEqual(expected);
+			return expected;
+		};
+		await redact(a, { text: "hunter2" }, "[redacted] and swordfish, for me");
+		await b.again().pull();
+		const twice = await redact(b, { text: "swordfish", replacement: "***" }, "[redacted] and ***, for me");
+		// Who has the first line, and no notes, and who has the second.
+		rmSync(late.notes, { recursive: true });
+		await late.again().push();
+		for (const one of [late, a]) expect((await one.again().pull()).filter(({ error }) => error)).toEqual([]);
+		for (const one of [a, b, late]) expect(readFileSync(one.file, "utf8").trimEnd().split("\n").slice(1)).toEqual(twice);
+		// That is redacted a third time, and so is what stands in the place of the first line.
+		const last = await redact(late, { entries: ["b"] }, "[redacted]");
+		for (const { line } of await a.store.redactions(SESSION)) expect(String(line)).toBe(last[1]);
+		for (const one of [a, b]) expect((await one.again().pull()).filter(({ error }) => error)).toEqual([]);
+		for (const one of [a, b, late]) {
+			await one.again().push();
+			expect(readFileSync(one.file, "utf8").trimEnd().split("\n").slice(1)).toEqual(last);
+		}
+		expect(await stored(a.store)).toEqual(last);
+	});
+
 	// Regression: a fork that put an entry below another one kept what it says, and so did forks in other directories.
 	test("what is redacted in a session is redacted in every fork of every directory, whatever the copies are below", async () => {
 		const { machine, begin } = await machines();

@@ -1,5 +1,5 @@
 // The store in a real S3-compatible server.
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { type IncomingHttpHeaders, createServer, request } from "node:http";
 import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import { conformanceCases } from "../../../lib/store/conformance.js";
 import { DirectoryStore, type Page, type S3Credentials, S3Store, SessionSync, StoreError, loadAll, openStore } from "../../../lib/store/index.js";
 import { crowd } from "../../support/crowd.js";
-import { SESSION, append, emptyDirectory, entries, entry, header, ids, library } from "../../support/lines.js";
+import { SESSION, append, emptyDirectory, entries, entry, header, ids, library, logOf } from "../../support/lines.js";
 import { PASSWORD, type Proxy, type S3, freePort, startProxy, startS3 } from "../../support/servers.js";
 
 const { encodeBatch } = createRequire(library)("./log-batches.js");
@@ -61,6 +61,22 @@ test("its layout is that of a directory", async () => {
 	expect(ids(await directory.load(SESSION))).toEqual(entries("n", 70).map((_, n) => `n${n}`));
 	await append(directory, entries("d", 1), (await directory.load(SESSION)).cursor);
 	expect(ids(await open(bucket, "Big.Box", { prefix: "x" }).load(SESSION, after))).toEqual(["d0"]);
+});
+
+test("an object is whole: where the last batch of an own one cannot be read, an append is an error, and writes nothing over it", async () => {
+	const bucket = server.newBucket();
+	const { cursor } = await append(open(bucket), entries("a", 1));
+	await append(open(bucket), entries("b", 3), cursor);
+	const object = join(server.folder, bucket, logOf("a"));
+	const damaged = readFileSync(object);
+	damaged.fill(0, damaged.length - 60, damaged.length - 10);
+	writeFileSync(object, damaged);
+	for (const after of [cursor, undefined]) {
+		expect(await failure(append(open(bucket), entries("c", 1), after))).toMatchObject({ code: "failed", message: expect.stringContaining(logOf("a")) });
+		expect(readFileSync(object)).toEqual(damaged);
+	}
+	const page = await loadAll(open(bucket, "b"), SESSION);
+	expect([ids(page), page.problems.length]).toEqual([["a0"], 1]);
 });
 
 test("a list goes on where the server cut it", async () => {

@@ -1,11 +1,12 @@
 // When the follower asks for what the store has, and how often: its pulls, without its process.
+import { createHash } from "node:crypto";
 import { readFileSync, truncateSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { type Mock, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { DirectoryStore } from "../../../lib/store/index.js";
 import { emptyDirectory, entry, header } from "../../support/lines.js";
-import { world } from "../../support/machines.js";
+import { idsIn, world } from "../../support/machines.js";
 
 const require = createRequire(__filename);
 const { SessionSync } = require("../../../lib/store/index.js");
@@ -55,7 +56,8 @@ function setup() {
 	const put = (session: string, ...ids: string[]) => putLines(session, ids.map((id) => entry(id)));
 	const putLarge = (session: string) => putLines(session, [Buffer.from(JSON.stringify({ type: "custom", id: "a", parentId: null, timestamp: "2025-06-01T09:00:00.000Z", data: "x".repeat(5 << 20) }))]);
 	const fileOf = (session: string) => `${dir}/2025-06-01T09-00-00-000Z_${session}.jsonl`;
-	return { broken, open, pulls, pull, put, putLarge, shown, fileOf };
+	const redact = other.redact.bind(other);
+	return { broken, open, pulls, pull, put, putLines, putLarge, redact, shown, fileOf };
 }
 
 const NOTHING = { loaded: [], hasCompared: false };
@@ -132,6 +134,20 @@ test("what was redacted in a large session is taken out of its fork before that 
 	expect(redactions.mock.calls.map(([items]) => (items as Item[]).map(({ session }) => session).sort())).toEqual([["fork", "large"]]);
 	expect(pulled).toHaveBeenCalledTimes(2);
 	expect(redactions.mock.invocationCallOrder[0]).toBeLessThan(pulled.mock.invocationCallOrder[0] as number);
+});
+
+test("what another host redacts while pi runs is taken out of what is here, whenever it comes", async () => {
+	const { pull, putLines, redact, fileOf } = setup();
+	const said = (id: string, content: string) => Buffer.from(`{"type":"message","id":"${id}","parentId":null,"message":{"role":"user","content":"${content}"}}`);
+	await putLines("s", [said("a", "one"), said("b", "two")]);
+	await pull();
+	for (const [nth, [id, content]] of ([["a", "one"], ["b", "two"]] as const).entries()) {
+		await redact("s", [{ hash: createHash("sha256").update(said(id, content)).digest("hex"), line: said(id, "[redacted]") }]);
+		await putLines("s", [entry(`more${nth}`)]);
+		await pull();
+		expect(idsIn(fileOf("s")).sort()).toEqual(["a", "b", "more0", "more1"].slice(0, 3 + nth));
+		expect(readFileSync(fileOf("s"), "utf8")).not.toContain(content);
+	}
 });
 
 // Regression: only the size of its file was asked for, and pi waited while what was stored was written into that.

@@ -17,6 +17,7 @@ import { dirname, join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { api, caught, entry, header, ids, jsonLines, message, opened, read, scratch, text, user } from "../../support/scratch.js";
+import { runtime } from "../../support/runtime.js";
 import { testWith } from "../../support/windows.js";
 
 const { SessionManager } = api;
@@ -382,6 +383,29 @@ describe("what a replaced file says of itself", () => {
 });
 
 describe("rewritten, and then another file in its place", () => {
+	// Regression: the numbers of the rows were new, and the objects those of the old ones.
+	test("where the objects cannot be taken along, new ones are made of the rows that there are", () => {
+		const { manager, file } = opened([message("a", null, user("a")), message("b", "a", user("b"))]);
+		const before = manager.getEntries();
+		replace(file, text([header(), message("first", null, user("first")), message("a", null, user("a")), message("b", "a", user("b"))]));
+		Object.defineProperty(Array.prototype, "1", { set: () => { throw new RangeError("refused"); }, configurable: true });
+		// Where setters of prototypes are not run, as in Bun, nothing fails.
+		const error = (() => {
+			try {
+				return manager.reload();
+			} catch (thrown) {
+				return thrown;
+			} finally {
+				Reflect.deleteProperty(Array.prototype, "1");
+			}
+		})();
+		if (runtime !== "bun") expect(error).toMatchObject({ message: "refused" });
+		expect(ids(manager.getEntries())).toEqual(["first", "a", "b"]);
+		expect(before.map(({ id }) => id)).toEqual(["a", "b"]);
+		expect(manager.getEntry("a")).toBe(manager.getEntries()[1]);
+		agrees(manager, file);
+	});
+
 	test("rewritten in place, then replaced: what was appended keeps its object, until it is taken out in place", async () => {
 		const { manager, file } = opened(chain("a", "b"));
 		const data = { n: 1 };
@@ -454,6 +478,46 @@ describe("a line changed where it stands, its beginning and length kept", () => 
 		// What does not hold the entry can still be made.
 		const branch = manager.createBranchedSession("e2") as string;
 		expect(fileIds(branch).slice(1)).toEqual(["e0", "e1", "e2"]);
+	});
+
+	// Regression: the error's text was asked of it, and the caller's code ran while the manager's state was borrowed.
+	test("where an entry, or its body, cannot be read any more, the error is ours, and nothing that a program put into prototypes runs", () => {
+		const { manager, file } = opened([message("short", null, user("short")), ...lines().map((line, at) => (at === 0 ? { ...line, parentId: "short" } : line))]);
+		const { message: body } = manager.getEntry("e3") as any;
+		put(file, '"content":"short"', '"content":#short#');
+		put(file, long("e3"), "\0".repeat(long("e3").length));
+		const ran: string[] = [];
+		const meddle = (key: PropertyKey) => () => {
+			ran.push(String(key));
+			manager.newSession();
+			return "mine";
+		};
+		const { defineProperty, getOwnPropertyDescriptor } = Object;
+		const keys = ["toString", "valueOf", Symbol.toPrimitive, "code", "message", "name"];
+		const kept = [Object.prototype, Error.prototype, SyntaxError.prototype].flatMap((holder) => keys.map((key) => [holder, key, getOwnPropertyDescriptor(holder, key)] as const));
+		const errors: unknown[] = [];
+		try {
+			for (const [holder, key] of kept) {
+				const value = meddle(key);
+				defineProperty(holder, key, { configurable: true, ...(["code", "message", "name"].includes(key as string) ? { get: value } : { value, writable: true }) });
+			}
+			for (const look of [() => manager.getEntries(), () => manager.getEntry("short"), () => body.content]) {
+				try {
+					look();
+				} catch (error) {
+					errors.push(error);
+				}
+			}
+		} finally {
+			for (const [holder, key, was] of kept) {
+				if (was) defineProperty(holder, key, was);
+				else Reflect.deleteProperty(holder, key);
+			}
+		}
+		expect(ran).toEqual([]);
+		expect(errors.map((error) => getOwnPropertyDescriptor(error, "message")?.value)).toEqual(Array(3).fill(expect.stringContaining("Session file changed underneath")));
+		expect(manager.getSessionFile()).toBe(file);
+		expect(manager.getEntry("e2")).toMatchObject({ id: "e2" });
 	});
 
 	test("an entry that hangs elsewhere now: the branch is the path that there is, in the file as in the manager", () => {

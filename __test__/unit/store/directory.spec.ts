@@ -398,12 +398,13 @@ test("an address of a file and a path lead to the same directory", async () => {
 	expect(ids(await (await openStore(`file://${path}`, { host: "b" })).load(SESSION))).toEqual(["a0"]);
 });
 
-/** From its `at`th change on nothing reaches the file system any more, as if the process had been killed there. */
-function dieAt(at: number): { died: Promise<void> } {
+/** From its `at`th change on nothing reaches the file system any more, as if the process had been killed there, or the disk were full. */
+function dieAt(at: number, isFull = false): { died: Promise<void> } {
 	let changes = 0;
 	let dead: () => void;
 	const died = new Promise<void>((resolve) => (dead = resolve));
-	const never = new Promise<never>(() => {});
+	const full = () => Promise.reject(Object.assign(new Error("ENOSPC: no space left on device"), { code: "ENOSPC" }));
+	const never = (): Promise<never> => (isFull ? full() : new Promise(() => {}));
 	const step = (): boolean => {
 		changes++;
 		if (changes >= at) dead();
@@ -411,25 +412,25 @@ function dieAt(at: number): { died: Promise<void> } {
 	};
 	for (const name of ["link", "mkdir", "rm", "rmdir", "rename"] as const) {
 		const real = fs.promises[name] as (...args: any[]) => Promise<any>;
-		vi.spyOn(fs.promises, name as any).mockImplementation((...args: any[]) => (step() ? never : real(...args)));
+		vi.spyOn(fs.promises, name as any).mockImplementation((...args: any[]) => (step() ? never() : real(...args)));
 	}
 	const openFile = fs.promises.open as (...args: any[]) => Promise<any>;
 	vi.spyOn(fs.promises, "open").mockImplementation(async (...args: any[]) => {
 		if (typeof args[1] !== "number" && !["wx", "ax", "r+"].includes(args[1])) return openFile(...args);
-		if (typeof args[1] !== "number" && args[1] !== "r+" && step()) return never;
+		if (typeof args[1] !== "number" && args[1] !== "r+" && step()) return never();
 		const file = await openFile(...args);
 		const [write, writeFile, truncate] = [file.write.bind(file), file.writeFile.bind(file), file.truncate.bind(file)];
 		file.writeFile = async (bytes: Buffer) => {
 			if (!step()) return writeFile(bytes);
 			await write(bytes.subarray(0, bytes.length / 2));
-			return never;
+			return never();
 		};
 		file.write = async (bytes: Buffer, from: number, length: number, at: number) => {
 			if (!step()) return write(bytes, from, length, at);
 			await write(bytes, from, length >> 1, at);
-			return never;
+			return never();
 		};
-		file.truncate = async (length: number) => (step() ? never : truncate(length));
+		file.truncate = async (length: number) => (step() ? never() : truncate(length));
 		return file;
 	});
 	return { died };
@@ -461,6 +462,36 @@ test.each([0, 3])("a writer killed at any change leaves old or new, and the appe
 	}
 	// A log that is there is written at one place.
 	expect(kills).toBeGreaterThan(count === 0 ? 10 : 1);
+});
+
+test.each([false, true])("a deletion that is stopped at any change is one for everybody or for nobody, and the next one finishes it (full disk: %s)", async (isFull) => {
+	const before = emptyDirectory();
+	const hash = createHash("sha256").update(entry("a1")).digest("hex");
+	await append(open(before), entries("a", 3));
+	await open(before).redact(SESSION, [{ hash, line: entry("masked") }]);
+	let [finished, stops] = [false, 0];
+	const outcomes = new Set<string>();
+	for (let at = 1; !finished; at++) {
+		const path = emptyDirectory();
+		cpSync(before, path, { recursive: true });
+		const { died } = dieAt(at, isFull);
+		const store = new DirectoryStore({ path, host: "a", locks: join(path, `locks-${at}`) });
+		let error: unknown;
+		const work = store.delete(SESSION).then(() => (finished = true), (thrown) => (error = thrown));
+		await (isFull ? work : Promise.race([work, died]));
+		await new Promise((resolve) => setTimeout(resolve, 5));
+		vi.restoreAllMocks();
+		stops++;
+		if (isFull && !finished) expect(error, `stopped at change ${at}`).toMatchObject({ code: "full" });
+		const { sessions, deleted, problems } = await open(path, "b").list();
+		expect([sessions.length + deleted.length, problems], `stopped at change ${at}`).toEqual([1, []]);
+		outcomes.add(deleted.length > 0 ? "deleted" : "there");
+		expect(ids(await loadAll(open(path, "b"), SESSION))).toEqual(deleted.length > 0 ? [] : ["a0", "masked", "a2"]);
+		await open(path).delete(SESSION);
+		expect((await open(path, "b").list()).deleted).toMatchObject([{ session: SESSION }]);
+		expect(filesOf(path).filter((name) => name.endsWith(".lines") || readFileSync(join(path, name)).includes("masked"))).toEqual([]);
+	}
+	expect([stops > 5, [...outcomes].sort()]).toEqual([true, ["deleted", "there"]]);
 });
 
 test("a directory that was put back to an older state is noticed by who saw the newer one", async () => {

@@ -1,11 +1,11 @@
 // The notes of what was redacted here, on which it rests that a redacted line does not come back.
 import { createHash } from "node:crypto";
-import fs, { readFileSync, readdirSync, writeFileSync } from "node:fs";
+import fs, { appendFileSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, parse, relative, sep } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
-import { SESSION, emptyDirectory, entry, library } from "../../support/lines.js";
-import { text, world } from "../../support/machines.js";
+import { SESSION, emptyDirectory, entry, library, logOf } from "../../support/lines.js";
+import { idsIn, text, world } from "../../support/machines.js";
 import { testWith } from "../../support/windows.js";
 
 const { StoreError } = createRequire(library)("./errors.js");
@@ -13,6 +13,7 @@ const { Notes } = createRequire(library)("./notes.js");
 const { RedactedLines } = createRequire(library)("./redacted-lines.js");
 const { makePrivate } = createRequire(library)("./settings.js");
 const { writeWhole } = createRequire(library)("./small-file.js");
+const patient = { timeout: 500_000 };
 afterEach(() => vi.restoreAllMocks());
 
 const line = (digit: string) => ({ hash: digit.repeat(64), line: entry("redacted") });
@@ -120,6 +121,55 @@ test("of a line that was redacted twice the note holds what is left at last alon
 	for (const text of ["hunter2", "swordfish"]) await a.again().redact(local, { text });
 	const lines = new RedactedLines(a.notes, local).all().map(({ line }: { line: Buffer }) => line.toString());
 	expect(lines).toEqual(Array(2).fill(readFileSync(a.file, "utf8").split("\n")[1]));
+});
+
+test("of a line whose batch was never written whole nothing is left in the store once the line was redacted and the file pushed", async () => {
+	const { path, machine, begin } = world();
+	const [a, b] = [machine("a"), machine("b")];
+	const secret = Buffer.from('{"type":"message","id":"b","parentId":"a","message":{"role":"user","content":"hunter2"}}');
+	const log = join(path, logOf("a", { project: "shop" }));
+	for (const spoil of [
+		(batch: Buffer) => batch.subarray(0, -1),
+		(batch: Buffer) => batch.fill(0, 0, 20),
+		(batch: Buffer) => Buffer.concat([batch.subarray(0, -30), Buffer.alloc(30)]),
+	]) {
+		begin(a, entry("a"));
+		await a.again().push();
+		const [before, note] = [readFileSync(log), readFileSync(noteIn(a.notes))];
+		appendFileSync(a.file, text(secret));
+		await a.again().push();
+		// The power failed before the append was acknowledged.
+		writeFileSync(log, Buffer.concat([before, spoil(readFileSync(log).subarray(before.length))]));
+		writeFileSync(noteIn(a.notes), note);
+		expect((await a.again().redact({ session: SESSION, file: a.file }, { text: "hunter2" })).error).toBeUndefined();
+		expect(await a.again().push()).toMatchObject([{ lag: 0 }]);
+		expect(readFileSync(log, "utf8")).not.toContain("hunter2");
+		await b.again().pull();
+		expect(idsIn(b.file)).toEqual(["a", "b"]);
+		expect(readFileSync(b.file, "utf8")).toContain("[redacted]");
+		for (const name of ["lines", "sessions", "notes-a", "notes-b", "a", "b"]) rmSync(join(path, name), { recursive: true });
+	}
+});
+
+test("what another process redacts while a file is followed leaves the store with the next line, each time", async () => {
+	const { machine, begin, errors } = world();
+	const a = machine("a");
+	const said = (id: string, content: string) => Buffer.from(`{"type":"message","id":"${id}","parentId":null,"message":{"role":"user","content":"${content}"}}`);
+	begin(a, said("a", "hunter2"), said("b", "swordfish"));
+	a.sync.follow({ session: SESSION, file: a.file });
+	expect(await a.sync.flush(patient)).toBe(true);
+	for (const [at, secret] of ["hunter2", "swordfish"].entries()) {
+		const again = machine("a");
+		vi.spyOn(again.store, "redact").mockRejectedValue(new StoreError("unreachable", "away"));
+		expect((await again.sync.redact({ session: SESSION, file: a.file }, { text: secret })).error?.message).toBe("away");
+		appendFileSync(a.file, text(entry(`c${at}`)));
+		expect(await a.sync.flush(patient)).toBe(true);
+		const { lines } = await a.store.load(SESSION);
+		expect(lines).toHaveLength(3 + at);
+		expect(lines.map(({ line }) => line.toString()).join()).not.toContain(secret);
+	}
+	await a.sync.stop();
+	expect(errors).toEqual([]);
 });
 
 // Regression: processes had one mark, which the first one that succeeded removed.

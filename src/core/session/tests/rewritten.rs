@@ -4,6 +4,7 @@ use std::fs::{File, TryLockError};
 
 use super::*;
 use crate::io::fs::faults::{with_first, InjectedFault};
+use crate::testing::tests::{refused, Refusal};
 
 const OTHER: &str = "{\"type\":\"session\",\"version\":3,\"id\":\"other\"}\n";
 
@@ -164,6 +165,34 @@ fn entries_with_one_id_are_paired_in_order_with_those_of_a_replaced_file() {
     assert!(changes.iter().all(|one| one.kind != ForeignChangeKind::Grown), "{changes:?}");
     world.write(&(HEADER.to_owned() + &entry("b") + &entry("x") + &other + &entry("x")));
     assert_eq!(rows_after(&mut session), [Some(2), Some(1), Some(3), None]);
+}
+
+/// Whatever large allocation of it is refused: nothing has changed, and the next check does it.
+#[test]
+#[cfg(unix)]
+fn a_renumbering_that_is_refused_memory_leaves_every_row_and_is_done_by_the_next() {
+    let names: Vec<String> = (0..3_000).map(|n| format!("e{n}")).collect();
+    let world = World::with(&names.iter().map(String::as_str).collect::<Vec<_>>());
+    let (before, first) = (world.text(), HEADER.to_owned() + &entry("first"));
+    let after = before.replace(HEADER, &first);
+    let refusals = (0..1_000).take_while(|&nth| {
+        world.replace(&before);
+        let mut session = opened(&world.path);
+        let own = append(&mut session);
+        world.replace(&after);
+        let is_refused = refused(Refusal { size: 16 << 10, after: nth }, || session.reload()).is_err();
+        if is_refused {
+            assert_eq!(ids(&session), [names.as_slice(), std::slice::from_ref(&own)].concat(), "allocation {nth}");
+            assert!(session.take_remap().is_none(), "allocation {nth}");
+            session.reload().expect("adopted");
+        }
+        let rows = session.take_remap().expect("the file is another one").rows;
+        assert_eq!(rows, (0..=3_001).map(|row: RowNo| row.checked_sub(1)).collect::<Vec<_>>(), "allocation {nth}");
+        assert_eq!(session.tree().leaf(), Some(3_001));
+        expect_whole(&session, &world);
+        is_refused
+    });
+    assert!(refusals.count() > 5);
 }
 
 /// Regression: an entry of ours whose id another process had used as well was not added to a file that lacked it.
