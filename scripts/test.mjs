@@ -1,6 +1,7 @@
 // The tests, on a fresh clone too: installs, builds and runs, with nothing but Node, npm, cargo and a C compiler to begin with.
 //   npm test                                 before a commit: checks of the sources, the core, the package in short
 //   npm run test:all                         everything in full, with shells, terminals, packages; and with few random cases on the other runtimes
+//   npm run test:all -- --rest               what `npm test` left out
 //   npm run test:all -- --strict             a missing tool is a failure, not a test that is not run
 //
 // Steps that do not need each other run side by side, and each is run whatever became of the others, so that one run
@@ -15,20 +16,22 @@ import { optionsOf } from "./options.mjs";
 import { reported, reportedByCargo, VITEST } from "./report.mjs";
 import { HOOKED, runRuntimes } from "./runtimes.mjs";
 
-const { values } = optionsOf(import.meta.url, {
-	options: { all: { type: "boolean" }, strict: { type: "boolean" } },
+const { values: options } = optionsOf(import.meta.url, {
+	options: { all: { type: "boolean" }, rest: { type: "boolean" }, strict: { type: "boolean" } },
 });
-const { all, strict } = values;
+const all = options.all || options.rest;
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const GENERATED = ["index.js", "index.d.ts"];
 /** Parts of `__test__`. */
 const SHORT = ["unit/", "integration/", "stress/"];
 const LONG = ["slow/", "end-to-end/"];
-const parts = all ? [...SHORT, ...LONG] : SHORT;
+/** The short tests with random cases, of which `npm test` runs few. */
+const RANDOM = ["stress/", ...["catalog/listing", "catalog/mutations", "lazy/gc", "lazy/property", "usage/usage"].map((name) => `unit/${name}.spec.ts`)];
+const parts = options.rest ? [...RANDOM, ...LONG] : all ? [...SHORT, ...LONG] : SHORT;
 
 const env = { ...process.env, PSN_COUNTS: process.env.PSN_COUNTS ?? (all ? "full" : "taste") };
 // What `npm test` needs is said at the top.
-if (strict || !all) env.PSN_STRICT = "1";
+if (options.strict || !all) env.PSN_STRICT = "1";
 const total = { passed: 0, failed: 0, notRun: 0 };
 /** For the end: the place of a failure in the log may be far up. */
 const failures = [];
@@ -116,7 +119,7 @@ async function vitest() {
 
 /** Clippy for the systems that this one is not. */
 async function otherSystems() {
-	const { code, output } = await run(process.execPath, ["scripts/clippy.mjs", ...(strict ? ["--strict"] : [])]);
+	const { code, output } = await run(process.execPath, ["scripts/clippy.mjs", ...(options.strict ? ["--strict"] : [])]);
 	const lacks = output.split("\n").filter((line) => line.startsWith("rustup is missing"));
 	return { code, output, notRun: lacks.length > 0 && code === 0 ? 1 : 0, missing: lacks };
 }
@@ -134,17 +137,19 @@ async function runtimes() {
 const before = GENERATED.map(content);
 const installed = step("install", command(process.execPath, "scripts/install.mjs"));
 const pi = installed.then((isGood) => isGood && step("pi", command(process.execPath, "reference/setup.mjs")));
-const checked = step("cargo fmt", command("cargo", "fmt", "--check")).then(() =>
-	step("cargo clippy", command("cargo", "clippy", "--locked", "--all-targets", "--", "-D", "warnings")).then(() =>
-		step("cargo clippy without SQLite", command("cargo", "clippy", "--locked", "-p", "pi-session-core", "--no-default-features", "--all-targets", "--", "-D", "warnings")),
-	),
-);
+const checked = options.rest
+	? Promise.resolve()
+	: step("cargo fmt", command("cargo", "fmt", "--check")).then(() =>
+			step("cargo clippy", command("cargo", "clippy", "--locked", "--all-targets", "--", "-D", "warnings")).then(() =>
+				step("cargo clippy without SQLite", command("cargo", "clippy", "--locked", "-p", "pi-session-core", "--no-default-features", "--all-targets", "--", "-D", "warnings")),
+			),
+		);
 const built = Promise.all([installed, checked]).then(([isGood]) => isGood && step("build", command("npm", "run", "build:dev")));
 const rust = built.then(() => step("cargo test", cargoTest));
 // Beside vitest, whose tests often wait.
 const systems = all && rust.then(() => step("clippy for other systems", otherSystems));
 env.RUSTDOCFLAGS = "-D warnings";
-const links = built.then(() => step("cargo doc", command("cargo", "doc", "--locked", "--no-deps", "--document-private-items")));
+const links = options.rest ? Promise.resolve() : built.then(() => step("cargo doc", command("cargo", "doc", "--locked", "--no-deps", "--document-private-items")));
 const specs = Promise.all([built, pi]).then(([addon, reference]) => addon && reference && step("vitest", vitest));
 await built.then((isGood) => isGood && step("generated files are fresh", () => fresh(before)));
 await Promise.all([rust, specs, links, systems]);
@@ -152,5 +157,5 @@ if (all && (await built) && (await pi)) await step("runtimes", runtimes);
 
 for (const failure of failures) console.log(`\n  FAILED ${failure}`);
 for (const tool of missing) console.log(`\n  NOT RUN: ${tool}`);
-console.log(`\n${total.passed} passed, ${total.failed} failed${all && !strict ? `, ${total.notRun} not run` : ""}`);
+console.log(`\n${total.passed} passed, ${total.failed} failed${all && !options.strict ? `, ${total.notRun} not run` : ""}`);
 process.exitCode = total.failed > 0 ? 1 : 0;
