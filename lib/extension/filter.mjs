@@ -2,12 +2,10 @@
 // leave them in their files. Here other threads read them, before they are asked for where there is time, and pi's own function gets a few
 // sessions at a time: keys are handled in between.
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { SessionList, isLoading, redraw, replaceInSelectors, showsList } from "./session-selector.mjs";
 
-/** @typedef {{ path: string, allMessagesText: string }} Session */
-/** @typedef {{ session: Session }} Row */
-/** @typedef {(...args: unknown[]) => void} Callback */
-/** @typedef {{ filterSessions(query: string): void, setSessions(...args: unknown[]): void, allSessions: Session[], filteredSessions: Row[], selectedIndex: number, selectionTouched: boolean, sortMode: string, onSelect?: Callback, onCancel?: Callback, onExit?: Callback }} SessionList */
-/** @typedef {"row" | "cancel" | "query"} Key what a key is for: a row of the list, leaving, or the query and how it is shown */
+/** @typedef {import("./session-selector.mjs").Session} Session */
+/** @typedef {import("./session-selector.mjs").Row} Row */
 /** @typedef {(sessions: Session[], signal: AbortSignal) => Promise<void>} ReadTexts */
 
 /**
@@ -35,39 +33,24 @@ const ROW_KEYS = ["tui.select.confirm", "tui.select.up", "tui.select.down", "tui
  * @param {ReadTexts} readTexts
  */
 export function sliceFilter(pi, readTexts) {
-	const prototype = /** @type {any} */ (pi).SessionSelectorComponent?.prototype;
-	const own = prototype && Object.getOwnPropertyDescriptor(prototype, "handleInput")?.value;
-	if (typeof own !== "function" || typeof prototype.getSessionList !== "function") return () => {};
 	/** @type {WeakMap<object, ReturnType<typeof filterInSlices>>} */
 	const filters = new WeakMap();
-	/** @this {any} @param {string} data */
-	function handleInput(data) {
-		const list = this.getSessionList();
-		const matches = (/** @type {string} */ name) => list.keybindings.matches(data, name);
-		// Without knowing what a key is for, no filter could run in slices.
-		if (list && !filters.has(list) && typeof list.keybindings?.matches === "function") {
-			filters.set(list, filterInSlices(list, { redraw: () => this.requestRender?.(), readTexts, isLoading: () => this.header?.loading === true }));
-		}
-		const filter = this.mode === "list" ? filters.get(list) : undefined;
-		const handle = () => own.call(this, data);
-		if (filter?.isPostponed(matches("tui.select.cancel") ? "cancel" : ROW_KEYS.some(matches) ? "row" : "query", handle)) return;
-		return handle();
-	}
-	prototype.handleInput = handleInput;
-	return () => {
-		if (prototype.handleInput === handleInput) prototype.handleInput = own;
-	};
+	return replaceInSelectors(pi, "handleInput", (selector, own, [data]) => {
+		const list = selector.getSessionList();
+		if (list && !filters.has(list)) filters.set(list, filterInSlices(list, { redraw: () => redraw(selector), readTexts, isLoading: () => isLoading(selector) }));
+		const filter = showsList(selector) ? filters.get(list) : undefined;
+		return filter?.isPostponed(data, () => own(data)) ? undefined : own(data);
+	});
 }
 
 /**
  * Makes a list filter in slices. Undefined if the list is not as expected, and is left as it was.
- * @param {SessionList} list
+ * @param {object} list
  * @param {FilterOptions} options
  */
 export function filterInSlices(list, options) {
-	const { filterSessions, setSessions, allSessions, filteredSessions, selectedIndex } = list;
-	const isExpected = typeof filterSessions === "function" && typeof setSessions === "function" && Array.isArray(allSessions) && Array.isArray(filteredSessions) && typeof selectedIndex === "number";
-	return isExpected ? new SlicedFilter(list, options) : undefined;
+	const known = SessionList.of(list);
+	return known && new SlicedFilter(known, options);
 }
 
 /**
@@ -79,7 +62,6 @@ export function filterInSlices(list, options) {
 /** The filter of a list. Of several runs the last one counts; those before it end. */
 class SlicedFilter {
 	#list;
-	#own;
 	#textsOf;
 	#options;
 	#last = 0;
@@ -95,32 +77,34 @@ class SlicedFilter {
 	 */
 	constructor(list, { redraw, readTexts, isLoading = () => false, sliceMs = SLICE_MS, aheadChars = AHEAD_CHARS }) {
 		this.#list = list;
-		this.#own = list.filterSessions;
 		this.#options = { redraw, isLoading, sliceMs, aheadChars };
-		const end = () => {
+		const closing = new AbortController();
+		this.#textsOf = textReader(readTexts, closing.signal);
+		list.beforeClose(() => {
+			closing.abort();
 			this.#last++;
 			this.#isRunning = false;
 			this.#waiting.length = 0;
-		};
-		this.#textsOf = textReader(readTexts, closing(list, end));
-		list.filterSessions = (query) => this.#filter(query);
-		const { setSessions } = list;
-		list.setSessions = (...args) => {
+		});
+		list.replaceFilter((query) => this.#filter(query));
+		list.aroundSetSessions((set) => {
 			const selected = this.#selectedAnew();
-			setSessions.apply(list, args);
+			set();
 			this.#wanted = selected;
-		};
+		});
 	}
 
 	/**
 	 * Whether a key has to wait for the filter that runs, so that it acts on the row that is selected in the whole result, as in pi. It
 	 * is then handled after those before it. A key that cancels takes back those that wait.
-	 * @param {Key} key
+	 * @param {string} key
 	 * @param {() => void} handle
 	 */
 	isPostponed(key, handle) {
-		if (!this.#isRunning || (this.#waiting.length === 0 && key !== "row")) return false;
-		if (key === "cancel") this.#waiting.length = 0;
+		const isBoundTo = (/** @type {string} */ name) => this.#list.isKey(key, name);
+		const isCancel = isBoundTo("tui.select.cancel");
+		if (!this.#isRunning || (this.#waiting.length === 0 && (isCancel || !ROW_KEYS.some(isBoundTo)))) return false;
+		if (isCancel) this.#waiting.length = 0;
 		else this.#waiting.push(handle);
 		return true;
 	}
@@ -128,17 +112,17 @@ class SlicedFilter {
 	/** What is to be selected in other sessions. As in pi it is the selected session: the one that the filter will select, if it runs. */
 	#selectedAnew() {
 		if (this.#isRunning) return this.#wanted;
-		const { filteredSessions, selectedIndex, selectionTouched } = this.#list;
-		return selectionTouched ? { path: filteredSessions[selectedIndex]?.session.path, index: selectedIndex } : { index: 0 };
+		const { chosenPath: path, selectedIndex: index } = this.#list;
+		return path === undefined ? { index: 0 } : { path, index };
 	}
 
 	/** What pi calls. @param {string} query */
 	#filter(query) {
-		const { allSessions: sessions, sortMode } = this.#list;
+		const { sessions, sortMode } = this.#list;
 		const number = ++this.#last;
 		if (query.trim() === "") {
 			if (this.#isRunning) this.#list.selectedIndex = this.#wanted.index;
-			this.#own.call(this.#list, query);
+			this.#list.filter(query);
 			this.#complete(number, true);
 			if (!this.#options.isLoading()) void this.#readAhead(number, sessions);
 			return;
@@ -158,8 +142,8 @@ class SlicedFilter {
 		const unread = this.#lookAtSome(run);
 		const isComplete = run.next >= run.sessions.length;
 		// Until then they are shown in the order of the list: to sort by relevance pi looks at them once more.
-		if (isComplete) this.#show(run, run.sortMode === "recent" ? this.#filtered(run.found, "", "recent") : this.#filtered(run.found, run.query, run.sortMode));
-		else if (run.next > 0 && performance.now() > run.shownAt + SHOWN_MS) this.#show(run, this.#filtered(run.found, "", "recent"));
+		if (isComplete) this.#show(run, run.sortMode === "recent" ? this.#list.rowsOf(run.found, "", "recent") : this.#list.rowsOf(run.found, run.query, run.sortMode));
+		else if (run.next > 0 && performance.now() > run.shownAt + SHOWN_MS) this.#show(run, this.#list.rowsOf(run.found, "", "recent"));
 		else return continueLater(unread, () => this.#slice(run));
 		if (isComplete) return this.#complete(run.number, run.isInCall);
 		if (!run.isInCall) this.#options.redraw();
@@ -176,7 +160,7 @@ class SlicedFilter {
 				void this.#textsOf(run.sessions.slice(run.next + READ_BATCH, run.next + 2 * READ_BATCH));
 				if (unread) return unread;
 			}
-			for (const { session } of this.#filtered(run.sessions.slice(run.next, run.next + BATCH), run.query, "recent")) run.found.push(session);
+			for (const { session } of this.#list.rowsOf(run.sessions.slice(run.next, run.next + BATCH), run.query, "recent")) run.found.push(session);
 			run.next += BATCH;
 		} while (run.next < run.sessions.length && performance.now() < until);
 		return undefined;
@@ -186,8 +170,7 @@ class SlicedFilter {
 	#show(run, rows) {
 		const { path, index } = this.#wanted;
 		const at = path === undefined ? -1 : rows.findIndex(({ session }) => session.path === path);
-		this.#list.filteredSessions = rows;
-		this.#list.selectedIndex = at >= 0 ? at : Math.max(0, Math.min(index, rows.length - 1));
+		this.#list.show(rows, at >= 0 ? at : Math.max(0, Math.min(index, rows.length - 1)));
 		run.shownAt = performance.now();
 	}
 
@@ -213,17 +196,10 @@ class SlicedFilter {
 			if (at % READ_BATCH === 0) await this.#textsOf(sessions.slice(at, at + READ_BATCH));
 			const batch = sessions.slice(at, at + BATCH);
 			// pi's function keeps each text in lower case once it has looked at it, which is most of the first key's work.
-			this.#filtered(batch, "a", "recent");
+			this.#list.rowsOf(batch, "a", "recent");
 			chars += batch.reduce((sum, { allMessagesText }) => sum + (allMessagesText?.length ?? 0), 0);
 			await nextTurn();
 		}
-	}
-
-	/** What pi's function gives for some sessions. @param {Session[]} sessions @param {string} query @param {string} sortMode */
-	#filtered(sessions, query, sortMode) {
-		const part = /** @type {SessionList} */ (Object.assign(Object.create(this.#list), { allSessions: sessions, filteredSessions: [], selectedIndex: 0, sortMode }));
-		this.#own.call(part, query);
-		return part.filteredSessions;
 	}
 }
 
@@ -231,24 +207,6 @@ class SlicedFilter {
 function continueLater(unread, slice) {
 	if (unread) void unread.then(slice);
 	else setImmediate(slice);
-}
-
-/**
- * Aborted when the selector of a list closes.
- * @param {SessionList} list
- * @param {() => void} end
- */
-function closing(list, end) {
-	const controller = new AbortController();
-	for (const name of /** @type {const} */ (["onSelect", "onCancel", "onExit"])) {
-		const own = list[name];
-		list[name] = (...args) => {
-			controller.abort();
-			end();
-			own?.apply(list, args);
-		};
-	}
-	return controller.signal;
 }
 
 /**

@@ -8,6 +8,8 @@ import { isHooked, library } from "./library.mjs";
 
 /** What is replaced, with the number of arguments that it is known to take. */
 const KNOWN = /** @type {const} */ ({ list: 4, listAll: 3 });
+/** @typedef {keyof typeof KNOWN} Name */
+const NAMES = /** @type {Name[]} */ (Object.keys(KNOWN));
 /** How often a list that is not complete is shown. For each, pi asks the system for the real paths of all its sessions. */
 const PARTIAL_MS = 250;
 
@@ -19,65 +21,77 @@ const PARTIAL_MS = 250;
  * @param {(text: string) => void} warn
  */
 export function replaceLists(pi, ctx, warn) {
-	const { SessionManager } = pi;
 	if (isHooked()) return () => {};
-	const holder = /** @type {Record<string, any>} */ (/** @type {unknown} */ (SessionManager));
-	const unexpected = Object.entries(KNOWN).find(([name, length]) => !Object.hasOwn(holder, name) || typeof holder[name] !== "function" || holder[name].length !== length);
+	const holder = /** @type {Record<string, any>} */ (/** @type {unknown} */ (pi.SessionManager));
+	const unexpected = NAMES.find((name) => !Object.hasOwn(holder, name) || typeof holder[name] !== "function" || holder[name].length !== KNOWN[name]);
 	if (unexpected) {
-		warn(`pi-session-native: /resume is pi's own, because SessionManager.${unexpected[0]} of pi ${pi.VERSION} is not as expected`);
+		warn(`pi-session-native: /resume is pi's own, because SessionManager.${unexpected} of pi ${pi.VERSION} is not as expected`);
 		return () => {};
 	}
 	const expected = defaultDirOf(ctx);
-	let isActive = true;
-	let hasFailed = false;
-	/** Ours, or undefined if pi's own has to answer. @returns {import("./library.mjs").Library["SessionManager"] | undefined} */
-	const ours = () => {
-		if (hasFailed || !isActive) return undefined;
-		try {
-			const loaded = library(pi);
-			const found = expected && loaded.getDefaultSessionDir(expected.cwd, undefined, { create: false });
-			if (loaded.CURRENT_SESSION_VERSION !== pi.CURRENT_SESSION_VERSION) throw new Error(`sessions of pi ${pi.VERSION} have version ${pi.CURRENT_SESSION_VERSION}`);
-			if (expected && found !== expected.dir) throw new Error(`pi ${pi.VERSION} keeps sessions in ${expected.dir}, not in ${found}`);
-			return loaded.SessionManager;
-		} catch (error) {
-			fail(error);
-			return undefined;
-		}
-	};
+	let isUsed = true;
 	const fail = (/** @type {unknown} */ error) => {
-		if (!hasFailed && isActive) warn(`pi-session-native: /resume is pi's own, because ${error instanceof Error ? error.message : error}`);
-		hasFailed = true;
+		if (isUsed) warn(`pi-session-native: /resume is pi's own, because ${error instanceof Error ? error.message : error}`);
+		isUsed = false;
 	};
-	/** @type {(name: "list" | "listAll", own: List) => List} */
-	const replacement = (name, own) => {
-		const length = KNOWN[name];
-		/** @this {unknown} @param {any[]} args @returns {Promise<any>} */
-		async function replaced(...args) {
-			// A subclass keeps what it inherits from pi.
-			const manager = this === undefined || this === SessionManager ? ours() : undefined;
-			if (!manager) return own.apply(this, args);
-			try {
-				return await /** @type {List} */ (manager[name]).apply(manager, args.map((arg) => (typeof arg === "function" ? withFewPartials(arg) : arg)));
-			} catch (error) {
-				args.find((arg) => arg instanceof AbortSignal)?.throwIfAborted();
-				fail(error);
-				return own.apply(this, args);
-			}
+	/** Ours, or undefined if pi's own has to answer. */
+	const ours = () => {
+		try {
+			return isUsed ? managerFor(pi, expected) : undefined;
+		} catch (error) {
+			return fail(error);
 		}
-		return Object.defineProperties(replaced, { name: { value: name }, length: { value: length } });
 	};
-	const undo = Object.keys(KNOWN).map((key) => {
-		const name = /** @type {"list" | "listAll"} */ (key);
+	const undo = NAMES.map((name) => {
 		const own = holder[name];
-		const ours = replacement(name, own);
-		holder[name] = ours;
+		const replacement = withOurs(holder, name, { ours, fail });
+		holder[name] = replacement;
 		// Another extension may have replaced ours since: it still calls it, and ours then calls pi's.
-		return () => void (holder[name] === ours && (holder[name] = own));
+		return () => void (holder[name] === replacement && (holder[name] = own));
 	});
 	return () => {
-		isActive = false;
+		isUsed = false;
 		undo.forEach((one) => one());
 	};
+}
+
+/**
+ * This package's manager. Throws where its lists would not be those of this pi.
+ * @param {Pi} pi
+ * @param {ReturnType<typeof defaultDirOf>} expected
+ */
+function managerFor(pi, expected) {
+	const loaded = library(pi);
+	const found = expected && loaded.getDefaultSessionDir(expected.cwd, undefined, { create: false });
+	if (loaded.CURRENT_SESSION_VERSION !== pi.CURRENT_SESSION_VERSION) throw new Error(`sessions of pi ${pi.VERSION} have version ${pi.CURRENT_SESSION_VERSION}`);
+	if (expected && found !== expected.dir) throw new Error(`pi ${pi.VERSION} keeps sessions in ${expected.dir}, not in ${found}`);
+	return loaded.SessionManager;
+}
+
+/**
+ * A list of pi's that asks ours first.
+ * @param {Record<string, any>} holder pi's `SessionManager`
+ * @param {Name} name
+ * @param {{ ours: () => import("./library.mjs").Library["SessionManager"] | void, fail: (error: unknown) => void }} manager
+ * @returns {List}
+ */
+function withOurs(holder, name, { ours, fail }) {
+	/** @type {List} */
+	const own = holder[name];
+	/** @this {unknown} @param {any[]} args @returns {Promise<any>} */
+	async function replaced(...args) {
+		// A subclass keeps what it inherits from pi.
+		const manager = this === undefined || this === holder ? ours() : undefined;
+		if (!manager) return own.apply(this, args);
+		try {
+			return await /** @type {List} */ (manager[name]).apply(manager, args.map((arg) => (typeof arg === "function" ? withFewPartials(arg) : arg)));
+		} catch (error) {
+			args.find((arg) => arg instanceof AbortSignal)?.throwIfAborted();
+			fail(error);
+			return own.apply(this, args);
+		}
+	}
+	return Object.defineProperties(replaced, { name: { value: name }, length: { value: KNOWN[name] } });
 }
 
 /**

@@ -2,6 +2,7 @@
 import { existsSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
+import { SessionList, replaceInSelectors } from "./session-selector.mjs";
 
 const require = createRequire(import.meta.url);
 /** How many columns a name takes at most. Ids of hosts are ASCII, a character a column. */
@@ -57,48 +58,23 @@ function notesOf(agentDir) {
 }
 
 /**
- * Shows it in the rows of every selector of sessions from now on; gives the function that ends it. The sessions of a list are not changed.
- * Where pi's selector is not as expected, nothing is.
+ * Shows it in the rows of every selector of sessions from now on, before the numbers of messages; gives the function that ends it. The
+ * sessions of a list are not changed. Where pi's selector is not as expected, nothing is.
  * @param {import("./lists.mjs").Pi} pi
  */
 export function showWriters(pi) {
-	const prototype = /** @type {any} */ (pi).SessionSelectorComponent?.prototype;
-	const own = prototype?.render;
-	if (typeof own !== "function" || typeof prototype.getSessionList !== "function") return () => {};
-	const isInherited = !Object.hasOwn(prototype, "render");
 	/** @type {WeakSet<object>} */
 	const seen = new WeakSet();
-	/** @this {any} @param {number} width */
-	function render(width) {
-		const list = this.getSessionList();
-		if (list && !seen.has(list)) showIn(list, lastWriters(pi));
-		seen.add(list);
-		return own.call(this, width);
-	}
-	prototype.render = render;
-	return () => {
-		if (prototype.render !== render) return;
-		if (isInherited) delete prototype.render;
-		else prototype.render = own;
-	};
-}
-
-/**
- * Draws a list with the writers before the numbers of messages. Only the rows that are drawn are looked up.
- * @param {{ filteredSessions: { session: { id: string, path: string, messageCount: number } }[], render(width: number): string[] }} list
- * @param {WriterOf} writerOf
- */
-function showIn(list, writerOf) {
-	const own = list.render;
-	if (typeof own !== "function") return;
-	list.render = (width) => {
-		const rows = new Proxy(list.filteredSessions, {
-			get(all, key) {
-				const row = Reflect.get(all, key);
-				const writer = row?.session && writerOf(row.session);
-				return writer ? { ...row, session: Object.create(row.session, { messageCount: { value: `${writer} · ${row.session.messageCount}` } }) } : row;
-			},
-		});
-		return own.call(Object.create(list, { filteredSessions: { value: rows } }), width);
-	};
+	return replaceInSelectors(pi, "render", (selector, own, args) => {
+		const list = selector.getSessionList();
+		if (list && !seen.has(list)) {
+			seen.add(list);
+			const writerOf = lastWriters(pi);
+			SessionList.of(list)?.drawAs((session) => {
+				const writer = writerOf(session);
+				return writer ? Object.create(session, { messageCount: { value: `${writer} · ${session.messageCount}` } }) : session;
+			});
+		}
+		return own(...args);
+	});
 }

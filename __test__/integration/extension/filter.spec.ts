@@ -44,6 +44,14 @@ class SessionList {
 
 	query = "";
 
+	render(): string[] {
+		return [];
+	}
+
+	getSelectedSessionPath(): string | undefined {
+		return this.filteredSessions[this.selectedIndex]?.session.path;
+	}
+
 	setSessions(sessions: any[]): void {
 		const path = this.selectionTouched ? this.filteredSessions[this.selectedIndex]?.session.path : undefined;
 		this.allSessions = sessions;
@@ -89,7 +97,7 @@ function selector(list = new SessionList(400)) {
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 const shown = (list: SessionList) => ({ rows: list.filteredSessions, selected: list.selectedIndex });
 /** Until the filter that runs is complete. */
-const complete = (filter: any): Promise<void> => new Promise((resolve) => void (filter.isPostponed("row", resolve) || resolve()));
+const complete = (filter: any): Promise<void> => new Promise((resolve) => void (filter.isPostponed("\r", resolve) || resolve()));
 
 /** A list that filters in slices, each of one batch, and what it has asked for. */
 function sliced(list: SessionList, more: object = {}) {
@@ -138,7 +146,7 @@ test("a key asks for only some of the texts, and the next key ends the filter of
 	for (let n = 0; n < 30; n++) await turn();
 	expect(list.read.length).toBe(before);
 	expect(list.filteredSessions).toHaveLength(50);
-	expect(filter.isPostponed("row", () => {})).toBe(false);
+	expect(filter.isPostponed("\r", () => {})).toBe(false);
 });
 
 test("texts are read once, before pi's function asks for them, a part of the sessions at a time", async () => {

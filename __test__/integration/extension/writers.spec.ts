@@ -43,9 +43,14 @@ test("a selector draws the writers of the rows that it draws; the sessions stay 
 		}
 	}
 	class SessionSelectorComponent extends Container {
-		list = { filteredSessions: pi.sessions.map((session) => ({ session })), render() {
-			return this.filteredSessions.map(({ session }) => `${session.id} ${session.messageCount}`);
-		} };
+		list = {
+			...{ allSessions: [], selectedIndex: 0, selectionTouched: false, sortMode: "recent", keybindings: { matches: () => false } },
+			...{ filterSessions() {}, setSessions() {}, getSelectedSessionPath() {} },
+			filteredSessions: pi.sessions.map((session) => ({ session })),
+			render() {
+				return this.filteredSessions.map(({ session }) => `${session.id} ${session.messageCount}`);
+			},
+		};
 		override children = [this.list];
 		getSessionList() {
 			return this.list;
