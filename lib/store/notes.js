@@ -2,11 +2,9 @@
 const fs = require("node:fs");
 const { join, resolve } = require("node:path");
 const { addressKey } = require("./address.js");
-const { isGone } = require("./errors.js");
-const { hostLock } = require("./host-lock.js");
 const { isCount } = require("./lines.js");
 const { checkId, isId, nameOf } = require("./names.js");
-const { readJson, remove, writeWhole } = require("./small-file.js");
+const { readJson, writeWhole } = require("./small-file.js");
 
 /**
  * @typedef {object} Note
@@ -25,9 +23,7 @@ const { readJson, remove, writeWhole } = require("./small-file.js");
 const revisionOf = ({ session, bytes, modified, hosts, redactions }) => `${session} ${bytes} ${modified.getTime()} ${redactions} ${hosts.join(" ")}`;
 
 class Notes {
-	#notes;
 	#folder;
-	#lock;
 
 	/**
 	 * @param {string} notes the directory of this machine's notes
@@ -35,9 +31,7 @@ class Notes {
 	 * @param {string} dir of the session files: another checkout of a project has files of its own
 	 */
 	constructor(notes, address, dir) {
-		this.#notes = resolve(notes);
-		this.#folder = join(this.#notes, addressKey(address, `\n${resolve(dir)}`));
-		this.#lock = hostLock({ store: this.#folder, host: "redacting", locks: this.#notes });
+		this.#folder = join(resolve(notes), addressKey(address, `\n${resolve(dir)}`));
 	}
 
 	/** @param {string} session @returns {Note | undefined} */
@@ -73,38 +67,9 @@ class Notes {
 		if (this.has(session)) await this.set(session, undefined);
 	}
 
-	/** Whether a redaction of the session in the store was begun and has not ended: the store may know it, and still have the bytes. @param {string} session */
-	isRedacting(session) {
-		return fs.existsSync(this.#markOf(session));
-	}
-
-	/**
-	 * Marks that the session is redacted in the store until that has succeeded, however this process, or the machine, ends, or the store has
-	 * nothing of it. One process at a time: a redaction that succeeds ends those that have failed, or whose processes were killed.
-	 * @param {string} session
-	 * @param {() => Promise<void>} redact
-	 */
-	async whileRedacting(session, redact) {
-		await this.#lock("redacting", async () => {
-			await writeWhole(this.#markOf(session), "", this.#notes);
-			try {
-				await redact();
-			} catch (error) {
-				if (isGone(error)) remove(this.#markOf(session));
-				throw error;
-			}
-			remove(this.#markOf(session));
-		});
-	}
-
 	/** @param {string} session */
 	#path(session) {
 		return join(this.#folder, `${nameOf(checkId(session, "session"))}.json`);
-	}
-
-	/** @param {string} session */
-	#markOf(session) {
-		return this.#path(session).replace(/json$/, "redacting");
 	}
 }
 

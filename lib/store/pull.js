@@ -24,8 +24,8 @@ const { CURRENT_VERSION, checkAt, checkNotNewer, tailAt } = require("./session-f
  * @property {string} file
  * @property {Buffer} [header] makes the file, with this header, if it is not there
  * @property {import("./notes").Notes} notes
- * @property {() => boolean} isRedacted whether something was redacted here since the pull began
- * @property {() => Promise<unknown>} push stores what the file holds
+ * @property {import("./redacted-lines").RedactedLines} redacted
+ * @property {() => Promise<unknown>} push takes over what was redacted elsewhere, and stores what the file holds
  * @property {import("./local").CallManager} [call] calls the session manager
  */
 
@@ -37,11 +37,12 @@ const NEWLINE = Buffer.from("\n");
  * @returns {Promise<import("./index").PullReport>}
  */
 async function pull(options) {
-	const { store, stored, isChanged, file, header, notes } = options;
+	const { store, stored, isChanged, file, header, notes, redacted } = options;
 	const { session } = stored;
 	const listed = isChanged ? undefined : stored;
 	const note = header ? undefined : notes.get(session);
 	const tail = note && !note.needsAll ? await tailAsNoted(file, note) : undefined;
+	let count = redacted.all().length;
 	if (note && tail) {
 		const page = await loadAll(store, session, note.cursor, undefined, listed).catch(undefinedIfReset);
 		if (page?.lines.length === 0) {
@@ -49,7 +50,7 @@ async function pull(options) {
 			return { added: 0, renamed: [], problems: page.problems };
 		}
 		if (page?.comesAfter) {
-			const merged = await merge(options, page, { bytes: note.offset, tail });
+			const merged = await merge(options, page, count, { bytes: note.offset, tail });
 			if (!merged.needsAll && !merged.needsPush) return await done(options, page, merged);
 		}
 	}
@@ -63,12 +64,13 @@ async function pull(options) {
 			// It was deleted from the store, and a push must not put it back: the old note stays.
 			return { added: 0, renamed: [], problems: page.problems };
 		}
-		const merged = await merge(options, page);
+		const merged = await merge(options, page, count);
 		if (!merged.needsPush) return await done(options, page, merged);
 		if (page.lines.length === loaded)
 			throw new StoreError("failed", `Session ${session}: an entry that is not stored has the id of a stored one, and could not be pushed first: its line may still be incomplete`);
 		loaded = page.lines.length;
 		await options.push();
+		count = redacted.all().length;
 	}
 }
 
@@ -91,15 +93,20 @@ function undefinedIfReset(error) {
 	throw error;
 }
 
-/** @param {PullOptions} options @param {import("./index").Page} page @param {{ bytes: number, tail: Uint8Array }} [since] */
-async function merge({ stored: { session }, file, header, notes, isRedacted, call = callHere }, page, since) {
+/**
+ * @param {PullOptions} options
+ * @param {import("./index").Page} page
+ * @param {number} count how many lines had been redacted here before it was loaded
+ * @param {{ bytes: number, tail: Uint8Array }} [since]
+ */
+async function merge({ stored: { session }, file, header, notes, redacted, call = callHere }, page, count, since) {
 	const names = [...new Set(page.lines.map(({ host }) => host))].sort();
 	const numbers = new Map(names.map((name, at) => [name, at]));
 	const hosts = Uint32Array.from(page.lines, ({ host }) => numbers.get(host) ?? 0);
 	const lines = Buffer.concat(page.lines.flatMap(({ line }) => [line, NEWLINE]));
 	const before = await unlessAbsent(fs.stat(file));
 	// Another process did, and the lines that were loaded may be the old ones.
-	if (isRedacted()) throw new StoreError("failed", `Session ${session} was redacted here meanwhile: pull it again`);
+	if (redacted.all().length > count) throw new StoreError("failed", `Session ${session} was redacted here meanwhile: pull it again`);
 	// Whoever pushes after a pull that was killed compares the file with everything.
 	await notes.forget(session);
 	const merged = await call("merge", file, { session, lines, hosts, header, since });

@@ -15,6 +15,7 @@ const { CURRENT_VERSION } = require("./session-file.js");
 const { namesIn } = require("./small-file.js");
 
 /** @typedef {import("./index").LineStore} LineStore */
+/** @typedef {import("./redacted-lines").RedactedLine} RedactedLine */
 /** @typedef {import("./redacted-lines").RedactedLines} RedactedLines */
 /** @typedef {import("../../index").RedactInput} RedactInput */
 /**
@@ -132,8 +133,7 @@ async function takeOver({ session, file }, redactions, options) {
 /**
  * @typedef {object} ToStore
  * @property {LineStore} store
- * @property {(redactions: import("./index").Redaction[]) => Promise<void>} redactStored redacts in the store
- * @property {boolean} isUnfinished the store may know of redactions, and still have the bytes
+ * @property {boolean} [isAsked] whether or not the store knows all, it removes what there still is of it: another host may have been stopped before that
  * @property {boolean} isPrivate of what is private only what the store has is redacted there, and nothing else leaves this machine
  * @property {(line: Uint8Array) => string | undefined} [secretIn] what stands in the place of a line that the store does not have may be held back
  */
@@ -149,18 +149,21 @@ async function takeOver({ session, file }, redactions, options) {
  * @returns {Promise<boolean>}
  */
 async function pushRedactions({ session, file }, options) {
-	const { store, notes, redacted, redactStored, isUnfinished, isPrivate, secretIn, call } = options;
+	const { store, notes, redacted, isAsked, isPrivate, secretIn, call } = options;
 	const all = redacted.all();
+	const isUnfinished = isAsked || redacted.isUnfinished();
 	if (all.length === 0 && !isUnfinished) return false;
 	let known = await redactionsIn(store, session);
 	const unknown = all.filter(({ hash }) => !known.has(hash));
-	const isAsked = unknown.length > 0 || isUnfinished;
-	if (isAsked) {
+	const isTold = unknown.length > 0 || isUnfinished;
+	if (isTold) {
 		await redacted.alone(() => finish(file, redacted, call));
 		const stored = isPrivate || secretIn ? new Set((await loadAll(store, session)).lines.map(({ line }) => hashOf(line))) : undefined;
 		const isStored = (/** @type {string} */ hash) => stored?.has(hash) ?? true;
 		const given = isPrivate ? unknown.filter(({ hash }) => isStored(hash)) : unknown;
-		await redactStored(given.map(({ hash, line }) => ({ hash, line: isStored(hash) ? withoutSecret(line, secretIn) : undefined })));
+		// What stands in the place of a line is held back if it holds a secret.
+		const isSent = (/** @type {RedactedLine} */ { hash, line }) => isStored(hash) && secretIn?.(line) === undefined;
+		await redacted.tell(() => store.redact(session, given.map((one) => ({ hash: one.hash, ...(isSent(one) && { line: one.line }) }))));
 		known = await redactionsIn(store, session);
 	}
 	const differing = all.flatMap(({ hash, line }) => {
@@ -168,7 +171,7 @@ async function pushRedactions({ session, file }, options) {
 		// The store may have redacted the line itself that stands here.
 		return other === undefined || other.equals(line) || known.has(hashOf(line)) ? [] : { line, other };
 	});
-	if (differing.length === 0) return isAsked;
+	if (differing.length === 0) return isTold;
 	const ours = differing.map(({ line }) => line);
 	const empty = new Map(redactAside(notes, ours, { lines: ours.map((line) => ({ hash: hashOf(line) })) }).map(({ hash, line }) => [hash, line]));
 	const emptied = differing.flatMap(({ line, other }) => {
@@ -181,7 +184,7 @@ async function pushRedactions({ session, file }, options) {
 		return isAdded;
 	});
 	// The store was told, and takes nothing of what it does not have of a private session.
-	return isMore ? pushRedactions({ session, file }, { ...options, isUnfinished: false }) : true;
+	return isMore ? pushRedactions({ session, file }, { ...options, isAsked: false }) : true;
 }
 
 /** What stands in the places of redacted lines in a store, by their hashes. @param {LineStore} store @param {string} session */
@@ -194,7 +197,7 @@ const redactionsIn = async (store, session) => new Map((await store.redactions(s
  * @param {{ session: string, file: string }} local
  * @param {RedactInput} what
  * @param {{ store: LineStore, notes: string }} options `notes`: the directory of this machine's notes
- * @returns {Promise<{ id: string | null, hash: string, line: Buffer | undefined }[]>}
+ * @returns {Promise<{ id: string | null, hash: string, line: Buffer }[]>}
  */
 async function planStored({ session, file }, what, { store, notes }) {
 	const old = new Map((await loadAll(store, session)).lines.map(({ line }) => [hashOf(line), line]));
@@ -241,14 +244,6 @@ function removeAside(notes) {
 	}
 }
 
-/**
- * A line that is to stand in the place of another one in a store; nothing if it holds a secret.
- * @template {Uint8Array} Line
- * @param {Line | undefined} line
- * @param {((line: Uint8Array) => string | undefined) | undefined} secretIn
- */
-const withoutSecret = (line, secretIn) => (line && secretIn?.(line) === undefined ? line : undefined);
-
 /** @param {Uint8Array[]} lines */
 const joined = (lines) => Buffer.concat(lines.flatMap((line) => [line, Buffer.from("\n")]));
 
@@ -274,4 +269,3 @@ exports.pushRedactions = pushRedactions;
 exports.redactFile = redactFile;
 exports.removeAside = removeAside;
 exports.takeOver = takeOver;
-exports.withoutSecret = withoutSecret;

@@ -1,49 +1,70 @@
 // What was redacted in a session's file, and what stands in its place, whether a store is named or not: it goes to every store that has the
-// session, also to one that is named later (redact.js).
+// session, also to one that is named later (redact.js). And in which stores that was begun and has not ended.
 const { createHash } = require("node:crypto");
 const { readFileSync } = require("node:fs");
 const { dirname, join, resolve } = require("node:path");
+const { addressKey } = require("./address.js");
 const { StoreError } = require("./errors.js");
 const { hostLock } = require("./host-lock.js");
 const { isObject, parse } = require("./lines.js");
 const { checkId, nameOf } = require("./names.js");
+const { Notes } = require("./notes.js");
 const { settleRedactions } = require("./redactions.js");
 const { unlessAbsent, writeWhole } = require("./small-file.js");
 
 /** @typedef {{ hash: string, line: Buffer }} RedactedLine the SHA-256 of the bytes of a line in hexadecimal digits, and the line in its place */
+/** @typedef {{ lines: RedactedLine[], unfinished: string[] }} Kept `unfinished`: the stores in which a redaction was begun and has not ended, by their keys */
 
 class RedactedLines {
 	#session;
 	#notes;
 	#path;
 	#lock;
-	#onAdd;
+	#store;
+	#noted;
 
 	/**
 	 * @param {string} notes the directory of this machine's notes
 	 * @param {{ session: string, file: string }} local
-	 * @param {() => unknown} [onAdd] is called when there is more, and waited for
+	 * @param {string} [address] of a store, whose note of the session does not hold any longer when there is more
 	 */
-	constructor(notes, { session, file }, onAdd) {
+	constructor(notes, { session, file }, address) {
 		const dir = resolve(dirname(file));
 		this.#session = checkId(session, "session");
 		this.#notes = resolve(notes);
 		this.#path = join(this.#notes, "redacted", createHash("sha256").update(dir).digest("hex").slice(0, 16), `${nameOf(session)}.json`);
 		this.#lock = hostLock({ store: dir, host: "redacted", locks: notes });
-		this.#onAdd = onAdd;
+		this.#store = address === undefined ? "" : addressKey(address);
+		this.#noted = address === undefined ? undefined : new Notes(notes, address, dir);
+	}
+
+	/** What was redacted. */
+	all() {
+		return this.#read().lines;
+	}
+
+	/** Whether a redaction in the store was begun and has not ended: the store may know it, and still have the bytes. */
+	isUnfinished() {
+		return this.#read().unfinished.includes(this.#store);
 	}
 
 	/**
-	 * What was redacted. Throws if the note is damaged: without it a store would bring the lines back.
-	 * @returns {RedactedLine[]}
+	 * Throws if the note is damaged: without it a store would bring the lines back.
+	 * @returns {Kept}
 	 */
-	all() {
+	#read() {
 		const bytes = unlessAbsent(() => readFileSync(this.#path));
-		if (!bytes) return [];
-		const value = parse(bytes);
-		if (!Array.isArray(value) || !value.every((one) => isObject(one) && typeof one.hash === "string" && typeof one.line === "string"))
+		if (!bytes) return { lines: [], unfinished: [] };
+		const { lines, unfinished } = Object(parse(bytes));
+		if (!Array.isArray(unfinished) || !Array.isArray(lines) || !lines.every((one) => isObject(one) && typeof one.hash === "string" && typeof one.line === "string"))
 			throw new StoreError("failed", `${this.#path}, which says what was redacted of session ${this.#session}, is damaged: put it back, or remove it and redact the session again`);
-		return value.map(({ hash, line }) => ({ hash, line: Buffer.from(line, "base64") }));
+		return { lines: lines.map(({ hash, line }) => ({ hash, line: Buffer.from(line, "base64") })), unfinished };
+	}
+
+	/** @param {{ lines: import("./index").Redaction[], unfinished: string[] }} kept */
+	async #write({ lines, unfinished }) {
+		const texts = lines.map(({ hash, line }) => ({ hash, line: line?.toString("base64") }));
+		await writeWhole(this.#path, JSON.stringify({ lines: texts, unfinished }), dirname(this.#notes));
 	}
 
 	/**
@@ -52,13 +73,35 @@ class RedactedLines {
 	 * @param {readonly RedactedLine[]} lines
 	 */
 	async add(lines) {
-		const known = this.all();
+		const { lines: known, unfinished } = this.#read();
 		const more = settleRedactions(this.#session, lines, known);
 		if (more.length === 0) return false;
-		const all = new Map([...known, ...more].map(({ hash, line }) => [hash, { hash, line: line?.toString("base64") }]));
-		await writeWhole(this.#path, JSON.stringify([...all.values()]), dirname(this.#notes));
-		await this.#onAdd?.();
+		const all = new Map([...known, ...more].map((one) => [one.hash, one]));
+		await this.#write({ lines: [...all.values()], unfinished });
+		await this.#noted?.forget(this.#session);
 		return true;
+	}
+
+	/**
+	 * Redacts in the store, which counts as unfinished until it has succeeded. One process at a time: one that succeeds makes good those that
+	 * have failed, or were killed.
+	 * @param {() => Promise<void>} redact
+	 */
+	async tell(redact) {
+		await this.#lock("telling", async () => {
+			await this.#setUnfinished(true);
+			await redact();
+			await this.#setUnfinished(false);
+		});
+	}
+
+	/** @param {boolean} isUnfinished */
+	async #setUnfinished(isUnfinished) {
+		await this.alone(async () => {
+			const { lines, unfinished } = this.#read();
+			const others = unfinished.filter((one) => one !== this.#store);
+			await this.#write({ lines, unfinished: isUnfinished ? [...others, this.#store] : others });
+		});
 	}
 
 	/**

@@ -1,6 +1,6 @@
 // The sessions of one project on this machine, and a store.
 const { promises: fs } = require("node:fs");
-const { basename, dirname, join } = require("node:path");
+const { join } = require("node:path");
 const { StoreError, asError, isGone } = require("./errors.js");
 const { isObject } = require("./lines.js");
 const { inParallel } = require("./in-parallel.js");
@@ -10,7 +10,7 @@ const { Notes, revisionOf } = require("./notes.js");
 const { projectOf } = require("./project.js");
 const { isAsNoted, localHeader, pull } = require("./pull.js");
 const { Push } = require("./push.js");
-const { planStored, pushRedactions, redactFile, takeOver, withoutSecret } = require("./redact.js");
+const { planStored, pushRedactions, redactFile, takeOver } = require("./redact.js");
 const { RedactedLines } = require("./redacted-lines.js");
 const { lagOf } = require("./session-file.js");
 
@@ -140,14 +140,14 @@ class SessionSync {
 				await fs.mkdir(dir, { recursive: true, mode: 0o700 });
 			}
 			const isChanged = !report.isNew && (await this.#pushRedactions({ session, file }));
-			const redactedHere = this.#redactedOf({ session, file });
-			const before = redactedHere.all().length;
-			const isRedacted = () => redactedHere.all().length > before;
 			const push = async () => {
+				// Another host may just have redacted what is not stored as it is here.
+				const error = (await this.takeRedactions((await this.compare(session)).items)).get(session);
+				if (error instanceof Error) throw error;
 				const [pushed] = await this.push({ session, tries: 1 });
 				if (pushed?.error) throw pushed.error;
 			};
-			return { ...report, file, ...(await pull({ store, stored, isChanged, file, header, notes: this.#notes, isRedacted, push, call })) };
+			return { ...report, file, ...(await pull({ store, stored, isChanged, file, header, notes: this.#notes, redacted: this.#redactedOf({ session, file }), push, call })) };
 		} catch (error) {
 			// Another process pulls it, too, and made its file first.
 			if (report.isNew && isObject(error) && error.code === "EEXIST") return this.#pullOne({ ...item, file, state: "changed" }, files, redacted);
@@ -197,14 +197,13 @@ class SessionSync {
 	/**
 	 * Redacts in the store what was redacted here. Gives whether that changed it.
 	 * @param {{ session: string, file: string }} local
-	 * @param {boolean} [isUnfinished]
+	 * @param {boolean} [isAsked] whatever the store knows
 	 */
-	async #pushRedactions(local, isUnfinished = this.#notes.isRedacting(local.session)) {
+	async #pushRedactions(local, isAsked) {
 		const { store, notes, secretIn, call } = this.#options;
 		const redacted = this.#redactedOf(local);
-		const redactStored = (/** @type {import("./index").Redaction[]} */ redactions) => this.#redactStored(local.session, redactions);
 		try {
-			const isChanged = await pushRedactions(local, { store, notes, redacted, redactStored, isUnfinished, secretIn, isPrivate: this.isPrivate(local), call });
+			const isChanged = await pushRedactions(local, { store, notes, redacted, isAsked, secretIn, isPrivate: this.isPrivate(local), call });
 			this.#pushedRedactions.set(local.session, redacted.all().length);
 			return isChanged;
 		} catch (error) {
@@ -214,31 +213,22 @@ class SessionSync {
 		}
 	}
 
-	/** @param {string} session @param {import("./index").Redaction[]} redactions */
-	async #redactStored(session, redactions) {
-		await this.#notes.whileRedacting(session, () => this.#options.store.redact(session, redactions));
-	}
-
-	/** What was redacted in a file, whose note holds no longer when there is more. @param {{ session: string, file: string }} local */
+	/** @param {{ session: string, file: string }} local */
 	#redactedOf(local) {
-		const { notes, address } = this.#options;
-		return new RedactedLines(notes, local, () => new Notes(notes, address, dirname(local.file)).forget(local.session));
+		return new RedactedLines(this.#options.notes, local, this.#options.address);
 	}
 
 	/** @type {Sync["redact"]} */
 	async redact(local, what) {
-		const { store, notes, secretIn } = this.#options;
-		const { session } = local;
+		const { store, notes } = this.#options;
 		const redacted = this.#redactedOf(local);
 		const done = await redactFile(local.file, what, { notes, redacted });
 		try {
-			// Whether or not it knows all, the store removes what there still is of it: another host may have been stopped before that.
-			if (!what.dryRun) await this.#pushRedactions(local, true);
-			const pending = new Set([...done.lines, ...redacted.all()].map(({ hash }) => hash));
-			const stored = (await planStored(local, what, { store, notes })).filter(({ hash }) => !pending.has(hash));
-			if (!what.dryRun && stored.length > 0) {
-				await this.#notes.forget(session);
-				await this.#redactStored(session, stored.map(({ hash, line }) => ({ hash, line: withoutSecret(line, secretIn) })));
+			const known = new Set([...done.lines, ...redacted.all()].map(({ hash }) => hash));
+			const stored = (await planStored(local, what, { store, notes })).filter(({ hash }) => !known.has(hash));
+			if (!what.dryRun) {
+				await redacted.alone(() => redacted.add(stored));
+				await this.#pushRedactions(local, true);
 			}
 			return { ...done, stored: stored.map(({ id, hash }) => ({ id, hash })) };
 		} catch (error) {
@@ -359,8 +349,9 @@ class SessionSync {
 			isPrivate: () => this.isPrivate(local),
 			claim: claim && (() => claim(session)),
 			onStart: async () => {
-				const isPushed = this.#redactedOf(local).all().length === (this.#pushedRedactions.get(session) ?? 0);
-				if (!isPushed || this.#notes.isRedacting(session)) await this.#pushRedactions(local);
+				const redacted = this.#redactedOf(local);
+				const isPushed = redacted.all().length === (this.#pushedRedactions.get(session) ?? 0);
+				if (!isPushed || redacted.isUnfinished()) await this.#pushRedactions(local);
 			},
 			...more,
 		});

@@ -101,6 +101,24 @@ describe.each([["PostgreSQL", inPostgres], ["a bucket", inBucket], ["a directory
 		expect(await stored(a.store)).toEqual(expected);
 	});
 
+	// Regression: the entry as it was here had the id of the stored one, could not be stored, and the pull failed.
+	test("an entry that another machine redacts while the session is pulled is redacted by that pull", async () => {
+		const { machine, begin } = await machines();
+		const [a, b] = [machine("a"), machine("b")];
+		begin(a, said("a", null, "hello"), SECRET);
+		await a.sync.push();
+		await b.sync.pull();
+		// It loads everything.
+		rmSync(b.notes, { recursive: true });
+		const load = b.store.load.bind(b.store);
+		vi.spyOn(b.store, "load").mockImplementationOnce(async (...args) => {
+			await a.sync.redact({ session: SESSION, file: a.file }, { text: "hunter2" });
+			return load(...args);
+		});
+		expect((await b.again().pull({ session: SESSION })).map(({ error }) => error)).toEqual([undefined]);
+		expect(readFileSync(b.file, "utf8").trimEnd().split("\n").slice(1)).toEqual([said("a", null, "hello"), CLEAN].map(String));
+	});
+
 	// Regression: the line of the one that came second was stored as another entry, with what the first one had redacted.
 	test.each(["push", "pull"] as const)("of an entry that two machines redacted differently while the store was away nothing is left that it said (%s)", async (how) => {
 		const { machine, begin } = await machines();

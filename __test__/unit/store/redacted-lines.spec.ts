@@ -9,7 +9,6 @@ import { idsIn, text, world } from "../../support/machines.js";
 import { testWith } from "../../support/windows.js";
 
 const { StoreError } = createRequire(library)("./errors.js");
-const { Notes } = createRequire(library)("./notes.js");
 const { RedactedLines } = createRequire(library)("./redacted-lines.js");
 const { makePrivate } = createRequire(library)("./settings.js");
 const { writeWhole } = createRequire(library)("./small-file.js");
@@ -72,7 +71,7 @@ test("what is redacted of a session at the same time is all kept", async () => {
 });
 
 // Regression: it counted as empty, and was overwritten.
-test.each(["", "[{", '{"hash":"1"}', '[{"hash":"1"}]'])("a damaged note (%s) is an error that names it, and stays as it is", async (damaged) => {
+test.each(["", "[{", "[]", '{"lines":[]}', '{"lines":[{"hash":"1"}],"unfinished":[]}'])("a damaged note (%s) is an error that names it, and stays as it is", async (damaged) => {
 	const notes = emptyDirectory();
 	const redacted = redactedIn(notes);
 	await redacted.add([line("1")]);
@@ -173,28 +172,22 @@ test("what another process redacts while a file is followed leaves the store wit
 });
 
 // Regression: processes had one mark, which the first one that succeeded removed.
-test("a redaction in a store is marked until it has succeeded, whatever another process does meanwhile", async () => {
+test("a redaction in a store is unfinished until it has succeeded, whatever another process does meanwhile", async () => {
 	const folder = emptyDirectory();
-	const [notes, others] = [new Notes(folder, "/store", "/sessions"), new Notes(folder, "/store", "/sessions")];
+	const inStore = (name: string) => new RedactedLines(folder, { session: SESSION, file: "/sessions/one.jsonl" }, name);
 	let fail: ((error: Error) => void) | undefined;
-	const first = notes.whileRedacting(SESSION, () => new Promise((_, reject) => (fail = reject)));
+	const first = inStore("/store").tell(() => new Promise((_, reject) => (fail = reject)));
 	await vi.waitFor(() => expect(fail).toBeDefined());
 	const order: string[] = [];
-	const second = others.whileRedacting(SESSION, async () => void order.push(`second, marked: ${others.isRedacting(SESSION)}`));
-	order.push(`first, marked: ${others.isRedacting(SESSION)}`);
+	const say = (what: string) => order.push(`${what}, unfinished: ${inStore("/store").isUnfinished()}`);
+	const second = inStore("/store").tell(async () => void say("second"));
+	say("first");
 	fail?.(new StoreError("unreachable", "no answer"));
 	await expect(first).rejects.toThrow("no answer");
 	await second;
-	expect(order).toEqual(["first, marked: true", "second, marked: true"]);
-	expect(notes.isRedacting(SESSION)).toBe(false);
-	await expect(notes.whileRedacting(SESSION, () => Promise.reject(new StoreError("unreachable", "no answer")))).rejects.toThrow("no answer");
-	expect(notes.isRedacting(SESSION)).toBe(true);
-});
-
-// Regression: the mark stayed for ever.
-test.each(["not-found", "deleted"])("a redaction of what the store has not is over (%s)", async (code) => {
-	const notes = new Notes(emptyDirectory(), "/store", "/sessions");
-	const gone = () => Promise.reject(new StoreError(code, "gone"));
-	await expect(notes.whileRedacting(SESSION, gone)).rejects.toThrow("gone");
-	expect(notes.isRedacting(SESSION)).toBe(false);
+	expect(order).toEqual(["first, unfinished: true", "second, unfinished: true"]);
+	expect(inStore("/store").isUnfinished()).toBe(false);
+	await expect(inStore("/store").tell(() => Promise.reject(new StoreError("unreachable", "no answer")))).rejects.toThrow("no answer");
+	await inStore("/other").tell(async () => {});
+	expect([inStore("/store").isUnfinished(), inStore("/other").isUnfinished()]).toEqual([true, false]);
 });
