@@ -7,7 +7,7 @@ import { library } from "./lines.js";
 
 const require = createRequire(library);
 const { encodeBatch } = require("./log-batches.js");
-const { folderOf, recordPath, claimPath, partPath } = require("./log-names.js");
+const { folderOf, headerPath, projectPath, claimPath, partPath } = require("./log-names.js");
 
 const PAGE = 1000;
 
@@ -28,7 +28,7 @@ export async function fakeBucket(delay: (key: string) => number): Promise<FakeBu
 	const objects = new Map<string, { body: Buffer; modified: Date }>();
 	const asked: string[] = [];
 	const put = (key: string, body: string | Buffer, at: number) => objects.set(key, { body: Buffer.from(body), modified: new Date(at) });
-	put("store.json", `${JSON.stringify({ store: "pi-session-native", version: 2, id: "fake" })}\n`, 0);
+	put("store.json", `${JSON.stringify({ store: "pi-session-native", version: 3, id: "fake" })}\n`, 0);
 	const list = (query: URLSearchParams): string => {
 		const [prefix, from] = [query.get("prefix") ?? "", Number(query.get("continuation-token") ?? 0)];
 		const keys = [...objects.keys()].filter((key) => key.startsWith(prefix)).sort();
@@ -65,7 +65,8 @@ export async function fakeBucket(delay: (key: string) => number): Promise<FakeBu
 		asked,
 		put: (session, { at, host = "desktop", content = session }) => {
 			const header = JSON.stringify({ type: "session", version: 3, id: session, timestamp: "2025-06-01T09:00:00.000Z", cwd: "/x" });
-			put(recordPath(session), `${JSON.stringify({ project: "shop", generation: 1 })}\n${header}\n`, at);
+			put(projectPath(session), "shop", at);
+			put(headerPath({ session, generation: 1 }), header, at);
 			const lines = [Buffer.from(JSON.stringify({ type: "message", id: `${session}-a`, parentId: null, timestamp: new Date(at).toISOString(), message: { role: "user", content, timestamp: at } }))];
 			put(partPath({ folder: folderOf("shop"), session, generation: 1 }, host, 1), encodeBatch({ session, host, clock: 1, prev: "", lines }).bytes, at);
 		},

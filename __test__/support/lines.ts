@@ -13,14 +13,14 @@ process.env.HOME = process.env.USERPROFILE = join(tmpdir(), "psn-home");
 /** The module, for processes of a test's own. */
 export const library = resolve(__dirname, "../../lib/store/index.js");
 
-const { folderOf, recordPath, partPath } = createRequire(library)("./log-names.js");
+const { folderOf, headerPath, partPath } = createRequire(library)("./log-names.js");
 
 /** Where a directory has the log of a host. */
 export const logOf = (host: string, { session = SESSION, project, generation = 1 }: { session?: string; project?: string; generation?: number } = {}): string =>
 	partPath({ folder: folderOf(project), session, generation }, host, 1);
 
-/** Where a directory has the head of a session. */
-export const recordOf = (session = SESSION): string => recordPath(session);
+/** Where a directory has the header of a session. */
+export const headerFileOf = (session = SESSION): string => headerPath({ session, generation: 1 });
 
 export const SESSION = "01972ab8-2280-7be3-8cc7-05ac027b6185";
 

@@ -103,7 +103,7 @@ class DirectoryObjects {
 				return undefined;
 			}
 			try {
-				const { size, mtime: modified } = await file.stat();
+				const { size } = await file.stat();
 				const bytes = Buffer.alloc(Math.max(0, Math.min(size, to) - from));
 				let length = 0;
 				while (length < bytes.length) {
@@ -111,7 +111,7 @@ class DirectoryObjects {
 					if (bytesRead === 0) break;
 					length += bytesRead;
 				}
-				return { bytes: bytes.subarray(0, length), modified };
+				return { bytes: bytes.subarray(0, length) };
 			} finally {
 				await file.close();
 			}
@@ -123,14 +123,9 @@ class DirectoryObjects {
 		return this.#write(path, bytes, (draft, full) => this.#claimName(draft, full));
 	}
 
-	/** @type {Objects["replace"]} */
-	async replace(path, bytes) {
-		return this.#write(path, bytes, replaceFile);
-	}
-
 	/** @param {string} path */
 	async touch(path) {
-		await this.replace(path, Buffer.alloc(0));
+		await this.#write(path, Buffer.alloc(0), replaceFile);
 	}
 
 	/**
@@ -167,12 +162,12 @@ class DirectoryObjects {
 		return this.#guard(async () => {
 			const full = join(this.#root, path);
 			const known = await unlessAbsent(fs.open(full, constants.O_WRONLY | constants.O_APPEND | NO_LINK));
-			if (!known && size > 0) return false;
+			if (!known && size > 0) return undefined;
 			const file = known ?? (await unlessThere(this.#make(full, "ax")))?.file;
-			if (!file) return false;
+			if (!file) return undefined;
 			try {
 				const there = (await file.stat()).size;
-				if (there !== size) return false;
+				if (there !== size) return undefined;
 				// Who made it may have been killed before this.
 				if (there === 0) await setMode(full, (await fs.stat(this.#root)).mode & FILE_MODE);
 				// Not by the handle: on Windows one that appends cannot cut.
@@ -183,7 +178,7 @@ class DirectoryObjects {
 				await file.close();
 			}
 			if (!known) await syncFolder(dirname(full));
-			return true;
+			return {};
 		});
 	}
 

@@ -167,8 +167,11 @@ export interface LineStore {
 	load(session: string, after?: Cursor, stored?: StoredSession): Promise<Page>;
 	/** What is stored: of every session, of a project, or of one session. */
 	list(filter?: ListFilter): Promise<SessionList>;
-	/** The header of a session; undefined if it is not there. A store without it is asked for a list of the session. */
-	header?(session: string): Promise<Buffer | undefined>;
+	/**
+	 * The header of a session; undefined if it is not there. `stored` as for `load`. A store without this method is asked for a list of the
+	 * session.
+	 */
+	header?(session: string, stored?: StoredSession): Promise<Buffer | undefined>;
 	/**
 	 * Removes a session and all its lines; only that it was deleted stays known. Removing a session that is not there succeeds. What was
 	 * redacted stays so if the session is put back.

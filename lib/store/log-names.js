@@ -7,13 +7,14 @@ const { idOf, nameOf } = require("./names.js");
 /** @typedef {import("./log-objects").ObjectInfo} ObjectInfo */
 /** @typedef {ObjectInfo & { part: number }} Part */
 /**
- * What the names say of one session. `hosts` are those of its last generation, each with the parts of its log in order.
+ * What the names say of one session. `hosts` are those of its last generation, each with the parts of its log in order: the session is there
+ * if there are any.
  * @typedef {object} SessionListing
  * @property {string} session
  * @property {string} folder of the project
- * @property {number} generation
+ * @property {number} generation the one that can be appended to: the next one if the last one was deleted
  * @property {Map<string, Part[]>} hosts
- * @property {Map<number, Date>} deleted by generation
+ * @property {Date} [deleted] when the generation before was deleted
  * @property {Map<string, Redacted>} redacted by the line's hash
  */
 /**
@@ -25,15 +26,14 @@ const { idOf, nameOf } = require("./names.js");
 
 const LINES = "lines/";
 const CLAIMS = "claims/";
-const SESSIONS = "sessions/";
 const PART = /^(.+)\.(\d{8})\.lines$/;
 const REDACTED = /^([A-Za-z0-9_-]{24})(?:\.([A-Za-z0-9_-]{24}))?$/;
 const MOVED = /^lines\/[^/]+\/from\.([0-9a-f]{32})$/;
 const CLAIM = /^claims\/([^/]+)\/(.+)\.(\d{1,8})$/;
 const FOLDER = /^(.+)\.(?:(\d{1,9})(\.deleted)?|(redacted))$/;
 
-/** A project may have any name. @param {string | undefined} project */
-const folderOf = (project) => `${LINES}${project === undefined ? "none" : createHash("sha256").update(project).digest("hex").slice(0, 32)}/`;
+/** A project may have any name; without one it is empty. @param {string} [project] */
+const folderOf = (project) => `${LINES}${project ? createHash("sha256").update(project).digest("hex").slice(0, 32) : "none"}/`;
 
 /** @param {string} project @param {string} other the folder of a project that has its sessions */
 const movedPath = (project, other) => `${folderOf(project)}from.${other.split("/")[1]}`;
@@ -44,8 +44,11 @@ const movedIn = (objects) => objects.flatMap(({ path }) => MOVED.exec(path)?.[1]
 /** What the paths of a session begin with. @param {string} folder @param {string} session */
 const prefixOf = (folder, session) => `${folder}${nameOf(session)}.`;
 
-/** @param {string} session */
-const recordPath = (session) => `${SESSIONS}${nameOf(session)}`;
+/** Where the name of a session's project is. @param {string} session */
+const projectPath = (session) => `sessions/${nameOf(session)}`;
+
+/** @param {{ session: string, generation: number }} of */
+const headerPath = ({ session, generation }) => `headers/${nameOf(session)}.${generation}`;
 
 /** What the paths of a session's claims begin with. @param {string} session */
 const claimsOf = (session) => `${CLAIMS}${nameOf(session)}/`;
@@ -83,14 +86,29 @@ function listingsOf(objects) {
 		const folder = `${lines}/${project}/`;
 		const key = `${folder}${session}`;
 		let listing = listings.get(key);
-		if (!listing) listings.set(key, (listing = { session, folder, generation: 0, hosts: new Map(), deleted: new Map(), redacted: new Map() }));
-		if (deleted) listing.deleted.set(Number(generation), one.modified);
+		if (!listing) listings.set(key, (listing = newListing(folder, session)));
+		if (deleted) addDeletion(listing, Number(generation), one.modified);
 		else if (redacted) redactions.set(listing, [...(redactions.get(listing) ?? []), one.path]);
 		else addPart(listing, Number(generation), one, file ?? "");
 	}
 	for (const [listing, paths] of redactions) addRedacted(listing, paths);
 	for (const { hosts } of listings.values()) for (const parts of hosts.values()) parts.sort((a, b) => a.part - b.part);
-	return [...listings.values()].filter(({ hosts, deleted, redacted }) => hosts.size + deleted.size + redacted.size > 0);
+	return [...listings.values()];
+}
+
+/** @param {string} folder @param {string} session @returns {SessionListing} */
+const newListing = (folder, session) => ({ session, folder, generation: 1, hosts: new Map(), redacted: new Map() });
+
+/** What an earlier generation left is nobody's. @param {SessionListing} listing @param {number} generation */
+function goOnTo(listing, generation) {
+	if (generation > listing.generation) listing.hosts.clear();
+	listing.generation = Math.max(listing.generation, generation);
+}
+
+/** @param {SessionListing} listing @param {number} generation @param {Date} at */
+function addDeletion(listing, generation, at) {
+	goOnTo(listing, generation + 1);
+	if (listing.generation === generation + 1) listing.deleted = at;
 }
 
 /** @param {SessionListing} listing @param {number} generation @param {ObjectInfo} object @param {string} file */
@@ -98,9 +116,7 @@ function addPart(listing, generation, object, file) {
 	const [, name = "", part] = PART.exec(file) ?? [];
 	const host = idOf(name);
 	if (host === undefined || Number(part) === 0 || generation < listing.generation) return;
-	// What an earlier generation left is nobody's.
-	if (generation > listing.generation) listing.hosts.clear();
-	listing.generation = generation;
+	goOnTo(listing, generation);
 	const parts = listing.hosts.get(host) ?? [];
 	parts.push({ ...object, part: Number(part) });
 	listing.hosts.set(host, parts);
@@ -125,16 +141,6 @@ function addRedacted(listing, paths) {
 	}
 }
 
-/** The greatest of any number of numbers from 0 on; 0 if there is none. @param {Iterable<number>} numbers */
-function greatest(numbers) {
-	let found = 0;
-	for (const number of numbers) found = Math.max(found, number);
-	return found;
-}
-
-/** Whether the last generation of a session has ended, or it has none. @param {SessionListing} listing */
-const isOver = ({ generation, hosts, deleted }) => hosts.size === 0 || greatest(deleted.keys()) >= generation;
-
 exports.CLAIMS = CLAIMS;
 exports.LINES = LINES;
 exports.claimIn = claimIn;
@@ -142,12 +148,12 @@ exports.claimPath = claimPath;
 exports.claimsOf = claimsOf;
 exports.deletedPath = deletedPath;
 exports.folderOf = folderOf;
-exports.greatest = greatest;
-exports.recordPath = recordPath;
-exports.isOver = isOver;
+exports.headerPath = headerPath;
+exports.listingsOf = listingsOf;
 exports.movedIn = movedIn;
 exports.movedPath = movedPath;
+exports.newListing = newListing;
 exports.partPath = partPath;
 exports.prefixOf = prefixOf;
+exports.projectPath = projectPath;
 exports.redactedPath = redactedPath;
-exports.listingsOf = listingsOf;

@@ -3,19 +3,19 @@ const { StoreError } = require("./errors.js");
 
 /** @typedef {{ path: string, size: number, modified: Date }} ObjectInfo */
 /**
- * What a directory and a bucket have in common. Paths are relative, with "/". An object's `tag` changes with its content, where there is one.
+ * What a directory and a bucket have in common. Paths are relative, with "/".
  * @typedef {object} Objects
  * @property {(prefix: string) => Promise<ObjectInfo[]>} list all whose paths begin so
- * @property {(path: string, from?: number, to?: number) => Promise<{ bytes: Buffer, modified: Date, tag?: string } | undefined>} get what is there,
+ * @property {(path: string, from?: number, to?: number) => Promise<{ bytes: Buffer } | undefined>} get what is there,
  *   or a part of it; undefined if it is not there
  * @property {(path: string, bytes: Buffer) => Promise<boolean>} create durable, whole or not at all; false if the path is taken
- * @property {(path: string, bytes: Buffer, tag?: string) => Promise<boolean>} replace false if it is not there, or has another tag
  * @property {(path: string) => Promise<void>} touch writes an empty object, which may be there
- * @property {(path: string, log: { size: number, end: number }, bytes: Buffer) => Promise<boolean>} append durable; cuts at `end`, then
- *   writes, and makes the log if there is none; false if it has not `size`
+ * @property {(path: string, log: { size: number, end: number, last?: unknown }, bytes: Buffer) => Promise<{ last?: unknown } | undefined>} append
+ *   durable; cuts at `end`, then writes, and makes the log if there is none; undefined if it has not `size`. `last` is what an append gave to
+ *   be passed to the next one, which it may make cheaper
  * @property {(path: string, ranges: { at: number, length: number }[]) => Promise<void>} blank overwrites with spaces; nothing if it is not there
  * @property {(paths: string[]) => Promise<void>} remove
- * @property {() => Promise<void>} [check] throws if what is there can be created again or replaced in spite of its tag
+ * @property {() => Promise<void>} [check] throws if what is there can be created again, or be replaced when it has changed
  * @property {() => Promise<number>} now what time an object would get that is created now, in milliseconds
  * @property {string} name for messages
  * @property {() => void} [close] ends what waits for another call

@@ -11,14 +11,13 @@ const { setTimeout: pause } = require("node:timers/promises");
 const { LogCursor } = require("./cursor.js");
 const { StoreError, deletedError, resetError } = require("./errors.js");
 const { inParallel } = require("./in-parallel.js");
-const { buffer, checkAppend, checkTtl, compareText, sha256 } = require("./lines.js");
+const { checkAppend, checkProject, checkTtl, compareText, headerFault, sha256 } = require("./lines.js");
 const { decodeBatches, encodeBatch, shortHash, shortened } = require("./log-batches.js");
 const { Claims } = require("./log-claims.js");
-const { SessionRecords, faultOfRecord } = require("./log-records.js");
-const { LINES, greatest, recordPath, isOver, partPath, prefixOf, redactedPath, listingsOf } = require("./log-names.js");
+const { LINES, deletedPath, folderOf, headerPath, listingsOf, movedIn, movedPath, newListing, partPath, prefixOf, redactedPath } = require("./log-names.js");
 const { untilWritten } = require("./log-objects.js");
-const { hasFolder, moveProject, objectsOf } = require("./log-projects.js");
 const { LAST_CLOCK, LogReader, checkCursor } = require("./log-reader.js");
+const { LogRecords } = require("./log-records.js");
 const { checkId } = require("./names.js");
 const { settleRedactions, toRedactions } = require("./redactions.js");
 
@@ -32,16 +31,16 @@ const { settleRedactions, toRedactions } = require("./redactions.js");
 const REREADS = 5;
 const REREAD_MS = 20;
 /** How many sessions' ends are remembered. */
-const MAX_ENDS = 256;
+const MAX_ENDS = 64;
 /** What follows the name of a session in the paths of its logs: a generation. */
 const OF_A_GENERATION = /^(\d+)\//;
 /** Sessions share locks, because the files of locks stay. */
 const LOCKS = 64;
 
 /**
- * What an append leaves for the next one: the cursor that it returned, where this host's log ended, and the listing then. `after` and
- * `end` differ if another machine uses the same id.
- * @typedef {{ after: string, end: string, listing: SessionListing }} End
+ * What an append leaves for the next one: the cursor that it returned, where this host's log ended, the listing then, and what the objects
+ * keep of the log's last part. `after` and `end` differ if another machine uses the same id.
+ * @typedef {{ after: string, end: string, listing: SessionListing, last: unknown }} End
  */
 
 class LogStore {
@@ -63,7 +62,7 @@ class LogStore {
 	 */
 	constructor(objects, host, lock) {
 		this.#objects = objects;
-		this.#records = new SessionRecords(objects);
+		this.#records = new LogRecords(objects);
 		this.#claims = new Claims(objects, host);
 		this.#lock = lock;
 		this.#reader = new LogReader(objects);
@@ -99,74 +98,73 @@ class LogStore {
 	async #tryAppend(session, append, { given, after, known }) {
 		if (append.exclusive) await this.#claims.check(session);
 		const isNext = known !== undefined && known.after === append.after;
-		const listing = isNext ? known.listing : await this.#look(session);
-		if (!listing) {
-			const record = await this.#records.get(session);
-			if (record?.isDeleted && !append.restores) throw deletedError(session);
+		const there = isNext ? known.listing : await this.#look(session);
+		const listing = there ?? newListing(folderOf(append.project), session);
+		if (listing.hosts.size === 0) {
+			if (listing.deleted && !append.restores) throw deletedError(session);
 			if (!after.isEmpty) throw resetError(session);
 			if (given.size === 0) return { stored: 0, cursor: after.toString() };
 		}
+		if (!after.isEmpty && after.generation !== listing.generation) throw resetError(session);
 		const end = new LogCursor(isNext ? known.end : append.after);
-		if (listing && !after.isEmpty && after.generation !== listing.generation) throw resetError(session);
+		end.generation = listing.generation;
 		// The caller's cursor passes what the caller has, after all that it had passed. Another checkout of this host, or another machine
 		// that has the same id, may have written more: then the cursor stays, so that this is loaded.
 		let isCallers = !isNext || known.after === known.end;
 		const lines = new Map(given);
 		let size = end.of(this.host).end;
-		if (listing && !isNext) {
+		if (!isNext) {
 			size = await this.#passOwn(listing, end, (batch) => {
 				// A damaged one is stored again.
 				for (const { hash, line } of batch.lines) if (shortHash(line) === hash) lines.delete(hash);
 				isCallers &&= batch.clock > after.clock && batch.lines.every(({ hash }) => given.has(hash));
 			});
 		}
-		if (listing) end.generation = listing.generation;
 		const cursor = () => (isCallers ? end : after).toString();
-		if (listing) await this.#dropRedacted(listing, lines);
+		await this.#dropRedacted(listing, lines);
 		if (lines.size === 0) return { stored: 0, cursor: cursor() };
 		if (end.clock >= LAST_CLOCK) throw new StoreError("failed", `Session ${session}: the clock of its batches has come to its end`);
-		const record = await this.#records.make(session, { header: buffer(append.header), project: append.project, restores: append.restores, isUnlisted: !listing });
-		if (record.isDeleted) throw deletedError(session);
-		if (listing && (listing.generation !== record.generation || listing.folder !== record.folder)) return undefined;
-		const at = { folder: record.folder, session, generation: record.generation };
+		// Where another host was faster, its project counts.
+		if (!there && !(await this.#records.setProject(session, append.project))) return undefined;
+		if (listing.hosts.size === 0) await this.#records.setHeader(listing, append.header);
 		const last = end.of(this.host);
 		const isFull = last.end >= this.#objects.partSize;
 		const [part, start] = isFull ? [last.part + 1, 0] : [last.part, last.end];
 		const { sum, bytes } = encodeBatch({ session, host: this.host, clock: end.clock + 1, prev: last.sum, lines: [...lines.values()] });
-		const path = partPath(at, this.host, part);
-		if (!(await this.#objects.append(path, { size: isFull ? 0 : size, end: start }, bytes))) return undefined;
+		const path = partPath(listing, this.host, part);
+		const written = await this.#objects.append(path, { size: isFull ? 0 : size, end: start, last: isNext && !isFull ? known.last : undefined }, bytes);
+		if (!written) return undefined;
 		const batch = { part, start, end: start + bytes.length, sum, clock: end.clock + 1 };
-		const now = await this.#check(at, decodeBatches(bytes, start, { session, host: this.host }).batches, path);
-		end.generation = record.generation;
+		const now = await this.#check(listing, decodeBatches(bytes, start, { session, host: this.host }).batches, path);
 		end.pass(this.host, batch);
-		this.#remember(session, { after: cursor(), end: end.toString(), listing: now });
+		this.#remember(session, { after: cursor(), end: end.toString(), listing: now, last: written.last });
 		return { stored: [...lines.keys()].filter((hash) => !now.redacted.has(hash)).length, cursor: cursor() };
 	}
 
 	/**
 	 * What there is of a session after a batch was written: throws, and removes it, if the session was deleted meanwhile, and removes the
 	 * bytes of what was redacted meanwhile.
-	 * @param {{ folder: string, session: string, generation: number }} at
+	 * @param {SessionListing} before
 	 * @param {Batch[]} batches
 	 * @param {string} path
 	 */
-	async #check(at, batches, path) {
+	async #check(before, batches, path) {
+		const { session, folder, generation } = before;
 		for (let looks = 0; looks < REREADS; looks++) {
-			const listing = await this.#listingOf(at, at.session);
-			if (listing && (listing.generation > at.generation || greatest(listing.deleted.keys()) >= at.generation)) {
+			const listing = await this.#listingOf(folder, session);
+			if (listing.generation > generation) {
 				// Without what was before it nobody could read it, and it must not come back.
-				this.#records.forget(at.session);
-				await this.#objects.remove([path]);
-				throw deletedError(at.session);
+				await this.#objects.remove([path, headerPath(before)]);
+				throw deletedError(session);
 			}
-			if (listing?.generation === at.generation) {
+			if (listing.hosts.size > 0) {
 				await this.#blank(path, batches, listing);
 				return listing;
 			}
 			// A drive may list what was written a moment later. A deletion leaves its mark for ever.
 			await pause(REREAD_MS);
 		}
-		throw new StoreError("unreachable", `Session ${at.session}: ${this.#objects.name} does not list ${path}, which was written: it is tried again`);
+		throw new StoreError("unreachable", `Session ${session}: ${this.#objects.name} does not list ${path}, which was written: it is tried again`);
 	}
 
 	/** @param {string} session @param {End} end */
@@ -176,25 +174,16 @@ class LogStore {
 		if (this.#ends.size > MAX_ENDS && oldest !== undefined) this.#ends.delete(oldest);
 	}
 
-	/**
-	 * What there is of a session; undefined if it is not there.
-	 * @param {string} session
-	 * @returns {Promise<SessionListing | undefined>}
-	 */
+	/** What there is of a session; undefined if it was never stored. @param {string} session */
 	async #look(session) {
-		for (const again of [false, true]) {
-			const record = await this.#records.get(session, { again });
-			if (!record || record.isDeleted) return undefined;
-			const listing = await this.#listingOf(record, session);
-			// It may have been deleted, or put back, since the record was read.
-			if (listing?.generation === record.generation && !isOver(listing)) return listing;
-		}
-		return undefined;
+		const project = await this.#records.projectOf(session);
+		return project === undefined ? undefined : this.#listingOf(folderOf(project), session);
 	}
 
-	/** The listing of a session, whether it is there or not. @param {{ folder: string }} record @param {string} session */
-	async #listingOf({ folder }, session) {
-		return listingsOf(await this.#objects.list(prefixOf(folder, session))).find((listing) => listing.session === session);
+	/** @param {string} folder @param {string} session */
+	async #listingOf(folder, session) {
+		const listings = listingsOf(await this.#objects.list(prefixOf(folder, session)));
+		return listings.find((listing) => listing.session === session) ?? newListing(folder, session);
 	}
 
 	/** @type {Store["load"]} */
@@ -205,8 +194,9 @@ class LogStore {
 		for (let reads = 0; ; reads++) {
 			const known = reads === 0 && stored ? this.#listings.get(stored) : undefined;
 			const listing = known ?? (await this.#look(session));
-			if (!listing && !start.isEmpty) throw resetError(session);
-			if (!listing) return { lines: [], cursor: start.toString(), comesAfter: true, more: false, problems: [] };
+			const isThere = listing !== undefined && listing.hosts.size > 0;
+			if (!isThere && !start.isEmpty) throw resetError(session);
+			if (!isThere) return { lines: [], cursor: start.toString(), comesAfter: true, more: false, problems: [] };
 			const page = await this.#reader.page(listing, start, reads >= REREADS);
 			// What is wrong may have been redacted since it was listed.
 			if (page && !(known && page.problems.length > 0)) return page;
@@ -278,46 +268,38 @@ class LogStore {
 		const list = { sessions: [], deleted: [], problems: [], ...(store !== undefined && { store }) };
 		const [listings, holders] = await Promise.all([this.#listingsFor({ session, project }), claims ? this.#claims.holders() : new Map()]);
 		await inParallel(listings, async (listing) => {
-			if (listing.deleted.size > 0 && isOver(listing)) {
-				const at = listing.deleted.get(greatest(listing.deleted.keys()));
-				if (at) list.deleted.push({ session: listing.session, at });
-				return;
-			}
-			if (listing.hosts.size === 0) return;
-			const stored = await this.#describe(listing, { isAsked: headers, project }, list.problems);
-			const claim = holders.get(listing.session);
-			if (!stored) return;
-			const described = { ...stored, ...(claim && { claim }) };
-			this.#listings.set(described, listing);
-			list.sessions.push(described);
+			if (listing.hosts.size > 0) {
+				const claim = holders.get(listing.session);
+				const stored = await this.#describe(listing, { isAsked: headers, project }, list.problems);
+				if (!stored) return;
+				const described = { ...stored, ...(claim && { claim }) };
+				this.#listings.set(described, listing);
+				list.sessions.push(described);
+			} else if (listing.deleted) list.deleted.push({ session: listing.session, at: listing.deleted });
 		});
 		for (const all of [list.sessions, list.deleted]) all.sort((a, b) => compareText(a.session, b.session));
 		return list;
 	}
 
-	/** @type {Store["header"]} */
-	async header(session) {
-		checkId(session, "session");
-		await this.#records.prepareToRead();
-		const record = await this.#records.get(session);
-		if (!record || record.isDeleted) return undefined;
-		const fault = faultOfRecord(record, session);
-		if (fault !== undefined) throw new StoreError("failed", `${recordPath(session)}: ${fault}`);
-		return record.header;
-	}
-
 	/** @param {{ session?: string, project?: string }} filter */
 	async #listingsFor({ session, project }) {
-		if (session === undefined) return listingsOf(await (project === undefined ? this.#objects.list(LINES) : objectsOf(this.#objects, project)));
-		const record = await this.#records.get(session, { again: true });
-		const listing = record && (project === undefined || (await hasFolder(this.#objects, project, record.folder))) ? await this.#listingOf(record, session) : undefined;
-		return listing ? [listing] : [];
+		// The sessions of a project that got this one's name stay where they are, and a mark says that they are this one's, too.
+		const own = project === undefined ? undefined : await this.#objects.list(folderOf(project));
+		if (session !== undefined) {
+			const listing = await this.#look(session);
+			return listing && (!own || [folderOf(project), ...movedIn(own)].includes(listing.folder)) ? [listing] : [];
+		}
+		if (!own) return listingsOf(await this.#objects.list(LINES));
+		const moved = await Promise.all(movedIn(own).map((folder) => this.#objects.list(folder)));
+		return listingsOf([...own, ...moved.flat()]);
 	}
 
-	/** @type {Store["move"]} */
+	/** Nothing is copied or deleted, so that nothing that somebody appends meanwhile can be lost. @type {Store["move"]} */
 	async move(from, to) {
+		for (const project of [from, to]) checkProject(project);
 		await this.#records.prepareToRead();
-		await moveProject(this.#objects, from, to);
+		const moved = movedIn(await this.#objects.list(folderOf(from)));
+		for (const folder of [folderOf(from), ...moved]) if (folder !== folderOf(to)) await this.#objects.create(movedPath(to, folder), Buffer.alloc(0));
 	}
 
 	/**
@@ -328,57 +310,58 @@ class LogStore {
 	 */
 	async #describe(listing, { isAsked, project }, problems) {
 		const { session, hosts, redacted } = listing;
-		const record = isAsked ? await this.#recordOf(listing, problems) : undefined;
-		if (isAsked && !record) return undefined;
+		const header = isAsked ? await this.#records.headerOf(listing) : undefined;
+		const fault = !isAsked ? undefined : header ? headerFault(header, session) : "its header is missing";
+		if (fault !== undefined) {
+			// The session may have been deleted since it was listed.
+			const { generation } = await this.#listingOf(listing.folder, session);
+			if (generation === listing.generation) problems.push({ session, where: headerPath(listing), message: fault });
+			return undefined;
+		}
 		const parts = [...hosts.values()].flat();
 		return {
-			...{ session, header: record?.header ?? Buffer.alloc(0), project: project ?? record?.project },
+			...{ session, header: header ?? Buffer.alloc(0), project: project ?? (isAsked ? (await this.#records.projectOf(session)) || undefined : undefined) },
 			...{ hosts: [...hosts.keys()].sort(compareText), redactions: redacted.size },
 			bytes: parts.reduce((sum, { size }) => sum + size, 0),
-			modified: new Date(greatest(parts.map(({ modified }) => modified.getTime()))),
+			modified: parts.map(({ modified }) => modified).reduce((last, one) => (one > last ? one : last)),
 		};
 	}
 
-	/** @param {SessionListing} listing @param {Problem[]} problems */
-	async #recordOf({ session, folder, generation }, problems) {
-		const where = recordPath(session);
-		let record;
-		try {
-			record = await this.#records.get(session);
-			if (record && record.generation !== generation) record = await this.#records.get(session, { again: true });
-		} catch (error) {
-			if (!(error instanceof StoreError) || error.code !== "failed") throw error;
-			problems.push({ session, where, message: error.message });
-			return undefined;
-		}
-		// A deletion has marked it meanwhile.
-		if (record?.isDeleted) return undefined;
-		const fault = !record ? "its record is missing" : record.folder !== folder ? "its record is that of another project" : faultOfRecord(record, session);
-		if (fault === undefined) return record;
-		problems.push({ session, where, message: fault });
-		return undefined;
+	/** @type {Store["header"]} */
+	async header(session, stored) {
+		checkId(session, "session");
+		await this.#records.prepareToRead();
+		const listing = (stored && this.#listings.get(stored)) ?? (await this.#look(session));
+		const header = listing && listing.hosts.size > 0 ? await this.#records.headerOf(listing) : undefined;
+		const fault = header && headerFault(header, session);
+		if (listing && fault) throw new StoreError("failed", `${headerPath(listing)}: ${fault}`);
+		return header;
 	}
 
 	/** @type {Store["delete"]} */
 	async delete(session) {
 		checkId(session, "session");
 		await this.#records.prepareToRead();
-		const record = await this.#records.end(session);
 		this.#ends.delete(session);
-		if (!record) return;
-		// Who appends looks once more after writing, and removes what this list does not have.
-		const prefix = prefixOf(record.folder, session);
+		const before = await this.#look(session);
+		if (!before) return;
+		// What an interrupted deletion left is removed without another mark.
+		const isOver = before.hosts.size === 0 && before.deleted !== undefined;
+		const generation = isOver ? before.generation - 1 : before.generation;
+		// First: so lists say that it is deleted, however this is stopped.
+		if (!isOver) await this.#objects.create(deletedPath(before.folder, session, generation), Buffer.alloc(0));
+		// Who appends looks once more after writing, and removes what this list does not have. What was put back meanwhile stays.
+		const prefix = prefixOf(before.folder, session);
 		const objects = await this.#objects.list(prefix);
-		const generationOf = (/** @type {string} */ path) => Number(OF_A_GENERATION.exec(path.slice(prefix.length))?.[1] ?? Infinity);
-		// It may have been put back meanwhile, as the next generation.
-		await this.#objects.remove(objects.map(({ path }) => path).filter((path) => generationOf(path) <= record.generation));
+		const ended = objects.map(({ path }) => path).filter((path) => Number(OF_A_GENERATION.exec(path.slice(prefix.length))?.[1]) <= generation);
+		await this.#objects.remove([...ended, headerPath({ session, generation })]);
 		// That a line was redacted stays known, but not what stands in its place.
 		const listing = listingsOf(objects).find((listing) => listing.session === session);
-		if (!listing || listing.generation > record.generation) return;
+		if (!listing || listing.hosts.size > 0) return;
 		for (const [short, { hash, line }] of await this.#reader.redactedIn(listing)) {
 			if (line === undefined) continue;
-			await this.#objects.create(redactedPath(record.folder, session, short), Buffer.from(`${hash}\n`));
-			await this.#objects.remove([redactedPath(record.folder, session, short, shortHash(line))]);
+			await this.#objects.create(redactedPath(listing.folder, session, short), Buffer.from(`${hash}\n`));
+			await this.#objects.remove([redactedPath(listing.folder, session, short, shortHash(line))]);
 		}
 		await this.#removeLost(listing);
 	}
@@ -393,19 +376,14 @@ class LogStore {
 		checkId(session, "session");
 		await this.#records.prepareToRead();
 		settleRedactions(session, redactions, []);
-		const before = await this.#look(session);
-		if (!before) {
-			if ((await this.#records.get(session))?.isDeleted) throw deletedError(session);
-			throw new StoreError("not-found", `There is no session ${session}`);
-		}
+		const before = await this.#thereOf(session);
 		for (const { hash, line } of settleRedactions(session, redactions, await this.#redactionsIn(before))) {
 			const short = shortened(Buffer.from(hash, "hex"));
 			const path = redactedPath(before.folder, session, short, line && shortHash(line));
 			await this.#objects.create(path, Buffer.concat([Buffer.from(`${hash}\n`), line ?? Buffer.alloc(0)]));
 		}
 		// All of them are applied, because whoever made the others may have been stopped here.
-		const listing = await this.#look(session);
-		if (!listing) throw deletedError(session);
+		const listing = await this.#thereOf(session);
 		await this.#removeLost(listing);
 		for (const [host, parts] of listing.hosts)
 			await inParallel(parts, async ({ path }) => {
@@ -414,12 +392,18 @@ class LogStore {
 			});
 	}
 
+	/** What there is of a session; throws if it is not there. @param {string} session */
+	async #thereOf(session) {
+		const listing = await this.#look(session);
+		if (listing && listing.hosts.size > 0) return listing;
+		throw listing?.deleted ? deletedError(session) : new StoreError("not-found", `There is no session ${session}`);
+	}
+
 	/** @type {Store["redactions"]} */
 	async redactions(session) {
 		checkId(session, "session");
 		await this.#records.prepareToRead();
-		const record = await this.#records.get(session);
-		const listing = record && (await this.#listingOf(record, session));
+		const listing = await this.#look(session);
 		return listing ? this.#redactionsIn(listing) : [];
 	}
 
@@ -433,7 +417,7 @@ class LogStore {
 		checkId(session, "session");
 		const ttl = checkTtl(claim);
 		await this.#records.prepareToRead();
-		if (!(await this.#look(session))) throw new StoreError("not-found", `There is no session ${session}`);
+		await this.#thereOf(session);
 		const claimed = await this.#lock("claims", () => this.#claims.claim(session, ttl));
 		// What other users left may be theirs to remove.
 		await this.#claims.sweep().catch(() => {});

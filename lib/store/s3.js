@@ -17,6 +17,7 @@ const { LogStore } = require("./log-store.js");
 /** @typedef {import("./log-objects").Objects} Objects */
 /** @typedef {import("./log-objects").ObjectInfo} ObjectInfo */
 /** @typedef {{ status: number, headers: import("node:http").IncomingHttpHeaders, body: Buffer }} Answer */
+/** @typedef {{ bytes: Buffer, tag?: string }} Part of a log */
 /** @typedef {{ method: string, url: string, body?: Buffer, headers?: Record<string, string> }} Request `url`: below that of the bucket */
 
 const PROVIDERS = "@aws-sdk/credential-providers";
@@ -32,16 +33,10 @@ const FULL = new Set(["QuotaExceeded", "XMinioStorageFull", "InsufficientStorage
 
 /** A part of a log that is this large is full: each append sends the last part as a whole. */
 const PART_BYTES = 256 * 1024;
-/** How many parts are kept to be written again. */
-const MAX_PARTS = 64;
 
 class S3Objects {
 	partSize = PART_BYTES;
-	/** The last parts of logs as they were written or read last. @type {Map<string, { bytes: Buffer, tag?: string }>} */
-	#parts = new Map();
 	#options;
-	/** Keys for signatures, which hold for a day. */
-	#keys = new Map();
 	#base;
 	#prefix;
 	#agent;
@@ -82,27 +77,25 @@ class S3Objects {
 		}
 	}
 
-	/** @type {Objects["get"]} */
+	/**
+	 * What is there, or a part of it, with its tag, which changes with its content; undefined if it is not there.
+	 * @param {string} path
+	 * @returns {Promise<Part | undefined>}
+	 */
 	async get(path, from = 0, to = Infinity) {
 		/** @type {Record<string, string>} */
 		const headers = from === 0 && to === Infinity ? {} : { range: `bytes=${from}-${to === Infinity ? "" : to - 1}` };
 		const answer = await this.#ask({ method: "GET", url: this.#url(path), headers });
 		if (answer.status === 404 && codeOf(answer) !== "NoSuchBucket") return undefined;
-		const modified = new Date(answer.headers["last-modified"] ?? 0);
 		// There is no byte so far behind.
-		if (answer.status === 416) return { bytes: Buffer.alloc(0), modified };
+		if (answer.status === 416) return { bytes: Buffer.alloc(0) };
 		if (answer.status !== 200 && answer.status !== 206) throw this.#refusal(answer);
-		return { bytes: answer.body, modified, tag: answer.headers.etag };
+		return { bytes: answer.body, tag: answer.headers.etag };
 	}
 
 	/** @type {Objects["create"]} */
 	async create(path, body) {
 		return (await this.#put(path, body, { "if-none-match": "*" })) !== undefined;
-	}
-
-	/** @type {Objects["replace"]} */
-	async replace(path, body, tag = "") {
-		return (await this.#put(path, body, { "if-match": tag })) !== undefined;
 	}
 
 	/** @param {string} path */
@@ -111,11 +104,11 @@ class S3Objects {
 	}
 
 	/**
-	 * Gives the new tag; undefined if the object is not what the headers say.
+	 * Gives what was written; undefined if the object is not what the headers say.
 	 * @param {string} path
 	 * @param {Buffer} body
 	 * @param {Record<string, string>} headers
-	 * @returns {Promise<{ tag?: string } | undefined>}
+	 * @returns {Promise<Part | undefined>}
 	 */
 	async #put(path, body, headers) {
 		const answer = await this.#ask({ method: "PUT", url: this.#url(path), body, headers });
@@ -123,33 +116,27 @@ class S3Objects {
 		if (answer.status === 412 || answer.status === 409) return undefined;
 		if (answer.status === 404 && codeOf(answer) === "NoSuchKey") return undefined;
 		if (answer.status !== 200) throw this.#refusal(answer);
-		return { tag: answer.headers.etag };
+		return { bytes: body, tag: answer.headers.etag };
 	}
 
-	/** @type {Objects["append"]} */
-	async append(path, { size, end }, bytes) {
-		const known = this.#parts.get(path);
-		this.#parts.delete(path);
+	/** The part is written as a whole: what was written last need not be read again. @type {Objects["append"]} */
+	async append(path, { size, end, last }, bytes) {
+		const known = /** @type {Part | undefined} */ (last);
 		const before = end === 0 || known?.bytes.length === size ? known : await this.get(path);
-		if (end > 0 && before?.bytes.length !== size) return false;
+		if (end > 0 && before?.bytes.length !== size) return undefined;
 		const body = before && end > 0 ? Buffer.concat([before.bytes.subarray(0, end), bytes]) : bytes;
 		const written = await this.#put(path, body, size > 0 ? { "if-match": before?.tag ?? "" } : { "if-none-match": "*" });
-		if (!written) return false;
-		if (body.length < PART_BYTES && written.tag) this.#parts.set(path, { bytes: body, tag: written.tag });
-		const [oldest] = this.#parts.keys();
-		if (this.#parts.size > MAX_PARTS && oldest !== undefined) this.#parts.delete(oldest);
-		return true;
+		return written && { last: body.length < PART_BYTES ? written : undefined };
 	}
 
 	/** @type {Objects["blank"]} */
 	async blank(path, ranges) {
-		this.#parts.delete(path);
 		for (;;) {
 			const object = await this.get(path);
 			if (!object) return;
 			for (const { at, length } of ranges) object.bytes.fill(" ", at, at + length);
 			// Its host may append to it meanwhile.
-			if (await this.replace(path, object.bytes, object.tag)) return;
+			if (await this.#put(path, object.bytes, { "if-match": object.tag ?? "" })) return;
 		}
 	}
 
@@ -157,7 +144,7 @@ class S3Objects {
 		const path = `check-${randomUUID()}`;
 		const body = Buffer.from("an object that is not to be replaced\n");
 		await this.create(path, body);
-		const replaced = [await this.create(path, body), await this.replace(path, body, '"00000000000000000000000000000000"')];
+		const replaced = [await this.create(path, body), await this.#put(path, body, { "if-match": '"00000000000000000000000000000000"' })];
 		// Who may not remove anything may append.
 		await this.remove([path]).catch(() => {});
 		for (const [at, name] of ["If-None-Match", "If-Match"].entries())
@@ -212,7 +199,7 @@ class S3Objects {
 		const datetime = new Date(Date.now() + this.#skew).toISOString().replace(/[:-]|\.\d{3}/g, "");
 		const signer = new AwsV4Signer({
 			...(await this.#credentials()),
-			...{ service: "s3", region: this.#options.region, cache: this.#keys, datetime, method, url: `${this.#base}${url}` },
+			...{ service: "s3", region: this.#options.region, datetime, method, url: `${this.#base}${url}` },
 			headers: { ...headers, "x-amz-content-sha256": hash },
 		});
 		const signed = await signer.sign();

@@ -362,9 +362,10 @@ class SessionSync {
  * @param {import("./index").LineStore} store
  * @param {StoredSession} stored
  */
-async function headerOf(store, { session, header }) {
+async function headerOf(store, stored) {
+	const { session, header } = stored;
 	if (header.length > 0) return header;
-	const found = store.header ? await store.header(session) : (await store.list({ session })).sessions[0]?.header;
+	const found = store.header ? await store.header(session, stored) : (await store.list({ session })).sessions[0]?.header;
 	if (!found) throw new StoreError("not-found", `Session ${session} was deleted from the store meanwhile`);
 	return found;
 }

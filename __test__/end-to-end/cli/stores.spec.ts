@@ -6,7 +6,7 @@ import { DirectoryStore } from "../../../lib/store/index.js";
 import { type World, good, lines, put, run, world } from "../../support/cli.js";
 import { fakeBucket } from "../../support/fake-s3.js";
 import { hangingDrive } from "../../support/hanging-drive.js";
-import { recordOf, logOf } from "../../support/lines.js";
+import { headerFileOf, logOf } from "../../support/lines.js";
 import { message, scratch, snapshot, user } from "../../support/scratch.js";
 
 const ID = "0194aaaa-1111-7000-8000-000000000001";
@@ -130,12 +130,12 @@ test("the beginning of an id, and a list of the project, ask for no headers of o
 		bucket.asked.length = 0;
 		await good(at, args);
 		// The beginning may be an id.
-		return new Set(bucket.asked.filter((key) => key.startsWith("sessions/") && key !== "sessions/sec"));
+		return new Set(bucket.asked.filter((key) => key.startsWith("headers/")));
 	};
 	expect(await headers("remote")).toEqual(new Set());
 	expect(await headers("remote", "delete", "sec", "--dry-run")).toEqual(new Set());
-	expect(await headers("pull", "sec", "--dry-run")).toEqual(new Set(["sessions/second-session"]));
-	expect(await headers("sync", "sec")).toEqual(new Set(["sessions/second-session"]));
+	expect(await headers("pull", "sec", "--dry-run")).toEqual(new Set(["headers/second-session.1"]));
+	expect(await headers("sync", "sec")).toEqual(new Set(["headers/second-session.1"]));
 });
 
 test("pull --all says how much is stored of projects that are not here", async () => {
@@ -214,10 +214,10 @@ test("a stored session that cannot be read is told to be so where it is named, t
 	const { store, laptop, desktop } = team();
 	put(laptop, "s-1", [message("a", null, user("hello"))]);
 	await good(laptop, ["push"]);
-	const head = join(store, recordOf("s-1"));
+	const head = join(store, headerFileOf("s-1"));
 	writeFileSync(head, readFileSync(head, "utf8").replace('"id":"s-1"', '"id":"s-9"'));
 	const all = await run(desktop, ["pull"]);
-	expect(all).toMatchObject({ code: 1, out: expect.stringMatching(/^failed {2}s-1: sessions\/s-1: the header is that of session "s-9"\n$/) });
+	expect(all).toMatchObject({ code: 1, out: expect.stringMatching(/^failed {2}s-1: headers\/s-1\.1: the header is that of session "s-9"\n$/) });
 	for (const args of [["pull", "s-1"], ["pull", "s-"], ["pull", "s-1", "--dry-run"], ["sync", "s-1"]]) expect(await run(desktop, args)).toEqual({ ...all, err: "" });
 	// Where the file is, it is told as well.
 	expect(await run(laptop, ["pull", "s-1"])).toEqual({ ...all, err: "" });

@@ -13,7 +13,7 @@ import { SESSION, append, emptyDirectory, entries, entry, header, ids, library, 
 import { PASSWORD, type Proxy, type S3, freePort, startProxy, startS3 } from "../../support/servers.js";
 
 const { encodeBatch } = createRequire(library)("./log-batches.js");
-const { folderOf, recordPath, partPath } = createRequire(library)("./log-names.js");
+const { folderOf, headerPath, projectPath, partPath } = createRequire(library)("./log-names.js");
 let server: S3;
 beforeAll(async () => {
 	server = await startS3();
@@ -88,7 +88,7 @@ test("a list goes on where the server cut it", async () => {
 	};
 	for (let n = 0; n < 1050; n++) {
 		const session = `s${n}`;
-		put(recordPath(session), `{"generation":1}\n${header(session)}\n`);
+		put(headerPath({ session, generation: 1 }), header(session));
 		put(partPath({ folder: "lines/none/", session, generation: 1 }, "a", 1), encodeBatch({ session, host: "a", clock: 1, prev: "", lines: [entry("x")] }).bytes);
 	}
 	const { sessions, problems } = await open(bucket).list();
@@ -122,10 +122,11 @@ describe("requests", () => {
 			mkdirSync(join(server.folder, bucket, path, ".."), { recursive: true });
 			writeFileSync(join(server.folder, bucket, path), bytes);
 		};
-		put("store.json", '{"store":"pi-session-native","version":2,"id":"x"}');
+		put("store.json", '{"store":"pi-session-native","version":3,"id":"x"}');
 		for (let n = 0; n < sessions; n++) {
 			const session = `s${n}`;
-			put(recordPath(session), `{"project":"shop","generation":1}\n${header(session)}\n`);
+			put(projectPath(session), "shop");
+			put(headerPath({ session, generation: 1 }), header(session));
 			put(partPath({ folder: folderOf("shop"), session, generation: 1 }, "a", 1), encodeBatch({ session, host: "a", clock: 1, prev: "", lines: [entry("x")] }).bytes);
 		}
 	}
@@ -204,9 +205,9 @@ describe("a store that cannot be used says why, and no secret", () => {
 
 	test("a newer release wrote it", async () => {
 		const bucket = server.newBucket();
-		writeFileSync(join(server.folder, bucket, "store.json"), '{"store":"pi-session-native","version":3}');
+		writeFileSync(join(server.folder, bucket, "store.json"), '{"store":"pi-session-native","version":4}');
 		for (const work of [() => open(bucket).load(SESSION), () => append(open(bucket), entries("a", 1))])
-			expect(await failure(work())).toMatchObject({ code: "newer-schema", message: expect.stringContaining("layout 3, this release knows 2") });
+			expect(await failure(work())).toMatchObject({ code: "newer-schema", message: expect.stringContaining("layout 4, this release knows 3") });
 	});
 
 	test("credentials that are none, or that cannot be had", async () => {

@@ -5,7 +5,7 @@ import { createRequire } from "node:module";
 import { dirname, join, sep } from "node:path";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { DirectoryStore, StoreError, loadAll, openStore } from "../../../lib/store/index.js";
-import { SESSION, append, emptyDirectory, entries, entry, recordOf, header, ids, library, logOf } from "../../support/lines.js";
+import { SESSION, append, emptyDirectory, entries, entry, header, headerFileOf, ids, library, logOf } from "../../support/lines.js";
 
 const { encodeBatch } = createRequire(library)("./log-batches.js");
 
@@ -17,7 +17,7 @@ const filesOf = (path: string): string[] =>
 		.filter((file) => file.isFile())
 		.map((file) => join(file.parentPath, file.name).slice(path.length + 1).replaceAll(sep, "/"))
 		.sort();
-const [MARK, HEAD] = ["store.json", recordOf()];
+const [MARK, PROJECT, HEADER] = ["store.json", `sessions/${SESSION}`, headerFileOf()];
 const failure = async (work: Promise<unknown>): Promise<StoreError> => {
 	const error = await work.then(
 		() => undefined,
@@ -29,10 +29,9 @@ const failure = async (work: Promise<unknown>): Promise<StoreError> => {
 
 // Regression: the numbers of deletions were the arguments of one call, which takes some 120,000.
 test("a session may have been deleted any number of times", () => {
-	const { isOver } = createRequire(library)("./log-names.js");
-	const deleted = new Map(Array.from({ length: 200_000 }, (_, at) => [at + 1, new Date(0)]));
-	const ends = (life: number): boolean => isOver({ generation: life, hosts: new Map([["here", []]]), deleted });
-	expect([ends(200_000), ends(200_001)]).toEqual([true, false]);
+	const { listingsOf, deletedPath } = createRequire(library)("./log-names.js");
+	const objects = Array.from({ length: 200_000 }, (_, at) => ({ path: deletedPath("lines/none/", SESSION, at + 1), size: 0, modified: new Date(at) }));
+	expect(listingsOf(objects)).toMatchObject([{ session: SESSION, generation: 200_001, deleted: new Date(199_999), hosts: new Map() }]);
 });
 
 test("each host writes below its own name, and no name tells the time", async () => {
@@ -40,7 +39,7 @@ test("each host writes below its own name, and no name tells the time", async ()
 	const { cursor: first } = await append(open(path, "laptop"), entries("a", 1));
 	await append(open(path, "Build.Box"), entries("b", 1));
 	const { cursor } = await append(open(path, "laptop"), entries("c", 1), first);
-	expect(filesOf(path)).toEqual([logOf("laptop"), logOf("Build.Box"), HEAD, MARK].sort());
+	expect(filesOf(path)).toEqual([logOf("laptop"), logOf("Build.Box"), HEADER, PROJECT, MARK].sort());
 	expect(logOf("Build.Box")).toMatch(/\/~build\.~box\.00000001\.lines$/);
 	expect(await open(path, "laptop").load(SESSION, cursor)).toMatchObject({ lines: [{ host: "Build.Box" }], comesAfter: false });
 });
@@ -52,7 +51,7 @@ test("a log has lines of entries after the line that describes a batch, so that 
 	const [first, ...lines] = readFileSync(join(path, logOf("a")), "utf8").split("\n");
 	expect(JSON.parse(first as string)).toMatchObject({ session: SESSION, host: "a", clock: 1, bytes: 90 });
 	expect(lines).toEqual([...entries("a", 2).map(String), expect.stringContaining('"clock":2'), ...entries("b", 1).map(String), ""]);
-	expect(readFileSync(join(path, HEAD), "utf8")).toBe(`{"generation":1}\n${header()}\n`);
+	expect(readFileSync(join(path, HEADER), "utf8")).toBe(`${header()}`);
 });
 
 // Regression: they stayed for ever, and so did the folder of a session that was deleted.
@@ -86,7 +85,11 @@ test("a deletion leaves what was put back meanwhile", async () => {
 	const path = emptyDirectory();
 	await append(open(path), entries("a", 1));
 	const folder = dirname(join(path, logOf("a")));
-	cpSync(folder, folder.replace(/\.1$/, ".2"), { recursive: true });
+	const { link } = fs.promises;
+	vi.spyOn(fs.promises, "link").mockImplementationOnce(async (from, mark) => {
+		await link(from, mark);
+		cpSync(folder, folder.replace(/\.1$/, ".2"), { recursive: true });
+	});
 	await open(path).delete(SESSION);
 	expect(filesOf(path).filter((file) => file.endsWith(".lines"))).toEqual([logOf("a").replace(".1/", ".2/")]);
 });
@@ -116,7 +119,7 @@ test("the message of a failure names no draft", async () => {
 	const path = emptyDirectory();
 	const store = open(path);
 	await append(store, entries("a", 1));
-	rmSync(join(path, HEAD));
+	rmSync(join(path, PROJECT));
 	const denied = (name: string) => Object.assign(new Error(`EACCES: permission denied, open '${name}'`), { code: "EACCES" });
 	const openFile = fs.promises.open;
 	vi.spyOn(fs.promises, "open").mockImplementation((...args: any[]) => (args[1] === "wx" ? Promise.reject(denied(String(args[0]))) : (openFile as any)(...args)));
@@ -170,11 +173,13 @@ test("an own last batch that was never written whole, though its end was, is cut
 });
 
 // Regression: lists said that it was there, and every new machine pulled it again and again.
-test.each(["delete", "restore"] as const)("a deletion that is stopped before it has marked the record is one for everybody (then %s)", async (then) => {
+test.each(["delete", "restore"] as const)("a deletion that is stopped before it has removed anything is one for everybody (then %s)", async (then) => {
 	const path = emptyDirectory();
 	const { cursor } = await append(open(path), entries("a", 2));
-	vi.spyOn(fs.promises, "rename").mockRejectedValueOnce(new Error("stopped"));
+	const { rm } = fs.promises;
+	const spy = vi.spyOn(fs.promises, "rm").mockImplementation((name, options) => (String(name).endsWith(".lines") ? Promise.reject(new Error("stopped")) : rm(name, options)));
 	expect((await failure(open(path).delete(SESSION))).message).toContain("stopped");
+	spy.mockRestore();
 	for (const filter of [{}, { headers: false }, { session: SESSION }]) expect(await open(path, "b").list(filter)).toMatchObject({ sessions: [], deleted: [{ session: SESSION }], problems: [] });
 	expect((await open(path, "b").load(SESSION)).lines).toEqual([]);
 	for (const after of [cursor, undefined]) expect((await failure(append(open(path), entries("b", 1), after))).code).toMatch(/deleted|reset/);
@@ -284,7 +289,7 @@ test("lines that are not entries, and headers that lie, are named and skipped", 
 	const put = (session: string, host: string, said: Buffer | undefined, lines: Buffer[]) => {
 		mkdirSync(join(path, dirname(logOf(host, { session }))), { recursive: true });
 		writeFileSync(join(path, logOf(host, { session })), encodeBatch({ session, host, clock: 1, prev: "", lines }).bytes);
-		if (said) writeFileSync(join(path, recordOf(session)), `{"generation":1}\n${said}\n`);
+		if (said) writeFileSync(join(path, headerFileOf(session)), said);
 	};
 	put(SESSION, "liar", undefined, [Buffer.from("no JSON"), entry("x"), Buffer.from('{"type":"session","id":"y"}')]);
 	put("s2", "liar", header(SESSION), [entry("x")]);
@@ -298,7 +303,7 @@ test("lines that are not entries, and headers that lie, are named and skipped", 
 	const { sessions, problems } = await open(path, "reader").list();
 	expect(sessions.map(({ session, header: said }) => [session, String(said)])).toEqual([[SESSION, String(header())]]);
 	expect(problems.map(({ session, message }) => `${session}: ${message}`).sort()).toEqual([
-		"s3: its record is missing",
+		"s3: its header is missing",
 		`s2: the header is that of session "${SESSION}"`,
 	].sort());
 });
@@ -344,9 +349,9 @@ describe("a store that cannot be used says why", () => {
 
 	test("a newer release wrote it, or an older one than the first", async () => {
 		const path = emptyDirectory();
-		writeFileSync(join(path, "store.json"), '{"store":"pi-session-native","version":3}');
+		writeFileSync(join(path, "store.json"), '{"store":"pi-session-native","version":4}');
 		for (const work of [() => append(open(path), entries("a", 1)), () => open(path).load(SESSION), () => open(path).list(), () => open(path).delete(SESSION)])
-			expect(await failure(work())).toMatchObject({ code: "newer-schema", retryable: false, message: expect.stringContaining("layout 3, this release knows 2") });
+			expect(await failure(work())).toMatchObject({ code: "newer-schema", retryable: false, message: expect.stringContaining("layout 4, this release knows 3") });
 		writeFileSync(join(path, "store.json"), '{"store":"pi-session-native","version":1}');
 		expect(await failure(open(path).list())).toMatchObject({ code: "unsupported", message: expect.stringContaining("push again") });
 		expect(filesOf(path)).toEqual(["store.json"]);

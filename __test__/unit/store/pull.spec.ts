@@ -201,7 +201,7 @@ test("a header that lies about paths writes nothing outside of the session direc
 	expect(readdirSync(b.dir)).toEqual([`1970-01-01T00-00-00-000Z_${SESSION}.jsonl`]);
 	expect(JSON.parse(linesOf(result?.file as string)[0] as string)).toMatchObject({ cwd: "/home/b/shop" });
 	expect(linesOf(result?.file as string)[0]).not.toContain("passwd");
-	expect(readdirSync(path).sort()).toEqual(["b", "lines", "notes-b", "sessions", "store.json"]);
+	expect(readdirSync(path).sort()).toEqual(["b", "headers", "lines", "notes-b", "sessions", "store.json"]);
 });
 
 test("a parent session that is here is found here", async () => {
