@@ -13,6 +13,7 @@ const { hostLock } = require("./host-lock.js");
 const { inParallel } = require("./in-parallel.js");
 const { isObject } = require("./lines.js");
 const { LogStore } = require("./log-store.js");
+const { readAt } = require("./session-file.js");
 
 /** @typedef {import("./log-objects").Objects} Objects */
 /** @typedef {import("./log-objects").ObjectInfo} ObjectInfo */
@@ -41,8 +42,6 @@ const WITHOUT_MODES = new Set(["EPERM", "ENOSYS", "ENOTSUP", "EOPNOTSUPP"]);
 // EACCES: Android refuses links to every app. Where the directory may not be written to, the rename fails with it as well.
 const WITHOUT_LINKS = new Set(["EPERM", "EACCES", "ENOSYS", "ENOTSUP", "EOPNOTSUPP", "EMLINK", "UNKNOWN"]);
 
-/** How often a file is begun: another process may remove its folder while that is empty. */
-const TRIES = 10;
 /** A link in the place of a log leads out of the store. Windows has no such flag. */
 const NO_LINK = constants.O_NOFOLLOW ?? 0;
 
@@ -104,14 +103,7 @@ class DirectoryObjects {
 			}
 			try {
 				const { size } = await file.stat();
-				const bytes = Buffer.alloc(Math.max(0, Math.min(size, to) - from));
-				let length = 0;
-				while (length < bytes.length) {
-					const { bytesRead } = await file.read(bytes, length, bytes.length - length, from + length);
-					if (bytesRead === 0) break;
-					length += bytesRead;
-				}
-				return { bytes: bytes.subarray(0, length) };
+				return { bytes: await readAt(file, from, Math.max(0, Math.min(size, to) - from)) };
 			} finally {
 				await file.close();
 			}
@@ -188,17 +180,10 @@ class DirectoryObjects {
 	 * @param {string} flags
 	 */
 	async #make(full, flags) {
-		for (let tries = 1; ; tries++) {
-			// Without the root this is an error, and it is not made anew.
-			const { mode } = await fs.stat(this.#root);
-			try {
-				await this.#makeFolder(dirname(full), mode & FOLDER_MODE);
-				return { file: await fs.open(full, flags, mode & FILE_MODE), mode: mode & FILE_MODE };
-			} catch (error) {
-				// Another process removed the folder, which was empty.
-				if (/** @type {NodeJS.ErrnoException} */ (error).code !== "ENOENT" || tries === TRIES) throw error;
-			}
-		}
+		// Without the root this is an error, and it is not made anew.
+		const { mode } = await fs.stat(this.#root);
+		await this.#makeFolder(dirname(full), mode & FOLDER_MODE);
+		return { file: await fs.open(full, flags, mode & FILE_MODE), mode: mode & FILE_MODE };
 	}
 
 	/** @type {Objects["blank"]} */
@@ -234,33 +219,21 @@ class DirectoryObjects {
 
 	/** @type {Objects["remove"]} */
 	async remove(paths) {
-		return this.#guard(async () => {
-			await inParallel(paths, (path) => fs.rm(join(this.#root, path), { force: true }));
-			const folders = new Set(paths.map((path) => dirname(join(this.#root, path))));
-			for (const folder of folders) await this.#removeEmpty(folder);
-		});
+		await this.#guard(() => inParallel(paths, (path) => fs.rm(join(this.#root, path), { force: true })));
 	}
 
-	/** Removes a folder that became empty but for abandoned drafts, and those above it. @param {string} folder */
-	async #removeEmpty(folder) {
-		// Another user's may be his alone to remove. What was to be removed is.
-		await removeDrafts(folder).catch(() => {});
-		for (let dir = folder; dir.length > this.#root.length; dir = dirname(dir)) {
-			try {
-				await fs.rmdir(dir);
-			} catch {
-				// Not empty: another process writes there.
-				return;
-			}
-		}
-	}
-
-	/** Removes abandoned drafts from a folder when this process first makes a file there. @param {string} folder */
+	/** Removes what killed processes left in a folder when this process first makes a file there. @param {string} folder */
 	async #sweep(folder) {
 		if (this.#swept.has(folder)) return;
 		this.#swept.add(folder);
-		// They may be another user's, and then nobody else's to remove.
-		await removeDrafts(folder).catch(() => {});
+		try {
+			for (const name of (await unlessAbsent(fs.readdir(folder))) ?? []) {
+				const stat = name.startsWith(DRAFT) ? await unlessAbsent(fs.stat(join(folder, name))) : undefined;
+				if (stat && Date.now() - stat.mtimeMs > ABANDONED_MS) await fs.rm(join(folder, name), { force: true });
+			}
+		} catch {
+			// They may be another user's, and then nobody else's to remove.
+		}
 	}
 
 	/**
@@ -323,14 +296,6 @@ class DirectoryObjects {
 		const [kind, meaning] = MEANINGS[code] ?? [PASSING.has(code) ? "unreachable" : "failed"];
 		const said = messageOf(error).replace(DRAFT_NAME, "");
 		return new StoreError(kind, `${this.#root}: ${meaning === undefined ? said : `${meaning} (${said})`}`, { cause: error });
-	}
-}
-
-/** Removes what killed processes left in a folder. @param {string} folder */
-async function removeDrafts(folder) {
-	for (const name of (await unlessAbsent(fs.readdir(folder))) ?? []) {
-		const stat = name.startsWith(DRAFT) ? await unlessAbsent(fs.stat(join(folder, name))) : undefined;
-		if (stat && Date.now() - stat.mtimeMs > ABANDONED_MS) await fs.rm(join(folder, name), { force: true });
 	}
 }
 

@@ -1,6 +1,6 @@
 // Who uses which sessions: an empty object for each claim, whose name says how many milliseconds the claim lasts from when it was written.
 //
-//   claims/<session>/<host>.60000
+//   claims/<session>@<host>.60000
 //
 // So one list says who has what, and claims go by the store's clock, whatever the host's says. A host that claims a session looks
 // afterwards whether another one did meanwhile: then it gives its claim up and tries again, so that of two at most one has it.

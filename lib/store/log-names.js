@@ -29,7 +29,7 @@ const CLAIMS = "claims/";
 const PART = /^(.+)\.(\d{8})\.lines$/;
 const REDACTED = /^([A-Za-z0-9_-]{24})(?:\.([A-Za-z0-9_-]{24}))?$/;
 const MOVED = /^lines\/[^/]+\/from\.([0-9a-f]{32})$/;
-const CLAIM = /^claims\/([^/]+)\/(.+)\.(\d{1,8})$/;
+const CLAIM = /^claims\/([^@/]+)@([^/]+)\.(\d{1,8})$/;
 const FOLDER = /^(.+)\.(?:(\d{1,9})(\.deleted)?|(redacted))$/;
 
 /** A project may have any name; without one it is empty. @param {string} [project] */
@@ -51,7 +51,7 @@ const projectPath = (session) => `sessions/${nameOf(session)}`;
 const headerPath = ({ session, generation }) => `headers/${nameOf(session)}.${generation}`;
 
 /** What the paths of a session's claims begin with. @param {string} session */
-const claimsOf = (session) => `${CLAIMS}${nameOf(session)}/`;
+const claimsOf = (session) => `${CLAIMS}${nameOf(session)}@`;
 
 /** @param {string} session @param {string} host @param {number} ttl in milliseconds */
 const claimPath = (session, host, ttl) => `${claimsOf(session)}${nameOf(host)}.${Math.ceil(ttl)}`;

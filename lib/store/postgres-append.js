@@ -8,7 +8,7 @@ const MAY_APPEND = "(NOT $12::boolean OR s.owner IS NULL OR s.owner = $4 OR s.le
 
 /**
  * Its parameters: the session, its header and project, the host; of each line the entry's id, its parent's, the line and its hash; of the
- * cursor the incarnation, the number and the stamp; whether it is exclusive, and whether it restores the session.
+ * cursor the generation, the number and the stamp; whether it is exclusive, and whether it restores the session.
  */
 const APPEND = `WITH given AS (
 		SELECT * FROM unnest($5::text[], $6::text[], $7::bytea[], $8::bytea[]) WITH ORDINALITY AS g (entry_id, parent_id, line, sha256, n)
@@ -29,23 +29,23 @@ const APPEND = `WITH given AS (
 			header = CASE WHEN s.deleted IS NULL THEN s.header ELSE EXCLUDED.header END,
 			hosts = CASE WHEN $4 = ANY (s.hosts) THEN s.hosts ELSE s.hosts || EXCLUDED.hosts END
 		WHERE (s.deleted IS NULL OR $13 AND EXISTS (SELECT FROM $.sessions WHERE id = $1 AND deleted IS NOT NULL)) AND ${MAY_APPEND}
-		RETURNING s.incarnation, s.head, s.head - (SELECT lines FROM added) AS base, cardinality(s.redacted) AS redactions
+		RETURNING s.generation, s.head, s.head - (SELECT lines FROM added) AS base, cardinality(s.redacted) AS redactions
 	), changed AS (
 		UPDATE $.sessions AS s SET head = s.head + added.lines, bytes = s.bytes + added.bytes, updated = now(),
 			hosts = CASE WHEN $4 = ANY (s.hosts) THEN s.hosts ELSE s.hosts || ARRAY[$4::text] END
-		FROM added WHERE s.id = $1 AND s.deleted IS NULL AND s.incarnation = $9 AND s.head >= $10 AND ${stampAt("$10")} IS NOT DISTINCT FROM $11::uuid
+		FROM added WHERE s.id = $1 AND s.deleted IS NULL AND s.generation = $9 AND s.head >= $10 AND ${stampAt("$10")} IS NOT DISTINCT FROM $11::uuid
 			AND ${MAY_APPEND}
-		RETURNING s.incarnation, s.head, s.head - added.lines AS base, cardinality(s.redacted) AS redactions
+		RETURNING s.generation, s.head, s.head - added.lines AS base, cardinality(s.redacted) AS redactions
 	), touched AS (
 		SELECT * FROM made UNION ALL SELECT * FROM changed
 	), stored AS (
 		INSERT INTO $.entries (session, sequence, entry_id, parent_id, host, line, sha256)
 		SELECT $1, base + place, entry_id, parent_id, $4, line, sha256 FROM fresh, touched
-		WHERE ($9::uuid IS NULL OR incarnation = $9)
+		WHERE ($9::uuid IS NULL OR generation = $9)
 			AND redactions = coalesce((SELECT cardinality(redacted) FROM $.sessions WHERE id = $1), redactions)
 		ON CONFLICT (session, entry_id, sha256) DO NOTHING RETURNING sequence, stamp
 	)
-	SELECT incarnation, (SELECT incarnation FROM $.sessions WHERE id = $1) AS was, head, base,
+	SELECT generation, (SELECT generation FROM $.sessions WHERE id = $1) AS was, head, base,
 		(SELECT count(*) FROM there) AS there, (SELECT count(*) FROM known) AS known, (SELECT count(*) FROM stored) AS stored,
 		(SELECT stamp FROM stored ORDER BY sequence DESC LIMIT 1) AS stamp
 	FROM touched`;

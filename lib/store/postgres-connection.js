@@ -1,10 +1,30 @@
-// Connections to PostgreSQL: encrypted unless the server is this machine, and given up where nothing comes back.
-const { optional } = require("./errors.js");
+// Connections to PostgreSQL: encrypted unless the server is this machine, and given up where nothing comes back. What their errors mean.
+const { StoreError, messageOf, optional } = require("./errors.js");
+const { isObject } = require("./lines.js");
+
+/** @typedef {import("./index").StoreErrorCode} StoreErrorCode */
 
 /** Parameters of an address that say how the connection is encrypted; without them the server's host decides. */
 const TLS_PARAMETERS = ["ssl", "sslmode", "sslcert", "sslkey", "sslrootcert"];
 /** What `pg` understands in PGSSLMODE. Anything else would be plain text. */
 const TLS_MODES = new Set(["disable", "prefer", "require", "verify-ca", "verify-full", "no-verify"]);
+/** What PostgreSQL's error codes mean here, by code or by class. */
+const SQL_STATES = /** @type {Record<string, StoreErrorCode>} */ ({
+	"08": "unreachable",
+	"25006": "read-only",
+	"28": "denied",
+	"40": "unreachable",
+	"42501": "denied",
+	"53100": "full",
+	"53": "unreachable",
+	// Another transaction holds a lock for longer than an append waits.
+	"55P03": "unreachable",
+	"57": "unreachable",
+});
+
+const NO_TLS = /does not support SSL|certificate/i;
+const TLS_HINT = "servers on other machines are reached by TLS with a certificate that is checked: in the address, sslrootcert=<file> names its authority, sslmode=no-verify takes any, sslmode=disable is plain text";
+
 const THIS_MACHINE = /^(?:localhost|.*\.localhost|127(?:\.\d+){3}|\[?::1\]?)$/i;
 
 /**
@@ -54,4 +74,16 @@ const socketOf = (client) => /** @type {any} */ (client).connection?.stream;
 /** @returns {typeof import("pg")} */
 const requirePg = () => optional(() => require("pg"), "unsupported", "Stores in PostgreSQL need the package pg: npm install pg");
 
+/** @param {string} name of the store, for the message @param {unknown} error */
+function storeError(name, error) {
+	const state = isObject(error) && typeof error.code === "string" ? error.code : "";
+	const said = messageOf(error);
+	if (NO_TLS.test(said)) return new StoreError("failed", `${name}: ${said} (${TLS_HINT})`, { cause: error });
+	const byState = /^[0-9A-DF-Z][0-9A-Z]{4}$/.test(state) ? (SQL_STATES[state] ?? SQL_STATES[state.slice(0, 2)] ?? "failed") : undefined;
+	// Codes of the system, not Node's own (ERR_…), which are faults of a call; `open` is that of a certificate.
+	const lost = (/^E(?!RR_)[A-Z]/.test(state) && !(isObject(error) && error.syscall === "open")) || /connection|terminated|timeout|not queryable|socket/i.test(said);
+	return new StoreError(byState ?? (lost ? "unreachable" : "failed"), `${name}: ${said}`, { cause: error });
+}
+
 exports.openPool = openPool;
+exports.storeError = storeError;

@@ -1,16 +1,14 @@
 // Lines in PostgreSQL. Each call is one statement, so that it is atomic without an explicit transaction, and works
 // through poolers that give every transaction another connection.
 const { checkTimeout, readAddress, timeoutIn } = require("./address.js");
-const { StoreError, claimedError, deletedError, resetError, messageOf } = require("./errors.js");
+const { StoreError, claimedError, deletedError, resetError } = require("./errors.js");
 const { buffer, checkAppend, checkProject, checkTtl, compareText, entryOf, headerFault, isObject, lineKey, sha256 } = require("./lines.js");
 const { checkId, isId } = require("./names.js");
 const { APPEND, stampAt } = require("./postgres-append.js");
-const { openPool } = require("./postgres-connection.js");
-const { NOTHING, cursorText, readCursor } = require("./postgres-cursor.js");
+const { openPool, storeError } = require("./postgres-connection.js");
 const { VERSION, makeTables, readVersion } = require("./postgres-schema.js");
 const { hashOf, settleRedactions, toRedactions } = require("./redactions.js");
 
-/** @typedef {import("./index").StoreErrorCode} StoreErrorCode */
 /** @typedef {import("./index").CompleteStore} Store */
 
 const SCHEMA = "pi_session_native";
@@ -23,26 +21,14 @@ const LONGEST_APPEND = 200 * 1024 * 1024;
 /** Longer ids are cut in the columns for people: an index takes at most some 2,700 bytes. */
 const LONGEST_ID = 200;
 
-/** What PostgreSQL's error codes mean here, by code or by class. */
-const SQL_STATES = /** @type {Record<string, StoreErrorCode>} */ ({
-	"08": "unreachable",
-	"25006": "read-only",
-	"28": "denied",
-	"40": "unreachable",
-	"42501": "denied",
-	"53100": "full",
-	"53": "unreachable",
-	// Another transaction holds a lock for longer than an append waits.
-	"55P03": "unreachable",
-	"57": "unreachable",
-});
-
-const NO_TLS = /does not support SSL|certificate/i;
-const TLS_HINT = "servers on other machines are reached by TLS with a certificate that is checked: in the address, sslrootcert=<file> names its authority, sslmode=no-verify takes any, sslmode=disable is plain text";
-
 const NO_TABLE = "42P01";
 /** No such table, column or operator: the tables were dropped, or changed by another release, while this process runs. */
 const OTHER_TABLES = new Set([NO_TABLE, "42703", "42883"]);
+
+/** The cursor of a session that is not there. Any other holds generation, and sequence and stamp of the last row that was passed. */
+const NOTHING = "0:0";
+const UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}";
+const CURSOR = new RegExp(`^(${UUID}):(\\d{1,15}):(${UUID})?$`);
 
 class PostgresStore {
 	/** @type {import("./index").Queryable} */
@@ -87,12 +73,12 @@ class PostgresStore {
 			...[session, buffer(append.header), append.project ?? null, this.host],
 			...[lines.map(({ id }) => shownId(id)), lines.map(({ parentId }) => parentId === null ? null : shownId(parentId))],
 			...[lines.map(({ line }) => line), lines.map(({ line }) => sha256(line))],
-			...[after?.incarnation ?? null, after?.sequence ?? 0, after?.stamp ?? null, append.exclusive ?? false],
+			...[after?.generation ?? null, after?.sequence ?? 0, after?.stamp ?? null, append.exclusive ?? false],
 			append.restores ?? false,
 		];
 		if (append.restores) await this.#removeLines(session);
 		const [row] = await this.#query(APPEND, values);
-		if (!row || (after && row.incarnation !== after.incarnation)) {
+		if (!row || (after && row.generation !== after.generation)) {
 			const refusal = await this.#refusal(session, append);
 			// It was deleted since this began: what was there goes first.
 			if (append.restores && !after && refusal.code === "deleted") return this.append(session, append);
@@ -100,16 +86,16 @@ class PostgresStore {
 		}
 		// The session was deleted while this waited for it: the lines that were there are gone with it. What another host stored in the
 		// same moment is there the next time, so that the cursor covers it.
-		const isGone = Number(row.there) > 0 && row.was !== row.incarnation;
+		const isGone = Number(row.there) > 0 && row.was !== row.generation;
 		// Neither is what may have been redacted since this statement began.
 		if (isGone || Number(row.known) + Number(row.stored) < lines.length) {
 			const again = await this.append(session, append);
-			const isSame = (readCursor(again.cursor)?.incarnation ?? row.incarnation) === row.incarnation;
+			const isSame = (readCursor(again.cursor)?.generation ?? row.generation) === row.generation;
 			return isSame ? { ...again, stored: again.stored + Number(row.stored) } : again;
 		}
 		const stored = Number(row.stored);
 		if (Number(row.base) !== (after?.sequence ?? 0)) return { stored, cursor: append.after ?? NOTHING };
-		return { stored, cursor: cursorText({ incarnation: row.incarnation, sequence: Number(row.head), stamp: row.stamp ?? after?.stamp ?? null }) };
+		return { stored, cursor: cursorText({ generation: row.generation, sequence: Number(row.head), stamp: row.stamp ?? after?.stamp ?? null }) };
 	}
 
 	/** @type {Store["load"]} */
@@ -117,7 +103,7 @@ class PostgresStore {
 		checkId(session, "session");
 		const after = readCursor(cursor);
 		const rows = await this.#query(
-			`SELECT s.incarnation, s.head, ${stampAt("$2")} AS seen, e.sequence, e.host, e.sha256, e.stamp, e.sha256 = ANY (s.redacted) AS redacted,
+			`SELECT s.generation, s.head, ${stampAt("$2")} AS seen, e.sequence, e.host, e.sha256, e.stamp, e.sha256 = ANY (s.redacted) AS redacted,
 				CASE WHEN e.line <> '' AND e.sha256 = ANY (s.redacted) THEN coalesce(s.replacements[array_position(s.redacted, e.sha256)], '') ELSE e.line END AS line
 			FROM $.sessions s LEFT JOIN (
 				SELECT *, sum(octet_length(line)) OVER (ORDER BY sequence) - octet_length(line) AS before FROM (
@@ -129,7 +115,7 @@ class PostgresStore {
 		/** @type {import("./index").Page} */
 		const page = { lines: [], cursor: NOTHING, comesAfter: true, more: false, problems: [] };
 		const [first] = rows;
-		if (after && (first?.incarnation !== after.incarnation || Number(first.head) < after.sequence || first.seen !== after.stamp))
+		if (after && (first?.generation !== after.generation || Number(first.head) < after.sequence || first.seen !== after.stamp))
 			throw resetError(session);
 		if (!first) return page;
 		let [last, passed] = [Number(first.head), first.seen];
@@ -144,7 +130,7 @@ class PostgresStore {
 			else if (!entryOf(line)) page.problems.push({ session, where, message: "it is not an entry" });
 			else page.lines.push({ line, host, clock: last, index: 0 });
 		}
-		page.cursor = cursorText({ incarnation: first.incarnation, sequence: last, stamp: passed });
+		page.cursor = cursorText({ generation: first.generation, sequence: last, stamp: passed });
 		page.more = last < Number(first.head);
 		return page;
 	}
@@ -195,7 +181,7 @@ class PostgresStore {
 	async delete(session) {
 		checkId(session, "session");
 		await this.#query(
-			`UPDATE $.sessions SET deleted = now(), incarnation = gen_random_uuid(), header = '', hosts = '{}', head = 0, bytes = 0, owner = NULL, lease = NULL,
+			`UPDATE $.sessions SET deleted = now(), generation = gen_random_uuid(), header = '', hosts = '{}', head = 0, bytes = 0, owner = NULL, lease = NULL,
 				replacements = array_fill(NULL::bytea, ARRAY[cardinality(redacted)])
 			WHERE id = $1 AND deleted IS NULL`,
 			[session],
@@ -334,7 +320,7 @@ class PostgresStore {
 			const { rows } = await this.#client.query(values ? { text, values } : { text });
 			return rows;
 		} catch (error) {
-			throw this.#storeError(error);
+			throw storeError(this.#name, error);
 		}
 	}
 
@@ -356,17 +342,17 @@ class PostgresStore {
 			throw error;
 		}
 	}
+}
 
-	/** @param {unknown} error */
-	#storeError(error) {
-		const state = isObject(error) && typeof error.code === "string" ? error.code : "";
-		const said = messageOf(error);
-		if (NO_TLS.test(said)) return new StoreError("failed", `${this.#name}: ${said} (${TLS_HINT})`, { cause: error });
-		const byState = /^[0-9A-DF-Z][0-9A-Z]{4}$/.test(state) ? (SQL_STATES[state] ?? SQL_STATES[state.slice(0, 2)] ?? "failed") : undefined;
-		// Codes of the system, not Node's own (ERR_…), which are faults of a call; `open` is that of a certificate.
-		const lost = (/^E(?!RR_)[A-Z]/.test(state) && !(isObject(error) && error.syscall === "open")) || /connection|terminated|timeout|not queryable|socket/i.test(said);
-		return new StoreError(byState ?? (lost ? "unreachable" : "failed"), `${this.#name}: ${said}`, { cause: error });
-	}
+/** @param {{ generation: string, sequence: number, stamp: string | null }} seen */
+const cursorText = ({ generation, sequence, stamp }) => `${generation}:${sequence}:${stamp ?? ""}`;
+
+/** Undefined if nothing was seen. @param {string} [text] */
+function readCursor(text = NOTHING) {
+	if (text === NOTHING) return undefined;
+	const [, generation, sequence, stamp = null] = CURSOR.exec(text) ?? [];
+	if (generation !== undefined) return { generation, sequence: Number(sequence), stamp };
+	throw new StoreError("reset", "The cursor is not one of this store");
 }
 
 /** The server's code for an error of `#run`. @param {any} error @returns {string} */

@@ -120,6 +120,7 @@ exports.CURRENT_VERSION = CURRENT_VERSION;
 exports.checkAt = checkAt;
 exports.checkNotNewer = checkNotNewer;
 exports.lagOf = lagOf;
+exports.readAt = readAt;
 exports.readHeader = readHeader;
 exports.readLines = readLines;
 exports.tailAt = tailAt;

@@ -77,7 +77,7 @@ test("an append that waits for the deletion of its session does not bring it bac
 	await deleting.connect();
 	onTestFinished(() => deleting.end());
 	await deleting.query("BEGIN");
-	await deleting.query(`UPDATE ${schema}.sessions SET deleted = now(), incarnation = gen_random_uuid()`);
+	await deleting.query(`UPDATE ${schema}.sessions SET deleted = now(), generation = gen_random_uuid()`);
 	const appended = failure(append(store, [entry("a2")], cursor));
 	const isWaiting = async () => (await admin.query("SELECT FROM pg_locks WHERE NOT granted")).rows.length > 0;
 	while (!(await isWaiting())) await new Promise((resolve) => setTimeout(resolve, 5));
@@ -171,7 +171,7 @@ test("an append that restores its session, and waited while that was deleted, st
 	await deleting.connect();
 	onTestFinished(() => deleting.end());
 	await deleting.query("BEGIN");
-	await deleting.query(`UPDATE ${schema}.sessions SET deleted = now(), incarnation = gen_random_uuid()`);
+	await deleting.query(`UPDATE ${schema}.sessions SET deleted = now(), generation = gen_random_uuid()`);
 	const appended = store.append(SESSION, { header: header(), lines: [entry("a1"), entry("a2")], restores: true });
 	const isWaiting = async () => (await admin.query("SELECT FROM pg_locks WHERE NOT granted")).rows.length > 0;
 	while (!(await isWaiting())) await new Promise((resolve) => setTimeout(resolve, 5));

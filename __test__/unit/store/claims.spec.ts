@@ -20,8 +20,9 @@ async function stored(): Promise<{ path: string; laptop: DirectoryStore; desktop
 	return { path, laptop, desktop };
 }
 
-const claimsIn = (path: string, session = SESSION) => readdirSync(join(path, "claims", session));
-const claimOf = (path: string, host: string, session = SESSION) => join(path, "claims", session, claimsIn(path, session).find((name) => name.startsWith(`${host}.`)) as string);
+const claimsIn = (path: string, session = SESSION) => readdirSync(join(path, "claims")).filter((name) => name.startsWith(`${session}@`)).map((name) => name.slice(session.length + 1));
+const claimFile = (path: string, name: string, session = SESSION) => join(path, "claims", `${session}@${name}`);
+const claimOf = (path: string, host: string, session = SESSION) => claimFile(path, claimsIn(path, session).find((name) => name.startsWith(`${host}.`)) as string, session);
 const claimIn = async (store: DirectoryStore) => (await store.list()).sessions[0]?.claim;
 
 test("of hosts that claim at the same time one has the session", async () => {
@@ -118,7 +119,7 @@ test("what a killed process claimed is removed after a day", async () => {
 	}
 	utimesSync(claimOf(path, "laptop", "s1"), before, before);
 	await desktop.claim(SESSION, { ttl: 60_000 });
-	expect(readdirSync(join(path, "claims")).sort()).toEqual([SESSION, "s2"].sort());
+	expect(["s1", "s2", SESSION].map((session) => claimsIn(path, session).length)).toEqual([0, 1, 1]);
 });
 
 // Regression: each claim made several, which synchronised directories carried to every machine.
@@ -173,7 +174,7 @@ test("processes of one host claim one after the other: what one gives up no othe
 		await Promise.race([second.catch(() => {}), pause(100)]);
 		await rename(from, to);
 		// The desktop looked before, and sees nobody when the laptop has given its claim up.
-		writeFileSync(join(path, "claims", SESSION, `desktop.${HOUR}`), "");
+		writeFileSync(claimFile(path, `desktop.${HOUR}`), "");
 	});
 	claimed.push(laptop.claim(SESSION, { ttl: HOUR }));
 	await expect(claimed[0]).rejects.toMatchObject({ code: "claimed" });
@@ -192,7 +193,7 @@ test("a name that no host made holds nothing", async () => {
 	const { path, laptop, desktop } = await stored();
 	await laptop.claim(SESSION, { ttl: HOUR });
 	for (const name of ["phone", "phone.60000.x", "-.60000", ".60000", "phone.600000000"]) {
-		renameSync(join(path, "claims", SESSION, claimsIn(path)[0] as string), join(path, "claims", SESSION, name));
+		renameSync(claimFile(path, claimsIn(path)[0] as string), claimFile(path, name));
 		expect(await claimIn(desktop)).toBeUndefined();
 	}
 	await append(desktop, [entry("b")], undefined, true);
