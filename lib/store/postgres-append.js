@@ -14,6 +14,9 @@ const APPEND = `WITH given AS (
 		SELECT * FROM unnest($5::text[], $6::text[], $7::bytea[], $8::bytea[]) WITH ORDINALITY AS g (entry_id, parent_id, line, sha256, n)
 	), there AS (
 		SELECT n FROM given g JOIN $.entries e ON e.session = $1 AND e.entry_id = g.entry_id AND e.sha256 = g.sha256
+		UNION SELECT n FROM given g
+			JOIN (SELECT unnest(redacted) AS sha256, unnest(replacements) AS line FROM $.sessions WHERE id = $1) r ON sha256(r.line) = g.sha256
+			JOIN $.entries e ON e.session = $1 AND e.sha256 = r.sha256
 	), redacted AS (
 		SELECT n FROM given g JOIN $.sessions s ON s.id = $1 AND g.sha256 = ANY (s.redacted)
 	), known AS (

@@ -2,12 +2,12 @@
 // through poolers that give every transaction another connection.
 const { checkTimeout, readAddress, timeoutIn } = require("./address.js");
 const { StoreError, claimedError, deletedError, resetError } = require("./errors.js");
-const { buffer, checkAppend, checkProject, checkTtl, compareText, entryOf, headerFault, isObject, lineKey, sha256 } = require("./lines.js");
+const { buffer, checkAppend, checkProject, checkTtl, compareText, entryOf, headerFault, lineKey, sha256 } = require("./lines.js");
 const { checkId, isId } = require("./names.js");
 const { APPEND, stampAt } = require("./postgres-append.js");
 const { openPool, storeError } = require("./postgres-connection.js");
 const { VERSION, makeTables, readVersion } = require("./postgres-schema.js");
-const { hashOf, settleRedactions, toRedactions } = require("./redactions.js");
+const { settleRedactions, toRedactions } = require("./redactions.js");
 
 /** @typedef {import("./index").CompleteStore} Store */
 
@@ -104,7 +104,7 @@ class PostgresStore {
 		const after = readCursor(cursor);
 		const rows = await this.#query(
 			`SELECT s.generation, s.head, ${stampAt("$2")} AS seen, e.sequence, e.host, e.sha256, e.stamp, e.sha256 = ANY (s.redacted) AS redacted,
-				CASE WHEN e.line <> '' AND e.sha256 = ANY (s.redacted) THEN coalesce(s.replacements[array_position(s.redacted, e.sha256)], '') ELSE e.line END AS line
+				CASE WHEN e.sha256 = ANY (s.redacted) THEN coalesce(s.replacements[array_position(s.redacted, e.sha256)], '') ELSE e.line END AS line
 			FROM $.sessions s LEFT JOIN (
 				SELECT *, sum(octet_length(line)) OVER (ORDER BY sequence) - octet_length(line) AS before FROM (
 					SELECT sequence, host, line, sha256, stamp FROM $.entries WHERE session = $1 AND sequence > $2 ORDER BY sequence LIMIT $4
@@ -125,7 +125,6 @@ class PostgresStore {
 			const where = `row ${sequence} of ${this.#schema}.entries`;
 			// Nothing stands in the place of a redacted line.
 			if (line.length === 0) continue;
-			// The row of a redacted line may still be to be changed.
 			if (!redacted && !hash.equals(sha256(line))) page.problems.push({ session, where, message: "its checksum is wrong" });
 			else if (!entryOf(line)) page.problems.push({ session, where, message: "it is not an entry" });
 			else page.lines.push({ line, host, clock: last, index: 0 });
@@ -209,32 +208,13 @@ class PostgresStore {
 			isKept = row !== undefined;
 			if (!isKept && (await this.list({ session })).sessions.length === 0) throw await this.#refusal(session, { restores: false });
 		}
-		await this.#applyRedactions(session);
-	}
-
-	/**
-	 * Removes the bytes of redacted lines. Who appends waits for the session's row and looks for redactions again, so that the rows that
-	 * there are now are all. All redactions are applied, because whoever made some may have been stopped here.
-	 * @param {string} session
-	 */
-	async #applyRedactions(session) {
-		const used = new Set();
-		for (const { hash, line: replacement } of await this.redactions(session)) {
-			// One line stands in one place: it may also have been appended as a new one.
-			const line = replacement && !used.has(hashOf(replacement)) ? replacement : undefined;
-			const old = Buffer.from(hash, "hex");
-			const { id = "", parentId = null } = (line && entryOf(line)) || {};
-			if (line)
-				await this.#query(
-					`DELETE FROM $.entries e USING $.entries o WHERE o.session = $1 AND o.sha256 = $2 AND o.line <> '' AND e.session = $1 AND e.sha256 = $3`,
-					[session, old, sha256(line)],
-				);
-			const changed = await this.#query(
-				`UPDATE $.entries SET line = $3, sha256 = $4, entry_id = $5, parent_id = $6 WHERE session = $1 AND sha256 = $2 AND line <> '' RETURNING sequence`,
-				[session, old, line ?? Buffer.alloc(0), line ? sha256(line) : old, shownId(id), parentId === null ? null : shownId(parentId)],
-			);
-			if (line && changed.length > 0) used.add(hashOf(line));
-		}
+		// Who appends waits for the session's row and looks for redactions again, so that the rows that there are now are all. All redactions
+		// are applied, because whoever made some may have been stopped here.
+		await this.#query(
+			`UPDATE $.entries e SET line = '', entry_id = '', parent_id = NULL FROM $.sessions s
+			WHERE e.session = $1 AND s.id = $1 AND e.sha256 = ANY (s.redacted) AND e.line <> ''`,
+			[session],
+		);
 	}
 
 	/** @type {Store["redactions"]} */

@@ -38,8 +38,8 @@ const isText = (value) => typeof value === "string";
 const isTruth = (value) => typeof value === "boolean";
 /** Whether a path is the same for every process. @param {string} path */
 const isWholePath = (path) => isAbsolute(expandHome(path));
-/** @param {string} entry of `private` */
-const isSession = (entry) => UUID.test(entry) || entry.startsWith(ID_MARK);
+/** The id of a session; undefined if it is a directory. @param {string} entry of `private` */
+const sessionIn = (entry) => (UUID.test(entry) ? entry : entry.startsWith(ID_MARK) ? entry.slice(ID_MARK.length) : undefined);
 
 /** @type {Record<keyof Settings, [isRight: (value: unknown) => boolean, what: string]>} */
 const CHECKS = {
@@ -48,7 +48,7 @@ const CHECKS = {
 	push: [isTruth, "true or false"],
 	pull: [isTruth, "true or false"],
 	private: [
-		(value) => Array.isArray(value) && value.every((one) => isText(one) && (isWholePath(one) || isSession(one))),
+		(value) => Array.isArray(value) && value.every((one) => isText(one) && (isWholePath(one) || sessionIn(one) !== undefined)),
 		`a list of directories, each a whole path or one in ~/, and of ids of sessions (one that is not a UUID as "${ID_MARK}…")`,
 	],
 	projects: [
@@ -205,33 +205,22 @@ function projectSet({ projects }, cwd) {
 const projectIn = async (cwd, host, agentDir, set = process.env.PI_SESSION_NATIVE_PROJECT) => findProject(cwd, host, set || projectSet(readSettings(agentDir), cwd) || "");
 
 /**
- * What may leave this machine, as options of a `SessionSync`. What is private is read again when the file has changed: a session may
- * become private while it is open. A fork of a private session is private, because it has copies of its entries; so is one of which it cannot
+ * What may leave this machine, as options of a `SessionSync`. What is private is read each time: a session may become private while it is
+ * open. A fork of a private session is private, because it has copies of its entries; so is one of which it cannot
  * be known.
  * @param {string} agentDir
  * @returns {Required<Pick<import("./index").SessionSyncOptions, "isPrivate">> & Pick<import("./index").SessionSyncOptions, "secretIn">}
  */
 function pushRules(agentDir) {
 	const secretIn = secretsOf(readSettings(agentDir).secrets, (path) => resolve(agentDir, expandHome(path)));
-	let seen = "";
-	/** @type {string[]} */
-	let directories = [];
-	let sessions = new Set();
-	const refresh = () => {
-		const { ino, size, mtimeNs } = fs.statSync(join(agentDir, SETTINGS_FILE), { bigint: true, throwIfNoEntry: false }) ?? {};
-		if (seen === `${ino} ${size} ${mtimeNs}`) return;
-		const named = readSettings(agentDir).private;
-		directories = named.filter((one) => !isSession(one));
-		sessions = new Set(named.filter(isSession).map((one) => (one.startsWith(ID_MARK) ? one.slice(ID_MARK.length) : one)));
-		seen = `${ino} ${size} ${mtimeNs}`;
-	};
-	/** @param {{ session: string, cwd: string | undefined }} local */
-	const isNamed = ({ session, cwd }) => sessions.has(session) || (cwd !== undefined && directories.some((dir) => pathBelow(dir, cwd) !== undefined));
 	return {
 		secretIn,
 		isPrivate: (local) => {
-			refresh();
-			if (directories.length + sessions.size === 0) return false;
+			const named = readSettings(agentDir).private;
+			/** @param {{ session: string, cwd: string | undefined }} one */
+			const isNamed = ({ session, cwd }) =>
+				named.some((entry) => sessionIn(entry) === session || (cwd !== undefined && sessionIn(entry) === undefined && pathBelow(entry, cwd) !== undefined));
+			if (named.length === 0) return false;
 			if (isNamed(local)) return true;
 			const parents = local.file === undefined ? [] : parentsOf(local.file);
 			return parents === undefined || parents.some(isNamed);
