@@ -17,7 +17,7 @@ const { LogStore } = require("./log-store.js");
 /** @typedef {import("./log-objects").Objects} Objects */
 /** @typedef {import("./log-objects").ObjectInfo} ObjectInfo */
 /** @typedef {{ status: number, headers: import("node:http").IncomingHttpHeaders, body: Buffer }} Answer */
-/** @typedef {{ bytes: Buffer, tag?: string }} Part of a log */
+/** @typedef {{ bytes: Buffer, tag?: string }} Content of an object; the tag changes with it */
 /** @typedef {{ method: string, url: string, body?: Buffer, headers?: Record<string, string> }} Request `url`: below that of the bucket */
 
 const PROVIDERS = "@aws-sdk/credential-providers";
@@ -80,7 +80,7 @@ class S3Objects {
 	/**
 	 * What is there, or a part of it, with its tag, which changes with its content; undefined if it is not there.
 	 * @param {string} path
-	 * @returns {Promise<Part | undefined>}
+	 * @returns {Promise<Content | undefined>}
 	 */
 	async get(path, from = 0, to = Infinity) {
 		/** @type {Record<string, string>} */
@@ -108,11 +108,10 @@ class S3Objects {
 	 * @param {string} path
 	 * @param {Buffer} body
 	 * @param {Record<string, string>} headers
-	 * @returns {Promise<Part | undefined>}
+	 * @returns {Promise<Content | undefined>}
 	 */
 	async #put(path, body, headers) {
 		const answer = await this.#ask({ method: "PUT", url: this.#url(path), body, headers });
-		// 409: another process is writing it, and may still fail; the caller looks at what is there.
 		if (answer.status === 412 || answer.status === 409) return undefined;
 		if (answer.status === 404 && codeOf(answer) === "NoSuchKey") return undefined;
 		if (answer.status !== 200) throw this.#refusal(answer);
@@ -121,7 +120,7 @@ class S3Objects {
 
 	/** The part is written as a whole: what was written last need not be read again. @type {Objects["append"]} */
 	async append(path, { size, end, last }, bytes) {
-		const known = /** @type {Part | undefined} */ (last);
+		const known = /** @type {Content | undefined} */ (last);
 		const before = end === 0 || known?.bytes.length === size ? known : await this.get(path);
 		if (end > 0 && before?.bytes.length !== size) return undefined;
 		const body = before && end > 0 ? Buffer.concat([before.bytes.subarray(0, end), bytes]) : bytes;
@@ -175,7 +174,8 @@ class S3Objects {
 	async #ask(request) {
 		for (const pause of PAUSES_MS) {
 			const answer = await this.#send(request);
-			if (kindOf(answer) !== "unreachable") return answer;
+			// 409: another process is writing the object, and may still fail.
+			if (kindOf(answer) !== "unreachable" && answer.status !== 409) return answer;
 			await sleep(pause * (1 + Math.random()));
 		}
 		return this.#send(request);
