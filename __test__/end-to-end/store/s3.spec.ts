@@ -315,13 +315,13 @@ test.each([-3_600_000, 3_600_000])("a clock that is wrong by %i ms changes nothi
 	expect(ids(await loadAll(store, SESSION))).toEqual(["a0", "b0", "c0"]);
 });
 
-test("a server that is busy now and then is asked again", async () => {
+test.each([[503, "SlowDown"], [409, "ConditionalRequestConflict"]])("a server that is busy now and then (%i %s) is asked again", async (status, code) => {
 	const bucket = server.newBucket();
 	for (let n = 0; n < 10; n++) await open(bucket).append(`s${n}`, { header: header(`s${n}`), lines: entries("a", 1) });
 	let asked = 0;
 	const busy = createServer((incoming, outgoing) => {
 		// Two refusals, then an answer.
-		if (asked++ % 3 < 2) return incoming.resume() && outgoing.writeHead(503).end("<Error><Code>SlowDown</Code></Error>");
+		if (asked++ % 3 < 2) return incoming.resume() && outgoing.writeHead(status).end(`<Error><Code>${code}</Code></Error>`);
 		const { method, url, headers } = incoming;
 		const passed = request({ port: server.port, host: "127.0.0.1", method, path: url, headers }, (answer) => {
 			outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
@@ -338,7 +338,8 @@ test("a server that is busy now and then is asked again", async () => {
 	onTestFinished(() => store.close());
 	expect(ids(await store.load("s3"))).toEqual(["a0"]);
 	await store.delete("s4");
-	expect((await open(bucket).list()).sessions).toHaveLength(9);
+	expect((await store.append("s10", { header: header("s10"), lines: entries("a", 1) })).stored).toBe(1);
+	expect((await open(bucket).list()).sessions).toHaveLength(10);
 });
 
 test("a server that refuses signatures of another time is asked again with its own time", async () => {
