@@ -67,7 +67,7 @@ test("a newer release changed the tables under a process that runs", async () =>
 	const schema = newSchema();
 	const store = open(schema);
 	await append(store, entries("a", 1));
-	await admin.query(`INSERT INTO ${schema}.schema_version VALUES (5); ALTER TABLE ${schema}.entries DROP COLUMN stamp`);
+	await admin.query(`INSERT INTO ${schema}.schema_version VALUES (6); ALTER TABLE ${schema}.entries DROP COLUMN stamp`);
 	await expect(store.load(SESSION)).rejects.toMatchObject({ code: "newer-schema" });
 	await expect(append(store, entries("b", 1))).rejects.toMatchObject({ code: "newer-schema" });
 });
