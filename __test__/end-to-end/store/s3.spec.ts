@@ -340,7 +340,7 @@ test.each([[503, "SlowDown"], [409, "ConditionalRequestConflict"]])("a server th
 	await store.delete("s4");
 	expect((await store.append("s10", { header: header("s10"), lines: entries("a", 1) })).stored).toBe(1);
 	expect((await open(bucket).list()).sessions).toHaveLength(10);
-});
+}, 30_000);
 
 test("a server that refuses signatures of another time is asked again with its own time", async () => {
 	const now = () => performance.timeOrigin + performance.now();
