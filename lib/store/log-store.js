@@ -124,9 +124,12 @@ class LogStore {
 		await this.#dropRedacted(listing, lines);
 		if (lines.size === 0) return { stored: 0, cursor: cursor() };
 		if (end.clock >= LAST_CLOCK) throw new StoreError("failed", `Session ${session}: the clock of its batches has come to its end`);
-		// Where another host was faster, its project counts.
-		if (!there && !(await this.#records.setProject(session, append.project))) return undefined;
-		if (listing.hosts.size === 0) await this.#records.setHeader(listing, append.header);
+		if (listing.hosts.size === 0) {
+			// A store that was set back may have lost what is known of the session. Where another host was faster, its project counts.
+			const project = there ? await this.#records.projectOf(session) : append.project;
+			if (!(await this.#records.setProject(session, project)) && !there) return undefined;
+			await this.#records.setHeader(listing, append.header);
+		}
 		const last = end.of(this.host);
 		const isFull = last.end >= this.#objects.partSize;
 		const [part, start] = isFull ? [last.part + 1, 0] : [last.part, last.end];
