@@ -7,7 +7,7 @@ const { StoreError } = require("./errors.js");
 const { isObject } = require("./lines.js");
 const { checkId, isId } = require("./names.js");
 const { readSettings } = require("./settings.js");
-const { unlessAbsent } = require("./small-file.js");
+const { unlessAbsentSync } = require("./small-file.js");
 
 /** The id of this machine, the same in every process here: made once, and kept in the directory. @param {string} folder */
 function hostId(folder) {
@@ -17,7 +17,7 @@ function hostId(folder) {
 	const machine = plain(hostname(), 40) || "host";
 	const path = join(folder, `host-${machineKey() ?? machine}`);
 	const read = () => {
-		const id = unlessAbsent(() => fs.readFileSync(path, "utf8"))?.trim();
+		const id = unlessAbsentSync(() => fs.readFileSync(path, "utf8"))?.trim();
 		return isId(id) ? id : undefined;
 	};
 	const known = read();

@@ -9,7 +9,7 @@ const fs = require("node:fs");
 const { join } = require("node:path");
 const { addressKey } = require("./address.js");
 const { isObject, parse } = require("./lines.js");
-const { namesIn, remove, unlessAbsent } = require("./small-file.js");
+const { namesIn, remove, unlessAbsentSync } = require("./small-file.js");
 
 /**
  * A session of this machine. Without a project it was not known yet.
@@ -93,7 +93,7 @@ class Pending {
 
 	/** @param {string} id @returns {PendingSession[]} */
 	#read(id) {
-		const text = unlessAbsent(() => fs.readFileSync(this.#fileOf(id), "utf8")) ?? "";
+		const text = unlessAbsentSync(() => fs.readFileSync(this.#fileOf(id), "utf8")) ?? "";
 		const sessions = text.split("\n").flatMap((line) => sessionIn(line) ?? []);
 		return [...new Map(sessions.map((one) => [one.file, one])).values()];
 	}

@@ -10,7 +10,7 @@ const { isObject, parse } = require("./lines.js");
 const { checkId, nameOf } = require("./names.js");
 const { Notes } = require("./notes.js");
 const { settleRedactions } = require("./redactions.js");
-const { unlessAbsent, writeWhole } = require("./small-file.js");
+const { unlessAbsentSync, writeWhole } = require("./small-file.js");
 
 /** @typedef {{ hash: string, line: Buffer }} RedactedLine the SHA-256 of the bytes of a line in hexadecimal digits, and the line in its place */
 /** @typedef {{ lines: RedactedLine[], unfinished: string[] }} Kept `unfinished`: the stores in which a redaction was begun and has not ended, by their keys */
@@ -53,7 +53,7 @@ class RedactedLines {
 	 * @returns {Kept}
 	 */
 	#read() {
-		const bytes = unlessAbsent(() => readFileSync(this.#path));
+		const bytes = unlessAbsentSync(() => readFileSync(this.#path));
 		if (!bytes) return { lines: [], unfinished: [] };
 		const { lines, unfinished } = Object(parse(bytes));
 		if (!Array.isArray(unfinished) || !Array.isArray(lines) || !lines.every((one) => isObject(one) && typeof one.hash === "string" && typeof one.line === "string"))

@@ -11,7 +11,7 @@ const { isObject, parse } = require("./lines.js");
  * @param {() => T} call
  * @returns {T | undefined}
  */
-function unlessAbsent(call) {
+function unlessAbsentSync(call) {
 	try {
 		return call();
 	} catch (error) {
@@ -21,10 +21,10 @@ function unlessAbsent(call) {
 }
 
 /** What a file of JSON holds; undefined if it is not there or is not JSON. @param {string} path @returns {unknown} */
-const readJson = (path) => unlessAbsent(() => parse(fs.readFileSync(path)));
+const readJson = (path) => unlessAbsentSync(() => parse(fs.readFileSync(path)));
 
 /** The names in a directory; none if it is not there. @param {string} path */
-const namesIn = (path) => unlessAbsent(() => fs.readdirSync(path)) ?? [];
+const namesIn = (path) => unlessAbsentSync(() => fs.readdirSync(path)) ?? [];
 
 /** @param {string} path */
 const remove = (path) => fs.rmSync(path, { force: true });
@@ -66,5 +66,5 @@ async function syncFile(path) {
 exports.namesIn = namesIn;
 exports.readJson = readJson;
 exports.remove = remove;
-exports.unlessAbsent = unlessAbsent;
+exports.unlessAbsentSync = unlessAbsentSync;
 exports.writeWhole = writeWhole;
