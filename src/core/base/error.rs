@@ -1,6 +1,5 @@
 //! The error of the core: what a program can act on is its [`code`](Error::code), and for [`ErrorCode::System`] the error that
-//! [`as_io`](Error::as_io) gives; what users read is its message. The texts
-//! are pi's wherever pi has one.
+//! [`as_io`](Error::as_io) gives; what users read is its message. The texts are pi's wherever pi has one.
 
 use std::collections::TryReserveError;
 use std::fmt;
@@ -31,7 +30,7 @@ named! {
         SessionChanged = "ERR_SESSION_CHANGED",
         /// A session file was deleted or emptied, and what it held cannot be read any more.
         SessionDeleted = "ERR_SESSION_DELETED",
-        /// Another manager or process holds the lock of a session.
+        /// Another session or process holds the lock of a session.
         SessionLocked = "ERR_SESSION_LOCKED",
         /// A session was opened read-only, and a call would change it.
         SessionReadOnly = "ERR_SESSION_READ_ONLY",

@@ -28,7 +28,7 @@ pub trait Process {
     fn discard_error(&self) {}
 }
 
-/// The process as Rust's standard library sees it. What is not Unicode counts as not set.
+/// The process as Rust's standard library sees it. A variable that is not Unicode counts as not set; such a directory is an error.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct StdProcess;
 
@@ -167,8 +167,7 @@ pub fn default_session_dir(cwd: &str, agent: Option<&str>, process: &dyn Process
     Ok(join(&sessions, &dir_name(&resolve(cwd, process)?)))
 }
 
-/// The name of a working directory's session directory. A name that is too long for a file system is cut, and a hash keeps
-/// it unique.
+/// The name of a working directory's session directory. A name that is too long for a file system is cut, and a hash keeps it unique.
 pub(super) fn dir_name(cwd: &str) -> String {
     let flat = |text: &str| text.replace(['/', '\\', ':'], "-");
     let tail = cwd.strip_prefix(['/', '\\']).unwrap_or(cwd);

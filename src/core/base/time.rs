@@ -96,11 +96,6 @@ pub fn timestamp(ms: f64) -> Result<String> {
     iso(ms).ok_or_else(|| Error::argument("Invalid time value"))
 }
 
-/// The form an ISO time has in a file name: `:` and `.` become `-`.
-pub fn for_file_name(iso: &str) -> String {
-    iso.replace([':', '.'], "-")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

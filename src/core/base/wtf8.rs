@@ -6,17 +6,17 @@ use std::borrow::Cow;
 
 use encoding_rs::mem::{convert_utf16_to_utf8, utf16_valid_up_to};
 
-use super::memory::{self, append, copy_of_bytes, push_str, reserve, with_capacity};
+use super::memory::{self, append, copy_of_bytes, push_str, reserve, with_capacity, OutOfMemory};
 
 /// The WTF-8 of UTF-16 units. Paired surrogates become one character.
-pub fn from_utf16(units: &[u16]) -> memory::Result<Vec<u8>> {
+pub fn from_utf16(units: &[u16]) -> Result<Vec<u8>, OutOfMemory> {
     let mut out = Vec::new();
     push_utf16(&mut out, units)?;
     Ok(out)
 }
 
 /// Appends the WTF-8 of UTF-16 units.
-pub fn push_utf16(out: &mut Vec<u8>, units: &[u16]) -> memory::Result<()> {
+pub fn push_utf16(out: &mut Vec<u8>, units: &[u16]) -> Result<(), OutOfMemory> {
     // The compiler makes vector instructions of both loops.
     if units.iter().fold(0, |all, unit| all | unit) < 0x80 {
         reserve(out, units.len())?;
@@ -37,7 +37,7 @@ pub fn push_utf16(out: &mut Vec<u8>, units: &[u16]) -> memory::Result<()> {
 }
 
 /// The UTF-16 units of WTF-8 bytes. Bytes that are not WTF-8 become U+FFFD.
-pub fn to_utf16(bytes: &[u8]) -> memory::Result<Vec<u16>> {
+pub fn to_utf16(bytes: &[u8]) -> Result<Vec<u16>, OutOfMemory> {
     // No character has more units than bytes.
     let mut out = with_capacity(bytes.len())?;
     for (text, unit) in pieces(bytes) {
@@ -99,7 +99,7 @@ pub(crate) fn copy_lossy(bytes: &[u8]) -> memory::Result<String> {
 }
 
 /// The text of bytes that are no longer needed: what is not UTF-8 becomes U+FFFD. Its memory can be refused.
-pub fn into_string_lossy(bytes: Vec<u8>) -> memory::Result<String> {
+pub fn into_string_lossy(bytes: Vec<u8>) -> Result<String, OutOfMemory> {
     String::from_utf8(bytes).or_else(|error| {
         let mut out = String::new();
         for (text, unit) in pieces(error.as_bytes()) {
@@ -140,7 +140,7 @@ pub fn trim(bytes: &[u8]) -> &[u8] {
 }
 
 /// A session name as it is stored: runs of carriage returns and line feeds become one space, then trimmed.
-pub fn one_line(bytes: &[u8]) -> memory::Result<Vec<u8>> {
+pub fn one_line(bytes: &[u8]) -> Result<Vec<u8>, OutOfMemory> {
     let mut out = with_capacity(bytes.len())?;
     let mut in_run = false;
     for &byte in bytes {
@@ -156,7 +156,7 @@ pub fn one_line(bytes: &[u8]) -> memory::Result<Vec<u8>> {
 }
 
 /// Appends a JSON string as `JSON.stringify` writes it: only what must be escaped is, lone surrogates included.
-pub fn push_json_string(out: &mut Vec<u8>, bytes: &[u8]) -> memory::Result<()> {
+pub fn push_json_string(out: &mut Vec<u8>, bytes: &[u8]) -> Result<(), OutOfMemory> {
     append(out, b"\"")?;
     push_escaped(out, bytes)?;
     append(out, b"\"")

@@ -127,8 +127,7 @@ pub fn is_in_trusted_dir(dir: &Path) -> bool {
     existing.is_some_and(|meta| owner::is_trusted(&meta))
 }
 
-/// Creates an empty file that only its owner may read, or gives an existing one these permissions. An error in another user's
-/// directory.
+/// Creates an empty file that only its owner may read, or gives an existing one these permissions. An error in another user's directory.
 pub fn create_private(path: &Path) -> io::Result<()> {
     if !path.parent().is_some_and(is_in_trusted_dir) {
         return Err(ErrorKind::PermissionDenied.into());

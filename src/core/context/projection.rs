@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use crate::base::memory::{self, collect, insert, with_capacity};
+use crate::base::memory::{self, collect, insert, with_capacity, OutOfMemory};
 use crate::format::agent_message::Role;
 use crate::format::entry::EntryKind;
 use crate::tree::tree::{IdNo, Row, RowNo, Tree};
@@ -81,7 +81,7 @@ pub struct Projection {
 }
 
 /// The rows of the context of a path. Without a compaction the whole path; else the newest one, the entries it kept, and all after it.
-pub fn context_rows(tree: &Tree, path: &[RowNo]) -> memory::Result<Vec<RowNo>> {
+pub fn context_rows(tree: &Tree, path: &[RowNo]) -> Result<Vec<RowNo>, OutOfMemory> {
     let is_compaction = |no: &RowNo| tree.row(*no).is_some_and(|row| row.kind == EntryKind::Compaction);
     let Some(last) = path.iter().rposition(is_compaction) else {
         return collect(path.iter().copied());
@@ -112,7 +112,7 @@ fn settings(tree: &Tree, path: &[RowNo]) -> Settings {
 }
 
 /// The projection of a path: per context entry what it contributes after the newest edit on it.
-pub fn project(tree: &Tree, path: &[RowNo]) -> memory::Result<Projection> {
+pub fn project(tree: &Tree, path: &[RowNo]) -> Result<Projection, OutOfMemory> {
     Ok(Projection { steps: steps_of(tree, &context_rows(tree, path)?)?, settings: settings(tree, path) })
 }
 

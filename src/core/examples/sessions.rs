@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use pi_session_core::{
     list, session_id, EntryKind, ErrorCode, ListScope, NewEntry, NewHeader, Persistence, Session, SessionFileOptions,
 };
-use serde_json::{json, Value};
+use serde_json::json;
 
 fn now() -> Result<f64, Box<dyn Error>> {
     Ok(SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis() as f64)
@@ -26,8 +26,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let options = SessionFileOptions::default();
 
     let id = session_id(now()?);
-    let file = dir.join(format!("{id}.jsonl"));
     let header = NewHeader { id: &id, cwd: "/project", parent: None, time: now()? };
+    let file = dir.join(header.file_name()?);
     let mut session = Session::create(Some(&file), &header, options)?;
     // The first message of the user makes the file.
     say(&mut session, "What is in this directory?")?;
@@ -40,8 +40,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     say(&mut session, "And which file is the largest?")?;
     let leaf = session.tree().leaf().ok_or("a session without entries")?;
     for row in session.tree().path(leaf)? {
-        let Some(line) = session.line(row)? else { continue };
-        let entry: Value = serde_json::from_str(&line)?;
+        let Some(entry) = session.entry(row)? else { continue };
         println!("{:?}: {:?}", entry.get("id"), entry.pointer("/message/content"));
     }
     drop(session);

@@ -8,13 +8,12 @@
 //!
 //! # What survives
 //!
-//! An `AgentMessage` is a view, never the stored form. What is stored is the line's bytes; what JavaScript gets is parsed from
-//! those bytes or is the object that the caller gave. Unknown fields, the order of keys, number texts such as `1.50` and
-//! repeated keys therefore survive whatever this type knows of them. A lone surrogate (`"\ud83d"`, left where a tool's
-//! output was cut) cannot be in a Rust string: a text that is decoded becomes WTF-8 bytes, see
-//! [`wtf8`](crate::base::wtf8), and a lone surrogate in them is written as an escape again.
+//! An `AgentMessage` is a view, never the stored form. What is stored is the line's bytes; what JavaScript gets is parsed from those bytes
+//! or is the object that the caller gave. Unknown fields, the order of keys, number texts such as `1.50` and repeated keys therefore
+//! survive whatever this type knows of them. A lone surrogate (`"\ud83d"`, left where a tool's output was cut) cannot be in a Rust string:
+//! a text that is decoded becomes WTF-8 bytes, see [`wtf8`](crate::base::wtf8), and a lone surrogate in them is written as an escape again.
 
-use crate::base::memory;
+use crate::base::memory::OutOfMemory;
 use crate::base::named::named;
 use crate::json::reader::{FromJson, Raw};
 use crate::json::scanner::{ScanResult, Scanner};
@@ -108,7 +107,7 @@ pub struct MessageHead {
 
 impl AgentMessage<Raw<'_>> {
     /// The role and whether there is content.
-    pub fn head(&self) -> memory::Result<MessageHead> {
+    pub fn head(&self) -> Result<MessageHead, OutOfMemory> {
         let name = self.role.as_ref().map_or(Ok(None), Value::text)?;
         let role = name.map_or(Role::Other, |name| Role::from_name(&name));
         Ok(MessageHead { role, lacks_content: self.content.as_ref().is_none_or(Value::is_null) })

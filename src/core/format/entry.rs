@@ -13,31 +13,31 @@ use crate::json::reader::{is_json, read, Raw};
 use crate::json::{fields, Value};
 
 named! {
-    /// The kind of an entry, by its `type`. Entries of unknown types are kept and handed out unchanged.
+    /// The kind of an entry, by its `type`, with the fields that it must have. Entries of unknown types are kept and handed out unchanged.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     #[non_exhaustive]
     pub enum EntryKind {
-        /// A message of the user, the model or a tool.
+        /// A message of the user, the model or a tool: `message`, an object with `role`, `content`, `timestamp` and what its role needs.
         Message = "message",
-        /// Another thinking level.
+        /// Another thinking level: `thinkingLevel`.
         ThinkingLevelChange = "thinking_level_change",
-        /// Another model.
+        /// Another model: `provider`, `modelId`.
         ModelChange = "model_change",
-        /// Usage that no message has.
+        /// Usage that no message has: `kind`, `provider`, `model`, `usage`.
         Usage = "usage",
-        /// A summary in place of what came before its first kept entry.
+        /// A summary in place of what came before its first kept entry: `summary`, `firstKeptEntryId`, `tokensBefore`.
         Compaction = "compaction",
-        /// A summary of a branch that was left.
+        /// A summary of a branch that was left: `fromId`, `summary`.
         BranchSummary = "branch_summary",
-        /// An extension's own data.
+        /// An extension's own data: `customType`.
         Custom = "custom",
-        /// An extension's message to the model.
+        /// An extension's message to the model: `customType`, `content`, `display`.
         CustomMessage = "custom_message",
-        /// What the model sees of an earlier entry.
+        /// What the model sees of an earlier entry: `targetId`, and `replacement`, which is null or has `content`.
         ContextEdit = "context_edit",
-        /// A label of an entry, or its removal.
+        /// A label of an entry, or without `label` its removal: `targetId`.
         Label = "label",
-        /// The session's name.
+        /// The session's name: `name`.
         SessionInfo = "session_info";
         /// Any other `type`.
         Unknown,
@@ -165,8 +165,7 @@ impl Serialize for Damage {
     }
 }
 
-/// Reads a line of a file of version 2 or later and hands on what it is. Entries of version 1 have no id, and so count as
-/// damaged lines.
+/// Reads a line of a file of version 2 or later and hands on what it is. Entries of version 1 have no id, and so count as damaged lines.
 pub(crate) fn read_line<T>(line: &str, then: impl FnOnce(Line<'_>) -> T) -> memory::Result<T> {
     read_line_and_bodies(line, usize::MAX, |line, _| then(line))
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ids::check_session_id;
 use crate::base::error::Result;
-use crate::base::memory::{self, copy_of};
+use crate::base::memory::{self, copy_of, OutOfMemory};
 use crate::base::packed;
 use crate::base::time::timestamp;
 use crate::json::reader::{read, Raw};
@@ -77,6 +77,7 @@ pub enum Version {
 
 impl Version {
     /// The version by JavaScript's comparisons: a missing or null one is 1, and a value that is not a number is current.
+    #[doc(hidden)]
     pub fn of(value: Option<&impl Value>) -> memory::Result<Self> {
         let Some(value) = value.filter(|value| !value.is_null()) else {
             return Ok(Version::V1);
@@ -108,7 +109,7 @@ fn number_in(text: &[u8]) -> Option<f64> {
 
 impl Header {
     /// Reads the first line that parsed. None unless it is a header: an object of type `session` with a string id.
-    pub fn read(line: &str) -> memory::Result<Option<Self>> {
+    pub fn read(line: &str) -> Result<Option<Self>, OutOfMemory> {
         let Some(fields) = read::<HeaderFields<Raw<'_>>>(line) else { return Ok(None) };
         let Some(kind) = fields.kind else { return Ok(None) };
         if kind.text()?.as_deref() != Some(b"session") {
@@ -146,11 +147,22 @@ pub struct NewHeader<'a> {
 }
 
 impl NewHeader<'_> {
+    /// The name that pi gives to the session's file. An error if the time cannot be used.
+    pub fn file_name(&self) -> Result<String> {
+        Ok(new_file_name(&timestamp(self.time)?, self.id.as_bytes()))
+    }
+
     /// Its line without a newline. An error if the id or the time cannot be used.
     pub(crate) fn line(&self) -> Result<Vec<u8>> {
         check_session_id(self.id.as_bytes())?;
         Ok(new_header_line(self.id, &timestamp(self.time)?, self.cwd, self.parent)?)
     }
+}
+
+/// The name of a new session's file.
+#[doc(hidden)]
+pub fn new_file_name(timestamp: &str, id: &[u8]) -> String {
+    format!("{}_{}.jsonl", timestamp.replace([':', '.'], "-"), String::from_utf8_lossy(id))
 }
 
 /// The line of a new header without a newline, with the keys in pi's order.

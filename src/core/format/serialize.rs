@@ -27,8 +27,7 @@ pub fn is_envelope_last(kind: EntryKind) -> bool {
     matches!(kind, EntryKind::Custom | EntryKind::CustomMessage)
 }
 
-/// An entry's line without its newline. `own` is the JSON text of an object that holds its own fields; an internal error if it
-/// is not one.
+/// An entry's line without its newline. `own` is the JSON text of an object that holds its own fields; an internal error if it is not one.
 pub fn line(kind: EntryKind, envelope: &Envelope, own: &[u8]) -> Result<Vec<u8>> {
     let own = own.strip_prefix(b"{").and_then(|own| own.strip_suffix(b"}"));
     let own = own.ok_or_else(|| Error::internal("an entry's own fields are not the JSON of an object"))?.trim_ascii();

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::base::memory::{self, collect, copy_of, with_capacity};
+use crate::base::memory::{self, collect, copy_of, with_capacity, OutOfMemory};
 use crate::base::wtf8::copy_lossy;
 use crate::index::index::DamagedLine;
 use crate::tree::tree::{ParentRef, RowNo, Tree};
@@ -80,7 +80,7 @@ impl FaultReport {
         tree: &Tree,
         line: &dyn Fn(RowNo) -> u64,
         damaged: impl Iterator<Item = DamagedLine> + Clone,
-    ) -> memory::Result<Self> {
+    ) -> Result<Self, OutOfMemory> {
         let errors = check_integrity(tree)?;
         let id = |no: RowNo| copy_lossy(tree.id_of(no));
         let parent = |no: RowNo| match tree.row(no).map(|row| row.parent) {

@@ -157,8 +157,7 @@ impl Index {
         self.end.after_unterminated_line
     }
 
-    /// Adds an entry of ours, whose line is at `span` if it has one; the leaf moves to it. Without memory for it nothing
-    /// changes.
+    /// Adds an entry of ours, whose line is at `span` if it has one; the leaf moves to it. Without memory for it nothing changes.
     pub(crate) fn push(&mut self, head: &EntryHead<'_>, span: Option<LineSpan>) -> memory::Result<RowNo> {
         self.reserve(head)?;
         let row = self.tree.push(head, true)?;
@@ -177,8 +176,7 @@ impl Index {
         self.spans.get(row as usize).copied().flatten()
     }
 
-    /// Sets where the header, every entry and their bodies are now; `spans` has one for each row. There are no other
-    /// lines.
+    /// Sets where the header, every entry and their bodies are now; `spans` has one for each row. There are no other lines.
     pub(crate) fn set_spans(
         &mut self,
         header: Option<LineSpan>,

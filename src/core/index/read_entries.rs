@@ -1,5 +1,4 @@
-//! Reads entries' lines from the storage, whole or without their bodies. Each is checked to be the entry that was
-//! indexed.
+//! Reads entries' lines from the storage, whole or without their bodies. Each is checked to be the entry that was indexed.
 
 use super::index::Index;
 use crate::base::error::{Error, Result};
@@ -17,6 +16,7 @@ use crate::tree::tree::RowNo;
 const GAP: u64 = 8 << 10;
 
 /// What replaces a body in a line that is read without it, the JSON number 0: the boundary parses the rest.
+#[doc(hidden)]
 pub const BODY_PLACEHOLDER: u8 = 0;
 
 /// Takes a row, its line's text, and the codes of the bodies that the text lacks.
@@ -95,6 +95,7 @@ impl Index {
     }
 
     /// How long an entry's line is without its bodies, in bytes; 0 if it is not in the storage.
+    #[doc(hidden)]
     pub fn length_without_bodies(&self, row: RowNo) -> usize {
         let bodies: u64 = self.bodies(row).iter().map(|(_, body)| u64::from(body.len)).sum();
         self.line_span(row).map_or(0, |span| u64::from(span.len).saturating_sub(bodies) as usize)

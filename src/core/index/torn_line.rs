@@ -25,8 +25,7 @@ pub struct IndexedEnd {
 }
 
 impl IndexedEnd {
-    /// Moves to the end of a line. Returns how many lines it counts as: 0 for a torn line, and for the rest of an unterminated
-    /// one.
+    /// Moves to the end of a line. Returns how many lines it counts as: 0 for a torn line, and for the rest of an unterminated one.
     pub fn advance<T>(&mut self, line: &IndexedLine<T>) -> u64 {
         if line.is_torn {
             return 0;

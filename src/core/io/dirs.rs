@@ -34,8 +34,7 @@ pub fn make_dir(path: &str, durability: Durability) -> Result<()> {
     make_dirs(Path::new(path), durability == Durability::Fsync).with_call("mkdir", path)
 }
 
-/// Creates a directory and those above it, for their owner only. `synced`: the names of new ones are on disk when this
-/// returns.
+/// Creates a directory and those above it, for their owner only. `synced`: the names of new ones are on disk when this returns.
 pub fn make_dirs(path: &Path, synced: bool) -> io::Result<()> {
     let mut made = Vec::new();
     for dir in path.ancestors().filter(|_| synced) {

@@ -21,8 +21,7 @@ pub struct FileFingerprint {
     pub size: u64,
     /// When its content changed. Programs can set this time.
     pub modified: Nanos,
-    /// When its content or attributes changed, which no program can set; where that is not known, the same as
-    /// `modified`.
+    /// When its content or attributes changed, which no program can set; where that is not known, the same as `modified`.
     pub changed: Nanos,
 }
 

@@ -306,8 +306,7 @@ pub fn read_exact_at(file: &File, offset: u64, into: &mut [u8]) -> io::Result<()
     At { file, offset }.read_exact(into)
 }
 
-/// The handle's position. After a write at the end of a file it is where that write ended, wherever others had moved
-/// the end.
+/// The handle's position. After a write at the end of a file it is where that write ended, wherever others had moved the end.
 #[inline]
 pub fn position(mut file: &File) -> io::Result<u64> {
     inject(FsCall::Seek)?;

@@ -8,10 +8,9 @@
 //! A lock on the session's file itself would end with any `close` of that file in the process (POSIX), name no process
 //! (`flock`), or keep pi out (Windows).
 //!
-//! A lock file is a regular file that holds a mark (`LOCK_PREFIX`) and its holder's process. It is written and locked before it gets
-//! its name, and never changed. Anything else with that name belongs to another tool (some lock by the presence of a
-//! file, empty or with a number in it): it is neither written to nor removed, it locks nothing, and taking the lock is
-//! an error.
+//! A lock file is a regular file that holds a mark (`LOCK_PREFIX`) and its holder's process. It is written and locked before it gets its
+//! name, and never changed. Anything else with that name belongs to another tool (some lock by the presence of a file, empty or with a
+//! number in it): it is neither written to nor removed, it locks nothing, and taking the lock is an error.
 
 use std::fs::File;
 use std::io::{self, Read, Write};

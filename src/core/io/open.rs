@@ -80,8 +80,7 @@ pub fn lock_file(path: &Path, writes: bool) -> io::Result<File> {
     unfollowed(path, OpenOptions::new().read(true).write(writes))
 }
 
-/// Opens a lock file that is not removed, and makes it, for its owner only, if it is not there. No link is followed, nothing
-/// blocks.
+/// Opens a lock file that is not removed, and makes it, for its owner only, if it is not there. No link is followed, nothing blocks.
 pub fn kept_lock_file(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);

@@ -6,8 +6,7 @@ use std::path::Path;
 
 use super::fs;
 
-/// The name of a directory's entry; None if it does not end as session files do, or is not Unicode: then it cannot be given to the
-/// API.
+/// The name of a directory's entry; None if it does not end as session files do, or is not Unicode: then it cannot be given to the API.
 pub fn session_file_name(entry: &DirEntry) -> Option<String> {
     entry.file_name().into_string().ok().filter(|name| name.ends_with(".jsonl"))
 }

@@ -1,9 +1,8 @@
 //! Skipping the inside of a JSON string, 64 bytes at once.
 //!
-//! Most of a session is long strings of which only the end matters. For each block of 64 bytes three masks are made
-//! (quotes, backslashes, control characters), one bit for each byte. They say where the string ends and whether it is
-//! valid without a branch for each byte. A string is valid if `JSON.parse` accepts it. Bytes beyond ASCII are not examined:
-//! none of them ends a string.
+//! Most of a session is long strings of which only the end matters. For each block of 64 bytes three masks are made (quotes, backslashes,
+//! control characters), one bit for each byte. They say where the string ends and whether it is valid without a branch for each byte. A
+//! string is valid if `JSON.parse` accepts it. Bytes beyond ASCII are not examined: none of them ends a string.
 //!
 //! Opening a session of 128 MB took 195 ms with serde_json, 82 ms with a search for the next quote or backslash, and 44 ms
 //! with masks made by AVX2. The vectors here are those that every processor of a target has, so that nothing asks which one

@@ -64,6 +64,22 @@ pub fn escape_at(bytes: &[u8]) -> Option<(u32, usize)> {
     Some((u32::from(character), 2))
 }
 
+/// JSON text with U+FFFD for each lone surrogate, which is an escape of the same length.
+pub fn without_lone_surrogates(json: String) -> Vec<u8> {
+    let mut json = json.into_bytes();
+    let mut from = 0;
+    while let Some(rest) = json.get_mut(from..) {
+        let Some(at) = memchr::memchr(b'\\', rest) else { break };
+        let escape = rest.get_mut(at..).unwrap_or_default();
+        let (code_point, length) = escape_at(escape).unwrap_or((0, 1));
+        if let (0xD800..=0xDFFF, Some(escape)) = (code_point, escape.get_mut(..length)) {
+            escape.copy_from_slice(b"\\ufffd");
+        }
+        from += at + length;
+    }
+    json
+}
+
 /// The unit of an escape like `\u65e5`, which the bytes begin with.
 fn unit_of(bytes: &[u8]) -> Option<u32> {
     let digits = bytes.strip_prefix(b"\\u")?.first_chunk::<4>()?;

@@ -63,7 +63,8 @@ fn header_if_session(path: &Path) -> Option<Header> {
     header_among_others(open::regular(path, Access::Read).ok()?).ok().flatten()
 }
 
-/// The most recently modified session file of a directory. Unreadable files and dangling links are skipped.
+/// The most recently modified session file of a directory. As in pi, what cannot be read has no sessions, be it a file, a dangling link,
+/// or the directory itself.
 pub fn most_recent(dir: &str, filter: Option<&CwdFilter<'_>>) -> Option<String> {
     let files = ListScope::dir(dir.to_owned(), None).find("").ok()?;
     let mut files: Vec<_> =
@@ -74,7 +75,8 @@ pub fn most_recent(dir: &str, filter: Option<&CwdFilter<'_>>) -> Option<String> 
     files.into_iter().map(|(_, path)| path).find(|path| is_one(path))
 }
 
-/// The session file of a directory whose header has exactly this id, the first in name order.
+/// The session file of a directory whose header has exactly this id, the first in name order. What cannot be read has no sessions, as for
+/// [`most_recent`].
 pub fn by_id(dir: &str, id: &[u8], filter: Option<&CwdFilter<'_>>) -> Option<String> {
     let names = session_files(dir).unwrap_or_default();
     let paths: Vec<_> = names.iter().map(|name| PathBuf::from(join(dir, name))).collect();
@@ -84,7 +86,7 @@ pub fn by_id(dir: &str, id: &[u8], filter: Option<&CwdFilter<'_>>) -> Option<Str
 }
 
 /// The sessions of a scope whose header has exactly this id or, if none has, those whose id begins with it; in the order of
-/// their paths. `cwd` is what a relative path starts from.
+/// their paths. `cwd` is what a relative path starts from. An error if no file descriptor is left: an answer would be wrong.
 pub fn by_id_prefix(scope: &ListScope, prefix: &[u8], cwd: &str, process: &dyn Process) -> Result<Vec<FoundSession>> {
     let files = scope.find(cwd)?;
     let paths: Vec<_> = files.iter().map(|file| Path::new(&file.dir).join(&file.name)).collect();

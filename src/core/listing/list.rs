@@ -18,6 +18,7 @@ use crate::catalog::location::CatalogLocation;
 use crate::summary::session_summary::ListedSession;
 
 /// When a list publishes what it has so far, as the reference does.
+#[doc(hidden)]
 #[derive(Debug, Default)]
 pub struct PartialLists {
     is_all: bool,
@@ -68,16 +69,19 @@ pub struct ListedFile {
 pub enum ListEvent {
     /// Neighbouring names first differ in something other than digits, so that their order depends on a language. The list waits
     /// until the request is answered, dropped, or cancelled.
+    #[doc(hidden)]
     Sort(SortRequest),
     /// How many files there are.
     Found(usize),
     /// Dates of the file at this position that only JavaScript can parse, a JSON array. They come before the file itself.
+    #[doc(hidden)]
     Dates(usize, String),
     /// The file at this position was read; None if it is not a session.
     Read(usize, Option<Box<ListedFile>>),
 }
 
 /// Files to be sorted by JavaScript.
+#[doc(hidden)]
 #[derive(Debug)]
 pub struct SortRequest {
     /// What the files are sorted by.
@@ -88,22 +92,13 @@ pub struct SortRequest {
     pub answer: Sender<Vec<u32>>,
 }
 
-/// The sessions of a scope: the newest file first if the scope is several directories, then by name, descending, in the order of the
-/// names' bytes. Files that are not sessions, or cannot be read, are left out; a directory that is not there has none. A relative path
-/// starts from the working directory. Dates of messages that are not ISO do not count as activity. Use [`list_events`] for lists that
-/// take long.
+/// The sessions of a scope: the newest file first if the scope is several directories, then by name, descending, in the order of the names'
+/// bytes. Files that are not sessions, or cannot be read, are left out; a directory that is not there has none. A relative path starts from
+/// the working directory. Dates of messages that are not ISO do not count as activity. Use [`list_events`] for lists that take long.
 ///
 /// # Errors
 ///
 /// If no file descriptor is left.
-///
-/// ```
-/// use pi_session_core::{list, ListScope};
-///
-/// let dir = tempfile::tempdir().unwrap();
-/// let scope = ListScope::dir(dir.path().to_string_lossy().into_owned(), None);
-/// assert!(list(&scope, None).unwrap().is_empty());
-/// ```
 pub fn list(scope: &ListScope, location: Option<&CatalogLocation>) -> Result<Vec<ListedFile>> {
     let files = Mutex::new(Vec::new());
     list_events(scope, "", location, &AtomicBool::new(false), &|event| match event {
@@ -117,9 +112,9 @@ pub fn list(scope: &ListScope, location: Option<&CatalogLocation>) -> Result<Vec
     Ok(files.into_iter().map(|(_, file)| file).collect())
 }
 
-/// Lists the sessions of a scope, and sends what it finds: [`ListEvent::Found`], then for each file [`ListEvent::Dates`] if there
-/// are some and [`ListEvent::Read`], in any order and from several threads at once. Positions are those in the sorted list. Sessions of
-/// other working directories than the scope's come, too: [`ListScope::includes`] tells them apart.
+/// Lists the sessions of a scope, and sends what it finds: [`ListEvent::Found`], then for each file [`ListEvent::Read`], in any order
+/// and from several threads at once. Positions are those in the sorted list. Sessions of other working directories than the scope's come,
+/// too: [`ListScope::includes`] tells them apart. Events that these pages do not name are for the addon: drop them.
 ///
 /// `cwd` is what a relative path starts from. `location` is where the catalog is, which keeps what was read; None reads every file.
 /// Once `cancelled` is set the list ends early, without an error. A directory that is not there has no files.

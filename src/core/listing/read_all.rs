@@ -16,8 +16,7 @@ use crate::catalog::rows::{self, CacheValidity, CatalogRow, PackedFile};
 use crate::io::file_fingerprint::now;
 use crate::io::fs;
 use crate::io::head_tail_hash::head_tail_hash;
-use crate::io::open::is_exhausted;
-use crate::io::open::{self, Access};
+use crate::io::open::{self, is_exhausted, Access};
 use crate::summary::session_summary::{read_on, FileKind, ListedSession, SummaryProgress};
 use crate::summary::usage::session_usage::{SessionUsage, LARGEST_KEPT};
 
@@ -30,8 +29,7 @@ struct Job<'a> {
     usage: Option<SessionUsage>,
 }
 
-/// The first file of the list first, then the largest: a giant file that came last would be read by one thread while the
-/// others wait.
+/// The first file of the list first, then the largest: a giant file that came last would be read by one thread while the others wait.
 fn in_reading_order(jobs: &mut [Job<'_>]) {
     jobs.sort_by_key(|job| {
         (job.at != 0, std::cmp::Reverse(job.file.fingerprint.map_or(0, |fingerprint| fingerprint.size)))
@@ -229,8 +227,7 @@ fn rows_of(catalog: &Catalog, files: &[Candidate]) -> CatalogResult<Rows> {
     Ok(rows)
 }
 
-/// Writes what was read, and deletes the rows that are left: their files are gone. What cannot be written is read again by the
-/// next list.
+/// Writes what was read, and deletes the rows that are left: their files are gone. What cannot be written is read again by the next list.
 fn write_rows(catalog: Option<Catalog>, location: Option<&CatalogLocation>, updates: &[Update<'_>], gone: &Rows) {
     let has_gone = gone.values().any(|names| !names.is_empty());
     let has_changes = has_gone || !updates.is_empty();

@@ -162,10 +162,9 @@ impl RewriteTarget {
         &self.storage
     }
 
-    /// Writes the new version to a temporary file and renames it over the old one, which stays as a backup. Symbolic links are
-    /// followed; mode, owner and extended attributes are kept.
-    /// None, and nothing changed, if the file was replaced or truncated meanwhile, or its torn last line was continued: the
-    /// caller starts over.
+    /// Writes the new version to a temporary file and renames it over the old one, which stays as a backup. Symbolic links are followed;
+    /// mode, owner and extended attributes are kept. None, and nothing changed, if the file was replaced or truncated meanwhile, or its
+    /// torn last line was continued: the caller starts over.
     pub fn replace(self, backup: Backup, rewrite: &mut dyn Rewrite) -> Result<Option<Replaced>> {
         sweep_if_due(&self.target);
         // A rename needs rights to the directory only, but a file that may not be written must not be replaced either.

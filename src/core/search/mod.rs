@@ -1,4 +1,20 @@
 //! Full-text search over all sessions, in their files.
+//!
+//! ```
+//! use pi_session_core::{ListScope, Query, Search, SearchOptions};
+//!
+//! Search {
+//!     files: &ListScope::dir("/the/sessions".into(), None).find("/").unwrap(),
+//!     takes: &|_cwd| true,
+//!     query: &Query::new("flaky test").expect("words"),
+//!     options: &SearchOptions::default(),
+//!     cancelled: &false.into(),
+//!     progress: &|_searched, _all| {},
+//!     each: &|session, hits| Ok(hits.iter().for_each(|hit| println!("{}: {}", session.path, hit.snippet))),
+//! }
+//! .run()
+//! .unwrap();
+//! ```
 
 pub(crate) mod matcher;
 pub(crate) mod prefilter;

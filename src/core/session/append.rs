@@ -84,7 +84,8 @@ impl<'a> NewEntry<'a> {
 }
 
 impl Session {
-    /// Appends an entry; the leaf moves to it. Returns its row.
+    /// Appends an entry; the leaf moves to it. Returns its row. Other rows may have other numbers after it, see [`RowNo`]. Of the fields
+    /// only the target of a context edit is checked: which ones a kind needs is said at [`EntryKind`].
     ///
     /// Its line is written to the session's file, after what other processes wrote was read. A session that has no file yet
     /// ([`Session::create`]) keeps its entries in memory, and makes the file with all of them when the first message of the user or

@@ -46,6 +46,10 @@ pub struct ForeignChange {
 impl Session {
     /// What is wrong with this session, and what happened to it since it was opened. Lines are numbered as in the
     /// file, as [`verify`](crate::index::verify::verify) numbers them.
+    ///
+    /// # Errors
+    ///
+    /// `System`: memory was refused. No file is read.
     pub fn diagnostics(&self) -> Result<Diagnostics> {
         let line = |no: RowNo| self.index.line_number(no);
         let faults = FaultReport::of(self.tree(), &line, self.index.damaged().iter().cloned())?;

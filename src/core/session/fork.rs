@@ -1,4 +1,5 @@
-//! Forking: a session's whole history in a new file under a new header, copied as bytes.
+//! Forking: a session's whole history in a new file under a new header, copied as bytes. A branch alone is extracted by appending the
+//! path's entries, all but labels, with their ids, kinds and times to a session that [`Session::create`] makes.
 
 use super::session::{Persistence, Session};
 use crate::base::error::{Error, ErrorCode, Result, WithCall};
@@ -21,6 +22,10 @@ pub struct ForkSource {
 
 impl ForkSource {
     /// Opens the source at an absolute path.
+    ///
+    /// # Errors
+    ///
+    /// `SessionInvalid`: the file is not there, is empty, or is not a session. `System`: it cannot be read.
     pub fn open(path: &str) -> Result<Self> {
         let unusable = || {
             let text = "Cannot fork: source session file is empty or invalid";
@@ -34,12 +39,13 @@ impl ForkSource {
         Ok(Self { storage, version: header.version })
     }
 
-    /// Writes the fork and opens it: the new header, then every entry, migrated if the source is old. Lines that
-    /// are not entries stay in the source. Nothing may be at `target`.
+    /// Writes the fork and opens it: `header`, then every entry, migrated if the source is old. Lines that are not entries stay in the
+    /// source. Nothing may be at `target`. Nothing is added to `header`: its `parent` should be the path of the source.
     ///
     /// # Errors
     ///
-    /// If the header's id or time cannot be used, the source cannot be read, or the file cannot be made.
+    /// `InvalidArgument`: the header's id or time cannot be used. `System`: the source cannot be read, or the file not be made. Those of
+    /// [`Session::open`].
     pub fn write_to(&self, target: &str, header: &NewHeader<'_>, options: SessionFileOptions) -> Result<Session> {
         let header = header.line()?;
         let mut out = NewFile::create(target)?;

@@ -39,7 +39,8 @@ impl Session {
     }
 
     /// A new session. `file` is where it will be written with the first message of the user or the model: its directory must be there, and
-    /// nothing may be at `file` itself. Without one the session stays in memory. An exclusive session takes its lock here.
+    /// nothing may be at `file` itself. Until then nothing is written: a session that is dropped before loses its entries. Without
+    /// `file` the session stays in memory. An exclusive session takes its lock here.
     ///
     /// # Errors
     ///
@@ -152,9 +153,9 @@ impl Session {
         Ok(Box::new(FileStorage::open(path)?.with_durability(self.options.durability)))
     }
 
-    #[doc(hidden)]
     /// Writes a header into the empty file that this new session was opened from. False if another process wrote first:
     /// then it is not a new session.
+    #[doc(hidden)]
     pub fn fill_empty_file(&mut self, header_line: &[u8]) -> Result<bool> {
         let Some(path) = self.file.clone().filter(|_| self.persistence == Persistence::File) else {
             return Ok(true);

@@ -14,15 +14,16 @@ use crate::base::options::SessionFileOptions;
 use crate::base::wtf8::shown;
 use crate::format::body::{Body, BodyOf};
 use crate::format::entry::{EntryHead, EntryKind};
+use crate::format::header::Header;
 use crate::format::ids::new_entry_id;
 use crate::format::serialize::NewHead;
 use crate::index::index::Index;
 use crate::index::read_entries::TakeLine;
 use crate::io::file_fingerprint::Nanos;
-use crate::io::line_reader::owned_text;
-use crate::io::line_reader::MAX_LINE_BYTES;
+use crate::io::line_reader::{owned_text, MAX_LINE_BYTES};
 use crate::io::line_span::LineSpan;
 use crate::json::long_strings::StringParts;
+use crate::json::string::without_lone_surrogates;
 use crate::storage::file::FileStorage;
 use crate::storage::storage::{bytes_at, Storage};
 use crate::tree::tree::{RowNo, Tree};
@@ -165,7 +166,8 @@ impl Session {
         self.index.line_span(row).map(|span| (span.offset, (span.end() + 1).min(self.index.indexed_end())))
     }
 
-    /// Moves the leaf, the parent of the next entry; None is before the first entry.
+    /// Moves the leaf, the parent of the next entry; None is before the first entry. Files do not store the leaf: a session that is
+    /// opened begins at its last entry.
     ///
     /// # Errors
     ///
@@ -203,8 +205,7 @@ impl Session {
         new_entry_id(self.options.ids, |id| self.tree().find(id).is_some())
     }
 
-    /// Moves to a file just written. `spans` are those of the header and of every entry, `bodies` those that are
-    /// known.
+    /// Moves to a file just written. `spans` are those of the header and of every entry, `bodies` those that are known.
     pub(crate) fn move_to_file(
         &mut self,
         storage: FileStorage,
@@ -218,7 +219,26 @@ impl Session {
         self.storage = Some(Box::new(storage.with_durability(self.options.durability)));
     }
 
-    /// The text of an entry's line; None if there is no such row.
+    /// An entry; None if there is no such row. Each lone surrogate in it is U+FFFD, for Rust's strings have none. The line as it is, which
+    /// `serde_json` may refuse, is that of [`line`](Self::line).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`line`](Self::line), and `SessionInvalid`: it is nested too deeply for `serde_json`, or has a number beyond those of `f64`.
+    pub fn entry(&self, row: RowNo) -> Result<Option<serde_json::Value>> {
+        let Some(line) = self.line(row)? else { return Ok(None) };
+        serde_json::from_slice(&without_lone_surrogates(line)).map(Some).map_err(|error| {
+            let text = format!("Entry {} cannot be read: {error}", shown(self.tree().id_of(row)));
+            Error::of_file(ErrorCode::SessionInvalid, text, self.file().unwrap_or_default())
+        })
+    }
+
+    /// The text of an entry's line; None if there is no such row. Lone surrogates are escapes in it.
+    ///
+    /// # Errors
+    ///
+    /// - `SessionChanged`: the line is not where it was: call [`refresh`](Self::refresh), which then reads the whole file.
+    /// - `System`: the file could not be read.
     pub fn line(&self, row: RowNo) -> Result<Option<String>> {
         match &self.storage {
             Some(storage) => self.note_mismatch(self.index.line(&**storage, row)),
@@ -261,7 +281,16 @@ impl Session {
         }
     }
 
+    /// The header; None if there is no header line. Errors are those of [`header_line`](Self::header_line).
+    pub fn header(&self) -> Result<Option<Header>> {
+        self.header_line()?.map_or(Ok(None), |line| Ok(Header::read(&line)?))
+    }
+
     /// The text of the header's line; None if there is no header line.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`line`](Self::line).
     pub fn header_line(&self) -> Result<Option<String>> {
         if let Some(text) = &self.header_text {
             return Ok(Some(text.clone()));
@@ -274,6 +303,10 @@ impl Session {
     }
 
     /// The lines of several entries; neighbours are read together.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`line`](Self::line), and those of `each`.
     pub fn lines(&self, rows: &[RowNo], each: &mut TakeLine<'_>) -> Result<()> {
         match &self.storage {
             Some(storage) => self.note_mismatch(self.index.lines(&**storage, rows, each)),

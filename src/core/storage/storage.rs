@@ -51,15 +51,13 @@ pub enum FileStatus {
     /// It has its name, and `size` bytes; other processes may have appended or truncated. `changed`: its change time, if a later
     /// change would show in it. `reopened`: it was closed meanwhile, so that another file may have got its inode.
     Here { size: u64, changed: Option<Nanos>, reopened: bool },
-    /// Nothing has its name. Its content can still be read if `readable`. `deleted`: it seems to have no other name
-    /// either.
+    /// Nothing has its name. Its content can still be read if `readable`. `deleted`: it seems to have no other name either.
     Gone { readable: bool, deleted: bool },
     /// Another file has its name. Its content can still be read if `readable`.
     Replaced { readable: bool },
 }
 
-/// Stores a session's lines. Methods with a default are about files: only [`crate::storage::file::FileStorage`]
-/// overrides them.
+/// Stores a session's lines. Methods with a default are about files: only [`crate::storage::file::FileStorage`] overrides them.
 pub trait Storage: Send + Sync {
     /// Fills `into` from `offset`; an error if there are not that many bytes.
     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()>;

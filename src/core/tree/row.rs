@@ -4,7 +4,8 @@ use crate::base::time::Time;
 use crate::format::agent_message::{MessageHead, Role};
 use crate::format::entry::EntryKind;
 
-/// The number of a row, in file order from 0.
+/// The number of a row, in file order from 0. It is valid until the next call of its session that takes `&mut self`: that may take in a
+/// file with other rows. Ask [`Session::take_remap`](crate::Session::take_remap) after it, or keep ids (`Tree::id_of`, `Tree::find`).
 pub type RowNo = u32;
 /// An interned id.
 pub type IdNo = u32;

@@ -2,8 +2,7 @@
 //!
 //! Ids are interned ([`IdNo`]). An id means the last entry that carries it.
 //!
-//! Invariants: rows are only ever added; `last_row` of an id is the newest row with that id; a walk to the root
-//! visits no row twice.
+//! Invariants: rows are only ever added; `last_row` of an id is the newest row with that id; a walk to the root visits no row twice.
 
 use std::collections::HashSet;
 
@@ -12,7 +11,7 @@ use super::interned_ids::InternedIds;
 use super::labels::Labels;
 use super::row::NONE;
 pub use super::row::{IdNo, ParentRef, Row, RowNo};
-use crate::base::memory::{self, collect, insert_into, push, reserve, with_capacity};
+use crate::base::memory::{self, collect, insert_into, push, reserve, with_capacity, OutOfMemory};
 use crate::format::entry::{EntryHead, EntryKind, Parent};
 
 /// How many ids an entry has at most: its own, its parent's, and the one that it points at.
@@ -44,16 +43,18 @@ impl Default for RowsOfId {
     }
 }
 
-/// What `getChildren` may be asked for.
+/// Whose children are asked for.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ChildrenOf<'a> {
     /// Entries without `parentId`.
+    #[doc(hidden)]
     Missing,
     /// Entries whose `parentId` is null.
     Null,
     /// Entries whose `parentId` is this id.
     Id(&'a [u8]),
     /// Entries whose `parentId` is this number.
+    #[doc(hidden)]
     Number(f64),
 }
 
@@ -94,9 +95,8 @@ impl Tree {
         Ok(())
     }
 
-    /// Adds an entry. The leaf moves to it if `advance` is set or the entry has the leaf's id. Without memory for it nothing
-    /// changes.
-    pub fn push(&mut self, head: &EntryHead<'_>, advance: bool) -> memory::Result<RowNo> {
+    /// Adds an entry. The leaf moves to it if `advance` is set or the entry has the leaf's id. Without memory for it nothing changes.
+    pub fn push(&mut self, head: &EntryHead<'_>, advance: bool) -> Result<RowNo, OutOfMemory> {
         self.reserve(head)?;
         let no = self.rows.len() as RowNo;
         let id = self.intern(&head.id);
@@ -257,11 +257,13 @@ impl Tree {
     }
 
     /// The leaf, unless its id is empty: JavaScript takes an empty text for no id.
+    #[doc(hidden)]
     pub fn named_leaf(&self) -> Option<RowNo> {
         self.leaf.filter(|&leaf| !self.id_of(leaf).is_empty())
     }
 
     /// Where the context ends: at the leaf. A leaf with an empty id means the last entry, as in pi.
+    #[doc(hidden)]
     pub fn context_end(&self) -> Option<RowNo> {
         self.leaf?;
         self.named_leaf().or_else(|| (self.rows.len() as RowNo).checked_sub(1))
@@ -292,7 +294,7 @@ impl Tree {
 
     /// The rows from the root to `to`, `to` last. A cycle ends before a row would come twice. `to` must be a row of the tree: for
     /// another number the path is this number alone.
-    pub fn path(&self, to: RowNo) -> memory::Result<Vec<RowNo>> {
+    pub fn path(&self, to: RowNo) -> Result<Vec<RowNo>, OutOfMemory> {
         let mut path = Vec::new();
         let mut at = Some(to);
         while let Some(no) = at {
@@ -310,7 +312,7 @@ impl Tree {
     }
 
     /// The entries whose parent is `of`, in file order; of entries with one id only the last.
-    pub fn children(&self, of: ChildrenOf<'_>) -> memory::Result<Vec<RowNo>> {
+    pub fn children(&self, of: ChildrenOf<'_>) -> Result<Vec<RowNo>, OutOfMemory> {
         let list = match of {
             ChildrenOf::Missing => self.missing_children,
             ChildrenOf::Null => self.null_children,
@@ -338,7 +340,7 @@ impl Tree {
 
     /// The whole tree as parent positions: for each row the row of its parent node, or None for a root. Roots are
     /// orphans, entries that are their own parent, and the first entry of each cycle in file order.
-    pub fn parents(&self) -> memory::Result<Vec<Option<RowNo>>> {
+    pub fn parents(&self) -> Result<Vec<Option<RowNo>>, OutOfMemory> {
         let mut parents = with_capacity(self.rows.len())?;
         parents.extend((0..self.rows.len() as RowNo).map(|no| self.tree_parent(no)));
         // A row that superseded another of its id may be below itself: break every cycle at its first row.

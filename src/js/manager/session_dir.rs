@@ -7,8 +7,9 @@ use crate::js::convert::errors::OrThrow;
 use crate::js::convert::paths::on_paths;
 use crate::js::engine::{JsEnv, JsVal};
 use pi_session_core::base::options::Durability;
+use pi_session_core::base::paths;
 use pi_session_core::base::paths::Process as _;
-use pi_session_core::base::{paths, time};
+use pi_session_core::format::header::new_file_name;
 use pi_session_core::io::dirs::make_dir;
 use pi_session_core::listing::configured_dir::{configured_dir, ConfiguredDir};
 use pi_session_core::listing::find_session::lookup_filter;
@@ -27,8 +28,7 @@ pub fn session_dir(js: JsEnv<'_>, cwd: &str, given: JsVal<'_>, durability: Durab
 
 /// The path of a new session's file.
 pub fn session_file(dir: &str, timestamp: &str, id: &[u8]) -> String {
-    let name = format!("{}_{}.jsonl", time::for_file_name(timestamp), String::from_utf8_lossy(id));
-    paths::join(dir, &name)
+    paths::join(dir, &new_file_name(timestamp, id))
 }
 
 /// A directory to search for sessions, and the working directory to filter them by, if needed.

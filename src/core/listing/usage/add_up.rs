@@ -17,7 +17,7 @@ use super::report::{
     Grouping, Growth, KindRow, LargeRow, LeftOut, LeftOutCalls, LeftOutFile, Report, ReportOptions, RowSession, Sum,
     Text, UsageRow, UsageSession,
 };
-use crate::base::memory::{self, collect, push, resize};
+use crate::base::memory::{self, collect, push, resize, OutOfMemory};
 use crate::summary::usage::call::{Amounts, Call, CallErrors};
 use crate::summary::usage::session_usage::LargeEntry;
 
@@ -31,7 +31,7 @@ pub(crate) fn sort_sessions(sessions: &mut [UsageSession]) {
 }
 
 /// The days of UTC that calls were made on, in days since 1970: JavaScript makes a calendar of them.
-pub fn utc_days(sessions: &[UsageSession]) -> memory::Result<Vec<f64>> {
+pub fn utc_days(sessions: &[UsageSession]) -> Result<Vec<f64>, OutOfMemory> {
     let mut days: Vec<f64> = Vec::new();
     for call in sessions.iter().flat_map(|session| &session.usage.calls).filter(|call| !call.time.is_nan()) {
         let day = (call.time / DAY_MS).floor();
@@ -51,7 +51,7 @@ pub fn report<'a>(
     calendar: &Calendar,
     options: &ReportOptions,
     id_of: &IdOf<'_>,
-) -> memory::Result<Report<'a>> {
+) -> Result<Report<'a>, OutOfMemory> {
     let mut adding = Adding::new(calendar, options);
     let mut copies = Copies::default();
     let is_limited = options.since > f64::NEG_INFINITY || options.until < f64::INFINITY;

@@ -58,8 +58,7 @@ pub struct Collection<'a> {
 }
 
 impl Collection<'_> {
-    /// Collects. None if it was cancelled. An error if no file descriptor is left, or if the one file cannot be read or is no
-    /// session.
+    /// Collects. None if it was cancelled. An error if no file descriptor is left, or if the one file cannot be read or is no session.
     pub fn run(&self) -> Result<Option<Collected>> {
         let mut unreadable = Vec::new();
         let (mut files, location) = match self.source {

@@ -84,8 +84,7 @@ impl Grouping {
 /// What is added up, and how.
 #[derive(Debug, Clone)]
 pub struct ReportOptions {
-    /// Only calls from this time on, in ms since 1970, and before that one. A call without a time is only in an
-    /// unlimited report.
+    /// Only calls from this time on, in ms since 1970, and before that one. A call without a time is only in an unlimited report.
     pub since: f64,
     /// The time before which calls count, in ms since 1970.
     pub until: f64,
@@ -93,6 +92,13 @@ pub struct ReportOptions {
     pub by: Vec<Grouping>,
     /// How many of the largest entries are listed.
     pub largest: usize,
+}
+
+/// Every call, by model, without entries.
+impl Default for ReportOptions {
+    fn default() -> Self {
+        Self { since: f64::NEG_INFINITY, until: f64::INFINITY, by: vec![Grouping::Model], largest: 0 }
+    }
 }
 
 /// A sum of calls.

@@ -1,5 +1,4 @@
-//! Moving a session to the file that replaced its own, or to new content of the same file, if that holds the same
-//! session.
+//! Moving a session to the file that replaced its own, or to new content of the same file, if that holds the same session.
 //!
 //! The new file's entries count. Entries that were appended here and are missing there are added, with their ancestors, if the old
 //! file is still open. What was taken out of the file in place, or is missing where the old file cannot be read any more, is gone.

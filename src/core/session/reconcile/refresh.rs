@@ -19,8 +19,10 @@ use crate::summary::header_scan::first_header;
 const CHECKS: usize = 4;
 
 impl Session {
-    /// Takes in what other processes did to the file; the leaf stays. This **writes a file that was deleted or renamed again**, unless the
-    /// session is read-only. One that was replaced or rewritten is taken in if it holds the same session.
+    /// Takes in what other processes did to the file. This **writes a file that was deleted or renamed again**, unless the session is
+    /// read-only. One that was replaced or rewritten is taken in if it holds the same session: rows may have other numbers then, see
+    /// [`RowNo`]. The leaf stays if its entry is still there; else it is its nearest ancestor that is, else the last entry. That of a
+    /// read-only session is always the last entry.
     ///
     /// # Errors
     ///
@@ -32,7 +34,7 @@ impl Session {
     }
 
     /// As [`refresh`](Self::refresh), and also finds another file under the name, and other content of the same length. For that the
-    /// file is read whole, unless its change time is still that of the last time.
+    /// file is read whole, unless its change time is still that of the last time. Rows may have other numbers after it, too.
     ///
     /// # Errors
     ///
@@ -42,11 +44,17 @@ impl Session {
     }
 
     /// Takes in what the file holds now, after a read found that a line was not where it was. Writes nothing.
+    #[doc(hidden)]
     pub fn refresh_for_read(&mut self) -> Result<()> {
         self.check_file(CheckDepth::ForRead)
     }
 
-    /// Checks the file's name, header and last lines, and waits until the file is on disk.
+    /// Checks the file's name, header and last lines, and waits until the file is on disk. Does nothing while there is no file. Rows may
+    /// have other numbers after it, as after [`refresh`](Self::refresh).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`refresh`](Self::refresh).
     pub fn flush(&mut self) -> Result<()> {
         self.check_file(CheckDepth::Ends)?;
         match self.storage.as_mut().filter(|_| self.persistence == Persistence::File) {
@@ -56,7 +64,11 @@ impl Session {
     }
 
     /// Checks the file while it is still open, because it may be the only copy of what was appended here, and closes it.
-    /// After an error it stays open. If nothing was appended here, a deleted file stays deleted.
+    /// After an error it stays open. If nothing was appended here, a deleted file stays deleted. Rows may have other numbers after it.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`refresh`](Self::refresh).
     pub fn check_and_close(&mut self) -> Result<()> {
         if !self.appended.is_empty() && self.storage.as_ref().is_some_and(|storage| storage.is_open()) {
             self.check_file(CheckDepth::Ends)?;
@@ -74,7 +86,8 @@ impl Session {
         self.release_lock();
     }
 
-    /// How rows changed since the file was replaced. Returned once.
+    /// How rows changed since this was last called; None if they did not. A program that keeps row numbers calls it after every call
+    /// that takes `&mut self`. Until then the session as it was before is kept, with its index and its open file.
     pub fn take_remap(&mut self) -> Option<RowRemap> {
         self.remap.take().map(|moved| *moved)
     }

@@ -1,5 +1,4 @@
-//! Lines that the caller makes from its objects. The caller may have changed an object, but id, parent and type stay those of
-//! the tree.
+//! Lines that the caller makes from its objects. The caller may have changed an object, but id, parent and type stay those of the tree.
 
 use crate::base::error::{Error, Result};
 use crate::base::memory::{self, copy_of};

@@ -278,9 +278,8 @@ fn put_name(out: &mut Vec<u8>, line: &ScannedLine, call: &CallFields, kind: &Cal
     }
 }
 
-/// A hash of the times, the model and the amounts of a call: forks hold copies of entries with the same. The entry's id
-/// counts where there are no times; it does not otherwise, because entries of version 1 get a new one at each fork.
-/// `text` is the model's name.
+/// A hash of the times, the model and the amounts of a call: forks hold copies of entries with the same. The entry's id counts where there
+/// are no times; it does not otherwise, because entries of version 1 get a new one at each fork. `text` is the model's name.
 fn identity_of(text: &mut Vec<u8>, line: &ScannedLine, amounts: &Amounts) -> u64 {
     // One pass over a short buffer is faster than hashing part by part.
     let model = text.len();
