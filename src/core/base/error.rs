@@ -78,14 +78,6 @@ impl Error {
         Self { path: Some(path.into()), ..Self::new(code, format!("{text}: {path}")) }
     }
 
-    /// An operating-system error of `syscall` on `path`. It takes no memory but that of the path, and without that it has none:
-    /// what took all memory may be freed only after it is made.
-    #[doc(hidden)]
-    pub fn io(syscall: &'static str, path: &str, source: io::Error) -> Self {
-        let path = copy_of(path).ok().map(String::into_boxed_str);
-        Self { cause: Cause::Io(syscall, source), path, text: Box::default() }
-    }
-
     /// Adds the path of the session's file to an error of refused memory, which has none where memory is asked for.
     pub(crate) fn with_path(mut self, path: Option<&str>) -> Self {
         if self.is_out_of_memory() && self.path.is_none() {
@@ -107,24 +99,6 @@ impl Error {
         }
     }
 
-    /// No entry has this id; `shown` is the id as JavaScript prints it.
-    #[doc(hidden)]
-    pub fn entry_not_found(shown: impl fmt::Display) -> Self {
-        Self::new(ErrorCode::EntryNotFound, format!("Entry {shown} not found"))
-    }
-
-    /// The replacement of a context edit is neither null nor content.
-    #[doc(hidden)]
-    pub fn replacement() -> Self {
-        Self::invalid("Context edit replacement must be null or contain string/array content")
-    }
-
-    /// The file differs from the index; `what` says how.
-    #[doc(hidden)]
-    pub fn changed(path: &str, what: impl fmt::Display) -> Self {
-        Self::of_file(ErrorCode::SessionChanged, format_args!("Session file changed underneath: {what}"), path)
-    }
-
     /// The path leads to another file than the one that is open.
     pub(crate) fn elsewhere(path: &str) -> Self {
         Self { cause: Cause::Elsewhere, ..Self::changed(path, "the path leads to another file") }
@@ -140,26 +114,6 @@ impl Error {
     pub(crate) fn locked(path: &str, holder: Option<u32>) -> Self {
         let holder = holder.map_or_else(|| "another process".to_owned(), |pid| format!("process {pid}"));
         Self::of_file(ErrorCode::SessionLocked, format_args!("Session file is locked by {holder}"), path)
-    }
-
-    /// A value is longer than a JavaScript string may be: `size` bytes of JSON in `what` of the entry `id`.
-    #[doc(hidden)]
-    pub fn value_too_long(path: &str, id: &str, what: &str, size: usize) -> Self {
-        let value = format_args!("{what} of entry {id} has {size} bytes of JSON");
-        let text = format_args!("{value}, which is more than a JavaScript string can hold");
-        Self::of_file(ErrorCode::TooLong, text, path)
-    }
-
-    /// What this crate relies on does not hold; `what` says what was found instead.
-    #[doc(hidden)]
-    pub fn internal(what: impl fmt::Display) -> Self {
-        Self::new(ErrorCode::Internal, format!("Internal error of the session store: {what}"))
-    }
-
-    /// A `TypeError` in JavaScript: an argument cannot be used, or what a call needs of the caller's objects or process is wrong.
-    #[doc(hidden)]
-    pub fn argument(text: impl Into<String>) -> Self {
-        Self { cause: Cause::WrongType, ..Self::invalid(text) }
     }
 
     /// As [`argument`](Self::argument), but an `Error` in JavaScript, as pi throws it.
@@ -183,12 +137,6 @@ impl Error {
         self.path.as_deref()
     }
 
-    /// Whether JavaScript's error is a `TypeError`.
-    #[doc(hidden)]
-    pub fn is_type_error(&self) -> bool {
-        matches!(self.cause, Cause::WrongType)
-    }
-
     /// Whether the file was deleted or emptied, and what it held cannot be read any more.
     pub(crate) fn is_lost(&self) -> bool {
         self.code() == ErrorCode::SessionDeleted
@@ -209,18 +157,64 @@ impl Error {
         self.as_io().is_some_and(|(_, source)| source.kind() == io::ErrorKind::NotFound)
     }
 
-    /// Whether the system refused memory.
-    #[doc(hidden)]
-    pub fn is_out_of_memory(&self) -> bool {
-        self.as_io().is_some_and(|(_, source)| source.kind() == io::ErrorKind::OutOfMemory)
-    }
-
     /// The call of an operating-system error, and its cause.
     pub fn as_io(&self) -> Option<(&'static str, &io::Error)> {
         match &self.cause {
             Cause::Io(syscall, source) => Some((syscall, source)),
             _ => None,
         }
+    }
+}
+
+#[doc(hidden)]
+impl Error {
+    /// An operating-system error of `syscall` on `path`. It takes no memory but that of the path, and without that it has none:
+    /// what took all memory may be freed only after it is made.
+    pub fn io(syscall: &'static str, path: &str, source: io::Error) -> Self {
+        let path = copy_of(path).ok().map(String::into_boxed_str);
+        Self { cause: Cause::Io(syscall, source), path, text: Box::default() }
+    }
+
+    /// No entry has this id; `shown` is the id as JavaScript prints it.
+    pub fn entry_not_found(shown: impl fmt::Display) -> Self {
+        Self::new(ErrorCode::EntryNotFound, format!("Entry {shown} not found"))
+    }
+
+    /// The replacement of a context edit is neither null nor content.
+    pub fn replacement() -> Self {
+        Self::invalid("Context edit replacement must be null or contain string/array content")
+    }
+
+    /// The file differs from the index; `what` says how.
+    pub fn changed(path: &str, what: impl fmt::Display) -> Self {
+        Self::of_file(ErrorCode::SessionChanged, format_args!("Session file changed underneath: {what}"), path)
+    }
+
+    /// A value is longer than a JavaScript string may be: `size` bytes of JSON in `what` of the entry `id`.
+    pub fn value_too_long(path: &str, id: &str, what: &str, size: usize) -> Self {
+        let value = format_args!("{what} of entry {id} has {size} bytes of JSON");
+        let text = format_args!("{value}, which is more than a JavaScript string can hold");
+        Self::of_file(ErrorCode::TooLong, text, path)
+    }
+
+    /// What this crate relies on does not hold; `what` says what was found instead.
+    pub fn internal(what: impl fmt::Display) -> Self {
+        Self::new(ErrorCode::Internal, format!("Internal error of the session store: {what}"))
+    }
+
+    /// A `TypeError` in JavaScript: an argument cannot be used, or what a call needs of the caller's objects or process is wrong.
+    pub fn argument(text: impl Into<String>) -> Self {
+        Self { cause: Cause::WrongType, ..Self::invalid(text) }
+    }
+
+    /// Whether JavaScript's error is a `TypeError`.
+    pub fn is_type_error(&self) -> bool {
+        matches!(self.cause, Cause::WrongType)
+    }
+
+    /// Whether the system refused memory.
+    pub fn is_out_of_memory(&self) -> bool {
+        self.as_io().is_some_and(|(_, source)| source.kind() == io::ErrorKind::OutOfMemory)
     }
 }
 

@@ -8,9 +8,8 @@ use std::sync::{LazyLock, Mutex};
 
 use super::schema::{APPLICATION_ID, FORMAT_VERSION};
 use crate::base::threads::locked;
-use crate::io::fs;
 use crate::io::open::{self, Access};
-use crate::io::owner;
+use crate::io::{fs, owner};
 
 /// The catalog's file in the agent's directory. Each format version has another file name, so that two releases do
 /// not rebuild each other's catalog.

@@ -412,8 +412,7 @@ pub fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
         use rustix::io::Errno;
         inject(FsCall::Rename)?;
         match renameat_with(CWD, named(from), CWD, named(to), RenameFlags::NOREPLACE) {
-            // Some file systems and sandboxes have no such call. There, another program may take the name between the check
-            // and the rename.
+            // Some file systems and sandboxes have no such call. There, another program may take the name between the check and the rename.
             Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP | Errno::PERM) => {}
             result => return Ok(result?),
         }

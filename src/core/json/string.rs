@@ -162,4 +162,11 @@ mod tests {
             assert_eq!(unescaped(bad), None, "{bad}");
         }
     }
+
+    #[test]
+    fn lone_surrogates_are_replaced_and_nothing_else() {
+        let json = r#"{"a":"\\ud83d \ud83d\ude00 \ud83d","b":"\ude00\ud83d\n\u0061"}"#;
+        let expected = r#"{"a":"\\ud83d \ud83d\ude00 \ufffd","b":"\ufffd\ufffd\n\u0061"}"#;
+        assert_eq!(String::from_utf8(without_lone_surrogates(json.into())).as_deref(), Ok(expected));
+    }
 }

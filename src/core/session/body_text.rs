@@ -38,6 +38,7 @@ pub struct MissingBody {
     len: Option<usize>,
 }
 
+#[doc(hidden)]
 impl Session {
     /// The text of a body. If it is not there, what is known of it comes with the error.
     pub fn body_text(&self, place: &BodyPlace<'_>) -> Result<BodyText, (Error, MissingBody)> {

@@ -153,6 +153,7 @@ struct BranchSpans {
     bodies: Vec<(RowNo, Body)>,
 }
 
+#[doc(hidden)]
 impl Session {
     /// Adds the entries of a branch of `old` to this new session.
     pub fn add_branch(&mut self, old: &Session, plan: &BranchPlan) -> Result<()> {

@@ -89,28 +89,6 @@ impl fmt::Debug for Session {
 }
 
 impl Session {
-    /// A session without entries, which its caller keeps until it has a file. `file` is where it will be written once there is conversation.
-    #[doc(hidden)]
-    pub fn new(id: Vec<u8>, persistence: Persistence, file: Option<String>) -> Self {
-        Self {
-            id,
-            persistence,
-            options: SessionFileOptions::default(),
-            file,
-            storage: None,
-            size: 0,
-            content_changed: None,
-            header_span: None,
-            header_text: None,
-            index: Index::default(),
-            appended: Vec::new(),
-            remap: None,
-            is_suspect: AtomicBool::new(false),
-            lock: SessionLock::default(),
-            history: History::default(),
-        }
-    }
-
     /// How its file is written.
     pub fn options(&self) -> SessionFileOptions {
         self.options
@@ -137,13 +115,6 @@ impl Session {
         }
     }
 
-    /// Whether this shows a copy of a file of an old version, migrated in memory: changes of the file are not noticed.
-    #[doc(hidden)]
-    pub fn is_migrated_copy(&self) -> bool {
-        self.persistence == Persistence::ReadOnly
-            && self.storage.as_ref().is_some_and(|storage| storage.target().is_none())
-    }
-
     /// The path of its file, whether it exists yet or not.
     pub fn file(&self) -> Option<&str> {
         self.file.as_deref()
@@ -157,13 +128,6 @@ impl Session {
     /// Its entries.
     pub fn tree(&self) -> &Tree {
         &self.index.tree
-    }
-
-    /// Where an entry's line begins and ends, its newline included if it has one.
-    #[doc(hidden)]
-    pub fn whole_line(&self, row: RowNo) -> Option<(u64, u64)> {
-        // Only the last line can be without a newline.
-        self.index.line_span(row).map(|span| (span.offset, (span.end() + 1).min(self.index.indexed_end())))
     }
 
     /// Moves the leaf, the parent of the next entry; None is before the first entry. Files do not store the leaf: a session that is
@@ -259,28 +223,6 @@ impl Session {
         result
     }
 
-    /// Marks the file suspect: a line in it was not what the index says, so that the next check reads every line.
-    #[doc(hidden)]
-    pub fn mark_suspect(&self) {
-        self.is_suspect.store(true, Relaxed);
-    }
-
-    /// Whether the file is suspect: it is known or feared not to agree with the index.
-    #[doc(hidden)]
-    pub fn is_suspect(&self) -> bool {
-        self.is_suspect.load(Relaxed)
-    }
-
-    /// A body's parts: the text with a placeholder (U+007F and its number) for each long string, and these strings. None if it is not
-    /// where the index has it.
-    #[doc(hidden)]
-    pub fn body(&self, row: RowNo, of: BodyOf) -> Result<Option<StringParts>> {
-        match &self.storage {
-            Some(storage) => self.index.body(&**storage, row, of),
-            None => Ok(None),
-        }
-    }
-
     /// The header; None if there is no header line. Errors are those of [`header_line`](Self::header_line).
     pub fn header(&self) -> Result<Option<Header>> {
         self.header_line()?.map_or(Ok(None), |line| Ok(Header::read(&line)?))
@@ -312,55 +254,6 @@ impl Session {
             Some(storage) => self.note_mismatch(self.index.lines(&**storage, rows, each)),
             None => Ok(()),
         }
-    }
-
-    /// The lines of several entries without their bodies, see [`crate::format::body`].
-    #[doc(hidden)]
-    pub fn lines_without_bodies(&self, rows: &[RowNo], each: &mut TakeLine<'_>) -> Result<()> {
-        match &self.storage {
-            Some(storage) => self.note_mismatch(self.index.lines_without_bodies(&**storage, rows, each)),
-            None => Ok(()),
-        }
-    }
-
-    /// Refuses a context edit that would do nothing below this parent. `shown` is the target's id as JavaScript prints it.
-    #[doc(hidden)]
-    pub fn check_edit(
-        &self,
-        parent: Option<RowNo>,
-        target: Option<&[u8]>,
-        shown: impl Fn() -> String,
-    ) -> Result<RowNo> {
-        let Some(row) = target.and_then(|id| self.tree().find(id)) else {
-            return Err(Error::entry_not_found(shown()));
-        };
-        let path = parent.map_or(Ok(Vec::new()), |parent| self.tree().path(parent))?;
-        if !path.contains(&row) {
-            let text = format!("Entry {} is not on the active branch", shown());
-            return Err(Error::new(ErrorCode::EntryNotEditable, text));
-        }
-        let editable = self.tree().row(row).is_some_and(|entry| {
-            entry.kind == EntryKind::CustomMessage || entry.role().is_some_and(|role| role.is_editable())
-        });
-        if editable {
-            Ok(row)
-        } else {
-            let text = format!("Entry {} does not contribute editable model content", shown());
-            Err(Error::new(ErrorCode::EntryNotEditable, text))
-        }
-    }
-
-    /// Adds an entry that the caller keeps, or whose line is at `span`.
-    #[doc(hidden)]
-    pub fn push_local(&mut self, head: &EntryHead<'_>, span: Option<LineSpan>) -> Result<RowNo> {
-        if self.is_persisted() {
-            reserve(&mut self.appended, 1)?;
-        }
-        let row = self.index.push(head, span)?;
-        if self.is_persisted() {
-            self.appended.push(row);
-        }
-        Ok(row)
     }
 
     /// Makes room for an entry: adding it next cannot fail.
@@ -412,6 +305,107 @@ impl Session {
         self.size = size.max(self.index.indexed_end());
         self.history.grown(grown, self.index.tree.len() - before);
         Ok(())
+    }
+}
+
+#[doc(hidden)]
+impl Session {
+    /// A session without entries, which its caller keeps until it has a file. `file` is where it will be written once there is conversation.
+    pub fn new(id: Vec<u8>, persistence: Persistence, file: Option<String>) -> Self {
+        Self {
+            id,
+            persistence,
+            options: SessionFileOptions::default(),
+            file,
+            storage: None,
+            size: 0,
+            content_changed: None,
+            header_span: None,
+            header_text: None,
+            index: Index::default(),
+            appended: Vec::new(),
+            remap: None,
+            is_suspect: AtomicBool::new(false),
+            lock: SessionLock::default(),
+            history: History::default(),
+        }
+    }
+
+    /// Whether this shows a copy of a file of an old version, migrated in memory: changes of the file are not noticed.
+    pub fn is_migrated_copy(&self) -> bool {
+        self.persistence == Persistence::ReadOnly
+            && self.storage.as_ref().is_some_and(|storage| storage.target().is_none())
+    }
+
+    /// Where an entry's line begins and ends, its newline included if it has one.
+    pub fn whole_line(&self, row: RowNo) -> Option<(u64, u64)> {
+        // Only the last line can be without a newline.
+        self.index.line_span(row).map(|span| (span.offset, (span.end() + 1).min(self.index.indexed_end())))
+    }
+
+    /// Marks the file suspect: a line in it was not what the index says, so that the next check reads every line.
+    pub fn mark_suspect(&self) {
+        self.is_suspect.store(true, Relaxed);
+    }
+
+    /// Whether the file is suspect: it is known or feared not to agree with the index.
+    pub fn is_suspect(&self) -> bool {
+        self.is_suspect.load(Relaxed)
+    }
+
+    /// A body's parts: the text with a placeholder (U+007F and its number) for each long string, and these strings. None if it is not
+    /// where the index has it.
+    pub fn body(&self, row: RowNo, of: BodyOf) -> Result<Option<StringParts>> {
+        match &self.storage {
+            Some(storage) => self.index.body(&**storage, row, of),
+            None => Ok(None),
+        }
+    }
+
+    /// The lines of several entries without their bodies, see [`crate::format::body`].
+    pub fn lines_without_bodies(&self, rows: &[RowNo], each: &mut TakeLine<'_>) -> Result<()> {
+        match &self.storage {
+            Some(storage) => self.note_mismatch(self.index.lines_without_bodies(&**storage, rows, each)),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses a context edit that would do nothing below this parent. `shown` is the target's id as JavaScript prints it.
+    pub fn check_edit(
+        &self,
+        parent: Option<RowNo>,
+        target: Option<&[u8]>,
+        shown: impl Fn() -> String,
+    ) -> Result<RowNo> {
+        let Some(row) = target.and_then(|id| self.tree().find(id)) else {
+            return Err(Error::entry_not_found(shown()));
+        };
+        let path = parent.map_or(Ok(Vec::new()), |parent| self.tree().path(parent))?;
+        if !path.contains(&row) {
+            let text = format!("Entry {} is not on the active branch", shown());
+            return Err(Error::new(ErrorCode::EntryNotEditable, text));
+        }
+        let editable = self.tree().row(row).is_some_and(|entry| {
+            entry.kind == EntryKind::CustomMessage || entry.role().is_some_and(|role| role.is_editable())
+        });
+        if editable {
+            Ok(row)
+        } else {
+            let text = format!("Entry {} does not contribute editable model content", shown());
+            Err(Error::new(ErrorCode::EntryNotEditable, text))
+        }
+    }
+
+    /// Adds an entry that the caller keeps, or whose line is at `span`.
+    pub fn push_local(&mut self, head: &EntryHead<'_>, span: Option<LineSpan>) -> Result<RowNo> {
+        if self.is_persisted() {
+            reserve(&mut self.appended, 1)?;
+        }
+        let row = self.index.push(head, span)?;
+        if self.is_persisted() {
+            self.appended.push(row);
+        }
+        Ok(row)
     }
 }
 

@@ -6,11 +6,10 @@ use std::path::{Path, PathBuf};
 use super::file::FileStorage;
 use crate::base::error::{Error, Result, WithCall};
 use crate::base::options::Durability;
-use crate::io::dirs;
-use crate::io::fs;
 use crate::io::line_span::LineSpan;
 use crate::io::sweep::sweep_if_due;
 use crate::io::temporary::{taken, Temporary};
+use crate::io::{dirs, fs};
 use crate::storage::storage::Storage;
 
 /// How much is collected before it is written.

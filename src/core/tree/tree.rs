@@ -47,7 +47,6 @@ impl Default for RowsOfId {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ChildrenOf<'a> {
     /// Entries without `parentId`.
-    #[doc(hidden)]
     Missing,
     /// Entries whose `parentId` is null.
     Null,

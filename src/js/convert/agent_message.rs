@@ -9,8 +9,7 @@
 //!   line's text ([`super::values`]): long strings from their bytes, the rest by the engine's `JSON.parse`.
 //!   Bodies are left out and read on first access (`factory/lazy.js`).
 //!
-//! No struct of Rust is between text and object, so unknown fields, the order of keys, the text of numbers and lone
-//! surrogates survive.
+//! No struct of Rust is between text and object, so unknown fields, the order of keys, the text of numbers and lone surrogates survive.
 
 use napi::Result;
 

@@ -48,8 +48,7 @@ fn push_text(js: JsEnv<'_>, text: JsVal<'_>, out: &mut Vec<u8>) -> Result<()> {
     pushed.or_throw(js)
 }
 
-/// Where the placeholder of a long string begins. No other string is the same; one that ends so has a backslash before
-/// the quote.
+/// Where the placeholder of a long string begins. No other string is the same; one that ends so has a backslash before the quote.
 fn find_placeholder(text: &[u8]) -> Option<usize> {
     let quoted = format!("\"{STRING_PLACEHOLDER}\"");
     let found = memchr::memmem::find_iter(text, quoted.as_bytes());

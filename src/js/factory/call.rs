@@ -66,8 +66,7 @@ pub fn install(js: JsEnv<'_>, read_body: JsVal<'_>, listed_text: JsVal<'_>) -> R
     Ok(())
 }
 
-/// Forgets the factory of an environment that ends, which frees the references itself. Tells whether it was the
-/// thread's last one.
+/// Forgets the factory of an environment that ends, which frees the references itself. Tells whether it was the thread's last one.
 pub fn uninstall(env: EnvId) -> bool {
     FACTORIES.with(|all| {
         let mut all = all.borrow_mut();

@@ -74,8 +74,7 @@ pub struct ProcessSnapshot {
 }
 
 impl ProcessSnapshot {
-    /// The current state. The working directory may be gone, in which case it is empty: only relative paths
-    /// need it.
+    /// The current state. The working directory may be gone, in which case it is empty: only relative paths need it.
     pub fn of(process: &JsProcess<'_>) -> CoreResult<Self> {
         let cwd = paths::Process::cwd(process).unwrap_or_else(|_| {
             paths::Process::discard_error(process);

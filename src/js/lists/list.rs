@@ -1,5 +1,4 @@
-//! `list` and `listAll`: another thread lists; its events arrive here in slices and become progress, partial lists and the
-//! result.
+//! `list` and `listAll`: another thread lists; its events arrive here in slices and become progress, partial lists and the result.
 
 use std::cell::RefCell;
 use std::cmp::Ordering;
@@ -19,8 +18,7 @@ use pi_session_core::listing::list::{list_events, ListEvent, ListedFile, Partial
 use pi_session_core::listing::scope::ListScope;
 use pi_session_core::summary::session_summary::ListedSession;
 
-/// The catalog's location and the working directory, as JavaScript sees them now. If reading the environment fails, there is
-/// no catalog.
+/// The catalog's location and the working directory, as JavaScript sees them now. If reading the environment fails, there is no catalog.
 pub fn catalog_and_cwd(js: JsEnv<'_>) -> Result<(Option<CatalogLocation>, String)> {
     let asked = on_paths(js, |process| Ok((location(process)?, process.cwd()?)));
     match asked {

@@ -31,8 +31,7 @@ pub fn projected<'env>(
     factory::call(js, how, &[list, js.u32s(&rows)?, js.u8s(&gives)?, positions, lists])
 }
 
-/// The context of a projection of the entries in a list: what `how` makes of it, given to `wrap` with its thinking level and
-/// its model.
+/// The context of a projection of the entries in a list: what `how` makes of it, given to `wrap` with its thinking level and its model.
 pub fn context<'env>(
     js: JsEnv<'env>,
     list: JsVal<'env>,

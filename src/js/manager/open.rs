@@ -103,8 +103,7 @@ pub fn session_id(js: JsEnv<'_>, options: &Options<'_>, now: f64) -> Result<Vec<
     Ok(id)
 }
 
-/// A new session with a new header. In memory `file` stays what it was; on disk a file is named after the
-/// session unless one is given.
+/// A new session with a new header. In memory `file` stays what it was; on disk a file is named after the session unless one is given.
 pub fn new_session(
     js: JsEnv<'_>,
     config: &ManagerConfig,

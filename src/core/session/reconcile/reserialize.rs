@@ -11,6 +11,7 @@ use crate::tree::tree::{ParentRef, RowNo};
 
 use crate::session::session::Session;
 
+#[doc(hidden)]
 impl Session {
     /// The line of a header object. Type, version and id are the session's, whatever was done to the object.
     pub fn header_as_known(&self, line: Vec<u8>) -> Result<Vec<u8>> {
