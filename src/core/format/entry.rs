@@ -6,7 +6,7 @@ use serde::{Serialize, Serializer};
 
 use super::agent_message::{EntryMessage, MessageHead};
 use super::body::{Body, BodyOf, LARGE_BODY};
-use crate::base::memory::{self, append, copy_of_bytes, owned, with_capacity};
+use crate::base::memory::{self, append, copy_of_bytes, owned, with_capacity, OutOfMemory};
 use crate::base::named::named;
 use crate::base::time::Time;
 use crate::json::reader::{is_json, read, Raw};
@@ -233,7 +233,7 @@ pub fn head_of<'a, V: Value, M>(
     fields: &'a EntryFields<V, M>,
     id: Cow<'a, [u8]>,
     message: Option<MessageHead>,
-) -> memory::Result<EntryHead<'a>> {
+) -> Result<EntryHead<'a>, OutOfMemory> {
     let kind = text_of(&fields.kind)?.map_or(EntryKind::Unknown, |name| EntryKind::from_name(&name));
     Ok(EntryHead {
         kind,
@@ -258,7 +258,7 @@ fn text_of<V: Value>(value: &Option<V>) -> memory::Result<Option<Cow<'_, [u8]>>>
 
 /// The key of a label: its target's id. A target that is not a string becomes a key that no string has, since 0xFF is never
 /// the first byte of WTF-8. None for an object: no label can be looked up by one.
-pub fn target_key<V: Value>(target: Option<&V>) -> memory::Result<Option<Cow<'_, [u8]>>> {
+pub fn target_key<V: Value>(target: Option<&V>) -> Result<Option<Cow<'_, [u8]>>, OutOfMemory> {
     let odd = |key: String| {
         let mut odd = copy_of_bytes(b"\xFF")?;
         append(&mut odd, key.as_bytes())?;
@@ -334,7 +334,7 @@ impl<T> HeadAs<T> {
 
 impl EntryHead<'_> {
     /// The head with owned texts.
-    pub fn into_owned(self) -> memory::Result<EntryHead<'static>> {
+    pub fn into_owned(self) -> Result<EntryHead<'static>, OutOfMemory> {
         self.with_texts(|text| Ok(Cow::Owned(owned(text)?)))
     }
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::call::{number, short_text, time, Amounts, Call, CallErrors};
-use crate::base::memory::{self, copy_of_bytes, push};
+use crate::base::memory::{self, copy_of_bytes, push, OutOfMemory};
 use crate::base::packed;
 use crate::format::header::Version;
 use crate::summary::line_scanner::{CallFields, ScannedLine};
@@ -120,7 +120,7 @@ impl SessionUsage {
     }
 
     /// Adds a line.
-    pub fn add(&mut self, line: &ScannedLine, version: Version) -> memory::Result<()> {
+    pub fn add(&mut self, line: &ScannedLine, version: Version) -> Result<(), OutOfMemory> {
         if !line.is_entry(version) {
             self.damaged += u64::from(!line.is_blank);
             return Ok(());
