@@ -45,7 +45,7 @@ const APPEND = `WITH given AS (
 		INSERT INTO $.entries (session, sequence, entry_id, parent_id, host, line, sha256)
 		SELECT $1, base + place, entry_id, parent_id, $4, line, sha256 FROM fresh, touched
 		WHERE ($9::uuid IS NULL OR generation = $9)
-			AND redactions = coalesce((SELECT cardinality(redacted) FROM $.sessions WHERE id = $1), redactions)
+			AND redactions = coalesce((SELECT cardinality(redacted) FROM $.sessions WHERE id = $1), 0)
 		ON CONFLICT (session, entry_id, sha256) DO NOTHING RETURNING sequence, stamp
 	)
 	SELECT generation, (SELECT generation FROM $.sessions WHERE id = $1) AS was, head, base,

@@ -9,7 +9,7 @@ const VERSION = 5;
  * `entry_id` and `parent_id` are for people who query the tables. The line itself is `bytea`: `jsonb` and
  * `text` hold neither NUL nor half a surrogate pair.
  * A cursor names the `stamp` of the last row that it has passed, which is random because a store that was restored or made anew gives the
- * same numbers again: rows are never changed, so the same stamp means the same rows before.
+ * same numbers again: a row is changed only to remove what was redacted, so the same stamp means the same rows before.
  * The row of a deleted session stays, because whoever waits for it to append is to find it deleted. Redactions are the hashes of lines, and
  * in the same order what stands in their places. Later columns, unlike later tables, have the rights of what is there.
  * @param {string} schema

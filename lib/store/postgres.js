@@ -124,7 +124,7 @@ class PostgresStore {
 			[last, passed] = [Number(sequence), stamp];
 			const where = `row ${sequence} of ${this.#schema}.entries`;
 			// Nothing stands in the place of a redacted line.
-			if (line.length === 0) continue;
+			if (redacted && line.length === 0) continue;
 			if (!redacted && !hash.equals(sha256(line))) page.problems.push({ session, where, message: "its checksum is wrong" });
 			else if (!entryOf(line)) page.problems.push({ session, where, message: "it is not an entry" });
 			else page.lines.push({ line, host, clock: last, index: 0 });

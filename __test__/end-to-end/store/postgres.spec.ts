@@ -104,6 +104,26 @@ test("an append that waits while its line is redacted stores nothing", async () 
 	expect(ids(await loadAll(store, SESSION))).toEqual(["a1", "b1"]);
 });
 
+// Regression: redactions were compared only where the session's row was there when the append began.
+test("an append that waits while its session is made and its line redacted stores nothing", async () => {
+	const schema = newSchema();
+	const [store, other] = [open(schema), open(schema, "b")];
+	await store.list();
+	const secret = entry("a2");
+	const holding = new pg.Client(server.url());
+	await holding.connect();
+	onTestFinished(() => holding.end());
+	await holding.query("BEGIN");
+	await holding.query(`INSERT INTO ${schema}.sessions (id, header, hosts, head, bytes, redacted, replacements) VALUES ($1, $2, '{a}', 0, 0, ARRAY[sha256($3::bytea)], ARRAY[NULL::bytea])`, [SESSION, header(), secret]);
+	const appended = append(other, [secret, entry("b1")]);
+	const isWaiting = async () => (await admin.query("SELECT FROM pg_locks WHERE NOT granted")).rows.length > 0;
+	while (!(await isWaiting())) await new Promise((resolve) => setTimeout(resolve, 5));
+	await holding.query("COMMIT");
+	expect((await appended).stored).toBe(1);
+	expect(ids(await loadAll(store, SESSION))).toEqual(["b1"]);
+	expect((await admin.query(`SELECT FROM ${schema}.entries WHERE line = $1`, [secret])).rows).toEqual([]);
+});
+
 test("no row has the bytes of a redacted or deleted line", async () => {
 	const schema = newSchema();
 	const saying = (text: string) => Buffer.from(`{"type":"message","id":"a2","text":"${text}"}`);
@@ -269,13 +289,15 @@ test("rows that are not entries, whose checksum is wrong, and headers that lie a
 	await append(open(schema), entries("a", 5));
 	await admin.query(`UPDATE ${schema}.entries SET line = 'no JSON', sha256 = sha256('no JSON') WHERE sequence = 2`);
 	await admin.query(`UPDATE ${schema}.entries SET line = '{"type":"message","id":"changed"}' WHERE sequence = 3`);
+	await admin.query(`UPDATE ${schema}.entries SET line = '' WHERE sequence = 4`);
 	for (const id of ["../../etc", "s2"])
 		await admin.query(`INSERT INTO ${schema}.sessions (id, header, hosts, head, bytes) VALUES ($1, $2, '{x}', 0, 0)`, [id, header()]);
 	const page = await open(schema, "b").load(SESSION);
-	expect(ids(page)).toEqual(["a0", "a3", "a4"]);
+	expect(ids(page)).toEqual(["a0", "a4"]);
 	expect(page.problems).toEqual([
 		{ session: SESSION, where: `row 2 of ${schema}.entries`, message: "it is not an entry" },
 		{ session: SESSION, where: `row 3 of ${schema}.entries`, message: "its checksum is wrong" },
+		{ session: SESSION, where: `row 4 of ${schema}.entries`, message: "its checksum is wrong" },
 	]);
 	const { sessions, problems } = await open(schema).list();
 	expect(sessions.map(({ session }) => session)).toEqual([SESSION]);
