@@ -19,6 +19,7 @@ const THREADS = { UV_THREADPOOL_SIZE: "16" };
 const WAIT_MS = 5;
 const WAITS = 20;
 const NEWLINE = 10;
+const GONE = "the process that talks to it has ended";
 
 /** A follower that runs until this process ends, however it ends. It does not keep this one running. */
 export class Follower {
@@ -111,7 +112,7 @@ export class Follower {
 			// Before its last reports are read.
 			const hasExited = this.ended === undefined && (isLate || waits % WAITS === 0) && this.#hasExited();
 			this.read();
-			if (hasExited) this.#why ??= "the process that talks to it has ended";
+			if (hasExited) this.#why ??= GONE;
 			if (this.#answer.done === name) return { ...this.#answer, outcome: "done" };
 			if (this.ended !== undefined) return { ...this.#answer, outcome: "ended", error: this.ended };
 			if (isLate) return { ...this.#answer, outcome: "late" };
@@ -119,9 +120,15 @@ export class Follower {
 		}
 	}
 
+	/** Whether the process has ended, where no event may have told so. Not after `end`. */
+	hasEnded() {
+		if (this.ended === undefined && this.#hasExited()) this.#why = GONE;
+		return this.ended !== undefined;
+	}
+
 	/**
 	 * Whether the process is known to have exited, though no event has told so. On Windows its number is nobody's then; elsewhere it is until
-	 * an event was handled, but what is written to it is refused. At pi's end, when nothing can be written, it counts as running there.
+	 * an event was handled, but what is written to it is refused. After `end`, when nothing can be written, it counts as running there.
 	 */
 	#hasExited() {
 		const { pid, stdin } = this.#child;

@@ -236,7 +236,8 @@ class StoreInPi {
 		this.#noteOpen();
 		for (const line of this.#delayed) print(line);
 		this.#follower?.read();
-		if (this.#follower?.ended !== undefined) this.#dropFollower();
+		// What ends a service ends all of its processes.
+		if (this.#follower?.hasEnded()) this.#dropFollower();
 		if (!this.#follower && this.#noted.size === 0) return;
 		endBySignals();
 		this.#start = undefined;

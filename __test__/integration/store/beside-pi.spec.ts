@@ -257,6 +257,21 @@ test("where the process that talks to the store is killed while pi waits, that i
 	expect(new LastErrors(join(at.agent, "session-stores"), at.address).isSilent()).toBe(false);
 });
 
+// Regression: what ends a service ends all of its processes. pi waited for two seconds, stored nothing, and left the store alone for a minute.
+test("where the process that talks to the store was killed just before pi ends, another one stores the rest", async () => {
+	const at = machine();
+	const [preload, number] = [join(at.path, "number.cjs"), join(at.path, "number")];
+	writeFileSync(preload, `if (process.argv[1]?.endsWith("store-follower.mjs")) require("node:fs").appendFileSync(${JSON.stringify(number)}, process.pid + "\\n");`);
+	// No event is handled between the kill and pi's end.
+	const { end, err } = await pi({ ...at, env: { ...at.env, NODE_OPTIONS: `--require ${preload}` } }, `import { readFileSync } from "node:fs";
+		process.kill(Number(readFileSync(${JSON.stringify(number)}, "utf8")), "SIGKILL");
+		Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500);
+		${HELLO}`);
+	expect([end, err]).toEqual([0, ""]);
+	expect(await storedLines(at)).toEqual([1]);
+	expect(readFileSync(number, "utf8").match(/\d+/g)).toHaveLength(2);
+});
+
 // Regression: a process that cannot start was tried every ten seconds, as long as pi ran.
 test("a process that ends is started once a minute", async () => {
 	const at = machine();
