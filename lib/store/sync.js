@@ -139,7 +139,8 @@ class SessionSync {
 				header = localHeader(described, { cwd, parentOf });
 				await fs.mkdir(dir, { recursive: true, mode: 0o700 });
 			}
-			const isChanged = !report.isNew && (await this.#pushRedactions({ session, file }));
+			// Also where there is no file, such as one that was deleted since: the store may still have what was redacted in it.
+			const isChanged = await this.#pushRedactions({ session, file });
 			const push = async () => {
 				// Another host may just have redacted what is not stored as it is here.
 				const error = (await this.takeRedactions((await this.compare(session)).items)).get(session);

@@ -171,6 +171,19 @@ test("what another process redacts while a file is followed leaves the store wit
 	expect(errors).toEqual([]);
 });
 
+// Regression: the store was told only where there was a file, and gave the line to the new one.
+test("what was redacted while the store was away does not come back with a file that was deleted since", async () => {
+	const { machine, begin } = world();
+	const a = machine("a");
+	begin(a, Buffer.from('{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"hunter2"}}'));
+	await a.sync.push();
+	vi.spyOn(a.store, "redact").mockRejectedValueOnce(new StoreError("unreachable", "away"));
+	expect((await a.sync.redact({ session: SESSION, file: a.file }, { text: "hunter2" })).error?.message).toBe("away");
+	rmSync(a.file);
+	expect(await a.again().pull({ session: SESSION })).toMatchObject([{ isNew: true, added: 1 }]);
+	expect(readFileSync(a.file, "utf8")).toContain("[redacted]");
+});
+
 // Regression: processes had one mark, which the first one that succeeded removed.
 test("a redaction in a store is unfinished until it has succeeded, whatever another process does meanwhile", async () => {
 	const folder = emptyDirectory();
