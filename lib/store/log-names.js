@@ -47,8 +47,11 @@ const prefixOf = (folder, session) => `${folder}${nameOf(session)}.`;
 /** Where the name of a session's project is. @param {string} session */
 const projectPath = (session) => `sessions/${nameOf(session)}`;
 
+/** What the paths of a session's headers begin with. @param {string} session */
+const headersOf = (session) => `headers/${nameOf(session)}.`;
+
 /** @param {{ session: string, generation: number }} of */
-const headerPath = ({ session, generation }) => `headers/${nameOf(session)}.${generation}`;
+const headerPath = ({ session, generation }) => `${headersOf(session)}${generation}`;
 
 /** What the paths of a session's claims begin with. @param {string} session */
 const claimsOf = (session) => `${CLAIMS}${nameOf(session)}@`;
@@ -149,6 +152,7 @@ exports.claimsOf = claimsOf;
 exports.deletedPath = deletedPath;
 exports.folderOf = folderOf;
 exports.headerPath = headerPath;
+exports.headersOf = headersOf;
 exports.listingsOf = listingsOf;
 exports.movedIn = movedIn;
 exports.movedPath = movedPath;

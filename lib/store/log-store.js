@@ -14,7 +14,7 @@ const { inParallel } = require("./in-parallel.js");
 const { checkAppend, checkProject, checkTtl, compareText, headerFault, sha256 } = require("./lines.js");
 const { decodeBatches, encodeBatch, shortHash, shortened } = require("./log-batches.js");
 const { Claims } = require("./log-claims.js");
-const { LINES, deletedPath, folderOf, headerPath, listingsOf, movedIn, movedPath, newListing, partPath, prefixOf, redactedPath } = require("./log-names.js");
+const { LINES, deletedPath, folderOf, headerPath, headersOf, listingsOf, movedIn, movedPath, newListing, partPath, prefixOf, redactedPath } = require("./log-names.js");
 const { untilWritten } = require("./log-objects.js");
 const { LAST_CLOCK, LogReader, checkCursor } = require("./log-reader.js");
 const { LogRecords } = require("./log-records.js");
@@ -32,8 +32,8 @@ const REREADS = 5;
 const REREAD_MS = 20;
 /** How many sessions' ends are remembered. */
 const MAX_ENDS = 64;
-/** What follows the name of a session in the paths of its logs: a generation. */
-const OF_A_GENERATION = /^(\d+)\//;
+/** What follows the name of a session in the paths of its logs and headers: a generation. */
+const OF_A_GENERATION = /^(\d+)(?:\/|$)/;
 /** Sessions share locks, because the files of locks stay. */
 const LOCKS = 64;
 
@@ -356,8 +356,13 @@ class LogStore {
 		// Who appends looks once more after writing, and removes what this list does not have. What was put back meanwhile stays.
 		const prefix = prefixOf(before.folder, session);
 		const objects = await this.#objects.list(prefix);
-		const ended = objects.map(({ path }) => path).filter((path) => Number(OF_A_GENERATION.exec(path.slice(prefix.length))?.[1]) <= generation);
-		await this.#objects.remove([...ended, headerPath({ session, generation })]);
+		const headers = headersOf(session);
+		const isEnded = (/** @type {string} */ end) => Number(OF_A_GENERATION.exec(end)?.[1]) <= generation;
+		const ended = [
+			...objects.filter(({ path }) => isEnded(path.slice(prefix.length))),
+			...(await this.#objects.list(headers)).filter(({ path }) => isEnded(path.slice(headers.length))),
+		];
+		await this.#objects.remove(ended.map(({ path }) => path));
 		// That a line was redacted stays known, but not what stands in its place.
 		const listing = listingsOf(objects).find((listing) => listing.session === session);
 		if (!listing || listing.hosts.size > 0) return;

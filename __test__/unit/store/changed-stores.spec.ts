@@ -85,6 +85,19 @@ test("what a deletion that was killed left is gone when it is repeated, and nobo
 	expect(fs.existsSync(join(path, logOf("a")))).toBe(false);
 });
 
+// Regression: only the header of the last generation was removed, and with it stays the directory of who had the session.
+test("the header that a deletion that was killed left is gone after the next one, though the session was put back meanwhile", async () => {
+	const path = emptyDirectory();
+	await append(open(path), [entry("a1")]);
+	vi.spyOn(fs.promises, "rm").mockRejectedValue(Object.assign(new Error("killed"), { code: "EIO" }));
+	await expect(open(path, "b").delete(SESSION)).rejects.toMatchObject({ code: "unreachable" });
+	vi.restoreAllMocks();
+	await open(path).append(SESSION, { header: header(), lines: [entry("a2")], restores: true });
+	expect(readdirSync(join(path, "headers"))).toHaveLength(2);
+	await open(path).delete(SESSION);
+	expect(readdirSync(join(path, "headers"))).toEqual([]);
+});
+
 test("what another machine of the same id wrote is not read again at every append", async () => {
 	const path = emptyDirectory();
 	const [one, other] = [open(path), open(path)];
