@@ -92,13 +92,13 @@ class Claims {
 		return (await this.#objects.list(prefix)).flatMap((object) => claimIn(object) ?? []);
 	}
 
-	/** Removes, once, what has ended for long: its process was killed, and nobody claimed the session since. This host may claim meanwhile. */
+	/** Removes, once, what has ended for long: its process was killed, and nobody claimed the session since. One process of this host at a time, too. */
 	async sweep() {
 		if (this.#isSwept) return;
 		this.#isSwept = true;
 		const claims = await this.#list(CLAIMS);
 		const now = await this.#objects.now();
-		await this.#objects.remove(claims.filter(({ host, written }) => host !== this.#host && now - written > LONGEST_TTL).map(({ path }) => path));
+		await this.#objects.remove(claims.filter(({ written }) => now - written > LONGEST_TTL).map(({ path }) => path));
 	}
 }
 

@@ -426,10 +426,12 @@ class LogStore {
 		const ttl = checkTtl(claim);
 		await this.#records.prepareToRead();
 		await this.#thereOf(session);
-		const claimed = await this.#lock("claims", () => this.#claims.claim(session, ttl));
-		// What other users left may be theirs to remove.
-		await this.#claims.sweep().catch(() => {});
-		return claimed;
+		return this.#lock("claims", async () => {
+			const claimed = await this.#claims.claim(session, ttl);
+			// What other users left may be theirs to remove.
+			await this.#claims.sweep().catch(() => {});
+			return claimed;
+		});
 	}
 
 	async close() {

@@ -122,6 +122,20 @@ test("what a killed process claimed is removed after a day", async () => {
 	expect(["s1", "s2", SESSION].map((session) => claimsIn(path, session).length)).toEqual([0, 1, 1]);
 });
 
+// Regression: a host left its own, and where one host has a store nobody else removed them.
+test("what a killed process of this host claimed is removed after a day, too", async () => {
+	const { path, laptop } = await stored();
+	const before = Date.now() / 1000 - 25 * 3600;
+	const killed = new DirectoryStore({ path, host: "laptop" });
+	for (const session of ["s1", "s2"]) {
+		await killed.append(session, { header: header(session), lines: entries("a", 1) });
+		await killed.claim(session, { ttl: 60_000 });
+	}
+	utimesSync(claimFile(path, "laptop.60000", "s1"), before, before);
+	await laptop.claim(SESSION, { ttl: 60_000 });
+	expect(["s1", "s2", SESSION].map((session) => claimsIn(path, session).length)).toEqual([0, 1, 1]);
+});
+
 // Regression: each claim made several, which synchronised directories carried to every machine.
 test("a claim that no other host disputes makes no file but its own", async () => {
 	const { path, laptop } = await stored();
