@@ -20,6 +20,7 @@ class RedactedLines {
 	#notes;
 	#path;
 	#lock;
+	#tellingLock;
 	#store;
 	#noted;
 
@@ -35,6 +36,8 @@ class RedactedLines {
 		this.#path = join(this.#notes, "redacted", createHash("sha256").update(dir).digest("hex").slice(0, 16), `${nameOf(session)}.json`);
 		this.#lock = hostLock({ store: dir, host: "redacted", locks: notes });
 		this.#store = address === undefined ? "" : addressKey(address);
+		// Of the session and the store alone: others need not wait for a store that does not answer.
+		this.#tellingLock = hostLock({ store: this.#path, host: this.#store, locks: notes });
 		this.#noted = address === undefined ? undefined : new Notes(notes, address, dir);
 	}
 
@@ -88,7 +91,7 @@ class RedactedLines {
 	 * @param {() => Promise<void>} redact
 	 */
 	async tell(redact) {
-		await this.#lock("telling", async () => {
+		await this.#tellingLock("telling", async () => {
 			await this.#setUnfinished(true);
 			await redact();
 			await this.#setUnfinished(false);

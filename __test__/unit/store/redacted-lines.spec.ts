@@ -184,6 +184,20 @@ test("what was redacted while the store was away does not come back with a file 
 	expect(readFileSync(a.file, "utf8")).toContain("[redacted]");
 });
 
+// Regression: the lock was that of the directory, and a store that did not answer kept every other one from being told for two minutes.
+test.each([["another store", "/other", SESSION], ["another session", "/away", "other"]])("while a store does not answer, %s is told", async (_, store, session) => {
+	const folder = emptyDirectory();
+	const redacted = (address: string, id: string) => new RedactedLines(folder, { session: id, file: "/sessions/one.jsonl" }, address);
+	let answer: (() => void) | undefined;
+	const first = redacted("/away", SESSION).tell(() => new Promise<void>((resolve) => (answer = resolve)));
+	await vi.waitFor(() => expect(answer).toBeDefined());
+	await redacted(store, session).tell(async () => {});
+	expect(redacted("/away", SESSION).isUnfinished()).toBe(true);
+	answer?.();
+	await first;
+	expect(redacted("/away", SESSION).isUnfinished()).toBe(false);
+});
+
 // Regression: processes had one mark, which the first one that succeeded removed.
 test("a redaction in a store is unfinished until it has succeeded, whatever another process does meanwhile", async () => {
 	const folder = emptyDirectory();
