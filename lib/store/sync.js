@@ -19,6 +19,9 @@ const { lagOf } = require("./session-file.js");
 /** @typedef {import("./local").LocalSession} LocalSession */
 /** @typedef {import("./index").SyncItem} SyncItem */
 
+/** A session that has more in the store, in bytes, is pulled beside the others, with one other: a pull has in memory what it loads. */
+const LARGE_BYTES = 4 << 20;
+const LARGE_PARALLEL = 2;
 /** How often a push that was asked for is tried in a row, some seconds in all. */
 const TRIES = 5;
 /** What pi calls a session's file: when it was begun, and its id. */
@@ -105,14 +108,21 @@ class SessionSync {
 		// First: what is pulled into a fork must not have lines that were redacted in its parent session.
 		const redacted = taken ?? (await this.takeRedactions(items));
 		const ends = duration === undefined ? signal : AbortSignal.timeout(duration);
-		let count = 0;
-		return inParallel(wanted, async (item) => {
+		/** @type {Map<SyncItem, import("./index").PullResult>} */
+		const results = new Map();
+		const work = async (/** @type {SyncItem} */ item) => {
 			const result = await this.#pullOne(item, files, redacted.get(item.session));
 			this.#errors.set(item.session, result.error);
-			onProgress?.(++count, wanted.length);
+			results.set(item, result);
+			onProgress?.(results.size, wanted.length);
 			onResult?.(result);
-			return result;
-		}, { signal: ends });
+		};
+		const isLarge = (/** @type {SyncItem} */ { stored }) => stored.bytes > LARGE_BYTES;
+		await Promise.all([
+			inParallel(wanted.filter((item) => !isLarge(item)), work, { signal: ends }),
+			inParallel(wanted.filter(isLarge), work, { signal: ends, limit: LARGE_PARALLEL }),
+		]);
+		return wanted.flatMap((item) => results.get(item) ?? []);
 	}
 
 	/**

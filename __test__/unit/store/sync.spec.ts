@@ -205,3 +205,31 @@ test("the sessions that changed last are pulled first", async () => {
 	expect(loaded).toHaveLength(20);
 	for (const [at, session] of loaded.entries()) expect(newest.indexOf(session), session).toBeLessThan(at + 16);
 });
+
+// Sixteen were, each with all of its lines in memory, more than once.
+test("of the sessions that are large in the store, two are loaded at the same time", async () => {
+	const { machine } = world();
+	const [a, b] = [machine("a"), machine("b")];
+	const names = Array.from({ length: 24 }, (_, n) => `s${n}`);
+	for (const name of names) await a.store.append(name, { header: header(name), lines: [entry("x")], project: "shop" });
+	const list = await b.store.list({ project: "shop" });
+	const large = new Set(names.slice(0, 6));
+	for (const stored of list.sessions) if (large.has(stored.session)) stored.bytes = 128 << 20;
+	vi.spyOn(b.store, "list").mockResolvedValue(list);
+	const load = b.store.load.bind(b.store);
+	const loading = { large: 0, small: 0 };
+	const most = { large: 0, small: 0 };
+	vi.spyOn(b.store, "load").mockImplementation(async (session, ...args) => {
+		const size = large.has(session) ? "large" : "small";
+		most[size] = Math.max(most[size], ++loading[size]);
+		await new Promise(setImmediate);
+		const page = await load(session, ...args);
+		loading[size]--;
+		return page;
+	});
+	const pulled = await b.sync.pull();
+	expect(pulled.map(({ session, added, error }) => ({ session, added, error }))).toEqual(pulled.map(({ session }) => ({ session, added: 1, error: undefined })));
+	expect(pulled).toHaveLength(24);
+	expect(most.large).toBe(2);
+	expect(most.small).toBeGreaterThan(2);
+});
