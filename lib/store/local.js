@@ -1,11 +1,11 @@
 // The sessions of this machine: their files, and where the file of one that comes from a store is to be.
 const { promises: fs } = require("node:fs");
 const { join } = require("node:path");
-const { StoreError, messageOf, unlessAbsent } = require("./errors.js");
+const { messageOf, unlessAbsent } = require("./errors.js");
 const { inParallel } = require("./in-parallel.js");
 const { isObject, parse } = require("./lines.js");
 const { checkId } = require("./names.js");
-const { readHeader } = require("./session-file.js");
+const { NotASession, readHeader } = require("./session-file.js");
 
 /** @typedef {{ session: string, file: string, cwd: string | undefined }} LocalSession */
 /** @typedef {typeof import("../../index").SessionManager} Manager */
@@ -41,13 +41,13 @@ async function localSessions(dir, onSkipped) {
 /** The files in a directory that may be sessions. @param {string} dir */
 const filesIn = async (dir) => ((await unlessAbsent(fs.readdir(dir))) ?? []).filter((name) => name.endsWith(".jsonl")).sort().map((name) => join(dir, name));
 
-/** @param {string} path @returns {Promise<LocalSession>} */
+/** Throws if a store cannot take the file; `NotASession` where there is no session in it. @param {string} path @returns {Promise<LocalSession>} */
 async function describe(path) {
 	// Opening a pipe would wait for a writer.
-	if (!(await fs.stat(path)).isFile()) throw new StoreError("invalid", "It is not a file");
+	if (!(await fs.stat(path)).isFile()) throw new NotASession("It is not a file");
 	const file = await fs.open(path);
 	try {
-		const { id, cwd } = await readHeader(file);
+		const { id, cwd } = readHeader(file);
 		return { session: checkId(id, "session"), file: path, cwd };
 	} finally {
 		await file.close();

@@ -82,7 +82,7 @@ class Outbox {
 				await this.#compare(note);
 				return this.#atEnd();
 			}
-			const { line: header } = await readHeader(file);
+			const { line: header } = readHeader(file);
 			const fits = (/** @type {Uint8Array} */ line) => line.length <= (store.longestLine ?? Infinity);
 			const fresh = lines.filter((line) => fits(line) && entryOf(line) && !this.#storedLines.has(lineKey(line)));
 			let { cursor, needsAll } = note;

@@ -94,7 +94,7 @@ async function change(file, what, call) {
 
 /**
  * Takes over what was redacted in sessions elsewhere, in a file that may have their lines, or copies of their entries.
- * @param {{ session: string, file: string }} local
+ * @param {{ session?: string, file: string }} local without a session it is one that no store takes
  * @param {Map<string, readonly import("./index").Redaction[]>} redactions by session
  * @param {Redacting} options
  * @returns {Promise<Map<string, number | Error>>} of each session that the file has lines of: how many were redacted, or why they were not

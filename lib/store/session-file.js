@@ -7,8 +7,11 @@ const { isObject, parse, sha256, splitLines } = require("./lines.js");
 
 /** How much is read, and sent, at once. */
 const PORTION_BYTES = 1024 * 1024;
-/** Enough for most headers, and for blank lines before them. */
+/** Enough for most headers. */
 const HEAD_BYTES = 4096;
+/** How far a header is looked for, and the end of its line. */
+const LONGEST_JUNK = 1024 * 1024;
+const LONGEST_HEAD = 64 * 1024 * 1024;
 /** How many bytes before an offset are compared. */
 const CHECKED_BYTES = 256;
 const CURRENT_VERSION = 3;
@@ -81,11 +84,10 @@ async function tailAt(file, offset) {
  * line that has no end yet is still being written.
  * @param {FileHandle} file
  * @param {number} offset
- * @param {number} [size] so much in place of a megabyte
  */
-async function readLines(file, offset, size = PORTION_BYTES) {
+async function readLines(file, offset) {
 	const there = (await file.stat()).size - offset;
-	for (let length = size; ; length *= 2) {
+	for (let length = PORTION_BYTES; ; length *= 2) {
 		const read = await readAt(file, offset, Math.max(0, Math.min(length, there)));
 		const end = read.lastIndexOf(NEWLINE) + 1;
 		if (end === 0 && length < there) continue;
@@ -94,20 +96,54 @@ async function readLines(file, offset, size = PORTION_BYTES) {
 	}
 }
 
+/** A file in which no session is found: no store has to do with it. */
+class NotASession extends StoreError {
+	/** @param {string} message */
+	constructor(message) {
+		super("invalid", message);
+	}
+}
+
+/** @param {unknown} value @returns {value is Record<string, unknown> & { id: string }} */
+const isHeader = (value) => isObject(value) && value.type === "session" && typeof value.id === "string";
+
 /**
- * The header: the first line that is not blank. Throws if there is none, or it is one of an old version, whose entries
- * have no ids, or of a newer one.
+ * The header, by the rule of the core: the first line that is JSON, if it is a header. Lines before it are damaged, and are skipped as far as
+ * lists of sessions do. Undefined if there is none. At once, because whether a session is private is asked so.
+ * @param {number} file its descriptor
+ */
+function headerIn(file) {
+	let bytes = Buffer.alloc(0);
+	for (let at = 0; at <= LONGEST_JUNK; ) {
+		const end = bytes.indexOf(NEWLINE, at);
+		if (end < 0 && bytes.length < LONGEST_HEAD) {
+			const more = Buffer.alloc(Math.max(HEAD_BYTES, bytes.length));
+			const length = fs.readSync(file, more, 0, more.length, bytes.length);
+			bytes = Buffer.concat([bytes, more.subarray(0, length)]);
+			if (length > 0) continue;
+		}
+		const line = bytes.subarray(at, end < 0 ? bytes.length : end);
+		const value = parse(line);
+		if (value !== undefined) return isHeader(value) ? { line: Buffer.from(line), value } : undefined;
+		if (end < 0) return undefined;
+		at = end + 1;
+	}
+	return undefined;
+}
+
+/**
+ * The header of a session that a store takes. Throws if there is none, or it is one of an old version, whose entries have no ids, or of a
+ * newer one.
  * @param {FileHandle} file
  */
-async function readHeader(file) {
-	const { lines } = await readLines(file, 0, HEAD_BYTES);
-	const line = lines.find((line) => line.toString().trim() !== "");
-	const value = line && parse(line);
-	if (!line || !isObject(value) || value.type !== "session" || typeof value.id !== "string") throw new StoreError("invalid", "The file of the session has no header");
+function readHeader({ fd }) {
+	const header = headerIn(fd);
+	if (!header) throw new NotASession("The file of the session has no header");
+	const { line, value } = header;
 	const version = value.version ?? 1;
 	if (!(Number(version) >= CURRENT_VERSION)) throw new StoreError("invalid", `The session is of version ${JSON.stringify(version)}: open it once, which migrates it`);
 	checkNotNewer(version);
-	return { line: Buffer.from(line), id: value.id, cwd: typeof value.cwd === "string" ? value.cwd : undefined };
+	return { line, id: value.id, cwd: typeof value.cwd === "string" ? value.cwd : undefined };
 }
 
 /** Lines of versions to come may refer to each other in ways that a merge does not know. @param {unknown} version */
@@ -117,8 +153,10 @@ function checkNotNewer(version) {
 }
 
 exports.CURRENT_VERSION = CURRENT_VERSION;
+exports.NotASession = NotASession;
 exports.checkAt = checkAt;
 exports.checkNotNewer = checkNotNewer;
+exports.headerIn = headerIn;
 exports.lagOf = lagOf;
 exports.readAt = readAt;
 exports.readHeader = readHeader;

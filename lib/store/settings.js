@@ -11,6 +11,7 @@ const { hostLock } = require("./host-lock.js");
 const { isObject, parse } = require("./lines.js");
 const { findProject } = require("./project.js");
 const { secretsOf } = require("./secrets.js");
+const { headerIn } = require("./session-file.js");
 const { SETTINGS_FILE, STORE_VARIABLE, TIMEOUT_VARIABLE, notesIn } = require("./setting-names.js");
 const { writeWhole } = require("./small-file.js");
 
@@ -228,9 +229,6 @@ function pushRules(agentDir) {
 	};
 }
 
-/** How much of a file is read at first for its header. */
-const HEAD_BYTES = 4096;
-
 /**
  * The session that a session was forked from, the one that was forked from, and so on. One whose file is gone is known by its file's name.
  * Undefined if a file does not tell.
@@ -241,6 +239,7 @@ function parentsOf(file) {
 	const paths = new Set([file]);
 	for (const path of paths) {
 		const isThere = fs.statSync(path, { throwIfNoEntry: false })?.isFile();
+		/** @type {Record<string, unknown> | undefined} */
 		const header = isThere ? headerOf(path) : {};
 		if (header === undefined) return undefined;
 		const named = basename(path, ".jsonl");
@@ -251,19 +250,11 @@ function parentsOf(file) {
 	return parents;
 }
 
-/** The header of a session; undefined if the first line is none. @param {string} path @returns {Record<string, unknown> | undefined} */
+/** @param {string} path */
 function headerOf(path) {
 	const file = fs.openSync(path, "r");
 	try {
-		for (let bytes = Buffer.alloc(0); ; ) {
-			const more = Buffer.alloc(Math.max(HEAD_BYTES, bytes.length));
-			const length = fs.readSync(file, more);
-			bytes = Buffer.concat([bytes, more.subarray(0, length)]);
-			const [line = "", ...others] = bytes.toString().trimStart().split("\n", 2);
-			if (others.length === 0 && length > 0) continue;
-			const value = parse(Buffer.from(line));
-			return isObject(value) && value.type === "session" ? value : undefined;
-		}
+		return headerIn(file)?.value;
 	} finally {
 		fs.closeSync(file);
 	}

@@ -1,7 +1,7 @@
 // The sessions of one project on this machine, and a store.
 const { promises: fs } = require("node:fs");
 const { join } = require("node:path");
-const { StoreError, asError, isGone } = require("./errors.js");
+const { StoreError, asError, isGone, unlessAbsent } = require("./errors.js");
 const { isObject } = require("./lines.js");
 const { inParallel } = require("./in-parallel.js");
 const { describe, fileFor, filesIn, localSessions } = require("./local.js");
@@ -12,7 +12,7 @@ const { isAsNoted, localHeader, pull } = require("./pull.js");
 const { Push } = require("./push.js");
 const { planStored, pushRedactions, redactFile, takeOver } = require("./redact.js");
 const { RedactedLines } = require("./redacted-lines.js");
-const { lagOf } = require("./session-file.js");
+const { NotASession, lagOf } = require("./session-file.js");
 
 /** What the public methods do is said there. @typedef {import("./index").SessionSync} Sync */
 /** @typedef {import("./index").StoredSession} StoredSession */
@@ -186,13 +186,14 @@ class SessionSync {
 		});
 		const files = redactions.size > 0 ? new Set([...(await filesIn(dir)), ...((await otherFiles?.()) ?? [])]) : [];
 		for (const file of files) {
-			// What is not a session, or one of an old version, comes from no store.
-			const local = await describe(file).catch(() => undefined);
+			// One that no store takes, such as one of another version or one that cannot be read, may have copies, too.
+			const local = await unlessAbsent(describe(file)).catch((error) => (error instanceof NotASession ? undefined : { file }));
 			if (!local) continue;
-			const counts = await takeOver(local, redactions, { notes, redacted: this.#redactedOf(local), call });
+			const redacted = "session" in local ? this.#redactedOf(local) : undefined;
+			const counts = await takeOver(local, redactions, { notes, redacted, call });
 			for (const [owner, count] of counts) {
 				const before = results.get(owner);
-				// The sessions whose lines a file keeps are asked for again; others are none of its business.
+				// Where a file keeps lines of a session, that session's redactions are taken over again by the next pull.
 				if (!(before instanceof Error)) results.set(owner, count instanceof Error ? count : Number(before) + count);
 			}
 		}

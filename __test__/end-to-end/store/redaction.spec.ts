@@ -206,6 +206,31 @@ describe.each([["PostgreSQL", inPostgres], ["a bucket", inBucket], ["a directory
 		expect(redactions).not.toHaveBeenCalled();
 	});
 
+	// Regression: they kept what was redacted, without a word.
+	test("what is redacted elsewhere is redacted in session files that no store takes, and one that cannot be read is reported", async () => {
+		const { machine, begin } = await machines();
+		const [a, b] = [machine("a"), machine("b")];
+		begin(a, said("a", null, "hello"), SECRET);
+		await a.sync.push();
+		await b.sync.pull();
+		const fork = (first: string) => text(first, said("a", null, "hello"), SECRET);
+		const old = header(FORK).toString().replace(/"version":3/, '"version":2');
+		const headers = { damaged: `{"type":"mess\n\n${header(FORK)}`, old, newer: old.replace('"version":2', '"version":4'), odd: header("../odd").toString() };
+		for (const [name, first] of Object.entries(headers)) writeFileSync(join(b.dir, `${name}.jsonl`), fork(first));
+		const others = { "notes.jsonl": `not a session\n${SECRET}\n`, "data.jsonl": `{"of": "something else"}\n${SECRET}\n` };
+		for (const [name, content] of Object.entries(others)) writeFileSync(join(b.dir, name), content);
+		await a.sync.redact({ session: SESSION, file: a.file }, { text: "hunter2" });
+		const open = fs.promises.open;
+		const opening = vi.spyOn(fs.promises, "open").mockImplementation((path, ...args) =>
+			String(path).endsWith("odd.jsonl") ? Promise.reject(Object.assign(new Error(`EACCES: permission denied, open '${path}'`), { code: "EACCES" })) : open(path, ...args));
+		expect(await b.again().pull()).toMatchObject([{ session: SESSION, error: { message: expect.stringMatching(/EACCES.*odd\.jsonl/) } }]);
+		opening.mockRestore();
+		expect((await b.again().pull()).map(({ session, error }) => ({ session, error }))).toEqual([{ session: SESSION, error: undefined }]);
+		const redacted = (first: string) => text(first, said("a", null, "hello"), CLEAN);
+		for (const [name, first] of Object.entries(headers)) expect(readFileSync(join(b.dir, `${name}.jsonl`), "utf8"), name).toBe(redacted(first));
+		for (const [name, content] of Object.entries(others)) expect(readFileSync(join(b.dir, name), "utf8"), name).toBe(content);
+	});
+
 	// Regression: the store got what stands in the place of lines that were said when the session was private already.
 	test("of a session that is private by now what was stored is redacted, and nothing else of it leaves the machine", async () => {
 		const { machine, begin } = await machines();

@@ -112,6 +112,8 @@ test("a fork is private whose own header is long, and one whose parent does not 
 		return isPrivate({ session: "fork", file: fork, cwd: "/" });
 	};
 	expect([isForkPrivate(header("parent")), isForkPrivate("no header"), isForkPrivate(entry("b"))]).toEqual([false, true, true]);
+	// A damaged line before the header is skipped, as when the session is opened.
+	expect([isForkPrivate(`{"type":"mess\n${header("parent")}`), isForkPrivate(`{"type":"mess\n${header(SESSION)}`)]).toEqual([false, true]);
 });
 
 test("a session that becomes private while it is followed is not stored any further, and neither is a fork of it", async () => {

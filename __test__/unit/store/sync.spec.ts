@@ -233,3 +233,35 @@ test("of the sessions that are large in the store, two are loaded at the same ti
 	expect(most.large).toBe(2);
 	expect(most.small).toBeGreaterThan(2);
 });
+
+// The store never took it, though the core, pi and the lists open it.
+test("a session with damaged lines before its header is pushed, and pulled into", async () => {
+	const { machine, begin } = world();
+	const [a, b] = [machine("a"), machine("b")];
+	begin(a, entry("first"));
+	// More than is read at once.
+	const damaged = text("", "\0".repeat(10_000), '{"type":"mess') + readFileSync(a.file, "utf8");
+	writeFileSync(a.file, damaged);
+	expect(await a.sync.push()).toMatchObject([{ session: SESSION, lag: 0 }]);
+	await b.sync.pull();
+	expect(idsIn(b.file)).toEqual(["first"]);
+	appendFileSync(b.file, text(entry("second")));
+	await b.sync.push();
+	const pulled = await a.sync.pull();
+	expect(pulled).toMatchObject([{ added: 1, problems: [] }]);
+	expect(pulled[0]?.error).toBeUndefined();
+	expect(readFileSync(a.file, "utf8")).toContain(text(header(), entry("first"), entry("second")));
+	expect(await a.sync.compare()).toMatchObject({ items: [{ state: "same" }] });
+});
+
+test("a file has no header whose first line that is JSON is another one, or that has a megabyte before one", async () => {
+	const { machine, begin } = world();
+	const a = machine("a");
+	for (const before of [text('{"type":"other","id":"x"}'), text("null"), text(JSON.stringify({ type: "session", id: 5 })), text("x".repeat(1 << 20))]) {
+		begin(a, entry("first"));
+		writeFileSync(a.file, before + readFileSync(a.file, "utf8"));
+		expect(await a.sync.local(), before.slice(0, 50)).toEqual([]);
+	}
+	writeFileSync(a.file, header());
+	expect(await a.sync.local()).toMatchObject([{ session: SESSION }]);
+});
