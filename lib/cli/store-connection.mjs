@@ -8,7 +8,7 @@ import settingNames from "../store/setting-names.js";
 import settings from "../store/settings.js";
 import { UsageError } from "./errors.mjs";
 import { writeWarning } from "./output.mjs";
-import { defaultDir, pathOf, sessionDir, sessionsRoot, workingDirectory } from "./session-dir.mjs";
+import { defaultDir, pathOf, scopeCwd, sessionDir, sessionsRoot, workingDirectory } from "./session-dir.mjs";
 import { everySessionFile, sessionFiles } from "./sessions.mjs";
 import { safeLine } from "./text.mjs";
 
@@ -130,6 +130,22 @@ export async function syncsOfAll(connection, options) {
 		for (const cwd of isShared ? directories : [...directories].slice(0, 1)) syncs.push(await syncIn(connection, dir, cwd, isShared, options));
 	}
 	return syncs;
+}
+
+/**
+ * The session with this id here, in the directory of the working directory if it is there.
+ * @param {string} session
+ * @param {Options} options
+ */
+export async function sessionHere(session, options) {
+	const cwd = scopeCwd(options);
+	const first = cwd === undefined ? undefined : defaultDir(cwd);
+	const dirs = new Set(sessionFiles(options).map((path) => dirname(path)));
+	for (const dir of [...dirs].sort((a, b) => Number(b === first) - Number(a === first))) {
+		const found = (await local.localSessions(dir)).get(session);
+		if (found) return found;
+	}
+	return undefined;
 }
 
 /**

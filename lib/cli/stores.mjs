@@ -6,7 +6,7 @@ import { CommandError, UsageError } from "./errors.mjs";
 import { paint, withProgress, write, writeJson, writeWarning } from "./output.mjs";
 import { workingDirectory } from "./session-dir.mjs";
 import { findOne, isPath, sessionPath } from "./sessions.mjs";
-import { projectIn, syncHere, syncOf, syncsOfAll, withStore } from "./store-connection.mjs";
+import { projectIn, sessionHere, syncHere, syncOf, syncsOfAll, withStore } from "./store-connection.mjs";
 import { table } from "./table.mjs";
 import { age, clip, counted, safeLine, size } from "./text.mjs";
 
@@ -123,7 +123,8 @@ async function pulled(connection, query, options) {
 		session = storedSession(query, list);
 		if (!list.sessions.some((stored) => stored.session === session)) return { rows: list.problems.filter((problem) => problem.session === session).map(problemRow) };
 		// The directory of its file if it has one; else the working directory.
-		for (const sync of await syncsOfAll(connection, options)) if ((await sync.local(session)).length > 0) syncs = [sync];
+		const found = await sessionHere(session, options);
+		if (found) syncs = [await syncOf(connection, found, options)];
 	} else if (options.all) syncs = await syncsOfAll(connection, options);
 	if (syncs.length === 0) syncs = [await syncHere(connection, options)];
 	/** @type {Row[]} */

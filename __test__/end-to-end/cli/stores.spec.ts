@@ -210,6 +210,29 @@ test("a session that is named by its path is pulled, too", async () => {
 	expect(readFileSync(file, "utf8").split("\n").slice(1)).toEqual(readFileSync(pulled, "utf8").split("\n").slice(1));
 });
 
+// Regression: git ran, and a warning came, for each working directory that has sessions here.
+test("to pull a session that is named looks for the project of its directory alone", async () => {
+	const { laptop, desktop } = team();
+	put(laptop, "s-1", [message("a", null, user("hello"))]);
+	await good(laptop, ["push"]);
+	await good(desktop, ["pull"]);
+	const file = filesOf(desktop)[0] as string;
+	for (const name of ["x", "y"]) {
+		const dir = join(desktop.agent, "sessions", `--${name}--`);
+		mkdirSync(dir);
+		writeFileSync(join(dir, `${name}.jsonl`), `${JSON.stringify({ type: "session", version: 3, id: name, cwd: `/nowhere/${name}` })}\n`);
+	}
+	const at = { ...desktop, env: { ...desktop.env, PI_SESSION_NATIVE_PROJECT: undefined } };
+	writeFileSync(join(at.agent, "session-store.json"), JSON.stringify({ projects: { [at.cwd]: "shop" } }), { mode: 0o600 });
+	rmSync(file);
+	for (const first of [true, false]) {
+		const pulled = await run(at, ["pull", "s-1"]);
+		expect(pulled).toMatchObject({ code: 0, err: "", out: first ? expect.stringMatching(/^1 line added {2}s-1/) : "The store has nothing new\n" });
+		expect(filesOf(at)).toContain(file);
+	}
+	expect((await run(at, ["pull", "--all"])).err).toContain("/nowhere/x has no git remote");
+});
+
 test("a stored session that cannot be read is told to be so where it is named, too", async () => {
 	const { store, laptop, desktop } = team();
 	put(laptop, "s-1", [message("a", null, user("hello"))]);
