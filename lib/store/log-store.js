@@ -14,7 +14,7 @@ const { inParallel } = require("./in-parallel.js");
 const { checkAppend, checkProject, checkTtl, compareText, headerFault, sha256 } = require("./lines.js");
 const { decodeBatches, encodeBatch, shortHash, shortened } = require("./log-batches.js");
 const { Claims } = require("./log-claims.js");
-const { LINES, deletedPath, folderOf, headerPath, headersOf, listingsOf, movedIn, movedPath, newListing, partPath, prefixOf, redactedPath } = require("./log-names.js");
+const { LINES, deletedPath, folderOf, headerPath, headersOf, idInClaim, listingsOf, movedIn, movedPath, newListing, partPath, prefixOf, redactedPath } = require("./log-names.js");
 const { untilWritten } = require("./log-objects.js");
 const { LAST_CLOCK, LogReader, checkCursor } = require("./log-reader.js");
 const { LogRecords } = require("./log-records.js");
@@ -272,7 +272,7 @@ class LogStore {
 		const [listings, holders] = await Promise.all([this.#listingsFor({ session, project }), claims ? this.#claims.holders() : new Map()]);
 		await inParallel(listings, async (listing) => {
 			if (listing.hosts.size > 0) {
-				const claim = holders.get(listing.session);
+				const claim = holders.get(idInClaim(listing.session));
 				const stored = await this.#describe(listing, { isAsked: headers, project }, list.problems);
 				if (!stored) return;
 				const described = { ...stored, ...(claim && { claim }) };

@@ -136,6 +136,22 @@ test("what a killed process of this host claimed is removed after a day, too", a
 	expect(["s1", "s2", SESSION].map((session) => claimsIn(path, session).length)).toEqual([0, 1, 1]);
 });
 
+// Regression: the names of both together were longer than that of a file may be, and with `exclusive` the session was never stored.
+test("a session and a host whose ids are long are claimed as others are", async () => {
+	const path = emptyDirectory();
+	const [session, own, theirs] = ["S".repeat(120), "H".repeat(120), `H${"h".repeat(119)}`] as const;
+	const [laptop, desktop] = [own, theirs].map((host) => new DirectoryStore({ path, host })) as [DirectoryStore, DirectoryStore];
+	await laptop.append(session, { header: header(session), lines: entries("a", 1), exclusive: true });
+	await laptop.claim(session, { ttl: HOUR });
+	await laptop.append(session, { header: header(session), lines: entries("b", 1), exclusive: true });
+	await expect(desktop.claim(session, { ttl: HOUR })).rejects.toMatchObject({ code: "claimed" });
+	expect(await claimIn(laptop)).toMatchObject({ host: own });
+	expect((await claimIn(desktop))?.host).toMatch(/^[0-9a-f]{32}$/);
+	await laptop.claim(session, { ttl: 0 });
+	await desktop.claim(session, { ttl: HOUR });
+	expect(await claimIn(desktop)).toMatchObject({ host: theirs });
+});
+
 // Regression: each claim made several, which synchronised directories carried to every machine.
 test("a claim that no other host disputes makes no file but its own", async () => {
 	const { path, laptop } = await stored();
