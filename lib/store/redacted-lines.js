@@ -4,7 +4,7 @@ const { createHash } = require("node:crypto");
 const { readFileSync } = require("node:fs");
 const { dirname, join, resolve } = require("node:path");
 const { addressKey } = require("./address.js");
-const { StoreError } = require("./errors.js");
+const { StoreError, isGone } = require("./errors.js");
 const { hostLock } = require("./host-lock.js");
 const { isObject, parse } = require("./lines.js");
 const { checkId, nameOf } = require("./names.js");
@@ -86,14 +86,19 @@ class RedactedLines {
 	}
 
 	/**
-	 * Redacts in the store, which counts as unfinished until it has succeeded. One process at a time: one that succeeds makes good those that
+	 * Redacts in the store, which counts as unfinished until it has succeeded, or the store has nothing of the session. One process at a time: one that succeeds makes good those that
 	 * have failed, or were killed.
 	 * @param {() => Promise<void>} redact
 	 */
 	async tell(redact) {
 		await this.#tellingLock("telling", async () => {
 			await this.#setUnfinished(true);
-			await redact();
+			try {
+				await redact();
+			} catch (error) {
+				if (isGone(error)) await this.#setUnfinished(false);
+				throw error;
+			}
 			await this.#setUnfinished(false);
 		});
 	}

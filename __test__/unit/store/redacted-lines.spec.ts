@@ -184,6 +184,13 @@ test("what was redacted while the store was away does not come back with a file 
 	expect(readFileSync(a.file, "utf8")).toContain("[redacted]");
 });
 
+// Regression: it stayed unfinished for ever, and each push tried it again.
+test.each(["not-found", "deleted"])("a redaction of what the store has not is over (%s)", async (code) => {
+	const redacted = new RedactedLines(emptyDirectory(), { session: SESSION, file: "/sessions/one.jsonl" }, "/store");
+	await expect(redacted.tell(() => Promise.reject(new StoreError(code, "gone")))).rejects.toThrow("gone");
+	expect(redacted.isUnfinished()).toBe(false);
+});
+
 // Regression: the lock was that of the directory, and a store that did not answer kept every other one from being told for two minutes.
 test.each([["another store", "/other", SESSION], ["another session", "/away", "other"]])("while a store does not answer, %s is told", async (_, store, session) => {
 	const folder = emptyDirectory();
