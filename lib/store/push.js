@@ -14,9 +14,10 @@ const { lagOf } = require("./session-file.js");
  *   onError?: (error: Error) => void,
  *   poll?: number,
  *   retry?: number,
- * }} PushOptions `onStart` is called before each try, and waited for, `onStored` after one that stored all there was. `onError` is given each
- *   failure, and a deletion once; what failed is tried again. `poll` is the interval at which a followed file is checked, `retry` the first
- *   wait after a failure, which doubles up to a minute, both in milliseconds.
+ * }} PushOptions `onStart` is called before each portion, as the store may have been set back during the one before, and waited for,
+ *   `onStored` after a try that stored all there was. `onError` is given each failure, and a deletion once; what failed is tried again.
+ *   `poll` is the interval at which a followed file is checked, `retry` the first wait after a failure, which doubles up to a minute, both in
+ *   milliseconds.
  */
 
 const POLL_MS = 250;
@@ -129,8 +130,11 @@ class Push {
 	async #run() {
 		const before = this.#error;
 		try {
-			await this.#options.onStart?.();
-			while (!this.#isStopped && (await this.#outbox.storePortion())) this.#failures = 0;
+			for (let isMore = true; isMore && !this.#isStopped; ) {
+				await this.#options.onStart?.();
+				isMore = await this.#outbox.storePortion();
+				if (isMore) this.#failures = 0;
+			}
 			[this.#failures, this.#error, this.#retryAt] = [0, undefined, 0];
 			if (!this.#isStopped) this.#options.onStored?.();
 		} catch (error) {

@@ -1,6 +1,6 @@
 // The notes of what was redacted here, on which it rests that a redacted line does not come back.
 import { createHash } from "node:crypto";
-import fs, { appendFileSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import fs, { appendFileSync, cpSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, parse, relative, sep } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
@@ -203,6 +203,26 @@ test.each([["another store", "/other", SESSION], ["another session", "/away", "o
 	answer?.();
 	await first;
 	expect(redacted("/away", SESSION).isUnfinished()).toBe(false);
+});
+
+// Regression: the store had been told, and the same push went on with the redacted line beside the old one.
+test("a store that is set back during a push to before a redaction is told again before anything is stored there", async () => {
+	const { path, machine, begin } = world();
+	const a = machine("a");
+	begin(a, Buffer.from('{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"hunter2"}}'));
+	await a.sync.push();
+	const [lines, backup] = [join(path, "lines"), join(path, "backup")];
+	cpSync(lines, backup, { recursive: true });
+	await a.sync.redact({ session: SESSION, file: a.file }, { text: "hunter2" });
+	appendFileSync(a.file, text(entry("b")));
+	vi.spyOn(a.store, "append").mockImplementationOnce(async () => {
+		rmSync(lines, { recursive: true });
+		cpSync(backup, lines, { recursive: true });
+		throw new StoreError("reset", "set back");
+	});
+	expect(await a.sync.push()).toMatchObject([{ lag: 0 }]);
+	const stored = (await a.store.load(SESSION)).lines.map(({ line }) => line.toString());
+	expect(stored).toEqual(readFileSync(a.file, "utf8").trimEnd().split("\n").slice(1));
 });
 
 // Regression: processes had one mark, which the first one that succeeded removed.
