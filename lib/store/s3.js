@@ -10,6 +10,7 @@ const { checkTimeout, endpointOfEnvironment, parseUrl, timeoutIn, withoutSecrets
 const { StoreError, optional, messageOf } = require("./errors.js");
 const { PARALLEL, inParallel } = require("./in-parallel.js");
 const { hostLock } = require("./host-lock.js");
+const { untilWritten } = require("./log-objects.js");
 const { LogStore } = require("./log-store.js");
 
 /** @typedef {import("./index").StoreErrorCode} StoreErrorCode */
@@ -112,7 +113,7 @@ class S3Objects {
 	 */
 	async #put(path, body, headers) {
 		const answer = await this.#ask({ method: "PUT", url: this.#url(path), body, headers });
-		if (answer.status === 412 || answer.status === 409) return undefined;
+		if (answer.status === 412) return undefined;
 		if (answer.status === 404 && codeOf(answer) === "NoSuchKey") return undefined;
 		if (answer.status !== 200) throw this.#refusal(answer);
 		return { bytes: body, tag: answer.headers.etag };
@@ -121,22 +122,29 @@ class S3Objects {
 	/** The part is written as a whole: what was written last need not be read again. @type {Objects["append"]} */
 	async append(path, { size, end, last }, bytes) {
 		const known = /** @type {Content | undefined} */ (last);
-		const before = end === 0 || known?.bytes.length === size ? known : await this.get(path);
-		if (end > 0 && before?.bytes.length !== size) return undefined;
-		const body = before && end > 0 ? Buffer.concat([before.bytes.subarray(0, end), bytes]) : bytes;
-		const written = await this.#put(path, body, size > 0 ? { "if-match": before?.tag ?? "" } : { "if-none-match": "*" });
+		const isKnown = known?.tag !== undefined && known.bytes.length === size;
+		const before = size === 0 ? undefined : isKnown ? known : await this.get(path);
+		if (size > 0 && before?.bytes.length !== size) return undefined;
+		const body = before ? Buffer.concat([before.bytes.subarray(0, end), bytes]) : bytes;
+		const written = await this.#put(path, body, before ? this.#ifStill(before) : { "if-none-match": "*" });
 		return written && { last: body.length < PART_BYTES ? written : undefined };
 	}
 
 	/** @type {Objects["blank"]} */
 	async blank(path, ranges) {
-		for (;;) {
+		// Its host may append to it meanwhile.
+		await untilWritten(this, path, async () => {
 			const object = await this.get(path);
-			if (!object) return;
+			if (!object) return true;
 			for (const { at, length } of ranges) object.bytes.fill(" ", at, at + length);
-			// Its host may append to it meanwhile.
-			if (await this.#put(path, object.bytes, { "if-match": object.tag ?? "" })) return;
-		}
+			return (await this.#put(path, object.bytes, this.#ifStill(object))) && true;
+		});
+	}
+
+	/** The condition that an object is still what was read. @param {Content} content */
+	#ifStill({ tag }) {
+		if (!tag) throw new StoreError("unsupported", `${this.name} gives objects without ETag, so that nobody can tell whether one was changed`);
+		return { "if-match": tag };
 	}
 
 	async check() {
@@ -144,10 +152,12 @@ class S3Objects {
 		const body = Buffer.from("an object that is not to be replaced\n");
 		await this.create(path, body);
 		const replaced = [await this.create(path, body), await this.#put(path, body, { "if-match": '"00000000000000000000000000000000"' })];
+		const object = await this.get(path);
 		// Who may not remove anything may append.
 		await this.remove([path]).catch(() => {});
 		for (const [at, name] of ["If-None-Match", "If-Match"].entries())
 			if (replaced[at]) throw new StoreError("unsupported", `${this.name} replaces objects that it is to keep (${name})`);
+		if (object) this.#ifStill(object);
 	}
 
 	/** By the server's clock, as its last answer said. */
@@ -174,8 +184,7 @@ class S3Objects {
 	async #ask(request) {
 		for (const pause of PAUSES_MS) {
 			const answer = await this.#send(request);
-			// 409: another process is writing the object, and may still fail.
-			if (kindOf(answer) !== "unreachable" && answer.status !== 409) return answer;
+			if (kindOf(answer) !== "unreachable") return answer;
 			await sleep(pause * (1 + Math.random()));
 		}
 		return this.#send(request);
@@ -269,7 +278,8 @@ function kindOf(answer) {
 	if (FULL.has(code) || status === 507) return "full";
 	if (status === 401 || status === 403) return "denied";
 	if (status === 501) return "unsupported";
-	if (status === 408 || status === 429 || status >= 500) return "unreachable";
+	// 409: another process is writing the object, and may still fail.
+	if (status === 408 || status === 409 || status === 429 || status >= 500) return "unreachable";
 	return "failed";
 }
 

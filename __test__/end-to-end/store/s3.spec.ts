@@ -1,6 +1,7 @@
 // The store in a real S3-compatible server.
+import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { type IncomingHttpHeaders, createServer, request } from "node:http";
+import { type IncomingHttpHeaders, type IncomingMessage, createServer, request } from "node:http";
 import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -95,27 +96,34 @@ test("a list goes on where the server cut it", async () => {
 	expect([sessions.length, problems]).toEqual([1051, []]);
 });
 
-describe("requests", () => {
-	/** A way to the server that counts requests. */
-	async function counted() {
-		const asked: string[] = [];
-		const front = createServer((incoming, outgoing) => {
-			const { method, url, headers } = incoming;
-			asked.push(`${method} ${url}`);
-			const passed = request({ port: server.port, host: "127.0.0.1", method, path: url, headers }, (answer) => {
-				outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
-				answer.pipe(outgoing);
-			});
-			incoming.pipe(passed);
-		});
-		await new Promise<void>((resolve) => front.listen(0, "127.0.0.1", resolve));
-		onTestFinished(() => {
-			front.closeAllConnections();
-			front.close();
-		});
-		return { asked, port: (front.address() as AddressInfo).port };
-	}
+interface Refusal {
+	status: number;
+	body: string;
+}
 
+/** A way to the server that notes requests, refuses some, and may change the headers of answers. */
+async function between(refuse: (request: IncomingMessage) => Refusal | false | undefined = () => undefined, change = (headers: IncomingHttpHeaders) => headers) {
+	const asked: string[] = [];
+	const front = createServer((incoming, outgoing) => {
+		const { method, url, headers } = incoming;
+		asked.push(`${method} ${url}`);
+		const refusal = refuse(incoming);
+		if (refusal) return incoming.resume() && outgoing.writeHead(refusal.status).end(refusal.body);
+		const passed = request({ port: server.port, host: "127.0.0.1", method, path: url, headers }, (answer) => {
+			outgoing.writeHead(answer.statusCode ?? 502, change(answer.headers));
+			answer.pipe(outgoing);
+		});
+		incoming.pipe(passed);
+	});
+	await new Promise<void>((resolve) => front.listen(0, "127.0.0.1", resolve));
+	onTestFinished(() => {
+		front.closeAllConnections();
+		front.close();
+	});
+	return { asked, port: (front.address() as AddressInfo).port };
+}
+
+describe("requests", () => {
 	/** Stores sessions as a host would have. */
 	function fill(bucket: string, sessions: number): void {
 		const put = (path: string, bytes: string | Buffer) => {
@@ -133,7 +141,7 @@ describe("requests", () => {
 
 	// Regression: nothing was pulled within the two seconds of pi's start, for ever.
 	test("a pull asks for the header and the lines of each new session, and later for what changed", async () => {
-		const [bucket, { asked, port }, dir] = [server.newBucket(), await counted(), emptyDirectory()];
+		const [bucket, { asked, port }, dir] = [server.newBucket(), await between(), emptyDirectory()];
 		fill(bucket, 60);
 		const sync = () => new SessionSync({ store: open(bucket, "b", { port }), address: `s3://${bucket}`, notes: join(dir, "notes"), dir: join(dir, "sessions"), cwd: "/x", project: "shop" });
 		expect((await sync().pull()).filter(({ added }) => added === 1)).toHaveLength(60);
@@ -145,7 +153,7 @@ describe("requests", () => {
 	});
 
 	test("a thousand sessions of a project are listed by one request, and their headers are not read where they are not wanted", async () => {
-		const [bucket, { asked, port }] = [server.newBucket(), await counted()];
+		const [bucket, { asked, port }] = [server.newBucket(), await between()];
 		fill(bucket, 2500);
 		const { sessions } = await open(bucket, "b", { port }).list({ project: "shop", headers: false });
 		expect(sessions).toHaveLength(2500);
@@ -154,7 +162,7 @@ describe("requests", () => {
 	});
 
 	test("an append after another one is a put and a list, and sends the last part of the log until that is full", async () => {
-		const [bucket, { asked, port }] = [server.newBucket(), await counted()];
+		const [bucket, { asked, port }] = [server.newBucket(), await between()];
 		const store = open(bucket, "a", { port });
 		let after: string | undefined;
 		for (let n = 0; n < 8; n++) {
@@ -257,12 +265,48 @@ describe("a store that cannot be used says why, and no secret", () => {
 		}
 	});
 
+	// Regression: the object was taken to be there. So a deletion removed lines and header without its mark, and a redaction did nothing.
+	test("an object is being written by others all the time (409): what must be noted first is not done without it", async () => {
+		const bucket = server.newBucket();
+		await append(open(bucket), entries("a", 1));
+		const { port } = await between((request) => request.method === "PUT" && { status: 409, body: "<Error><Code>ConditionalRequestConflict</Code></Error>" });
+		const store = open(bucket, "b", { port });
+		const hash = createHash("sha256").update(entries("a", 1)[0] as Buffer).digest("hex");
+		for (const work of [() => store.delete(SESSION), () => store.redact(SESSION, [{ hash }]), () => store.claim(SESSION, { ttl: 1000 }), () => append(store, entries("b", 1))])
+			expect(await failure(work())).toMatchObject({ code: "unreachable", retryable: true, message: expect.stringContaining("the server answered 409") });
+		const { sessions, deleted } = await open(bucket).list();
+		expect([sessions.length, deleted]).toEqual([1, []]);
+		expect(ids(await open(bucket).load(SESSION))).toEqual(["a0"]);
+	});
+
+	// Regression: a redaction asked for ever whether the object was still the one without tag.
+	test("objects come without ETag: that is said before the store is used, and by who redacts in one that is", async () => {
+		const [bucket, used] = [server.newBucket(), server.newBucket()];
+		const { port } = await between(() => undefined, ({ etag, ...headers }) => headers);
+		const refusal = { code: "unsupported", message: expect.stringContaining("gives objects without ETag") };
+		expect(await failure(append(open(bucket, "a", { port }), entries("a", 1)))).toMatchObject(refusal);
+		expect(existsSync(join(server.folder, bucket, "store.json"))).toBe(false);
+		await append(open(used), entries("a", 1));
+		const hash = createHash("sha256").update(entries("a", 1)[0] as Buffer).digest("hex");
+		expect(await failure(open(used, "b", { port }).redact(SESSION, [{ hash }]))).toMatchObject(refusal);
+		expect(await failure(append(open(used, "a", { port }), entries("b", 1)))).toMatchObject(refusal);
+	});
+
+	test("an object that always changes is not redacted for ever", async () => {
+		const bucket = server.newBucket();
+		await append(open(bucket), entries("a", 1));
+		const { port } = await between((request) => request.headers["if-match"] !== undefined && { status: 412, body: "" });
+		const hash = createHash("sha256").update(entries("a", 1)[0] as Buffer).digest("hex");
+		expect(await failure(open(bucket, "b", { port }).redact(SESSION, [{ hash }]))).toMatchObject({ code: "failed", message: expect.stringContaining("it always changes meanwhile") });
+	});
+
 	test.each([
 		[507, "", "full", true],
 		[403, "<Error><Code>QuotaExceeded</Code><Message>5 &lt; 6 &#38; more</Message></Error>", "full", true],
 		[403, "<Error><Code>AccessDenied</Code></Error>", "denied", false],
 		[503, "<Error><Code>SlowDown</Code></Error>", "unreachable", true],
 		[429, "", "unreachable", true],
+		[409, "<Error><Code>OperationAborted</Code></Error>", "unreachable", true],
 		[501, "<Error><Code>NotImplemented</Code></Error>", "unsupported", false],
 		[301, "", "failed", false],
 		[403, "<Error><Code>RequestTimeTooSkewed</Code></Error>", "denied", false],
@@ -318,23 +362,14 @@ test.each([-3_600_000, 3_600_000])("a clock that is wrong by %i ms changes nothi
 test.each([[503, "SlowDown"], [409, "ConditionalRequestConflict"]])("a server that is busy now and then (%i %s) is asked again", async (status, code) => {
 	const bucket = server.newBucket();
 	for (let n = 0; n < 10; n++) await open(bucket).append(`s${n}`, { header: header(`s${n}`), lines: entries("a", 1) });
-	let asked = 0;
-	const busy = createServer((incoming, outgoing) => {
-		// Two refusals, then an answer.
-		if (asked++ % 3 < 2) return incoming.resume() && outgoing.writeHead(status).end(`<Error><Code>${code}</Code></Error>`);
-		const { method, url, headers } = incoming;
-		const passed = request({ port: server.port, host: "127.0.0.1", method, path: url, headers }, (answer) => {
-			outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
-			answer.pipe(outgoing);
-		});
-		incoming.pipe(passed);
+	const counts = new Map<string, number>();
+	// Two refusals of each request, then an answer.
+	const { port } = await between(({ method, url }) => {
+		const count = counts.get(`${method} ${url}`) ?? 0;
+		counts.set(`${method} ${url}`, count + 1);
+		return count % 3 < 2 && { status, body: `<Error><Code>${code}</Code></Error>` };
 	});
-	await new Promise<void>((resolve) => busy.listen(0, "127.0.0.1", resolve));
-	onTestFinished(() => {
-		busy.closeAllConnections();
-		busy.close();
-	});
-	const store = open(bucket, "b", { port: (busy.address() as AddressInfo).port });
+	const store = open(bucket, "b", { port });
 	onTestFinished(() => store.close());
 	expect(ids(await store.load("s3"))).toEqual(["a0"]);
 	await store.delete("s4");
