@@ -14,11 +14,14 @@ const { StoreError } = require("./errors.js");
  * @property {"directory" | "postgres" | "s3"} kind
  * @property {string} place an absolute path, or a URL, with its secrets
  * @property {string} shown the same without secrets
- * @property {string} identity equal for addresses of the same store, and without secrets
+ * @property {string} identity what tells one store from another, without secrets: equal for addresses that differ in spelling, in the user or
+ *   in how the store is reached
  */
 
 /** What reads the addresses of a scheme. @type {Record<string, (address: string) => Address>} */
 const READERS = { file: (address) => directory(pathOfUrl(address)), postgres, postgresql: postgres, s3 };
+/** Where the tables are in PostgreSQL, if neither the address nor an option says so. */
+const DEFAULT_SCHEMA = "pi_session_native";
 const URL_START = /^([a-z][a-z0-9+.-]+):\/\//i;
 /** How a path begins on Windows, where its colon does not mark a password. */
 const DRIVE = process.platform === "win32" ? /^[a-z]:(?=[\\/])/i : /^(?!)/;
@@ -85,7 +88,7 @@ function postgres(address) {
 	const host = url.searchParams.getAll("host").at(-1) || url.hostname || PGHOST;
 	if (!host) throw invalid("The address of the store names no host: postgres://user@host/database");
 	const database = url.pathname.slice(1) || of("database") || PGDATABASE || url.username || of("user") || PGUSER || "";
-	const identity = `postgres://${host}:${of("port") || url.port || PGPORT || 5432}/${database}?schema=${of("schema") ?? ""}`;
+	const identity = `postgres://${host}:${of("port") || url.port || PGPORT || 5432}/${database}?schema=${of("schema") ?? DEFAULT_SCHEMA}`;
 	return { kind: "postgres", place: url.href, shown: withoutSecrets(url), identity };
 }
 
@@ -164,6 +167,7 @@ function parseUrl(text) {
 	}
 }
 
+exports.DEFAULT_SCHEMA = DEFAULT_SCHEMA;
 exports.addressKey = addressKey;
 exports.checkPath = checkPath;
 exports.checkTimeout = checkTimeout;

@@ -14,7 +14,7 @@
 //   directory, a bucket) each append carries a clock one higher than all that its cursor had passed, and equal clocks go
 //   by the host's id: a host that loads before it appends comes after what it loaded. No order comes from the time of day.
 // - An adapter leaves it to its caller to repeat a call: `StoreError.retryable` tells whether that may help. Only S3 asks a busy server
-//   again, twice within a second or so, because a load of it is many requests.
+//   again, twice within about a second, because a load of it is many requests.
 //
 // `docs/store-adapters.md` has the layouts and what readers and writers may rely on.
 const { readAddress } = require("./address.js");

@@ -1,6 +1,6 @@
-// Lines in PostgreSQL. Each call is one statement, so that it is atomic without an explicit transaction, and works
-// through poolers that give every transaction another connection.
-const { checkTimeout, readAddress, timeoutIn } = require("./address.js");
+// Lines in PostgreSQL. Each append is one statement, because no transaction of several can be had: two calls of `query` on a pool may get
+// different connections, as may two statements behind a pooler. Calls that take several leave a state that a repetition goes on from.
+const { DEFAULT_SCHEMA, checkTimeout, readAddress, timeoutIn } = require("./address.js");
 const { StoreError, claimedError, deletedError, resetError } = require("./errors.js");
 const { buffer, checkAppend, checkProject, checkTtl, compareText, entryOf, headerFault, lineKey, sha256 } = require("./lines.js");
 const { checkId, isId } = require("./names.js");
@@ -11,7 +11,6 @@ const { settleRedactions, toRedactions } = require("./redactions.js");
 
 /** @typedef {import("./index").CompleteStore} Store */
 
-const SCHEMA = "pi_session_native";
 const TIMEOUT_MS = 30_000;
 /** The largest page, in bytes (one line may exceed it) and in lines. */
 const PAGE_BYTES = 8 * 1024 * 1024;
@@ -59,7 +58,7 @@ class PostgresStore {
 			this.#client = pool;
 			this.#end = () => pool.end();
 		} else throw new StoreError("invalid", "A PostgreSQL store must have a client or a URL");
-		this.#schema = schema ?? SCHEMA;
+		this.#schema = schema ?? DEFAULT_SCHEMA;
 		if (!/^[a-z_][a-z0-9_]{0,62}$/.test(this.#schema)) throw new StoreError("invalid", `Not a name of a schema here: ${JSON.stringify(schema)}`);
 	}
 

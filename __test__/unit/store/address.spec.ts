@@ -53,6 +53,8 @@ test("another host, port, schema, endpoint or prefix is another store, other par
 	const same = (...texts: string[]) => expect(new Set(texts.map((text) => readAddress(text).identity)).size, texts.join(" ")).toBe(1);
 	const different = (...texts: string[]) => expect(new Set(texts.map((text) => readAddress(text).identity)).size, texts.join(" ")).toBe(texts.length);
 	same("postgres://h/x", "postgresql://h/x", "postgres://me:pw@h:5432/x?timeout=5&application_name=y", '"postgres://other@h/x"');
+	// Regression: notes of one store were kept twice.
+	same("postgres://h/x", "postgres://h/x?schema=pi_session_native");
 	different("postgres://h/x", "postgres://i/x", "postgres://h:1/x", "postgres://h/y", "postgres://h/x?schema=y", "postgres:///x?host=/run/a", "postgres:///x?host=/run/b");
 	same("s3://b/x", "s3://b/x/", "s3://b/x?region=eu-central-1&timeout=9");
 	different("s3://b/x", "s3://c/x", "s3://b/y", "s3://b/x?endpoint=http://h");
