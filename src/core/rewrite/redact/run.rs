@@ -113,8 +113,10 @@ pub fn redact(path: &str, redaction: &Redaction, is_dry_run: bool) -> Result<Red
         return Err(Error::not_a_session(path));
     }
     let mut identities = HashSet::new();
-    let (lines, mut left) = redact_file(path, redaction, is_dry_run, &mut identities)?;
+    // The file says which entries the lines of version 1 in a backup are. It is changed last: once it is, nothing of this is left to do.
+    let planned = redact_file(path, redaction, true, &mut identities)?;
     let mut backups = Vec::new();
+    let mut left = 0;
     for backup in backups_of(path)? {
         let (lines, more) = redact_file(&backup, redaction, is_dry_run, &mut identities)?;
         left += more;
@@ -122,6 +124,8 @@ pub fn redact(path: &str, redaction: &Redaction, is_dry_run: bool) -> Result<Red
             backups.push(backup);
         }
     }
+    let (lines, more) = if is_dry_run { planned } else { redact_file(path, redaction, false, &mut identities)? };
+    left += more;
     Ok(RedactReport { lines, backups, left })
 }
 

@@ -203,6 +203,25 @@ fn a_line_that_is_appended_meanwhile_is_redacted() {
     assert_eq!(fs::read_to_string(&path).expect("read"), [HEADER, &expected[0], &expected[1], ""].join("\n"));
 }
 
+/// Regression: the file was changed first, and if that was all, nobody looked for its backups any more.
+#[test]
+fn the_backups_of_a_file_are_redacted_before_the_file() {
+    use crate::io::fs::faults::before_nth;
+    use crate::io::fs::FsCall;
+    let a = r#"{"type":"custom","id":"a","parentId":null,"timestamp":"1","data":"hunter2"}"#;
+    let (_dir, path) = file(&[a]);
+    let backup = format!("{path}.v1.bak");
+    let old = a.replace("\"id\":\"a\",\"parentId\":null,", "");
+    fs::write(&backup, format!("{HEADER}\n{old}\n")).expect("written");
+    let (of_file, of_backup) = (path.clone(), backup.clone());
+    before_nth(2, FsCall::Rename, move || {
+        let is_redacted = |path| !fs::read_to_string(path).expect("read").contains("\"data\":\"hunter2\"");
+        assert_eq!([is_redacted(&of_file), is_redacted(&of_backup)], [false, true]);
+    });
+    let report = redact(&path, &entries(&["a"]), false).expect("redacted");
+    assert_eq!((report.lines.len(), report.backups, report.left), (1, vec![backup], 0));
+}
+
 /// Regression: a text that stood in a field that stays, such as the type of a custom entry, was not counted where entries were named.
 #[test]
 fn a_text_that_stays_in_a_named_entry_is_counted() {
