@@ -10,7 +10,7 @@ const { readJson, writeWhole } = require("./small-file.js");
  * @typedef {object} Note
  * @property {string} cursor
  * @property {number} offset so many bytes of the file are stored
- * @property {string} check of what is before that
+ * @property {string} fingerprint of what is before that
  * @property {boolean} [needsAll] the next pull is to load everything: the file may lack lines that the cursor has passed, some of which
  *   could not be read, or has entries with other ids than in the store
  * @property {string} [writer] the host that wrote the last of the stored lines, if it is another one
@@ -38,7 +38,7 @@ class Notes {
 	get(session) {
 		try {
 			const note = /** @type {Note | undefined} */ (readJson(this.#path(session)));
-			const isNote = typeof note?.cursor === "string" && typeof note.check === "string" && isCount(note.offset) && (note.writer === undefined || isId(note.writer));
+			const isNote = typeof note?.cursor === "string" && typeof note.fingerprint === "string" && isCount(note.offset) && (note.writer === undefined || isId(note.writer));
 			return isNote ? note : undefined;
 		} catch {
 			return undefined;

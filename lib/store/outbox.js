@@ -1,7 +1,7 @@
 // A session's file as the outbox of a store: lines that any process appended to it are read from it and stored, in portions of at
 // most a megabyte or one line.
 //
-// A note says how much is known to be stored: a cursor of the store, an offset in the file, and a checksum of the bytes just
+// A note says how much is known to be stored: a cursor of the store, an offset in the file, and a fingerprint of the bytes just
 // before that offset. If a note is lost, or does not match the file any more, the file is compared with all that is stored. So it
 // is if the store does not know the cursor any more, because it was made anew or set back, unless it says that the session was deleted
 // there: that is reported, and asked for again now and then.
@@ -10,7 +10,7 @@ const { isDeepStrictEqual } = require("node:util");
 const { StoreError, unlessAbsent } = require("./errors.js");
 const { entryOf, lineKey, tooLong } = require("./lines.js");
 const { loadAll } = require("./load-all.js");
-const { checkAt, readHeader, readLines } = require("./session-file.js");
+const { fingerprintAt, readHeader, readLines } = require("./session-file.js");
 
 /** @typedef {import("./index").LineStore} LineStore */
 /** @typedef {import("./notes").Note} Note */
@@ -69,11 +69,11 @@ class Outbox {
 		try {
 			const noted = readNote();
 			let note = noted;
-			if (!note || (await checkAt(file, note.offset)) !== note.check) {
+			if (!note || (await fingerprintAt(file, note.offset)) !== note.fingerprint) {
 				const page = await loadAll(store, session);
 				this.#isCompared = true;
 				this.#storedLines = new Set(page.lines.map(({ line }) => lineKey(line)));
-				note = { cursor: page.cursor, offset: 0, check: await checkAt(file, 0), needsAll: page.lines.length > 0 };
+				note = { cursor: page.cursor, offset: 0, fingerprint: await fingerprintAt(file, 0), needsAll: page.lines.length > 0 };
 			}
 			const { lines, bytes, goesOn } = this.#beforeSecret(await readLines(file, note.offset));
 			// After reading: what is said once a session is private is not among the lines if it was not private yet.
@@ -99,10 +99,10 @@ class Outbox {
 			}
 			this.#wasReset = false;
 			const offset = note.offset + bytes;
-			const check = await checkAt(file, offset);
+			const fingerprint = await fingerprintAt(file, offset);
 			// A pull, or another process, made a newer one meanwhile.
 			if (!isDeepStrictEqual(readNote(), noted)) return true;
-			await onNote({ ...note, cursor, offset, check, needsAll });
+			await onNote({ ...note, cursor, offset, fingerprint, needsAll });
 			for (const line of lines) if (!fits(line)) onSkipped?.(new StoreError("invalid", `${tooLong(session, line, store.longestLine ?? 0)}: it stays in this machine's file`));
 			onProgress?.(bytes);
 			return goesOn || this.#atEnd();

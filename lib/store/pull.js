@@ -12,7 +12,7 @@ const { isObject, parse } = require("./lines.js");
 const { loadAll } = require("./load-all.js");
 const { callHere } = require("./local.js");
 const { revisionOf } = require("./notes.js");
-const { CURRENT_VERSION, checkAt, checkNotNewer, tailAt } = require("./session-file.js");
+const { CURRENT_VERSION, checkNotNewer, fingerprintAt, tailAt } = require("./session-file.js");
 
 /** @typedef {import("./index").LineStore} LineStore */
 /** @typedef {import("./notes").Note} Note */
@@ -78,7 +78,7 @@ async function pull(options) {
 async function tailAsNoted(path, note) {
 	const file = await fs.open(path).catch(() => undefined);
 	try {
-		return file && (await checkAt(file, note.offset)) === note.check ? await tailAt(file, note.offset) : undefined;
+		return file && (await fingerprintAt(file, note.offset)) === note.fingerprint ? await tailAt(file, note.offset) : undefined;
 	} finally {
 		await file?.close();
 	}
@@ -159,7 +159,7 @@ async function done(options, page, { added, renamed, storedBytes: offset, inode 
 	const writer = host === options.store.host ? undefined : host;
 	try {
 		// Another pull may have replaced the file since: the note then matches no file.
-		await keep(options, { cursor: page.cursor, offset, check: await checkAt(handle, offset, inode), needsAll: renamed.length > 0 || page.problems.length > 0, writer }, page.problems);
+		await keep(options, { cursor: page.cursor, offset, fingerprint: await fingerprintAt(handle, offset, inode), needsAll: renamed.length > 0 || page.problems.length > 0, writer }, page.problems);
 	} finally {
 		await handle.close();
 	}

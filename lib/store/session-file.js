@@ -1,4 +1,4 @@
-// Reads a session's file: its lines, its header, and checksums that show that it is unchanged up to some offset.
+// Reads a session's file: its lines, its header, and fingerprints that show that it is unchanged up to some offset.
 const fs = require("node:fs");
 const { StoreError } = require("./errors.js");
 const { isObject, parse, sha256, splitLines } = require("./lines.js");
@@ -34,13 +34,13 @@ async function readAt(file, offset, length) {
 }
 
 /**
- * Shows that a file is unchanged up to an offset: a checksum of the bytes before it and of the file's inode, because a merge
+ * The fingerprint of a file up to an offset, which shows that it is unchanged: a checksum of the bytes before it and of the file's inode, because a merge
  * makes another file.
  * @param {FileHandle} file
  * @param {number} offset
  * @param {string} [inode] the one that it should have, if it may have been replaced
  */
-async function checkAt(file, offset, inode) {
+async function fingerprintAt(file, offset, inode) {
 	return `${checksumOf(await tailAt(file, offset))} ${inode || (await file.stat({ bigint: true })).ino}`;
 }
 
@@ -51,15 +51,15 @@ const checksumOf = (tail) => sha256(tail).toString("hex");
  * How many bytes of a file are not known to be stored: all of one that is not what a note says. A file that is not there has none. Its
  * inode does not count: drives give others after each mount, and then every session would count as unstored.
  * @param {string} path
- * @param {{ offset: number, check: string } | undefined} note
+ * @param {{ offset: number, fingerprint: string } | undefined} note
  */
 function lagOf(path, note) {
 	const { size } = fs.statSync(path, { throwIfNoEntry: false }) ?? { size: 0 };
-	return note && size >= note.offset && tailCheckAt(path, note.offset) === note.check.split(" ")[0] ? size - note.offset : size;
+	return note && size >= note.offset && tailChecksumAt(path, note.offset) === note.fingerprint.split(" ")[0] ? size - note.offset : size;
 }
 
 /** The checksum of the bytes before an offset, at once; undefined if the file cannot be read. @param {string} path @param {number} offset */
-function tailCheckAt(path, offset) {
+function tailChecksumAt(path, offset) {
 	let file;
 	try {
 		file = fs.openSync(path, "r");
@@ -154,8 +154,8 @@ function checkNotNewer(version) {
 
 exports.CURRENT_VERSION = CURRENT_VERSION;
 exports.NotASession = NotASession;
-exports.checkAt = checkAt;
 exports.checkNotNewer = checkNotNewer;
+exports.fingerprintAt = fingerprintAt;
 exports.headerIn = headerIn;
 exports.lagOf = lagOf;
 exports.readAt = readAt;
