@@ -95,8 +95,8 @@ async function done(file, what, connection, options) {
 	// What a store cannot take is redacted all the same.
 	const found = [...(await local.localSessions(dirname(file))).values()].find((one) => one.file === file);
 	if (found && connection) return (await syncOf(connection, found, options)).redact(found, what);
-	const notes = notesHere();
-	return redactions.redactFile(file, what, { notes, redacted: found && new redacted.RedactedLines(notes, found) });
+	const notesDir = notesHere();
+	return redactions.redactFile(file, what, { notesDir, redacted: found && new redacted.RedactedLines(notesDir, found) });
 }
 
 /**

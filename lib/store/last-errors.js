@@ -17,15 +17,15 @@ class LastErrors {
 	#folder;
 
 	/**
-	 * @param {string} notes the directory of this machine's notes
+	 * @param {string} notesDir the directory of this machine's notes
 	 * @param {string} address of the store; nothing secret of it is kept
 	 */
-	constructor(notes, address) {
-		this.#folder = join(notes, `errors-${addressKey(address)}`);
+	constructor(notesDir, address) {
+		this.#folder = join(notesDir, `errors-${addressKey(address)}`);
 	}
 
 	/**
-	 * Notes what failed last, or that nothing does any more. That it cannot be noted is no error: the caller has one to tell already.
+	 * Keeps what failed last, or that nothing does any more. That it cannot be kept is not an error: the caller has one to tell already.
 	 * @param {string | undefined} session
 	 * @param {Error & { code?: string, isSilent?: boolean } | undefined} error `isSilent`: the store did not answer in time
 	 */

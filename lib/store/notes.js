@@ -26,12 +26,12 @@ class Notes {
 	#folder;
 
 	/**
-	 * @param {string} notes the directory of this machine's notes
+	 * @param {string} notesDir the directory of this machine's notes
 	 * @param {string} address of the store; nothing secret of it is kept
 	 * @param {string} dir of the session files: another checkout of a project has files of its own
 	 */
-	constructor(notes, address, dir) {
-		this.#folder = join(resolve(notes), addressKey(address, `\n${resolve(dir)}`));
+	constructor(notesDir, address, dir) {
+		this.#folder = join(resolve(notesDir), addressKey(address, `\n${resolve(dir)}`));
 	}
 
 	/** @param {string} session @returns {Note | undefined} */

@@ -1,5 +1,5 @@
-// The sessions that were opened with a store on this machine and may not be stored to their end. A process notes each one that it opens
-// before there is anything to store, so that a later process stores what this one could not, in whatever project that one is.
+// The sessions that were opened with a store on this machine and may not be stored to their end. A process writes down each one that it
+// opens before there is anything to store, so that a later process stores what this one could not, in whatever project that one is.
 //
 // Each process has a file of its own, with a session a line, and a lock of the operating system beside it, which ends with the process
 // however that ends: a number of a process may be another one's by then. The lock is on a file of its own, because Windows lets nobody
@@ -26,15 +26,15 @@ class Pending {
 	#release;
 
 	/**
-	 * @param {string} notes the directory of this machine's notes
+	 * @param {string} notesDir the directory of this machine's notes
 	 * @param {string} address of the store; nothing secret of it is kept
 	 * @param {string} [id] of another process, whose sessions are read and added to; without it this process has open what it adds
 	 */
-	constructor(notes, address, id) {
+	constructor(notesDir, address, id) {
 		/** @readonly */
 		this.id = id ?? randomUUID();
 		this.#isOwn = id === undefined;
-		this.#folder = join(notes, "open", addressKey(address));
+		this.#folder = join(notesDir, "open", addressKey(address));
 	}
 
 	/** Adds a session that is open; what was said of its file before counts no more. @param {PendingSession} one */

@@ -1,8 +1,8 @@
 // Takes something out of session files and out of a store.
 //
-// What a redaction of a file is going to change is noted, with what is to stand in its place, before the file is changed, and goes to each
-// store before anything else of the session does: until the store knows of it, its old lines would come back with the next pull. A store may
-// also have what the file does not have any more, because it was edited by hand.
+// What a redaction of a session file is going to change is in a redaction file (redacted-lines.js), with what is to stand in its place, before
+// the session file is changed, and goes to each store before anything else of the session does: until the store knows of it, its old lines
+// would come back with the next pull. A store may also have what the file does not have any more, because it was edited by hand.
 const { mkdirSync, mkdtempSync, promises: fs, readFileSync, rmSync, statSync, writeFileSync } = require("node:fs");
 const { join } = require("node:path");
 const { copiesIn, eachLine, entriesWith, identityOf } = require("./copies.js");
@@ -15,12 +15,12 @@ const { CURRENT_VERSION } = require("./session-file.js");
 const { namesIn } = require("./small-file.js");
 
 /** @typedef {import("./index").LineStore} LineStore */
-/** @typedef {import("./redacted-lines").RedactedLine} RedactedLine */
+/** @typedef {import("./redacted-lines").ReplacedLine} ReplacedLine */
 /** @typedef {import("./redacted-lines").RedactedLines} RedactedLines */
 /** @typedef {import("../../index").RedactInput} RedactInput */
 /**
  * @typedef {object} Redacting
- * @property {string} notes the directory of this machine's notes
+ * @property {string} notesDir the directory of this machine's notes
  * @property {RedactedLines} [redacted] keeps what is changed, for the stores; none for a file that no store takes
  * @property {import("./local").CallManager} [call]
  */
@@ -30,13 +30,13 @@ const ASIDE = "redacting-";
 const LONGEST_ASIDE_MS = 60_000;
 
 /**
- * Redacts a session file, after what a process that was killed had noted to redact in it.
+ * Redacts a session file, after what a process that was killed was about to redact in it.
  * @param {string} file
  * @param {RedactInput} what
  * @param {Redacting} options
  * @returns {Promise<import("../../index").RedactReport>}
  */
-async function redactFile(file, what, { notes, redacted, call = callHere }) {
+async function redactFile(file, what, { notesDir, redacted, call = callHere }) {
 	const plan = () => callHere("redact", file, { ...what, dryRun: true });
 	if (what.dryRun) return plan();
 	if (!redacted) return change(file, what, call);
@@ -44,7 +44,7 @@ async function redactFile(file, what, { notes, redacted, call = callHere }) {
 		const left = await finish(file, redacted, call);
 		const planned = await plan();
 		const old = await linesOf(file, new Set(planned.lines.map(({ hash }) => hash)));
-		await redacted.add(redactAside(notes, [...old.values()], what));
+		await redacted.add(redactAside(notesDir, [...old.values()], what));
 		const done = await change(file, what, call);
 		// Another process may have appended to it meanwhile.
 		if (done.lines.length > planned.lines.length) {
@@ -67,15 +67,15 @@ const replacedBy = (lines, now) =>
 	});
 
 /**
- * Does in a file what was noted, within `alone`.
+ * Does in a file what its redaction file says, within `alone`.
  * @param {string} file
  * @param {RedactedLines} redacted
  * @param {import("./local").CallManager} [call]
  */
 async function finish(file, redacted, call = callHere) {
-	const noted = redacted.all();
-	const there = await linesOf(file, new Set(noted.map(({ hash }) => hash)));
-	const lines = noted.filter(({ hash }) => there.has(hash)).map(({ hash, line }) => ({ hash, line: line.toString() }));
+	const kept = redacted.all();
+	const there = await linesOf(file, new Set(kept.map(({ hash }) => hash)));
+	const lines = kept.filter(({ hash }) => there.has(hash)).map(({ hash, line }) => ({ hash, line: line.toString() }));
 	return lines.length === 0 ? [] : (await change(file, { lines }, call)).lines;
 }
 
@@ -149,7 +149,7 @@ async function takeOver({ session, file }, redactions, options) {
  * @returns {Promise<boolean>}
  */
 async function pushRedactions({ session, file }, options) {
-	const { store, notes, redacted, isAsked, isPrivate, secretIn, call } = options;
+	const { store, notesDir, redacted, isAsked, isPrivate, secretIn, call } = options;
 	const all = redacted.all();
 	const isUnfinished = isAsked || redacted.isUnfinished();
 	if (all.length === 0 && !isUnfinished) return false;
@@ -162,7 +162,7 @@ async function pushRedactions({ session, file }, options) {
 		const isStored = (/** @type {string} */ hash) => stored?.has(hash) ?? true;
 		const given = isPrivate ? unknown.filter(({ hash }) => isStored(hash)) : unknown;
 		// What stands in the place of a line is held back if it holds a secret.
-		const isSent = (/** @type {RedactedLine} */ { hash, line }) => isStored(hash) && secretIn?.(line) === undefined;
+		const isSent = (/** @type {ReplacedLine} */ { hash, line }) => isStored(hash) && secretIn?.(line) === undefined;
 		await redacted.tell(() => store.redact(session, given.map((one) => ({ hash: one.hash, ...(isSent(one) && { line: one.line }) }))));
 		known = await redactionsIn(store, session);
 	}
@@ -173,7 +173,7 @@ async function pushRedactions({ session, file }, options) {
 	});
 	if (differing.length === 0) return isTold;
 	const ours = differing.map(({ line }) => line);
-	const empty = new Map(redactAside(notes, ours, { lines: ours.map((line) => ({ hash: hashOf(line) })) }).map(({ hash, line }) => [hash, line]));
+	const empty = new Map(redactAside(notesDir, ours, { lines: ours.map((line) => ({ hash: hashOf(line) })) }).map(({ hash, line }) => [hash, line]));
 	const emptied = differing.flatMap(({ line, other }) => {
 		const last = empty.get(hashOf(line)) ?? line;
 		return [line, other].filter((one) => !one.equals(last)).map((one) => ({ hash: hashOf(one), line: last }));
@@ -196,12 +196,12 @@ const redactionsIn = async (store, session) => new Map((await store.redactions(s
  * the file: another host may have given one of the ids to another entry.
  * @param {{ session: string, file: string }} local
  * @param {RedactInput} what
- * @param {{ store: LineStore, notes: string }} options `notes`: the directory of this machine's notes
+ * @param {{ store: LineStore, notesDir: string }} options `notesDir`: the directory of this machine's notes
  * @returns {Promise<{ id: string | null, hash: string, line: Buffer }[]>}
  */
-async function planStored({ session, file }, what, { store, notes }) {
+async function planStored({ session, file }, what, { store, notesDir }) {
 	const old = new Map((await loadAll(store, session)).lines.map(({ line }) => [hashOf(line), line]));
-	const changed = redactAside(notes, [...old.values()], what);
+	const changed = redactAside(notesDir, [...old.values()], what);
 	const here = new Map((await entriesWith(file, new Set(changed.flatMap(({ id }) => id ?? [])))).map(({ identity, line }) => [identity, line]));
 	const isByEntry = what.entries !== undefined && what.text === undefined;
 	return changed.flatMap(({ id, hash, line }) => {
@@ -214,15 +214,15 @@ async function planStored({ session, file }, what, { store, notes }) {
 /**
  * What lines become when they are redacted: those that change. A file has them meanwhile, which is gone when this returns. Nothing is awaited,
  * so that where a signal is handled it waits, too; what a process that was killed has left, the next one removes, and the next follower.
- * @param {string} notes the directory of this machine's notes
+ * @param {string} notesDir the directory of this machine's notes
  * @param {Buffer[]} lines
  * @param {RedactInput} what
  */
-function redactAside(notes, lines, what) {
+function redactAside(notesDir, lines, what) {
 	if (lines.length === 0) return [];
-	removeAside(notes);
-	mkdirSync(notes, { recursive: true, mode: 0o700 });
-	const folder = mkdtempSync(join(notes, ASIDE));
+	removeAside(notesDir);
+	mkdirSync(notesDir, { recursive: true, mode: 0o700 });
+	const folder = mkdtempSync(join(notesDir, ASIDE));
 	try {
 		const path = join(folder, "lines.jsonl");
 		const header = Buffer.from(JSON.stringify({ type: "session", version: CURRENT_VERSION, id: "lines" }));
@@ -236,10 +236,10 @@ function redactAside(notes, lines, what) {
 	}
 }
 
-/** Removes what killed processes left of redactions apart from the file. @param {string} notes */
-function removeAside(notes) {
-	for (const name of namesIn(notes).filter((name) => name.startsWith(ASIDE))) {
-		const path = join(notes, name);
+/** Removes what killed processes left of redactions apart from the file. @param {string} notesDir */
+function removeAside(notesDir) {
+	for (const name of namesIn(notesDir).filter((name) => name.startsWith(ASIDE))) {
+		const path = join(notesDir, name);
 		if (Date.now() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0) > LONGEST_ASIDE_MS) rmSync(path, { recursive: true, force: true });
 	}
 }

@@ -12,33 +12,33 @@ const { Notes } = require("./notes.js");
 const { settleRedactions } = require("./redactions.js");
 const { unlessAbsentSync, writeWhole } = require("./small-file.js");
 
-/** @typedef {{ hash: string, line: Buffer }} RedactedLine the SHA-256 of the bytes of a line in hexadecimal digits, and the line in its place */
-/** @typedef {{ lines: RedactedLine[], unfinished: string[] }} Kept `unfinished`: the stores in which a redaction was begun and has not ended, by their keys */
+/** @typedef {{ hash: string, line: Buffer }} ReplacedLine the SHA-256 of the bytes of a line in hexadecimal digits, and the line in its place */
+/** @typedef {{ lines: ReplacedLine[], unfinished: string[] }} Kept `unfinished`: the stores in which a redaction was begun and has not ended, by their keys */
 
 class RedactedLines {
 	#session;
-	#notes;
+	#notesDir;
 	#path;
 	#lock;
 	#tellingLock;
 	#store;
-	#noted;
+	#notes;
 
 	/**
-	 * @param {string} notes the directory of this machine's notes
+	 * @param {string} notesDir the directory of this machine's notes
 	 * @param {{ session: string, file: string }} local
 	 * @param {string} [address] of a store, whose note of the session does not hold any longer when there is more
 	 */
-	constructor(notes, { session, file }, address) {
+	constructor(notesDir, { session, file }, address) {
 		const dir = resolve(dirname(file));
 		this.#session = checkId(session, "session");
-		this.#notes = resolve(notes);
-		this.#path = join(this.#notes, "redacted", createHash("sha256").update(dir).digest("hex").slice(0, 16), `${nameOf(session)}.json`);
-		this.#lock = hostLock({ store: dir, host: "redacted", locks: notes });
+		this.#notesDir = resolve(notesDir);
+		this.#path = join(this.#notesDir, "redacted", createHash("sha256").update(dir).digest("hex").slice(0, 16), `${nameOf(session)}.json`);
+		this.#lock = hostLock({ store: dir, host: "redacted", locks: notesDir });
 		this.#store = address === undefined ? "" : addressKey(address);
 		// Of the session and the store alone: others need not wait for a store that does not answer.
-		this.#tellingLock = hostLock({ store: this.#path, host: this.#store, locks: notes });
-		this.#noted = address === undefined ? undefined : new Notes(notes, address, dir);
+		this.#tellingLock = hostLock({ store: this.#path, host: this.#store, locks: notesDir });
+		this.#notes = address === undefined ? undefined : new Notes(notesDir, address, dir);
 	}
 
 	/** What was redacted. */
@@ -52,7 +52,7 @@ class RedactedLines {
 	}
 
 	/**
-	 * Throws if the note is damaged: without it a store would bring the lines back.
+	 * Throws if the redaction file is damaged: without it a store would bring the lines back.
 	 * @returns {Kept}
 	 */
 	#read() {
@@ -67,13 +67,13 @@ class RedactedLines {
 	/** @param {{ lines: import("./index").Redaction[], unfinished: string[] }} kept */
 	async #write({ lines, unfinished }) {
 		const texts = lines.map(({ hash, line }) => ({ hash, line: line?.toString("base64") }));
-		await writeWhole(this.#path, JSON.stringify({ lines: texts, unfinished }), dirname(this.#notes));
+		await writeWhole(this.#path, JSON.stringify({ lines: texts, unfinished }), dirname(this.#notesDir));
 	}
 
 	/**
 	 * Keeps more, within `alone`: a file is redacted only after that, so that it goes to the stores however this process, or the machine, ends.
 	 * Gives whether there was more.
-	 * @param {readonly RedactedLine[]} lines
+	 * @param {readonly ReplacedLine[]} lines
 	 */
 	async add(lines) {
 		const { lines: known, unfinished } = this.#read();
@@ -81,7 +81,7 @@ class RedactedLines {
 		if (more.length === 0) return false;
 		const all = new Map([...known, ...more].map((one) => [one.hash, one]));
 		await this.#write({ lines: [...all.values()], unfinished });
-		await this.#noted?.forget(this.#session);
+		await this.#notes?.forget(this.#session);
 		return true;
 	}
 
@@ -113,7 +113,7 @@ class RedactedLines {
 	}
 
 	/**
-	 * Does something that no other process of this host does meanwhile: a file is redacted, from the note of it on until it is done.
+	 * Does something that no other process of this host does meanwhile: a file is redacted, from when its redaction file says so until it is done.
 	 * @template T
 	 * @param {() => Promise<T>} work
 	 */

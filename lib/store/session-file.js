@@ -34,8 +34,8 @@ async function readAt(file, offset, length) {
 }
 
 /**
- * The fingerprint of a file up to an offset, which shows that it is unchanged: a checksum of the bytes before it and of the file's inode, because a merge
- * makes another file.
+ * The fingerprint of a file up to an offset, which shows that it is unchanged: a checksum of the bytes before it, and the file's inode,
+ * because a merge makes another file.
  * @param {FileHandle} file
  * @param {number} offset
  * @param {string} [inode] the one that it should have, if it may have been replaced

@@ -173,7 +173,7 @@ class SessionSync {
 	 * @returns {Promise<Map<string, number | Error>>}
 	 */
 	async takeRedactions(items) {
-		const { store, notes, dir, call, otherFiles } = this.#options;
+		const { store, notes: notesDir, dir, call, otherFiles } = this.#options;
 		const changed = items.filter(({ session, stored, state }) => state !== "same" && stored.redactions > 0 && this.#notes.get(session)?.redactions !== stored.redactions);
 		/** @type {Map<string, number | Error>} */
 		const results = new Map();
@@ -190,7 +190,7 @@ class SessionSync {
 			const local = await unlessAbsent(describe(file)).catch((error) => (error instanceof NotASession ? undefined : { file }));
 			if (!local) continue;
 			const redacted = "session" in local ? this.#redactedOf(local) : undefined;
-			const counts = await takeOver(local, redactions, { notes, redacted, call });
+			const counts = await takeOver(local, redactions, { notesDir, redacted, call });
 			for (const [owner, count] of counts) {
 				const before = results.get(owner);
 				// Where a file keeps lines of a session, that session's redactions are taken over again by the next pull.
@@ -212,10 +212,10 @@ class SessionSync {
 	 * @param {boolean} [isAsked] whatever the store knows
 	 */
 	async #pushRedactions(local, isAsked) {
-		const { store, notes, secretIn, call } = this.#options;
+		const { store, notes: notesDir, secretIn, call } = this.#options;
 		const redacted = this.#redactedOf(local);
 		try {
-			const isChanged = await pushRedactions(local, { store, notes, redacted, isAsked, secretIn, isPrivate: this.isPrivate(local), call });
+			const isChanged = await pushRedactions(local, { store, notesDir, redacted, isAsked, secretIn, isPrivate: this.isPrivate(local), call });
 			this.#pushedRedactions.set(local.session, redacted.all().length);
 			return isChanged;
 		} catch (error) {
@@ -232,12 +232,12 @@ class SessionSync {
 
 	/** @type {Sync["redact"]} */
 	async redact(local, what) {
-		const { store, notes } = this.#options;
+		const { store, notes: notesDir } = this.#options;
 		const redacted = this.#redactedOf(local);
-		const done = await redactFile(local.file, what, { notes, redacted });
+		const done = await redactFile(local.file, what, { notesDir, redacted });
 		try {
 			const known = new Set([...done.lines, ...redacted.all()].map(({ hash }) => hash));
-			const stored = (await planStored(local, what, { store, notes })).filter(({ hash }) => !known.has(hash));
+			const stored = (await planStored(local, what, { store, notesDir })).filter(({ hash }) => !known.has(hash));
 			if (!what.dryRun) {
 				await redacted.alone(() => redacted.add(stored));
 				await this.#pushRedactions(local, true);
