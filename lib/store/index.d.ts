@@ -296,8 +296,15 @@ export function openStore(address: string, options: OpenStoreOptions): Promise<L
 /** Negative if `a` is before `b` in the order of the store. That order is the same on every host. */
 export function compareLines(a: StoredLine, b: StoredLine): number;
 
-/** All pages of a session in one, in the store's order, each line once. `stored` is what `list` has just said of it. */
-export function loadAll(store: LineStore, session: string, after?: Cursor, onProgress?: (lines: number) => void, stored?: StoredSession): Promise<Page>;
+export interface LoadAllOptions {
+	/** Is given how many lines there are so far, after each page. */
+	onProgress?: (lines: number) => void;
+	/** What `list` has just said of the session, as for `load`. */
+	stored?: StoredSession;
+}
+
+/** All pages of a session in one, in the store's order, each line once. */
+export function loadAll(store: LineStore, session: string, after?: Cursor, options?: LoadAllOptions): Promise<Page>;
 
 /** What a pull did to one session's file. */
 export interface PullReport {

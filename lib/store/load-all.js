@@ -2,7 +2,7 @@
 const { compareLines, lineKey } = require("./lines.js");
 
 /** @type {typeof import("./index").loadAll} */
-async function loadAll(store, session, after, onProgress, stored) {
+async function loadAll(store, session, after, { onProgress, stored } = {}) {
 	/** @type {Map<string, import("./index").StoredLine>} */
 	const lines = new Map();
 	/** @type {Map<string, import("./index").Problem>} */

@@ -44,7 +44,7 @@ async function pull(options) {
 	const tail = note && !note.needsAll ? await tailAsNoted(file, note) : undefined;
 	let count = redacted.all().length;
 	if (note && tail) {
-		const page = await loadAll(store, session, note.cursor, undefined, listed).catch(undefinedIfReset);
+		const page = await loadAll(store, session, note.cursor, { stored: listed }).catch(undefinedIfReset);
 		if (page?.lines.length === 0) {
 			await keep(options, { ...note, cursor: page.cursor, needsAll: page.problems.length > 0 }, page.problems);
 			return { added: 0, renamed: [], problems: page.problems };
@@ -56,7 +56,7 @@ async function pull(options) {
 	}
 	for (let loaded = -1; ; ) {
 		// What was pushed since is to be among it.
-		const page = await loadAll(store, session, undefined, undefined, loaded < 0 ? listed : undefined);
+		const page = await loadAll(store, session, undefined, { stored: loaded < 0 ? listed : undefined });
 		if (page.lines.length === 0) {
 			const [problem] = page.problems;
 			if (header && problem) throw new StoreError("failed", `Session ${session}: ${problem.where}: ${problem.message}`);

@@ -36,7 +36,10 @@ class SessionSync {
 	/** @type {Map<string, Push>} by file */
 	#pushes = new Map();
 
-	/** @param {import("./index").SessionSyncOptions & { call?: import("./local").CallManager }} options */
+	/**
+	 * @param {import("./index").SessionSyncOptions & { call?: import("./local").CallManager }} options `call` is internal, for
+	 *   the follower: another process may have a session open
+	 */
 	constructor(options) {
 		this.#options = options;
 		this.#notes = new Notes(options.notes, options.address, options.dir);
@@ -96,22 +99,22 @@ class SessionSync {
 	 * Adds what is stored to the files of this machine, the newest first, each separately: an error is in the report of its session. What
 	 * was redacted elsewhere is redacted here. Throws if the store cannot be asked.
 	 * @param {import("./index").SyncOptions & { items?: SyncItem[], chosen?: SyncItem[], redacted?: Map<string, number | Error>, duration?: number, onResult?: (result: import("./index").PullResult) => void }} [options]
-	 *   `chosen`: those of the items that are pulled, where others may be their parent sessions; `redacted`: what `takeRedactions` gave, where
-	 *   several pulls are made of some items; `duration`: no more sessions are begun after so many milliseconds, counted from when what was
-	 *   redacted elsewhere is taken over
+	 *   Internal, for the follower, are `chosen`: those of the items that are pulled, where others may be their parent sessions; `redacted`:
+	 *   what `takeRedactions` gave, where several pulls are made of some items; `duration`: no more sessions are begun after so many
+	 *   milliseconds, counted from when what was redacted elsewhere is taken over
 	 * @returns {Promise<import("./index").PullResult[]>}
 	 */
-	async pull({ session, items: compared, chosen, redacted: taken, signal, duration, onProgress, onResult } = {}) {
+	async pull({ session, items: compared, chosen, redacted, signal, duration, onProgress, onResult } = {}) {
 		const items = compared ?? (await this.compare(session)).items;
 		const files = new Map(items.map(({ session, file }) => [session, file]));
 		const wanted = (chosen ?? items).filter(({ state }) => state === "new" || state === "changed").sort((a, b) => b.stored.modified.getTime() - a.stored.modified.getTime());
 		// First: what is pulled into a fork must not have lines that were redacted in its parent session.
-		const redacted = taken ?? (await this.takeRedactions(items));
+		const takenOver = redacted ?? (await this.takeRedactions(items));
 		const ends = duration === undefined ? signal : AbortSignal.timeout(duration);
 		/** @type {Map<SyncItem, import("./index").PullResult>} */
 		const results = new Map();
 		const work = async (/** @type {SyncItem} */ item) => {
-			const result = await this.#pullOne(item, files, redacted.get(item.session));
+			const result = await this.#pullOne(item, files, takenOver.get(item.session));
 			this.#errors.set(item.session, result.error);
 			results.set(item, result);
 			onProgress?.(results.size, wanted.length);
@@ -128,16 +131,16 @@ class SessionSync {
 	/**
 	 * @param {SyncItem} item
 	 * @param {Map<string, string | undefined>} files of the sessions that there are, or will be
-	 * @param {number | Error | undefined} redacted how many lines were, or why not
+	 * @param {number | Error | undefined} takenOver how many lines were redacted here as elsewhere, or why not
 	 * @returns {Promise<import("./index").PullResult>}
 	 */
-	async #pullOne(item, files, redacted = 0) {
+	async #pullOne(item, files, takenOver = 0) {
 		const { session, stored, state } = item;
 		const { store, cwd, dir, call } = this.#options;
 		let file = item.file ?? "";
-		const report = { session, isNew: state === "new", redacted: typeof redacted === "number" ? redacted : 0 };
+		const report = { session, isNew: state === "new", redacted: typeof takenOver === "number" ? takenOver : 0 };
 		try {
-			if (typeof redacted !== "number") throw redacted;
+			if (typeof takenOver !== "number") throw takenOver;
 			let header;
 			if (report.isNew) {
 				const parentOf = (/** @type {string} */ name) => {
@@ -161,14 +164,14 @@ class SessionSync {
 			return { ...report, file, ...(await pull({ store, stored, isChanged, file, header, notes: this.#notes, redacted: this.#redactedOf({ session, file }), push, call })) };
 		} catch (error) {
 			// Another process pulls it, too, and made its file first.
-			if (report.isNew && isObject(error) && error.code === "EEXIST") return this.#pullOne({ ...item, file, state: "changed" }, files, redacted);
+			if (report.isNew && isObject(error) && error.code === "EEXIST") return this.#pullOne({ ...item, file, state: "changed" }, files, takenOver);
 			return { ...report, file, added: 0, renamed: [], problems: [], error: asError(error) };
 		}
 	}
 
 	/**
 	 * Takes over what was redacted elsewhere, in every session file of this machine: forks have copies of entries. Gives for each session
-	 * how many lines, or why not.
+	 * how many lines, or why not. Internal: only `pull` and the follower call it.
 	 * @param {SyncItem[]} items those that are the same as in the store are left out
 	 * @returns {Promise<Map<string, number | Error>>}
 	 */
