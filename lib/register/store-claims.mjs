@@ -7,7 +7,8 @@ const { displayName } = createRequire(import.meta.url)("../store/names.js");
 /** When a claim is renewed. */
 const RENEW_MS = 20_000;
 
-export class Claims {
+/** The claims that this host has, and gives up when pi ends. */
+export class HeldClaims {
 	#store;
 	#reports;
 	/** Ids of sessions that this host has claimed. */
@@ -17,6 +18,7 @@ export class Claims {
 	/** What claims a session before each append, where this host is to have it alone. */
 	beforeAppend = isExclusive() ? (session) => this.#claimUnlessHeld(session) : undefined;
 
+	/** @param {{ store: import("../store/index.js").LineStore, reports: import("./store-messages.mjs").Reports }} parts */
 	constructor({ store, reports }) {
 		[this.#store, this.#reports] = [store, reports];
 	}

@@ -4,15 +4,14 @@
 import { createRequire } from "node:module";
 import { dirname } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { Claims } from "./store-claims.mjs";
-import { Reports, callPi, takeAnswer } from "./store-messages.mjs";
+import { HeldClaims } from "./store-claims.mjs";
+import { Reports, takeAnswer } from "./store-messages.mjs";
 import { Pulls } from "./store-pulls.mjs";
 import { Sessions } from "./store-sessions.mjs";
 
 const require = createRequire(import.meta.url);
 const { hostId, openStore } = require("../store/index.js");
 const { LastErrors } = require("../store/last-errors.js");
-const { callHere } = require("../store/local.js");
 const { Pending } = require("../store/pending.js");
 const { pushRules, readSettings } = require("../store/settings.js");
 
@@ -22,29 +21,60 @@ const FOLLOW_MS = 400;
 /** Ends at once. A call that hangs would keep `process.exit` waiting. */
 const end = () => process.kill(process.pid, "SIGKILL");
 
+/**
+ * What the parts of the follower share.
+ * @typedef {object} Context
+ * @property {import("../store/index.js").LineStore} store
+ * @property {string} address
+ * @property {string} notes the directory of this machine's notes
+ * @property {number} timeout how long pi waits for the store, in milliseconds
+ * @property {string | undefined} givenDir pi's argument `--session-dir`
+ * @property {import("../store/settings.js").Settings} settings
+ * @property {ReturnType<typeof import("../store/settings.js").pushRules>} rules what may leave this machine
+ * @property {import("../store/pending.js").Pending} pending pi's pending sessions, and those of other processes
+ * @property {import("../store/last-errors.js").LastErrors} errors
+ * @property {Reports} reports
+ * @property {HeldClaims} claims
+ * @property {(filter?: object) => Promise<import("../store/index.js").SessionList>} list what the store lists
+ */
+
+/** The first message: see store-messages.mjs. @typedef {{ address: string, notes: string, pending: string, timeout: number, start?: { dir?: string } }} First */
+/** @typedef {import("./store-sessions.mjs").OpenSession} OpenSession */
+
 class StoreFollower {
-	/** What the parts share: the store, the notes, the settings, each other. */
+	/** @type {Context} */
 	#context;
+	#sessions;
 	/** Whether it is reported that the store has answered, at pi's start or at its end. */
 	#isReached = false;
 
-	constructor(store, { address, notes, pending, timeout }, reports) {
-		const list = (filter) => this.#list(filter);
+	/** @param {import("../store/index.js").LineStore} store @param {First} first @param {Reports} reports */
+	constructor(store, { address, notes, pending, timeout, start }, reports) {
 		const agentDir = dirname(notes);
-		const context = { store, address, notes, timeout, reports, list, settings: readSettings(agentDir), rules: pushRules(agentDir), pending: new Pending(notes, address, pending), errors: new LastErrors(notes, address) };
-		this.#context = Object.assign(context, { claims: new Claims(context), sessions: new Sessions(context) });
-		setInterval(() => context.sessions.follow(), FOLLOW_MS);
+		this.#context = {
+			...{ store, address, notes, timeout, reports, givenDir: start?.dir },
+			settings: readSettings(agentDir),
+			rules: pushRules(agentDir),
+			pending: new Pending(notes, address, pending),
+			errors: new LastErrors(notes, address),
+			claims: new HeldClaims({ store, reports }),
+			list: (filter) => this.#list(filter),
+		};
+		this.#sessions = new Sessions(this.#context);
+		setInterval(() => this.#sessions.follow(), FOLLOW_MS);
 	}
 
+	/** @param {First} first @param {Reports} reports */
 	static async open(first, reports) {
 		// Where pi's settings and sessions are, that of a renamed build.
 		process.env.PI_CODING_AGENT_DIR = dirname(first.notes);
 		return new StoreFollower(await openStore(first.address, { host: hostId(first.notes), locks: first.notes }), first, reports);
 	}
 
+	/** @param {{ start?: object, open?: OpenSession[], answer?: object }} message */
 	receive({ start, open, answer }) {
-		if (start) void this.#report("start", this.#start(start));
-		if (open) this.#context.sessions.follow(open);
+		if (start) void this.#report("start", this.#start());
+		if (open) this.#sessions.follow(open);
 		if (answer) takeAnswer(answer);
 	}
 
@@ -58,17 +88,16 @@ class StoreFollower {
 	async end() {
 		this.#isReached = false;
 		setTimeout(end, this.#context.timeout);
-		await this.#report("end", this.#context.sessions.storeRest());
+		await this.#report("end", this.#sessions.storeRest());
 		end();
 	}
 
-	async #start({ dir }) {
-		const place = await this.#placeHere(dir);
-		const pulls = new Pulls(this.#context, place, dir);
+	async #start() {
+		const place = await this.#placeHere();
+		const pulls = new Pulls(this.#context, this.#sessions, place);
 		const error = await pulls.pull();
 		// After the pull, which notices that a store was set back. What is on a drive that hangs keeps nothing else waiting.
-		const { sessions, timeout } = this.#context;
-		await Promise.race([sessions.findLeft(place), wait(timeout / 4)]);
+		await Promise.race([this.#sessions.findLeft(place), wait(this.#context.timeout / 4)]);
 		void this.#goOn(pulls);
 		await pulls.large;
 		if (error) throw error;
@@ -76,26 +105,21 @@ class StoreFollower {
 
 	/** Stores what earlier processes left, and pulls what is new, again and again until pi ends. */
 	async #goOn(pulls) {
-		const { sessions, reports } = this.#context;
 		for (;;) {
-			void sessions.storeLeft();
+			void this.#sessions.storeLeft();
 			await wait(pulls.pause);
-			if (sessions.isEnding) return;
+			if (this.#sessions.isEnding) return;
 			const error = await pulls.pull();
-			if (error && !error.retryable) reports.show(`others' lines are not pulled: ${error.message}`);
+			if (error && !error.retryable) this.#context.reports.show(`others' lines are not pulled: ${error.message}`);
 		}
 	}
 
-	/** The sessions of pi's working directory, as options of a `SessionSync`. `dir` is pi's argument. */
-	async #placeHere(dir) {
+	/** Where the sessions of pi's working directory are. @returns {Promise<import("./store-sessions.mjs").Place>} */
+	async #placeHere() {
 		const { defaultDir, pathOf, sessionDir } = await import("../cli/session-dir.mjs");
-		const { address, notes, rules, claims, sessions } = this.#context;
 		const cwd = process.cwd();
-		const own = sessionDir({ dir, cwd });
-		const otherFiles = async () => (await import("../cli/sessions.mjs")).everySessionFile({ dir, cwd });
-		const call = (name, file, input) => (sessions.isOpen(file) ? callPi({ name, file, input }) : callHere(name, file, input));
-		const where = { dir: own === undefined ? defaultDir(cwd) : pathOf(own), isShared: own !== undefined, cwd, project: await sessions.projectOf(cwd) };
-		return { address, notes, ...where, otherFiles, call, claim: claims.beforeAppend, ...rules };
+		const own = sessionDir({ dir: this.#context.givenDir, cwd });
+		return { dir: own === undefined ? defaultDir(cwd) : pathOf(own), isShared: own !== undefined, cwd, project: await this.#sessions.cachedProject(cwd) };
 	}
 
 	/** What the store lists. One that answers something may still take its time with the rest; one that does not is left alone for a while. */

@@ -4,7 +4,6 @@ import { createRequire } from "node:module";
 import { pullCommand } from "./store-shared.mjs";
 
 const require = createRequire(import.meta.url);
-const { SessionSync } = require("../store/index.js");
 const { revisionOf } = require("../store/notes.js");
 
 /** A session that lacks more than this, in bytes, is pulled beside the others. */
@@ -17,8 +16,8 @@ const LONG_PAUSE_MS = 60_000;
 
 export class Pulls {
 	#context;
-	#place;
-	#dir;
+	#sessions;
+	#sync;
 	/** How long to wait until the next pull, in milliseconds. */
 	pause = 0;
 	/** The revisions of the last pull; undefined before the first one, "" if the list is to be compared again. */
@@ -29,17 +28,21 @@ export class Pulls {
 	/** The pull of large sessions, while there is one: what others say meanwhile does not wait for it. */
 	large;
 
-	/** @param {object} place options of a `SessionSync` @param {string | undefined} dir pi's argument */
-	constructor(context, place, dir) {
-		[this.#context, this.#place, this.#dir] = [context, place, dir];
+	/**
+	 * @param {import("./store-follower.mjs").Context} context
+	 * @param {import("./store-sessions.mjs").Sessions} sessions
+	 * @param {import("./store-sessions.mjs").Place} place what is pulled into
+	 */
+	constructor(context, sessions, place) {
+		[this.#context, this.#sessions] = [context, sessions];
+		this.#sync = sessions.syncFor(place);
 	}
 
 	/** Pulls what is new, if pi is to pull; gives why that failed, or undefined. */
 	async pull() {
-		const { settings, store, sessions } = this.#context;
 		try {
-			const isMoreToDo = settings.pull && (await this.#pullNew(new SessionSync({ ...this.#place, store })));
-			this.pause = sessions.isIdle() ? LONG_PAUSE_MS : PAUSE_MS;
+			const isMoreToDo = this.#context.settings.pull && (await this.#pullNew());
+			this.pause = this.#sessions.isIdle() ? LONG_PAUSE_MS : PAUSE_MS;
 			if (isMoreToDo) this.pause = 0;
 		} catch (error) {
 			this.#seen = "";
@@ -53,8 +56,9 @@ export class Pulls {
 	 * begun meanwhile comes before the older ones that are left: gives whether there are some, and others came. What failed or was left out
 	 * is asked for again when it has changed, or after a minute: an error may last, and each time a whole session would be loaded.
 	 */
-	async #pullNew(sync) {
-		const { reports, list, timeout } = this.#context;
+	async #pullNew() {
+		const sync = this.#sync;
+		const { reports, list, timeout, givenDir } = this.#context;
 		const isFirst = this.#seen === undefined;
 		const stored = await list({ project: sync.project, claims: isFirst });
 		const now = JSON.stringify(stored.sessions.map(revisionOf));
@@ -65,7 +69,7 @@ export class Pulls {
 		if (now === this.#seen) return false;
 		const { items, problems } = await sync.compare(undefined, stored);
 		if (isFirst) this.#context.claims.showUses(items.map(({ stored }) => stored));
-		const wanted = this.#context.sessions.changeable(items).filter(({ stored }) => !this.#failed.has(revisionOf(stored)));
+		const wanted = this.#sessions.changeable(items).filter(({ stored }) => !this.#failed.has(revisionOf(stored)));
 		const news = wanted.filter(isNews);
 		const large = news.filter((item) => lackOf(item) > LARGE);
 		const small = news.filter((item) => !large.includes(item));
@@ -79,7 +83,7 @@ export class Pulls {
 			return results;
 		};
 		if (isFirst && news.length > 0) reports.send({ lacking: { left: news.length, of: news.length } });
-		reports.showFew(problems.map(described), (count) => `${count} more problems; ${pullCommand(this.#dir)} names them`);
+		reports.showFew(problems.map(described), (count) => `${count} more problems; ${pullCommand(givenDir)} names them`);
 		this.#seen = now;
 		if (large.length > 0) this.large ??= this.#endOf(pull(large));
 		const results = await pull(small);
@@ -111,7 +115,7 @@ export class Pulls {
 	/** Says what there is to say of what was pulled, and notes what failed. In the background what may pass by itself is not said. */
 	#take(results, items, isFirst) {
 		const said = results.filter(({ error }) => isFirst || !(error?.retryable || error?.code === "ERR_SESSION_LOCKED"));
-		this.#context.reports.showFew(said.flatMap(outcome), (count) => `${count} more problems; ${pullCommand(this.#dir)} names them`);
+		this.#context.reports.showFew(said.flatMap(outcome), (count) => `${count} more problems; ${pullCommand(this.#context.givenDir)} names them`);
 		const rows = new Map(items.map(({ session, stored }) => [session, revisionOf(stored)]));
 		for (const { session, error, problems } of results) if (error || problems.length > 0) this.#failed.add(rows.get(session));
 	}

@@ -3,11 +3,13 @@
 import { promises, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname } from "node:path";
+import { callPi } from "./store-messages.mjs";
 import { lateness } from "./store-shared.mjs";
 
 const require = createRequire(import.meta.url);
 const { SessionSync } = require("../store/index.js");
 const { inParallel } = require("../store/in-parallel.js");
+const { callHere } = require("../store/local.js");
 const { PING } = require("../store/names.js");
 const { Notes } = require("../store/notes.js");
 const { removeAside } = require("../store/redact.js");
@@ -21,20 +23,34 @@ const IDLE_MS = 10 * 60_000;
 /** A session that is open here is pulled up to this size, in bytes: pi waits while its file is written. A larger one waits for the next start. */
 const LARGEST_OPEN = 32 << 20;
 
+/**
+ * Where sessions are, and whose they are.
+ * @typedef {object} Place
+ * @property {string} dir of the files
+ * @property {string} cwd their working directory
+ * @property {string} project
+ * @property {boolean} [isShared] whether the directory has sessions of other working directories, too
+ */
+/** What pi has open. @typedef {{ session: string, file: string, cwd: string }} OpenSession */
+/** @typedef {import("../store/pending.js").PendingSession} PendingSession */
+
 export class Sessions {
 	isEnding = false;
-	/** What pi has open. */
+	/** @type {OpenSession[]} */
 	#open = [];
 	#begun = Date.now();
-	/** What earlier processes left and is to be stored yet, by file, and whether that is being done. */
+	/** What earlier processes left and is to be stored yet, by file, and whether that is being done. @type {Map<string, PendingSession>} */
 	#left = new Map();
 	#isStoring = false;
-	/** Promises of `SessionSync`s, by the directory of the files and the working directory. */
+	/** `SessionSync`s, by their places. */
 	#syncs = new Map();
+	/** Promises of the projects that were asked for, by what was set and the working directory. */
+	#projects = new Map();
 	/** The files of sessions that were followed. */
 	#followed = new Set();
 	#context;
 
+	/** @param {import("./store-follower.mjs").Context} context */
 	constructor(context) {
 		this.#context = context;
 	}
@@ -61,6 +77,7 @@ export class Sessions {
 		if (this.#context.settings.push && !this.isEnding) for (const one of open) void this.#follow(one);
 	}
 
+	/** @param {OpenSession} one */
 	async #follow(one) {
 		try {
 			const sync = await this.#syncOf(one);
@@ -75,25 +92,42 @@ export class Sessions {
 		}
 	}
 
-	/** One for each directory of files and working directory, though the next call may come before git has answered. */
-	#syncOf({ file, cwd, project }) {
-		const key = `${dirname(file)}\n${cwd}`;
-		if (!this.#syncs.has(key)) {
-			const making = this.#makeSync(dirname(file), cwd, project);
-			making.catch(() => this.#syncs.delete(key));
-			this.#syncs.set(key, making);
-		}
+	/** The sync of a session's place, each time the same. @param {PendingSession} one */
+	async #syncOf({ file, cwd, project }) {
+		// A directory may have sessions of several projects: what is set may be another name each time that pi starts.
+		const place = { dir: dirname(file), cwd, project: project ?? (await this.cachedProject(cwd)) };
+		const key = JSON.stringify(place);
+		if (!this.#syncs.has(key)) this.#syncs.set(key, this.syncFor(place));
 		return this.#syncs.get(key);
 	}
 
-	async #makeSync(dir, cwd, project) {
-		const { store, address, notes, rules, claims } = this.#context;
-		const place = { store, address, notes, dir, cwd, project: project ?? (await this.projectOf(cwd)) };
-		return new SessionSync({ ...place, ...rules, claim: claims.beforeAppend, onError: (error, session) => this.#showFailure(error, session) });
+	/** A new sync. It lets pi's process change the files that pi has open, until pi ends and answers no more. @param {Place} place */
+	syncFor(place) {
+		const { store, address, notes, givenDir, rules, claims } = this.#context;
+		const call = (name, file, input) => (this.isOpen(file) && !this.isEnding ? callPi({ name, file, input }) : callHere(name, file, input));
+		const otherFiles = async () => (await import("../cli/sessions.mjs")).everySessionFile({ dir: givenDir, cwd: place.cwd });
+		const onError = (error, session) => this.#showFailure(error, session);
+		return new SessionSync({ store, address, notes, ...place, ...rules, otherFiles, call, claim: claims.beforeAppend, onError });
 	}
 
-	/** The project of a directory: `set` in the environment or in the settings, or found there. */
-	async projectOf(cwd, set = process.env.PI_SESSION_NATIVE_PROJECT) {
+	/**
+	 * The project of a directory: `set` in the environment or in the settings, or found there. git is asked once, though the next call may come
+	 * before it has answered.
+	 * @param {string} cwd
+	 * @param {string} [set]
+	 * @returns {Promise<string>}
+	 */
+	cachedProject(cwd, set = process.env.PI_SESSION_NATIVE_PROJECT ?? "") {
+		const key = `${set}\n${cwd}`;
+		if (!this.#projects.has(key)) {
+			const finding = this.#findProject(cwd, set);
+			finding.catch(() => this.#projects.delete(key));
+			this.#projects.set(key, finding);
+		}
+		return this.#projects.get(key);
+	}
+
+	async #findProject(cwd, set) {
 		const { store, notes, reports } = this.#context;
 		const { project, problem } = await projectIn(cwd, store.host, dirname(notes), set);
 		if (problem !== undefined) reports.show(problem);
@@ -116,6 +150,7 @@ export class Sessions {
 	/**
 	 * Finds what earlier processes did not manage to store: of this project's sessions, and of whatever they had open. What is on a drive that
 	 * hangs is never found, and this does not end then.
+	 * @param {Place} place
 	 */
 	async findLeft(place) {
 		const turns = new Map();
@@ -125,7 +160,7 @@ export class Sessions {
 			turns.set(dirname(one.file), turn.catch(() => {}));
 			return turn;
 		};
-		const sync = new SessionSync(place);
+		const sync = this.syncFor(place);
 		const here = async () => {
 			const noted = (await sync.local()).filter(({ session }) => sync.isNoted(session));
 			await Promise.all(noted.map((local) => take({ ...local, cwd: place.cwd, project: place.project })));
@@ -135,12 +170,12 @@ export class Sessions {
 		await Promise.allSettled([here(), this.#context.pending.left(take), aside()]);
 	}
 
-	/** Takes a session that is not stored to its end, once: several processes may have left it. Gives whether it is one. */
+	/** Takes a session that is not stored to its end, once: several processes may have left it. Gives whether it is one. @param {PendingSession} one */
 	async #take(one) {
 		if (this.#left.has(one.file)) return true;
 		if (!(await this.#isUnstored(one))) return false;
 		// The name that is set here is not that of another directory.
-		const project = one.project ?? (await this.projectOf(one.cwd, ""));
+		const project = one.project ?? (await this.cachedProject(one.cwd, ""));
 		this.#left.set(one.file, { ...one, project });
 		return true;
 	}
@@ -179,7 +214,7 @@ export class Sessions {
 		return found.flat();
 	}
 
-	/** Stores what the files of these sessions hold. Gives the errors that may pass. */
+	/** Stores what the files of these sessions hold. Gives the errors that may pass. @param {PendingSession[]} sessions */
 	async #store(sessions) {
 		const failures = [];
 		const store = async (one) => {

@@ -1,7 +1,7 @@
 // A store of sessions (PI_SESSION_NATIVE_STORE) while pi runs: this project's sessions are pulled before pi starts, what pi
 // appends is pushed while it runs, and the rest when it ends. Only another process touches the store, the follower: pi waits for it at
 // its start and at its end, two seconds each, and never between them (store-process.mjs). This process tells it which sessions are open,
-// and notes on this machine that they are.
+// and writes down on this machine that they are pending (lib/store/pending.js).
 import { existsSync, writeSync } from "node:fs";
 import { createRequire } from "node:module";
 import { Follower } from "./store-process.mjs";
@@ -51,15 +51,15 @@ export function storeOfEnvironment(agentDir = agentDirOf()) {
 class StoreInPi {
 	#address;
 	#timeout;
-	/** The directory of this machine's notes, and what is noted there: which sessions are open here, and what failed last. */
+	/** The directory of this machine's notes, and what is kept there: the pending sessions of this process, and what failed last. */
 	#notes;
 	#pending;
 	#errors;
 	/** The class that pi uses, and weak references to its managers that have or will have a file. */
 	#SessionManager;
 	#managers = new Set();
-	/** The files of sessions that are noted as open; managers may have gone on to other ones since. */
-	#noted = new Set();
+	/** The files of the pending sessions; managers may have gone on to other ones since. */
+	#pendingFiles = new Set();
 	/** Which sessions other hosts use, by session: a sentence, and until when it holds unless it is reported again. */
 	#inUse = new Map();
 	#follower;
@@ -135,7 +135,7 @@ class StoreInPi {
 			throw new Error(`${use.sentence}, and PI_SESSION_NATIVE_LOCK=exclusive is set`);
 		}
 		this.#managers.add(new WeakRef(manager));
-		this.#noteOpen();
+		this.#addPending();
 	}
 
 	/** The sessions that managers have open: they may have gone on to other ones since. */
@@ -148,10 +148,10 @@ class StoreInPi {
 		});
 	}
 
-	/** Notes which sessions are open, before they have anything to store: this process may be killed at any time. */
-	#noteOpen() {
-		for (const one of this.#sessions().filter(({ file }) => !this.#noted.has(file))) {
-			this.#noted.add(one.file);
+	/** Writes down which sessions are open, before they have anything to store: this process may be killed at any time. */
+	#addPending() {
+		for (const one of this.#sessions().filter(({ file }) => !this.#pendingFiles.has(file))) {
+			this.#pendingFiles.add(one.file);
 			try {
 				this.#pending.add({ ...one, project: process.env.PI_SESSION_NATIVE_PROJECT || undefined });
 			} catch (error) {
@@ -160,9 +160,9 @@ class StoreInPi {
 		}
 	}
 
-	/** Takes what the follower reports, and tells it what is open. An SDK host without a session that has a file has none. */
+	/** Takes what the follower reports, and tells it what is open. An application without a session that has a file has none. */
 	#tick() {
-		this.#noteOpen();
+		this.#addPending();
 		this.#follower?.read();
 		const why = this.#follower?.ended;
 		if (why !== undefined) {
@@ -233,12 +233,12 @@ class StoreInPi {
 	}
 
 	#end() {
-		this.#noteOpen();
+		this.#addPending();
 		for (const line of this.#delayed) print(line);
 		this.#follower?.read();
 		// What ends a service ends all of its processes.
 		if (this.#follower?.hasEnded()) this.#dropFollower();
-		if (!this.#follower && this.#noted.size === 0) return;
+		if (!this.#follower && this.#pendingFiles.size === 0) return;
 		endBySignals();
 		this.#start = undefined;
 		if (!this.#follower) this.#startFollower();
@@ -246,7 +246,7 @@ class StoreInPi {
 		const { outcome, error, unstored } = this.#waitFor("end");
 		const why = outcome === "late" ? lateness(this.#timeout) : error;
 		// Where only claims were to be given up, all is stored, and they end by themselves. One that did not say yet has at most what was open here.
-		if (why !== undefined && (unstored ?? this.#noted.size) > 0) print(`not all is stored yet (${why}); the next start goes on with it, or pi-sessions push`);
+		if (why !== undefined && (unstored ?? this.#pendingFiles.size) > 0) print(`not all is stored yet (${why}); the next start goes on with it, or pi-sessions push`);
 		this.#follower.stop();
 	}
 }

@@ -1,7 +1,9 @@
 // Others' lines arrive while pi runs: what the process beside pi pulls, in which order, and what pi's managers do with it.
 import { type ChildProcess, spawn } from "node:child_process";
+import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, onTestFinished, test, vi } from "vitest";
@@ -9,6 +11,7 @@ import { DirectoryStore, type LineStore, loadAll } from "../../../lib/store/inde
 import { SESSION, emptyDirectory, header, ids } from "../../support/lines.js";
 import { NAME, text } from "../../support/machines.js";
 
+const { RedactedLines } = createRequire(__filename)("../../../lib/store/redacted-lines.js");
 const root = resolve(__dirname, "../../..");
 const LONG = { timeout: 500_000, interval: 20 };
 const said = (id: string, parentId: string | null) =>
@@ -159,4 +162,26 @@ test("a session that two processes of this machine have open is pulled", async (
 	await vi.waitFor(() => expect(readFileSync(file, "utf8")).toContain("theirs"), LONG);
 	for (const { end } of both) await end();
 	expect(readFileSync(file, "utf8").trimEnd().split("\n")).toHaveLength(3);
+});
+
+// Regression: the process beside pi changed the file, and its managers were not told to take that in.
+test("what was noted to be redacted in a session that is open here is redacted by pi's process before more is stored", async () => {
+	const at = setup();
+	writeFileSync(join(at.agent, "session-store.json"), JSON.stringify({ pull: false }), { mode: 0o600 });
+	const file = join(at.dir, NAME);
+	const [secret, safe] = ["secret", "[redacted]"].map((word) => Buffer.from(said("a", null).toString().replace('"content":"a"', `"content":"${word}"`))) as [Buffer, Buffer];
+	await at.put(SESSION, secret);
+	writeFileSync(file, text(header(), secret, said("b", "a")));
+	const redacted = new RedactedLines(join(at.agent, "session-stores"), { session: SESSION, file }, join(at.path, "store"));
+	await redacted.alone(() => redacted.add([{ hash: createHash("sha256").update(secret).digest("hex"), line: safe }]));
+	const { says, end } = at.pi(`
+		const { redact } = SessionManager;
+		Object.defineProperty(SessionManager, "redact", { value: (...args) => (console.log("redacted here"), redact.apply(SessionManager, args)) });
+		const manager = SessionManager.open(${JSON.stringify(file)});
+		setInterval(() => manager.getEntry("a").message.content === "[redacted]" && console.log("taken in"), 20);`);
+	await says("redacted here");
+	await says("taken in");
+	await vi.waitFor(async () => expect((await loadAll(at.other, SESSION)).lines.map(({ line }) => line.toString())).toEqual([safe, said("b", "a")].map(String)), LONG);
+	await end();
+	expect(readFileSync(file, "utf8")).toBe(text(header(), safe, said("b", "a")));
 });

@@ -148,6 +148,24 @@ test("what could not be stored of one project is stored by a pi in another one, 
 	expect(await storedLines(at)).toEqual([1]);
 });
 
+// Regression: the first session of a directory that was stored gave its project to all of them.
+test("what could not be stored of one project gives its name to no session of another one in the same directory", async () => {
+	const at = machine({ PI_SESSION_NATIVE_PROJECT: "demo" });
+	renameSync(at.address, `${at.address}.away`);
+	expect((await pi(at, HELLO)).err).toContain("not all is stored yet");
+	renameSync(`${at.address}.away`, at.address);
+	// The one of yesterday is stored first.
+	const body = `${HELLO}
+		manager.appendMessage({ role: "user", content: "Today", timestamp: 2 });
+		manager.close();`;
+	const waiting = `const { readdirSync } = await import("node:fs");
+		while (!readdirSync(process.env.PI_SESSION_NATIVE_STORE, { recursive: true }).some((name) => name.endsWith(".lines"))) await new Promise((resolve) => setTimeout(resolve, 20));`;
+	expect((await pi({ ...at, env: { ...at.env, PI_SESSION_NATIVE_PROJECT: "" } }, `${waiting} ${body}`)).err).toBe("");
+	const stored = (await reader(at).list()).sessions;
+	expect(await Promise.all(stored.map(async ({ session, project }) => [project, (await loadAll(reader(at), session)).lines.length]))).toEqual(expect.arrayContaining([["demo", 1], [`laptop:${at.work}`, 2]]));
+	expect(stored).toHaveLength(2);
+});
+
 // Regression: its list was the one from before the last push, so that nothing was asked, and the session stayed incomplete there.
 test("a session that nobody goes on with is complete again after the store was set back, at the next start", async () => {
 	const at = machine();

@@ -15,7 +15,7 @@ const MINUTE = 60_000;
 interface Item {
 	session: string;
 }
-const { Pulls } = (await import("../../../lib/register/store-pulls.mjs" as string)) as { Pulls: new (context: object, place: object, dir?: string) => { pause: number; large?: Promise<void>; pull(): Promise<Error | undefined> } };
+const { Pulls } = (await import("../../../lib/register/store-pulls.mjs" as string)) as { Pulls: new (context: object, sessions: object, place: object) => { pause: number; large?: Promise<void>; pull(): Promise<Error | undefined> } };
 
 beforeEach(() => {
 	vi.useFakeTimers({ toFake: ["performance"] });
@@ -41,10 +41,10 @@ function setup() {
 		list: (filter: object) => store.list({ headers: false, ...filter }),
 		reports: { send() {}, showFew() {}, show: (line: string) => void shown.push(line) },
 		claims: { showUses() {} },
-		sessions: { isIdle: () => false, changeable: compares },
 		timeout: 300_000,
 	};
-	const pulls = new Pulls(context, { ...options, call });
+	const sessions = { isIdle: () => false, changeable: compares, syncFor: (place: object) => new SessionSync({ ...place, call }) };
+	const pulls = new Pulls(context, sessions, options);
 	/** What a pull asked the store for, and whether it looked at this machine's files. */
 	const pull = async () => {
 		loads.mockClear();
