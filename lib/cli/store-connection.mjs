@@ -77,9 +77,9 @@ export const notesHere = () => settingNames.notesIn(agentDir());
 
 /** @param {string} text @returns {Promise<Connection>} */
 async function connectTo(text) {
-	const { place, shown } = readAddress(text);
+	const { withSecrets, shown } = readAddress(text);
 	const notes = notesHere();
-	return { store: await openStore(place, { host: hostId(notes), locks: notes }), address: place, shown, notes };
+	return { store: await openStore(withSecrets, { host: hostId(notes), locks: notes }), address: withSecrets, shown, notes };
 }
 
 /**

@@ -12,7 +12,7 @@ const { StoreError } = require("./errors.js");
 /**
  * @typedef {object} Address
  * @property {"directory" | "postgres" | "s3"} kind
- * @property {string} place an absolute path, or a URL, with its secrets
+ * @property {string} withSecrets an absolute path, or a URL
  * @property {string} shown the same without secrets
  * @property {string} identity what tells one store from another, without secrets: equal for addresses that differ in spelling, in the user or
  *   in how the store is reached
@@ -46,7 +46,7 @@ function readAddress(text) {
 }
 
 /** @param {string} path @returns {Address} */
-const directory = (path) => ({ kind: "directory", place: path, shown: path, identity: path });
+const directory = (path) => ({ kind: "directory", withSecrets: path, shown: path, identity: path });
 
 /** @param {string} text */
 function pathOf(text) {
@@ -89,7 +89,7 @@ function postgres(address) {
 	if (!host) throw invalid("The address of the store names no host: postgres://user@host/database");
 	const database = url.pathname.slice(1) || of("database") || PGDATABASE || url.username || of("user") || PGUSER || "";
 	const identity = `postgres://${host}:${of("port") || url.port || PGPORT || 5432}/${database}?schema=${of("schema") ?? DEFAULT_SCHEMA}`;
-	return { kind: "postgres", place: url.href, shown: withoutSecrets(url), identity };
+	return { kind: "postgres", withSecrets: url.href, shown: withoutSecrets(url), identity };
 }
 
 /** @param {string} address @returns {Address} */
@@ -102,7 +102,7 @@ function s3(address) {
 	if (url.port) throw invalid("A bucket has no port: s3://bucket/prefix?endpoint=http://host:port");
 	const endpoint = url.searchParams.get("endpoint") ?? endpointOfEnvironment() ?? "";
 	const bucket = `s3://${url.hostname}${url.pathname.replace(/\/+$/, "")}`;
-	return { kind: "s3", place: url.href, shown: withoutSecrets(url), identity: `${bucket}?endpoint=${endpoint.replace(/\/+$/, "")}` };
+	return { kind: "s3", withSecrets: url.href, shown: withoutSecrets(url), identity: `${bucket}?endpoint=${endpoint.replace(/\/+$/, "")}` };
 }
 
 const endpointOfEnvironment = () => process.env.AWS_ENDPOINT_URL_S3 || process.env.AWS_ENDPOINT_URL || undefined;
@@ -133,16 +133,16 @@ function checkTimeout(timeout) {
 const addressKey = (address, more = "") => createHash("sha256").update(`${readAddress(address).identity}${more}`).digest("hex").slice(0, 16);
 
 /** @param {Address} address */
-function hasPassword({ kind, place }) {
+function hasPassword({ kind, withSecrets }) {
 	if (kind !== "postgres") return false;
-	const url = new URL(place);
+	const url = new URL(withSecrets);
 	return url.password !== "" || url.searchParams.has("password");
 }
 
-/** The place without a password. Its parameters, such as the schema, stay. @param {Address} address */
+/** The path or URL without a password. Its parameters, such as the schema, stay. @param {Address} address */
 function withoutPassword(address) {
-	if (!hasPassword(address)) return address.place;
-	const url = new URL(address.place);
+	if (!hasPassword(address)) return address.withSecrets;
+	const url = new URL(address.withSecrets);
 	url.password = "";
 	url.searchParams.delete("password");
 	return url.href;

@@ -31,14 +31,14 @@ const { SessionSync } = require("./sync.js");
 /** @type {typeof import("./index").openStore} */
 async function openStore(address, options) {
 	const { host, locks } = Object(options);
-	const { kind, place } = readAddress(address);
+	const { kind, withSecrets } = readAddress(address);
 	switch (kind) {
 		case "directory":
-			return new DirectoryStore({ path: place, host, locks });
+			return new DirectoryStore({ path: withSecrets, host, locks });
 		case "postgres":
-			return new PostgresStore({ url: place, host });
+			return new PostgresStore({ url: withSecrets, host });
 		case "s3":
-			return new S3Store({ ...s3Options(new URL(place)), host, locks });
+			return new S3Store({ ...s3Options(new URL(withSecrets)), host, locks });
 	}
 }
 

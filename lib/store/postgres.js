@@ -47,10 +47,10 @@ class PostgresStore {
 		this.host = checkId(host, "host");
 		if (client) this.#client = client;
 		else if (typeof url === "string") {
-			const { kind, place, shown } = readAddress(url);
+			const { kind, withSecrets, shown } = readAddress(url);
 			if (kind !== "postgres") throw new StoreError("invalid", "The URL of a PostgreSQL store begins with postgres://");
 			this.#name = shown;
-			const address = new URL(place);
+			const address = new URL(withSecrets);
 			schema ??= address.searchParams.get("schema") ?? undefined;
 			const silence = timeout === undefined ? (timeoutIn(address) ?? TIMEOUT_MS) : checkTimeout(timeout);
 			for (const own of ["schema", "timeout"]) address.searchParams.delete(own);

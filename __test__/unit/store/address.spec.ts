@@ -12,7 +12,7 @@ import { isWindows, testWith } from "../../support/windows.js";
 
 interface Address {
 	kind: string;
-	place: string;
+	withSecrets: string;
 	shown: string;
 	identity: string;
 }
@@ -30,15 +30,15 @@ const refusal = (text: unknown): string => {
 test("a directory is one store however it is spelled", () => {
 	const place = join(homedir(), "shared");
 	const spellings = ["~/shared", "~/shared/", "~/x/../shared//", place, `${place}/`, `file://${place}`, `file://${place}/`, ` "${place}" `, `'~/shared'`, "\t~/shared\n"];
-	for (const text of spellings) expect(readAddress(text), text).toEqual({ kind: "directory", place, shown: place, identity: place });
-	expect(readAddress("./a:b").place).toBe(join(process.cwd(), "a:b"));
-	expect(readAddress("me@corp/x").place).toBe(join(process.cwd(), "me@corp/x"));
-	expect(readAddress("~me").place).toBe(join(process.cwd(), "~me"));
-	expect(readAddress(`${pathToFileURL(place)}%40x`).place).toBe(`${place}@x`);
+	for (const text of spellings) expect(readAddress(text), text).toEqual({ kind: "directory", withSecrets: place, shown: place, identity: place });
+	expect(readAddress("./a:b").withSecrets).toBe(join(process.cwd(), "a:b"));
+	expect(readAddress("me@corp/x").withSecrets).toBe(join(process.cwd(), "me@corp/x"));
+	expect(readAddress("~me").withSecrets).toBe(join(process.cwd(), "~me"));
+	expect(readAddress(`${pathToFileURL(place)}%40x`).withSecrets).toBe(`${place}@x`);
 });
 
 testWith("names")("a file URL may have a colon in it", () => {
-	expect(readAddress("file:///a%3Ab%40c").place).toBe("/a:b@c");
+	expect(readAddress("file:///a%3Ab%40c").withSecrets).toBe("/a:b@c");
 });
 
 testWith("hosts")("a file URL of another host is refused", () => {
