@@ -1,7 +1,8 @@
 // `pi-sessions push`, `pull`, `sync` and `remote`: sessions here and in a store.
 import { basename, dirname } from "node:path";
 import local from "../store/local.js";
-import { PING, displayName, isId } from "../store/names.js";
+import { PING } from "../store/calls.js";
+import { displayName, isId } from "../store/names.js";
 import { CommandError, UsageError } from "./errors.mjs";
 import { paint, withProgress, write, writeJson, writeWarning } from "./output.mjs";
 import { workingDirectory } from "./session-dir.mjs";

@@ -7,10 +7,10 @@ import { callPi } from "./store-messages.mjs";
 import { lateness } from "./store-shared.mjs";
 
 const require = createRequire(import.meta.url);
+const { PING } = require("../store/calls.js");
 const { SessionSync } = require("../store/index.js");
 const { inParallel } = require("../store/in-parallel.js");
 const { callHere } = require("../store/local.js");
-const { PING } = require("../store/names.js");
 const { Notes } = require("../store/notes.js");
 const { removeAside } = require("../store/redact.js");
 const { lagOf } = require("../store/session-file.js");

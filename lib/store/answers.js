@@ -4,7 +4,7 @@ const { spawn } = require("node:child_process");
 const { once } = require("node:events");
 const { writeSync } = require("node:fs");
 const { DirectoryStore } = require("./directory.js");
-const { PING } = require("./names.js");
+const { PING } = require("./calls.js");
 
 /**
  * Gives whether a store has answered within so many milliseconds, if only that it cannot be used.

@@ -11,7 +11,7 @@ const { hashOf } = require("./redactions.js");
 const SESSION = "01972ab8-2280-7be3-8cc7-05ac027b6185";
 
 /** @param {string} [session] */
-const headerOf = (session = SESSION) =>
+const newHeader = (session = SESSION) =>
 	Buffer.from(`{"type":"session","version":3,"id":"${session}","timestamp":"2025-06-01T09:00:00.000Z","cwd":"/home/me/shop"}`);
 
 /** @param {string} id @param {string} [text] */
@@ -27,7 +27,7 @@ const texts = (page) => page.lines.map(({ line }) => line.toString("latin1"));
 const asTexts = (lines) => lines.map((line) => Buffer.from(line).toString("latin1"));
 
 /** @param {LineStore} store @param {readonly Uint8Array[]} lines @param {string} [after] */
-const append = (store, lines, after) => store.append(SESSION, { header: headerOf(), lines, after });
+const append = (store, lines, after) => store.append(SESSION, { header: newHeader(), lines, after });
 
 /** @param {Promise<unknown>} work @param {import("./index").StoreErrorCode} code */
 async function rejects(work, code) {
@@ -258,8 +258,8 @@ const CASES = {
 		const ids = ["s-1", "S-1", "s.2", SESSION];
 		for (const session of ids) {
 			const project = session === SESSION ? undefined : "github.com/me/shop";
-			const { cursor } = await b.append(session, { header: headerOf(session), lines: entries("b", 1), project });
-			const other = Buffer.from(headerOf(session).toString().replace("/home/me/shop", "/elsewhere"));
+			const { cursor } = await b.append(session, { header: newHeader(session), lines: entries("b", 1), project });
+			const other = Buffer.from(newHeader(session).toString().replace("/home/me/shop", "/elsewhere"));
 			await a.append(session, { header: other, lines: entries("a", 1), project: "another", after: (await a.load(session, undefined)).cursor });
 			assert(cursor);
 		}
@@ -267,7 +267,7 @@ const CASES = {
 		assert.deepEqual(problems, []);
 		assert.deepEqual(sessions.map(({ session }) => session), [...ids].sort());
 		for (const { session, header, project, hosts, bytes, modified } of sessions) {
-			assert.equal(header.toString(), headerOf(session).toString());
+			assert.equal(header.toString(), newHeader(session).toString());
 			assert.equal(project, session === SESSION ? undefined : "github.com/me/shop");
 			assert.deepEqual(hosts, ["a", "b"]);
 			assert(bytes >= entries("b", 1).concat(entries("a", 1)).reduce((sum, line) => sum + line.length, 0));
@@ -285,7 +285,7 @@ const CASES = {
 	async "a project that is moved has another name, and what is appended meanwhile is there"({ open }) {
 		const [a, b] = [await open("a"), await open("b")];
 		if (!a.move) return;
-		const of = (/** @type {string} */ session, /** @type {string} */ project, /** @type {Buffer[]} */ lines, /** @type {string} */ after) => b.append(session, { header: headerOf(session), lines, project, after });
+		const of = (/** @type {string} */ session, /** @type {string} */ project, /** @type {Buffer[]} */ lines, /** @type {string} */ after) => b.append(session, { header: newHeader(session), lines, project, after });
 		const { cursor } = await of(SESSION, "old", entries("a", 2));
 		await of("new", "new", entries("n", 1));
 		await of("other", "other", entries("o", 1));
@@ -326,7 +326,7 @@ const CASES = {
 		const [a, b] = [await open("a"), await open("b")];
 		const { cursor } = await append(a, entries("a", 3));
 		const seen = (await b.load(SESSION)).cursor;
-		await b.append("another", { header: headerOf("another"), lines: entries("a", 1) });
+		await b.append("another", { header: newHeader("another"), lines: entries("a", 1) });
 		await b.delete(SESSION);
 		assert.deepEqual((await a.load(SESSION)).lines, []);
 		assert.deepEqual((await a.list()).sessions.map(({ session }) => session), ["another"]);
@@ -341,7 +341,7 @@ const CASES = {
 		await a.delete(SESSION);
 		assert.deepEqual((await b.list()).deleted, deleted);
 		// The same id may be used again, and what was known of its first generation leads nowhere.
-		const restoring = { header: headerOf(), restores: true };
+		const restoring = { header: newHeader(), restores: true };
 		await rejects(a.append(SESSION, { ...restoring, lines: entries("b", 1), after: cursor }), "reset");
 		await a.append(SESSION, { ...restoring, lines: entries("c", 3) });
 		assert.deepEqual((await a.list()).deleted, []);
@@ -384,7 +384,7 @@ const CASES = {
 		// It stays redacted if the session is deleted and put back.
 		await a.delete(SESSION);
 		await rejects(b.redact(SESSION, [{ hash: hashOf(kept) }]), "deleted");
-		await b.append(SESSION, { header: headerOf(), lines: [secret, kept], restores: true });
+		await b.append(SESSION, { header: newHeader(), lines: [secret, kept], restores: true });
 		assert.deepEqual(texts(await loadAll(a, SESSION)), asTexts([kept]));
 	},
 
@@ -403,7 +403,7 @@ const CASES = {
 
 	async "what is no id, no entry, no header and no cursor is refused, and nothing stored"({ open }) {
 		const store = await open("a");
-		const header = headerOf();
+		const header = newHeader();
 		for (const session of ["", "..", "a/b", "../x", "a\\b", ".a", "a.", "a\0", "ü", "a b", "x".repeat(300), "con", "NUL", "aux.txt"]) {
 			await rejects(store.append(session, { header, lines: entries("a", 1) }), "invalid");
 			await rejects(store.load(session), "invalid");
@@ -442,7 +442,7 @@ const CASES = {
 
 	async "a claim is one host's, and while it lasts another host's exclusive append is refused"({ open }) {
 		const [a, b] = [await open("a"), await open("b")];
-		const exclusive = (/** @type {LineStore} */ store, /** @type {string} */ letter) => store.append(SESSION, { header: headerOf(), lines: entries(letter, 1), exclusive: true });
+		const exclusive = (/** @type {LineStore} */ store, /** @type {string} */ letter) => store.append(SESSION, { header: newHeader(), lines: entries(letter, 1), exclusive: true });
 		if (!a.claim || !b.claim) {
 			// A store without claims must not say that an append was exclusive.
 			await rejects(exclusive(a, "a"), "unsupported");
@@ -457,7 +457,7 @@ const CASES = {
 		assert.equal((await b.list()).sessions[0]?.claim?.host, "a");
 		await exclusive(a, "b");
 		await rejects(exclusive(b, "c"), "claimed");
-		await rejects(b.append(SESSION, { header: headerOf(), lines: entries("c", 1), after: (await b.load(SESSION)).cursor, exclusive: true }), "claimed");
+		await rejects(b.append(SESSION, { header: newHeader(), lines: entries("c", 1), after: (await b.load(SESSION)).cursor, exclusive: true }), "claimed");
 		// The claim is listed, but does not refuse other appends.
 		await append(b, entries("d", 1));
 		await a.claim(SESSION, { ttl: 0 });

@@ -1,7 +1,7 @@
 // Copies of entries in other sessions. A fork copies entries with their ids and times, and may put one below another entry than the
 // original is below, so that its line is another one.
 const { promises: fs } = require("node:fs");
-const { unlessAbsent } = require("./errors.js");
+const { unlessAbsent } = require("./calls.js");
 const { entryOf, isObject, parse } = require("./lines.js");
 const { hashOf } = require("./redactions.js");
 const { readLines } = require("./session-file.js");

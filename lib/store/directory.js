@@ -8,7 +8,8 @@ const { constants, promises: fs } = require("node:fs");
 const { dirname, isAbsolute, join, resolve } = require("node:path");
 const { replaceFile, syncFolder } = require("../replace-file.js");
 const { checkPath } = require("./address.js");
-const { StoreError, messageOf, unlessAbsent } = require("./errors.js");
+const { unlessAbsent } = require("./calls.js");
+const { StoreError, messageOf } = require("./errors.js");
 const { hostLock } = require("./host-lock.js");
 const { inParallel } = require("./in-parallel.js");
 const { isObject } = require("./lines.js");
@@ -149,8 +150,8 @@ class DirectoryObjects {
 		});
 	}
 
-	/** What comes after `end` is a torn batch, and is cut off. @type {Objects["append"]} */
-	async append(path, { size, end }, bytes) {
+	/** What comes after `endOffset` is a torn batch, and is cut off. @type {Objects["append"]} */
+	async append(path, { size, endOffset }, bytes) {
 		return this.#guard(async () => {
 			const full = join(this.#root, path);
 			const known = await unlessAbsent(fs.open(full, constants.O_WRONLY | constants.O_APPEND | NO_LINK));
@@ -163,7 +164,7 @@ class DirectoryObjects {
 				// Who made it may have been killed before this.
 				if (there === 0) await setMode(full, (await fs.stat(this.#root)).mode & FILE_MODE);
 				// Not by the handle: on Windows one that appends cannot cut.
-				if (there > end) await fs.truncate(full, end);
+				if (there > endOffset) await fs.truncate(full, endOffset);
 				for (let at = 0; at < bytes.length; ) at += (await file.write(bytes, at, bytes.length - at)).bytesWritten;
 				await file.datasync();
 			} finally {
@@ -203,7 +204,7 @@ class DirectoryObjects {
 		});
 	}
 
-	/** By the clock of the drive, which may be another machine's; by this machine's if it cannot be written to. */
+	/** The time of the drive, which may be another machine's; this machine's if it cannot be written to. */
 	async now() {
 		const probe = join(this.#root, `${DRAFT}${randomUUID()}`);
 		try {

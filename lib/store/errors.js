@@ -39,43 +39,10 @@ const isGone = (error) => error instanceof StoreError && (error.code === "not-fo
 /** @param {unknown} error */
 const asError = (error) => (error instanceof Error ? error : new Error(String(error)));
 
-/**
- * What a call to the file system gives; undefined if the file is not there.
- * @template T
- * @param {Promise<T>} work
- * @returns {Promise<T | undefined>}
- */
-async function unlessAbsent(work) {
-	try {
-		return await work;
-	} catch (error) {
-		if (/** @type {NodeJS.ErrnoException} */ (error).code === "ENOENT") return undefined;
-		throw error;
-	}
-}
-
-/**
- * What a package gives that may be missing; throws with this code and message if it is.
- * @template T
- * @param {() => T} load
- * @param {StoreErrorCode} code
- * @param {string} lacking
- */
-function optional(load, code, lacking) {
-	try {
-		return load();
-	} catch (error) {
-		if (/** @type {NodeJS.ErrnoException} */ (error).code !== "MODULE_NOT_FOUND") throw error;
-		throw new StoreError(code, lacking);
-	}
-}
-
 exports.StoreError = StoreError;
 exports.asError = asError;
 exports.claimedError = claimedError;
 exports.deletedError = deletedError;
 exports.isGone = isGone;
-exports.optional = optional;
 exports.resetError = resetError;
 exports.messageOf = messageOf;
-exports.unlessAbsent = unlessAbsent;

@@ -68,7 +68,7 @@ export interface StoredLine {
 	line: Buffer;
 	/** The host that appended it. */
 	host: string;
-	/** The line's position in the order: see `compareLines`. */
+	/** The line's position in the order (see `compareLines`): a logical counter, which in PostgreSQL is the line's sequence number. */
 	clock: number;
 	index: number;
 }
@@ -103,7 +103,7 @@ export interface StoredSession {
 	hosts: string[];
 	/** The approximate size of what is stored. */
 	bytes: number;
-	/** When something was last appended, by the store's clock. For display: no order depends on it. */
+	/** When something was last appended, by the store's time. For display: no order depends on it. */
 	modified: Date;
 	/** Grows with each line that is redacted. */
 	redactions: number;

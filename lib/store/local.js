@@ -1,7 +1,8 @@
 // The sessions of this machine: their files, and where the file of one that comes from a store is to be.
 const { promises: fs } = require("node:fs");
 const { join } = require("node:path");
-const { messageOf, unlessAbsent } = require("./errors.js");
+const { unlessAbsent } = require("./calls.js");
+const { messageOf } = require("./errors.js");
 const { inParallel } = require("./in-parallel.js");
 const { isObject, parse } = require("./lines.js");
 const { checkId } = require("./names.js");

@@ -2,7 +2,7 @@
 //
 //   claims/<session>@<host>.60000
 //
-// So one list says who has what, and claims go by the store's clock, whatever the host's says. A host that claims a session looks
+// So one list says who has what, and claims go by the store's time, whatever the host's is. A host that claims a session looks
 // afterwards whether another one did meanwhile: then it gives its claim up and tries again, so that of two at most one has it.
 const { setTimeout: pause } = require("node:timers/promises");
 const { StoreError, claimedError } = require("./errors.js");
@@ -81,7 +81,7 @@ class Claims {
 
 	/** Those that have not ended, and until when they last. @param {NamedClaim[]} claims */
 	async #lasting(claims) {
-		// Without any the clock is not asked, which makes a file in a directory.
+		// Without any the time is not asked for, which makes a file in a directory.
 		if (claims.length === 0) return [];
 		const now = await this.#objects.now();
 		return claims.map((one) => ({ ...one, until: Math.min(one.written, now) + one.ttl })).filter(({ until }) => until > now);

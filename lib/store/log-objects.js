@@ -3,6 +3,10 @@ const { StoreError } = require("./errors.js");
 
 /** @typedef {{ path: string, size: number, modified: Date }} ObjectInfo */
 /**
+ * The part of a log that is appended to. `cachedPart` is what an append gave to be passed to the next one, which it may make cheaper.
+ * @typedef {{ size: number, endOffset: number, cachedPart?: unknown }} AppendedLog
+ */
+/**
  * What a directory and a bucket have in common. Paths are relative, with "/".
  * @typedef {object} Objects
  * @property {(prefix: string) => Promise<ObjectInfo[]>} list all whose paths begin so
@@ -10,9 +14,8 @@ const { StoreError } = require("./errors.js");
  *   or a part of it; undefined if it is not there
  * @property {(path: string, bytes: Buffer) => Promise<boolean>} create durable, whole or not at all; false if the path is taken
  * @property {(path: string) => Promise<void>} touch writes an empty object, which may be there
- * @property {(path: string, log: { size: number, end: number, last?: unknown }, bytes: Buffer) => Promise<{ last?: unknown } | undefined>} append
- *   durable; cuts at `end`, then writes, and makes the log if there is none; undefined if it has not `size`. `last` is what an append gave to
- *   be passed to the next one, which it may make cheaper
+ * @property {(path: string, log: AppendedLog, bytes: Buffer) => Promise<{ cachedPart?: unknown } | undefined>} append durable; cuts at
+ *   `endOffset`, then writes, and makes the log if there is none; undefined if it has not `size`
  * @property {(path: string, ranges: { at: number, length: number }[]) => Promise<void>} blank overwrites with spaces; nothing if it is not there
  * @property {(paths: string[]) => Promise<void>} remove
  * @property {() => Promise<void>} [check] throws if what is there can be created again, or be replaced when it has changed

@@ -3,7 +3,7 @@
 //
 // A host writes its own logs alone, and its processes write to one of them one after the other (host-lock.js). So a log only grows: in a
 // directory it is a file, whose torn end the next append cuts off; in a bucket it is a row of objects, of which the last one is replaced
-// by a longer one, if it is still what it was, until it is full. Neither names nor order depend on a clock.
+// by a longer one, if it is still what it was, until it is full. Neither names nor order depend on the time of day.
 //
 // A writer looks at the session's names before it writes and once more after: a session that was deleted or a line that was redacted
 // meanwhile is found by whoever comes later, either by this writer, or by the one who deletes or redacts.
@@ -30,17 +30,17 @@ const { settleRedactions, toRedactions } = require("./redactions.js");
 /** How often a session is read again because something was gone, or was being written; after that it counts as missing or damaged. */
 const REREADS = 5;
 const REREAD_MS = 20;
-/** How many sessions' ends are remembered. */
-const MAX_ENDS = 64;
+/** Of how many sessions the last append is remembered. */
+const MAX_LAST_APPENDS = 64;
 /** What follows the name of a session in the paths of its logs and headers: a generation. */
 const OF_A_GENERATION = /^(\d+)(?:\/|$)/;
 /** Sessions share locks, because the files of locks stay. */
 const LOCKS = 64;
 
 /**
- * What an append leaves for the next one: the cursor that it returned, where this host's log ended, the listing then, and what the objects
- * keep of the log's last part. `after` and `end` differ if another machine uses the same id.
- * @typedef {{ after: string, end: string, listing: SessionListing, last: unknown }} End
+ * What an append leaves for the next one: the cursor that it returned, one that has passed this host's log to its end, the listing then, and
+ * what the objects keep of the log's last part. `after` and `ownCursor` differ if another machine uses the same id.
+ * @typedef {{ after: string, ownCursor: string, listing: SessionListing, cachedPart: unknown }} LastAppend
  */
 
 class LogStore {
@@ -50,8 +50,8 @@ class LogStore {
 	#claims;
 	#lock;
 	#reader;
-	/** @type {Map<string, End>} */
-	#ends = new Map();
+	/** @type {Map<string, LastAppend>} */
+	#lastAppends = new Map();
 	/** The listings of the sessions that a list gave. @type {WeakMap<import("./index").StoredSession, SessionListing>} */
 	#listings = new WeakMap();
 
@@ -77,8 +77,8 @@ class LogStore {
 		const after = new LogCursor(append.after);
 		await this.#records.prepareToWrite();
 		return this.#lock(lockOf(session), async () => {
-			const known = this.#ends.get(session);
-			this.#ends.delete(session);
+			const known = this.#lastAppends.get(session);
+			this.#lastAppends.delete(session);
 			// Where the log is not what it was, another process of this host wrote, or another machine that has the same id.
 			return untilWritten(this.#objects, `the log of host ${this.host} and session ${session}`, async (tries) => {
 				if (tries > 1) await pause(tries * 5 * Math.random());
@@ -91,8 +91,8 @@ class LogStore {
 	 * Undefined if the log is not what it was when this began.
 	 * @param {string} session
 	 * @param {import("./index").Append} append
-	 * @param {{ given: Map<string, Buffer>, after: LogCursor, known: End | undefined }} state `given`: lines by hash; `known`: what the append
-	 *   before this one left
+	 * @param {{ given: Map<string, Buffer>, after: LogCursor, known: LastAppend | undefined }} state `given`: lines by hash; `known`: what the
+	 *   append before this one left
 	 * @returns {Promise<import("./index").Appended | undefined>}
 	 */
 	async #tryAppend(session, append, { given, after, known }) {
@@ -106,41 +106,42 @@ class LogStore {
 			if (given.size === 0) return { stored: 0, cursor: after.toString() };
 		}
 		if (!after.isEmpty && after.generation !== listing.generation) throw resetError(session);
-		const end = new LogCursor(isNext ? known.end : append.after);
-		end.generation = listing.generation;
+		const ownCursor = new LogCursor(isNext ? known.ownCursor : append.after);
+		ownCursor.generation = listing.generation;
 		// The caller's cursor passes what the caller has, after all that it had passed. Another checkout of this host, or another machine
 		// that has the same id, may have written more: then the cursor stays, so that this is loaded.
-		let isCallers = !isNext || known.after === known.end;
+		let isCallers = !isNext || known.after === known.ownCursor;
 		const lines = new Map(given);
-		let size = end.of(this.host).end;
+		let size = ownCursor.of(this.host).end;
 		if (!isNext) {
-			size = await this.#passOwn(listing, end, (batch) => {
+			size = await this.#passOwn(listing, ownCursor, (batch) => {
 				// A damaged one is stored again.
 				for (const { hash, line } of batch.lines) if (shortHash(line) === hash) lines.delete(hash);
 				isCallers &&= batch.clock > after.clock && batch.lines.every(({ hash }) => given.has(hash));
 			});
 		}
-		const cursor = () => (isCallers ? end : after).toString();
+		const cursor = () => (isCallers ? ownCursor : after).toString();
 		await this.#dropRedacted(listing, lines);
 		if (lines.size === 0) return { stored: 0, cursor: cursor() };
-		if (end.clock >= LAST_CLOCK) throw new StoreError("failed", `Session ${session}: the clock of its batches has come to its end`);
+		if (ownCursor.clock >= LAST_CLOCK) throw new StoreError("failed", `Session ${session}: the clock of its batches has come to its end`);
 		if (listing.hosts.size === 0) {
 			// A store that was set back may have lost what is known of the session. Where another host was faster, its project counts.
 			const project = there ? await this.#records.projectOf(session) : append.project;
 			if (!(await this.#records.setProject(session, project)) && !there) return undefined;
 			await this.#records.setHeader(listing, append.header);
 		}
-		const last = end.of(this.host);
-		const isFull = last.end >= this.#objects.partSize;
-		const [part, start] = isFull ? [last.part + 1, 0] : [last.part, last.end];
-		const { sum, bytes } = encodeBatch({ session, host: this.host, clock: end.clock + 1, prev: last.sum, lines: [...lines.values()] });
+		const lastBatch = ownCursor.of(this.host);
+		const isFull = lastBatch.end >= this.#objects.partSize;
+		const [part, start] = isFull ? [lastBatch.part + 1, 0] : [lastBatch.part, lastBatch.end];
+		const { sum, bytes } = encodeBatch({ session, host: this.host, clock: ownCursor.clock + 1, prev: lastBatch.sum, lines: [...lines.values()] });
 		const path = partPath(listing, this.host, part);
-		const written = await this.#objects.append(path, { size: isFull ? 0 : size, end: start, last: isNext && !isFull ? known.last : undefined }, bytes);
+		const cachedPart = isNext && !isFull ? known.cachedPart : undefined;
+		const written = await this.#objects.append(path, { size: isFull ? 0 : size, endOffset: start, cachedPart }, bytes);
 		if (!written) return undefined;
-		const batch = { part, start, end: start + bytes.length, sum, clock: end.clock + 1 };
+		const batch = { part, start, end: start + bytes.length, sum, clock: ownCursor.clock + 1 };
 		const now = await this.#check(listing, decodeBatches(bytes, start, { session, host: this.host }).batches, path);
-		end.pass(this.host, batch);
-		this.#remember(session, { after: cursor(), end: end.toString(), listing: now, last: written.last });
+		ownCursor.pass(this.host, batch);
+		this.#remember(session, { after: cursor(), ownCursor: ownCursor.toString(), listing: now, cachedPart: written.cachedPart });
 		return { stored: [...lines.keys()].filter((hash) => !now.redacted.has(hash)).length, cursor: cursor() };
 	}
 
@@ -170,11 +171,11 @@ class LogStore {
 		throw new StoreError("unreachable", `Session ${session}: ${this.#objects.name} does not list ${path}, which was written: it is tried again`);
 	}
 
-	/** @param {string} session @param {End} end */
-	#remember(session, end) {
-		this.#ends.set(session, end);
-		const [oldest] = this.#ends.keys();
-		if (this.#ends.size > MAX_ENDS && oldest !== undefined) this.#ends.delete(oldest);
+	/** @param {string} session @param {LastAppend} append */
+	#remember(session, append) {
+		this.#lastAppends.set(session, append);
+		const [oldest] = this.#lastAppends.keys();
+		if (this.#lastAppends.size > MAX_LAST_APPENDS && oldest !== undefined) this.#lastAppends.delete(oldest);
 	}
 
 	/** What there is of a session; undefined if it was never stored. @param {string} session */
@@ -229,8 +230,8 @@ class LogStore {
 		if (problem) throw new StoreError("failed", `Session ${session}: ${problem.where}: ${problem.message}`);
 		// A process that was killed after it wrote them did not look at what was redacted.
 		for (const [path, batches] of passed) await this.#blank(path, batches, listing);
-		const last = (listing.hosts.get(this.host) ?? []).find(({ part }) => part === cursor.of(this.host).part);
-		return last?.size ?? 0;
+		const lastPart = (listing.hosts.get(this.host) ?? []).find(({ part }) => part === cursor.of(this.host).part);
+		return lastPart?.size ?? 0;
 	}
 
 	/**
@@ -345,7 +346,7 @@ class LogStore {
 	async delete(session) {
 		checkId(session, "session");
 		await this.#records.prepareToRead();
-		this.#ends.delete(session);
+		this.#lastAppends.delete(session);
 		const before = await this.#look(session);
 		if (!before) return;
 		// What an interrupted deletion left is removed without another mark.

@@ -34,10 +34,6 @@ function idOf(name) {
 /** A host's id for people: without the random end that a made one has. @param {string} host */
 const displayName = (host) => host.replace(/(?<=.)-[0-9a-f]{8}$/, "");
 
-/** What a list is asked for where it only matters whether the store answers. */
-const PING = { session: "0", headers: false, claims: false };
-
-exports.PING = PING;
 exports.checkId = checkId;
 exports.displayName = displayName;
 exports.idOf = idOf;

@@ -7,7 +7,8 @@
 // there: that is reported, and asked for again now and then.
 const { promises: fs } = require("node:fs");
 const { isDeepStrictEqual } = require("node:util");
-const { StoreError, unlessAbsent } = require("./errors.js");
+const { unlessAbsent } = require("./calls.js");
+const { StoreError } = require("./errors.js");
 const { entryOf, lineKey, tooLong } = require("./lines.js");
 const { loadAll } = require("./load-all.js");
 const { fingerprintAt, readHeader, readLines } = require("./session-file.js");

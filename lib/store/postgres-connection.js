@@ -1,5 +1,6 @@
 // Connections to PostgreSQL: encrypted unless the server is this machine, and given up where nothing comes back. What their errors mean.
-const { StoreError, messageOf, optional } = require("./errors.js");
+const { optional } = require("./calls.js");
+const { StoreError, messageOf } = require("./errors.js");
 const { isObject } = require("./lines.js");
 
 /** @typedef {import("./index").StoreErrorCode} StoreErrorCode */

@@ -7,7 +7,8 @@
 // pi continues the session whose file changed last. So a pull gives a file the time of its newest entry: a session in which another
 // host was the last to write long ago must not become the one to continue because it was pulled now.
 const { promises: fs } = require("node:fs");
-const { StoreError, unlessAbsent } = require("./errors.js");
+const { unlessAbsent } = require("./calls.js");
+const { StoreError } = require("./errors.js");
 const { isObject, parse } = require("./lines.js");
 const { loadAll } = require("./load-all.js");
 const { callHere } = require("./local.js");

@@ -7,7 +7,8 @@ const http = require("node:http");
 const https = require("node:https");
 const { setTimeout: sleep } = require("node:timers/promises");
 const { checkTimeout, endpointOfEnvironment, parseUrl, timeoutIn, withoutSecrets } = require("./address.js");
-const { StoreError, optional, messageOf } = require("./errors.js");
+const { optional } = require("./calls.js");
+const { StoreError, messageOf } = require("./errors.js");
 const { PARALLEL, inParallel } = require("./in-parallel.js");
 const { hostLock } = require("./host-lock.js");
 const { untilWritten } = require("./log-objects.js");
@@ -41,7 +42,7 @@ class S3Objects {
 	#base;
 	#prefix;
 	#agent;
-	/** How far the server's clock is ahead of this machine's, by its last answer. */
+	/** How far the server's time is ahead of this machine's, by its last answer. */
 	#ahead = 0;
 	/** The same for signatures: a server refuses those of another time. */
 	#skew = 0;
@@ -120,14 +121,14 @@ class S3Objects {
 	}
 
 	/** The part is written as a whole: what was written last need not be read again. @type {Objects["append"]} */
-	async append(path, { size, end, last }, bytes) {
-		const known = /** @type {Content | undefined} */ (last);
+	async append(path, { size, endOffset, cachedPart }, bytes) {
+		const known = /** @type {Content | undefined} */ (cachedPart);
 		const isKnown = known?.tag !== undefined && known.bytes.length === size;
 		const before = size === 0 ? undefined : isKnown ? known : await this.get(path);
 		if (size > 0 && before?.bytes.length !== size) return undefined;
-		const body = before ? Buffer.concat([before.bytes.subarray(0, end), bytes]) : bytes;
+		const body = before ? Buffer.concat([before.bytes.subarray(0, endOffset), bytes]) : bytes;
 		const written = await this.#put(path, body, before ? this.#ifStill(before) : { "if-none-match": "*" });
-		return written && { last: body.length < PART_BYTES ? written : undefined };
+		return written && { cachedPart: body.length < PART_BYTES ? written : undefined };
 	}
 
 	/** @type {Objects["blank"]} */
@@ -160,7 +161,7 @@ class S3Objects {
 		if (object) this.#ifStill(object);
 	}
 
-	/** By the server's clock, as its last answer said. */
+	/** The server's time, by its last answer. */
 	async now() {
 		return Date.now() + this.#ahead;
 	}

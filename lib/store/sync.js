@@ -1,7 +1,8 @@
 // The sessions of one project on this machine, and a store.
 const { promises: fs } = require("node:fs");
 const { join } = require("node:path");
-const { StoreError, asError, isGone, unlessAbsent } = require("./errors.js");
+const { unlessAbsent } = require("./calls.js");
+const { StoreError, asError, isGone } = require("./errors.js");
 const { isObject } = require("./lines.js");
 const { inParallel } = require("./in-parallel.js");
 const { describe, fileFor, filesIn, localSessions } = require("./local.js");
