@@ -7,7 +7,7 @@ import { pathToFileURL } from "node:url";
 import { expect, test, vi } from "vitest";
 import { DirectoryStore, loadAll } from "../../../lib/store/index.js";
 import { SESSION, entries, entry, header, library, logOf } from "../../support/lines.js";
-import { HELLO, LONG, MINUTES, NAME, PENDING, type Machine, append, endOf, machine, node, pi, reader, root, silentServer, silentStore, startOf, storedLines, writtenDown } from "../../support/pi-process.js";
+import { HELLO, LONG, MINUTES, NAME, PENDING, type Machine, append, endOf, machine, node, pi, program, reader, root, silentServer, silentStore, startOf, storedLines, writtenDown } from "../../support/pi-process.js";
 import { snapshot } from "../../support/scratch.js";
 
 const require = createRequire(__filename);
@@ -91,7 +91,9 @@ test("a session that was made while the store was away is stored by a later proc
 // Regression: it was never stored, for nothing said that it was to be.
 test("a new session of a pi that is killed at its first message is stored by a later one", async () => {
 	const at = machine();
-	expect((await pi(at, `${HELLO} process.kill(process.pid, "SIGKILL");`)).end).toBe("SIGKILL");
+	// Without a process that follows it, which would store the session at once.
+	const alone = program(`${HELLO} process.kill(process.pid, "SIGKILL");`).replace("store?.pullBefore([]);", "");
+	expect((await node(at, ["--input-type=module", "-e", alone])).end).toBe("SIGKILL");
 	expect((await reader(at).list()).sessions).toEqual([]);
 	expect((await pi(at, "")).err).toBe("");
 	expect(await storedLines(at)).toEqual([1]);
