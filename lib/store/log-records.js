@@ -18,6 +18,8 @@ class LogRecords {
 	#id;
 	/** By session. @type {Map<string, string>} */
 	#projects = new Map();
+	/** The paths of those that this process has stored. @type {Set<string>} */
+	#headers = new Set();
 
 	/** @param {Objects} objects */
 	constructor(objects) {
@@ -33,7 +35,7 @@ class LogRecords {
 	async readId() {
 		const before = this.#id;
 		this.#id = await this.#idNow();
-		if (this.#id !== before) this.#projects.clear();
+		if (this.#id !== before) for (const known of [this.#projects, this.#headers]) known.clear();
 		return this.#id;
 	}
 
@@ -78,9 +80,16 @@ class LogRecords {
 		return this.#objects.create(projectPath(session), Buffer.from(project));
 	}
 
-	/** The header of the host that appended first stays. @param {SessionListing} listing @param {Uint8Array} header */
+	/**
+	 * Stores the header of a session once in a process, though it has one: a backup may lack it. That of the host that appended first stays.
+	 * @param {SessionListing} listing
+	 * @param {Uint8Array} header
+	 */
 	async setHeader(listing, header) {
-		await this.#objects.create(headerPath(listing), buffer(header));
+		const path = headerPath(listing);
+		if (this.#headers.has(path) && listing.hosts.size > 0) return;
+		await this.#objects.create(path, buffer(header));
+		this.#headers.add(path);
 	}
 
 	/** @param {SessionListing} listing */

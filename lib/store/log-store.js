@@ -128,8 +128,8 @@ class LogStore {
 			// A store that was set back may have lost what is known of the session. Where another host was faster, its project counts.
 			const project = there ? await this.#records.projectOf(session) : append.project;
 			if (!(await this.#records.setProject(session, project)) && !there) return undefined;
-			await this.#records.setHeader(listing, append.header);
 		}
+		await this.#records.setHeader(listing, append.header);
 		const lastBatch = ownCursor.of(this.host);
 		const isFull = lastBatch.end >= this.#objects.partSize;
 		const [part, start] = isFull ? [lastBatch.part + 1, 0] : [lastBatch.part, lastBatch.end];
@@ -137,7 +137,12 @@ class LogStore {
 		const path = partPath(listing, this.host, part);
 		const cachedPart = isNext && !isFull ? known.cachedPart : undefined;
 		const written = await this.#objects.append(path, { size: isFull ? 0 : size, endOffset: start, cachedPart }, bytes);
-		if (!written) return undefined;
+		if (!written) {
+			// The session may have been deleted before its header was stored again.
+			const { generation } = await this.#listingOf(listing.folder, session);
+			if (generation > listing.generation) await this.#objects.remove([headerPath(listing)]);
+			return undefined;
+		}
 		const batch = { part, start, end: start + bytes.length, sum, clock: ownCursor.clock + 1 };
 		const now = await this.#check(listing, decodeBatches(bytes, start, { session, host: this.host }).batches, path);
 		ownCursor.pass(this.host, batch);
@@ -315,13 +320,9 @@ class LogStore {
 	async #describe(listing, { isAsked, project }, problems) {
 		const { session, hosts, redacted } = listing;
 		const header = isAsked ? await this.#records.headerOf(listing) : undefined;
-		const fault = !isAsked ? undefined : header ? headerFault(header, session) : "its header is missing";
-		if (fault !== undefined) {
-			// The session may have been deleted since it was listed.
-			const { generation } = await this.#listingOf(listing.folder, session);
-			if (generation === listing.generation) problems.push({ session, where: headerPath(listing), message: fault });
-			return undefined;
-		}
+		const fault = isAsked ? await this.#headerFault(listing, header) : undefined;
+		if (fault !== undefined) problems.push({ session, where: headerPath(listing), message: fault });
+		if (fault !== undefined || (isAsked && !header)) return undefined;
 		const parts = [...hosts.values()].flat();
 		return {
 			...{ session, header: header ?? Buffer.alloc(0), project: project ?? (isAsked ? (await this.#records.projectOf(session)) || undefined : undefined) },
@@ -331,14 +332,26 @@ class LogStore {
 		};
 	}
 
+	/**
+	 * What is wrong with a session's header. That it is missing is not if the session was deleted since it was listed.
+	 * @param {SessionListing} listing
+	 * @param {Buffer} [header]
+	 */
+	async #headerFault({ session, folder, generation }, header) {
+		if (header) return headerFault(header, session);
+		const now = await this.#listingOf(folder, session);
+		return now.generation === generation ? "its header is missing" : undefined;
+	}
+
 	/** @type {Store["header"]} */
 	async header(session, stored) {
 		checkId(session, "session");
 		await this.#records.prepareToRead();
 		const listing = (stored && this.#listings.get(stored)) ?? (await this.#look(session));
-		const header = listing && listing.hosts.size > 0 ? await this.#records.headerOf(listing) : undefined;
-		const fault = header && headerFault(header, session);
-		if (listing && fault) throw new StoreError("failed", `${headerPath(listing)}: ${fault}`);
+		if (!listing || listing.hosts.size === 0) return undefined;
+		const header = await this.#records.headerOf(listing);
+		const fault = await this.#headerFault(listing, header);
+		if (fault !== undefined) throw new StoreError("failed", `${headerPath(listing)}: ${fault}`);
 		return header;
 	}
 

@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
 import { DirectoryStore, loadAll } from "../../../lib/store/index.js";
-import { SESSION, append, emptyDirectory, entries, entry, header, ids, library, logOf } from "../../support/lines.js";
+import { SESSION, append, emptyDirectory, entries, entry, header, headerFileOf, ids, library, logOf } from "../../support/lines.js";
 
 const { encodeBatch } = createRequire(library)("./log-batches.js");
 
@@ -128,6 +128,41 @@ test("a batch whose clock cannot be right is named, and ends nobody else's count
 	writeFileSync(join(path, logOf("broken")), encodeBatch({ ...meta, clock: 2 ** 52 }).bytes);
 	const { cursor } = await open(path).load(SESSION);
 	await expect(append(open(path), [entry("a3")], cursor)).rejects.toMatchObject({ code: "failed", message: `Session ${SESSION}: the clock of its batches has come to its end` });
+});
+
+// Regression: appends went on, and nobody stored the header again.
+test("a header that is missing is named, and stored again by the next process that appends", async () => {
+	const path = emptyDirectory();
+	const { cursor } = await append(open(path), [entry("a1")]);
+	rmSync(join(path, headerFileOf()));
+	const problem = { session: SESSION, where: headerFileOf(), message: "its header is missing" };
+	expect(await open(path, "b").list()).toMatchObject({ sessions: [], problems: [problem] });
+	await expect(open(path, "b").header(SESSION)).rejects.toMatchObject({ code: "failed", message: `${problem.where}: ${problem.message}` });
+	await append(open(path), [entry("a2")], cursor);
+	expect(await open(path, "b").list()).toMatchObject({ sessions: [{ header: header() }], problems: [] });
+});
+
+test("a header that is stored again while its session is deleted does not stay", async () => {
+	const path = emptyDirectory();
+	const { cursor } = await append(open(path), [entry("a1")]);
+	const { link } = fs.promises;
+	vi.spyOn(fs.promises, "link").mockImplementationOnce(async (...args) => {
+		await open(path, "b").delete(SESSION);
+		return link(...args);
+	});
+	await expect(append(open(path), [entry("a2")], cursor)).rejects.toMatchObject({ code: "deleted" });
+	expect(readdirSync(join(path, "headers"))).toEqual([]);
+});
+
+test("a header is stored by the first append of a process alone", async () => {
+	const path = emptyDirectory();
+	const [store, other] = [open(path), open(path, "b")];
+	await append(store, [entry("a1")]);
+	await append(other, [entry("b1")]);
+	rmSync(join(path, headerFileOf()));
+	// It does not follow the one before it, so that the logs are read again.
+	await append(store, [entry("a2")]);
+	expect(fs.existsSync(join(path, headerFileOf()))).toBe(false);
 });
 
 test("a list of a project reads nothing of the sessions of others", async () => {
