@@ -372,11 +372,10 @@ class LogStore {
 		const objects = await this.#objects.list(prefix);
 		const headers = headersOf(session);
 		const isEnded = (/** @type {string} */ end) => Number(OF_A_GENERATION.exec(end)?.[1]) <= generation;
-		const ended = [
-			...objects.filter(({ path }) => isEnded(path.slice(prefix.length))),
-			...(await this.#objects.list(headers)).filter(({ path }) => isEnded(path.slice(headers.length))),
-		];
-		await this.#objects.remove(ended.map(({ path }) => path));
+		const pathsOf = (/** @type {import("./log-objects").ObjectInfo[]} */ all, /** @type {string} */ start) =>
+			all.map(({ path }) => path).filter((path) => isEnded(path.slice(start.length)));
+		await this.#objects.remove(pathsOf(objects, prefix));
+		await this.#objects.remove(pathsOf(await this.#objects.list(headers), headers));
 		// That a line was redacted stays known, but not what stands in its place.
 		const listing = listingsOf(objects).find((listing) => listing.session === session);
 		if (!listing || listing.hosts.size > 0) return;
