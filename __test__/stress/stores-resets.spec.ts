@@ -44,7 +44,7 @@ async function runHistory(index: number): Promise<void> {
 	const backup = join(path, "backup");
 	/** What a store is made of, beside which the machines' own files are here. */
 	const copyStore = (from: string, to: string) => {
-		for (const name of ["sessions", "lines", "hosts"]) {
+		for (const name of ["sessions", "headers", "lines"]) {
 			rmSync(join(to, name), { recursive: true, force: true });
 			if (existsSync(join(from, name))) cpSync(join(from, name), join(to, name), { recursive: true });
 		}

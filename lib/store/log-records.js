@@ -81,14 +81,14 @@ class LogRecords {
 	}
 
 	/**
-	 * Stores the header of a session once in a process, though it has one: a backup may lack it. That of the host that appended first stays.
+	 * Stores the header of a session if it has none, and looks for it once in a process: a backup may lack it. That of the host that appended first stays.
 	 * @param {SessionListing} listing
 	 * @param {Uint8Array} header
 	 */
 	async setHeader(listing, header) {
 		const path = headerPath(listing);
-		if (this.#headers.has(path) && listing.hosts.size > 0) return;
-		await this.#objects.create(path, buffer(header));
+		const isThere = listing.hosts.size > 0 && (this.#headers.has(path) || (await this.headerOf(listing)) !== undefined);
+		if (!isThere) await this.#objects.create(path, buffer(header));
 		this.#headers.add(path);
 	}
 

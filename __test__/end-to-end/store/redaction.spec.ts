@@ -405,11 +405,11 @@ test("a store that is set back to before a redaction is told again, before anyth
 	begin(a, said("a", null, "hello"), SECRET);
 	await a.sync.push();
 	const backup = scratch();
-	for (const name of ["sessions", "lines", "store.json"]) cpSync(join(path, name), join(backup, name), { recursive: true });
+	for (const name of ["sessions", "headers", "lines", "store.json"]) cpSync(join(path, name), join(backup, name), { recursive: true });
 	writeFileSync(a.file, text(readFileSync(a.file, "utf8").trimEnd(), said("c", "b", "and on")));
 	await a.sync.push();
 	await a.sync.redact({ session: SESSION, file: a.file }, { text: "hunter2" });
-	for (const name of ["sessions", "lines", "store.json"]) {
+	for (const name of ["sessions", "headers", "lines", "store.json"]) {
 		rmSync(join(path, name), { recursive: true });
 		cpSync(join(backup, name), join(path, name), { recursive: true });
 	}

@@ -145,6 +145,7 @@ test("a header that is missing is named, and stored again by the next process th
 test("a header that is stored again while its session is deleted does not stay", async () => {
 	const path = emptyDirectory();
 	const { cursor } = await append(open(path), [entry("a1")]);
+	rmSync(join(path, headerFileOf()));
 	const { link } = fs.promises;
 	vi.spyOn(fs.promises, "link").mockImplementationOnce(async (...args) => {
 		await open(path, "b").delete(SESSION);
