@@ -18,7 +18,7 @@ class LogRecords {
 	#id;
 	/** By session. @type {Map<string, string>} */
 	#projects = new Map();
-	/** The paths of those that this process has stored. @type {Set<string>} */
+	/** The paths of those that this process has stored or found. @type {Set<string>} */
 	#headers = new Set();
 
 	/** @param {Objects} objects */
