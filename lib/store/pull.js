@@ -13,7 +13,7 @@ const { isObject, parse } = require("./lines.js");
 const { loadAll } = require("./load-all.js");
 const { callHere } = require("./local.js");
 const { revisionOf } = require("./notes.js");
-const { CURRENT_VERSION, checkNotNewer, fingerprintAt, tailAt } = require("./session-file.js");
+const { CURRENT_VERSION, PARENT_FIELDS, checkNotNewer, fingerprintAt, tailAt } = require("./session-file.js");
 
 /** @typedef {import("./index").LineStore} LineStore */
 /** @typedef {import("./notes").Note} Note */
@@ -190,10 +190,10 @@ function localHeader({ session, header }, { cwd, parentOf }) {
 		throw new StoreError("invalid", `Session ${session}: the header says version ${JSON.stringify(value.version)?.slice(0, 20)}, stored sessions have ${CURRENT_VERSION}`);
 	checkNotNewer(value.version);
 	value.cwd = cwd;
-	if (value.parentSession !== undefined) {
-		const parent = parentOf(String(value.parentSession).split(/[\\/]/).pop() ?? "");
-		if (parent === undefined) delete value.parentSession;
-		else value.parentSession = parent;
+	for (const field of PARENT_FIELDS.filter((field) => value[field] !== undefined)) {
+		const parent = parentOf(String(value[field]).split(/[\\/]/).pop() ?? "");
+		if (parent === undefined) delete value[field];
+		else value[field] = parent;
 	}
 	return Buffer.from(JSON.stringify(value));
 }

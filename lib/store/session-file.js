@@ -15,6 +15,8 @@ const LONGEST_HEAD = 64 * 1024 * 1024;
 /** How many bytes before an offset are compared. */
 const CHECKED_BYTES = 256;
 const CURRENT_VERSION = 3;
+/** Where a header names the file of the session that it was forked from: `branchedFrom` in versions 1 and 2, and once such a file was migrated. */
+const PARENT_FIELDS = ["parentSession", "branchedFrom"];
 const NEWLINE = 0x0a;
 
 /**
@@ -154,6 +156,7 @@ function checkNotNewer(version) {
 
 exports.CURRENT_VERSION = CURRENT_VERSION;
 exports.NotASession = NotASession;
+exports.PARENT_FIELDS = PARENT_FIELDS;
 exports.checkNotNewer = checkNotNewer;
 exports.fingerprintAt = fingerprintAt;
 exports.headerIn = headerIn;

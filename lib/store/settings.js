@@ -11,7 +11,7 @@ const { hostLock } = require("./host-lock.js");
 const { isObject, parse } = require("./lines.js");
 const { findProject } = require("./project.js");
 const { secretsOf } = require("./secrets.js");
-const { headerIn } = require("./session-file.js");
+const { PARENT_FIELDS, headerIn } = require("./session-file.js");
 const { SETTINGS_FILE, STORE_VARIABLE, TIMEOUT_VARIABLE, notesIn } = require("./setting-names.js");
 const { writeWhole } = require("./small-file.js");
 
@@ -245,7 +245,7 @@ function parentsOf(file) {
 		const named = basename(path, ".jsonl");
 		if (path !== file) parents.push({ session: String(header.id ?? named.slice(named.indexOf("_") + 1)), cwd: typeof header.cwd === "string" ? header.cwd : undefined });
 		// A set is gone through to its end, with what is added meanwhile, and takes no path twice.
-		if (typeof header.parentSession === "string") paths.add(resolve(dirname(path), header.parentSession));
+		for (const field of PARENT_FIELDS) if (typeof header[field] === "string") paths.add(resolve(dirname(path), header[field]));
 	}
 	return parents;
 }

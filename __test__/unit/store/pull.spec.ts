@@ -209,10 +209,12 @@ test("a parent session that is here is found here", async () => {
 	const [a, b] = [machine("a"), machine("b")];
 	const parent = `/home/a/.pi/sessions/--home-a-shop--/${NAME}`;
 	await a.store.append(SESSION, { header: header(), lines: [entry("x")], project: "shop" });
-	await a.store.append("fork", { header: Buffer.from(JSON.stringify({ type: "session", version: 3, id: "fork", timestamp: "2025-06-02T09:00:00.000Z", parentSession: parent })), lines: [entry("x")], project: "shop" });
+	// The second is the name in version 1 and 2, which stays when such a file is migrated.
+	for (const field of ["parentSession", "branchedFrom"])
+		await a.store.append(field, { header: Buffer.from(JSON.stringify({ type: "session", version: 3, id: field, timestamp: "2025-06-02T09:00:00.000Z", [field]: parent })), lines: [entry("x")], project: "shop" });
 	await b.sync.pull();
-	const fork = join(b.dir, "2025-06-02T09-00-00-000Z_fork.jsonl");
-	expect(JSON.parse(linesOf(fork)[0] as string).parentSession).toBe(b.file);
+	for (const field of ["parentSession", "branchedFrom"])
+		expect(JSON.parse(linesOf(join(b.dir, `2025-06-02T09-00-00-000Z_${field}.jsonl`))[0] as string)[field]).toBe(b.file);
 });
 
 test("what cannot be used is named, and files stay as they were", async () => {

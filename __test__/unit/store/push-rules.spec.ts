@@ -4,6 +4,7 @@ import { createRequire } from "node:module";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { SessionManager } from "../../../index.js";
 import { SessionSync, loadAll } from "../../../lib/store/index.js";
 import { SESSION, emptyDirectory, entry, header, ids } from "../../support/lines.js";
 import { text, world } from "../../support/machines.js";
@@ -114,6 +115,15 @@ test("a fork is private whose own header is long, and one whose parent does not 
 	expect([isForkPrivate(header("parent")), isForkPrivate("no header"), isForkPrivate(entry("b"))]).toEqual([false, true, true]);
 	// A damaged line before the header is skipped, as when the session is opened.
 	expect([isForkPrivate(`{"type":"mess\n${header("parent")}`), isForkPrivate(`{"type":"mess\n${header(SESSION)}`)]).toEqual([false, true]);
+});
+
+// Regression: it was pushed.
+test("a fork that an old pi made of a private session is private once it is migrated", () => {
+	const dir = emptyDirectory();
+	const file = join(dir, "x_fork.jsonl");
+	writeFileSync(file, text(JSON.stringify({ type: "session", version: 2, id: "fork", timestamp: "2025-06-01T09:00:00.000Z", cwd: dir, branchedFrom: join(dir, `x_${SESSION}.jsonl`) }), entry("a")));
+	SessionManager.open(file).close();
+	expect(pushRules(settingsOf({ private: [SESSION] })).isPrivate({ session: "fork", file, cwd: dir })).toBe(true);
 });
 
 test("a session that becomes private while it is followed is not stored any further, and neither is a fork of it", async () => {
