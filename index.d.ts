@@ -2216,8 +2216,8 @@ export declare class SessionManager {
    * Open managers keep their leaf.
    *
    * @throws `TypeError` for an argument of a wrong type, and for lines that are not entries: the message names the first of them.
-   * And if the file cannot be read or written, is another session's or of an old version, or is locked by another manager. It is
-   * then as it was.
+   * And if the file cannot be read or written, is another session's or of an old version, or is locked by another process, or by a
+   * manager for itself (`lock: "exclusive"`). It is then as it was.
    * @example
    * ```ts
    * const lines = Buffer.from(`{"type":"custom","id":"c0ffee00","parentId":null,"customType":"from elsewhere"}
@@ -2236,8 +2236,8 @@ export declare class SessionManager {
    * meanwhile is redacted, too. A manager that has the session open takes the change in with its next call that reads the file; entry
    * objects that somebody has already got stay as they are.
    *
-   * @throws `TypeError` for an argument that cannot be used. And if a file cannot be read or written, or another manager has the session's
-   * lock.
+   * @throws `TypeError` for an argument that cannot be used. And if a file cannot be read or written, or another process has the session's
+   * lock, or a manager for itself (`lock: "exclusive"`).
    * @example
    * ```ts
    * const { lines, left } = SessionManager.redact(file, { text: "secret", dryRun: true });

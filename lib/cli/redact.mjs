@@ -118,7 +118,8 @@ async function rowsOf(file, whatIn, connection, options, isAsked = false) {
 		if (!isThere && !stored?.length && error === undefined) return [];
 		return [{ ...row, lines: lines.length, backups, stored: stored?.length ?? 0, left, isLocked: SessionManager.isLocked(file), isCatalogClean, isStored: stored !== undefined && error === undefined, error: error?.message }];
 	} catch (error) {
-		return [{ ...row, lines: 0, backups: [], stored: 0, left: 0, error: error instanceof Error ? error.message : String(error) }];
+		const { code, message } = Object(error);
+		return [{ ...row, lines: 0, backups: [], stored: 0, left: 0, isLocked: code === "ERR_SESSION_LOCKED", error: message ?? String(error) }];
 	}
 }
 
@@ -139,9 +140,10 @@ async function report(path, rows, connection, silence, { json, dryRun }) {
 	];
 	if (json) return writeJson({ file: path, dryRun: Boolean(dryRun), files: rows, notReached });
 	if (rows.length === 0) return write(`Nothing of it is in ${safeLine(path)}\n`);
-	for (const { file, lines, backups, stored, left, isCatalogClean, error } of rows) {
+	for (const { file, lines, backups, stored, left, isLocked, isCatalogClean, error } of rows) {
 		const about = [counted(lines, "line"), ...(backups.length > 0 ? [counted(backups.length, "backup")] : []), ...(stored > 0 ? [`${counted(stored, "more line")} in the store`] : [])].join(", ");
 		await write(error === undefined ? `${paint.green(dryRun ? "would redact" : "redacted")}  ${safeLine(file)}: ${about}\n` : `${paint.red("failed")}  ${safeLine(file)}: ${safeLine(error)}\n`);
+		if (isLocked && error !== undefined) await write("  a pi that has a store takes it out before it stores the next line, and when it ends; without a store, end it and run this again\n");
 		if (left > 0) await write(`  ${counted(left, "line")} still ${left === 1 ? "holds" : "hold"} it where it cannot be replaced: in a header, an id, a number, or a line too long to be read\n`);
 		if (!isCatalogClean) await write("  the catalog may still hold it: end what uses it, and run this again\n");
 	}

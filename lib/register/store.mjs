@@ -224,6 +224,17 @@ class StoreInPi {
 		}
 	}
 
+	/** Lets the follower change the files, which it did not while pi had them open. A manager that is used again opens its file again. */
+	#closeFiles() {
+		for (const { manager } of this.#sessions()) {
+			try {
+				manager.close();
+			} catch {
+				// Its lock is released all the same, and its file is stored as it is.
+			}
+		}
+	}
+
 	/** Shows a line now, or after pi where it would be drawn over pi's screen; once. */
 	#show(line) {
 		if (this.#shown.has(line)) return;
@@ -240,6 +251,7 @@ class StoreInPi {
 		if (this.#follower?.hasEnded()) this.#dropFollower();
 		if (!this.#follower && this.#pendingFiles.size === 0) return;
 		endBySignals();
+		this.#closeFiles();
 		this.#start = undefined;
 		if (!this.#follower) this.#startFollower();
 		this.#follower.end();

@@ -2,6 +2,7 @@
 import { appendFileSync, copyFileSync, mkdirSync, readFileSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { SessionManager } from "../../../index.js";
 import { DirectoryStore, loadAll } from "../../../lib/store/index.js";
 import { bin, good, put, run, runProgram, world } from "../../support/cli.js";
 import { entry, header as storedHeader } from "../../support/lines.js";
@@ -45,6 +46,19 @@ test("a text leaves the session, its backup and copies of its entries, and the c
 	expect((await run(at, ["redact", "0194aaaa"])).code).toBe(2);
 	expect((await run(at, ["redact", "0194aaaa", "--text", ""])).code).toBe(2);
 	expect((await run(at, ["redact", "0194aaaa", "--entry", "zzz"])).code).toBe(1);
+});
+
+test("of a session that another process has alone the command says who has it and what happens next; it is redacted before more is stored", async () => {
+	const { store, laptop } = team();
+	const file = put(laptop, ID, [message("a", null, user(SECRET))]);
+	await good(laptop, ["push"]);
+	const manager = SessionManager.open(file, { lock: "exclusive" });
+	const { code, out } = await run(laptop, ["redact", "0194aaaa", "--text", "hunter2"]);
+	expect([code, out]).toEqual([1, expect.stringMatching(`locked by process ${process.pid}: [^]*takes it out before it stores the next line`)]);
+	manager.close();
+	await good(laptop, ["push"]);
+	const stored = await loadAll(new DirectoryStore({ path: store, host: "reader" }), ID);
+	expect([readFileSync(file, "utf8"), ...stored.lines.map(({ line }) => line.toString())].join()).not.toContain("hunter2");
 });
 
 test("what stands where it cannot be replaced is said, and the exit code is 1", async () => {

@@ -164,9 +164,9 @@ test("a session that two processes of this machine have open is pulled", async (
 	expect(readFileSync(file, "utf8").trimEnd().split("\n")).toHaveLength(3);
 });
 
-// Regression: the process beside pi changed the file, and its managers were not told to take that in.
-test("what was noted to be redacted in a session that is open here is redacted by pi's process before more is stored", async () => {
-	const at = setup();
+// Regression: the process beside pi changed the file, and its managers were not told to take that in; or it was refused, because pi has the lock.
+test.each(["none", "exclusive"])("what was noted to be redacted in a session that is open here is redacted by pi's process before more is stored (lock: %s)", async (lock) => {
+	const at = setup({ PI_SESSION_NATIVE_LOCK: lock });
 	writeFileSync(join(at.agent, "session-store.json"), JSON.stringify({ pull: false }), { mode: 0o600 });
 	const file = join(at.dir, NAME);
 	const [secret, safe] = ["secret", "[redacted]"].map((word) => Buffer.from(said("a", null).toString().replace('"content":"a"', `"content":"${word}"`))) as [Buffer, Buffer];
@@ -184,4 +184,19 @@ test("what was noted to be redacted in a session that is open here is redacted b
 	await vi.waitFor(async () => expect((await loadAll(at.other, SESSION)).lines.map(({ line }) => line.toString())).toEqual([safe, said("b", "a")].map(String)), LONG);
 	await end();
 	expect(readFileSync(file, "utf8")).toBe(text(header(), safe, said("b", "a")));
+});
+
+// Regression: pi had the session's lock until it had ended, and the process beside it was refused.
+test("what was noted to be redacted since the last line was stored is redacted and stored when pi ends, though it had the session alone", async () => {
+	const at = setup({ PI_SESSION_NATIVE_LOCK: "exclusive" });
+	const file = join(at.dir, NAME);
+	const [secret, safe] = ["secret", "[redacted]"].map((word) => Buffer.from(said("a", null).toString().replace('"content":"a"', `"content":"${word}"`))) as [Buffer, Buffer];
+	writeFileSync(file, text(header(), secret));
+	const { end } = at.pi(`globalThis.kept = SessionManager.open(${JSON.stringify(file)});`);
+	await vi.waitFor(async () => expect((await at.other.list()).sessions[0]?.claim).toBeDefined(), LONG);
+	const redacted = new RedactedLines(join(at.agent, "session-stores"), { session: SESSION, file }, join(at.path, "store"));
+	await redacted.alone(() => redacted.add([{ hash: createHash("sha256").update(secret).digest("hex"), line: safe }]));
+	await end();
+	expect(readFileSync(file, "utf8")).toBe(text(header(), safe));
+	expect((await loadAll(at.other, SESSION)).lines.map(({ line }) => line.toString())).toEqual([String(safe)]);
 });

@@ -174,6 +174,25 @@ test("under PI_SESSION_NATIVE_LOCK pi met its own lock when it forked: what the 
 	mine.close();
 });
 
+// Regression: it was refused, so that nothing was pulled into a session, or redacted in it, while pi had it open.
+test("under PI_SESSION_NATIVE_LOCK a process merges into the file of a session that it has open, and redacts it; another one does not", async () => {
+	const path = file();
+	setEnv({ PI_SESSION_NATIVE_LOCK: "exclusive" });
+	const manager = SessionManager.open(path);
+	const id = manager.appendMessage(user("secret"));
+	const merge = { session: manager.getSessionId(), lines: Buffer.from(`${JSON.stringify(message("theirs", "a"))}\n`), hosts: new Uint32Array(1) };
+	expect(SessionManager.merge(path, merge)).toMatchObject({ added: 1 });
+	expect(SessionManager.redact(path, { text: "secret" })).toMatchObject({ lines: [{ id }], left: 0 });
+	manager.reload();
+	manager.appendCustomEntry("still");
+	expect(linesOf(path)).toHaveLength(5);
+	expect(linesOf(path).join()).not.toContain("secret");
+	const { lines } = await run("try { SessionManager.redact(args[0], { entries: ['a'] }); } catch (error) { say(error.code); }", [path]);
+	expect(lines).toEqual(["ERR_SESSION_LOCKED"]);
+	manager.close();
+	expect(SessionManager.isLocked(path)).toBe(false);
+});
+
 // Regression: a thread that ended took it with it.
 test("a thread that ends leaves the lock of its process to the others", async () => {
 	const path = file();

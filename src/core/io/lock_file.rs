@@ -79,6 +79,11 @@ impl SessionLockGuard {
         }
     }
 
+    /// The lock, alone, or with those in this process who share it: their sessions take in what is done to the file.
+    pub fn join(session: &str) -> Result<Self> {
+        held_lock_files::shared(&path_of(session)).map_or_else(|| Self::take(session), |held| Ok(Self(held)))
+    }
+
     fn take_for(session: &str, is_shared: bool) -> Result<Self> {
         let path = path_of(session);
         let name = path.to_string_lossy().into_owned();

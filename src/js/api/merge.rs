@@ -31,8 +31,8 @@ impl SessionManager {
     /// Open managers keep their leaf.
     ///
     /// @throws `TypeError` for an argument of a wrong type, and for lines that are not entries: the message names the first of them.
-    /// And if the file cannot be read or written, is another session's or of an old version, or is locked by another manager. It is
-    /// then as it was.
+    /// And if the file cannot be read or written, is another session's or of an old version, or is locked by another process, or by a
+    /// manager for itself (`lock: "exclusive"`). It is then as it was.
     /// @example
     /// ```ts
     /// const lines = Buffer.from(`{"type":"custom","id":"c0ffee00","parentId":null,"customType":"from elsewhere"}

@@ -85,8 +85,8 @@ impl SessionManager {
     /// meanwhile is redacted, too. A manager that has the session open takes the change in with its next call that reads the file; entry
     /// objects that somebody has already got stay as they are.
     ///
-    /// @throws `TypeError` for an argument that cannot be used. And if a file cannot be read or written, or another manager has the session's
-    /// lock.
+    /// @throws `TypeError` for an argument that cannot be used. And if a file cannot be read or written, or another process has the session's
+    /// lock, or a manager for itself (`lock: "exclusive"`).
     /// @example
     /// ```ts
     /// const { lines, left } = SessionManager.redact(file, { text: "secret", dryRun: true });

@@ -24,6 +24,22 @@ fn one_holds_the_lock_and_the_next_is_told_who() {
     SessionLockGuard::take(&session).expect("taken again");
 }
 
+// Regression: a process could change no file of a session that it had open under `PI_SESSION_NATIVE_LOCK=exclusive`.
+#[test]
+fn who_joins_a_lock_shares_one_that_is_shared_and_else_has_it_alone() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let session = dir.path().join("s.jsonl").to_str().expect("text").to_owned();
+    let (shared, _) = SessionLockGuard::share(&session).expect("taken");
+    drop(SessionLockGuard::join(&session).expect("joined"));
+    assert!(shared.is_in_place().expect("looked"));
+    drop(shared);
+    let alone = SessionLockGuard::join(&session).expect("taken");
+    SessionLockGuard::share(&session).expect_err("it is held");
+    SessionLockGuard::join(&session).expect_err("it is held");
+    drop(alone);
+    assert_eq!(held(&session).expect("asked"), None);
+}
+
 #[test]
 fn a_lock_file_without_a_holder_means_nothing() {
     let dir = tempfile::tempdir().expect("a directory");

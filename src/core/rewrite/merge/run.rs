@@ -22,12 +22,12 @@ pub struct Since<'a> {
 }
 
 /// Brings stored lines of `session` into the session file at an absolute path. An error, and nothing changed, if it cannot be read
-/// or written, is another session's, or if another process has its lock.
+/// or written, is another session's, or is locked by another process, or by a session that does not share its lock.
 ///
 /// The file is replaced as a whole: a process that is killed leaves the old one or the new one. Lines that other programs append
 /// meanwhile are kept.
 pub fn merge(path: &str, session: &str, stored: StoredLines<'_>, since: Option<Since<'_>>) -> Result<Merged> {
-    let _lock = SessionLockGuard::take(path)?;
+    let _lock = SessionLockGuard::join(path)?;
     retried(path, "stored lines are added", |original| {
         let storage = original.storage();
         if !since.map_or(Ok(true), |since| is_known(storage, since))? {
