@@ -1,10 +1,10 @@
 // Lines to put into stores, and stores to put them into.
-import { mkdtempSync } from "node:fs";
+import { type Dirent, mkdtempSync, readdirSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
-import { onTestFinished } from "vitest";
-import type { LineStore, Page } from "../../lib/store/index.js";
+import { join, resolve, sep } from "node:path";
+import { expect, onTestFinished } from "vitest";
+import { type LineStore, type Page, StoreError } from "../../lib/store/index.js";
 import { remove } from "./remove.js";
 
 // A store for which no directory of locks is named has them in the user's home: here, and in the processes of a test.
@@ -40,4 +40,21 @@ export function emptyDirectory(): string {
 	const path = mkdtempSync(join(tmpdir(), "psn-store-"));
 	onTestFinished(() => remove(path));
 	return path;
+}
+
+/** The paths of the files in a directory, relative, with "/". */
+export const filesOf = (path: string): string[] =>
+	(readdirSync(path, { recursive: true, withFileTypes: true }) as Dirent[])
+		.filter((file) => file.isFile())
+		.map((file) => join(file.parentPath, file.name).slice(path.length + 1).replaceAll(sep, "/"))
+		.sort();
+
+/** What a call is rejected with. */
+export async function failure(work: Promise<unknown>): Promise<StoreError> {
+	const error = await work.then(
+		() => undefined,
+		(thrown) => thrown,
+	);
+	expect(error).toBeInstanceOf(StoreError);
+	return error;
 }

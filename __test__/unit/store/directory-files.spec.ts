@@ -4,12 +4,12 @@ import { createHash } from "node:crypto";
 import fs, { readdirSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { dirname, join, sep } from "node:path";
+import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { conformanceCases } from "../../../lib/store/conformance.js";
-import { DirectoryStore, StoreError, loadAll } from "../../../lib/store/index.js";
-import { SESSION, append, emptyDirectory, entries, entry, header, ids, library, logOf } from "../../support/lines.js";
+import { DirectoryStore, loadAll } from "../../../lib/store/index.js";
+import { SESSION, append, emptyDirectory, entries, entry, failure, filesOf, header, ids, library, logOf } from "../../support/lines.js";
 import { ownAgent } from "../../support/scratch.js";
 import { testIf, testWith } from "../../support/windows.js";
 
@@ -18,19 +18,6 @@ const [{ readLines }, { entriesWith }] = ["./session-file.js", "./copies.js"].ma
 afterEach(() => vi.restoreAllMocks());
 
 const open = (path: string, host = "a") => new DirectoryStore({ path, host });
-const filesOf = (path: string): string[] =>
-	(readdirSync(path, { recursive: true, withFileTypes: true }) as fs.Dirent[])
-		.filter((file) => file.isFile())
-		.map((file) => join(file.parentPath, file.name).slice(path.length + 1).replaceAll(sep, "/"))
-		.sort();
-const failure = async (work: Promise<unknown>): Promise<StoreError> => {
-	const error = await work.then(
-		() => undefined,
-		(thrown) => thrown,
-	);
-	expect(error).toBeInstanceOf(StoreError);
-	return error as StoreError;
-};
 
 testWith("syncs")("an append ends once what it wrote is on the disk, and the first one once the name is", async () => {
 	const path = emptyDirectory();
