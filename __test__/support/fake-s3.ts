@@ -65,7 +65,7 @@ export async function fakeBucket(delay: (key: string) => number): Promise<FakeBu
 		asked,
 		put: (session, { at, host = "desktop", content = session }) => {
 			const header = JSON.stringify({ type: "session", version: 3, id: session, timestamp: "2025-06-01T09:00:00.000Z", cwd: "/x" });
-			put(projectPath(session), "shop", at);
+			put(projectPath(session), "shop\n", at);
 			put(headerPath({ session, generation: 1 }), header, at);
 			const lines = [Buffer.from(JSON.stringify({ type: "message", id: `${session}-a`, parentId: null, timestamp: new Date(at).toISOString(), message: { role: "user", content, timestamp: at } }))];
 			put(partPath({ folder: folderOf("shop"), session, generation: 1 }, host, 1), encodeBatch({ session, host, clock: 1, prev: "", lines }).bytes, at);

@@ -66,18 +66,33 @@ class LogRecords {
 		await this.prepareToRead();
 	}
 
-	/** The project of a session, empty if it has none; undefined if the session was never stored. @param {string} session */
-	async projectOf(session) {
+	/**
+	 * The project of a session, empty if it has none; undefined if the session was never stored. Or what is wrong with what is stored of that.
+	 * @param {string} session
+	 * @returns {Promise<{ project?: string, fault?: string }>}
+	 */
+	async readProject(session) {
 		const known = this.#projects.get(session);
-		if (known !== undefined) return known;
-		const project = (await this.#objects.get(projectPath(session)))?.bytes.toString();
-		if (project !== undefined) this.#projects.set(session, project);
+		if (known !== undefined) return { project: known };
+		const text = (await this.#objects.get(projectPath(session)))?.bytes.toString();
+		if (text === undefined) return {};
+		// Its beginning may be the name of another project.
+		if (!text.endsWith("\n")) return { fault: "it is cut off" };
+		const project = text.slice(0, -1);
+		this.#projects.set(session, project);
+		return { project };
+	}
+
+	/** As `readProject`; throws if something is wrong with it. @param {string} session */
+	async projectOf(session) {
+		const { project, fault } = await this.readProject(session);
+		if (fault !== undefined) throw new StoreError("failed", `${projectPath(session)}: ${fault}`);
 		return project;
 	}
 
 	/** Gives false if the session has a project already. @param {string} session @param {string} [project] */
 	async setProject(session, project = "") {
-		return this.#objects.create(projectPath(session), Buffer.from(project));
+		return this.#objects.create(projectPath(session), Buffer.from(`${project}\n`));
 	}
 
 	/**

@@ -14,7 +14,7 @@ const { inParallel } = require("./in-parallel.js");
 const { checkAppend, checkProject, checkTtl, compareText, headerFault, sha256 } = require("./lines.js");
 const { decodeBatches, encodeBatch, shortHash, shortened } = require("./log-batches.js");
 const { Claims } = require("./log-claims.js");
-const { LINES, deletedPath, folderOf, headerPath, headersOf, idInClaim, listingsOf, movedIn, movedPath, newListing, partPath, prefixOf, redactedPath } = require("./log-names.js");
+const { LINES, deletedPath, folderOf, headerPath, headersOf, idInClaim, listingsOf, movedIn, movedPath, newListing, partPath, prefixOf, projectPath, redactedPath } = require("./log-names.js");
 const { untilWritten } = require("./log-objects.js");
 const { LAST_CLOCK, LogReader, checkCursor } = require("./log-reader.js");
 const { LogRecords } = require("./log-records.js");
@@ -275,7 +275,7 @@ class LogStore {
 		onAnswer?.();
 		/** @type {import("./index").SessionList} */
 		const list = { sessions: [], deleted: [], problems: [], ...(store !== undefined && { store }) };
-		const [listings, holders] = await Promise.all([this.#listingsFor({ session, project }), claims ? this.#claims.holders() : new Map()]);
+		const [listings, holders] = await Promise.all([this.#listingsFor({ session, project }, list.problems), claims ? this.#claims.holders() : new Map()]);
 		await inParallel(listings, async (listing) => {
 			if (listing.hosts.size > 0) {
 				const claim = holders.get(idInClaim(listing.session));
@@ -290,12 +290,14 @@ class LogStore {
 		return list;
 	}
 
-	/** @param {{ session?: string, project?: string }} filter */
-	async #listingsFor({ session, project }) {
+	/** @param {{ session?: string, project?: string }} filter @param {Problem[]} problems */
+	async #listingsFor({ session, project }, problems) {
 		// The sessions of a project that got this one's name stay where they are, and a mark says that they are this one's, too.
 		const own = project === undefined ? undefined : await this.#objects.list(folderOf(project));
 		if (session !== undefined) {
-			const listing = await this.#look(session);
+			const { project: named, fault } = await this.#records.readProject(session);
+			if (fault !== undefined) problems.push({ session, where: projectPath(session), message: fault });
+			const listing = named === undefined ? undefined : await this.#listingOf(folderOf(named), session);
 			return listing && (!own || [folderOf(project), ...movedIn(own)].includes(listing.folder)) ? [listing] : [];
 		}
 		if (!own) return listingsOf(await this.#objects.list(LINES));
@@ -320,12 +322,16 @@ class LogStore {
 	async #describe(listing, { isAsked, project }, problems) {
 		const { session, hosts, redacted } = listing;
 		const header = isAsked ? await this.#records.headerOf(listing) : undefined;
-		const fault = isAsked ? await this.#headerFault(listing, header) : undefined;
-		if (fault !== undefined) problems.push({ session, where: headerPath(listing), message: fault });
-		if (fault !== undefined || (isAsked && !header)) return undefined;
+		const named = isAsked ? await this.#records.readProject(session) : {};
+		if (isAsked) {
+			const faults = { [headerPath(listing)]: await this.#headerFault(listing, header), [projectPath(session)]: projectFault(listing, named) };
+			const found = Object.entries(faults).flatMap(([where, message]) => (message === undefined ? [] : { session, where, message }));
+			problems.push(...found);
+			if (found.length > 0 || !header) return undefined;
+		}
 		const parts = [...hosts.values()].flat();
 		return {
-			...{ session, header: header ?? Buffer.alloc(0), project: project ?? (isAsked ? (await this.#records.projectOf(session)) || undefined : undefined) },
+			...{ session, header: header ?? Buffer.alloc(0), project: project ?? (named.project || undefined) },
 			...{ hosts: [...hosts.keys()].sort(compareText), redactions: redacted.size },
 			bytes: parts.reduce((sum, { size }) => sum + size, 0),
 			modified: parts.map(({ modified }) => modified).reduce((last, one) => (one > last ? one : last)),
@@ -450,6 +456,19 @@ class LogStore {
 	async close() {
 		this.#objects.close?.();
 	}
+}
+
+/**
+ * What is wrong with what is stored of a session's project. In a directory that is synchronised two hosts may have stored the session first,
+ * each under another name of its project: appends, deletions and redactions go to one of the two folders, and lists show both.
+ * @param {SessionListing} listing
+ * @param {{ project?: string, fault?: string }} named
+ */
+function projectFault({ folder }, { project, fault }) {
+	if (fault !== undefined) return fault;
+	if (project === undefined) return "it is missing";
+	const own = folderOf(project);
+	return own === folder ? undefined : `it names the project ${JSON.stringify(project)}, whose lines are in ${own}, but there are some in ${folder}`;
 }
 
 /** The name of the lock of a session. @param {string} session */

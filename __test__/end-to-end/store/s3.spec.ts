@@ -133,7 +133,7 @@ describe("requests", () => {
 		put("store.json", '{"store":"pi-session-native","version":3,"id":"x"}');
 		for (let n = 0; n < sessions; n++) {
 			const session = `s${n}`;
-			put(projectPath(session), "shop");
+			put(projectPath(session), "shop\n");
 			put(headerPath({ session, generation: 1 }), header(session));
 			put(partPath({ folder: folderOf("shop"), session, generation: 1 }, "a", 1), encodeBatch({ session, host: "a", clock: 1, prev: "", lines: [entry("x")] }).bytes);
 		}

@@ -33,6 +33,20 @@ test("what killed processes left is removed after a day", async () => {
 	expect(filesOf(path).filter((file) => file.includes(".draft-"))).toEqual(["sessions/.draft-new"]);
 });
 
+// Regression: it meant that the session has no project, or one whose name is the beginning.
+test.each(["", "sho"])("the name of a session's project that was cut off is no name (%j)", async (part) => {
+	const path = emptyDirectory();
+	await open(path).append(SESSION, { header: header(), lines: [entry("a1")], project: "shop" });
+	const [where, message] = [`sessions/${SESSION}`, "it is cut off"];
+	writeFileSync(join(path, where), part);
+	for (const filter of [{}, { project: "shop" }, { session: SESSION }]) expect(await open(path, "b").list(filter)).toMatchObject({ sessions: [], problems: [{ session: SESSION, where, message }] });
+	const other = open(path, "b");
+	for (const work of [() => append(other, [entry("b1")]), () => other.load(SESSION), () => other.delete(SESSION)])
+		expect(await failure(work())).toMatchObject({ code: "failed", message: `${where}: ${message}` });
+	writeFileSync(join(path, where), "shop\n");
+	expect((await open(path, "b").list()).sessions).toMatchObject([{ session: SESSION, project: "shop" }]);
+});
+
 test("a batch that a killed process left half written is ignored, and the next append of its host cuts it off", async () => {
 	const path = emptyDirectory();
 	const { cursor } = await append(open(path), entries("a", 1));

@@ -152,6 +152,7 @@ test("lines that are not entries, and headers that lie, are named and skipped", 
 		mkdirSync(join(path, dirname(logOf(host, { session }))), { recursive: true });
 		writeFileSync(join(path, logOf(host, { session })), encodeBatch({ session, host, clock: 1, prev: "", lines }).bytes);
 		if (said) writeFileSync(join(path, headerFileOf(session)), said);
+		if (session !== SESSION) writeFileSync(join(path, `sessions/${session}`), "\n");
 	};
 	put(SESSION, "liar", undefined, [Buffer.from("no JSON"), entry("x"), Buffer.from('{"type":"session","id":"y"}')]);
 	put("s2", "liar", header(SESSION), [entry("x")]);
@@ -168,6 +169,26 @@ test("lines that are not entries, and headers that lie, are named and skipped", 
 		"s3: its header is missing",
 		`s2: the header is that of session "${SESSION}"`,
 	].sort());
+});
+
+// Regression: lists gave the one, and appends, deletions and redactions went to the other.
+test("lines of a session that are not in the folder of its project are named, and left out", async () => {
+	const [path, synchronised] = [emptyDirectory(), emptyDirectory()];
+	const put = (at: string, host: string, project: string) => open(at, host).append(SESSION, { header: header(), lines: [entry(host)], project });
+	await put(path, "a", "new");
+	await put(synchronised, "b", "old");
+	cpSync(join(synchronised, "lines"), join(path, "lines"), { recursive: true });
+	const [own, other] = ["new", "old"].map((project) => logOf("x", { project }).slice(0, "lines/".length + 33));
+	const problem = { session: SESSION, where: PROJECT, message: `it names the project "new", whose lines are in ${own}, but there are some in ${other}` };
+	for (const filter of [{}, { project: "old" }]) {
+		const { sessions, problems } = await open(path).list(filter);
+		expect([sessions.map(({ project }) => project), problems]).toEqual([filter.project ? [] : ["new"], [problem]]);
+	}
+	await open(path).move("new", "newer");
+	for (const project of ["new", "newer"]) expect(await open(path).list({ project })).toMatchObject({ sessions: [{ session: SESSION, project }], problems: [] });
+	expect(await open(path).list({ session: SESSION })).toMatchObject({ sessions: [{ project: "new", hosts: ["a"] }], problems: [] });
+	rmSync(join(path, PROJECT));
+	expect((await open(path).list({ project: "new" })).problems).toEqual([{ session: SESSION, where: PROJECT, message: "it is missing" }]);
 });
 
 test("names that no host made are nobody's", async () => {
