@@ -106,7 +106,7 @@ export function beside(at: { env: NodeJS.ProcessEnv; work?: string }, first: obj
 		child.stdin?.end();
 		await closed;
 	};
-	return { heard, hears, close };
+	return { child, heard, hears, close };
 }
 
 /** What the process beside pi reports at pi's start. */

@@ -7,8 +7,8 @@
 //            processes left
 //   open     the sessions that pi has open from now on, as `{ session, file, cwd }`; they are followed and claimed
 //   answer   what a call gave, in the order of the calls: its `report`, or an `error`
-// When its standard input ends, pi ends, or was killed: the rest of what pi has opened is stored and the claims are given up, for `timeout`
-// at most. Nothing is said there.
+// When its standard input ends, pi ends, or was killed: calls that wait for an answer fail, the rest of what pi has opened is stored and the
+// claims are given up, for `timeout` at most. Nothing is said there.
 //
 // From the follower, a JSON object a line on its standard output, which is a file (store-process.mjs):
 //   done, error         "start" or "end", and why it failed
@@ -66,8 +66,14 @@ export async function callPi(call) {
 		// Where pi is gone nobody waits for the answer.
 		process.send(call, () => {});
 	});
-	if (error) throw Object.assign(new Error(error.message), { code: error.code });
+	if (error) throw Object.assign(new Error(error.message), error);
 	return report;
 }
 
-export const takeAnswer = (answer) => waiting.shift()(answer);
+/** An answer that comes after pi's end is nobody's. */
+export const takeAnswer = (answer) => waiting.shift()?.(answer);
+
+/** pi ends, and answers no more: what waits for it fails, and may be tried again. */
+export function endCalls() {
+	for (const resolve of waiting.splice(0)) resolve({ error: { message: "pi has ended meanwhile", retryable: true } });
+}

@@ -3,7 +3,7 @@
 import { promises, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname } from "node:path";
-import { callPi } from "./store-messages.mjs";
+import { callPi, endCalls } from "./store-messages.mjs";
 import { lateness } from "./store-shared.mjs";
 
 const require = createRequire(import.meta.url);
@@ -191,6 +191,7 @@ export class Sessions {
 	/** pi's end: stores what is not stored yet, unless the store is silent, and gives up the claims. */
 	async storeRest() {
 		this.isEnding = true;
+		endCalls();
 		const { settings, timeout, pending, reports, errors, list, claims } = this.#context;
 		const unstored = settings.push ? await this.#unstoredOf(pending.own()) : [];
 		const own = new Set(unstored.map(({ file }) => file));

@@ -1,4 +1,6 @@
 // The process beside pi, without pi: what it follows, stores at the end and claims, and what it says.
+import { createHash } from "node:crypto";
+import { once } from "node:events";
 import { appendFileSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
@@ -10,7 +12,9 @@ import { LONG, PENDING, beside, endOf } from "../../support/pi-process.js";
 
 const register = resolve(__dirname, "../../../lib/register");
 const HOUR = 3_600_000;
-const { Pending } = createRequire(__filename)("../../../lib/store/pending.js");
+const require = createRequire(__filename);
+const { Pending } = require("../../../lib/store/pending.js");
+const { RedactedLines } = require("../../../lib/store/redacted-lines.js");
 
 /** A session whose first entry is stored, in a file that has one more that is not. */
 async function setup() {
@@ -118,6 +122,20 @@ test("when pi was killed the last lines are stored, and the claims given up", as
 	await close();
 	expect(await at.stored()).toEqual(["stored", "waits", "last"]);
 	expect((await at.desktop.list()).sessions[0]?.claim).toBeUndefined();
+});
+
+// Regression: it was waited for, as long as pi's end may take, and what was said last was not stored.
+test("a call that pi has not answered when it ends keeps the rest from nothing", async () => {
+	const at = await setup();
+	const [line, hash] = [entry("redacted"), createHash("sha256").update(entry("waits")).digest("hex")];
+	const redacted = new RedactedLines(at.notes, at.one, at.address);
+	await redacted.alone(() => redacted.add([{ hash, line }]));
+	const { child, close } = follow(at, { open: [at.one], timeout: 60_000 });
+	const [call] = await once(child, "message");
+	expect(call).toMatchObject({ name: "redact", file: at.file });
+	await close();
+	expect(await at.stored()).toEqual(["stored", "redacted"]);
+	expect(readFileSync(at.file, "utf8")).toBe(text(header(), entry("stored"), line));
 });
 
 /** What is reported when pi ends. */
