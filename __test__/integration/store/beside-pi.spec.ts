@@ -262,10 +262,19 @@ test("where the process that talks to the store was killed just before pi ends, 
 	const at = machine();
 	const [preload, number] = [join(at.path, "number.cjs"), join(at.path, "number")];
 	writeFileSync(preload, `if (process.argv[1]?.endsWith("store-follower.mjs")) require("node:fs").appendFileSync(${JSON.stringify(number)}, process.pid + "\\n");`);
-	// No event is handled between the kill and pi's end.
+	// No event is handled between the kill and pi's end, which waits for the one that it has started then.
 	const { end, err } = await pi({ ...at, env: { ...at.env, NODE_OPTIONS: `--require ${preload}` } }, `import { readFileSync } from "node:fs";
+		import child from "node:child_process";
+		import { syncBuiltinESMExports } from "node:module";
 		process.kill(Number(readFileSync(${JSON.stringify(number)}, "utf8")), "SIGKILL");
-		Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500);
+		const [{ spawn }, { wait }] = [child, Atomics];
+		wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500);
+		Atomics.wait = () => { throw new Error("pi waits for the one that was killed"); };
+		child.spawn = (...args) => {
+			Atomics.wait = wait;
+			return spawn(...args);
+		};
+		syncBuiltinESMExports();
 		${HELLO}`);
 	expect([end, err]).toEqual([0, ""]);
 	expect(await storedLines(at)).toEqual([1]);
