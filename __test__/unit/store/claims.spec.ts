@@ -83,6 +83,14 @@ test.each([-HOUR, HOUR])("a claim lasts by the clock of the drive, whatever that
 	await expect(append(laptop, [entry("b")], undefined, true)).rejects.toMatchObject({ code: "claimed" });
 });
 
+test.each([[-35, true], [-61, false], [3600, true]])("in a synchronised directory, a claim that comes with a time of %i s from here, that of the other machine's clock, is seen: %s", async (behind, isSeen) => {
+	const { path, laptop, desktop } = await stored();
+	await laptop.claim(SESSION, { ttl: 60_000 });
+	const time = Date.now() / 1000 + behind;
+	utimesSync(claimOf(path, "laptop"), time, time);
+	expect((await claimIn(desktop)) !== undefined).toBe(isSeen);
+});
+
 // Regression: the folder of claims was not there before the first one, and that one lasted by the clock of the host.
 test.each([-HOUR, HOUR])("so does the first claim of a store (%i ms)", async (wrong) => {
 	const { path, laptop, desktop } = await stored();
