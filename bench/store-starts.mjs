@@ -92,9 +92,9 @@ async function main() {
 	const [agent, work] = [folder("agent"), folder("shop")];
 	const start = async (timeout) => {
 		const more = { UV_THREADPOOL_SIZE: "16", PI_CODING_AGENT_DIR: agent, HOME: scratch, PI_SESSION_NATIVE_HOST: "laptop", PI_SESSION_NATIVE_PROJECT: "bench" };
-		const child = spawn(process.execPath, [fileURLToPath(new URL("../lib/register/store-follower.mjs", import.meta.url))], { cwd: work, env: { ...process.env, ...more, ...env }, stdio: ["pipe", "pipe", "inherit"] });
+		const child = spawn(process.execPath, [fileURLToPath(new URL("../lib/register/store-follower.mjs", import.meta.url))], { cwd: work, env: { ...process.env, ...more, ...env }, stdio: ["pipe", "pipe", "inherit", "ipc"], serialization: "advanced" });
 		const begun = performance.now();
-		child.stdin.write(`${JSON.stringify({ address: env.PI_SESSION_NATIVE_STORE, notes: join(agent, "session-stores"), pending: "bench", timeout, request: { name: "start" } })}\n`);
+		child.send({ address: env.PI_SESSION_NATIVE_STORE, notesDir: join(agent, "session-stores"), pending: "bench", timeout, start: {} });
 		setTimeout(() => child.kill("SIGKILL"), timeout).unref();
 		createInterface({ input: child.stdout }).on("line", (line) => line.includes('"done":"start"') && child.kill("SIGKILL"));
 		await once(child, "close");
