@@ -98,7 +98,7 @@ const warned = new Set();
 
 /** @param {Connection} connection @param {string} dir @param {string} cwd @param {boolean} isShared @param {Options} options */
 async function syncIn({ store, address, notes }, dir, cwd, isShared, options) {
-	const { project, why } = await projectIn(cwd, store.host);
+	const { project, why } = await projectHere(cwd, store.host);
 	if (why !== undefined && !warned.has(why)) writeWarning(safeLine(why), Boolean(options.json));
 	if (why !== undefined) warned.add(why);
 	return new SessionSync({ store, address, notes, dir, cwd, isShared, project, otherFiles: () => everySessionFile(options), ...settings.pushRules(agentDir()) });
@@ -109,7 +109,7 @@ async function syncIn({ store, address, notes }, dir, cwd, isShared, options) {
  * @param {string} cwd
  * @param {string} host
  */
-export async function projectIn(cwd, host) {
+export async function projectHere(cwd, host) {
 	const { project, isOwn, problem } = await settings.projectIn(cwd, host, agentDir());
 	const why = problem ?? (isOwn ? `${cwd} has no git remote, so its sessions are shared with no other machine (PI_SESSION_NATIVE_PROJECT, or projects in session-store.json, names a project)` : undefined);
 	return { project, why };

@@ -7,7 +7,7 @@ import { CommandError, UsageError } from "./errors.mjs";
 import { paint, withProgress, write, writeJson, writeWarning } from "./output.mjs";
 import { workingDirectory } from "./session-dir.mjs";
 import { findOne, isPath, sessionPath } from "./sessions.mjs";
-import { projectIn, sessionHere, syncHere, syncOf, syncsOfAll, withStore } from "./store-connection.mjs";
+import { projectHere, sessionHere, syncHere, syncOf, syncsOfAll, withStore } from "./store-connection.mjs";
 import { table } from "./table.mjs";
 import { age, clip, counted, safeLine, size } from "./text.mjs";
 
@@ -237,7 +237,7 @@ export async function remoteDelete(query, options) {
  */
 export async function remoteMove(from, to, options) {
 	return withStore(options, async ({ store, shown }) => {
-		const here = await projectIn(workingDirectory(options), store.host);
+		const here = await projectHere(workingDirectory(options), store.host);
 		const project = to ?? here.project;
 		// For the others the sessions would be gone.
 		if (here.why !== undefined && project === here.project) throw new UsageError(`${here.why}; name the project that is to have the sessions: pi-sessions remote move ${from} <to>`);

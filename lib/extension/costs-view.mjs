@@ -1,7 +1,7 @@
 // The overlay of `/costs`: a table at a time.
 import { truncateToWidth } from "@earendil-works/pi-tui";
 import { GROUPINGS, summary, table } from "./costs-table.mjs";
-import { messageOf } from "./go-to.mjs";
+import { safeMessage } from "./go-to.mjs";
 
 /** @typedef {import("./costs-table.mjs").Grouping} Grouping */
 /** @typedef {import("./costs-table.mjs").Report} Report */
@@ -39,7 +39,7 @@ export class CostsView {
 				this.#tell("");
 			},
 			(error) => {
-				if (!this.#running.signal.aborted) this.#tell(messageOf(error));
+				if (!this.#running.signal.aborted) this.#tell(safeMessage(error));
 			},
 		);
 	}

@@ -3,7 +3,7 @@ import { Input, matchesKey, truncateToWidth, wrapTextWithAnsi } from "@earendil-
 import { pieces } from "../cli/snippet.mjs";
 import { age, clip, clipMiddle, counted, safeBlock, widthOf, wrapped } from "../cli/text.mjs";
 import { underHome } from "../cli/under-home.mjs";
-import { isForEditor, messageOf } from "./go-to.mjs";
+import { isForEditor, safeMessage } from "./go-to.mjs";
 import { LIMIT } from "./scope.mjs";
 
 /** @typedef {import("../../index.js").SearchHit} SearchHit */
@@ -117,7 +117,7 @@ export class FindView {
 			(error) => {
 				if (running !== this.#running || running.signal.aborted) return;
 				this.#waiting = [];
-				this.#show(hits, messageOf(error));
+				this.#show(hits, safeMessage(error));
 			},
 		);
 	}
@@ -151,7 +151,7 @@ export class FindView {
 				try {
 					this.#preview = { hit, text: this.#options.textOf(hit) ?? `(the session no longer has this entry) ${snippetText(hit)}` };
 				} catch (error) {
-					this.#preview = { hit, text: `(${messageOf(error)})` };
+					this.#preview = { hit, text: `(${safeMessage(error)})` };
 				}
 			}
 			this.#options.tui.requestRender();

@@ -22,7 +22,7 @@ export async function goTo(pi, ctx, hit, { isEntry }) {
 		// An error of pi's switch would end pi. Opened read-only, a session that is gone or damaged is found first.
 		library(pi).SessionManager.open(path, { readonly: true }).close();
 	} catch (error) {
-		return ctx.ui.notify(`The session cannot be opened: ${messageOf(error)}`, "error");
+		return ctx.ui.notify(`The session cannot be opened: ${safeMessage(error)}`, "error");
 	}
 	await ctx.switchSession(path, {
 		// The context of before is of no use any more.
@@ -46,7 +46,7 @@ async function moveTo(ctx, hit) {
 		const isLeftOut = !cancelled && leaf !== entry.id && draft.trim() !== "" && isForEditor(roleOf(entry));
 		if (isLeftOut) ctx.ui.setEditorText(`${draft}\n${safeBlock(textOf(entry))}`);
 	} catch (error) {
-		ctx.ui.notify(`The leaf cannot be moved there: ${messageOf(error)}`, "error");
+		ctx.ui.notify(`The leaf cannot be moved there: ${safeMessage(error)}`, "error");
 	}
 }
 
@@ -67,4 +67,4 @@ export const isForEditor = (role) => role === "user" || role === "custom_message
 export const textOf = (entry) => partsOf(entry).filter(({ kind }) => kind !== "image").map(({ text }) => text).join("\n\n");
 
 /** @param {unknown} error */
-export const messageOf = (error) => safeLine(error instanceof Error ? error.message : error);
+export const safeMessage = (error) => safeLine(error instanceof Error ? error.message : error);

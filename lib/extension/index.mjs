@@ -1,7 +1,7 @@
 // The extension of pi: what `pi install` adds to an unchanged pi. pi calls the function when it starts, so it only registers. Whatever
 // needs the addon, or takes time to load, is loaded when it is first used.
 import * as pi from "@earendil-works/pi-coding-agent";
-import { readSettings } from "./settings.mjs";
+import { readExtensionSettings } from "./settings.mjs";
 
 /** @typedef {import("@earendil-works/pi-coding-agent").ExtensionAPI} ExtensionAPI */
 /** @typedef {import("@earendil-works/pi-coding-agent").ExtensionContext} Context */
@@ -25,7 +25,7 @@ export default function extension(api) {
 	/** @type {(() => void) | undefined} */
 	let restore;
 	api.on("session_start", async (_event, ctx) => {
-		const settings = readSettings(api, (text) => tell(ctx, text));
+		const settings = readExtensionSettings(api, (text) => tell(ctx, text));
 		if (settings.resume && ctx.mode === "tui") {
 			const [{ replaceLists }, { sliceFilter }, { showWriters }, { library }] = await Promise.all([import("./lists.mjs"), import("./filter.mjs"), import("./writers.mjs"), import("./library.mjs")]);
 			restore?.();

@@ -11,7 +11,7 @@ const DEFAULTS = { resume: true, tools: false };
  * @param {(text: string) => void} warn
  * @returns {Settings}
  */
-export function readSettings(api, warn) {
+export function readExtensionSettings(api, warn) {
 	// Releases of pi before 1.0 do not show their settings to extensions.
 	const given = /** @type {Record<string, unknown> | undefined} */ (api.getSettings?.())?.["pi-session-native"];
 	const settings = { ...DEFAULTS };

@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url";
 import { isMainThread } from "node:worker_threads";
 import { keepCompiled } from "./compile-cache.mjs";
 import { Hooks } from "./hooks.mjs";
-import { BUNDLE, Packages, Unfit, readSettings } from "./package.mjs";
+import { BUNDLE, Packages, Unfit, readEnvironment } from "./package.mjs";
 import { agentDirOf, isStoreNamed } from "./store-shared.mjs";
 
 const require = module.createRequire(import.meta.url);
@@ -102,7 +102,7 @@ export function registerMain() {
 	startsPi = true;
 	guarded(() => {
 		const main = mainScript();
-		const settings = readSettings();
+		const settings = readEnvironment();
 		const script = main?.real;
 		const packages = install(settings);
 		const pi = script && packages.around(script);
@@ -135,7 +135,7 @@ export async function startPi() {
 	startsPi = true;
 	keepCompiled();
 	const url = guarded(() => {
-		const settings = readSettings();
+		const settings = readEnvironment();
 		const packages = install(settings);
 		const { findPi } = require("./find.mjs");
 		const pi = findPi(packages, settings);

@@ -17,7 +17,7 @@ const isFolder = (text) => isAbsolute(text) || text.startsWith(".") || (sep !== 
  * The settings of an environment: `names` of packages that are pi, those that were set first; `folders` that were
  * set; whether to be `verbose`.
  */
-export function readSettings(env = process.env) {
+export function readEnvironment(env = process.env) {
 	const given = (env[PACKAGE_VARIABLE] ?? "").split(",").map((text) => text.trim());
 	const set = given.filter((text) => text !== "");
 	const folders = set.filter(isFolder);

@@ -240,7 +240,7 @@ function parentsOf(file) {
 	for (const path of paths) {
 		const isThere = fs.statSync(path, { throwIfNoEntry: false })?.isFile();
 		/** @type {Record<string, unknown> | undefined} */
-		const header = isThere ? headerOf(path) : {};
+		const header = isThere ? headerAt(path) : {};
 		if (header === undefined) return undefined;
 		const named = basename(path, ".jsonl");
 		if (path !== file) parents.push({ session: String(header.id ?? named.slice(named.indexOf("_") + 1)), cwd: typeof header.cwd === "string" ? header.cwd : undefined });
@@ -251,7 +251,7 @@ function parentsOf(file) {
 }
 
 /** @param {string} path */
-function headerOf(path) {
+function headerAt(path) {
 	const file = fs.openSync(path, "r");
 	try {
 		return headerIn(file)?.value;

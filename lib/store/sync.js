@@ -148,7 +148,7 @@ class SessionSync {
 					const id = NAME.exec(name)?.[1] ?? "";
 					return files.has(id) ? (files.get(id) ?? join(dir, name)) : undefined;
 				};
-				const described = { ...stored, header: await headerOf(store, stored) };
+				const described = { ...stored, header: await storedHeader(store, stored) };
 				file = fileFor(dir, described);
 				header = localHeader(described, { cwd, parentOf });
 				await fs.mkdir(dir, { recursive: true, mode: 0o700 });
@@ -378,7 +378,7 @@ class SessionSync {
  * @param {import("./index").LineStore} store
  * @param {StoredSession} stored
  */
-async function headerOf(store, stored) {
+async function storedHeader(store, stored) {
 	const { session, header } = stored;
 	if (header.length > 0) return header;
 	const found = store.header ? await store.header(session, stored) : (await store.list({ session })).sessions[0]?.header;

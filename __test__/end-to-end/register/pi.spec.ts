@@ -189,9 +189,9 @@ it("finds everything that pi 1.5.2 needs", async () => {
 	const script = `
 		import { checkPi } from ${JSON.stringify(join(pi.root, "lib/register/check.mjs"))};
 		import { Packages } from ${JSON.stringify(join(pi.root, "lib/register/package.mjs"))};
-		import { readSettings } from ${JSON.stringify(join(pi.root, "lib/register/package.mjs"))};
+		import { readEnvironment } from ${JSON.stringify(join(pi.root, "lib/register/package.mjs"))};
 		import ours from ${JSON.stringify(join(pi.root, "index.js"))};
-		const pi = new Packages(readSettings()).in(${JSON.stringify(join(pi.root, "reference/pi-1.5.2"))});
+		const pi = new Packages(readEnvironment()).in(${JSON.stringify(join(pi.root, "reference/pi-1.5.2"))});
 		checkPi(pi, ours, "this");
 		const { SessionManager, projectContextEntry, ...less } = ours;
 		for (const without of [less, { ...less, SessionManager: class {} }]) {
