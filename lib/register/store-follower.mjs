@@ -26,7 +26,7 @@ const end = () => process.kill(process.pid, "SIGKILL");
  * @typedef {object} Context
  * @property {import("../store/index.js").LineStore} store
  * @property {string} address
- * @property {string} notes the directory of this machine's notes
+ * @property {string} notesDir the directory of this machine's notes
  * @property {number} timeout how long pi waits for the store, in milliseconds
  * @property {string | undefined} givenDir pi's argument `--session-dir`
  * @property {import("../store/settings.js").Settings} settings
@@ -38,7 +38,7 @@ const end = () => process.kill(process.pid, "SIGKILL");
  * @property {(filter?: object) => Promise<import("../store/index.js").SessionList>} list what the store lists
  */
 
-/** The first message: see store-messages.mjs. @typedef {{ address: string, notes: string, pending: string, timeout: number, start?: { dir?: string } }} First */
+/** The first message: see store-messages.mjs. @typedef {{ address: string, notesDir: string, pending: string, timeout: number, start?: { dir?: string } }} First */
 /** @typedef {import("./store-sessions.mjs").OpenSession} OpenSession */
 
 class StoreFollower {
@@ -49,14 +49,14 @@ class StoreFollower {
 	#isReached = false;
 
 	/** @param {import("../store/index.js").LineStore} store @param {First} first @param {Reports} reports */
-	constructor(store, { address, notes, pending, timeout, start }, reports) {
-		const agentDir = dirname(notes);
+	constructor(store, { address, notesDir, pending, timeout, start }, reports) {
+		const agentDir = dirname(notesDir);
 		this.#context = {
-			...{ store, address, notes, timeout, reports, givenDir: start?.dir },
+			...{ store, address, notesDir, timeout, reports, givenDir: start?.dir },
 			settings: readSettings(agentDir),
 			rules: pushRules(agentDir),
-			pending: new Pending(notes, address, pending),
-			errors: new LastErrors(notes, address),
+			pending: new Pending(notesDir, address, pending),
+			errors: new LastErrors(notesDir, address),
 			claims: new HeldClaims({ store, reports }),
 			list: (filter) => this.#list(filter),
 		};
@@ -67,8 +67,8 @@ class StoreFollower {
 	/** @param {First} first @param {Reports} reports */
 	static async open(first, reports) {
 		// Where pi's settings and sessions are, that of a renamed build.
-		process.env.PI_CODING_AGENT_DIR = dirname(first.notes);
-		return new StoreFollower(await openStore(first.address, { host: hostId(first.notes), locks: first.notes }), first, reports);
+		process.env.PI_CODING_AGENT_DIR = dirname(first.notesDir);
+		return new StoreFollower(await openStore(first.address, { host: hostId(first.notesDir), locks: first.notesDir }), first, reports);
 	}
 
 	/** @param {{ start?: object, open?: OpenSession[], answer?: object }} message */

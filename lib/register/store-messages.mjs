@@ -1,7 +1,7 @@
 // The messages between pi's process (store.mjs) and the follower, the process beside it that talks to the store (store-follower.mjs).
 //
 // To the follower, values on the channel that Node opens between the two:
-//   address, notes, pending, timeout   the first one: the store's address with its password, the directory of this machine's notes, the
+//   address, notesDir, pending, timeout  the first one: the store's address with its password, the directory of this machine's notes, the
 //            name of pi's file of open sessions there (lib/store/pending.js), and how long pi waits for the store, in milliseconds
 //   start    in the first one, where pi has a start: pull what is lacking in the directory `dir` of it, or pi's own, and store what earlier
 //            processes left

@@ -41,8 +41,8 @@ export class Follower {
 	constructor(first, { onReport, onCall } = {}) {
 		this.#onReport = onReport;
 		try {
-			mkdirSync(first.notes, { recursive: true, mode: 0o700 });
-			const path = join(first.notes, `reports-${randomUUID()}`);
+			mkdirSync(first.notesDir, { recursive: true, mode: 0o700 });
+			const path = join(first.notesDir, `reports-${randomUUID()}`);
 			this.#reports = openSync(path, "ax+", 0o600);
 			// Nobody else is to find it, and it is gone with the last process that has it open.
 			unlinkSync(path);

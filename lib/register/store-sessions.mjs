@@ -42,12 +42,10 @@ export class Sessions {
 	/** What earlier processes left and is to be stored yet, by file, and whether that is being done. @type {Map<string, PendingSession>} */
 	#left = new Map();
 	#isStoring = false;
-	/** `SessionSync`s, by their places. */
-	#syncs = new Map();
 	/** Promises of the projects that were asked for, by what was set and the working directory. */
 	#projects = new Map();
-	/** The files of sessions that were followed. */
-	#followed = new Set();
+	/** What follows the sessions that pi has opened, by file. @type {Map<string, SessionSync>} */
+	#followed = new Map();
 	#context;
 
 	/** @param {import("./store-follower.mjs").Context} context */
@@ -80,34 +78,29 @@ export class Sessions {
 	/** @param {OpenSession} one */
 	async #follow(one) {
 		try {
-			const sync = await this.#syncOf(one);
-			if (sync.isPrivate(one) || this.isEnding) return;
-			sync.follow(one);
-			// Its directory may be gone when a later process is to find its project.
-			if (!this.#followed.has(one.file)) this.#context.pending.add({ ...one, project: sync.project });
-			this.#followed.add(one.file);
-			if (sync.isNoted(one.session)) await this.#context.claims.renew(one.session);
+			const { rules, pending, claims } = this.#context;
+			const project = await this.cachedProject(one.cwd);
+			if (rules.isPrivate(one) || this.isEnding) return;
+			if (!this.#followed.has(one.file)) {
+				const sync = this.syncFor({ dir: dirname(one.file), cwd: one.cwd, project });
+				this.#followed.set(one.file, sync);
+				sync.follow(one);
+				// Its directory may be gone when a later process is to find its project.
+				pending.add({ ...one, project });
+			}
+			if (this.#followed.get(one.file).isNoted(one.session)) await claims.renew(one.session);
 		} catch (error) {
 			this.#showFailure(error, one.session);
 		}
 	}
 
-	/** The sync of a session's place, each time the same. @param {PendingSession} one */
-	async #syncOf({ file, cwd, project }) {
-		// A directory may have sessions of several projects: what is set may be another name each time that pi starts.
-		const place = { dir: dirname(file), cwd, project: project ?? (await this.cachedProject(cwd)) };
-		const key = JSON.stringify(place);
-		if (!this.#syncs.has(key)) this.#syncs.set(key, this.syncFor(place));
-		return this.#syncs.get(key);
-	}
-
 	/** A new sync. It lets pi's process change the files that pi has open, until pi ends and answers no more. @param {Place} place */
 	syncFor(place) {
-		const { store, address, notes, givenDir, rules, claims } = this.#context;
+		const { store, address, notesDir, givenDir, rules, claims } = this.#context;
 		const call = (name, file, input) => (this.isOpen(file) && !this.isEnding ? callPi({ name, file, input }) : callHere(name, file, input));
 		const otherFiles = async () => (await import("../cli/sessions.mjs")).everySessionFile({ dir: givenDir, cwd: place.cwd });
 		const onError = (error, session) => this.#showFailure(error, session);
-		return new SessionSync({ store, address, notes, ...place, ...rules, otherFiles, call, claim: claims.beforeAppend, onError });
+		return new SessionSync({ store, address, notes: notesDir, ...place, ...rules, otherFiles, call, claim: claims.beforeAppend, onError });
 	}
 
 	/**
@@ -128,8 +121,8 @@ export class Sessions {
 	}
 
 	async #findProject(cwd, set) {
-		const { store, notes, reports } = this.#context;
-		const { project, problem } = await projectIn(cwd, store.host, dirname(notes), set);
+		const { store, notesDir, reports } = this.#context;
+		const { project, problem } = await projectIn(cwd, store.host, dirname(notesDir), set);
 		if (problem !== undefined) reports.show(problem);
 		return project;
 	}
@@ -139,8 +132,8 @@ export class Sessions {
 		try {
 			// First, and not on this thread: on a drive that hangs the calls after it would never end.
 			await promises.stat(one.file);
-			const { address, notes, rules } = this.#context;
-			const note = new Notes(notes, address, dirname(one.file)).get(one.session);
+			const { address, notesDir, rules } = this.#context;
+			const note = new Notes(notesDir, address, dirname(one.file)).get(one.session);
 			return !rules.isPrivate(one) && lagOf(one.file, note) > 0;
 		} catch (error) {
 			return error.code !== "ENOENT" && error.code !== "ENOTDIR";
@@ -166,7 +159,7 @@ export class Sessions {
 			await Promise.all(noted.map((local) => take({ ...local, cwd: place.cwd, project: place.project })));
 		};
 		// What cannot be read or removed waits for a later start.
-		const aside = async () => removeAside(this.#context.notes);
+		const aside = async () => removeAside(this.#context.notesDir);
 		await Promise.allSettled([here(), this.#context.pending.left(take), aside()]);
 	}
 
@@ -218,9 +211,14 @@ export class Sessions {
 	/** Stores what the files of these sessions hold. Gives the errors that may pass. @param {PendingSession[]} sessions */
 	async #store(sessions) {
 		const failures = [];
+		const push = async ({ session, file, cwd, project }) => {
+			// A directory may have sessions of several projects: what is set may be another name each time that pi starts.
+			const sync = this.syncFor({ dir: dirname(file), cwd, project: project ?? (await this.cachedProject(cwd)) });
+			const [result] = await sync.push({ session, tries: 1 });
+			return result?.error;
+		};
 		const store = async (one) => {
-			const pushing = this.#syncOf(one).then((sync) => sync.push({ session: one.session, tries: 1 }));
-			const error = await pushing.then(([result]) => result?.error, (error) => error);
+			const error = await push(one).catch((error) => error);
 			if (error?.retryable || error?.code === "claimed") return failures.push(error);
 			this.#left.delete(one.file);
 			if (error) this.#showFailure(error, one.session);

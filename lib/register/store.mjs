@@ -52,7 +52,7 @@ class StoreInPi {
 	#address;
 	#timeout;
 	/** The directory of this machine's notes, and what is kept there: the pending sessions of this process, and what failed last. */
-	#notes;
+	#notesDir;
 	#pending;
 	#errors;
 	/** The class that pi uses, and weak references to its managers that have or will have a file. */
@@ -75,11 +75,11 @@ class StoreInPi {
 	#shown = new Set();
 	#delayed = [];
 
-	constructor(address, notes, timeout) {
+	constructor(address, notesDir, timeout) {
 		const { LastErrors } = require("../store/last-errors.js");
 		const { Pending } = require("../store/pending.js");
-		[this.#address, this.#timeout, this.#notes] = [address, timeout, notes];
-		[this.#pending, this.#errors] = [new Pending(notes, address), new LastErrors(notes, address)];
+		[this.#address, this.#timeout, this.#notesDir] = [address, timeout, notesDir];
+		[this.#pending, this.#errors] = [new Pending(notesDir, address), new LastErrors(notesDir, address)];
 	}
 
 	/** Pulls what this project's sessions lack, for two seconds at most, before pi starts. */
@@ -178,7 +178,7 @@ class StoreInPi {
 	}
 
 	#startFollower() {
-		const first = { address: this.#address, notes: this.#notes, pending: this.#pending.id, timeout: this.#timeout, start: this.#start };
+		const first = { address: this.#address, notesDir: this.#notesDir, pending: this.#pending.id, timeout: this.#timeout, start: this.#start };
 		this.#follower = new Follower(first, { onReport: (report) => this.#receive(report), onCall: (call) => this.#changeFile(call) });
 		this.#followsFrom = performance.now() + RESTART_MS;
 	}

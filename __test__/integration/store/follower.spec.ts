@@ -33,7 +33,7 @@ type World = Awaited<ReturnType<typeof setup>>;
 const envOf = ({ address }: World, more: Record<string, string>) =>
 	({ ...process.env, PI_SESSION_NATIVE_STORE: address, PI_SESSION_NATIVE_HOST: "laptop", PI_SESSION_NATIVE_PROJECT: "shop", PI_SESSION_NATIVE_LOCK: "exclusive", ...more }) as NodeJS.ProcessEnv;
 
-const follow = (at: World, first: object, more: Record<string, string> = {}) => beside({ env: envOf(at, more) }, { notes: at.notes, ...first });
+const follow = (at: World, first: object, more: Record<string, string> = {}) => beside({ env: envOf(at, more) }, { notesDir: at.notes, ...first });
 
 /** What an earlier process wrote down, and a start of pi. */
 function left(at: World, ...sessions: { session: string; file: string; cwd: string }[]) {
@@ -141,7 +141,7 @@ test("a call that pi has not answered when it ends keeps the rest from nothing",
 /** What is reported when pi ends. */
 function atEnd(at: World) {
 	new Pending(at.notes, at.address, PENDING).add(at.one);
-	return endOf({ env: envOf(at, {}) }, { notes: at.notes });
+	return endOf({ env: envOf(at, {}) }, { notesDir: at.notes });
 }
 
 test("when pi ends, what waits is stored if no other host has the session, and the claim given up", async () => {

@@ -17,10 +17,10 @@ const notesOf = ({ agent }: Machine) => join(agent, "session-stores");
 const text = (...lines: Buffer[]) => lines.map((line) => `${line}\n`).join("");
 
 /** What the process beside pi is told when pi starts and when it ends. */
-const starts = (at: Machine) => startOf(at, { notes: notesOf(at) });
+const starts = (at: Machine) => startOf(at, { notesDir: notesOf(at) });
 function ends(at: Machine, one: object) {
 	new Pending(notesOf(at), at.env.PI_SESSION_NATIVE_STORE, PENDING).add(one);
-	return endOf(at, { notes: notesOf(at) });
+	return endOf(at, { notesDir: notesOf(at) });
 }
 
 test("the process beside pi pulls what is lacking, and stores what an earlier one could not", async () => {

@@ -16,7 +16,7 @@ function machine(bucket: FakeBucket) {
 	mkdirSync(work);
 	const env: NodeJS.ProcessEnv = { ...process.env, ...bucket.env, PI_CODING_AGENT_DIR: agent, HOME: path, PI_SESSION_NATIVE_STORE: bucket.address, PI_SESSION_NATIVE_HOST: "laptop", PI_SESSION_NATIVE_PROJECT: "shop" };
 	const notes = join(agent, "session-stores");
-	const start = (timeout: number) => beside({ work, env }, { notes, timeout, start: {} });
+	const start = (timeout: number) => beside({ work, env }, { notesDir: notes, timeout, start: {} });
 	const fileOf = (session: string) => join(dir, `2025-06-01T09-00-00-000Z_${session}.jsonl`);
 	const here = () => (existsSync(dir) ? readdirSync(dir).filter((name) => name.endsWith(".jsonl")) : []);
 	return { start, fileOf, here };
