@@ -70,6 +70,9 @@ fields! {
     }
 }
 
+/// The keys whose values are ids of other entries.
+pub(crate) const REFERENCES: [&str; 4] = ["parentId", "firstKeptEntryId", "targetId", "fromId"];
+
 /// The fields of an entry's line.
 pub(crate) type LineFields<'a> = EntryFields<Raw<'a>, EntryMessage<'a>>;
 

@@ -11,11 +11,6 @@ use uuid::fmt::Hyphenated;
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 use crate::base::memory::{self, copy_of, copy_of_bytes, insert};
-use crate::io::line_reader::line_text;
-use crate::json::{quoted, string_bytes, ObjectText};
-
-/// The keys whose values are ids of other entries.
-const REFERENCES: [&str; 4] = ["parentId", "firstKeptEntryId", "targetId", "fromId"];
 
 /// An entry that got a new id.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -25,41 +20,6 @@ pub struct RenamedEntry {
     pub id: String,
     /// Its new id.
     pub new_id: String,
-}
-
-/// New ids by old ones.
-#[derive(Debug, Default)]
-pub struct NewIds(HashMap<Vec<u8>, String>);
-
-impl NewIds {
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    pub fn insert(&mut self, old: &[u8], new: &str) -> memory::Result<()> {
-        insert(&mut self.0, copy_of_bytes(old)?, copy_of(new)?).map(drop)
-    }
-
-    /// An entry's line with new ids in its references, and with the id `id` if one is given; None if nothing changes.
-    pub fn edited(&self, line: &[u8], id: Option<&str>) -> memory::Result<Option<Vec<u8>>> {
-        if self.is_empty() && id.is_none() {
-            return Ok(None);
-        }
-        let text = line_text(line)?;
-        let Some(mut object) = ObjectText::read(&text)? else { return Ok(None) };
-        let mut is_edited = id.is_some();
-        for key in REFERENCES {
-            let old = object.get(key).map_or(Ok(None), string_bytes)?;
-            if let Some(new) = old.and_then(|old| self.0.get(&*old)) {
-                object.set(key, quoted(new.as_bytes())?)?;
-                is_edited = true;
-            }
-        }
-        if let Some(id) = id {
-            object.set("id", quoted(id.as_bytes())?)?;
-        }
-        is_edited.then(|| object.text()).transpose()
-    }
 }
 
 /// The ids that stored entries have so far, each with the host of its first entry; None for an id that was made here.

@@ -6,7 +6,7 @@ use std::io::Write;
 
 use serde::Serialize;
 
-use super::ids::{Ids, NewIds, RenamedEntry};
+use super::ids::{Ids, RenamedEntry};
 use super::old_file::{id_in_line, OldFile, Range};
 use super::stored::StoredLines;
 use crate::base::error::{Error, Result};
@@ -14,6 +14,7 @@ use crate::base::memory::{self, copy_of, extend, insert_into, push};
 use crate::base::wtf8::copy_lossy;
 use crate::io::line_reader::line_text;
 use crate::io::line_span::LineSpan;
+use crate::rewrite::new_ids::NewIds;
 use crate::rewrite::replace::{write_line, ReadTo, Rewrite};
 use crate::storage::storage::{bytes_at, copy_bytes, Storage};
 
@@ -137,7 +138,6 @@ impl<'a> MergeLayout<'a> {
             let new = ids.add(&id, line.host, line.bytes)?;
             by_host.try_reserve(1)?;
             let host = by_host.entry(line.host).or_default();
-            let edited = host.edited(line.bytes, new.as_deref())?;
             let as_stored = old.take(key);
             if let Some(new) = &new {
                 self.rename(&id, new, host)?;
@@ -145,6 +145,8 @@ impl<'a> MergeLayout<'a> {
                     own.insert(&id, new)?;
                 }
             }
+            // What refers to itself goes on to do so.
+            let edited = host.edited(line.bytes, new.as_deref())?;
             // The file may have it as it is stored, edited, or both.
             let is_in_file = as_stored.is_some();
             let (entry, rest) = as_stored.unzip();

@@ -141,6 +141,16 @@ fn a_line_of_a_later_host_with_a_taken_id_gets_another_one_and_its_children_foll
     assert_eq!(other.lines()[5..], [entry("late", "c0ffee00")]);
 }
 
+/// Regression: a compaction that keeps nothing named the entry that had its id first.
+#[test]
+fn an_entry_with_a_new_id_that_refers_to_itself_goes_on_to_do_so() {
+    let compaction = r#"{"type":"compaction","id":"a","parentId":"p","firstKeptEntryId":"a"}"#;
+    let file = file(&[]);
+    let merged = file.merge(&[(0, &entry("a", "p")), (1, compaction)]);
+    let new = format!("\"{}\"", merged.renamed[0].new_id);
+    assert_eq!(file.lines()[1], compaction.replace("\"a\"", &new));
+}
+
 /// Its push may be under way: with an edited copy in the file it would be there twice.
 #[test]
 fn an_entry_that_is_not_stored_yet_is_not_edited_but_is_to_be_stored_first() {

@@ -7,7 +7,7 @@ use crate::base::wtf8::into_string_lossy;
 use crate::json::reader::elements;
 use crate::json::{fields, ObjectText};
 
-use super::text::KEPT;
+use super::text::is_kept;
 
 fields! {
     /// The fields that tell which line it is.
@@ -35,7 +35,7 @@ fn blanked_object(json: &str, replacement: &str, is_entry: bool) -> memory::Resu
             }
             (b"content", Some(b'[')) => Some(blank_content(&value, replacement)?.into()),
             (b"usage", _) => Some(value),
-            (key, Some(b'"')) if KEPT.contains(&key) => Some(value),
+            (key, Some(b'"')) if is_kept(key) => Some(value),
             (_, Some(b'"')) => Some(copy_of(replacement)?.into()),
             (_, Some(b'{' | b'[')) => None,
             // Numbers, booleans and null: sizes, times, flags.

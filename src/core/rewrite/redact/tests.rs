@@ -69,6 +69,13 @@ fn what_holds_a_session_together_stays() {
     assert_eq!(redacted(thought, "hunter2"), thought.replacen("hunter2", "*", 1).replacen("abc", "", 1));
 }
 
+/// Regression: a signature that stood before its text stayed.
+#[test]
+fn the_signature_of_a_changed_thought_goes_wherever_it_stands() {
+    let thought = r#"{"message":{"content":[{"thinkingSignature":"abc","type":"thinking","thinking":"hunter2"},{"thinkingSignature":"abc","thinking":"x"}]}}"#;
+    assert_eq!(redacted(thought, "hunter2"), thought.replacen("hunter2", "*", 1).replacen("abc", "", 1));
+}
+
 proptest! {
     /// Whatever the line, what comes out is JSON if the line was, and reads as the line with the text replaced.
     #[test]

@@ -8,37 +8,60 @@ use memchr::memmem;
 use crate::base::error::{Error, Result};
 use crate::base::memory::{self, append, copy_of_bytes};
 use crate::base::wtf8::{encode_wtf8, push_escaped};
+use crate::format::entry::REFERENCES;
 use crate::json::scanner::{ScanError, ScanResult, Scanner};
 use crate::json::string::escape_at;
 
 /// How often the text may have been written as JSON inside a string.
 const LEVELS: usize = 2;
 
-/// The keys whose values hold a session together, or say what kind of thing a value is.
-pub(super) const KEPT: [&[u8]; 19] = [
-    b"type",
-    b"id",
-    b"parentId",
-    b"timestamp",
-    b"targetId",
-    b"fromId",
-    b"firstKeptEntryId",
-    b"customType",
-    b"role",
-    b"toolCallId",
-    b"toolName",
-    b"api",
-    b"provider",
-    b"model",
-    b"modelId",
-    b"thinkingLevel",
-    b"stopReason",
-    b"mimeType",
-    b"responseId",
+/// The keys besides [`REFERENCES`] whose values hold a session together, or say what kind of thing a value is.
+const KEPT: [&str; 15] = [
+    "type",
+    "id",
+    "timestamp",
+    "customType",
+    "role",
+    "toolCallId",
+    "toolName",
+    "api",
+    "provider",
+    "model",
+    "modelId",
+    "thinkingLevel",
+    "stopReason",
+    "mimeType",
+    "responseId",
 ];
 
-/// The other keys that make a difference.
-const SPECIAL: [&[u8]; 5] = [b"name", b"message", b"content", b"thinking", b"thinkingSignature"];
+/// Whether the text of a key's value stays.
+pub(super) fn is_kept(key: &[u8]) -> bool {
+    KEPT.iter().chain(&REFERENCES).any(|kept| kept.as_bytes() == key)
+}
+
+/// The keys that make a difference.
+enum Key {
+    Kept,
+    Message,
+    Content,
+    Thinking,
+    ThinkingSignature,
+    Name,
+}
+
+impl Key {
+    fn of(key: &[u8]) -> Option<Self> {
+        Some(match key {
+            b"message" => Self::Message,
+            b"content" => Self::Content,
+            b"thinking" => Self::Thinking,
+            b"thinkingSignature" => Self::ThinkingSignature,
+            b"name" => Self::Name,
+            key if is_kept(key) => Self::Kept,
+            _ => return None,
+        })
+    }
+}
 
 /// A text to be replaced, in the forms in which it may stand in a string.
 #[derive(Debug, Clone)]
@@ -207,25 +230,31 @@ impl<'a> Walk<'a> {
 
     /// Passes an object of the structure: only in its values the text is replaced.
     fn object(&mut self, scanner: &mut Scanner<Line<'a>>, part: Part) -> ScanResult<(), Line<'a>> {
-        // Once a thinking block lost some of its text, its signature is not valid any more.
-        let mut is_unsigned = false;
-        let find = |key: &[u8]| KEPT.iter().chain(&SPECIAL).find(|known| **known == key).copied();
-        scanner.members(find, |scanner, key| {
+        let mut is_thinking_changed = false;
+        let mut signature = None;
+        scanner.members(Key::of, |scanner, key| {
             match (key, scanner.next_token()?) {
-                (Some(b"message"), Some(b'{')) if part == Part::Entry => self.object(scanner, Part::Message)?,
-                (Some(b"content"), Some(b'[')) if part != Part::Block => self.content(scanner)?,
-                (Some(b"thinking"), _) => is_unsigned |= self.strings(scanner)?,
-                (Some(b"thinkingSignature"), Some(b'"')) if is_unsigned => {
+                (Some(Key::Message), Some(b'{')) if part == Part::Entry => self.object(scanner, Part::Message)?,
+                (Some(Key::Content), Some(b'[')) if part != Part::Block => self.content(scanner)?,
+                (Some(Key::Thinking), _) => is_thinking_changed |= self.strings(scanner)?,
+                (Some(Key::ThinkingSignature), Some(b'"')) => {
                     self.copy_to(scanner.at() + 1)?;
-                    scanner.skip_string()?;
-                    self.copied = scanner.at() - 1;
+                    let from = self.out.len();
+                    self.strings(scanner)?;
+                    self.copy_to(scanner.at() - 1)?;
+                    signature = Some(from..self.out.len());
                 }
-                (Some(b"name"), Some(b'"')) if part == Part::Block => scanner.skip_string()?,
-                (Some(key), Some(b'"')) if KEPT.contains(&key) => scanner.skip_string()?,
+                (Some(Key::Name), Some(b'"')) if part == Part::Block => scanner.skip_string()?,
+                (Some(Key::Kept), Some(b'"')) => scanner.skip_string()?,
                 _ => self.strings(scanner).map(drop)?,
             }
             Ok(())
-        })
+        })?;
+        // It is not valid for another text.
+        if let Some(signature) = signature.filter(|_| is_thinking_changed) {
+            self.out.drain(signature);
+        }
+        Ok(())
     }
 
     fn content(&mut self, scanner: &mut Scanner<Line<'a>>) -> ScanResult<(), Line<'a>> {

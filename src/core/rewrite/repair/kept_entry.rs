@@ -40,6 +40,14 @@ impl KeptEntry {
         Ok(())
     }
 
+    /// Lets one of its keys that refer to entries refer to this one.
+    pub fn refer(&mut self, key: &'static str, id: &[u8]) -> memory::Result<()> {
+        match key {
+            "parentId" => self.set_parent(Some(id)),
+            _ => self.set(key, quoted(id)?),
+        }
+    }
+
     /// Gives it a parent in place of one that cannot be read.
     pub fn reattach(&mut self, parent: Option<&[u8]>, repairs: &mut RepairLog) -> memory::Result<()> {
         let now = parent.map_or(" made a root", |_| " reattached to ");

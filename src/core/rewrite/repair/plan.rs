@@ -64,7 +64,7 @@ impl RepairPlan {
                 }
             }
         }
-        relinker.rename_repeated(repairs)?;
+        relinker.rename_repeated(storage, repairs)?;
         relinker.relink(repairs)?;
         relinker.cut_cycles(repairs)?;
         if !survey.ends_with_newline {

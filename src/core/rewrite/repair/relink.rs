@@ -9,12 +9,14 @@ use super::line_text::bytes_of;
 use super::repair_log::RepairLog;
 use super::salvage::Fields;
 use crate::base::error::Result;
-use crate::base::memory::{self, copy_of_bytes, insert, insert_into, push, reserve, with_capacity};
+use crate::base::memory::{self, copy_of_bytes, insert_into, push, reserve, with_capacity};
 use crate::base::wtf8::shown;
 use crate::format::entry::{EntryKind, Parent};
 use crate::format::ids::short_entry_id;
-use crate::json::quoted;
+use crate::io::line_reader::line_text;
 use crate::json::string::owned_string;
+use crate::json::{quoted, ObjectText};
+use crate::rewrite::new_ids::NewIds;
 use crate::storage::storage::Storage;
 use crate::tree::tree::Tree;
 use crate::tree::tree_integrity::check_integrity;
@@ -86,30 +88,29 @@ impl Relinker {
         Ok(())
     }
 
-    /// Gives a new id to each entry whose id an earlier one has, and lets later references follow.
-    pub fn rename_repeated(&mut self, repairs: &mut RepairLog) -> memory::Result<()> {
+    /// Gives a new id to each entry whose id an earlier one has, and lets its own and later references follow.
+    pub fn rename_repeated(&mut self, storage: &dyn Storage, repairs: &mut RepairLog) -> Result<()> {
         let mut taken = ids_of(&self.entries)?;
         let mut seen: HashSet<Vec<u8>> = HashSet::new();
-        let mut now: HashMap<Vec<u8>, Vec<u8>> = HashMap::new();
+        let mut now = NewIds::default();
         for entry in &mut self.entries {
-            if let Parent::Id(parent) = &entry.head.parent {
-                if let Some(parent) = now.get(&**parent) {
-                    entry.set_parent(Some(parent))?;
-                }
-            }
-            if let Some(target) = entry.head.target.as_ref().and_then(|target| now.get(&**target)) {
-                let is_compaction = entry.head.kind == EntryKind::Compaction;
-                entry.set(if is_compaction { "firstKeptEntryId" } else { "targetId" }, quoted(target)?)?;
-            }
             if !insert_into(&mut seen, copy_of_bytes(&entry.head.id)?)? {
-                let id = short_entry_id(|id| taken.contains(id)).into_bytes();
-                insert_into(&mut taken, copy_of_bytes(&id)?)?;
-                let old = std::mem::replace(&mut entry.head.id, copy_of_bytes(&id)?.into());
-                let [before, new] = [&*old, &id].map(shown);
-                let what = ["entry ", &*before, " renamed to ", &*new, ": an earlier entry has the same id"];
+                let id = short_entry_id(|id| taken.contains(id));
+                insert_into(&mut taken, copy_of_bytes(id.as_bytes())?)?;
+                let old = std::mem::replace(&mut entry.head.id, copy_of_bytes(id.as_bytes())?.into());
+                let what = ["entry ", &*shown(&old), " renamed to ", &id, ": an earlier entry has the same id"];
                 repairs.push(entry.line, &what)?;
-                entry.set("id", quoted(&id)?)?;
-                insert(&mut now, copy_of_bytes(&old)?, id)?;
+                entry.set("id", quoted(id.as_bytes())?)?;
+                now.insert(&old, &id)?;
+            }
+            if now.is_empty() {
+                continue;
+            }
+            let line = bytes_of(storage, &entry.source)?;
+            let line = line_text(&line)?;
+            let object = ObjectText::read(&line)?.unwrap_or_default();
+            for (key, id) in now.references_in(&object)? {
+                entry.refer(key, id.as_bytes())?;
             }
         }
         Ok(())

@@ -121,6 +121,18 @@ fn an_id_means_one_entry_again() {
     assert_eq!(report.repairs.len(), 2);
 }
 
+/// Regression: a branch summary went on to name the first of two entries, and a compaction that keeps nothing named the other one.
+#[test]
+fn whatever_refers_to_a_renamed_entry_follows() {
+    let summary = r#"{"type":"branch_summary","id":"s","parentId":"c","fromId":"b","summary":"x"}"#;
+    let edit = r#"{"type":"context_edit","id":"e","parentId":"s","targetId":"b","replacement":null}"#;
+    let compaction = r#"{"type":"compaction","id":"b","parentId":"c","firstKeptEntryId":"b","summary":"x"}"#;
+    let (_, lines) = repaired(&[HEADER, &entry("b", "null"), &entry("c", "b"), compaction, summary, edit, ""]);
+    let renamed = parents(&lines)[2].0.clone();
+    let expected = [compaction, summary, edit].map(|line| line.replace("\"b\"", &format!("\"{renamed}\"")));
+    assert_eq!(lines[3..], expected);
+}
+
 #[test]
 fn cycles_are_cut_and_entries_that_are_their_own_parent_become_roots() {
     let (_, lines) = repaired(&[HEADER, &entry("a", "c"), &entry("b", "a"), &entry("c", "b"), &entry("d", "d"), ""]);
