@@ -64,8 +64,8 @@ test("a session that another host begins while pi runs is here within seconds, w
 	await end();
 });
 
-test("what another host says in a session that is open here is taken in by its manager, whose branch stays", async () => {
-	const at = setup();
+test.each(["none", "exclusive"])("what another host says in a session that is open here is taken in by its manager, whose branch stays (lock: %s)", async (lock) => {
+	const at = setup({ PI_SESSION_NATIVE_LOCK: lock });
 	const file = join(at.dir, NAME);
 	writeFileSync(file, text(header(), said("a", null)));
 	const { says, end } = at.pi(`
