@@ -1624,7 +1624,7 @@ export interface RedactInput {
 	/** Ids of entries: with `text` it is replaced only there; without it they lose what they say, and keep their places in the tree. */
 	entries?: readonly string[] | undefined;
 	/** Lines by the SHA-256 of their bytes in hexadecimal digits, and what replaces them; without that they lose what they say. */
-	lines?: readonly { hash: string; line?: string | undefined }[] | undefined;
+	lines?: readonly { hash: string; line?: string | Uint8Array | undefined }[] | undefined;
 	/** What takes the place of a text; `[redacted]` by default. */
 	replacement?: string | undefined;
 	/** Only tells what would be changed. */

@@ -7,6 +7,8 @@ import { SESSION, emptyDirectory, header } from "./lines.js";
 /** The name of the file of `SESSION`. */
 export const NAME = `2025-06-01T09-00-00-000Z_${SESSION}.jsonl`;
 export const text = (...lines: (Buffer | string)[]) => lines.map((line) => `${line}\n`).join("");
+/** Lines as bytes, which may be any. */
+export const lined = (...lines: Buffer[]) => Buffer.concat(lines.flatMap((line) => [line, Buffer.from("\n")]));
 
 /** The ids of the entries in a session file, in its order. */
 export const idsIn = (path: string): string[] => readFileSync(path, "utf8").trimEnd().split("\n").slice(1).map((line) => JSON.parse(line).id);
@@ -25,7 +27,7 @@ export function world(open?: (host: string) => LineStore) {
 	};
 	const begin = ({ dir, file }: { dir: string; file: string }, ...lines: Buffer[]) => {
 		mkdirSync(dir, { recursive: true });
-		writeFileSync(file, text(header(), ...lines));
+		writeFileSync(file, lined(header(), ...lines));
 	};
 	return { path, machine, begin, errors };
 }

@@ -59,7 +59,7 @@ async function entriesWith(path, ids) {
  * says.
  * @param {string} path
  * @param {readonly Redaction[]} redactions
- * @returns {Promise<{ hash: string, line?: string }[]>}
+ * @returns {Promise<Redaction[]>}
  */
 async function copiesIn(path, redactions) {
 	const known = new Set(redactions.map(({ hash }) => hash));
@@ -68,8 +68,8 @@ async function copiesIn(path, redactions) {
 	return (await entriesWith(path, ids)).flatMap(({ identity, line }) => {
 		const hash = hashOf(line);
 		const redacted = entries.filter((one) => one.identity === identity);
-		if (redacted.length === 0 || known.has(hash) || redacted.some((one) => inPlaceOf(one.line, line) === one.line.toString())) return [];
-		const original = redacted.find((one) => hashOf(Buffer.from(inPlaceOf(one.line, line))) === one.hash);
+		if (redacted.length === 0 || known.has(hash) || redacted.some((one) => inPlaceOf(one.line, line).equals(one.line))) return [];
+		const original = redacted.find((one) => hashOf(inPlaceOf(one.line, line)) === one.hash);
 		return [{ hash, ...(original && { line: inPlaceOf(line, original.line) }) }];
 	});
 }
@@ -81,11 +81,12 @@ async function copiesIn(path, redactions) {
  */
 function inPlaceOf(other, line) {
 	const [value, below] = [parse(line), parse(other)];
-	if (!isObject(value) || !isObject(below)) return line.toString();
+	if (!isObject(value) || !isObject(below)) return line;
 	const whole = JSON.stringify({ ...value, parentId: below.parentId });
-	const [from, to] = [value, below].map(({ parentId }) => `"parentId":${JSON.stringify(parentId)}`);
-	const edited = line.toString().replace(from ?? "", () => to ?? "");
-	return JSON.stringify(parse(Buffer.from(edited))) === whole ? edited : whole;
+	const [from = "", to = ""] = [value, below].map(({ parentId }) => `"parentId":${JSON.stringify(parentId)}`);
+	const at = line.indexOf(from);
+	const edited = at < 0 ? line : Buffer.concat([line.subarray(0, at), Buffer.from(to), line.subarray(at + Buffer.byteLength(from))]);
+	return JSON.stringify(parse(edited)) === whole ? edited : Buffer.from(whole);
 }
 
 exports.copiesIn = copiesIn;

@@ -75,7 +75,7 @@ const replacedBy = (lines, now) =>
 async function finish(file, redacted, call = callHere) {
 	const kept = redacted.all();
 	const there = await linesOf(file, new Set(kept.map(({ hash }) => hash)));
-	const lines = kept.filter(({ hash }) => there.has(hash)).map(({ hash, line }) => ({ hash, line: line.toString() }));
+	const lines = kept.filter(({ hash }) => there.has(hash));
 	return lines.length === 0 ? [] : (await change(file, { lines }, call)).lines;
 }
 
@@ -107,11 +107,11 @@ async function takeOver({ session, file }, redactions, options) {
 	// Where it is not known whose lines a file has, it may have everybody's.
 	let concerned = new Set(redactions.keys());
 	try {
-		/** @type {Map<string, { hash: string, line?: string }>} */
+		/** @type {Map<string, import("./index").Redaction>} */
 		const lines = new Map();
 		for (const [owner, some] of redactions) {
 			const copies = owner === session ? [] : await copiesIn(file, some);
-			for (const one of [...some.map(({ hash, line }) => ({ hash, line: line?.toString() })), ...copies]) {
+			for (const one of [...some, ...copies]) {
 				lines.set(one.hash, one);
 				owners.set(one.hash, owner);
 			}

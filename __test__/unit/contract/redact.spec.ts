@@ -79,6 +79,9 @@ test("an entry loses what it says, a text only in the entries that are named, an
 	const now = line("b", "a", "gone");
 	SessionManager.redact(file, { lines: [{ hash: sha(line("b", "a", "\u{1f600} stays")).toUpperCase(), line: now }] });
 	expect(readFileSync(file, "utf8").split("\n")[2]).toBe(now);
+	const bytes = Buffer.from(line("b", "a", "\xff"), "latin1");
+	SessionManager.redact(file, { lines: [{ hash: sha(now), line: bytes }] });
+	expect(readFileSync(file).subarray(-bytes.length - 1, -1)).toEqual(bytes);
 });
 
 test("what is not a session is left alone", () => {
@@ -109,6 +112,8 @@ test("wrong arguments are named, and change nothing", () => {
 		[{ entries: [5] }, /each of entries/],
 		[{ lines: [5] }, /each of lines/],
 		[{ lines: [{ hash: "x", line: "a\nb" }] }, /line break/],
+		[{ lines: [{ hash: "x", line: Buffer.from("a\nb") }] }, /line break/],
+		[{ lines: [{ hash: "x", line: new Uint16Array(1) }] }, /line must be a string/],
 		[{ text: "hunter2", lines: [] }, /needs text, entries/],
 		[{ text: "hunter2", txt: 1 }, /no option "txt"/],
 		[{ text: "hunter2", dryRun: 1 }, /dryRun/],

@@ -1,14 +1,15 @@
 // The notes of what was redacted here, on which it rests that a redacted line does not come back.
 import { createHash } from "node:crypto";
-import fs, { appendFileSync, cpSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import fs, { appendFileSync, cpSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, parse, relative, sep } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
-import { SESSION, emptyDirectory, entry, library, logOf } from "../../support/lines.js";
-import { idsIn, text, world } from "../../support/machines.js";
+import { SESSION, emptyDirectory, entry, header, library, logOf } from "../../support/lines.js";
+import { idsIn, lined, text, world } from "../../support/machines.js";
 import { testWith } from "../../support/windows.js";
 
 const { StoreError } = createRequire(library)("./errors.js");
+const { loadAll } = createRequire(library)("./load-all.js");
 const { RedactedLines } = createRequire(library)("./redacted-lines.js");
 const { makePrivate } = createRequire(library)("./settings.js");
 const { writeWhole } = createRequire(library)("./small-file.js");
@@ -102,14 +103,35 @@ test("with a damaged note nothing of the session goes to the store or comes, and
 test("what a process had noted to redact when it was killed is redacted so, here and in the store", async () => {
 	const { machine, begin } = world();
 	const [a, b] = [machine("a"), machine("b")];
-	const said = (content: string) => Buffer.from(JSON.stringify({ type: "message", id: "a", parentId: null, message: { role: "user", content } }));
+	const said = (content: string) => Buffer.from(JSON.stringify({ type: "message", id: "a", parentId: null, message: { role: "user", content: `\xff ${content}` } }), "latin1");
 	const clean = said("the password is [redacted]");
 	begin(a, said("the password is hunter2"), entry("b"));
 	const hash = createHash("sha256").update(said("the password is hunter2")).digest("hex");
 	await new RedactedLines(a.notes, { session: SESSION, file: a.file }).add([{ hash, line: clean }]);
 	expect(await a.again().push()).toMatchObject([{ lag: 0 }]);
 	expect(await b.again().pull()).toMatchObject([{ session: SESSION }]);
-	for (const { file } of [a, b]) expect(readFileSync(file, "utf8").trimEnd().split("\n").slice(1)).toEqual([clean, entry("b")].map(String));
+	for (const { file } of [a, b]) expect(readFileSync(file).subarray(-lined(clean, entry("b")).length)).toEqual(lined(clean, entry("b")));
+});
+
+// Regression: a line went through text, so that the files differed, and both lost all that the entry says.
+test("bytes that are not UTF-8 stay in a redacted line on every machine, and in copies of its entry", async () => {
+	const { machine, begin } = world();
+	const [a, b] = [machine("a"), machine("b")];
+	const said = (content: string, parent = "null") =>
+		Buffer.from(`{"type":"message","id":"b","parentId":${parent},"timestamp":"1","message":{"role":"user","content":"\xff ${content}"}}`, "latin1");
+	const fork = join(b.dir, "2025-06-01T10-00-00-000Z_fork.jsonl");
+	begin(a, entry("a"), said("the password is hunter2"));
+	mkdirSync(b.dir);
+	writeFileSync(fork, lined(header("fork"), entry("a"), said("the password is hunter2", '"a"')));
+	await a.sync.push();
+	await b.sync.pull();
+	expect((await a.again().redact({ session: SESSION, file: a.file }, { text: "hunter2" })).error).toBeUndefined();
+	expect(await b.again().pull()).toMatchObject([{ redacted: 2 }]);
+	const lines = (file: string) => readFileSync(file, "latin1").split("\n").slice(1);
+	const clean = [entry("a"), said("the password is [redacted]"), ""].map((line) => line.toString("latin1"));
+	expect([lines(a.file), lines(b.file)]).toEqual([clean, clean]);
+	expect(lines(fork)[1]).toBe(said("the password is [redacted]", '"a"').toString("latin1"));
+	expect((await loadAll(a.store, SESSION)).lines.map(({ line }) => line.toString("latin1"))).toEqual(clean.slice(0, 2));
 });
 
 test("of a line that was redacted twice the note holds what is left at last alone", async () => {

@@ -60,17 +60,18 @@ fn ids_of<'env>(js: JsEnv<'env>, entries: JsVal<'env>) -> Result<HashSet<Vec<u8>
     (0..js.len(list)?).map(|at| args::text(js, js.at(list, at)?, "each of entries")).collect()
 }
 
-fn lines_of<'env>(js: JsEnv<'env>, lines: JsVal<'env>) -> Result<Vec<(String, Option<String>)>> {
-    // Without a copy: a line may be long.
-    let text = |bytes: Vec<u8>| {
-        String::from_utf8(bytes).unwrap_or_else(|error| to_string_lossy(error.as_bytes()).into_owned())
-    };
+fn lines_of<'env>(js: JsEnv<'env>, lines: JsVal<'env>) -> Result<Vec<(String, Option<Vec<u8>>)>> {
+    let text = |bytes: Vec<u8>| to_string_lossy(&bytes).into_owned();
     let list = args::list(js, lines, "lines")?;
     let line = |at| {
         let one = args::object(js, js.at(list, at)?, "each of lines")?;
         let hash = args::text(js, js.get(one, c"hash")?, "hash")?;
-        let line = optional_text(js, js.get(one, c"line")?, "line")?;
-        Ok((text(hash), line.map(text)))
+        let line = js.get(one, c"line")?;
+        let line = match js.copied_numbers(line)? {
+            Some(bytes) => Some(bytes),
+            None => optional_text(js, line, "line")?.map(|line| text(line).into_bytes()),
+        };
+        Ok((text(hash), line))
     };
     (0..js.len(list)?).map(line).collect()
 }

@@ -28,7 +28,7 @@ enum Target {
     /// What the entries with these ids say.
     Entries(HashSet<Vec<u8>>),
     /// Lines, by the SHA-256 of their bytes in lower-case hexadecimal digits, each with what replaces it.
-    Lines(HashMap<String, Option<String>>),
+    Lines(HashMap<String, Option<Vec<u8>>>),
 }
 
 /// What is taken out, and what takes its place. Texts and ids are WTF-8.
@@ -60,10 +60,10 @@ impl Redaction {
     /// # Errors
     ///
     /// `InvalidArgument`: a new line has a line break.
-    pub fn lines(lines: impl IntoIterator<Item = (String, Option<String>)>, replacement: &[u8]) -> Result<Self> {
+    pub fn lines(lines: impl IntoIterator<Item = (String, Option<Vec<u8>>)>, replacement: &[u8]) -> Result<Self> {
         let mut by_hash = HashMap::new();
         for (mut hash, line) in lines {
-            if line.as_ref().is_some_and(|line| line.contains('\n')) {
+            if line.as_ref().is_some_and(|line| line.contains(&b'\n')) {
                 return Err(Error::argument("line must not have a line break"));
             }
             hash.make_ascii_lowercase();
@@ -216,7 +216,7 @@ impl<'a> Redactor<'a> {
                 let of = hash.insert(hash_of(line));
                 match lines.get(of) {
                     None => None,
-                    Some(Some(new)) => Some(copy_of_bytes(new.as_bytes())?),
+                    Some(Some(new)) => Some(copy_of_bytes(new)?),
                     Some(None) => blanked(&text, &self.redaction.replacement)?,
                 }
             }

@@ -170,7 +170,7 @@ fn lines_are_replaced_by_their_hashes() {
     let planned = redact(&path, &text("hunter2"), true).expect("planned");
     let [first, second] = &planned.lines[..] else { panic!("two lines") };
     let new = a.replace("hunter2", "[redacted]");
-    let lines = [(first.hash.to_ascii_uppercase(), Some(new.clone())), (second.hash.clone(), None)];
+    let lines = [(first.hash.to_ascii_uppercase(), Some(new.clone().into_bytes())), (second.hash.clone(), None)];
     let redaction = Redaction::lines(lines, b"").expect("no line breaks");
     let report = redact(&path, &redaction, false).expect("redacted");
     assert_eq!(report.lines[0], planned.lines[0]);
@@ -186,7 +186,7 @@ fn no_redaction_breaks_a_line() {
     redact(&path, &redaction, false).expect("redacted");
     let all = fs::read_to_string(&path).expect("read");
     assert_eq!((all.lines().count(), all.lines().all(is_json)), (2, true), "{all}");
-    let error = Redaction::lines([("00".to_owned(), Some("a\nb".to_owned()))], b"").expect_err("two lines");
+    let error = Redaction::lines([("00".to_owned(), Some(b"a\nb".to_vec()))], b"").expect_err("two lines");
     assert_eq!(error.code(), ErrorCode::InvalidArgument);
 }
 
