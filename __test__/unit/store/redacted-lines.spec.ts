@@ -10,6 +10,7 @@ import { testWith } from "../../support/windows.js";
 
 const { StoreError } = createRequire(library)("./errors.js");
 const { loadAll } = createRequire(library)("./load-all.js");
+const { redactFile } = createRequire(library)("./redact.js");
 const { RedactedLines } = createRequire(library)("./redacted-lines.js");
 const { makePrivate } = createRequire(library)("./settings.js");
 const { writeWhole } = createRequire(library)("./small-file.js");
@@ -111,6 +112,25 @@ test("what a process had noted to redact when it was killed is redacted so, here
 	expect(await a.again().push()).toMatchObject([{ lag: 0 }]);
 	expect(await b.again().pull()).toMatchObject([{ session: SESSION }]);
 	for (const { file } of [a, b]) expect(readFileSync(file).subarray(-lined(clean, entry("b")).length)).toEqual(lined(clean, entry("b")));
+});
+
+// Regression: the backup of a migration kept what the entry says, whose line is another one there.
+test.each(["push", "redact"] as const)("a redaction that was stopped before the backups is finished there by the next %s", async (next) => {
+	const { machine, begin } = world();
+	const a = machine("a");
+	const said = (ids: string, content: string) => Buffer.from(`{"type":"message",${ids}"timestamp":"1","message":{"role":"user","content":"${content}"}}`);
+	const ids = '"id":"a","parentId":null,';
+	begin(a, said(ids, "hunter2"), entry("b"));
+	const backup = `${a.file}.v1.bak`;
+	writeFileSync(backup, lined(said("", "hunter2"), said("", "hunter2").fill("2", 28, 29)));
+	const local = { session: SESSION, file: a.file };
+	const stopped = () => Promise.reject(new Error("stopped"));
+	await expect(redactFile(a.file, { entries: ["a"] }, { notesDir: a.notes, redacted: new RedactedLines(a.notes, local), call: stopped })).rejects.toThrow("stopped");
+	for (const file of [a.file, backup]) expect(readFileSync(file, "utf8")).toContain("hunter2");
+	if (next === "push") await a.again().push();
+	else await a.again().redact(local, { text: "something else" });
+	expect(readFileSync(a.file)).toEqual(lined(header(), said(ids, "[redacted]"), entry("b")));
+	expect(readFileSync(backup)).toEqual(lined(said("", "[redacted]"), said("", "hunter2").fill("2", 28, 29)));
 });
 
 // Regression: a line went through text, so that the files differed, and both lost all that the entry says.

@@ -113,18 +113,18 @@ pub fn redact(path: &str, redaction: &Redaction, is_dry_run: bool) -> Result<Red
         return Err(Error::not_a_session(path));
     }
     let mut identities = HashSet::new();
-    // The file says which entries the lines of version 1 in a backup are. It is changed last: once it is, nothing of this is left to do.
-    let planned = redact_file(path, redaction, true, &mut identities)?;
+    // The file says which entries the lines of a backup are. It is changed last: once it is, nothing of this is left to do.
+    let planned = redact_file(path, false, redaction, true, &mut identities)?;
     let mut backups = Vec::new();
     let mut left = 0;
     for backup in backups_of(path)? {
-        let (lines, more) = redact_file(&backup, redaction, is_dry_run, &mut identities)?;
+        let (lines, more) = redact_file(&backup, true, redaction, is_dry_run, &mut identities)?;
         left += more;
         if !lines.is_empty() {
             backups.push(backup);
         }
     }
-    let (lines, more) = if is_dry_run { planned } else { redact_file(path, redaction, false, &mut identities)? };
+    let (lines, more) = if is_dry_run { planned } else { redact_file(path, false, redaction, false, &mut identities)? };
     left += more;
     Ok(RedactReport { lines, backups, left })
 }
@@ -150,17 +150,18 @@ fn backups_of(path: &str) -> Result<Vec<String>> {
 
 fn redact_file(
     path: &str,
+    is_backup: bool,
     redaction: &Redaction,
     is_dry_run: bool,
     identities: &mut HashSet<LineIdentity>,
 ) -> Result<(Vec<RedactedLine>, u64)> {
     retried(path, "it is redacted", |original| {
-        let mut redactor = Redactor::new(redaction, identities);
+        let mut redactor = Redactor { redaction, is_backup, identities, changed: Vec::new(), left: 0 };
         redactor.write(original.storage(), &mut io::sink())?;
         if is_dry_run || redactor.changed.is_empty() {
             return Ok(Some((redactor.changed, redactor.left)));
         }
-        let mut redactor = Redactor::new(redaction, identities);
+        let mut redactor = Redactor { redaction, is_backup, identities, changed: Vec::new(), left: 0 };
         if original.replace(Backup::None, &mut redactor)?.is_none() {
             return Ok(None);
         }
@@ -168,26 +169,24 @@ fn redact_file(
     })
 }
 
-/// What a line of version 1, which has no id, has in common with its entry: type and timestamp, hashed.
+/// What the lines of an entry have in common, in a file and its backups: type, timestamp, and the id but in version 1, hashed.
 type LineIdentity = [u8; 32];
 
-fn identity_hash((kind, timestamp): (&str, &str)) -> LineIdentity {
-    Sha256::new().chain_update(kind).chain_update(b"\n").chain_update(timestamp).finalize().into()
+fn identity_hash((kind, timestamp): (&str, &str), id: Option<&[u8]>) -> LineIdentity {
+    let names = Sha256::new().chain_update(kind).chain_update(b"\n").chain_update(timestamp);
+    id.map_or(names.clone(), |id| names.chain_update(b"\n").chain_update(id)).finalize().into()
 }
 
 struct Redactor<'a> {
     redaction: &'a Redaction,
-    /// Those of the entries that were found by their ids.
+    is_backup: bool,
+    /// Those of the entries that were found by their ids, or by lines.
     identities: &'a mut HashSet<LineIdentity>,
     changed: Vec<RedactedLine>,
     left: u64,
 }
 
-impl<'a> Redactor<'a> {
-    fn new(redaction: &'a Redaction, identities: &'a mut HashSet<LineIdentity>) -> Self {
-        Self { redaction, identities, changed: Vec::new(), left: 0 }
-    }
-
+impl Redactor<'_> {
     /// The new version of a line; None if it stays.
     fn line(&mut self, line: &[u8]) -> memory::Result<Option<Vec<u8>>> {
         let text = line_text(line)?;
@@ -196,31 +195,33 @@ impl<'a> Redactor<'a> {
         let is_header =
             identity.as_ref().is_some_and(|identity| identity.kind.is_some_and(|kind| kind.get() == "\"session\""));
         let names = identity.as_ref().and_then(|identity| Some((identity.kind?.get(), identity.timestamp?.get())));
-        let names = names.map(identity_hash);
+        let [with_id, without_id] = [id.as_deref(), None].map(|id| names.map(|names| identity_hash(names, id)));
+        // Of the lines of an entry that is taken out, a backup has others than the file: from before a migration or a repair.
+        let is_other_line = (self.is_backup || id.is_none()) && with_id.is_some_and(|it| self.identities.contains(&it));
         let is_one_of = |ids: &HashSet<Vec<u8>>| id.as_ref().is_some_and(|id| ids.contains(&**id));
-        let mut hash = None;
+        let (mut hash, mut is_found) = (None, false);
         let new = match &self.redaction.target {
             _ if is_header => None,
             Target::Text(needle, ids) if ids.as_ref().is_none_or(is_one_of) => needle.redacted(line)?,
             Target::Entries(ids) if is_one_of(ids) => {
-                if let Some(names) = names {
-                    insert_into(self.identities, names)?;
-                }
+                is_found = true;
                 blanked(&text, &self.redaction.replacement)?
             }
-            Target::Entries(_) if id.is_none() && names.is_some_and(|names| self.identities.contains(&names)) => {
-                blanked(&text, &self.redaction.replacement)?
-            }
-            Target::Text(..) | Target::Entries(_) => None,
             Target::Lines(lines) => {
-                let of = hash.insert(hash_of(line));
-                match lines.get(of) {
-                    None => None,
+                let new = lines.get(hash.insert(hash_of(line)));
+                is_found = new.is_some();
+                match new {
                     Some(Some(new)) => Some(copy_of_bytes(new)?),
-                    Some(None) => blanked(&text, &self.redaction.replacement)?,
+                    None if !is_other_line => None,
+                    Some(None) | None => blanked(&text, &self.redaction.replacement)?,
                 }
             }
+            Target::Entries(_) if is_other_line => blanked(&text, &self.redaction.replacement)?,
+            Target::Text(..) | Target::Entries(_) => None,
         };
+        for identity in [with_id, without_id].into_iter().flatten().filter(|_| is_found) {
+            insert_into(self.identities, identity)?;
+        }
         let new = new.filter(|new| new != line);
         if self.is_left(new.as_deref().unwrap_or(line), id.as_deref(), identity.is_some()) {
             self.left += 1;
@@ -266,6 +267,6 @@ impl Rewrite for Redactor<'_> {
     }
 }
 
-fn hash_of(line: &[u8]) -> String {
+pub(super) fn hash_of(line: &[u8]) -> String {
     format!("{:x}", Sha256::digest(line))
 }

@@ -3,6 +3,7 @@ use std::fs;
 
 use proptest::prelude::*;
 
+use super::run::hash_of;
 use super::text::Needle;
 use super::*;
 use crate::base::error::ErrorCode;
@@ -176,6 +177,30 @@ fn lines_are_replaced_by_their_hashes() {
     assert_eq!(report.lines[0], planned.lines[0]);
     let rest = r#"{"type":"custom","id":"b","parentId":"a","timestamp":"2"}"#;
     assert_eq!(fs::read_to_string(&path).expect("read"), [HEADER, &new, rest, ""].join("\n"));
+}
+
+/// Regression: a redaction by lines, such as one that makes good what a killed process had begun, left what they said in backups.
+#[test]
+fn backups_lose_the_other_lines_of_an_entry_whose_line_is_replaced() {
+    let a = r#"{"type":"custom","id":"a","parentId":null,"timestamp":"1","data":"hunter2"}"#;
+    let b = r#"{"type":"custom","id":"b","parentId":"a","timestamp":"1","data":"stays"}"#;
+    let twin = a.replace("hunter2", "edited");
+    let (dir, path) = file(&[a, b, &twin]);
+    let old = a.replace(r#""id":"a","parentId":null,"#, "");
+    let relinked = a.replace("null", r#""lost""#);
+    for (name, line) in [("s.jsonl.v1.bak", &old), ("s.jsonl.bak", &relinked)] {
+        fs::write(dir.path().join(name), [HEADER, line, b, ""].join("\n")).expect("written");
+    }
+    let new = a.replace("hunter2", "[redacted]");
+    let redaction =
+        Redaction::lines([(hash_of(a.as_bytes()), Some(new.clone().into_bytes()))], b"*").expect("one line");
+    let report = redact(&path, &redaction, false).expect("redacted");
+    assert_eq!((report.lines.len(), report.backups.len()), (1, 2));
+    assert_eq!(fs::read_to_string(&path).expect("read"), [HEADER, &new, b, &twin, ""].join("\n"));
+    for (name, line) in [("s.jsonl.v1.bak", &old), ("s.jsonl.bak", &relinked)] {
+        let expected = [HEADER, &line.replace("hunter2", "*"), b, ""].join("\n");
+        assert_eq!(fs::read_to_string(dir.path().join(name)).expect("read"), expected);
+    }
 }
 
 /// Regression: the replacement was written as it came, and broke the lines if it was not the text of a JSON string.
