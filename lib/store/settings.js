@@ -72,8 +72,9 @@ function readFile(path) {
 	const file = openIfThere(path);
 	if (file === undefined) return {};
 	try {
-		const { mode } = fs.fstatSync(file);
-		if (process.platform !== "win32" && (mode & OTHERS) !== 0)
+		const stat = fs.fstatSync(file);
+		if (stat.isDirectory()) throw new StoreError("invalid", `${path} must be a file, and is a directory`);
+		if (process.platform !== "win32" && (stat.mode & OTHERS) !== 0)
 			throw new StoreError("denied", `${path} may hold a password, and others may read or change it: chmod 600 ${path}`);
 		const value = parse(fs.readFileSync(file));
 		if (!isObject(value)) throw new StoreError("invalid", `${path} must be a JSON object such as {"store": "postgres://me@host/database"}`);

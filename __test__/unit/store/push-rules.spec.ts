@@ -191,6 +191,10 @@ test("settings that are not known, or not what they should be, are named", () =>
 	const agent = settingsOf({});
 	chmodSync(join(agent, "session-store.json"), 0o604);
 	expect(() => readSettings(agent)).toThrow(/chmod 600/);
+	// Regression: it was to get the rights of a file, and could then not be read.
+	const odd = emptyDirectory();
+	mkdirSync(join(odd, "session-store.json"));
+	expect(() => readSettings(odd)).toThrow(/session-store\.json must be a file, and is a directory$/);
 });
 
 test("a directory without a remote is a project of others only under the name that the settings give it", async () => {
