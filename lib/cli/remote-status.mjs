@@ -76,7 +76,7 @@ async function statusOf(sync, list, errors) {
 	const here = local.filter(({ session }) => !gone.has(session));
 	const secret = local.filter((one) => sync.isPrivate(one));
 	const toPush = here.map((one) => ({ session: one.session, file: one.file, bytes: sync.lagOf(one), why: why(one.session, sync.isNoted(one.session) ? "not stored yet" : "never pushed") }));
-	const toPull = items.filter(({ state }) => state === "new" || state === "changed");
+	const toPull = await sync.behind(items);
 	return {
 		project: sync.project,
 		dir: sync.dir,

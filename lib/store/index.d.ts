@@ -399,6 +399,8 @@ export class SessionSync {
 	 * `deleted` are the sessions that were deleted from the store and are here.
 	 */
 	compare(session?: string, known?: SessionList): Promise<{ items: SyncItem[]; problems: Problem[]; deleted: { session: string; file: string; cwd: string | undefined }[] }>;
+	/** Those of the sessions that `compare` gave which lack something here. Where the list does not tell, as after a push, the store is asked. */
+	behind(items: SyncItem[]): Promise<SyncItem[]>;
 	/**
 	 * Adds what is stored to the files of this machine: of the project, of one session, or of `items` that `compare` gave; the newest first.
 	 * What was redacted elsewhere is redacted here. What fails is in the result of its session, whose file is as it was.

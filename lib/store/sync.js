@@ -72,6 +72,22 @@ class SessionSync {
 		return { items, problems, deleted: list.deleted.flatMap(({ session }) => local.get(session) ?? []) };
 	}
 
+	/** @type {Sync["behind"]} */
+	async behind(items) {
+		const isBehind = await inParallel(items, (item) => this.#isBehind(item));
+		return items.filter((_, at) => isBehind[at]);
+	}
+
+	/** @param {SyncItem} item */
+	async #isBehind({ session, stored, file, state }) {
+		const note = this.#notes.get(session);
+		if (state !== "changed" || file === undefined || !note) return state === "new" || state === "changed";
+		if (note.needsAll || (note.redactions ?? 0) !== stored.redactions || !(await isAsNoted(file, note))) return true;
+		// A push notes no revision: others may have appended meanwhile. What is wrong with the store, a pull says.
+		const page = await this.#options.store.load(session, note.cursor, stored).catch(() => undefined);
+		return page === undefined || page.more || page.lines.length + page.problems.length > 0;
+	}
+
 	/**
 	 * Notes that the store lacks sessions that it had: it is another one, or was set back to before it had them. They count as not stored from
 	 * then on.

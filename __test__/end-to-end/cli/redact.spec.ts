@@ -91,6 +91,8 @@ test("the status says what is stored, what is behind and why, who uses what, and
 	const fresh = await good(laptop, ["remote", "status"]);
 	expect(fresh).toMatch(/^Store {4}\S+\nHost {5}anna-laptop {2}anna-laptop-0a1b2c3d\nProject {2}shop: 0 stored sessions, 0 B\n {2}1 session to be stored\n {4}0194aaaa\S+ {2}\d+ B: never pushed\n$/);
 	await good(laptop, ["push"]);
+	// Regression: there was one to be pulled.
+	expect(await good(laptop, ["remote", "status"])).toMatch(/shop: 1 stored session, \d+ B, by anna-laptop, last changed now\n$/);
 	await new DirectoryStore({ path: store, host: "desktop-00112233" }).claim(ID, { ttl: 600_000 });
 	const other = JSON.parse(await good(desktop, ["remote", "status", "--json"]));
 	expect(other).toMatchObject({

@@ -29,6 +29,32 @@ test("a file that was put back from an old copy after a pull had found nothing n
 	expect(idsIn(a.file)).toEqual(["first", "late"]);
 });
 
+// Regression: after a push of this host's a session counted as one to be pulled.
+test("a session is behind if the store has lines or redactions that are not here, or something is wrong with it", async () => {
+	const { machine, begin } = world();
+	const [a, b] = [machine("a"), machine("b")];
+	const isBehind = async ({ again }: typeof a) => {
+		const sync = again();
+		return (await sync.behind((await sync.compare()).items)).length > 0;
+	};
+	const steps: [{ file: string; again: typeof a.again }, "push" | "pull"][] = [[a, "push"], [b, "pull"], [b, "push"], [a, "pull"], [a, "push"]];
+	begin(a, Buffer.from('{"type":"message","id":"first","parentId":null,"message":{"role":"user","content":"hunter2"}}'));
+	for (const [at, [one, step]] of steps.entries()) {
+		if (step === "push" && at > 0) appendFileSync(one.file, text(entry(`${at}`)));
+		await one.again()[step]();
+		expect(await isBehind(one), `${at}`).toBe(false);
+		expect(await isBehind(one === a ? b : a), `${at}`).toBe(step === "push");
+	}
+	await b.again().pull();
+	const copy = readFileSync(a.file);
+	await b.again().redact({ session: SESSION, file: b.file }, { entries: ["first"] });
+	expect(await isBehind(a)).toBe(true);
+	await a.again().pull();
+	expect(await isBehind(a)).toBe(false);
+	writeFileSync(a.file, copy.subarray(0, -1));
+	expect(await isBehind(a)).toBe(true);
+});
+
 test("damage in the store is reported by every pull, and what was put back with the same size and time comes", async () => {
 	const { path, machine, begin } = world();
 	const [a, b] = [machine("a"), machine("b")];
