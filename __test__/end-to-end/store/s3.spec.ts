@@ -89,6 +89,7 @@ test("a list goes on where the server cut it", async () => {
 	};
 	for (let n = 0; n < 1050; n++) {
 		const session = `s${n}`;
+		put(projectPath(session), "\n");
 		put(headerPath({ session, generation: 1 }), header(session));
 		put(partPath({ folder: "lines/none/", session, generation: 1 }, "a", 1), encodeBatch({ session, host: "a", clock: 1, prev: "", lines: [entry("x")] }).bytes);
 	}
