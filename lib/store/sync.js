@@ -1,19 +1,17 @@
 // The sessions of one project on this machine, and a store.
 const { promises: fs } = require("node:fs");
 const { join } = require("node:path");
-const { unlessAbsent } = require("./calls.js");
-const { StoreError, asError, isGone } = require("./errors.js");
+const { StoreError, asError } = require("./errors.js");
 const { isObject } = require("./lines.js");
 const { inParallel } = require("./in-parallel.js");
-const { describe, fileFor, filesIn, localSessions } = require("./local.js");
+const { fileFor, localSessions } = require("./local.js");
 const { LastErrors } = require("./last-errors.js");
 const { Notes, revisionOf } = require("./notes.js");
 const { projectOf } = require("./project.js");
 const { isAsNoted, localHeader, pull } = require("./pull.js");
 const { Push } = require("./push.js");
-const { planStored, pushRedactions, redactFile, takeOver } = require("./redact.js");
-const { RedactedLines } = require("./redacted-lines.js");
-const { NotASession, lagOf } = require("./session-file.js");
+const { RedactionSync } = require("./redaction-sync.js");
+const { lagOf } = require("./session-file.js");
 
 /** What the public methods do is said there. @typedef {import("./index").SessionSync} Sync */
 /** @typedef {import("./index").StoredSession} StoredSession */
@@ -32,8 +30,7 @@ class SessionSync {
 	#options;
 	#notes;
 	#errors;
-	/** How many lines that were redacted here the store was found to know, by session. @type {Map<string, number>} */
-	#pushedRedactions = new Map();
+	#redactions;
 	/** @type {Map<string, Push>} by file */
 	#pushes = new Map();
 
@@ -45,6 +42,7 @@ class SessionSync {
 		this.#options = options;
 		this.#notes = new Notes(options.notes, options.address, options.dir);
 		this.#errors = new LastErrors(options.notes, options.address);
+		this.#redactions = new RedactionSync(options, this.#notes, this.#errors);
 		/** @readonly */
 		this.dir = options.dir;
 		/** @readonly */
@@ -170,7 +168,7 @@ class SessionSync {
 				await fs.mkdir(dir, { recursive: true, mode: 0o700 });
 			}
 			// Also where there is no file, such as one that was deleted since: the store may still have what was redacted in it.
-			const isChanged = await this.#pushRedactions({ session, file });
+			const isChanged = await this.#redactions.push({ session, file });
 			const push = async () => {
 				// Another host may just have redacted what is not stored as it is here.
 				const error = (await this.takeRedactions((await this.compare(session)).items)).get(session);
@@ -178,7 +176,7 @@ class SessionSync {
 				const [pushed] = await this.push({ session, tries: 1 });
 				if (pushed?.error) throw pushed.error;
 			};
-			return { ...report, file, ...(await pull({ store, stored, isChanged, file, header, notes: this.#notes, redacted: this.#redactedOf({ session, file }), push, call })) };
+			return { ...report, file, ...(await pull({ store, stored, isChanged, file, header, notes: this.#notes, redacted: this.#redactions.redactedOf({ session, file }), push, call })) };
 		} catch (error) {
 			// Another process pulls it, too, and made its file first.
 			if (report.isNew && isObject(error) && error.code === "EEXIST") return this.#pullOne({ ...item, file, state: "changed" }, files, takenOver);
@@ -187,85 +185,16 @@ class SessionSync {
 	}
 
 	/**
-	 * Takes over what was redacted elsewhere, in every session file of this machine: forks have copies of entries. Gives for each session
-	 * how many lines, or why not. Internal: only `pull` and the follower call it.
-	 * @param {SyncItem[]} items those that are the same as in the store are left out
-	 * @returns {Promise<Map<string, number | Error>>}
+	 * What `RedactionSync` does. Internal: only `pull` and the follower call it.
+	 * @param {SyncItem[]} items
 	 */
-	async takeRedactions(items) {
-		const { store, notes: notesDir, dir, call, otherFiles } = this.#options;
-		const changed = items.filter(({ session, stored, state }) => state !== "same" && stored.redactions > 0 && this.#notes.get(session)?.redactions !== stored.redactions);
-		/** @type {Map<string, number | Error>} */
-		const results = new Map();
-		/** @type {Map<string, import("./index").Redaction[]>} */
-		const redactions = new Map();
-		await inParallel(changed, async ({ session }) => {
-			const some = await store.redactions(session).catch(asError);
-			results.set(session, some instanceof Error ? some : 0);
-			if (!(some instanceof Error)) redactions.set(session, some);
-		});
-		const files = redactions.size > 0 ? new Set([...(await filesIn(dir)), ...((await otherFiles?.()) ?? [])]) : [];
-		for (const file of files) {
-			// One that no store takes, such as one of another version or one that cannot be read, may have copies, too.
-			const local = await unlessAbsent(describe(file)).catch((error) => (error instanceof NotASession ? undefined : { file }));
-			if (!local) continue;
-			const redacted = "session" in local ? this.#redactedOf(local) : undefined;
-			const counts = await takeOver(local, redactions, { notesDir, redacted, call });
-			for (const [owner, count] of counts) {
-				const before = results.get(owner);
-				// Where a file keeps lines of a session, that session's redactions are taken over again by the next pull.
-				if (!(before instanceof Error)) results.set(owner, count instanceof Error ? count : Number(before) + count);
-			}
-		}
-		for (const { session, stored } of changed) {
-			const [note, result] = [this.#notes.get(session), results.get(session)];
-			if (result instanceof Error) this.#errors.set(session, result);
-			// It need not be taken over again.
-			else if (note) await this.#notes.set(session, { ...note, redactions: stored.redactions });
-		}
-		return results;
-	}
-
-	/**
-	 * Redacts in the store what was redacted here. Gives whether that changed it.
-	 * @param {{ session: string, file: string }} local
-	 * @param {boolean} [isAsked] whatever the store knows
-	 */
-	async #pushRedactions(local, isAsked) {
-		const { store, notes: notesDir, secretIn, call } = this.#options;
-		const redacted = this.#redactedOf(local);
-		try {
-			const isChanged = await pushRedactions(local, { store, notesDir, redacted, isAsked, secretIn, isPrivate: this.isPrivate(local), call });
-			this.#pushedRedactions.set(local.session, redacted.all().length);
-			return isChanged;
-		} catch (error) {
-			// Another host may store the session later: then it is tried again.
-			if (isGone(error)) return false;
-			throw error;
-		}
-	}
-
-	/** @param {{ session: string, file: string }} local */
-	#redactedOf(local) {
-		return new RedactedLines(this.#options.notes, local, this.#options.address);
+	takeRedactions(items) {
+		return this.#redactions.take(items);
 	}
 
 	/** @type {Sync["redact"]} */
-	async redact(local, what) {
-		const { store, notes: notesDir } = this.#options;
-		const redacted = this.#redactedOf(local);
-		const done = await redactFile(local.file, what, { notesDir, redacted });
-		try {
-			const known = new Set([...done.lines, ...redacted.all()].map(({ hash }) => hash));
-			const stored = (await planStored(local, what, { store, notesDir })).filter(({ hash }) => !known.has(hash));
-			if (!what.dryRun) {
-				await redacted.alone(() => redacted.add(stored));
-				await this.#pushRedactions(local, true);
-			}
-			return { ...done, stored: stored.map(({ id, hash }) => ({ id, hash })) };
-		} catch (error) {
-			return { ...done, stored: [], error: asError(error) };
-		}
+	redact(local, what) {
+		return this.#redactions.redact(local, what);
 	}
 
 	/** @type {Sync["push"]} */
@@ -362,8 +291,7 @@ class SessionSync {
 	 * @param {import("./notes").Note | undefined} note
 	 */
 	async #setPushed(session, note) {
-		// The store is another one, or was set back.
-		if (!note) this.#pushedRedactions.delete(session);
+		if (!note) this.#redactions.forget(session);
 		await this.#notes.set(session, note && { redactions: this.#notes.get(session)?.redactions, ...note, revision: undefined, writer: undefined });
 	}
 
@@ -380,11 +308,7 @@ class SessionSync {
 			onNote: (note) => this.#setPushed(session, note),
 			isPrivate: () => this.isPrivate(local),
 			claim: claim && (() => claim(session)),
-			onStart: async () => {
-				const redacted = this.#redactedOf(local);
-				const isPushed = redacted.all().length === (this.#pushedRedactions.get(session) ?? 0);
-				if (!isPushed || redacted.isUnfinished()) await this.#pushRedactions(local);
-			},
+			onStart: () => this.#redactions.pushRest(local),
 			...more,
 		});
 	}

@@ -151,7 +151,7 @@ test("bytes that are not UTF-8 stay in a redacted line on every machine, and in 
 	const clean = [entry("a"), said("the password is [redacted]"), ""].map((line) => line.toString("latin1"));
 	expect([lines(a.file), lines(b.file)]).toEqual([clean, clean]);
 	expect(lines(fork)[1]).toBe(said("the password is [redacted]", '"a"').toString("latin1"));
-	expect((await loadAll(a.store, SESSION)).lines.map(({ line }) => line.toString("latin1"))).toEqual(clean.slice(0, 2));
+	expect((await loadAll(a.store, SESSION)).lines.map(({ line }: { line: Buffer }) => line.toString("latin1"))).toEqual(clean.slice(0, 2));
 });
 
 test("of a line that was redacted twice the note holds what is left at last alone", async () => {

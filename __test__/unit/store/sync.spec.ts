@@ -33,11 +33,11 @@ test("a file that was put back from an old copy after a pull had found nothing n
 test("a session is behind if the store has lines or redactions that are not here, or something is wrong with it", async () => {
 	const { machine, begin } = world();
 	const [a, b] = [machine("a"), machine("b")];
-	const isBehind = async ({ again }: typeof a) => {
+	const isBehind = async ({ again }: Pick<typeof a, "again">) => {
 		const sync = again();
 		return (await sync.behind((await sync.compare()).items)).length > 0;
 	};
-	const steps: [{ file: string; again: typeof a.again }, "push" | "pull"][] = [[a, "push"], [b, "pull"], [b, "push"], [a, "pull"], [a, "push"]];
+	const steps: [Pick<typeof a, "file" | "again">, "push" | "pull"][] = [[a, "push"], [b, "pull"], [b, "push"], [a, "pull"], [a, "push"]];
 	begin(a, Buffer.from('{"type":"message","id":"first","parentId":null,"message":{"role":"user","content":"hunter2"}}'));
 	for (const [at, [one, step]] of steps.entries()) {
 		if (step === "push" && at > 0) appendFileSync(one.file, text(entry(`${at}`)));

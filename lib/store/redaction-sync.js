@@ -1,0 +1,137 @@
+// Brings redactions from the session files of one directory to a store, and from the store to the files. How far one is can be seen, and
+// each step may be stopped and is done again:
+//
+// | session file | redaction file | store | what follows |
+// | --- | --- | --- | --- |
+// | has the old line | has the redaction | has the old line | the next redaction, push or pull of the session changes the file (`finish` in redact.js) |
+// | has the new line | has the redaction | has the old line | the next push or pull tells the store (`push`) |
+// | has the new line | has the redaction, and names the store as unfinished | knows the redaction, and may have the old line | `push` again |
+// | has the new line | has the redaction | knows the redaction, and has the new line | nothing |
+// | has the old line | does not have it | knows the redaction of another host | the next pull (`take`), which begins with the first row |
+const { unlessAbsent } = require("./calls.js");
+const { asError, isGone } = require("./errors.js");
+const { inParallel } = require("./in-parallel.js");
+const { describe, filesIn } = require("./local.js");
+const { planStored, pushRedactions, redactFile, takeOver } = require("./redact.js");
+const { RedactedLines } = require("./redacted-lines.js");
+const { NotASession } = require("./session-file.js");
+
+/** @typedef {{ session: string, file: string, cwd?: string }} Local */
+/** @typedef {import("./index").SyncItem} SyncItem */
+
+class RedactionSync {
+	#options;
+	#notes;
+	#errors;
+	/** How many lines that were redacted here the store was found to know, by session. @type {Map<string, number>} */
+	#pushed = new Map();
+
+	/**
+	 * @param {import("./index").SessionSyncOptions & { call?: import("./local").CallManager }} options
+	 * @param {import("./notes").Notes} notes
+	 * @param {import("./last-errors").LastErrors} errors
+	 */
+	constructor(options, notes, errors) {
+		this.#options = options;
+		this.#notes = notes;
+		this.#errors = errors;
+	}
+
+	/** What was redacted in a session's file. @param {Local} local */
+	redactedOf(local) {
+		return new RedactedLines(this.#options.notes, local, this.#options.address);
+	}
+
+	/**
+	 * Takes over what was redacted elsewhere, in every session file of this machine: forks have copies of entries. Gives for each session
+	 * how many lines, or why not.
+	 * @param {SyncItem[]} items those that are the same as in the store are left out
+	 * @returns {Promise<Map<string, number | Error>>}
+	 */
+	async take(items) {
+		const { store, notes: notesDir, dir, call, otherFiles } = this.#options;
+		const changed = items.filter(({ session, stored, state }) => state !== "same" && stored.redactions > 0 && this.#notes.get(session)?.redactions !== stored.redactions);
+		/** @type {Map<string, number | Error>} */
+		const results = new Map();
+		/** @type {Map<string, import("./index").Redaction[]>} */
+		const redactions = new Map();
+		await inParallel(changed, async ({ session }) => {
+			const some = await store.redactions(session).catch(asError);
+			results.set(session, some instanceof Error ? some : 0);
+			if (!(some instanceof Error)) redactions.set(session, some);
+		});
+		const files = redactions.size > 0 ? new Set([...(await filesIn(dir)), ...((await otherFiles?.()) ?? [])]) : [];
+		for (const file of files) {
+			// One that no store takes, such as one of another version or one that cannot be read, may have copies, too.
+			const local = await unlessAbsent(describe(file)).catch((error) => (error instanceof NotASession ? undefined : { file }));
+			if (!local) continue;
+			const redacted = "session" in local ? this.redactedOf(local) : undefined;
+			const counts = await takeOver(local, redactions, { notesDir, redacted, call });
+			for (const [owner, count] of counts) {
+				const before = results.get(owner);
+				// Where a file keeps lines of a session, that session's redactions are taken over again by the next pull.
+				if (!(before instanceof Error)) results.set(owner, count instanceof Error ? count : Number(before) + count);
+			}
+		}
+		for (const { session, stored } of changed) {
+			const [note, result] = [this.#notes.get(session), results.get(session)];
+			if (result instanceof Error) this.#errors.set(session, result);
+			// It need not be taken over again.
+			else if (note) await this.#notes.set(session, { ...note, redactions: stored.redactions });
+		}
+		return results;
+	}
+
+	/**
+	 * Redacts in the store what was redacted here. Gives whether that changed it.
+	 * @param {Local} local
+	 * @param {boolean} [isAsked] whatever the store knows
+	 */
+	async push(local, isAsked) {
+		const { store, notes: notesDir, secretIn, call } = this.#options;
+		const { session, file, cwd = this.#options.cwd } = local;
+		const isPrivate = this.#options.isPrivate?.({ session, file, cwd }) ?? false;
+		const redacted = this.redactedOf(local);
+		try {
+			const isChanged = await pushRedactions(local, { store, notesDir, redacted, isAsked, secretIn, isPrivate, call });
+			this.#pushed.set(session, redacted.all().length);
+			return isChanged;
+		} catch (error) {
+			// Another host may store the session later: then it is tried again.
+			if (isGone(error)) return false;
+			throw error;
+		}
+	}
+
+	/** Pushes what the store was not found to know. @param {Local} local */
+	async pushRest(local) {
+		const redacted = this.redactedOf(local);
+		const isPushed = redacted.all().length === (this.#pushed.get(local.session) ?? 0);
+		if (!isPushed || redacted.isUnfinished()) await this.push(local);
+	}
+
+	/** The store is another one, or was set back. @param {string} session */
+	forget(session) {
+		this.#pushed.delete(session);
+	}
+
+	/** @type {import("./index").SessionSync["redact"]} */
+	async redact(local, what) {
+		const { store, notes: notesDir } = this.#options;
+		const redacted = this.redactedOf(local);
+		const done = await redactFile(local.file, what, { notesDir, redacted });
+		try {
+			const known = new Set([...done.lines, ...redacted.all()].map(({ hash }) => hash));
+			const stored = (await planStored(local, what, { store, notesDir })).filter(({ hash }) => !known.has(hash));
+			if (!what.dryRun) {
+				await redacted.alone(() => redacted.add(stored));
+				await this.push(local, true);
+			}
+			return { ...done, stored: stored.map(({ id, hash }) => ({ id, hash })) };
+		} catch (error) {
+			return { ...done, stored: [], error: asError(error) };
+		}
+	}
+}
+
+exports.RedactionSync = RedactionSync;
