@@ -6,7 +6,8 @@
 //! | walk its entries | [`Session::tree`], [`Tree::path`], [`Session::entry`] |
 //! | go on from an earlier entry | [`Session::set_leaf`], [`ParentChoice`] |
 //! | see which entries the model sees | [`context::projection::project`] |
-//! | fork a session, or extract a branch | [`ForkSource`], [`session::fork`] |
+//! | fork a session | [`ForkSource`] |
+//! | know what entries hold | [`file_format`] |
 //! | take in what other processes wrote | [`Session::refresh`], [`Session::take_remap`] |
 //! | find a session, list, add up, search | [`listing::find_session`], `list`, `listing::usage`, `Search` |
 //! | verify, repair, redact | [`verify`], [`repair`], [`rewrite::redact::redact`] |
@@ -26,6 +27,8 @@ pub mod base;
 #[cfg(feature = "catalog")]
 pub mod catalog;
 pub mod context;
+#[doc = include_str!("file-format.md")]
+pub mod file_format {}
 pub mod format;
 pub mod index;
 #[doc(hidden)]

@@ -1,5 +1,4 @@
-//! Forking: a session's whole history in a new file under a new header, copied as bytes. A branch alone is extracted by appending the
-//! path's entries, all but labels, with their ids, kinds and times to a session that [`Session::create`] makes.
+//! Forking: a session's whole history, with every branch, in a new file under a new header, copied as bytes.
 
 use super::session::{Persistence, Session};
 use crate::base::error::{Error, ErrorCode, Result, WithCall};
