@@ -1,17 +1,9 @@
-//! `AgentMessage`: the message of an entry, as far as the core reads it.
+//! The message of an entry, as far as the index has it: its role.
 //!
-//! # Types
-//!
-//! [`AgentMessage`] is made by `fields!`: a struct of optional fields, each a `Raw` span, the JSON text between two positions of
-//! the line. Reading it stops at the keys that it knows and lets the scanner skip every other value. No string is decoded and
-//! nothing is allocated until a method asks for a field's text.
-//!
-//! # What survives
-//!
-//! An `AgentMessage` is a view, never the stored form. What is stored is the line's bytes; what JavaScript gets is parsed from those bytes
+//! That is a view, never the stored form. What is stored is the line's bytes; what JavaScript gets is parsed from those bytes
 //! or is the object that the caller gave. Unknown fields, the order of keys, number texts such as `1.50` and repeated keys therefore
-//! survive whatever this type knows of them. A lone surrogate (`"\ud83d"`, left where a tool's output was cut) cannot be in a Rust string:
-//! a text that is decoded becomes WTF-8 bytes, see [`wtf8`](crate::base::wtf8), and a lone surrogate in them is written as an escape again.
+//! survive. A lone surrogate (`"\ud83d"`, left where a tool's output was cut) cannot be in a Rust string: a text that is decoded
+//! becomes WTF-8 bytes, see [`wtf8`](crate::base::wtf8), and a lone surrogate in them is written as an escape again.
 
 use crate::base::memory::OutOfMemory;
 use crate::base::named::named;
@@ -21,6 +13,7 @@ use crate::json::{fields, Value};
 
 fields! {
     /// A message, read from a line of the file.
+    #[doc(hidden)]
     pub struct AgentMessage<V> {
         /// The name of its [`Role`].
         role: V = "role",
@@ -78,11 +71,6 @@ impl Role {
     /// The role that a message's `role` names.
     pub fn from_name(name: &[u8]) -> Self {
         Self::named(name).unwrap_or(Role::Other)
-    }
-
-    /// The role with a code, which is its position in [`Role::NAMED`]; [`Role::Other`] for any other number.
-    pub fn from_code(code: usize) -> Self {
-        Self::NAMED.get(code).map_or(Role::Other, |(role, _)| *role)
     }
 
     /// Whether a message of this role is conversation: it makes a new session's file, and counts as activity.

@@ -33,7 +33,8 @@ pub fn new_message<'env>(
     if state.borrow().generation != generation {
         return Err(wrong_argument(js, "The manager went to another session while a value was written"));
     }
-    let head = MessageHead { role: Role::from_code(role as usize), lacks_content: lacks_content != 0.0 };
+    let known = Role::NAMED.get(role as usize).map_or(Role::Other, |(role, _)| *role);
+    let head = MessageHead { role: known, lacks_content: lacks_content != 0.0 };
     let head = NewHead { message: (role >= 0.0).then_some(head), ..NewHead::default() };
     Ok(PendingEntry { text, head, time: Some(time), ..PendingEntry::entry(EntryKind::Message, message) })
 }

@@ -10,18 +10,16 @@ use super::identity_cache::IdentityCache;
 use super::session_dir::session_file;
 use super::state::{swap, ManagerState};
 use crate::js::convert::args::{self, Options};
-use crate::js::convert::errors::OrThrow;
+use crate::js::convert::errors::{wrong_argument, OrThrow};
 use crate::js::convert::paths::on_paths;
 use crate::js::convert::text::line_of;
 use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::process;
-use pi_session_core::base::options::Durability;
-use pi_session_core::base::options::{
-    EntryIds, Lock, SessionFileOptions, DURABILITY_VARIABLE, LOCK_VARIABLE, STORE_VARIABLE,
-};
+use pi_session_core::base::options::{Durability, EntryIds, Lock, SessionFileOptions};
 use pi_session_core::base::paths;
 use pi_session_core::base::paths::Process as _;
 use pi_session_core::base::time::timestamp;
+use pi_session_core::base::wtf8::to_string_lossy;
 use pi_session_core::format::header::CURRENT_VERSION;
 use pi_session_core::format::ids;
 use pi_session_core::io::dirs::make_dir;
@@ -54,10 +52,12 @@ impl ManagerConfig {
     }
 }
 
+/// The value of an option, its name in errors, and whether it comes from the environment.
+type Given = (Vec<u8>, String, bool);
+
 /// How a session's file is written: from the options of a static, or else from the environment.
 pub fn options(js: JsEnv<'_>, options: &Options<'_>) -> Result<SessionFileOptions> {
-    // The value, its name in errors, and whether it comes from the environment.
-    let named = |key: &CStr, variable: &str| -> Result<Option<(Vec<u8>, String, bool)>> {
+    let given = |key: &CStr, variable: &str| -> Result<Option<Given>> {
         let Some(value) = options.optional(key)? else {
             let set = on_paths(js, |process| process.env(variable))?.filter(|text| !text.is_empty());
             return Ok(set.map(|text| (text.into_bytes(), variable.to_owned(), true)));
@@ -65,25 +65,28 @@ pub fn options(js: JsEnv<'_>, options: &Options<'_>) -> Result<SessionFileOption
         let name = format!("options.{}", key.to_string_lossy());
         Ok(Some((args::text(js, value, &name)?, name, false)))
     };
-    let durability = named(c"durability", DURABILITY_VARIABLE)?;
-    let lock = named(c"lock", LOCK_VARIABLE)?;
-    let ids = named(c"ids", STORE_VARIABLE)?;
+    let durability = given(c"durability", "PI_SESSION_NATIVE_DURABILITY")?;
+    let lock = given(c"lock", "PI_SESSION_NATIVE_LOCK")?;
+    let ids = given(c"ids", "PI_SESSION_NATIVE_STORE")?;
+    let exclusive = if matches!(lock, Some((.., true))) { Lock::ExclusiveProcess } else { Lock::Exclusive };
     Ok(SessionFileOptions {
-        durability: durability
-            .map_or(Ok(Durability::default()), |(name, option, _)| Durability::named(&name, &option))
-            .or_throw(js)?,
-        lock: match lock {
-            None => Lock::default(),
-            Some((name, option, false)) => Lock::named(&name, &option).or_throw(js)?,
-            Some((name, option, true)) => Lock::named(&name, &option).or_throw(js)?.of_process(),
-        },
+        durability: one_of(js, durability, [("os", Durability::Os), ("fsync", Durability::Fsync)])?,
+        lock: one_of(js, lock, [("none", Lock::None), ("exclusive", exclusive)])?,
         ids: match ids {
-            None => EntryIds::Short,
-            Some((name, option, false)) => EntryIds::named(&name, &option).or_throw(js)?,
             // A store's address.
             Some((.., true)) => EntryIds::Long,
+            ids => one_of(js, ids, [("short", EntryIds::Short), ("long", EntryIds::Long)])?,
         },
     })
+}
+
+/// The value that is named; the first if none is.
+fn one_of<T>(js: JsEnv<'_>, given: Option<Given>, [first, second]: [(&str, T); 2]) -> Result<T> {
+    let Some((name, option, _)) = given else { return Ok(first.1) };
+    let allowed = format!("\"{}\" or \"{}\"", first.0, second.0);
+    let found = [first, second].into_iter().find(|(known, _)| known.as_bytes() == name);
+    let wrong = || wrong_argument(js, format!("{option} must be {allowed}, not \"{}\"", to_string_lossy(&name)));
+    found.map(|(_, value)| value).ok_or_else(wrong)
 }
 
 /// Reads the file again, and replaces the manager's session by what is in it.
