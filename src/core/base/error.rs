@@ -116,8 +116,9 @@ impl Error {
         Self::of_file(ErrorCode::SessionLocked, format_args!("Session file is locked by {holder}"), path)
     }
 
-    /// As [`argument`](Self::argument), but an `Error` in JavaScript, as pi throws it.
-    pub(crate) fn invalid(text: impl Into<String>) -> Self {
+    /// An [`ErrorCode::InvalidArgument`] with this text: for what implements [`Process`](crate::Process), and for callbacks. In JavaScript
+    /// it is an `Error`, as pi throws it.
+    pub fn invalid(text: impl Into<String>) -> Self {
         Self::new(ErrorCode::InvalidArgument, text)
     }
 

@@ -19,6 +19,7 @@ macro_rules! named {
             pub const NAMED: [(Self, &'static str); [$($name),+].len()] = [$((Self::$value, $name)),+];
 
             /// The value with a name.
+            #[doc(hidden)]
             pub fn named(name: &[u8]) -> Option<Self> {
                 match name {
                     $(name if name == $name.as_bytes() => Some(Self::$value),)+

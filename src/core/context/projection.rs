@@ -16,17 +16,17 @@ use crate::tree::tree::{IdNo, Row, RowNo, Tree};
 pub enum Contribution {
     /// No message.
     Nothing = 0,
-    /// The stored message itself.
+    /// The stored message itself; also that of a `bashExecution` with `excludeFromContext`, which pi leaves out of its requests.
     Message = 1,
     /// A copy of the stored message with an empty list for its missing content.
     MessageEmptyList = 2,
     /// A copy of the stored message with an empty text for its missing content.
     MessageEmptyText = 3,
-    /// A message of role custom.
+    /// A message of role custom: `customType`, `content`, `display`, `details`, `timestamp`.
     CustomMessage = 4,
-    /// A message of role branchSummary.
+    /// A message of role branchSummary: `summary`, `fromId`, `timestamp`.
     BranchSummary = 5,
-    /// The compaction's system message, if any, and one of role compactionSummary.
+    /// The compaction's `systemMessage`, if any, and a message of role compactionSummary: `summary`, `tokensBefore`, `timestamp`.
     Compaction = 6,
 }
 
@@ -56,9 +56,10 @@ impl Contribution {
 pub struct Step {
     /// The row of the entry.
     pub row: RowNo,
-    /// What it gives the model.
+    /// What it gives the model, unless there is an edit.
     pub gives: Contribution,
-    /// The newest context edit on it.
+    /// The newest context edit on it, which is not applied to `gives`. If its `replacement` is null the entry gives nothing; else its
+    /// `content` replaces that of a user, assistant, toolResult or custom message, a text as one text block in assistant and toolResult.
     pub edit: Option<RowNo>,
 }
 
@@ -111,7 +112,7 @@ fn settings(tree: &Tree, path: &[RowNo]) -> Settings {
     }
 }
 
-/// The projection of a path: per context entry what it contributes after the newest edit on it.
+/// The projection of a path: per context entry what it contributes, and the newest edit on it.
 pub fn project(tree: &Tree, path: &[RowNo]) -> Result<Projection, OutOfMemory> {
     Ok(Projection { steps: steps_of(tree, &context_rows(tree, path)?)?, settings: settings(tree, path) })
 }

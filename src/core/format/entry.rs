@@ -13,7 +13,8 @@ use crate::json::reader::{is_json, read, Raw};
 use crate::json::{fields, Value};
 
 named! {
-    /// The kind of an entry, by its `type`, with the fields that it must have. Entries of unknown types are kept and handed out unchanged.
+    /// The kind of an entry, by its `type`, with the fields that it must have: [`file_format`](crate::file_format) says what is in them.
+    /// Entries of unknown types are kept and handed out unchanged.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     #[non_exhaustive]
     pub enum EntryKind {
@@ -85,6 +86,7 @@ impl LineFields<'_> {
 }
 
 /// An entry's `parentId`.
+#[doc(hidden)]
 pub type Parent<'a> = ParentAs<Cow<'a, [u8]>>;
 
 /// An entry's `parentId` with a `T` for its text.
@@ -102,6 +104,7 @@ pub enum ParentAs<T> {
 }
 
 /// What the index takes from one entry.
+#[doc(hidden)]
 pub type EntryHead<'a> = HeadAs<Cow<'a, [u8]>>;
 
 /// What the index takes from one entry, with a `T` for each text.
@@ -232,6 +235,7 @@ fn of_fields<'a>(fields: &'a LineFields<'_>) -> memory::Result<Line<'a>> {
 }
 
 /// The head of an entry with these fields, from a line or from an object.
+#[doc(hidden)]
 pub fn head_of<'a, V: Value, M>(
     fields: &'a EntryFields<V, M>,
     id: Cow<'a, [u8]>,
@@ -261,6 +265,7 @@ fn text_of<V: Value>(value: &Option<V>) -> memory::Result<Option<Cow<'_, [u8]>>>
 
 /// The key of a label: its target's id. A target that is not a string becomes a key that no string has, since 0xFF is never
 /// the first byte of WTF-8. None for an object: no label can be looked up by one.
+#[doc(hidden)]
 pub fn target_key<V: Value>(target: Option<&V>) -> Result<Option<Cow<'_, [u8]>>, OutOfMemory> {
     let odd = |key: String| {
         let mut odd = copy_of_bytes(b"\xFF")?;

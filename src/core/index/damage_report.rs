@@ -25,7 +25,7 @@ pub struct Orphan {
 pub struct DuplicateId {
     /// The id.
     pub id: String,
-    /// The first of them.
+    /// The first 1,000 of them.
     pub lines: Vec<u64>,
     /// How many entries have it.
     pub count: u64,
@@ -34,7 +34,7 @@ pub struct DuplicateId {
 /// Entries that are each other's ancestors.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Cycle {
-    /// Each is the child of the one before it, and the first is the child of the last. The first is the first in file order.
+    /// Each is the child of the one before it, and the first is the child of the last. The first is the first in file order. At most 1,000.
     pub ids: Vec<String>,
     /// How many entries it has.
     pub count: u64,
@@ -57,7 +57,7 @@ pub struct Totals {
     pub cycles: u64,
 }
 
-/// What is wrong with the lines of a session and their tree: the first faults of each kind, and how many there are.
+/// What is wrong with the lines of a session and their tree: the first 1,000 faults of each kind, and how many there are.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -76,7 +76,7 @@ pub struct FaultReport {
 
 impl FaultReport {
     /// The faults of a tree and of lines. `line` gives a row's line number.
-    pub fn of(
+    pub(crate) fn of(
         tree: &Tree,
         line: &dyn Fn(RowNo) -> u64,
         damaged: impl Iterator<Item = DamagedLine> + Clone,

@@ -139,6 +139,7 @@ impl Index {
     }
 
     /// How many bytes of memory it takes, about.
+    #[doc(hidden)]
     pub fn memory(&self) -> usize {
         let spans = self.spans.capacity() * std::mem::size_of::<Option<LineSpan>>();
         let bodies = self.bodies.capacity() * std::mem::size_of::<(RowNo, Body)>();
@@ -153,6 +154,7 @@ impl Index {
     }
 
     /// Whether the last indexed line is unterminated.
+    #[doc(hidden)]
     pub fn is_after_unterminated_line(&self) -> bool {
         self.end.after_unterminated_line
     }

@@ -6,6 +6,7 @@ pub mod entry_lines;
 pub mod index;
 pub(crate) mod load;
 pub(crate) mod parallel_scan;
+#[doc(hidden)]
 pub mod read_entries;
 pub(crate) mod torn_line;
 pub mod verify;

@@ -97,7 +97,7 @@ pub(crate) struct Survey {
     pub torn_line_start: Option<u64>,
 }
 
-/// Checks the session file at an absolute path. Nothing is changed; an error if it cannot be read.
+/// Checks the session file at an absolute path. Nothing is changed; a `System` error if it is not there or cannot be read.
 pub fn verify(path: &str) -> Result<VerifyReport> {
     Survey::of(&FileStorage::open(path)?)?.report(path)
 }

@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use super::scope::ListScope;
-use crate::base::error::Result;
+use crate::base::error::{Error, Result};
 use crate::base::paths::{default_session_dir, is_same_path, join, resolve, Process, MAX_PATH};
 use crate::base::threads::{into_inner, locked, on_threads};
 use crate::base::wtf8::to_string_lossy;
 use crate::format::header::Header;
-use crate::io::open::{self, Access};
+use crate::io::open::{self, is_exhausted, Access};
 use crate::io::session_files::session_files;
 use crate::summary::header_scan::header_among_others;
 
@@ -58,9 +58,13 @@ pub fn lookup_filter(cwd: &str, dir: &str, is_given: bool, process: &dyn Process
     }
 }
 
-/// The header of a file. One that cannot be read, or is very large without a header, is not a session.
-fn header_if_session(path: &Path) -> Option<Header> {
-    header_among_others(open::regular(path, Access::Read).ok()?).ok().flatten()
+/// The header of a file. One that cannot be read, or is very large without a header, is not a session. An error if no file descriptor
+/// is left.
+fn header_if_session(path: &Path) -> Result<Option<Header>> {
+    match open::regular(path, Access::Read) {
+        Err(error) if is_exhausted(&error) => Err(Error::io("open", &path.to_string_lossy(), error)),
+        file => Ok(file.and_then(header_among_others).ok().flatten()),
+    }
 }
 
 /// The most recently modified session file of a directory. As in pi, what cannot be read has no sessions, be it a file, a dangling link,
@@ -71,7 +75,9 @@ pub fn most_recent(dir: &str, filter: Option<&CwdFilter<'_>>) -> Option<String> 
         files.into_iter().filter_map(|file| Some((file.fingerprint?.modified_ms(), file.path))).collect();
     // Files with the same time stay in name order.
     files.sort_by(|(left, _), (right, _)| right.total_cmp(left));
-    let is_one = |path: &str| header_if_session(Path::new(path)).is_some_and(|header| is_included(&header, filter));
+    let is_one = |path: &str| {
+        header_if_session(Path::new(path)).is_ok_and(|header| header.is_some_and(|header| is_included(&header, filter)))
+    };
     files.into_iter().map(|(_, path)| path).find(|path| is_one(path))
 }
 
@@ -80,17 +86,19 @@ pub fn most_recent(dir: &str, filter: Option<&CwdFilter<'_>>) -> Option<String> 
 pub fn by_id(dir: &str, id: &[u8], filter: Option<&CwdFilter<'_>>) -> Option<String> {
     let names = session_files(dir).unwrap_or_default();
     let paths: Vec<_> = names.iter().map(|name| PathBuf::from(join(dir, name))).collect();
-    let found = with_headers(&paths, |header| header.id == id);
+    let (found, _) = with_headers(&paths, |header| header.id == id);
     let (at, _) = found.into_iter().find(|(_, header)| is_included(header, filter))?;
     names.get(at).map(|name| join(dir, name))
 }
 
 /// The sessions of a scope whose header has exactly this id or, if none has, those whose id begins with it; in the order of
-/// their paths. `cwd` is what a relative path starts from. An error if no file descriptor is left: an answer would be wrong.
-pub fn by_id_prefix(scope: &ListScope, prefix: &[u8], cwd: &str, process: &dyn Process) -> Result<Vec<FoundSession>> {
-    let files = scope.find(cwd)?;
+/// their paths. A file that cannot be read is left out; an error if no file descriptor is left, for an answer would be wrong.
+pub fn by_id_prefix(scope: &ListScope, prefix: &[u8], process: &dyn Process) -> Result<Vec<FoundSession>> {
+    let files = scope.find(&process.cwd()?)?;
     let paths: Vec<_> = files.iter().map(|file| Path::new(&file.dir).join(&file.name)).collect();
-    let found = with_headers(&paths, |header| header.id.starts_with(prefix)).into_iter().filter_map(|(at, header)| {
+    let (found, all) = with_headers(&paths, |header| header.id.starts_with(prefix));
+    all?;
+    let found = found.into_iter().filter_map(|(at, header)| {
         let path = files.get(at)?.path.clone();
         Some(FoundSession { path, id: header.id, cwd: header.cwd.unwrap_or_default() })
     });
@@ -103,19 +111,20 @@ pub fn by_id_prefix(scope: &ListScope, prefix: &[u8], cwd: &str, process: &dyn P
 }
 
 /// The positions of the files whose header is wanted, in their order, and these headers. They are read on several threads: checking
-/// what a name or the catalog says of a file costs as much.
-fn with_headers(paths: &[PathBuf], is_wanted: impl Fn(&Header) -> bool + Sync) -> Vec<(usize, Header)> {
-    let found = Mutex::new(Vec::new());
+/// what a name or the catalog says of a file costs as much. And an error if no file descriptor was left for one.
+fn with_headers(paths: &[PathBuf], is_wanted: impl Fn(&Header) -> bool + Sync) -> (Vec<(usize, Header)>, Result<()>) {
+    let (found, all) = (Mutex::new(Vec::new()), Mutex::new(Ok(())));
     on_threads(paths.len().div_ceil(HEADERS_PER_TASK), |_: &mut (), share| {
         for (at, path) in paths.iter().enumerate().skip(share * HEADERS_PER_TASK).take(HEADERS_PER_TASK) {
-            if let Some(header) = header_if_session(path).filter(&is_wanted) {
-                locked(&found).push((at, header));
+            match header_if_session(path) {
+                Ok(header) => locked(&found).extend(header.filter(&is_wanted).map(|header| (at, header))),
+                Err(error) => *locked(&all) = Err(error),
             }
         }
     });
     let mut found = into_inner(found);
     found.sort_unstable_by_key(|(at, _)| *at);
-    found
+    (found, into_inner(all))
 }
 
 fn is_included(header: &Header, filter: Option<&CwdFilter<'_>>) -> bool {
@@ -143,5 +152,23 @@ mod tests {
         assert_eq!(by_id(dir, b"s", None), Some(at("long.jsonl")));
         let elsewhere = CwdFilter { cwd: "/d", process: &Fixed };
         assert_eq!(most_recent(dir, Some(&elsewhere)), None);
+    }
+
+    /// Regression: a file that no descriptor was left for was taken for none with the id.
+    #[cfg(unix)]
+    #[test]
+    fn a_search_for_an_id_fails_if_no_descriptor_is_left() {
+        use crate::io::fs::faults::{with_first, InjectedFault};
+        use crate::io::fs::FsCall;
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("s.jsonl");
+        fs::write(&path, "{\"type\":\"session\",\"id\":\"s1\"}\n").expect("written");
+        let scope = ListScope::dir(dir.path().to_str().expect("text").to_owned(), None);
+        let find = || by_id_prefix(&scope, b"s", &Fixed).map(|found| found.len());
+        assert_eq!(find().expect("found"), 1);
+        let (found, _) = with_first(FsCall::Open, InjectedFault::Once(libc::EMFILE), find);
+        assert_eq!(found.expect_err("no descriptor").path(), path.to_str());
+        let (found, _) = with_first(FsCall::Open, InjectedFault::Once(libc::EACCES), find);
+        assert_eq!(found.expect("others are found"), 0);
     }
 }

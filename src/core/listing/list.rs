@@ -7,12 +7,13 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use super::candidates::Candidate;
+#[doc(hidden)]
 pub use super::locale_sort::SortKey;
 use super::locale_sort::{sort, Order};
 use super::read_all::read_all;
 use super::scope::ListScope;
 use crate::base::error::Result;
-use crate::base::paths::{join, StdProcess};
+use crate::base::paths::{is_absolute, join, Process, StdProcess};
 use crate::base::threads::{into_inner, locked};
 use crate::catalog::location::CatalogLocation;
 use crate::summary::session_summary::ListedSession;
@@ -58,9 +59,9 @@ impl PartialLists {
 pub struct ListedFile {
     /// Its path as the scope's directory and the file's name give it.
     pub path: String,
-    /// That path, made absolute by the `cwd` of the list.
+    /// That path, made absolute.
     pub file: String,
-    /// What is known of it.
+    /// What is known of it. Its `summary` has the session's name and times.
     pub listed: ListedSession,
 }
 
@@ -94,14 +95,19 @@ pub struct SortRequest {
 
 /// The sessions of a scope: the newest file first if the scope is several directories, then by name, descending, in the order of the names'
 /// bytes. Files that are not sessions, or cannot be read, are left out; a directory that is not there has none. A relative path starts from
-/// the working directory. Dates of messages that are not ISO do not count as activity. Use [`list_events`] for lists that take long.
+/// the working directory. Dates of messages that are not ISO do not count as activity. Use [`list_events`] for lists that take long. What
+/// the sessions used: `listing::usage::collect`.
+///
+/// `location` is where the catalog is, which keeps what was read: `catalog_location(&StdProcess)` gives the one that the addon uses, too.
+/// None reads every file.
 ///
 /// # Errors
 ///
-/// If no file descriptor is left.
+/// `System`: no file descriptor is left, or the scope is relative and the working directory is gone.
 pub fn list(scope: &ListScope, location: Option<&CatalogLocation>) -> Result<Vec<ListedFile>> {
     let files = Mutex::new(Vec::new());
-    list_events(scope, "", location, &AtomicBool::new(false), &|event| match event {
+    let cwd = if is_absolute(&scope.dir) { String::new() } else { StdProcess.cwd()? };
+    list_events(scope, &cwd, location, &AtomicBool::new(false), &|event| match event {
         ListEvent::Read(at, Some(file)) if scope.includes(&file.listed.summary.cwd, &StdProcess) => {
             locked(&files).push((at, *file));
         }
@@ -116,8 +122,8 @@ pub fn list(scope: &ListScope, location: Option<&CatalogLocation>) -> Result<Vec
 /// and from several threads at once. Positions are those in the sorted list. Sessions of other working directories than the scope's come,
 /// too: [`ListScope::includes`] tells them apart. Events that these pages do not name are for the addon: drop them.
 ///
-/// `cwd` is what a relative path starts from. `location` is where the catalog is, which keeps what was read; None reads every file.
-/// Once `cancelled` is set the list ends early, without an error. A directory that is not there has no files.
+/// `cwd` must be the process's working directory, made absolute: only a relative scope needs it. `location` is that of [`list`]. Once
+/// `cancelled` is set the list ends early, without an error. A directory that is not there has no files.
 ///
 /// # Errors
 ///

@@ -12,7 +12,7 @@ use crate::io::open::is_exhausted;
 /// Which sessions are listed.
 #[derive(Debug, Clone)]
 pub struct ListScope {
-    dir: String,
+    pub(super) dir: String,
     /// Only sessions of this working directory.
     filter: Option<String>,
     /// The directory holds directories of sessions.
@@ -31,7 +31,8 @@ impl ListScope {
     }
 
     /// The files that may be sessions, of every working directory: which one a session has is in its file. Directories that cannot be
-    /// read are skipped. An error if no file descriptor is left. `cwd` is what a relative path starts from.
+    /// read are skipped. An error if no file descriptor is left. `cwd` must be the process's working directory, made absolute: only a
+    /// relative scope needs it.
     pub fn find(&self, cwd: &str) -> Result<Vec<Candidate>> {
         self.find_or(cwd, |_| {})
     }
@@ -56,11 +57,6 @@ impl ListScope {
         }
         read_fingerprints(&mut files);
         Ok(files)
-    }
-
-    /// Whether only sessions of one working directory are listed.
-    pub fn is_filtered(&self) -> bool {
-        self.filter.is_some()
     }
 
     /// Whether a session with this working directory is listed.

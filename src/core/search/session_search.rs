@@ -30,7 +30,7 @@ use crate::summary::usage::call::short_text;
 /// A message that matches.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hit {
-    /// The entry's id; in version 1 its number.
+    /// The entry's id, WTF-8. In version 1, where entries have none, its number in eight digits, from `00000001` on; empty without both.
     pub entry: Vec<u8>,
     /// A message's role, or an entry's type.
     pub role: &'static str,

@@ -66,11 +66,13 @@ pub enum TextNeed {
 pub struct NewEntry<'a> {
     /// Its kind; not [`EntryKind::Unknown`].
     pub kind: EntryKind,
-    /// The JSON text of an object, in one line: the fields of its kind, without `type`, `id`, `parentId` and `timestamp`.
+    /// The JSON text of an object, in one line: the fields of its kind, see [`file_format`](crate::file_format), without `type`, `id`,
+    /// `parentId` and `timestamp`.
     pub own_fields: &'a [u8],
     /// Its parent.
     pub below: ParentChoice,
-    /// An id that its own fields refer to already. None: a new one.
+    /// An id that its own fields refer to already, and no entry has. It is not checked otherwise, but no entry is below an empty one. None:
+    /// a new one.
     pub id: Option<&'a str>,
     /// Its time, ms since 1970.
     pub time: f64,
@@ -117,7 +119,7 @@ impl Session {
         }
         let mut before = memory::collect(self.header_line()?.map(String::into_bytes))?;
         let rows = memory::collect(0..self.tree().len() as RowNo)?;
-        self.lines(&rows, &mut |_, line, _| Ok(memory::push(&mut before, copy_of_bytes(line.as_bytes())?)?))?;
+        self.lines(&rows, &mut |_, line| Ok(memory::push(&mut before, copy_of_bytes(line.as_bytes())?)?))?;
         self.append_as_planned(new, &head, AppendPlan::MakeFile { entries: rows.len() }, &before)
     }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::session::{Persistence, Session};
-use crate::base::error::{part, Error, Result};
+use crate::base::error::{part, Error, Result, WithCall};
 use crate::base::memory::{copy_of_bytes, MemoryWriter};
 use crate::base::options::SessionFileOptions;
 use crate::base::paths::path_text;
@@ -29,6 +29,12 @@ pub enum OpenResult {
     Session(Box<Session>),
 }
 
+/// A path that stays the same when the working directory changes.
+fn absolute(path: &Path) -> Result<String> {
+    let absolute = std::path::absolute(path).with_call("getcwd", path_text(path)?)?;
+    path_text(&absolute).map(str::to_owned)
+}
+
 impl Session {
     /// Sets its options. An exclusive session takes its lock here; an error if another process has it.
     #[doc(hidden)]
@@ -40,15 +46,16 @@ impl Session {
 
     /// A new session. `file` is where it will be written with the first message of the user or the model: its directory must be there, and
     /// nothing may be at `file` itself. Until then nothing is written: a session that is dropped before loses its entries. Without
-    /// `file` the session stays in memory. An exclusive session takes its lock here.
+    /// `file` the session stays in memory. An exclusive session takes its lock here. A relative path is made absolute.
     ///
     /// # Errors
     ///
-    /// If the header's id or time cannot be used, or another process has the lock.
+    /// `InvalidArgument`: the header's id or time, or the path, cannot be used. `SessionLocked`: another process has the lock.
+    /// `System`: the lock cannot be taken.
     pub fn create(file: Option<&Path>, header: &NewHeader<'_>, options: SessionFileOptions) -> Result<Self> {
         let mut line = header.line()?;
         line.push(b'\n');
-        let file = file.map(path_text).transpose()?.map(str::to_owned);
+        let file = file.map(absolute).transpose()?;
         let persistence = if file.is_some() { Persistence::File } else { Persistence::Memory };
         let name = file.clone().unwrap_or_default();
         let session = Self::new(Vec::new(), persistence, file).with_options(options)?;
@@ -56,7 +63,7 @@ impl Session {
     }
 
     /// Opens the session file at `path`. A file of version 1 or 2 is migrated: [`Persistence::File`] rewrites it and keeps the original
-    /// beside it, as `<name>.v1.bak`; the others migrate in memory.
+    /// beside it, as `<name>.v1.bak`; the others migrate in memory. A relative path is made absolute.
     ///
     /// # Errors
     ///
@@ -65,10 +72,10 @@ impl Session {
     /// - `SessionChanged`: others keep writing to the file while it is migrated.
     /// - `System`: the file is not there (`ENOENT`), cannot be read, or not be rewritten.
     pub fn open(path: impl AsRef<Path>, persistence: Persistence, options: SessionFileOptions) -> Result<Self> {
-        let path = path_text(path.as_ref())?;
-        match Self::open_if_any(path, persistence, options)? {
+        let path = absolute(path.as_ref())?;
+        match Self::open_if_any(&path, persistence, options)? {
             OpenResult::Missing(error) => Err(error),
-            OpenResult::Empty => Err(Error::not_a_session(path)),
+            OpenResult::Empty => Err(Error::not_a_session(&path)),
             OpenResult::Session(session) => Ok(*session),
         }
     }

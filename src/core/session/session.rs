@@ -244,14 +244,15 @@ impl Session {
         Ok(Some(owned_text(bytes)?))
     }
 
-    /// The lines of several entries; neighbours are read together.
+    /// Calls `each` with the row and the line of each of these entries; neighbours are read together.
     ///
     /// # Errors
     ///
     /// Those of [`line`](Self::line), and those of `each`.
-    pub fn lines(&self, rows: &[RowNo], each: &mut TakeLine<'_>) -> Result<()> {
+    pub fn lines(&self, rows: &[RowNo], each: &mut dyn FnMut(RowNo, &str) -> Result<()>) -> Result<()> {
+        let mut each = |row, line: &str, _| each(row, line);
         match &self.storage {
-            Some(storage) => self.note_mismatch(self.index.lines(&**storage, rows, each)),
+            Some(storage) => self.note_mismatch(self.index.lines(&**storage, rows, &mut each)),
             None => Ok(()),
         }
     }

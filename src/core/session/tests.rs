@@ -85,7 +85,7 @@ fn expect_whole(session: &Session, world: &World) {
     file.sort();
     assert_eq!(memory, file);
     let rows: Vec<RowNo> = (0..session.tree().len() as RowNo).collect();
-    session.lines(&rows, &mut |_, _, _| Ok(())).expect("every line is where the index has it");
+    session.lines(&rows, &mut |_, _| Ok(())).expect("every line is where the index has it");
 }
 
 /// Regression: what was appended after it was deleted was lost on Windows.

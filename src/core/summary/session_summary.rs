@@ -1,6 +1,7 @@
 //! What a list shows of a session: one pass over its file that reads the header, names and messages.
 
 use std::collections::HashSet;
+use std::convert::Infallible;
 use std::fs::File;
 use std::io;
 use std::sync::atomic::AtomicBool;
@@ -9,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::header_scan::{HeaderLine, JUNK_BEFORE_HEADER};
 use super::line_scanner::{FileLines, KeptTexts, ScannedLine};
-use super::usage::call::{number, short_text};
+use super::usage::call::{number, short_text, time};
 use super::usage::session_usage::SessionUsage;
 use crate::base::memory::{self, copy_of, copy_of_bytes, insert_into};
 use crate::base::packed;
@@ -62,12 +63,23 @@ pub struct ListedSession {
     pub(crate) end: u64,
     pub(crate) head_tail_hash: u64,
     /// What its calls used; empty if the list was not asked for it.
-    pub usage: SessionUsage,
+    pub(crate) usage: SessionUsage,
 }
 
 impl ListedSession {
-    /// When the session was modified, ms since 1970, as a date has it: its newest activity, else the time of its header if that
-    /// is a date, else that of its file. `header` is asked for the header's time, which may take JavaScript.
+    /// When the session was begun, ms since 1970, by its header; None if that says no time, or one that is not ISO.
+    pub fn created(&self) -> Option<f64> {
+        time(self.summary.created.as_ref()?.as_bytes())
+    }
+
+    /// When the session was modified, ms since 1970: its newest activity, else when it was begun, else when its file was modified.
+    pub fn modified(&self) -> f64 {
+        let Ok(modified) = self.modified_ms(|| Ok::<_, Infallible>(self.created()));
+        modified
+    }
+
+    /// As [`modified`](Self::modified), as a date has it. `header` is asked for the header's time, which may take JavaScript.
+    #[doc(hidden)]
     pub fn modified_ms<E>(&self, header: impl FnOnce() -> Result<Option<f64>, E>) -> Result<f64, E> {
         let time = match self.summary.active.filter(|active| *active > 0.0) {
             Some(active) => active,

@@ -53,7 +53,7 @@ impl Labels {
     }
 
     /// How many bytes of memory they take, about.
-    pub fn memory(&self) -> usize {
+    pub(super) fn memory(&self) -> usize {
         self.by_target.capacity() * (std::mem::size_of::<(IdNo, Label)>() + 1)
     }
 }

@@ -7,7 +7,7 @@ use crate::format::entry::EntryKind;
 /// The number of a row, in file order from 0. It is valid until the next call of its session that takes `&mut self`: that may take in a
 /// file with other rows. Ask [`Session::take_remap`](crate::Session::take_remap) after it, or keep ids (`Tree::id_of`, `Tree::find`).
 pub type RowNo = u32;
-/// An interned id.
+/// An interned id: [`Tree::id_bytes`](crate::Tree::id_bytes) gives its text. It is valid as long as row numbers are, see [`RowNo`].
 pub type IdNo = u32;
 
 /// The end of a list that is linked by row numbers.

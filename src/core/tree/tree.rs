@@ -95,6 +95,7 @@ impl Tree {
     }
 
     /// Adds an entry. The leaf moves to it if `advance` is set or the entry has the leaf's id. Without memory for it nothing changes.
+    #[doc(hidden)]
     pub fn push(&mut self, head: &EntryHead<'_>, advance: bool) -> Result<RowNo, OutOfMemory> {
         self.reserve(head)?;
         let no = self.rows.len() as RowNo;
@@ -178,7 +179,7 @@ impl Tree {
     }
 
     /// How many bytes of memory it takes, about.
-    pub fn memory(&self) -> usize {
+    pub(crate) fn memory(&self) -> usize {
         let rows = self.rows.capacity() * std::mem::size_of::<Row>();
         let of_ids = self.rows_of_ids.capacity() * std::mem::size_of::<RowsOfId>();
         rows + of_ids + self.ids.memory() + self.labels.memory()
@@ -214,7 +215,7 @@ impl Tree {
         self.rows_of_ids.get(id_no as usize).map(|rows| rows.last).filter(|&row| row != NONE)
     }
 
-    /// The bytes of an id, WTF-8.
+    /// The bytes of an id, WTF-8. A label's target that is not a text begins with the byte 0xFF, which no WTF-8 has.
     pub fn id_bytes(&self, id_no: IdNo) -> &[u8] {
         self.ids.bytes_of(id_no)
     }
@@ -269,7 +270,7 @@ impl Tree {
     }
 
     /// Moves the leaf. None, and a row that is not there, put it before the first entry.
-    pub fn set_leaf(&mut self, leaf: Option<RowNo>) {
+    pub(crate) fn set_leaf(&mut self, leaf: Option<RowNo>) {
         self.leaf = leaf.filter(|&no| (no as usize) < self.rows.len());
     }
 

@@ -47,7 +47,7 @@ impl SessionManager {
         let options = Options::of(js, options, "SessionManager.findByIdPrefix", OPTIONS)?;
         let scope = search::scope(js, &options)?;
         let process = on_paths(js, ProcessSnapshot::of)?;
-        let found = by_id_prefix(&scope, &prefix, &process.cwd, &process).or_throw(js)?;
+        let found = by_id_prefix(&scope, &prefix, &process).or_throw(js)?;
         let list = js.array(0)?;
         for (at, session) in found.iter().enumerate() {
             let object = js.record(&[

@@ -16,7 +16,6 @@ use pi_session_core::base::paths::Process;
 use pi_session_core::catalog::location::{location, CatalogLocation};
 use pi_session_core::listing::list::{list_events, ListEvent, ListedFile, PartialLists, SortRequest};
 use pi_session_core::listing::scope::ListScope;
-use pi_session_core::summary::session_summary::ListedSession;
 
 /// The catalog's location and the working directory, as JavaScript sees them now. If reading the environment fails, there is no catalog.
 pub fn catalog_and_cwd(js: JsEnv<'_>) -> Result<(Option<CatalogLocation>, String)> {
@@ -116,7 +115,7 @@ impl List {
             listed.summary.active = Some(listed.summary.active.unwrap_or(0.0).max(newest));
         }
         let info = match file {
-            Some(file) if self.is_listed(js, &file.listed)? => {
+            Some(file) if on_paths(js, |process| Ok(self.scope.includes(&file.listed.summary.cwd, process)))? => {
                 let made = info_object(js, &file)?;
                 made.map(|(info, modified)| {
                     self.progress.borrow_mut().times.push((modified, at as u32));
@@ -157,15 +156,6 @@ impl List {
         times.sort_by(|(left, a), (right, b)| right.partial_cmp(left).unwrap_or(Ordering::Equal).then(a.cmp(b)));
         let rows: Vec<u32> = times.into_iter().map(|(_, at)| at).collect();
         factory::call(js, FactoryFn::Pick, &[results, js.u32s(&rows)?])
-    }
-
-    /// Whether a session is one of those that are listed.
-    fn is_listed(&self, js: JsEnv<'_>, listed: &ListedSession) -> Result<bool> {
-        if self.scope.is_filtered() {
-            on_paths(js, |process| Ok(self.scope.includes(&listed.summary.cwd, process)))
-        } else {
-            Ok(true)
-        }
     }
 }
 

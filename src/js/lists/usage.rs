@@ -21,7 +21,6 @@ use pi_session_core::listing::usage::add_up::{report, utc_days};
 use pi_session_core::listing::usage::calendar::Calendar;
 use pi_session_core::listing::usage::collect::{large_entry_id, Collection, UsageSource};
 use pi_session_core::listing::usage::report::Grouping;
-use pi_session_core::summary::session_summary::SessionSummary;
 
 /// What the collecting thread sends.
 enum UsageEvent {
@@ -53,17 +52,12 @@ fn start(js: JsEnv<'_>, options: JsVal<'_>, deferred: Deferred) -> Result<()> {
     task.run(js, "usage", handle, move |events, cancelled| {
         // The promise rejects with the signal's reason.
         let stopped = || CoreError::internal("the report was stopped");
-        let takes = |info: &SessionSummary| match &source {
-            UsageSource::Sessions(scope) => scope.includes(&info.cwd, &process),
-            UsageSource::File(_) => true,
-        };
         let collection = Collection {
             source: &source,
-            cwd: &process.cwd,
+            process: &process,
             location: location.as_ref(),
             largest: options.largest,
             cancelled,
-            takes: &takes,
             progress: &|done, total| events.send(UsageEvent::Progress(done, total)),
         };
         let collected = collection.run()?.ok_or_else(stopped)?;

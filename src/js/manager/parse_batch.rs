@@ -77,7 +77,7 @@ impl<'env> EntryMaker<'_, 'env> {
         let mut take = |row, line: &str, omitted| Ok(lines.add(row, line, omitted)?);
         match self.source {
             Some(_) => self.session.lines_without_bodies(rows, &mut take),
-            None => self.session.lines(rows, &mut take),
+            None => self.session.lines(rows, &mut |row, line| take(row, line, 0)),
         }?;
         lines.text.push(b']');
         Ok(lines)

@@ -65,7 +65,7 @@ pub fn usage<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, options: JsVa
     let json = {
         let state = state.borrow();
         let id_of = |_: &UsageSession, entry: &LargeEntry| {
-            let row = (0..rows).find(|row| span(&state, *row, 0).0 == entry.offset.0)?;
+            let row = (0..rows).find(|row| span(&state, *row, 0).0 == entry.offset)?;
             copy_of_bytes(state.session.tree().id_of(row)).ok()
         };
         report(&sessions, &[], &calendar, &options, &id_of).and_then(|report| json_of(&report)).or_throw(js)?
@@ -110,7 +110,7 @@ fn collect(
             continue;
         }
         let state = state.borrow();
-        let mut add = |row: RowNo, line: &str, _| {
+        let mut add = |row: RowNo, line: &str| {
             Ok(usage.add(&ScannedLine::of(line.as_bytes(), span(&state, row, 0)), Version::Current)?)
         };
         state.session.lines(&written, &mut add).or_throw(js)?;

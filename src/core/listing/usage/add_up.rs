@@ -31,6 +31,7 @@ pub(crate) fn sort_sessions(sessions: &mut [UsageSession]) {
 }
 
 /// The days of UTC that calls were made on, in days since 1970: JavaScript makes a calendar of them.
+#[doc(hidden)]
 pub fn utc_days(sessions: &[UsageSession]) -> Result<Vec<f64>, OutOfMemory> {
     let mut days: Vec<f64> = Vec::new();
     for call in sessions.iter().flat_map(|session| &session.usage.calls).filter(|call| !call.time.is_nan()) {
@@ -377,7 +378,7 @@ fn largest<'a>(sessions: &'a [UsageSession], count: usize, id_of: &IdOf<'_>) -> 
             entry_id: Text(id_of(session, entry).unwrap_or_default().into()),
             kind: session.usage.kinds.get(entry.kind as usize)?.name.as_slice().into(),
             bytes: entry.bytes,
-            offset: entry.offset.0,
+            offset: entry.offset,
         })
     };
     collect(all.into_iter().take(count).filter_map(row))

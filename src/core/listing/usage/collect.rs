@@ -2,6 +2,7 @@
 
 use std::io::ErrorKind;
 use std::path::Path;
+use std::slice;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Mutex;
 
@@ -9,7 +10,7 @@ use super::add_up::sort_sessions;
 use super::report::{LeftOutFile, UsageSession};
 use super::subagents::subagent_files;
 use crate::base::error::{Error, ErrorCode, Result};
-use crate::base::paths;
+use crate::base::paths::{self, Process};
 use crate::base::threads::{into_inner, locked};
 use crate::catalog::location::CatalogLocation;
 use crate::io::fs;
@@ -18,13 +19,13 @@ use crate::listing::candidates::{absolute, read_fingerprints, Candidate};
 use crate::listing::read_all::read_all;
 use crate::listing::scope::ListScope;
 use crate::summary::line_scanner::{FileLines, KeptTexts, ScannedLine};
-use crate::summary::session_summary::{title_of, ListedSession, SessionSummary};
-use crate::summary::usage::call::{short_text, time};
+use crate::summary::session_summary::{title_of, ListedSession};
+use crate::summary::usage::call::short_text;
 use crate::summary::usage::session_usage::LargeEntry;
 
 /// Which sessions are added up.
 pub enum UsageSource {
-    /// The sessions of a list.
+    /// The sessions of a list, and those of their subagents.
     Sessions(ListScope),
     /// One file.
     File(String),
@@ -43,30 +44,30 @@ pub struct Collected {
 pub struct Collection<'a> {
     /// The sessions.
     pub source: &'a UsageSource,
-    /// What a relative path starts from.
-    pub cwd: &'a str,
+    /// What says what the working directory is, and how a path in a header is to be read.
+    pub process: &'a dyn Process,
     /// Where the catalog is, which keeps what was read; None reads every file.
     pub location: Option<&'a CatalogLocation>,
-    /// How many of the largest entries of each session are kept.
+    /// How many of the largest entries of each session are kept. With more than 100 the catalog is not used, which has no more.
     pub largest: usize,
     /// Set when the sums are no longer needed.
     pub cancelled: &'a AtomicBool,
-    /// Whether a session is added up.
-    pub takes: &'a (dyn Fn(&SessionSummary) -> bool + Sync),
     /// Called with how many files were read, and how many there are.
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
 }
 
 impl Collection<'_> {
-    /// Collects. None if it was cancelled. An error if no file descriptor is left, or if the one file cannot be read or is no session.
+    /// Collects. None if it was cancelled. An error if no file descriptor is left, if there is no working directory, or if the one file
+    /// cannot be read or is not a session.
     pub fn run(&self) -> Result<Option<Collected>> {
         let mut unreadable = Vec::new();
+        let cwd = &self.process.cwd()?;
         let (mut files, location) = match self.source {
-            UsageSource::Sessions(scope) => (scope.find_or(self.cwd, |error| unreadable.push(error))?, self.location),
+            UsageSource::Sessions(scope) => (scope.find_or(cwd, |error| unreadable.push(error))?, self.location),
             // A list of its directory would take the rows of the other files for those of deleted ones.
-            UsageSource::File(path) => (vec![candidate(path, self.cwd)], None),
+            UsageSource::File(path) => (vec![candidate(path, cwd)], None),
         };
-        let subagents = subagent_files(&files, self.cwd, &mut unreadable)?;
+        let subagents = subagent_files(&files, cwd, &mut unreadable)?;
         let owned = files.len();
         let (subagents, owners): (Vec<Candidate>, Vec<usize>) = subagents.into_iter().unzip();
         files.extend(subagents);
@@ -85,9 +86,12 @@ impl Collection<'_> {
             return Ok(None);
         }
         let (_, read) = into_inner(read);
-        let takes = |one: &Option<ListedSession>| one.as_ref().map(|one| (self.takes)(&one.summary));
+        let takes = |listed: &ListedSession| match self.source {
+            UsageSource::Sessions(scope) => scope.includes(&listed.summary.cwd, self.process),
+            UsageSource::File(_) => true,
+        };
         // Of each session: whether it is added up; None if it cannot be read.
-        let is_taken: Vec<Option<bool>> = read.iter().take(owned).map(takes).collect();
+        let is_taken: Vec<Option<bool>> = read.iter().take(owned).map(|listed| listed.as_ref().map(takes)).collect();
         let unreadable = unreadable.into_iter().map(LeftOutFile::from);
         let mut collected = Collected { left_out: unreadable.collect(), ..Collected::default() };
         for ((at, file), listed) in files.iter().enumerate().zip(read) {
@@ -98,7 +102,7 @@ impl Collection<'_> {
             };
             // Without its owner a subagent's session is one by itself.
             let owner = owner.and_then(|owner| Some((files.get(*owner)?, is_taken.get(*owner).copied()??)));
-            if owner.map_or_else(|| (self.takes)(&listed.summary), |(_, is_taken)| is_taken) {
+            if owner.map_or_else(|| takes(&listed), |(_, is_taken)| is_taken) {
                 let owner = owner.map(|(owner, _)| owner.path.clone());
                 collected.sessions.push(UsageSession { owner, ..session(file.path.clone(), listed) });
             }
@@ -125,9 +129,8 @@ fn left_out(file: &Candidate, is_below: bool) -> Option<LeftOutFile> {
 fn candidate(path: &str, cwd: &str) -> Candidate {
     let file = absolute(path, cwd);
     let (dir, name) = (paths::parent(&file), paths::file_name(&file).to_owned());
-    let mut candidate = [Candidate { path: path.to_owned(), dir, name, fingerprint: None }];
-    read_fingerprints(&mut candidate);
-    let [candidate] = candidate;
+    let mut candidate = Candidate { path: path.to_owned(), dir, name, fingerprint: None };
+    read_fingerprints(slice::from_mut(&mut candidate));
     candidate
 }
 
@@ -143,17 +146,48 @@ fn why(file: &Candidate) -> Error {
 }
 
 fn session(path: String, listed: ListedSession) -> UsageSession {
+    let created = listed.created().unwrap_or(f64::NAN);
     let ListedSession { summary, usage, .. } = listed;
     let title = summary.name.unwrap_or_else(|| title_of(&summary.first_message.unwrap_or_default()));
-    let created = summary.created.as_ref().and_then(|json| time(json.as_bytes())).unwrap_or(f64::NAN);
     UsageSession { path, id: summary.id, cwd: summary.cwd, title, created, usage, owner: None }
 }
 
 /// The id of a large entry, WTF-8; None if its line has none, or has changed.
 pub fn large_entry_id(session: &UsageSession, entry: &LargeEntry) -> Option<Vec<u8>> {
     let file = open::regular(Path::new(&session.path), Access::Read).ok()?;
-    let from = entry.offset.0;
+    let from = entry.offset;
     let mut line = ScannedLine::default();
     FileLines::new(&file, from, from + entry.bytes, &[], Box::default()).next_line(KeptTexts::None, &mut line).ok()?;
     short_text(&line.id).filter(|_| line.is_object).map(|id| id.into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::paths::tests::Fixed;
+
+    /// Regression: the caller had to leave out the sessions of other working directories.
+    #[test]
+    fn the_sessions_of_a_working_directory_are_those_of_its_list() {
+        let dir = tempfile::tempdir().expect("a directory");
+        for cwd in ["here", "there"] {
+            let header = format!(r#"{{"type":"session","version":3,"id":"{cwd}","cwd":"/{cwd}"}}"#);
+            std::fs::write(dir.path().join(format!("{cwd}.jsonl")), header + "\n").expect("written");
+        }
+        let ids = |cwd: Option<&str>| {
+            let dir = dir.path().to_str().expect("text").to_owned();
+            let collection = Collection {
+                source: &UsageSource::Sessions(ListScope::dir(dir, cwd.map(str::to_owned))),
+                process: &Fixed,
+                location: None,
+                largest: 0,
+                cancelled: &AtomicBool::new(false),
+                progress: &|_, _| {},
+            };
+            let collected = collection.run().expect("read").expect("not cancelled");
+            collected.sessions.into_iter().map(|session| session.id).collect::<Vec<_>>()
+        };
+        assert_eq!(ids(None), [b"here".to_vec(), b"there".to_vec()]);
+        assert_eq!(ids(Some("/there")), [b"there".to_vec()]);
+    }
 }

@@ -2,16 +2,15 @@
 //!
 //! ```
 //! use pi_session_core::listing::usage::{add_up::report, calendar::Calendar, collect::*, report::ReportOptions};
-//! use pi_session_core::ListScope;
+//! use pi_session_core::{ListScope, StdProcess};
 //!
 //! let source = UsageSource::Sessions(ListScope::dir("/the/sessions".into(), None));
 //! let collection = Collection {
 //!     source: &source,
-//!     cwd: "/",
+//!     process: &StdProcess,
 //!     location: None,
 //!     largest: 0,
 //!     cancelled: &false.into(),
-//!     takes: &|_| true,
 //!     progress: &|_, _| {},
 //! };
 //! let Collected { sessions, left_out } = collection.run().unwrap().expect("it was not cancelled");

@@ -46,7 +46,7 @@ impl From<Error> for LeftOutFile {
     }
 }
 
-/// What calls are added up by.
+/// What calls are added up by. A key without a call that counts has no row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Grouping {
     /// The model.
@@ -145,7 +145,9 @@ impl Serialize for Text<'_> {
 /// The sum of one key of a grouping.
 #[derive(Debug, Serialize)]
 pub struct UsageRow<'a> {
-    /// A model, the path of a session, a working directory, or a period.
+    /// The path of a session, a working directory, a period (`2026-11-22`, a week's Monday, `2026-11`, `(no date)`), or what was called:
+    /// `provider/model`, `(no provider)/model`, `provider/(no model)`, `(no model)`; `(tool x)`, `(compaction)`, `(branch_summary)`; or
+    /// `(other)`, which is all after the first 1,000 of a session.
     pub key: Text<'a>,
     /// Its session, in the row of one.
     #[serde(flatten)]
@@ -209,25 +211,25 @@ pub struct Growth {
     pub bytes: u64,
 }
 
-/// How many calls are left out of a sum, by what is wrong with them.
+/// What is left out of the sums: for most errors an amount of a call, whose other amounts are counted. A call may have several errors.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LeftOutCalls {
-    /// They have no usage.
+    /// Calls without usage, which are in no sum.
     pub without_usage: u64,
-    /// An amount is missing or null.
+    /// Calls of which an amount is missing or null.
     pub missing: u64,
-    /// An amount is not a number.
+    /// Calls of which an amount is not a number.
     pub not_numbers: u64,
-    /// An amount is below 0.
+    /// Calls of which an amount is below 0.
     pub negative: u64,
-    /// An amount is larger than a double holds, or makes a sum larger.
+    /// Calls of which an amount is larger than a double holds, or makes a sum larger.
     pub infinite: u64,
-    /// An amount is of a kind that this release does not know.
+    /// Calls with an amount of a kind that this release does not know.
     pub unknown_kinds: u64,
-    /// The provider or the model has no name.
+    /// Calls whose provider or model has no name. All of them is counted.
     pub without_model: u64,
-    /// There is no time.
+    /// Calls without a time. All of them is counted in an unlimited report; in another one they are in no sum.
     pub without_time: u64,
 }
 
@@ -262,7 +264,7 @@ pub struct LeftOut<'a> {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Report<'a> {
-    /// Those of subagents apart.
+    /// Those of subagents apart. As all that follows but `total`, `by` and the left-out calls, of every time, whatever `since` and `until`.
     pub sessions: usize,
     /// How many sessions of subagents there are.
     pub subagents: usize,

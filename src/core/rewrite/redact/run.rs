@@ -102,11 +102,12 @@ pub struct RedactReport {
 }
 
 /// Takes something out of the session file at an absolute path, and out of its backups. `is_dry_run`: only tells what would be
-/// changed. An error if a file cannot be read or written, or if another process, or a session that does not share it, has the lock.
+/// changed.
 ///
 /// Each file is replaced as a whole. Lines that other programs append meanwhile are redacted, too. If `left` of the report is not 0,
 /// something remains. So it does elsewhere: in what the catalog has of the file (`catalog::forget_file` takes that out), in forks and
 /// branches of the session, in the sessions of its subagents, in stores, and in copies. Each of these files is redacted by itself.
+/// Errors are those of [`repair`](crate::repair), but some of the backups may be changed then. A lock that this process shares is no error.
 pub fn redact(path: &str, redaction: &Redaction, is_dry_run: bool) -> Result<RedactReport> {
     let _lock = if is_dry_run { None } else { Some(SessionLockGuard::join(path)?) };
     if first_header(RewriteTarget::hold(path)?.storage())?.is_none() {

@@ -34,11 +34,15 @@ pub struct RepairReport {
     pub repair_count: u64,
 }
 
-/// Repairs the session file at an absolute path. A good file is left alone. An error, and nothing changed, if it cannot be read or written,
-/// if another process has its lock, or if nothing of a session is in it. `now` is the time in ms since 1970, for a header that has none.
+/// Repairs the session file at an absolute path. A good file is left alone. `now` is the time in ms since 1970, for a header that has none.
 ///
 /// Lines that other programs append meanwhile are carried over unchanged. Time and the length of the new file are linear in
 /// the length of the old one.
+///
+/// # Errors
+///
+/// Nothing is changed then. `SessionInvalid`: nothing of a session is in the file. `SessionLocked`: another process has its lock.
+/// `SessionChanged`: others keep writing to it. `System`: it cannot be read or written.
 pub fn repair(path: &str, now: f64) -> Result<RepairReport> {
     let good = Arc::new(verify(path)?);
     if good.ok {

@@ -93,6 +93,17 @@ fn a_new_file_replaces_none_that_came_meanwhile() {
     assert_eq!((code, world.text()), (ErrorCode::System, before));
 }
 
+/// Regression: after another working directory was set, the next append wrote the session again, elsewhere.
+#[test]
+fn a_relative_path_is_made_absolute() {
+    let here = std::env::current_dir().expect("a directory");
+    let name = std::path::Path::new("never-written.jsonl");
+    let session = Session::create(Some(name), &HEADER_OF_NEW, SessionFileOptions::default()).expect("made");
+    assert_eq!(session.file(), here.join(name).to_str());
+    let error = Session::open(name, Persistence::File, SessionFileOptions::default()).expect_err("not there");
+    assert_eq!(error.path(), here.join(name).to_str());
+}
+
 #[test]
 fn a_new_session_without_a_file_stays_in_memory() {
     let mut session = Session::create(None, &HEADER_OF_NEW, SessionFileOptions::default()).expect("created");

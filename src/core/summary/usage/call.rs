@@ -81,7 +81,7 @@ impl CallErrors {
     }
 }
 
-/// A model call of a session.
+/// A model call of a session: an assistant message or a usage entry; and a tool result, compaction or branch summary that has `usage`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Call {
     /// A hash of what distinguishes it from other calls. The copies of a call in forks have the same.
@@ -196,7 +196,7 @@ fn total<I: Input>(scanner: &mut Scanner<I>) -> ScanResult<Amount, I> {
 }
 
 /// The text of a short JSON string in any bytes; None if it is not a string, or if there is no memory for so little.
-pub fn short_text(json: &[u8]) -> Option<Cow<'_, [u8]>> {
+pub(crate) fn short_text(json: &[u8]) -> Option<Cow<'_, [u8]>> {
     let inner = json.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
     // Without a way out of the loop it takes many bytes at once.
     match inner.iter().fold(false, |is_odd, byte| is_odd | (*byte >= 0x80) | (*byte == b'\\')) {
@@ -207,7 +207,7 @@ pub fn short_text(json: &[u8]) -> Option<Cow<'_, [u8]>> {
 
 /// The time of an entry or a message by its JSON text: a number of ms or an ISO text. None for anything else, another form of
 /// date included: only JavaScript could parse it.
-pub fn time(json: &[u8]) -> Option<f64> {
+pub(crate) fn time(json: &[u8]) -> Option<f64> {
     let time = match short_text(json) {
         Some(text) => Time::from_text(&text),
         None => Time::from_number(number(json)?),
@@ -219,7 +219,7 @@ pub fn time(json: &[u8]) -> Option<f64> {
 }
 
 /// The number of a JSON text, if it is one.
-pub fn number(json: &[u8]) -> Option<f64> {
+pub(crate) fn number(json: &[u8]) -> Option<f64> {
     is_number(json.first().copied()).then(|| std::str::from_utf8(json).ok()?.parse().ok()).flatten()
 }
 

@@ -42,15 +42,22 @@ pub struct Minute {
     pub bytes: u64,
 }
 
-/// A large entry, ordered by size. Of two entries of one size the earlier is greater.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+/// A large entry.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LargeEntry {
     /// Of its line, the newline included.
     pub bytes: u64,
     /// Where its line starts in the file.
-    pub offset: Reverse<u64>,
+    pub offset: u64,
     /// The position of its kind in the session's list of kinds.
     pub kind: u32,
+}
+
+impl LargeEntry {
+    /// Its place among others: the largest first, of two entries of one size the earlier.
+    fn rank(&self) -> (Reverse<u64>, u64) {
+        (Reverse(self.bytes), self.offset)
+    }
 }
 
 /// What was collected of a session.
@@ -68,17 +75,18 @@ pub struct SessionUsage {
     /// When entries were made, in the order of the file.
     #[serde(deserialize_with = "packed::list")]
     pub minutes: Vec<Minute>,
-    /// The largest entries. More than `keep` of them in any order, until [`SessionUsage::sort_largest`] sorts them.
+    /// The largest entries, the largest first. While lines are added they are more, in any order.
     #[serde(deserialize_with = "packed::list")]
     pub largest: Vec<LargeEntry>,
     /// Lines that are neither entries nor blank.
     pub damaged: u64,
     /// How many of the largest entries are kept.
     #[serde(skip, default = "largest_kept")]
+    #[doc(hidden)]
     pub keep: usize,
-    /// The greatest entry that was dropped: only greater ones can be among the largest.
+    /// The rank of the first entry that was dropped: only those before it can be among the largest.
     #[serde(skip)]
-    floor: Option<LargeEntry>,
+    floor: Option<(Reverse<u64>, u64)>,
     /// Memory for the next call's name and identity, empty between calls.
     #[serde(skip)]
     scratch: Vec<u8>,
@@ -103,6 +111,7 @@ enum CallKind<'a> {
     Summary(&'a [u8]),
 }
 
+#[doc(hidden)]
 impl SessionUsage {
     /// Usage of no entry yet, which will keep this many of the largest entries.
     pub fn keeping(keep: usize) -> Self {
@@ -142,7 +151,7 @@ impl SessionUsage {
             kind.entries += 1;
             kind.bytes += bytes;
         }
-        self.add_large(LargeEntry { bytes, offset: Reverse(from), kind: position })?;
+        self.add_large(LargeEntry { bytes, offset: from, kind: position })?;
         let entry_time = time(&line.timestamp);
         if let Some(ms) = entry_time {
             self.add_to_minute((ms / 60_000.0).floor() as i64, bytes)?;
@@ -201,7 +210,7 @@ impl SessionUsage {
     }
 
     fn add_large(&mut self, entry: LargeEntry) -> memory::Result<()> {
-        if self.floor.as_ref().is_some_and(|floor| entry < *floor) || self.keep == 0 {
+        if self.floor.is_some_and(|floor| entry.rank() > floor) || self.keep == 0 {
             return Ok(());
         }
         push(&mut self.largest, entry)?;
@@ -214,7 +223,7 @@ impl SessionUsage {
     /// Sorts the largest entries, the largest first, and drops those that are too many.
     pub fn sort_largest(&mut self) {
         self.drop_small();
-        self.largest.sort_unstable_by(|a, b| b.cmp(a));
+        self.largest.sort_unstable_by_key(LargeEntry::rank);
     }
 
     /// Drops what is not among the largest entries, and keeps the others in any order.
@@ -222,8 +231,8 @@ impl SessionUsage {
         let Some(last) = self.keep.checked_sub(1).filter(|last| *last < self.largest.len()) else {
             return self.largest.truncate(self.keep);
         };
-        let (_, floor, _) = self.largest.select_nth_unstable_by(last, |a, b| b.cmp(a));
-        self.floor = Some(floor.clone());
+        let (_, floor, _) = self.largest.select_nth_unstable_by_key(last, LargeEntry::rank);
+        self.floor = Some(floor.rank());
         self.largest.truncate(self.keep);
     }
 }

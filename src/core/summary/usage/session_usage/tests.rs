@@ -203,7 +203,7 @@ fn kinds_minutes_and_the_largest_entries_are_of_the_lines_in_the_file() {
     let minutes: Vec<_> =
         usage.minutes.iter().map(|minute| (minute.minute % 60, minute.entries, minute.bytes)).collect();
     assert_eq!(minutes, [(1, 2, bytes[0] + bytes[1]), (2, 1, bytes[2])]);
-    let largest: Vec<_> = usage.largest.iter().map(|large| (large.bytes, large.offset.0)).collect();
+    let largest: Vec<_> = usage.largest.iter().map(|large| (large.bytes, large.offset)).collect();
     let start = HEADER.len() as u64;
     assert_eq!(largest, [(bytes[1], start + bytes[0]), (bytes[0], start), (bytes[2], start + bytes[0] + bytes[1])]);
     assert_eq!((usage.damaged, usage.size()), (1, (3, bytes[..3].iter().sum())));
