@@ -2,6 +2,7 @@
 // while the arguments are read, in a process of its own: memory that is used afterwards may end it. Freed memory is
 // filled with `X` at once, so that what is read of it shows. Prints the name of each trial before it, and in the end a
 // line of JSON: how many trials there were, how they ended, and what was wrong.
+import { createHash } from "node:crypto";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync, writeSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
@@ -112,6 +113,11 @@ const STATICS = {
 	findByIdPrefix: (_, { dir }) => ["s", { sessionDir: dir }],
 	open: (_, { file }) => [file, { ...fileOptions(), readonly: false }],
 	redact: (_, { file }) => [file, { text: "z", entries: ["a"], replacement: "y", dryRun: false }],
+	"redact, lines": (size, { file }) => {
+		const [, old = ""] = readFileSync(file, "utf8").split("\n");
+		const hash = createHash("sha256").update(old).digest("hex");
+		return [file, { lines: [{ hash, line: bytes(entry("a", size / 2)) }, { hash: "0".repeat(64), line: bytes(entry("x", size)) }] }];
+	},
 	search: (_, { dir }) => ["z", { sessionDir: dir, limit: 2, signal: new AbortController().signal }],
 	usage: (_, { dir }) => [{ sessionDir: dir, by: ["day", "model"], signal: new AbortController().signal }],
 };
@@ -126,6 +132,8 @@ const FUNCTIONS = {
 	projectContextEntry: (size) => [entries(size)[1], { type: "context_edit", targetId: "a", replacement: { content: content(size) } }],
 	sessionEntryToContextMessages: (size) => [entries(size)[1]],
 };
+/** What reads the numbers of typed arrays itself. */
+const READ = Object.keys(STATICS).filter((name) => name.startsWith("merge") || name === "redact, lines");
 /** They take text, numbers, a listener or nothing. */
 const WITHOUT_OBJECTS = `
 	appendLabelChange appendModelChange appendSessionInfo appendThinkingLevelChange branch buildContextEntries
@@ -206,8 +214,8 @@ async function attempt(title, [, , , found], name, args, here) {
 		if (!(error instanceof Error)) count.wrong.push(`${title}: ${told}`);
 		if (text(contentsOf(here.dir)) !== before) count.wrong.push(`${title}: a call that failed changed a file`);
 	}
-	// No other thread may write to what a merge reads.
-	if (called === "merge" && memory === MEMORY.shared && !told.includes("SharedArrayBuffer")) count.wrong.push(`${title}: ${told}`);
+	// No other thread may write to what is read here.
+	if (READ.includes(name) && memory === MEMORY.shared && !told.includes("SharedArrayBuffer")) count.wrong.push(`${title}: ${told}`);
 	for (const [file, content] of [["the result", told], ...contentsOf(here.dir)]) {
 		if (content.includes(SPOILED)) count.wrong.push(`${title}: ${file} has what was put into freed memory`);
 	}
@@ -218,7 +226,7 @@ for (const [memoryName, kindOfMemory] of Object.entries(MEMORY)) {
 	for (const kind of kinds) {
 		for (const [name, argsOf] of Object.entries(kind[1])) {
 			// Nothing else reads the numbers of typed arrays by itself.
-			for (const size of name.startsWith("merge") ? SIZES : SIZES.slice(0, 1)) {
+			for (const size of READ.includes(name) ? SIZES : SIZES.slice(0, 1)) {
 				for (const place of places(argsOf(size, world(size)))) {
 					const title = `${kind[0]} ${name}, ${place.how} at ${place.keys.join(".")}; ${memoryName}, ${size}`;
 					writeSync(1, `${title}\n`);

@@ -61,17 +61,13 @@ fn ids_of<'env>(js: JsEnv<'env>, entries: JsVal<'env>) -> Result<HashSet<Vec<u8>
 }
 
 fn lines_of<'env>(js: JsEnv<'env>, lines: JsVal<'env>) -> Result<Vec<(String, Option<Vec<u8>>)>> {
-    let text = |bytes: Vec<u8>| to_string_lossy(&bytes).into_owned();
     let list = args::list(js, lines, "lines")?;
     let line = |at| {
         let one = args::object(js, js.at(list, at)?, "each of lines")?;
         let hash = args::text(js, js.get(one, c"hash")?, "hash")?;
         let line = js.get(one, c"line")?;
-        let line = match js.copied_numbers(line)? {
-            Some(bytes) => Some(bytes),
-            None => optional_text(js, line, "line")?.map(|line| text(line).into_bytes()),
-        };
-        Ok((text(hash), line))
+        let line = if js.is_nullish(line)? { None } else { Some(args::text_or_bytes(js, line, "line")?) };
+        Ok((to_string_lossy(&hash).into_owned(), line))
     };
     (0..js.len(list)?).map(line).collect()
 }

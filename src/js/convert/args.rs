@@ -180,6 +180,15 @@ pub fn numbers<T: Element>(js: JsEnv<'_>, value: JsVal<'_>, name: &str) -> Resul
     required(js, js.copied_numbers(value)?, name, &format!("a {} without a SharedArrayBuffer", T::NAME))
 }
 
+/// A text as UTF-8, or a copy of bytes. Bytes that other threads may write to are refused.
+pub fn text_or_bytes(js: JsEnv<'_>, value: JsVal<'_>, name: &str) -> Result<Vec<u8>> {
+    let read = match js.text(value)? {
+        Some(text) => Some(to_string_lossy(&text).into_owned().into_bytes()),
+        None => js.copied_numbers(value)?,
+    };
+    required(js, read, name, "a string, or a Uint8Array without a SharedArrayBuffer")
+}
+
 /// A value as text, as a template string gives it.
 pub fn template_text(js: JsEnv<'_>, value: JsVal<'_>) -> Result<String> {
     Ok(to_string_lossy(&js.text(js.to_text(value)?)?.unwrap_or_default()).into_owned())
