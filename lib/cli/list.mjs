@@ -1,6 +1,6 @@
 // `pi-sessions list`: sessions as a table.
 import { statSync } from "node:fs";
-import { basename } from "node:path";
+import { idInName } from "../store/session-path.js";
 import { columns, paint, write, writeJson, writePaged } from "./output.mjs";
 import { resumeLines } from "./resume.mjs";
 import { existingSessionDir, workingDirectory } from "./session-dir.mjs";
@@ -80,9 +80,6 @@ function lines(sessions, all, options) {
 function asJson({ path, id, cwd, name, parentSessionPath, created, modified, messageCount, firstMessage }) {
 	return { path, id, cwd, name, parentSessionPath, created, modified, messageCount, firstMessage, bytes: bytesOf(path) };
 }
-
-/** The id in the name of a session's file, as pi names them. @param {string} path */
-const idInName = (path) => basename(path, ".jsonl").replace(/^[^_]*_/, "");
 
 /**
  * The shortest beginnings that tell ids from each other.

@@ -2,6 +2,7 @@
 import parallel from "../store/in-parallel.js";
 import lastErrors from "../store/last-errors.js";
 import { displayName } from "../store/names.js";
+import { idInName } from "../store/session-path.js";
 import { paint, write, writeJson } from "./output.mjs";
 import { everySessionFile } from "./sessions.mjs";
 import { checkAnswers, syncHere, syncsOfAll, withStore } from "./store-connection.mjs";
@@ -57,7 +58,7 @@ export async function remoteStatus(options) {
 async function isWanted(session, { store }, syncs, files) {
 	const { sessions, problems, deleted } = await store.list({ session, headers: false, claims: false });
 	if (deleted.length > 0) return false;
-	if (files.some((path) => path.endsWith(`_${session}.jsonl`))) return true;
+	if (files.some((path) => idInName(path) === session)) return true;
 	const isHere = (await Promise.all(syncs.map((sync) => sync.local(session)))).flat().length > 0;
 	return isHere || (sessions.length + problems.length > 0 && !syncs.some((sync) => sync.isNoted(session)));
 }

@@ -2,6 +2,7 @@
 import { basename, dirname } from "node:path";
 import local from "../store/local.js";
 import { PING } from "../store/calls.js";
+import { privateError } from "../store/errors.js";
 import { displayName, isId } from "../store/names.js";
 import { CommandError, UsageError } from "./errors.mjs";
 import { paint, withProgress, write, writeJson, writeWarning } from "./output.mjs";
@@ -80,8 +81,7 @@ async function pushed(connection, query, options) {
 		const found = await localSession(query, options);
 		session = found.session;
 		const sync = await syncOf(connection, found, options);
-		const what = `Session ${safeLine(session)}, or one that it was forked from,`;
-		if (sync.isPrivate(found)) throw new CommandError(`${what} is private, and is not pushed: private in session-store.json names it, or its directory`);
+		if (sync.isPrivate(found)) throw new CommandError(privateError(session).message);
 		syncs = [sync];
 	}
 	/** @type {Row[]} */

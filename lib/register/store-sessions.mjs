@@ -14,6 +14,7 @@ const { callHere } = require("../store/local.js");
 const { Notes } = require("../store/notes.js");
 const { removeAside } = require("../store/redact.js");
 const { lagOf } = require("../store/session-file.js");
+const { onDisk } = require("../store/session-path.js");
 const { projectIn } = require("../store/settings.js");
 
 /** How many sessions that earlier processes left are begun at the same time: each takes some megabytes. */
@@ -38,6 +39,8 @@ export class Sessions {
 	isEnding = false;
 	/** @type {OpenSession[]} */
 	#open = [];
+	/** Their files, as pi calls them, by where they are on the disk. @type {Map<string, string>} */
+	#openFiles = new Map();
 	#begun = Date.now();
 	/** What earlier processes left and is to be stored yet, by file, and whether that is being done. @type {Map<string, PendingSession>} */
 	#left = new Map();
@@ -53,8 +56,9 @@ export class Sessions {
 		this.#context = context;
 	}
 
-	isOpen(path) {
-		return this.#open.some(({ file }) => file === path);
+	/** What pi calls a file that it has open; undefined for any other. @param {string} path */
+	#openFile(path) {
+		return this.#openFiles.get(onDisk(path));
 	}
 
 	/** Whether nothing was said here for a while. */
@@ -66,13 +70,17 @@ export class Sessions {
 	changeable(items) {
 		const elsewhere = this.#context.pending.openElsewhere();
 		const isSmall = ({ file, stored }) => Math.max(stored.bytes, statSync(file, { throwIfNoEntry: false })?.size ?? 0) <= LARGEST_OPEN;
-		return items.filter((item) => (this.isOpen(item.file) ? isSmall(item) : !elsewhere.has(item.file)));
+		const isChangeable = (item) => (this.#openFile(item.file) ? isSmall(item) : !elsewhere.has(onDisk(item.file)));
+		return items.filter((item) => item.file === undefined || isChangeable(item));
 	}
 
 	/** Follows what pi has open, and claims what the store has of it. What fails is tried again by the next call. */
-	follow(open = this.#open) {
-		this.#open = open;
-		if (this.#context.settings.push && !this.isEnding) for (const one of open) void this.#follow(one);
+	follow(open) {
+		if (open) {
+			this.#open = open;
+			this.#openFiles = new Map(open.map(({ file }) => [onDisk(file), file]));
+		}
+		if (this.#context.settings.push && !this.isEnding) for (const one of this.#open) void this.#follow(one);
 	}
 
 	/** @param {OpenSession} one */
@@ -97,7 +105,10 @@ export class Sessions {
 	/** A new sync. It lets pi's process change the files that pi has open, until pi ends and answers no more. @param {Place} place */
 	syncFor(place) {
 		const { store, address, notesDir, givenDir, rules, claims } = this.#context;
-		const call = (name, file, input) => (this.isOpen(file) && !this.isEnding ? callPi({ name, file, input }) : callHere(name, file, input));
+		const call = (name, file, input) => {
+			const open = this.isEnding ? undefined : this.#openFile(file);
+			return open ? callPi({ name, file: open, input }) : callHere(name, file, input);
+		};
 		const otherFiles = async () => (await import("../cli/sessions.mjs")).everySessionFile({ dir: givenDir, cwd: place.cwd });
 		const onError = (error, session) => this.#showFailure(error, session);
 		return new SessionSync({ store, address, notes: notesDir, ...place, ...rules, otherFiles, call, claim: claims.beforeAppend, onError });
@@ -165,11 +176,12 @@ export class Sessions {
 
 	/** Takes a session that is not stored to its end, once: several processes may have left it. Gives whether it is one. @param {PendingSession} one */
 	async #take(one) {
-		if (this.#left.has(one.file)) return true;
 		if (!(await this.#isUnstored(one))) return false;
+		const file = onDisk(one.file);
+		if (this.#left.has(file)) return true;
 		// The name that is set here is not that of another directory.
 		const project = one.project ?? (await this.cachedProject(one.cwd, ""));
-		this.#left.set(one.file, { ...one, project });
+		this.#left.set(file, { ...one, file, project });
 		return true;
 	}
 

@@ -26,6 +26,10 @@ const resetError = (session) => new StoreError("reset", `Session ${session} is n
 /** @param {string} session */
 const deletedError = (session) => new StoreError("deleted", `Session ${session} was deleted from the store`);
 
+/** @param {string} session */
+const privateError = (session) =>
+	new StoreError("invalid", `Session ${session}, or one that it was forked from, is private, and is not pushed: private in session-store.json names it, or its directory`);
+
 /**
  * What an error says. Node tries several addresses of a server, and wraps what each said.
  * @param {unknown} error
@@ -44,5 +48,6 @@ exports.asError = asError;
 exports.claimedError = claimedError;
 exports.deletedError = deletedError;
 exports.isGone = isGone;
+exports.privateError = privateError;
 exports.resetError = resetError;
 exports.messageOf = messageOf;

@@ -7,6 +7,7 @@ const { inParallel } = require("./in-parallel.js");
 const { isObject, parse } = require("./lines.js");
 const { checkId } = require("./names.js");
 const { NotASession, readHeader } = require("./session-file.js");
+const { fileName, isSessionName } = require("./session-path.js");
 
 /** @typedef {{ session: string, file: string, cwd: string | undefined }} LocalSession */
 /** @typedef {typeof import("../../index").SessionManager} Manager */
@@ -40,7 +41,7 @@ async function localSessions(dir, onSkipped) {
 }
 
 /** The files in a directory that may be sessions. @param {string} dir */
-const filesIn = async (dir) => ((await unlessAbsent(fs.readdir(dir))) ?? []).filter((name) => name.endsWith(".jsonl")).sort().map((name) => join(dir, name));
+const filesIn = async (dir) => ((await unlessAbsent(fs.readdir(dir))) ?? []).filter(isSessionName).sort().map((name) => join(dir, name));
 
 /** Throws if a store cannot take the file; `NotASession` where there is no session in it. @param {string} path @returns {Promise<LocalSession>} */
 async function describe(path) {
@@ -63,10 +64,10 @@ async function describe(path) {
 function fileFor(dir, { session, header }) {
 	const value = parse(header);
 	const time = isObject(value) && typeof value.timestamp === "string" && TIME.test(value.timestamp) ? value.timestamp : new Date(0).toISOString();
-	return join(dir, `${time.replace(/[:.]/g, "-")}_${session}.jsonl`);
+	return join(dir, fileName(time, session));
 }
 
-// The addon is loaded here, because most pushes and pulls do not need it.
+// The addon is loaded here, because those who only read do not need it.
 /** @type {CallManager} */
 const callHere = async (name, file, input) => /** @type {any} */ (require("../../index.js").SessionManager)[name](file, input);
 

@@ -4,6 +4,7 @@ const { join, resolve } = require("node:path");
 const { addressKey } = require("./address.js");
 const { isCount } = require("./lines.js");
 const { checkId, isId, nameOf } = require("./names.js");
+const { onDisk } = require("./session-path.js");
 const { readJson, writeWhole } = require("./small-file.js");
 
 /**
@@ -31,7 +32,7 @@ class Notes {
 	 * @param {string} dir of the session files: another checkout of a project has files of its own
 	 */
 	constructor(notesDir, address, dir) {
-		this.#folder = join(resolve(notesDir), addressKey(address, `\n${resolve(dir)}`));
+		this.#folder = join(resolve(notesDir), addressKey(address, `\n${onDisk(resolve(dir))}`));
 	}
 
 	/** @param {string} session @returns {Note | undefined} */

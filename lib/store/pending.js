@@ -9,6 +9,7 @@ const fs = require("node:fs");
 const { join } = require("node:path");
 const { addressKey } = require("./address.js");
 const { isObject, parse } = require("./lines.js");
+const { onDisk } = require("./session-path.js");
 const { namesIn, remove, unlessAbsentSync } = require("./small-file.js");
 
 /**
@@ -37,12 +38,16 @@ class Pending {
 		this.#folder = join(notesDir, "open", addressKey(address));
 	}
 
-	/** Adds a session that is open; what was said of its file before counts no more. @param {PendingSession} one */
+	/**
+	 * Adds a session that is open; what was said of its file before counts no more. Here it is known where the file is on the disk: for another
+	 * process it may be on a drive that hangs by then.
+	 * @param {PendingSession} one
+	 */
 	add({ session, file, cwd, project }) {
 		fs.mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
 		// First: a file without a lock is that of a process that has ended.
 		if (this.#isOwn) this.#release ??= tryLock(this.#lockOf(this.id));
-		fs.appendFileSync(this.#fileOf(this.id), `${JSON.stringify({ session, file, cwd, project })}\n`, { mode: 0o600 });
+		fs.appendFileSync(this.#fileOf(this.id), `${JSON.stringify({ session, file: onDisk(file), cwd, project })}\n`, { mode: 0o600 });
 	}
 
 	/** What the process has opened. */
@@ -69,7 +74,7 @@ class Pending {
 		}));
 	}
 
-	/** The files that other processes of this machine have open now. */
+	/** The files that other processes of this machine have open now, by where they are on the disk. */
 	openElsewhere() {
 		return new Set(this.#others().filter((id) => this.#isRunning(id)).flatMap((id) => this.#read(id).map(({ file }) => file)));
 	}

@@ -13,7 +13,7 @@ const { isObject, parse } = require("./lines.js");
 const { loadAll } = require("./load-all.js");
 const { callHere } = require("./local.js");
 const { revisionOf } = require("./notes.js");
-const { CURRENT_VERSION, PARENT_FIELDS, checkNotNewer, fingerprintAt, tailAt } = require("./session-file.js");
+const { PARENT_FIELDS, checkVersion, fingerprintAt, tailAt } = require("./session-file.js");
 
 /** @typedef {import("./index").LineStore} LineStore */
 /** @typedef {import("./notes").Note} Note */
@@ -186,9 +186,7 @@ function localHeader({ session, header }, { cwd, parentOf }) {
 	const value = parse(header);
 	// A store checks that it is the header of this session.
 	if (!isObject(value)) throw new StoreError("invalid", `Session ${session}: the header is not the header of a session`);
-	if (!(Number(value.version) >= CURRENT_VERSION))
-		throw new StoreError("invalid", `Session ${session}: the header says version ${JSON.stringify(value.version)?.slice(0, 20)}, stored sessions have ${CURRENT_VERSION}`);
-	checkNotNewer(value.version);
+	checkVersion(value.version);
 	value.cwd = cwd;
 	for (const field of PARENT_FIELDS.filter((field) => value[field] !== undefined)) {
 		const parent = parentOf(String(value[field]).split(/[\\/]/).pop() ?? "");

@@ -10,6 +10,7 @@ const { isObject, parse } = require("./lines.js");
 const { checkId, nameOf } = require("./names.js");
 const { Notes } = require("./notes.js");
 const { settleRedactions } = require("./redactions.js");
+const { onDisk } = require("./session-path.js");
 const { unlessAbsentSync, writeWhole } = require("./small-file.js");
 
 /** @typedef {{ hash: string, line: Buffer }} ReplacedLine the SHA-256 of the bytes of a line in hexadecimal digits, and the line in its place */
@@ -30,7 +31,7 @@ class RedactedLines {
 	 * @param {string} [address] of a store, whose note of the session does not hold any longer when there is more
 	 */
 	constructor(notesDir, { session, file }, address) {
-		const dir = resolve(dirname(file));
+		const dir = onDisk(resolve(dirname(file)));
 		this.#session = checkId(session, "session");
 		this.#notesDir = resolve(notesDir);
 		this.#path = join(this.#notesDir, "redacted", createHash("sha256").update(dir).digest("hex").slice(0, 16), `${nameOf(session)}.json`);

@@ -9,8 +9,8 @@ const { isObject, parse, sha256, splitLines } = require("./lines.js");
 const PORTION_BYTES = 1024 * 1024;
 /** Enough for most headers. */
 const HEAD_BYTES = 4096;
-/** How far a header is looked for, and the end of its line. */
-const LONGEST_JUNK = 1024 * 1024;
+/** How many bytes of damaged lines are skipped before a header, as lists and searches do (`JUNK_BEFORE_HEADER` of the core), and how far its end is looked for. */
+const LONGEST_JUNK = 64 * 1024 * 1024;
 const LONGEST_HEAD = 64 * 1024 * 1024;
 /** How many bytes before an offset are compared. */
 const CHECKED_BYTES = 256;
@@ -60,7 +60,7 @@ function lagOf(path, note) {
 	return note && size >= note.offset && tailChecksumAt(path, note.offset) === note.fingerprint.split(" ")[0] ? size - note.offset : size;
 }
 
-/** The checksum of the bytes before an offset, at once; undefined if the file cannot be read. @param {string} path @param {number} offset */
+/** The checksum of the bytes before an offset, at once, where no promise can be awaited; undefined if the file cannot be read. @param {string} path @param {number} offset */
 function tailChecksumAt(path, offset) {
 	let file;
 	try {
@@ -110,54 +110,57 @@ class NotASession extends StoreError {
 const isHeader = (value) => isObject(value) && value.type === "session" && typeof value.id === "string";
 
 /**
- * The header, by the rule of the core: the first line that is JSON, if it is a header. Lines before it are damaged, and are skipped as far as
- * lists of sessions do. Undefined if there is none. At once, because whether a session is private is asked so.
+ * The header, by the rule of the core: the first line that is JSON, if it is a header. Lines before it are damaged. Undefined if there is none.
+ * At once, because whether a session is private is asked so.
  * @param {number} file its descriptor
  */
 function headerIn(file) {
 	let bytes = Buffer.alloc(0);
 	for (let at = 0; at <= LONGEST_JUNK; ) {
-		const end = bytes.indexOf(NEWLINE, at);
+		const end = bytes.indexOf(NEWLINE);
 		if (end < 0 && bytes.length < LONGEST_HEAD) {
 			const more = Buffer.alloc(Math.max(HEAD_BYTES, bytes.length));
-			const length = fs.readSync(file, more, 0, more.length, bytes.length);
+			const length = fs.readSync(file, more, 0, more.length, at + bytes.length);
 			bytes = Buffer.concat([bytes, more.subarray(0, length)]);
 			if (length > 0) continue;
 		}
-		const line = bytes.subarray(at, end < 0 ? bytes.length : end);
+		const line = end < 0 ? bytes : bytes.subarray(0, end);
 		const value = parse(line);
 		if (value !== undefined) return isHeader(value) ? { line: Buffer.from(line), value } : undefined;
 		if (end < 0) return undefined;
-		at = end + 1;
+		bytes = bytes.subarray(end + 1);
+		at += end + 1;
 	}
 	return undefined;
 }
 
 /**
- * The header of a session that a store takes. Throws if there is none, or it is one of an old version, whose entries have no ids, or of a
- * newer one.
+ * The header of a session that a store takes. Throws if there is none, or it is one of another version.
  * @param {FileHandle} file
  */
 function readHeader({ fd }) {
 	const header = headerIn(fd);
 	if (!header) throw new NotASession("The file of the session has no header");
 	const { line, value } = header;
-	const version = value.version ?? 1;
-	if (!(Number(version) >= CURRENT_VERSION)) throw new StoreError("invalid", `The session is of version ${JSON.stringify(version)}: open it once, which migrates it`);
-	checkNotNewer(version);
+	checkVersion(value.version);
 	return { line, id: value.id, cwd: typeof value.cwd === "string" ? value.cwd : undefined };
 }
 
-/** Lines of versions to come may refer to each other in ways that a merge does not know. @param {unknown} version */
-function checkNotNewer(version) {
+/**
+ * Entries of an old version have no ids, and lines of versions to come may refer to each other in ways that a merge does not know.
+ * @param {unknown} version
+ */
+function checkVersion(version = 1) {
+	const shown = JSON.stringify(version).slice(0, 20);
+	if (!(Number(version) >= CURRENT_VERSION)) throw new StoreError("invalid", `The session is of version ${shown}, stores take ${CURRENT_VERSION}: open it once, which migrates it`);
 	if (Number(version) > CURRENT_VERSION)
-		throw new StoreError("invalid", `The session is of version ${JSON.stringify(version).slice(0, 20)}, this release knows ${CURRENT_VERSION}: install a newer pi-session-native`);
+		throw new StoreError("invalid", `The session is of version ${shown}, this release knows ${CURRENT_VERSION}: install a newer pi-session-native`);
 }
 
 exports.CURRENT_VERSION = CURRENT_VERSION;
 exports.NotASession = NotASession;
 exports.PARENT_FIELDS = PARENT_FIELDS;
-exports.checkNotNewer = checkNotNewer;
+exports.checkVersion = checkVersion;
 exports.fingerprintAt = fingerprintAt;
 exports.headerIn = headerIn;
 exports.lagOf = lagOf;

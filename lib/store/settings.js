@@ -3,7 +3,7 @@
 // An address may hold a password. So the file is refused if others may read it, and what other programs get as the variable has no
 // password: the agent's tools print their environment, and what they print is stored.
 const fs = require("node:fs");
-const { basename, dirname, isAbsolute, join, resolve, sep } = require("node:path");
+const { dirname, isAbsolute, join, resolve, sep } = require("node:path");
 const { expandHome } = require("../home.js");
 const { hasPassword, isTimeout, readAddress, withoutPassword } = require("./address.js");
 const { StoreError } = require("./errors.js");
@@ -12,6 +12,7 @@ const { isObject, parse } = require("./lines.js");
 const { findProject } = require("./project.js");
 const { secretsOf } = require("./secrets.js");
 const { PARENT_FIELDS, headerIn } = require("./session-file.js");
+const { idInName, onDisk } = require("./session-path.js");
 const { SETTINGS_FILE, STORE_VARIABLE, TIMEOUT_VARIABLE, notesIn } = require("./setting-names.js");
 const { writeWhole } = require("./small-file.js");
 
@@ -159,16 +160,6 @@ function spellings(path) {
 	return [written, onDisk(written)];
 }
 
-/** @param {string} path @returns {string} */
-function onDisk(path) {
-	try {
-		return fs.realpathSync.native(path);
-	} catch {
-		// It is gone, but the directory that it was in may be a link still.
-		return path === dirname(path) ? path : join(onDisk(dirname(path)), basename(path));
-	}
-}
-
 /**
  * The path of a directory below another one, by the shortest way, in parts; undefined if it is not below it.
  * @param {string} dir
@@ -243,8 +234,7 @@ function parentsOf(file) {
 		/** @type {Record<string, unknown> | undefined} */
 		const header = isThere ? headerAt(path) : {};
 		if (header === undefined) return undefined;
-		const named = basename(path, ".jsonl");
-		if (path !== file) parents.push({ session: String(header.id ?? named.slice(named.indexOf("_") + 1)), cwd: typeof header.cwd === "string" ? header.cwd : undefined });
+		if (path !== file) parents.push({ session: String(header.id ?? idInName(path)), cwd: typeof header.cwd === "string" ? header.cwd : undefined });
 		// A set is gone through to its end, with what is added meanwhile, and takes no path twice.
 		for (const field of PARENT_FIELDS) if (typeof header[field] === "string") paths.add(resolve(dirname(path), header[field]));
 	}

@@ -1,7 +1,7 @@
 // The sessions of one project on this machine, and a store.
 const { promises: fs } = require("node:fs");
 const { join } = require("node:path");
-const { StoreError, asError } = require("./errors.js");
+const { StoreError, asError, privateError } = require("./errors.js");
 const { isObject } = require("./lines.js");
 const { inParallel } = require("./in-parallel.js");
 const { fileFor, localSessions } = require("./local.js");
@@ -12,6 +12,7 @@ const { isAsNoted, localHeader, pull } = require("./pull.js");
 const { Push } = require("./push.js");
 const { RedactionSync } = require("./redaction-sync.js");
 const { lagOf } = require("./session-file.js");
+const { idInName } = require("./session-path.js");
 
 /** What the public methods do is said there. @typedef {import("./index").SessionSync} Sync */
 /** @typedef {import("./index").StoredSession} StoredSession */
@@ -23,8 +24,6 @@ const LARGE_BYTES = 4 << 20;
 const LARGE_PARALLEL = 2;
 /** How often a push that was asked for is tried in a row, some seconds in all. */
 const TRIES = 5;
-/** What pi calls a session's file: when it was begun, and its id. */
-const NAME = /^[^_]+_(.+)\.jsonl$/;
 
 class SessionSync {
 	#options;
@@ -159,7 +158,7 @@ class SessionSync {
 			let header;
 			if (report.isNew) {
 				const parentOf = (/** @type {string} */ name) => {
-					const id = NAME.exec(name)?.[1] ?? "";
+					const id = idInName(name);
 					return files.has(id) ? (files.get(id) ?? join(dir, name)) : undefined;
 				};
 				const described = { ...stored, header: await storedHeader(store, stored) };
@@ -201,7 +200,7 @@ class SessionSync {
 	async push({ session, signal, tries = TRIES, restores = false, onProgress } = {}) {
 		const all = await this.local(session);
 		const wanted = all.filter((one) => !this.isPrivate(one));
-		if (session !== undefined && wanted.length < all.length) throw new StoreError("invalid", `Session ${session}, or the one that it was forked from, is private (session-store.json): it is not pushed`);
+		if (session !== undefined && wanted.length < all.length) throw privateError(session);
 		const total = onProgress ? wanted.reduce((sum, one) => sum + this.lagOf(one), 0) : 0;
 		let done = 0;
 		return inParallel(wanted, async ({ session, file }) => {

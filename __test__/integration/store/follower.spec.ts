@@ -1,7 +1,7 @@
 // The process beside pi, without pi: what it follows, stores at the end and claims, and what it says.
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { appendFileSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 import { expect, test, vi } from "vitest";
@@ -136,6 +136,19 @@ test("a call that pi has not answered when it ends keeps the rest from nothing",
 	await close();
 	expect(await at.stored()).toEqual(["stored", "redacted"]);
 	expect(readFileSync(at.file, "utf8")).toBe(text(header(), entry("stored"), line));
+});
+
+// Regression: it was changed beside pi: by that path pi did not have it open.
+test("a session that pi has open is changed by pi alone where a link is in one of the paths to it", async () => {
+	const at = await setup();
+	const link = join(at.path, "link");
+	symlinkSync(join(at.path, "sessions"), link, "junction");
+	const file = join(at.path, "sessions", "2025-06-02T09-00-00-000Z_open.jsonl");
+	writeFileSync(file, text(header("open"), entry("here")));
+	await at.desktop.append("open", { header: header("open"), lines: [entry("theirs")], project: "shop" });
+	const { child } = follow(at, { open: [{ session: "open", file, cwd: "/shop" }], start: { dir: link } });
+	const [call] = await once(child, "message");
+	expect(call).toMatchObject({ name: "merge", file });
 });
 
 /** What is reported when pi ends. */

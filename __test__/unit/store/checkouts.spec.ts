@@ -1,5 +1,5 @@
 // Two checkouts of a project on one machine, which are one host to the store; and processes of one checkout that pull at once.
-import { appendFileSync, cpSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { appendFileSync, cpSync, mkdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
@@ -7,6 +7,8 @@ import { DirectoryStore, SessionSync, loadAll } from "../../../lib/store/index.j
 import { SESSION, entries, entry, library } from "../../support/lines.js";
 import { NAME, idsIn, text, world } from "../../support/machines.js";
 import { api } from "../../support/scratch.js";
+
+const { RedactedLines } = createRequire(library)("./redacted-lines.js");
 
 afterEach(() => vi.restoreAllMocks());
 
@@ -39,6 +41,21 @@ test("of two checkouts on one machine each gets what the other stored", async ()
 	for (const { sync } of [one, two]) await sync.pull();
 	expect(idsIn(one.file).sort()).toEqual(["a1", "a2", "b2"]);
 	expect(idsIn(two.file)).toEqual(idsIn(one.file));
+});
+
+// Regression: by another path to the same file nothing was known of it.
+test("what is noted of a session does not depend on the links in the path to its directory", async () => {
+	const { machine, begin } = world();
+	const { options, dir, file, notes, sync } = machine("a");
+	begin({ dir, file }, Buffer.from('{"type":"custom","id":"first","parentId":null,"data":"hunter2"}'));
+	await sync.push();
+	await sync.redact({ session: SESSION, file }, { text: "hunter2" });
+	const link = join(dir, "..", "link");
+	symlinkSync(dir, link, "junction");
+	expect(new SessionSync({ ...options, dir: link }).isNoted(SESSION)).toBe(true);
+	const redacted = (file: string) => new RedactedLines(notes, { session: SESSION, file }).all();
+	expect(redacted(file)).toHaveLength(1);
+	expect(redacted(join(link, NAME))).toEqual(redacted(file));
 });
 
 test("two pulls that make the same new file at once both succeed", async () => {

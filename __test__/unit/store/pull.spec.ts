@@ -231,7 +231,7 @@ test("what cannot be used is named, and files stay as they were", async () => {
 	const results = await b.sync.pull();
 	expect(results.map(({ session, error }) => [session, error?.message])).toEqual([
 		[SESSION, expect.stringContaining("locked by process")],
-		["old", expect.stringContaining("the header says version 1")],
+		["old", expect.stringContaining("The session is of version 1")],
 	]);
 	expect(snapshot(b.dir)).toEqual(before);
 	holder.close();

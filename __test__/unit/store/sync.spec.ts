@@ -280,10 +280,23 @@ test("a session with damaged lines before its header is pushed, and pulled into"
 	expect(await a.sync.compare()).toMatchObject({ items: [{ state: "same" }] });
 });
 
-test("a file has no header whose first line that is JSON is another one, or that has a megabyte before one", async () => {
+// Regression: only a megabyte was skipped, and the secret stayed in a file that is listed, searched and opened.
+test("what is redacted elsewhere is redacted in a session with megabytes of damaged lines before its header", async () => {
+	const { machine, begin } = world();
+	const [a, b] = [machine("a"), machine("b")];
+	begin(a, Buffer.from('{"type":"custom","id":"first","parentId":null,"data":"hunter2"}'));
+	await a.sync.push();
+	await b.sync.pull();
+	writeFileSync(b.file, text("\0".repeat(2 << 20)) + readFileSync(b.file, "utf8"));
+	await a.sync.redact({ session: SESSION, file: a.file }, { text: "hunter2" });
+	expect(await b.sync.pull()).toMatchObject([{ isNew: false, redacted: 1 }]);
+	expect(readFileSync(b.file, "utf8")).not.toContain("hunter2");
+});
+
+test("a file has no header whose first line that is JSON is another one, or that has 64 MiB before one", async () => {
 	const { machine, begin } = world();
 	const a = machine("a");
-	for (const before of [text('{"type":"other","id":"x"}'), text("null"), text(JSON.stringify({ type: "session", id: 5 })), text("x".repeat(1 << 20))]) {
+	for (const before of [text('{"type":"other","id":"x"}'), text("null"), text(JSON.stringify({ type: "session", id: 5 })), text("x".repeat(64 << 20))]) {
 		begin(a, entry("first"));
 		writeFileSync(a.file, before + readFileSync(a.file, "utf8"));
 		expect(await a.sync.local(), before.slice(0, 50)).toEqual([]);
