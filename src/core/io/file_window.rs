@@ -2,12 +2,9 @@
 
 use std::io::{self, Read};
 
-use super::line_reader::read_some;
+use super::line_reader::{read_some, WHOLE};
 use crate::base::memory::resize;
 use crate::json::scanner::Input;
-
-/// How much of a file is held at once: what fits into a processor's cache.
-const SIZE: usize = 256 << 10;
 
 /// From this size on memory that a file was read into is not used for another.
 const LARGEST_REUSED: usize = 4 << 20;
@@ -29,8 +26,8 @@ pub struct FileWindow<R> {
 impl<R: Read> FileWindow<R> {
     /// A window of the usual size, in memory that an earlier one used, or none yet.
     pub fn new(source: R, buffer: Box<[u8]>) -> Self {
-        let buffer = if buffer.len() < SIZE { Box::default() } else { buffer };
-        Self { source, buffer: buffer.into_vec(), first: SIZE, end: 0, dropped: 0, at_end: false }
+        let buffer = if buffer.len() < WHOLE { Box::default() } else { buffer };
+        Self { source, buffer: buffer.into_vec(), first: WHOLE, end: 0, dropped: 0, at_end: false }
     }
 
     /// A window that reads `first` bytes at first, and has its usual size if that is not enough.
@@ -74,7 +71,7 @@ impl<R: Read> Input for FileWindow<R> {
         self.buffer.copy_within(keep..self.end, 0);
         self.end -= keep;
         self.dropped += keep as u64;
-        if self.end == self.buffer.len() || self.buffer.len() < SIZE {
+        if self.end == self.buffer.len() || self.buffer.len() < WHOLE {
             let len = if self.buffer.is_empty() { self.first } else { self.buffer.len() * 2 };
             resize(&mut self.buffer, len)?;
         }

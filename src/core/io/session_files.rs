@@ -6,9 +6,12 @@ use std::path::Path;
 
 use super::fs;
 
+/// How every session file's name ends.
+pub const ENDING: &str = ".jsonl";
+
 /// The name of a directory's entry; None if it does not end as session files do, or is not Unicode: then it cannot be given to the API.
 pub fn session_file_name(entry: &DirEntry) -> Option<String> {
-    entry.file_name().into_string().ok().filter(|name| name.ends_with(".jsonl"))
+    entry.file_name().into_string().ok().filter(|name| name.ends_with(ENDING))
 }
 
 /// The names of a directory's session files, sorted.

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::session_files::ENDING;
+
 /// The longest name that file systems take, in bytes.
 const MAX_FILE_NAME_BYTES: usize = 255;
-/// How every session file's name ends.
-const SESSION: &str = ".jsonl";
 
 /// The name of `path` with `suffix`. If that is too long for a name, the end of the session's name is replaced by a
 /// hash of the whole, so that no two sessions get the same name.
@@ -18,8 +18,8 @@ pub fn beside(path: &Path, suffix: &str) -> PathBuf {
         return PathBuf::from(name);
     };
     let text = name.to_string_lossy();
-    let stem = text.strip_suffix(SESSION).unwrap_or(&text);
-    let end = format!("-{:016x}{SESSION}{suffix}", xxh3_64(name.as_encoded_bytes()));
+    let stem = text.strip_suffix(ENDING).unwrap_or(&text);
+    let end = format!("-{:016x}{ENDING}{suffix}", xxh3_64(name.as_encoded_bytes()));
     let mut left = MAX_FILE_NAME_BYTES.saturating_sub(end.len()).min(stem.len());
     while !stem.is_char_boundary(left) {
         left -= 1;
@@ -49,7 +49,7 @@ mod tests {
                 }
             }
         }
-        let long = |last: &str| beside(&dir.join("a".repeat(240) + last + SESSION), ".lock");
+        let long = |last: &str| beside(&dir.join("a".repeat(240) + last + ENDING), ".lock");
         assert_ne!(long("1"), long("2"));
         assert!(long("1").to_str().expect("text").ends_with(".jsonl.lock"), "a sweep finds it");
     }

@@ -10,6 +10,8 @@ use crate::io::fs::{self, At, Writer};
 use crate::io::sidecar_names;
 use crate::io::temporary::Temporary;
 
+/// The suffix of [`Backup::OldVersion`].
+const OLD_VERSION: &str = ".v1.bak";
 /// The suffix of [`Backup::Repaired`].
 const REPAIRED: &str = ".bak";
 
@@ -37,7 +39,7 @@ impl KeptBackup {
     /// Makes the backup of the first `end` bytes of the file at `target`.
     pub fn make(backup: Backup, target: &Path, file: &File, end: u64) -> io::Result<Self> {
         let suffix = match backup {
-            Backup::OldVersion => ".v1.bak",
+            Backup::OldVersion => OLD_VERSION,
             Backup::Repaired => REPAIRED,
             Backup::None => return Ok(Self { path: None, is_link: false, is_ours: false }),
         };
@@ -109,6 +111,17 @@ fn paths<'a>(target: &'a Path, suffix: &'a str) -> impl Iterator<Item = PathBuf>
     (0..u32::MAX).map(move |number| match number {
         0 => sidecar_names::beside(target, suffix),
         _ => sidecar_names::beside(target, &format!("{suffix}.{number}")),
+    })
+}
+
+/// Whether a path may be that of a backup of the file at `target`.
+pub(crate) fn is_backup(path: &Path, target: &Path) -> bool {
+    [OLD_VERSION, REPAIRED].iter().any(|suffix| {
+        let first = sidecar_names::beside(target, suffix);
+        let rest = path.to_str().and_then(|path| path.strip_prefix(first.to_str()?));
+        rest.is_some_and(|rest| {
+            rest.is_empty() || rest.strip_prefix('.').is_some_and(|number| number.parse::<u32>().is_ok())
+        })
     })
 }
 

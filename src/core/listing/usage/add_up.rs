@@ -106,7 +106,7 @@ pub fn report<'a>(
     })
 }
 
-/// How many of each call were counted.
+/// How many of each call were counted. Calls are told by what they say, not by ids: copies in migrated forks have ids of their own.
 #[derive(Default)]
 struct Copies(HashMap<(u64, u64), Counted>);
 

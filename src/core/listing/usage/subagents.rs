@@ -8,11 +8,8 @@ use crate::base::error::{Error, Result};
 use crate::base::paths::{join, parent};
 use crate::io::fs;
 use crate::io::open::is_exhausted;
-use crate::io::session_files::session_file_name;
+use crate::io::session_files::{session_file_name, ENDING};
 use crate::listing::candidates::{absolute, read_fingerprints, Candidate};
-
-/// How session files end.
-const ENDING: &str = ".jsonl";
 
 /// The session files of the subagents of these sessions, each with the position of its session. An error if no file descriptor is
 /// left; those of folders that cannot be read are added to `unreadable`. `cwd` is what a relative path starts from.

@@ -11,11 +11,12 @@ use super::entry::{blanked, Identity};
 use super::text::Needle;
 use crate::base::error::{Error, Result, WithCall};
 use crate::base::memory::{self, copy_of_bytes, insert_into, push};
+use crate::io::fs;
 use crate::io::line_reader::{line_text, owned_text};
 use crate::io::lock_file::SessionLockGuard;
-use crate::io::{fs, sidecar_names};
 use crate::json::reader::{read, Raw};
 use crate::json::{quoted, string_bytes};
+use crate::rewrite::backup::is_backup;
 use crate::rewrite::replace::{retried, write_lines, Backup, ReadTo, Rewrite, RewriteTarget};
 use crate::storage::storage::Storage;
 use crate::summary::header_scan::first_header;
@@ -133,18 +134,11 @@ pub fn redact(path: &str, redaction: &Redaction, is_dry_run: bool) -> Result<Red
 /// The files that a migration and repairs left beside a session file.
 fn backups_of(path: &str) -> Result<Vec<String>> {
     let target = fs::real_path(Path::new(path)).with_call("realpath", path)?;
-    let stems = [".v1.bak", ".bak"].map(|suffix| sidecar_names::beside(&target, suffix));
-    let is_backup = |name: &Path| {
-        stems
-            .iter()
-            .filter_map(|stem| name.to_str()?.strip_prefix(stem.to_str()?))
-            .any(|rest| rest.is_empty() || rest.strip_prefix('.').is_some_and(|number| number.parse::<u32>().is_ok()))
-    };
     let dir = target.parent().unwrap_or(&target);
     let found = fs::list(dir).with_call("scandir", path)?.into_iter().map(|entry| dir.join(entry.file_name()));
     // A link may lead to a file that is not ours.
     let is_file = |path: &PathBuf| fs::entry_at(path).is_ok_and(|meta| meta.is_some_and(|meta| meta.is_file()));
-    let mut backups: Vec<_> = found.filter(|path| is_backup(path) && is_file(path)).collect();
+    let mut backups: Vec<_> = found.filter(|path| is_backup(path, &target) && is_file(path)).collect();
     backups.sort();
     Ok(backups.into_iter().filter_map(|path| path.into_os_string().into_string().ok()).collect())
 }
@@ -171,6 +165,7 @@ fn redact_file(
 }
 
 /// What the lines of an entry have in common, in a file and its backups: type, timestamp, and the id but in version 1, hashed.
+/// Forks never have version 1, so there id and time tell copies (`lib/store/copies.js`).
 type LineIdentity = [u8; 32];
 
 fn identity_hash((kind, timestamp): (&str, &str), id: Option<&[u8]>) -> LineIdentity {
