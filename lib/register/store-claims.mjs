@@ -2,7 +2,9 @@
 import { createRequire } from "node:module";
 import { CLAIM_MS, isExclusive } from "./store-shared.mjs";
 
-const { displayName } = createRequire(import.meta.url)("../store/names.js");
+const require = createRequire(import.meta.url);
+const { isGone } = require("../store/errors.js");
+const { displayName } = require("../store/names.js");
 
 /** When a claim is renewed. */
 const RENEW_MS = 20_000;
@@ -40,7 +42,7 @@ export class HeldClaims {
 			this.#held.add(session);
 			this.#reports.send({ claimed: session });
 		} catch (error) {
-			if (error.code === "not-found") return;
+			if (isGone(error)) return;
 			if (error.code === "claimed") {
 				this.#reports.show(`${error.message}: what is said here ${isExclusive() ? "is stored when that host has given it up" : "becomes a second branch"}`);
 				this.#reports.send({ inUse: [session, error.message] });

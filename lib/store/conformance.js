@@ -121,6 +121,16 @@ const CASES = {
 		assert.deepEqual(texts(page), asTexts(lines));
 	},
 
+	// Its caller loads what another process of the host appended meanwhile; where that fails it appends the same lines again.
+	async "an append that has not moved the cursor may be repeated, too"({ open }) {
+		const [store, process] = [await open("a"), await open("a")];
+		const { cursor } = await append(store, entries("a", 1));
+		await append(process, entries("b", 1), cursor);
+		await append(store, entries("c", 1), cursor);
+		for (const one of [store, process, store]) assert.equal((await append(one, entries("c", 1), cursor)).stored, 0);
+		assert.deepEqual(texts(await store.load(SESSION)), asTexts([...entries("a", 1), ...entries("b", 1), ...entries("c", 1)]));
+	},
+
 	async "two equal lines are one entry, on whatever hosts"({ open }) {
 		const [a, b] = [await open("a"), await open("b")];
 		await append(a, entries("x", 3));
@@ -466,6 +476,18 @@ const CASES = {
 		await exclusive(b, "e");
 		await rejects(exclusive(a, "f"), "claimed");
 		assert.deepEqual(texts(await loadAll(a, SESSION)).sort(), asTexts([..."abde"].flatMap((letter) => entries(letter, 1))));
+	},
+
+	async "a session that was deleted cannot be claimed until it is put back"({ open }) {
+		const [a, b] = [await open("a"), await open("b")];
+		if (!a.claim || !b.claim) return;
+		await append(a, entries("a", 1));
+		await a.claim(SESSION, { ttl: 60_000 });
+		await a.delete(SESSION);
+		for (const ttl of [60_000, 0]) await rejects(a.claim(SESSION, { ttl }), "deleted");
+		await a.append(SESSION, { header: newHeader(), lines: entries("b", 1), restores: true });
+		await a.claim(SESSION, { ttl: 60_000 });
+		await rejects(b.claim(SESSION, { ttl: 60_000 }), "claimed");
 	},
 };
 

@@ -192,7 +192,8 @@ export interface LineStore {
 	move?(from: string, to: string): Promise<void>;
 	/**
 	 * Claims a session for this host for some time (milliseconds), or prolongs its claim; 0 gives it up. Rejects with code
-	 * `claimed` while another host's claim lasts. In a directory or a bucket a claim lasts a day at most. An adapter may go without
+	 * `claimed` while another host's claim lasts, with `not-found` if the store does not have the session, and with `deleted` if it was
+	 * deleted. In a directory or a bucket a claim lasts a day at most. An adapter may go without
 	 * claims.
 	 */
 	claim?(session: string, claim: { ttl: number }): Promise<Claim>;

@@ -38,9 +38,9 @@ const OF_A_GENERATION = /^(\d+)(?:\/|$)/;
 const LOCKS = 64;
 
 /**
- * What an append leaves for the next one: the cursor that it returned, one that has passed this host's log to its end, the listing then, and
- * what the objects keep of the log's last part. `after` and `ownCursor` differ if another machine uses the same id.
- * @typedef {{ after: string, ownCursor: string, listing: SessionListing, cachedPart: unknown }} LastAppend
+ * What an append leaves for the next one: a cursor that has passed this host's log to its end, the listing then, and what the objects keep of
+ * the log's last part.
+ * @typedef {{ cursor: string, listing: SessionListing, cachedPart: unknown }} LastAppend
  */
 
 class LogStore {
@@ -97,7 +97,7 @@ class LogStore {
 	 */
 	async #tryAppend(session, append, { given, after, known }) {
 		if (append.exclusive) await this.#claims.check(session);
-		const isNext = known !== undefined && known.after === append.after;
+		const isNext = known !== undefined && known.cursor === append.after;
 		const there = isNext ? known.listing : await this.#look(session);
 		const listing = there ?? newListing(folderOf(append.project), session);
 		if (listing.hosts.size === 0) {
@@ -106,11 +106,11 @@ class LogStore {
 			if (given.size === 0) return { stored: 0, cursor: after.toString() };
 		}
 		if (!after.isEmpty && after.generation !== listing.generation) throw resetError(session);
-		const ownCursor = new LogCursor(isNext ? known.ownCursor : append.after);
+		const ownCursor = new LogCursor(append.after);
 		ownCursor.generation = listing.generation;
 		// The caller's cursor passes what the caller has, after all that it had passed. Another checkout of this host, or another machine
 		// that has the same id, may have written more: then the cursor stays, so that this is loaded.
-		let isCallers = !isNext || known.after === known.ownCursor;
+		let isCallers = true;
 		const lines = new Map(given);
 		let size = ownCursor.of(this.host).end;
 		if (!isNext) {
@@ -146,7 +146,7 @@ class LogStore {
 		const batch = { part, start, end: start + bytes.length, sum, clock: ownCursor.clock + 1 };
 		const now = await this.#check(listing, decodeBatches(bytes, start, { session, host: this.host }).batches, path);
 		ownCursor.pass(this.host, batch);
-		this.#remember(session, { after: cursor(), ownCursor: ownCursor.toString(), listing: now, cachedPart: written.cachedPart });
+		this.#remember(session, { cursor: ownCursor.toString(), listing: now, cachedPart: written.cachedPart });
 		return { stored: [...lines.keys()].filter((hash) => !now.redacted.has(hash)).length, cursor: cursor() };
 	}
 

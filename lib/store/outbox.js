@@ -51,8 +51,10 @@ class Outbox {
 		try {
 			return await this.#tryPortion();
 		} catch (error) {
-			if (!(error instanceof StoreError) || error.code !== "reset") throw error;
 			const { store, session, restores, onNote } = this.#options;
+			if (!(error instanceof StoreError)) throw error;
+			if (error.code === "deleted") throw new DeletedError(session);
+			if (error.code !== "reset") throw error;
 			// One that was set back to before it had the session does not say so.
 			if (!restores && (await store.list({ session })).deleted.length > 0) throw new DeletedError(session);
 			await onNote(undefined);
@@ -90,7 +92,7 @@ class Outbox {
 			if (fresh.length > 0) {
 				await claim?.();
 				const append = { header, lines: fresh, project, after: cursor, exclusive: claim !== undefined, restores };
-				({ cursor } = await store.append(session, append).catch(asDeleted(session)));
+				({ cursor } = await store.append(session, append));
 				if (cursor === append.after) {
 					// It has not passed what was appended, and would not show whether a store that was set back still has it.
 					({ cursor } = await loadAll(store, session, cursor));
@@ -152,11 +154,6 @@ class DeletedError extends StoreError {
 		super("deleted", `Session ${session} was deleted from the store, and stays here: pi-sessions push --restore ${session} stores it again`);
 	}
 }
-
-/** @param {string} session @returns {(error: unknown) => never} */
-const asDeleted = (session) => (error) => {
-	throw error instanceof StoreError && error.code === "deleted" ? new DeletedError(session) : error;
-};
 
 exports.DeletedError = DeletedError;
 exports.Outbox = Outbox;

@@ -255,9 +255,8 @@ class PostgresStore {
 	 */
 	async #refusal(session, append) {
 		const [row] = await this.#query("SELECT owner, lease > now() AND owner <> $2 AS held, deleted FROM $.sessions WHERE id = $1", [session, this.host]);
-		const isDeleted = row && row.deleted !== null;
-		if (isDeleted && append) return append.restores && append.after !== undefined ? resetError(session) : deletedError(session);
-		if ((!row || isDeleted) && append?.after === undefined) return new StoreError("not-found", `There is no session ${session}`);
+		if (row && row.deleted !== null) return append?.restores && append.after !== undefined ? resetError(session) : deletedError(session);
+		if (!row && append?.after === undefined) return new StoreError("not-found", `There is no session ${session}`);
 		if (row?.held && (!append || append.exclusive)) return claimedError(session, row.owner);
 		return append ? resetError(session) : new StoreError("unreachable", `${this.#name}: the claim of session ${session} ended just now`);
 	}

@@ -92,7 +92,9 @@ class S3Objects {
 		// There is no byte so far behind.
 		if (answer.status === 416) return { bytes: Buffer.alloc(0) };
 		if (answer.status !== 200 && answer.status !== 206) throw this.#refusal(answer);
-		return { bytes: answer.body, tag: answer.headers.etag };
+		// A server that knows no ranges gives all.
+		const bytes = answer.status === 206 ? answer.body : answer.body.subarray(from, to);
+		return { bytes, tag: answer.headers.etag };
 	}
 
 	/** @type {Objects["create"]} */

@@ -179,6 +179,20 @@ describe("requests", () => {
 	});
 });
 
+// Regression: the whole object was taken for its end.
+test("a server that knows no ranges gives whole objects, of which the part that was asked for is taken", async () => {
+	const bucket = server.newBucket();
+	const { port } = await between(({ headers }) => void delete headers.range);
+	const [a, b] = [open(bucket, "a", { port }), open(bucket, "b", { port })];
+	const { cursor } = await append(a, entries("a", 2));
+	const { cursor: seen } = await b.load(SESSION);
+	await append(a, entries("c", 2), cursor);
+	const page = await b.load(SESSION, seen);
+	expect([ids(page), page.problems]).toEqual([["c0", "c1"], []]);
+	expect(await append(open(bucket, "a", { port }), entries("d", 1), cursor)).toMatchObject({ stored: 1 });
+	expect(ids(await loadAll(b, SESSION))).toEqual(["a0", "a1", "c0", "c1", "d0"]);
+});
+
 test("processes of one host and of others write to one session, some of them killed: what was acknowledged is there once", async () => {
 	const bucket = server.newBucket();
 	await crowd(`s3://${bucket}/x?endpoint=${encodeURIComponent(at(server.port))}`, open(bucket, "reader", { prefix: "x" }), { ...process.env, ...environment() });

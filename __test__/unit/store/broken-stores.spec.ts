@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import { setTimeout as pause } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { conformanceCases } from "../../../lib/store/conformance.js";
-import type { Append, Appended, LineStore, ListFilter, Page, Redaction, SessionList } from "../../../lib/store/index.js";
+import type { Append, Appended, Claim, LineStore, ListFilter, Page, Redaction, SessionList } from "../../../lib/store/index.js";
 import { StoreError } from "../../../lib/store/index.js";
 import { library } from "../../support/lines.js";
 
@@ -18,6 +18,7 @@ const FAULTS = {
 	"it keeps text, not bytes": "lines come back byte for byte, in order",
 	"it says that lines are stored before they are": "lines come back byte for byte, in order",
 	"it stores a line again": "an append may be repeated, whole, in part and in other portions",
+	"it takes its last cursor for the end of what it has stored": "an append that has not moved the cursor may be repeated, too",
 	"its order is that of the hosts' names": "what is appended after a load comes after what was loaded",
 	"several processes of a host write at the same time": "processes of one host write to a session one at a time, and each line is there",
 	"what comes after a torn end is glued to it": "what a killed writer has left half written is nobody's, and what is appended after it is read",
@@ -26,6 +27,8 @@ const FAULTS = {
 	"it takes a cursor of the generation before": "a deleted session is gone, and old cursors say so",
 	"a redacted line is stored again": "a redacted line is gone for ever, and another one stands in its place",
 	"it forgets redactions with the session": "a redacted line is gone for ever, and another one stands in its place",
+	"a session that was deleted is claimed": "a session that was deleted cannot be claimed until it is put back",
+	"it does not say who has claimed a session": "a claim is one host's, and while it lasts another host's exclusive append is refused",
 	"it takes any id": "what is no id, no entry, no header and no cursor is refused, and nothing stored",
 } as const;
 type Fault = keyof typeof FAULTS;
@@ -42,6 +45,7 @@ interface Session {
 	rows: Row[];
 	redacted: Map<string, Buffer | undefined>;
 	deleted?: Date;
+	claim?: { host: string; until: Date };
 	isTorn: boolean;
 }
 
@@ -57,6 +61,7 @@ class MemoryStore implements LineStore {
 	readonly host: string;
 	#shared: Shared;
 	#fault: Fault | undefined;
+	#lastCursor: string | undefined;
 
 	constructor(shared: Shared, host: string, fault?: Fault) {
 		this.host = checkId(host, "host");
@@ -83,7 +88,7 @@ class MemoryStore implements LineStore {
 	async append(session: string, append: Append): Promise<Appended> {
 		let found = this.#session(session);
 		const given: Buffer[] = checkAppend(session, append).map(({ line }: { line: Buffer }) => Buffer.from(this.#has("it keeps text, not bytes") ? line.toString() : line));
-		if (append.exclusive) throw new StoreError("unsupported", "there are no claims");
+		if (append.exclusive) this.#checkClaim(found);
 		if (append.after !== undefined && !CURSOR.test(append.after)) throw new StoreError("reset", "The cursor is not one of this store");
 		if (found?.deleted && !append.restores) throw new StoreError("deleted", "it was deleted");
 		const seen = this.#passed(found, append.after);
@@ -95,7 +100,8 @@ class MemoryStore implements LineStore {
 		}
 		const one = found;
 		const rows = this.#has("several processes of a host write at the same time") ? [...one.rows] : one.rows;
-		const isThere = (line: Buffer) => rows.some((row) => row.line?.equals(line));
+		const isLast = append.after !== undefined && append.after === this.#lastCursor;
+		const isThere = (line: Buffer) => !(isLast && this.#has("it takes its last cursor for the end of what it has stored")) && rows.some((row) => row.line?.equals(line));
 		const isRedacted = (line: Buffer) => !this.#has("a redacted line is stored again") && one.redacted.has(hashOf(line));
 		const fresh = [...new Map(given.map((line) => [line.toString("latin1"), line])).values()].filter((line) => (this.#has("it stores a line again") || !isThere(line)) && !isRedacted(line));
 		const isNext = seen === rows.length;
@@ -108,7 +114,8 @@ class MemoryStore implements LineStore {
 		if (this.#has("several processes of a host write at the same time")) await pause(5);
 		if (this.#has("it says that lines are stored before they are")) setTimeout(write, 50);
 		else write();
-		return { stored: fresh.length, cursor: `${one.generation}/${isNext ? rows.length : seen}` };
+		this.#lastCursor = `${one.generation}/${isNext ? rows.length : seen}`;
+		return { stored: fresh.length, cursor: this.#lastCursor };
 	}
 
 	async load(session: string, after?: string): Promise<Page> {
@@ -131,9 +138,10 @@ class MemoryStore implements LineStore {
 		const found = [...this.#shared.sessions].filter(([id, one]) => (session === undefined || id === session) && (project === undefined || one.project === project)).sort(([a], [b]) => (a < b ? -1 : 1));
 		const isThere = ([, one]: [string, Session]) => one.deleted === undefined && one.rows.length > 0;
 		return {
-			sessions: found.filter(isThere).map(([id, { header, project, rows, redacted }]) => ({
+			sessions: found.filter(isThere).map(([id, { header, project, rows, redacted, claim }]) => ({
 				...{ session: id, header, project, hosts: [...new Set(rows.map(({ host }) => host))].sort(), redactions: redacted.size },
 				...{ bytes: rows.reduce((sum, { line }) => sum + (line?.length ?? 0), 0), modified: new Date(0) },
+				...(this.#has("it does not say who has claimed a session") ? {} : { claim }),
 			})),
 			deleted: found.flatMap(([session, { deleted: at }]) => (at ? [{ session, at }] : [])),
 			problems: [],
@@ -145,7 +153,7 @@ class MemoryStore implements LineStore {
 		const found = this.#session(session);
 		if (!found || found.deleted) return;
 		if (this.#has("it forgets that a session was deleted")) this.#shared.sessions.delete(session);
-		else Object.assign(found, { rows: [], deleted: new Date() });
+		else Object.assign(found, { rows: [], deleted: new Date(), claim: undefined });
 	}
 
 	async redact(session: string, redactions: readonly Redaction[]): Promise<void> {
@@ -163,6 +171,20 @@ class MemoryStore implements LineStore {
 	async redactions(session: string): Promise<Redaction[]> {
 		const found = this.#session(session);
 		return found ? toRedactions(found.redacted) : [];
+	}
+
+	#checkClaim(found: Session | undefined): void {
+		if (found?.claim && found.claim.host !== this.host) throw new StoreError("claimed", "another host has it");
+	}
+
+	async claim(session: string, { ttl }: { ttl: number }): Promise<Claim> {
+		const found = this.#session(session);
+		if (!found) throw new StoreError("not-found", "there is no such session");
+		if (found.deleted && !this.#has("a session that was deleted is claimed")) throw new StoreError("deleted", "it was deleted");
+		this.#checkClaim(found);
+		const until = new Date(Date.now() + ttl);
+		found.claim = ttl > 0 ? { host: this.host, until } : undefined;
+		return { until };
 	}
 
 	async close(): Promise<void> {}
