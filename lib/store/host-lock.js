@@ -58,7 +58,7 @@ async function withLock(pathOf, work) {
 	const end = performance.now() + LONGEST_WAIT_MS;
 	let release = tryLock(pathOf);
 	for (let wait = PAUSE_MS; !release; wait = Math.min(wait * 2, LONGEST_PAUSE_MS)) {
-		if (performance.now() > end) throw new StoreError("unreachable", "Another process of this host has held a lock for two minutes that is needed here");
+		if (performance.now() > end) throw new StoreError("unreachable", `Another process of this host has held ${pathOf()} locked for two minutes: end it, or try again later`);
 		await pause(wait * (0.5 + Math.random()));
 		release = tryLock(pathOf);
 	}

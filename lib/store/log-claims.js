@@ -55,7 +55,7 @@ class Claims {
 			const { own, other } = await this.#of(session);
 			const earlier = own.map(({ path }) => path).filter((one) => one !== path);
 			const written = own.find((one) => one.path === path)?.written ?? (await this.#objects.now());
-			// A host that has come since a claim that was prolonged in time sees that, and gives up. Another process may have that claim.
+			// If our claim was valid all along, maybe by another process of this host, the other host is the newcomer, and yields.
 			const isOurs = !other || before.some((one) => one.written + one.ttl > written);
 			await this.#objects.remove(isOurs ? earlier : [...earlier, path]);
 			if (isOurs) return written + ttl;

@@ -18,7 +18,8 @@ const { idOf, nameOf } = require("./names.js");
  * @property {Map<string, Redacted>} redacted by the line's hash
  */
 /**
- * A line that was redacted: `other` is the hash of what stands in its place, and `lost` are the paths of what was put there and does not.
+ * A line that was redacted. `other` is the hash of the line in its place; `lost` are the paths of lines that another redaction put there and
+ * that were replaced in turn.
  * @typedef {{ path: string, other?: string, lost: string[] }} Redacted
  */
 

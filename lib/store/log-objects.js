@@ -18,7 +18,7 @@ const { StoreError } = require("./errors.js");
  *   `endOffset`, then writes, and makes the log if there is none; undefined if it has not `size`
  * @property {(path: string, ranges: { at: number, length: number }[]) => Promise<void>} blank overwrites with spaces; nothing if it is not there
  * @property {(paths: string[]) => Promise<void>} remove
- * @property {() => Promise<void>} [check] throws if what is there can be created again, or be replaced when it has changed
+ * @property {() => Promise<void>} [check] throws unless the server refuses to create what is there, and to replace what has changed
  * @property {() => Promise<number>} now what time an object would get that is created now, in milliseconds
  * @property {string} name for messages
  * @property {() => void} [close] ends what waits for another call

@@ -1,7 +1,8 @@
 // Lines in logs: one for each session and host, in a directory or a bucket. Names are in log-names.js, what a log holds in log-batches.js, how
 // logs are read in log-reader.js.
 //
-// A host writes its own logs alone, and its processes write to one of them one after the other (host-lock.js). So a log only grows: in a
+// A host appends to its own logs alone, and its processes write to one of them one after the other (host-lock.js). So a log only grows, and
+// only redactions, of whatever host, change bytes in it: they overwrite them with spaces. In a
 // directory it is a file, whose torn end the next append cuts off; in a bucket it is a row of objects, of which the last one is replaced
 // by a longer one, if it is still what it was, until it is full. Neither names nor order depend on the time of day.
 //
