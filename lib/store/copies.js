@@ -44,35 +44,49 @@ async function entriesWith(path, ids) {
 	/** @type {{ identity: string, line: Buffer }[]} */
 	const found = [];
 	if (ids.size === 0) return found;
-	// As most lines have none of them, few are parsed.
-	const texts = [...ids].map((id) => Buffer.from(JSON.stringify(id)));
 	await eachLine(path, (line) => {
-		if (!texts.some((text) => line.includes(text)) || !ids.has(entryOf(line)?.id ?? "")) return;
-		found.push({ identity: identityOf(line) ?? "", line: Buffer.from(line) });
+		if (hasId(line, ids)) found.push({ identity: identityOf(line) ?? "", line: Buffer.from(line) });
 	});
 	return found;
 }
 
+/** @param {Buffer} line @param {Set<string>} ids */
+function hasId(line, ids) {
+	// As most lines have none of them, few are parsed.
+	return [...ids].some((id) => line.includes(JSON.stringify(id))) && ids.has(entryOf(line)?.id ?? "");
+}
+
 /**
- * What is to be redacted in the file of another session because it was redacted in this one: copies of its entries. A copy that differs
- * from the original in what it is below gets what stands in the original's place. Of any other nobody knows what it holds: it loses what it
- * says.
+ * What is to be redacted in a file because the original was redacted: copies of its entries.
  * @param {string} path
  * @param {readonly Redaction[]} redactions
- * @returns {Promise<Redaction[]>}
  */
 async function copiesIn(path, redactions) {
+	return copiesAmong((await entriesWith(path, idsOf(redactions))).map(({ line }) => line), redactions);
+}
+
+/**
+ * Redactions of those lines that are copies of redacted entries. A copy that differs from the original in what it is below gets what stands in
+ * the original's place. Of any other nobody knows what it holds: it loses what it says.
+ * @param {Buffer[]} lines
+ * @param {readonly Redaction[]} redactions
+ * @returns {Redaction[]}
+ */
+function copiesAmong(lines, redactions) {
 	const known = new Set(redactions.map(({ hash }) => hash));
+	const ids = idsOf(redactions);
 	const entries = redactions.flatMap(({ hash, line }) => (line ? { hash, line, identity: identityOf(line) } : []));
-	const ids = new Set(entries.flatMap(({ line }) => entryOf(line)?.id ?? []));
-	return (await entriesWith(path, ids)).flatMap(({ identity, line }) => {
-		const hash = hashOf(line);
+	return lines.filter((line) => hasId(line, ids)).flatMap((line) => {
+		const [hash, identity] = [hashOf(line), identityOf(line)];
 		const redacted = entries.filter((one) => one.identity === identity);
 		if (redacted.length === 0 || known.has(hash) || redacted.some((one) => inPlaceOf(one.line, line).equals(one.line))) return [];
 		const original = redacted.find((one) => hashOf(inPlaceOf(one.line, line)) === one.hash);
 		return [{ hash, ...(original && { line: inPlaceOf(line, original.line) }) }];
 	});
 }
+
+/** The ids of redacted entries that say anything. @param {readonly Redaction[]} redactions */
+const idsOf = (redactions) => new Set(redactions.flatMap(({ line }) => (line && entryOf(line)?.id) ?? []));
 
 /**
  * The line of an entry below what another one is below: all of its other bytes as they are.
@@ -89,6 +103,7 @@ function inPlaceOf(other, line) {
 	return JSON.stringify(parse(edited)) === whole ? edited : Buffer.from(whole);
 }
 
+exports.copiesAmong = copiesAmong;
 exports.copiesIn = copiesIn;
 exports.eachLine = eachLine;
 exports.entriesWith = entriesWith;

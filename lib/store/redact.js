@@ -5,7 +5,7 @@
 // would come back with the next pull. A store may also have what the file does not have any more, because it was edited by hand.
 const { mkdirSync, mkdtempSync, promises: fs, readFileSync, rmSync, statSync, writeFileSync } = require("node:fs");
 const { join } = require("node:path");
-const { copiesIn, eachLine, entriesWith, identityOf } = require("./copies.js");
+const { copiesAmong, copiesIn, eachLine, entriesWith, identityOf } = require("./copies.js");
 const { asError } = require("./errors.js");
 const { entryOf, splitLines } = require("./lines.js");
 const { loadAll } = require("./load-all.js");
@@ -110,7 +110,8 @@ async function takeOver({ session, file }, redactions, options) {
 		/** @type {Map<string, import("./index").Redaction>} */
 		const lines = new Map();
 		for (const [owner, some] of redactions) {
-			const copies = owner === session ? [] : await copiesIn(file, some);
+			// In the session's own file an entry below a renamed one is another line than in the store.
+			const copies = (await copiesIn(file, some)).filter(({ line }) => owner !== session || line !== undefined);
 			for (const one of [...some, ...copies]) {
 				lines.set(one.hash, one);
 				owners.set(one.hash, owner);
@@ -150,15 +151,22 @@ async function takeOver({ session, file }, redactions, options) {
  */
 async function pushRedactions({ session, file }, options) {
 	const { store, notesDir, redacted, isAsked, isPrivate, secretIn, call } = options;
-	const all = redacted.all();
+	let all = redacted.all();
 	const isUnfinished = isAsked || redacted.isUnfinished();
 	if (all.length === 0 && !isUnfinished) return false;
 	let known = await redactionsIn(store, session);
-	const unknown = all.filter(({ hash }) => !known.has(hash));
-	const isTold = unknown.length > 0 || isUnfinished;
+	const isUnknown = (/** @type {ReplacedLine} */ { hash }) => !known.has(hash);
+	const isTold = isUnfinished || all.some(isUnknown);
 	if (isTold) {
-		await redacted.alone(() => finish(file, redacted, call));
-		const stored = isPrivate || secretIn ? new Set((await loadAll(store, session)).lines.map(({ line }) => hashOf(line))) : undefined;
+		const lines = (await loadAll(store, session)).lines.map(({ line }) => line);
+		await redacted.alone(async () => {
+			await finish(file, redacted, call);
+			// An entry below a renamed one is another line there than in this file.
+			await redacted.add(copiesAmong(lines, redacted.all()).flatMap(({ hash, line }) => (line ? { hash, line } : [])));
+		});
+		all = redacted.all();
+		const unknown = all.filter(isUnknown);
+		const stored = isPrivate || secretIn ? new Set(lines.map(hashOf)) : undefined;
 		const isStored = (/** @type {string} */ hash) => stored?.has(hash) ?? true;
 		const given = isPrivate ? unknown.filter(({ hash }) => isStored(hash)) : unknown;
 		// What stands in the place of a line is held back if it holds a secret.
