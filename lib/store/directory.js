@@ -9,6 +9,7 @@ const { dirname, isAbsolute, join, resolve } = require("node:path");
 const { replaceFile, syncFolder } = require("../replace-file.js");
 const { checkPath } = require("./address.js");
 const { unlessAbsent } = require("./calls.js");
+const { Drafts } = require("./drafts.js");
 const { StoreError, messageOf } = require("./errors.js");
 const { hostLock } = require("./host-lock.js");
 const { inParallel } = require("./in-parallel.js");
@@ -21,8 +22,6 @@ const { readAt } = require("./session-file.js");
 
 /** The prefix of drafts; no reader takes a draft for something else. */
 const DRAFT = ".draft-";
-/** A draft of this age was left by a process that was killed. */
-const ABANDONED_MS = 24 * 3600 * 1000;
 /** What a directory hands on to those below it: its rights, its group and that only owners remove. */
 const FOLDER_MODE = 0o3777;
 const FILE_MODE = 0o666;
@@ -49,8 +48,7 @@ const NO_LINK = constants.O_NOFOLLOW ?? 0;
 class DirectoryObjects {
 	#root;
 	#lock;
-	/** The folders in which abandoned drafts were looked for. */
-	#swept = new Set();
+	#drafts = new Drafts((name) => name.startsWith(DRAFT));
 	/** A log is one file. */
 	partSize = Infinity;
 
@@ -131,7 +129,7 @@ class DirectoryObjects {
 		return this.#guard(async () => {
 			const full = join(this.#root, path);
 			const draft = join(dirname(full), `${DRAFT}${randomUUID()}`);
-			await this.#sweep(dirname(full));
+			await this.#drafts.sweep(dirname(full));
 			try {
 				const { file, mode } = await this.#make(draft, "wx");
 				try {
@@ -208,7 +206,7 @@ class DirectoryObjects {
 	async now() {
 		const probe = join(this.#root, `${DRAFT}${randomUUID()}`);
 		try {
-			await this.#sweep(this.#root);
+			await this.#drafts.sweep(this.#root);
 			await fs.writeFile(probe, "", { flag: "wx" });
 			return Math.round((await fs.stat(probe)).mtimeMs);
 		} catch {
@@ -221,20 +219,6 @@ class DirectoryObjects {
 	/** @type {Objects["remove"]} */
 	async remove(paths) {
 		await this.#guard(() => inParallel(paths, (path) => fs.rm(join(this.#root, path), { force: true })));
-	}
-
-	/** Removes what killed processes left in a folder when this process first makes a file there. @param {string} folder */
-	async #sweep(folder) {
-		if (this.#swept.has(folder)) return;
-		this.#swept.add(folder);
-		try {
-			for (const name of (await unlessAbsent(fs.readdir(folder))) ?? []) {
-				const stat = name.startsWith(DRAFT) ? await unlessAbsent(fs.stat(join(folder, name))) : undefined;
-				if (stat && Date.now() - stat.mtimeMs > ABANDONED_MS) await fs.rm(join(folder, name), { force: true });
-			}
-		} catch {
-			// They may be another user's, and then nobody else's to remove.
-		}
 	}
 
 	/**

@@ -3,6 +3,7 @@ const { randomBytes } = require("node:crypto");
 const fs = require("node:fs");
 const { dirname } = require("node:path");
 const { replaceFile, syncFolder } = require("../replace-file.js");
+const { Drafts } = require("./drafts.js");
 const { isObject, parse } = require("./lines.js");
 
 /**
@@ -26,6 +27,8 @@ const readJson = (path) => unlessAbsentSync(() => parse(fs.readFileSync(path)));
 /** The names in a directory; none if it is not there. @param {string} path */
 const namesIn = (path) => unlessAbsentSync(() => fs.readdirSync(path)) ?? [];
 
+const drafts = new Drafts((name) => /\.json\.[0-9a-f]{12}$/.test(name));
+
 /** @param {string} path */
 const remove = (path) => fs.rmSync(path, { force: true });
 
@@ -39,6 +42,7 @@ const remove = (path) => fs.rmSync(path, { force: true });
 async function writeWhole(path, text, last) {
 	const draft = `${path}.${randomBytes(6).toString("hex")}`;
 	await fs.promises.mkdir(dirname(path), { recursive: true, mode: 0o700 });
+	await drafts.sweep(dirname(path));
 	try {
 		await fs.promises.writeFile(draft, text, { mode: 0o600 });
 		if (last !== undefined) await syncFile(draft);

@@ -63,6 +63,16 @@ testWith("syncs")("a directory of notes may be in the root of the file system", 
 	expect(readFileSync(join(dir, "note.json"), "utf8")).toBe("[]");
 });
 
+// Regression: they stayed for ever, that of the settings with the store's password in it.
+test("what killed processes left of notes and settings is gone after the next write, once it is a day old", async () => {
+	const dir = emptyDirectory();
+	const [old, young, other] = ["session-store.json.0123456789ab", "x.json.ba9876543210", "x.json.old"].map((name) => join(dir, name)) as [string, string, string];
+	for (const path of [old, young, other]) writeFileSync(path, "secret");
+	for (const path of [old, other]) fs.utimesSync(path, 0, 0);
+	await writeWhole(join(dir, "x.json"), "{}");
+	expect([old, young, other].filter((path) => fs.existsSync(path))).toEqual([young, other]);
+});
+
 // Regression: each read the note before the other one wrote it, and one of the two was lost.
 test("what is redacted of a session at the same time is all kept", async () => {
 	const notes = emptyDirectory();
