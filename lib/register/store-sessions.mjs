@@ -14,7 +14,7 @@ const { callHere } = require("../store/local.js");
 const { Notes } = require("../store/notes.js");
 const { removeAside } = require("../store/redact.js");
 const { lagOf } = require("../store/session-file.js");
-const { onDisk } = require("../store/session-path.js");
+const { fileOnDisk, onDisk } = require("../store/session-path.js");
 const { projectIn } = require("../store/settings.js");
 
 /** How many sessions that earlier processes left are begun at the same time: each takes some megabytes. */
@@ -70,7 +70,7 @@ export class Sessions {
 	changeable(items) {
 		const elsewhere = this.#context.pending.openElsewhere();
 		const isSmall = ({ file, stored }) => Math.max(stored.bytes, statSync(file, { throwIfNoEntry: false })?.size ?? 0) <= LARGEST_OPEN;
-		const isChangeable = (item) => (this.#openFile(item.file) ? isSmall(item) : !elsewhere.has(onDisk(item.file)));
+		const isChangeable = (item) => (this.#openFile(item.file) ? isSmall(item) : !elsewhere.has(fileOnDisk(item.file)));
 		return items.filter((item) => item.file === undefined || isChangeable(item));
 	}
 
@@ -91,10 +91,11 @@ export class Sessions {
 			if (rules.isPrivate(one) || this.isEnding) return;
 			if (!this.#followed.has(one.file)) {
 				const sync = this.syncFor({ dir: dirname(one.file), cwd: one.cwd, project });
-				this.#followed.set(one.file, sync);
-				sync.follow(one);
 				// Its directory may be gone when a later process is to find its project.
 				pending.add({ ...one, project });
+				sync.follow(one);
+				// Last: what fails is tried again.
+				this.#followed.set(one.file, sync);
 			}
 			if (this.#followed.get(one.file).isNoted(one.session)) await claims.renew(one.session);
 		} catch (error) {
@@ -177,7 +178,7 @@ export class Sessions {
 	/** Takes a session that is not stored to its end, once: several processes may have left it. Gives whether it is one. @param {PendingSession} one */
 	async #take(one) {
 		if (!(await this.#isUnstored(one))) return false;
-		const file = onDisk(one.file);
+		const file = fileOnDisk(one.file);
 		if (this.#left.has(file)) return true;
 		// The name that is set here is not that of another directory.
 		const project = one.project ?? (await this.cachedProject(one.cwd, ""));

@@ -8,6 +8,9 @@ const { readLines } = require("./session-file.js");
 
 /** @typedef {import("./index").Redaction} Redaction */
 
+/** The keys whose values are ids of other entries: those of `REFERENCES` in src/core/format/entry.rs. */
+const REFERENCES = ["parentId", "firstKeptEntryId", "targetId", "fromId"];
+
 /**
  * What copies of an entry have in common, whatever they are below: its id and its time. Undefined for a line that is not an entry.
  * @param {Uint8Array} line
@@ -44,16 +47,18 @@ async function entriesWith(path, ids) {
 	/** @type {{ identity: string, line: Buffer }[]} */
 	const found = [];
 	if (ids.size === 0) return found;
+	const hasId = haveIds(ids);
 	await eachLine(path, (line) => {
-		if (hasId(line, ids)) found.push({ identity: identityOf(line) ?? "", line: Buffer.from(line) });
+		if (hasId(line)) found.push({ identity: identityOf(line) ?? "", line: Buffer.from(line) });
 	});
 	return found;
 }
 
-/** @param {Buffer} line @param {Set<string>} ids */
-function hasId(line, ids) {
+/** Whether a line is that of an entry with one of these ids. @param {Set<string>} ids */
+function haveIds(ids) {
 	// As most lines have none of them, few are parsed.
-	return [...ids].some((id) => line.includes(JSON.stringify(id))) && ids.has(entryOf(line)?.id ?? "");
+	const texts = [...ids].map((id) => Buffer.from(JSON.stringify(id)));
+	return (/** @type {Buffer} */ line) => texts.some((text) => line.includes(text)) && ids.has(entryOf(line)?.id ?? "");
 }
 
 /**
@@ -66,17 +71,16 @@ async function copiesIn(path, redactions) {
 }
 
 /**
- * Redactions of those lines that are copies of redacted entries. A copy that differs from the original in what it is below gets what stands in
- * the original's place. Of any other nobody knows what it holds: it loses what it says.
+ * Redactions of those lines that are copies of redacted entries. A copy that differs from the original only in the ids that it refers to gets what
+ * stands in the original's place. Of any other nobody knows what it holds: it loses what it says.
  * @param {Buffer[]} lines
  * @param {readonly Redaction[]} redactions
  * @returns {Redaction[]}
  */
 function copiesAmong(lines, redactions) {
 	const known = new Set(redactions.map(({ hash }) => hash));
-	const ids = idsOf(redactions);
 	const entries = redactions.flatMap(({ hash, line }) => (line ? { hash, line, identity: identityOf(line) } : []));
-	return lines.filter((line) => hasId(line, ids)).flatMap((line) => {
+	return lines.filter(haveIds(idsOf(redactions))).flatMap((line) => {
 		const [hash, identity] = [hashOf(line), identityOf(line)];
 		const redacted = entries.filter((one) => one.identity === identity);
 		if (redacted.length === 0 || known.has(hash) || redacted.some((one) => inPlaceOf(one.line, line).equals(one.line))) return [];
@@ -89,17 +93,20 @@ function copiesAmong(lines, redactions) {
 const idsOf = (redactions) => new Set(redactions.flatMap(({ line }) => (line && entryOf(line)?.id) ?? []));
 
 /**
- * The line of an entry below what another one is below: all of its other bytes as they are.
+ * The line of an entry, referring to the entries that another one refers to: all of its other bytes as they are.
  * @param {Buffer} other
  * @param {Buffer} line
  */
 function inPlaceOf(other, line) {
-	const [value, below] = [parse(line), parse(other)];
-	if (!isObject(value) || !isObject(below)) return line;
-	const whole = JSON.stringify({ ...value, parentId: below.parentId });
-	const [from = "", to = ""] = [value, below].map(({ parentId }) => `"parentId":${JSON.stringify(parentId)}`);
-	const at = line.indexOf(from);
-	const edited = at < 0 ? line : Buffer.concat([line.subarray(0, at), Buffer.from(to), line.subarray(at + Buffer.byteLength(from))]);
+	const [value, referring] = [parse(line), parse(other)];
+	if (!isObject(value) || !isObject(referring)) return line;
+	const keys = REFERENCES.filter((key) => key in value && key in referring && value[key] !== referring[key]);
+	const whole = JSON.stringify({ ...value, ...Object.fromEntries(keys.map((key) => [key, referring[key]])) });
+	const edited = keys.reduce((bytes, key) => {
+		const [from = "", to = ""] = [value, referring].map((one) => `${JSON.stringify(key)}:${JSON.stringify(one[key])}`);
+		const at = bytes.indexOf(from);
+		return at < 0 ? bytes : Buffer.concat([bytes.subarray(0, at), Buffer.from(to), bytes.subarray(at + Buffer.byteLength(from))]);
+	}, line);
 	return JSON.stringify(parse(edited)) === whole ? edited : Buffer.from(whole);
 }
 

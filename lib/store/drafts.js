@@ -7,21 +7,19 @@ const { unlessAbsent } = require("./calls.js");
 const ABANDONED_MS = 24 * 3600 * 1000;
 
 class Drafts {
-	#isDraft;
 	/** @type {Set<string>} */
 	#swept = new Set();
 
-	/** @param {(name: string) => boolean} isDraft whether a file's name is a draft's */
-	constructor(isDraft) {
-		this.#isDraft = isDraft;
-	}
-
-	/** Removes what killed processes left in a folder when this process first makes a file there. @param {string} folder */
-	async sweep(folder) {
-		if (this.#swept.has(folder)) return;
-		this.#swept.add(folder);
+	/**
+	 * Removes what killed processes left, when this process first makes such a file there.
+	 * @param {string} folder
+	 * @param {string} beginning of the names of drafts
+	 */
+	async sweep(folder, beginning) {
+		if (this.#swept.has(join(folder, beginning))) return;
+		this.#swept.add(join(folder, beginning));
 		try {
-			for (const name of ((await unlessAbsent(fs.readdir(folder))) ?? []).filter(this.#isDraft)) {
+			for (const name of ((await unlessAbsent(fs.readdir(folder))) ?? []).filter((name) => name.startsWith(beginning))) {
 				const stat = await unlessAbsent(fs.stat(join(folder, name)));
 				if (stat && Date.now() - stat.mtimeMs > ABANDONED_MS) await fs.rm(join(folder, name), { force: true });
 			}

@@ -9,7 +9,7 @@ const fs = require("node:fs");
 const { join } = require("node:path");
 const { addressKey } = require("./address.js");
 const { isObject, parse } = require("./lines.js");
-const { onDisk } = require("./session-path.js");
+const { fileOnDisk } = require("./session-path.js");
 const { namesIn, remove, unlessAbsentSync } = require("./small-file.js");
 
 /**
@@ -47,7 +47,7 @@ class Pending {
 		fs.mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
 		// First: a file without a lock is that of a process that has ended.
 		if (this.#isOwn) this.#release ??= tryLock(this.#lockOf(this.id));
-		fs.appendFileSync(this.#fileOf(this.id), `${JSON.stringify({ session, file: onDisk(file), cwd, project })}\n`, { mode: 0o600 });
+		fs.appendFileSync(this.#fileOf(this.id), `${JSON.stringify({ session, file: fileOnDisk(file), cwd, project })}\n`, { mode: 0o600 });
 	}
 
 	/** What the process has opened. */

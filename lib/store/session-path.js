@@ -28,7 +28,11 @@ function onDisk(path) {
 	}
 }
 
+/** A file in its directory on the disk. It may be a link itself: what is kept of a session goes by the directory that names it. @param {string} path */
+const fileOnDisk = (path) => join(onDisk(dirname(path)), basename(path));
+
 exports.fileName = fileName;
+exports.fileOnDisk = fileOnDisk;
 exports.idInName = idInName;
 exports.isSessionName = isSessionName;
 exports.onDisk = onDisk;

@@ -1,7 +1,7 @@
 // Small files in the directory of this machine's notes, for their owner alone. docs/store-adapters.md says what is lost with each.
 const { randomBytes } = require("node:crypto");
 const fs = require("node:fs");
-const { dirname } = require("node:path");
+const { basename, dirname } = require("node:path");
 const { replaceFile, syncFolder } = require("../replace-file.js");
 const { Drafts } = require("./drafts.js");
 const { isObject, parse } = require("./lines.js");
@@ -27,7 +27,7 @@ const readJson = (path) => unlessAbsentSync(() => parse(fs.readFileSync(path)));
 /** The names in a directory; none if it is not there. @param {string} path */
 const namesIn = (path) => unlessAbsentSync(() => fs.readdirSync(path)) ?? [];
 
-const drafts = new Drafts((name) => /\.json\.[0-9a-f]{12}$/.test(name));
+const drafts = new Drafts();
 
 /** @param {string} path */
 const remove = (path) => fs.rmSync(path, { force: true });
@@ -40,9 +40,10 @@ const remove = (path) => fs.rmSync(path, { force: true });
  *   power failure
  */
 async function writeWhole(path, text, last) {
-	const draft = `${path}.${randomBytes(6).toString("hex")}`;
+	const beginning = `${path}.draft-`;
+	const draft = `${beginning}${randomBytes(6).toString("hex")}`;
 	await fs.promises.mkdir(dirname(path), { recursive: true, mode: 0o700 });
-	await drafts.sweep(dirname(path));
+	await drafts.sweep(dirname(path), basename(beginning));
 	try {
 		await fs.promises.writeFile(draft, text, { mode: 0o600 });
 		if (last !== undefined) await syncFile(draft);

@@ -66,11 +66,11 @@ testWith("syncs")("a directory of notes may be in the root of the file system", 
 // Regression: they stayed for ever, that of the settings with the store's password in it.
 test("what killed processes left of notes and settings is gone after the next write, once it is a day old", async () => {
 	const dir = emptyDirectory();
-	const [old, young, other] = ["session-store.json.0123456789ab", "x.json.ba9876543210", "x.json.old"].map((name) => join(dir, name)) as [string, string, string];
-	for (const path of [old, young, other]) writeFileSync(path, "secret");
-	for (const path of [old, other]) fs.utimesSync(path, 0, 0);
+	const [old, young, ...others] = ["x.json.draft-01", "x.json.draft-02", "x.json.bak", "auth.json.draft-01"].map((name) => join(dir, name)) as [string, string];
+	for (const path of [old, young, ...others]) writeFileSync(path, "secret");
+	for (const path of [old, ...others]) fs.utimesSync(path, 0, 0);
 	await writeWhole(join(dir, "x.json"), "{}");
-	expect([old, young, other].filter((path) => fs.existsSync(path))).toEqual([young, other]);
+	expect([old, young, ...others].filter((path) => fs.existsSync(path))).toEqual([young, ...others]);
 });
 
 // Regression: each read the note before the other one wrote it, and one of the two was lost.
@@ -165,11 +165,17 @@ test("bytes that are not UTF-8 stay in a redacted line on every machine, and in 
 });
 
 // Regression: the text came back, in an entry with an id that was made for it.
-test.each(["the file has the line that is stored", "the store has another line than the file"])("an entry below one that got a new id is redacted everywhere, where %s", async (where) => {
+test.each([
+	["an entry below one", "the file has the line that is stored"],
+	["an entry below one", "the store has another line than the file"],
+	["a compaction that keeps one", "the file has the line that is stored"],
+	["a compaction that keeps one", "the store has another line than the file"],
+])("%s that got a new id is redacted everywhere, where %s", async (what, where) => {
 	const { machine, begin } = world();
 	const [a, b] = [machine("a"), machine("b")];
 	const begun = (name: string) => Buffer.from(`{"type":"custom","customType":"n","data":"${name}","id":"c0ffee00","parentId":null,"timestamp":"1"}`);
-	const child = Buffer.from('{"type":"custom","customType":"n","data":"hunter2","id":"child","parentId":"c0ffee00","timestamp":"2"}');
+	const compaction = '{"type":"compaction","id":"child","parentId":"c0ffee00","firstKeptEntryId":"c0ffee00","tokensBefore":1,"summary":"hunter2","timestamp":"2"}';
+	const child = Buffer.from(what.startsWith("a comp") ? compaction : '{"type":"custom","customType":"n","data":"hunter2","id":"child","parentId":"c0ffee00","timestamp":"2"}');
 	begin(a, begun("a"));
 	begin(b, begun("b"), child);
 	await a.sync.push();

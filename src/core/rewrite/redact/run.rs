@@ -208,7 +208,8 @@ impl Redactor<'_> {
                 is_found = new.is_some();
                 match new {
                     Some(Some(new)) => Some(copy_of_bytes(new)?),
-                    None if !is_other_line => None,
+                    // A redaction that was stopped may have put it there.
+                    None if !is_other_line || lines.values().flatten().any(|new| new == line) => None,
                     Some(None) | None => blanked(&text, &self.redaction.replacement)?,
                 }
             }

@@ -1,5 +1,6 @@
 use std::collections::HashSet;
 use std::fs;
+use std::path::Path;
 
 use proptest::prelude::*;
 
@@ -200,6 +201,21 @@ fn backups_lose_the_other_lines_of_an_entry_whose_line_is_replaced() {
     for (name, line) in [("s.jsonl.v1.bak", &old), ("s.jsonl.bak", &relinked)] {
         let expected = [HEADER, &line.replace("hunter2", "*"), b, ""].join("\n");
         assert_eq!(fs::read_to_string(dir.path().join(name)).expect("read"), expected);
+    }
+}
+
+/// Regression: what stayed of an entry was emptied in a backup by the redaction that made good a stopped one.
+#[test]
+fn a_line_that_a_stopped_redaction_has_put_into_a_backup_stays() {
+    let a = r#"{"type":"custom","id":"a","parentId":null,"timestamp":"1","data":"keep hunter2"}"#;
+    let new = a.replace("hunter2", "[redacted]");
+    let (dir, path) = file(&[a]);
+    let backup = dir.path().join("s.jsonl.bak");
+    fs::write(&backup, [HEADER, &new, ""].join("\n")).expect("written");
+    let line = (hash_of(a.as_bytes()), Some(new.clone().into_bytes()));
+    redact(&path, &Redaction::lines([line], b"*").expect("one line"), false).expect("redacted");
+    for path in [Path::new(&path), &backup] {
+        assert_eq!(fs::read_to_string(path).expect("read"), [HEADER, &new, ""].join("\n"));
     }
 }
 
