@@ -48,7 +48,7 @@ const NO_LINK = constants.O_NOFOLLOW ?? 0;
 class DirectoryObjects {
 	#root;
 	#lock;
-	#drafts = new Drafts();
+	#drafts = new Drafts(DRAFT);
 	/** A log is one file. */
 	partSize = Infinity;
 
@@ -129,7 +129,7 @@ class DirectoryObjects {
 		return this.#guard(async () => {
 			const full = join(this.#root, path);
 			const draft = join(dirname(full), `${DRAFT}${randomUUID()}`);
-			await this.#drafts.sweep(dirname(full), DRAFT);
+			await this.#drafts.sweep(dirname(full));
 			try {
 				const { file, mode } = await this.#make(draft, "wx");
 				try {
@@ -206,7 +206,7 @@ class DirectoryObjects {
 	async now() {
 		const probe = join(this.#root, `${DRAFT}${randomUUID()}`);
 		try {
-			await this.#drafts.sweep(this.#root, DRAFT);
+			await this.#drafts.sweep(this.#root);
 			await fs.writeFile(probe, "", { flag: "wx" });
 			return Math.round((await fs.stat(probe)).mtimeMs);
 		} catch {

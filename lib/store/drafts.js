@@ -7,19 +7,21 @@ const { unlessAbsent } = require("./calls.js");
 const ABANDONED_MS = 24 * 3600 * 1000;
 
 class Drafts {
+	#beginning;
 	/** @type {Set<string>} */
 	#swept = new Set();
 
-	/**
-	 * Removes what killed processes left, when this process first makes such a file there.
-	 * @param {string} folder
-	 * @param {string} beginning of the names of drafts
-	 */
-	async sweep(folder, beginning) {
-		if (this.#swept.has(join(folder, beginning))) return;
-		this.#swept.add(join(folder, beginning));
+	/** @param {string} beginning of the names of drafts */
+	constructor(beginning) {
+		this.#beginning = beginning;
+	}
+
+	/** Removes what killed processes left in a folder when this process first makes a file there. @param {string} folder */
+	async sweep(folder) {
+		if (this.#swept.has(folder)) return;
+		this.#swept.add(folder);
 		try {
-			for (const name of ((await unlessAbsent(fs.readdir(folder))) ?? []).filter((name) => name.startsWith(beginning))) {
+			for (const name of ((await unlessAbsent(fs.readdir(folder))) ?? []).filter((name) => name.startsWith(this.#beginning))) {
 				const stat = await unlessAbsent(fs.stat(join(folder, name)));
 				if (stat && Date.now() - stat.mtimeMs > ABANDONED_MS) await fs.rm(join(folder, name), { force: true });
 			}

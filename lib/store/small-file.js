@@ -1,7 +1,7 @@
 // Small files in the directory of this machine's notes, for their owner alone. docs/store-adapters.md says what is lost with each.
 const { randomBytes } = require("node:crypto");
 const fs = require("node:fs");
-const { basename, dirname } = require("node:path");
+const { dirname, join } = require("node:path");
 const { replaceFile, syncFolder } = require("../replace-file.js");
 const { Drafts } = require("./drafts.js");
 const { isObject, parse } = require("./lines.js");
@@ -27,7 +27,9 @@ const readJson = (path) => unlessAbsentSync(() => parse(fs.readFileSync(path)));
 /** The names in a directory; none if it is not there. @param {string} path */
 const namesIn = (path) => unlessAbsentSync(() => fs.readdirSync(path)) ?? [];
 
-const drafts = new Drafts();
+/** No other program has files of this name, also in the directory of the settings. */
+const DRAFT = ".pi-session-native-draft-";
+const drafts = new Drafts(DRAFT);
 
 /** @param {string} path */
 const remove = (path) => fs.rmSync(path, { force: true });
@@ -40,10 +42,9 @@ const remove = (path) => fs.rmSync(path, { force: true });
  *   power failure
  */
 async function writeWhole(path, text, last) {
-	const beginning = `${path}.draft-`;
-	const draft = `${beginning}${randomBytes(6).toString("hex")}`;
+	const draft = join(dirname(path), `${DRAFT}${randomBytes(6).toString("hex")}`);
 	await fs.promises.mkdir(dirname(path), { recursive: true, mode: 0o700 });
-	await drafts.sweep(dirname(path), basename(beginning));
+	await drafts.sweep(dirname(path));
 	try {
 		await fs.promises.writeFile(draft, text, { mode: 0o600 });
 		if (last !== undefined) await syncFile(draft);

@@ -66,7 +66,7 @@ testWith("syncs")("a directory of notes may be in the root of the file system", 
 // Regression: they stayed for ever, that of the settings with the store's password in it.
 test("what killed processes left of notes and settings is gone after the next write, once it is a day old", async () => {
 	const dir = emptyDirectory();
-	const [old, young, ...others] = ["x.json.draft-01", "x.json.draft-02", "x.json.bak", "auth.json.draft-01"].map((name) => join(dir, name)) as [string, string];
+	const [old, young, ...others] = [".pi-session-native-draft-01", ".pi-session-native-draft-02", "x.json.bak", "auth.json.0123456789ab"].map((name) => join(dir, name)) as [string, string];
 	for (const path of [old, young, ...others]) writeFileSync(path, "secret");
 	for (const path of [old, ...others]) fs.utimesSync(path, 0, 0);
 	await writeWhole(join(dir, "x.json"), "{}");
