@@ -1,6 +1,6 @@
 // pi 1.5.2 with the extension: in a terminal, in print mode and in RPC mode, each in a home of its own.
 import { spawn } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
@@ -100,13 +100,21 @@ export function withoutAddon(at: World): string {
 	return copy;
 }
 
-/** Writes a session of a working directory, by default of the world's own. */
+/** When the last session was written, in seconds: an hour ago, so that what pi writes is newer. */
+let writtenAt = Date.now() / 1000 - 3600;
+
+/**
+ * Writes a session of a working directory, by default of the world's own. Each file is a second newer than the one before: a file system's
+ * clock may give the same time to several.
+ */
 export function put(at: World, id: string, entries: Json[], fields: Json = {}): string {
 	const cwd = String(fields.cwd ?? at.work);
 	const dir = cwd === at.work ? at.here : join(at.sessions, `--${cwd.replace(/^\//, "").replaceAll("/", "-")}--`);
 	mkdirSync(dir, { recursive: true });
 	const path = join(dir, `${id}.jsonl`);
 	writeFileSync(path, text([header({ id, cwd, ...fields }), ...entries]));
+	writtenAt++;
+	utimesSync(path, writtenAt, writtenAt);
 	return path;
 }
 
