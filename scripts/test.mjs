@@ -1,7 +1,6 @@
 // The tests, on a fresh clone too: installs, builds and runs, with nothing but Node, npm, cargo and a C compiler to begin with.
 //   npm test                                 before a commit: checks of the sources, the core, the package in short
 //   npm run test:all                         everything in full, with shells, terminals, packages; and with few random cases on the other runtimes
-//   npm run test:all -- --rest               what `npm test` left out
 //   npm run test:all -- --strict             a missing tool is a failure, not a test that is not run
 //
 // Steps that do not need each other run side by side, and each is run whatever became of the others, so that one run
@@ -17,17 +16,15 @@ import { reported, reportedByCargo, VITEST } from "./report.mjs";
 import { HOOKED, runRuntimes } from "./runtimes.mjs";
 
 const { values: options } = optionsOf(import.meta.url, {
-	options: { all: { type: "boolean" }, rest: { type: "boolean" }, strict: { type: "boolean" } },
+	options: { all: { type: "boolean" }, strict: { type: "boolean" } },
 });
-const all = options.all || options.rest;
+const { all } = options;
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const GENERATED = ["index.js", "index.d.ts"];
 /** Parts of `__test__`. */
 const SHORT = ["unit/", "integration/", "stress/"];
 const LONG = ["slow/", "end-to-end/"];
-/** The short tests with random cases, of which `npm test` runs few. */
-const RANDOM = ["stress/", ...["catalog/listing", "catalog/mutations", "lazy/gc", "lazy/property", "usage/usage"].map((name) => `unit/${name}.spec.ts`)];
-const parts = options.rest ? [...RANDOM, ...LONG] : all ? [...SHORT, ...LONG] : SHORT;
+const parts = all ? [...SHORT, ...LONG] : SHORT;
 
 const env = { ...process.env, PSN_COUNTS: process.env.PSN_COUNTS ?? (all ? "full" : "taste") };
 // What `npm test` needs is said at the top.
@@ -137,19 +134,17 @@ async function runtimes() {
 const before = GENERATED.map(content);
 const installed = step("install", command(process.execPath, "scripts/install.mjs"));
 const pi = installed.then((isGood) => isGood && step("pi", command(process.execPath, "reference/setup.mjs")));
-const checked = options.rest
-	? Promise.resolve()
-	: step("cargo fmt", command("cargo", "fmt", "--check")).then(() =>
-			step("cargo clippy", command("cargo", "clippy", "--locked", "--all-targets", "--", "-D", "warnings")).then(() =>
-				step("cargo clippy without SQLite", command("cargo", "clippy", "--locked", "-p", "pi-session-core", "--no-default-features", "--all-targets", "--", "-D", "warnings")),
-			),
-		);
+const checked = step("cargo fmt", command("cargo", "fmt", "--check")).then(() =>
+	step("cargo clippy", command("cargo", "clippy", "--locked", "--all-targets", "--", "-D", "warnings")).then(() =>
+		step("cargo clippy without SQLite", command("cargo", "clippy", "--locked", "-p", "pi-session-core", "--no-default-features", "--all-targets", "--", "-D", "warnings")),
+	),
+);
 const built = Promise.all([installed, checked]).then(([isGood]) => isGood && step("build", command("npm", "run", "build:dev")));
 const rust = built.then(() => step("cargo test", cargoTest));
 // Beside vitest, whose tests often wait.
 const systems = all && rust.then(() => step("clippy for other systems", otherSystems));
 env.RUSTDOCFLAGS = "-D warnings";
-const links = options.rest ? Promise.resolve() : built.then(() => step("cargo doc", command("cargo", "doc", "--locked", "--no-deps", "--document-private-items")));
+const links = built.then(() => step("cargo doc", command("cargo", "doc", "--locked", "--no-deps", "--document-private-items")));
 const specs = Promise.all([built, pi]).then(([addon, reference]) => addon && reference && step("vitest", vitest));
 await built.then((isGood) => isGood && step("generated files are fresh", () => fresh(before)));
 await Promise.all([rust, specs, links, systems]);
