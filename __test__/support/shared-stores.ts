@@ -1,11 +1,11 @@
 // A store of each kind that machines of a test share.
 import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { Pool } from "pg";
-import { onTestFinished } from "vitest";
+import { Client, Pool } from "pg";
+import { afterAll, onTestFinished } from "vitest";
 import { DirectoryStore, type LineStore, PostgresStore, S3Store } from "../../lib/store/index.js";
 import { emptyDirectory } from "./lines.js";
-import { startPostgres, startS3 } from "./servers.js";
+import { type Postgres, type S3, startPostgres, startS3 } from "./servers.js";
 
 export interface SharedStore {
 	address: string;
@@ -58,16 +58,33 @@ export async function inDirectory(): Promise<SharedStore> {
 	return { address: path, env: {}, open: (host) => new DirectoryStore({ path, host }), ...withFiles(path) };
 }
 
+// One server of each kind serves all tests of a file, each with a database or a bucket of its own.
+let postgres: Promise<Postgres> | undefined;
+let s3: Promise<S3> | undefined;
+afterAll(async () => {
+	for (const server of [postgres, s3]) await (await server)?.stop();
+});
+let databases = 0;
+
+async function newDatabase(): Promise<string> {
+	const server = await (postgres ??= startPostgres());
+	const database = `test_${++databases}`;
+	const client = new Client(server.url());
+	await client.connect();
+	await client.query(`CREATE DATABASE ${database}`);
+	await client.end();
+	return server.url({ database });
+}
+
 export async function inPostgres(): Promise<SharedStore> {
-	const server = await startPostgres();
-	onTestFinished(() => server.stop());
+	const url = await newDatabase();
 	const open = (host: string) => {
-		const store = new PostgresStore({ url: server.url(), host });
+		const store = new PostgresStore({ url, host });
 		onTestFinished(() => store.close());
 		return store;
 	};
 	const opened = () => {
-		const client = new Pool({ connectionString: server.url(), max: 1 });
+		const client = new Pool({ connectionString: url, max: 1 });
 		onTestFinished(() => client.end());
 		return client;
 	};
@@ -82,12 +99,11 @@ export async function inPostgres(): Promise<SharedStore> {
 		const { rows } = await opened().query("SELECT FROM pi_session_native.entries WHERE position($1 in line) > 0", [Buffer.from(text)]);
 		return rows.length > 0;
 	};
-	return { address: server.url(), env: {}, open, backup: () => backupOfTables("sessions", "entries"), backupOfLines: () => backupOfTables("entries"), holds };
+	return { address: url, env: {}, open, backup: () => backupOfTables("sessions", "entries"), backupOfLines: () => backupOfTables("entries"), holds };
 }
 
 export async function inBucket(): Promise<SharedStore> {
-	const server = await startS3();
-	onTestFinished(() => server.stop());
+	const server = await (s3 ??= startS3());
 	const [bucket, endpoint, region] = [server.newBucket(), `http://127.0.0.1:${server.port}`, "us-east-1"];
 	const { accessKeyId, secretAccessKey } = server.credentials;
 	return {
