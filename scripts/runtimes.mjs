@@ -13,70 +13,57 @@ import { optionsOf } from "./options.mjs";
 import { reported, VITEST } from "./report.mjs";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
+const below = (names) => names.map((name) => `__test__/${name}`);
 /** What depends on the runtime. The rest runs a Node of its own: pi's agent, the hook, `tsc`, npm. */
-const SPECS = ["unit", "stress", "slow"].map((folder) => `__test__/${folder}/`);
+const SPECS = below(["unit/", "stress/", "slow/"]);
+/** Of these, in a quick run. */
+const QUICK = below(["unit/", "stress/"]);
+/**
+ * The Nodes between the oldest, which runs all tests, and the newest; and what is run on them in a quick run. The rest asks more of the core,
+ * of JavaScript of our own and of the file system than of the engine.
+ */
+const BETWEEN = ["node22", "node24"];
+const OF_THE_ENGINE = below(["unit/contract/", "unit/lazy/", "unit/runtimes/"]);
 /** Processes that are killed, counted, limited or watched from outside, and full disks: run on one Node. */
-const LEFT_OUT = [
-	"slow/lists/long-lines",
-	"slow/memory/refused",
-	"slow/search/handles",
-	"slow/search/hard-to-search",
-	"slow/sizes",
-	"stress/durability",
-	"stress/kills",
-	"stress/leaks",
-	"stress/limits",
-	"stress/processes",
-	"stress/stores",
+const LEFT_OUT = below([
+	"slow/lists/long-lines.spec.ts",
+	"slow/memory/refused.spec.ts",
+	"slow/search/handles.spec.ts",
+	"slow/search/hard-to-search.spec.ts",
+	"slow/sizes.spec.ts",
+	"stress/durability.spec.ts",
+	"stress/kills.spec.ts",
+	"stress/leaks.spec.ts",
+	"stress/limits.spec.ts",
+	"stress/processes.spec.ts",
+	"stress/stores.spec.ts",
 	// Node's own rules for paths of Windows, and a package that NODE_PATH leads to.
-	"unit/contract/windows-paths",
-	"unit/store/aws-credentials",
-].map((name) => `__test__/${name}.spec.ts`);
+	"unit/contract/windows-paths.spec.ts",
+	"unit/store/aws-credentials.spec.ts",
+]);
 /** The command is Node's: run on each of its releases. */
-const COMMAND = "__test__/integration/cli/";
+const COMMAND = below(["integration/cli/"]);
 /** Node's module hooks change from release to release, so pi is hooked on each that it runs on. */
 export const HOOKED = ["node24", "node26"];
-/** What takes minutes. In a quick run it is run on the oldest and the newest Node and on Bun: Deno's engine is the newest Node's. */
-const LONG = ["__test__/slow/lazy/*", "__test__/end-to-end/register/pi.spec.ts", "__test__/end-to-end/register/tui.spec.ts"];
-/** Sizes that no engine has a part in: in a quick run on the Node alone that runs all tests. */
-const SIZES = ["__test__/slow/lazy/size.spec.ts"];
-/**
- * What asks more of the core, of JavaScript of our own and of the file system than of the runtime: in a quick run the oldest and the newest
- * Node, Bun and Deno answer for the Nodes in between.
- */
-const ALIKE_ON_NODES = [
-	"integration/cli/*",
-	"slow/lists/*",
-	"stress/store*",
-	"unit/catalog/*",
-	"unit/contract/detached-arguments.spec.ts",
-	"unit/search/*",
-	"unit/store/*",
-	"unit/usage/*",
-].map((name) => `__test__/${name}`);
-/** By runtime, what a quick run leaves out. */
-const NOT_QUICK = {
-	node22: [...LONG, ...ALIKE_ON_NODES],
-	node24: [...LONG, ...ALIKE_ON_NODES],
-	node26: SIZES,
-	bun: SIZES,
-	deno: LONG,
-};
-/** Random cases beside pi in a quick run. */
-const DIFFERENTIAL_CASES = "300";
+const HOOK = below(["end-to-end/register/"]);
+/** Starts the real pi very often: in a quick run left out, or run on the newest Node alone. */
+const SCREENS = below(["end-to-end/register/tui.spec.ts"]);
+const REAL_PI = below(["end-to-end/register/pi.spec.ts"]);
 
 /** What vitest is told to run on a runtime: folders, and what of them is left out. */
 function filesOf(name, specs, quick) {
 	if (specs !== SPECS) return specs;
-	const more = [...(HOOKED.includes(name) ? ["__test__/end-to-end/register/"] : []), ...(name.startsWith("node") ? [COMMAND] : [])];
-	const leftOut = [...LEFT_OUT, ...(quick ? (NOT_QUICK[name] ?? []) : [])];
-	return [...specs, ...more, ...leftOut.flatMap((file) => ["--exclude", file])];
+	const isBetween = quick && BETWEEN.includes(name);
+	const folders = isBetween ? OF_THE_ENGINE : quick ? QUICK : SPECS;
+	const command = name.startsWith("node") && !isBetween ? COMMAND : [];
+	const hook = HOOKED.includes(name) ? HOOK : [];
+	const leftOut = [...LEFT_OUT, ...(quick ? SCREENS : []), ...(isBetween ? REAL_PI : [])];
+	return [...folders, ...command, ...hook, ...leftOut.flatMap((file) => ["--exclude", file])];
 }
 
 /** Runs the specs on one runtime; gives what `reported` does. */
 function runOn(name, { specs, quick, test }) {
 	const env = { ...process.env, PSN_RUNTIME: name, PSN_COUNTS: quick ? "taste" : (process.env.PSN_COUNTS ?? "full") };
-	if (quick) env.PSN_DIFFERENTIAL_CASES ??= DIFFERENTIAL_CASES;
 	const run = (reporters) => {
 		const { binary, args } = setup(name);
 		if (HOOKED.includes(name)) env.PSN_PI_NODE = binary;
