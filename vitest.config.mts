@@ -2,11 +2,17 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { defineConfig } from "vitest/config";
 
 /** Vitest begins with large files. The longest tests stand in small ones: begun last, they would leave a processor idle. */
+const LONGEST = [
+	/\/stress\/differential\/|\/slow\/(?:memory|search|lazy\/costs)|\/(?:agent\/cli|docs|extension\/find|store\/(?:in-pi|pi|redaction|s3))\.spec/,
+	/\/(?:slow|stress|end-to-end)\//,
+	/./,
+];
+
 class LongestFirst extends BaseSequencer {
 	override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-		const isLong = ({ moduleId }: TestSpecification): boolean => /\/stress\/differential\/|\/store\/in-pi\.|\/docs\/docs\.|\/slow\/(?:memory|search)\//.test(moduleId);
+		const rank = ({ moduleId }: TestSpecification): number => LONGEST.findIndex((pattern) => pattern.test(moduleId));
 		const sorted = await super.sort(files);
-		return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+		return sorted.sort((a, b) => rank(a) - rank(b));
 	}
 }
 
