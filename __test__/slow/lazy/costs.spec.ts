@@ -188,7 +188,7 @@ const LOOPS: Record<string, string> = {
 for (const [what, work] of Object.entries(LOOPS)) {
 	test(`sessions ${what} give their memory back though the event loop does not turn`, () => {
 		const file = indexed(60_000);
-		const rounds = 40;
+		const rounds = 24;
 		const { one, all } = measured(`${MEMORY}
 			const [file, dir] = ${JSON.stringify([file, scratch()])};
 			const before = rss();

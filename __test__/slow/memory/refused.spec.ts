@@ -16,8 +16,9 @@ const broken = (file: string): Buffer => {
 	bytes[bytes.length >> 1] = 0xff;
 	return bytes;
 };
-const escapes = () => "\\u0041".repeat(17_000_000);
-const ascii = () => "a".repeat(34_000_000);
+const escapes = (count: number) => "\\u0041".repeat(count);
+/** A line of more than 16 MiB is read in another way (`GIANT` in `io/line_reader.rs`). */
+const ascii = () => "a".repeat(17_000_000);
 
 const OPENS = ["getTexts", "buildSessionContext", "verify"];
 const LISTS = ["list", "search", "usage"];
@@ -87,22 +88,23 @@ interface Case {
 }
 const CASES: Case[] = [
 	{
-		what: "a text of 17,000,000 escapes",
+		what: "a text of 3,000,000 escapes",
 		calls: OPENS,
-		bytes: () => header(3) + message(escapes()),
+		bytes: () => header(3) + message(escapes(3_000_000)),
 	},
 	{
-		what: "a lone surrogate and 17,000,000 escapes",
+		// Above 64 MiB a search is alone with its line.
+		what: "a lone surrogate and 11,300,000 escapes",
 		calls: [...OPENS, ...LISTS],
-		bytes: () => header(3) + message(`\\ud83d${escapes()}`),
+		bytes: () => header(3) + message(`\\ud83d${escapes(11_300_000)}`),
 	},
 	{
-		what: "a text of 34,000,000 characters beyond Latin-1",
+		what: "a text of 6,000,000 characters beyond Latin-1",
 		calls: OPENS,
-		bytes: () => header(3) + message("日".repeat(34_000_000)),
+		bytes: () => header(3) + message("日".repeat(6_000_000)),
 	},
 	{
-		what: "a line of 34 MB with a byte that is not UTF-8",
+		what: "a line of 17 MB with a byte that is not UTF-8",
 		calls: [...OPENS, ...LISTS],
 		bytes: () => broken(header(3) + message(ascii())),
 	},
@@ -112,26 +114,26 @@ const CASES: Case[] = [
 		bytes: () => Buffer.concat([broken(header(3) + message(ascii())), Buffer.from("half a li\n")]),
 	},
 	{ what: "a migration of such a line", calls: WRITES, bytes: () => broken(header(1) + message(ascii())) },
-	{ what: "200,000 short entries", calls: SCANS, bytes: () => hostile.manyEntries(200_000) },
+	{ what: "100,000 short entries", calls: SCANS, bytes: () => hostile.manyEntries(100_000) },
 	{
-		what: "400,000 entries on one line",
+		what: "300,000 entries on one line",
 		calls: ["repair"],
-		bytes: () => hostile.manyFusedEntries(400_000),
+		bytes: () => hostile.manyFusedEntries(300_000),
 	},
 	{
-		what: "4,000,000 damaged lines",
+		what: "1,000,000 damaged lines",
 		calls: ["getLeafId", "verify"],
-		bytes: () => header(3) + "{\n".repeat(4_000_000),
+		bytes: () => header(3) + "{\n".repeat(1_000_000),
 	},
 	{
-		what: "a header of 6,000,000 escapes",
+		what: "a header of 3,000,000 escapes",
 		calls: ["buildSessionContext", "verify", ...LISTS],
-		bytes: () => header(3).replace("/w", "\\u0041".repeat(6_000_000)) + message("x"),
+		bytes: () => header(3).replace("/w", escapes(3_000_000)) + message("x"),
 	},
 	{
-		what: "a name, a label and an id of 2,000,000 escapes",
+		what: "a name, a label and an id of 400,000 escapes",
 		calls: ["redactDry", "redactEntries", ...SCANS],
-		bytes: () => hostile.escapesInEveryField(2_000_000),
+		bytes: () => hostile.escapesInEveryField(400_000),
 	},
 ];
 
@@ -167,7 +169,7 @@ test.runIf(isGlibc).each(CASES)("$what, refused large allocations: values and er
 	writeFileSync(file, bytes());
 	const told = `PSN_SEED=${seed}: ${what}`;
 	// The rest of a seed by five says how many are refused.
-	const seeds = [0, 2, 4].map((rest) => String(5 * random.int(2 ** 28) + rest));
+	const seeds = [0, 4].map((rest) => String(5 * random.int(2 ** 28) + rest));
 	const answers = ["all", ...seeds].flatMap((refuse) => answersRefused(library, file, calls, refuse, told));
 	expect(answers.join(), told).toMatch(/ENOMEM|LEFT_OUT/);
 	expect(run("unlimited", file, calls).answers).toEqual(Object.fromEntries(calls.map((call) => [call, "value"])));
@@ -175,8 +177,8 @@ test.runIf(isGlibc).each(CASES)("$what, refused large allocations: values and er
 
 test.runIf(process.platform === "linux")("a text of 17,000,000 escapes, with more memory at a time: a value or an error", () => {
 	const file = join(scratch(), "session.jsonl");
-	writeFileSync(file, header(3) + message(escapes()));
-	for (let limit = 1_000; limit <= 1_400; limit += 50) {
+	writeFileSync(file, header(3) + message(escapes(17_000_000)));
+	for (let limit = 1_000; limit <= 1_400; limit += 100) {
 		const done = run(limit, file, OPENS);
 		if (done.isEndedByEngine) continue;
 		const { stdout, stderr, status, signal } = done;
@@ -195,7 +197,7 @@ test.runIf(isGlibc)("more hits than there is memory for, while the program is bu
 });
 
 /** How many of the files are tried in one run. */
-const TRIED = 5;
+const TRIED = 2;
 /** Each call is tried on some of these, in an order and with refusals that the seed chooses. */
 const FILES: Record<string, () => string> = {
 	"many entries": () => hostile.manyEntries(60_000),

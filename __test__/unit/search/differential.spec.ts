@@ -283,15 +283,12 @@ test("every line that holds the words is found, and no other, in every scope", a
 test("every line of long texts that holds the words is found, and no other", async () => {
 	console.log(`seed ${seed}`);
 	const random = new Random(seed);
-	let found = 0;
-	for (let round = 0; round < 2; round++) {
-		const dir = ownDir();
-		const edges: string[] = [];
-		for (let file = 0; file < 2; file++) {
-			const lines = Array.from({ length: 6 }, (_, n) => longLine(random, `e${file}x${n}`, edges));
-			writeFileSync(join(dir, `${file}.jsonl`), [head(file), ...lines].join("\n") + (random.int(2) ? "\n" : ""));
-		}
-		found += await compare(dir, [...questions(random, 4), ...edges.slice(0, 8).map((text) => ({ text, scopes: [...SCOPES], phrase: false }))], `round ${round}`);
+	const dir = ownDir();
+	const edges: string[] = [];
+	for (let file = 0; file < 2; file++) {
+		const lines = Array.from({ length: 6 }, (_, n) => longLine(random, `e${file}x${n}`, edges));
+		writeFileSync(join(dir, `${file}.jsonl`), [head(file), ...lines].join("\n") + (random.int(2) ? "\n" : ""));
 	}
-	expect(found).toBeGreaterThan(40);
+	const found = await compare(dir, [...questions(random, 4), ...edges.slice(0, 8).map((text) => ({ text, scopes: [...SCOPES], phrase: false }))], "long texts");
+	expect(found).toBeGreaterThan(20);
 });
