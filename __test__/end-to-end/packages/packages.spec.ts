@@ -63,16 +63,16 @@ const checked = (result: SpawnSyncReturns<string>): string => {
 	return result.stdout;
 };
 
-/** Packs a folder; gives the tarball and the files in it. */
-function pack(dir: string): { tarball: string; files: string[] } {
-	const args = ["pack", "--json", "--ignore-scripts", "--pack-destination", tarballs];
-	const [{ filename, files }] = JSON.parse(checked(spawnSync("npm", args, { cwd: dir, encoding: "utf8" })));
-	return { tarball: join(tarballs, filename), files: files.map((file: { path: string }) => file.path).sort() };
+/** Packs folders; gives of each the tarball and the files in it. */
+function pack(...dirs: string[]): { tarball: string; files: string[] }[] {
+	const args = ["pack", "--json", "--ignore-scripts", "--pack-destination", tarballs, ...dirs];
+	const packed: { filename: string; files: { path: string }[] }[] = JSON.parse(checked(spawnSync("npm", args, { cwd: scratch, encoding: "utf8" })));
+	return packed.map(({ filename, files }) => ({ tarball: join(tarballs, filename), files: files.map(({ path }) => path).sort() }));
 }
 
 const clone = join(scratch, "clone");
-let main: ReturnType<typeof pack>;
-let platform: ReturnType<typeof pack>;
+let main: ReturnType<typeof pack>[number];
+let platform: ReturnType<typeof pack>[number];
 /** What the main package needs to run, as tarballs: there is no registry to have it from. */
 let dependencies: string[];
 
@@ -98,15 +98,13 @@ beforeAll(async () => {
 	}
 	const code = `import { stage } from ${JSON.stringify(join(root, "scripts/release.mjs"))}; stage(${JSON.stringify(clone)}, ${JSON.stringify(join(scratch, "artifacts"))});`;
 	checked(spawnSync(process.execPath, ["--input-type=module", "-e", code], { encoding: "utf8" }));
-	main = pack(clone);
-	platform = pack(join(clone, "npm", here));
 	const needed = checked(
 		spawnSync("npm", ["ls", "--omit=dev", "--all", "--parseable"], { cwd: root, encoding: "utf8" }),
 	);
-	dependencies = needed
-		.split("\n")
-		.filter((dir) => dir.includes("node_modules"))
-		.map((dir) => pack(dir).tarball);
+	const others = needed.split("\n").filter((dir) => dir.includes("node_modules"));
+	const packed = pack(clone, join(clone, "npm", here), ...others);
+	[main, platform] = packed as [typeof main, typeof platform];
+	dependencies = packed.slice(2).map(({ tarball }) => tarball);
 
 	registry = createServer((request, response) => {
 		asked.push(decodeURIComponent(request.url ?? "").slice(1));
@@ -327,8 +325,8 @@ test("beside any release of pi it is installed, and pi not for its sake", async 
 	for (const peer of Object.keys(manifest.peerDependencies)) expect(manifest.peerDependenciesMeta[peer], peer).toEqual({ optional: true });
 	const alone = await project("without-pi", main.tarball, platform.tarball, ...dependencies);
 	expect(readdirSync(join(alone, "node_modules")).filter((one) => one.startsWith("@earendil"))).toEqual([]);
-	const pi = pack(fakePi(join(scratch, "pi")));
-	const dir = await project("with-pi", pi.tarball, main.tarball, platform.tarball, ...dependencies);
+	const [pi] = pack(fakePi(join(scratch, "pi")));
+	const dir = await project("with-pi", pi?.tarball as string, main.tarball, platform.tarball, ...dependencies);
 	expect(JSON.parse(readFileSync(join(moduleDir(dir), "package.json"), "utf8")).version).toBe("9.9.9");
 	expect(await run("npm", ["ls", name], dir)).toMatchObject({ code: 0, stdout: expect.stringContaining(`${name}@9.9.9`) });
 });

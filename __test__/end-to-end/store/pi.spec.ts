@@ -11,7 +11,7 @@ import { DirectoryStore, loadAll } from "../../../lib/store/index.js";
 import { piNative, register } from "../register/fake-pi.js";
 import { emptyDirectory } from "../../support/lines.js";
 import { PASSWORD } from "../../support/servers.js";
-import { type SharedStore, inBucket, inDirectory, inPostgres } from "../../support/shared-stores.js";
+import { inBucket, inPostgres } from "../../support/shared-stores.js";
 
 interface Outcome {
 	code: number | null;
@@ -39,7 +39,7 @@ async function machine(path: string, name: string, answers: unknown[]) {
 	pi.writeAgentDir(home, server.baseUrl);
 	const sessions = join(home, "agent/sessions", `--${work.slice(1).replaceAll("/", "-")}--`);
 	const run = (args: string[], env: Record<string, string> = {}): Promise<Outcome> => {
-		const command = [...(env.HOOK ? ["--import", register, join(pi.piPackage, "dist/cli.js")] : [piNative]), ...args];
+		const command = [...(env.HOOK ? ["--import", register, join(pi.piPackage, "dist/bundle/cli.js")] : [piNative]), ...args];
 		const child: ChildProcess = spawn(pi.nodeBin, command, {
 			cwd: work,
 			env: { ...pi.isolatedEnv(home), XDG_CACHE_HOME: cache, PI_SESSION_NATIVE_PACKAGE: pi.piPackage, PI_SESSION_NATIVE_HOST: name, PI_SESSION_NATIVE_STORE_TIMEOUT: "120000", ...env } as NodeJS.ProcessEnv,
@@ -140,9 +140,7 @@ test("a damaged store is said in a line, and what is whole is pulled", async () 
 	expect(desktop.files().length).toBeGreaterThan(1);
 });
 
-const stores: Record<string, () => Promise<SharedStore>> = { PostgreSQL: inPostgres, "a bucket": inBucket, "a directory": inDirectory };
-
-test.each(Object.entries(stores))("%s: a session that another host uses is said in a line; where pi is to have it alone that is an error", async (_, start) => {
+test.each([["PostgreSQL", inPostgres], ["a bucket", inBucket]])("%s: a session that another host uses is said in a line; where pi is to have it alone that is an error", async (_, start) => {
 	const store = await start();
 	const path = emptyDirectory();
 	const env = { PI_SESSION_NATIVE_STORE: store.address, ...store.env };
