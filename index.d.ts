@@ -1542,7 +1542,7 @@ export interface RepairReport {
  *
  * @example
  * ```ts
- * const stored = { session: manager.getSessionId(), lines: Buffer.alloc(0), hosts: new Uint32Array() };
+ * const stored = { session: manager.getSessionId(), lines: Buffer.alloc(0) };
  * const report: MergeReport = SessionManager.merge(file, stored);
  * console.log(report.changed, report.unstored); // → false 2
  * ```
@@ -1550,11 +1550,6 @@ export interface RepairReport {
 export interface MergeReport {
 	/** Nothing was done: the lines after `since` are not enough, pass all of them. */
 	needsAll: boolean;
-	/**
-	 * Nothing was done: an entry of the file that is not stored has an id that a stored one has, or refers to an entry that gets a new
-	 * id. Store it first: where it stands in the store's order decides which of them keeps the id.
-	 */
-	needsPush: boolean;
 	/** Whether the file was written. */
 	changed: boolean;
 	/** Lines that the file did not have. */
@@ -1568,8 +1563,6 @@ export interface MergeReport {
 	 * Windows.
 	 */
 	inode: string;
-	/** Entries that had the id of another host's entry. */
-	renamed: { id: string; newId: string }[];
 }
 
 /**
@@ -1577,7 +1570,7 @@ export interface MergeReport {
  *
  * @example
  * ```ts
- * const nothingNew: MergeInput = { session: manager.getSessionId(), lines: Buffer.alloc(0), hosts: new Uint32Array() };
+ * const nothingNew: MergeInput = { session: manager.getSessionId(), lines: Buffer.alloc(0) };
  * console.log(SessionManager.merge(file, nothingNew).added); // → 0
  * ```
  */
@@ -1586,8 +1579,6 @@ export interface MergeInput {
 	session: string;
 	/** Lines of entries in the store's order, each ended by a newline. */
 	lines: Uint8Array;
-	/** One number per line, equal for lines of the same host. */
-	hosts: Uint32Array;
 	/** The header line of a new file. Given, the file must not exist yet, and is made. */
 	header?: Uint8Array | undefined;
 	/** Given, `lines` are only those that sort after this beginning of the file. */
@@ -2211,9 +2202,7 @@ export declare class SessionManager {
   createBranchedSession(leafId: string): string | undefined
   /**
    * Adds lines that a store has of a session to its file, in the store's order; entries that are not stored yet follow.
-   * Two equal lines are one entry. If entries of different hosts have one id, the later one gets a new id, and references of
-   * its host follow; an entry that is not stored yet must be stored before that (`needsPush`). The file is replaced as a whole.
-   * Open managers keep their leaf.
+   * Two equal lines are one entry. The file is replaced as a whole. Open managers keep their leaf.
    *
    * @throws `TypeError` for an argument of a wrong type, and for lines that are not entries: the message names the first of them.
    * And if the file cannot be read or written, is another session's or of an old version, or is locked by another process, or by a
@@ -2222,7 +2211,7 @@ export declare class SessionManager {
    * ```ts
    * const lines = Buffer.from(`{"type":"custom","id":"c0ffee00","parentId":null,"customType":"from elsewhere"}
    * `);
-   * const merged = SessionManager.merge(file, { session: manager.getSessionId(), lines, hosts: new Uint32Array(1) });
+   * const merged = SessionManager.merge(file, { session: manager.getSessionId(), lines });
    * console.log(merged.added, merged.unstored); // → 1 2
    * ```
    */

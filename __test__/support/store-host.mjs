@@ -52,8 +52,8 @@ while (!isEnding) {
 		const secret = randomUUID();
 		manager.appendCustomEntry("n", { name, text: "x".repeat(random() * 2000), secret });
 		say({ appended: name });
-		// However the store's part of it is stopped. An entry with a short id may be another one's copy.
-		if (ids === "long" && random() < 0.05) await sync.redact({ session, file }, { text: secret }).then(() => say({ redacted: secret }));
+		// However the store's part of it is stopped.
+		if (random() < 0.05) await sync.redact({ session, file }, { text: secret }).then(() => say({ redacted: secret }));
 	}
 	// What fails is tried again; a partition ends.
 	if (random() < 0.2) for (const { error } of await sync.pull().catch((error) => [{ error }])) if (error && !error.retryable) say({ failed: error.message });

@@ -145,10 +145,9 @@ async function pulled(connection, query, options) {
 		}
 		/** @type {import("../store/index.js").PullResult[]} */
 		const pulls = await withProgress("Pulling sessions", ({ update }) => sync.pull({ items, onProgress: update }));
-		for (const { session: id, file, isNew, added, redacted, renamed, problems, error } of pulls) {
-			const notes = renamed.map((one) => `entry ${one.id} is ${one.newId} now: another host's came first with that id`);
+		for (const { session: id, file, isNew, added, redacted, problems, error } of pulls) {
 			const failure = error?.message ?? (problems.length > 0 ? problems.map(({ where, message }) => `${where}: ${message}`).join("; ") : undefined);
-			if (redacted > 0) notes.push(`${counted(redacted, "line")} redacted, as elsewhere`);
+			const notes = redacted > 0 ? [`${counted(redacted, "line")} redacted, as elsewhere`] : [];
 			if (isNew || added > 0 || failure !== undefined || notes.length > 0) rows.push({ session: id, file, what: `${counted(added, "line")} added`, error: failure, notes });
 		}
 	}

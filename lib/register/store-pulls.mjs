@@ -127,10 +127,9 @@ const lackOf = ({ file, stored }) => stored.bytes - (file === undefined ? 0 : (s
 const isNews = ({ state }) => state === "new" || state === "changed";
 
 /** What a pull has to say of a session: lines, and the matter of those whose text may be another one each time. */
-const outcome = ({ session, error, redacted, renamed, problems }) => [
+const outcome = ({ session, error, redacted, problems }) => [
 	...(redacted > 0 ? [[`session ${session}: what was redacted elsewhere is redacted here`]] : []),
 	...(error ? [[`session ${session}: ${error.message}`, `pull ${session} ${error.code}`]] : []),
-	...renamed.map(({ id, newId }) => [`session ${session}: entry ${id} is ${newId} now, another host's came first with that id`]),
 	...problems.map(described),
 ];
 const described = ({ session, where, message }) => [`session ${session}: ${where}: ${message}`];

@@ -8,9 +8,6 @@ const { readLines } = require("./session-file.js");
 
 /** @typedef {import("./index").Redaction} Redaction */
 
-/** The keys whose values are ids of other entries: those of `REFERENCES` in src/core/format/entry.rs. */
-const REFERENCES = ["parentId", "firstKeptEntryId", "targetId", "fromId"];
-
 /**
  * What copies of an entry have in common, whatever they are below: its id and its time. Undefined for a line that is not an entry.
  * @param {Uint8Array} line
@@ -47,70 +44,45 @@ async function entriesWith(path, ids) {
 	/** @type {{ identity: string, line: Buffer }[]} */
 	const found = [];
 	if (ids.size === 0) return found;
-	const hasId = haveIds(ids);
+	// As most lines have none of them, few are parsed.
+	const texts = [...ids].map((id) => Buffer.from(JSON.stringify(id)));
 	await eachLine(path, (line) => {
-		if (hasId(line)) found.push({ identity: identityOf(line) ?? "", line: Buffer.from(line) });
+		if (texts.some((text) => line.includes(text)) && ids.has(entryOf(line)?.id ?? "")) found.push({ identity: identityOf(line) ?? "", line: Buffer.from(line) });
 	});
 	return found;
 }
 
-/** Whether a line is that of an entry with one of these ids. @param {Set<string>} ids */
-function haveIds(ids) {
-	// As most lines have none of them, few are parsed.
-	const texts = [...ids].map((id) => Buffer.from(JSON.stringify(id)));
-	return (/** @type {Buffer} */ line) => texts.some((text) => line.includes(text)) && ids.has(entryOf(line)?.id ?? "");
-}
-
 /**
- * What is to be redacted in a file because the original was redacted: copies of its entries.
+ * What is to be redacted in a file because the original was redacted: copies of its entries. A copy that differs from the original only in
+ * its parent gets what stands in the original's place. Of any other nobody knows what it holds: it loses what it says.
  * @param {string} path
  * @param {readonly Redaction[]} redactions
+ * @returns {Promise<Redaction[]>}
  */
 async function copiesIn(path, redactions) {
-	return copiesAmong((await entriesWith(path, idsOf(redactions))).map(({ line }) => line), redactions);
-}
-
-/**
- * Redactions of those lines that are copies of redacted entries. A copy that differs from the original only in the ids that it refers to gets what
- * stands in the original's place. Of any other nobody knows what it holds: it loses what it says.
- * @param {Buffer[]} lines
- * @param {readonly Redaction[]} redactions
- * @returns {Redaction[]}
- */
-function copiesAmong(lines, redactions) {
 	const known = new Set(redactions.map(({ hash }) => hash));
 	const entries = redactions.flatMap(({ hash, line }) => (line ? { hash, line, identity: identityOf(line) } : []));
-	return lines.filter(haveIds(idsOf(redactions))).flatMap((line) => {
-		const [hash, identity] = [hashOf(line), identityOf(line)];
+	const ids = new Set(entries.flatMap(({ line }) => entryOf(line)?.id ?? []));
+	return (await entriesWith(path, ids)).flatMap(({ identity, line }) => {
+		const hash = hashOf(line);
 		const redacted = entries.filter((one) => one.identity === identity);
-		if (redacted.length === 0 || known.has(hash) || redacted.some((one) => inPlaceOf(one.line, line).equals(one.line))) return [];
-		const original = redacted.find((one) => hashOf(inPlaceOf(one.line, line)) === one.hash);
-		return [{ hash, ...(original && { line: inPlaceOf(line, original.line) }) }];
+		if (redacted.length === 0 || known.has(hash) || redacted.some((one) => belowParentOf(one.line, line).equals(one.line))) return [];
+		const original = redacted.find((one) => hashOf(belowParentOf(one.line, line)) === one.hash);
+		return [{ hash, ...(original && { line: belowParentOf(line, original.line) }) }];
 	});
 }
 
-/** The ids of redacted entries that say anything. @param {readonly Redaction[]} redactions */
-const idsOf = (redactions) => new Set(redactions.flatMap(({ line }) => (line && entryOf(line)?.id) ?? []));
-
 /**
- * The line of an entry, referring to the entries that another one refers to: all of its other bytes as they are.
+ * The line of an entry, below the entry that another one is below.
  * @param {Buffer} other
  * @param {Buffer} line
  */
-function inPlaceOf(other, line) {
-	const [value, referring] = [parse(line), parse(other)];
-	if (!isObject(value) || !isObject(referring)) return line;
-	const keys = REFERENCES.filter((key) => key in value && key in referring && value[key] !== referring[key]);
-	const whole = JSON.stringify({ ...value, ...Object.fromEntries(keys.map((key) => [key, referring[key]])) });
-	const edited = keys.reduce((bytes, key) => {
-		const [from = "", to = ""] = [value, referring].map((one) => `${JSON.stringify(key)}:${JSON.stringify(one[key])}`);
-		const at = bytes.indexOf(from);
-		return at < 0 ? bytes : Buffer.concat([bytes.subarray(0, at), Buffer.from(to), bytes.subarray(at + Buffer.byteLength(from))]);
-	}, line);
-	return JSON.stringify(parse(edited)) === whole ? edited : Buffer.from(whole);
+function belowParentOf(other, line) {
+	const [value, sibling] = [parse(line), parse(other)];
+	if (!isObject(value) || !isObject(sibling) || value.parentId === sibling.parentId) return line;
+	return Buffer.from(JSON.stringify({ ...value, parentId: sibling.parentId }));
 }
 
-exports.copiesAmong = copiesAmong;
 exports.copiesIn = copiesIn;
 exports.eachLine = eachLine;
 exports.entriesWith = entriesWith;

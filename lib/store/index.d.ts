@@ -311,8 +311,6 @@ export function loadAll(store: LineStore, session: string, after?: Cursor, optio
 export interface PullReport {
 	/** Lines that the file did not have. */
 	added: number;
-	/** Entries that got a new id, because an entry of another host with the same id comes first in the store's order. */
-	renamed: { id: string; newId: string }[];
 	problems: Problem[];
 }
 

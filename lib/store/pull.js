@@ -1,8 +1,7 @@
 // Pulls a session from a store into its file.
 //
 // If the store only has new lines after those that are noted, only these are loaded; otherwise everything is. The addon
-// (`SessionManager.merge`) brings the file into the store's order. If entries that are not stored have ids that stored ones have, they
-// are pushed first: where they stand in the store's order decides which of them keeps the id.
+// (`SessionManager.merge`) brings the file into the store's order.
 //
 // pi continues the session whose file changed last. So a pull gives a file the time of its newest entry: a session in which another
 // host was the last to write long ago must not become the one to continue because it was pulled now.
@@ -26,7 +25,6 @@ const { PARENT_FIELDS, checkVersion, fingerprintAt, tailAt } = require("./sessio
  * @property {Buffer} [header] makes the file, with this header, if it is not there
  * @property {import("./notes").Notes} notes
  * @property {import("./redacted-lines").RedactedLines} redacted
- * @property {() => Promise<unknown>} push takes over what was redacted elsewhere, and stores what the file holds
  * @property {import("./local").CallManager} [call] calls the session manager
  */
 
@@ -43,36 +41,27 @@ async function pull(options) {
 	const listed = isChanged ? undefined : stored;
 	const note = header ? undefined : notes.get(session);
 	const tail = note && !note.needsAll ? await tailAsNoted(file, note) : undefined;
-	let count = redacted.all().length;
+	const count = redacted.all().length;
 	if (note && tail) {
 		const page = await loadAll(store, session, note.cursor, { stored: listed }).catch(undefinedIfReset);
 		if (page?.lines.length === 0) {
 			await keep(options, { ...note, cursor: page.cursor, needsAll: page.problems.length > 0 }, page.problems);
-			return { added: 0, renamed: [], problems: page.problems };
+			return { added: 0, problems: page.problems };
 		}
 		if (page?.comesAfter) {
 			const merged = await merge(options, page, count, { bytes: note.offset, tail });
-			if (!merged.needsAll && !merged.needsPush) return await done(options, page, merged);
+			if (!merged.needsAll) return await done(options, page, merged);
 		}
 	}
-	for (let loaded = -1; ; ) {
-		// What was pushed since is to be among it.
-		const page = await loadAll(store, session, undefined, { stored: loaded < 0 ? listed : undefined });
-		if (page.lines.length === 0) {
-			const [problem] = page.problems;
-			if (header && problem) throw new StoreError("failed", `Session ${session}: ${problem.where}: ${problem.message}`);
-			if (header) throw new StoreError("not-found", `Session ${session} has no lines in the store`);
-			// It was deleted from the store, and a push must not put it back: the old note stays.
-			return { added: 0, renamed: [], problems: page.problems };
-		}
-		const merged = await merge(options, page, count);
-		if (!merged.needsPush) return await done(options, page, merged);
-		if (page.lines.length === loaded)
-			throw new StoreError("failed", `Session ${session}: an entry that is not stored has the id of a stored one, and could not be pushed first: its line may still be incomplete`);
-		loaded = page.lines.length;
-		await options.push();
-		count = redacted.all().length;
+	const page = await loadAll(store, session, undefined, { stored: listed });
+	if (page.lines.length === 0) {
+		const [problem] = page.problems;
+		if (header && problem) throw new StoreError("failed", `Session ${session}: ${problem.where}: ${problem.message}`);
+		if (header) throw new StoreError("not-found", `Session ${session} has no lines in the store`);
+		// It was deleted from the store, and a push must not put it back: the old note stays.
+		return { added: 0, problems: page.problems };
 	}
+	return await done(options, page, await merge(options, page, count));
 }
 
 /** The bytes before a note's offset; undefined if they are not what was noted. @param {string} path @param {Note} note */
@@ -101,16 +90,13 @@ function undefinedIfReset(error) {
  * @param {{ bytes: number, tail: Uint8Array }} [since]
  */
 async function merge({ stored: { session }, file, header, notes, redacted, call = callHere }, page, count, since) {
-	const names = [...new Set(page.lines.map(({ host }) => host))].sort();
-	const numbers = new Map(names.map((name, at) => [name, at]));
-	const hosts = Uint32Array.from(page.lines, ({ host }) => numbers.get(host) ?? 0);
 	const lines = Buffer.concat(page.lines.flatMap(({ line }) => [line, NEWLINE]));
 	const before = await unlessAbsent(fs.stat(file));
 	// Another process did, and the lines that were loaded may be the old ones.
 	if (redacted.all().length > count) throw new StoreError("failed", `Session ${session} was redacted here meanwhile: pull it again`);
 	// Whoever pushes after a pull that was killed compares the file with everything.
 	await notes.forget(session);
-	const merged = await call("merge", file, { session, lines, hosts, header, since });
+	const merged = await call("merge", file, { session, lines, header, since });
 	await keepTime(file, page, before?.mtimeMs);
 	return merged;
 }
@@ -154,17 +140,17 @@ function newestTime(lines) {
  * @param {import("../../index").MergeReport} merged
  * @returns {Promise<import("./index").PullReport>}
  */
-async function done(options, page, { added, renamed, storedBytes: offset, inode }) {
+async function done(options, page, { added, storedBytes: offset, inode }) {
 	const handle = await fs.open(options.file);
 	const host = page.lines.at(-1)?.host;
 	const writer = host === options.store.host ? undefined : host;
 	try {
 		// Another pull may have replaced the file since: the note then matches no file.
-		await keep(options, { cursor: page.cursor, offset, fingerprint: await fingerprintAt(handle, offset, inode), needsAll: renamed.length > 0 || page.problems.length > 0, writer }, page.problems);
+		await keep(options, { cursor: page.cursor, offset, fingerprint: await fingerprintAt(handle, offset, inode), needsAll: page.problems.length > 0, writer }, page.problems);
 	} finally {
 		await handle.close();
 	}
-	return { added, renamed, problems: page.problems };
+	return { added, problems: page.problems };
 }
 
 /**

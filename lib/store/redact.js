@@ -5,7 +5,7 @@
 // would come back with the next pull. A store may also have what the file does not have any more, because it was edited by hand.
 const { mkdirSync, mkdtempSync, promises: fs, readFileSync, rmSync, statSync, writeFileSync } = require("node:fs");
 const { join } = require("node:path");
-const { copiesAmong, copiesIn, eachLine, entriesWith, identityOf } = require("./copies.js");
+const { copiesIn, eachLine, entriesWith, identityOf } = require("./copies.js");
 const { asError } = require("./errors.js");
 const { entryOf, splitLines } = require("./lines.js");
 const { loadAll } = require("./load-all.js");
@@ -110,8 +110,7 @@ async function takeOver({ session, file }, redactions, options) {
 		/** @type {Map<string, import("./index").Redaction>} */
 		const lines = new Map();
 		for (const [owner, some] of redactions) {
-			// In the session's own file an entry below a renamed one is another line than in the store.
-			const copies = (await copiesIn(file, some)).filter(({ line }) => owner !== session || line !== undefined);
+			const copies = owner === session ? [] : await copiesIn(file, some);
 			for (const one of [...some, ...copies]) {
 				lines.set(one.hash, one);
 				owners.set(one.hash, owner);
@@ -151,22 +150,17 @@ async function takeOver({ session, file }, redactions, options) {
  */
 async function pushRedactions({ session, file }, options) {
 	const { store, notesDir, redacted, isAsked, isPrivate, secretIn, call } = options;
-	let all = redacted.all();
+	const all = redacted.all();
 	const isUnfinished = isAsked || redacted.isUnfinished();
 	if (all.length === 0 && !isUnfinished) return false;
 	let known = await redactionsIn(store, session);
 	const isUnknown = (/** @type {ReplacedLine} */ { hash }) => !known.has(hash);
 	const isTold = isUnfinished || all.some(isUnknown);
+	// Also where the store knows all: the file may have been put back as it was before.
+	await redacted.alone(() => finish(file, redacted, call));
 	if (isTold) {
-		const lines = (await loadAll(store, session)).lines.map(({ line }) => line);
-		await redacted.alone(async () => {
-			await finish(file, redacted, call);
-			// An entry below a renamed one is another line there than in this file.
-			await redacted.add(copiesAmong(lines, redacted.all()).flatMap(({ hash, line }) => (line ? { hash, line } : [])));
-		});
-		all = redacted.all();
 		const unknown = all.filter(isUnknown);
-		const stored = isPrivate || secretIn ? new Set(lines.map(hashOf)) : undefined;
+		const stored = isPrivate || secretIn ? new Set((await loadAll(store, session)).lines.map(({ line }) => hashOf(line))) : undefined;
 		const isStored = (/** @type {string} */ hash) => stored?.has(hash) ?? true;
 		const given = isPrivate ? unknown.filter(({ hash }) => isStored(hash)) : unknown;
 		// What stands in the place of a line is held back if it holds a secret.
@@ -200,8 +194,7 @@ const redactionsIn = async (store, session) => new Map((await store.redactions(s
 
 /**
  * What the store's lines of a session hold of what is to be taken out: the lines, and those that are to stand in their places. Where the
- * session's file has the entry, that is its line, which may have been edited by hand. Entries that are named by their ids are those of
- * the file: another host may have given one of the ids to another entry.
+ * session's file has the entry, that is its line, which may have been edited by hand.
  * @param {{ session: string, file: string }} local
  * @param {RedactInput} what
  * @param {{ store: LineStore, notesDir: string }} options `notesDir`: the directory of this machine's notes
@@ -211,10 +204,8 @@ async function planStored({ session, file }, what, { store, notesDir }) {
 	const old = new Map((await loadAll(store, session)).lines.map(({ line }) => [hashOf(line), line]));
 	const changed = redactAside(notesDir, [...old.values()], what);
 	const here = new Map((await entriesWith(file, new Set(changed.flatMap(({ id }) => id ?? [])))).map(({ identity, line }) => [identity, line]));
-	const isByEntry = what.entries !== undefined && what.text === undefined;
 	return changed.flatMap(({ id, hash, line }) => {
 		const own = here.get(identityOf(old.get(hash) ?? Buffer.alloc(0)) ?? "");
-		if (isByEntry && !own) return [];
 		return { id, hash, line: own && hashOf(own) !== hash ? own : line };
 	});
 }

@@ -7,6 +7,7 @@
 // | has the new line | has the redaction | has the old line | the next push or pull tells the store (`push`) |
 // | has the new line | has the redaction, and names the store as unfinished | knows the redaction, and may have the old line | `push` again |
 // | has the new line | has the redaction | knows the redaction, and has the new line | nothing |
+// | has the old line, such as one that was put back | has the redaction | knows the redaction, and has the new line | the next pull, or the first push of a process, changes the file (`finish`) |
 // | has the old line | does not have it | knows the redaction of another host | the next pull (`take`), which begins with the first row |
 const { unlessAbsent } = require("./calls.js");
 const { asError, isGone } = require("./errors.js");
@@ -93,8 +94,9 @@ class RedactionSync {
 		const isPrivate = this.#options.isPrivate?.({ session, file, cwd }) ?? false;
 		const redacted = this.redactedOf(local);
 		try {
+			const { length } = redacted.all();
 			const isChanged = await pushRedactions(local, { store, notesDir, redacted, isAsked, secretIn, isPrivate, call });
-			this.#pushed.set(session, redacted.all().length);
+			this.#pushed.set(session, length);
 			return isChanged;
 		} catch (error) {
 			// Another host may store the session later: then it is tried again.

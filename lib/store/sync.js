@@ -168,18 +168,11 @@ class SessionSync {
 			}
 			// Also where there is no file, such as one that was deleted since: the store may still have what was redacted in it.
 			const isChanged = await this.#redactions.push({ session, file });
-			const push = async () => {
-				// Another host may just have redacted what is not stored as it is here.
-				const error = (await this.takeRedactions((await this.compare(session)).items)).get(session);
-				if (error instanceof Error) throw error;
-				const [pushed] = await this.push({ session, tries: 1 });
-				if (pushed?.error) throw pushed.error;
-			};
-			return { ...report, file, ...(await pull({ store, stored, isChanged, file, header, notes: this.#notes, redacted: this.#redactions.redactedOf({ session, file }), push, call })) };
+			return { ...report, file, ...(await pull({ store, stored, isChanged, file, header, notes: this.#notes, redacted: this.#redactions.redactedOf({ session, file }), call })) };
 		} catch (error) {
 			// Another process pulls it, too, and made its file first.
 			if (report.isNew && isObject(error) && error.code === "EEXIST") return this.#pullOne({ ...item, file, state: "changed" }, files, takenOver);
-			return { ...report, file, added: 0, renamed: [], problems: [], error: asError(error) };
+			return { ...report, file, added: 0, problems: [], error: asError(error) };
 		}
 	}
 

@@ -9,11 +9,10 @@ const message = { role: "user", content: "appended", timestamp: 1 };
 const groupings = { by: ["model", "day", "session", "project"], largest: 1_000_000 };
 const everything = { limit: Infinity, in: ["user", "assistant", "name", "summary", "tool", "custom"] };
 
-/** The lines after the header, and how many there are. */
+/** The lines after the header. */
 const stored = (file) => {
 	const bytes = fs.readFileSync(file);
-	const lines = bytes.subarray(bytes.indexOf(10) + 1, bytes.lastIndexOf(10) + 1);
-	return { lines, count: lines.toString("latin1").split("\n").length - 1 };
+	return bytes.subarray(bytes.indexOf(10) + 1, bytes.lastIndexOf(10) + 1);
 };
 
 /** What is called with the path of a session file. */
@@ -70,15 +69,11 @@ const OPERATIONS = {
 	},
 	repair: (file) => SessionManager.repair(file),
 	merge: (file) => {
-		const { lines, count } = stored(file);
-		return SessionManager.merge(file, { session: "s", lines, hosts: new Uint32Array(count) });
+		return SessionManager.merge(file, { session: "s", lines: stored(file) });
 	},
-	/** Another host has other entries with the same ids. */
-	mergeHosts: (file) => {
-		const { lines, count } = stored(file);
-		const others = Buffer.from(lines.toString("latin1").replaceAll('"type":"custom"', '"type":"custox"'), "latin1");
-		const hosts = new Uint32Array(2 * count).fill(1, count);
-		return SessionManager.merge(file, { session: "s", lines: Buffer.concat([lines, others]), hosts });
+	mergeOthers: (file) => {
+		const lines = Buffer.from(stored(file).toString("latin1").replaceAll('"type":"custom"', '"type":"custox"'), "latin1");
+		return SessionManager.merge(file, { session: "s", lines });
 	},
 	redactText: (file) => SessionManager.redact(file, { text: "secret" }),
 	redactEntries: (file) => SessionManager.redact(file, { entries: ["root"] }),

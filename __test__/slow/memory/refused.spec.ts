@@ -25,7 +25,7 @@ const LISTS = ["list", "search", "usage"];
 const WRITES = ["forkFrom", "repair", "getTree"];
 const SCANS = ["getLeafId", "verify", "repair"];
 /** These change the file. */
-const CHANGES = ["append", "branchWithSummary", "reload", "repair", "merge", "mergeHosts", "redactText", "redactEntries"];
+const CHANGES = ["append", "branchWithSummary", "reload", "repair", "merge", "mergeOthers", "redactText", "redactEntries"];
 const ALL = [
 	...["getLeafId", "getEntries", "getTree", "getBranch", "getOutline", "getChildren", "getLabel", "buildSessionContext", "getUsage"],
 	...["getDiagnostics", "getSessionName", "loadEntriesFromFile", "openReadonly", "verify", "redactDry", "forkFrom"],

@@ -95,7 +95,7 @@ const METHODS = {
 	getUsage: () => [{ by: ["day", "model"], largest: 2, utc: true }],
 	newSession: () => [options()],
 };
-const merged = (size) => ({ session: "s", lines: bytes(`${entry("b", size)}\n${entry("c", 10)}\n`), hosts: view(Uint32Array, 2) });
+const merged = (size) => ({ session: "s", lines: bytes(`${entry("b", size)}\n${entry("c", 10)}\n`) });
 const STATICS = {
 	continueRecent: (_, { dir }) => ["/here", dir, fileOptions()],
 	create: (_, { dir }) => ["/here", dir, options()],

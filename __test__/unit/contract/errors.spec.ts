@@ -52,7 +52,7 @@ test("arguments that cannot be used", () => {
 		() => SessionManager.create("/project", dir, { durability: "disk" } as any),
 		() => manager.onAppend(5 as any),
 		() => SessionManager.open(5 as any),
-		() => SessionManager.merge(file, { session: "s", lines: new Uint8Array([10]), hosts: new Uint32Array(7) }),
+		() => SessionManager.merge(file, { session: "s", lines: new Uint8Array([10]) }),
 	];
 	for (const work of calls) expect(told(work), String(work)).toEqual({ code: "ERR_INVALID_ARGUMENT", path: undefined });
 });
@@ -107,7 +107,7 @@ const WRONG: Record<string, (dir: string) => unknown[]> = {
 	list: () => [5],
 	listAll: (dir) => [dir, () => {}, 5],
 	loadEntriesFromFile: () => [5],
-	merge: (dir) => [join(dir, "x.jsonl"), { session: "s", lines: "text", hosts: new Uint32Array(1) }],
+	merge: (dir) => [join(dir, "x.jsonl"), { session: "s", lines: "text" }],
 	migrateSessionEntries: () => [[5]],
 	open: (dir) => [join(dir, "x.jsonl"), { readonly: "yes" }],
 	parseSessionEntries: () => [5],

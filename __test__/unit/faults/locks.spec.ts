@@ -180,7 +180,7 @@ test("under PI_SESSION_NATIVE_LOCK a process merges into the file of a session t
 	setEnv({ PI_SESSION_NATIVE_LOCK: "exclusive" });
 	const manager = SessionManager.open(path);
 	const id = manager.appendMessage(user("secret"));
-	const merge = { session: manager.getSessionId(), lines: Buffer.from(`${JSON.stringify(message("theirs", "a"))}\n`), hosts: new Uint32Array(1) };
+	const merge = { session: manager.getSessionId(), lines: Buffer.from(`${JSON.stringify(message("theirs", "a"))}\n`) };
 	expect(SessionManager.merge(path, merge)).toMatchObject({ added: 1 });
 	expect(SessionManager.redact(path, { text: "secret" })).toMatchObject({ lines: [{ id }], left: 0 });
 	manager.reload();

@@ -314,22 +314,6 @@ test("of several sessions the one that was deleted from the store is told, and p
 	}
 });
 
-test("a pull ends with an error if an entry whose id is taken cannot be stored first", async () => {
-	const { machine, begin } = world();
-	const [a, b] = [machine("a"), machine("b")];
-	const lineOf = (by: string) => Buffer.from(JSON.stringify({ type: "message", id: "c0ffee00", parentId: null, by }));
-	begin(b, lineOf("b"));
-	await b.sync.push();
-	// Its writer was killed before the line had its end.
-	begin(a);
-	appendFileSync(a.file, lineOf("a"));
-	const before = readFileSync(a.file);
-	expect(await a.sync.pull()).toMatchObject([{ added: 0, error: { code: "failed", message: expect.stringContaining("could not be pushed first") } }]);
-	expect(readFileSync(a.file)).toEqual(before);
-	appendFileSync(a.file, "\n");
-	expect(await a.sync.pull()).toMatchObject([{ added: 1, renamed: [{ id: "c0ffee00" }] }]);
-});
-
 // Regression: it never was.
 test("a followed file is stored again after the store was put back twice within one push", async () => {
 	const { path, machine, begin } = world();

@@ -140,50 +140,6 @@ test("to flush a session that has no file yet takes no time and is no error", as
 	await a.sync.stop();
 });
 
-test("an entry whose push is under way while a pull finds its id taken is there once", async () => {
-	const { machine, begin } = world();
-	const [a, b] = [machine("a"), machine("b")];
-	const lineOf = (value: object) => Buffer.from(JSON.stringify({ type: "message", parentId: null, ...value }));
-	begin(b, lineOf({ id: "c0ffee00", by: "b" }));
-	begin(a, lineOf({ id: "c0ffee00", by: "a" }), lineOf({ id: "child", parentId: "c0ffee00" }));
-	// The lines have left; before the store has them the other machine stores its own, and another process of this machine pulls.
-	const append = a.store.append.bind(a.store);
-	const pulling = vi.spyOn(a.store, "append").mockImplementation(async (...args) => {
-		pulling.mockRestore();
-		await b.sync.push();
-		await a.again().pull();
-		return append(...args);
-	});
-	await a.sync.push();
-	for (const { sync } of [a, b, a, b]) await sync.pull();
-	const [all, others] = [a, b].map(({ file }) => readFileSync(file, "utf8").trimEnd().split("\n").slice(1).map((line) => JSON.parse(line))) as [any[], any[]];
-	expect(all).toEqual(others);
-	expect(all).toHaveLength(3);
-	const own = all.find(({ by }) => by === "a");
-	expect(all.find(({ id }) => id === "child").parentId).toBe(own.id);
-});
-
-// It pushed without one.
-test("a pull that has to push first asks for the claim that pushes go by", async () => {
-	const { machine, begin } = world();
-	const claims: string[] = [];
-	const a = machine("a", {
-		claim: async (session: string) => {
-			claims.push(session);
-			throw new StoreError("claimed", "another host has it");
-		},
-	});
-	const b = machine("b");
-	const lineOf = (by: string) => Buffer.from(JSON.stringify({ type: "message", id: "c0ffee00", parentId: null, by }));
-	begin(b, lineOf("b"));
-	await b.sync.push();
-	begin(a, lineOf("a"));
-	expect(await a.sync.pull()).toMatchObject([{ added: 0, error: { code: "claimed" } }]);
-	expect(claims).toEqual([SESSION]);
-	expect((await b.store.load(SESSION)).lines).toHaveLength(1);
-	expect(await a.sync.push()).toMatchObject([{ error: { code: "claimed" } }]);
-});
-
 test("a line that was stored between a pull's load and its merge comes to its place in the store's order", async () => {
 	const { machine, begin } = world();
 	const [a, b] = [machine("a"), machine("b")];

@@ -5,7 +5,6 @@ pub(crate) mod backup;
 pub mod merge;
 #[doc(hidden)]
 pub mod migrate;
-mod new_ids;
 pub mod redact;
 pub mod repair;
 pub(crate) mod replace;

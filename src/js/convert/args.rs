@@ -5,7 +5,7 @@ use std::ffi::CStr;
 use napi::{Result, ValueType};
 
 use super::errors::wrong_argument;
-use crate::js::engine::{Element, JsEnv, JsVal};
+use crate::js::engine::{JsEnv, JsVal};
 use crate::js::factory::{self, FactoryFn};
 use pi_session_core::base::wtf8::to_string_lossy;
 
@@ -175,16 +175,16 @@ fn called(name: &CStr) -> String {
     format!("options.{}", name.to_string_lossy())
 }
 
-/// A copy of the numbers of a typed array argument. An array whose memory other threads may write to is refused.
-pub fn numbers<T: Element>(js: JsEnv<'_>, value: JsVal<'_>, name: &str) -> Result<Vec<T>> {
-    required(js, js.copied_numbers(value)?, name, &format!("a {} without a SharedArrayBuffer", T::NAME))
+/// A copy of a `Uint8Array`. One whose memory other threads may write to is refused.
+pub fn bytes(js: JsEnv<'_>, value: JsVal<'_>, name: &str) -> Result<Vec<u8>> {
+    required(js, js.copied_bytes(value)?, name, "a Uint8Array without a SharedArrayBuffer")
 }
 
 /// A text as UTF-8, or a copy of bytes. Bytes that other threads may write to are refused.
 pub fn text_or_bytes(js: JsEnv<'_>, value: JsVal<'_>, name: &str) -> Result<Vec<u8>> {
     let read = match js.text(value)? {
         Some(text) => Some(to_string_lossy(&text).into_owned().into_bytes()),
-        None => js.copied_numbers(value)?,
+        None => js.copied_bytes(value)?,
     };
     required(js, read, name, "a string, or a Uint8Array without a SharedArrayBuffer")
 }

@@ -15,4 +15,4 @@ pub use deferred::Deferred;
 pub use env::{Bound, EnvId, JsEnv, JsVal};
 pub use persistent::Persistent;
 pub use queue::{queue, Sender};
-pub use typed_arrays::{Element, Scratch};
+pub use typed_arrays::Scratch;

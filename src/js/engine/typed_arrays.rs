@@ -32,33 +32,15 @@ typed_arrays! {
     f64s: f64 = Float64ArraySlice,
 }
 
-/// The number types of the caller's typed arrays that the addon reads.
-pub trait Element: Copy {
-    /// What Node-API calls an array of such numbers.
-    const KIND: sys::napi_typedarray_type;
-    /// What JavaScript calls it.
-    const NAME: &'static str;
-}
-
-impl Element for u8 {
-    const KIND: sys::napi_typedarray_type = sys::TypedarrayType::uint8_array;
-    const NAME: &'static str = "Uint8Array";
-}
-
-impl Element for u32 {
-    const KIND: sys::napi_typedarray_type = sys::TypedarrayType::uint32_array;
-    const NAME: &'static str = "Uint32Array";
-}
-
 methods! {
     fn is_typed_array(value: JsVal<'_>) -> bool = napi_is_typedarray, "typed array";
     fn is_unshared_buffer(value: JsVal<'_>) -> bool = napi_is_arraybuffer, "array buffer";
 }
 
 impl JsEnv<'_> {
-    /// A copy of the numbers of the caller's typed array: as soon as code of the caller's runs, it may transfer or resize their
-    /// memory. None if it is anything else, or if its memory is shared with other threads, which may write at any time.
-    pub fn copied_numbers<T: Element>(self, value: JsVal<'_>) -> Result<Option<Vec<T>>> {
+    /// A copy of the caller's `Uint8Array`: as soon as code of the caller's runs, it may transfer or resize its memory. None if
+    /// it is anything else, or if its memory is shared with other threads, which may write at any time.
+    pub fn copied_bytes(self, value: JsVal<'_>) -> Result<Option<Vec<u8>>> {
         if !self.is_typed_array(value)? {
             return Ok(None);
         }
@@ -69,17 +51,17 @@ impl JsEnv<'_> {
             sys::napi_get_typedarray_info(self.raw(), value.raw(), kind, len, data, buffer, null_mut())
         };
         self.check(status, "typed array")?;
-        if kind != T::KIND || !self.is_unshared_buffer(self.made(buffer)?)? {
+        if kind != sys::TypedarrayType::uint8_array || !self.is_unshared_buffer(self.made(buffer)?)? {
             return Ok(None);
         }
-        let mut numbers = with_capacity(len).map_err(|_| self.out_of_memory(len * size_of::<T>()))?;
+        let mut bytes = with_capacity(len).map_err(|_| self.out_of_memory(len))?;
         // There are none if the memory was transferred, or resized so that they lie outside.
         if len > 0 && !data.is_null() {
-            // SAFETY: the engine says that they are there, at an address that the element type may have. Only this thread can
-            // write to them or take them away, and nothing runs before they are copied.
-            numbers.extend_from_slice(unsafe { std::slice::from_raw_parts(data.cast::<T>(), len) });
+            // SAFETY: the engine says that they are there. Only this thread can write to them or take them away, and nothing runs
+            // before they are copied.
+            bytes.extend_from_slice(unsafe { std::slice::from_raw_parts(data.cast::<u8>(), len) });
         }
-        Ok(Some(numbers))
+        Ok(Some(bytes))
     }
 }
 

@@ -246,7 +246,7 @@ export interface RepairReport {
  *
  * @example
  * ```ts
- * const stored = { session: manager.getSessionId(), lines: Buffer.alloc(0), hosts: new Uint32Array() };
+ * const stored = { session: manager.getSessionId(), lines: Buffer.alloc(0) };
  * const report: MergeReport = SessionManager.merge(file, stored);
  * console.log(report.changed, report.unstored); // → false 2
  * ```
@@ -254,11 +254,6 @@ export interface RepairReport {
 export interface MergeReport {
 	/** Nothing was done: the lines after `since` are not enough, pass all of them. */
 	needsAll: boolean;
-	/**
-	 * Nothing was done: an entry of the file that is not stored has an id that a stored one has, or refers to an entry that gets a new
-	 * id. Store it first: where it stands in the store's order decides which of them keeps the id.
-	 */
-	needsPush: boolean;
 	/** Whether the file was written. */
 	changed: boolean;
 	/** Lines that the file did not have. */
@@ -272,8 +267,6 @@ export interface MergeReport {
 	 * Windows.
 	 */
 	inode: string;
-	/** Entries that had the id of another host's entry. */
-	renamed: { id: string; newId: string }[];
 }
 
 /**
@@ -281,7 +274,7 @@ export interface MergeReport {
  *
  * @example
  * ```ts
- * const nothingNew: MergeInput = { session: manager.getSessionId(), lines: Buffer.alloc(0), hosts: new Uint32Array() };
+ * const nothingNew: MergeInput = { session: manager.getSessionId(), lines: Buffer.alloc(0) };
  * console.log(SessionManager.merge(file, nothingNew).added); // → 0
  * ```
  */
@@ -290,8 +283,6 @@ export interface MergeInput {
 	session: string;
 	/** Lines of entries in the store's order, each ended by a newline. */
 	lines: Uint8Array;
-	/** One number per line, equal for lines of the same host. */
-	hosts: Uint32Array;
 	/** The header line of a new file. Given, the file must not exist yet, and is made. */
 	header?: Uint8Array | undefined;
 	/** Given, `lines` are only those that sort after this beginning of the file. */

@@ -2,18 +2,14 @@
 //!
 //! The new file is: everything up to the header, the stored lines in the store's order, then the entries of the file that
 //! are not stored yet, in the file's order. A line that is not an entry keeps its place after the line that preceded it. Two equal lines
-//! are one entry. Every line keeps its bytes, but for entries of different hosts that have one id (see `ids`).
+//! are one entry. Every line keeps its bytes.
 
-mod ids;
 mod layout;
 mod old_file;
 mod run;
-mod stored;
 
-pub use self::ids::RenamedEntry;
 pub use self::layout::Merged;
 pub use self::run::{create, merge, Since};
-pub use self::stored::StoredLines;
 
 #[cfg(test)]
 mod tests;

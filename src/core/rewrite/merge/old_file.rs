@@ -4,9 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
-use super::stored::StoredLines;
 use crate::base::error::{Error, Result, WithCall};
-use crate::base::memory::{self, copy_of_bytes, insert, insert_into, push};
+use crate::base::memory::{self, insert, insert_into, push};
 use crate::format::entry::{read_line, Line};
 use crate::format::header::{Header, Version};
 use crate::io::line_reader::{line_text, LineReader, WHOLE};
@@ -23,7 +22,6 @@ pub struct Range {
 /// An entry of the file, and the lines after it that are not entries.
 #[derive(Debug)]
 pub struct Group {
-    pub id: Vec<u8>,
     pub entry: Range,
     pub rest: Vec<Range>,
     pub is_stored: bool,
@@ -37,24 +35,28 @@ pub struct OldFile {
     pub is_unterminated: bool,
     /// The lines at the front, which stay as they are.
     pub front: Vec<Range>,
-    /// Ids of stored lines that entries in front have, with the key of the last line that has it.
-    pub front_ids: HashMap<Vec<u8>, u128>,
-    pub has_front_entries: bool,
+    /// The keys of stored lines that are in front.
+    pub front_keys: HashSet<u128>,
     pub groups: Vec<Group>,
     by_key: HashMap<u128, usize>,
     /// Makes keys that nobody can predict, so that nobody can craft two lines with one key.
     seed: u64,
 }
 
+/// The lines of a text that ends with a newline, each without its own.
+pub fn lines_of(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.split_inclusive(|&byte| byte == b'\n').map(|line| line.strip_suffix(b"\n").unwrap_or(line))
+}
+
 impl OldFile {
     /// Reads the file of a session. The first `front` bytes, whole lines, stay as they are; at least everything up to the header
     /// does. An error if it is the file of another session, or of an old version.
-    pub fn read(storage: &dyn Storage, session: &str, front: u64, stored: StoredLines<'_>) -> Result<Self> {
+    pub fn read(storage: &dyn Storage, session: &str, front: u64, stored: &[u8]) -> Result<Self> {
         let mut old = Self::empty();
-        let mut stored_ids = HashSet::new();
-        for line in stored.iter().filter(|_| front > 0) {
-            if let Ok(id) = id_in_line(&line_text(line.bytes)?)? {
-                insert_into(&mut stored_ids, id)?;
+        let mut stored_keys = HashSet::new();
+        if front > 0 {
+            for line in lines_of(stored) {
+                insert_into(&mut stored_keys, old.key(line))?;
             }
         }
         let mut header = None;
@@ -67,15 +69,15 @@ impl OldFile {
             if header.is_none() && line.skipped.is_none() && is_json(&text) {
                 header = Some(Header::read(&text)?.ok_or_else(|| Error::not_a_session(storage.name()))?);
             }
-            let id = match line.skipped {
-                Some(_) => None,
-                None => id_in_line(&text)?.ok(),
-            };
-            let id = id.filter(|_| header.is_some());
+            let is_entry = header.is_some() && line.skipped.is_none() && fault_of_entry(&text)?.is_none();
             if range.from < front {
-                old.add_front(range, line.bytes, id, &stored_ids)?;
+                push(&mut old.front, range)?;
+                let key = old.key(line.bytes);
+                if is_entry && stored_keys.contains(&key) {
+                    insert_into(&mut old.front_keys, key)?;
+                }
             } else {
-                old.add(range, line.bytes, id)?;
+                old.add(range, line.bytes, is_entry)?;
             }
         }
         let header = header.ok_or_else(|| Error::not_a_session(storage.name()))?;
@@ -94,8 +96,7 @@ impl OldFile {
             torn_line_start: None,
             is_unterminated: false,
             front: Vec::new(),
-            front_ids: HashMap::new(),
-            has_front_entries: false,
+            front_keys: HashSet::new(),
             groups: Vec::new(),
             by_key: HashMap::new(),
             seed: uuid::Uuid::new_v4().as_u64_pair().0,
@@ -107,31 +108,15 @@ impl OldFile {
         xxh3_128_with_seed(line, self.seed)
     }
 
-    fn add_front(
-        &mut self,
-        range: Range,
-        line: &[u8],
-        id: Option<Vec<u8>>,
-        stored_ids: &HashSet<Vec<u8>>,
-    ) -> memory::Result<()> {
-        push(&mut self.front, range)?;
-        self.has_front_entries |= id.is_some();
-        if let Some(id) = id.filter(|id| stored_ids.contains(id)) {
-            let key = self.key(line);
-            insert(&mut self.front_ids, id, key)?;
-        }
-        Ok(())
-    }
-
-    fn add(&mut self, range: Range, line: &[u8], id: Option<Vec<u8>>) -> memory::Result<()> {
-        let Some(id) = id else {
+    fn add(&mut self, range: Range, line: &[u8], is_entry: bool) -> memory::Result<()> {
+        if !is_entry {
             return push(self.groups.last_mut().map_or(&mut self.front, |group| &mut group.rest), range);
-        };
+        }
         let key = self.key(line);
         // A repeated entry is not kept again.
         if !self.by_key.contains_key(&key) {
             insert(&mut self.by_key, key, self.groups.len())?;
-            push(&mut self.groups, Group { id, entry: range, rest: Vec::new(), is_stored: false })?;
+            push(&mut self.groups, Group { entry: range, rest: Vec::new(), is_stored: false })?;
         }
         Ok(())
     }
@@ -144,12 +129,12 @@ impl OldFile {
     }
 }
 
-/// The id of a line that is an entry; else why it is not one.
-pub fn id_in_line(text: &str) -> memory::Result<std::result::Result<Vec<u8>, &'static str>> {
+/// Why a line is not an entry; None if it is one.
+pub fn fault_of_entry(text: &str) -> memory::Result<Option<&'static str>> {
     read_line(text, |line| match line {
-        Line::Entry(head) => Ok(Ok(copy_of_bytes(&head.id)?)),
-        Line::Header => Ok(Err("a header")),
-        Line::Blank => Ok(Err("blank")),
-        Line::Damaged(damage) => Ok(Err(damage.reason())),
-    })?
+        Line::Entry(_) => None,
+        Line::Header => Some("a header"),
+        Line::Blank => Some("blank"),
+        Line::Damaged(damage) => Some(damage.reason()),
+    })
 }

@@ -2,7 +2,6 @@
 
 use super::layout::{MergeLayout, Merged};
 use super::old_file::OldFile;
-use super::stored::StoredLines;
 use crate::base::error::{Error, Result};
 use crate::base::memory::{copy_of_bytes, push};
 use crate::base::options::Durability;
@@ -21,12 +20,14 @@ pub struct Since<'a> {
     pub tail: &'a [u8],
 }
 
-/// Brings stored lines of `session` into the session file at an absolute path. An error, and nothing changed, if it cannot be read
-/// or written, is another session's, or is locked by another process, or by a session that does not share its lock.
+/// Brings stored lines of `session`, each ended by a newline, into the session file at an absolute path. An error, and nothing
+/// changed, if it cannot be read or written, is another session's, or is locked by another process, or by a session that does not
+/// share its lock; or if a stored line is not an entry.
 ///
 /// The file is replaced as a whole: a process that is killed leaves the old one or the new one. Lines that other programs append
 /// meanwhile are kept.
-pub fn merge(path: &str, session: &str, stored: StoredLines<'_>, since: Option<Since<'_>>) -> Result<Merged> {
+pub fn merge(path: &str, session: &str, stored: &[u8], since: Option<Since<'_>>) -> Result<Merged> {
+    check_end(stored)?;
     let _lock = SessionLockGuard::join(path)?;
     retried(path, "stored lines are added", |original| {
         let storage = original.storage();
@@ -34,10 +35,7 @@ pub fn merge(path: &str, session: &str, stored: StoredLines<'_>, since: Option<S
             return Ok(Some(Merged::needs_all()));
         }
         let old = OldFile::read(storage, session, since.map_or(0, |since| since.bytes), stored)?;
-        let mut layout = match MergeLayout::of(storage, old, stored)? {
-            Ok(layout) => layout,
-            Err(report) => return Ok(Some(report)),
-        };
+        let Some(mut layout) = MergeLayout::of(old, stored)? else { return Ok(Some(Merged::needs_all())) };
         let size = storage.size()?;
         let mut file_id = storage.file_id();
         let changed = layout.is_changed();
@@ -49,6 +47,14 @@ pub fn merge(path: &str, session: &str, stored: StoredLines<'_>, since: Option<S
         let stored_bytes = if changed { layout.report.stored_bytes } else { layout.report.stored_bytes.min(size) };
         Ok(Some(Merged { changed, stored_bytes, inode: file_id.inode.to_string(), ..layout.report }))
     })
+}
+
+/// An unterminated line would become one with the line after it.
+fn check_end(stored: &[u8]) -> Result<()> {
+    if stored.is_empty() || stored.ends_with(b"\n") {
+        return Ok(());
+    }
+    Err(Error::argument("`lines` must end with a newline"))
 }
 
 /// Whether the file still begins with the known bytes.
@@ -65,7 +71,8 @@ fn is_known(storage: &dyn Storage, since: Since<'_>) -> Result<bool> {
 }
 
 /// Makes the file of a session that is not here yet, at an absolute path where nothing is.
-pub fn create(path: &str, session: &str, header: &[u8], stored: StoredLines<'_>) -> Result<Merged> {
+pub fn create(path: &str, session: &str, header: &[u8], stored: &[u8]) -> Result<Merged> {
+    check_end(stored)?;
     let not_its_header = || Error::argument("`header` must be the header line of this session, of version 3");
     if header.contains(&b'\n') {
         return Err(not_its_header());
@@ -77,7 +84,7 @@ pub fn create(path: &str, session: &str, header: &[u8], stored: StoredLines<'_>)
         Some(_) => error,
         None => not_its_header(),
     })?;
-    let Ok(mut layout) = MergeLayout::of(&header, old, stored)? else {
+    let Some(mut layout) = MergeLayout::of(old, stored)? else {
         return Err(Error::internal("a new file has lines that are not stored"));
     };
     let mut file = NewFile::create(path)?;

@@ -9,14 +9,13 @@ use super::line_text::bytes_of;
 use super::repair_log::RepairLog;
 use super::salvage::Fields;
 use crate::base::error::Result;
-use crate::base::memory::{self, copy_of_bytes, insert_into, push, reserve, with_capacity};
+use crate::base::memory::{self, copy_of_bytes, insert, insert_into, push, reserve, with_capacity};
 use crate::base::wtf8::shown;
-use crate::format::entry::{EntryKind, Parent};
+use crate::format::entry::{EntryKind, Parent, REFERENCES};
 use crate::format::ids::short_entry_id;
 use crate::io::line_reader::line_text;
 use crate::json::string::owned_string;
-use crate::json::{quoted, ObjectText};
-use crate::rewrite::new_ids::NewIds;
+use crate::json::{quoted, string_bytes, ObjectText};
 use crate::storage::storage::Storage;
 use crate::tree::tree::Tree;
 use crate::tree::tree_integrity::check_integrity;
@@ -92,7 +91,7 @@ impl Relinker {
     pub fn rename_repeated(&mut self, storage: &dyn Storage, repairs: &mut RepairLog) -> Result<()> {
         let mut taken = ids_of(&self.entries)?;
         let mut seen: HashSet<Vec<u8>> = HashSet::new();
-        let mut now = NewIds::default();
+        let mut new_ids: HashMap<Vec<u8>, String> = HashMap::new();
         for entry in &mut self.entries {
             if !insert_into(&mut seen, copy_of_bytes(&entry.head.id)?)? {
                 let id = short_entry_id(|id| taken.contains(id));
@@ -101,16 +100,19 @@ impl Relinker {
                 let what = ["entry ", &*shown(&old), " renamed to ", &id, ": an earlier entry has the same id"];
                 repairs.push(entry.line, &what)?;
                 entry.set("id", quoted(id.as_bytes())?)?;
-                now.insert(&old, &id)?;
+                insert(&mut new_ids, copy_of_bytes(&old)?, id)?;
             }
-            if now.is_empty() {
+            if new_ids.is_empty() {
                 continue;
             }
             let line = bytes_of(storage, &entry.source)?;
             let line = line_text(&line)?;
             let object = ObjectText::read(&line)?.unwrap_or_default();
-            for (key, id) in now.references_in(&object)? {
-                entry.refer(key, id.as_bytes())?;
+            for key in REFERENCES {
+                let old = object.get(key).map_or(Ok(None), string_bytes)?;
+                if let Some(id) = old.and_then(|old| new_ids.get(&*old)) {
+                    entry.refer(key, id.as_bytes())?;
+                }
             }
         }
         Ok(())

@@ -6,7 +6,7 @@ use crate::base::options::SessionFileOptions;
 use crate::index::verify::verify;
 use crate::io::fs::faults::before_next;
 use crate::io::fs::FsCall;
-use crate::rewrite::merge::{merge, StoredLines};
+use crate::rewrite::merge::merge;
 use crate::rewrite::repair::repair;
 use crate::session::{Persistence, Session};
 
@@ -246,7 +246,7 @@ fn a_late_line_that_cannot_be_added_to_the_new_file_is_kept_beside_it() {
             fs::rename(format!("{other}.new"), &other).expect("renamed");
         });
     });
-    let stored = StoredLines::new(b"{\"type\":\"custom\",\"id\":\"a\"}\n", &[0]).expect("a line");
+    let stored = b"{\"type\":\"custom\",\"id\":\"a\"}\n";
     let error = merge(&path, "s", stored, None).expect_err("the line is not in the new file");
     assert!(error.to_string().contains(&format!("only in {path}.bak")), "{error}");
     assert_eq!(names(&dir), ["s.jsonl", "s.jsonl.bak"]);
@@ -261,7 +261,7 @@ fn a_late_line_that_cannot_be_read_at_first_is_kept_and_one_that_cannot_be_kept_
     use crate::io::fs::faults::{with, InjectedFault};
     let header = OLD.replace("\"id\"", "\"version\":3,\"id\"");
     let header = header.lines().next().expect("a header");
-    let stored = StoredLines::new(b"{\"type\":\"custom\",\"id\":\"a\"}\n", &[0]).expect("a line");
+    let stored = b"{\"type\":\"custom\",\"id\":\"a\"}\n";
     let run = |at, fault| {
         let (dir, path) = old_file(&format!("{header}\n"));
         let other = path.clone();

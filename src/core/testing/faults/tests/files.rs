@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::index::verify::verify;
-use crate::rewrite::merge::{create, merge, StoredLines};
+use crate::rewrite::merge::{create, merge};
 use crate::session::branch::BranchLines;
 use crate::session::branch::{plan, BranchLabel};
 use crate::session::fork::ForkSource;
@@ -117,13 +117,12 @@ fn a_fork_that_fails_is_whole_or_not_there() {
 #[test]
 fn a_merge_that_fails_leaves_the_old_file_or_the_new_one() {
     const NEW: &str = "{\"type\":\"custom\",\"id\":\"new\",\"parentId\":null}\n";
-    let new = || StoredLines::new(NEW.as_bytes(), &[1]).expect("a line");
     let merged = three().replacen("\n", &format!("\n{NEW}"), 1);
     let mut cases = in_turn(
         "merge",
         |dir| {
             fs::write(at(dir, "s.jsonl"), three()).expect("written");
-            merge(&at(dir, "s.jsonl"), "s", new(), None).map(drop)
+            merge(&at(dir, "s.jsonl"), "s", NEW.as_bytes(), None).map(drop)
         },
         |dir, result, what| {
             let text = fs::read_to_string(at(dir, "s.jsonl")).expect("read");
@@ -132,7 +131,10 @@ fn a_merge_that_fails_leaves_the_old_file_or_the_new_one() {
     );
     cases += in_turn(
         "create",
-        |dir| create(&at(dir, "s.jsonl"), "s", b"{\"type\":\"session\",\"version\":3,\"id\":\"s\"}", new()).map(drop),
+        |dir| {
+            create(&at(dir, "s.jsonl"), "s", b"{\"type\":\"session\",\"version\":3,\"id\":\"s\"}", NEW.as_bytes())
+                .map(drop)
+        },
         |dir, result, what| {
             let text = fs::read_to_string(at(dir, "s.jsonl")).ok();
             assert!(text.is_some() || result.is_err(), "{what}");

@@ -15,7 +15,7 @@ use crate::io::fs::FsCall;
 use crate::listing::read_all::read_all;
 #[cfg(feature = "catalog")]
 use crate::listing::scope::ListScope;
-use crate::rewrite::merge::{merge, StoredLines};
+use crate::rewrite::merge::merge;
 use crate::rewrite::repair::repair;
 use crate::session::fork::ForkSource;
 
@@ -209,7 +209,7 @@ impl Work {
             Self::Branch => append(&mut branch(dir, FSYNC)?),
             Self::Merge => {
                 let new = b"{\"type\":\"custom\",\"id\":\"new\",\"parentId\":null}\n";
-                merge(&path, "s", StoredLines::new(new, &[1]).expect("a line"), None).map(drop)
+                merge(&path, "s", new, None).map(drop)
             }
             Self::Restore => {
                 let mut session = open(FSYNC)?;
