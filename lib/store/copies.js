@@ -73,14 +73,15 @@ async function copiesIn(path, redactions) {
 }
 
 /**
- * The line of an entry, below the entry that another one is below.
+ * The line of an entry, below the entry that another one is below. Its other bytes stay as they are: they may not be UTF-8.
  * @param {Buffer} other
  * @param {Buffer} line
  */
 function belowParentOf(other, line) {
 	const [value, sibling] = [parse(line), parse(other)];
 	if (!isObject(value) || !isObject(sibling) || value.parentId === sibling.parentId) return line;
-	return Buffer.from(JSON.stringify({ ...value, parentId: sibling.parentId }));
+	const [own = "", wanted = ""] = [value, sibling].map(({ parentId }) => Buffer.from(`"parentId":${JSON.stringify(parentId)}`).toString("latin1"));
+	return Buffer.from(line.toString("latin1").replace(own, () => wanted), "latin1");
 }
 
 exports.copiesIn = copiesIn;

@@ -52,7 +52,7 @@ test("arguments that cannot be used", () => {
 		() => SessionManager.create("/project", dir, { durability: "disk" } as any),
 		() => manager.onAppend(5 as any),
 		() => SessionManager.open(5 as any),
-		() => SessionManager.merge(file, { session: "s", lines: new Uint8Array([10]) }),
+		() => SessionManager.merge(file, { session: manager.getSessionId(), lines: new Uint8Array([10]) }),
 	];
 	for (const work of calls) expect(told(work), String(work)).toEqual({ code: "ERR_INVALID_ARGUMENT", path: undefined });
 });
