@@ -33,7 +33,7 @@ export const entries = (letter: string, count: number): Buffer[] => Array.from({
 
 export const ids = (page: Page): string[] => page.lines.map(({ line }) => JSON.parse(line.toString()).id);
 
-export const append = (store: LineStore, lines: Buffer[], after?: string, exclusive?: boolean) => store.append(SESSION, { header: header(), lines, after, exclusive });
+export const append = (store: LineStore, lines: Buffer[], after?: string) => store.append(SESSION, { header: header(), lines, after });
 
 /** A directory of the running test's own. */
 export function emptyDirectory(): string {

@@ -15,7 +15,7 @@ export class HeldClaims {
 	#reports;
 	/** Ids of sessions that this host has claimed. */
 	#held = new Set();
-	/** When each session was last asked for; Infinity while it is, which may take forever. */
+	/** When each session was last asked for, by the time of day, which goes on while the machine sleeps; Infinity while it is, which may take forever. */
 	#askedAt = new Map();
 	/** What claims a session before each append, where this host is to have it alone. */
 	beforeAppend = isExclusive() ? (session) => this.#claimUnlessHeld(session) : undefined;
@@ -27,7 +27,7 @@ export class HeldClaims {
 
 	/** Claims a session that the store has, or renews the claim, if it is time to. What fails is tried again when it is time again. */
 	async renew(session) {
-		if (this.#store.claim === undefined || performance.now() - (this.#askedAt.get(session) ?? -Infinity) < RENEW_MS) return;
+		if (this.#store.claim === undefined || Date.now() - (this.#askedAt.get(session) ?? -Infinity) < RENEW_MS) return;
 		await this.#claim(session).catch((error) => {
 			if (error.code !== "claimed" && !error.retryable) this.#reports.show(`session ${session} is not claimed: ${error.message}`, `claim ${session} ${error.code}`);
 		});
@@ -49,13 +49,13 @@ export class HeldClaims {
 			}
 			throw error;
 		} finally {
-			this.#askedAt.set(session, performance.now());
+			this.#askedAt.set(session, Date.now());
 		}
 	}
 
-	/** What the store does not have yet is claimed once it has. */
+	/** Claims a session, unless this host has a claim that lasts. What the store does not have yet is claimed once it has. */
 	async #claimUnlessHeld(session) {
-		if (this.#held.has(session)) return;
+		if (this.#held.has(session) && Date.now() - this.#askedAt.get(session) < CLAIM_MS / 2) return;
 		await this.#claim(session);
 		if (!this.#held.has(session)) this.#askedAt.delete(session);
 	}

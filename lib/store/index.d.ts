@@ -51,8 +51,6 @@ export interface Append {
 	 * appended since. Without a cursor they are compared with everything that it ever appended.
 	 */
 	after?: Cursor;
-	/** Refuse, with code `claimed`, while another host has the claim of the session. */
-	exclusive?: boolean;
 	/** Put the session back, into the project that it was in, if it was deleted; by default the append is refused then, with code `deleted`. */
 	restores?: boolean;
 }

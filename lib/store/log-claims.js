@@ -46,7 +46,8 @@ class Claims {
 		if (ttl > LONGEST_TTL) throw new StoreError("invalid", `A claim's ttl is ${LONGEST_TTL} milliseconds at most, not ${ttl}`);
 		const path = claimPath(session, this.#host, ttl);
 		const until = await untilWritten(this.#objects, path, async (tries) => {
-			const before = await this.check(session);
+			const { own: before, other: holder } = await this.#of(session);
+			if (holder) throw claimedError(session, holder.host);
 			if (ttl === 0) {
 				await this.#objects.remove(before.map(({ path }) => path));
 				return this.#objects.now();
@@ -63,13 +64,6 @@ class Claims {
 			return undefined;
 		});
 		return { until: new Date(until) };
-	}
-
-	/** Throws if another host has the session. Gives this host's claims. @param {string} session */
-	async check(session) {
-		const { own, other } = await this.#of(session);
-		if (other) throw claimedError(session, other.host);
-		return own;
 	}
 
 	/** This host's claims of a session, and one of another host that lasts. @param {string} session */

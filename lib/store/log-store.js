@@ -97,7 +97,6 @@ class LogStore {
 	 * @returns {Promise<import("./index").Appended | undefined>}
 	 */
 	async #tryAppend(session, append, { given, after, known }) {
-		if (append.exclusive) await this.#claims.check(session);
 		const isNext = known !== undefined && known.cursor === append.after;
 		const there = isNext ? known.listing : await this.#look(session);
 		const listing = there ?? newListing(folderOf(append.project), session);

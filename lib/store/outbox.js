@@ -26,7 +26,7 @@ const { fingerprintAt, readHeader, readLines } = require("./session-file.js");
  * @property {(error: Error) => void} [onSkipped] is given an error for each line that is too long for the store
  * @property {boolean} [verifiesCursor] shows the store the cursor if the file has nothing new: a store that was made anew or put back is noticed, too
  * @property {boolean} [restores] stores a session again that was deleted from the store
- * @property {() => unknown} [claim] is called before an append, and waited for: the store refuses it while another host has the claim
+ * @property {() => unknown} [claim] is called before an append, and waited for; nothing is appended if it throws
  * @property {(line: Uint8Array) => string | undefined} [secretIn] says which secret a line holds: it is not stored then
  * @property {() => boolean} [isPrivate] whether nothing more is to be stored
  * @property {(bytes: number) => void} [onProgress] is given how much of the file is stored that was not known to be
@@ -91,7 +91,7 @@ class Outbox {
 			let { cursor, needsAll } = note;
 			if (fresh.length > 0) {
 				await claim?.();
-				const append = { header, lines: fresh, project, after: cursor, exclusive: claim !== undefined, restores };
+				const append = { header, lines: fresh, project, after: cursor, restores };
 				({ cursor } = await store.append(session, append));
 				if (cursor === append.after) {
 					// It has not passed what was appended, and would not show whether a store that was set back still has it.

@@ -3,12 +3,9 @@
 /** The stamp of the last row of a session up to a number. @param {string} number */
 const stampAt = (number) => `(SELECT stamp FROM $.entries WHERE session = $1 AND sequence <= ${number}::bigint ORDER BY sequence DESC LIMIT 1)`;
 
-/** In an append: whether it may be while others have the session, or nobody does. */
-const MAY_APPEND = "(NOT $12::boolean OR s.owner IS NULL OR s.owner = $4 OR s.lease <= now())";
-
 /**
  * Its parameters: the session, its header and project, the host; of each line the entry's id, its parent's, the line and its hash; of the
- * cursor the generation, the number and the stamp; whether it is exclusive, and whether it restores the session.
+ * cursor the generation, the number and the stamp; whether it restores the session.
  */
 const APPEND = `WITH given AS (
 		SELECT * FROM unnest($5::text[], $6::text[], $7::bytea[], $8::bytea[]) WITH ORDINALITY AS g (entry_id, parent_id, line, sha256, n)
@@ -31,13 +28,12 @@ const APPEND = `WITH given AS (
 		ON CONFLICT (id) DO UPDATE SET head = s.head + EXCLUDED.head, bytes = s.bytes + EXCLUDED.bytes, updated = now(), deleted = NULL,
 			header = CASE WHEN s.deleted IS NULL THEN s.header ELSE EXCLUDED.header END,
 			hosts = CASE WHEN $4 = ANY (s.hosts) THEN s.hosts ELSE s.hosts || EXCLUDED.hosts END
-		WHERE (s.deleted IS NULL OR $13 AND EXISTS (SELECT FROM $.sessions WHERE id = $1 AND deleted IS NOT NULL)) AND ${MAY_APPEND}
+		WHERE (s.deleted IS NULL OR $12 AND EXISTS (SELECT FROM $.sessions WHERE id = $1 AND deleted IS NOT NULL))
 		RETURNING s.generation, s.head, s.head - (SELECT lines FROM added) AS base, cardinality(s.redacted) AS redactions
 	), changed AS (
 		UPDATE $.sessions AS s SET head = s.head + added.lines, bytes = s.bytes + added.bytes, updated = now(),
 			hosts = CASE WHEN $4 = ANY (s.hosts) THEN s.hosts ELSE s.hosts || ARRAY[$4::text] END
 		FROM added WHERE s.id = $1 AND s.deleted IS NULL AND s.generation = $9 AND s.head >= $10 AND ${stampAt("$10")} IS NOT DISTINCT FROM $11::uuid
-			AND ${MAY_APPEND}
 		RETURNING s.generation, s.head, s.head - added.lines AS base, cardinality(s.redacted) AS redactions
 	), touched AS (
 		SELECT * FROM made UNION ALL SELECT * FROM changed

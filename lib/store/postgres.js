@@ -72,8 +72,7 @@ class PostgresStore {
 			...[session, buffer(append.header), append.project ?? null, this.host],
 			...[lines.map(({ id }) => shownId(id)), lines.map(({ parentId }) => parentId === null ? null : shownId(parentId))],
 			...[lines.map(({ line }) => line), lines.map(({ line }) => sha256(line))],
-			...[after?.generation ?? null, after?.sequence ?? 0, after?.stamp ?? null, append.exclusive ?? false],
-			append.restores ?? false,
+			...[after?.generation ?? null, after?.sequence ?? 0, after?.stamp ?? null, append.restores ?? false],
 		];
 		if (append.restores) await this.#removeLines(session);
 		const [row] = await this.#query(APPEND, values);
@@ -251,13 +250,13 @@ class PostgresStore {
 	/**
 	 * Why a session could not be appended to, or claimed.
 	 * @param {string} session
-	 * @param {{ after?: string, exclusive?: boolean, restores?: boolean }} [append]
+	 * @param {{ after?: string, restores?: boolean }} [append]
 	 */
 	async #refusal(session, append) {
 		const [row] = await this.#query("SELECT owner, lease > now() AND owner <> $2 AS held, deleted FROM $.sessions WHERE id = $1", [session, this.host]);
 		if (row && row.deleted !== null) return append?.restores && append.after !== undefined ? resetError(session) : deletedError(session);
 		if (!row && append?.after === undefined) return new StoreError("not-found", `There is no session ${session}`);
-		if (row?.held && (!append || append.exclusive)) return claimedError(session, row.owner);
+		if (row?.held && !append) return claimedError(session, row.owner);
 		return append ? resetError(session) : new StoreError("unreachable", `${this.#name}: the claim of session ${session} ended just now`);
 	}
 

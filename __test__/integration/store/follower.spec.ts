@@ -77,8 +77,8 @@ test("after another host took a session over and gave it up, what waits is store
 		await at.laptop.claim?.(SESSION, { ttl: 0 });
 		await at.desktop.claim?.(SESSION, { ttl: HOUR });
 	}, LONG);
-	appendFileSync(at.file, text(entry("late")));
 	await hears("inUse");
+	appendFileSync(at.file, text(entry("late")));
 	expect(await at.stored()).toEqual(["stored", "waits"]);
 	await at.desktop.claim?.(SESSION, { ttl: 0 });
 	await vi.waitFor(async () => expect(await at.stored()).toEqual(["stored", "waits", "late"]), LONG);

@@ -28,7 +28,7 @@ const FAULTS = {
 	"a redacted line is stored again": "a redacted line is gone for ever, and another one stands in its place",
 	"it forgets redactions with the session": "a redacted line is gone for ever, and another one stands in its place",
 	"a session that was deleted is claimed": "a session that was deleted cannot be claimed until it is put back",
-	"it does not say who has claimed a session": "a claim is one host's, and while it lasts another host's exclusive append is refused",
+	"it does not say who has claimed a session": "a claim is one host's while it lasts",
 	"it takes any id": "what is no id, no entry, no header and no cursor is refused, and nothing stored",
 } as const;
 type Fault = keyof typeof FAULTS;
@@ -88,7 +88,6 @@ class MemoryStore implements LineStore {
 	async append(session: string, append: Append): Promise<Appended> {
 		let found = this.#session(session);
 		const given: Buffer[] = checkAppend(session, append).map(({ line }: { line: Buffer }) => Buffer.from(this.#has("it keeps text, not bytes") ? line.toString() : line));
-		if (append.exclusive) this.#checkClaim(found);
 		if (append.after !== undefined && !CURSOR.test(append.after)) throw new StoreError("reset", "The cursor is not one of this store");
 		if (found?.deleted && !append.restores) throw new StoreError("deleted", "it was deleted");
 		const seen = this.#passed(found, append.after);

@@ -80,7 +80,7 @@ test.each([-HOUR, HOUR])("a claim lasts by the clock of the drive, whatever that
 	utimesSync(claimOf(path, "laptop"), now / 1000 - 61, now / 1000 - 61);
 	expect(await claimIn(desktop)).toBeUndefined();
 	await desktop.claim(SESSION, { ttl: 60_000 });
-	await expect(append(laptop, [entry("b")], undefined, true)).rejects.toMatchObject({ code: "claimed" });
+	await expect(laptop.claim(SESSION, { ttl: 60_000 })).rejects.toMatchObject({ code: "claimed" });
 });
 
 test.each([[-35, true], [-61, false], [3600, true]])("in a synchronised directory, a claim that comes with a time of %i s from here, that of the other machine's clock, is seen: %s", async (behind, isSeen) => {
@@ -144,14 +144,13 @@ test("what a killed process of this host claimed is removed after a day, too", a
 	expect(["s1", "s2", SESSION].map((session) => claimsIn(path, session).length)).toEqual([0, 1, 1]);
 });
 
-// Regression: the names of both together were longer than that of a file may be, and with `exclusive` the session was never stored.
+// Regression: the names of both together were longer than that of a file may be.
 test("a session and a host whose ids are long are claimed as others are", async () => {
 	const path = emptyDirectory();
 	const [session, own, theirs] = ["S".repeat(120), "H".repeat(120), `H${"h".repeat(119)}`] as const;
 	const [laptop, desktop] = [own, theirs].map((host) => new DirectoryStore({ path, host })) as [DirectoryStore, DirectoryStore];
-	await laptop.append(session, { header: header(session), lines: entries("a", 1), exclusive: true });
+	await laptop.append(session, { header: header(session), lines: entries("a", 1) });
 	await laptop.claim(session, { ttl: HOUR });
-	await laptop.append(session, { header: header(session), lines: entries("b", 1), exclusive: true });
 	await expect(desktop.claim(session, { ttl: HOUR })).rejects.toMatchObject({ code: "claimed" });
 	expect(await claimIn(laptop)).toMatchObject({ host: own });
 	expect((await claimIn(desktop))?.host).toMatch(/^[0-9a-f]{32}$/);
@@ -234,7 +233,6 @@ test("a name that no host made holds nothing", async () => {
 		renameSync(claimFile(path, claimsIn(path)[0] as string), claimFile(path, name));
 		expect(await claimIn(desktop)).toBeUndefined();
 	}
-	await append(desktop, [entry("b")], undefined, true);
 	await desktop.claim(SESSION, { ttl: HOUR });
 	expect(await claimIn(laptop)).toMatchObject({ host: "desktop" });
 });
