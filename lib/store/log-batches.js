@@ -14,7 +14,7 @@ const { buffer, isCount, isObject, parse, sha256, splitLines } = require("./line
  * @property {string} prev
  * @property {string} host
  * @property {number} clock
- * @property {{ hash: string, at: number, line: Buffer }[]} lines `at`: where it is in the log's part; `hash` is that of the line as it was appended
+ * @property {{ checksum: string, at: number, line: Buffer }[]} lines `at`: where it is in the log's part; the checksum is that of the line as it was appended
  * @property {number} start where the batch is in the log's part
  * @property {number} end
  */
@@ -25,21 +25,21 @@ const BEGINNING = '{"sum":"';
 /** @param {string} text */
 const sumOf = (text) => sha256(Buffer.from(text)).toString("hex");
 
-/**
- * The first 18 bytes of a line's SHA-256, which no other line has, as text that may be part of a name.
- * @param {Uint8Array} line
- */
-const shortHash = (line) => shortened(sha256(line));
+/** How many bytes of a line's SHA-256 its checksum has, which no other line has. */
+const CHECKSUM_BYTES = 18;
 
-/** @param {Buffer} hash */
-const shortened = (hash) => hash.toString("base64url", 0, 18);
+/** The checksum of a line, as text that may be part of a name. @param {Uint8Array} line */
+const checksumOf = (line) => sha256(line).toString("base64url", 0, CHECKSUM_BYTES);
+
+/** The checksum of the line with this SHA-256. @param {string} hash in hexadecimal digits */
+const checksumIn = (hash) => Buffer.from(hash, "hex").toString("base64url", 0, CHECKSUM_BYTES);
 
 /**
  * @param {{ session: string, host: string, clock: number, prev: string, lines: Uint8Array[] }} batch
  */
 function encodeBatch({ session, host, clock, prev, lines }) {
 	const bytes = lines.reduce((sum, { length }) => sum + length + 1, 0);
-	const meta = { prev, session, host, clock, bytes, lines: lines.map(shortHash) };
+	const meta = { prev, session, host, clock, bytes, lines: lines.map(checksumOf) };
 	const sum = sumOf(JSON.stringify(meta));
 	const newline = Buffer.from("\n");
 	const content = Buffer.concat([Buffer.from(`${JSON.stringify({ sum, ...meta })}\n`), ...lines.flatMap((line) => [line, newline])]);
@@ -68,7 +68,7 @@ function decodeBatches(read, offset, of) {
 		if (end > bytes.length || bytes[end - 1] !== NEWLINE) break;
 		const fault = faultOf(meta, of);
 		if (fault !== undefined) return { batches, end: offset + start, fault };
-		const lines = splitLines(bytes, content, end).map(({ at, line }, nth) => ({ hash: meta.lines[nth] ?? "", at: offset + at, line }));
+		const lines = splitLines(bytes, content, end).map(({ at, line }, nth) => ({ checksum: meta.lines[nth] ?? "", at: offset + at, line }));
 		if (lines.length !== meta.lines.length) return { batches, end: offset + start, fault: "it has not the lines that its first line says", isLast: !hasBatch(bytes, content) };
 		batches.push({ sum: meta.sum, prev: meta.prev, host: meta.host, clock: meta.clock, lines, start: offset + start, end: offset + end });
 		start = end;
@@ -90,7 +90,7 @@ function parseMeta(text) {
 	if (!isObject(value)) return undefined;
 	const { sum, prev, session, host, clock, bytes, lines } = value;
 	if (typeof sum !== "string" || typeof prev !== "string" || typeof session !== "string" || typeof host !== "string") return undefined;
-	if (!isCount(clock) || !isCount(bytes) || !Array.isArray(lines) || !lines.every((hash) => typeof hash === "string")) return undefined;
+	if (!isCount(clock) || !isCount(bytes) || !Array.isArray(lines) || !lines.every((checksum) => typeof checksum === "string")) return undefined;
 	const meta = { prev, session, host, clock, bytes, lines };
 	return { sum, ...meta, isWhole: sumOf(JSON.stringify(meta)) === sum };
 }
@@ -108,7 +108,7 @@ function hasBatch(bytes, from) {
 const beginningOf = (sum) => Buffer.from(`${BEGINNING}${sum}"`);
 
 exports.beginningOf = beginningOf;
+exports.checksumIn = checksumIn;
+exports.checksumOf = checksumOf;
 exports.decodeBatches = decodeBatches;
 exports.encodeBatch = encodeBatch;
-exports.shortHash = shortHash;
-exports.shortened = shortened;

@@ -15,12 +15,12 @@ const { idOf, nameOf } = require("./names.js");
  * @property {number} generation the one that can be appended to: the next one if the last one was deleted
  * @property {Map<string, Part[]>} hosts
  * @property {Date} [deleted] when the generation before was deleted
- * @property {Map<string, Redacted>} redacted by the line's hash
+ * @property {Map<string, Redacted>} redacted by the line's checksum
  */
 /**
- * A line that was redacted. `other` is the hash of the line in its place; `lost` are the paths of lines that another redaction put there and
- * that were replaced in turn.
- * @typedef {{ path: string, other?: string, lost: string[] }} Redacted
+ * A line that was redacted. `replacement` is the checksum of the line in its place, `unused` are the paths of objects that put another one
+ * there and do not count.
+ * @typedef {{ path: string, replacement?: string, unused: string[] }} Redacted
  */
 
 /** The ids are as in names of claims; `ttl` is how long it lasts from when it was `written`, both in milliseconds. @typedef {{ path: string, session: string, host: string, ttl: number, written: number }} NamedClaim */
@@ -74,8 +74,8 @@ function claimIn({ path, modified }) {
 /** @param {string} folder @param {string} session @param {number} generation */
 const deletedPath = (folder, session, generation) => `${prefixOf(folder, session)}${generation}.deleted`;
 
-/** @param {string} folder @param {string} session @param {string} hash @param {string} [other] */
-const redactedPath = (folder, session, hash, other) => `${prefixOf(folder, session)}redacted/${hash}${other === undefined ? "" : `.${other}`}`;
+/** @param {string} folder @param {string} session @param {string} checksum @param {string} [replacement] */
+const redactedPath = (folder, session, checksum, replacement) => `${prefixOf(folder, session)}redacted/${checksum}${replacement === undefined ? "" : `.${replacement}`}`;
 
 /** @param {{ folder: string, session: string, generation: number }} of @param {string} host @param {number} part */
 const partPath = ({ folder, session, generation }, host, part) => `${prefixOf(folder, session)}${generation}/${nameOf(host)}.${String(part).padStart(8, "0")}.lines`;
@@ -131,21 +131,22 @@ function addPart(listing, generation, object, file) {
 }
 
 /**
- * Of several that are there for one line, because two hosts redacted it in the same moment, or a process was killed while it put another one
- * in its place, counts what has none in its place, else what is not redacted itself. Every host takes the same one.
+ * Of several objects for one line, because two hosts redacted it in the same moment, or a process was killed while it put another line in its
+ * place, one without a replacement counts, else one whose replacement is not redacted itself. Every host takes the same one.
  * @param {SessionListing} listing
  * @param {string[]} paths
  */
 function addRedacted(listing, paths) {
 	const found = paths.flatMap((path) => {
-		const [, hash = "", other] = REDACTED.exec(path.split("/").pop() ?? "") ?? [];
-		return hash === "" ? [] : [{ hash, path, other }];
+		const [, checksum, replacement] = REDACTED.exec(path.split("/").pop() ?? "") ?? [];
+		return checksum === undefined ? [] : [{ checksum, path, replacement }];
 	});
-	const hashes = new Set(found.map(({ hash }) => hash));
-	const rank = (/** @type {string | undefined} */ other) => (other === undefined ? 2 : hashes.has(other) ? 0 : 1);
-	for (const { hash, path, other } of found.sort((a, b) => rank(a.other) - rank(b.other) || compareText(a.path, b.path))) {
-		const before = listing.redacted.get(hash);
-		listing.redacted.set(hash, { path, ...(other !== undefined && { other }), lost: before ? [...before.lost, before.path] : [] });
+	const checksums = new Set(found.map(({ checksum }) => checksum));
+	const rank = (/** @type {string | undefined} */ replacement) => (replacement === undefined ? 2 : checksums.has(replacement) ? 0 : 1);
+	// The last one for a line counts.
+	for (const { checksum, path, replacement } of found.sort((a, b) => rank(a.replacement) - rank(b.replacement) || compareText(a.path, b.path))) {
+		const before = listing.redacted.get(checksum);
+		listing.redacted.set(checksum, { path, replacement, unused: before ? [...before.unused, before.path] : [] });
 	}
 }
 

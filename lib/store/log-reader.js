@@ -1,14 +1,13 @@
 // Reading logs: the batches of each host that a cursor has not passed, and what is redacted of them (log-store.js).
 const { LogCursor } = require("./cursor.js");
 const { resetError } = require("./errors.js");
-const { PARALLEL, inParallel } = require("./in-parallel.js");
+const { PARALLEL } = require("./in-parallel.js");
 const { compareLines, compareText, entryOf } = require("./lines.js");
-const { beginningOf, decodeBatches, shortHash } = require("./log-batches.js");
+const { beginningOf, checksumOf, decodeBatches } = require("./log-batches.js");
 const { partPath } = require("./log-names.js");
 
 /** @typedef {import("./index").Page} Page */
 /** @typedef {import("./index").Problem} Problem */
-/** @typedef {import("./index").Redaction} Redaction */
 /** @typedef {import("./log-batches").Batch} Batch */
 /** @typedef {import("./log-names").Part} Part */
 /** @typedef {import("./log-names").SessionListing} SessionListing */
@@ -19,16 +18,16 @@ const { partPath } = require("./log-names.js");
 const PAGE_BYTES = 8 * 1024 * 1024;
 /** A clock grows by one with each batch, so that one after this cannot be right; the next host would count beyond what numbers hold. */
 const LAST_CLOCK = 2 ** 52;
-/** What the object of a redaction begins with. */
-const HASH_DIGITS = 64;
 
 class LogReader {
 	/** @type {Objects} */
 	#objects;
+	#redactions;
 
-	/** @param {Objects} objects */
-	constructor(objects) {
+	/** @param {Objects} objects @param {import("./log-redactions").LogRedactions} redactions */
+	constructor(objects, redactions) {
 		this.#objects = objects;
+		this.#redactions = redactions;
 	}
 
 	/**
@@ -45,17 +44,17 @@ class LogReader {
 		cursor.generation = listing.generation;
 		/** @type {Page} */
 		const page = { lines: [], cursor: "", more: false, problems: [], comesAfter: true };
-		const redacted = await this.redactedIn(listing);
+		const redacted = await this.#redactions.read(listing);
 		let room = PAGE_BYTES;
 		for (const host of [...listing.hosts.keys()].sort(compareText)) {
 			const { bytes, more, problems, isWaiting } = await this.log(listing, host, cursor, room, (batch, path) => {
 				if (batch.clock <= start.clock) page.comesAfter = false;
-				for (const [index, { hash, line: there }] of batch.lines.entries()) {
+				for (const [index, { checksum, line: there }] of batch.lines.entries()) {
 					const where = `${path}, line ${index + 1} of the batch at ${batch.start}`;
-					const isRedacted = listing.redacted.has(hash);
-					const line = isRedacted ? redacted.get(hash)?.line : there;
+					const isRedacted = listing.redacted.has(checksum);
+					const line = isRedacted ? redacted.get(checksum)?.line : there;
 					if (line === undefined) continue;
-					if (!isRedacted && shortHash(line) !== hash) page.problems.push({ session, where, message: "its checksum is wrong" });
+					if (!isRedacted && checksumOf(line) !== checksum) page.problems.push({ session, where, message: "its checksum is wrong" });
 					else if (entryOf(line)) page.lines.push({ line, host, clock: batch.clock, index });
 					else page.problems.push({ session, where, message: "it is not an entry" });
 				}
@@ -130,19 +129,6 @@ class LogReader {
 		const beginning = beginningOf(sum);
 		const there = await this.#objects.get(partPath(listing, host, part), start, start + beginning.length);
 		if (there && !beginning.equals(there.bytes)) throw resetError(listing.session);
-	}
-
-	/** What is redacted of a session, by the checksums of the lines. @param {SessionListing} listing */
-	async redactedIn({ redacted }) {
-		/** @type {Map<string, Redaction>} */
-		const found = new Map();
-		await inParallel([...redacted], async ([short, { path, other }]) => {
-			const bytes = (await this.#objects.get(path))?.bytes;
-			if (!bytes) return;
-			const hash = bytes.toString("latin1", 0, HASH_DIGITS);
-			found.set(short, { hash, ...(other !== undefined && { line: bytes.subarray(HASH_DIGITS + 1) }) });
-		});
-		return found;
 	}
 }
 

@@ -1,25 +1,23 @@
 // What a directory or a bucket has besides lines: store.json, which marks it as a store, the name of each session's project, and headers. None
-// of them ever changes. A session that was deleted keeps its project, and loses its header; one that is put back gets another header.
+// of them ever changes. A session that was deleted keeps its project, and loses its header; one that is put back gets another header. The
+// project's name leads to the folder that has the session's lines.
 const { randomUUID } = require("node:crypto");
 const { StoreError } = require("./errors.js");
 const { buffer, isObject, parse } = require("./lines.js");
-const { headerPath, projectPath } = require("./log-names.js");
+const { folderOf, headerPath, listingsOf, newListing, prefixOf, projectPath } = require("./log-names.js");
 
 /** @typedef {import("./log-names").SessionListing} SessionListing */
 /** @typedef {import("./log-objects").Objects} Objects */
 
 const VERSION = 3;
 const LAYOUT_FILE = "store.json";
+const CUT_OFF = "it is cut off: remove it, and push the session again from a machine that has it, in a directory of its project";
 
 class LogRecords {
 	/** @type {Objects} */
 	#objects;
-	/** The store's id once the layout's version was checked. @type {string | undefined} */
-	#id;
-	/** By session. @type {Map<string, string>} */
-	#projects = new Map();
-	/** The paths of those that this process has stored or found. @type {Set<string>} */
-	#headers = new Set();
+	/** Whether the layout's version was checked. */
+	#isChecked = false;
 
 	/** @param {Objects} objects */
 	constructor(objects) {
@@ -28,20 +26,14 @@ class LogRecords {
 
 	/** Checks the layout's version once it is there. */
 	async prepareToRead() {
-		if (this.#id === undefined) await this.readId();
+		if (!this.#isChecked) await this.readId();
 	}
 
 	/** Checks the layout's version. Gives the store's id; undefined if nothing has been written yet. */
 	async readId() {
-		const before = this.#id;
-		this.#id = await this.#idNow();
-		if (this.#id !== before) for (const known of [this.#projects, this.#headers]) known.clear();
-		return this.#id;
-	}
-
-	async #idNow() {
 		const file = await this.#objects.get(LAYOUT_FILE);
 		if (!file) {
+			this.#isChecked = false;
 			// Without a bucket or a drive this is an error: it is not an empty store.
 			await this.#objects.list(LAYOUT_FILE);
 			return undefined;
@@ -53,13 +45,14 @@ class LogRecords {
 			throw new StoreError("unsupported", `${this.#objects.name} has layout ${value.version}, which no release has: empty this place, or name another one, and push again`);
 		if (value.version > VERSION)
 			throw new StoreError("newer-schema", `${this.#objects.name} has layout ${value.version}, this release knows ${VERSION}: install a newer pi-session-native`);
+		this.#isChecked = true;
 		return String(value.id ?? "");
 	}
 
 	/** Creates the file if it is not there, and checks the layout's version. */
 	async prepareToWrite() {
 		await this.prepareToRead();
-		if (this.#id !== undefined) return;
+		if (this.#isChecked) return;
 		// First: what is there once is not checked again.
 		await this.#objects.check?.();
 		await this.#objects.create(LAYOUT_FILE, Buffer.from(`${JSON.stringify({ store: "pi-session-native", version: VERSION, id: randomUUID() })}\n`));
@@ -72,22 +65,23 @@ class LogRecords {
 	 * @returns {Promise<{ project?: string, fault?: string }>}
 	 */
 	async readProject(session) {
-		const known = this.#projects.get(session);
-		if (known !== undefined) return { project: known };
 		const text = (await this.#objects.get(projectPath(session)))?.bytes.toString();
 		if (text === undefined) return {};
 		// Its beginning may be the name of another project.
-		if (!text.endsWith("\n")) return { fault: "it is cut off" };
-		const project = text.slice(0, -1);
-		this.#projects.set(session, project);
-		return { project };
+		return text.endsWith("\n") ? { project: text.slice(0, -1) } : { fault: CUT_OFF };
 	}
 
-	/** As `readProject`; throws if something is wrong with it. @param {string} session */
-	async projectOf(session) {
+	/** What there is of a session; undefined if it was never stored. @param {string} session */
+	async look(session) {
 		const { project, fault } = await this.readProject(session);
-		if (fault !== undefined) throw new StoreError("failed", `${projectPath(session)}: ${fault}`);
-		return project;
+		if (fault !== undefined) throw new StoreError("failed", `${this.#objects.name}: ${projectPath(session)}: ${fault}`);
+		return project === undefined ? undefined : this.listingOf(folderOf(project), session);
+	}
+
+	/** @param {string} folder of the project @param {string} session */
+	async listingOf(folder, session) {
+		const listings = listingsOf(await this.#objects.list(prefixOf(folder, session)));
+		return listings.find((listing) => listing.session === session) ?? newListing(folder, session);
 	}
 
 	/** Gives false if the session has a project already. @param {string} session @param {string} [project] */
@@ -95,16 +89,10 @@ class LogRecords {
 		return this.#objects.create(projectPath(session), Buffer.from(`${project}\n`));
 	}
 
-	/**
-	 * Stores the header of a session if it has none, and looks for it once in a process: a backup may lack it. That of the host that appended first stays.
-	 * @param {SessionListing} listing
-	 * @param {Uint8Array} header
-	 */
+	/** Stores the header of a session if it has none: a backup may lack it. @param {SessionListing} listing @param {Uint8Array} header */
 	async setHeader(listing, header) {
-		const path = headerPath(listing);
-		const isThere = listing.hosts.size > 0 && (this.#headers.has(path) || (await this.headerOf(listing)) !== undefined);
-		if (!isThere) await this.#objects.create(path, buffer(header));
-		this.#headers.add(path);
+		if (listing.hosts.size > 0 && (await this.headerOf(listing))) return;
+		await this.#objects.create(headerPath(listing), buffer(header));
 	}
 
 	/** @param {SessionListing} listing */

@@ -1,33 +1,35 @@
-// Lines in logs: one for each session and host, in a directory or a bucket. Names are in log-names.js, what a log holds in log-batches.js, how
-// logs are read in log-reader.js.
+// Lines in logs: one for each session and host, in a directory or a bucket. Names are in log-names.js, what a log holds in
+// log-batches.js, how logs are read in log-reader.js, and appended to in log-writer.js.
 //
 // A host appends to its own logs alone, and its processes write to one of them one after the other (host-lock.js). So a log only grows, and
 // only redactions, of whatever host, change bytes in it: they overwrite them with spaces. In a
 // directory it is a file, whose torn end the next append cuts off; in a bucket it is a row of objects, of which the last one is replaced
 // by a longer one, if it is still what it was, until it is full. Neither names nor order depend on the time of day.
 //
-// A writer looks at the session's names before it writes and once more after: a session that was deleted or a line that was redacted
-// meanwhile is found by whoever comes later, either by this writer, or by the one who deletes or redacts.
+// A writer (log-writer.js) looks at the session's names before it writes and once more after: a session that was deleted or a line that was
+// redacted meanwhile is found by whoever comes later, either by this writer, or by the one who deletes or redacts.
 const { setTimeout: pause } = require("node:timers/promises");
 const { LogCursor } = require("./cursor.js");
 const { StoreError, deletedError, resetError } = require("./errors.js");
 const { inParallel } = require("./in-parallel.js");
 const { checkAppend, checkProject, checkTtl, compareText, headerFault, sha256 } = require("./lines.js");
-const { decodeBatches, encodeBatch, shortHash, shortened } = require("./log-batches.js");
+const { checksumOf, decodeBatches } = require("./log-batches.js");
 const { Claims } = require("./log-claims.js");
-const { LINES, deletedPath, folderOf, headerPath, headersOf, idInClaim, listingsOf, movedIn, movedPath, newListing, partPath, prefixOf, projectPath, redactedPath } = require("./log-names.js");
+const { LINES, deletedPath, folderOf, headerPath, headersOf, idInClaim, listingsOf, movedIn, movedPath, prefixOf, projectPath } = require("./log-names.js");
 const { untilWritten } = require("./log-objects.js");
-const { LAST_CLOCK, LogReader, checkCursor } = require("./log-reader.js");
+const { LogReader } = require("./log-reader.js");
 const { LogRecords } = require("./log-records.js");
+const { LogRedactions } = require("./log-redactions.js");
+const { LogWriter } = require("./log-writer.js");
 const { checkId } = require("./names.js");
 const { settleRedactions, toRedactions } = require("./redactions.js");
 
 /** @typedef {import("./index").CompleteStore} Store */
 /** @typedef {import("./index").Problem} Problem */
-/** @typedef {import("./log-batches").Batch} Batch */
 /** @typedef {import("./log-names").SessionListing} SessionListing */
 /** @typedef {import("./log-objects").Objects} Objects */
-/** @typedef {import("./cursor").Seen} Seen */
+/** @typedef {import("./log-objects").ObjectInfo} ObjectInfo */
+/** @typedef {import("./log-writer").LastAppend} LastAppend */
 /** How often a session is read again because something was gone, or was being written; after that it counts as missing or damaged. */
 const REREADS = 5;
 const REREAD_MS = 20;
@@ -38,19 +40,14 @@ const OF_A_GENERATION = /^(\d+)(?:\/|$)/;
 /** Sessions share locks, because the files of locks stay. */
 const LOCKS = 64;
 
-/**
- * What an append leaves for the next one: a cursor that has passed this host's log to its end, the listing then, and what the objects keep of
- * the log's last part.
- * @typedef {{ cursor: string, listing: SessionListing, cachedPart: unknown }} LastAppend
- */
-
 class LogStore {
 	/** @type {Objects} */
 	#objects;
 	#records;
+	#redactions;
+	#reader;
 	#claims;
 	#lock;
-	#reader;
 	/** @type {Map<string, LastAppend>} */
 	#lastAppends = new Map();
 	/** The listings of the sessions that a list gave. @type {WeakMap<import("./index").StoredSession, SessionListing>} */
@@ -64,9 +61,10 @@ class LogStore {
 	constructor(objects, host, lock) {
 		this.#objects = objects;
 		this.#records = new LogRecords(objects);
+		this.#redactions = new LogRedactions(objects);
+		this.#reader = new LogReader(objects, this.#redactions);
 		this.#claims = new Claims(objects, host);
 		this.#lock = lock;
-		this.#reader = new LogReader(objects);
 		/** @readonly */
 		this.host = checkId(host, "host");
 	}
@@ -74,106 +72,21 @@ class LogStore {
 	/** @type {Store["append"]} */
 	async append(session, append) {
 		checkId(session, "session");
-		const given = new Map(checkAppend(session, append).map(({ line }) => [shortHash(line), line]));
-		const after = new LogCursor(append.after);
+		const given = new Map(checkAppend(session, append).map(({ line }) => [checksumOf(line), line]));
+		const parts = { host: this.host, objects: this.#objects, records: this.#records, reader: this.#reader, redactions: this.#redactions };
 		await this.#records.prepareToWrite();
 		return this.#lock(lockOf(session), async () => {
-			const known = this.#lastAppends.get(session);
+			const before = this.#lastAppends.get(session);
 			this.#lastAppends.delete(session);
 			// Where the log is not what it was, another process of this host wrote, or another machine that has the same id.
-			return untilWritten(this.#objects, `the log of host ${this.host} and session ${session}`, async (tries) => {
+			const { appended, last } = await untilWritten(this.#objects, `the log of host ${this.host} and session ${session}`, async (tries) => {
 				if (tries > 1) await pause(tries * 5 * Math.random());
-				return this.#tryAppend(session, append, { given, after, known: tries === 0 ? known : undefined });
+				const isNext = tries === 0 && before?.cursor === append.after;
+				return new LogWriter(parts, session, append, given, isNext ? before : undefined).run();
 			});
+			if (last) this.#remember(session, last);
+			return appended;
 		});
-	}
-
-	/**
-	 * Undefined if the log is not what it was when this began.
-	 * @param {string} session
-	 * @param {import("./index").Append} append
-	 * @param {{ given: Map<string, Buffer>, after: LogCursor, known: LastAppend | undefined }} state `given`: lines by hash; `known`: what the
-	 *   append before this one left
-	 * @returns {Promise<import("./index").Appended | undefined>}
-	 */
-	async #tryAppend(session, append, { given, after, known }) {
-		const isNext = known !== undefined && known.cursor === append.after;
-		const there = isNext ? known.listing : await this.#look(session);
-		const listing = there ?? newListing(folderOf(append.project), session);
-		if (listing.hosts.size === 0) {
-			if (listing.deleted && !append.restores) throw deletedError(session);
-			if (!after.isEmpty) throw resetError(session);
-			if (given.size === 0) return { stored: 0, cursor: after.toString() };
-		}
-		if (!after.isEmpty && after.generation !== listing.generation) throw resetError(session);
-		const ownCursor = new LogCursor(append.after);
-		ownCursor.generation = listing.generation;
-		// The caller's cursor passes what the caller has, after all that it had passed. Another checkout of this host, or another machine
-		// that has the same id, may have written more: then the cursor stays, so that this is loaded.
-		let isCallers = true;
-		const lines = new Map(given);
-		let size = ownCursor.of(this.host).end;
-		if (!isNext) {
-			size = await this.#passOwn(listing, ownCursor, (batch) => {
-				// A damaged one is stored again.
-				for (const { hash, line } of batch.lines) if (shortHash(line) === hash) lines.delete(hash);
-				isCallers &&= batch.clock > after.clock && batch.lines.every(({ hash }) => given.has(hash));
-			});
-		}
-		const cursor = () => (isCallers ? ownCursor : after).toString();
-		await this.#dropRedacted(listing, lines);
-		if (lines.size === 0) return { stored: 0, cursor: cursor() };
-		if (ownCursor.clock >= LAST_CLOCK) throw new StoreError("failed", `Session ${session}: the clock of its batches has come to its end`);
-		if (listing.hosts.size === 0) {
-			// A store that was set back may have lost what is known of the session. Where another host was faster, its project counts.
-			const project = there ? await this.#records.projectOf(session) : append.project;
-			if (!(await this.#records.setProject(session, project)) && !there) return undefined;
-		}
-		await this.#records.setHeader(listing, append.header);
-		const lastBatch = ownCursor.of(this.host);
-		const isFull = lastBatch.end >= this.#objects.partSize;
-		const [part, start] = isFull ? [lastBatch.part + 1, 0] : [lastBatch.part, lastBatch.end];
-		const { sum, bytes } = encodeBatch({ session, host: this.host, clock: ownCursor.clock + 1, prev: lastBatch.sum, lines: [...lines.values()] });
-		const path = partPath(listing, this.host, part);
-		const cachedPart = isNext && !isFull ? known.cachedPart : undefined;
-		const written = await this.#objects.append(path, { size: isFull ? 0 : size, endOffset: start, cachedPart }, bytes);
-		if (!written) {
-			// The session may have been deleted before its header was stored again.
-			const { generation } = await this.#listingOf(listing.folder, session);
-			if (generation > listing.generation) await this.#objects.remove([headerPath(listing)]);
-			return undefined;
-		}
-		const batch = { part, start, end: start + bytes.length, sum, clock: ownCursor.clock + 1 };
-		const now = await this.#check(listing, decodeBatches(bytes, start, { session, host: this.host }).batches, path);
-		ownCursor.pass(this.host, batch);
-		this.#remember(session, { cursor: ownCursor.toString(), listing: now, cachedPart: written.cachedPart });
-		return { stored: [...lines.keys()].filter((hash) => !now.redacted.has(hash)).length, cursor: cursor() };
-	}
-
-	/**
-	 * What there is of a session after a batch was written: throws, and removes it, if the session was deleted meanwhile, and removes the
-	 * bytes of what was redacted meanwhile.
-	 * @param {SessionListing} before
-	 * @param {Batch[]} batches
-	 * @param {string} path
-	 */
-	async #check(before, batches, path) {
-		const { session, folder, generation } = before;
-		for (let looks = 0; looks < REREADS; looks++) {
-			const listing = await this.#listingOf(folder, session);
-			if (listing.generation > generation) {
-				// Without what was before it nobody could read it, and it must not come back.
-				await this.#objects.remove([path, headerPath(before)]);
-				throw deletedError(session);
-			}
-			if (listing.hosts.size > 0) {
-				await this.#blank(path, batches, listing);
-				return listing;
-			}
-			// A drive may list what was written a moment later. A deletion leaves its mark for ever.
-			await pause(REREAD_MS);
-		}
-		throw new StoreError("unreachable", `Session ${session}: ${this.#objects.name} does not list ${path}, which was written: it is tried again`);
 	}
 
 	/** @param {string} session @param {LastAppend} append */
@@ -183,18 +96,6 @@ class LogStore {
 		if (this.#lastAppends.size > MAX_LAST_APPENDS && oldest !== undefined) this.#lastAppends.delete(oldest);
 	}
 
-	/** What there is of a session; undefined if it was never stored. @param {string} session */
-	async #look(session) {
-		const project = await this.#records.projectOf(session);
-		return project === undefined ? undefined : this.#listingOf(folderOf(project), session);
-	}
-
-	/** @param {string} folder @param {string} session */
-	async #listingOf(folder, session) {
-		const listings = listingsOf(await this.#objects.list(prefixOf(folder, session)));
-		return listings.find((listing) => listing.session === session) ?? newListing(folder, session);
-	}
-
 	/** @type {Store["load"]} */
 	async load(session, after, stored) {
 		checkId(session, "session");
@@ -202,7 +103,7 @@ class LogStore {
 		await this.#records.prepareToRead();
 		for (let reads = 0; ; reads++) {
 			const known = reads === 0 && stored ? this.#listings.get(stored) : undefined;
-			const listing = known ?? (await this.#look(session));
+			const listing = known ?? (await this.#records.look(session));
 			const isThere = listing !== undefined && listing.hosts.size > 0;
 			if (!isThere && !start.isEmpty) throw resetError(session);
 			if (!isThere) return { lines: [], cursor: start.toString(), comesAfter: true, more: false, problems: [] };
@@ -211,61 +112,6 @@ class LogStore {
 			if (page && !(known && page.problems.length > 0)) return page;
 			if (!page) await pause(REREAD_MS);
 		}
-	}
-
-	/**
-	 * Goes on to the end of this host's log. Gives how large its last part is: a batch at its end may be torn. So may be one whose end was
-	 * written and whose middle was not, as a power failure leaves it in a directory: it was not acknowledged, unless the drive has lost what it
-	 * had synchronised. What a cursor has passed is not read here, and stays.
-	 * @param {SessionListing} listing
-	 * @param {LogCursor} cursor
-	 * @param {(batch: Batch & Seen) => void} onBatch
-	 */
-	async #passOwn(listing, cursor, onBatch) {
-		const { session } = listing;
-		// In a directory that is synchronised, what another host has may be away for a moment.
-		checkCursor(listing, cursor, this.host);
-		/** @type {Map<string, Batch[]>} */
-		const passed = new Map();
-		const { problems, isWaiting, isLast } = await this.#reader.log(listing, this.host, cursor, Infinity, (batch, path) => {
-			passed.set(path, [...(passed.get(path) ?? []), batch]);
-			onBatch(batch);
-		});
-		const problem = isWaiting && !isLast ? problems.at(-1) : undefined;
-		if (problem) throw new StoreError("failed", `Session ${session}: ${problem.where}: ${problem.message}`);
-		// A process that was killed after it wrote them did not look at what was redacted.
-		for (const [path, batches] of passed) await this.#blank(path, batches, listing);
-		const lastPart = (listing.hosts.get(this.host) ?? []).find(({ part }) => part === cursor.of(this.host).part);
-		return lastPart?.size ?? 0;
-	}
-
-	/**
-	 * Removes the bytes of redacted lines.
-	 * @param {string} path
-	 * @param {Batch[]} batches in it
-	 * @param {SessionListing} listing
-	 */
-	async #blank(path, batches, { redacted }) {
-		if (redacted.size === 0) return;
-		const found = batches.flatMap(({ lines }) => lines).filter(({ hash, line }) => redacted.has(hash) && line.some((byte) => byte !== 0x20));
-		if (found.length > 0) await this.#objects.blank(path, found.map(({ at, line }) => ({ at, length: line.length })));
-	}
-
-	/**
-	 * Takes from lines what was redacted, and what stands in the place of a redacted line that is stored.
-	 * @param {SessionListing} listing
-	 * @param {Map<string, Buffer>} lines by hash
-	 */
-	async #dropRedacted(listing, lines) {
-		const { redacted } = listing;
-		if (redacted.size === 0) return;
-		for (const hash of redacted.keys()) lines.delete(hash);
-		const originals = new Map([...redacted].flatMap(([hash, { other }]) => (other !== undefined && lines.has(other) ? [[hash, other]] : [])));
-		if (originals.size === 0) return;
-		for (const host of listing.hosts.keys())
-			await this.#reader.log(listing, host, new LogCursor(), Infinity, (batch) => {
-				for (const { hash } of batch.lines) lines.delete(originals.get(hash) ?? "");
-			});
 	}
 
 	/** @type {Store["list"]} */
@@ -297,7 +143,7 @@ class LogStore {
 		if (session !== undefined) {
 			const { project: named, fault } = await this.#records.readProject(session);
 			if (fault !== undefined) problems.push({ session, where: projectPath(session), message: fault });
-			const listing = named === undefined ? undefined : await this.#listingOf(folderOf(named), session);
+			const listing = named === undefined ? undefined : await this.#records.listingOf(folderOf(named), session);
 			return listing && (!own || [folderOf(project), ...movedIn(own)].includes(listing.folder)) ? [listing] : [];
 		}
 		if (!own) return listingsOf(await this.#objects.list(LINES));
@@ -345,7 +191,7 @@ class LogStore {
 	 */
 	async #headerFault({ session, folder, generation }, header) {
 		if (header) return headerFault(header, session);
-		const now = await this.#listingOf(folder, session);
+		const now = await this.#records.listingOf(folder, session);
 		return now.generation === generation ? "its header is missing" : undefined;
 	}
 
@@ -353,7 +199,7 @@ class LogStore {
 	async header(session, stored) {
 		checkId(session, "session");
 		await this.#records.prepareToRead();
-		const listing = (stored && this.#listings.get(stored)) ?? (await this.#look(session));
+		const listing = (stored && this.#listings.get(stored)) ?? (await this.#records.look(session));
 		if (!listing || listing.hosts.size === 0) return undefined;
 		const header = await this.#records.headerOf(listing);
 		const fault = await this.#headerFault(listing, header);
@@ -366,7 +212,7 @@ class LogStore {
 		checkId(session, "session");
 		await this.#records.prepareToRead();
 		this.#lastAppends.delete(session);
-		const before = await this.#look(session);
+		const before = await this.#records.look(session);
 		if (!before) return;
 		// What an interrupted deletion left is removed without another mark.
 		const isOver = before.hosts.size === 0 && before.deleted !== undefined;
@@ -376,26 +222,22 @@ class LogStore {
 		// Who appends looks once more after writing, and removes what this list does not have. What was put back meanwhile stays.
 		const prefix = prefixOf(before.folder, session);
 		const objects = await this.#objects.list(prefix);
+		await this.#removeUpTo(generation, objects, prefix);
 		const headers = headersOf(session);
-		const isEnded = (/** @type {string} */ end) => Number(OF_A_GENERATION.exec(end)?.[1]) <= generation;
-		const pathsOf = (/** @type {import("./log-objects").ObjectInfo[]} */ all, /** @type {string} */ start) =>
-			all.map(({ path }) => path).filter((path) => isEnded(path.slice(start.length)));
-		await this.#objects.remove(pathsOf(objects, prefix));
-		await this.#objects.remove(pathsOf(await this.#objects.list(headers), headers));
-		// That a line was redacted stays known, but not what stands in its place.
+		await this.#removeUpTo(generation, await this.#objects.list(headers), headers);
 		const listing = listingsOf(objects).find((listing) => listing.session === session);
-		if (!listing || listing.hosts.size > 0) return;
-		for (const [short, { hash, line }] of await this.#reader.redactedIn(listing)) {
-			if (line === undefined) continue;
-			await this.#objects.create(redactedPath(listing.folder, session, short), Buffer.from(`${hash}\n`));
-			await this.#objects.remove([redactedPath(listing.folder, session, short, shortHash(line))]);
-		}
-		await this.#removeLost(listing);
+		if (listing?.hosts.size === 0) await this.#redactions.removeReplacements(listing);
 	}
 
-	/** Removes what was put in the places of redacted lines and does not stand there. @param {SessionListing} listing */
-	async #removeLost({ redacted }) {
-		await this.#objects.remove([...redacted.values()].flatMap(({ lost }) => lost));
+	/**
+	 * Removes the logs or the headers of a generation, and of those before it.
+	 * @param {number} last
+	 * @param {ObjectInfo[]} objects
+	 * @param {string} prefix what stands before the generation in their paths
+	 */
+	async #removeUpTo(last, objects, prefix) {
+		const isEnded = (/** @type {string} */ path) => Number(OF_A_GENERATION.exec(path.slice(prefix.length))?.[1]) <= last;
+		await this.#objects.remove(objects.map(({ path }) => path).filter(isEnded));
 	}
 
 	/** @type {Store["redact"]} */
@@ -404,24 +246,20 @@ class LogStore {
 		await this.#records.prepareToRead();
 		settleRedactions(session, redactions, []);
 		const before = await this.#thereOf(session);
-		for (const { hash, line } of settleRedactions(session, redactions, await this.#redactionsIn(before))) {
-			const short = shortened(Buffer.from(hash, "hex"));
-			const path = redactedPath(before.folder, session, short, line && shortHash(line));
-			await this.#objects.create(path, Buffer.concat([Buffer.from(`${hash}\n`), line ?? Buffer.alloc(0)]));
-		}
+		await this.#redactions.add(before, settleRedactions(session, redactions, await this.#redactionsIn(before)));
 		// All of them are applied, because whoever made the others may have been stopped here.
 		const listing = await this.#thereOf(session);
-		await this.#removeLost(listing);
+		await this.#redactions.removeUnused(listing);
 		for (const [host, parts] of listing.hosts)
 			await inParallel(parts, async ({ path }) => {
 				const content = await this.#objects.get(path);
-				if (content) await this.#blank(path, decodeBatches(content.bytes, 0, { session, host }).batches, listing);
+				if (content) await this.#redactions.blank(path, decodeBatches(content.bytes, 0, { session, host }).batches, listing);
 			});
 	}
 
 	/** What there is of a session; throws if it is not there. @param {string} session */
 	async #thereOf(session) {
-		const listing = await this.#look(session);
+		const listing = await this.#records.look(session);
 		if (listing && listing.hosts.size > 0) return listing;
 		throw listing?.deleted ? deletedError(session) : new StoreError("not-found", `There is no session ${session}`);
 	}
@@ -430,13 +268,13 @@ class LogStore {
 	async redactions(session) {
 		checkId(session, "session");
 		await this.#records.prepareToRead();
-		const listing = await this.#look(session);
+		const listing = await this.#records.look(session);
 		return listing ? this.#redactionsIn(listing) : [];
 	}
 
 	/** @param {SessionListing} listing */
 	async #redactionsIn(listing) {
-		return toRedactions(new Map([...(await this.#reader.redactedIn(listing)).values()].map(({ hash, line }) => [hash, line])));
+		return toRedactions(new Map([...(await this.#redactions.read(listing)).values()].map(({ hash, line }) => [hash, line])));
 	}
 
 	/** @type {Store["claim"]} */

@@ -33,18 +33,20 @@ test("what killed processes left is removed after a day", async () => {
 	expect(filesOf(path).filter((file) => file.includes(".draft-"))).toEqual(["sessions/.draft-new"]);
 });
 
-// Regression: it meant that the session has no project, or one whose name is the beginning.
+// Regression: it meant that the session has no project, or one whose name is the beginning; and nothing said what to do about it.
 test.each(["", "sho"])("the name of a session's project that was cut off is no name (%j)", async (part) => {
 	const path = emptyDirectory();
 	await open(path).append(SESSION, { header: header(), lines: [entry("a1")], project: "shop" });
-	const [where, message] = [`sessions/${SESSION}`, "it is cut off"];
+	const [where, message] = [`sessions/${SESSION}`, "it is cut off: remove it, and push the session again from a machine that has it, in a directory of its project"];
 	writeFileSync(join(path, where), part);
 	for (const filter of [{}, { project: "shop" }, { session: SESSION }]) expect(await open(path, "b").list(filter)).toMatchObject({ sessions: [], problems: [{ session: SESSION, where, message }] });
 	const other = open(path, "b");
-	for (const work of [() => append(other, [entry("b1")]), () => other.load(SESSION), () => other.delete(SESSION)])
-		expect(await failure(work())).toMatchObject({ code: "failed", message: `${where}: ${message}` });
-	writeFileSync(join(path, where), "shop\n");
-	expect((await open(path, "b").list()).sessions).toMatchObject([{ session: SESSION, project: "shop" }]);
+	for (const work of [() => append(other, [entry("b1")]), () => other.load(SESSION), () => other.delete(SESSION), () => other.redact(SESSION, []), () => other.redactions(SESSION)])
+		expect(await failure(work())).toMatchObject({ code: "failed", message: `${path}: ${where}: ${message}` });
+	rmSync(join(path, where));
+	expect((await other.append(SESSION, { header: header(), lines: [entry("a1"), entry("b1")], project: "shop" })).stored).toBe(2);
+	expect((await other.list()).sessions).toMatchObject([{ session: SESSION, project: "shop", hosts: ["a", "b"] }]);
+	expect(ids(await loadAll(other, SESSION))).toEqual(["a1", "b1"]);
 });
 
 test("a batch that a killed process left half written is ignored, and the next append of its host cuts it off", async () => {

@@ -1,0 +1,73 @@
+// Redacted lines in a directory or a bucket. An object for each says which line was taken out, and has the line that stands in its place. In
+// the logs its bytes are overwritten with spaces, so that all else stays where it is.
+const { inParallel } = require("./in-parallel.js");
+const { checksumIn, checksumOf } = require("./log-batches.js");
+const { redactedPath } = require("./log-names.js");
+
+/** @typedef {import("./index").Redaction} Redaction */
+/** @typedef {import("./log-batches").Batch} Batch */
+/** @typedef {import("./log-names").SessionListing} SessionListing */
+/** @typedef {import("./log-objects").Objects} Objects */
+
+/** What the object of a redaction begins with. */
+const HASH_DIGITS = 64;
+
+class LogRedactions {
+	/** @type {Objects} */
+	#objects;
+
+	/** @param {Objects} objects */
+	constructor(objects) {
+		this.#objects = objects;
+	}
+
+	/** What is redacted of a session, by the checksums of the lines. @param {SessionListing} listing */
+	async read({ redacted }) {
+		/** @type {Map<string, Redaction>} */
+		const found = new Map();
+		await inParallel([...redacted], async ([checksum, { path, replacement }]) => {
+			const bytes = (await this.#objects.get(path))?.bytes;
+			if (!bytes) return;
+			const hash = bytes.toString("latin1", 0, HASH_DIGITS);
+			found.set(checksum, { hash, ...(replacement !== undefined && { line: bytes.subarray(HASH_DIGITS + 1) }) });
+		});
+		return found;
+	}
+
+	/** @param {SessionListing} listing @param {readonly Redaction[]} redactions */
+	async add({ folder, session }, redactions) {
+		for (const { hash, line } of redactions) {
+			const path = redactedPath(folder, session, checksumIn(hash), line && checksumOf(line));
+			await this.#objects.create(path, Buffer.concat([Buffer.from(`${hash}\n`), line ?? Buffer.alloc(0)]));
+		}
+	}
+
+	/**
+	 * Removes the bytes of redacted lines.
+	 * @param {string} path
+	 * @param {Batch[]} batches in it
+	 * @param {SessionListing} listing
+	 */
+	async blank(path, batches, { redacted }) {
+		const lines = batches.flatMap((batch) => batch.lines);
+		const found = lines.filter(({ checksum, line }) => redacted.has(checksum) && line.some((byte) => byte !== 0x20));
+		if (found.length > 0) await this.#objects.blank(path, found.map(({ at, line }) => ({ at, length: line.length })));
+	}
+
+	/** Removes what was put in the places of redacted lines: that these were redacted stays known. @param {SessionListing} listing */
+	async removeReplacements(listing) {
+		for (const [checksum, { hash, line }] of await this.read(listing)) {
+			if (line === undefined) continue;
+			await this.add(listing, [{ hash }]);
+			await this.#objects.remove([redactedPath(listing.folder, listing.session, checksum, checksumOf(line))]);
+		}
+		await this.removeUnused(listing);
+	}
+
+	/** Removes what was put in the places of redacted lines and does not stand there. @param {SessionListing} listing */
+	async removeUnused({ redacted }) {
+		await this.#objects.remove([...redacted.values()].flatMap(({ unused }) => unused));
+	}
+}
+
+exports.LogRedactions = LogRedactions;
