@@ -77,21 +77,20 @@ class PostgresStore {
 		if (append.restores) await this.#removeLines(session);
 		const [row] = await this.#query(APPEND, values);
 		if (!row || (after && row.generation !== after.generation)) {
-			const refusal = await this.#refusal(session, append);
+			const isDeleted = (await this.list({ session, headers: false })).deleted.length > 0;
 			// It was deleted since this began: what was there goes first.
-			if (append.restores && !after && refusal.code === "deleted") return this.append(session, append);
-			throw refusal;
-		}
-		// The session was deleted while this waited for it: the lines that were there are gone with it. What another host stored in the
-		// same moment is there the next time, so that the cursor covers it.
-		const isGone = Number(row.there) > 0 && row.was !== row.generation;
-		// Neither is what may have been redacted since this statement began.
-		if (isGone || Number(row.known) + Number(row.stored) < lines.length) {
-			const again = await this.append(session, append);
-			const isSame = (readCursor(again.cursor)?.generation ?? row.generation) === row.generation;
-			return isSame ? { ...again, stored: again.stored + Number(row.stored) } : again;
+			if (isDeleted && append.restores && !after) return this.append(session, append);
+			throw isDeleted && !append.restores ? deletedError(session) : resetError(session);
 		}
 		const stored = Number(row.stored);
+		// While this waited for the session it was deleted and put back, and what was there is gone; or another host stored one of the lines, or
+		// redacted something. What was not seen is seen the next time, and the cursor covers it.
+		const isAnother = row.was !== null && row.was !== row.generation;
+		if (isAnother || stored < Number(row.fresh)) {
+			const again = await this.append(session, append);
+			const isSame = (readCursor(again.cursor)?.generation ?? row.generation) === row.generation;
+			return isSame ? { ...again, stored: again.stored + stored } : again;
+		}
 		if (Number(row.base) !== (after?.sequence ?? 0)) return { stored, cursor: append.after ?? NOTHING };
 		return { stored, cursor: cursorText({ generation: row.generation, sequence: Number(row.head), stamp: row.stamp ?? after?.stamp ?? null }) };
 	}
@@ -204,7 +203,7 @@ class PostgresStore {
 				[session, [...all.keys()].map((hash) => Buffer.from(hash, "hex")), [...all.values()].map((line) => line ?? null), known.length],
 			);
 			isKept = row !== undefined;
-			if (!isKept && (await this.list({ session })).sessions.length === 0) throw await this.#refusal(session, { restores: false });
+			if (!isKept) await this.#thereOf(session);
 		}
 		// Who appends waits for the session's row and looks for redactions again, so that the rows that there are now are all. All redactions
 		// are applied, because whoever made some may have been stopped here.
@@ -239,25 +238,21 @@ class PostgresStore {
 			RETURNING extract(epoch FROM lease) AS lease`,
 			[session, this.host, checkTtl(claim)],
 		);
-		if (!row) throw await this.#refusal(session);
-		return { until: fromSeconds(row.lease) };
+		if (row) return { until: fromSeconds(row.lease) };
+		const held = (await this.#thereOf(session)).claim;
+		if (held && held.host !== this.host) throw claimedError(session, held.host);
+		throw new StoreError("unreachable", `${this.#name}: the claim of session ${session} ended just now`);
 	}
 
 	async close() {
 		await this.#end?.();
 	}
 
-	/**
-	 * Why a session could not be appended to, or claimed.
-	 * @param {string} session
-	 * @param {{ after?: string, restores?: boolean }} [append]
-	 */
-	async #refusal(session, append) {
-		const [row] = await this.#query("SELECT owner, lease > now() AND owner <> $2 AS held, deleted FROM $.sessions WHERE id = $1", [session, this.host]);
-		if (row && row.deleted !== null) return append?.restores && append.after !== undefined ? resetError(session) : deletedError(session);
-		if (!row && append?.after === undefined) return new StoreError("not-found", `There is no session ${session}`);
-		if (row?.held && !append) return claimedError(session, row.owner);
-		return append ? resetError(session) : new StoreError("unreachable", `${this.#name}: the claim of session ${session} ended just now`);
+	/** What the list says of a session; throws if it is not there. @param {string} session */
+	async #thereOf(session) {
+		const { sessions: [there], deleted } = await this.list({ session, headers: false });
+		if (there) return there;
+		throw deleted.length > 0 ? deletedError(session) : new StoreError("not-found", `There is no session ${session}`);
 	}
 
 	/**
