@@ -3,11 +3,14 @@ const { createHash, randomBytes } = require("node:crypto");
 const fs = require("node:fs");
 const { hostname, userInfo } = require("node:os");
 const { dirname, join } = require("node:path");
-const { StoreError } = require("./errors.js");
 const { isObject } = require("./lines.js");
 const { checkId, isId } = require("./names.js");
 const { readSettings } = require("./settings.js");
 const { unlessAbsentSync } = require("./small-file.js");
+
+/** How often a file without an id is read again: another process may be writing it. */
+const TRIES = 50;
+const PAUSE_MS = 10;
 
 /** The id of this machine, the same in every process here: made once, and kept in the directory. @param {string} folder */
 function hostId(folder) {
@@ -22,20 +25,23 @@ function hostId(folder) {
 	};
 	const known = read();
 	if (known !== undefined) return known;
+	const made = `${nameHere(folder, machine)}-${randomBytes(4).toString("hex")}`;
 	fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
-	const draft = `${path}.${randomBytes(6).toString("hex")}`;
-	fs.writeFileSync(draft, `${nameHere(folder, machine)}-${randomBytes(4).toString("hex")}\n`, { mode: 0o600 });
 	try {
 		// Of several processes that start at once one names the machine.
-		fs.linkSync(draft, path);
-	} catch {
-		if (read() === undefined) fs.copyFileSync(draft, path);
-	} finally {
-		fs.rmSync(draft, { force: true });
+		fs.writeFileSync(path, `${made}\n`, { flag: "wx", mode: 0o600 });
+		return made;
+	} catch (error) {
+		if (/** @type {NodeJS.ErrnoException} */ (error).code !== "EEXIST") throw error;
 	}
-	const id = read();
-	if (id === undefined) throw new StoreError("failed", `The id of this machine cannot be kept in ${path}`);
-	return id;
+	for (let tries = 0; tries < TRIES; tries++) {
+		const other = read();
+		if (other !== undefined) return other;
+		Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS);
+	}
+	// The process that made it was killed before it wrote.
+	fs.writeFileSync(path, `${made}\n`);
+	return made;
 }
 
 /** @param {string} text @param {number} length */

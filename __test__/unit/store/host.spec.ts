@@ -47,6 +47,34 @@ test("the id of a machine stays where it, or what the machine is known by, canno
 	}
 });
 
+// Regression: each of them wrote its own id over the one that was there.
+test("of processes that start at once one names the machine, also where there are no hard links", () => {
+	const folder = join(emptyDirectory(), "session-stores");
+	const ids: string[] = [];
+	vi.spyOn(fs, "linkSync").mockImplementation(() => {
+		throw Object.assign(new Error("operation not supported"), { code: "ENOTSUP" });
+	});
+	for (const name of ["writeFileSync", "copyFileSync"]) {
+		const call = fs[name];
+		vi.spyOn(fs, name).mockImplementationOnce((...given: unknown[]) => {
+			ids.push(hostId(folder));
+			return call(...given);
+		});
+	}
+	ids.push(hostId(folder), hostId(folder));
+	vi.restoreAllMocks();
+	expect(new Set(ids).size).toBe(1);
+});
+
+test("a file without an id, as a process leaves it that is killed before it writes, gets one", () => {
+	const folder = join(emptyDirectory(), "session-stores");
+	hostId(folder);
+	writeFileSync(join(folder, readdirSync(folder)[0] as string), "");
+	const id = hostId(folder);
+	expect(id).toMatch(/.-[0-9a-f]{8}$/);
+	expect(hostId(folder)).toBe(id);
+});
+
 test("a machine is known by its id of the system, which its network name does not change; a container by its network name", () => {
 	const files = (there: Record<string, string>) => (path: string) => there[path];
 	const id = "0123456789abcdef0123456789abcdef\n";
