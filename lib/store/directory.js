@@ -323,7 +323,7 @@ class DirectoryStore extends LogStore {
 		if (!isAbsolute(path)) checkPath(path);
 		const root = resolve(path);
 		// One directory may have several names.
-		const lock = hostLock({ store: () => objects.realPath(), host, locks });
+		const lock = hostLock(async () => [await objects.realPath(), host], locks);
 		const objects = new DirectoryObjects(root, lock);
 		super(objects, host, lock);
 	}

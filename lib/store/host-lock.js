@@ -1,4 +1,4 @@
-// Locks that one process of this host has at a time. Each is the operating system's, on a file in the directory of this host's notes, and
+// Locks that one call of one process of this host has at a time. Each is the operating system's, on a file in the directory of this host's notes, and
 // ends with the process that has it, however that ends. The files stay.
 const { createHash } = require("node:crypto");
 const fs = require("node:fs");
@@ -9,7 +9,7 @@ const { isObject } = require("./lines.js");
 const { agentDirOf, notesIn } = require("./setting-names.js");
 
 /**
- * Does something that no other process of the host does meanwhile under this name, which is part of the name of a file.
+ * Does something that no other call of this process, or of another one of the host, does meanwhile under this name, which is part of the name of a file.
  * @typedef {<T>(name: string, work: () => Promise<T>) => Promise<T>} HostLock
  */
 
@@ -25,26 +25,18 @@ const WITHOUT_LOCKS = new Set(["ENOLCK", "ENOSYS", "ENOTSUP", "EOPNOTSUPP"]);
 const LINK_HINT = " (where files cannot be locked, let this directory be a link to one of this machine: docs/stores.md)";
 
 /**
- * The locks of a host in a store, by name.
- * @param {{ store: string | (() => Promise<string>), host: string, locks?: string }} options `store`: the same text in every process of the
- *   host, or what gives it. `locks`: a directory of this machine, the same in every process, too. That for temporary files is not: it may be
- *   another one in each process. By default that of this machine's notes, as pi's own are
+ * Locks by name, each within a scope.
+ * @param {string[] | (() => Promise<string[]>)} scope what has locks of its own, such as a host in a store: the same texts in every process of
+ *   the host, or what gives them
+ * @param {string} [folder] a directory of this machine, the same in every process, too. That for temporary files is not: it may be another
+ *   one in each process. By default that of this machine's notes, as pi's own are
  * @returns {HostLock}
  */
-function hostLock({ store, host, locks }) {
-	/** The end of the work that this process does or waits for, by name: it need not ask the system then. @type {Map<string, Promise<unknown>>} */
-	const turns = new Map();
-	return (name, work) => {
-		const turn = Promise.resolve(turns.get(name)).then(async () => {
-			const named = JSON.stringify([typeof store === "string" ? store : await store(), host]);
-			const key = createHash("sha256").update(named).digest("hex").slice(0, 16);
-			return withLock(() => join(locks ?? notesIn(agentDirOf()), "locks", `${key}-${name}`), work);
-		});
-		const end = turn.catch(() => {}).then(() => {
-			if (turns.get(name) === end) turns.delete(name);
-		});
-		turns.set(name, end);
-		return turn;
+function hostLock(scope, folder) {
+	return async (name, work) => {
+		const texts = JSON.stringify(typeof scope === "function" ? await scope() : scope);
+		const key = createHash("sha256").update(texts).digest("hex").slice(0, 16);
+		return withLock(() => join(folder ?? notesIn(agentDirOf()), "locks", `${key}-${name}`), work);
 	};
 }
 
@@ -58,7 +50,7 @@ async function withLock(pathOf, work) {
 	const end = performance.now() + LONGEST_WAIT_MS;
 	let release = tryLock(pathOf);
 	for (let wait = PAUSE_MS; !release; wait = Math.min(wait * 2, LONGEST_PAUSE_MS)) {
-		if (performance.now() > end) throw new StoreError("unreachable", `Another process of this host has held ${pathOf()} locked for two minutes: end it, or try again later`);
+		if (performance.now() > end) throw new StoreError("unreachable", `Something else on this host has held ${pathOf()} locked for two minutes: end its process, or try again later`);
 		await pause(wait * (0.5 + Math.random()));
 		release = tryLock(pathOf);
 	}

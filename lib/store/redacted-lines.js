@@ -35,10 +35,10 @@ class RedactedLines {
 		this.#session = checkId(session, "session");
 		this.#notesDir = resolve(notesDir);
 		this.#path = join(this.#notesDir, "redacted", createHash("sha256").update(dir).digest("hex").slice(0, 16), `${nameOf(session)}.json`);
-		this.#lock = hostLock({ store: dir, host: "redacted", locks: notesDir });
+		this.#lock = hostLock([dir, "redacted"], notesDir);
 		this.#store = address === undefined ? "" : addressKey(address);
 		// Of the session and the store alone: others need not wait for a store that does not answer.
-		this.#tellingLock = hostLock({ store: this.#path, host: this.#store, locks: notesDir });
+		this.#tellingLock = hostLock([this.#path, this.#store], notesDir);
 		this.#notes = address === undefined ? undefined : new Notes(notesDir, address, dir);
 	}
 

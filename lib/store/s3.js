@@ -342,7 +342,7 @@ class S3Store extends LogStore {
 		region ??= AWS_REGION || AWS_DEFAULT_REGION || "us-east-1";
 		endpoint ??= endpointOfEnvironment() ?? `https://s3.${region}.amazonaws.com`;
 		const objects = new S3Objects({ bucket, prefix, endpoint, region, timeout: checkTimeout(timeout), credentials: credentials ?? defaultCredentials() });
-		super(objects, host, hostLock({ store: `${endpoint} ${objects.name}`, host, locks }));
+		super(objects, host, hostLock([`${endpoint} ${objects.name}`, host], locks));
 	}
 }
 

@@ -259,7 +259,7 @@ function headerAt(path) {
 async function makePrivate(agentDir, session) {
 	const path = join(agentDir, SETTINGS_FILE);
 	// Another process may do the same.
-	return hostLock({ store: path, host: "settings", locks: notesIn(agentDir) })("settings", async () => {
+	return hostLock([path], notesIn(agentDir))("settings", async () => {
 		const value = readFile(path);
 		const entry = UUID.test(session) ? session : ID_MARK + session;
 		if (value.private?.includes(entry)) return false;
