@@ -85,27 +85,18 @@ const CASES = {
 		assert(page.lines.every(({ host }) => host === "a"));
 	},
 
-	async "a session that is not there has no lines"({ open }) {
+	async "a session that is not there has no lines, and an append of none does not make it"({ open }) {
 		const store = await open("a");
 		const page = await store.load(SESSION);
 		assert.deepEqual([page.lines, page.more, page.problems], [[], false, []]);
+		assert.equal((await append(store, [])).stored, 0);
 		await listsNothing(store);
 		await listsNothing(store, { session: SESSION });
 		await store.delete(SESSION);
-		await append(await open("b"), entries("b", 1));
+		const { cursor } = await append(await open("b"), entries("b", 1));
 		assert.deepEqual(texts(await store.load(SESSION, page.cursor)), asTexts(entries("b", 1)));
-	},
-
-	async "load goes on after its cursor"({ open }) {
-		const store = await open("a");
-		const first = await append(store, entries("a", 2));
-		const seen = (await store.load(SESSION)).cursor;
-		assert.deepEqual((await store.load(SESSION, seen)).lines, []);
-		await append(store, entries("b", 2), first.cursor);
-		const page = await store.load(SESSION, seen);
-		assert.deepEqual(texts(page), asTexts(entries("b", 2)));
-		assert.equal(page.comesAfter, true);
-		assert.deepEqual((await store.load(SESSION, page.cursor)).lines, []);
+		assert.equal((await append(await open("b"), [], cursor)).stored, 0);
+		assert.deepEqual((await store.load(SESSION, cursor)).lines, []);
 	},
 
 	async "an append may be repeated, whole, in part and in other portions"({ open }) {
@@ -152,6 +143,8 @@ const CASES = {
 		assert.deepEqual(texts(await loadAll(z, SESSION)), all);
 		const again = (await z.load(SESSION)).cursor;
 		await append(z, entries("y", 1), again);
+		const page = await a.load(SESSION, again);
+		assert.deepEqual([texts(page), page.comesAfter], [asTexts(entries("y", 1)), true]);
 		assert.deepEqual(texts(await loadAll(a, SESSION)), [...all, ...asTexts(entries("y", 1))]);
 	},
 
@@ -441,15 +434,6 @@ const CASES = {
 		await rejects(open("../host"), "invalid");
 	},
 
-	async "an append of no lines stores nothing"({ open }) {
-		const store = await open("a");
-		assert.equal((await append(store, [])).stored, 0);
-		assert.deepEqual((await store.list()).sessions, []);
-		const { cursor } = await append(store, entries("a", 1));
-		assert.equal((await append(store, [], cursor)).stored, 0);
-		assert.equal((await loadAll(store, SESSION)).lines.length, 1);
-	},
-
 	async "a claim is one host's while it lasts"({ open }) {
 		const [a, b] = [await open("a"), await open("b")];
 		if (!a.claim || !b.claim) return;
@@ -466,18 +450,12 @@ const CASES = {
 		assert.equal((await a.list()).sessions[0]?.claim, undefined);
 		await b.claim(SESSION, { ttl: 60_000 });
 		await rejects(a.claim(SESSION, { ttl: 60_000 }), "claimed");
-	},
-
-	async "a session that was deleted cannot be claimed until it is put back"({ open }) {
-		const [a, b] = [await open("a"), await open("b")];
-		if (!a.claim || !b.claim) return;
-		await append(a, entries("a", 1));
-		await a.claim(SESSION, { ttl: 60_000 });
+		// Once the session was deleted nobody can, until it is put back.
 		await a.delete(SESSION);
-		for (const ttl of [60_000, 0]) await rejects(a.claim(SESSION, { ttl }), "deleted");
-		await a.append(SESSION, { header: newHeader(), lines: entries("b", 1), restores: true });
-		await a.claim(SESSION, { ttl: 60_000 });
-		await rejects(b.claim(SESSION, { ttl: 60_000 }), "claimed");
+		for (const ttl of [60_000, 0]) await rejects(b.claim(SESSION, { ttl }), "deleted");
+		await a.append(SESSION, { header: newHeader(), lines: entries("c", 1), restores: true });
+		await b.claim(SESSION, { ttl: 60_000 });
+		await rejects(a.claim(SESSION, { ttl: 60_000 }), "claimed");
 	},
 };
 

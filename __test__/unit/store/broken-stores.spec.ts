@@ -27,7 +27,7 @@ const FAULTS = {
 	"it takes a cursor of the generation before": "a deleted session is gone, and old cursors say so",
 	"a redacted line is stored again": "a redacted line is gone for ever, and another one stands in its place",
 	"it forgets redactions with the session": "a redacted line is gone for ever, and another one stands in its place",
-	"a session that was deleted is claimed": "a session that was deleted cannot be claimed until it is put back",
+	"a session that was deleted is claimed": "a claim is one host's while it lasts",
 	"it does not say who has claimed a session": "a claim is one host's while it lasts",
 	"it takes any id": "what is no id, no entry, no header and no cursor is refused, and nothing stored",
 } as const;
