@@ -44,8 +44,6 @@ class S3Objects {
 	#agent;
 	/** How far the server's time is ahead of this machine's, by its last answer. */
 	#ahead = 0;
-	/** The same for signatures: a server refuses those of another time. */
-	#skew = 0;
 
 	/** @param {Required<Omit<import("./index").S3StoreOptions, "host" | "locks">>} options */
 	constructor(options) {
@@ -197,18 +195,17 @@ class S3Objects {
 	async #send(request) {
 		const answer = await this.#sendOnce(request);
 		const there = Date.parse(answer.headers.date ?? "");
-		if (Number.isNaN(there)) return answer;
-		this.#ahead = there - Date.now();
-		if (answer.status !== 403 || codeOf(answer) !== "RequestTimeTooSkewed") return answer;
-		this.#skew = this.#ahead;
-		return this.#sendOnce(request);
+		if (!Number.isNaN(there)) this.#ahead = there - Date.now();
+		// The server refuses signatures of another time than its own.
+		const isRefused = answer.status === 403 && codeOf(answer) === "RequestTimeTooSkewed";
+		return isRefused ? this.#sendOnce(request) : answer;
 	}
 
 	/** @param {Request} request @returns {Promise<Answer>} */
 	async #sendOnce({ method, url, body, headers = {} }) {
 		const { AwsV4Signer } = requireSigner();
 		const hash = createHash("sha256").update(body ?? "").digest("hex");
-		const datetime = new Date(Date.now() + this.#skew).toISOString().replace(/[:-]|\.\d{3}/g, "");
+		const datetime = new Date(await this.now()).toISOString().replace(/[:-]|\.\d{3}/g, "");
 		const signer = new AwsV4Signer({
 			...(await this.#credentials()),
 			...{ service: "s3", region: this.#options.region, datetime, method, url: `${this.#base}${url}` },
