@@ -7,7 +7,7 @@
 const { setTimeout: pause } = require("node:timers/promises");
 const { StoreError, claimedError } = require("./errors.js");
 const { compareText } = require("./lines.js");
-const { CLAIMS, claimIn, claimPath, claimsOf, idInClaim } = require("./log-names.js");
+const { CLAIMS, claimIn, claimPath, claimsOf } = require("./log-names.js");
 const { untilWritten } = require("./log-objects.js");
 
 /** @typedef {import("./log-objects").Objects} Objects */
@@ -28,7 +28,7 @@ class Claims {
 		this.#host = host;
 	}
 
-	/** Who has which session now, by `idInClaim`. @returns {Promise<Map<string, { host: string, until: Date }>>} */
+	/** Who has which session now. @returns {Promise<Map<string, { host: string, until: Date }>>} */
 	async holders() {
 		const held = await this.#lasting(await this.#list(CLAIMS));
 		// Of two hosts that are about to give their claims up, everybody sees the same one.
@@ -83,10 +83,7 @@ class Claims {
 
 	/** @param {string} prefix */
 	async #list(prefix) {
-		return (await this.#objects.list(prefix)).flatMap((object) => {
-			const claim = claimIn(object);
-			return claim ? { ...claim, host: claim.host === idInClaim(this.#host) ? this.#host : claim.host } : [];
-		});
+		return (await this.#objects.list(prefix)).flatMap((object) => claimIn(object) ?? []);
 	}
 
 	/** Removes, once, what has ended for long: its process was killed, and nobody claimed the session since. One process of this host at a time, too. */

@@ -23,7 +23,7 @@ const { idOf, nameOf } = require("./names.js");
  * @typedef {{ path: string, replacement?: string, unused: string[] }} Redacted
  */
 
-/** The ids are as in names of claims; `ttl` is how long it lasts from when it was `written`, both in milliseconds. @typedef {{ path: string, session: string, host: string, ttl: number, written: number }} NamedClaim */
+/** `ttl` is how long it lasts from when it was `written`, both in milliseconds. @typedef {{ path: string, session: string, host: string, ttl: number, written: number }} NamedClaim */
 
 const LINES = "lines/";
 const CLAIMS = "claims/";
@@ -31,7 +31,6 @@ const PART = /^(.+)\.(\d{8})\.lines$/;
 const REDACTED = /^([A-Za-z0-9_-]{24})(?:\.([A-Za-z0-9_-]{24}))?$/;
 const MOVED = /^lines\/[^/]+\/from\.([0-9a-f]{32})$/;
 const CLAIM = /^claims\/([^@/]+)@([^/]+)\.(\d{1,8})$/;
-const LONGEST_IN_CLAIM = 120;
 const FOLDER = /^(.+)\.(?:(\d{1,9})(\.deleted)?|(redacted))$/;
 
 /** A project may have any name; without one it is empty. @param {string} [project] */
@@ -55,14 +54,11 @@ const headersOf = (session) => `headers/${nameOf(session)}.`;
 /** @param {{ session: string, generation: number }} of */
 const headerPath = ({ session, generation }) => `${headersOf(session)}${generation}`;
 
-/** What stands for an id in the name of a claim, which has two of them and is to fit into that of a file: a hash if it is long. @param {string} id */
-const idInClaim = (id) => (nameOf(id).length <= LONGEST_IN_CLAIM ? id : createHash("sha256").update(id).digest("hex").slice(0, 32));
-
 /** What the paths of a session's claims begin with. @param {string} session */
-const claimsOf = (session) => `${CLAIMS}${nameOf(idInClaim(session))}@`;
+const claimsOf = (session) => `${CLAIMS}${nameOf(session)}@`;
 
 /** @param {string} session @param {string} host @param {number} ttl in milliseconds */
-const claimPath = (session, host, ttl) => `${claimsOf(session)}${nameOf(idInClaim(host))}.${Math.ceil(ttl)}`;
+const claimPath = (session, host, ttl) => `${claimsOf(session)}${nameOf(host)}.${Math.ceil(ttl)}`;
 
 /** Undefined if it is not the name of a claim. @param {ObjectInfo} object @returns {NamedClaim | undefined} */
 function claimIn({ path, modified }) {
@@ -159,7 +155,6 @@ exports.deletedPath = deletedPath;
 exports.folderOf = folderOf;
 exports.headerPath = headerPath;
 exports.headersOf = headersOf;
-exports.idInClaim = idInClaim;
 exports.listingsOf = listingsOf;
 exports.movedIn = movedIn;
 exports.movedPath = movedPath;

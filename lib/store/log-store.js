@@ -15,7 +15,7 @@ const { inParallel } = require("./in-parallel.js");
 const { checkAppend, checkProject, checkTtl, compareText, headerFault, sha256 } = require("./lines.js");
 const { checksumOf, decodeBatches } = require("./log-batches.js");
 const { Claims } = require("./log-claims.js");
-const { LINES, deletedPath, folderOf, headerPath, headersOf, idInClaim, listingsOf, movedIn, movedPath, prefixOf, projectPath } = require("./log-names.js");
+const { LINES, deletedPath, folderOf, headerPath, headersOf, listingsOf, movedIn, movedPath, prefixOf, projectPath } = require("./log-names.js");
 const { untilWritten } = require("./log-objects.js");
 const { LogReader } = require("./log-reader.js");
 const { LogRecords } = require("./log-records.js");
@@ -84,16 +84,10 @@ class LogStore {
 				const isNext = tries === 0 && before?.cursor === append.after;
 				return new LogWriter(parts, session, append, given, isNext ? before : undefined).run();
 			});
-			if (last) this.#remember(session, last);
+			if (this.#lastAppends.size >= MAX_LAST_APPENDS) this.#lastAppends.clear();
+			if (last) this.#lastAppends.set(session, last);
 			return appended;
 		});
-	}
-
-	/** @param {string} session @param {LastAppend} append */
-	#remember(session, append) {
-		this.#lastAppends.set(session, append);
-		const [oldest] = this.#lastAppends.keys();
-		if (this.#lastAppends.size > MAX_LAST_APPENDS && oldest !== undefined) this.#lastAppends.delete(oldest);
 	}
 
 	/** @type {Store["load"]} */
@@ -123,14 +117,15 @@ class LogStore {
 		const list = { sessions: [], deleted: [], problems: [], ...(store !== undefined && { store }) };
 		const [listings, holders] = await Promise.all([this.#listingsFor({ session, project }, list.problems), claims ? this.#claims.holders() : new Map()]);
 		await inParallel(listings, async (listing) => {
-			if (listing.hosts.size > 0) {
-				const claim = holders.get(idInClaim(listing.session));
-				const stored = await this.#describe(listing, { isAsked: headers, project }, list.problems);
-				if (!stored) return;
-				const described = { ...stored, ...(claim && { claim }) };
-				this.#listings.set(described, listing);
-				list.sessions.push(described);
-			} else if (listing.deleted) list.deleted.push({ session: listing.session, at: listing.deleted });
+			const { session: id, hosts, deleted: at } = listing;
+			if (hosts.size === 0 && at) list.deleted.push({ session: id, at });
+			if (hosts.size === 0) return;
+			const records = headers ? await this.#recordsOf(listing, list.problems) : { header: Buffer.alloc(0), project: undefined };
+			if (!records) return;
+			const claim = holders.get(id);
+			const stored = { session: id, ...sumOf(listing), header: records.header, project: project ?? records.project, ...(claim && { claim }) };
+			this.#listings.set(stored, listing);
+			list.sessions.push(stored);
 		});
 		for (const all of [list.sessions, list.deleted]) all.sort((a, b) => compareText(a.session, b.session));
 		return list;
@@ -160,28 +155,19 @@ class LogStore {
 	}
 
 	/**
+	 * The header and the project of a session; undefined if something is wrong with them.
 	 * @param {SessionListing} listing
-	 * @param {{ isAsked: boolean, project?: string }} options `isAsked`: the header is wanted
 	 * @param {Problem[]} problems
-	 * @returns {Promise<import("./index").StoredSession | undefined>}
+	 * @returns {Promise<{ header: Buffer, project?: string } | undefined>}
 	 */
-	async #describe(listing, { isAsked, project }, problems) {
-		const { session, hosts, redacted } = listing;
-		const header = isAsked ? await this.#records.headerOf(listing) : undefined;
-		const named = isAsked ? await this.#records.readProject(session) : {};
-		if (isAsked) {
-			const faults = { [headerPath(listing)]: await this.#headerFault(listing, header), [projectPath(session)]: projectFault(listing, named) };
-			const found = Object.entries(faults).flatMap(([where, message]) => (message === undefined ? [] : { session, where, message }));
-			problems.push(...found);
-			if (found.length > 0 || !header) return undefined;
-		}
-		const parts = [...hosts.values()].flat();
-		return {
-			...{ session, header: header ?? Buffer.alloc(0), project: project ?? (named.project || undefined) },
-			...{ hosts: [...hosts.keys()].sort(compareText), redactions: redacted.size },
-			bytes: parts.reduce((sum, { size }) => sum + size, 0),
-			modified: parts.map(({ modified }) => modified).reduce((last, one) => (one > last ? one : last)),
-		};
+	async #recordsOf(listing, problems) {
+		const { session } = listing;
+		const header = await this.#records.headerOf(listing);
+		const named = await this.#records.readProject(session);
+		const faults = { [headerPath(listing)]: await this.#headerFault(listing, header), [projectPath(session)]: projectFault(listing, named) };
+		const found = Object.entries(faults).flatMap(([where, message]) => (message === undefined ? [] : { session, where, message }));
+		problems.push(...found);
+		return header && found.length === 0 ? { header, project: named.project || undefined } : undefined;
 	}
 
 	/**
@@ -294,6 +280,17 @@ class LogStore {
 	async close() {
 		this.#objects.close?.();
 	}
+}
+
+/** What a listing says for a list. @param {SessionListing} listing */
+function sumOf({ hosts, redacted }) {
+	const parts = [...hosts.values()].flat();
+	return {
+		hosts: [...hosts.keys()].sort(compareText),
+		bytes: parts.reduce((sum, { size }) => sum + size, 0),
+		modified: new Date(Math.max(...parts.map(({ modified }) => modified.getTime()))),
+		redactions: redacted.size,
+	};
 }
 
 /**
