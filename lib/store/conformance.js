@@ -2,6 +2,7 @@
 //
 //   for (const { name, run } of conformanceCases) test(name, async () => run({ open: (host) => … }));
 const assert = require("node:assert/strict");
+const { setImmediate: nextTurn } = require("node:timers/promises");
 const { StoreError, compareLines, loadAll } = require("./index.js");
 const { hashOf } = require("./redactions.js");
 
@@ -112,14 +113,16 @@ const CASES = {
 		assert.deepEqual(texts(page), asTexts(lines));
 	},
 
-	// Its caller loads what another process of the host appended meanwhile; where that fails it appends the same lines again.
-	async "an append that has not moved the cursor may be repeated, too"({ open }) {
+	// Its caller loads what was appended meanwhile; where that fails it appends the same lines again.
+	async "an append has not passed what another process of the host, or a machine with the same id, appended meanwhile, and may be repeated"({ open }) {
 		const [store, process] = [await open("a"), await open("a")];
 		const { cursor } = await append(store, entries("a", 1));
 		await append(process, entries("b", 1), cursor);
-		await append(store, entries("c", 1), cursor);
+		const { cursor: own } = await append(store, entries("c", 1), cursor);
+		const { cursor: others } = await append(process, entries("d", 1));
+		for (const after of [own, others]) assert(texts(await loadAll(store, SESSION, after)).includes(String(entry("b0"))), "a line that the host has not loaded is passed");
 		for (const one of [store, process, store]) assert.equal((await append(one, entries("c", 1), cursor)).stored, 0);
-		assert.deepEqual(texts(await store.load(SESSION)), asTexts([...entries("a", 1), ...entries("b", 1), ...entries("c", 1)]));
+		assert.deepEqual(texts(await store.load(SESSION)), asTexts([..."abcd"].flatMap((letter) => entries(letter, 1))));
 	},
 
 	async "two equal lines are one entry, on whatever hosts"({ open }) {
@@ -182,7 +185,8 @@ const CASES = {
 			}
 		};
 		const polling = (async () => {
-			while (writing) await poll();
+			// A store in memory may answer before the writers' timers have a turn.
+			for (; writing; await nextTurn()) await poll();
 		})();
 		const written = Promise.all(writers.map(write)).finally(() => {
 			writing = false;
@@ -213,15 +217,6 @@ const CASES = {
 		const page = await loadAll(b, SESSION);
 		assert.deepEqual(texts(page).sort(), asTexts([...entries("a", 2), ...entries("b", 1), ...entries("c", 1), ...entries("d", 1)]));
 		assert.deepEqual(page.problems, []);
-	},
-
-	async "processes of one host write to a session one at a time, and each line is there"({ open }) {
-		const stores = await Promise.all(["a", "a", "a", "a"].map(open));
-		const appended = await Promise.all(stores.map((store, at) => persist(() => append(store, entries(`p${at}-`, 5)))));
-		assert.deepEqual(appended.map(({ stored }) => stored), [5, 5, 5, 5]);
-		await Promise.all(stores.map((store, at) => persist(() => append(store, entries(`q${at}-`, 5), appended[at]?.cursor))));
-		const all = stores.flatMap((_, at) => [...entries(`p${at}-`, 5), ...entries(`q${at}-`, 5)]);
-		assert.deepEqual(texts(await loadAll(await open("b"), SESSION)).sort(), asTexts(all).sort());
 	},
 
 	async "many small appends stay readable, with old cursors, too"({ open }) {
@@ -309,20 +304,6 @@ const CASES = {
 		assert.deepEqual((await a.list({ project: "third" })).deleted.map(({ session }) => session), [SESSION]);
 		// @ts-expect-error: a name is text
 		for (const [from, to] of [["a\0", "b"], ["a", 5]]) await rejects(a.move(from, to), "invalid");
-	},
-
-	async "two machines that have one id, as clones of one image, get each other's lines"({ open }) {
-		const [one, other] = [await open("a"), await open("a")];
-		let { cursor: ofOne } = await append(one, entries("x", 1));
-		let { cursor: ofOther } = await append(other, entries("y", 1));
-		({ cursor: ofOne } = await append(one, entries("z", 1), ofOne));
-		({ cursor: ofOther } = await append(other, entries("u", 1), ofOther));
-		const missing = async (/** @type {string} */ cursor, /** @type {string[]} */ letters) => {
-			const there = texts(await loadAll(one, SESSION, cursor));
-			for (const letter of letters) assert(there.includes(asTexts(entries(letter, 1))[0]), `the lines of ${letter} are missing`);
-		};
-		await missing(ofOne, ["y", "u"]);
-		await missing(ofOther, ["x", "z"]);
 	},
 
 	async "a deleted session is gone, and old cursors say so"({ open }) {
