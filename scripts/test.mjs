@@ -1,6 +1,7 @@
 // The tests, on a fresh clone too: installs, builds and runs, with nothing but Node, npm, cargo and a C compiler to begin with.
 //   npm test                                 before a commit: checks of the sources, the core, the package in short
 //   npm run test:all                         everything in full, with shells, terminals, packages; and with few random cases on the other runtimes
+//   npm run test:all -- --rest               what `npm test` left out
 //   npm run test:all -- --strict             a missing tool is a failure, not a test that is not run
 //
 // Steps that do not need each other run side by side, and each is run whatever became of the others, so that one run
@@ -16,15 +17,15 @@ import { reported, reportedByCargo, VITEST } from "./report.mjs";
 import { HOOKED, runRuntimes } from "./runtimes.mjs";
 
 const { values: options } = optionsOf(import.meta.url, {
-	options: { all: { type: "boolean" }, strict: { type: "boolean" } },
+	options: { all: { type: "boolean" }, rest: { type: "boolean" }, strict: { type: "boolean" } },
 });
-const { all } = options;
+const { all, rest } = options;
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const GENERATED = ["index.js", "index.d.ts"];
 /** Parts of `__test__`. */
 const SHORT = ["unit/", "integration/", "stress/"];
 const LONG = ["slow/", "end-to-end/"];
-const parts = all ? [...SHORT, ...LONG] : SHORT;
+const parts = [...(rest ? [] : SHORT), ...(all ? LONG : [])];
 
 const env = { ...process.env, PSN_COUNTS: process.env.PSN_COUNTS ?? (all ? "full" : "taste") };
 // What `npm test` needs is said at the top.
@@ -136,15 +137,18 @@ const installed = step("install", command(process.execPath, "scripts/install.mjs
 const pi = installed.then((isGood) => isGood && step("pi", command(process.execPath, "reference/setup.mjs")));
 const clippy = (...args) => command("cargo", "clippy", "--locked", "--all-targets", ...args, "--", "-D", "warnings");
 // Cargo does one thing at a time. What vitest waits for comes first; the rest runs beside vitest, whose tests often wait.
-const checked = step("cargo fmt", command("cargo", "fmt", "--check")).then(() =>
-	step("cargo clippy without SQLite", clippy("-p", "pi-session-core", "--no-default-features")),
-);
-const built = Promise.all([installed, checked]).then(([isGood]) => isGood && step("build", command("npm", "run", "build:dev")));
+const checked = async () => {
+	await step("cargo fmt", command("cargo", "fmt", "--check"));
+	await step("cargo clippy without SQLite", clippy("-p", "pi-session-core", "--no-default-features"));
+};
+const built = Promise.all([installed, rest || checked()]).then(([isGood]) => isGood && step("build", command("npm", "run", "build:dev")));
 env.RUSTDOCFLAGS = "-D warnings";
 const rust = built.then(async () => {
-	await step("cargo test", cargoTest);
-	await step("cargo clippy", clippy());
-	await step("cargo doc", command("cargo", "doc", "--locked", "--no-deps", "--document-private-items"));
+	if (!rest) {
+		await step("cargo test", cargoTest);
+		await step("cargo clippy", clippy());
+		await step("cargo doc", command("cargo", "doc", "--locked", "--no-deps", "--document-private-items"));
+	}
 	if (all) await step("clippy for other systems", otherSystems);
 });
 const specs = Promise.all([built, pi]).then(([addon, reference]) => addon && reference && step("vitest", vitest));
