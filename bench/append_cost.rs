@@ -49,7 +49,7 @@ fn ways<'a>(path: &'a str, head: &'a NewHead) -> [Way<'a>; 3] {
     let bare_path = format!("{path}.bare");
     let open = session(&bare_path);
     let mut file = appending(&bare_path);
-    let envelope = open.envelope(&entry()).expect("an entry");
+    let envelope = open.envelope(&entry(), head).expect("an entry");
     let mut text = line(EntryKind::Message, &envelope, OWN).expect("an object");
     text.push(b'\n');
     let bare = move || file.write_all(&text).expect("written");
@@ -59,7 +59,7 @@ fn ways<'a>(path: &'a str, head: &'a NewHead) -> [Way<'a>; 3] {
     let mut open = session(&unchecked_path);
     let mut file = appending(&unchecked_path);
     let unchecked = move || {
-        let envelope = open.envelope(&entry()).expect("an entry");
+        let envelope = open.envelope(&entry(), head).expect("an entry");
         let mut text = line(EntryKind::Message, &envelope, OWN).expect("an object");
         text.push(b'\n');
         file.write_all(&text).expect("written");

@@ -27,7 +27,7 @@ const TRIES: usize = 8;
 /// The parent of a new entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ParentChoice {
-    /// The leaf.
+    /// The leaf, which stays where it is when other processes append.
     Leaf,
     /// The entry with this id, WTF-8.
     Id(Vec<u8>),
@@ -72,7 +72,7 @@ pub struct NewEntry<'a> {
     /// Its parent.
     pub below: ParentChoice,
     /// An id that its own fields refer to already, and no entry has. It is not checked otherwise, but no entry is below an empty one. None:
-    /// a new one.
+    /// a new one, which is best: another process may take a given one meanwhile (`SessionChanged`).
     pub id: Option<&'a str>,
     /// Its time, ms since 1970.
     pub time: f64,
@@ -101,7 +101,8 @@ impl Session {
     /// - `EntryNotEditable`: a context edit would do nothing: its target is not on the path to its parent, or gives the model no content.
     /// - `SessionReadOnly`: the session was opened read-only.
     /// - `SessionLocked`: another process has the session's lock.
-    /// - `SessionChanged`, `SessionDeleted`: the file has become one that the entry cannot be added to.
+    /// - `SessionChanged`, `SessionDeleted`: the file has become one that the entry cannot be added to. `SessionChanged` is also that other
+    ///   processes kept writing at the same moments, or took the id of `new`: then append again, with another id.
     /// - `TooLong`: the line would have more than 2 GiB.
     /// - `System`: the file could not be read, made or written.
     pub fn append(&mut self, new: &NewEntry<'_>) -> Result<RowNo> {
@@ -109,10 +110,6 @@ impl Session {
         let head = NewHead::of(new.kind, new.own_fields)?;
         if self.storage.is_none() {
             return Err(Error::invalid("The caller keeps the entries of this session, and so appends with a plan"));
-        }
-        if new.kind == EntryKind::ContextEdit {
-            let target = head.target.as_deref();
-            self.check_edit(self.parent_of(new)?, target, || shown(target.unwrap_or_default()).to_string())?;
         }
         if !self.makes_file_with(&head) {
             return self.append_as_planned(new, &head, AppendPlan::WriteLine, &[]);
@@ -162,7 +159,7 @@ impl Session {
             AppendPlan::WriteLine => self.append_line(new, head),
             AppendPlan::MakeFile { .. } => self.append_and_make_file(new, head, before),
             AppendPlan::Keep => {
-                let envelope = self.envelope(new)?;
+                let envelope = self.envelope(new, head)?;
                 self.push_local(&head.with(new.kind, &envelope), None)
             }
         };
@@ -173,7 +170,7 @@ impl Session {
     fn append_and_make_file(&mut self, new: &NewEntry<'_>, head: &NewHead, before: &[Vec<u8>]) -> Result<RowNo> {
         let path = self.file.clone().filter(|_| before.len() == self.tree().len() + 1);
         let path = path.ok_or_else(|| Error::internal("a file would be made without its header or an entry"))?;
-        let envelope = self.envelope(new)?;
+        let envelope = self.envelope(new, head)?;
         let last = line(new.kind, &envelope, new.own_fields)?;
         let head = head.with(new.kind, &envelope);
         self.reserve(&head)?;
@@ -200,10 +197,14 @@ impl Session {
         }
     }
 
-    /// The envelope of a new entry.
+    /// The envelope of a new entry, which must fit the entries that are there now.
     #[doc(hidden)]
-    pub fn envelope(&self, new: &NewEntry<'_>) -> Result<Envelope> {
+    pub fn envelope(&self, new: &NewEntry<'_>, head: &NewHead) -> Result<Envelope> {
         let parent = self.parent_of(new)?;
+        if new.kind == EntryKind::ContextEdit {
+            let target = head.target.as_deref();
+            self.check_edit(parent, target, || shown(target.unwrap_or_default()).to_string())?;
+        }
         if let Some(id) = new.id.filter(|id| self.tree().find(id.as_bytes()).is_some()) {
             return Err(Error::invalid(format!("An entry has the id {id} already")));
         }
@@ -226,7 +227,7 @@ impl Session {
             if let Some(id) = has_id(self).filter(|_| !had_id) {
                 return Err(self.id_taken(id));
             }
-            let envelope = self.envelope(new)?;
+            let envelope = self.envelope(new, new_head)?;
             let head = new_head.with(new.kind, &envelope);
             // After the write there is nothing that may fail.
             self.reserve(&head)?;

@@ -191,6 +191,27 @@ fn a_context_edit_that_would_do_nothing_is_refused() {
     assert_eq!(edit(&mut session, &edit_of(&message), ParentChoice::Leaf), Ok(()));
 }
 
+/// Regression: the target of an edit was looked for before what other processes wrote was read.
+#[test]
+fn a_context_edit_is_checked_against_what_other_processes_wrote() {
+    let message = |id: &str| {
+        format!("{{\"type\":\"message\",\"id\":\"{id}\",\"parentId\":null,\"message\":{{\"role\":\"user\",\"content\":\"\"}}}}\n")
+    };
+    let world = World::with(&[]);
+    world.add(&message("a"));
+    let mut session = opened(&world.path);
+    let edit = |session: &mut Session, target: &str, below| {
+        let own = format!(r#"{{"targetId":"{target}","replacement":null}}"#);
+        session.append(&NewEntry { below, ..NewEntry::new(EntryKind::ContextEdit, own.as_bytes(), 0.0) })
+    };
+    world.add(&message("b"));
+    edit(&mut session, "b", ParentChoice::Id(b"b".to_vec())).expect("it is there now");
+    world.write(&(HEADER.to_owned() + &message("c")));
+    let text = world.text();
+    assert_eq!(edit(&mut session, "a", ParentChoice::Leaf).expect_err("it is gone").code(), ErrorCode::EntryNotFound);
+    assert_eq!(world.text(), text);
+}
+
 #[test]
 fn what_is_missing_or_empty_is_an_error() {
     let world = World::with(&[]);
