@@ -4,15 +4,16 @@
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex};
 use std::thread::{self, ThreadId};
 
 use super::fs;
+use crate::base::error::{Result, WithCall};
 use crate::base::threads::locked;
 
 /// A locked lock file and its name. The lock ends, and the file goes, when this value does.
 #[derive(Debug)]
-pub(crate) struct LockFile {
+struct LockFile {
     path: PathBuf,
     /// Whether others in this process may have it, too.
     is_shared: bool,
@@ -26,18 +27,7 @@ impl Drop for LockFile {
 }
 
 impl LockFile {
-    /// The lock file at `path`, which is locked.
-    pub fn new(path: PathBuf, file: File, is_shared: bool) -> Self {
-        Self { path, is_shared, file: Mutex::new(Some(file)) }
-    }
-
-    /// The lock file's name.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Whether the file still has its name.
-    pub fn is_in_place(&self) -> io::Result<bool> {
+    fn is_in_place(&self) -> io::Result<bool> {
         match &*locked(&self.file) {
             Some(file) => fs::is_at(&self.path, file),
             None => Ok(false),
@@ -45,7 +35,7 @@ impl LockFile {
     }
 
     /// Removes the file and ends the lock.
-    pub fn release(&self) {
+    fn release(&self) {
         let file = locked(&self.file).take();
         if let Some(file) = file.filter(|file| fs::is_at(&self.path, file).unwrap_or(false)) {
             let _ = fs::remove(&self.path);
@@ -55,38 +45,58 @@ impl LockFile {
     }
 }
 
-/// The locks that are held, and the threads that have them.
-static TAKEN: Mutex<Taken> = Mutex::new(Vec::new());
+/// The locks that are held, each as often as a thread has it.
+static TAKEN: Mutex<Vec<(ThreadId, Arc<LockFile>)>> = Mutex::new(Vec::new());
 
-type Taken = Vec<(ThreadId, Weak<LockFile>)>;
+/// The lock of one session, which a thread has. It ends when this value goes, or the last that shares it.
+#[derive(Debug)]
+pub(crate) struct SessionLockGuard {
+    lock: Arc<LockFile>,
+    thread: ThreadId,
+}
 
-/// Notes that this thread has a lock; several may share one.
-pub(crate) fn remember(held: &Arc<LockFile>) {
-    let me = (thread::current().id(), Arc::downgrade(held));
-    let mut taken = locked(&TAKEN);
-    taken.retain(|(_, other)| other.strong_count() > 0);
-    if !taken.iter().any(|(thread, other)| *thread == me.0 && other.ptr_eq(&me.1)) {
-        taken.push(me);
+impl SessionLockGuard {
+    /// The lock whose file is at `path`, and locked. `is_shared`: others in this process may have it, too.
+    pub fn new(path: PathBuf, file: File, is_shared: bool) -> Self {
+        Self::of(Arc::new(LockFile { path, is_shared, file: Mutex::new(Some(file)) }))
+    }
+
+    fn of(lock: Arc<LockFile>) -> Self {
+        let thread = thread::current().id();
+        locked(&TAKEN).push((thread, lock.clone()));
+        Self { lock, thread }
+    }
+
+    /// The lock whose file is at `path`, if this process has it as a shared one. This thread then has it, too.
+    pub fn shared(path: &Path) -> Option<Self> {
+        let is_it = |lock: &&Arc<LockFile>| lock.is_shared && lock.path == path;
+        let lock = locked(&TAKEN).iter().map(|(_, lock)| lock).find(is_it)?.clone();
+        lock.is_in_place().unwrap_or(false).then(|| Self::of(lock))
+    }
+
+    /// Whether the lock file still has its name: other processes find it.
+    pub fn is_in_place(&self) -> Result<bool> {
+        self.lock.is_in_place().with_call("lock", &self.lock.path.to_string_lossy())
     }
 }
 
-/// The lock at `path`, if this process holds it as a shared one. This thread then holds it, too.
-pub(crate) fn shared(path: &Path) -> Option<Arc<LockFile>> {
-    let held = {
-        let taken = locked(&TAKEN);
-        taken.iter().filter_map(|(_, held)| held.upgrade()).find(|held| held.is_shared && held.path() == path)
-    };
-    held.filter(|held| held.is_in_place().unwrap_or(false)).inspect(remember)
+impl Drop for SessionLockGuard {
+    fn drop(&mut self) {
+        let mut taken = locked(&TAKEN);
+        let is_this = |(thread, lock): &(_, _)| *thread == self.thread && Arc::ptr_eq(lock, &self.lock);
+        if let Some(at) = taken.iter().position(is_this) {
+            taken.swap_remove(at);
+        }
+    }
 }
 
 /// Releases every lock that only this thread has, because its environment ends.
 pub fn release_all() {
     let me = thread::current().id();
-    let mut taken = locked(&TAKEN);
-    let (mut mine, others): (Vec<_>, Vec<_>) =
-        std::mem::take(&mut *taken).into_iter().partition(|(thread, _)| *thread == me);
-    mine.retain(|(_, held)| !others.iter().any(|(_, other)| other.ptr_eq(held)));
-    *taken = others;
-    drop(taken);
-    mine.iter().filter_map(|(_, held)| held.upgrade()).for_each(|held| held.release());
+    let mine: Vec<_> = locked(&TAKEN).extract_if(.., |(thread, _)| *thread == me).collect();
+    for (_, lock) in mine {
+        if !locked(&TAKEN).iter().any(|(_, other)| Arc::ptr_eq(other, &lock)) {
+            lock.release();
+        }
+    }
 }

@@ -15,11 +15,10 @@
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 use super::fs::{self, At};
-use super::held_lock_files::{self, LockFile};
+pub(crate) use super::held_lock_files::SessionLockGuard;
 use super::open;
 use super::sidecar_names::beside;
 use super::temporary::Temporary;
@@ -33,10 +32,6 @@ const PAUSE: Duration = Duration::from_millis(2);
 const LOCK_PREFIX: &str = "pi-session-native ";
 /// More bytes than a lock file ever holds.
 const MAX_LOCK_BYTES: u64 = 64;
-
-/// The lock of one session. It ends when this value goes, or the last that shares it.
-#[derive(Debug)]
-pub(crate) struct SessionLockGuard(Arc<LockFile>);
 
 /// The process that has a lock; None where it is not known, because a locked file cannot be read (Windows).
 pub type Holder = Option<u32>;
@@ -71,7 +66,7 @@ impl SessionLockGuard {
     /// The lock, shared with all in this process who take it so. Tells whether it was not held before.
     pub fn share(session: &str) -> Result<(Self, bool)> {
         let path = path_of(session);
-        let shared = || held_lock_files::shared(&path).map(|held| (Self(held), false));
+        let shared = || Self::shared(&path).map(|lock| (lock, false));
         match shared() {
             Some(known) => Ok(known),
             // Another thread may have taken it meanwhile.
@@ -81,7 +76,7 @@ impl SessionLockGuard {
 
     /// The lock, alone, or with those in this process who share it: their sessions take in what is done to the file.
     pub fn join(session: &str) -> Result<Self> {
-        held_lock_files::shared(&path_of(session)).map_or_else(|| Self::take(session), |held| Ok(Self(held)))
+        Self::shared(&path_of(session)).map_or_else(|| Self::take(session), Ok)
     }
 
     fn take_for(session: &str, is_shared: bool) -> Result<Self> {
@@ -92,9 +87,7 @@ impl SessionLockGuard {
             match status(&path).with_call("lock", &name)? {
                 Status::Nothing => {
                     if let Some(file) = make(&path, session).with_call("lock", &name)? {
-                        let lock = Self(Arc::new(LockFile::new(path, file, is_shared)));
-                        held_lock_files::remember(&lock.0);
-                        return Ok(lock);
+                        return Ok(Self::new(path, file, is_shared));
                     }
                 }
                 Status::Stale => remove_stale(&path).with_call("lock", &name)?,
@@ -109,11 +102,6 @@ impl SessionLockGuard {
             }
         }
         Err(Error::locked(session, holder))
-    }
-
-    /// Whether the lock file still has its name: other processes find it.
-    pub fn is_in_place(&self) -> Result<bool> {
-        self.0.is_in_place().with_call("lock", &self.0.path().to_string_lossy())
     }
 }
 

@@ -1,7 +1,8 @@
 use super::*;
 use crate::io::fs::faults::{before_nth, with, InjectedFault};
 use crate::io::fs::FsCall;
-use std::sync::Mutex;
+use crate::io::held_lock_files::release_all;
+use std::sync::{Arc, Mutex};
 
 /// What the lock file of a process says.
 fn says(pid: &str) -> String {
@@ -22,6 +23,18 @@ fn one_holds_the_lock_and_the_next_is_told_who() {
     assert_eq!(held(&session).expect("asked"), None);
     assert_eq!(std::fs::read_dir(dir.path()).expect("read").count(), 0);
     SessionLockGuard::take(&session).expect("taken again");
+}
+
+/// Regression: a thread that had joined a lock counted as one that has it for as long as others had it.
+#[test]
+fn a_thread_that_joined_a_lock_does_not_keep_it_after_that() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let session = dir.path().join("s.jsonl").to_str().expect("text").to_owned();
+    let (_shared, _) = SessionLockGuard::share(&session).expect("taken");
+    let join = || drop(SessionLockGuard::join(&session).expect("joined"));
+    std::thread::scope(|scope| scope.spawn(join).join().expect("ended"));
+    release_all();
+    assert_eq!(held(&session).expect("asked"), None);
 }
 
 // Regression: a process could change no file of a session that it had open under `PI_SESSION_NATIVE_LOCK=exclusive`.
@@ -230,9 +243,9 @@ fn locks_of_a_thread_that_ends_are_released() {
     let dir = tempfile::tempdir().expect("a directory");
     let session = dir.path().join("s.jsonl").to_str().expect("text").to_owned();
     let lock = SessionLockGuard::take(&session).expect("taken");
-    std::thread::spawn(held_lock_files::release_all).join().expect("ended");
+    std::thread::spawn(release_all).join().expect("ended");
     assert!(lock.is_in_place().expect("looked"), "another thread's");
-    held_lock_files::release_all();
+    release_all();
     assert!(!lock.is_in_place().expect("looked"));
     assert_eq!(std::fs::read_dir(dir.path()).expect("read").count(), 0);
     let next = SessionLockGuard::take(&session).expect("taken");

@@ -108,7 +108,7 @@ pub struct RedactReport {
 /// Each file is replaced as a whole. Lines that other programs append meanwhile are redacted, too. If `left` of the report is not 0,
 /// something remains. So it does elsewhere: in what the catalog has of the file (`catalog::forget_file` takes that out), in forks and
 /// branches of the session, in the sessions of its subagents, in stores, and in copies. Each of these files is redacted by itself.
-/// Errors are those of [`repair`](crate::repair), but some of the backups may be changed then. A lock that this process shares is no error.
+/// Errors are those of [`repair`](crate::repair), but some of the backups may be changed then.
 pub fn redact(path: &str, redaction: &Redaction, is_dry_run: bool) -> Result<RedactReport> {
     let _lock = if is_dry_run { None } else { Some(SessionLockGuard::join(path)?) };
     if first_header(RewriteTarget::hold(path)?.storage())?.is_none() {

@@ -41,7 +41,8 @@ pub struct RepairReport {
 ///
 /// # Errors
 ///
-/// Nothing is changed then. `SessionInvalid`: nothing of a session is in the file. `SessionLocked`: another process has its lock.
+/// Nothing is changed then. `SessionInvalid`: nothing of a session is in the file. `SessionLocked`: another process has its lock, or a
+/// session that does not share it ([`Lock::ExclusiveProcess`](crate::Lock::ExclusiveProcess) does).
 /// `SessionChanged`: others keep writing to it. `System`: it cannot be read or written.
 pub fn repair(path: &str, now: f64) -> Result<RepairReport> {
     let good = Arc::new(verify(path)?);
@@ -49,7 +50,7 @@ pub fn repair(path: &str, now: f64) -> Result<RepairReport> {
         return Ok(done(path, good.clone(), good, RepairLog::default(), None));
     }
     // The file may have changed before the lock was taken.
-    let _lock = SessionLockGuard::take(path)?;
+    let _lock = SessionLockGuard::join(path)?;
     let mut before = None;
     let mut repairs = RepairLog::default();
     let mut backup = None;

@@ -60,3 +60,16 @@ fn an_append_that_waited_for_a_lock_in_vain_changes_nothing() {
     assert_eq!(ids(&session), ["a", &mine]);
     expect_whole(&session, &world);
 }
+
+/// Regression: a process could not repair a session that it had open with a lock that its sessions share.
+#[test]
+fn a_repair_shares_the_lock_of_its_process() {
+    let world = World::with(&["a"]);
+    let shared = SessionFileOptions { lock: Lock::ExclusiveProcess, ..SessionFileOptions::default() };
+    let mut session = Session::open(&world.path, Persistence::File, shared).expect("opened");
+    world.add("damaged\n");
+    crate::repair(&world.path, 0.0).expect("repaired");
+    let mine = append(&mut session);
+    assert_eq!(ids(&session), ["a", &mine]);
+    expect_whole(&session, &world);
+}
