@@ -82,7 +82,8 @@ test("a file without a newline is not read whole into memory", async () => {
 	const [found, numbers] = (await run(script, { PSN_DIR: dir })).split("\n") as [string, string];
 	expect(JSON.parse(found)).toEqual({ all: ["s-0", "s-1"], list: ["s-0", "s-1"], search: ["s-1"], id: newest, recent: newest });
 	const [finding, growth] = numbers.split(" ").map(Number);
-	expect(finding).toBeLessThan(20 << 20);
+	// findById gives up on each of the four after 64 MiB.
+	expect(finding).toBeLessThan(280 << 20);
 	// In KB.
 	expect(growth).toBeLessThan(90_000);
 	for (const name of ["zeros", "object", "text", "list"]) rmSync(join(dir, `${name}.jsonl`));

@@ -56,7 +56,7 @@ impl<'a> RawLine<'a> {
     }
 }
 
-/// The text of a whole line, which may be as long as memory: invalid UTF-8 becomes U+FFFD.
+/// The text of a line, which may be as long as memory: invalid UTF-8 becomes U+FFFD.
 pub fn line_text(line: &[u8]) -> memory::Result<Cow<'_, str>> {
     if let Ok(text) = simdutf8::basic::from_utf8(line) {
         return Ok(Cow::Borrowed(text));
@@ -72,14 +72,6 @@ pub fn line_text(line: &[u8]) -> memory::Result<Cow<'_, str>> {
 /// The text of a line that is no longer needed: invalid UTF-8 becomes U+FFFD.
 pub fn owned_text(line: Vec<u8>) -> memory::Result<String> {
     String::from_utf8(line).or_else(|error| line_text(error.as_bytes()).map(Cow::into_owned))
-}
-
-/// A few bytes as text: invalid UTF-8 becomes U+FFFD.
-pub fn lossy_text(bytes: &[u8]) -> Cow<'_, str> {
-    match simdutf8::basic::from_utf8(bytes) {
-        Ok(text) => Cow::Borrowed(text),
-        Err(_) => String::from_utf8_lossy(bytes),
-    }
 }
 
 /// Reads a part of a file, independently of other readers of the same handle.

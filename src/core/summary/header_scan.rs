@@ -11,14 +11,8 @@ use crate::io::line_reader::line_text;
 use crate::io::open::{self, Access};
 use crate::storage::storage::Storage;
 
-/// How many bytes of lines that are not JSON lists and searches skip in front of a header.
+/// How many bytes of lines that are not JSON whatever reads many files skips in front of a header.
 pub(crate) const JUNK_BEFORE_HEADER: u64 = 64 << 20;
-
-/// The same for [`header_among_others`]: a file without a header by then is not a session.
-const JUNK_AMONG_OTHERS: u64 = 1 << 20;
-
-/// How far [`header_among_others`] reads for the end of a header.
-const HEADER_END_AMONG_OTHERS: u64 = 64 << 20;
 
 /// How many bytes a field of a header may have. A line with a longer one is not a header.
 const LONGEST_FIELD: usize = 64 << 20;
@@ -35,7 +29,7 @@ pub fn header_of(path: &Path) -> io::Result<Option<Header>> {
 
 /// The header of one file of many: a very large file without a header is not read to its end and is not a session.
 pub(crate) fn header_among_others<R: Read>(source: R) -> io::Result<Option<Header>> {
-    header_before(source.take(HEADER_END_AMONG_OTHERS), JUNK_AMONG_OTHERS)
+    header_before(source, JUNK_BEFORE_HEADER)
 }
 
 /// The header in the first line of a storage that parses.
@@ -44,7 +38,7 @@ pub(crate) fn first_header(storage: &dyn Storage) -> Result<Option<Header>> {
 }
 
 /// The header in the first line that parses, if the lines before it have at most `limit` bytes.
-pub(crate) fn header_before<R: Read>(source: R, limit: u64) -> io::Result<Option<Header>> {
+fn header_before<R: Read>(source: R, limit: u64) -> io::Result<Option<Header>> {
     let mut lines = LineScanner::for_header(source);
     while !lines.is_done()? {
         match lines.header_line()? {
@@ -107,7 +101,6 @@ impl<R: Read> LineScanner<R> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::io::line_reader::lossy_text;
     use crate::json::reader::is_json;
     use proptest::prelude::*;
 
@@ -117,7 +110,7 @@ mod tests {
 
     /// The line read whole.
     fn read_whole(line: &[u8]) -> HeaderLine {
-        let text = lossy_text(line);
+        let text = String::from_utf8_lossy(line);
         match is_json(&text) {
             false => HeaderLine::NoJson,
             true => Header::read(&text).expect("memory").map_or(HeaderLine::Other, HeaderLine::Header),

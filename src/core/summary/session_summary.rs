@@ -20,7 +20,7 @@ use crate::format::agent_message::Role;
 use crate::format::entry::time_of;
 use crate::format::header::{Header, ParentSession, Version};
 use crate::io::file_fingerprint::FileFingerprint;
-use crate::io::line_reader::{is_stopped, lossy_text};
+use crate::io::line_reader::{is_stopped, line_text};
 use crate::json::reader::{read, Raw};
 
 /// A session as a list shows it, without its path and texts. Strings are WTF-8.
@@ -250,7 +250,7 @@ impl SessionSummary {
         if !role.is_conversation() || !line.message.has_content {
             return Ok(());
         }
-        let timestamp = lossy_text(&line.timestamp);
+        let timestamp = line_text(&line.timestamp)?;
         let entry_time = || time_of(read::<Raw<'_>>(&timestamp).as_ref());
         match number(&line.message.timestamp).map_or_else(entry_time, |ms| Ok(Time::At(ms)))? {
             Time::At(ms) if !ms.is_nan() => self.active = Some(self.active.unwrap_or(0.0).max(ms)),

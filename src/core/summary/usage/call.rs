@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::named::named;
 use crate::base::time::Time;
-use crate::io::line_reader::lossy_text;
+use crate::io::line_reader::line_text;
 use crate::json::scanner::{Input, ScanResult, Scanner};
 use crate::json::string_bytes;
 
@@ -201,7 +201,7 @@ pub(crate) fn short_text(json: &[u8]) -> Option<Cow<'_, [u8]>> {
     // Without a way out of the loop it takes many bytes at once.
     match inner.iter().fold(false, |is_odd, byte| is_odd | (*byte >= 0x80) | (*byte == b'\\')) {
         false => Some(Cow::Borrowed(inner)),
-        true => string_bytes(&lossy_text(json)).ok()?.map(|text| Cow::Owned(text.into_owned())),
+        true => string_bytes(&line_text(json).ok()?).ok()?.map(|text| Cow::Owned(text.into_owned())),
     }
 }
 

@@ -84,12 +84,6 @@ pub struct SessionUsage {
     #[serde(skip, default = "largest_kept")]
     #[doc(hidden)]
     pub keep: usize,
-    /// The rank of the first entry that was dropped: only those before it can be among the largest.
-    #[serde(skip)]
-    floor: Option<(Reverse<u64>, u64)>,
-    /// Memory for the next call's name and identity, empty between calls.
-    #[serde(skip)]
-    scratch: Vec<u8>,
 }
 
 fn largest_kept() -> usize {
@@ -123,8 +117,6 @@ impl SessionUsage {
             largest: Vec::new(),
             damaged: 0,
             keep,
-            floor: None,
-            scratch: Vec::new(),
         }
     }
 
@@ -181,14 +173,12 @@ impl SessionUsage {
             (None, CallKind::Model) => (Amounts::default(), CallErrors::NO_USAGE),
         };
         // The model's name, and after it what the identity is made of.
-        let mut text = std::mem::take(&mut self.scratch);
+        let mut text = Vec::new();
         if !put_name(&mut text, line, call, &kind) {
             errors.add(CallErrors::NO_MODEL);
         }
         let model = position_of(&mut self.models, &text, |name| name, |name| name)?;
         let identity = identity_of(&mut text, line, &amounts);
-        text.clear();
-        self.scratch = text;
         // A message's own time counts if it is a number.
         let message_time = &line.message.timestamp;
         let time = if number(message_time).is_some() { time(message_time) } else { entry_time };
@@ -210,29 +200,16 @@ impl SessionUsage {
     }
 
     fn add_large(&mut self, entry: LargeEntry) -> memory::Result<()> {
-        if self.floor.is_some_and(|floor| entry.rank() > floor) || self.keep == 0 {
-            return Ok(());
-        }
         push(&mut self.largest, entry)?;
         if self.largest.len() >= self.keep.saturating_mul(2).saturating_add(LARGEST_KEPT) {
-            self.drop_small();
+            self.sort_largest();
         }
         Ok(())
     }
 
     /// Sorts the largest entries, the largest first, and drops those that are too many.
     pub fn sort_largest(&mut self) {
-        self.drop_small();
         self.largest.sort_unstable_by_key(LargeEntry::rank);
-    }
-
-    /// Drops what is not among the largest entries, and keeps the others in any order.
-    fn drop_small(&mut self) {
-        let Some(last) = self.keep.checked_sub(1).filter(|last| *last < self.largest.len()) else {
-            return self.largest.truncate(self.keep);
-        };
-        let (_, floor, _) = self.largest.select_nth_unstable_by_key(last, LargeEntry::rank);
-        self.floor = Some(floor.rank());
         self.largest.truncate(self.keep);
     }
 }

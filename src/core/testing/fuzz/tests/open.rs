@@ -9,7 +9,6 @@ use crate::format::entry::{read_line, Line};
 use crate::format::header::Header;
 use crate::index::index::Index;
 use crate::index::load::load;
-use crate::io::line_reader::lossy_text;
 use crate::json::reader::is_json;
 use crate::storage::memory::MemoryStorage;
 use crate::tree::tree::{ChildrenOf, RowNo, Tree};
@@ -17,7 +16,7 @@ use crate::tree::tree_integrity::check_integrity;
 
 /// Ids of the entries that a plain reading finds; None for what is not a session.
 fn plainly(bytes: &[u8]) -> Option<Vec<Vec<u8>>> {
-    let mut lines = bytes.split(|byte| *byte == b'\n').map(lossy_text);
+    let mut lines = bytes.split(|byte| *byte == b'\n').map(String::from_utf8_lossy);
     let header = lines.find(|line| is_json(line))?;
     Header::read(&header).expect("memory")?;
     let ids = lines.filter_map(|line| {
@@ -74,7 +73,7 @@ pub fn target(input: &[u8], subject: Subject) -> u64 {
     let continued = bytes[cut..].split(|byte| *byte == b'\n').next().unwrap_or_default();
     let early = load(&MemoryStorage::new("fuzz".into(), bytes[..cut].to_vec())).expect("memory has no errors");
     if let Some(mut early) =
-        early.filter(|_| continued.iter().all(u8::is_ascii_whitespace) || !is_json(&lossy_text(torn)))
+        early.filter(|_| continued.iter().all(u8::is_ascii_whitespace) || !is_json(&String::from_utf8_lossy(torn)))
     {
         // The leaf stays the entry it was: the last that has its id.
         let leaf_of =

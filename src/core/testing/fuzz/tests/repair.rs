@@ -11,7 +11,6 @@ use super::Subject;
 use crate::format::entry::{is_blank, read_line, Damage, Line};
 use crate::format::header::Version;
 use crate::index::verify::{verify, VerifyReport};
-use crate::io::line_reader::lossy_text;
 use crate::json::ObjectText;
 use crate::rewrite::repair::repair;
 use crate::testing::faults::tests::scratch;
@@ -33,7 +32,7 @@ fn essence(line: &str, migrates: bool) -> Option<Vec<u8>> {
 /// The entries of a file, by their essence; every line of version 1 that is an object is one.
 fn entries(bytes: &[u8], first_version: bool, migrates: bool) -> BTreeMap<Vec<u8>, usize> {
     let mut found = BTreeMap::new();
-    for line in bytes.split(|byte| *byte == b'\n').map(lossy_text) {
+    for line in bytes.split(|byte| *byte == b'\n').map(String::from_utf8_lossy) {
         let is_entry = read_line(&line, |read| match read {
             Line::Entry(_) => true,
             Line::Damaged(crate::format::entry::Damage::NoId) => first_version,
@@ -51,7 +50,7 @@ fn check_report(report: &VerifyReport, bytes: &[u8]) {
     let lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
     assert_eq!((report.bytes, report.lines), (bytes.len() as u64, lines.len() as u64));
     assert_eq!(report.ends_with_newline, bytes.last().is_none_or(|byte| *byte == b'\n'));
-    let blank = lines.iter().filter(|line| is_blank(&lossy_text(line))).count() as u64;
+    let blank = lines.iter().filter(|line| is_blank(&String::from_utf8_lossy(line))).count() as u64;
     let header = u64::from(report.session_id.is_some());
     // A header that stands late is told as damaged, and is the header all the same.
     let late = report.faults.damaged.iter().filter(|line| line.damage == Damage::LateHeader).count() as u64;
@@ -98,7 +97,7 @@ pub fn target(input: &[u8], subject: Subject) -> u64 {
     check_report(&after, &fs::read(&path).expect("read"));
 
     let header = |line: Cow<'_, str>| crate::format::header::Header::read(&line).expect("memory");
-    let version = input.split(|byte| *byte == b'\n').map(lossy_text).find_map(header);
+    let version = input.split(|byte| *byte == b'\n').map(String::from_utf8_lossy).find_map(header);
     // Where a damaged line before it holds a header, that one tells the version.
     let is_migrated = report.repairs.iter().any(|one| one.what.starts_with("migrated"));
     let version = version.filter(|_| is_migrated || report.backup.is_none());
