@@ -12,7 +12,8 @@
 //! | find a session, list, add up, search | [`listing::find_session`], `list`, `listing::usage`, `Search` |
 //! | verify, repair, redact | [`verify`], [`repair`], [`rewrite::redact::redact`] |
 //!
-//! What is public and not in these pages is for the addon: it may change at any time.
+//! What is public and not in these pages is for the addon: it may change at any time. So may what serde makes of public types, which is the
+//! form of the addon's reports and of the catalog.
 
 #![cfg_attr(not(test), warn(missing_docs))]
 // A room may have the name of its main file.
@@ -74,7 +75,7 @@ pub use self::{
     search::{
         query::{Query, SearchOptions},
         run::{HitSession, Search},
-        scope::{Scope, Scopes},
+        scope::Scope,
         session_search::Hit,
     },
 };

@@ -26,7 +26,8 @@ named! {
         InvalidArgument = "ERR_INVALID_ARGUMENT",
         /// A file is not a session, or cannot be used as one.
         SessionInvalid = "ERR_SESSION_INVALID",
-        /// A session file is not what it was when it was read, and what it is now cannot be taken in.
+        /// A session file is not what it was when it was read, and what it is now cannot be taken in; or other processes kept changing it
+        /// during the call, which may succeed if it is made again.
         SessionChanged = "ERR_SESSION_CHANGED",
         /// A session file was deleted or emptied, and what it held cannot be read any more.
         SessionDeleted = "ERR_SESSION_DELETED",

@@ -44,7 +44,7 @@ pub enum Persistence {
 /// How rows changed when the session moved to another file.
 #[derive(Debug)]
 pub struct RowRemap {
-    /// For each new row its old row, if it had one.
+    /// For each row that the session had when it took in the new file its old row, if it had one. Rows from `rows.len()` on came later.
     pub rows: Vec<Option<RowNo>>,
     /// The session with its old rows and its old file, which may not be readable any more.
     pub old: Session,
@@ -132,6 +132,23 @@ impl Session {
 
     /// Moves the leaf, the parent of the next entry; None is before the first entry. Files do not store the leaf: a session that is
     /// opened begins at its last entry.
+    ///
+    /// A branch begins at an earlier entry, kept by its id: rows may have other numbers after an append, see [`RowNo`].
+    ///
+    /// ```
+    /// # use pi_session_core::{EntryKind::Custom, NewEntry, NewHeader, Result, Session};
+    /// # fn branches(session: &mut Session) -> Result<()> {
+    /// let asked = session.append(&NewEntry::new(Custom, br#"{"customType":"question"}"#, 0.0))?;
+    /// let asked = session.tree().id_of(asked).to_vec();
+    /// session.append(&NewEntry::new(Custom, br#"{"customType":"answer"}"#, 0.0))?;
+    /// session.set_leaf(session.tree().find(&asked))?;
+    /// let other = session.append(&NewEntry::new(Custom, br#"{"customType":"other answer"}"#, 0.0))?;
+    /// assert_eq!(session.tree().parent_row(other), session.tree().find(&asked));
+    /// # Ok(())
+    /// # }
+    /// # let header = NewHeader { id: "s", cwd: "/", parent: None, time: 0.0 };
+    /// # branches(&mut Session::create(None, &header, Default::default()).unwrap()).unwrap();
+    /// ```
     ///
     /// # Errors
     ///

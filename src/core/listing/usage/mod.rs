@@ -1,10 +1,12 @@
-//! What the model calls of many sessions used: each call once, by model, time, project or session.
+//! What the model calls of many sessions used: each call once, by model, time, project or session. The key of a session's row is the path
+//! of its file, as a list has it:
 //!
 //! ```
-//! use pi_session_core::listing::usage::{add_up::report, calendar::Calendar, collect::*, report::ReportOptions};
-//! use pi_session_core::{ListScope, StdProcess};
+//! use pi_session_core::listing::usage::{add_up::report, calendar::Calendar, collect::*, report::*};
+//! use pi_session_core::{list, ListScope, StdProcess};
 //!
-//! let source = UsageSource::Sessions(ListScope::dir("/the/sessions".into(), None));
+//! let scope = ListScope::dir("/the/sessions".into(), None);
+//! let source = UsageSource::Sessions(scope.clone());
 //! let collection = Collection {
 //!     source: &source,
 //!     process: &StdProcess,
@@ -14,8 +16,12 @@
 //!     progress: &|_, _| {},
 //! };
 //! let Collected { sessions, left_out } = collection.run().unwrap().expect("it was not cancelled");
-//! let sums = report(&sessions, &left_out, &Calendar::Utc, &ReportOptions::default(), &large_entry_id).unwrap();
-//! assert_eq!((sums.total.calls, sums.total.amounts.cost), (0, 0.0));
+//! let options = ReportOptions { by: vec![Grouping::Session], ..ReportOptions::default() };
+//! let sums = report(&sessions, &left_out, &Calendar::Utc, &options, &large_entry_id).unwrap();
+//! for file in list(&scope, None).unwrap() {
+//!     let row = sums.by[0].1.iter().find(|row| *row.key.0 == *file.path.as_bytes());
+//!     println!("{}: {} dollars", file.path, row.map_or(0.0, |row| row.sum.amounts.cost));
+//! }
 //! ```
 
 pub mod add_up;

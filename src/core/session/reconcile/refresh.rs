@@ -24,6 +24,9 @@ impl Session {
     /// [`RowNo`]. The leaf stays if its entry is still there; else it is its nearest ancestor that is, else the last entry. That of a
     /// read-only session is always the last entry.
     ///
+    /// It costs one call of the system as a rule: what the path leads to is looked at every 10 ms at most, so that another file there may be
+    /// noticed so much later.
+    ///
     /// # Errors
     ///
     /// - `SessionChanged`: the file holds another session now, or belongs to another user; of a read-only session also that it is gone.
@@ -33,8 +36,8 @@ impl Session {
         self.check_file(CheckDepth::Quick)
     }
 
-    /// As [`refresh`](Self::refresh), and also finds another file under the name, and other content of the same length. For that the
-    /// file is read whole, unless its change time is still that of the last time. Rows may have other numbers after it, too.
+    /// As [`refresh`](Self::refresh), and also finds another file under the name at once, and other content of the same length. For that
+    /// the file is read whole, unless its change time is still that of the last time. Rows may have other numbers after it, too.
     ///
     /// # Errors
     ///
