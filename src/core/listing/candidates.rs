@@ -2,10 +2,8 @@
 
 use std::io;
 use std::path::Path;
-use std::sync::Mutex;
 
 use crate::base::paths::{join, resolve_from};
-use crate::base::threads::{into_inner, locked, on_threads};
 use crate::io::file_fingerprint::FileFingerprint;
 use crate::io::fs;
 use crate::io::session_files::session_files;
@@ -49,21 +47,8 @@ pub fn absolute(dir: &str, cwd: &str) -> String {
 
 /// Reads the files' fingerprints.
 pub fn read_fingerprints(files: &mut [Candidate]) {
-    /// How many files a thread takes at once.
-    const FILES_PER_TASK: usize = 512;
-    let fingerprints = Mutex::new(Vec::new());
-    on_threads(files.len().div_ceil(FILES_PER_TASK), |_: &mut (), share| {
-        let files = files.iter().skip(share * FILES_PER_TASK).take(FILES_PER_TASK);
-        let fingerprint = |file: &Candidate| {
-            let stat = fs::stat_path(Path::new(&file.path)).ok()??;
-            (stat.is_file).then(|| stat.fingerprint())
-        };
-        let of_share: Vec<_> = files.map(fingerprint).collect();
-        locked(&fingerprints).push((share, of_share));
-    });
-    for (share, of_share) in into_inner(fingerprints) {
-        for (file, fingerprint) in files.iter_mut().skip(share * FILES_PER_TASK).zip(of_share) {
-            file.fingerprint = fingerprint;
-        }
+    for file in files {
+        let stat = fs::stat_path(Path::new(&file.path)).ok().flatten();
+        file.fingerprint = stat.filter(|stat| stat.is_file).map(|stat| stat.fingerprint());
     }
 }

@@ -5,9 +5,8 @@ use std::sync::Mutex;
 
 use super::scope::ListScope;
 use crate::base::error::{Error, Result};
-use crate::base::paths::{default_session_dir, is_same_path, join, resolve, Process, MAX_PATH};
+use crate::base::paths::{default_session_dir, is_same_path, join, resolve, Process};
 use crate::base::threads::{into_inner, locked, on_threads};
-use crate::base::wtf8::to_string_lossy;
 use crate::format::header::Header;
 use crate::io::open::{self, is_exhausted, Access};
 use crate::io::session_files::session_files;
@@ -25,27 +24,6 @@ pub struct FoundSession {
     pub id: Vec<u8>,
     /// Empty if the header does not say.
     pub cwd: Vec<u8>,
-}
-
-/// Selects sessions by the working directory in their header.
-pub struct CwdFilter<'a> {
-    /// The working directory.
-    pub cwd: &'a str,
-    /// What says how a path in a header is to be read.
-    pub process: &'a dyn Process,
-}
-
-impl CwdFilter<'_> {
-    /// Whether a header's working directory is this one. An absent, empty or invalid one is not.
-    pub fn includes(&self, cwd: Option<&[u8]>) -> bool {
-        let cwd = cwd.filter(|cwd| !cwd.is_empty() && cwd.len() <= MAX_PATH);
-        let Some(cwd) = cwd.map(to_string_lossy) else { return false };
-        let is_same = resolve(&cwd, self.process).and_then(|cwd| is_same_path(&cwd, self.cwd, self.process));
-        is_same.unwrap_or_else(|_| {
-            self.process.discard_error();
-            false
-        })
-    }
 }
 
 /// The working directory to filter the sessions in `dir` by: a directory that was given, and is not the default one, may
@@ -67,34 +45,35 @@ fn header_if_session(path: &Path) -> Result<Option<Header>> {
     }
 }
 
-/// The most recently modified session file of a directory. As in pi, what cannot be read has no sessions, be it a file, a dangling link,
+/// The most recently modified session file of a scope. As in pi, what cannot be read has no sessions, be it a file, a dangling link,
 /// or the directory itself.
-pub fn most_recent(dir: &str, filter: Option<&CwdFilter<'_>>) -> Option<String> {
-    let files = ListScope::dir(dir.to_owned(), None).find("").ok()?;
+pub fn most_recent(scope: &ListScope, process: &dyn Process) -> Option<String> {
+    let files = scope.find("").ok()?;
     let mut files: Vec<_> =
         files.into_iter().filter_map(|file| Some((file.fingerprint?.modified_ms(), file.path))).collect();
     // Files with the same time stay in name order.
     files.sort_by(|(left, _), (right, _)| right.total_cmp(left));
     let is_one = |path: &str| {
-        header_if_session(Path::new(path)).is_ok_and(|header| header.is_some_and(|header| is_included(&header, filter)))
+        let header = header_if_session(Path::new(path)).ok().flatten();
+        header.is_some_and(|header| is_included(&header, scope, process))
     };
     files.into_iter().map(|(_, path)| path).find(|path| is_one(path))
 }
 
 /// The session file of a directory whose header has exactly this id, the first in name order. What cannot be read has no sessions, as for
 /// [`most_recent`].
-pub fn by_id(dir: &str, id: &[u8], filter: Option<&CwdFilter<'_>>) -> Option<String> {
-    let names = session_files(dir).unwrap_or_default();
-    let paths: Vec<_> = names.iter().map(|name| PathBuf::from(join(dir, name))).collect();
+pub fn by_id(scope: &ListScope, id: &[u8], process: &dyn Process) -> Option<String> {
+    let names = session_files(&scope.dir).unwrap_or_default();
+    let paths: Vec<_> = names.iter().map(|name| PathBuf::from(join(&scope.dir, name))).collect();
     let (found, _) = with_headers(&paths, |header| header.id == id);
-    let (at, _) = found.into_iter().find(|(_, header)| is_included(header, filter))?;
-    names.get(at).map(|name| join(dir, name))
+    let (at, _) = found.into_iter().find(|(_, header)| is_included(header, scope, process))?;
+    names.get(at).map(|name| join(&scope.dir, name))
 }
 
 /// The sessions of a scope whose header has exactly this id or, if none has, those whose id begins with it; in the order of
 /// their paths. A file that cannot be read is left out; an error if no file descriptor is left, for an answer would be wrong.
 pub fn by_id_prefix(scope: &ListScope, prefix: &[u8], process: &dyn Process) -> Result<Vec<FoundSession>> {
-    let files = scope.find(&process.cwd()?)?;
+    let files = scope.find(&scope.start(process)?)?;
     let paths: Vec<_> = files.iter().map(|file| Path::new(&file.dir).join(&file.name)).collect();
     let (found, all) = with_headers(&paths, |header| header.id.starts_with(prefix));
     all?;
@@ -127,8 +106,8 @@ fn with_headers(paths: &[PathBuf], is_wanted: impl Fn(&Header) -> bool + Sync) -
     (found, into_inner(all))
 }
 
-fn is_included(header: &Header, filter: Option<&CwdFilter<'_>>) -> bool {
-    filter.is_none_or(|filter| filter.includes(header.cwd.as_deref()))
+fn is_included(header: &Header, scope: &ListScope, process: &dyn Process) -> bool {
+    scope.includes(header.cwd.as_deref().unwrap_or_default(), process)
 }
 
 #[cfg(test)]
@@ -147,11 +126,11 @@ mod tests {
         std::os::unix::fs::symlink("/nowhere/at/all", at("dangling.jsonl")).expect("linked");
         let long = format!("{{\"type\":\"session\",\"x\":\"{}\",\"id\":\"s\",\"cwd\":\"/c\"}}\n", "x".repeat(3 << 20));
         fs::write(at("long.jsonl"), long).expect("written");
-        let dir = dir.path().to_str().expect("text");
-        assert_eq!(most_recent(dir, None), Some(at("long.jsonl")));
-        assert_eq!(by_id(dir, b"s", None), Some(at("long.jsonl")));
-        let elsewhere = CwdFilter { cwd: "/d", process: &Fixed };
-        assert_eq!(most_recent(dir, Some(&elsewhere)), None);
+        let scope =
+            |cwd: Option<&str>| ListScope::dir(dir.path().to_str().expect("text").into(), cwd.map(str::to_owned));
+        assert_eq!(most_recent(&scope(None), &Fixed), Some(at("long.jsonl")));
+        assert_eq!(by_id(&scope(None), b"s", &Fixed), Some(at("long.jsonl")));
+        assert_eq!(most_recent(&scope(Some("/d")), &Fixed), None);
     }
 
     /// Regression: a file that no descriptor was left for was taken for none with the id.

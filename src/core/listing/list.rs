@@ -1,6 +1,5 @@
 //! A list of sessions from its beginning: files are found, sorted and read, and the caller gets an event for each.
 
-use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{channel, Receiver, RecvTimeoutError, Sender};
 use std::sync::Mutex;
@@ -13,7 +12,7 @@ use super::locale_sort::{sort, Order};
 use super::read_all::read_all;
 use super::scope::ListScope;
 use crate::base::error::Result;
-use crate::base::paths::{is_absolute, join, Process, StdProcess};
+use crate::base::paths::{join, StdProcess};
 use crate::base::threads::{into_inner, locked};
 use crate::catalog::location::CatalogLocation;
 use crate::summary::session_summary::ListedSession;
@@ -74,9 +73,9 @@ pub enum ListEvent {
     Sort(SortRequest),
     /// How many files there are.
     Found(usize),
-    /// Dates of the file at this position that only JavaScript can parse, a JSON array. They come before the file itself.
+    /// A date of the file at this position that only JavaScript can parse, as JSON. It comes before the file itself.
     #[doc(hidden)]
-    Dates(usize, String),
+    Date(usize, String),
     /// The file at this position was read; None if it is not a session.
     Read(usize, Option<Box<ListedFile>>),
 }
@@ -106,8 +105,7 @@ pub struct SortRequest {
 /// `System`: no file descriptor is left, or the scope is relative and the working directory is gone.
 pub fn list(scope: &ListScope, location: Option<&CatalogLocation>) -> Result<Vec<ListedFile>> {
     let files = Mutex::new(Vec::new());
-    let cwd = if is_absolute(&scope.dir) { String::new() } else { StdProcess.cwd()? };
-    list_events(scope, &cwd, location, &AtomicBool::new(false), &|event| match event {
+    list_events(scope, &scope.start(&StdProcess)?, location, &AtomicBool::new(false), &|event| match event {
         ListEvent::Read(at, Some(file)) if scope.includes(&file.listed.summary.cwd, &StdProcess) => {
             locked(&files).push((at, *file));
         }
@@ -146,7 +144,8 @@ pub fn list_events(
         order.into_iter().filter_map(|at| candidates.get_mut(at as usize).and_then(Option::take)).collect();
     let each = |at: usize, listed: Option<ListedSession>| {
         let read = listed.zip(files.get(at)).map(|(mut listed, file)| {
-            batches(&std::mem::take(&mut listed.summary.unparsed_dates), |dates| send(ListEvent::Dates(at, dates)));
+            let dates = std::mem::take(&mut listed.summary.unparsed_dates);
+            dates.into_iter().for_each(|date| send(ListEvent::Date(at, date)));
             Box::new(ListedFile { path: file.path.clone(), file: join(&file.dir, &file.name), listed })
         });
         send(ListEvent::Read(at, read));
@@ -188,48 +187,9 @@ pub fn received<T>(answer: &Receiver<T>, cancelled: &AtomicBool) -> Option<T> {
     }
 }
 
-/// How many of a file's dates, and how many bytes of them, JavaScript parses at once: its thread has other work.
-const DATES_AT_ONCE: usize = 64;
-const DATE_BYTES_AT_ONCE: usize = 8 << 10;
-
-/// Hands on dates as JSON arrays.
-fn batches(dates: &HashSet<String>, mut send: impl FnMut(String)) {
-    let (mut some, mut count) = (String::new(), 0);
-    let mut send = |some: &mut String| send(format!("[{}]", std::mem::take(some)));
-    for date in dates {
-        if count == DATES_AT_ONCE || count > 0 && some.len() + date.len() > DATE_BYTES_AT_ONCE {
-            send(&mut some);
-            count = 0;
-        }
-        if count > 0 {
-            some.push(',');
-        }
-        some.push_str(date);
-        count += 1;
-    }
-    if count > 0 {
-        send(&mut some);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Regression: all unparsed dates of a file were asked for at once.
-    #[test]
-    fn unparsed_dates_of_a_file_are_asked_for_in_batches() {
-        let mut dates: HashSet<String> = (0..1_000).map(|n| format!("\"Jan {n} 2025\"")).collect();
-        dates.insert(format!("\"{}\"", "x".repeat(3 * DATE_BYTES_AT_ONCE)));
-        let (mut count, mut longest) = (0, 0);
-        batches(&dates, |some| {
-            let some: Vec<String> = serde_json::from_str(&some).expect("an array");
-            count += some.len();
-            longest = longest.max(some.len());
-        });
-        assert_eq!((count, longest), (1_001, DATES_AT_ONCE));
-        batches(&HashSet::new(), |_| panic!("there are none"));
-    }
 
     /// Names whose order depends on a language: `localeCompare` puts `a` before `B`.
     fn unordered_dir() -> tempfile::TempDir {

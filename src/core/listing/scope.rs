@@ -4,15 +4,16 @@ use std::io::{self, ErrorKind};
 
 pub use super::candidates::Candidate;
 use super::candidates::{dirs_in, names_in, read_fingerprints};
-use super::find_session::CwdFilter;
 use crate::base::error::{Error, Result};
-use crate::base::paths::Process;
+use crate::base::paths::{is_absolute, is_same_path, resolve, Process, MAX_PATH};
+use crate::base::wtf8::to_string_lossy;
 use crate::io::open::is_exhausted;
 
 /// Which sessions are listed.
 #[derive(Debug, Clone)]
 pub struct ListScope {
-    pub(super) dir: String,
+    /// The directory.
+    pub dir: String,
     /// Only sessions of this working directory.
     filter: Option<String>,
     /// The directory holds directories of sessions.
@@ -59,9 +60,26 @@ impl ListScope {
         Ok(files)
     }
 
-    /// Whether a session with this working directory is listed.
+    /// Whether a session with this working directory is listed. `process` says how a path in a header is to be read.
     pub fn includes(&self, cwd: &[u8], process: &dyn Process) -> bool {
-        self.filter.as_deref().is_none_or(|filter| CwdFilter { cwd: filter, process }.includes(Some(cwd)))
+        let Some(filter) = &self.filter else { return true };
+        if cwd.is_empty() || cwd.len() > MAX_PATH {
+            return false;
+        }
+        let is_same = resolve(&to_string_lossy(cwd), process).and_then(|cwd| is_same_path(&cwd, filter, process));
+        is_same.unwrap_or_else(|_| {
+            process.discard_error();
+            false
+        })
+    }
+
+    /// The directory that it is relative to; empty if it is absolute, for then the working directory may be gone.
+    pub(crate) fn start(&self, process: &dyn Process) -> Result<String> {
+        if is_absolute(&self.dir) {
+            Ok(String::new())
+        } else {
+            process.cwd()
+        }
     }
 
     /// Whether it is of all directories under the sessions directory.

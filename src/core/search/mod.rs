@@ -1,11 +1,11 @@
 //! Full-text search over all sessions, in their files.
 //!
 //! ```
-//! use pi_session_core::{ListScope, Query, Search, SearchOptions};
+//! use pi_session_core::{ListScope, Query, Search, SearchOptions, StdProcess};
 //!
 //! Search {
-//!     files: &ListScope::dir("/the/sessions".into(), None).find("/").unwrap(),
-//!     takes: &|_cwd| true,
+//!     scope: &ListScope::dir("/the/sessions".into(), Some("/project".into())),
+//!     process: &StdProcess,
 //!     query: &Query::new("flaky test").expect("words"),
 //!     options: &SearchOptions::default(),
 //!     cancelled: &false.into(),

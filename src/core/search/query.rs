@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use super::scope::Scopes;
+use super::scope::Scope;
 use crate::base::fold::folded;
 
 /// The options of a search.
@@ -14,8 +14,9 @@ pub struct SearchOptions {
     /// Marks before and after a match in a snippet.
     pub mark: [String; 2],
     /// The texts that are searched.
-    pub scopes: Scopes,
-    /// The roles whose messages are searched, by their names in files (`user`, `assistant`, `toolResult`, …); None for all.
+    pub scopes: Vec<Scope>,
+    /// The roles whose messages are searched, of [`HIT_ROLES`](super::scope::HIT_ROLES); None for all. Only texts of `scopes` are searched:
+    /// with the default ones a `toolResult` has none.
     pub roles: Option<Vec<&'static str>>,
     /// The times between which an entry was made, in ms since 1970: from the first one on, before the second. Entries without a
     /// time are searched only if both are infinite.
@@ -31,7 +32,7 @@ impl Default for SearchOptions {
         Self {
             limit: 50,
             mark: ["«".into(), "»".into()],
-            scopes: Scopes::default(),
+            scopes: Scope::DEFAULT.into(),
             roles: None,
             time: (f64::NEG_INFINITY, f64::INFINITY),
             excluded: None,

@@ -1,27 +1,25 @@
 //! A search over many sessions: newest first, on several threads, until there are enough hits.
 
-use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use std::thread;
-use std::time::Duration;
 
 use super::prefilter::Prefilter;
 use super::query::{Query, SearchOptions};
 use super::session_search::{Hit, SessionFile};
 use crate::base::error::{Error, Result, WithCall};
-use crate::base::paths::join;
+use crate::base::paths::{join, Process};
 use crate::base::threads::{locked, try_on_threads};
 use crate::format::header::Header;
 use crate::io::fs;
 use crate::io::line_reader::{is_stopped, Positioned};
 use crate::io::open::{self, is_exhausted, Access};
 use crate::listing::candidates::Candidate;
-use crate::summary::header_scan::{header_before, JUNK_BEFORE_HEADER};
+use crate::listing::scope::ListScope;
+use crate::summary::header_scan::header_among_others;
 use crate::summary::session_summary::{read_on, title_of, SummaryProgress};
 
 /// What a hit shows of its session; shared by all hits in it.
@@ -44,17 +42,18 @@ pub type EachSession<'a> = dyn Fn(&Arc<HitSession>, Vec<Hit>) -> io::Result<()> 
 
 /// A search.
 pub struct Search<'a> {
-    /// The files that may be sessions.
-    pub files: &'a [Candidate],
-    /// Whether the sessions of a working directory are searched. It gets that of the header, WTF-8, empty if there is none.
-    pub takes: &'a (dyn Fn(&[u8]) -> bool + Sync),
+    /// The sessions that are searched.
+    pub scope: &'a ListScope,
+    /// What says what the working directory is, and how a path in a header is to be read.
+    pub process: &'a (dyn Process + Sync),
     /// What is searched for.
     pub query: &'a Query,
     /// Which texts are searched, and how many hits are wanted.
     pub options: &'a SearchOptions,
     /// Set when the hits are no longer needed.
     pub cancelled: &'a AtomicBool,
-    /// Called with (files searched so far, all files), once per file. Calls do not overlap.
+    /// Called with how many files were searched, and how many there are whose status could be read: with 0 first, then once for each
+    /// file. Calls do not overlap.
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
     /// Called with the hits of each session that has some, in their order. Calls do not overlap.
     pub each: &'a EachSession<'a>,
@@ -68,32 +67,24 @@ impl Search<'_> {
     /// an error, when there are enough hits in all sessions together, or when it is cancelled. An error if no file descriptor is left for a file, or if reading one fails.
     pub fn run(&self) -> Result<()> {
         let filter = Prefilter::of(&self.query.words)?;
-        let mut order: Vec<usize> = (0..self.files.len()).collect();
-        let modified = |at: &usize| self.files.get(*at).and_then(|file| Some((file.fingerprint?.modified, &file.path)));
-        order.retain(|at| modified(at).is_some());
-        order.sort_by_cached_key(|at| Reverse(modified(at)));
-        (self.progress)(0, order.len());
-        // Set when there are enough hits, and when a thread failed.
+        let mut files = self.scope.find(&self.scope.start(self.process)?)?;
+        files.retain(|file| file.fingerprint.is_some());
+        let modified = |file: &Candidate| file.fingerprint.map(|fingerprint| fingerprint.modified);
+        files.sort_by(|a, b| modified(b).cmp(&modified(a)).then_with(|| b.path.cmp(&a.path)));
+        (self.progress)(0, files.len());
+        // Set when there are enough hits.
         let over = AtomicBool::new(false);
-        let emitter = Mutex::new(Emitter::new(self.options.limit, order.len()));
+        let emitter = Mutex::new(Emitter::new(self.options.limit, files.len()));
         let stops = [self.cancelled, &over];
-        try_on_threads(order.len(), |buffer: &mut Box<[u8]>, at| {
-            // While one thread searches a large session, the others do not search all later ones.
-            while locked(&emitter).is_full_before(at) && !is_stopped(&stops) {
-                thread::sleep(LOOK_AGAIN);
-            }
-            let Some(file) = order.get(at).and_then(|at| self.files.get(*at)).filter(|_| !is_stopped(&stops)) else {
-                return Ok(());
-            };
-            let unfinished = Unfinished(&over);
+        try_on_threads(files.len(), |buffer: &mut Box<[u8]>, at| {
+            let Some(file) = files.get(at).filter(|_| !is_stopped(&stops)) else { return Ok(()) };
             let found = self.search_file(file, &filter, buffer, &stops)?;
             if is_stopped(&stops) {
                 return Ok(());
             }
             let needs_more = locked(&emitter).add(at, found, self);
-            let needs_more = needs_more.with_call("read", &file.path)?;
-            if needs_more {
-                std::mem::forget(unfinished);
+            if !needs_more.with_call("read", &file.path)? {
+                over.store(true, Ordering::Relaxed);
             }
             Ok(())
         })
@@ -130,7 +121,7 @@ impl Search<'_> {
         stops: &[&AtomicBool],
     ) -> io::Result<SessionHits> {
         let size = fs::stat(opened)?.size;
-        let header = header_before(Positioned::new(opened, 0, size, stops), JUNK_BEFORE_HEADER)?;
+        let header = header_among_others(Positioned::new(opened, 0, size, stops))?;
         let Some(header) = header.filter(|header| self.searches(path, header)) else { return Ok(None) };
         let session = SessionFile { file: opened, size, version: header.version };
         let hits = session.hits((self.query, self.options, filter), buffer, stops)?;
@@ -153,23 +144,7 @@ impl Search<'_> {
         let is_excluded =
             |excluded: &String| excluded.as_bytes() == header.id || Path::new(excluded) == Path::new(path);
         let cwd = header.cwd.as_deref().unwrap_or_default();
-        !self.options.excluded.as_ref().is_some_and(is_excluded) && (self.takes)(cwd)
-    }
-}
-
-/// How many hits of later sessions wait at least before no further session is searched.
-const MOST_WAITING: usize = 1_000;
-
-/// How long a thread waits before it looks again whether that session was searched.
-const LOOK_AGAIN: Duration = Duration::from_millis(5);
-
-/// Ends the search when it is dropped: there are enough hits, or a session has no result, because of an error or a panic, and the
-/// other threads would wait for it for ever.
-struct Unfinished<'a>(&'a AtomicBool);
-
-impl Drop for Unfinished<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
+        !self.options.excluded.as_ref().is_some_and(is_excluded) && self.scope.includes(cwd, self.process)
     }
 }
 
@@ -179,9 +154,6 @@ struct Emitter {
     next: usize,
     /// Results of later sessions.
     waiting: BTreeMap<usize, SessionHits>,
-    /// How many hits they have, and with how many no further session is searched.
-    held: usize,
-    most_held: usize,
     /// The copies that were passed on.
     seen: HashSet<u128>,
     /// How many more hits are wanted.
@@ -193,26 +165,17 @@ struct Emitter {
 
 impl Emitter {
     fn new(limit: usize, total: usize) -> Self {
-        let most_held = limit.saturating_mul(2).max(MOST_WAITING);
-        let (waiting, seen) = (BTreeMap::new(), HashSet::new());
-        Self { next: 0, waiting, held: 0, most_held, seen, left: limit, searched: 0, total }
-    }
-
-    /// Whether a session is to wait for the next one, which waits for none.
-    fn is_full_before(&self, at: usize) -> bool {
-        self.held >= self.most_held && at != self.next
+        Self { next: 0, waiting: BTreeMap::new(), seen: HashSet::new(), left: limit, searched: 0, total }
     }
 
     /// Takes what was found in a session, says how many were searched, and passes on what is next. False if there are enough hits.
     fn add(&mut self, at: usize, found: SessionHits, request: &Search<'_>) -> io::Result<bool> {
         self.searched += 1;
         (request.progress)(self.searched, self.total);
-        self.held += found.as_ref().map_or(0, |(_, hits)| hits.len());
         self.waiting.insert(at, found);
         while let Some(found) = self.waiting.remove(&self.next).filter(|_| self.left > 0) {
             self.next += 1;
             let Some((session, mut hits)) = found else { continue };
-            self.held -= hits.len();
             if request.options.dedupe {
                 hits.retain(|hit| hit.copies_key.is_none_or(|key| !self.seen.contains(&key)));
             }
@@ -231,8 +194,10 @@ impl Emitter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::paths::tests::Fixed;
     use crate::testing::tests::SessionsDir;
     use std::sync::{Condvar, PoisonError};
+    use std::time::Duration;
 
     fn session(id: &str, text: &str) -> String {
         format!(
@@ -252,8 +217,8 @@ mod tests {
         }
         let told = (Mutex::new(Vec::new()), Condvar::new());
         Search {
-            files: &sessions.files(),
-            takes: &|_| true,
+            scope: &sessions.scope(),
+            process: &Fixed,
             query: &Query::new("needle").expect("a query"),
             options: &SearchOptions::default(),
             cancelled: &AtomicBool::new(false),
@@ -262,7 +227,7 @@ mod tests {
                 // Another thread has time to overtake this one.
                 let before = locked(all).len();
                 let waits = |all: &mut Vec<_>| searched % 2 == 1 && all.len() == before;
-                let waited = changed.wait_timeout_while(locked(all), LOOK_AGAIN, waits);
+                let waited = changed.wait_timeout_while(locked(all), Duration::from_millis(5), waits);
                 waited.unwrap_or_else(PoisonError::into_inner).0.push((searched, total));
                 changed.notify_all();
             },

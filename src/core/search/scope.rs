@@ -31,30 +31,9 @@ named! {
     }
 }
 
-/// A set of scopes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Scopes(u8);
-
-impl Scopes {
-    /// No scope.
-    pub const NONE: Self = Self(0);
-
-    /// The set with another scope.
-    pub fn with(self, scope: Scope) -> Self {
-        Self(self.0 | 1 << scope as u8)
-    }
-
-    /// Whether a scope is in the set.
-    pub fn contains(self, scope: Scope) -> bool {
-        self.0 & 1 << scope as u8 != 0
-    }
-}
-
-/// What was said, and what tells sessions apart.
-impl Default for Scopes {
-    fn default() -> Self {
-        [Scope::User, Scope::Assistant, Scope::Name, Scope::Summary].into_iter().fold(Self::NONE, Self::with)
-    }
+impl Scope {
+    /// What was said, and what tells sessions apart.
+    pub const DEFAULT: [Self; 4] = [Self::User, Self::Assistant, Self::Name, Self::Summary];
 }
 
 /// The roles of hits: the roles of messages, and the types of other entries.
@@ -132,7 +111,11 @@ pub(crate) struct EntryTexts<'a> {
 }
 
 /// Reads a line of a session; None if it is not an entry that can have texts. An error if there is no memory for the list of them.
-pub(crate) fn entry_texts(line: &str, version: Version, scopes: Scopes) -> memory::Result<Option<EntryTexts<'_>>> {
+pub(crate) fn entry_texts<'a>(
+    line: &'a str,
+    version: Version,
+    scopes: &[Scope],
+) -> memory::Result<Option<EntryTexts<'a>>> {
     let Some(fields) = read::<SearchedFields<Raw<'_>>>(line) else { return Ok(None) };
     let id = text_in(fields.id)?;
     if version != Version::V1 && id.is_none() {
@@ -166,12 +149,12 @@ fn text_in(value: Option<Raw<'_>>) -> memory::Result<Option<Cow<'_, [u8]>>> {
     value.map_or(Ok(None), |raw| string_bytes(raw.get()))
 }
 
-struct Texts<'a> {
-    scopes: Scopes,
+struct Texts<'a, 's> {
+    scopes: &'s [Scope],
     found: Vec<(Scope, &'a str)>,
 }
 
-impl<'a> Texts<'a> {
+impl<'a> Texts<'a, '_> {
     /// Adds a value if it is a string.
     fn add_string(&mut self, scope: Scope, value: Option<Raw<'a>>) -> memory::Result<()> {
         self.add_nested(scope, value.filter(|value| value.get().starts_with('"')))
@@ -179,7 +162,7 @@ impl<'a> Texts<'a> {
 
     /// Adds every string in a value, but no keys.
     fn add_nested(&mut self, scope: Scope, value: Option<Raw<'a>>) -> memory::Result<()> {
-        match value.filter(|_| self.scopes.contains(scope)) {
+        match value.filter(|_| self.scopes.contains(&scope)) {
             // A line may have millions.
             Some(value) => push(&mut self.found, (scope, value.get())),
             None => Ok(()),
@@ -247,7 +230,7 @@ pub(crate) fn strings_in<'a, E>(json: &'a str, mut each: impl FnMut(&'a str) -> 
 mod tests {
     use super::*;
 
-    fn texts(line: &str, scopes: Scopes) -> Option<(&'static str, Vec<(&'static str, &str)>)> {
+    fn texts<'a>(line: &'a str, scopes: &[Scope]) -> Option<(&'static str, Vec<(&'static str, &'a str)>)> {
         let entry = entry_texts(line, Version::Current, scopes).expect("memory")?;
         let mut strings = Vec::new();
         for (scope, json) in entry.texts {
@@ -262,7 +245,7 @@ mod tests {
 
     #[test]
     fn each_text_has_its_scope() {
-        let all = Scope::NAMED.iter().fold(Scopes::NONE, |all, (scope, _)| all.with(*scope));
+        let all = Scope::NAMED.map(|(scope, _)| scope);
         for (line, want) in [
             (
                 r#"{"type":"message","id":"a","message":{"content":[{"type":"text","text":"a"},{"thinking":"b","type":"thinking"},{"type":"toolCall","name":"c","arguments":{"k":["d",{"l" : "e"}]}},{"type":"image","data":"x"}],"role":"assistant"}}"#,
@@ -304,7 +287,7 @@ mod tests {
             (r#"{"type":"message","id":"a","message":{"role":"system","content":"a"}}"#, None),
             (r#"{"type":"session","id":"a","name":"a"}"#, None),
         ] {
-            assert_eq!(texts(line, all), want, "{line}");
+            assert_eq!(texts(line, &all), want, "{line}");
         }
     }
 }

@@ -98,7 +98,7 @@ impl SessionFile<'_> {
         let mut best = Best::new(options);
         let mut matcher = Matcher::new(query, &options.mark);
         let mut each = |offset: u64, line: &str| -> io::Result<()> {
-            let entry = entry_texts(line, self.version, options.scopes)?;
+            let entry = entry_texts(line, self.version, &options.scopes)?;
             let Some(entry) = entry.filter(|entry| is_wanted(entry, options)) else { return Ok(()) };
             matcher.begin();
             let mut copies_key = CopiesKey::default();

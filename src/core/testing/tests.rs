@@ -59,8 +59,11 @@ impl SessionsDir {
 
     /// Its session files, as a list reads them.
     pub fn files(&self) -> Vec<Candidate> {
-        let dir = self.dir.path().to_str().expect("text");
-        ListScope::dir(dir.to_owned(), None).find("/").expect("found")
+        self.scope().find("/").expect("found")
+    }
+
+    pub fn scope(&self) -> ListScope {
+        ListScope::dir(self.dir.path().to_str().expect("text").to_owned(), None)
     }
 }
 

@@ -17,7 +17,8 @@ use crate::js::manager::session_dir::configured_session_dir;
 use pi_session_core::base::options::Durability;
 use pi_session_core::base::paths;
 use pi_session_core::io::dirs::make_dir;
-use pi_session_core::listing::find_session::{self, by_id_prefix, CwdFilter};
+use pi_session_core::listing::find_session::{by_id_prefix, most_recent};
+use pi_session_core::listing::scope::ListScope;
 
 #[napi]
 impl SessionManager {
@@ -160,8 +161,7 @@ pub fn find_most_recent_session<'env>(
     let found = on_paths(js, |process| {
         let dir = paths::normalize(&dir, process)?;
         let cwd = cwd.as_deref().map(|cwd| paths::resolve(cwd, process)).transpose()?;
-        let filter = cwd.as_deref().map(|cwd| CwdFilter { cwd, process });
-        Ok(find_session::most_recent(&dir, filter.as_ref()))
+        Ok(most_recent(&ListScope::dir(dir, cwd), process))
     })?;
     found.map_or_else(|| js.null(), |path| js.string(path.as_bytes()))
 }

@@ -11,13 +11,13 @@ use crate::js::convert::args::{self, Options};
 use crate::js::convert::errors::{thrown, OrThrow};
 use crate::js::convert::paths::{on_paths, resolved};
 use crate::js::engine::{JsEnv, JsVal};
-use crate::js::factory::process::{now, JsProcess};
+use crate::js::factory::process::now;
 use crate::js::lists::{lazy_text, list, search, usage};
 use crate::js::manager::from_objects::session_from_objects;
 use crate::js::manager::gc;
 use crate::js::manager::identity_cache::IdentityCache;
 use crate::js::manager::open::{self, ManagerConfig};
-use crate::js::manager::session_dir::{self, search_dir, session_file, SearchDir};
+use crate::js::manager::session_dir::{self, search_scope, session_file};
 use crate::js::manager::state::ManagerState;
 use pi_session_core::base::error::Error as CoreError;
 use pi_session_core::base::options::{Durability, SessionFileOptions};
@@ -26,7 +26,7 @@ use pi_session_core::base::time::timestamp;
 use pi_session_core::base::wtf8::{into_string_lossy, to_string_lossy};
 use pi_session_core::format::header::NewHeader;
 use pi_session_core::io::dirs::make_dir;
-use pi_session_core::listing::find_session::{self, CwdFilter};
+use pi_session_core::listing::find_session;
 use pi_session_core::listing::scope::ListScope;
 use pi_session_core::session::fork::ForkSource;
 use pi_session_core::session::Persistence;
@@ -163,18 +163,18 @@ impl SessionManager {
         let js = JsEnv::new(env);
         let options = Options::of(js, options, "SessionManager.continueRecent", FILE_OPTIONS)?;
         let file_options = open::options(js, &options)?;
-        let SearchDir { dir, filter } = search_dir(js, cwd, session_dir, file_options.durability)?;
+        let mut scope = search_scope(js, cwd, session_dir, file_options.durability)?;
         let cwd = args::path(js, cwd, "cwd")?;
-        let recent = on_paths(js, |process| {
-            // As in the reference, an empty working directory asks for the newest of all.
-            let filter = filter.as_deref().filter(|_| !cwd.is_empty()).map(|cwd| CwdFilter { cwd, process });
-            Ok(find_session::most_recent(&dir, filter.as_ref()))
-        })?;
+        if cwd.is_empty() {
+            // As in the reference, it asks for the newest of all.
+            scope = ListScope::dir(scope.dir, None);
+        }
+        let recent = on_paths(js, |process| Ok(find_session::most_recent(&scope, process)))?;
         let file = match recent {
             Some(path) => Some(on_paths(js, |process| paths::resolve(&path, process))?),
             None => None,
         };
-        let config = ManagerConfig::new(js, &cwd, dir, Persistence::File, file_options)?;
+        let config = ManagerConfig::new(js, &cwd, scope.dir, Persistence::File, file_options)?;
         Self::at(env, config, file, &options)
     }
 
@@ -276,12 +276,9 @@ impl SessionManager {
         session_dir: JsVal<'env>,
     ) -> Result<JsVal<'env>> {
         let js = JsEnv::new(env);
-        let SearchDir { dir, filter } = search_dir(js, cwd, session_dir, Durability::Os)?;
+        let scope = search_scope(js, cwd, session_dir, Durability::Os)?;
         let found = match js.text(id)? {
-            Some(id) => on_paths(js, |process: &JsProcess| {
-                let filter = filter.as_deref().map(|cwd| CwdFilter { cwd, process });
-                Ok(find_session::by_id(&dir, &id, filter.as_ref()))
-            })?,
+            Some(id) => on_paths(js, |process| Ok(find_session::by_id(&scope, &id, process)))?,
             None => None,
         };
         js.optional_string(found.as_deref().map(str::as_bytes))
@@ -309,10 +306,7 @@ impl SessionManager {
         signal: JsVal<'env>,
     ) -> Result<JsVal<'env>> {
         let js = JsEnv::new(env);
-        list::promise(js, signal, on_progress, || {
-            let SearchDir { dir, filter } = search_dir(js, cwd, session_dir, Durability::Os)?;
-            Ok(ListScope::dir(dir, filter))
-        })
+        list::promise(js, signal, on_progress, || search_scope(js, cwd, session_dir, Durability::Os))
     }
 
     /// The sessions of every working directory, or those in one directory, the newest activity first.

@@ -72,7 +72,7 @@ impl List {
         let handled = match event {
             ListEvent::Sort(request) => sort(js, request),
             ListEvent::Found(total) => self.found(js, task, total),
-            ListEvent::Dates(at, dates) => self.parse_dates(js, at, &dates),
+            ListEvent::Date(at, date) => self.parse_date(js, at, &date),
             ListEvent::Read(at, file) => self.read(js, task, at, file.map(|file| *file)),
         };
         let Err(error) = handled else { return Ok(()) };
@@ -98,13 +98,13 @@ impl List {
         task.hold(js, Held::Results, js.array(total)?)
     }
 
-    /// Asks JavaScript for the newest of some dates of a file.
-    fn parse_dates(&self, js: JsEnv<'_>, at: usize, times: &str) -> Result<()> {
-        let newest = js.number_value(factory::call(js, FactoryFn::NewestTime, &[parse(js, times)?])?)?;
-        if let Some(newest) = newest {
+    /// Asks JavaScript for a date of a file.
+    fn parse_date(&self, js: JsEnv<'_>, at: usize, date: &str) -> Result<()> {
+        let dates = js.array_of(&[parse(js, date)?])?;
+        if let Some(time) = js.number_value(factory::call(js, FactoryFn::NewestTime, &[dates])?)? {
             let mut progress = self.progress.borrow_mut();
-            let known = progress.unparsed_dates.entry(at).or_insert(newest);
-            *known = known.max(newest);
+            let newest = progress.unparsed_dates.entry(at).or_insert(time);
+            *newest = newest.max(time);
         }
         Ok(())
     }

@@ -19,7 +19,7 @@ use pi_session_core::listing::find_session::lookup_filter;
 use pi_session_core::listing::scope::ListScope;
 use pi_session_core::search::query::{Query, SearchOptions};
 use pi_session_core::search::run::{HitSession, Search};
-use pi_session_core::search::scope::{hit_role, Scope, Scopes, HIT_ROLES};
+use pi_session_core::search::scope::{hit_role, Scope, HIT_ROLES};
 use pi_session_core::search::session_search::Hit;
 
 /// The options of a search.
@@ -60,7 +60,7 @@ fn start(js: JsEnv<'_>, query: JsVal<'_>, options: JsVal<'_>, deferred: Deferred
     let scope = scope(js, &options)?;
     let on_hit = options.function(c"onHit")?;
     let SearchOptions { limit, scopes, roles, .. } = &search_options;
-    let may_find = *limit > 0 && *scopes != Scopes::NONE && roles.as_ref().is_none_or(|roles| !roles.is_empty());
+    let may_find = *limit > 0 && !scopes.is_empty() && roles.as_ref().is_none_or(|roles| !roles.is_empty());
     // If nothing can be a hit, no file is read.
     let query = if is_phrase { Query::phrase(&query) } else { Query::new(&query) }.filter(|_| may_find);
     let process = on_paths(js, ProcessSnapshot::of)?;
@@ -71,10 +71,9 @@ fn start(js: JsEnv<'_>, query: JsVal<'_>, options: JsVal<'_>, deferred: Deferred
     }
     task.run(js, "search", handle, move |events, cancelled| {
         if let Some(query) = &query {
-            let files = scope.find(&process.cwd)?;
             let search = Search {
-                files: &files,
-                takes: &|cwd| scope.includes(cwd, &process),
+                scope: &scope,
+                process: &process,
                 query,
                 options: &search_options,
                 cancelled,
@@ -100,7 +99,7 @@ fn search_options(js: JsEnv<'_>, options: &Options<'_>) -> Result<SearchOptions>
     Ok(SearchOptions {
         limit: options.whole_number(c"limit")?.unwrap_or(defaults.limit),
         mark: options.optional(c"mark")?.map(|mark| marks(js, mark)).transpose()?.unwrap_or(defaults.mark),
-        scopes: scopes.map_or(defaults.scopes, |all| all.into_iter().fold(Scopes::NONE, Scopes::with)),
+        scopes: scopes.unwrap_or(defaults.scopes),
         roles: options.names(c"roles", hit_role, &HIT_ROLES)?,
         time: (options.time(c"since")?.unwrap_or(f64::NEG_INFINITY), options.time(c"until")?.unwrap_or(f64::INFINITY)),
         excluded: options.path(c"excludeSession")?,

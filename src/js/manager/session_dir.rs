@@ -13,6 +13,7 @@ use pi_session_core::format::header::new_file_name;
 use pi_session_core::io::dirs::make_dir;
 use pi_session_core::listing::configured_dir::{configured_dir, ConfiguredDir};
 use pi_session_core::listing::find_session::lookup_filter;
+use pi_session_core::listing::scope::ListScope;
 
 /// The directory of a working directory's sessions: the one that was given, or the default one, which is made.
 pub fn session_dir(js: JsEnv<'_>, cwd: &str, given: JsVal<'_>, durability: Durability) -> Result<String> {
@@ -31,20 +32,14 @@ pub fn session_file(dir: &str, timestamp: &str, id: &[u8]) -> String {
     paths::join(dir, &new_file_name(timestamp, id))
 }
 
-/// A directory to search for sessions, and the working directory to filter them by, if needed.
-pub struct SearchDir {
-    pub dir: String,
-    pub filter: Option<String>,
-}
-
 /// Where to search for a working directory's sessions. A directory that was given, and is not the default one, may
 /// hold other working directories' sessions too.
-pub fn search_dir(js: JsEnv<'_>, cwd: JsVal<'_>, given: JsVal<'_>, durability: Durability) -> Result<SearchDir> {
+pub fn search_scope(js: JsEnv<'_>, cwd: JsVal<'_>, given: JsVal<'_>, durability: Durability) -> Result<ListScope> {
     let cwd = args::path(js, cwd, "cwd")?;
     let dir = session_dir(js, &cwd, given, durability)?;
     let is_given = !js.is_undefined(given)?;
     let filter = on_paths(js, |process| lookup_filter(&cwd, &dir, is_given, process))?;
-    Ok(SearchDir { dir, filter })
+    Ok(ListScope::dir(dir, filter))
 }
 
 /// The session directory that pi is configured to use for a working directory, by default the process's, which may be gone.

@@ -167,10 +167,8 @@ struct Group<'a> {
     /// The keys of the rows, but for those of models.
     keys: Names<'a>,
     rows: Vec<GroupRow>,
-    /// The row of the last call's session, project or date, as long as that stays the same.
-    current: Option<usize>,
-    /// The date of the current row; minus infinity for calls without a time.
-    date: f64,
+    /// The row of the last call, and its date; minus infinity for calls without a time.
+    current: (usize, f64),
 }
 
 #[derive(Clone, Default)]
@@ -216,8 +214,7 @@ impl<'a, 'o> Adding<'a, 'o> {
             grouping: *grouping,
             keys: Names::default(),
             rows: Vec::new(),
-            current: None,
-            date: f64::NAN,
+            current: (0, f64::NAN),
         };
         Self {
             calendar,
@@ -233,9 +230,6 @@ impl<'a, 'o> Adding<'a, 'o> {
         self.session_models.clear();
         for name in &session.usage.models {
             push(&mut self.session_models, self.models.position(name.into())?)?;
-        }
-        for group in self.groups.iter_mut().filter(|group| !matches!(group.grouping, Grouping::Period(_))) {
-            group.current = None;
         }
         Ok(())
     }
@@ -257,7 +251,7 @@ impl<'a, 'o> Adding<'a, 'o> {
                 resize(&mut group.rows, at + 1)?;
             }
             if let Some(row) = group.rows.get_mut(at) {
-                row.date = group.date;
+                row.date = group.current.1;
                 row.add(model, &amounts)?;
             }
         }
@@ -287,25 +281,19 @@ impl<'a> Group<'a> {
         time: f64,
         calendar: &Calendar,
     ) -> memory::Result<usize> {
-        let at = match (self.grouping, self.current) {
-            (Grouping::Model, _) => model,
-            (Grouping::Session | Grouping::Project, Some(at)) => at,
-            (Grouping::Session, None) => self.keys.position(charged.path.as_bytes().into())?,
-            (Grouping::Project, None) => self.keys.position((&charged.cwd).into())?,
-            (Grouping::Period(period), current) => {
+        match self.grouping {
+            Grouping::Model => Ok(model),
+            Grouping::Session => self.keys.position(charged.path.as_bytes().into()),
+            Grouping::Project => self.keys.position((&charged.cwd).into()),
+            Grouping::Period(period) => {
                 let date = if time.is_nan() { f64::NEG_INFINITY } else { calendar.date_of(time) };
-                match current.filter(|_| date == self.date) {
-                    Some(at) => at,
-                    None => {
-                        self.date = date;
-                        let label = if time.is_nan() { "(no date)".to_owned() } else { period.label(date) };
-                        self.keys.position(label.into_bytes().into())?
-                    }
+                if date != self.current.1 {
+                    let label = if time.is_nan() { "(no date)".to_owned() } else { period.label(date) };
+                    self.current = (self.keys.position(label.into_bytes().into())?, date);
                 }
+                Ok(self.current.0)
             }
-        };
-        self.current = Some(at);
-        Ok(at)
+        }
     }
 
     /// The rows in their order: periods by time, the others by cost.

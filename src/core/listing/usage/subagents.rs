@@ -2,6 +2,7 @@
 //! `<session>/abc/run-0/session.jsonl`. Links are not followed.
 
 use std::collections::HashMap;
+use std::fs::FileType;
 use std::path::Path;
 
 use crate::base::error::{Error, Result};
@@ -26,25 +27,24 @@ pub fn subagent_files(
     let mut waiting = Vec::new();
     for (dir, names) in &in_dirs {
         // One listing for all sessions of a directory: few have subagents. One that fails is missed by the list of sessions, too.
-        let Ok(listing) = list(dir)? else { continue };
-        let folders = listing.folders.into_iter();
-        waiting.extend(folders.filter_map(|name| Some((join(dir, &name), *names.get(name.as_str())?))));
+        let Ok([_, folders]) = list(dir)? else { continue };
+        waiting.extend(folders.into_iter().filter_map(|name| Some((join(dir, &name), *names.get(name.as_str())?))));
     }
     let (mut files, mut owners) = (Vec::new(), Vec::new());
     while let Some((folder, session)) = waiting.pop() {
-        let listing = match list(&folder)? {
-            Ok(listing) => listing,
+        let [names, folders] = match list(&folder)? {
+            Ok(found) => found,
             Err(error) => {
                 unreadable.push(error);
                 continue;
             }
         };
         let dir = absolute(&folder, cwd);
-        for name in listing.files {
+        for name in names {
             files.push(Candidate { path: join(&folder, &name), dir: dir.clone(), name, fingerprint: None });
             owners.push(session);
         }
-        waiting.extend(listing.folders.iter().map(|name| (join(&folder, name), session)));
+        waiting.extend(folders.iter().map(|name| (join(&folder, name), session)));
     }
     read_fingerprints(&mut files);
     let mut files: Vec<_> = files.into_iter().zip(owners).collect();
@@ -52,27 +52,16 @@ pub fn subagent_files(
     Ok(files)
 }
 
-/// What is in a folder. The outer error says that no file descriptor is left.
-fn list(folder: &str) -> Result<Result<Listing>> {
-    match fs::list(Path::new(folder)) {
-        Ok(entries) => Ok(Ok(Listing::of(&entries))),
-        Err(error) if is_exhausted(&error) => Err(Error::io("scandir", folder, error)),
-        Err(error) => Ok(Err(Error::io("scandir", folder, error))),
-    }
-}
-
-/// What a folder holds.
-struct Listing {
-    files: Vec<String>,
-    folders: Vec<String>,
-}
-
-impl Listing {
-    fn of(entries: &[std::fs::DirEntry]) -> Self {
-        let is_file = |entry: &&std::fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_file());
-        let files = entries.iter().filter(is_file).filter_map(session_file_name);
-        let is_folder = |entry: &&std::fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
-        let folders = entries.iter().filter(is_folder).filter_map(|entry| entry.file_name().into_string().ok());
-        Self { files: files.collect(), folders: folders.collect() }
-    }
+/// The names of the session files in a folder, and of its folders. The outer error says that no file descriptor is left.
+fn list(folder: &str) -> Result<Result<[Vec<String>; 2]>> {
+    let entries = match fs::list(Path::new(folder)) {
+        Ok(entries) => entries,
+        Err(error) if is_exhausted(&error) => return Err(Error::io("scandir", folder, error)),
+        Err(error) => return Ok(Err(Error::io("scandir", folder, error))),
+    };
+    let of_kind =
+        |is: fn(&FileType) -> bool| entries.iter().filter(move |entry| entry.file_type().is_ok_and(|kind| is(&kind)));
+    let files = of_kind(FileType::is_file).filter_map(session_file_name).collect();
+    let folders = of_kind(FileType::is_dir).filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    Ok(Ok([files, folders]))
 }
