@@ -226,7 +226,8 @@ for (const [memoryName, kindOfMemory] of Object.entries(MEMORY)) {
 	for (const kind of kinds) {
 		for (const [name, argsOf] of Object.entries(kind[1])) {
 			// Nothing else reads the numbers of typed arrays by itself.
-			for (const size of READ.includes(name) ? SIZES : SIZES.slice(0, 1)) {
+			const sizes = READ.includes(name) ? SIZES : memory === MEMORY.transferred ? SIZES.slice(0, 1) : [];
+			for (const size of sizes) {
 				for (const place of places(argsOf(size, world(size)))) {
 					const title = `${kind[0]} ${name}, ${place.how} at ${place.keys.join(".")}; ${memoryName}, ${size}`;
 					writeSync(1, `${title}\n`);
