@@ -37,6 +37,8 @@ const LEFT_OUT = below([
 	"stress/limits.spec.ts",
 	"stress/processes.spec.ts",
 	"stress/stores.spec.ts",
+	"unit/store/directory-files.spec.ts",
+	"unit/store/directory-kills.spec.ts",
 	// Node's own rules for paths of Windows, and a package that NODE_PATH leads to.
 	"unit/contract/windows-paths.spec.ts",
 	"unit/store/aws-credentials.spec.ts",
