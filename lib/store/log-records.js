@@ -5,6 +5,7 @@ const { randomUUID } = require("node:crypto");
 const { StoreError } = require("./errors.js");
 const { buffer, isObject, parse } = require("./lines.js");
 const { folderOf, headerPath, listingsOf, newListing, prefixOf, projectPath } = require("./log-names.js");
+const { checkId } = require("./names.js");
 
 /** @typedef {import("./log-names").SessionListing} SessionListing */
 /** @typedef {import("./log-objects").Objects} Objects */
@@ -73,6 +74,8 @@ class LogRecords {
 
 	/** What there is of a session; undefined if it was never stored. @param {string} session */
 	async look(session) {
+		checkId(session, "session");
+		await this.prepareToRead();
 		const { project, fault } = await this.readProject(session);
 		if (fault !== undefined) throw new StoreError("failed", `${this.#objects.name}: ${projectPath(session)}: ${fault}`);
 		return project === undefined ? undefined : this.listingOf(folderOf(project), session);

@@ -92,9 +92,7 @@ class LogStore {
 
 	/** @type {Store["load"]} */
 	async load(session, after, stored) {
-		checkId(session, "session");
 		const start = new LogCursor(after);
-		await this.#records.prepareToRead();
 		for (let reads = 0; ; reads++) {
 			const known = reads === 0 && stored ? this.#listings.get(stored) : undefined;
 			const listing = known ?? (await this.#records.look(session));
@@ -183,8 +181,6 @@ class LogStore {
 
 	/** @type {Store["header"]} */
 	async header(session, stored) {
-		checkId(session, "session");
-		await this.#records.prepareToRead();
 		const listing = (stored && this.#listings.get(stored)) ?? (await this.#records.look(session));
 		if (!listing || listing.hosts.size === 0) return undefined;
 		const header = await this.#records.headerOf(listing);
@@ -195,8 +191,6 @@ class LogStore {
 
 	/** @type {Store["delete"]} */
 	async delete(session) {
-		checkId(session, "session");
-		await this.#records.prepareToRead();
 		this.#lastAppends.delete(session);
 		const before = await this.#records.look(session);
 		if (!before) return;
@@ -228,8 +222,6 @@ class LogStore {
 
 	/** @type {Store["redact"]} */
 	async redact(session, redactions) {
-		checkId(session, "session");
-		await this.#records.prepareToRead();
 		settleRedactions(session, redactions, []);
 		const before = await this.#thereOf(session);
 		await this.#redactions.add(before, settleRedactions(session, redactions, await this.#redactionsIn(before)));
@@ -252,8 +244,6 @@ class LogStore {
 
 	/** @type {Store["redactions"]} */
 	async redactions(session) {
-		checkId(session, "session");
-		await this.#records.prepareToRead();
 		const listing = await this.#records.look(session);
 		return listing ? this.#redactionsIn(listing) : [];
 	}
@@ -265,9 +255,7 @@ class LogStore {
 
 	/** @type {Store["claim"]} */
 	async claim(session, claim) {
-		checkId(session, "session");
 		const ttl = checkTtl(claim);
-		await this.#records.prepareToRead();
 		await this.#thereOf(session);
 		return this.#lock("claims", async () => {
 			const claimed = await this.#claims.claim(session, ttl);

@@ -185,24 +185,16 @@ class S3Objects {
 	async #ask(request) {
 		for (const pause of PAUSES_MS) {
 			const answer = await this.#send(request);
-			if (kindOf(answer) !== "unreachable") return answer;
+			// A server refuses signatures of another time than its own, which it says.
+			const isSkewed = answer.status === 403 && codeOf(answer) === "RequestTimeTooSkewed";
+			if (!isSkewed && kindOf(answer) !== "unreachable") return answer;
 			await sleep(pause * (1 + Math.random()));
 		}
 		return this.#send(request);
 	}
 
 	/** @param {Request} request @returns {Promise<Answer>} */
-	async #send(request) {
-		const answer = await this.#sendOnce(request);
-		const there = Date.parse(answer.headers.date ?? "");
-		if (!Number.isNaN(there)) this.#ahead = there - Date.now();
-		// The server refuses signatures of another time than its own.
-		const isRefused = answer.status === 403 && codeOf(answer) === "RequestTimeTooSkewed";
-		return isRefused ? this.#sendOnce(request) : answer;
-	}
-
-	/** @param {Request} request @returns {Promise<Answer>} */
-	async #sendOnce({ method, url, body, headers = {} }) {
+	async #send({ method, url, body, headers = {} }) {
 		const { AwsV4Signer } = requireSigner();
 		const hash = createHash("sha256").update(body ?? "").digest("hex");
 		const datetime = new Date(await this.now()).toISOString().replace(/[:-]|\.\d{3}/g, "");
@@ -213,7 +205,10 @@ class S3Objects {
 		});
 		const signed = await signer.sign();
 		try {
-			return await this.#exchange({ method, url: signed.url.href, headers: Object.fromEntries(signed.headers), body });
+			const answer = await this.#exchange({ method, url: signed.url.href, headers: Object.fromEntries(signed.headers), body });
+			const there = Date.parse(answer.headers.date ?? "");
+			if (!Number.isNaN(there)) this.#ahead = there - Date.now();
+			return answer;
 		} catch (error) {
 			throw new StoreError("unreachable", `${this.name}: ${withoutSecrets(new URL(this.#base))}: ${messageOf(error)}`, { cause: error });
 		}
