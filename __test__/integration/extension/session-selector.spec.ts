@@ -22,8 +22,7 @@ const PROGRAM = `
 	seen.before = [showsList(selector), isLoading(selector)];
 	while (isLoading(selector)) await new Promise((resolve) => setImmediate(resolve));
 	const list = SessionList.of(selector.getSessionList());
-	seen.list = [list.sessions.length, list.selectedIndex, list.sortMode, list.chosenPath ?? "none", list.isKey("\\r", "tui.select.confirm"), list.isKey("x", "tui.select.confirm")];
-	seen.filtered = list.rowsOf(sessions, "quince", "recent").map(({ session }) => session.id);
+	seen.list = [list.sessions.length, list.chosenPath ?? "none", list.isKey("\\r", "tui.select.confirm"), list.isKey("x", "tui.select.confirm")];
 	const before = redraws;
 	redraw(selector);
 	seen.redraws = redraws - before;
@@ -32,8 +31,6 @@ const PROGRAM = `
 	list.drawAs((session) => Object.create(session, { messageCount: { value: "anna" } }));
 	let closes = 0;
 	list.beforeClose(() => closes++);
-	let sets = 0;
-	list.aroundSetSessions((set) => (sets++, set()));
 	const keys = [];
 	const undo = replaceInSelectors(pi, "handleInput", (one, own, [data]) => (keys.push(data), own(data)));
 	for (const key of ["\\x1b[B", "q"]) selector.handleInput(key);
@@ -41,10 +38,12 @@ const PROGRAM = `
 	seen.typed = [keys.length, [...queries], list.chosenPath];
 	const text = selector.render(80).join("\\n");
 	seen.drawn = [text.includes("quince"), text.includes("apple"), text.includes("anna")];
-	list.show(sessions.map((session) => ({ session, depth: 0, isLast: true, ancestorContinues: [] })), 0);
-	selector.getSessionList().setSessions(sessions, false);
+	list.filter("");
+	list.select("/s/apple");
+	list.select("/s/gone");
+	seen.selected = list.chosenPath;
 	selector.handleInput("\\r");
-	seen.closed = [sets, closes, selected];
+	seen.closed = [closes, selected];
 	console.log(JSON.stringify(seen));
 	process.exit();`;
 
@@ -56,19 +55,19 @@ test.each([
 	const out = execFileSync(node, ["--input-type=module", "-e", PROGRAM, pathToFileURL(join(root, path)).href], { encoding: "utf8" });
 	expect(JSON.parse(out.trim().split("\n").at(-1) ?? "")).toEqual({
 		before: [true, true],
-		list: [2, 0, "threaded", "none", true, false],
-		filtered: ["quince"],
+		list: [2, "none", true, false],
 		redraws: 1,
 		typed: [2, ["q"], "/s/quince"],
 		drawn: [true, false, true],
-		closed: [1, 1, "/s/quince"],
+		selected: "/s/apple",
+		closed: [1, "/s/apple"],
 	});
 });
 
 test("a list that lacks anything of it is left alone, and so is a pi without a selector", () => {
 	const whole = {
-		...{ filterSessions() {}, setSessions() {}, render: () => [], getSelectedSessionPath() {}, keybindings: { matches: () => false } },
-		...{ allSessions: [], filteredSessions: [], selectedIndex: 0, selectionTouched: false, sortMode: "recent" },
+		...{ filterSessions() {}, render: () => [], getSelectedSessionPath() {}, keybindings: { matches: () => false } },
+		...{ allSessions: [], filteredSessions: [], selectedIndex: 0, selectionTouched: false },
 	};
 	expect(SessionList.of(whole)).toBeInstanceOf(SessionList);
 	for (const name of Object.keys(whole)) expect(SessionList.of({ ...whole, [name]: undefined })).toBeUndefined();
