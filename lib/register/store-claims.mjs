@@ -6,17 +6,12 @@ const require = createRequire(import.meta.url);
 const { isGone } = require("../store/errors.js");
 const { displayName } = require("../store/names.js");
 
-/** When a claim is renewed. */
-const RENEW_MS = 20_000;
-
 /** The claims that this host has, and gives up when pi ends. */
 export class HeldClaims {
 	#store;
 	#reports;
-	/** Ids of sessions that this host has claimed. */
-	#held = new Set();
-	/** When each session was last asked for, by the time of day, which goes on while the machine sleeps; Infinity while it is, which may take forever. */
-	#askedAt = new Map();
+	/** When each session was last claimed, by the time of day, which goes on while the machine sleeps. */
+	#claimedAt = new Map();
 	/** What claims a session before each append, where this host is to have it alone. */
 	beforeAppend = isExclusive() ? (session) => this.#claimUnlessHeld(session) : undefined;
 
@@ -25,9 +20,9 @@ export class HeldClaims {
 		[this.#store, this.#reports] = [store, reports];
 	}
 
-	/** Claims a session that the store has, or renews the claim, if it is time to. What fails is tried again when it is time again. */
+	/** Claims a session that the store has, or renews the claim. */
 	async renew(session) {
-		if (this.#store.claim === undefined || Date.now() - (this.#askedAt.get(session) ?? -Infinity) < RENEW_MS) return;
+		if (this.#store.claim === undefined) return;
 		await this.#claim(session).catch((error) => {
 			if (error.code !== "claimed" && !error.retryable) this.#reports.show(`session ${session} is not claimed: ${error.message}`, `claim ${session} ${error.code}`);
 		});
@@ -35,11 +30,11 @@ export class HeldClaims {
 
 	/** Claims a session, unless the store does not have it. Rejects if another host has the claim. */
 	async #claim(session) {
-		this.#askedAt.set(session, Infinity);
-		this.#held.delete(session);
+		const now = Date.now();
+		this.#claimedAt.delete(session);
 		try {
 			await this.#store.claim(session, { ttl: CLAIM_MS });
-			this.#held.add(session);
+			this.#claimedAt.set(session, now);
 			this.#reports.send({ claimed: session });
 		} catch (error) {
 			if (isGone(error)) return;
@@ -48,21 +43,18 @@ export class HeldClaims {
 				this.#reports.send({ inUse: [session, error.message] });
 			}
 			throw error;
-		} finally {
-			this.#askedAt.set(session, Date.now());
 		}
 	}
 
-	/** Claims a session, unless this host has a claim that lasts. What the store does not have yet is claimed once it has. */
+	/** Claims a session, unless this host has a claim that lasts. */
 	async #claimUnlessHeld(session) {
-		if (this.#held.has(session) && Date.now() - this.#askedAt.get(session) < CLAIM_MS / 2) return;
-		await this.#claim(session);
-		if (!this.#held.has(session)) this.#askedAt.delete(session);
+		const lasts = Date.now() - (this.#claimedAt.get(session) ?? -Infinity) < CLAIM_MS / 2;
+		if (!lasts) await this.#claim(session);
 	}
 
 	/** Gives up what this process has claimed. */
 	async release() {
-		await Promise.allSettled([...this.#held].map((session) => this.#store.claim(session, { ttl: 0 })));
+		await Promise.allSettled([...this.#claimedAt.keys()].map((session) => this.#store.claim(session, { ttl: 0 })));
 	}
 
 	/** Says which of these stored sessions other hosts use. */

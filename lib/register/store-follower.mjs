@@ -1,12 +1,20 @@
 // The follower: the process beside pi that alone talks to its store, for as long as pi runs (store-messages.mjs has the messages). It
-// pulls for pi's start and then again and again (store-pulls.mjs), follows what pi has open and stores the rest at pi's end
-// (store-sessions.mjs), and claims it (store-claims.mjs).
+// pulls for pi's start (store-pulls.mjs), follows what pi has open and stores the rest at pi's end (store-sessions.mjs), and claims it
+// (store-claims.mjs). What it does again and again is in one table (store-schedule.mjs):
+//
+//   task            is done again                                       when it failed
+//   pull            after 5 s, after a minute where nobody says         after a minute; a session that fails or is left out: when it has
+//                   anything, at once where there is more               changed, or after a minute
+//   pending         after 5 s                                           after a minute
+//   follow <file>   after 0.4 s; once the store has the session         after 0.4 s; what is stored while it is followed: as Push says
+//                   every 20 s, to renew the claim                      (lib/store/push.js)
 import { createRequire } from "node:module";
 import { dirname } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { HeldClaims } from "./store-claims.mjs";
 import { Reports, takeAnswer } from "./store-messages.mjs";
 import { Pulls } from "./store-pulls.mjs";
+import { Schedule } from "./store-schedule.mjs";
 import { Sessions } from "./store-sessions.mjs";
 
 const require = createRequire(import.meta.url);
@@ -14,9 +22,6 @@ const { hostId, openStore } = require("../store/index.js");
 const { LastErrors } = require("../store/last-errors.js");
 const { Pending } = require("../store/pending.js");
 const { pushRules, readSettings } = require("../store/settings.js");
-
-/** How often what pi has open is looked at. */
-const FOLLOW_MS = 400;
 
 /** Ends at once. A call that hangs would keep `process.exit` waiting. */
 const end = () => process.kill(process.pid, "SIGKILL");
@@ -35,6 +40,7 @@ const end = () => process.kill(process.pid, "SIGKILL");
  * @property {import("../store/last-errors.js").LastErrors} errors
  * @property {Reports} reports
  * @property {HeldClaims} claims
+ * @property {Schedule} schedule
  * @property {(filter?: object) => Promise<import("../store/index.js").SessionList>} list what the store lists
  */
 
@@ -58,10 +64,10 @@ class StoreFollower {
 			pending: new Pending(notesDir, address, pending),
 			errors: new LastErrors(notesDir, address),
 			claims: new HeldClaims({ store, reports }),
+			schedule: new Schedule(),
 			list: (filter) => this.#list(filter),
 		};
 		this.#sessions = new Sessions(this.#context);
-		setInterval(() => this.#sessions.follow(), FOLLOW_MS);
 	}
 
 	/** @param {First} first @param {Reports} reports */
@@ -93,25 +99,16 @@ class StoreFollower {
 	}
 
 	async #start() {
+		const { schedule, settings, timeout } = this.#context;
 		const place = await this.#placeHere();
 		const pulls = new Pulls(this.#context, this.#sessions, place);
-		const error = await pulls.pull();
+		const pulled = schedule.add("pull", () => pulls.pull(), (error) => pulls.showFailure(error));
 		// After the pull, which notices that a store was set back. What is on a drive that hangs keeps nothing else waiting.
-		await Promise.race([this.#sessions.findLeft(place), wait(this.#context.timeout / 4)]);
-		void this.#goOn(pulls);
+		await pulled.catch(() => {});
+		await Promise.race([this.#sessions.findPending(place), wait(timeout / 4)]);
+		if (settings.push) void schedule.add("pending", () => this.#sessions.storePending()).catch(() => {});
 		await pulls.large;
-		if (error) throw error;
-	}
-
-	/** Stores what earlier processes left, and pulls what is new, again and again until pi ends. */
-	async #goOn(pulls) {
-		for (;;) {
-			void this.#sessions.storeLeft();
-			await wait(pulls.pause);
-			if (this.#sessions.isEnding) return;
-			const error = await pulls.pull();
-			if (error && !error.retryable) this.#context.reports.show(`others' lines are not pulled: ${error.message}`);
-		}
+		await pulled;
 	}
 
 	/** Where the sessions of pi's working directory are. @returns {Promise<import("./store-sessions.mjs").Place>} */

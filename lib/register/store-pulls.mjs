@@ -1,16 +1,15 @@
 // The follower's pulls: what the store has of this project and this machine lacks, at pi's start and then again and again.
-import { statSync } from "node:fs";
 import { createRequire } from "node:module";
+import { RETRY_MS } from "./store-schedule.mjs";
 import { pullCommand } from "./store-shared.mjs";
 
 const require = createRequire(import.meta.url);
 const { revisionOf } = require("../store/notes.js");
+const { isLarge } = require("../store/sync.js");
 
-/** A session that lacks more than this, in bytes, is pulled beside the others. */
-const LARGE = 4 << 20;
 /** For how long a pull in the background begins more sessions. */
 const DURATION_MS = 5000;
-/** How soon others' lines are asked for again, and where that fails, or nobody says anything. */
+/** How soon others' lines are asked for again, and where nobody says anything. */
 const PAUSE_MS = 5000;
 const LONG_PAUSE_MS = 60_000;
 
@@ -18,13 +17,13 @@ export class Pulls {
 	#context;
 	#sessions;
 	#sync;
-	/** How long to wait until the next pull, in milliseconds. */
-	pause = 0;
 	/** The revisions of the last pull; undefined before the first one, "" if the list is to be compared again. */
 	#seen;
-	/** The revision of each session whose pull failed, and when that, and what was left out, is asked for again. */
-	#failed = new Set();
-	#retryAt = Infinity;
+	/**
+	 * When a session whose pull failed, or that was left out, is asked for again, by its revision: an error may last, and each time a whole
+	 * session would be loaded.
+	 */
+	#retries = new Map();
 	/** The pull of large sessions, while there is one: what others say meanwhile does not wait for it. */
 	large;
 
@@ -38,23 +37,20 @@ export class Pulls {
 		this.#sync = sessions.syncFor(place);
 	}
 
-	/** Pulls what is new, if pi is to pull; gives why that failed, or undefined. */
+	/** Pulls what is new, if pi is to pull. Gives after how many milliseconds that is to be done again. */
 	async pull() {
 		try {
-			const isMoreToDo = this.#context.settings.pull && (await this.#pullNew());
-			this.pause = this.#sessions.isIdle() ? LONG_PAUSE_MS : PAUSE_MS;
-			if (isMoreToDo) this.pause = 0;
+			if (this.#context.settings.pull && (await this.#pullNew())) return 0;
+			return this.#sessions.isIdle() ? LONG_PAUSE_MS : PAUSE_MS;
 		} catch (error) {
 			this.#seen = "";
-			this.pause = LONG_PAUSE_MS;
-			return error;
+			throw error;
 		}
 	}
 
 	/**
 	 * Pulls unless the store's list is the one that was seen before. After a few seconds it begins no more sessions, so that one that was
-	 * begun meanwhile comes before the older ones that are left: gives whether there are some, and others came. What failed or was left out
-	 * is asked for again when it has changed, or after a minute: an error may last, and each time a whole session would be loaded.
+	 * begun meanwhile comes before the older ones that are left: gives whether there are some, and others came.
 	 */
 	async #pullNew() {
 		const sync = this.#sync;
@@ -62,67 +58,73 @@ export class Pulls {
 		const isFirst = this.#seen === undefined;
 		const stored = await list({ project: sync.project, claims: isFirst });
 		const now = JSON.stringify(stored.sessions.map(revisionOf));
-		if (performance.now() >= this.#retryAt) {
-			this.#failed.clear();
-			[this.#seen, this.#retryAt] = ["", Infinity];
+		for (const [revision, at] of this.#retries) {
+			if (performance.now() < at) continue;
+			this.#retries.delete(revision);
+			this.#seen = "";
 		}
 		if (now === this.#seen) return false;
 		const { items, problems } = await sync.compare(undefined, stored);
 		if (isFirst) this.#context.claims.showUses(items.map(({ stored }) => stored));
-		const wanted = this.#sessions.changeable(items).filter(({ stored }) => !this.#failed.has(revisionOf(stored)));
+		const wanted = this.#sessions.changeable(items).filter(({ stored }) => !this.#retries.has(revisionOf(stored)));
 		const news = wanted.filter(isNews);
-		const large = news.filter((item) => lackOf(item) > LARGE);
+		const large = news.filter(isLarge);
 		const small = news.filter((item) => !large.includes(item));
 		// Before any is pulled: what is pulled into a fork must not have lines that were redacted in its parent session.
 		const redacted = await sync.takeRedactions(wanted);
 		let done = 0;
 		const onResult = () => isFirst && reports.send({ lacking: { left: news.length - ++done, of: news.length } });
 		const pull = async (chosen) => {
-			const results = await sync.pull({ items: wanted, chosen, redacted, duration: isFirst ? timeout : DURATION_MS, onResult });
-			this.#take(results, wanted, isFirst);
+			const results = await sync.pull({ items, chosen, redacted, duration: isFirst ? timeout : DURATION_MS, onResult });
+			this.#take(results, chosen, isFirst);
 			return results;
 		};
 		if (isFirst && news.length > 0) reports.send({ lacking: { left: news.length, of: news.length } });
 		reports.showFew(problems.map(described), (count) => `${count} more problems; ${pullCommand(givenDir)} names them`);
 		this.#seen = now;
-		if (large.length > 0) this.large ??= this.#endOf(pull(large));
+		this.#retryLater(items.filter((item) => isNews(item) && !news.includes(item)));
+		if (large.length > 0) this.large ??= this.#endOf(pull(large), large);
 		const results = await pull(small);
-		const pulled = results.filter(({ error }) => !error).length;
-		if (pulled < items.filter(isNews).length) this.#retryLater();
-		const isCut = results.length < small.length;
-		if (isCut) this.#seen = "";
-		return isCut && pulled > 0;
+		if (results.length === small.length) return false;
+		this.#seen = "";
+		return results.some(({ error }) => !error);
 	}
 
-	/** The end of a pull of large sessions. Its error is said here. @param {Promise<unknown>} pulling */
-	async #endOf(pulling) {
+	/** The end of a pull of large sessions. Its error is said here. */
+	async #endOf(pulling, large) {
 		try {
 			await pulling;
 			// Something may have been added to them meanwhile.
 			this.#seen = "";
 		} catch (error) {
-			if (!error.retryable) this.#context.reports.show(`others' lines are not pulled: ${error.message}`);
-			this.#retryLater();
+			this.showFailure(error);
+			this.#retryLater(large);
 		} finally {
 			this.large = undefined;
 		}
 	}
 
-	#retryLater() {
-		this.#retryAt = Math.min(this.#retryAt, performance.now() + LONG_PAUSE_MS);
+	/** What may pass by itself is not said. */
+	showFailure(error) {
+		if (!error.retryable) this.#context.reports.show(`others' lines are not pulled: ${error.message}`);
 	}
 
-	/** Says what there is to say of what was pulled, and notes what failed. In the background what may pass by itself is not said. */
+	/** These sessions are asked for again when they have changed, or after a minute. */
+	#retryLater(items) {
+		for (const { stored } of items) {
+			const revision = revisionOf(stored);
+			if (!this.#retries.has(revision)) this.#retries.set(revision, performance.now() + RETRY_MS);
+		}
+	}
+
+	/** Says what there is to say of what was pulled. In the background what may pass by itself is not said. */
 	#take(results, items, isFirst) {
 		const said = results.filter(({ error }) => isFirst || !(error?.retryable || error?.code === "ERR_SESSION_LOCKED"));
 		this.#context.reports.showFew(said.flatMap(outcome), (count) => `${count} more problems; ${pullCommand(this.#context.givenDir)} names them`);
-		const rows = new Map(items.map(({ session, stored }) => [session, revisionOf(stored)]));
-		for (const { session, error, problems } of results) if (error || problems.length > 0) this.#failed.add(rows.get(session));
+		const failed = new Set(results.filter(({ error, problems }) => error || problems.length > 0).map(({ session }) => session));
+		this.#retryLater(items.filter(({ session }) => failed.has(session)));
 	}
 }
-
-/** How many bytes of a session are not here, as far as its sizes tell. */
-const lackOf = ({ file, stored }) => stored.bytes - (file === undefined ? 0 : (statSync(file, { throwIfNoEntry: false })?.size ?? 0));
 
 const isNews = ({ state }) => state === "new" || state === "changed";
 

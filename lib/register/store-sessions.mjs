@@ -1,5 +1,5 @@
-// The follower's sessions: those that pi has open, which are followed and claimed, and those that earlier processes left. At pi's end the
-// rest of all of them is stored.
+// The follower's sessions: those that pi has open, which are followed and claimed, and pending ones of earlier processes. At pi's end the rest
+// of all of them is stored.
 import { promises, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname } from "node:path";
@@ -17,8 +17,13 @@ const { lagOf } = require("../store/session-file.js");
 const { fileOnDisk, onDisk } = require("../store/session-path.js");
 const { projectIn } = require("../store/settings.js");
 
-/** How many sessions that earlier processes left are begun at the same time: each takes some megabytes. */
+/** How many pending sessions are begun at the same time: each takes some megabytes. */
 const SESSIONS_AT_ONCE = 4;
+/** How often it is looked whether a session that is open here is in the store, and how often its claim is renewed. */
+const FOLLOW_MS = 400;
+const RENEW_MS = 20_000;
+/** How often pending sessions of earlier processes are looked for: on a slow drive they are found late. */
+const PENDING_MS = 5000;
 /** After how long without a word here others' lines are asked for more rarely. */
 const IDLE_MS = 10 * 60_000;
 /** A session that is open here is pulled up to this size, in bytes: pi waits while its file is written. A larger one waits for the next start. */
@@ -42,13 +47,10 @@ export class Sessions {
 	/** Their files, as pi calls them, by where they are on the disk. @type {Map<string, string>} */
 	#openFiles = new Map();
 	#begun = Date.now();
-	/** What earlier processes left and is to be stored yet, by file, and whether that is being done. @type {Map<string, PendingSession>} */
-	#left = new Map();
-	#isStoring = false;
+	/** The pending sessions of earlier processes, by file. @type {Map<string, PendingSession>} */
+	#pending = new Map();
 	/** Promises of the projects that were asked for, by what was set and the working directory. */
 	#projects = new Map();
-	/** What follows the sessions that pi has opened, by file. @type {Map<string, SessionSync>} */
-	#followed = new Map();
 	#context;
 
 	/** @param {import("./store-follower.mjs").Context} context */
@@ -74,33 +76,42 @@ export class Sessions {
 		return items.filter((item) => item.file === undefined || isChangeable(item));
 	}
 
-	/** Follows what pi has open, and claims what the store has of it. What fails is tried again by the next call. */
+	/** Follows what pi has open from now on, and claims what the store has of it. @param {OpenSession[]} open */
 	follow(open) {
-		if (open) {
-			this.#open = open;
-			this.#openFiles = new Map(open.map(({ file }) => [onDisk(file), file]));
-		}
-		if (this.#context.settings.push && !this.isEnding) for (const one of this.#open) void this.#follow(one);
+		this.#open = open;
+		this.#openFiles = new Map(open.map(({ file }) => [onDisk(file), file]));
+		if (!this.#context.settings.push || this.isEnding) return;
+		for (const { file } of open) void this.#context.schedule.add(`follow ${file}`, this.#following(file));
 	}
 
-	/** @param {OpenSession} one */
-	async #follow(one) {
-		try {
-			const { rules, pending, claims } = this.#context;
+	/** Gives what looks at a file that pi has opened, and may open again, and then gives after how many milliseconds it is to look again. */
+	#following(file) {
+		const { rules, pending, claims } = this.#context;
+		/** @type {SessionSync | undefined} */
+		let sync;
+		const look = async (one) => {
 			const project = await this.cachedProject(one.cwd);
-			if (rules.isPrivate(one) || this.isEnding) return;
-			if (!this.#followed.has(one.file)) {
-				const sync = this.syncFor({ dir: dirname(one.file), cwd: one.cwd, project });
+			if (rules.isPrivate(one) || this.isEnding) return FOLLOW_MS;
+			if (!sync) {
+				const made = this.syncFor({ dir: dirname(one.file), cwd: one.cwd, project });
 				// Its directory may be gone when a later process is to find its project.
 				pending.add({ ...one, project });
-				sync.follow(one);
+				made.follow(one);
 				// Last: what fails is tried again.
-				this.#followed.set(one.file, sync);
+				sync = made;
 			}
-			if (this.#followed.get(one.file).isNoted(one.session)) await claims.renew(one.session);
-		} catch (error) {
-			this.#showFailure(error, one.session);
-		}
+			if (!sync.isNoted(one.session)) return FOLLOW_MS;
+			await claims.renew(one.session);
+			return RENEW_MS;
+		};
+		return async () => {
+			const one = this.#open.find((one) => one.file === file);
+			if (!one) return FOLLOW_MS;
+			return look(one).catch((error) => {
+				this.#showFailure(error, one.session);
+				return FOLLOW_MS;
+			});
+		};
 	}
 
 	/** A new sync. It lets pi's process change the files that pi has open, until pi ends and answers no more. @param {Place} place */
@@ -153,11 +164,11 @@ export class Sessions {
 	}
 
 	/**
-	 * Finds what earlier processes did not manage to store: of this project's sessions, and of whatever they had open. What is on a drive that
-	 * hangs is never found, and this does not end then.
+	 * Finds the pending sessions of earlier processes: of this project's sessions, and of whatever they had open. What is on a drive that hangs is
+	 * never found, and this does not end then.
 	 * @param {Place} place
 	 */
-	async findLeft(place) {
+	async findPending(place) {
 		const turns = new Map();
 		// One after the other in a directory: each call to a drive that hangs takes a thread of this process.
 		const take = (one) => {
@@ -179,30 +190,33 @@ export class Sessions {
 	async #take(one) {
 		if (!(await this.#isUnstored(one))) return false;
 		const file = fileOnDisk(one.file);
-		if (this.#left.has(file)) return true;
+		if (this.#pending.has(file)) return true;
 		// The name that is set here is not that of another directory.
 		const project = one.project ?? (await this.cachedProject(one.cwd, ""));
-		this.#left.set(file, { ...one, file, project });
+		this.#pending.set(file, { ...one, file, project });
 		return true;
 	}
 
-	/** Stores what earlier processes left: each session once, though its last line may never get an end. What may work later stays. */
-	async storeLeft() {
-		if (this.#isStoring || !this.#context.settings.push) return;
-		this.#isStoring = true;
-		await this.#store([...this.#left.values()]);
-		this.#isStoring = false;
+	/**
+	 * Stores the pending sessions of earlier processes: each once, though its last line may never get an end. Gives after how many milliseconds
+	 * that is to be done again.
+	 */
+	async storePending() {
+		const failures = await this.#store([...this.#pending.values()]);
+		if (failures.some(({ code }) => code !== "claimed")) throw failures[0];
+		return PENDING_MS;
 	}
 
 	/** pi's end: stores what is not stored yet, unless the store is silent, and gives up the claims. */
 	async storeRest() {
 		this.isEnding = true;
+		this.#context.schedule.stop();
 		endCalls();
 		const { settings, timeout, pending, reports, errors, list, claims } = this.#context;
 		const unstored = settings.push ? await this.#unstoredOf(pending.own()) : [];
 		const own = new Set(unstored.map(({ file }) => file));
-		const left = settings.push ? [...this.#left.values()].filter(({ file }) => !own.has(file)) : [];
-		const rest = [...unstored, ...left];
+		const others = settings.push ? [...this.#pending.values()].filter(({ file }) => !own.has(file)) : [];
+		const rest = [...unstored, ...others];
 		reports.send({ unstored: rest.length });
 		try {
 			if (errors.isSilent()) throw new Error(lateness(timeout));
@@ -233,7 +247,7 @@ export class Sessions {
 		const store = async (one) => {
 			const error = await push(one).catch((error) => error);
 			if (error?.retryable || error?.code === "claimed") return failures.push(error);
-			this.#left.delete(one.file);
+			this.#pending.delete(one.file);
 			if (error) this.#showFailure(error, one.session);
 		};
 		await inParallel(sessions, store, { limit: SESSIONS_AT_ONCE });

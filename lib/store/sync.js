@@ -1,5 +1,5 @@
 // The sessions of one project on this machine, and a store.
-const { promises: fs } = require("node:fs");
+const fs = require("node:fs");
 const { join } = require("node:path");
 const { StoreError, asError, privateError } = require("./errors.js");
 const { isObject } = require("./lines.js");
@@ -19,11 +19,14 @@ const { idInName } = require("./session-path.js");
 /** @typedef {import("./local").LocalSession} LocalSession */
 /** @typedef {import("./index").SyncItem} SyncItem */
 
-/** A session that has more in the store, in bytes, is pulled beside the others, with one other: a pull has in memory what it loads. */
+/** A session that lacks more than this, in bytes, is pulled beside the others, with one other: a pull has in memory what it loads. */
 const LARGE_BYTES = 4 << 20;
 const LARGE_PARALLEL = 2;
 /** How often a push that was asked for is tried in a row, some seconds in all. */
 const TRIES = 5;
+
+/** Whether a session lacks much here, as far as its sizes tell. @param {SyncItem} item */
+const isLarge = ({ file, stored }) => stored.bytes - (file === undefined ? 0 : (fs.statSync(file, { throwIfNoEntry: false })?.size ?? 0)) > LARGE_BYTES;
 
 class SessionSync {
 	#options;
@@ -134,7 +137,6 @@ class SessionSync {
 			onProgress?.(results.size, wanted.length);
 			onResult?.(result);
 		};
-		const isLarge = (/** @type {SyncItem} */ { stored }) => stored.bytes > LARGE_BYTES;
 		await Promise.all([
 			inParallel(wanted.filter((item) => !isLarge(item)), work, { signal: ends }),
 			inParallel(wanted.filter(isLarge), work, { signal: ends, limit: LARGE_PARALLEL }),
@@ -164,7 +166,7 @@ class SessionSync {
 				const described = { ...stored, header: await storedHeader(store, stored) };
 				file = fileFor(dir, described);
 				header = localHeader(described, { cwd, parentOf });
-				await fs.mkdir(dir, { recursive: true, mode: 0o700 });
+				await fs.promises.mkdir(dir, { recursive: true, mode: 0o700 });
 			}
 			// Also where there is no file, such as one that was deleted since: the store may still have what was redacted in it.
 			const isChanged = await this.#redactions.push({ session, file });
@@ -319,3 +321,4 @@ async function storedHeader(store, stored) {
 }
 
 exports.SessionSync = SessionSync;
+exports.isLarge = isLarge;
