@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { closeSync, fstatSync, fsyncSync, lstatSync, openSync, realpathSync, rmSync, statSync, writeSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { replaceFile } from "../replace-file.js";
+import { replaceFile } from "../shared/replace-file.js";
 import { CommandError } from "./errors.mjs";
 import { write } from "./output.mjs";
 import { onSignal, yieldToSignals } from "./signals.mjs";

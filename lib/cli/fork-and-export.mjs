@@ -1,6 +1,6 @@
 // `pi-sessions fork` and `pi-sessions export`: copies of a session, or of a branch of it.
 import { existsSync } from "node:fs";
-import { roleOf } from "./entries.mjs";
+import { roleOf } from "../shared/entries.mjs";
 import { CommandError, UsageError } from "./errors.mjs";
 import { writeText } from "./files.mjs";
 import { CURRENT_SESSION_VERSION, SessionManager, getDefaultSessionDir } from "./library.mjs";
@@ -8,7 +8,7 @@ import { markdown } from "./markdown.mjs";
 import { json, write, writeJson } from "./output.mjs";
 import { pathOf, sessionDir, outputPath } from "./session-dir.mjs";
 import { UNLOCKED, findEntry, openReadOnly, sessionPath } from "./sessions.mjs";
-import { safeLine } from "./text.mjs";
+import { safeLine } from "../shared/text.mjs";
 
 /** @typedef {import("./library.mjs").Manager} Manager */
 /** @typedef {{ cwd?: string, dir?: string, json?: boolean, entry?: string, into?: string, name?: string }} ForkOptions */

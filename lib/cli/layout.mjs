@@ -3,7 +3,7 @@
 // At each branch point one child continues in its parent's column: the one that leads to the leaf, else the one with the most
 // entries below it. So only side branches indent, and no drawing is deeper than the logarithm of the session: each
 // side branch holds at most half of what its branch point holds (one more where the leaf's branch is the smaller).
-import { roleOf } from "./entries.mjs";
+import { roleOf } from "../shared/entries.mjs";
 
 /** @typedef {import("./library.mjs").OutlineNode} Node an entry of an outline, or of a tree */
 

@@ -4,10 +4,10 @@ import { idInName } from "../store/session-path.js";
 import { columns, paint, write, writeJson, writePaged } from "./output.mjs";
 import { resumeLines } from "./resume.mjs";
 import { existingSessionDir, workingDirectory } from "./session-dir.mjs";
-import { underHome } from "./under-home.mjs";
+import { underHome } from "../shared/under-home.mjs";
 import { listSessions, sessionFiles, title } from "./sessions.mjs";
 import { table } from "./table.mjs";
-import { age, clip, counted, safeLine, size, wrapped } from "./text.mjs";
+import { age, clip, counted, safeLine, size, wrapped } from "../shared/text.mjs";
 
 /** @typedef {import("./library.mjs").SessionInfo} SessionInfo */
 /** @typedef {import("./sessions.mjs").SessionScope & { limit?: number, pager?: boolean }} Options */

@@ -1,9 +1,9 @@
 // A conversation as Markdown. What was said stands in quotations and what tools gave in fences, so that no text can end its block,
 // take in what follows, or pass for a heading of another speaker.
-import { partsOf, roleOf } from "./entries.mjs";
-import { counted, safeBlock, safeLine, size } from "./text.mjs";
+import { partsOf, roleOf } from "../shared/entries.mjs";
+import { counted, safeBlock, safeLine, size } from "../shared/text.mjs";
 
-/** @typedef {import("./entries.mjs").Part} Part */
+/** @typedef {import("../shared/entries.mjs").Part} Part */
 
 /** Lines of a tool's output that are kept unless all are asked for. */
 const OUTPUT_LINES = 40;

@@ -2,7 +2,7 @@
 import { Argument, Command, InvalidArgumentError, Option } from "commander";
 import { createRequire } from "node:module";
 import { ROLES, SCOPES } from "./search-scopes.mjs";
-import { safeBlock } from "./text.mjs";
+import { safeBlock } from "../shared/text.mjs";
 
 const { version } = createRequire(import.meta.url)("../../package.json");
 

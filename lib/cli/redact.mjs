@@ -12,7 +12,7 @@ import { paint, write, writeJson, writeWarning } from "./output.mjs";
 import { onSignal } from "./signals.mjs";
 import { everySessionFile, findEntry, openReadOnly, sessionFiles, sessionPath } from "./sessions.mjs";
 import { ifStoreIsNamed, notesHere, syncOf } from "./store-connection.mjs";
-import { counted, safeLine } from "./text.mjs";
+import { counted, safeLine } from "../shared/text.mjs";
 
 /** @typedef {import("./store-connection.mjs").Options & { text?: string, entry?: string[], replacement?: string, dryRun?: boolean }} Options */
 /** @typedef {import("./library.mjs").RedactInput} RedactInput */

@@ -6,7 +6,7 @@ import { idInName } from "../store/session-path.js";
 import { paint, write, writeJson } from "./output.mjs";
 import { everySessionFile } from "./sessions.mjs";
 import { checkAnswers, syncHere, syncsOfAll, withStore } from "./store-connection.mjs";
-import { age, clip, counted, safeLine, size } from "./text.mjs";
+import { age, clip, counted, safeLine, size } from "../shared/text.mjs";
 
 /** @typedef {import("./store-connection.mjs").Options} Options */
 /** @typedef {{ session: string, file: string, bytes: number, why: string }} Behind */

@@ -2,7 +2,7 @@
 import { SessionManager } from "./library.mjs";
 import { write, writeJson } from "./output.mjs";
 import { sessionPath } from "./sessions.mjs";
-import { safeLine } from "./text.mjs";
+import { safeLine } from "../shared/text.mjs";
 
 /**
  * @param {string} query

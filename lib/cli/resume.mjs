@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { columns, isInTerminal, paint } from "./output.mjs";
 import { defaultDir, pathOf, scopeCwd, sessionDir } from "./session-dir.mjs";
 import { isPlainId } from "./sessions.mjs";
-import { safeLine, widthOf } from "./text.mjs";
+import { safeLine, widthOf } from "../shared/text.mjs";
 
 /** @typedef {import("./session-dir.mjs").SessionScope} SessionScope */
 /** @typedef {{ path: string, id: string, cwd: string }} Session what is known of one */

@@ -5,10 +5,10 @@ import { columns, json, paint, withProgress, write } from "./output.mjs";
 import { resumeLines } from "./resume.mjs";
 import { DEFAULT_SCOPES, SCOPES } from "./search-scopes.mjs";
 import { existingSessionDir, workingDirectory } from "./session-dir.mjs";
-import { underHome } from "./under-home.mjs";
-import { CLOSE, OPEN, pieces } from "./snippet.mjs";
+import { underHome } from "../shared/under-home.mjs";
+import { CLOSE, OPEN, pieces } from "../shared/snippet.mjs";
 import { ID_COLUMNS, listSessions } from "./sessions.mjs";
-import { age, clip, counted, safeLine, widthOf, wrapped } from "./text.mjs";
+import { age, clip, counted, safeLine, widthOf, wrapped } from "../shared/text.mjs";
 import { limitsOf } from "./times.mjs";
 
 /** @typedef {import("./library.mjs").SearchHit} SearchHit */

@@ -3,7 +3,7 @@ import { statSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import home from "../home.js";
+import home from "../shared/home.js";
 import { CommandError } from "./errors.mjs";
 import { getConfiguredSessionDir, getDefaultSessionDir } from "./library.mjs";
 import { writeWarning } from "./output.mjs";

@@ -5,7 +5,7 @@ import { CommandError } from "./errors.mjs";
 import { SessionManager, findMostRecentSession } from "./library.mjs";
 import { withProgress } from "./output.mjs";
 import { defaultDir, existingSessionDir, pathOf, sessionDir, sessionsRoot, workingDirectory } from "./session-dir.mjs";
-import { asText, clip, safeLine } from "./text.mjs";
+import { asText, clip, safeLine } from "../shared/text.mjs";
 
 /** @typedef {import("./library.mjs").Manager} Manager */
 /** @typedef {import("./library.mjs").SessionInfo} SessionInfo */

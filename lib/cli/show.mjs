@@ -1,13 +1,13 @@
 // `pi-sessions show`: the conversation, for reading.
 import { stripVTControlCharacters } from "node:util";
 import { paintRole } from "./tree-lines.mjs";
-import { partsOf, roleOf } from "./entries.mjs";
+import { partsOf, roleOf } from "../shared/entries.mjs";
 import { columns, paint, writeJsonList, writePaged } from "./output.mjs";
 import { resumeLines } from "./resume.mjs";
 import { ID_COLUMNS, findEntry, openReadOnly, sessionPath } from "./sessions.mjs";
-import { clip, counted, safeBlock, safeLine, size, widthOf, wrapped } from "./text.mjs";
+import { clip, counted, safeBlock, safeLine, size, widthOf, wrapped } from "../shared/text.mjs";
 
-/** @typedef {import("./entries.mjs").Part} Part */
+/** @typedef {import("../shared/entries.mjs").Part} Part */
 /** @typedef {import("./library.mjs").Manager} Manager */
 /** @typedef {import("./library.mjs").SessionEntry} SessionEntry */
 /** @typedef {{ cwd?: string, dir?: string, json?: boolean, full?: boolean, leaf?: string, limit?: number, pager?: boolean }} Options */

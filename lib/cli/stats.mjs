@@ -1,13 +1,13 @@
 // `pi-sessions stats`: what sessions cost, by model and time, what fills them, and how they grew. The library adds up.
 import { closeSync, openSync, readSync } from "node:fs";
-import { preview } from "./entries.mjs";
+import { preview } from "../shared/entries.mjs";
 import { UsageError } from "./errors.mjs";
 import { SessionManager } from "./library.mjs";
 import { columns, paint, withProgress, write, writeJson, writePaged } from "./output.mjs";
 import { existingSessionDir } from "./session-dir.mjs";
 import { sessionPath } from "./sessions.mjs";
 import { table } from "./table.mjs";
-import { clip, clipMiddle, count, counted, dollars, safeLine, size, wrapped } from "./text.mjs";
+import { clip, clipMiddle, count, counted, dollars, safeLine, size, wrapped } from "../shared/text.mjs";
 import { limitsOf } from "./times.mjs";
 
 /** @typedef {import("./library.mjs").UsageSum} Sum */

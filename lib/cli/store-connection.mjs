@@ -10,7 +10,7 @@ import { UsageError } from "./errors.mjs";
 import { writeWarning } from "./output.mjs";
 import { defaultDir, pathOf, scopeCwd, sessionDir, sessionsRoot, workingDirectory } from "./session-dir.mjs";
 import { everySessionFile, sessionFiles } from "./sessions.mjs";
-import { safeLine } from "./text.mjs";
+import { safeLine } from "../shared/text.mjs";
 
 /** @typedef {import("../store/index.js").LineStore} LineStore */
 /** @typedef {{ cwd?: string, dir?: string, json?: boolean, all?: boolean, store?: string, dryRun?: boolean, restore?: boolean }} Options */

@@ -10,7 +10,7 @@ import { workingDirectory } from "./session-dir.mjs";
 import { findOne, isPath, sessionPath } from "./sessions.mjs";
 import { projectHere, sessionHere, syncHere, syncOf, syncsOfAll, withStore } from "./store-connection.mjs";
 import { table } from "./table.mjs";
-import { age, clip, counted, safeLine, size } from "./text.mjs";
+import { age, clip, counted, safeLine, size } from "../shared/text.mjs";
 
 /** @typedef {import("./store-connection.mjs").Connection} Connection */
 /** @typedef {import("./store-connection.mjs").Options} Options */

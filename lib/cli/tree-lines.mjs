@@ -1,8 +1,8 @@
 // A session's tree, drawn: a line for each entry, in the order and with the indents of `layout.mjs`.
-import { preview, roleOf } from "./entries.mjs";
+import { preview, roleOf } from "../shared/entries.mjs";
 import { folded, runsOf, sizeOf, userNodes } from "./layout.mjs";
 import { columns, paint } from "./output.mjs";
-import { clip, counted, safeLine, widthOf, wrapped } from "./text.mjs";
+import { clip, counted, safeLine, widthOf, wrapped } from "../shared/text.mjs";
 
 /** @typedef {import("./layout.mjs").Run} Run */
 /** @typedef {import("./library.mjs").Manager} Manager */

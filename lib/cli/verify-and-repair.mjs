@@ -5,7 +5,7 @@ import { paint, withProgress, write, writeJson } from "./output.mjs";
 import { existingSessionDir } from "./session-dir.mjs";
 import { ID_COLUMNS, sessionFiles, sessionPath } from "./sessions.mjs";
 import { yieldToSignals } from "./signals.mjs";
-import { clip, count, counted, safeLine, size } from "./text.mjs";
+import { clip, count, counted, safeLine, size } from "../shared/text.mjs";
 
 /** @typedef {import("./library.mjs").VerifyReport} VerifyReport */
 /** @typedef {{ path: string, ok: false, error: string }} Failure a file, or a name of one, that led to no report */

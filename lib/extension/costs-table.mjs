@@ -1,6 +1,6 @@
 // What sessions cost, in lines.
-import { clip, clipMiddle, count, counted, dollars, widthOf } from "../cli/text.mjs";
-import { underHome } from "../cli/under-home.mjs";
+import { clip, clipMiddle, count, counted, dollars, widthOf } from "../shared/text.mjs";
+import { underHome } from "../shared/under-home.mjs";
 
 /** @typedef {"day" | "model" | "project" | "session"} Grouping */
 /** @typedef {import("../../index.js").UsageReport<Grouping>} Report */

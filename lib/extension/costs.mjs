@@ -1,5 +1,5 @@
 // `/costs`: what all sessions cost, by day, model, project and session. The library adds up, as for `pi-sessions stats`.
-import { safeLine } from "../cli/text.mjs";
+import { safeLine } from "../shared/text.mjs";
 import { answer, withStatus } from "./answer.mjs";
 import { GROUPINGS, summary, table } from "./costs-table.mjs";
 import { CostsView } from "./costs-view.mjs";

@@ -1,8 +1,8 @@
 // The overlay of `/find`: a line to type in, the hits by session, and the message of the one that is chosen.
 import { Input, matchesKey, truncateToWidth, wrapTextWithAnsi } from "@earendil-works/pi-tui";
-import { pieces } from "../cli/snippet.mjs";
-import { age, clip, clipMiddle, counted, safeBlock, widthOf, wrapped } from "../cli/text.mjs";
-import { underHome } from "../cli/under-home.mjs";
+import { pieces } from "../shared/snippet.mjs";
+import { age, clip, clipMiddle, counted, safeBlock, widthOf, wrapped } from "../shared/text.mjs";
+import { underHome } from "../shared/under-home.mjs";
 import { isForEditor, safeMessage } from "./go-to.mjs";
 import { LIMIT } from "./scope.mjs";
 

@@ -1,6 +1,6 @@
 // `/find`: searches all sessions while one types, and goes to what was found.
-import { clip, counted, safeLine } from "../cli/text.mjs";
-import { pieces } from "../cli/snippet.mjs";
+import { clip, counted, safeLine } from "../shared/text.mjs";
+import { pieces } from "../shared/snippet.mjs";
 import { answer, withStatus } from "./answer.mjs";
 import { FindView, ageOf, byWriter, speakerOf, titleOf } from "./find-view.mjs";
 import { library } from "./library.mjs";

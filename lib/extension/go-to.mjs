@@ -1,6 +1,6 @@
 // Going to a session, and to an entry of it.
-import { partsOf, roleOf } from "../cli/entries.mjs";
-import { safeBlock, safeLine } from "../cli/text.mjs";
+import { partsOf, roleOf } from "../shared/entries.mjs";
+import { safeBlock, safeLine } from "../shared/text.mjs";
 import { library } from "./library.mjs";
 
 /** @typedef {typeof import("@earendil-works/pi-coding-agent")} Pi */

@@ -1,7 +1,7 @@
 // `/private`: the session at hand is never pushed to a store, and neither are its forks.
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import { safeLine } from "../cli/text.mjs";
+import { safeLine } from "../shared/text.mjs";
 import { answer } from "./answer.mjs";
 
 const require = createRequire(import.meta.url);

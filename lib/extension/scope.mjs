@@ -1,7 +1,7 @@
 // Which sessions a command looks at.
-import { CLOSE, OPEN } from "../cli/snippet.mjs";
-import { safeLine } from "../cli/text.mjs";
-import { underHome } from "../cli/under-home.mjs";
+import { CLOSE, OPEN } from "../shared/snippet.mjs";
+import { safeLine } from "../shared/text.mjs";
+import { underHome } from "../shared/under-home.mjs";
 
 /** How many hits are shown. */
 export const LIMIT = 200;

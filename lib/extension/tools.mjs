@@ -1,7 +1,7 @@
 // Tools for the model, where the user has turned them on: they search earlier sessions and read around a hit. They only read.
-import { partsOf, roleOf } from "../cli/entries.mjs";
-import { pieces } from "../cli/snippet.mjs";
-import { asText, safeBlock, safeLine } from "../cli/text.mjs";
+import { partsOf, roleOf } from "../shared/entries.mjs";
+import { pieces } from "../shared/snippet.mjs";
+import { asText, safeBlock, safeLine } from "../shared/text.mjs";
 import { library } from "./library.mjs";
 import { customDir, searchOptions } from "./scope.mjs";
 

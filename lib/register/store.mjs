@@ -269,7 +269,7 @@ function endBySignals() {
 }
 
 /** One line that is fit for a terminal: what a store holds was written by others. */
-const safe = (text) => require("../cli/text.mjs").safeLine(text);
+const safe = (text) => require("../shared/text.mjs").safeLine(text);
 
 function print(line) {
 	try {

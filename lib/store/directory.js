@@ -6,7 +6,7 @@
 const { randomUUID } = require("node:crypto");
 const { constants, promises: fs } = require("node:fs");
 const { dirname, isAbsolute, join, resolve } = require("node:path");
-const { replaceFile, syncFolder } = require("../replace-file.js");
+const { replaceFile, syncFolder } = require("../shared/replace-file.js");
 const { checkPath } = require("./address.js");
 const { unlessAbsent } = require("./calls.js");
 const { Drafts } = require("./drafts.js");

@@ -1,7 +1,7 @@
 // The names by which a user says which store is used, and where they are. A file of its own, because every pi looks for them, and most have
 // no store.
 const { join } = require("node:path");
-const { expandHome } = require("../home.js");
+const { expandHome } = require("../shared/home.js");
 
 /** The variable that names the store. */
 exports.STORE_VARIABLE = "PI_SESSION_NATIVE_STORE";

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { root, scratch } from "../../support/scratch.js";
 
 const require = createRequire(import.meta.url);
-const { replaceFile } = require("../../../lib/replace-file.js");
+const { replaceFile } = require("../../../lib/shared/replace-file.js");
 const { makePrivate, readSettings } = require("../../../lib/store/settings.js");
 const moduleOf = (path: string) => import(pathToFileURL(join(root, "lib", path)).href);
 const { writeText } = await moduleOf("cli/files.mjs");
@@ -110,5 +110,5 @@ describe("what is refused twice is written all the same", () => {
 test("files are renamed in one place of lib", () => {
 	const files = readdirSync(join(root, "lib"), { recursive: true, withFileTypes: true }).filter((one) => one.isFile() && /\.m?js$/.test(one.name));
 	const texts = files.map((one) => [relative(root, join(one.parentPath, one.name)).replaceAll("\\", "/"), readFileSync(join(one.parentPath, one.name), "utf8")] as const);
-	expect(texts.filter(([, text]) => /\brenameSync\b|(?:\bfs|promises)\.rename\b/.test(text)).map(([path]) => path)).toEqual(["lib/replace-file.js"]);
+	expect(texts.filter(([, text]) => /\brenameSync\b|(?:\bfs|promises)\.rename\b/.test(text)).map(([path]) => path)).toEqual(["lib/shared/replace-file.js"]);
 });
