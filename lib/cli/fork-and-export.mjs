@@ -1,16 +1,17 @@
 // `pi-sessions fork` and `pi-sessions export`: copies of a session, or of a branch of it.
 import { existsSync } from "node:fs";
+import { CURRENT_SESSION_VERSION, SessionManager, getDefaultSessionDir } from "../../index.mjs";
 import { roleOf } from "../shared/entries.mjs";
+import { pathOf } from "../shared/session-dir.mjs";
+import { safeLine } from "../shared/text.mjs";
 import { CommandError, UsageError } from "./errors.mjs";
 import { writeText } from "./files.mjs";
-import { CURRENT_SESSION_VERSION, SessionManager, getDefaultSessionDir } from "./library.mjs";
 import { markdown } from "./markdown.mjs";
 import { json, write, writeJson } from "./output.mjs";
-import { pathOf, sessionDir, outputPath } from "./session-dir.mjs";
+import { sessionDir, outputPath } from "./session-dir.mjs";
 import { UNLOCKED, findEntry, openReadOnly, sessionPath } from "./sessions.mjs";
-import { safeLine } from "../shared/text.mjs";
 
-/** @typedef {import("./library.mjs").Manager} Manager */
+/** @typedef {import("../../index.js").SessionManager} Manager */
 /** @typedef {{ cwd?: string, dir?: string, json?: boolean, entry?: string, into?: string, name?: string }} ForkOptions */
 /** @typedef {{ cwd?: string, dir?: string, json?: boolean, format?: string, output?: string, leaf?: string, all?: boolean, full?: boolean, force?: boolean }} ExportOptions */
 
@@ -72,7 +73,7 @@ async function forkAt(source, entry, options) {
  * @param {ForkOptions} options
  */
 async function forkOldAt(looked, source, id, options) {
-	const header = /** @type {import("./library.mjs").SessionHeader} */ (looked.getHeader());
+	const header = /** @type {import("../../index.js").SessionHeader} */ (looked.getHeader());
 	const migrated = SessionManager.inMemory(looked.getCwd(), undefined, [header, ...looked.getEntries()]);
 	migrated.createBranchedSession(id);
 	const entries = migrated.getEntries();
@@ -103,7 +104,7 @@ export async function exportSession(query, options) {
 
 /**
  * @param {Manager} manager
- * @param {import("./library.mjs").SessionEntry[]} entries
+ * @param {import("../../index.js").SessionEntry[]} entries
  */
 function* jsonLines(manager, entries) {
 	yield `${json(manager.getHeader())}\n`;

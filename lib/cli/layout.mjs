@@ -5,7 +5,7 @@
 // side branch holds at most half of what its branch point holds (one more where the leaf's branch is the smaller).
 import { roleOf } from "../shared/entries.mjs";
 
-/** @typedef {import("./library.mjs").OutlineNode} Node an entry of an outline, or of a tree */
+/** @typedef {import("../../index.js").OutlineNode} Node an entry of an outline, or of a tree */
 
 /**
  * @typedef {object} Run entries in a line, from a root or a branch point to a branch point or an end

@@ -1,15 +1,16 @@
 // `pi-sessions list`: sessions as a table.
 import { statSync } from "node:fs";
+import { sessionFiles } from "../shared/session-dir.mjs";
+import { age, clip, counted, safeLine, size, wrapped } from "../shared/text.mjs";
+import { underHome } from "../shared/under-home.mjs";
 import { idInName } from "../store/session-path.js";
 import { columns, paint, write, writeJson, writePaged } from "./output.mjs";
 import { resumeLines } from "./resume.mjs";
-import { existingSessionDir, workingDirectory } from "./session-dir.mjs";
-import { underHome } from "../shared/under-home.mjs";
-import { listSessions, sessionFiles, title } from "./sessions.mjs";
+import { existingSessionDir, sessionDir, workingDirectory } from "./session-dir.mjs";
+import { listSessions, title } from "./sessions.mjs";
 import { table } from "./table.mjs";
-import { age, clip, counted, safeLine, size, wrapped } from "../shared/text.mjs";
 
-/** @typedef {import("./library.mjs").SessionInfo} SessionInfo */
+/** @typedef {import("../../index.js").SessionInfo} SessionInfo */
 /** @typedef {import("./sessions.mjs").SessionScope & { limit?: number, pager?: boolean }} Options */
 
 /** Ids are UUIDv7: this many characters contain the millisecond. */
@@ -42,7 +43,7 @@ const nothing = (options) => `No sessions${options.all ? "" : ` for ${safeLine(w
  */
 function lines(sessions, all, options) {
 	// A beginning must be unique among all sessions. The ids of those that are not listed are taken from file names.
-	const others = options.all ? all.map(({ id }) => id) : sessionFiles({ ...options, all: true }).map(idInName);
+	const others = options.all ? all.map(({ id }) => id) : sessionFiles(sessionDir(options)).map(idInName);
 	const ids = shortIds([...sessions.map(({ id }) => id), ...others]);
 	// The other columns leave that much in any terminal.
 	const idColumns = Math.max(ID_SHOWN, Math.min(ID_MAX, columns() - 6));

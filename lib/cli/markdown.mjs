@@ -12,8 +12,8 @@ const OUTPUT_LINES = 40;
 const NAMES = { user: "User", assistant: "Assistant", toolResult: "Tool", bashExecution: "Command", system: "System" };
 
 /**
- * @param {import("./library.mjs").Manager} manager
- * @param {import("./library.mjs").SessionEntry[]} entries
+ * @param {import("../../index.js").SessionManager} manager
+ * @param {import("../../index.js").SessionEntry[]} entries
  * @param {{ full: boolean }} options
  */
 export function* markdown(manager, entries, { full }) {

@@ -4,9 +4,9 @@ import { once } from "node:events";
 import { createRequire } from "node:module";
 import { win32 } from "node:path";
 import picocolors from "picocolors";
+import { escapes, safeBlock } from "../shared/text.mjs";
 import { CommandError } from "./errors.mjs";
 import { onSignal } from "./signals.mjs";
-import { escapes, safeBlock } from "../shared/text.mjs";
 
 /**
  * Ends the command when its output cannot be written. `pi-sessions list | head` is not a failure: the reader has seen enough.

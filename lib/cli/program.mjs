@@ -1,8 +1,8 @@
 // The commands, their options and their help.
 import { Argument, Command, InvalidArgumentError, Option } from "commander";
 import { createRequire } from "node:module";
-import { ROLES, SCOPES } from "./search-scopes.mjs";
 import { safeBlock } from "../shared/text.mjs";
+import { ROLES, SCOPES } from "./search-scopes.mjs";
 
 const { version } = createRequire(import.meta.url)("../../package.json");
 
@@ -203,7 +203,7 @@ function addRemote(program) {
 		.option(...STORE)
 		.option("-a, --all", "sessions of every project")
 		.action(runs("stores", "remote"));
-	command(remote, "status", "Says what is stored, what is behind here and why, who uses what, and what failed last", ["remote status", "remote status --all --json"])
+	command(remote, "status", "Says what is stored, what waits to be stored or pulled and why, who uses what, and what failed last", ["remote status", "remote status --all --json"])
 		.option(...STORE)
 		.option("-a, --all", "of every project that has sessions here")
 		.action(runs("remote-status", "remoteStatus"));

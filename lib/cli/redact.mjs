@@ -1,23 +1,25 @@
 // `pi-sessions redact`: takes a text, or what an entry says, out of a session, its backups, copies of the same entries, and the store.
 import { readFileSync } from "node:fs";
 import { dirname } from "node:path";
+import { SessionManager } from "../../index.mjs";
+import { everySessionFile, sessionFiles } from "../shared/session-dir.mjs";
+import { counted, safeLine } from "../shared/text.mjs";
 import copies from "../store/copies.js";
 import local from "../store/local.js";
 import redactions from "../store/redact.js";
 import redacted from "../store/redacted-lines.js";
 import lineHashes from "../store/redactions.js";
 import { UsageError } from "./errors.mjs";
-import { SessionManager } from "./library.mjs";
 import { paint, write, writeJson, writeWarning } from "./output.mjs";
+import { sessionDir } from "./session-dir.mjs";
+import { findEntry, openReadOnly, sessionPath } from "./sessions.mjs";
 import { onSignal } from "./signals.mjs";
-import { everySessionFile, findEntry, openReadOnly, sessionFiles, sessionPath } from "./sessions.mjs";
-import { ifStoreIsNamed, notesHere, syncOf } from "./store-connection.mjs";
-import { counted, safeLine } from "../shared/text.mjs";
+import { ifStoreIsNamed, notesDirHere, syncOf } from "./store-connection.mjs";
 
 /** @typedef {import("./store-connection.mjs").Options & { text?: string, entry?: string[], replacement?: string, dryRun?: boolean }} Options */
-/** @typedef {import("./library.mjs").RedactInput} RedactInput */
+/** @typedef {import("../../index.js").RedactInput} RedactInput */
 /** @typedef {{ file: string, lines: number, backups: string[], stored: number, left: number, isLocked: boolean, isCatalogClean: boolean, isStored: boolean, error?: string }} Row */
-/** @typedef {import("./library.mjs").RedactReport & { stored?: { id: string | null, hash: string }[], error?: Error }} Done `stored`: what only the store had */
+/** @typedef {import("../../index.js").RedactReport & { stored?: { id: string | null, hash: string }[], error?: Error }} Done `stored`: what only the store had */
 
 /**
  * @param {string} query
@@ -40,7 +42,7 @@ export async function redact(query, options) {
 		const planned = await done(path, { ...what, dryRun: true }, connection, options);
 		const lines = [...planned.lines, ...(planned.stored ?? [])];
 		// Copies first: what is changed in them is known by the entries of the session as it is now.
-		const others = lines.length > 0 ? new Set([...everySessionFile(options), ...sessionFiles({ ...options, dir: dirname(path) })]) : [];
+		const others = lines.length > 0 ? new Set([...everySessionFile(sessionDir(options)), ...sessionFiles(dirname(path))]) : [];
 		const inCopies = await ofCopies(path, what, lines);
 		for (const other of others) if (other !== path) for (const row of await rowsOf(other, () => inCopies(other), connection, options)) rows.push(row);
 		// A store may still have to be told of an earlier run.
@@ -95,7 +97,7 @@ async function done(file, what, connection, options) {
 	// What a store cannot take is redacted all the same.
 	const found = [...(await local.localSessions(dirname(file))).values()].find((one) => one.file === file);
 	if (found && connection) return (await syncOf(connection, found, options)).redact(found, what);
-	const notesDir = notesHere();
+	const notesDir = notesDirHere();
 	return redactions.redactFile(file, what, { notesDir, redacted: found && new redacted.RedactedLines(notesDir, found) });
 }
 

@@ -1,36 +1,37 @@
-// `pi-sessions remote status`: what is stored, what is behind here and why, who is using what, and what failed last.
+// `pi-sessions remote status`: what is stored, what waits to be stored or pulled and why, who is using what, and what failed last.
+import { everySessionFile } from "../shared/session-dir.mjs";
+import { age, clip, counted, safeLine, size } from "../shared/text.mjs";
 import parallel from "../store/in-parallel.js";
 import lastErrors from "../store/last-errors.js";
 import { displayName } from "../store/names.js";
 import { idInName } from "../store/session-path.js";
 import { paint, write, writeJson } from "./output.mjs";
-import { everySessionFile } from "./sessions.mjs";
+import { sessionDir } from "./session-dir.mjs";
 import { checkAnswers, syncHere, syncsOfAll, withStore } from "./store-connection.mjs";
-import { age, clip, counted, safeLine, size } from "../shared/text.mjs";
 
 /** @typedef {import("./store-connection.mjs").Options} Options */
-/** @typedef {{ session: string, file: string, bytes: number, why: string }} Behind */
-/** @typedef {{ project: string, dir: string, stored: { sessions: number, bytes: number, hosts: string[], newest: Date | undefined } | undefined, toPush: Behind[], toPull: Behind[], private: number, privateStored: string[], deleted: string[], inUse: { session: string, host: string }[] }} Project */
+/** @typedef {{ session: string, file: string, bytes: number, why: string }} Waiting */
+/** @typedef {{ project: string, dir: string, stored: { sessions: number, bytes: number, hosts: string[], newest: Date | undefined } | undefined, toPush: Waiting[], toPull: Waiting[], private: number, privateStored: string[], deleted: string[], inUse: { session: string, host: string }[] }} Project */
 
 /** How many sessions of one kind are named. */
 const SHOWN = 10;
 
 /**
  * @param {Options} options
- * @returns {Promise<number>} 1 if something is behind because it failed
+ * @returns {Promise<number>} 1 if something waits because it failed
  */
 export async function remoteStatus(options) {
 	const work = async (/** @type {import("./store-connection.mjs").Connection} */ connection) => {
-		const { store, shown, address, notes } = connection;
+		const { store, shown, address, notesDir } = connection;
 		const syncs = options.all ? await syncsOfAll(connection, options) : [await syncHere(connection, options)];
 		/** @type {Project[]} */
 		const projects = [];
 		/** @type {string | undefined} */
 		let unreachable;
-		let errors = new lastErrors.LastErrors(notes, address).all();
+		let errors = new lastErrors.LastErrors(notesDir, address).all();
 		try {
 			await checkAnswers(connection, options);
-			const files = errors.length > 0 ? everySessionFile(options) : [];
+			const files = errors.length > 0 ? everySessionFile(sessionDir(options)) : [];
 			const wanted = await parallel.inParallel(errors, async ({ session }) => session === undefined || isWanted(session, connection, syncs, files));
 			// They stay: a session may be in a directory that this command was not told of.
 			errors = errors.filter((_, at) => wanted[at]);
@@ -126,11 +127,11 @@ function storedLine({ sessions, bytes, hosts, newest }) {
 /** @param {Date} then */
 const ago = (then) => (age(then) === "now" ? "now" : `${age(then)} ago`);
 
-/** @param {string} what @param {Behind[]} behind */
-function some(what, behind) {
-	if (behind.length === 0) return [];
-	const named = behind.slice(0, SHOWN).map(({ session, bytes, why }) => `    ${clip(session, 36)}  ${size(bytes)}: ${safeLine(why)}`);
-	return [`  ${counted(behind.length, "session")} ${what}`, ...named, ...(behind.length > SHOWN ? [`    and ${behind.length - SHOWN} more`] : [])];
+/** @param {string} what @param {Waiting[]} waiting */
+function some(what, waiting) {
+	if (waiting.length === 0) return [];
+	const named = waiting.slice(0, SHOWN).map(({ session, bytes, why }) => `    ${clip(session, 36)}  ${size(bytes)}: ${safeLine(why)}`);
+	return [`  ${counted(waiting.length, "session")} ${what}`, ...named, ...(waiting.length > SHOWN ? [`    and ${waiting.length - SHOWN} more`] : [])];
 }
 
 /** @param {import("../store/last-errors.js").LastError[]} errors */

@@ -1,8 +1,8 @@
 // `pi-sessions rename`: gives a session another name, as pi does.
-import { SessionManager } from "./library.mjs";
+import { SessionManager } from "../../index.mjs";
+import { safeLine } from "../shared/text.mjs";
 import { write, writeJson } from "./output.mjs";
 import { sessionPath } from "./sessions.mjs";
-import { safeLine } from "../shared/text.mjs";
 
 /**
  * @param {string} query

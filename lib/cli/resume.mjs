@@ -1,9 +1,10 @@
 // Going on with a session in pi: the line that says how.
 import { dirname } from "node:path";
-import { columns, isInTerminal, paint } from "./output.mjs";
-import { defaultDir, pathOf, scopeCwd, sessionDir } from "./session-dir.mjs";
-import { isPlainId } from "./sessions.mjs";
+import { defaultDir, pathOf } from "../shared/session-dir.mjs";
 import { safeLine, widthOf } from "../shared/text.mjs";
+import { columns, isInTerminal, paint } from "./output.mjs";
+import { scopeCwd, sessionDir } from "./session-dir.mjs";
+import { isPlainId } from "./sessions.mjs";
 
 /** @typedef {import("./session-dir.mjs").SessionScope} SessionScope */
 /** @typedef {{ path: string, id: string, cwd: string }} Session what is known of one */

@@ -1,18 +1,18 @@
 // `pi-sessions search`: places where words were said, by session.
+import { SessionManager } from "../../index.mjs";
+import { CLOSE, OPEN, pieces } from "../shared/snippet.mjs";
+import { age, clip, counted, safeLine, widthOf, wrapped } from "../shared/text.mjs";
+import { underHome } from "../shared/under-home.mjs";
 import { UsageError } from "./errors.mjs";
-import { SessionManager } from "./library.mjs";
 import { columns, json, paint, withProgress, write } from "./output.mjs";
 import { resumeLines } from "./resume.mjs";
 import { DEFAULT_SCOPES, SCOPES } from "./search-scopes.mjs";
 import { existingSessionDir, workingDirectory } from "./session-dir.mjs";
-import { underHome } from "../shared/under-home.mjs";
-import { CLOSE, OPEN, pieces } from "../shared/snippet.mjs";
 import { ID_COLUMNS, listSessions } from "./sessions.mjs";
-import { age, clip, counted, safeLine, widthOf, wrapped } from "../shared/text.mjs";
 import { limitsOf } from "./times.mjs";
 
-/** @typedef {import("./library.mjs").SearchHit} SearchHit */
-/** @typedef {import("./library.mjs").SearchOptions} SearchOptions */
+/** @typedef {import("../../index.js").SearchHit} SearchHit */
+/** @typedef {import("../../index.js").SearchOptions} SearchOptions */
 /**
  * @typedef {import("./session-dir.mjs").SessionScope & {
  *   limit: number, in?: NonNullable<SearchOptions["in"]>, role?: NonNullable<SearchOptions["roles"]>, since?: string, until?: string, phrase?: boolean,

@@ -1,24 +1,11 @@
 // Resolves the session directory that a command works on: from options, the environment and pi's settings, in pi's order.
 import { statSync } from "node:fs";
-import { homedir } from "node:os";
-import { dirname, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
-import home from "../shared/home.js";
+import { getConfiguredSessionDir } from "../../index.mjs";
+import { pathOf } from "../shared/session-dir.mjs";
 import { CommandError } from "./errors.mjs";
-import { getConfiguredSessionDir, getDefaultSessionDir } from "./library.mjs";
 import { writeWarning } from "./output.mjs";
 
 /** @typedef {{ cwd?: string, dir?: string, all?: boolean, json?: boolean }} SessionScope */
-
-/**
- * Makes a path absolute. `~` and `file://` are understood, because no shell expands them in quoted arguments.
- * @param {string} text
- * @param {string} [base] the directory that relative paths start from; the process's working directory by default
- */
-export function pathOf(text, base = "") {
-	if (text.startsWith("file://")) return fileURLToPath(text);
-	return resolve(base, home.expandHome(text));
-}
 
 /**
  * The path of a file to write. `~` and `file://` are understood; any other path stays as it was typed.
@@ -54,15 +41,6 @@ export function workingDirectory(scope) {
 	if (cwd === undefined) throw new CommandError("The working directory was deleted; use --cwd to name another, or --all for the sessions of every directory");
 	return cwd;
 }
-
-/**
- * The default session directory of a working directory. It is not created.
- * @param {string} cwd
- */
-export const defaultDir = (cwd) => getDefaultSessionDir(cwd, undefined, { create: false });
-
-/** The directory that contains all default session directories. */
-export const sessionsRoot = () => dirname(defaultDir(homedir()));
 
 /**
  * The session directory if it is not the default one: from `--dir`, then pi's environment variable, then pi's settings.

@@ -1,15 +1,15 @@
 // Finds the session, and the entry, that the user named, and opens it for reading.
-import { existsSync, readdirSync, statSync } from "node:fs";
-import { join } from "node:path";
-import { CommandError } from "./errors.mjs";
-import { SessionManager, findMostRecentSession } from "./library.mjs";
-import { withProgress } from "./output.mjs";
-import { defaultDir, existingSessionDir, pathOf, sessionDir, sessionsRoot, workingDirectory } from "./session-dir.mjs";
+import { existsSync, statSync } from "node:fs";
+import { SessionManager, findMostRecentSession } from "../../index.mjs";
+import { defaultDir, pathOf } from "../shared/session-dir.mjs";
 import { asText, clip, safeLine } from "../shared/text.mjs";
+import { CommandError } from "./errors.mjs";
+import { withProgress } from "./output.mjs";
+import { existingSessionDir, sessionDir, workingDirectory } from "./session-dir.mjs";
 
-/** @typedef {import("./library.mjs").Manager} Manager */
-/** @typedef {import("./library.mjs").SessionInfo} SessionInfo */
-/** @typedef {import("./library.mjs").SessionEntry} SessionEntry */
+/** @typedef {import("../../index.js").SessionManager} Manager */
+/** @typedef {import("../../index.js").SessionInfo} SessionInfo */
+/** @typedef {import("../../index.js").SessionEntry} SessionEntry */
 /** @typedef {import("./session-dir.mjs").SessionScope} SessionScope */
 
 const CANDIDATES_SHOWN = 10;
@@ -25,50 +25,6 @@ export async function listSessions(scope) {
 	const dir = sessionDir(scope);
 	const cwd = scope.all ? undefined : workingDirectory(scope);
 	return await withProgress("Reading sessions", ({ update }) => (cwd === undefined ? SessionManager.listAll(dir, update) : SessionManager.list(cwd, dir ?? defaultDir(cwd), update)));
-}
-
-/**
- * Every session file of every working directory, sorted by name. Unlike a list, it includes files without a readable
- * header.
- * @param {SessionScope} scope
- * @returns {string[]}
- */
-export function sessionFiles(scope) {
-	const dir = sessionDir(scope);
-	return filesIn(dir === undefined ? pathsIn(sessionsRoot()) : [pathOf(dir)]);
-}
-
-/** Every session file that may have copies of another one's entries: of every working directory, and of the directory that is set. */
-export const everySessionFile = (/** @type {SessionScope} */ scope) => [...new Set([...filesIn(pathsIn(sessionsRoot())), ...sessionFiles(scope)])];
-
-/** @param {string[]} directories */
-function filesIn(directories) {
-	return directories.flatMap((directory) => pathsIn(directory).filter((path) => path === directory || (path.endsWith(".jsonl") && !isDirectory(path))));
-}
-
-/** @param {string} path */
-function isDirectory(path) {
-	try {
-		return statSync(path).isDirectory();
-	} catch {
-		// A dangling link may have been a session: reading it reports the error.
-		return false;
-	}
-}
-
-/**
- * The paths in a directory; none if it is missing or not a directory. A directory that cannot be read is returned itself,
- * so that reading it reports the error.
- * @param {string} directory
- */
-function pathsIn(directory) {
-	try {
-		return readdirSync(directory)
-			.sort()
-			.map((name) => join(directory, name));
-	} catch (error) {
-		return ["ENOENT", "ENOTDIR"].includes(/** @type {NodeJS.ErrnoException} */ (error).code ?? "") ? [] : [directory];
-	}
 }
 
 /** Ids that the library itself would give or take. Another may hold anything, and goes to no shell. */

@@ -1,15 +1,15 @@
 // `pi-sessions show`: the conversation, for reading.
 import { stripVTControlCharacters } from "node:util";
-import { paintRole } from "./tree-lines.mjs";
 import { partsOf, roleOf } from "../shared/entries.mjs";
+import { clip, counted, safeBlock, safeLine, size, widthOf, wrapped } from "../shared/text.mjs";
 import { columns, paint, writeJsonList, writePaged } from "./output.mjs";
 import { resumeLines } from "./resume.mjs";
 import { ID_COLUMNS, findEntry, openReadOnly, sessionPath } from "./sessions.mjs";
-import { clip, counted, safeBlock, safeLine, size, widthOf, wrapped } from "../shared/text.mjs";
+import { paintRole } from "./tree-lines.mjs";
 
 /** @typedef {import("../shared/entries.mjs").Part} Part */
-/** @typedef {import("./library.mjs").Manager} Manager */
-/** @typedef {import("./library.mjs").SessionEntry} SessionEntry */
+/** @typedef {import("../../index.js").SessionManager} Manager */
+/** @typedef {import("../../index.js").SessionEntry} SessionEntry */
 /** @typedef {{ cwd?: string, dir?: string, json?: boolean, full?: boolean, leaf?: string, limit?: number, pager?: boolean }} Options */
 
 /** Lines of a tool's output that are shown unless all are asked for. */

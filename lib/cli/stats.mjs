@@ -1,19 +1,19 @@
 // `pi-sessions stats`: what sessions cost, by model and time, what fills them, and how they grew. The library adds up.
 import { closeSync, openSync, readSync } from "node:fs";
+import { SessionManager } from "../../index.mjs";
 import { preview } from "../shared/entries.mjs";
+import { clip, clipMiddle, count, counted, dollars, safeLine, size, wrapped } from "../shared/text.mjs";
 import { UsageError } from "./errors.mjs";
-import { SessionManager } from "./library.mjs";
 import { columns, paint, withProgress, write, writeJson, writePaged } from "./output.mjs";
 import { existingSessionDir } from "./session-dir.mjs";
 import { sessionPath } from "./sessions.mjs";
 import { table } from "./table.mjs";
-import { clip, clipMiddle, count, counted, dollars, safeLine, size, wrapped } from "../shared/text.mjs";
 import { limitsOf } from "./times.mjs";
 
-/** @typedef {import("./library.mjs").UsageSum} Sum */
-/** @typedef {import("./library.mjs").UsageRow} Row */
-/** @typedef {import("./library.mjs").UsageReport} Report */
-/** @typedef {import("./library.mjs").UsageGrouping} Grouping */
+/** @typedef {import("../../index.js").UsageSum} Sum */
+/** @typedef {import("../../index.js").UsageRow} Row */
+/** @typedef {import("../../index.js").UsageReport} Report */
+/** @typedef {import("../../index.js").UsageGrouping} Grouping */
 /** @typedef {{ bytes: number, session: string, id: string, role: string, text: string }} Large */
 /** @typedef {{ cwd?: string, dir?: string, all?: boolean, json?: boolean, csv?: boolean, utc?: boolean, since?: string, until?: string, by?: Grouping, pager?: boolean }} Options */
 

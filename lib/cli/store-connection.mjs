@@ -1,20 +1,20 @@
 // A store that a command works with, and the sessions here that it keeps.
 import { dirname } from "node:path";
-import answers from "../store/answers.js";
+import { defaultDir, everySessionFile, pathOf, sessionFiles, sessionsRoot } from "../shared/session-dir.mjs";
+import { safeLine } from "../shared/text.mjs";
 import { readAddress } from "../store/address.js";
+import answers from "../store/answers.js";
 import { SessionSync, StoreError, hostId, openStore } from "../store/index.js";
 import local from "../store/local.js";
 import settingNames from "../store/setting-names.js";
 import settings from "../store/settings.js";
 import { UsageError } from "./errors.mjs";
 import { writeWarning } from "./output.mjs";
-import { defaultDir, pathOf, scopeCwd, sessionDir, sessionsRoot, workingDirectory } from "./session-dir.mjs";
-import { everySessionFile, sessionFiles } from "./sessions.mjs";
-import { safeLine } from "../shared/text.mjs";
+import { scopeCwd, sessionDir, workingDirectory } from "./session-dir.mjs";
 
 /** @typedef {import("../store/index.js").LineStore} LineStore */
 /** @typedef {{ cwd?: string, dir?: string, json?: boolean, all?: boolean, store?: string, dryRun?: boolean, restore?: boolean }} Options */
-/** @typedef {{ store: LineStore, address: string, shown: string, notes: string }} Connection */
+/** @typedef {{ store: LineStore, address: string, shown: string, notesDir: string }} Connection */
 
 /** How long a directory may take to answer, if the variable does not say it. */
 const ANSWER_MS = 10_000;
@@ -73,13 +73,13 @@ export async function ifStoreIsNamed(options, work) {
 }
 
 /** The directory of this machine's notes. */
-export const notesHere = () => settingNames.notesIn(agentDir());
+export const notesDirHere = () => settingNames.notesIn(agentDir());
 
 /** @param {string} text @returns {Promise<Connection>} */
 async function connectTo(text) {
 	const { withSecrets, shown } = readAddress(text);
-	const notes = notesHere();
-	return { store: await openStore(withSecrets, { host: hostId(notes), locks: notes }), address: withSecrets, shown, notes };
+	const notesDir = notesDirHere();
+	return { store: await openStore(withSecrets, { host: hostId(notesDir), locks: notesDir }), address: withSecrets, shown, notesDir };
 }
 
 /**
@@ -97,11 +97,11 @@ export function syncHere(connection, options) {
 const warned = new Set();
 
 /** @param {Connection} connection @param {string} dir @param {string} cwd @param {boolean} isShared @param {Options} options */
-async function syncIn({ store, address, notes }, dir, cwd, isShared, options) {
+async function syncIn({ store, address, notesDir }, dir, cwd, isShared, options) {
 	const { project, why } = await projectHere(cwd, store.host);
 	if (why !== undefined && !warned.has(why)) writeWarning(safeLine(why), Boolean(options.json));
 	if (why !== undefined) warned.add(why);
-	return new SessionSync({ store, address, notes, dir, cwd, isShared, project, otherFiles: () => everySessionFile(options), ...settings.pushRules(agentDir()) });
+	return new SessionSync({ store, address, notes: notesDir, dir, cwd, isShared, project, otherFiles: () => everySessionFile(sessionDir(options)), ...settings.pushRules(agentDir()) });
 }
 
 /**
@@ -123,7 +123,7 @@ export async function projectHere(cwd, host) {
 export async function syncsOfAll(connection, options) {
 	const isShared = sessionDir(options) !== undefined;
 	const syncs = [];
-	for (const dir of new Set(sessionFiles(options).map((path) => dirname(path)))) {
+	for (const dir of new Set(sessionFiles(sessionDir(options)).map((path) => dirname(path)))) {
 		const found = [...(await local.localSessions(dir)).values()];
 		const directories = new Set(found.flatMap(({ cwd }) => cwd ?? []));
 		// A directory of pi's own has the sessions of one working directory.
@@ -140,7 +140,7 @@ export async function syncsOfAll(connection, options) {
 export async function sessionHere(session, options) {
 	const cwd = scopeCwd(options);
 	const first = cwd === undefined ? undefined : defaultDir(cwd);
-	const dirs = new Set(sessionFiles(options).map((path) => dirname(path)));
+	const dirs = new Set(sessionFiles(sessionDir(options)).map((path) => dirname(path)));
 	for (const dir of [...dirs].sort((a, b) => Number(b === first) - Number(a === first))) {
 		const found = (await local.localSessions(dir)).get(session);
 		if (found) return found;

@@ -1,8 +1,9 @@
 // `pi-sessions push`, `pull`, `sync` and `remote`: sessions here and in a store.
 import { basename, dirname } from "node:path";
-import local from "../store/local.js";
+import { age, clip, counted, safeLine, size } from "../shared/text.mjs";
 import { PING } from "../store/calls.js";
 import { privateError } from "../store/errors.js";
+import local from "../store/local.js";
 import { displayName, isId } from "../store/names.js";
 import { CommandError, UsageError } from "./errors.mjs";
 import { paint, withProgress, write, writeJson, writeWarning } from "./output.mjs";
@@ -10,7 +11,6 @@ import { workingDirectory } from "./session-dir.mjs";
 import { findOne, isPath, sessionPath } from "./sessions.mjs";
 import { projectHere, sessionHere, syncHere, syncOf, syncsOfAll, withStore } from "./store-connection.mjs";
 import { table } from "./table.mjs";
-import { age, clip, counted, safeLine, size } from "../shared/text.mjs";
 
 /** @typedef {import("./store-connection.mjs").Connection} Connection */
 /** @typedef {import("./store-connection.mjs").Options} Options */

@@ -1,6 +1,6 @@
 // Tables for terminals: without borders, cut where there is no room.
-import { columns, isInTerminal, paint } from "./output.mjs";
 import { clip, clipMiddle, widthOf } from "../shared/text.mjs";
+import { columns, isInTerminal, paint } from "./output.mjs";
 
 /**
  * @typedef {object} Column

@@ -1,11 +1,11 @@
 // A session's tree, drawn: a line for each entry, in the order and with the indents of `layout.mjs`.
 import { preview, roleOf } from "../shared/entries.mjs";
+import { clip, counted, safeLine, widthOf, wrapped } from "../shared/text.mjs";
 import { folded, runsOf, sizeOf, userNodes } from "./layout.mjs";
 import { columns, paint } from "./output.mjs";
-import { clip, counted, safeLine, widthOf, wrapped } from "../shared/text.mjs";
 
 /** @typedef {import("./layout.mjs").Run} Run */
-/** @typedef {import("./library.mjs").Manager} Manager */
+/** @typedef {import("../../index.js").SessionManager} Manager */
 /** @typedef {import("./layout.mjs").Node} Node */
 /** @typedef {{ limit: number, isOfUser?: boolean, leafId: string | null, active: Set<string>, preview: (entry: Node["entry"]) => string }} View */
 
@@ -51,7 +51,7 @@ export function* treeRows(manager) {
 	for (const row of rows(runsOf(manager.getTree(), active), { limit: Infinity, leafId })) {
 		// Without a limit nothing is folded.
 		if ("branches" in row || Array.isArray(row.item)) continue;
-		const { entry, children, label, labelTimestamp } = /** @type {import("./library.mjs").SessionTreeNode} */ (row.item);
+		const { entry, children, label, labelTimestamp } = /** @type {import("../../index.js").SessionTreeNode} */ (row.item);
 		const { id, parentId, type, timestamp } = entry;
 		yield {
 			...{ id, parentId, type, timestamp, role: roleOf(entry), depth: row.depth, children: children.length },

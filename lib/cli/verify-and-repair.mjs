@@ -1,13 +1,14 @@
 // `pi-sessions verify` and `pi-sessions repair`: the library checks and repairs, this shows its reports.
+import { SessionManager } from "../../index.mjs";
+import { sessionFiles } from "../shared/session-dir.mjs";
+import { clip, count, counted, safeLine, size } from "../shared/text.mjs";
 import { UsageError } from "./errors.mjs";
-import { SessionManager } from "./library.mjs";
 import { paint, withProgress, write, writeJson } from "./output.mjs";
 import { existingSessionDir } from "./session-dir.mjs";
-import { ID_COLUMNS, sessionFiles, sessionPath } from "./sessions.mjs";
+import { ID_COLUMNS, sessionPath } from "./sessions.mjs";
 import { yieldToSignals } from "./signals.mjs";
-import { clip, count, counted, safeLine, size } from "../shared/text.mjs";
 
-/** @typedef {import("./library.mjs").VerifyReport} VerifyReport */
+/** @typedef {import("../../index.js").VerifyReport} VerifyReport */
 /** @typedef {{ path: string, ok: false, error: string }} Failure a file, or a name of one, that led to no report */
 /** @typedef {{ cwd?: string, dir?: string, all?: boolean, json?: boolean }} Options */
 
@@ -21,8 +22,7 @@ const SHOWN = 20;
  */
 export async function verify(queries, options) {
 	if (options.all && queries.length > 0) throw new UsageError("--all cannot be combined with sessions");
-	if (options.all) existingSessionDir(options);
-	const asked = options.all ? sessionFiles(options) : queries.length > 0 ? queries : [undefined];
+	const asked = options.all ? sessionFiles(existingSessionDir(options)) : queries.length > 0 ? queries : [undefined];
 	/** @type {(VerifyReport | Failure)[]} */
 	const reports = [];
 	const turn = yieldToSignals();

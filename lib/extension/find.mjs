@@ -1,10 +1,10 @@
 // `/find`: searches all sessions while one types, and goes to what was found.
-import { clip, counted, safeLine } from "../shared/text.mjs";
 import { pieces } from "../shared/snippet.mjs";
+import { clip, counted, safeLine } from "../shared/text.mjs";
 import { answer, withStatus } from "./answer.mjs";
 import { FindView, ageOf, byWriter, speakerOf, titleOf } from "./find-view.mjs";
-import { library } from "./library.mjs";
 import { goTo, textOf } from "./go-to.mjs";
+import { library } from "./library.mjs";
 import { onlyDir, searchOptions } from "./scope.mjs";
 import { lastWriters } from "./writers.mjs";
 

@@ -11,6 +11,7 @@
 import { createRequire } from "node:module";
 import { dirname } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
+import { defaultDir, pathOf } from "../shared/session-dir.mjs";
 import { HeldClaims } from "./store-claims.mjs";
 import { Reports, takeAnswer } from "./store-messages.mjs";
 import { Pulls } from "./store-pulls.mjs";
@@ -18,6 +19,7 @@ import { Schedule } from "./store-schedule.mjs";
 import { Sessions } from "./store-sessions.mjs";
 
 const require = createRequire(import.meta.url);
+const { getConfiguredSessionDir } = require("../../index.js");
 const { hostId, openStore } = require("../store/index.js");
 const { LastErrors } = require("../store/last-errors.js");
 const { Pending } = require("../store/pending.js");
@@ -34,6 +36,7 @@ const end = () => process.kill(process.pid, "SIGKILL");
  * @property {string} notesDir the directory of this machine's notes
  * @property {number} timeout how long pi waits for the store, in milliseconds
  * @property {string | undefined} givenDir pi's argument `--session-dir`
+ * @property {(cwd: string) => string | undefined} namedDir the session directory that it, the environment or pi's settings name
  * @property {import("../store/settings.js").Settings} settings
  * @property {ReturnType<typeof import("../store/settings.js").pushRules>} rules what may leave this machine
  * @property {import("../store/pending.js").Pending} pending pi's pending sessions, and those of other processes
@@ -59,6 +62,7 @@ class StoreFollower {
 		const agentDir = dirname(notesDir);
 		this.#context = {
 			...{ store, address, notesDir, timeout, reports, givenDir: start?.dir },
+			namedDir: (cwd) => start?.dir ?? getConfiguredSessionDir(cwd),
 			settings: readSettings(agentDir),
 			rules: pushRules(agentDir),
 			pending: new Pending(notesDir, address, pending),
@@ -113,9 +117,8 @@ class StoreFollower {
 
 	/** Where the sessions of pi's working directory are. @returns {Promise<import("./store-sessions.mjs").Place>} */
 	async #placeHere() {
-		const { defaultDir, pathOf, sessionDir } = await import("../cli/session-dir.mjs");
 		const cwd = process.cwd();
-		const own = sessionDir({ dir: this.#context.givenDir, cwd });
+		const own = this.#context.namedDir(cwd);
 		return { dir: own === undefined ? defaultDir(cwd) : pathOf(own), isShared: own !== undefined, cwd, project: await this.#sessions.cachedProject(cwd) };
 	}
 

@@ -3,6 +3,7 @@
 import { promises, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname } from "node:path";
+import { everySessionFile } from "../shared/session-dir.mjs";
 import { callPi, endCalls } from "./store-messages.mjs";
 import { lateness } from "./store-shared.mjs";
 
@@ -116,12 +117,12 @@ export class Sessions {
 
 	/** A new sync. It lets pi's process change the files that pi has open, until pi ends and answers no more. @param {Place} place */
 	syncFor(place) {
-		const { store, address, notesDir, givenDir, rules, claims } = this.#context;
+		const { store, address, notesDir, namedDir, rules, claims } = this.#context;
 		const call = (name, file, input) => {
 			const open = this.isEnding ? undefined : this.#openFile(file);
 			return open ? callPi({ name, file: open, input }) : callHere(name, file, input);
 		};
-		const otherFiles = async () => (await import("../cli/sessions.mjs")).everySessionFile({ dir: givenDir, cwd: place.cwd });
+		const otherFiles = async () => everySessionFile(namedDir(place.cwd));
 		const onError = (error, session) => this.#showFailure(error, session);
 		return new SessionSync({ store, address, notes: notesDir, ...place, ...rules, otherFiles, call, claim: claims.beforeAppend, onError });
 	}

@@ -52,7 +52,7 @@ function optionsOfGit() {
  * The project of a working directory: the one that is set, else the remote `origin` or the only remote, with the directory below the
  * repository's root after a colon (`github.com/me/shop:packages/cart`); without a remote a name of this machine's own.
  * @param {string} cwd
- * @param {string} host this machine's id
+ * @param {string} host this host's id
  */
 function projectOf(cwd, host) {
 	const set = process.env.PI_SESSION_NATIVE_PROJECT;

@@ -1,5 +1,5 @@
-// The rooms of src/core and src/js: which may import which. That the core imports nothing of the boundary is the compiler's business.
-import { existsSync, readFileSync } from "node:fs";
+// The rooms of src/core, src/js and lib: which may import which. That the core imports nothing of the boundary is the compiler's business.
+import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { code, type RustFile, rust, shipped } from "../../support/rust.js";
@@ -50,6 +50,27 @@ test.each([
 test("what is not such an import is not counted", () => {
 	const text = "//! See [`crate::tree::tree`].\nuse crate::base::time;\nuse super::wtf8;\nuse std::fs;\n#[cfg(test)]\nmod tests { use crate::tree::Tree; }";
 	expect(misplacedImports({ path: "src/core/base/paths.rs", text })).toEqual([]);
+});
+
+/** The folders of lib, each with those whose files it may import. */
+const LIB: Record<string, string[]> = { shared: [], store: ["shared"], cli: ["shared", "store"], register: ["shared", "store"], extension: ["shared", "store"] };
+
+/** What a file of lib imports of another folder there that is not below its own. */
+function misplacedModules(path: string, text: string): string[] {
+	const [, folder = ""] = /^lib\/(\w+)\//.exec(path) ?? [];
+	const imported = [...text.matchAll(/(?:from |import\(|require\()["']\.\.\/(\w+)\/[\w./-]+["']/g)].map(([, other]) => other as string);
+	return imported.filter((other) => !LIB[folder]?.includes(other)).map((other) => `${path}: ${other}`);
+}
+
+test("a folder of lib imports only those below it", () => {
+	const folders = readdirSync(join(root, "lib"), { withFileTypes: true }).filter((one) => one.isDirectory()).map(({ name }) => name);
+	expect(folders.sort()).toEqual(Object.keys(LIB).sort());
+	const files = folders.flatMap((folder) => readdirSync(join(root, "lib", folder)).filter((name) => /\.(?:m?js|d\.ts)$/.test(name)).map((name) => `lib/${folder}/${name}`));
+	expect(files.length).toBeGreaterThan(100);
+	expect(files.flatMap((path) => misplacedModules(path, readFileSync(join(root, path), "utf8")))).toEqual([]);
+	expect(misplacedModules("lib/register/x.mjs", `const { a } = await import("../cli/a.mjs");`)).toEqual(["lib/register/x.mjs: cli"]);
+	expect(misplacedModules("lib/shared/x.js", `/** @typedef {import("../store/a.js").A} A */`)).toEqual(["lib/shared/x.js: store"]);
+	expect(misplacedModules("lib/store/x.js", `require("../shared/a.js"); require("./b.js"); require("../../index.js");`)).toEqual([]);
 });
 
 const architecture = readFileSync(join(root, "ARCHITECTURE.md"), "utf8");

@@ -1,0 +1,66 @@
+// Where sessions are: paths as people write them, pi's directories, and the files in them.
+import { readdirSync, statSync } from "node:fs";
+import { homedir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { getDefaultSessionDir } from "../../index.mjs";
+import home from "./home.js";
+
+/**
+ * Makes a path absolute. `~` and `file://` are understood, because no shell expands them in quoted arguments.
+ * @param {string} text
+ */
+export const pathOf = (text) => (text.startsWith("file://") ? fileURLToPath(text) : resolve(home.expandHome(text)));
+
+/**
+ * The default session directory of a working directory. It is not created.
+ * @param {string} cwd
+ */
+export const defaultDir = (cwd) => getDefaultSessionDir(cwd, undefined, { create: false });
+
+/** The directory that contains all default session directories. */
+export const sessionsRoot = () => dirname(defaultDir(homedir()));
+
+/**
+ * Every session file of every working directory, or of a session directory that is set, sorted by name. Unlike a list, it includes files
+ * without a readable header.
+ * @param {string | undefined} dir
+ * @returns {string[]}
+ */
+export const sessionFiles = (dir) => filesIn(dir === undefined ? pathsIn(sessionsRoot()) : [pathOf(dir)]);
+
+/**
+ * Every session file that may have copies of another one's entries: of every working directory, and of the directory that is set.
+ * @param {string | undefined} dir
+ */
+export const everySessionFile = (dir) => [...new Set([...sessionFiles(undefined), ...sessionFiles(dir)])];
+
+/** @param {string[]} directories */
+function filesIn(directories) {
+	return directories.flatMap((directory) => pathsIn(directory).filter((path) => path === directory || (path.endsWith(".jsonl") && !isDirectory(path))));
+}
+
+/** @param {string} path */
+function isDirectory(path) {
+	try {
+		return statSync(path).isDirectory();
+	} catch {
+		// A dangling link may have been a session: reading it reports the error.
+		return false;
+	}
+}
+
+/**
+ * The paths in a directory; none if it is missing or not a directory. A directory that cannot be read is returned itself,
+ * so that reading it reports the error.
+ * @param {string} directory
+ */
+function pathsIn(directory) {
+	try {
+		return readdirSync(directory)
+			.sort()
+			.map((name) => join(directory, name));
+	} catch (error) {
+		return ["ENOENT", "ENOTDIR"].includes(/** @type {NodeJS.ErrnoException} */ (error).code ?? "") ? [] : [directory];
+	}
+}
