@@ -1,12 +1,11 @@
 // `pi-sessions stats`: what sessions cost, by model and time, what fills them, and how they grew. The library adds up.
-import { closeSync, openSync, readSync } from "node:fs";
 import { SessionManager } from "../../index.mjs";
 import { preview } from "../shared/entries.mjs";
 import { clip, clipMiddle, count, counted, dollars, safeLine, size, wrapped } from "../shared/text.mjs";
 import { UsageError } from "./errors.mjs";
 import { columns, paint, withProgress, write, writeJson, writePaged } from "./output.mjs";
 import { existingSessionDir } from "./session-dir.mjs";
-import { sessionPath } from "./sessions.mjs";
+import { openReadOnly, sessionPath } from "./sessions.mjs";
 import { table } from "./table.mjs";
 import { limitsOf } from "./times.mjs";
 
@@ -20,8 +19,6 @@ import { limitsOf } from "./times.mjs";
 const BARS = "▁▂▃▄▅▆▇█";
 /** How many of the largest entries are named. */
 const LARGEST = 10;
-/** How many bytes of a large entry are read for its text. */
-const MAX_READ = 64 << 20;
 /** The largest number of rows in a table by day or week: longer times are shown by week, then by month. */
 const MAX_PERIODS = 92;
 const DAY_MS = 86_400_000;
@@ -104,27 +101,20 @@ function csv(grouping, rows) {
  * @param {Report} report
  * @returns {Large[]}
  */
-const largestOf = ({ largest }) => largest.map(({ path, sessionId, entryId, kind, bytes, offset }) => ({ bytes, session: sessionId, id: entryId, role: kind, text: textAt(path, offset, bytes) }));
+const largestOf = ({ largest }) => largest.map(({ path, sessionId, entryId, kind, bytes }) => ({ bytes, session: sessionId, id: entryId, role: kind, text: textOf(path, entryId) }));
 
 /**
- * What the entry in these bytes of a file says; nothing if it is no longer there.
+ * What an entry of a session says; nothing if it is no longer there.
  * @param {string} path
- * @param {number} offset
- * @param {number} bytes
+ * @param {string} id
  */
-function textAt(path, offset, bytes) {
-	if (bytes > MAX_READ) return "(too large to show)";
-	/** @type {number | undefined} */
-	let file;
+function textOf(path, id) {
 	try {
-		file = openSync(path, "r");
-		const line = Buffer.alloc(bytes);
-		return clip(preview(JSON.parse(line.toString("utf8", 0, readSync(file, line, 0, bytes, offset)))), 200);
+		const entry = openReadOnly(path).getEntry(id);
+		return entry === undefined ? "" : clip(preview(entry), 200);
 	} catch {
 		// The session was rewritten or deleted since it was added up.
 		return "";
-	} finally {
-		if (file !== undefined) closeSync(file);
 	}
 }
 
