@@ -90,28 +90,27 @@ export class Sessions {
 		const { rules, pending, claims } = this.#context;
 		/** @type {SessionSync | undefined} */
 		let sync;
-		const look = async (one) => {
-			const project = await this.cachedProject(one.cwd);
-			if (rules.isPrivate(one) || this.isEnding) return FOLLOW_MS;
-			if (!sync) {
-				const made = this.syncFor({ dir: dirname(one.file), cwd: one.cwd, project });
-				// Its directory may be gone when a later process is to find its project.
-				pending.add({ ...one, project });
-				made.follow(one);
-				// Last: what fails is tried again.
-				sync = made;
-			}
-			if (!sync.isNoted(one.session)) return FOLLOW_MS;
-			await claims.renew(one.session);
-			return RENEW_MS;
-		};
 		return async () => {
 			const one = this.#open.find((one) => one.file === file);
 			if (!one) return FOLLOW_MS;
-			return look(one).catch((error) => {
+			try {
+				const project = await this.cachedProject(one.cwd);
+				if (rules.isPrivate(one) || this.isEnding) return FOLLOW_MS;
+				if (!sync) {
+					const made = this.syncFor({ dir: dirname(file), cwd: one.cwd, project });
+					// Its directory may be gone when a later process is to find its project.
+					pending.add({ ...one, project });
+					made.follow(one);
+					// Last: what fails is tried again.
+					sync = made;
+				}
+				if (!sync.isNoted(one.session)) return FOLLOW_MS;
+				await claims.renew(one.session);
+				return RENEW_MS;
+			} catch (error) {
 				this.#showFailure(error, one.session);
 				return FOLLOW_MS;
-			});
+			}
 		};
 	}
 
