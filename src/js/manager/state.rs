@@ -10,6 +10,7 @@ use super::bodies::Bodies;
 use super::gc::Collectable;
 use super::identity_cache::IdentityCache;
 use super::open::ManagerConfig;
+use super::usage::CollectedUsage;
 use crate::js::engine::{JsEnv, JsVal};
 use pi_session_core::session::{Persistence, RowRemap, Session};
 
@@ -21,6 +22,8 @@ pub struct ManagerState {
     pub cache: IdentityCache,
     /// Raised when the manager goes to another session, and when the rows of its session are numbered anew.
     pub generation: u64,
+    /// What its calls used, as far as it was asked for.
+    pub usage: Option<CollectedUsage>,
     /// The reader of this session's bodies; None until one is needed.
     pub bodies: Option<Bodies>,
     /// Whether somebody listens to appends.
@@ -39,6 +42,7 @@ impl ManagerState {
                 session,
                 cache,
                 generation: 0,
+                usage: None,
                 bodies: None,
                 listens: false,
                 lazy: None,

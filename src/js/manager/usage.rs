@@ -1,4 +1,4 @@
-//! What the calls of an open session used.
+//! What the calls of an open session used. Each entry is read once, by the first report after it came.
 
 use std::cell::RefCell;
 
@@ -19,16 +19,38 @@ use pi_session_core::listing::usage::add_up::{report, utc_days};
 use pi_session_core::listing::usage::calendar::Calendar;
 use pi_session_core::listing::usage::report::UsageSession;
 use pi_session_core::summary::line_scanner::ScannedLine;
-use pi_session_core::summary::usage::session_usage::{LargeEntry, SessionUsage};
+use pi_session_core::summary::usage::session_usage::{LargeEntry, SessionUsage, LARGEST_KEPT};
 use pi_session_core::tree::tree::RowNo;
+
+/// What was collected of a manager's session so far, for the next report.
+pub struct CollectedUsage {
+    usage: SessionUsage,
+    generation: u64,
+    /// How many rows it covers, and the id of the last one: rows move if others wrote before ours.
+    rows: RowNo,
+    last: Vec<u8>,
+}
 
 /// The report of a manager's session.
 pub fn usage<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, options: JsVal<'env>) -> Result<JsVal<'env>> {
     let options = Options::of(js, options, "getUsage", REPORT_OPTIONS)?;
     let (options, is_utc) = report_options(js, options)?;
-    let rows = state.borrow().session.tree().len() as RowNo;
-    let mut usage = SessionUsage::keeping(options.largest);
-    collect(state, js, &mut usage, rows)?;
+    let (mut usage, from, rows) = {
+        let mut state = state.borrow_mut();
+        let collected = state.usage.take();
+        let tree = state.session.tree();
+        let is_prefix = |known: &CollectedUsage| {
+            let last = known.rows.checked_sub(1).filter(|last| (*last as usize) < tree.len());
+            known.generation == state.generation && last.is_some_and(|last| tree.id_of(last) == known.last)
+        };
+        let known = collected.filter(|known| known.usage.keep >= options.largest && is_prefix(known));
+        let rows = tree.len() as RowNo;
+        match known {
+            Some(known) => (known.usage, known.rows, rows),
+            None => (SessionUsage::keeping(options.largest.max(LARGEST_KEPT)), 0, rows),
+        }
+    };
+    collect(state, js, &mut usage, (from, rows))?;
     usage.sort_largest();
     let session = {
         let state = state.borrow();
@@ -48,6 +70,15 @@ pub fn usage<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, options: JsVa
         };
         report(&sessions, &[], &calendar, &options, &id_of).and_then(|report| json_of(&report)).or_throw(js)?
     };
+    let [UsageSession { usage, .. }] = sessions;
+    {
+        let mut state = state.borrow_mut();
+        let last = rows.checked_sub(1).map_or(Ok(Vec::new()), |last| copy_of_bytes(state.session.tree().id_of(last)));
+        let last = last.or_throw(js)?;
+        // The last line gets longer when it gets its newline.
+        let is_final = !state.session.index().is_after_unterminated_line();
+        state.usage = is_final.then_some(CollectedUsage { usage, generation: state.generation, rows, last });
+    }
     parse(js, &json)
 }
 
@@ -57,14 +88,19 @@ fn span(state: &ManagerState, row: RowNo, length: usize) -> (u64, u64) {
     state.session.whole_line(row).unwrap_or_else(kept)
 }
 
-/// Collects the first rows, in their order: from their lines, or from the objects that are not in a file.
-fn collect(state: &RefCell<ManagerState>, js: JsEnv<'_>, usage: &mut SessionUsage, rows: RowNo) -> Result<()> {
-    let mut row = 0;
-    while row < rows {
+/// Collects rows, in their order: from their lines, or from the objects that are not in a file.
+fn collect(
+    state: &RefCell<ManagerState>,
+    js: JsEnv<'_>,
+    usage: &mut SessionUsage,
+    (from, to): (RowNo, RowNo),
+) -> Result<()> {
+    let mut row = from;
+    while row < to {
         let written: Vec<RowNo> = {
             let state = state.borrow();
             let is_written = |row: &RowNo| state.session.index().line_span(*row).is_some();
-            memory::collect((row..rows).take_while(is_written)).or_throw(js)?
+            memory::collect((row..to).take_while(is_written)).or_throw(js)?
         };
         if written.is_empty() {
             let line = js.scoped(|js, _| line_of(js, object(state, js, row)?))?;
