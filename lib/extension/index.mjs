@@ -27,10 +27,10 @@ export default function extension(api) {
 	api.on("session_start", async (_event, ctx) => {
 		const settings = readExtensionSettings(api, (text) => tell(ctx, text));
 		if (settings.resume && ctx.mode === "tui") {
-			const [{ replaceLists }, { readBeforeFilter }, { showWriters }, { library }] = await Promise.all([import("./lists.mjs"), import("./filter.mjs"), import("./writers.mjs"), import("./library.mjs")]);
+			const [{ replaceLists }, { sliceFilter }, { showWriters }, { library }] = await Promise.all([import("./lists.mjs"), import("./filter.mjs"), import("./writers.mjs"), import("./library.mjs")]);
 			restore?.();
 			const readTexts = async (/** @type {any[]} */ sessions, /** @type {AbortSignal} */ signal) => library(pi).SessionManager.readTexts(sessions, signal);
-			const undo = [replaceLists(pi, ctx, (text) => tell(ctx, text)), readBeforeFilter(pi, readTexts), showWriters(pi)];
+			const undo = [replaceLists(pi, ctx, (text) => tell(ctx, text)), sliceFilter(pi, readTexts), showWriters(pi)];
 			restore = () => undo.forEach((one) => one());
 		}
 		if (settings.tools) await registerTools(api);

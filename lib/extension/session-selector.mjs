@@ -1,9 +1,9 @@
 // pi's selector of sessions, `/resume`. pi exports its class, `SessionSelectorComponent`; public are the class's `handleInput`, `render` and
-// `getSessionList`, and the list's `render`, `getSelectedSessionPath` and what is called when it closes. Its own filter and rows have no
-// public way. Every private field that this package uses is used here, and nowhere else:
+// `getSessionList`, and the list's `render`, `setSessions`, `getSelectedSessionPath` and what is called when it closes. Its own filter and
+// rows have no public way. Every private field that this package uses is used here, and nowhere else:
 //
 //   of the selector   mode ("list" or "rename"), header.loading, requestRender
-//   of the list       allSessions, filteredSessions (rows: `{ session }`), selectedIndex, selectionTouched, keybindings, filterSessions
+//   of the list       allSessions, filteredSessions (rows: `{ session }`), selectedIndex, selectionTouched, sortMode, keybindings, filterSessions
 //
 // pi 0.87.1 and 1.5.2 have them (__test__/integration/extension/session-selector.spec.ts asks both). Where one is missing, or is another
 // thing, `SessionList.of` gives undefined, and the selector stays as pi made it.
@@ -61,11 +61,12 @@ export class SessionList {
 	/** @param {any} list pi's; undefined where it is not as expected */
 	static of(list) {
 		const isExpected =
-			[list?.filterSessions, list?.render, list?.getSelectedSessionPath, list?.keybindings?.matches].every((one) => typeof one === "function") &&
+			[list?.filterSessions, list?.setSessions, list?.render, list?.getSelectedSessionPath, list?.keybindings?.matches].every((one) => typeof one === "function") &&
 			Array.isArray(list.allSessions) &&
 			Array.isArray(list.filteredSessions) &&
 			typeof list.selectedIndex === "number" &&
-			typeof list.selectionTouched === "boolean";
+			typeof list.selectionTouched === "boolean" &&
+			typeof list.sortMode === "string";
 		return isExpected ? new SessionList(list) : undefined;
 	}
 
@@ -74,15 +75,28 @@ export class SessionList {
 		return this.#list.allSessions;
 	}
 
+	/** @returns {string} */
+	get sortMode() {
+		return this.#list.sortMode;
+	}
+
+	/** @returns {number} */
+	get selectedIndex() {
+		return this.#list.selectedIndex;
+	}
+
+	set selectedIndex(index) {
+		this.#list.selectedIndex = index;
+	}
+
 	/** The session that somebody went to; undefined while nobody chose one. @returns {string | undefined} */
 	get chosenPath() {
 		return this.#list.selectionTouched ? this.#list.getSelectedSessionPath() : undefined;
 	}
 
-	/** Selects the row of a session, if it has one. @param {string} path */
-	select(path) {
-		const at = this.#list.filteredSessions.findIndex((/** @type {Row} */ { session }) => session.path === path);
-		if (at >= 0) this.#list.selectedIndex = at;
+	/** @param {Row[]} rows @param {number} selectedIndex */
+	show(rows, selectedIndex) {
+		Object.assign(this.#list, { filteredSessions: rows, selectedIndex });
 	}
 
 	/** Whether a key is bound to something. @param {string} data @param {string} name */
@@ -95,9 +109,22 @@ export class SessionList {
 		this.#filter.call(this.#list, query);
 	}
 
+	/** The rows that pi's filter gives of some sessions. @param {Session[]} sessions @param {string} query @param {string} sortMode @returns {Row[]} */
+	rowsOf(sessions, query, sortMode) {
+		const part = Object.assign(Object.create(this.#list), { allSessions: sessions, filteredSessions: [], selectedIndex: 0, sortMode });
+		this.#filter.call(part, query);
+		return part.filteredSessions;
+	}
+
 	/** Filters otherwise from now on. @param {Filter} filter */
 	replaceFilter(filter) {
 		this.#list.filterSessions = filter;
+	}
+
+	/** Is called around what gives the list other sessions. @param {(set: () => void) => void} around */
+	aroundSetSessions(around) {
+		const { setSessions } = this.#list;
+		this.#list.setSessions = (/** @type {unknown[]} */ ...args) => around(() => setSessions.apply(this.#list, args));
 	}
 
 	/** Is called before the list closes. @param {() => void} before */

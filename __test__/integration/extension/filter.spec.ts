@@ -1,11 +1,11 @@
-// The filter of /resume, held against the function of pi 1.5.2 that it calls.
+// The filter of /resume in slices, held against the function of pi 1.5.2 that it gives sessions to.
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { root } from "../../support/scratch.js";
 
 const load = (path: string): Promise<any> => import(pathToFileURL(join(root, path)).href);
-const { readBeforeFilter } = await load("lib/extension/filter.mjs");
+const { filterInSlices, sliceFilter } = await load("lib/extension/filter.mjs");
 const { filterAndSortSessions } = await load("reference/pi-1.5.2/dist/modes/interactive/components/session-selector-search.js");
 
 const WORDS = ["quince", "pie", "Garden", "apple tree", "the", "xylophone"];
@@ -79,11 +79,9 @@ class SessionList {
 const KEYS: Record<string, string> = { "\r": "tui.select.confirm", "\x1b": "tui.select.cancel", "\x1b[B": "tui.select.down", "\x1b[A": "tui.select.up", "\x1b[5~": "tui.select.pageUp", "\x1b[6~": "tui.select.pageDown", "\t": "tui.input.tab", "\x04": "app.session.delete", "\x12": "app.session.rename" };
 
 /** A selector as pi's, with such a list: its keys, and all that it has done once they are handled. */
-function selector(list = new SessionList(400), readTexts: (sessions: any[], signal: AbortSignal) => Promise<void> = async () => await turn()) {
-	const header = { loading: true };
+function selector(list = new SessionList(400)) {
 	class Selector {
 		mode = "list";
-		header = header;
 		getSessionList(): SessionList {
 			return list;
 		}
@@ -91,103 +89,120 @@ function selector(list = new SessionList(400), readTexts: (sessions: any[], sign
 			list.handleInput(data);
 		}
 	}
-	onTestFinished(readBeforeFilter({ SessionSelectorComponent: Selector }, readTexts));
+	onTestFinished(sliceFilter({ SessionSelectorComponent: Selector }, async () => await turn()));
 	const one = new Selector();
-	const press = (...keys: string[]): void => keys.forEach((key) => one.handleInput(key));
-	// With the first key the list gets its filter.
-	press("\x1b[A");
-	list.selectionTouched = false;
-	return { list, header, press };
+	return { list, press: (...keys: string[]) => keys.forEach((key) => one.handleInput(key)) };
 }
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 const shown = (list: SessionList) => ({ rows: list.filteredSessions, selected: list.selectedIndex });
-/** Until a key that waits for rows is handled. */
-const complete = async ({ list, press }: ReturnType<typeof selector>): Promise<void> => {
-	const { length } = list.did;
-	press("\x12");
-	while (list.did.length === length) await turn();
-};
+/** Until the filter that runs is complete. */
+const complete = (filter: any): Promise<void> => new Promise((resolve) => void (filter.isPostponed("\r", resolve) || resolve()));
 
-test.each(["threaded", "recent", "relevance"])("sorted as %s, it gives what pi gives once the texts are there", async (sortMode) => {
+/** A list that filters in slices, each of one batch, and what it has asked for. */
+function sliced(list: SessionList, more: object = {}) {
+	const redraw = vi.fn();
+	const readTexts = vi.fn(async (_sessions: any[], _signal: AbortSignal) => {});
+	return { filter: filterInSlices(list, { redraw, readTexts, sliceMs: 0, ...more }), redraw, readTexts };
+}
+
+test.each(["threaded", "recent", "relevance"])("sorted as %s, it gives in the end what pi gives at once", async (sortMode) => {
 	for (const query of ["", "e", "pie", "quince pie", '"apple tree"', "re:m.ssage 1", "re:(", "gdn", "nothing at all"]) {
-		const own = new SessionList();
-		own.filterSessions("");
-		const ours = selector(new SessionList());
-		for (const list of [own, ours.list]) {
+		const [own, ours] = [new SessionList(), new SessionList()];
+		const { filter } = sliced(ours);
+		for (const list of [own, ours]) {
 			list.sortMode = sortMode;
 			list.selectedIndex = 20;
 			list.filterSessions(query);
 		}
-		await complete(ours);
-		expect(shown(ours.list), query).toEqual(shown(own));
+		await complete(filter);
+		expect(shown(ours), query).toEqual(shown(own));
 	}
+});
+
+test("sorted by time, no session is looked at twice", async () => {
+	const list = new SessionList();
+	list.sortMode = "recent";
+	const { filter } = sliced(list);
+	const looked: number[] = [];
+	list.allSessions.forEach((session, n) => Object.defineProperty(session, "allMessagesText", { get: () => (looked.push(n), "quince") }));
+	list.filterSessions("quince");
+	await complete(filter);
+	expect(list.filteredSessions).toHaveLength(50);
+	// pi's function asks for a text several times in a row.
+	expect(looked).toEqual([...looked].sort((a, b) => a - b));
+});
+
+test("a key asks for only some of the texts, and the next key ends the filter of the one before", async () => {
+	const list = new SessionList();
+	const { filter } = sliced(list, { isLoading: () => true });
+	list.filterSessions("q");
+	await turn();
+	await turn();
+	expect(list.read.length).toBeLessThan(50);
+	const before = list.read.length;
+	list.filterSessions("");
+	expect(list.filteredSessions).toHaveLength(50);
+	for (let n = 0; n < 30; n++) await turn();
+	expect(list.read.length).toBe(before);
+	expect(list.filteredSessions).toHaveLength(50);
+	expect(filter.isPostponed("\r", () => {})).toBe(false);
 });
 
 test("texts are read once, before pi's function asks for them, a part of the sessions at a time", async () => {
 	const list = new SessionList(100);
 	const known = new Set<object>();
-	const asked: number[] = [];
-	const readTexts = async (sessions: any[]): Promise<void> => {
-		asked.push(sessions.length);
+	const readTexts = vi.fn(async (sessions: any[]) => {
 		await turn();
 		for (const session of sessions) {
 			expect(known.has(session)).toBe(false);
+			expect(list.read).not.toContain(Number(session.path.slice(3)));
 			known.add(session);
 		}
-	};
-	const ours = selector(list, readTexts);
+	});
+	const { filter } = sliced(list, { readTexts });
 	list.filterSessions("q");
-	expect(list.filteredSessions).toEqual([]);
+	expect(list.read).toEqual([]);
 	await turn();
 	// One key after the other, while texts are read.
 	list.filterSessions("qu");
-	await complete(ours);
+	await complete(filter);
 	expect(known.size).toBe(100);
-	expect(Math.max(...asked)).toBeLessThan(100);
-	const { length } = asked;
+	expect(Math.max(...readTexts.mock.calls.map(([sessions]) => sessions.length))).toBeLessThan(100);
+	readTexts.mockClear();
 	list.filterSessions("qui");
-	await complete(ours);
-	expect(asked).toHaveLength(length);
+	await complete(filter);
+	expect(readTexts).not.toHaveBeenCalled();
 });
 
 test("once the list is complete, its texts are read ahead, and a letter then waits for no file", async () => {
 	const list = new SessionList(100);
-	const readTexts = vi.fn(async () => await turn());
-	const { header } = selector(list, readTexts);
+	let isLoading = true;
+	const { readTexts } = sliced(list, { isLoading: () => isLoading });
 	list.filterSessions("");
 	for (let n = 0; n < 10; n++) await turn();
 	expect(readTexts).not.toHaveBeenCalled();
-	header.loading = false;
+	isLoading = false;
 	list.filterSessions("");
 	while (list.read.length < 100) await turn();
-	await turn();
 	readTexts.mockClear();
 	const own = new SessionList(100);
 	for (const one of [own, list]) one.filterSessions("quince");
-	expect(shown(list)).toEqual(shown(own));
+	while (list.filteredSessions.length !== own.filteredSessions.length) await turn();
 	expect(readTexts).not.toHaveBeenCalled();
 });
 
 test("only so much text is read ahead", async () => {
 	const list = new SessionList(200);
-	const long = "quince ".repeat(3_000_000);
-	const setText = (textOf: (n: number) => string): void => list.allSessions.forEach((session, n) => Object.defineProperty(session, "allMessagesText", { value: textOf(n), configurable: true }));
-	setText(() => long);
-	const readTexts = vi.fn(async () => await turn());
-	const ours = selector(list, readTexts);
-	ours.header.loading = false;
+	const { readTexts } = sliced(list, { aheadChars: 100 });
 	list.filterSessions("");
 	for (let n = 0; n < 100; n++) await turn();
 	expect(readTexts).toHaveBeenCalledTimes(1);
-	setText((n) => `quince ${n}`);
-	list.filterSessions("quince");
-	await complete(ours);
-	expect(readTexts.mock.calls.length).toBeGreaterThan(1);
-	expect(list.filteredSessions).toHaveLength(200);
+	expect(list.read.length).toBeGreaterThan(0);
+	expect(list.read.length).toBeLessThan(20);
 });
 
-/** What pi does for these keys. */
+/** What pi does for these keys, without slices. */
 function inPi(...keys: string[]): SessionList {
 	const list = new SessionList(400);
 	for (const key of keys) list.handleInput(key);
@@ -204,7 +219,7 @@ test.each([
 	{ what: "a row further down", keys: ["\x1b[B", "\x1b[B", "\x04", "\x1b[A", "\r"] },
 	{ what: "after the letters that follow", keys: ["\x1b[B", "\x12", ..." pie", "\x04"] },
 	{ what: "after other letters", keys: [..." pie", "\x04"] },
-])("$what: while texts are read, keys wait for the rows, and act on them in their order", async ({ keys }) => {
+])("$what: while a filter runs, keys wait for its result, and act on it in their order", async ({ keys }) => {
 	const { list, press } = selector();
 	const all = [..."quince", ...keys];
 	press(...all);
@@ -247,34 +262,32 @@ test("once the selector has closed, nothing more is read", async () => {
 	const list = new SessionList(200);
 	const onSelect = vi.fn();
 	list.onSelect = onSelect;
-	const signals: AbortSignal[] = [];
-	const readTexts = async (_sessions: any[], signal: AbortSignal): Promise<void> => {
-		signals.push(signal);
-		await turn();
-	};
-	selector(list, readTexts);
-	list.filterSessions("q");
+	const { readTexts } = sliced(list);
+	list.filterSessions("");
+	await turn();
 	list.onSelect("/s/1");
 	expect(onSelect).toHaveBeenCalledWith("/s/1");
+	expect(readTexts.mock.calls[0]?.[1].aborted).toBe(true);
+	const { length } = readTexts.mock.calls;
 	for (let n = 0; n < 100; n++) await turn();
-	expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
-	expect(list.read).toEqual([]);
+	expect(readTexts.mock.calls.length).toBeLessThanOrEqual(length + 1);
+	expect(list.read.length).toBeLessThan(200);
 });
 
 test("where texts cannot be read ahead, pi's function reads them", async () => {
-	const own = new SessionList();
+	const [own, ours] = [new SessionList(), new SessionList()];
 	const readTexts = vi.fn(async () => {
 		throw new Error("no addon");
 	});
-	const ours = selector(new SessionList(), readTexts);
-	for (const list of [own, ours.list]) list.filterSessions("quince");
-	await complete(ours);
-	expect(shown(ours.list)).toEqual(shown(own));
+	const { filter } = sliced(ours, { readTexts });
+	for (const list of [own, ours]) list.filterSessions("quince");
+	await complete(filter);
+	expect(shown(ours)).toEqual(shown(own));
 	expect(readTexts).toHaveBeenCalledTimes(1);
 });
 
 test("a selector that is not as expected is left as it is, and what was changed is put back", () => {
-	expect(readBeforeFilter({}, async () => {})).toBeTypeOf("function");
+	expect(sliceFilter({}, async () => {})).toBeTypeOf("function");
 	class Other {
 		getSessionList() {
 			return { filterSessions: "no function" };
@@ -284,7 +297,7 @@ test("a selector that is not as expected is left as it is, and what was changed 
 		}
 	}
 	const own = Other.prototype.handleInput;
-	const restore = readBeforeFilter({ SessionSelectorComponent: Other }, async () => {});
+	const restore = sliceFilter({ SessionSelectorComponent: Other }, async () => {});
 	expect(Other.prototype.handleInput).not.toBe(own);
 	expect(new Other().handleInput("x")).toBe("own x");
 	restore();

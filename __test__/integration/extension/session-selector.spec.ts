@@ -22,7 +22,8 @@ const PROGRAM = `
 	seen.before = [showsList(selector), isLoading(selector)];
 	while (isLoading(selector)) await new Promise((resolve) => setImmediate(resolve));
 	const list = SessionList.of(selector.getSessionList());
-	seen.list = [list.sessions.length, list.chosenPath ?? "none", list.isKey("\\r", "tui.select.confirm"), list.isKey("x", "tui.select.confirm")];
+	seen.list = [list.sessions.length, list.selectedIndex, list.sortMode, list.chosenPath ?? "none", list.isKey("\\r", "tui.select.confirm"), list.isKey("x", "tui.select.confirm")];
+	seen.filtered = list.rowsOf(sessions, "quince", "recent").map(({ session }) => session.id);
 	const before = redraws;
 	redraw(selector);
 	seen.redraws = redraws - before;
@@ -31,6 +32,8 @@ const PROGRAM = `
 	list.drawAs((session) => Object.create(session, { messageCount: { value: "anna" } }));
 	let closes = 0;
 	list.beforeClose(() => closes++);
+	let sets = 0;
+	list.aroundSetSessions((set) => (sets++, set()));
 	const keys = [];
 	const undo = replaceInSelectors(pi, "handleInput", (one, own, [data]) => (keys.push(data), own(data)));
 	for (const key of ["\\x1b[B", "q"]) selector.handleInput(key);
@@ -38,12 +41,10 @@ const PROGRAM = `
 	seen.typed = [keys.length, [...queries], list.chosenPath];
 	const text = selector.render(80).join("\\n");
 	seen.drawn = [text.includes("quince"), text.includes("apple"), text.includes("anna")];
-	list.filter("");
-	list.select("/s/apple");
-	list.select("/s/gone");
-	seen.selected = list.chosenPath;
+	list.show(sessions.map((session) => ({ session, depth: 0, isLast: true, ancestorContinues: [] })), 0);
+	selector.getSessionList().setSessions(sessions, false);
 	selector.handleInput("\\r");
-	seen.closed = [closes, selected];
+	seen.closed = [sets, closes, selected];
 	console.log(JSON.stringify(seen));
 	process.exit();`;
 
@@ -55,19 +56,19 @@ test.each([
 	const out = execFileSync(node, ["--input-type=module", "-e", PROGRAM, pathToFileURL(join(root, path)).href], { encoding: "utf8" });
 	expect(JSON.parse(out.trim().split("\n").at(-1) ?? "")).toEqual({
 		before: [true, true],
-		list: [2, "none", true, false],
+		list: [2, 0, "threaded", "none", true, false],
+		filtered: ["quince"],
 		redraws: 1,
 		typed: [2, ["q"], "/s/quince"],
 		drawn: [true, false, true],
-		selected: "/s/apple",
-		closed: [1, "/s/apple"],
+		closed: [1, 1, "/s/quince"],
 	});
 });
 
 test("a list that lacks anything of it is left alone, and so is a pi without a selector", () => {
 	const whole = {
-		...{ filterSessions() {}, render: () => [], getSelectedSessionPath() {}, keybindings: { matches: () => false } },
-		...{ allSessions: [], filteredSessions: [], selectedIndex: 0, selectionTouched: false },
+		...{ filterSessions() {}, setSessions() {}, render: () => [], getSelectedSessionPath() {}, keybindings: { matches: () => false } },
+		...{ allSessions: [], filteredSessions: [], selectedIndex: 0, selectionTouched: false, sortMode: "recent" },
 	};
 	expect(SessionList.of(whole)).toBeInstanceOf(SessionList);
 	for (const name of Object.keys(whole)) expect(SessionList.of({ ...whole, [name]: undefined })).toBeUndefined();
