@@ -24,6 +24,6 @@ test.each([
 });
 
 test("neither the addon nor a client of a server is loaded before it is needed", async () => {
-	const loaded = await print(["--input-type=commonjs"], `require("pi-session-native/store"); console.log(Object.keys(require.cache).filter((path) => !/lib.(store|home|replace-file)/.test(path)).join())`);
+	const loaded = await print(["--input-type=commonjs"], `require("pi-session-native/store"); console.log(Object.keys(require.cache).filter((path) => !/lib.(store|shared)/.test(path)).join())`);
 	expect(loaded).toBe("");
 });
