@@ -156,6 +156,31 @@ test("memory does not grow with the hits in a session", async () => {
 	expect(addedMB).toBeLessThan(40);
 });
 
+// Regression: while the newest session was searched, all others were, and their hits held.
+test("sessions after a large one wait for it", async () => {
+	const at = agentDir(0);
+	const texts = Array.from({ length: 60 }, (_, n) => message(`m${n}`, null, user(`needle ${n}`)));
+	const count = 2_000;
+	for (let n = 0; n < count; n++) {
+		const path = writeSession(at.dir, [header({ id: `s-${n}` }), ...texts.map((one) => ({ ...one, id: `${one.id}x${n}` }))], `${n}.jsonl`);
+		utimesSync(path, 1_000_000 + n, 1_000_000 + n);
+	}
+	// What tools say is not searched, but read.
+	const output = `${JSON.stringify(message("t", null, { role: "toolResult", content: `needle ${"y".repeat(300)}` }))}\n`;
+	writeFileSync(join(at.dir, "large.jsonl"), `${JSON.stringify(header({ id: "large" }))}\n${output.repeat(400_000)}`);
+	let most = 0;
+	const onProgress = (searched: number): void => void (most = searched);
+	const hits = await SessionManager.search("needle", { limit: 20, onProgress });
+	expect(hits.map((hit) => hit.id)).toEqual(Array.from({ length: 20 }, () => `s-${count - 1}`));
+	// 1,000 hits wait, 40 of a session, and each of at most 8 threads may be in one more.
+	expect(most).toBeLessThan(1_000 / 40 + 8 + 2);
+	const reason = new Error("enough");
+	const controller = new AbortController();
+	const aborting = SessionManager.search("needle", { limit: 20, signal: controller.signal, onProgress: (searched) => void (searched > 0 && controller.abort(reason)) });
+	await expect(aborting).rejects.toBe(reason);
+	await settled(at);
+});
+
 test("names, labels and forks are searched as they are now", async () => {
 	const at = agentDir(1);
 	const file = join(at.dir, "0.jsonl");

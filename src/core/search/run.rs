@@ -6,6 +6,8 @@ use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
 
 use super::prefilter::Prefilter;
 use super::query::{Query, SearchOptions};
@@ -72,19 +74,24 @@ impl Search<'_> {
         let modified = |file: &Candidate| file.fingerprint.map(|fingerprint| fingerprint.modified);
         files.sort_by(|a, b| modified(b).cmp(&modified(a)).then_with(|| b.path.cmp(&a.path)));
         (self.progress)(0, files.len());
-        // Set when there are enough hits.
+        // Set when there are enough hits, and when a thread failed.
         let over = AtomicBool::new(false);
         let emitter = Mutex::new(Emitter::new(self.options.limit, files.len()));
         let stops = [self.cancelled, &over];
         try_on_threads(files.len(), |buffer: &mut Box<[u8]>, at| {
+            // While one thread searches a large session, the others do not search all later ones.
+            while locked(&emitter).is_full_before(at) && !is_stopped(&stops) {
+                thread::sleep(LOOK_AGAIN);
+            }
             let Some(file) = files.get(at).filter(|_| !is_stopped(&stops)) else { return Ok(()) };
+            let unfinished = Unfinished(&over);
             let found = self.search_file(file, &filter, buffer, &stops)?;
             if is_stopped(&stops) {
                 return Ok(());
             }
             let needs_more = locked(&emitter).add(at, found, self);
-            if !needs_more.with_call("read", &file.path)? {
-                over.store(true, Ordering::Relaxed);
+            if needs_more.with_call("read", &file.path)? {
+                std::mem::forget(unfinished);
             }
             Ok(())
         })
@@ -148,12 +155,31 @@ impl Search<'_> {
     }
 }
 
+/// How many hits of later sessions wait at least before no further session is searched.
+const MOST_WAITING: usize = 1_000;
+
+/// How long a thread waits before it looks again whether that session was searched.
+const LOOK_AGAIN: Duration = Duration::from_millis(5);
+
+/// Ends the search when it is dropped: there are enough hits, or a session has no result, because of an error or a panic, and the
+/// other threads would wait for it for ever.
+struct Unfinished<'a>(&'a AtomicBool);
+
+impl Drop for Unfinished<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// Passes hits on in the order of their sessions.
 struct Emitter {
     /// The next session.
     next: usize,
     /// Results of later sessions.
     waiting: BTreeMap<usize, SessionHits>,
+    /// How many hits they have, and with how many no further session is searched.
+    held: usize,
+    most_held: usize,
     /// The copies that were passed on.
     seen: HashSet<u128>,
     /// How many more hits are wanted.
@@ -165,17 +191,26 @@ struct Emitter {
 
 impl Emitter {
     fn new(limit: usize, total: usize) -> Self {
-        Self { next: 0, waiting: BTreeMap::new(), seen: HashSet::new(), left: limit, searched: 0, total }
+        let most_held = limit.saturating_mul(2).max(MOST_WAITING);
+        let (waiting, seen) = (BTreeMap::new(), HashSet::new());
+        Self { next: 0, waiting, held: 0, most_held, seen, left: limit, searched: 0, total }
+    }
+
+    /// Whether a session is to wait for the next one, which waits for none.
+    fn is_full_before(&self, at: usize) -> bool {
+        self.held >= self.most_held && at != self.next
     }
 
     /// Takes what was found in a session, says how many were searched, and passes on what is next. False if there are enough hits.
     fn add(&mut self, at: usize, found: SessionHits, request: &Search<'_>) -> io::Result<bool> {
         self.searched += 1;
         (request.progress)(self.searched, self.total);
+        self.held += found.as_ref().map_or(0, |(_, hits)| hits.len());
         self.waiting.insert(at, found);
         while let Some(found) = self.waiting.remove(&self.next).filter(|_| self.left > 0) {
             self.next += 1;
             let Some((session, mut hits)) = found else { continue };
+            self.held -= hits.len();
             if request.options.dedupe {
                 hits.retain(|hit| hit.copies_key.is_none_or(|key| !self.seen.contains(&key)));
             }
@@ -197,7 +232,6 @@ mod tests {
     use crate::base::paths::tests::Fixed;
     use crate::testing::tests::SessionsDir;
     use std::sync::{Condvar, PoisonError};
-    use std::time::Duration;
 
     fn session(id: &str, text: &str) -> String {
         format!(
@@ -227,7 +261,7 @@ mod tests {
                 // Another thread has time to overtake this one.
                 let before = locked(all).len();
                 let waits = |all: &mut Vec<_>| searched % 2 == 1 && all.len() == before;
-                let waited = changed.wait_timeout_while(locked(all), Duration::from_millis(5), waits);
+                let waited = changed.wait_timeout_while(locked(all), LOOK_AGAIN, waits);
                 waited.unwrap_or_else(PoisonError::into_inner).0.push((searched, total));
                 changed.notify_all();
             },
