@@ -44,12 +44,13 @@ async function delayed(text) {
 	const server = createServer((incoming, outgoing) => {
 		const { method, url: path, headers } = incoming;
 		setTimeout(() => {
+			// Whoever asked may have been killed meanwhile, or be killed before all of the request is here.
+			if (outgoing.closed) return;
 			const passed = request({ host: target.hostname, port: target.port, method, path, headers }, (answer) => {
 				outgoing.writeHead(answer.statusCode, answer.headers);
 				answer.pipe(outgoing);
 			});
 			passed.on("error", () => outgoing.destroy());
-			// Whoever asked may have been killed before all of the request was here.
 			outgoing.on("close", () => passed.destroy());
 			incoming.pipe(passed);
 		}, delay);
