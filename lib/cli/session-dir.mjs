@@ -8,12 +8,6 @@ import { writeWarning } from "./output.mjs";
 /** @typedef {{ cwd?: string, dir?: string, all?: boolean, json?: boolean }} SessionScope */
 
 /**
- * The path of a file to write. `~` and `file://` are understood; any other path stays as it was typed.
- * @param {string} text
- */
-export const outputPath = (text) => (/^(?:file:\/\/|~(?:[\\/]|$))/.test(text) ? pathOf(text) : text);
-
-/**
  * The process's working directory, or undefined if it was deleted.
  * @returns {string | undefined}
  */

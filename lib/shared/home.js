@@ -1,10 +1,29 @@
-// The one rule for `~` in paths that no shell has expanded.
+// Paths as people write them: in settings, in variables, and in quoted arguments, which no shell expands.
 const { homedir } = require("node:os");
+const { join } = require("node:path");
+const { fileURLToPath } = require("node:url");
+
+const ON_WINDOWS = process.platform === "win32";
+const HOME = ON_WINDOWS ? /^~(?:[\\/]|$)/ : /^~(?:\/|$)/;
+/** A drive as the shells of Windows name it: `/c/dir`, `/mnt/c/dir`, `/cygdrive/c/dir`. */
+const SHELL_DRIVE = /^\/(?:mnt\/|cygdrive\/)?([a-z])(?:\/([^\\]*))?$/i;
 
 /**
  * A path, with the home directory for a `~` at its beginning.
  * @param {string} path
  */
-const expandHome = (path) => path.replace(/^~(?=[\\/]|$)/, () => homedir());
+const expandHome = (path) => (HOME.test(path) ? join(homedir(), path.slice(1)) : path);
+
+/**
+ * A path by pi's rule, which is that of the core (`paths::normalize`): `~`, `file://` and, on Windows, the drives of its shells are
+ * understood. A relative path stays relative.
+ * @param {string} path
+ */
+function normalizePath(path) {
+	if (path.startsWith("file://")) return fileURLToPath(path);
+	const [, drive, names = ""] = (ON_WINDOWS && SHELL_DRIVE.exec(path)) || [];
+	return drive ? `${drive.toUpperCase()}:\\${names.replaceAll("/", "\\")}` : expandHome(path);
+}
 
 exports.expandHome = expandHome;
+exports.normalizePath = normalizePath;

@@ -2,15 +2,14 @@
 import { readdirSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
 import { getDefaultSessionDir } from "../../index.mjs";
 import home from "./home.js";
 
 /**
- * Makes a path absolute. `~` and `file://` are understood, because no shell expands them in quoted arguments.
+ * Makes a path absolute.
  * @param {string} text
  */
-export const pathOf = (text) => (text.startsWith("file://") ? fileURLToPath(text) : resolve(home.expandHome(text)));
+export const pathOf = (text) => resolve(home.normalizePath(text));
 
 /**
  * The default session directory of a working directory. It is not created.

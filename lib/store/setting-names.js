@@ -1,7 +1,8 @@
 // The names by which a user says which store is used, and where they are. A file of its own, because every pi looks for them, and most have
 // no store.
+const { homedir } = require("node:os");
 const { join } = require("node:path");
-const { expandHome } = require("../shared/home.js");
+const { normalizePath } = require("../shared/home.js");
 
 /** The variable that names the store. */
 exports.STORE_VARIABLE = "PI_SESSION_NATIVE_STORE";
@@ -11,10 +12,13 @@ exports.SETTINGS_FILE = "session-store.json";
 exports.TIMEOUT_VARIABLE = "PI_SESSION_NATIVE_STORE_TIMEOUT";
 
 /**
- * The agent's directory, which has pi's settings and sessions.
+ * The agent's directory, which has pi's settings and sessions, by the rule of the addon, which is not loaded for it.
  * @param {{ name?: string, configDir?: string }} [piConfig] that of a renamed build's package
  */
-exports.agentDirOf = ({ name = "pi", configDir = ".pi" } = {}) => expandHome(process.env[`${name.toUpperCase()}_CODING_AGENT_DIR`] || join("~", configDir, "agent"));
+exports.agentDirOf = ({ name = "pi", configDir = ".pi" } = {}) => {
+	const dir = process.env[`${name.toUpperCase()}_CODING_AGENT_DIR`];
+	return dir ? normalizePath(dir) : join(homedir(), configDir, "agent");
+};
 
 /** Where this machine's notes about its stores are. @param {string} agentDir */
 exports.notesIn = (agentDir) => join(agentDir, "session-stores");

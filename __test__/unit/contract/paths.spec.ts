@@ -18,9 +18,14 @@ import {
 	user,
 	writeSession,
 } from "../../support/scratch.js";
+import settingNames from "../../../lib/store/setting-names.js";
+import { loadReference } from "../../support/reference.js";
 import { dirName, testWith } from "../../support/windows.js";
 
 const { SessionManager } = api;
+const { agentDirOf } = settingNames;
+const reference = await loadReference();
+const agentDirFrom = (getDefaultSessionDir: (...args: any[]) => unknown) => resolve(String(getDefaultSessionDir("/x")), "../..");
 
 describe("the agent directory", () => {
 	test("is read from the environment when it is needed, not at load", () => {
@@ -45,6 +50,16 @@ describe("the agent directory", () => {
 		expect(api.getDefaultSessionDir("/x")).toBe(join(home, "own/sessions", dirName("/x")));
 		setEnv({ PI_CODING_AGENT_DIR: "~" });
 		expect(api.getDefaultSessionDir("/x")).toBe(join(home, "sessions", dirName("/x")));
+	});
+
+	// Regression: of `file://` the store's rule made a relative path, so that its settings and locks were looked for in another directory.
+	test.each(["~", "~/own", "~//own/../x", "~other", "~\\own", "rel/dir", "file", ""])("is the same for sessions, for a store and for pi: %j", async (given) => {
+		const { home } = ownAgent();
+		const dir = scratch();
+		enter(dir);
+		setEnv({ PI_CODING_AGENT_DIR: given === "file" ? pathToFileURL(join(dir, "ä b")).href : given });
+		const want = given === "file" ? join(dir, "ä b") : given === "" ? join(home, ".pi/agent") : resolve(agentDirOf());
+		expect([resolve(agentDirOf()), agentDirFrom(api.getDefaultSessionDir), agentDirFrom(reference.getDefaultSessionDir)]).toEqual([want, want, want]);
 	});
 
 	test("that is given takes its place", () => {
