@@ -147,13 +147,24 @@ function readHeader({ fd }) {
 }
 
 /**
+ * The version that a header states, by the rule of the core (`Version::of`): 1 if there is none, and NaN, which counts as the current one, if it is not a decimal number.
+ * @param {unknown} version
+ */
+function versionNumber(version) {
+	if (version === undefined || version === null) return 1;
+	const isNumber = typeof version === "string" ? /^[\d.eE+-]*$/.test(version.trim()) : typeof version !== "object";
+	return isNumber ? Number(version) : NaN;
+}
+
+/**
  * Entries of an old version have no ids, and lines of versions to come may refer to each other in ways that a merge does not know.
  * @param {unknown} version
  */
 function checkVersion(version = 1) {
+	const number = versionNumber(version);
 	const shown = JSON.stringify(version).slice(0, 20);
-	if (!(Number(version) >= CURRENT_VERSION)) throw new StoreError("invalid", `The session is of version ${shown}, stores take ${CURRENT_VERSION}: open it once, which migrates it`);
-	if (Number(version) > CURRENT_VERSION)
+	if (number < CURRENT_VERSION) throw new StoreError("invalid", `The session is of version ${shown}, stores take ${CURRENT_VERSION}: open it once, which migrates it`);
+	if (number > CURRENT_VERSION)
 		throw new StoreError("invalid", `The session is of version ${shown}, this release knows ${CURRENT_VERSION}: install a newer pi-session-native`);
 }
 
