@@ -2,14 +2,14 @@
 import { existsSync } from "node:fs";
 import { CURRENT_SESSION_VERSION, SessionManager, getDefaultSessionDir } from "../../index.mjs";
 import { roleOf } from "../shared/entries.mjs";
-import home from "../shared/home.js";
+import paths from "../shared/paths.js";
 import { pathOf } from "../shared/session-dir.mjs";
 import { safeLine } from "../shared/text.mjs";
 import { CommandError, UsageError } from "./errors.mjs";
 import { writeText } from "./files.mjs";
 import { markdown } from "./markdown.mjs";
 import { json, write, writeJson } from "./output.mjs";
-import { sessionDir } from "./session-dir.mjs";
+import { sessionDir } from "./dir-options.mjs";
 import { UNLOCKED, findEntry, openReadOnly, sessionPath } from "./sessions.mjs";
 
 /** @typedef {import("../../index.js").SessionManager} Manager */
@@ -92,7 +92,7 @@ async function forkOldAt(looked, source, id, options) {
 export async function exportSession(query, options) {
 	const source = await sessionPath(query, options);
 	const manager = openReadOnly(source);
-	const output = home.normalizePath(options.output ?? "-");
+	const output = paths.normalizePath(options.output ?? "-");
 	const format = options.format ?? (output.endsWith(".jsonl") || options.json ? "jsonl" : "md");
 	if (options.json && format !== "jsonl") throw new UsageError("--json exports JSON lines; --format md goes without it");
 	if (options.all && format === "md") throw new UsageError("Markdown is one conversation: --all goes with --format jsonl");

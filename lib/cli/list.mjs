@@ -6,12 +6,12 @@ import { underHome } from "../shared/under-home.mjs";
 import { idInName } from "../store/session-path.js";
 import { columns, paint, write, writeJson, writePaged } from "./output.mjs";
 import { resumeLines } from "./resume.mjs";
-import { existingSessionDir, sessionDir, workingDirectory } from "./session-dir.mjs";
+import { existingSessionDir, sessionDir, workingDirectory } from "./dir-options.mjs";
 import { listSessions, title } from "./sessions.mjs";
 import { table } from "./table.mjs";
 
 /** @typedef {import("../../index.js").SessionInfo} SessionInfo */
-/** @typedef {import("./sessions.mjs").SessionScope & { limit?: number, pager?: boolean }} Options */
+/** @typedef {import("./sessions.mjs").DirOptions & { limit?: number, pager?: boolean }} Options */
 
 /** Ids are UUIDv7: this many characters contain the millisecond. */
 const ID_SHOWN = 13;

@@ -11,7 +11,7 @@ import redacted from "../store/redacted-lines.js";
 import lineHashes from "../store/redactions.js";
 import { UsageError } from "./errors.mjs";
 import { paint, write, writeJson, writeWarning } from "./output.mjs";
-import { sessionDir } from "./session-dir.mjs";
+import { sessionDir } from "./dir-options.mjs";
 import { findEntry, openReadOnly, sessionPath } from "./sessions.mjs";
 import { onSignal } from "./signals.mjs";
 import { ifStoreIsNamed, notesDirHere, syncOf } from "./store-connection.mjs";

@@ -6,7 +6,7 @@ import lastErrors from "../store/last-errors.js";
 import { displayName } from "../store/names.js";
 import { idInName } from "../store/session-path.js";
 import { paint, write, writeJson } from "./output.mjs";
-import { sessionDir } from "./session-dir.mjs";
+import { sessionDir } from "./dir-options.mjs";
 import { checkAnswers, syncHere, syncsOfAll, withStore } from "./store-connection.mjs";
 
 /** @typedef {import("./store-connection.mjs").Options} Options */

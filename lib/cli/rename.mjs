@@ -7,7 +7,7 @@ import { sessionPath } from "./sessions.mjs";
 /**
  * @param {string} query
  * @param {string} name the empty text takes the name away
- * @param {import("./session-dir.mjs").SessionScope} options
+ * @param {import("./dir-options.mjs").DirOptions} options
  */
 export async function rename(query, name, options) {
 	const path = await sessionPath(query, options);

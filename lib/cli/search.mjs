@@ -7,14 +7,14 @@ import { UsageError } from "./errors.mjs";
 import { columns, json, paint, withProgress, write } from "./output.mjs";
 import { resumeLines } from "./resume.mjs";
 import { DEFAULT_SCOPES, SCOPES } from "./search-scopes.mjs";
-import { existingSessionDir, workingDirectory } from "./session-dir.mjs";
+import { existingSessionDir, workingDirectory } from "./dir-options.mjs";
 import { ID_COLUMNS, listSessions } from "./sessions.mjs";
 import { limitsOf } from "./times.mjs";
 
 /** @typedef {import("../../index.js").SearchHit} SearchHit */
 /** @typedef {import("../../index.js").SearchOptions} SearchOptions */
 /**
- * @typedef {import("./session-dir.mjs").SessionScope & {
+ * @typedef {import("./dir-options.mjs").DirOptions & {
  *   limit: number, in?: NonNullable<SearchOptions["in"]>, role?: NonNullable<SearchOptions["roles"]>, since?: string, until?: string, phrase?: boolean,
  * }} Options
  */

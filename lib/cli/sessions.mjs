@@ -5,12 +5,12 @@ import { defaultDir, pathOf } from "../shared/session-dir.mjs";
 import { asText, clip, safeLine } from "../shared/text.mjs";
 import { CommandError } from "./errors.mjs";
 import { withProgress } from "./output.mjs";
-import { existingSessionDir, sessionDir, workingDirectory } from "./session-dir.mjs";
+import { existingSessionDir, sessionDir, workingDirectory } from "./dir-options.mjs";
 
 /** @typedef {import("../../index.js").SessionManager} Manager */
 /** @typedef {import("../../index.js").SessionInfo} SessionInfo */
 /** @typedef {import("../../index.js").SessionEntry} SessionEntry */
-/** @typedef {import("./session-dir.mjs").SessionScope} SessionScope */
+/** @typedef {import("./dir-options.mjs").DirOptions} DirOptions */
 
 const CANDIDATES_SHOWN = 10;
 /** Columns of an id in messages; pi's own ids take 36. */
@@ -18,12 +18,12 @@ export const ID_COLUMNS = 64;
 
 /**
  * The sessions of a working directory, or all of them, with a progress bar while they are read.
- * @param {SessionScope} scope
+ * @param {DirOptions} options
  * @returns {Promise<SessionInfo[]>}
  */
-export async function listSessions(scope) {
-	const dir = sessionDir(scope);
-	const cwd = scope.all ? undefined : workingDirectory(scope);
+export async function listSessions(options) {
+	const dir = sessionDir(options);
+	const cwd = options.all ? undefined : workingDirectory(options);
 	return await withProgress("Reading sessions", ({ update }) => (cwd === undefined ? SessionManager.listAll(dir, update) : SessionManager.list(cwd, dir ?? defaultDir(cwd), update)));
 }
 
@@ -39,16 +39,16 @@ export const isPath = (query) => /[\\/]/.test(query) || query.endsWith(".jsonl")
 /**
  * The file of a session: a path, the beginning of an id, a name, or nothing for the newest of the working directory.
  * @param {string | undefined} query
- * @param {SessionScope} scope
+ * @param {DirOptions} options
  * @returns {Promise<string>}
  */
-export async function sessionPath(query, scope) {
-	if (query === undefined) return newestSession(scope);
+export async function sessionPath(query, options) {
+	if (query === undefined) return newestSession(options);
 	const path = isPath(query) ? pathOf(query) : undefined;
 	const stats = path === undefined ? undefined : statSync(path, { throwIfNoEntry: false });
 	if (path !== undefined && stats?.isFile()) return path;
-	existingSessionDir(scope);
-	const sessions = await listSessions({ ...scope, all: true });
+	existingSessionDir(options);
+	const sessions = await listSessions({ ...options, all: true });
 	// A name may look like a path.
 	if (!sessions.some(({ id, name }) => id.startsWith(query) || isNamed(name, query))) {
 		throw new CommandError(path === undefined ? `No session has an id that begins with ${JSON.stringify(query)}, or that name; ${SHOWN_BY.session} shows them` : `${stats ? "Not a file" : "No such file"}: ${query}`);
@@ -63,11 +63,11 @@ const SHOWN_BY = { session: "pi-sessions list --all", "stored session": "pi-sess
 const isNamed = (name, query) => name !== undefined && query !== "" && safeLine(name) === query;
 
 /**
- * @param {SessionScope} scope
+ * @param {DirOptions} options
  */
-function newestSession(scope) {
-	const cwd = workingDirectory(scope);
-	const dir = existingSessionDir(scope);
+function newestSession(options) {
+	const cwd = workingDirectory(options);
+	const dir = existingSessionDir(options);
 	const found = dir === undefined ? findMostRecentSession(defaultDir(cwd)) : findMostRecentSession(dir, cwd);
 	if (found === null) throw new CommandError(`No session for ${cwd}. \`pi-sessions list --all\` shows those of every directory`);
 	return found;

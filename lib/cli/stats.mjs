@@ -4,7 +4,7 @@ import { preview } from "../shared/entries.mjs";
 import { clip, clipMiddle, count, counted, dollars, safeLine, size, wrapped } from "../shared/text.mjs";
 import { UsageError } from "./errors.mjs";
 import { columns, paint, withProgress, write, writeJson, writePaged } from "./output.mjs";
-import { existingSessionDir } from "./session-dir.mjs";
+import { existingSessionDir } from "./dir-options.mjs";
 import { openReadOnly, sessionPath } from "./sessions.mjs";
 import { table } from "./table.mjs";
 import { limitsOf } from "./times.mjs";

@@ -10,7 +10,7 @@ import settingNames from "../store/setting-names.js";
 import settings from "../store/settings.js";
 import { UsageError } from "./errors.mjs";
 import { writeWarning } from "./output.mjs";
-import { scopeCwd, sessionDir, workingDirectory } from "./session-dir.mjs";
+import { cwdOf, sessionDir, workingDirectory } from "./dir-options.mjs";
 
 /** @typedef {import("../store/index.js").LineStore} LineStore */
 /** @typedef {{ cwd?: string, dir?: string, json?: boolean, all?: boolean, store?: string, dryRun?: boolean, restore?: boolean }} Options */
@@ -138,7 +138,7 @@ export async function syncsOfAll(connection, options) {
  * @param {Options} options
  */
 export async function sessionHere(session, options) {
-	const cwd = scopeCwd(options);
+	const cwd = cwdOf(options);
 	const first = cwd === undefined ? undefined : defaultDir(cwd);
 	const dirs = new Set(sessionFiles(sessionDir(options)).map((path) => dirname(path)));
 	for (const dir of [...dirs].sort((a, b) => Number(b === first) - Number(a === first))) {

@@ -7,7 +7,7 @@ import local from "../store/local.js";
 import { displayName, isId } from "../store/names.js";
 import { CommandError, UsageError } from "./errors.mjs";
 import { paint, withProgress, write, writeJson, writeWarning } from "./output.mjs";
-import { workingDirectory } from "./session-dir.mjs";
+import { workingDirectory } from "./dir-options.mjs";
 import { findOne, isPath, sessionPath } from "./sessions.mjs";
 import { projectHere, sessionHere, syncHere, syncOf, syncsOfAll, withStore } from "./store-connection.mjs";
 import { table } from "./table.mjs";

@@ -1,12 +1,12 @@
 // A session's tree, drawn: a line for each entry, in the order and with the indents of `layout.mjs`.
 import { preview, roleOf } from "../shared/entries.mjs";
 import { clip, counted, safeLine, widthOf, wrapped } from "../shared/text.mjs";
-import { folded, runsOf, sizeOf, userNodes } from "./layout.mjs";
+import { folded, runsOf, sizeOf, userNodes } from "./tree-layout.mjs";
 import { columns, paint } from "./output.mjs";
 
-/** @typedef {import("./layout.mjs").Run} Run */
+/** @typedef {import("./tree-layout.mjs").Run} Run */
 /** @typedef {import("../../index.js").SessionManager} Manager */
-/** @typedef {import("./layout.mjs").Node} Node */
+/** @typedef {import("./tree-layout.mjs").Node} Node */
 /** @typedef {{ limit: number, isOfUser?: boolean, leafId: string | null, active: Set<string>, preview: (entry: Node["entry"]) => string }} View */
 
 /** @type {Record<string, (text: string) => string>} */

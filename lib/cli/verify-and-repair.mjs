@@ -4,7 +4,7 @@ import { sessionFiles } from "../shared/session-dir.mjs";
 import { clip, count, counted, safeLine, size } from "../shared/text.mjs";
 import { UsageError } from "./errors.mjs";
 import { paint, withProgress, write, writeJson } from "./output.mjs";
-import { existingSessionDir } from "./session-dir.mjs";
+import { existingSessionDir } from "./dir-options.mjs";
 import { ID_COLUMNS, sessionPath } from "./sessions.mjs";
 import { yieldToSignals } from "./signals.mjs";
 

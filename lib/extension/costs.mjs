@@ -4,7 +4,7 @@ import { answer, withStatus } from "./answer.mjs";
 import { GROUPINGS, summary, table } from "./costs-table.mjs";
 import { CostsView } from "./costs-view.mjs";
 import { library } from "./library.mjs";
-import { customDir, onlyDir } from "./scope.mjs";
+import { customDir, onlyDir } from "./search-options.mjs";
 
 /** @typedef {typeof import("@earendil-works/pi-coding-agent")} Pi */
 /** @typedef {import("@earendil-works/pi-coding-agent").ExtensionCommandContext} Context */

@@ -4,7 +4,7 @@ import { pieces } from "../shared/snippet.mjs";
 import { age, clip, clipMiddle, counted, safeBlock, widthOf, wrapped } from "../shared/text.mjs";
 import { underHome } from "../shared/under-home.mjs";
 import { isForEditor, safeMessage } from "./go-to.mjs";
-import { LIMIT } from "./scope.mjs";
+import { LIMIT } from "./search-options.mjs";
 
 /** @typedef {import("../../index.js").SearchHit} SearchHit */
 /** @typedef {import("../../index.js").SearchOptions} SearchOptions */

@@ -5,7 +5,7 @@ import { answer, withStatus } from "./answer.mjs";
 import { FindView, ageOf, byWriter, speakerOf, titleOf } from "./find-view.mjs";
 import { goTo, textOf } from "./go-to.mjs";
 import { library } from "./library.mjs";
-import { onlyDir, searchOptions } from "./scope.mjs";
+import { onlyDir, searchOptions } from "./search-options.mjs";
 import { lastWriters } from "./writers.mjs";
 
 /** @typedef {typeof import("@earendil-works/pi-coding-agent")} Pi */

@@ -3,7 +3,7 @@ import { partsOf, roleOf } from "../shared/entries.mjs";
 import { pieces } from "../shared/snippet.mjs";
 import { asText, safeBlock, safeLine } from "../shared/text.mjs";
 import { library } from "./library.mjs";
-import { customDir, searchOptions } from "./scope.mjs";
+import { customDir, searchOptions } from "./search-options.mjs";
 
 /** @typedef {typeof import("@earendil-works/pi-coding-agent")} Pi */
 /** @typedef {import("@earendil-works/pi-coding-agent").ExtensionContext} Context */

@@ -168,7 +168,7 @@ export class Hooks {
 		}
 		const loaded = next(url, context);
 		if (loaded.source === undefined || loaded.source === null) return loaded;
-		return { ...loaded, source: guarded(Buffer.from(loaded.source).toString("utf8"), pi) };
+		return { ...loaded, source: addGuard(Buffer.from(loaded.source).toString("utf8"), pi) };
 	}
 
 	#replacement(dir) {
@@ -188,7 +188,7 @@ export class Hooks {
  * An entry module's source with one import before all others. When it runs, everything that the entry imports is
  * resolved, and nothing of it has run. It is on a line that is there already, so that no line moves.
  */
-function guarded(source, pi) {
+function addGuard(source, pi) {
 	const hashbang = /^#!.*\n?/.exec(source)?.[0] ?? "";
 	const guard = `import ${JSON.stringify(`${GUARD}?${new URLSearchParams({ pi: pi.dir })}`)};`;
 	return `${hashbang}${guard}${source.slice(hashbang.length)}`;

@@ -29,7 +29,7 @@ function stop(error) {
 	process.exit(1);
 }
 
-function guarded(work) {
+function stopIfUnfit(work) {
 	try {
 		return work();
 	} catch (error) {
@@ -90,7 +90,7 @@ function mainScript() {
 
 /** Stops the start of a pi that is not a script of Node's. Scripts that are not named as pi are left alone. */
 function refuseOthers({ given, real }, settings) {
-	const { isBinary, isNamedAsPi, refuseLauncher, singleBinary } = require("./find.mjs");
+	const { isBinary, isNamedAsPi, refuseLauncher, singleBinary } = require("./find-pi.mjs");
 	const isNamed = [given, real].some((path) => isNamedAsPi(path, settings));
 	if (isNamed && !real.endsWith(".node") && isBinary(real)) throw singleBinary(real);
 	refuseLauncher(real, settings.names);
@@ -100,7 +100,7 @@ function refuseOthers({ given, real }, settings) {
 export function registerMain() {
 	if (installed) return;
 	startsPi = true;
-	guarded(() => {
+	stopIfUnfit(() => {
 		const main = mainScript();
 		const settings = readEnvironment();
 		const script = main?.real;
@@ -134,10 +134,10 @@ function checkStart(packages, pi, script) {
 export async function startPi() {
 	startsPi = true;
 	keepCompiled();
-	const url = guarded(() => {
+	const url = stopIfUnfit(() => {
 		const settings = readEnvironment();
 		const packages = install(settings);
-		const { findPi } = require("./find.mjs");
+		const { findPi } = require("./find-pi.mjs");
 		const pi = findPi(packages, settings);
 		takeStore(pi);
 		const isBundled = hooks.bundleOf(pi) !== undefined;

@@ -3,13 +3,13 @@ import { readdirSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { getDefaultSessionDir } from "../../index.mjs";
-import home from "./home.js";
+import paths from "./paths.js";
 
 /**
  * Makes a path absolute.
  * @param {string} text
  */
-export const pathOf = (text) => resolve(home.normalizePath(text));
+export const pathOf = (text) => resolve(paths.normalizePath(text));
 
 /**
  * The default session directory of a working directory. It is not created.

@@ -6,7 +6,7 @@
 const { createHash } = require("node:crypto");
 const { resolve } = require("node:path");
 const { fileURLToPath } = require("node:url");
-const { expandHome } = require("../shared/home.js");
+const { expandHome } = require("../shared/paths.js");
 const { StoreError } = require("./errors.js");
 
 /**

@@ -2,7 +2,7 @@
 // no store.
 const { homedir } = require("node:os");
 const { join } = require("node:path");
-const { normalizePath } = require("../shared/home.js");
+const { normalizePath } = require("../shared/paths.js");
 
 /** The variable that names the store. */
 exports.STORE_VARIABLE = "PI_SESSION_NATIVE_STORE";

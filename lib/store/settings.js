@@ -4,7 +4,7 @@
 // password: the agent's tools print their environment, and what they print is stored.
 const fs = require("node:fs");
 const { dirname, isAbsolute, join, resolve, sep } = require("node:path");
-const { expandHome } = require("../shared/home.js");
+const { expandHome } = require("../shared/paths.js");
 const { hasPassword, isTimeout, readAddress, withoutPassword } = require("./address.js");
 const { StoreError } = require("./errors.js");
 const { hostLock } = require("./host-lock.js");

@@ -1,5 +1,6 @@
 // Paths, default directories, the environment as it is when it is needed; errors of the file system.
 import { existsSync, mkdirSync, readdirSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { basename, dirname, join, resolve, sep } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
@@ -18,12 +19,11 @@ import {
 	user,
 	writeSession,
 } from "../../support/scratch.js";
-import settingNames from "../../../lib/store/setting-names.js";
 import { loadReference } from "../../support/reference.js";
 import { dirName, testWith } from "../../support/windows.js";
 
 const { SessionManager } = api;
-const { agentDirOf } = settingNames;
+const { agentDirOf } = createRequire(import.meta.url)("../../../lib/store/setting-names.js");
 const reference = await loadReference();
 const agentDirFrom = (getDefaultSessionDir: (...args: any[]) => unknown) => resolve(String(getDefaultSessionDir("/x")), "../..");
 

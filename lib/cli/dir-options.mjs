@@ -5,7 +5,7 @@ import { pathOf } from "../shared/session-dir.mjs";
 import { CommandError } from "./errors.mjs";
 import { writeWarning } from "./output.mjs";
 
-/** @typedef {{ cwd?: string, dir?: string, all?: boolean, json?: boolean }} SessionScope */
+/** @typedef {{ cwd?: string, dir?: string, all?: boolean, json?: boolean }} DirOptions */
 
 /**
  * The process's working directory, or undefined if it was deleted.
@@ -22,35 +22,35 @@ function currentDirectory() {
 
 /**
  * The working directory whose sessions are selected: `--cwd`, else the process's own.
- * @param {SessionScope} scope
+ * @param {DirOptions} options
  */
-export const scopeCwd = ({ cwd }) => (cwd === undefined ? currentDirectory() : pathOf(cwd));
+export const cwdOf = ({ cwd }) => (cwd === undefined ? currentDirectory() : pathOf(cwd));
 
 /**
- * Like `scopeCwd`, but throws if there is no working directory.
- * @param {SessionScope} scope
+ * Like `cwdOf`, but throws if there is no working directory.
+ * @param {DirOptions} options
  */
-export function workingDirectory(scope) {
-	const cwd = scopeCwd(scope);
+export function workingDirectory(options) {
+	const cwd = cwdOf(options);
 	if (cwd === undefined) throw new CommandError("The working directory was deleted; use --cwd to name another, or --all for the sessions of every directory");
 	return cwd;
 }
 
 /**
  * The session directory if it is not the default one: from `--dir`, then pi's environment variable, then pi's settings.
- * @param {SessionScope} scope
+ * @param {DirOptions} options
  * @returns {string | undefined}
  */
-export const sessionDir = (scope) => scope.dir ?? configuredDir(scope);
+export const sessionDir = (options) => options.dir ?? configuredDir(options);
 
 /**
  * The same for a command that only reads it: one that was named must be there. Others may make it.
- * @param {SessionScope} scope
+ * @param {DirOptions} options
  * @returns {string | undefined}
  */
-export function existingSessionDir(scope) {
-	const dir = sessionDir(scope);
-	if (scope.dir !== undefined && !statSync(pathOf(scope.dir), { throwIfNoEntry: false })?.isDirectory()) throw new CommandError(`No such directory: ${scope.dir}`);
+export function existingSessionDir(options) {
+	const dir = sessionDir(options);
+	if (options.dir !== undefined && !statSync(pathOf(options.dir), { throwIfNoEntry: false })?.isDirectory()) throw new CommandError(`No such directory: ${options.dir}`);
 	return dir;
 }
 
@@ -59,11 +59,11 @@ const configured = new Map();
 
 /**
  * The session directory that the environment or pi's settings name.
- * @param {SessionScope} scope
+ * @param {DirOptions} options
  */
-function configuredDir(scope) {
-	const cwd = scopeCwd(scope);
+function configuredDir(options) {
+	const cwd = cwdOf(options);
 	const key = cwd ?? "";
-	if (!configured.has(key)) configured.set(key, getConfiguredSessionDir(cwd, { onWarning: (text) => writeWarning(text, Boolean(scope.json)) }));
+	if (!configured.has(key)) configured.set(key, getConfiguredSessionDir(cwd, { onWarning: (text) => writeWarning(text, Boolean(options.json)) }));
 	return configured.get(key);
 }
