@@ -9,7 +9,8 @@ async function loadAll(store, session, after, { onProgress, stored } = {}) {
 	const problems = new Map();
 	let comesAfter = true;
 	for (let cursor = after; ; ) {
-		const page = await store.load(session, cursor, stored);
+		// After the first page logs may have been read beyond what was listed.
+		const page = await store.load(session, cursor, cursor === after ? stored : undefined);
 		comesAfter &&= page.comesAfter;
 		for (const line of page.lines) {
 			const key = lineKey(line.line);

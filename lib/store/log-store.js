@@ -99,7 +99,11 @@ class LogStore {
 			const isThere = listing !== undefined && listing.hosts.size > 0;
 			if (!isThere && !start.isEmpty) throw resetError(session);
 			if (!isThere) return { lines: [], cursor: start.toString(), comesAfter: true, more: false, problems: [] };
-			const page = await this.#reader.page(listing, start, reads >= REREADS);
+			const page = await this.#reader.page(listing, start, reads >= REREADS).catch((error) => {
+				// What the cursor has passed may have been stored since it was listed.
+				if (known && error.code === "reset") return undefined;
+				throw error;
+			});
 			// What is wrong may have been redacted since it was listed.
 			if (page && !(known && page.problems.length > 0)) return page;
 			if (!page) await pause(REREAD_MS);

@@ -105,6 +105,30 @@ test("no file has the bytes of a redacted line, or of one that was in its place"
 	expect(having("here")).toEqual([]);
 });
 
+// Regression: the cursor was compared with the sizes of the list, so that it was refused, and everything was loaded, or nothing could be.
+describe("what was stored since a list", () => {
+	test("by a host whose log an earlier page has read, comes with a load of all pages", async () => {
+		const path = emptyDirectory();
+		const large = Buffer.from(`{"type":"message","id":"large","text":"${"x".repeat(9 << 20)}"}`);
+		const { cursor } = await append(open(path), [large]);
+		await append(open(path, "b"), entries("b", 1));
+		const reader = open(path, "reader");
+		const { sessions } = await reader.list();
+		await append(open(path), entries("a", 1), cursor);
+		expect(ids(await loadAll(reader, SESSION, undefined, { stored: sessions[0] }))).toEqual(["large", "b0", "a0"]);
+	});
+
+	test("by this host, is passed by its cursor", async () => {
+		const path = emptyDirectory();
+		const store = open(path);
+		const { cursor } = await append(store, entries("a", 1));
+		const { sessions } = await store.list();
+		const { cursor: later } = await append(store, entries("b", 1), cursor);
+		await append(open(path, "other"), entries("x", 1), later);
+		expect(ids(await store.load(SESSION, later, sessions[0]))).toEqual(["x0"]);
+	});
+});
+
 describe("what cannot be used of a log is named, the logs of other hosts are read, and what follows in this one waits for it", () => {
 	const damages: [string, RegExp, (bytes: Buffer[]) => Buffer, string[]][] = [
 		["no batch", /^it is not a batch$/, ([a, , c]) => Buffer.concat([a, Buffer.from("[1, 2]\n{}\n"), c] as Buffer[]), ["a0", "x0"]],
