@@ -104,6 +104,37 @@ function hasBatch(bytes, from) {
 	return false;
 }
 
+/**
+ * Where a part of a log has the bytes of redacted lines, also after damage and in a torn end. A damaged line of a batch that has a redacted one
+ * may be that. Of a batch that is not there to its end, which its host may be writing, only the lines in the places of redacted ones are.
+ * @param {Buffer} bytes
+ * @param {{ has: (checksum: string) => boolean }} redacted by checksum
+ */
+function redactedRanges(bytes, redacted) {
+	/** @type {{ at: number, length: number }[]} */
+	const ranges = [];
+	/** The last batch that began, and how many of its lines were passed. */
+	let [checksums, end, nth] = [/** @type {string[]} */ ([]), 0, 0];
+	let known = new Set(checksums);
+	for (let [at, next] = [0, 0]; at < bytes.length; at = next + 1) {
+		const newline = bytes.indexOf(NEWLINE, at);
+		next = newline < 0 ? bytes.length : newline;
+		const line = bytes.subarray(at, next);
+		const meta = line.toString("latin1", 0, BEGINNING.length) === BEGINNING ? parseMeta(line) : undefined;
+		if (meta?.isWhole) {
+			[checksums, end, nth] = [meta.lines, next + 1 + meta.bytes, 0];
+			known = new Set(checksums);
+			continue;
+		}
+		const checksum = checksumOf(line);
+		let candidates = [checksum];
+		if (at < end && !known.has(checksum)) candidates = end <= bytes.length ? checksums : checksums.slice(nth, nth + 1);
+		if (candidates.some((one) => redacted.has(one)) && line.some((byte) => byte !== 0x20)) ranges.push({ at, length: line.length });
+		nth++;
+	}
+	return ranges;
+}
+
 /** What the batch with this sum begins with. @param {string} sum */
 const beginningOf = (sum) => Buffer.from(`${BEGINNING}${sum}"`);
 
@@ -112,3 +143,4 @@ exports.checksumIn = checksumIn;
 exports.checksumOf = checksumOf;
 exports.decodeBatches = decodeBatches;
 exports.encodeBatch = encodeBatch;
+exports.redactedRanges = redactedRanges;

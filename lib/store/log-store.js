@@ -13,7 +13,7 @@ const { LogCursor } = require("./cursor.js");
 const { StoreError, deletedError, resetError } = require("./errors.js");
 const { inParallel } = require("./in-parallel.js");
 const { checkAppend, checkProject, checkTtl, compareText, headerFault, sha256 } = require("./lines.js");
-const { checksumOf, decodeBatches } = require("./log-batches.js");
+const { checksumOf, redactedRanges } = require("./log-batches.js");
 const { Claims } = require("./log-claims.js");
 const { LINES, deletedPath, folderOf, headerPath, headersOf, listingsOf, movedIn, movedPath, prefixOf, projectPath } = require("./log-names.js");
 const { untilWritten } = require("./log-objects.js");
@@ -232,10 +232,11 @@ class LogStore {
 		// All of them are applied, because whoever made the others may have been stopped here.
 		const listing = await this.#thereOf(session);
 		await this.#redactions.removeUnused(listing);
-		for (const [host, parts] of listing.hosts)
+		for (const parts of listing.hosts.values())
 			await inParallel(parts, async ({ path }) => {
 				const content = await this.#objects.get(path);
-				if (content) await this.#redactions.blank(path, decodeBatches(content.bytes, 0, { session, host }).batches, listing);
+				const ranges = content ? redactedRanges(content.bytes, listing.redacted) : [];
+				if (ranges.length > 0) await this.#objects.blank(path, ranges);
 			});
 	}
 

@@ -129,6 +129,32 @@ describe("what was stored since a list", () => {
 	});
 });
 
+// Regression: it ended at the first damage, and said that all was done.
+test("a redacted line leaves what follows damage in a log, its torn end, and a batch whose lines are damaged", async () => {
+	const secret = Buffer.from('{"type":"message","id":"s","text":"hunter2"}');
+	const hash = createHash("sha256").update(secret).digest("hex");
+	const batches = entries("a", 3).map((line, at) => encodeBatch({ session: SESSION, host: "a", clock: at + 1, prev: "", lines: [line, secret] }).bytes as Buffer);
+	const [first, second, third] = batches as [Buffer, Buffer, Buffer];
+	const glued = Buffer.from(String(second).replace("}\n{\"type\":\"message\",\"id\":\"s\"", '} {"type":"message","id":"s"'));
+	const logs = {
+		"a batch after damage": [first, Buffer.from("[1, 2]\n{}\n"), second],
+		"the damaged batch": [first, Buffer.from(String(second).replace('"clock"', '"clocc"')), third],
+		"a torn end": [first, second.subarray(0, -8)],
+		"two lines in one": [first, glued, third],
+	};
+	for (const [name, parts] of Object.entries(logs)) {
+		const path = emptyDirectory();
+		await append(open(path), entries("a", 1));
+		const file = join(path, logOf("a"));
+		const before = Buffer.concat(parts);
+		writeFileSync(file, before);
+		await open(path, "b").redact(SESSION, [{ hash }]);
+		const after = readFileSync(file);
+		expect([name, String(after).includes("hunter"), after.length]).toEqual([name, false, before.length]);
+		for (const line of name === "two lines in one" ? [] : [entry("a0"), entry("a1")]) expect(String(after).includes(String(line))).toBe(String(before).includes(String(line)));
+	}
+});
+
 describe("what cannot be used of a log is named, the logs of other hosts are read, and what follows in this one waits for it", () => {
 	const damages: [string, RegExp, (bytes: Buffer[]) => Buffer, string[]][] = [
 		["no batch", /^it is not a batch$/, ([a, , c]) => Buffer.concat([a, Buffer.from("[1, 2]\n{}\n"), c] as Buffer[]), ["a0", "x0"]],
