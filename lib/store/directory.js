@@ -165,11 +165,30 @@ class DirectoryObjects {
 				if (there > endOffset) await fs.truncate(full, endOffset);
 				for (let at = 0; at < bytes.length; ) at += (await file.write(bytes, at, bytes.length - at)).bytesWritten;
 				await file.datasync();
+			} catch (error) {
+				// It may be in memory alone, where a repeated append would find it, and a second synchronisation may not fail any more.
+				await fs.truncate(full, endOffset).catch(() => {});
+				throw error;
 			} finally {
 				await file.close();
 			}
 			if (!known) await syncFolder(dirname(full));
 			return {};
+		});
+	}
+
+	/** @type {Objects["sync"] & {}} */
+	async sync(path) {
+		await this.#guard(async () => {
+			const full = join(this.#root, path);
+			// Windows synchronises only what may be written to.
+			const file = await fs.open(full, constants.O_WRONLY | NO_LINK);
+			try {
+				await file.datasync();
+			} finally {
+				await file.close();
+			}
+			await syncFolder(dirname(full));
 		});
 	}
 

@@ -16,6 +16,7 @@ const { StoreError } = require("./errors.js");
  * @property {(path: string) => Promise<void>} touch writes an empty object, which may be there
  * @property {(path: string, log: AppendedLog, bytes: Buffer) => Promise<{ cachedPart?: unknown } | undefined>} append durable; cuts at
  *   `endOffset`, then writes, and makes the log if there is none; undefined if it has not `size`
+ * @property {(path: string) => Promise<void>} [sync] makes durable what an append wrote that was stopped before it ended
  * @property {(path: string, ranges: { at: number, length: number }[]) => Promise<void>} blank overwrites with spaces; nothing if it is not there
  * @property {(paths: string[]) => Promise<void>} remove
  * @property {() => Promise<void>} [check] throws unless the server refuses to create what is there, and to replace what has changed

@@ -120,7 +120,7 @@ class LogWriter {
 	 * passed is not read here, and stays.
 	 */
 	async #passLog() {
-		const { host, reader, redactions } = this.#parts;
+		const { host, objects, reader, redactions } = this.#parts;
 		const listing = this.#listing;
 		// In a directory that is synchronised, what another host has may be away for a moment.
 		checkCursor(listing, this.#own, host);
@@ -134,8 +134,11 @@ class LogWriter {
 		});
 		const problem = isWaiting && !isLast ? problems.at(-1) : undefined;
 		if (problem) throw new StoreError("failed", `Session ${this.#session}: ${problem.where}: ${problem.message}`);
-		// A process that was killed after it wrote them did not look at what was redacted.
-		for (const [path, batches] of passed) await redactions.blank(path, batches, listing);
+		// A process that was killed after it wrote them may not have synchronised them, and did not look at what was redacted.
+		for (const [path, batches] of passed) {
+			await objects.sync?.(path);
+			await redactions.blank(path, batches, listing);
+		}
 		const lastPart = (listing.hosts.get(host) ?? []).find(({ part }) => part === this.#own.of(host).part);
 		this.#size = lastPart?.size ?? 0;
 	}

@@ -19,8 +19,8 @@ afterEach(() => vi.restoreAllMocks());
 
 const open = (path: string, host = "a") => new DirectoryStore({ path, host });
 
-testWith("syncs")("an append ends once what it wrote is on the disk, and the first one once the name is", async () => {
-	const path = emptyDirectory();
+/** What is synchronised below a path from now on, unless `onSync` fails. */
+function syncsBelow(path: string, onSync: (name: string) => void = () => {}): string[] {
 	const steps: string[] = [];
 	const openFile = fs.promises.open;
 	vi.spyOn(fs.promises, "open").mockImplementation(async (...args: any[]) => {
@@ -28,17 +28,50 @@ testWith("syncs")("an append ends once what it wrote is on the disk, and the fir
 		for (const name of ["sync", "datasync"] as const) {
 			const sync = file[name].bind(file);
 			file[name] = async () => {
+				onSync(name);
 				await sync();
 				steps.push(`${name} ${String(args[0]).slice(path.length + 1)}`);
 			};
 		}
 		return file;
 	});
+	return steps;
+}
+
+testWith("syncs")("an append ends once what it wrote is on the disk, and the first one once the name is", async () => {
+	const path = emptyDirectory();
+	const steps = syncsBelow(path);
 	const { cursor } = await append(open(path), entries("a", 1));
 	expect(steps.slice(-2)).toEqual([`datasync ${logOf("a")}`, `sync ${dirname(logOf("a"))}`]);
 	steps.length = 0;
 	await append(open(path), entries("b", 1), cursor);
 	expect(steps).toEqual([`datasync ${logOf("a")}`]);
+});
+
+/** An append whose lines are written, and not synchronised. */
+async function unsynchronised(path: string): Promise<void> {
+	syncsBelow(path, (name) => {
+		if (name === "datasync") throw Object.assign(new Error("EIO: i/o error, fdatasync"), { code: "EIO" });
+	});
+	expect((await failure(append(open(path), entries("a", 1)))).code).toBe("unreachable");
+}
+
+// Regression: it found the lines, in the system's memory, and resolved.
+testWith("syncs")("an append that is repeated ends once what the first one wrote is on the disk, if that was killed before", async () => {
+	const path = emptyDirectory();
+	vi.spyOn(fs.promises, "truncate").mockRejectedValue(new Error("killed"));
+	await unsynchronised(path);
+	vi.restoreAllMocks();
+	const steps = syncsBelow(path);
+	expect((await append(open(path), entries("a", 1))).stored).toBe(0);
+	expect(steps.slice(-2)).toEqual([`datasync ${logOf("a")}`, `sync ${dirname(logOf("a"))}`]);
+});
+
+test("an append that is repeated writes what could not be synchronised again", async () => {
+	const path = emptyDirectory();
+	await unsynchronised(path);
+	vi.restoreAllMocks();
+	expect((await append(open(path), entries("a", 1))).stored).toBe(1);
 });
 
 // Regression: it failed although it was stored.
