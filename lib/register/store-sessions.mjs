@@ -159,7 +159,9 @@ export class Sessions {
 			const note = new Notes(notesDir, address, dirname(one.file)).get(one.session);
 			return !rules.isPrivate(one) && lagOf(one.file, note) > 0;
 		} catch (error) {
-			return error.code !== "ENOENT" && error.code !== "ENOTDIR";
+			if (error.code !== "ENOENT" && error.code !== "ENOTDIR") return true;
+			// Without its directory it may be on a drive that is away.
+			return promises.stat(dirname(one.file)).then(() => false, () => true);
 		}
 	}
 

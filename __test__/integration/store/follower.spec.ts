@@ -1,7 +1,7 @@
 // The process beside pi, without pi: what it follows, stores at the end and claims, and what it says.
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { appendFileSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 import { expect, test, vi } from "vitest";
@@ -266,6 +266,22 @@ test("of what earlier processes left, a file that cannot be looked at, or that h
 	expect(ids(await loadAll(at.desktop, "open"))).toEqual(["a"]);
 	expect(new Pending(at.notes, at.address, "earlier").own().map(({ session }: PendingOne) => session)).toContain("hangs");
 	expect(new Pending(at.notes, at.address, PENDING).own()).toEqual([]);
+});
+
+// Regression: it was forgotten, as if it were deleted.
+test("a session that was left on a drive that is away is stored at a later start, when the drive is back", async () => {
+	const at = await setup();
+	const drive = join(at.path, "sessions");
+	renameSync(drive, `${drive}.away`);
+	const deleted = { session: "deleted", file: join(at.path, "2025-06-01T09-00-00-000Z_deleted.jsonl"), cwd: "/shop" };
+	new Pending(at.notes, at.address, "other").add(deleted);
+	const first = follow(at, left(at, at.one), { PI_SESSION_NATIVE_LOCK: "" });
+	await first.hears("done");
+	await first.close();
+	expect(["earlier", "other"].map((id) => new Pending(at.notes, at.address, id).own())).toEqual([[at.one], []]);
+	renameSync(`${drive}.away`, drive);
+	follow(at, { start: {} }, { PI_SESSION_NATIVE_LOCK: "" });
+	await vi.waitFor(async () => expect(await at.stored()).toEqual(["stored", "waits"]), LONG);
 });
 
 // Regression: it was pushed as often, four times at once, and each start of pi that could not store it left another file.
