@@ -260,7 +260,8 @@ export interface S3StoreOptions {
 	region?: string;
 	/**
 	 * A function is called before each request; what it throws counts as `unreachable`, unless it is a `StoreError`. By default
-	 * `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`.
+	 * `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN`; where the first two are not set, AWS's usual places (profiles,
+	 * single sign-on, containers, web identity, instances) through the package `@aws-sdk/credential-providers`.
 	 */
 	credentials?: S3Credentials | (() => S3Credentials | Promise<S3Credentials>);
 	/** How long to wait while nothing is received or sent, in milliseconds; by default 30,000. */
@@ -373,8 +374,8 @@ export interface SessionSyncOptions {
 	/** By default `projectOf(cwd, store.host)`. */
 	project?: string;
 	/**
-	 * Is called before something is appended to a session, and waited for: it may claim the session. The store refuses the append while
-	 * another host has the claim. If it rejects, what was to be appended waits.
+	 * Is called before something is appended to a session, and waited for: it may claim the session. If it rejects, as a claim does while
+	 * another host has one, what was to be appended waits. The store itself refuses no append because of a claim.
 	 */
 	claim?: (session: string) => unknown;
 	/** Whether a session is never pushed. It is asked again before each portion. */
