@@ -8,6 +8,10 @@ const { readLines } = require("./session-file.js");
 
 /** @typedef {import("./index").Redaction} Redaction */
 
+const ID = '"id"';
+const ID_AND_VALUE = /^"id"\s*:\s*("(?:[^"\\]|\\.)*")/;
+const SHORT_ID = 200;
+
 /**
  * What copies of an entry have in common, whatever they are below: its id and its time. Undefined for a line that is not an entry.
  * @param {Uint8Array} line
@@ -44,33 +48,79 @@ async function entriesWith(path, ids) {
 	/** @type {{ identity: string, line: Buffer }[]} */
 	const found = [];
 	if (ids.size === 0) return found;
-	// As most lines have none of them, few are parsed.
-	const texts = [...ids].map((id) => Buffer.from(JSON.stringify(id)));
 	await eachLine(path, (line) => {
-		if (texts.some((text) => line.includes(text)) && ids.has(entryOf(line)?.id ?? "")) found.push({ identity: identityOf(line) ?? "", line: Buffer.from(line) });
+		if (mayBeOneOf(line, ids) && ids.has(entryOf(line)?.id ?? "")) found.push({ identity: identityOf(line) ?? "", line: Buffer.from(line) });
 	});
 	return found;
 }
 
+/** Whether a line may be an entry with one of these ids: as few are, few are parsed. @param {Buffer} line @param {Set<string>} ids */
+function mayBeOneOf(line, ids) {
+	for (let at = line.indexOf(ID); at >= 0; at = line.indexOf(ID, at + 1)) {
+		const [, id] = ID_AND_VALUE.exec(line.toString("latin1", at, at + SHORT_ID)) ?? [];
+		if (id === undefined || ids.has(String(parse(Buffer.from(id, "latin1"))))) return true;
+	}
+	return false;
+}
+
 /**
- * What is to be redacted in a file because the original was redacted: copies of its entries. A copy that differs from the original only in
- * its parent gets what stands in the original's place. Of any other nobody knows what it holds: it loses what it says.
+ * What is to be redacted in a file because the originals were redacted: copies of their entries.
  * @param {string} path
- * @param {readonly Redaction[]} redactions
- * @returns {Promise<Redaction[]>}
+ * @param {Map<string, readonly Redaction[]>} redactions by the session of the originals
+ * @returns {Promise<{ owner: string, redaction: Redaction }[]>}
  */
 async function copiesIn(path, redactions) {
-	const known = new Set(redactions.map(({ hash }) => hash));
-	const entries = redactions.flatMap(({ hash, line }) => (line ? { hash, line, identity: identityOf(line) } : []));
-	const ids = new Set(entries.flatMap(({ line }) => entryOf(line)?.id ?? []));
-	return (await entriesWith(path, ids)).flatMap(({ identity, line }) => {
-		const hash = hashOf(line);
-		const redacted = entries.filter((one) => one.identity === identity);
-		if (redacted.length === 0 || known.has(hash) || redacted.some((one) => belowParentOf(one.line, line).equals(one.line))) return [];
-		const original = redacted.find((one) => hashOf(belowParentOf(one.line, line)) === one.hash);
-		return [{ hash, ...(original && { line: belowParentOf(line, original.line) }) }];
+	const originals = [...redactions].map(([owner, some]) => ({ owner, entries: entriesIn(some) }));
+	const ids = idsOf(originals.flatMap(({ entries }) => entries));
+	return (await entriesWith(path, ids)).flatMap(({ identity, line }) => originals.flatMap(({ owner, entries }) => {
+		const redaction = copyOf(line, entries.filter((one) => one.identity === identity));
+		return redaction ? { owner, redaction } : [];
+	}));
+}
+
+/**
+ * What is to be redacted among lines because their originals were, or they themselves: copies that differ in more than their parent are not
+ * among it, as each session may have been redacted in another way.
+ * @param {Buffer[]} lines
+ * @param {readonly Redaction[]} redactions
+ */
+function copiesAmong(lines, redactions) {
+	const entries = entriesIn(redactions);
+	const ids = idsOf(entries);
+	return lines.filter((line) => mayBeOneOf(line, ids)).flatMap((line) => {
+		const identity = identityOf(line);
+		const original = originalOf(line, entries.filter((one) => one.identity === identity));
+		return original ? [{ hash: hashOf(line), line: belowParentOf(line, original.line) }] : [];
 	});
 }
+
+/** What stands in the places of redacted entries, with the identities of these. @param {readonly Redaction[]} redactions */
+const entriesIn = (redactions) => redactions.flatMap(({ hash, line }) => (line ? { hash, line, identity: identityOf(line) } : []));
+
+/** @param {{ line: Buffer }[]} entries */
+const idsOf = (entries) => new Set(entries.flatMap(({ line }) => entryOf(line)?.id ?? []));
+
+/**
+ * How a copy is redacted. One that differs from an original only in its parent gets what stands in the original's place. Of any other nobody
+ * knows what it holds: it loses what it says. Undefined if there is nothing to redact.
+ * @param {Buffer} line
+ * @param {{ hash: string, line: Buffer }[]} entries of one session, of the same identity as the line
+ * @returns {Redaction | undefined}
+ */
+function copyOf(line, entries) {
+	const hash = hashOf(line);
+	if (entries.length === 0 || entries.some((one) => one.hash === hash || belowParentOf(one.line, line).equals(one.line))) return undefined;
+	const original = originalOf(line, entries);
+	return { hash, ...(original && { line: belowParentOf(line, original.line) }) };
+}
+
+/**
+ * The redacted line that a line is, or is but for its parent.
+ * @template {{ hash: string, line: Buffer }} T
+ * @param {Buffer} line
+ * @param {T[]} entries those of its identity
+ */
+const originalOf = (line, entries) => entries.find((one) => [line, belowParentOf(one.line, line)].some((bytes) => hashOf(bytes) === one.hash));
 
 /**
  * The line of an entry, below the entry that another one is below. Its other bytes stay as they are: they may not be UTF-8.
@@ -84,6 +134,7 @@ function belowParentOf(other, line) {
 	return Buffer.from(line.toString("latin1").replace(own, () => wanted), "latin1");
 }
 
+exports.copiesAmong = copiesAmong;
 exports.copiesIn = copiesIn;
 exports.eachLine = eachLine;
 exports.entriesWith = entriesWith;

@@ -24,7 +24,8 @@ const { PARENT_FIELDS, checkVersion, fingerprintAt, tailAt } = require("./sessio
  * @property {string} file
  * @property {Buffer} [header] makes the file, with this header, if it is not there
  * @property {import("./notes").Notes} notes
- * @property {import("./redacted-lines").RedactedLines} redacted
+ * @property {(lines: Buffer[]) => Promise<boolean>} redactAgain redacts the session here and in the store, if lines were loaded that were redacted here
+ *   before, in this session or another one; gives whether there are any
  * @property {import("./local").CallManager} [call] calls the session manager
  */
 
@@ -36,12 +37,22 @@ const NEWLINE = Buffer.from("\n");
  * @returns {Promise<import("./index").PullReport>}
  */
 async function pull(options) {
-	const { store, stored, isChanged, file, header, notes, redacted } = options;
+	const report = (await tryPull(options)) ?? (await tryPull({ ...options, isChanged: true }));
+	if (!report) throw new StoreError("failed", `Session ${options.stored.session} was redacted here meanwhile: pull it again`);
+	return report;
+}
+
+/**
+ * Undefined if lines were loaded that had to be redacted.
+ * @param {PullOptions} options
+ * @returns {Promise<import("./index").PullReport | undefined>}
+ */
+async function tryPull(options) {
+	const { store, stored, isChanged, file, header, notes } = options;
 	const { session } = stored;
 	const listed = isChanged ? undefined : stored;
 	const note = header ? undefined : notes.get(session);
 	const tail = note && !note.needsAll ? await tailAsNoted(file, note) : undefined;
-	const count = redacted.all().length;
 	if (note && tail) {
 		const page = await loadAll(store, session, note.cursor, { stored: listed }).catch(undefinedIfReset);
 		if (page?.lines.length === 0) {
@@ -49,8 +60,8 @@ async function pull(options) {
 			return { added: 0, problems: page.problems };
 		}
 		if (page?.comesAfter) {
-			const merged = await merge(options, page, count, { bytes: note.offset, tail });
-			if (!merged.needsAll) return await done(options, page, merged);
+			const merged = await merge(options, page, { bytes: note.offset, tail });
+			if (!merged?.needsAll) return await done(options, page, merged);
 		}
 	}
 	const page = await loadAll(store, session, undefined, { stored: listed });
@@ -61,7 +72,7 @@ async function pull(options) {
 		// It was deleted from the store, and a push must not put it back: the old note stays.
 		return { added: 0, problems: page.problems };
 	}
-	return await done(options, page, await merge(options, page, count));
+	return await done(options, page, await merge(options, page));
 }
 
 /** The bytes before a note's offset; undefined if they are not what was noted. @param {string} path @param {Note} note */
@@ -84,21 +95,22 @@ function undefinedIfReset(error) {
 }
 
 /**
+ * Undefined if lines were loaded that had to be redacted.
  * @param {PullOptions} options
  * @param {import("./index").Page} page
- * @param {number} count how many lines had been redacted here before it was loaded
  * @param {{ bytes: number, tail: Uint8Array }} [since]
  */
-async function merge({ stored: { session }, file, header, notes, redacted, call = callHere }, page, count, since) {
-	const lines = Buffer.concat(page.lines.flatMap(({ line }) => [line, NEWLINE]));
+async function merge({ stored: { session }, file, header, notes, redactAgain, call = callHere }, page, since) {
+	const loaded = page.lines.map(({ line }) => line);
+	const lines = Buffer.concat(loaded.flatMap((line) => [line, NEWLINE]));
 	const before = await unlessAbsent(fs.stat(file));
-	// Another process did, and the lines that were loaded may be the old ones.
-	if (redacted.all().length > count) throw new StoreError("failed", `Session ${session} was redacted here meanwhile: pull it again`);
+	if (await redactAgain(loaded)) return undefined;
 	// Whoever pushes after a pull that was killed compares the file with everything.
 	await notes.forget(session);
 	const merged = await call("merge", file, { session, lines, header, since });
 	await keepTime(file, page, before?.mtimeMs);
-	return merged;
+	// Another process may have redacted some meanwhile.
+	return (await redactAgain(loaded)) ? undefined : merged;
 }
 
 /**
@@ -137,10 +149,12 @@ function newestTime(lines) {
 /**
  * @param {PullOptions} options
  * @param {import("./index").Page} page
- * @param {import("../../index").MergeReport} merged
- * @returns {Promise<import("./index").PullReport>}
+ * @param {import("../../index").MergeReport | undefined} merged
+ * @returns {Promise<import("./index").PullReport | undefined>}
  */
-async function done(options, page, { added, storedBytes: offset, inode }) {
+async function done(options, page, merged) {
+	if (!merged) return undefined;
+	const { added, storedBytes: offset, inode } = merged;
 	const handle = await fs.open(options.file);
 	const host = page.lines.at(-1)?.host;
 	const writer = host === options.store.host ? undefined : host;

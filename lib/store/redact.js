@@ -109,12 +109,11 @@ async function takeOver({ session, file }, redactions, options) {
 	try {
 		/** @type {Map<string, import("./index").Redaction>} */
 		const lines = new Map();
-		for (const [owner, some] of redactions) {
-			const copies = owner === session ? [] : await copiesIn(file, some);
-			for (const one of [...some, ...copies]) {
-				lines.set(one.hash, one);
-				owners.set(one.hash, owner);
-			}
+		const others = new Map([...redactions].filter(([owner]) => owner !== session));
+		const originals = [...redactions].flatMap(([owner, some]) => some.map((redaction) => ({ owner, redaction })));
+		for (const { owner, redaction } of [...(await copiesIn(file, others)), ...originals]) {
+			lines.set(redaction.hash, redaction);
+			owners.set(redaction.hash, owner);
 		}
 		const what = { lines: [...lines.values()] };
 		const planned = await callHere("redact", file, { ...what, dryRun: true });

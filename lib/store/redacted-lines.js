@@ -11,7 +11,7 @@ const { checkId, nameOf } = require("./names.js");
 const { Notes } = require("./notes.js");
 const { settleRedactions } = require("./redactions.js");
 const { onDisk } = require("./session-path.js");
-const { unlessAbsentSync, writeWhole } = require("./small-file.js");
+const { namesIn, unlessAbsentSync, writeWhole } = require("./small-file.js");
 
 /** @typedef {{ hash: string, line: Buffer }} ReplacedLine the SHA-256 of the bytes of a line in hexadecimal digits, and the line in its place */
 /** @typedef {{ lines: ReplacedLine[], unfinished: string[] }} Kept `unfinished`: the stores in which a redaction was begun and has not ended, by their keys */
@@ -47,6 +47,13 @@ class RedactedLines {
 		return this.#read().lines;
 	}
 
+	/** What was redacted in all sessions of the directory, in this one first. */
+	ofDirectory() {
+		const folder = dirname(this.#path);
+		const paths = namesIn(folder).filter((name) => name.endsWith(".json")).map((name) => join(folder, name));
+		return [...new Set([this.#path, ...paths])].flatMap((path) => this.#read(path).lines);
+	}
+
 	/** Whether a redaction in the store was begun and has not ended: the store may know it, and still have the bytes. */
 	isUnfinished() {
 		return this.#read().unfinished.includes(this.#store);
@@ -56,12 +63,12 @@ class RedactedLines {
 	 * Throws if the redaction file is damaged: without it a store would bring the lines back.
 	 * @returns {Kept}
 	 */
-	#read() {
-		const bytes = unlessAbsentSync(() => readFileSync(this.#path));
+	#read(path = this.#path) {
+		const bytes = unlessAbsentSync(() => readFileSync(path));
 		if (!bytes) return { lines: [], unfinished: [] };
 		const { lines, unfinished } = Object(parse(bytes));
 		if (!Array.isArray(unfinished) || !Array.isArray(lines) || !lines.every((one) => isObject(one) && typeof one.hash === "string" && typeof one.line === "string"))
-			throw new StoreError("failed", `${this.#path}, which says what was redacted of session ${this.#session}, is damaged: put it back, or remove it and redact the session again`);
+			throw new StoreError("failed", `${path}, which says what was redacted of a session, is damaged: put it back, or remove it and redact the session again`);
 		return { lines: lines.map(({ hash, line }) => ({ hash, line: Buffer.from(line, "base64") })), unfinished };
 	}
 
@@ -75,14 +82,15 @@ class RedactedLines {
 	 * Keeps more, within `alone`: a file is redacted only after that, so that it goes to the stores however this process, or the machine, ends.
 	 * Gives whether there was more.
 	 * @param {readonly ReplacedLine[]} lines
+	 * @param {{ isStored?: boolean }} [options] `isStored`: the store has redacted them, and its note holds
 	 */
-	async add(lines) {
+	async add(lines, { isStored = false } = {}) {
 		const { lines: known, unfinished } = this.#read();
 		const more = settleRedactions(this.#session, lines, known);
 		if (more.length === 0) return false;
 		const all = new Map([...known, ...more].map((one) => [one.hash, one]));
 		await this.#write({ lines: [...all.values()], unfinished });
-		await this.#notes?.forget(this.#session);
+		if (!isStored) await this.#notes?.forget(this.#session);
 		return true;
 	}
 

@@ -9,7 +9,10 @@
 // | has the new line | has the redaction | knows the redaction, and has the new line | nothing |
 // | has the old line, such as one that was put back | has the redaction | knows the redaction, and has the new line | the next pull, or the first push of a process, changes the file (`finish`) |
 // | has the old line | does not have it | knows the redaction of another host | the next pull (`take`), which begins with the first row |
+// | has it, or not | that of another session of the directory has it | has the old line, in a fork | the next pull or push of the fork (`redactAgain`) |
+const { join } = require("node:path");
 const { unlessAbsent } = require("./calls.js");
+const { copiesAmong } = require("./copies.js");
 const { asError, isGone } = require("./errors.js");
 const { inParallel } = require("./in-parallel.js");
 const { describe, filesIn } = require("./local.js");
@@ -56,10 +59,15 @@ class RedactionSync {
 		const results = new Map();
 		/** @type {Map<string, import("./index").Redaction[]>} */
 		const redactions = new Map();
-		await inParallel(changed, async ({ session }) => {
-			const some = await store.redactions(session).catch(asError);
-			results.set(session, some instanceof Error ? some : 0);
-			if (!(some instanceof Error)) redactions.set(session, some);
+		await inParallel(changed, async ({ session, file = join(dir, session) }) => {
+			try {
+				const some = await store.redactions(session);
+				await this.#keep({ session, file }, some);
+				redactions.set(session, some);
+				results.set(session, 0);
+			} catch (error) {
+				results.set(session, asError(error));
+			}
 		});
 		const files = redactions.size > 0 ? new Set([...(await filesIn(dir)), ...((await otherFiles?.()) ?? [])]) : [];
 		for (const file of files) {
@@ -81,6 +89,32 @@ class RedactionSync {
 			else if (note) await this.#notes.set(session, { ...note, redactions: stored.redactions });
 		}
 		return results;
+	}
+
+	/**
+	 * Keeps what was redacted elsewhere, also where no file here has the lines: a fork may come that has them.
+	 * @param {Local} local
+	 * @param {readonly import("./index").Redaction[]} redactions
+	 */
+	async #keep(local, redactions) {
+		const redacted = this.redactedOf(local);
+		const lines = redactions.flatMap(({ hash, line }) => (line ? { hash, line } : []));
+		await redacted.alone(() => redacted.add(lines, { isStored: true }));
+	}
+
+	/**
+	 * Redacts a session here and in the store as it, or others of the directory, were redacted before, if there are such lines among these.
+	 * Gives whether there are.
+	 * @param {Local} local
+	 * @param {Buffer[]} lines
+	 */
+	async redactAgain(local, lines) {
+		const redacted = this.redactedOf(local);
+		const copies = copiesAmong(lines, redacted.ofDirectory());
+		if (copies.length === 0) return false;
+		await redacted.alone(() => redacted.add(copies));
+		await this.push(local);
+		return true;
 	}
 
 	/**

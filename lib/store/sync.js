@@ -170,7 +170,7 @@ class SessionSync {
 			}
 			// Also where there is no file, such as one that was deleted since: the store may still have what was redacted in it.
 			const isChanged = await this.#redactions.push({ session, file });
-			return { ...report, file, ...(await pull({ store, stored, isChanged, file, header, notes: this.#notes, redacted: this.#redactions.redactedOf({ session, file }), call })) };
+			return { ...report, file, ...(await pull({ store, stored, isChanged, file, header, notes: this.#notes, redactAgain: (lines) => this.#redactions.redactAgain({ session, file }, lines), call })) };
 		} catch (error) {
 			// Another process pulls it, too, and made its file first.
 			if (report.isNew && isObject(error) && error.code === "EEXIST") return this.#pullOne({ ...item, file, state: "changed" }, files, takenOver);
@@ -303,6 +303,7 @@ class SessionSync {
 			isPrivate: () => this.isPrivate(local),
 			claim: claim && (() => claim(session)),
 			onStart: () => this.#redactions.pushRest(local),
+			redactAgain: (lines) => this.#redactions.redactAgain(local, lines),
 			...more,
 		});
 	}
