@@ -28,6 +28,12 @@ test("ARCHITECTURE.md names the files with unsafe code, and no other", () => {
 	expect(rust.some(({ path, text }) => !/^src\/(core|js)\//.test(path) && /\bunsafe (fn|impl)\b|\bunsafe \{/.test(text))).toBe(false);
 });
 
+// `FromNapiValue` gives a handle of any lifetime: what keeps one from being kept is that no function asks for it.
+test("no function takes or gives a handle that is good for ever", () => {
+	const found = rust.flatMap((file) => shipped(file).filter(([, line]) => /\bJs(?:Val|Env)<'static>/.test(code(line))).map(([number]) => `${file.path}:${number}`));
+	expect(found).toEqual([]);
+});
+
 describe("index.d.ts", () => {
 	test("names every export", () => {
 		for (const name of Object.keys(api)) {

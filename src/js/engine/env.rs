@@ -201,7 +201,8 @@ impl<'env> JsVal<'env> {
     }
 }
 
-// An exported function takes and gives handles with the lifetime of its `env`.
+// An exported function takes and gives handles with the lifetime of its `env`, and must say so: the compiler takes any
+// lifetime here, `'static` too.
 impl FromNapiValue for JsVal<'_> {
     // SAFETY: napi-rs calls it with a handle of the running call, whose scope `JsVal` names; nothing is read through it here.
     unsafe fn from_napi_value(_: sys::napi_env, value: sys::napi_value) -> Result<Self> {
