@@ -42,15 +42,17 @@ async function redactFile(file, what, { notesDir, redacted, call = callHere }) {
 	if (!redacted) return change(file, what, call);
 	return redacted.alone(async () => {
 		const left = await finish(file, redacted, call);
-		const planned = await plan();
-		const old = await linesOf(file, new Set(planned.lines.map(({ hash }) => hash)));
-		await redacted.add(redactAside(notesDir, [...old.values()], what));
+		const planned = async () => {
+			const old = await linesOf(file, new Set((await plan()).lines.map(({ hash }) => hash)));
+			return redactAside(notesDir, [...old.values()], what);
+		};
+		// Another process may append to it meanwhile.
+		while (await redacted.add(await planned()));
 		const done = await change(file, what, call);
-		// Another process may have appended to it meanwhile.
-		if (done.lines.length > planned.lines.length) {
-			const now = await linesOf(file, new Set(done.lines.map(({ newHash }) => newHash)));
-			await redacted.add(replacedBy(done.lines, now));
-		}
+		// So it may in the moment in which the file is changed.
+		const known = new Set(redacted.all().map(({ hash }) => hash));
+		const late = done.lines.filter(({ hash }) => !known.has(hash));
+		await redacted.add(replacedBy(late, await linesOf(file, new Set(late.map(({ newHash }) => newHash)))));
 		return { ...done, lines: [...left, ...done.lines] };
 	});
 }

@@ -9,6 +9,7 @@ import { idsIn, lined, text, world } from "../../support/machines.js";
 import { testWith } from "../../support/windows.js";
 
 const { StoreError } = createRequire(library)("./errors.js");
+const { callHere } = createRequire(library)("./local.js");
 const { loadAll } = createRequire(library)("./load-all.js");
 const { redactFile } = createRequire(library)("./redact.js");
 const { RedactedLines } = createRequire(library)("./redacted-lines.js");
@@ -141,6 +142,31 @@ test.each(["push", "redact"] as const)("a redaction that was stopped before the 
 	else await a.again().redact(local, { text: "something else" });
 	expect(readFileSync(a.file)).toEqual(lined(header(), said(ids, "[redacted]"), entry("b")));
 	expect(readFileSync(backup)).toEqual(lined(said("", "[redacted]"), said("", "hunter2").fill("2", 28, 29)));
+});
+
+// Regression: it was noted after it was changed, and not at all where another line was gone by then.
+test.each(["before the file is changed", "in the moment in which it is changed"])("a line that another process appends while a session is redacted is noted (%s)", async (when) => {
+	const { machine, begin } = world();
+	const a = machine("a");
+	const said = (id: string, content: string) => Buffer.from(`{"type":"message","id":"${id}","parentId":null,"message":{"role":"user","content":"${content}"}}`);
+	begin(a, entry("a"), said("b", "hunter2"));
+	const redacted = new RedactedLines(a.notes, { session: SESSION, file: a.file });
+	const hashes = [said("b", "hunter2"), said("c", "hunter2")].map((line) => createHash("sha256").update(line).digest("hex")).sort();
+	const noted = () => redacted.all().map(({ hash }: { hash: string }) => hash).sort();
+	const isEarly = when.startsWith("before");
+	const add = redacted.add.bind(redacted);
+	vi.spyOn(redacted, "add").mockImplementationOnce(async (lines) => {
+		if (isEarly) appendFileSync(a.file, text(said("c", "hunter2")));
+		return add(lines);
+	});
+	const call = async (name: string, file: string, input: object) => {
+		if (isEarly) expect(noted()).toEqual(hashes);
+		else begin(a, entry("a"), said("c", "hunter2"));
+		return callHere(name, file, input);
+	};
+	await redactFile(a.file, { text: "hunter2" }, { notesDir: a.notes, redacted, call });
+	expect(readFileSync(a.file, "utf8")).not.toContain("hunter2");
+	expect(noted()).toEqual(hashes);
 });
 
 // Regression: a line went through text, so that the files differed, and both lost all that the entry says.
