@@ -44,22 +44,27 @@ class LogReader {
 		cursor.generation = listing.generation;
 		/** @type {Page} */
 		const page = { lines: [], cursor: "", more: false, problems: [], comesAfter: true };
-		const redacted = await this.#redactions.read(listing);
 		let room = PAGE_BYTES;
 		for (const host of [...listing.hosts.keys()].sort(compareText)) {
-			const { bytes, more, problems, isWaiting } = await this.log(listing, host, cursor, room, (batch, path) => {
+			/** @type {{ batch: Batch, path: string }[]} */
+			const read = [];
+			const { bytes, more, problems, isWaiting } = await this.log(listing, host, cursor, room, (batch, path) => read.push({ batch, path }));
+			if (isWaiting && !isSettled) return undefined;
+			const redacted = await this.#redactions.read(listing, read.flatMap(({ batch }) => batch.lines.map(({ checksum }) => checksum)));
+			for (const { batch, path } of read) {
 				if (batch.clock <= start.clock) page.comesAfter = false;
 				for (const [index, { checksum, line: there }] of batch.lines.entries()) {
 					const where = `${path}, line ${index + 1} of the batch at ${batch.start}`;
 					const isRedacted = listing.redacted.has(checksum);
+					// Another line may have been put in its place since it was listed.
+					if (isRedacted && !redacted.has(checksum) && !isSettled) return undefined;
 					const line = isRedacted ? redacted.get(checksum)?.line : there;
 					if (line === undefined) continue;
 					if (!isRedacted && checksumOf(line) !== checksum) page.problems.push({ session, where, message: "its checksum is wrong" });
 					else if (entryOf(line)) page.lines.push({ line, host, clock: batch.clock, index });
 					else page.problems.push({ session, where, message: "it is not an entry" });
 				}
-			});
-			if (isWaiting && !isSettled) return undefined;
+			}
 			page.problems = page.problems.concat(problems);
 			page.more ||= more;
 			room -= bytes;
@@ -76,7 +81,7 @@ class LogReader {
 	 * @param {string} host
 	 * @param {LogCursor} cursor
 	 * @param {number} room ends after the part that fills it; at once if there is none
-	 * @param {(batch: Batch & Seen, path: string) => void} onBatch
+	 * @param {(batch: Batch & Seen, path: string) => unknown} onBatch
 	 * @returns {Promise<{ bytes: number, more: boolean, problems: Problem[], isWaiting: boolean, isLast?: boolean }>} `isLast`: what cannot be
 	 *   read is the last batch of a log that is one file; an object of a bucket is whole
 	 */

@@ -21,12 +21,17 @@ class LogRedactions {
 		this.#objects = objects;
 	}
 
-	/** What is redacted of a session, by the checksums of the lines. @param {SessionListing} listing */
-	async read({ redacted }) {
+	/**
+	 * What is redacted of a session, by the checksums of the lines.
+	 * @param {SessionListing} listing
+	 * @param {Iterable<string>} [checksums] of the lines that are asked for: each redacted one is a request
+	 */
+	async read({ redacted }, checksums = redacted.keys()) {
 		/** @type {Map<string, Redaction>} */
 		const found = new Map();
-		await inParallel([...redacted], async ([checksum, { path, replacement }]) => {
-			const bytes = (await this.#objects.get(path))?.bytes;
+		await inParallel([...new Set(checksums)], async (checksum) => {
+			const { path, replacement } = redacted.get(checksum) ?? {};
+			const bytes = path && (await this.#objects.get(path))?.bytes;
 			if (!bytes) return;
 			const hash = bytes.toString("latin1", 0, HASH_DIGITS);
 			found.set(checksum, { hash, ...(replacement !== undefined && { line: bytes.subarray(HASH_DIGITS + 1) }) });

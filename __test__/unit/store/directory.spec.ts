@@ -105,6 +105,19 @@ test("no file has the bytes of a redacted line, or of one that was in its place"
 	expect(having("here")).toEqual([]);
 });
 
+// Regression: each load read all that was ever redacted of the session.
+test("what stands in the places of redacted lines is read if these are loaded", async () => {
+	const path = emptyDirectory();
+	const hash = (line: Buffer) => createHash("sha256").update(line).digest("hex");
+	const { cursor } = await append(open(path), entries("a", 3));
+	await append(open(path), entries("b", 1), cursor);
+	await open(path).redact(SESSION, entries("a", 2).map((line, at) => ({ hash: hash(line), line: entry(`in-place-${at}`) })));
+	const reading = vi.spyOn(fs.promises, "open");
+	const read = () => reading.mock.calls.filter(([name]) => String(name).includes(".redacted")).length;
+	expect([ids(await open(path).load(SESSION, cursor)), read()]).toEqual([["b0"], 0]);
+	expect([ids(await open(path).load(SESSION)), read()]).toEqual([["in-place-0", "in-place-1", "a2", "b0"], 2]);
+});
+
 // Regression: the cursor was compared with the sizes of the list, so that it was refused, and everything was loaded, or nothing could be.
 describe("what was stored since a list", () => {
 	test("by a host whose log an earlier page has read, comes with a load of all pages", async () => {
