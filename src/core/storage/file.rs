@@ -305,7 +305,7 @@ impl Storage for FileStorage {
     }
 
     fn status(&self, checks_path: bool) -> Result<FileStatus> {
-        let handle = match self.reach(!checks_path)? {
+        let handle = match self.reach(false)? {
             Reached::OpenFile(handle) => handle,
             missing_or_other => {
                 let reading = self.open_handle().filter(|_| !self.reopened.load(Ordering::Relaxed));

@@ -41,6 +41,23 @@ fn a_read_only_session_refuses_appends_and_another_leaf() {
     }
 }
 
+/// Regression: it was opened for writing, which a file or a disk that is read-only refuses.
+#[test]
+#[cfg(unix)]
+fn a_read_only_session_never_opens_its_file_for_writing() {
+    use crate::io::fs::faults::{on_file_system, FileSystem};
+    let world = World::with(&["a"]);
+    on_file_system(FileSystem { open_for_writing: Some(libc::EROFS), ..FileSystem::PLAIN }, || {
+        let mut session = opened_as(&world.path, Persistence::ReadOnly);
+        for take_in in [Session::refresh, Session::reload, Session::flush, Session::refresh] {
+            world.add(&entry(&ids(&session).len().to_string()));
+            take_in(&mut session).expect("read");
+            session.close();
+        }
+        assert_eq!(ids(&session), ["a", "1", "2", "3", "4"]);
+    });
+}
+
 #[test]
 fn a_session_in_memory_keeps_its_appends_there() {
     let world = World::with(&["a"]);
