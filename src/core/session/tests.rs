@@ -103,6 +103,21 @@ fn a_deleted_file_is_written_again_whole() {
     expect_whole(&session, &world);
 }
 
+/// Regression: the growth had entries, but 0 bytes.
+#[test]
+#[cfg(unix)]
+fn what_was_appended_to_a_deleted_file_counts_as_growth() {
+    let world = World::with(&["a"]);
+    let mut session = opened(&world.path);
+    world.add(&entry("b"));
+    fs::remove_file(&world.path).expect("removed");
+    session.reload().expect("written again");
+    let changes = session.diagnostics().expect("memory").foreign_changes;
+    let grown = changes.iter().find(|one| one.kind == ForeignChangeKind::Grown).expect("it has grown");
+    assert_eq!((grown.changed.entries, grown.changed.bytes), (1, entry("b").len() as u64));
+    expect_whole(&session, &world);
+}
+
 #[test]
 #[cfg(unix)]
 fn a_directory_that_was_deleted_with_the_file_is_made_again() {

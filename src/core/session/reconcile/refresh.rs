@@ -211,22 +211,20 @@ impl Session {
         file.set_like(&**storage)?;
         copy_bytes(&**storage, 0, u64::MAX, &mut |bytes| file.bytes(bytes))?;
         let mut restored = file.finish(Durability::Fsync)?.with_durability(self.options.durability);
-        self.size = restored.size()?;
+        let size = restored.size()?;
         let mut last = *b"\n";
-        if let Some(at) = self.size.checked_sub(1) {
+        if let Some(at) = size.checked_sub(1) {
             restored.read_at(at, &mut last)?;
         }
         restored.set_unterminated(last != *b"\n");
         self.storage = Some(Box::new(restored));
         self.lock.recheck();
         self.history.repaired("the deleted or renamed file was written again, whole");
-        if !has_same_ends {
-            return self.rebase(PreviousFile::SameFile, depth);
-        }
         // Other processes may have appended to the old file meanwhile.
-        if self.size > self.index.indexed_end() {
-            self.read_appended(self.size)?;
+        if self.compare(size, None, CheckDepth::Ends, false)? {
+            Ok(())
+        } else {
+            self.rebase(PreviousFile::SameFile, depth)
         }
-        Ok(())
     }
 }
