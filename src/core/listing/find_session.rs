@@ -1,15 +1,14 @@
 //! Finding sessions: the newest, or by their ids. Of each file only the header is read.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Mutex;
 
-use super::scope::ListScope;
+use super::scope::{Candidate, ListScope};
 use crate::base::error::{Error, Result};
-use crate::base::paths::{default_session_dir, is_same_path, join, resolve, Process};
+use crate::base::paths::{default_session_dir, is_same_path, resolve, Process};
 use crate::base::threads::{into_inner, locked, on_threads};
 use crate::format::header::Header;
 use crate::io::open::{self, is_exhausted, Access};
-use crate::io::session_files::session_files;
 use crate::summary::header_scan::header_among_others;
 
 /// How many headers a thread reads at once.
@@ -60,50 +59,62 @@ pub fn most_recent(scope: &ListScope, process: &dyn Process) -> Option<String> {
     files.into_iter().map(|(_, path)| path).find(|path| is_one(path))
 }
 
-/// The session file of a directory whose header has exactly this id, the first in name order. What cannot be read has no sessions, as for
-/// [`most_recent`].
-pub fn by_id(scope: &ListScope, id: &[u8], process: &dyn Process) -> Option<String> {
-    let names = session_files(&scope.dir).unwrap_or_default();
-    let paths: Vec<_> = names.iter().map(|name| PathBuf::from(join(&scope.dir, name))).collect();
-    let (found, _) = with_headers(&paths, |header| header.id == id);
-    let (at, _) = found.into_iter().find(|(_, header)| is_included(header, scope, process))?;
-    names.get(at).map(|name| join(&scope.dir, name))
+/// The session file of a scope whose header has exactly this id, the first in the order of their paths; None if no file that can be read
+/// has it. An error if none was found and no file descriptor was left for one.
+pub fn by_id(scope: &ListScope, id: &[u8], process: &dyn Process) -> Result<Option<String>> {
+    let (found, all) = find(scope, process, |header| header.id == id)?;
+    match found.into_iter().next() {
+        Some(session) => Ok(Some(session.path)),
+        None => all.map(|()| None),
+    }
 }
 
 /// The sessions of a scope whose header has exactly this id or, if none has, those whose id begins with it; in the order of
 /// their paths. A file that cannot be read is left out; an error if no file descriptor is left, for an answer would be wrong.
 pub fn by_id_prefix(scope: &ListScope, prefix: &[u8], process: &dyn Process) -> Result<Vec<FoundSession>> {
-    let files = scope.find(&scope.start(process)?)?;
-    let paths: Vec<_> = files.iter().map(|file| Path::new(&file.dir).join(&file.name)).collect();
-    let (found, all) = with_headers(&paths, |header| header.id.starts_with(prefix));
+    let (mut found, all) = find(scope, process, |header| header.id.starts_with(prefix))?;
     all?;
-    let found = found.into_iter().filter_map(|(at, header)| {
-        let path = files.get(at)?.path.clone();
-        Some(FoundSession { path, id: header.id, cwd: header.cwd.unwrap_or_default() })
-    });
-    let mut found: Vec<_> = found.filter(|session| scope.includes(&session.cwd, process)).collect();
     if found.iter().any(|session| session.id == prefix) {
         found.retain(|session| session.id == prefix);
     }
-    found.sort_by(|left, right| left.path.cmp(&right.path));
     Ok(found)
 }
 
-/// The positions of the files whose header is wanted, in their order, and these headers. They are read on several threads: checking
-/// what a name or the catalog says of a file costs as much. And an error if no file descriptor was left for one.
-fn with_headers(paths: &[PathBuf], is_wanted: impl Fn(&Header) -> bool + Sync) -> (Vec<(usize, Header)>, Result<()>) {
+/// The sessions of a scope whose header is wanted, in the order of their paths. And an error if no file descriptor was left for one.
+fn find(
+    scope: &ListScope,
+    process: &dyn Process,
+    is_wanted: impl Fn(&Header) -> bool + Sync,
+) -> Result<(Vec<FoundSession>, Result<()>)> {
+    let files = scope.find_names("", |_| {})?;
+    let (found, all) = with_headers(&files, is_wanted);
+    let found = found.into_iter().map(|(path, header)| {
+        let Header { id, cwd, .. } = header;
+        FoundSession { path, id, cwd: cwd.unwrap_or_default() }
+    });
+    let mut found: Vec<_> = found.filter(|session| scope.includes(&session.cwd, process)).collect();
+    found.sort_by(|left, right| left.path.cmp(&right.path));
+    Ok((found, all))
+}
+
+/// The paths of the files whose header is wanted, and these headers. They are read on several threads: checking what a name or the
+/// catalog says of a file costs as much. And an error if no file descriptor was left for one.
+fn with_headers(
+    files: &[Candidate],
+    is_wanted: impl Fn(&Header) -> bool + Sync,
+) -> (Vec<(String, Header)>, Result<()>) {
     let (found, all) = (Mutex::new(Vec::new()), Mutex::new(Ok(())));
-    on_threads(paths.len().div_ceil(HEADERS_PER_TASK), |_: &mut (), share| {
-        for (at, path) in paths.iter().enumerate().skip(share * HEADERS_PER_TASK).take(HEADERS_PER_TASK) {
-            match header_if_session(path) {
-                Ok(header) => locked(&found).extend(header.filter(&is_wanted).map(|header| (at, header))),
+    on_threads(files.len().div_ceil(HEADERS_PER_TASK), |_: &mut (), share| {
+        for file in files.iter().skip(share * HEADERS_PER_TASK).take(HEADERS_PER_TASK) {
+            match header_if_session(Path::new(&file.path)) {
+                Ok(header) => {
+                    locked(&found).extend(header.filter(&is_wanted).map(|header| (file.path.clone(), header)));
+                }
                 Err(error) => *locked(&all) = Err(error),
             }
         }
     });
-    let mut found = into_inner(found);
-    found.sort_unstable_by_key(|(at, _)| *at);
-    (found, into_inner(all))
+    (into_inner(found), into_inner(all))
 }
 
 fn is_included(header: &Header, scope: &ListScope, process: &dyn Process) -> bool {
@@ -129,8 +140,21 @@ mod tests {
         let scope =
             |cwd: Option<&str>| ListScope::dir(dir.path().to_str().expect("text").into(), cwd.map(str::to_owned));
         assert_eq!(most_recent(&scope(None), &Fixed), Some(at("long.jsonl")));
-        assert_eq!(by_id(&scope(None), b"s", &Fixed), Some(at("long.jsonl")));
+        assert_eq!(by_id(&scope(None), b"s", &Fixed).expect("read"), Some(at("long.jsonl")));
         assert_eq!(most_recent(&scope(Some("/d")), &Fixed), None);
+    }
+
+    /// Regression: only the files beside the project directories were looked at.
+    #[test]
+    fn an_id_is_found_in_pis_layout() {
+        let sessions = tempfile::tempdir().expect("a directory");
+        let project = sessions.path().join("--project--");
+        fs::create_dir(&project).expect("made");
+        let path = project.join("s.jsonl").to_str().expect("text").to_owned();
+        fs::write(&path, "{\"type\":\"session\",\"id\":\"s1\"}\n").expect("written");
+        let scope = ListScope::all(sessions.path().to_str().expect("text").to_owned());
+        assert_eq!(by_id(&scope, b"s1", &Fixed).expect("read"), Some(path));
+        assert_eq!(by_id(&scope, b"s", &Fixed).expect("read"), None);
     }
 
     /// Regression: a file that no descriptor was left for was taken for none with the id.
@@ -146,6 +170,8 @@ mod tests {
         let find = || by_id_prefix(&scope, b"s", &Fixed).map(|found| found.len());
         assert_eq!(find().expect("found"), 1);
         let (found, _) = with_first(FsCall::Open, InjectedFault::Once(libc::EMFILE), find);
+        assert_eq!(found.expect_err("no descriptor").path(), path.to_str());
+        let (found, _) = with_first(FsCall::Open, InjectedFault::Once(libc::EMFILE), || by_id(&scope, b"s1", &Fixed));
         assert_eq!(found.expect_err("no descriptor").path(), path.to_str());
         let (found, _) = with_first(FsCall::Open, InjectedFault::Once(libc::EACCES), find);
         assert_eq!(found.expect("others are found"), 0);

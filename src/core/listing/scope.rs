@@ -39,7 +39,14 @@ impl ListScope {
     }
 
     /// As [`find`](Self::find), and calls `unreadable` with the error of each directory that is there and cannot be read.
-    pub(crate) fn find_or(&self, cwd: &str, mut unreadable: impl FnMut(Error)) -> Result<Vec<Candidate>> {
+    pub(crate) fn find_or(&self, cwd: &str, unreadable: impl FnMut(Error)) -> Result<Vec<Candidate>> {
+        let mut files = self.find_names(cwd, unreadable)?;
+        read_fingerprints(&mut files);
+        Ok(files)
+    }
+
+    /// As [`find_or`](Self::find_or), without the files' fingerprints.
+    pub(crate) fn find_names(&self, cwd: &str, mut unreadable: impl FnMut(Error)) -> Result<Vec<Candidate>> {
         let mut skip = |dir: &str, error: io::Error| {
             let is_missing = matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory);
             let is_exhausted = is_exhausted(&error);
@@ -56,7 +63,6 @@ impl ListScope {
         for dir in dirs {
             files.append(&mut names_in(&dir, cwd).or_else(|error| skip(&dir, error))?);
         }
-        read_fingerprints(&mut files);
         Ok(files)
     }
 

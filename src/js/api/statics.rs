@@ -278,7 +278,8 @@ impl SessionManager {
         let js = JsEnv::new(env);
         let scope = search_scope(js, cwd, session_dir, Durability::Os)?;
         let found = match js.text(id)? {
-            Some(id) => on_paths(js, |process| Ok(find_session::by_id(&scope, &id, process)))?,
+            // As in pi, what cannot be read has no sessions.
+            Some(id) => on_paths(js, |process| Ok(find_session::by_id(&scope, &id, process).ok().flatten()))?,
             None => None,
         };
         js.optional_string(found.as_deref().map(str::as_bytes))
