@@ -1,10 +1,14 @@
 //! Forking: a session's whole history, with every branch, in a new file under a new header, copied as bytes.
 
+use std::path::Path;
+
+use super::open::absolute;
 use super::session::{Persistence, Session};
 use crate::base::error::{Error, ErrorCode, Result, WithCall};
 use crate::base::options::SessionFileOptions;
 use crate::format::entry::{read_line, Line};
 use crate::format::header::{NewHeader, Version};
+use crate::io::fs;
 use crate::io::line_reader::{line_text, LineReader, WHOLE};
 use crate::rewrite::migrate::Migrator;
 use crate::storage::file::FileStorage;
@@ -20,12 +24,14 @@ pub struct ForkSource {
 }
 
 impl ForkSource {
-    /// Opens the source at an absolute path.
+    /// Opens the source. A relative path is made absolute.
     ///
     /// # Errors
     ///
-    /// `SessionInvalid`: the file is not there, is empty, or is not a session. `System`: it cannot be read.
-    pub fn open(path: &str) -> Result<Self> {
+    /// `SessionInvalid`: the file is not there, is empty, or is not a session. `System`: it cannot be read. `InvalidArgument`: the path is
+    /// not Unicode.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let path = &absolute(path.as_ref())?;
         let unusable = || {
             let text = "Cannot fork: source session file is empty or invalid";
             Error::of_file(ErrorCode::SessionInvalid, text, path)
@@ -39,13 +45,20 @@ impl ForkSource {
     }
 
     /// Writes the fork and opens it: `header`, then every entry, migrated if the source is old. Lines that are not entries stay in the
-    /// source. Nothing may be at `target`. Nothing is added to `header`: its `parent` should be the path of the source.
+    /// source. Nothing may be at `target`; a relative path is made absolute. Nothing is added to `header`: its `parent` should be the path
+    /// of the source.
     ///
     /// # Errors
     ///
-    /// `InvalidArgument`: the header's id or time cannot be used. `System`: the source cannot be read, or the file not be made. Those of
-    /// [`Session::open`].
-    pub fn write_to(&self, target: &str, header: &NewHeader<'_>, options: SessionFileOptions) -> Result<Session> {
+    /// Nothing is at `target` then. `InvalidArgument`: the header's id or time, or the path, cannot be used. `SessionLocked`: another
+    /// process has the lock. `System`: the source cannot be read, or the file not be made.
+    pub fn write_to(
+        &self,
+        target: impl AsRef<Path>,
+        header: &NewHeader<'_>,
+        options: SessionFileOptions,
+    ) -> Result<Session> {
+        let target = &absolute(target.as_ref())?;
         let header = header.line()?;
         let mut out = NewFile::create(target)?;
         out.line(&header)?;
@@ -65,7 +78,15 @@ impl ForkSource {
                 out.line(bytes.strip_suffix(b"\r").unwrap_or(bytes))?;
             }
         }
-        out.finish(options.durability)?;
-        Session::open(target, Persistence::File, options)
+        // What may fail comes before the file has its name, as far as it can: a retry must find the name free.
+        let session = Session::new(Vec::new(), Persistence::File, Some(target.clone())).with_options(options)?;
+        let storage = out.finish(options.durability)?;
+        let file_id = storage.file_id();
+        session.loaded(target, Box::new(storage)).inspect_err(|_| {
+            let found = fs::stat_path(Path::new(target)).ok().flatten();
+            if found.is_some_and(|found| found.file_id == file_id) {
+                let _ = fs::remove(Path::new(target));
+            }
+        })
     }
 }

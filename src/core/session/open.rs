@@ -30,7 +30,7 @@ pub enum OpenResult {
 }
 
 /// A path that stays the same when the working directory changes.
-fn absolute(path: &Path) -> Result<String> {
+pub(super) fn absolute(path: &Path) -> Result<String> {
     let absolute = std::path::absolute(path).with_call("getcwd", path_text(path)?)?;
     path_text(&absolute).map(str::to_owned)
 }
@@ -110,7 +110,7 @@ impl Session {
     }
 
     /// Takes the header and the entries that are in a storage.
-    fn loaded(mut self, path: &str, mut storage: Box<dyn Storage>) -> Result<Self> {
+    pub(super) fn loaded(mut self, path: &str, mut storage: Box<dyn Storage>) -> Result<Self> {
         let size = storage.size()?;
         let Some(Loaded { header, header_span, header_line, index, is_unterminated }) = load(&*storage)? else {
             return Err(Error::not_a_session(path));

@@ -1,6 +1,7 @@
 //! Sessions beside one that holds the lock of their file.
 
 use super::*;
+use crate::base::error::ErrorCode;
 use crate::io::lock_file::SessionLockGuard;
 
 #[test]
@@ -72,4 +73,35 @@ fn a_repair_shares_the_lock_of_its_process() {
     let mine = append(&mut session);
     assert_eq!(ids(&session), ["a", &mine]);
     expect_whole(&session, &world);
+}
+
+/// Regression: its file stayed, and the retry was refused because of it.
+#[test]
+#[cfg(unix)]
+fn a_fork_that_cannot_be_locked_or_read_leaves_its_name_free() {
+    use crate::format::header::NewHeader;
+    use crate::io::fs::faults::{with, InjectedFault};
+    use crate::session::fork::ForkSource;
+    let world = World::with(&["a"]);
+    let target = world.dir.path().join("f.jsonl");
+    let lock = world.dir.path().join("f.jsonl.lock");
+    let exclusive = SessionFileOptions { lock: Lock::Exclusive, ..SessionFileOptions::default() };
+    let header = NewHeader { id: "f", cwd: "/c", parent: None, time: 0.0 };
+    let source = ForkSource::open(&world.path).expect("opened");
+    fs::write(&lock, "another tool's").expect("written");
+    let error = source.write_to(&target, &header, exclusive).expect_err("it cannot be locked");
+    assert_eq!((error.code(), target.exists()), (ErrorCode::SessionLocked, false));
+    fs::remove_file(&lock).expect("removed");
+    let mut failed = 0;
+    for at in 0.. {
+        let fault = InjectedFault::Once(libc::EIO);
+        let (fork, made) = with(at, fault, || source.write_to(&target, &header, exclusive).map(drop));
+        assert_eq!(target.exists(), fork.is_ok(), "call {at}: {fork:?}");
+        if !made.hit {
+            break;
+        }
+        failed += u32::from(fork.is_err());
+        let _ = fs::remove_file(&target);
+    }
+    assert!(failed > 10, "{failed} forks failed");
 }
