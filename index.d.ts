@@ -2446,8 +2446,8 @@ export declare class SessionManager {
    * are read newest first, until there are enough hits; in a session the exact phrase and whole words come first, then what is
    * newest.
    *
-   * @throws `TypeError` for a query or an option of a wrong type, and the signal's reason, if it is or becomes aborted,
-   * the system's error (`EMFILE`, `ENFILE`) if no file can be opened, and an error if a session cannot be read: the promise is rejected with it.
+   * @throws `TypeError` for a query or an option of a wrong type, and the signal's reason, if it is or becomes aborted, and
+   * the system's error (`EMFILE`, `ENFILE`) if no file can be opened: the promise is rejected with it.
    * @example
    * ```ts
    * const hits = await SessionManager.search("Hello", { sessionDir: dir });

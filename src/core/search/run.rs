@@ -5,9 +5,7 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
-use std::thread;
-use std::time::Duration;
+use std::sync::{Arc, Condvar, Mutex};
 
 use super::prefilter::Prefilter;
 use super::query::{Query, SearchOptions};
@@ -66,7 +64,8 @@ type SessionHits = Option<(Arc<HitSession>, Vec<Hit>)>;
 
 impl Search<'_> {
     /// Searches the sessions, the newest file first; in a session the best match first, then the latest entry. It ends, without
-    /// an error, when there are enough hits in all sessions together, or when it is cancelled. An error if no file descriptor is left for a file, or if reading one fails.
+    /// an error, when there are enough hits in all sessions together, or when it is cancelled. A file that cannot be read is left out. An
+    /// error if no file descriptor or no memory is left.
     pub fn run(&self) -> Result<()> {
         let filter = Prefilter::of(&self.query.words)?;
         let mut files = self.scope.find(&self.scope.start(self.process)?)?;
@@ -74,30 +73,29 @@ impl Search<'_> {
         let modified = |file: &Candidate| file.fingerprint.map(|fingerprint| fingerprint.modified);
         files.sort_by(|a, b| modified(b).cmp(&modified(a)).then_with(|| b.path.cmp(&a.path)));
         (self.progress)(0, files.len());
-        // Set when there are enough hits, and when a thread failed.
-        let over = AtomicBool::new(false);
-        let emitter = Mutex::new(Emitter::new(self.options.limit, files.len()));
-        let stops = [self.cancelled, &over];
+        let turns = Turns {
+            over: AtomicBool::new(false),
+            emitter: Mutex::new(Emitter::new(self.options.limit, files.len())),
+            ended: Condvar::new(),
+        };
+        let stops = [self.cancelled, &turns.over];
         try_on_threads(files.len(), |buffer: &mut Box<[u8]>, at| {
+            let mut turn = Turn { turns: &turns, needs_more: false };
             // While one thread searches a large session, the others do not search all later ones.
-            while locked(&emitter).is_full_before(at) && !is_stopped(&stops) {
-                thread::sleep(LOOK_AGAIN);
-            }
+            let waits = |emitter: &mut Emitter| emitter.is_full_before(at) && !is_stopped(&stops);
+            drop(turns.ended.wait_while(locked(&turns.emitter), waits));
             let Some(file) = files.get(at).filter(|_| !is_stopped(&stops)) else { return Ok(()) };
-            let unfinished = Unfinished(&over);
             let found = self.search_file(file, &filter, buffer, &stops)?;
             if is_stopped(&stops) {
                 return Ok(());
             }
-            let needs_more = locked(&emitter).add(at, found, self);
-            if needs_more.with_call("read", &file.path)? {
-                std::mem::forget(unfinished);
-            }
+            let needs_more = locked(&turns.emitter).add(at, found, self);
+            turn.needs_more = needs_more.with_call("read", &file.path)?;
             Ok(())
         })
     }
 
-    /// The hits in a file; None if it has none, or is not searched. A file that cannot be opened is not.
+    /// The hits in a file; None if it has none, is not searched, or cannot be read.
     fn search_file(
         &self,
         file: &Candidate,
@@ -106,16 +104,13 @@ impl Search<'_> {
         stops: &[&AtomicBool],
     ) -> Result<SessionHits> {
         let path = join(&file.dir, &file.name);
-        let opened = match open::regular(Path::new(&path), Access::Read) {
+        let opened = open::regular(Path::new(&path), Access::Read);
+        match opened.and_then(|opened| self.search_opened(&file.path, &opened, filter, buffer, stops)) {
             // The error says nothing about this file: an answer without it would be wrong.
-            Err(error) if is_exhausted(&error) => return Err(Error::io("open", &path, error)),
-            opened => opened.ok(),
-        };
-        let Some(opened) = opened else { return Ok(None) };
-        match self.search_opened(&file.path, &opened, filter, buffer, stops) {
-            Err(_) if is_stopped(stops) => Ok(None),
-            Err(error) => Err(Error::io("read", &path, error)),
-            Ok(found) => Ok(found),
+            Err(error) if is_exhausted(&error) || error.kind() == io::ErrorKind::OutOfMemory => {
+                Err(Error::io("open", &path, error))
+            }
+            found => Ok(found.ok().flatten()),
         }
     }
 
@@ -158,16 +153,29 @@ impl Search<'_> {
 /// How many hits of later sessions wait at least before no further session is searched.
 const MOST_WAITING: usize = 1_000;
 
-/// How long a thread waits before it looks again whether that session was searched.
-const LOOK_AGAIN: Duration = Duration::from_millis(5);
+/// What the threads of a search share.
+struct Turns {
+    /// Set when there are enough hits, and when a session has no result, because of an error or a panic: others would wait for it for ever.
+    over: AtomicBool,
+    emitter: Mutex<Emitter>,
+    /// Notified when a turn has ended.
+    ended: Condvar,
+}
 
-/// Ends the search when it is dropped: there are enough hits, or a session has no result, because of an error or a panic, and the
-/// other threads would wait for it for ever.
-struct Unfinished<'a>(&'a AtomicBool);
+/// The search of one session. It wakes those who wait when it is dropped, and unless more is needed the search is over.
+struct Turn<'a> {
+    turns: &'a Turns,
+    needs_more: bool,
+}
 
-impl Drop for Unfinished<'_> {
+impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
+        if !self.needs_more {
+            self.turns.over.store(true, Ordering::Relaxed);
+        }
+        // Under the lock nobody is between his look at `over` and his wait.
+        let _waits = locked(&self.turns.emitter);
+        self.turns.ended.notify_all();
     }
 }
 
@@ -231,7 +239,8 @@ mod tests {
     use super::*;
     use crate::base::paths::tests::Fixed;
     use crate::testing::tests::SessionsDir;
-    use std::sync::{Condvar, PoisonError};
+    use std::sync::PoisonError;
+    use std::time::Duration;
 
     fn session(id: &str, text: &str) -> String {
         format!(
@@ -261,7 +270,7 @@ mod tests {
                 // Another thread has time to overtake this one.
                 let before = locked(all).len();
                 let waits = |all: &mut Vec<_>| searched % 2 == 1 && all.len() == before;
-                let waited = changed.wait_timeout_while(locked(all), LOOK_AGAIN, waits);
+                let waited = changed.wait_timeout_while(locked(all), Duration::from_millis(5), waits);
                 waited.unwrap_or_else(PoisonError::into_inner).0.push((searched, total));
                 changed.notify_all();
             },
@@ -270,5 +279,45 @@ mod tests {
         .run()
         .expect("searched");
         assert_eq!(*locked(&told.0), Vec::from_iter((0..=20).map(|searched| (searched, 20))));
+    }
+
+    /// Regression: an error of one file ended the search, and later sessions were not searched.
+    #[test]
+    #[cfg(unix)]
+    fn a_file_that_cannot_be_read_is_left_out() {
+        use crate::io::fs::faults::{with, with_first, InjectedFault};
+        use crate::io::fs::FsCall;
+        let sessions = SessionsDir::new();
+        let path = sessions.dir.path().join("s.jsonl");
+        // Of one file: every call is on this thread.
+        let search = || {
+            std::fs::write(&path, session("s", "needle")).expect("written");
+            let found = Mutex::new(0);
+            let done = Search {
+                scope: &sessions.scope(),
+                process: &Fixed,
+                query: &Query::new("needle").expect("a query"),
+                options: &SearchOptions::default(),
+                cancelled: &AtomicBool::new(false),
+                progress: &|_, _| {},
+                each: &|_, hits| {
+                    *locked(&found) += hits.len();
+                    Ok(())
+                },
+            }
+            .run();
+            done.map(|()| *locked(&found))
+        };
+        let mut lost = 0;
+        for at in 0.. {
+            let (found, made) = with(at, InjectedFault::Once(libc::EIO), search);
+            lost += usize::from(found.expect("the search goes on") == 0);
+            if !made.hit {
+                break;
+            }
+        }
+        assert!(lost > 2, "{lost} times the file was not read");
+        let (found, _) = with_first(FsCall::Open, InjectedFault::Once(libc::EMFILE), search);
+        assert_eq!(found.expect_err("no descriptor").path(), path.to_str());
     }
 }
