@@ -99,8 +99,8 @@ fn a_fork_that_fails_is_whole_or_not_there() {
             "fork",
             move |dir| {
                 fs::write(at(dir, "s.jsonl"), text).expect("written");
-                let source = ForkSource::open(&at(dir, "s.jsonl"))?;
-                source.write_to(&at(dir, "f.jsonl"), &FORK_HEADER, FSYNC).map(drop)
+                let source = ForkSource::open(at(dir, "s.jsonl"))?;
+                source.write_to(at(dir, "f.jsonl"), &FORK_HEADER, FSYNC).map(drop)
             },
             move |dir, result, what| {
                 let fork = fs::read_to_string(at(dir, "f.jsonl")).ok();

@@ -204,7 +204,7 @@ impl Work {
             Self::Repair => repair(&path, 0.0).map(drop),
             Self::Fork => {
                 let source = ForkSource::open(&path)?;
-                source.write_to(&at(dir, "f.jsonl"), &FORK_HEADER, FSYNC).map(drop)
+                source.write_to(at(dir, "f.jsonl"), &FORK_HEADER, FSYNC).map(drop)
             }
             Self::Branch => append(&mut branch(dir, FSYNC)?),
             Self::Merge => {

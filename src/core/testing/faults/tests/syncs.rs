@@ -83,8 +83,8 @@ fn without_fsync_nothing_that_is_appended_or_new_waits() {
         session.reload()
     });
     let forked = calls(|| {
-        let source = ForkSource::open(&at(dir.path(), "s.jsonl"))?;
-        source.write_to(&at(dir.path(), "f.jsonl"), &FORK_HEADER, OS).map(drop)
+        let source = ForkSource::open(at(dir.path(), "s.jsonl"))?;
+        source.write_to(at(dir.path(), "f.jsonl"), &FORK_HEADER, OS).map(drop)
     });
     let branched = calls(|| super::files::branch(dir.path(), OS).map(drop));
     let made = calls(|| new_file(dir.path(), OS));
@@ -129,8 +129,8 @@ fn what_is_written_whole_is_on_disk_before_it_has_its_name_and_then_the_name_is(
         session.reload()
     };
     let forks: Work = |dir, options| {
-        let source = ForkSource::open(&at(dir, "s.jsonl"))?;
-        source.write_to(&at(dir, "f.jsonl"), &FORK_HEADER, options)?;
+        let source = ForkSource::open(at(dir, "s.jsonl"))?;
+        source.write_to(at(dir, "f.jsonl"), &FORK_HEADER, options)?;
         Ok(())
     };
     let mut cases: Vec<Case> = Vec::new();
