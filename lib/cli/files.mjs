@@ -1,9 +1,9 @@
 // New files that the command writes. They are complete or absent, and only their owner can read them, because sessions are
 // private.
-import { randomUUID } from "node:crypto";
 import { closeSync, fstatSync, fsyncSync, lstatSync, openSync, realpathSync, rmSync, statSync, writeSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { dirname } from "node:path";
 import { replaceFile } from "../shared/replace-file.js";
+import smallFile from "../store/small-file.js";
 import { CommandError } from "./errors.mjs";
 import { write } from "./output.mjs";
 import { onSignal, yieldToSignals } from "./signals.mjs";
@@ -41,7 +41,7 @@ export async function writeText(path, pieces, { force, source }) {
 async function writeWhole(path, pieces, force) {
 	const dir = dirname(path);
 	if (!statSync(dir, { throwIfNoEntry: false })?.isDirectory()) throw new CommandError(`No such directory: ${dir}`);
-	const draft = join(dir, `.${basename(path).slice(0, 40)}.${randomUUID().slice(0, 8)}.tmp`);
+	const draft = await smallFile.draftOf(path);
 	const off = onSignal(() => rmSync(draft, { force: true }));
 	try {
 		await fill(draft, "wx", pieces);

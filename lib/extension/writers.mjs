@@ -1,7 +1,7 @@
 // Who wrote a session last, where that was another machine: what this machine has noted of its store. The store is not asked.
-import { existsSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { dirname } from "node:path";
 import { SessionList, replaceInSelectors } from "./session-selector.mjs";
 
 const require = createRequire(import.meta.url);
@@ -40,8 +40,8 @@ export function lastWriters(pi) {
  * @returns {((dir: string) => import("../store/notes.js").Notes) | undefined}
  */
 function notesOf(agentDir) {
-	const { SETTINGS_FILE, STORE_VARIABLE, notesIn } = require("../store/setting-names.js");
-	if (!process.env[STORE_VARIABLE] && !existsSync(join(agentDir, SETTINGS_FILE))) return undefined;
+	const { isStoreNamed, notesIn } = require("../store/setting-names.js");
+	if (!isStoreNamed(agentDir)) return undefined;
 	try {
 		const { storeAddress } = require("../store/settings.js");
 		const address = storeAddress(agentDir);

@@ -1,14 +1,9 @@
 // What pi's process and the follower have in common (see store.mjs). A start without a store loads this file.
-import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
-import { join } from "node:path";
 
 const require = createRequire(import.meta.url);
 
-export const { SETTINGS_FILE, STORE_VARIABLE, agentDirOf, notesIn } = require("../store/setting-names.js");
-
-/** Whether the environment names a store, or there are settings that may. */
-export const isStoreNamed = (agentDir) => Boolean(process.env[STORE_VARIABLE]) || existsSync(join(agentDir, SETTINGS_FILE));
+export const { STORE_VARIABLE, agentDirOf, isStoreNamed, notesIn } = require("../store/setting-names.js");
 
 /** How long a session counts as in use after the last claim, in milliseconds. */
 export const CLAIM_MS = 60_000;

@@ -1,5 +1,6 @@
 // The names by which a user says which store is used, and where they are. A file of its own, because every pi looks for them, and most have
 // no store.
+const { existsSync } = require("node:fs");
 const { homedir } = require("node:os");
 const { join } = require("node:path");
 const { normalizePath } = require("../shared/paths.js");
@@ -19,6 +20,9 @@ exports.agentDirOf = ({ name = "pi", configDir = ".pi" } = {}) => {
 	const dir = process.env[`${name.toUpperCase()}_CODING_AGENT_DIR`];
 	return dir ? normalizePath(dir) : join(homedir(), configDir, "agent");
 };
+
+/** Whether the environment names a store, or there are settings that may. @param {string} agentDir */
+exports.isStoreNamed = (agentDir) => Boolean(process.env[exports.STORE_VARIABLE]) || existsSync(join(agentDir, exports.SETTINGS_FILE));
 
 /** Where this machine's notes about its stores are. @param {string} agentDir */
 exports.notesIn = (agentDir) => join(agentDir, "session-stores");

@@ -34,6 +34,12 @@ const drafts = new Drafts(DRAFT);
 /** @param {string} path */
 const remove = (path) => fs.rmSync(path, { force: true });
 
+/** A path beside a file, to write it under. What killed processes left of such files there is removed. @param {string} path */
+async function draftOf(path) {
+	await drafts.sweep(dirname(path));
+	return join(dirname(path), `${DRAFT}${randomBytes(6).toString("hex")}`);
+}
+
 /**
  * Writes a file as a whole. The rename may wait for the disk, so not on the caller's thread.
  * @param {string} path
@@ -42,9 +48,8 @@ const remove = (path) => fs.rmSync(path, { force: true });
  *   power failure
  */
 async function writeWhole(path, text, last) {
-	const draft = join(dirname(path), `${DRAFT}${randomBytes(6).toString("hex")}`);
 	await fs.promises.mkdir(dirname(path), { recursive: true, mode: 0o700 });
-	await drafts.sweep(dirname(path));
+	const draft = await draftOf(path);
 	try {
 		await fs.promises.writeFile(draft, text, { mode: 0o600 });
 		if (last !== undefined) await syncFile(draft);
@@ -69,6 +74,7 @@ async function syncFile(path) {
 	}
 }
 
+exports.draftOf = draftOf;
 exports.namesIn = namesIn;
 exports.readJson = readJson;
 exports.remove = remove;

@@ -1,5 +1,5 @@
 // The files that `export` and `fork` make, and the sessions they are made of.
-import { existsSync, linkSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, linkSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type Json, api, assistant, message, modeOf, snapshot, user } from "../../support/scratch.js";
@@ -79,6 +79,17 @@ describe("a file is whole or not there", () => {
 		}
 	});
 
+	// Regression: it stayed for ever.
+	test("what a killed export left is removed by one on another day", async () => {
+		const at = world();
+		const source = put(at, "s-1", branched);
+		const left = join(at.cwd, ".pi-session-native-draft-01");
+		writeFileSync(left, "half");
+		utimesSync(left, 0, 0);
+		expect(await way(at, source, WAYS[0])).toMatchObject({ code: 0 });
+		expect(readdirSync(at.cwd)).toEqual([WAYS[0][1]]);
+	});
+
 	test("a file that is there may go with --force; what replaces it is private, and a link to it stays", async () => {
 		const at = world();
 		const source = put(at, "s-1", branched);
@@ -114,8 +125,8 @@ describe("a file is whole or not there", () => {
 		const at = world();
 		const source = put(at, "s-1", Array.from({ length: 60_000 }, (_, index) => message(`m${index}`, index === 0 ? null : `m${index - 1}`, user(`step ${index} ${"x".repeat(300)}`))));
 		const line = `'${process.execPath}' '${bin}' export '${source}' -o copy.md & pid=$!
-			for ((i = 0; i < 30000; i++)); do compgen -G '.copy.md.*.tmp' > /dev/null && break; sleep 0.01; done
-			compgen -G '.copy.md.*.tmp' > /dev/null && kill -TERM $pid; wait $pid; echo $?`;
+			for ((i = 0; i < 30000; i++)); do compgen -G '.pi-session-native-draft-*' > /dev/null && break; sleep 0.01; done
+			compgen -G '.pi-session-native-draft-*' > /dev/null && kill -TERM $pid; wait $pid; echo $?`;
 		expect((await runProgram("bash", ["-c", line], at)).out).toBe("143\n");
 		expect(readdirSync(at.cwd)).toEqual([]);
 	});
