@@ -114,7 +114,7 @@ pub fn redact(path: &str, redaction: &Redaction, is_dry_run: bool) -> Result<Red
     if first_header(RewriteTarget::hold(path)?.storage())?.is_none() {
         return Err(Error::not_a_session(path));
     }
-    let mut identities = HashSet::new();
+    let mut identities = Identities::default();
     // The file says which entries the lines of a backup are. It is changed last: once it is, nothing of this is left to do.
     let planned = redact_file(path, false, redaction, true, &mut identities)?;
     let mut backups = Vec::new();
@@ -148,7 +148,7 @@ fn redact_file(
     is_backup: bool,
     redaction: &Redaction,
     is_dry_run: bool,
-    identities: &mut HashSet<LineIdentity>,
+    identities: &mut Identities,
 ) -> Result<(Vec<RedactedLine>, u64)> {
     retried(path, "it is redacted", |original| {
         let mut redactor = Redactor { redaction, is_backup, identities, changed: Vec::new(), left: 0 };
@@ -173,11 +173,19 @@ fn identity_hash((kind, timestamp): (&str, &str), id: Option<&[u8]>) -> LineIden
     id.map_or(names.clone(), |id| names.chain_update(b"\n").chain_update(id)).finalize().into()
 }
 
+/// What tells which lines of backups are those of an entry that is taken out.
+#[derive(Default)]
+struct Identities {
+    /// Those of the entries that were found by their ids, or by lines: with their ids, and without.
+    found: HashSet<LineIdentity>,
+    /// Those of the file's entries, with their ids.
+    in_file: HashSet<LineIdentity>,
+}
+
 struct Redactor<'a> {
     redaction: &'a Redaction,
     is_backup: bool,
-    /// Those of the entries that were found by their ids, or by lines.
-    identities: &'a mut HashSet<LineIdentity>,
+    identities: &'a mut Identities,
     changed: Vec<RedactedLine>,
     left: u64,
 }
@@ -191,14 +199,17 @@ impl Redactor<'_> {
         let is_header =
             identity.as_ref().is_some_and(|identity| identity.kind.is_some_and(|kind| kind.get() == "\"session\""));
         let names = identity.as_ref().and_then(|identity| Some((identity.kind?.get(), identity.timestamp?.get())));
-        let [with_id, without_id] = [id.as_deref(), None].map(|id| names.map(|names| identity_hash(names, id)));
-        // Of the lines of an entry that is taken out, a backup has others than the file: from before a migration or a repair.
-        let is_other_line = (self.is_backup || id.is_none()) && with_id.is_some_and(|it| self.identities.contains(&it));
+        let hashes = names.map(|names| [id.as_deref(), None].map(|id| identity_hash(names, id)));
+        let is_other_line = hashes.is_some_and(|hashes| self.is_other_line(hashes, id.is_some()));
         let is_one_of = |ids: &HashSet<Vec<u8>>| id.as_ref().is_some_and(|id| ids.contains(&**id));
         let (mut hash, mut is_found) = (None, false);
         let new = match &self.redaction.target {
             _ if is_header => None,
-            Target::Text(needle, ids) if ids.as_ref().is_none_or(is_one_of) => needle.redacted(line)?,
+            Target::Text(needle, None) => needle.redacted(line)?,
+            Target::Text(needle, Some(ids)) if is_one_of(ids) || is_other_line => {
+                is_found = is_one_of(ids);
+                needle.redacted(line)?
+            }
             Target::Entries(ids) if is_one_of(ids) => {
                 is_found = true;
                 blanked(&text, &self.redaction.replacement)?
@@ -216,11 +227,14 @@ impl Redactor<'_> {
             Target::Entries(_) if is_other_line => blanked(&text, &self.redaction.replacement)?,
             Target::Text(..) | Target::Entries(_) => None,
         };
-        for identity in [with_id, without_id].into_iter().flatten().filter(|_| is_found) {
-            insert_into(self.identities, identity)?;
+        for identity in hashes.into_iter().flatten().filter(|_| is_found) {
+            insert_into(&mut self.identities.found, identity)?;
+        }
+        if let Some([with_id, _]) = hashes.filter(|_| !self.is_backup) {
+            insert_into(&mut self.identities.in_file, with_id)?;
         }
         let new = new.filter(|new| new != line);
-        if self.is_left(new.as_deref().unwrap_or(line), id.as_deref(), identity.is_some()) {
+        if self.is_left(new.as_deref().unwrap_or(line), is_found || is_other_line, identity.is_some()) {
             self.left += 1;
         }
         if let Some(new) = &new {
@@ -231,16 +245,25 @@ impl Redactor<'_> {
         Ok(new)
     }
 
-    /// Whether a line still holds what was to be taken out.
-    fn is_left(&self, line: &[u8], id: Option<&[u8]>, is_object: bool) -> bool {
+    /// Whether a line that is not named itself is one of an entry that is taken out. A backup has other lines of it than the file: from
+    /// before a migration, or before a repair, which may have given the entry another id.
+    fn is_other_line(&self, [with_id, without_id]: [LineIdentity; 2], has_id: bool) -> bool {
+        let Identities { found, in_file } = &*self.identities;
+        if self.is_backup {
+            found.contains(&with_id) || found.contains(&without_id) && !in_file.contains(&with_id)
+        } else {
+            !has_id && found.contains(&with_id)
+        }
+    }
+
+    /// Whether a line still holds what was to be taken out. `is_named`: it is one of an entry that is.
+    fn is_left(&self, line: &[u8], is_named: bool, is_object: bool) -> bool {
         // What a damaged line says of an entry cannot be told from the rest of it.
         let is_damaged_one_of =
             |ids: &HashSet<Vec<u8>>| !is_object && ids.iter().any(|id| memchr::memmem::find(line, id).is_some());
         match &self.redaction.target {
             Target::Text(needle, None) => needle.is_in(line),
-            Target::Text(needle, Some(ids)) => {
-                (id.is_some_and(|id| ids.contains(id)) || is_damaged_one_of(ids)) && needle.is_in(line)
-            }
+            Target::Text(needle, Some(ids)) => (is_named || is_damaged_one_of(ids)) && needle.is_in(line),
             Target::Entries(ids) => is_damaged_one_of(ids),
             Target::Lines(_) => false,
         }

@@ -282,3 +282,50 @@ fn a_text_that_stays_in_a_named_entry_is_counted() {
     let left = |ids: &[&str]| redact(&path, &of_a(ids), true).expect("planned").left;
     assert_eq!([left(&["aaaaaaaa"]), left(&["bbbbbbbb"]), left(&["cccccccc"])], [2, 0, 0]);
 }
+
+/// Regression: lines of version 1 have no id, so a text stayed in the backup of a migration where entries were named.
+#[test]
+fn a_text_of_a_named_entry_is_taken_out_of_its_line_from_before_a_migration() {
+    let a = r#"{"type":"custom","id":"a","parentId":null,"timestamp":"1","data":"hunter2"}"#;
+    let b = r#"{"type":"custom","id":"b","parentId":"a","timestamp":"2","data":"hunter2"}"#;
+    let (_dir, path) = file(&[a, b]);
+    let [old_a, old_b] = ["1", "2"].map(|time| format!(r#"{{"type":"custom","timestamp":"{time}","data":"hunter2"}}"#));
+    let backup = format!("{path}.v1.bak");
+    fs::write(&backup, [HEADER, &old_a, &old_b, ""].join("\n")).expect("written");
+    let redaction = Redaction::text(b"hunter2", Some(set_of(&["a"])), b"*").expect("not empty");
+    let report = redact(&path, &redaction, false).expect("redacted");
+    assert_eq!((report.lines.len(), report.backups.len(), report.left), (1, 1, 0));
+    let expected = [HEADER, &old_a.replace("hunter2", "*"), &old_b, ""].join("\n");
+    assert_eq!(fs::read_to_string(&backup).expect("read"), expected);
+    // In a field that stays it is counted.
+    let is_kept = [HEADER, &old_a.replace("custom", "hunter2"), ""].join("\n");
+    fs::write(&path, [HEADER, &a.replace("custom", "hunter2"), ""].join("\n")).expect("written");
+    fs::write(&backup, is_kept).expect("written");
+    assert_eq!(redact(&path, &redaction, true).expect("planned").left, 2);
+}
+
+/// Regression: a backup kept the line of an entry that the repair had given another id.
+#[test]
+fn a_backup_loses_what_an_entry_said_that_a_repair_has_renamed() {
+    let entry = |time: &str, data: &str| {
+        format!(r#"{{"type":"custom","id":"a","parentId":null,"timestamp":"{time}","data":"{data}"}}"#)
+    };
+    let (first, second) = (entry("1", "stays"), entry("2", "hunter2"));
+    for is_text in [false, true] {
+        let (_dir, path) = file(&[&first, &second]);
+        let report = crate::rewrite::repair::repair(&path, 0.0).expect("repaired");
+        let backup = report.backup.expect("a backup");
+        let repaired = fs::read_to_string(&path).expect("read");
+        let renamed: serde_json::Value = serde_json::from_str(repaired.lines().last().expect("a line")).expect("JSON");
+        let ids = set_of(&[renamed["id"].as_str().expect("an id")]);
+        assert!(!ids.contains(&b"a"[..]));
+        let redaction = match is_text {
+            true => Redaction::text(b"hunter2", Some(ids), b"*"),
+            false => Redaction::entries(ids, b"*"),
+        };
+        let report = redact(&path, &redaction.expect("made"), false).expect("redacted");
+        assert_eq!((report.lines.len(), report.backups.len(), report.left), (1, 1, 0));
+        let expected = [HEADER, &first, &entry("2", "*"), ""].join("\n");
+        assert_eq!(fs::read_to_string(&backup).expect("read"), expected);
+    }
+}
