@@ -235,8 +235,12 @@ impl RewriteTarget {
             if size < read.end || size > read.end && read.torn_line_start.is_some() {
                 return Ok(false);
             }
+            // What is not carried over here is given to `rewrite` by `carry_after`, once.
+            if size == read.end || round >= CARRY_ROUNDS {
+                break;
+            }
             let lines = self.lines_from(read.end, size, false, rewrite)?;
-            if lines.is_empty() || round >= CARRY_ROUNDS {
+            if lines.is_empty() {
                 break;
             }
             for (line, end) in lines {

@@ -67,6 +67,25 @@ fn lines_that_pi_writes_during_a_migration_are_in_the_new_file() {
     assert!(verify(&path).expect("read").ok);
 }
 
+/// Regression: lines that came at the last carry-over before the rename were migrated twice, and the first got a parent that is in no line.
+#[test]
+fn lines_that_are_written_at_each_carry_over_are_migrated_once() {
+    fn add_at_each_sync(path: String, left: u32) {
+        before_next(FsCall::Sync, move || {
+            add(&path, PI);
+            if left > 1 {
+                add_at_each_sync(path, left - 1);
+            }
+        });
+    }
+    let (_dir, path) = old_file(OLD);
+    let lines = super::CARRY_ROUNDS + 1;
+    add_at_each_sync(path.clone(), lines);
+    let session = opened(&path);
+    assert_eq!(session.tree().path(lines).expect("memory"), (0..=lines).collect::<Vec<_>>());
+    assert!(verify(&path).expect("read").ok);
+}
+
 /// What docs/durability.md says of a process that ends between the rename and the last look at the old file.
 #[test]
 fn a_line_written_right_before_the_rename_of_a_process_that_then_ends_is_in_the_backup_of_a_migration_alone() {
