@@ -165,23 +165,25 @@ impl FileStorage {
             // Where the bytes are is not known. Those at the end are rolled back if they equal ours; else they stay,
             // and are read like another process's line.
             if let Some(at) = fs::stat(file).ok().and_then(|now| now.size.checked_sub(size as u64)) {
-                self.rollback_bytes(file, at, written);
+                let _ = self.roll_back(file, at, [written, b""]);
             }
             Error::io("lseek", &self.path, error)
         })?;
         if size < bytes.len() {
-            self.rollback_bytes(file, end - size as u64, written);
-            // Only a full disk makes a file take a part of a line.
+            let _ = self.roll_back(file, end - size as u64, [written, b""]);
+            // The disk is full, or the file has reached a limit. Writing the rest would tell which, but the signal of a limit on the
+            // size of files (SIGXFSZ) ends the process.
             return Err(Error::io("write", &self.path, io::ErrorKind::StorageFull.into()));
         }
         Ok(end - size as u64)
     }
 
-    /// Rolls back our own bytes: truncates them if they are the last, else overwrites them with spaces. The caller
-    /// reports the failure that led here; if this fails, too, what stays is a damaged line.
-    fn rollback_bytes(&self, file: &File, offset: u64, ours: &[u8]) {
-        if !self.cut(file, offset, [ours, b""]).unwrap_or(false) {
-            let _ = self.overwrite_with_spaces(file, offset, ours);
+    /// Rolls back our own bytes: truncates them if they are the last, else overwrites the first part with spaces. If an append fails and
+    /// this fails, too, what stays is a damaged line.
+    fn roll_back(&self, file: &File, offset: u64, ours: [&[u8]; 2]) -> io::Result<()> {
+        match self.cut(file, offset, ours) {
+            Ok(true) => Ok(()),
+            _ => self.overwrite_with_spaces(file, offset, ours[0]),
         }
     }
 
@@ -244,15 +246,17 @@ impl FileStorage {
         true
     }
 
-    /// Overwrites our own bytes with spaces, in the file that they were written to.
+    /// Overwrites our own bytes with spaces, in the file that they were written to. A newline before them stays, because it ends another
+    /// writer's line.
     fn overwrite_with_spaces(&self, file: &File, offset: u64, ours: &[u8]) -> io::Result<()> {
         // A handle that appends cannot overwrite.
         let other = open::existing(Path::new(&self.path), Access::Overwrite)?;
         let is_there = fs::stat(&other)?.file_id == self.file_id && has_bytes_at(file, offset, ours)?;
         match is_there {
             true => {
-                let mut out = At { file: &other, offset };
-                let mut pieces = ours.chunks(SPACES.len()).map(|piece| SPACES.get(..piece.len()).unwrap_or_default());
+                let line = ours.strip_prefix(b"\n").unwrap_or(ours);
+                let mut out = At { file: &other, offset: offset + (ours.len() - line.len()) as u64 };
+                let mut pieces = line.chunks(SPACES.len()).map(|piece| SPACES.get(..piece.len()).unwrap_or_default());
                 pieces.try_for_each(|spaces| out.write_all(spaces))
             }
             // The bytes are gone with the file, or were overwritten.
@@ -363,7 +367,7 @@ impl Storage for FileStorage {
             let offset = self.write_at_end(&handle.file, line)?;
             if self.durability == Durability::Fsync {
                 let synced = fs::sync_data(&handle.file).with_call("fsync", &self.path);
-                synced.inspect_err(|_| self.rollback_bytes(&handle.file, offset, line))?;
+                synced.inspect_err(|_| drop(self.roll_back(&handle.file, offset, [line, b""])))?;
             }
             Ok(offset)
         })?;
@@ -375,11 +379,7 @@ impl Storage for FileStorage {
         let handle = self.handle(true)?;
         self.under_write_lock(&handle.file, || {
             // The newline stays: the line before may lack its own.
-            let done = match self.cut(&handle.file, span.offset, [line, b"\n"]) {
-                Ok(false) => self.overwrite_with_spaces(&handle.file, span.offset, line),
-                done => done.map(drop),
-            };
-            done.with_call("write", &self.path)
+            self.roll_back(&handle.file, span.offset, [line, b"\n"]).with_call("write", &self.path)
         })
     }
 

@@ -44,6 +44,34 @@ fn a_line_that_is_rolled_back_leaves_what_others_wrote() {
     assert_eq!(std::fs::read_to_string(&path).expect("read"), "one\n   \nx\n");
 }
 
+/// Regression: a line whose sync failed was overwritten with the newline that had ended another writer's line before it, so that this one
+/// and the next one became one damaged line.
+#[test]
+#[cfg(unix)]
+fn a_line_that_could_not_be_synced_leaves_the_lines_before_and_after_it_apart() {
+    use crate::io::fs::faults::{before_next, with_first, InjectedFault};
+    use crate::io::fs::FsCall;
+    for others_follow in [false, true] {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("x").to_str().expect("text").to_owned();
+        std::fs::write(&path, "{\"x\":1}").expect("written");
+        let mut storage = FileStorage::open(&path).expect("opened").with_durability(Durability::Fsync);
+        storage.set_unterminated(true);
+        let to = path.clone();
+        let work = || {
+            before_next(FsCall::Sync, move || {
+                let mut other = std::fs::OpenOptions::new().append(true).open(to).expect("opened");
+                other.write_all(if others_follow { b"{\"y\":1}\n" } else { b"" }).expect("written");
+            });
+            storage.append(&mut b"{}".to_vec())
+        };
+        let (result, _) = with_first(FsCall::Sync, InjectedFault::Once(libc::EIO), work);
+        result.expect_err("it is not on disk");
+        let expected = if others_follow { "{\"x\":1}\n   {\"y\":1}\n" } else { "{\"x\":1}" };
+        assert_eq!(std::fs::read_to_string(&path).expect("read"), expected);
+    }
+}
+
 #[test]
 #[cfg(unix)]
 fn a_file_without_an_end_is_not_a_session_file() {
