@@ -108,21 +108,21 @@ fn named(mut file: Temporary, target: &Path, suffix: &str) -> io::Result<PathBuf
 
 /// The names of backups with this suffix, in the order in which they are tried.
 fn paths<'a>(target: &'a Path, suffix: &'a str) -> impl Iterator<Item = PathBuf> + 'a {
-    (0..u32::MAX).map(move |number| match number {
+    (0..u32::MAX).map(|number| numbered(target, suffix, number))
+}
+
+fn numbered(target: &Path, suffix: &str, number: u32) -> PathBuf {
+    match number {
         0 => sidecar_names::beside(target, suffix),
         _ => sidecar_names::beside(target, &format!("{suffix}.{number}")),
-    })
+    }
 }
 
 /// Whether a path may be that of a backup of the file at `target`.
 pub(crate) fn is_backup(path: &Path, target: &Path) -> bool {
-    [OLD_VERSION, REPAIRED].iter().any(|suffix| {
-        let first = sidecar_names::beside(target, suffix);
-        let rest = path.to_str().and_then(|path| path.strip_prefix(first.to_str()?));
-        rest.is_some_and(|rest| {
-            rest.is_empty() || rest.strip_prefix('.').is_some_and(|number| number.parse::<u32>().is_ok())
-        })
-    })
+    // The number, if there is one, tells where a long name was cut.
+    let number = path.extension().and_then(|end| end.to_str()?.parse::<u32>().ok()).unwrap_or_default();
+    [OLD_VERSION, REPAIRED].iter().any(|suffix| path == numbered(target, suffix, number))
 }
 
 fn is_taken(error: &io::Error) -> bool {

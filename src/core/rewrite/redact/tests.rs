@@ -329,3 +329,18 @@ fn a_backup_loses_what_an_entry_said_that_a_repair_has_renamed() {
         assert_eq!(fs::read_to_string(&backup).expect("read"), expected);
     }
 }
+
+/// Regression: the numbered backups of a long name were not found, because the name is cut elsewhere the longer the number is.
+#[test]
+fn numbered_backups_of_a_long_name_are_redacted() {
+    use crate::io::sidecar_names::beside;
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("s".repeat(244) + ".jsonl");
+    let a = r#"{"type":"custom","id":"a","parentId":null,"timestamp":"1","data":"hunter2"}"#;
+    let suffixes = ["", ".bak", ".bak.1", ".bak.17", ".v1.bak", ".v1.bak.2"];
+    for file in suffixes.map(|suffix| beside(&path, suffix)) {
+        fs::write(&file, [HEADER, a, ""].join("\n")).expect("written");
+    }
+    let report = redact(path.to_str().expect("text"), &entries(&["a"]), false).expect("redacted");
+    assert_eq!((report.lines.len(), report.backups.len(), report.left), (1, 5, 0));
+}
