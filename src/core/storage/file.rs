@@ -395,7 +395,7 @@ impl Storage for FileStorage {
         // On Unix a handle for reading is enough, and the file may be read-only.
         let handle = self.handle(cfg!(not(unix)))?;
         fs::sync(&handle.file).with_call("fsync", &self.path)?;
-        dirs::sync_dir_of(Path::new(&self.path)).with_call("fsync", &self.path)
+        dirs::sync_dir_of(&self.target).with_call("fsync", &self.path)
     }
 
     fn metadata(&self) -> Result<Option<Metadata>> {

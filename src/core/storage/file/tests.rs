@@ -72,6 +72,28 @@ fn a_line_that_could_not_be_synced_leaves_the_lines_before_and_after_it_apart() 
     }
 }
 
+/// Regression: the directory of the link was synced, so that the file's name could be lost.
+#[test]
+#[cfg(unix)]
+fn a_flush_waits_for_the_directory_that_a_link_leads_to() {
+    use crate::io::fs::faults::{with, InjectedFault};
+    use crate::io::fs::{stat_path, FsCall};
+    let dir = tempfile::tempdir().expect("a directory");
+    let real = dir.path().join("real");
+    std::fs::create_dir(&real).expect("made");
+    std::fs::write(real.join("x"), "one\n").expect("written");
+    let link = dir.path().join("link");
+    std::os::unix::fs::symlink("real/x", &link).expect("linked");
+    let mut storage = FileStorage::open(link.to_str().expect("text")).expect("opened");
+    let (result, made) = with(usize::MAX, InjectedFault::Short, || storage.flush());
+    result.expect("flushed");
+    let syncs = |path: &Path| {
+        let file_id = stat_path(path).expect("asked").expect("there").file_id;
+        made.of(FsCall::Sync, file_id).len()
+    };
+    assert_eq!([syncs(&link), syncs(&real), syncs(dir.path())], [1, 1, 0]);
+}
+
 #[test]
 #[cfg(unix)]
 fn a_file_without_an_end_is_not_a_session_file() {
