@@ -41,9 +41,12 @@ pub struct RepairReport {
 ///
 /// # Errors
 ///
-/// Nothing is changed then. `SessionInvalid`: nothing of a session is in the file. `SessionLocked`: another process has its lock, or a
+/// `SessionInvalid`: nothing of a session is in the file. `SessionLocked`: another process has its lock, or a
 /// session that does not share it ([`Lock::ExclusiveProcess`](crate::Lock::ExclusiveProcess) does).
 /// `SessionChanged`: others keep writing to it. `System`: it cannot be read or written.
+///
+/// Nothing is changed then, but for an error after the new file has got the name: the original is then in the backup (`<file>.bak`, or
+/// `<file>.v1.bak` of an old version), which is complete by then.
 pub fn repair(path: &str, now: f64) -> Result<RepairReport> {
     let good = Arc::new(verify(path)?);
     if good.ok {
