@@ -10,7 +10,7 @@ use crate::format::agent_message::{AgentMessage, Role};
 use crate::format::header::{Version, CURRENT_VERSION};
 use crate::format::ids::{numbered_id, short_entry_id};
 use crate::io::line_reader::line_text;
-use crate::json::reader::{is_json, read, Raw};
+use crate::json::reader::{read, Raw};
 use crate::json::{fields, quoted, ObjectText, Value};
 use crate::storage::storage::Storage;
 
@@ -105,7 +105,7 @@ impl Migrator {
         let parts = ObjectText::read(line)?.zip(read::<OldFields<Raw<'_>>>(line));
         let Some((mut object, fields)) = parts else {
             // The reference drops falsy values when it loads and counts the others.
-            if is_json(line) && !matches!(line.trim(), "null" | "false" | "0" | "-0" | "\"\"") {
+            if read::<Raw<'_>>(line).is_some_and(|value| value.is_truthy()) {
                 push(&mut self.given, None)?;
             }
             return Ok(None);
@@ -197,6 +197,17 @@ mod tests {
                 r##"{"type":"compaction","id":"#3","parentId":"#2"}"##,
             ]
         );
+    }
+
+    /// Regression: only zeros written `0` and `-0` were left out when values were counted, so an index after `0.0` named another entry.
+    #[test]
+    fn falsy_values_do_not_count_however_they_are_written() {
+        for value in ["0", "-0", "0.0", "-0e5", "null", "false", "\"\"", " 0.00 \r", "torn {"] {
+            let compaction = r#"{"type":"compaction","firstKeptEntryIndex":2}"#;
+            let lines = [r#"{"type":"session"}"#, value, r#"{"type":"x"}"#, r#"{"type":"y"}"#, compaction];
+            let migrated = migrate(Version::V1, &lines);
+            assert!(migrated[4].ends_with(r##""firstKeptEntryId":"#1"}"##), "{value}: {migrated:?}");
+        }
     }
 
     #[test]
