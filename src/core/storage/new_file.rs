@@ -10,7 +10,7 @@ use crate::io::line_span::LineSpan;
 use crate::io::sweep::sweep_if_due;
 use crate::io::temporary::{taken, Temporary};
 use crate::io::{dirs, fs};
-use crate::storage::storage::Storage;
+use crate::storage::storage::{FileStatus, Storage};
 
 /// How much is collected before it is written.
 const CHUNK: usize = 1 << 16;
@@ -77,7 +77,7 @@ impl NewFile {
 
     /// Writes what is left, waits for the disk if `durability` says so, and gives the file its name.
     pub fn finish(self, durability: Durability) -> Result<FileStorage> {
-        let Self { path: name, target, out, .. } = self;
+        let Self { path: name, target, out, size } = self;
         let mut temporary = out.into_inner().map_err(|error| error.into_error()).with_call("write", &name)?;
         let syncs = durability == Durability::Fsync;
         if syncs {
@@ -91,8 +91,13 @@ impl NewFile {
         storage.unlock();
         if syncs {
             let synced = dirs::sync_dir_of(path).with_call("fsync", &name);
-            // It may not be on disk, so it is removed: a retry must find its name free.
-            synced.inspect_err(|_| drop(fs::remove(path)))?;
+            // It may not be on disk, so it is removed: a retry must find its name free. What others have put there meanwhile stays.
+            synced.inspect_err(|_| {
+                let is_as_made = |status| matches!(status, FileStatus::Here { size: now, .. } if now == size);
+                if storage.status(true).is_ok_and(is_as_made) {
+                    let _ = fs::remove(path);
+                }
+            })?;
         }
         Ok(storage)
     }
@@ -169,6 +174,49 @@ mod tests {
         let _storage = file.finish(Durability::Os).expect("named");
         let other = open::existing(&path, open::Access::Overwrite).expect("opened");
         assert!(fs::try_lock(&other).expect("asked"), "nobody has it");
+    }
+
+    /// Regression: a new file whose name could not be synced was removed with the line that another process had appended to it.
+    #[test]
+    #[cfg(unix)]
+    fn a_new_file_whose_name_cannot_be_synced_is_removed_unless_others_wrote_there() {
+        use crate::io::fs::faults::{before_nth, with, InjectedFault};
+        use crate::io::fs::FsCall;
+        use std::io::Write as _;
+        let dir = tempfile::tempdir().expect("a directory");
+        let finish = |name: &str, meddle: fn(&Path), fault| {
+            let path = dir.path().join(name);
+            let mut file = NewFile::create(path.to_str().expect("text")).expect("created");
+            file.line(b"ours").expect("written");
+            let work = || {
+                // The first is that of the file.
+                let at = path.clone();
+                before_nth(2, FsCall::Sync, move || meddle(&at));
+                file.finish(Durability::Fsync).map(drop)
+            };
+            let (result, made) = with(fault, InjectedFault::Once(libc::EIO), work);
+            (result, made.calls, std::fs::read_to_string(&path).ok())
+        };
+        let (result, calls, text) = finish("made", |_| (), usize::MAX);
+        result.expect("made");
+        assert_eq!(text.as_deref(), Some("ours\n"));
+        let last_sync = calls.iter().rposition(|call| *call == FsCall::Sync).expect("a sync");
+        let appends = |path: &Path| {
+            let mut file = std::fs::OpenOptions::new().append(true).open(path).expect("opened");
+            file.write_all(b"theirs\n").expect("written");
+        };
+        let replaces = |path: &Path| {
+            std::fs::remove_file(path).expect("removed");
+            std::fs::write(path, "new!\n").expect("written");
+        };
+        let text_after = |name, meddle| {
+            let (result, _, text) = finish(name, meddle, last_sync);
+            assert!(result.expect_err("not synced").to_string().starts_with("EIO"));
+            text
+        };
+        assert_eq!(text_after("alone", |_| ()), None);
+        assert_eq!(text_after("grown", appends).as_deref(), Some("ours\ntheirs\n"));
+        assert_eq!(text_after("other", replaces).as_deref(), Some("new!\n"));
     }
 
     #[test]
