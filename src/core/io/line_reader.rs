@@ -19,9 +19,9 @@ pub const WHOLE: usize = 1 << 18;
 /// How many bytes are read at first to find the header.
 pub const HEAD: usize = 4 << 10;
 
-/// The longest line that is read, in bytes, less than a window of 2 GiB holds. A JavaScript string has at most 2^29 units of at most
-/// three bytes of UTF-8, so neither pi nor this module writes a longer line.
-pub const MAX_LINE_BYTES: usize = (2 << 30) - 1;
+/// The longest line that is read or appended, in bytes: with two newlines what Linux writes at once, and less than a window of 2 GiB holds.
+/// A JavaScript string has at most 2^29 units of at most three bytes of UTF-8, so pi does not write a longer line.
+pub const MAX_LINE_BYTES: usize = 0x7fff_f000 - 2;
 /// From this length on a line is searched for zero bytes, which no JSON has. Sparse files, and files that lost data in
 /// a power failure, have any number of them.
 const GIANT: usize = 16 << 20;
