@@ -213,13 +213,14 @@ impl FileStorage {
         done
     }
 
-    /// Whether every write takes the write lock.
+    /// Whether every write asks for the write lock.
     fn uses_write_lock(&self) -> bool {
         // Elsewhere than on Unix a lock keeps every program from writing.
         cfg!(unix) && (self.shared || self.is_unterminated)
     }
 
-    /// Runs work under the write lock, if others write to the file, too: what is truncated must not be theirs.
+    /// Runs work under the write lock, if others write to the file, too: what is truncated must not be theirs. If somebody keeps the lock,
+    /// the work is done without it.
     fn under_write_lock<T>(&self, file: &File, work: impl FnOnce() -> Result<T>) -> Result<T> {
         let locked = self.uses_write_lock() && lock_briefly(file);
         let result = work();

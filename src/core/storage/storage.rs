@@ -78,7 +78,7 @@ pub trait Storage: Send + Sync {
     fn rollback_append(&mut self, span: LineSpan, line: &[u8]) -> Result<()>;
     /// Sets whether the last line lacks its newline, which the next append then writes first.
     fn set_unterminated(&mut self, _is_unterminated: bool) {}
-    /// Notes that other processes write here, too: every write and truncation takes the write lock.
+    /// Notes that other processes write here, too: every write and truncation asks for the write lock first.
     fn set_shared(&mut self) {}
     /// Waits until everything is on disk.
     fn flush(&mut self) -> Result<()> {
