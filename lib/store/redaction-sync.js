@@ -22,6 +22,11 @@ const { NotASession } = require("./session-file.js");
 
 /** @typedef {{ session: string, file: string, cwd?: string }} Local */
 /** @typedef {import("./index").SyncItem} SyncItem */
+/**
+ * What was redacted elsewhere in some sessions: `takeOver` gives for each of them how many lines were redacted here so, or why not. It does it
+ * once.
+ * @typedef {{ sessions: Set<string>, takeOver: () => Promise<Map<string, number | Error>> }} Elsewhere
+ */
 
 class RedactionSync {
 	#options;
@@ -47,13 +52,13 @@ class RedactionSync {
 	}
 
 	/**
-	 * Takes over what was redacted elsewhere, in every session file of this machine: forks have copies of entries. Gives for each session
-	 * how many lines, or why not.
+	 * Keeps what was redacted elsewhere. Gives the sessions that have such redactions, and what takes them over in every session file of this
+	 * machine: that takes its time, so what is pulled into other sessions does not wait for it, but is redacted by what is kept.
 	 * @param {SyncItem[]} items those that are the same as in the store are left out
-	 * @returns {Promise<Map<string, number | Error>>}
+	 * @returns {Promise<Elsewhere>}
 	 */
 	async take(items) {
-		const { store, notes: notesDir, dir, call, otherFiles } = this.#options;
+		const { store, dir } = this.#options;
 		const changed = items.filter(({ session, stored, state }) => state !== "same" && stored.redactions > 0 && this.#notes.get(session)?.redactions !== stored.redactions);
 		/** @type {Map<string, number | Error>} */
 		const results = new Map();
@@ -69,7 +74,21 @@ class RedactionSync {
 				results.set(session, asError(error));
 			}
 		});
-		const files = redactions.size > 0 ? new Set([...(await filesIn(dir)), ...((await otherFiles?.()) ?? [])]) : [];
+		/** @type {Promise<Map<string, number | Error>> | undefined} */
+		let taking;
+		return { sessions: new Set(results.keys()), takeOver: () => (taking ??= this.#takeOver(changed, redactions, results)) };
+	}
+
+	/**
+	 * Forks have copies of entries, so every file is read.
+	 * @param {SyncItem[]} changed
+	 * @param {Map<string, import("./index").Redaction[]>} redactions by session
+	 * @param {Map<string, number | Error>} results of each session
+	 */
+	async #takeOver(changed, redactions, results) {
+		const { notes: notesDir, dir, call, otherFiles } = this.#options;
+		const own = changed.flatMap(({ file }) => file ?? []);
+		const files = redactions.size > 0 ? new Set([...own, ...(await filesIn(dir)), ...((await otherFiles?.()) ?? [])]) : [];
 		for (const file of files) {
 			// One that no store takes, such as one of another version or one that cannot be read, may have copies, too.
 			const local = await unlessAbsent(describe(file)).catch((error) => (error instanceof NotASession ? undefined : { file }));

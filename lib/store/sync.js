@@ -115,19 +115,20 @@ class SessionSync {
 	/**
 	 * Adds what is stored to the files of this machine, the newest first, each separately: an error is in the report of its session. What
 	 * was redacted elsewhere is redacted here. Throws if the store cannot be asked.
-	 * @param {import("./index").SyncOptions & { items?: SyncItem[], chosen?: SyncItem[], redacted?: Map<string, number | Error>, duration?: number, onResult?: (result: import("./index").PullResult) => void }} [options]
-	 *   Internal, for the follower, are `chosen`: those of the items that are pulled, where others may be their parent sessions; `redacted`:
+	 * @param {import("./index").SyncOptions & { items?: SyncItem[], chosen?: SyncItem[], elsewhere?: import("./redaction-sync").Elsewhere, duration?: number, onResult?: (result: import("./index").PullResult) => void }} [options]
+	 *   Internal, for the follower, are `chosen`: those of the items that are pulled, where others may be their parent sessions; `elsewhere`:
 	 *   what `takeRedactions` gave, where several pulls are made of some items; `duration`: no more sessions are begun after so many
-	 *   milliseconds, counted from when what was redacted elsewhere is taken over
+	 *   milliseconds, counted again for those that were redacted elsewhere
 	 * @returns {Promise<import("./index").PullResult[]>}
 	 */
-	async pull({ session, items: compared, chosen, redacted, signal, duration, onProgress, onResult } = {}) {
+	async pull({ session, items: compared, chosen, elsewhere: taken, signal, duration, onProgress, onResult } = {}) {
 		const items = compared ?? (await this.compare(session)).items;
 		const files = new Map(items.map(({ session, file }) => [session, file]));
 		const wanted = (chosen ?? items).filter(({ state }) => state === "new" || state === "changed").sort((a, b) => b.stored.modified.getTime() - a.stored.modified.getTime());
 		// First: what is pulled into a fork must not have lines that were redacted in its parent session.
-		const takenOver = redacted ?? (await this.takeRedactions(items));
-		const ends = duration === undefined ? signal : AbortSignal.timeout(duration);
+		const elsewhere = taken ?? (await this.takeRedactions(items));
+		/** @type {Map<string, number | Error>} */
+		let takenOver = new Map();
 		/** @type {Map<SyncItem, import("./index").PullResult>} */
 		const results = new Map();
 		const work = async (/** @type {SyncItem} */ item) => {
@@ -137,10 +138,17 @@ class SessionSync {
 			onProgress?.(results.size, wanted.length);
 			onResult?.(result);
 		};
-		await Promise.all([
-			inParallel(wanted.filter((item) => !isLarge(item)), work, { signal: ends }),
-			inParallel(wanted.filter(isLarge), work, { signal: ends, limit: LARGE_PARALLEL }),
-		]);
+		const pullAll = async (/** @type {SyncItem[]} */ some) => {
+			const ends = duration === undefined ? signal : AbortSignal.timeout(duration);
+			await Promise.all([
+				inParallel(some.filter((item) => !isLarge(item)), work, { signal: ends }),
+				inParallel(some.filter(isLarge), work, { signal: ends, limit: LARGE_PARALLEL }),
+			]);
+		};
+		const isRedacted = (/** @type {SyncItem} */ { session }) => elsewhere.sessions.has(session);
+		await pullAll(wanted.filter((item) => !isRedacted(item)));
+		if (!signal?.aborted) takenOver = await elsewhere.takeOver();
+		await pullAll(wanted.filter(isRedacted));
 		return wanted.flatMap((item) => results.get(item) ?? []);
 	}
 

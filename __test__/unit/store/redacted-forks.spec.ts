@@ -82,10 +82,32 @@ test("a fork that is made of what a program had in memory is redacted before it 
 
 test("a fork whose entry was redacted in another way keeps its own line", async () => {
 	const { a, late } = await redacted();
+	await a.again().pull();
 	putFork(late, first, said("b", "a", "the password is ***"));
 	await late.again().push({ session: FORK });
 	await a.again().pull();
 	expect(linesOf(forkOf(a))[1]).toContain("***");
+});
+
+// Regression: all waited until every session file of the machine had been read, and a pi that ran briefly pulled nothing.
+test("sessions in which nothing was redacted are pulled before the session files are searched for copies of what was redacted elsewhere", async () => {
+	const { machine, begin } = world();
+	const [a, b] = [machine("a"), machine("b")];
+	begin(a, first, secret());
+	putFork(a, first, secret(), other);
+	await a.sync.push();
+	begin(b, first, secret());
+	await a.sync.redact({ session: SESSION, file: a.file }, { text: "hunter2" });
+	const otherFiles = vi.fn(() => {
+		// What is pulled is redacted all the same.
+		expect(linesOf(forkOf(b))).toEqual([first, clean(), other].map(String));
+		expect(readFileSync(b.file, "utf8")).toContain("hunter2");
+		return [];
+	});
+	const pulled = await new SessionSync({ ...b.options, otherFiles }).pull();
+	expect(pulled.map(({ error }) => error)).toEqual([undefined, undefined]);
+	expect(otherFiles).toHaveBeenCalledTimes(1);
+	expect(linesOf(b.file)).toEqual([first, clean()].map(String));
 });
 
 // Regression: it was looked for before the file was written, and the lines that had been loaded brought it back.
