@@ -7,7 +7,8 @@
 //                   anything, at once where there is more               changed, or after a minute
 //   pending         after 5 s                                           after a minute
 //   follow <file>   after 0.4 s; once the store has the session         after 0.4 s; what is stored while it is followed: as Push says
-//                   every 20 s, to renew the claim                      (lib/store/push.js)
+//                   every 20 s, to renew the claim; until pi has        (lib/store/push.js)
+//                   closed the file, and it is stored
 import { createRequire } from "node:module";
 import { dirname } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";

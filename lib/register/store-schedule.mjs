@@ -12,23 +12,27 @@ export class Schedule {
 	#timer = setInterval(() => this.#runDue(), TICK_MS);
 
 	/**
-	 * Does what a task is, now, and again after as many milliseconds as it gives, or after a minute if it fails. One that is in the table already
-	 * is left as it is. Ends when it was done for the first time, with its error; those of later times are given to `onError`.
+	 * Does what a task is, now, and again after as many milliseconds as it gives, never if it gives none, or after a minute if it fails. One that
+	 * is in the table already is left as it is. Ends when it was done for the first time, with its error; those of later times are given to
+	 * `onError`.
 	 * @param {string} name
-	 * @param {() => Promise<number>} work
+	 * @param {() => Promise<number | undefined>} work
 	 * @param {(error: any) => void} [onError]
 	 */
 	async add(name, work, onError = () => {}) {
 		if (this.#tasks.has(name)) return;
 		const task = { run, onError, endedAt: 0, dueAt: Infinity };
+		const tasks = this.#tasks;
 		async function run() {
 			task.dueAt = Infinity;
+			/** @type {number | undefined} */
 			let pause = RETRY_MS;
 			try {
 				pause = await work();
 			} finally {
 				task.endedAt = Date.now();
-				task.dueAt = task.endedAt + pause;
+				task.dueAt = task.endedAt + (pause ?? Infinity);
+				if (pause === undefined) tasks.delete(name);
 			}
 		}
 		this.#tasks.set(name, task);

@@ -85,14 +85,26 @@ export class Sessions {
 		for (const { file } of open) void this.#context.schedule.add(`follow ${file}`, this.#following(file));
 	}
 
-	/** Gives what looks at a file that pi has opened, and may open again, and then gives after how many milliseconds it is to look again. */
+	/**
+	 * Gives what looks at a file that pi has opened, and then gives after how many milliseconds it is to look again: until pi has closed the file,
+	 * and it is stored.
+	 */
 	#following(file) {
 		const { rules, pending, claims } = this.#context;
+		const openOne = () => this.#open.find((one) => one.file === file);
 		/** @type {SessionSync | undefined} */
 		let sync;
+		/** @type {OpenSession | undefined} */
+		let followed;
 		return async () => {
-			const one = this.#open.find((one) => one.file === file);
-			if (!one) return FOLLOW_MS;
+			const one = openOne();
+			if (!one) {
+				if (followed && (await this.#isUnstored(followed))) return FOLLOW_MS;
+				await sync?.stop();
+				[sync, followed] = [undefined, undefined];
+				// Meanwhile pi may have opened it again.
+				return openOne() && FOLLOW_MS;
+			}
 			try {
 				const project = await this.cachedProject(one.cwd);
 				if (rules.isPrivate(one) || this.isEnding) return FOLLOW_MS;
@@ -102,7 +114,7 @@ export class Sessions {
 					pending.add({ ...one, project });
 					made.follow(one);
 					// Last: what fails is tried again.
-					sync = made;
+					[sync, followed] = [made, one];
 				}
 				if (!sync.isNoted(one.session)) return FOLLOW_MS;
 				await claims.renew(one.session);

@@ -112,6 +112,31 @@ test("a session that is private by now, and stored before, is neither stored nor
 	expect((await at.desktop.list({ session: SESSION })).sessions[0]?.claim).toBeUndefined();
 });
 
+// Regression: its file was looked at four times a second until pi ended.
+test("a session that pi has closed is followed until it is stored, and again when it is opened again", async () => {
+	const at = await setup();
+	const [preload, stops] = [join(at.path, "stops.cjs"), join(at.path, "stops")];
+	writeFileSync(preload, `
+		const { SessionSync } = require(${JSON.stringify(resolve(register, "../store/index.js"))});
+		const { stop } = SessionSync.prototype;
+		SessionSync.prototype.stop = async function () {
+			require("node:fs").appendFileSync(${JSON.stringify(stops)}, \`\${this.lag()}\n\`);
+			return stop.call(this);
+		};`);
+	const stopped = () => (existsSync(stops) ? readFileSync(stops, "utf8") : "");
+	renameSync(at.address, `${at.address}.away`);
+	const { child } = follow(at, { open: [at.one] }, { NODE_OPTIONS: `--require ${preload}`, PI_SESSION_NATIVE_LOCK: "" });
+	const pending = new Pending(at.notes, at.address, PENDING);
+	await vi.waitFor(() => expect(pending.own()).toHaveLength(1), LONG);
+	child.send({ open: [] });
+	renameSync(`${at.address}.away`, at.address);
+	await vi.waitFor(() => expect(stopped()).toBe("0\n"), LONG);
+	expect(await at.stored()).toEqual(["stored", "waits"]);
+	child.send({ open: [at.one] });
+	appendFileSync(at.file, text(entry("late")));
+	await vi.waitFor(async () => expect(await at.stored()).toEqual(["stored", "waits", "late"]), LONG);
+});
+
 // Regression: it ended at once, and the last lines waited for the next start.
 test("when pi was killed the last lines are stored, and the claims given up", async () => {
 	const at = await setup();
