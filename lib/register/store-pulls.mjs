@@ -24,6 +24,8 @@ export class Pulls {
 	 * session would be loaded.
 	 */
 	#retries = new Map();
+	/** The revisions that were compared with the files here, and pulled if they were new, or are in `#retries`. */
+	#settled = new Set();
 	/** The pull of large sessions, while there is one: what others say meanwhile does not wait for it. */
 	large;
 
@@ -61,12 +63,15 @@ export class Pulls {
 		for (const [revision, at] of this.#retries) {
 			if (performance.now() < at) continue;
 			this.#retries.delete(revision);
+			this.#settled.delete(revision);
 			this.#seen = "";
 		}
 		if (now === this.#seen) return false;
-		const { items, problems } = await sync.compare(undefined, stored);
+		this.#settled = new Set(stored.sessions.map(revisionOf).filter((revision) => this.#settled.has(revision)));
+		const { items, problems } = await sync.compare(undefined, stored, (one) => this.#settled.has(revisionOf(one)));
 		if (isFirst) this.#context.claims.showUses(items.map(({ stored }) => stored));
-		const wanted = this.#sessions.changeable(items).filter(({ stored }) => !this.#retries.has(revisionOf(stored)));
+		const others = items.filter(({ state }) => state !== "same");
+		const wanted = this.#sessions.changeable(others).filter(({ stored }) => !this.#retries.has(revisionOf(stored)));
 		const news = wanted.filter(isNews);
 		const large = news.filter(isLarge);
 		const small = news.filter((item) => !large.includes(item));
@@ -82,7 +87,8 @@ export class Pulls {
 		if (isFirst && news.length > 0) reports.send({ lacking: { left: news.length, of: news.length } });
 		reports.showFew(problems.map(described), (count) => `${count} more problems; ${pullCommand(givenDir)} names them`);
 		this.#seen = now;
-		this.#retryLater(items.filter((item) => isNews(item) && !news.includes(item)));
+		this.#settle(items.filter((item) => !isNews(item)));
+		this.#retryLater(others.filter((item) => isNews(item) && !news.includes(item)));
 		if (large.length > 0) this.large ??= this.#endOf(pull(large), large);
 		const results = await pull(small);
 		if (results.length === small.length) return false;
@@ -115,12 +121,19 @@ export class Pulls {
 			const revision = revisionOf(stored);
 			if (!this.#retries.has(revision)) this.#retries.set(revision, performance.now() + RETRY_MS);
 		}
+		this.#settle(items);
+	}
+
+	#settle(items) {
+		for (const { stored } of items) this.#settled.add(revisionOf(stored));
 	}
 
 	/** Says what there is to say of what was pulled. In the background what may pass by itself is not said. */
 	#take(results, items, isFirst) {
 		const said = results.filter(({ error }) => isFirst || !(error?.retryable || error?.code === "ERR_SESSION_LOCKED"));
 		this.#context.reports.showFew(said.flatMap(outcome), (count) => `${count} more problems; ${pullCommand(this.#context.givenDir)} names them`);
+		const pulled = new Set(results.map(({ session }) => session));
+		this.#settle(items.filter(({ session }) => pulled.has(session)));
 		const failed = new Set(results.filter(({ error, problems }) => error || problems.length > 0).map(({ session }) => session));
 		this.#retryLater(items.filter(({ session }) => failed.has(session)));
 	}

@@ -24,13 +24,14 @@ const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
  * of another version, is skipped.
  * @param {string} dir
  * @param {(file: string, why: string) => void} [onSkipped]
+ * @param {Map<string, LocalSession>} [known] by file, those that need not be read again
  */
-async function localSessions(dir, onSkipped) {
+async function localSessions(dir, onSkipped, known) {
 	/** @type {Map<string, LocalSession>} */
 	const found = new Map();
 	const read = await inParallel(await filesIn(dir), async (file) => {
 		try {
-			return await describe(file);
+			return known?.get(file) ?? (await describe(file));
 		} catch (error) {
 			onSkipped?.(file, messageOf(error));
 			return undefined;

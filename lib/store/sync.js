@@ -35,6 +35,8 @@ class SessionSync {
 	#redactions;
 	/** @type {Map<string, Push>} by file */
 	#pushes = new Map();
+	/** The sessions that `compare` found last, by file. @type {Map<string, LocalSession>} */
+	#found = new Map();
 
 	/**
 	 * @param {import("./index").SessionSyncOptions & { call?: import("./local").CallManager }} options `call` is internal, for
@@ -51,25 +53,36 @@ class SessionSync {
 		this.project = options.project ?? projectOf(options.cwd, options.store.host);
 	}
 
-	/** @type {Sync["compare"]} */
-	async compare(session, known) {
+	/**
+	 * @param {string} [session]
+	 * @param {import("./index").SessionList} [known]
+	 * @param {(stored: StoredSession) => boolean} [isSettled] internal, for the follower, which compares again and again: whether a session was
+	 *   pulled as it is in the list. Its file is not looked at, nor are headers read again
+	 * @returns {ReturnType<Sync["compare"]>}
+	 */
+	async compare(session, known, isSettled) {
 		const { store, dir } = this.#options;
-		const local = await localSessions(dir);
+		const local = await localSessions(dir, undefined, isSettled && this.#found);
+		this.#found = new Map([...local.values()].map((one) => [one.file, one]));
 		const list = known ?? await store.list(session === undefined ? { project: this.project, headers: false, claims: false } : { session, claims: false });
 		const { sessions, problems } = list;
 		const items = await inParallel(sessions, async (stored) => {
-			const note = this.#notes.get(stored.session);
 			const file = local.get(stored.session)?.file;
 			/** @type {SyncItem["state"]} */
 			let state = "new";
-			// A file that was put back from a backup lacks lines, too.
-			if (file !== undefined) state = note?.revision === revisionOf(stored) && (await isAsNoted(file, note)) ? "same" : "changed";
+			if (file !== undefined) state = isSettled?.(stored) || (await this.#isSame(stored, file)) ? "same" : "changed";
 			// A session that was deleted here comes back if it is named.
 			else if (this.#notes.has(stored.session) && session === undefined) state = "deleted";
 			return { session: stored.session, stored, ...(file !== undefined && { file }), state };
 		});
 		await this.#noticeLosses(list, session === undefined ? [...local.values()].filter(({ cwd }) => this.#isHere(cwd)) : []);
 		return { items, problems, deleted: list.deleted.flatMap(({ session }) => local.get(session) ?? []) };
+	}
+
+	/** Whether a file has what is stored. One that was put back from a backup lacks lines. @param {StoredSession} stored @param {string} file */
+	async #isSame(stored, file) {
+		const note = this.#notes.get(stored.session);
+		return note?.revision === revisionOf(stored) && isAsNoted(file, note);
 	}
 
 	/** @type {Sync["behind"]} */
@@ -98,8 +111,8 @@ class SessionSync {
 		const there = new Set([...list.sessions, ...list.problems, ...list.deleted].map(({ session }) => session));
 		const elsewhere = list.store ?? "";
 		await inParallel(local, async ({ session }) => {
-			const note = this.#notes.get(session);
-			if (there.has(session) || !note || note.elsewhere === elsewhere) return;
+			const note = there.has(session) ? undefined : this.#notes.get(session);
+			if (!note || note.elsewhere === elsewhere) return;
 			// The store may also have it under the name of another project. That is asked once.
 			const { sessions, problems, deleted } = await this.#options.store.list({ session, claims: false });
 			const isLost = sessions.length + problems.length + deleted.length === 0;

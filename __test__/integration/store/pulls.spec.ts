@@ -1,6 +1,6 @@
 // When the follower asks for what the store has, and how often: its pulls, without its process.
 import { createHash } from "node:crypto";
-import { readFileSync, truncateSync, writeFileSync } from "node:fs";
+import fs, { readFileSync, truncateSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { type Mock, beforeEach, expect, onTestFinished, test, vi } from "vitest";
@@ -55,9 +55,13 @@ function setup() {
 	const putLines = (session: string, lines: Buffer[]) => other.append(session, { header: header(session), lines, project: "shop" });
 	const put = (session: string, ...ids: string[]) => putLines(session, ids.map((id) => entry(id)));
 	const putLarge = (session: string) => putLines(session, [Buffer.from(JSON.stringify({ type: "custom", id: "a", parentId: null, timestamp: "2025-06-01T09:00:00.000Z", data: "x".repeat(5 << 20) }))]);
+	const putFork = (session: string, parent: string) => {
+		const value = { ...JSON.parse(String(header(session))), parentSession: `/far/2025-06-01T09-00-00-000Z_${parent}.jsonl` };
+		return other.append(session, { header: Buffer.from(JSON.stringify(value)), lines: [entry("a")], project: "shop" });
+	};
 	const fileOf = (session: string) => `${dir}/2025-06-01T09-00-00-000Z_${session}.jsonl`;
 	const redact = other.redact.bind(other);
-	return { broken, open, pulls, pull, put, putLines, putLarge, redact, shown, fileOf };
+	return { broken, open, pulls, pull, put, putLines, putLarge, putFork, redact, shown, fileOf };
 }
 
 const NOTHING = { loaded: [], hasCompared: false };
@@ -98,6 +102,32 @@ test("while a session is left out, files are looked at once a minute, and it com
 	vi.advanceTimersByTime(MINUTE);
 	expect(await pull()).toEqual({ loaded: ["large"], hasCompared: true });
 	vi.advanceTimersByTime(2 * MINUTE);
+	expect(await pull()).toEqual(NOTHING);
+});
+
+// Regression: with each line of a colleague's all files here were opened twice, and all notes read.
+test("what another host says in one session costs no look at the files of others, also where it is a fork", async () => {
+	const { pull, put, putFork, fileOf } = setup();
+	const others = Array.from({ length: 20 }, (_, at) => `other${at}`);
+	for (const session of [...others, "one"]) await put(session, "a");
+	await pull();
+	// The headers of files that were made are read once.
+	await put("one", "b");
+	await pull();
+	await put("one", "c");
+	const looked: string[] = [];
+	const [openFile, openSync, readFileSync] = [fs.promises.open, fs.openSync, fs.readFileSync];
+	const isSeen = (path: unknown) => void looked.push(String(path));
+	vi.spyOn(fs.promises, "open").mockImplementation((...args: any[]) => (isSeen(args[0]), (openFile as any)(...args)));
+	vi.spyOn(fs, "openSync").mockImplementation((...args: any[]) => (isSeen(args[0]), (openSync as any)(...args)));
+	vi.spyOn(fs, "readFileSync").mockImplementation((...args: any[]) => (isSeen(args[0]), (readFileSync as any)(...args)));
+	expect(await pull()).toEqual({ loaded: ["one"], hasCompared: true });
+	expect(looked.some((path) => path.includes("one"))).toBe(true);
+	await putFork("fork", "other3");
+	expect(await pull()).toEqual({ loaded: ["fork"], hasCompared: true });
+	expect(looked.filter((path) => path.includes("other"))).toEqual([]);
+	vi.restoreAllMocks();
+	expect(JSON.parse(String(fs.readFileSync(fileOf("fork"))).split("\n")[0] as string).parentSession).toBe(fileOf("other3"));
 	expect(await pull()).toEqual(NOTHING);
 });
 
