@@ -16,7 +16,7 @@ import { table } from "./table.mjs";
 /** @typedef {import("./store-connection.mjs").Options} Options */
 /** @typedef {import("../store/index.js").SessionSync} SessionSync */
 /**
- * @typedef {{ rows: Row[], elsewhere?: { sessions: number, projects: number }, kept?: number }} Work `elsewhere`: what is stored of projects
+ * @typedef {{ rows: Row[], elsewhere?: { sessions: number }, kept?: number }} Work `elsewhere`: what is stored of projects
  *   that have no directory here; `kept`: how many private sessions were left out, where nothing else is said
  */
 /** @typedef {{ session: string, file: string, what: string, error?: string, notes?: string[] }} Row what was done with a session, or would be */
@@ -161,13 +161,13 @@ const deletedRow = ({ session, file }) => ({ session, file, what: "deleted from 
 const problemRow = ({ session, where, message }) => ({ session, file: "", what: "", error: `${where}: ${message}` });
 
 /**
- * How much is stored of projects that have no directory here: `--all` cannot know where to put it.
+ * How many sessions are stored of projects that have no directory here: `--all` cannot know where to put them.
  * @param {Connection} connection
  * @param {Set<string>} listed the sessions of those that have one
  */
 async function storedElsewhere({ store }, listed) {
-	const others = (await store.list()).sessions.filter(({ session }) => !listed.has(session));
-	return { sessions: others.length, projects: new Set(others.map(({ project }) => project)).size };
+	const { sessions } = await store.list({ headers: false, claims: false });
+	return { sessions: sessions.filter(({ session }) => !listed.has(session)).length };
 }
 
 /**
@@ -205,7 +205,7 @@ async function report({ shown, store }, { rows, elsewhere, kept = 0 }, options, 
 			for (const note of notes) await write(`  ${safeLine(note)}\n`);
 		}
 		if (rows.length === 0) await write(`${nothing}${kept > 0 ? `, but for ${counted(kept, "private session")}` : ""}\n`);
-		if (elsewhere?.sessions) await write(`${counted(elsewhere.sessions, "more stored session")} of ${counted(elsewhere.projects, "project")} without a session directory here; pi-sessions remote --all lists what is stored\n`);
+		if (elsewhere?.sessions) await write(`${counted(elsewhere.sessions, "more stored session")} of projects without a session directory here; pi-sessions remote --all lists what is stored\n`);
 	}
 	return failed.length > 0 ? 1 : 0;
 }

@@ -133,6 +133,7 @@ test("the beginning of an id, and a list of the project, ask for no headers of o
 		return new Set(bucket.asked.filter((key) => key.startsWith("headers/")));
 	};
 	expect(await headers("remote")).toEqual(new Set());
+	expect(await headers("pull", "--all", "--dry-run")).toEqual(new Set());
 	expect(await headers("remote", "delete", "sec", "--dry-run")).toEqual(new Set());
 	expect(await headers("pull", "sec", "--dry-run")).toEqual(new Set(["headers/second-session.1"]));
 	expect(await headers("sync", "sec")).toEqual(new Set(["headers/second-session.1"]));
@@ -140,13 +141,13 @@ test("the beginning of an id, and a list of the project, ask for no headers of o
 
 test("pull --all says how much is stored of projects that are not here", async () => {
 	const { laptop, desktop } = team();
-	const said = "1 more stored session of 1 project without a session directory here; pi-sessions remote --all lists what is stored\n";
+	const said = "1 more stored session of projects without a session directory here; pi-sessions remote --all lists what is stored\n";
 	put(laptop, ID, [message("a", null, user("hello"))]);
 	await good(laptop, ["push"]);
 	expect(await good(laptop, ["pull", "--all"])).toBe("The store has nothing new\n");
 	const other = { ...desktop, env: { ...desktop.env, PI_SESSION_NATIVE_PROJECT: "another" } };
 	expect(await good(other, ["pull", "--all"])).toBe(`The store has nothing new\n${said}`);
-	expect(JSON.parse(await good(other, ["pull", "--all", "--json"]))).toMatchObject({ sessions: [], elsewhere: { sessions: 1, projects: 1 } });
+	expect(JSON.parse(await good(other, ["pull", "--all", "--json"]))).toMatchObject({ sessions: [], elsewhere: { sessions: 1 } });
 });
 
 test("what is wrong is said: no store, one that is not there, wrong use; never with a password", async () => {
