@@ -118,6 +118,23 @@ test("what stands in the places of redacted lines is read if these are loaded", 
 	expect([ids(await open(path).load(SESSION)), read()]).toEqual([["in-place-0", "in-place-1", "a2", "b0"], 2]);
 });
 
+test("a directory of layout 3, as the release that made it left it, is listed, loaded and appended to, with a cursor of then", async () => {
+	const path = emptyDirectory();
+	cpSync(join(__dirname, "../../support/layouts/3"), path, { recursive: true });
+	const store = open(path, "laptop");
+	const { sessions, deleted, problems, store: id } = await store.list({ project: "shop" });
+	expect(sessions).toMatchObject([{ session: "shared", header: header("shared"), project: "shop", hosts: ["Desk.top", "laptop"], redactions: 1 }]);
+	expect([deleted.map(({ session }) => session), problems, id]).toEqual([["deleted"], [], JSON.parse(readFileSync(join(path, MARK), "utf8")).id]);
+	expect(ids(await loadAll(store, "shared"))).toEqual(["a0", "a1", "masked", "b0"]);
+	const cursor = '{"generation":1,"clock":1,"hosts":{"laptop":[1,0,372,"2daa6d08196f29069437290d9de0dcb43c39479fb9bea1e13c7d9e943a0356fe"]}}';
+	expect(ids(await store.load("shared", cursor))).toEqual(["b0"]);
+	const shared = { header: header("shared") };
+	expect((await store.append("shared", { ...shared, lines: [entry("secret"), entry("a2")], after: cursor })).stored).toBe(1);
+	expect((await open(path, "Desk.top").append("shared", { ...shared, lines: entries("b", 2) })).stored).toBe(1);
+	expect(ids(await loadAll(store, "shared")).sort()).toEqual(["a0", "a1", "a2", "b0", "b1", "masked"]);
+	expect((await failure(store.append("deleted", { header: header("deleted"), lines: entries("c", 1) }))).code).toBe("deleted");
+});
+
 // Regression: the cursor was compared with the sizes of the list, so that it was refused, and everything was loaded, or nothing could be.
 describe("what was stored since a list", () => {
 	test("by a host whose log an earlier page has read, comes with a load of all pages", async () => {
