@@ -1,9 +1,9 @@
 // What a store costs. Appends with a session followed and not, in turns, and the way of a large file to a directory and back; with the
 // address of another store that way, too; with a PostgreSQL also the time from an append until it is stored, at several hosts with 20
-// entries a second each, ten in a process:
+// entries a second each, ten in a process, or as many as is said:
 //   npm run bench:stores -- --megabytes 128
 //   npm run bench:stores -- --store s3://bucket?endpoint=http://127.0.0.1:9000
-//   npm run bench:stores -- --store postgres://me:password@127.0.0.1/sessions --hosts 100 --seconds 20
+//   npm run bench:stores -- --store postgres://me:password@127.0.0.1/sessions --hosts 100 --seconds 20 --in-a-process 1
 import { fork } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
@@ -18,9 +18,9 @@ const require = createRequire(import.meta.url);
 const { DirectoryStore, PostgresStore, SessionSync, openStore } = require("../lib/store/index.js");
 const { SessionManager } = require("../index.js");
 
-const options = { megabytes: { type: "string" }, hosts: { type: "string" }, seconds: { type: "string" }, store: { type: "string" } };
-const { values } = optionsOf(import.meta.url, { options }, { counts: ["megabytes", "hosts", "seconds"] });
-const { megabytes = 128, hosts, seconds = 20, store: address } = values;
+const options = { megabytes: { type: "string" }, hosts: { type: "string" }, seconds: { type: "string" }, "in-a-process": { type: "string" }, store: { type: "string" } };
+const { values } = optionsOf(import.meta.url, { options }, { counts: ["megabytes", "hosts", "seconds", "in-a-process"] });
+const { megabytes = 128, hosts, seconds = 20, "in-a-process": inAProcess = 10, store: address } = values;
 if (hosts && !/^postgres(ql)?:/.test(address ?? "")) {
 	console.error("--hosts needs a PostgreSQL: --store postgres://…");
 	process.exit(2);
@@ -86,12 +86,10 @@ async function large(address = folder("large")) {
 	for (const store of stores) await store.close();
 }
 
-const IN_A_PROCESS = 10;
-
 async function stored() {
 	const children = [];
-	for (let left = hosts; left > 0; left -= IN_A_PROCESS)
-		children.push(fork(process.argv[1], ["--hosts", String(Math.min(left, IN_A_PROCESS)), "--seconds", String(seconds), "--store", address]));
+	for (let left = hosts; left > 0; left -= inAProcess)
+		children.push(fork(process.argv[1], ["--hosts", String(Math.min(left, inAProcess)), "--seconds", String(seconds), "--store", address]));
 	const said = async () => {
 		const answers = await Promise.all(children.map((child) => Promise.race([once(child, "message"), once(child, "close").then(() => { throw new Error("a process ended"); })])));
 		return answers.flatMap(([message]) => message);
