@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { SessionManager } from "../../index.mjs";
-import { everySessionFile, sessionFiles } from "../shared/session-dir.mjs";
+import { everySessionFile, subagentFiles } from "../shared/session-dir.mjs";
 import { counted, safeLine } from "../shared/text.mjs";
 import copies from "../store/copies.js";
 import local from "../store/local.js";
@@ -42,7 +42,7 @@ export async function redact(query, options) {
 		const planned = await done(path, { ...what, dryRun: true }, connection, options);
 		const lines = [...planned.lines, ...(planned.stored ?? [])];
 		// Copies first: what is changed in them is known by the entries of the session as it is now.
-		const others = lines.length > 0 ? new Set([...everySessionFile(sessionDir(options)), ...sessionFiles(dirname(path))]) : [];
+		const others = lines.length > 0 ? everySessionFile(sessionDir(options), dirname(path)) : subagentFiles(path);
 		const inCopies = await ofCopies(path, what, lines);
 		for (const other of others) if (other !== path) for (const row of await rowsOf(other, () => inCopies(other), connection, options)) rows.push(row);
 		// A store may still have to be told of an earlier run.
@@ -75,7 +75,9 @@ function whatOf(path, { text, entry, replacement }) {
  */
 async function ofCopies(path, { text, replacement }, lines) {
 	const ids = new Set(lines.flatMap(({ id }) => id ?? []));
-	if (text !== undefined) return async () => ({ text, entries: [...ids], replacement });
+	// What the session's subagents were told is what it says.
+	const own = new Set(subagentFiles(path));
+	if (text !== undefined) return async (other) => ({ text, ...(own.has(other) ? {} : { entries: [...ids] }), replacement });
 	// Another session may have another entry of the same id.
 	const identities = new Set((await copies.entriesWith(path, ids)).map(({ identity }) => identity));
 	const hashes = lines.map(({ hash }) => hash);
@@ -134,7 +136,7 @@ async function rowsOf(file, whatIn, connection, options, isAsked = false) {
  */
 async function report(path, rows, connection, silence, { json, dryRun }) {
 	const notReached = [
-		...(connection === undefined ? [`stores: ${silence === undefined ? "none is named (--store)" : "the one that is named did not answer"}; one that has the session is told at the next push or pull`] : ["files, backups and catalogs of other machines, and forks that they have stored: each redacts them when it pulls"]),
+		...(connection === undefined ? [`stores: ${silence === undefined ? "none is named (--store)" : "the one that is named did not answer"}; one that has the session is told at the next push or pull`] : ["files, backups and catalogs of other machines: each redacts them when it pulls", "forks that only the store has: the next machine that pulls them and knows of this, as this one does, redacts them"]),
 		...(connection?.shown.startsWith("postgres") ? ["PostgreSQL's own logs, dead rows until VACUUM, and backups"] : []),
 		...(connection?.shown.startsWith("s3") ? ["versions that the bucket keeps, and its backups"] : []),
 		"a pi that has the session open, and what it has in memory: end it",

@@ -1,5 +1,5 @@
 // Where sessions are: paths as people write them, pi's directories, and the files in them.
-import { readdirSync, statSync } from "node:fs";
+import { lstatSync, readdirSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { getDefaultSessionDir } from "../../index.mjs";
@@ -29,10 +29,23 @@ export const sessionsRoot = () => dirname(defaultDir(homedir()));
 export const sessionFiles = (dir) => filesIn(dir === undefined ? pathsIn(sessionsRoot()) : [pathOf(dir)]);
 
 /**
- * Every session file that may have copies of another one's entries: of every working directory, and of the directory that is set.
- * @param {string | undefined} dir
+ * Every session file that may have copies of another one's entries: of every working directory and these directories, and those of subagents.
+ * @param {(string | undefined)[]} dirs
  */
-export const everySessionFile = (dir) => [...new Set([...sessionFiles(undefined), ...sessionFiles(dir)])];
+export function everySessionFile(...dirs) {
+	const files = [...new Set([undefined, ...dirs])].flatMap((dir) => sessionFiles(dir));
+	return [...new Set([...files, ...files.flatMap(subagentFiles)])];
+}
+
+/** The session files of a session's subagents, in folders of any depth. @param {string} file */
+export const subagentFiles = (file) => (file.endsWith(".jsonl") ? filesBelow(file.slice(0, -".jsonl".length)) : []);
+
+/** The session files at a path. Links are not followed. @param {string} path @returns {string[]} */
+function filesBelow(path) {
+	const kind = lstatSync(path, { throwIfNoEntry: false });
+	if (kind?.isDirectory()) return pathsIn(path).flatMap((below) => (below === path ? [path] : filesBelow(below)));
+	return kind?.isFile() && path.endsWith(".jsonl") ? [path] : [];
+}
 
 /** @param {string[]} directories */
 function filesIn(directories) {

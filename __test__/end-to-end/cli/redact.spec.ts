@@ -48,6 +48,33 @@ test("a text leaves the session, its backup and copies of its entries, and the c
 	expect((await run(at, ["redact", "0194aaaa", "--entry", "zzz"])).code).toBe(1);
 });
 
+// Regression: they were not looked at, and nobody said so.
+test("a text leaves the sessions of a session's subagents, and those of another one have copies of its entries redacted, as a pull does", async () => {
+	const { laptop, desktop } = team();
+	const below = (path: string, name: string, lines: object[]) => {
+		const folder = join(path.replace(/\.jsonl$/, ""), "abc", "run-0");
+		mkdirSync(folder, { recursive: true });
+		const file = join(folder, `${name}.jsonl`);
+		writeFileSync(file, [String(storedHeader(name)), ...lines.map((line) => JSON.stringify(line)), ""].join("\n"));
+		return file;
+	};
+	const [secret, more] = [message("b", null, user(SECRET)), message("c", "b", user("hunter2, which the subagent was told"))];
+	const path = put(laptop, ID, [secret]);
+	const [own, others] = [below(path, "own", [secret, more]), below(put(laptop, FORK, [message("x", null, user("hello"))]), "others", [secret, more])];
+	await good(laptop, ["push", ID]);
+	await good(desktop, ["pull"]);
+	const [pulled] = JSON.parse(await good(desktop, ["list", "--json"])) as [{ path: string }];
+	const theirs = below(pulled.path, "theirs", [secret]);
+	const out = await good(laptop, ["redact", ID, "--text", "hunter2"]);
+	for (const file of [own, others]) expect(out).toContain(file);
+	expect(out).toContain("forks that only the store has");
+	expect([own, others].map((file) => readFileSync(file, "utf8").match(/hunter2[^"]*/g))).toEqual([null, ["hunter2, which the subagent was told"]]);
+	await good(desktop, ["pull"]);
+	expect(readFileSync(theirs, "utf8")).not.toContain("hunter2");
+	writeFileSync(own, readFileSync(own, "utf8").replace("[redacted]", "swordfish"));
+	expect(await good(laptop, ["redact", ID, "--text", "swordfish"])).toContain(own);
+});
+
 test("of a session that another process has alone the command says who has it and what happens next; it is redacted before more is stored", async () => {
 	const { store, laptop } = team();
 	const file = put(laptop, ID, [message("a", null, user(SECRET))]);
