@@ -23,11 +23,13 @@ class LogReader {
 	/** @type {Objects} */
 	#objects;
 	#redactions;
+	#host;
 
-	/** @param {Objects} objects @param {import("./log-redactions").LogRedactions} redactions */
-	constructor(objects, redactions) {
+	/** @param {Objects} objects @param {import("./log-redactions").LogRedactions} redactions @param {string} host this one */
+	constructor(objects, redactions, host) {
 		this.#objects = objects;
 		this.#redactions = redactions;
+		this.#host = host;
 	}
 
 	/**
@@ -53,6 +55,8 @@ class LogReader {
 			const redacted = await this.#redactions.read(listing, read.flatMap(({ batch }) => batch.lines.map(({ checksum }) => checksum)));
 			for (const { batch, path } of read) {
 				if (batch.clock <= start.clock) page.comesAfter = false;
+				// A process that was killed after it wrote it did not look at what was redacted, and no append reads what the cursor has passed.
+				if (host === this.#host) await this.#redactions.blank(path, [batch], listing);
 				for (const [index, { checksum, line: there }] of batch.lines.entries()) {
 					const where = `${path}, line ${index + 1} of the batch at ${batch.start}`;
 					const isRedacted = listing.redacted.has(checksum);

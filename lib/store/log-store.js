@@ -62,7 +62,7 @@ class LogStore {
 		this.#objects = objects;
 		this.#records = new LogRecords(objects);
 		this.#redactions = new LogRedactions(objects);
-		this.#reader = new LogReader(objects, this.#redactions);
+		this.#reader = new LogReader(objects, this.#redactions, host);
 		this.#claims = new Claims(objects, host);
 		this.#lock = lock;
 		/** @readonly */
