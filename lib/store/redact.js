@@ -40,7 +40,7 @@ async function redactFile(file, what, { notesDir, redacted, call = callHere }) {
 	const plan = () => callHere("redact", file, { ...what, dryRun: true });
 	if (what.dryRun) return plan();
 	if (!redacted) return change(file, what, call);
-	return redacted.alone(async () => {
+	return redacted.withLock(async () => {
 		const left = await finish(file, redacted, call);
 		const planned = async () => {
 			const old = await linesOf(file, new Set((await plan()).lines.map(({ hash }) => hash)));
@@ -69,7 +69,7 @@ const replacedBy = (lines, now) =>
 	});
 
 /**
- * Does in a file what its redaction file says, within `alone`.
+ * Does in a file what its redaction file says, within `withLock`.
  * @param {string} file
  * @param {RedactedLines} redacted
  * @param {import("./local").CallManager} [call]
@@ -156,17 +156,17 @@ async function pushRedactions({ session, file }, options) {
 	if (all.length === 0 && !isUnfinished) return false;
 	let known = await redactionsIn(store, session);
 	const isUnknown = (/** @type {ReplacedLine} */ { hash }) => !known.has(hash);
-	const isTold = isUnfinished || all.some(isUnknown);
+	const wasSent = isUnfinished || all.some(isUnknown);
 	// Also where the store knows all: the file may have been put back as it was before.
-	await redacted.alone(() => finish(file, redacted, call));
-	if (isTold) {
+	await redacted.withLock(() => finish(file, redacted, call));
+	if (wasSent) {
 		const unknown = all.filter(isUnknown);
 		const stored = isPrivate || secretIn ? new Set((await loadAll(store, session)).lines.map(({ line }) => hashOf(line))) : undefined;
 		const isStored = (/** @type {string} */ hash) => stored?.has(hash) ?? true;
 		const given = isPrivate ? unknown.filter(({ hash }) => isStored(hash)) : unknown;
 		// What stands in the place of a line is held back if it holds a secret.
 		const isSent = (/** @type {ReplacedLine} */ { hash, line }) => isStored(hash) && secretIn?.(line) === undefined;
-		await redacted.tell(() => store.redact(session, given.map((one) => ({ hash: one.hash, ...(isSent(one) && { line: one.line }) }))));
+		await redacted.redactInStore(() => store.redact(session, given.map((one) => ({ hash: one.hash, ...(isSent(one) && { line: one.line }) }))));
 		known = await redactionsIn(store, session);
 	}
 	const differing = all.flatMap(({ hash, line }) => {
@@ -174,19 +174,19 @@ async function pushRedactions({ session, file }, options) {
 		// The store may have redacted the line itself that stands here.
 		return other === undefined || other.equals(line) || known.has(hashOf(line)) ? [] : { line, other };
 	});
-	if (differing.length === 0) return isTold;
+	if (differing.length === 0) return wasSent;
 	const ours = differing.map(({ line }) => line);
 	const empty = new Map(redactAside(notesDir, ours, { lines: ours.map((line) => ({ hash: hashOf(line) })) }).map(({ hash, line }) => [hash, line]));
 	const emptied = differing.flatMap(({ line, other }) => {
 		const last = empty.get(hashOf(line)) ?? line;
 		return [line, other].filter((one) => !one.equals(last)).map((one) => ({ hash: hashOf(one), line: last }));
 	});
-	const isMore = await redacted.alone(async () => {
+	const isMore = await redacted.withLock(async () => {
 		const isAdded = await redacted.add(emptied);
 		await finish(file, redacted, call);
 		return isAdded;
 	});
-	// The store was told, and takes nothing of what it does not have of a private session.
+	// The store has redacted it, and takes nothing of what it does not have of a private session.
 	return isMore ? pushRedactions({ session, file }, { ...options, isAsked: false }) : true;
 }
 

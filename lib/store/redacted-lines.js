@@ -1,5 +1,5 @@
-// What was redacted in a session's file, and what stands in its place, whether a store is named or not: it goes to every store that has the
-// session, also to one that is named later (redact.js). And in which stores that was begun and has not ended.
+// The redaction file of a session: what was redacted, and what stands in its place, whether a store is named or not. It goes to every store
+// that has the session, also to one that is named later (redact.js). The file also says in which stores that was begun and has not ended.
 const { createHash } = require("node:crypto");
 const { readFileSync } = require("node:fs");
 const { dirname, join, resolve } = require("node:path");
@@ -21,7 +21,7 @@ class RedactedLines {
 	#notesDir;
 	#path;
 	#lock;
-	#tellingLock;
+	#storeLock;
 	#store;
 	#notes;
 
@@ -38,7 +38,7 @@ class RedactedLines {
 		this.#lock = hostLock([dir, "redacted"], notesDir);
 		this.#store = address === undefined ? "" : addressKey(address);
 		// Of the session and the store alone: others need not wait for a store that does not answer.
-		this.#tellingLock = hostLock([this.#path, this.#store], notesDir);
+		this.#storeLock = hostLock([this.#path, this.#store], notesDir);
 		this.#notes = address === undefined ? undefined : new Notes(notesDir, address, dir);
 	}
 
@@ -79,7 +79,7 @@ class RedactedLines {
 	}
 
 	/**
-	 * Keeps more, within `alone`: a file is redacted only after that, so that it goes to the stores however this process, or the machine, ends.
+	 * Keeps more, within `withLock`. A file is redacted only after that: so it goes to the stores however this process, or the machine, ends.
 	 * Gives whether there was more.
 	 * @param {readonly ReplacedLine[]} lines
 	 * @param {{ isStored?: boolean }} [options] `isStored`: the store has redacted them, and its note holds
@@ -95,12 +95,12 @@ class RedactedLines {
 	}
 
 	/**
-	 * Redacts in the store, which counts as unfinished until it has succeeded, or the store has nothing of the session. One process at a time: one that succeeds makes good those that
-	 * have failed, or were killed.
+	 * Redacts in the store. That counts as unfinished until it has succeeded, or the store has nothing of the session. One process does it at
+	 * a time: one that succeeds makes good those that have failed, or were killed.
 	 * @param {() => Promise<void>} redact
 	 */
-	async tell(redact) {
-		await this.#tellingLock("telling", async () => {
+	async redactInStore(redact) {
+		await this.#storeLock("redacting-store", async () => {
 			await this.#setUnfinished(true);
 			try {
 				await redact();
@@ -114,7 +114,7 @@ class RedactedLines {
 
 	/** @param {boolean} isUnfinished */
 	async #setUnfinished(isUnfinished) {
-		await this.alone(async () => {
+		await this.withLock(async () => {
 			const { lines, unfinished } = this.#read();
 			const others = unfinished.filter((one) => one !== this.#store);
 			await this.#write({ lines, unfinished: isUnfinished ? [...others, this.#store] : others });
@@ -126,7 +126,7 @@ class RedactedLines {
 	 * @template T
 	 * @param {() => Promise<T>} work
 	 */
-	alone(work) {
+	withLock(work) {
 		return this.#lock("redacted", work);
 	}
 }

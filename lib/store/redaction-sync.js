@@ -118,7 +118,7 @@ class RedactionSync {
 	async #keep(local, redactions) {
 		const redacted = this.redactedOf(local);
 		const lines = redactions.flatMap(({ hash, line }) => (line ? { hash, line } : []));
-		await redacted.alone(() => redacted.add(lines, { isStored: true }));
+		await redacted.withLock(() => redacted.add(lines, { isStored: true }));
 	}
 
 	/**
@@ -131,7 +131,7 @@ class RedactionSync {
 		const redacted = this.redactedOf(local);
 		const copies = copiesAmong(lines, redacted.ofDirectory());
 		if (copies.length === 0) return false;
-		await redacted.alone(() => redacted.add(copies));
+		await redacted.withLock(() => redacted.add(copies));
 		await this.push(local);
 		return true;
 	}
@@ -159,7 +159,7 @@ class RedactionSync {
 	}
 
 	/** Pushes what the store was not found to know. @param {Local} local */
-	async pushRest(local) {
+	async pushUnknown(local) {
 		const redacted = this.redactedOf(local);
 		const isPushed = redacted.all().length === (this.#pushed.get(local.session) ?? 0);
 		if (!isPushed || redacted.isUnfinished()) await this.push(local);
@@ -179,7 +179,7 @@ class RedactionSync {
 			const known = new Set([...done.lines, ...redacted.all()].map(({ hash }) => hash));
 			const stored = (await planStored(local, what, { store, notesDir })).filter(({ hash }) => !known.has(hash));
 			if (!what.dryRun) {
-				await redacted.alone(() => redacted.add(stored));
+				await redacted.withLock(() => redacted.add(stored));
 				await this.push(local, true);
 			}
 			return { ...done, stored: stored.map(({ id, hash }) => ({ id, hash })) };

@@ -323,7 +323,7 @@ class SessionSync {
 			onNote: (note) => this.#setPushed(session, note),
 			isPrivate: () => this.isPrivate(local),
 			claim: claim && (() => claim(session)),
-			onStart: () => this.#redactions.pushRest(local),
+			onStart: () => this.#redactions.pushUnknown(local),
 			redactAgain: (lines) => this.#redactions.redactAgain(local, lines),
 			...more,
 		});

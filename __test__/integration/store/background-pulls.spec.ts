@@ -173,7 +173,7 @@ test.each(["none", "exclusive"])("what was noted to be redacted in a session tha
 	await at.put(SESSION, secret);
 	writeFileSync(file, text(header(), secret, said("b", "a")));
 	const redacted = new RedactedLines(join(at.agent, "session-stores"), { session: SESSION, file }, join(at.path, "store"));
-	await redacted.alone(() => redacted.add([{ hash: createHash("sha256").update(secret).digest("hex"), line: safe }]));
+	await redacted.withLock(() => redacted.add([{ hash: createHash("sha256").update(secret).digest("hex"), line: safe }]));
 	const { says, end } = at.pi(`
 		const { redact } = SessionManager;
 		Object.defineProperty(SessionManager, "redact", { value: (...args) => (console.log("redacted here"), redact.apply(SessionManager, args)) });
@@ -195,7 +195,7 @@ test("what was noted to be redacted since the last line was stored is redacted a
 	const { end } = at.pi(`globalThis.kept = SessionManager.open(${JSON.stringify(file)});`);
 	await vi.waitFor(async () => expect((await at.other.list()).sessions[0]?.claim).toBeDefined(), LONG);
 	const redacted = new RedactedLines(join(at.agent, "session-stores"), { session: SESSION, file }, join(at.path, "store"));
-	await redacted.alone(() => redacted.add([{ hash: createHash("sha256").update(secret).digest("hex"), line: safe }]));
+	await redacted.withLock(() => redacted.add([{ hash: createHash("sha256").update(secret).digest("hex"), line: safe }]));
 	await end();
 	expect(readFileSync(file, "utf8")).toBe(text(header(), safe));
 	expect((await loadAll(at.other, SESSION)).lines.map(({ line }) => line.toString())).toEqual([String(safe)]);

@@ -154,7 +154,7 @@ test("a call that pi has not answered when it ends keeps the rest from nothing",
 	const at = await setup();
 	const [line, hash] = [entry("redacted"), createHash("sha256").update(entry("waits")).digest("hex")];
 	const redacted = new RedactedLines(at.notes, at.one, at.address);
-	await redacted.alone(() => redacted.add([{ hash, line }]));
+	await redacted.withLock(() => redacted.add([{ hash, line }]));
 	const { child, close } = follow(at, { open: [at.one], timeout: 60_000 });
 	const [call] = await once(child, "message");
 	expect(call).toMatchObject({ name: "redact", file: at.file });

@@ -1,4 +1,4 @@
-// The notes of what was redacted here, on which it rests that a redacted line does not come back.
+// Redaction files, on which it rests that a redacted line does not come back.
 import { createHash } from "node:crypto";
 import fs, { appendFileSync, cpSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -21,8 +21,8 @@ afterEach(() => vi.restoreAllMocks());
 const line = (digit: string) => ({ hash: digit.repeat(64), line: entry("redacted") });
 const redactedIn = (notes: string) => new RedactedLines(notes, { session: SESSION, file: "/sessions/one.jsonl" });
 
-/** The one note of a directory of notes. */
-const noteIn = (notes: string) => join(notes, readdirSync(notes, { recursive: true, encoding: "utf8" }).find((name) => name.endsWith(".json")) as string);
+/** The one file in a directory of notes. */
+const fileIn = (notes: string) => join(notes, readdirSync(notes, { recursive: true, encoding: "utf8" }).find((name) => name.endsWith(".json")) as string);
 
 /** The files and folders that are synchronised, and the renames, while something is done. */
 async function stepsOf(work: () => Promise<unknown>): Promise<string[]> {
@@ -40,10 +40,10 @@ async function stepsOf(work: () => Promise<unknown>): Promise<string[]> {
 }
 
 // Regression: nothing was synchronised, and after a power failure the next pull brought redacted lines back.
-testWith("syncs")("a note is on the disk before it has its name, and its name once it is kept", async () => {
+testWith("syncs")("a redaction file is on the disk before it has its name, and its name once it is kept", async () => {
 	const notes = join(emptyDirectory(), "notes");
 	const steps = await stepsOf(() => redactedIn(notes).add([line("1")]));
-	const folder = dirname(noteIn(notes));
+	const folder = dirname(fileIn(notes));
 	const draft = steps[0]?.replace("sync ", "");
 	expect(steps).toEqual([`sync ${draft}`, `rename ${draft}`, ...[folder, dirname(folder), notes, dirname(notes)].map((one) => `sync ${one}`)]);
 });
@@ -55,7 +55,7 @@ testWith("syncs")("the settings are on the disk before they have their name when
 	expect([synced?.replace("sync", "rename"), folders]).toEqual([renamed, [`sync ${agent}`]]);
 });
 
-// Regression: the directory above it is its own parent, and a kept note was synchronised for ever.
+// Regression: the directory above it is its own parent, and a redaction file was synchronised for ever.
 testWith("syncs")("a directory of notes may be in the root of the file system", async () => {
 	const dir = emptyDirectory();
 	const { root } = parse(dir);
@@ -74,27 +74,27 @@ test("what killed processes left of notes and settings is gone after the next wr
 	expect([old, young, ...others].filter((path) => fs.existsSync(path))).toEqual([young, ...others]);
 });
 
-// Regression: each read the note before the other one wrote it, and one of the two was lost.
+// Regression: each read the redaction file before the other one wrote it, and one of the two was lost.
 test("what is redacted of a session at the same time is all kept", async () => {
 	const notes = emptyDirectory();
 	const lines = [..."12345678"].map(line);
-	await Promise.all(lines.map((one) => redactedIn(notes)).map((redacted, at) => redacted.alone(() => redacted.add([lines[at]]))));
+	await Promise.all(lines.map((one) => redactedIn(notes)).map((redacted, at) => redacted.withLock(() => redacted.add([lines[at]]))));
 	const hashes = redactedIn(notes).all().map(({ hash }: { hash: string }) => hash);
 	expect(hashes.sort()).toEqual(lines.map(({ hash }) => hash));
 });
 
 // Regression: it counted as empty, and was overwritten.
-test.each(["", "[{", "[]", '{"lines":[]}', '{"lines":[{"hash":"1"}],"unfinished":[]}'])("a damaged note (%s) is an error that names it, and stays as it is", async (damaged) => {
+test.each(["", "[{", "[]", '{"lines":[]}', '{"lines":[{"hash":"1"}],"unfinished":[]}'])("a damaged redaction file (%s) is an error that names it, and stays as it is", async (damaged) => {
 	const notes = emptyDirectory();
 	const redacted = redactedIn(notes);
 	await redacted.add([line("1")]);
-	const path = noteIn(notes);
+	const path = fileIn(notes);
 	writeFileSync(path, damaged);
 	await expect(redacted.add([line("2")])).rejects.toMatchObject({ code: "failed", message: expect.stringContaining(path) });
 	expect(readFileSync(path, "utf8")).toBe(damaged);
 });
 
-test("with a damaged note nothing of the session goes to the store or comes, and its file is not redacted", async () => {
+test("with a damaged redaction file nothing of the session goes to the store or comes, and its file is not redacted", async () => {
 	const { machine, begin } = world();
 	const a = machine("a");
 	begin(a, Buffer.from('{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"hunter2"}}'));
@@ -190,7 +190,7 @@ test("bytes that are not UTF-8 stay in a redacted line on every machine, and in 
 	expect((await loadAll(a.store, SESSION)).lines.map(({ line }: { line: Buffer }) => line.toString("latin1"))).toEqual(clean.slice(0, 2));
 });
 
-test("of a line that was redacted twice the note holds what is left at last alone", async () => {
+test("of a line that was redacted twice the redaction file holds what is left at last alone", async () => {
 	const { machine, begin } = world();
 	const a = machine("a");
 	begin(a, Buffer.from('{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"hunter2 and swordfish"}}'));
@@ -212,12 +212,12 @@ test("of a line whose batch was never written whole nothing is left in the store
 	]) {
 		begin(a, entry("a"));
 		await a.again().push();
-		const [before, note] = [readFileSync(log), readFileSync(noteIn(a.notes))];
+		const [before, note] = [readFileSync(log), readFileSync(fileIn(a.notes))];
 		appendFileSync(a.file, text(secret));
 		await a.again().push();
 		// The power failed before the append was acknowledged.
 		writeFileSync(log, Buffer.concat([before, spoil(readFileSync(log).subarray(before.length))]));
-		writeFileSync(noteIn(a.notes), note);
+		writeFileSync(fileIn(a.notes), note);
 		expect((await a.again().redact({ session: SESSION, file: a.file }, { text: "hunter2" })).error).toBeUndefined();
 		expect(await a.again().push()).toMatchObject([{ lag: 0 }]);
 		expect(readFileSync(log, "utf8")).not.toContain("hunter2");
@@ -265,7 +265,7 @@ test("what was redacted while the store was away does not come back with a file 
 // Regression: it stayed unfinished for ever, and each push tried it again.
 test.each(["not-found", "deleted"])("a redaction of what the store has not is over (%s)", async (code) => {
 	const redacted = new RedactedLines(emptyDirectory(), { session: SESSION, file: "/sessions/one.jsonl" }, "/store");
-	await expect(redacted.tell(() => Promise.reject(new StoreError(code, "gone")))).rejects.toThrow("gone");
+	await expect(redacted.redactInStore(() => Promise.reject(new StoreError(code, "gone")))).rejects.toThrow("gone");
 	expect(redacted.isUnfinished()).toBe(false);
 });
 
@@ -274,9 +274,9 @@ test.each([["another store", "/other", SESSION], ["another session", "/away", "o
 	const folder = emptyDirectory();
 	const redacted = (address: string, id: string) => new RedactedLines(folder, { session: id, file: "/sessions/one.jsonl" }, address);
 	let answer: (() => void) | undefined;
-	const first = redacted("/away", SESSION).tell(() => new Promise<void>((resolve) => (answer = resolve)));
+	const first = redacted("/away", SESSION).redactInStore(() => new Promise<void>((resolve) => (answer = resolve)));
 	await vi.waitFor(() => expect(answer).toBeDefined());
-	await redacted(store, session).tell(async () => {});
+	await redacted(store, session).redactInStore(async () => {});
 	expect(redacted("/away", SESSION).isUnfinished()).toBe(true);
 	answer?.();
 	await first;
@@ -308,19 +308,19 @@ test("a redaction in a store is unfinished until it has succeeded, whatever anot
 	const folder = emptyDirectory();
 	const inStore = (name: string) => new RedactedLines(folder, { session: SESSION, file: "/sessions/one.jsonl" }, name);
 	let fail: ((error: Error) => void) | undefined;
-	const first = inStore("/store").tell(() => new Promise((_, reject) => (fail = reject)));
+	const first = inStore("/store").redactInStore(() => new Promise((_, reject) => (fail = reject)));
 	await vi.waitFor(() => expect(fail).toBeDefined());
 	const order: string[] = [];
 	const say = (what: string) => order.push(`${what}, unfinished: ${inStore("/store").isUnfinished()}`);
-	const second = inStore("/store").tell(async () => void say("second"));
+	const second = inStore("/store").redactInStore(async () => void say("second"));
 	say("first");
 	fail?.(new StoreError("unreachable", "no answer"));
 	await expect(first).rejects.toThrow("no answer");
 	await second;
 	expect(order).toEqual(["first, unfinished: true", "second, unfinished: true"]);
 	expect(inStore("/store").isUnfinished()).toBe(false);
-	await expect(inStore("/store").tell(() => Promise.reject(new StoreError("unreachable", "no answer")))).rejects.toThrow("no answer");
-	await inStore("/other").tell(async () => {});
+	await expect(inStore("/store").redactInStore(() => Promise.reject(new StoreError("unreachable", "no answer")))).rejects.toThrow("no answer");
+	await inStore("/other").redactInStore(async () => {});
 	expect([inStore("/store").isUnfinished(), inStore("/other").isUnfinished()]).toEqual([true, false]);
 });
 
