@@ -79,11 +79,11 @@ pub fn in_dir(db: &Connection, dir: &str) -> CatalogResult<HashMap<String, Optio
     rows.collect()
 }
 
-/// What the calls of a row's session used; None if the catalog does not have it.
+/// What the calls of a row's session used; None if the catalog does not have it, or has something else.
 pub fn usage_of(db: &Connection, row: i64) -> CatalogResult<Option<SessionUsage>> {
     let mut statement = db.prepare_cached("SELECT usage FROM session WHERE id = ?1")?;
     let unpacked = statement.query_row([row], |row| Ok(row.get_ref(0)?.as_blob().ok().and_then(unpack))).optional()?;
-    Ok(unpacked.flatten())
+    Ok(unpacked.flatten().filter(SessionUsage::is_consistent))
 }
 
 /// What a row has of a file that was read, packed.

@@ -315,7 +315,7 @@ pub(crate) fn time_of<V: Value>(value: Option<&V>) -> memory::Result<Time> {
 
 impl<T> HeadAs<T> {
     /// The head with other texts: what `each` makes of these.
-    pub(crate) fn with_texts<U>(self, mut each: impl FnMut(T) -> memory::Result<U>) -> memory::Result<HeadAs<U>> {
+    pub(crate) fn with_texts<U, E>(self, mut each: impl FnMut(T) -> Result<U, E>) -> Result<HeadAs<U>, E> {
         Ok(HeadAs {
             id: each(self.id)?,
             parent: match self.parent {

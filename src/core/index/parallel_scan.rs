@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 
-use crate::base::error::{Error, Result, WithCall};
+use crate::base::error::{part, Error, Result, WithCall};
 use crate::base::memory::{self, append, reserve, with_capacity};
 use crate::base::threads::cores;
 use crate::format::body::{Body, LARGE_BODY};
@@ -56,7 +56,7 @@ pub enum LineKind<T> {
 
 impl<T> IndexedLine<T> {
     /// The line with other texts: what `each` makes of these.
-    fn with_texts<U>(self, each: impl FnMut(T) -> memory::Result<U>) -> memory::Result<IndexedLine<U>> {
+    fn with_texts<U, E>(self, each: impl FnMut(T) -> Result<U, E>) -> Result<IndexedLine<U>, E> {
         let Self { offset, len, lines, is_terminated, is_torn, kind } = self;
         let kind = match kind {
             LineKind::Entry(head) => LineKind::Entry(head.with_texts(each)?),
@@ -96,7 +96,7 @@ impl ScanSegment {
         reserve(&mut self.lines, 1)?;
         reserve(&mut self.bodies, bodies.len())?;
         let texts = &mut self.texts;
-        let line = line.with_texts(|text| {
+        let line = line.with_texts(|text| -> memory::Result<_> {
             let start = texts.len();
             append(texts, &text)?;
             Ok(start..texts.len())
@@ -106,12 +106,17 @@ impl ScanSegment {
         Ok(())
     }
 
-    fn hand_on(self, each: &mut TakeScannedLine<'_>) -> memory::Result<()> {
+    fn hand_on(self, each: &mut TakeScannedLine<'_>) -> Result<()> {
         let mut bodies = self.bodies.as_slice();
         for (line, count) in self.lines {
-            let (own, later) = bodies.split_at_checked(count).unwrap_or_default();
+            let Some((own, later)) = bodies.split_at_checked(count) else {
+                return Err(Error::internal(format_args!(
+                    "{count} bodies of a line, of {} that are left",
+                    bodies.len()
+                )));
+            };
             bodies = later;
-            each(line.with_texts(|text| Ok(Cow::Borrowed(self.texts.get(text).unwrap_or_default())))?, own)?;
+            each(line.with_texts(|text| part(&self.texts, text, "the ids of a segment").map(Cow::Borrowed))?, own)?;
         }
         Ok(())
     }
@@ -260,6 +265,7 @@ pub fn with_indexed_line(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::error::ErrorCode;
     use crate::io::line_reader::WHOLE;
     use crate::storage::memory::MemoryStorage;
 
@@ -307,6 +313,20 @@ mod tests {
             read.expect("memory");
         }
         lines
+    }
+
+    /// Regression: an entry lost its bodies, or its id.
+    #[test]
+    fn a_segment_that_does_not_fit_together_is_an_internal_error() {
+        let body = "x".repeat(LARGE_BODY);
+        let line = format!("{{\"type\":\"custom\",\"id\":\"a\",\"data\":\"{body}\"}}\n");
+        let storage = MemoryStorage::new("test".into(), line.clone().into_bytes());
+        let size = line.len() as u64;
+        let segment = || scan_segment(&storage, true, 0, size, size, &mut Vec::new()).expect("read");
+        let hand_on = |segment: ScanSegment| segment.hand_on(&mut |_, _| Ok(())).map_err(|error| error.code());
+        assert_eq!(hand_on(segment()), Ok(()));
+        assert_eq!(hand_on(ScanSegment { bodies: Vec::new(), ..segment() }), Err(ErrorCode::Internal));
+        assert_eq!(hand_on(ScanSegment { texts: Vec::new(), ..segment() }), Err(ErrorCode::Internal));
     }
 
     #[test]

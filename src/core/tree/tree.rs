@@ -292,11 +292,10 @@ impl Tree {
         }
     }
 
-    /// The rows from the root to `to`, `to` last. A cycle ends before a row would come twice. `to` must be a row of the tree: for
-    /// another number the path is this number alone.
+    /// The rows from the root to `to`, `to` last; none if there is no such row. A cycle ends before a row would come twice.
     pub fn path(&self, to: RowNo) -> Result<Vec<RowNo>, OutOfMemory> {
         let mut path = Vec::new();
-        let mut at = Some(to);
+        let mut at = self.row(to).map(|_| to);
         while let Some(no) = at {
             // More steps than rows: the walk is in a cycle, whose rows are at the end of what was walked.
             if path.len() == self.rows.len() {

@@ -68,7 +68,7 @@ pub fn usage<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, options: JsVa
             let row = (0..rows).find(|row| span(&state, *row, 0).0 == entry.offset)?;
             copy_of_bytes(state.session.tree().id_of(row)).ok()
         };
-        report(&sessions, &[], &calendar, &options, &id_of).and_then(|report| json_of(&report)).or_throw(js)?
+        report(&sessions, &[], &calendar, &options, &id_of).and_then(|report| Ok(json_of(&report)?)).or_throw(js)?
     };
     let [UsageSession { usage, .. }] = sessions;
     {

@@ -17,7 +17,8 @@ use super::report::{
     Grouping, Growth, KindRow, LargeRow, LeftOut, LeftOutCalls, LeftOutFile, Report, ReportOptions, RowSession, Sum,
     Text, UsageRow, UsageSession,
 };
-use crate::base::memory::{self, collect, push, resize, OutOfMemory};
+use crate::base::error::{Error, Result};
+use crate::base::memory::{self, collect, push, resize};
 use crate::summary::usage::call::{Amounts, Call, CallErrors};
 use crate::summary::usage::session_usage::LargeEntry;
 
@@ -32,7 +33,7 @@ pub(crate) fn sort_sessions(sessions: &mut [UsageSession]) {
 
 /// The days of UTC that calls were made on, in days since 1970: JavaScript makes a calendar of them.
 #[doc(hidden)]
-pub fn utc_days(sessions: &[UsageSession]) -> Result<Vec<f64>, OutOfMemory> {
+pub fn utc_days(sessions: &[UsageSession]) -> memory::Result<Vec<f64>> {
     let mut days: Vec<f64> = Vec::new();
     for call in sessions.iter().flat_map(|session| &session.usage.calls).filter(|call| !call.time.is_nan()) {
         let day = (call.time / DAY_MS).floor();
@@ -52,7 +53,7 @@ pub fn report<'a>(
     calendar: &Calendar,
     options: &ReportOptions,
     id_of: &IdOf<'_>,
-) -> Result<Report<'a>, OutOfMemory> {
+) -> Result<Report<'a>> {
     let mut adding = Adding::new(calendar, options);
     let mut copies = Copies::default();
     let is_limited = options.since > f64::NEG_INFINITY || options.until < f64::INFINITY;
@@ -235,7 +236,7 @@ impl<'a, 'o> Adding<'a, 'o> {
     }
 
     /// Adds a call of the current session, which counts for `charged`.
-    fn add(&mut self, charged: &'a UsageSession, call: &Call) -> memory::Result<()> {
+    fn add(&mut self, charged: &'a UsageSession, call: &Call) -> Result<()> {
         // It is not in the sums, whatever else it lacks.
         if call.errors.contains(CallErrors::NO_USAGE) {
             self.left_out.without_usage += 1;
@@ -243,7 +244,13 @@ impl<'a, 'o> Adding<'a, 'o> {
         }
         let (amounts, errors) = self.addable(call);
         self.left_out.add(errors);
-        let model = self.session_models.get(call.model as usize).copied().unwrap_or_default();
+        let Some(&model) = self.session_models.get(call.model as usize) else {
+            return Err(Error::internal(format_args!(
+                "a call of model {} of {}",
+                call.model,
+                self.session_models.len()
+            )));
+        };
         self.total.add(&amounts);
         for group in &mut self.groups {
             let at = group.row_of(charged, model, call.time, self.calendar)?;

@@ -120,6 +120,13 @@ impl SessionUsage {
         }
     }
 
+    /// Whether calls and large entries refer to models and kinds that there are.
+    pub fn is_consistent(&self) -> bool {
+        let has_model = |call: &Call| (call.model as usize) < self.models.len();
+        let has_kind = |entry: &LargeEntry| (entry.kind as usize) < self.kinds.len();
+        self.calls.iter().all(has_model) && self.largest.iter().all(has_kind)
+    }
+
     /// Adds a line.
     pub fn add(&mut self, line: &ScannedLine, version: Version) -> Result<(), OutOfMemory> {
         if !line.is_entry(version) {

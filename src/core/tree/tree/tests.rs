@@ -70,6 +70,7 @@ fn the_self_parented_and_orphans_are_roots() {
     let tree = tree(&[entry("a", Some("a")), entry("b", Some("gone"))]);
     assert_eq!(tree.parents().expect("memory"), [None, None]);
     assert_eq!(tree.path(0).expect("memory"), [0]);
+    assert!(tree.path(9).expect("memory").is_empty(), "there is no such row");
     assert_eq!(tree.children(ChildrenOf::Id(b"gone")).expect("memory"), [1]);
 }
 

@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::base::error::ErrorCode;
 use crate::format::header::Version;
 use crate::listing::usage::calendar::Period;
 use crate::summary::line_scanner::tests::read_whole;
@@ -44,6 +45,18 @@ fn rows(report: &Report<'_>, at: usize) -> Vec<(String, u64, f64)> {
     let (_, rows) = &report.by[at];
     let key = |row: &UsageRow<'_>| String::from_utf8_lossy(&row.key.0).into_owned();
     rows.iter().map(|row| (key(row), row.sum.calls, row.sum.amounts.cost)).collect()
+}
+
+/// Regression: a call of a row of the catalog that is damaged counted for the first model.
+#[test]
+fn a_call_of_a_model_that_is_not_there_is_an_internal_error() {
+    let mut session = session("/s/a", 1.0, &[call("a", 1, "m", "0.5")]);
+    assert!(session.usage.is_consistent());
+    session.usage.models.clear();
+    // Then a row of the catalog counts as not there.
+    assert!(!session.usage.is_consistent());
+    let error = report(&[session], &[], &Calendar::Utc, &options(&[]), &|_, _| None).expect_err("no such model");
+    assert_eq!(error.code(), ErrorCode::Internal);
 }
 
 #[test]
