@@ -59,6 +59,7 @@ pub use self::{
     },
     format::{agent_message::Role, entry::EntryKind, header::NewHeader, ids::session_id},
     index::verify::{verify, VerifyReport},
+    io::dirs::make_dir as make_session_dir,
     listing::scope::ListScope,
     rewrite::repair::{repair, RepairReport},
     session::{fork::ForkSource, NewEntry, ParentChoice, Persistence, RowRemap, Session},
@@ -75,7 +76,7 @@ pub use self::{
     search::{
         query::{Query, SearchOptions},
         run::{HitSession, Search},
-        scope::Scope,
+        scope::TextScope,
         session_search::Hit,
     },
 };

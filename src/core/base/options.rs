@@ -6,7 +6,8 @@ pub enum Lock {
     /// Every process, at the same time. An append waits up to 250 ms for another session's lock, then fails: `SessionLocked`.
     #[default]
     None,
-    /// Only this session, among programs that take the lock. pi takes none.
+    /// Only this session, among programs that take the lock. pi takes none. What another session was writing when the lock was taken, and
+    /// takes longer than some milliseconds for, is taken in like what another program writes.
     Exclusive,
     /// The sessions of this process that have this option: the process holds the lock, and they share it. It is for programs that open
     /// a session twice.

@@ -2,10 +2,12 @@
 //! `cargo run -p pi-session-core --example sessions -- <directory>`. Without a directory it makes one, and removes it at the end.
 
 use std::error::Error;
+use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use pi_session_core::{
-    list, session_id, EntryKind, ErrorCode, ListScope, NewEntry, NewHeader, Persistence, Session, SessionFileOptions,
+    list, make_session_dir, session_id, Durability, EntryKind, ErrorCode, ListScope, NewEntry, NewHeader, Persistence,
+    Session, SessionFileOptions,
 };
 use serde_json::json;
 
@@ -22,12 +24,14 @@ fn say(session: &mut Session, text: &str) -> Result<(), Box<dyn Error>> {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let own_dir = tempfile::tempdir()?;
-    let dir = std::env::args().nth(1).map_or_else(|| own_dir.path().to_owned(), Into::into);
+    let dir = std::env::args_os().nth(1).unwrap_or_else(|| own_dir.path().into());
+    let dir = dir.into_string().map_err(|_| "the directory's name must be Unicode")?;
+    make_session_dir(&dir, Durability::Os)?;
     let options = SessionFileOptions::default();
 
     let id = session_id(now()?);
     let header = NewHeader { id: &id, cwd: "/project", parent: None, time: now()? };
-    let file = dir.join(header.file_name()?);
+    let file = Path::new(&dir).join(header.file_name()?);
     let mut session = Session::create(Some(&file), &header, options)?;
     // The first message of the user makes the file.
     say(&mut session, "What is in this directory?")?;
@@ -45,7 +49,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     drop(session);
 
-    let dir = dir.into_os_string().into_string().map_err(|_| "the directory's name must be Unicode")?;
     for file in list(&ListScope::dir(dir, None), None)? {
         println!("{} has {} messages", file.path, file.listed.summary.message_count);
     }

@@ -39,7 +39,7 @@ pub struct Header {
     /// The working directory, if it is a text.
     pub cwd: Option<Vec<u8>>,
     /// The creation time's JSON text.
-    pub timestamp: Option<String>,
+    pub timestamp_json: Option<String>,
     /// The path of the session this one was forked or branched from.
     pub parent: Option<ParentSession>,
 }
@@ -120,7 +120,7 @@ impl Header {
             id,
             version: Version::of(fields.version.as_ref())?,
             cwd: owned_text(fields.cwd)?,
-            timestamp: fields.timestamp.map(|raw| copy_of(raw.get())).transpose()?,
+            timestamp_json: fields.timestamp.map(|raw| copy_of(raw.get())).transpose()?,
             parent: match fields.parent_session {
                 Some(parent) => Some(ParentSession::of(parent)?),
                 None => owned_text(fields.branched_from)?.map(ParentSession::Path),
@@ -147,8 +147,9 @@ pub struct NewHeader<'a> {
 }
 
 impl NewHeader<'_> {
-    /// The name that pi gives to the session's file. An error if the time cannot be used.
+    /// The name that pi gives to the session's file. An error if the id or the time cannot be used.
     pub fn file_name(&self) -> Result<String> {
+        check_session_id(self.id.as_bytes())?;
         Ok(new_file_name(&timestamp(self.time)?, self.id.as_bytes()))
     }
 
@@ -198,6 +199,14 @@ mod tests {
         {
             assert!(read(other).is_none(), "{other}");
         }
+    }
+
+    /// Regression: an id with separators led to another directory.
+    #[test]
+    fn an_id_that_is_not_a_file_name_has_none() {
+        let name = |id| NewHeader { id, cwd: "/", parent: None, time: 0.0 }.file_name();
+        assert_eq!(name("x").expect("a name"), "1970-01-01T00-00-00-000Z_x.jsonl");
+        assert!(name("../../x").is_err() && name("").is_err());
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use memchr::memmem::Finder;
 
 use super::query::Query;
-use super::scope::Scope;
+use super::scope::TextScope;
 use super::snippet::snippet;
 use crate::base::fold::fold_into;
 use crate::base::memory;
@@ -42,7 +42,7 @@ struct MessageMatch {
     words: Vec<Option<MatchTier>>,
     has_whole: bool,
     /// The text with most words: how many it has, its snippet and its scope.
-    best: Option<(usize, String, Scope)>,
+    best: Option<(usize, String, TextScope)>,
 }
 
 /// A message that holds every word.
@@ -51,7 +51,7 @@ pub struct Match {
     pub tier: MatchTier,
     pub snippet: String,
     /// The scope of the text that the snippet is of.
-    pub scope: Scope,
+    pub scope: TextScope,
 }
 
 impl<'a> Matcher<'a> {
@@ -70,7 +70,7 @@ impl<'a> Matcher<'a> {
     }
 
     /// Adds a text of the message.
-    pub fn add(&mut self, text: &str, scope: Scope) -> memory::Result<()> {
+    pub fn add(&mut self, text: &str, scope: TextScope) -> memory::Result<()> {
         let Self { query, mark, words, whole, folded, found } = self;
         fold_into(text, folded)?;
         let mut count = 0;
@@ -144,7 +144,7 @@ mod tests {
         let mark = ["[".into(), "]".into()];
         let mut matcher = Matcher::new(&query, &mark);
         matcher.begin();
-        texts.iter().for_each(|text| matcher.add(text, Scope::User).expect("memory"));
+        texts.iter().for_each(|text| matcher.add(text, TextScope::User).expect("memory"));
         matcher.finish().map(|found| (found.tier, found.snippet))
     }
 

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use super::scope::Scope;
+use super::scope::TextScope;
 use crate::base::fold::folded;
 
 /// The options of a search.
@@ -14,7 +14,7 @@ pub struct SearchOptions {
     /// Marks before and after a match in a snippet.
     pub mark: [String; 2],
     /// The texts that are searched.
-    pub scopes: Vec<Scope>,
+    pub scopes: Vec<TextScope>,
     /// The roles whose messages are searched, of [`HIT_ROLES`](super::scope::HIT_ROLES); None for all. Only texts of `scopes` are searched:
     /// with the default ones a `toolResult` has none.
     pub roles: Option<Vec<&'static str>>,
@@ -32,7 +32,7 @@ impl Default for SearchOptions {
         Self {
             limit: 50,
             mark: ["«".into(), "»".into()],
-            scopes: Scope::DEFAULT.into(),
+            scopes: TextScope::DEFAULT.into(),
             roles: None,
             time: (f64::NEG_INFINITY, f64::INFINITY),
             excluded: None,

@@ -13,7 +13,7 @@ use crate::json::{fields, string_bytes};
 named! {
     /// A kind of text.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-    pub enum Scope {
+    pub enum TextScope {
         /// What users said.
         User = "user",
         /// What assistants said, and what went wrong with a call.
@@ -31,7 +31,7 @@ named! {
     }
 }
 
-impl Scope {
+impl TextScope {
     /// What was said, and what tells sessions apart.
     pub const DEFAULT: [Self; 4] = [Self::User, Self::Assistant, Self::Name, Self::Summary];
 }
@@ -107,14 +107,14 @@ pub(crate) struct EntryTexts<'a> {
     /// Its timestamp, if that is a text.
     pub timestamp: Cow<'a, [u8]>,
     /// JSON within the line, each with its scope: of every string in it, without keys, the text is searched.
-    pub texts: Vec<(Scope, &'a str)>,
+    pub texts: Vec<(TextScope, &'a str)>,
 }
 
 /// Reads a line of a session; None if it is not an entry that can have texts. An error if there is no memory for the list of them.
 pub(crate) fn entry_texts<'a>(
     line: &'a str,
     version: Version,
-    scopes: &[Scope],
+    scopes: &[TextScope],
 ) -> memory::Result<Option<EntryTexts<'a>>> {
     let Some(fields) = read::<SearchedFields<Raw<'_>>>(line) else { return Ok(None) };
     let id = text_in(fields.id)?;
@@ -129,14 +129,14 @@ pub(crate) fn entry_texts<'a>(
             let Some(message) = fields.message.and_then(|message| read(message.get())) else { return Ok(None) };
             message_role = Some(texts.add_message(message)?);
         }
-        b"session_info" => texts.add_string(Scope::Name, fields.name)?,
-        b"label" => texts.add_string(Scope::Name, fields.label)?,
-        b"compaction" | b"branch_summary" => texts.add_string(Scope::Summary, fields.summary)?,
-        b"custom" => texts.add_nested(Scope::Custom, fields.data)?,
-        b"custom_message" => texts.add_content(Scope::Custom, fields.content)?,
+        b"session_info" => texts.add_string(TextScope::Name, fields.name)?,
+        b"label" => texts.add_string(TextScope::Name, fields.label)?,
+        b"compaction" | b"branch_summary" => texts.add_string(TextScope::Summary, fields.summary)?,
+        b"custom" => texts.add_nested(TextScope::Custom, fields.data)?,
+        b"custom_message" => texts.add_content(TextScope::Custom, fields.content)?,
         b"context_edit" => {
             let replacement = fields.replacement.and_then(|raw| read::<ReplacementFields<Raw<'_>>>(raw.get()));
-            texts.add_content(Scope::Custom, replacement.and_then(|fields| fields.content))?;
+            texts.add_content(TextScope::Custom, replacement.and_then(|fields| fields.content))?;
         }
         _ => return Ok(None),
     }
@@ -150,18 +150,18 @@ fn text_in(value: Option<Raw<'_>>) -> memory::Result<Option<Cow<'_, [u8]>>> {
 }
 
 struct Texts<'a, 's> {
-    scopes: &'s [Scope],
-    found: Vec<(Scope, &'a str)>,
+    scopes: &'s [TextScope],
+    found: Vec<(TextScope, &'a str)>,
 }
 
 impl<'a> Texts<'a, '_> {
     /// Adds a value if it is a string.
-    fn add_string(&mut self, scope: Scope, value: Option<Raw<'a>>) -> memory::Result<()> {
+    fn add_string(&mut self, scope: TextScope, value: Option<Raw<'a>>) -> memory::Result<()> {
         self.add_nested(scope, value.filter(|value| value.get().starts_with('"')))
     }
 
     /// Adds every string in a value, but no keys.
-    fn add_nested(&mut self, scope: Scope, value: Option<Raw<'a>>) -> memory::Result<()> {
+    fn add_nested(&mut self, scope: TextScope, value: Option<Raw<'a>>) -> memory::Result<()> {
         match value.filter(|_| self.scopes.contains(&scope)) {
             // A line may have millions.
             Some(value) => push(&mut self.found, (scope, value.get())),
@@ -173,37 +173,37 @@ impl<'a> Texts<'a, '_> {
     fn add_message(&mut self, message: MessageFields<Raw<'a>>) -> memory::Result<Role> {
         let role = Role::from_name(&text_in(message.role)?.unwrap_or_default());
         let scope = match role {
-            Role::User => Scope::User,
-            Role::Assistant => Scope::Assistant,
-            Role::ToolResult => Scope::Tool,
-            Role::Custom | Role::HookMessage => Scope::Custom,
+            Role::User => TextScope::User,
+            Role::Assistant => TextScope::Assistant,
+            Role::ToolResult => TextScope::Tool,
+            Role::Custom | Role::HookMessage => TextScope::Custom,
             Role::BashExecution => {
-                self.add_string(Scope::Tool, message.command)?;
-                self.add_string(Scope::Tool, message.output)?;
+                self.add_string(TextScope::Tool, message.command)?;
+                self.add_string(TextScope::Tool, message.output)?;
                 return Ok(role);
             }
             _ => return Ok(role),
         };
         self.add_content(scope, message.content)?;
         if role == Role::Assistant {
-            self.add_string(Scope::Assistant, message.error)?;
+            self.add_string(TextScope::Assistant, message.error)?;
         }
         // What version 2 called a hook's message is a custom one now.
         Ok(if role == Role::HookMessage { Role::Custom } else { role })
     }
 
     /// Adds a content: a string or blocks. Only an assistant thinks and calls tools.
-    fn add_content(&mut self, scope: Scope, content: Option<Raw<'a>>) -> memory::Result<()> {
+    fn add_content(&mut self, scope: TextScope, content: Option<Raw<'a>>) -> memory::Result<()> {
         self.add_string(scope, content)?;
         let blocks = content.into_iter().flat_map(|content| elements(content.get()));
         for block in blocks.filter(|block| block.starts_with('{')) {
             let Some(block) = read::<BlockFields<Raw<'_>>>(block) else { continue };
             match (text_in(block.kind)?.as_deref(), scope) {
                 (Some(b"text"), _) => self.add_string(scope, block.text)?,
-                (Some(b"thinking"), Scope::Assistant) => self.add_string(Scope::Thinking, block.thinking)?,
-                (Some(b"toolCall"), Scope::Assistant) => {
-                    self.add_string(Scope::Tool, block.name)?;
-                    self.add_nested(Scope::Tool, block.arguments)?;
+                (Some(b"thinking"), TextScope::Assistant) => self.add_string(TextScope::Thinking, block.thinking)?,
+                (Some(b"toolCall"), TextScope::Assistant) => {
+                    self.add_string(TextScope::Tool, block.name)?;
+                    self.add_nested(TextScope::Tool, block.arguments)?;
                 }
                 _ => {}
             }
@@ -230,7 +230,7 @@ pub(crate) fn strings_in<'a, E>(json: &'a str, mut each: impl FnMut(&'a str) -> 
 mod tests {
     use super::*;
 
-    fn texts<'a>(line: &'a str, scopes: &[Scope]) -> Option<(&'static str, Vec<(&'static str, &'a str)>)> {
+    fn texts<'a>(line: &'a str, scopes: &[TextScope]) -> Option<(&'static str, Vec<(&'static str, &'a str)>)> {
         let entry = entry_texts(line, Version::Current, scopes).expect("memory")?;
         let mut strings = Vec::new();
         for (scope, json) in entry.texts {
@@ -245,7 +245,7 @@ mod tests {
 
     #[test]
     fn each_text_has_its_scope() {
-        let all = Scope::NAMED.map(|(scope, _)| scope);
+        let all = TextScope::NAMED.map(|(scope, _)| scope);
         for (line, want) in [
             (
                 r#"{"type":"message","id":"a","message":{"content":[{"type":"text","text":"a"},{"thinking":"b","type":"thinking"},{"type":"toolCall","name":"c","arguments":{"k":["d",{"l" : "e"}]}},{"type":"image","data":"x"}],"role":"assistant"}}"#,

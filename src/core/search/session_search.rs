@@ -14,7 +14,7 @@ use xxhash_rust::xxh3::Xxh3;
 use super::matcher::{HitOrder, Matcher};
 use super::prefilter::Prefilter;
 use super::query::{Query, SearchOptions};
-use super::scope::{entry_texts, strings_in, EntryTexts, Scope};
+use super::scope::{entry_texts, strings_in, EntryTexts, TextScope};
 use crate::base::memory::{self, collect, owned, push};
 use crate::base::threads::locked;
 use crate::base::time::Time;
@@ -35,7 +35,7 @@ pub struct Hit {
     /// A message's role, or an entry's type.
     pub role: &'static str,
     /// The scope of the text that the snippet is of.
-    pub scope: Scope,
+    pub scope: TextScope,
     /// The entry's timestamp, if it is a text.
     pub timestamp: Vec<u8>,
     /// The text around the match, the match marked.
@@ -87,8 +87,7 @@ pub(crate) struct SessionFile<'a> {
 }
 
 impl SessionFile<'_> {
-    /// The session's hits, in their order. At least as many as are wanted are those that all of them would begin with, also after
-    /// copies of `options.limit` entries are left out.
+    /// The session's best hits, in their order; enough that `options.limit` stay after copies are dropped.
     pub fn hits(
         &self,
         (query, options, filter): (&Query, &SearchOptions, &Prefilter),
@@ -260,7 +259,7 @@ mod tests {
 
     fn hit(offset: u64, tier: MatchTier, entry: u128) -> Hit {
         let order = (tier, Reverse(offset));
-        let (role, scope, copies_key) = ("user", Scope::User, Some(entry));
+        let (role, scope, copies_key) = ("user", TextScope::User, Some(entry));
         Hit { entry: Vec::new(), role, scope, timestamp: Vec::new(), snippet: String::new(), order, copies_key }
     }
 

@@ -70,8 +70,8 @@ pub struct NewEntry<'a> {
     /// `parentId` and `timestamp`.
     pub own_fields: &'a [u8],
     /// Its parent.
-    pub below: ParentChoice,
-    /// An id that its own fields refer to already, and no entry has. It is not checked otherwise, but no entry is below an empty one. None:
+    pub parent: ParentChoice,
+    /// An id that its own fields refer to already, and no entry has. Any text is accepted; an entry with an empty id has no children. None:
     /// a new one, which is best: another process may take a given one meanwhile (`SessionChanged`).
     pub id: Option<&'a str>,
     /// Its time, ms since 1970.
@@ -81,7 +81,7 @@ pub struct NewEntry<'a> {
 impl<'a> NewEntry<'a> {
     /// An entry below the leaf, with a new id.
     pub fn new(kind: EntryKind, own_fields: &'a [u8], time: f64) -> Self {
-        Self { kind, own_fields, below: ParentChoice::Leaf, id: None, time }
+        Self { kind, own_fields, parent: ParentChoice::Leaf, id: None, time }
     }
 }
 
@@ -190,7 +190,7 @@ impl Session {
 
     /// The parent of a new entry.
     fn parent_of(&self, new: &NewEntry<'_>) -> Result<Option<RowNo>> {
-        match &new.below {
+        match &new.parent {
             ParentChoice::Leaf => Ok(self.tree().leaf()),
             ParentChoice::Id(id) => self.tree().find(id).map(Some).ok_or_else(|| Error::entry_not_found(shown(id))),
             ParentChoice::Root => Ok(None),

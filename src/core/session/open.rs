@@ -44,8 +44,8 @@ impl Session {
         Ok(self)
     }
 
-    /// A new session. `file` is where it will be written with the first message of the user or the model: its directory must be there, and
-    /// nothing may be at `file` itself. Until then nothing is written: a session that is dropped before loses its entries. Without
+    /// A new session. `file` is where it will be written with the first message of the user or the model: its directory must be there
+    /// ([`make_session_dir`](crate::make_session_dir)), and nothing may be at `file` itself. Until then nothing is written: a session that is dropped before loses its entries. Without
     /// `file` the session stays in memory. An exclusive session takes its lock here. A relative path is made absolute.
     ///
     /// # Errors
@@ -67,6 +67,7 @@ impl Session {
     ///
     /// # Errors
     ///
+    /// - `InvalidArgument`: the path is not Unicode.
     /// - `SessionInvalid`: the file is not a session, or is empty.
     /// - `SessionLocked`: another process has the lock.
     /// - `SessionChanged`: others keep writing to the file while it is migrated.

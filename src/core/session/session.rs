@@ -29,10 +29,9 @@ use crate::storage::storage::{bytes_at, Storage};
 use crate::tree::tree::{RowNo, Tree};
 
 /// Whether a session writes to a file.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Persistence {
-    /// Has no file to write to: what is in its file is copied into memory when it is opened, and appends stay in memory.
-    #[default]
+    /// Reads a file, if there is one, into memory, and never writes: appends stay in memory.
     Memory,
     /// Shows a file. Whatever would change the file or the session's entries is an error
     /// ([`ErrorCode::SessionReadOnly`]); the leaf is the last entry.
@@ -44,7 +43,7 @@ pub enum Persistence {
 /// How rows changed when the session moved to another file.
 #[derive(Debug)]
 pub struct RowRemap {
-    /// For each row that the session had when it took in the new file its old row, if it had one. Rows from `rows.len()` on came later.
+    /// By new row, the row that the entry had before; None if it is new or changed. Rows from `rows.len()` on came later.
     pub rows: Vec<Option<RowNo>>,
     /// The session with its old rows and its old file, which may not be readable any more.
     pub old: Session,
@@ -152,7 +151,7 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// If the session was opened read-only, or there is no such row.
+    /// `SessionReadOnly`: the session was opened read-only. `InvalidArgument`: there is no such row.
     pub fn set_leaf(&mut self, leaf: Option<RowNo>) -> Result<()> {
         self.check_writable()?;
         self.check_row(leaf)?;
@@ -200,8 +199,9 @@ impl Session {
         self.storage = Some(Box::new(storage.with_durability(self.options.durability)));
     }
 
-    /// An entry; None if there is no such row. Each lone surrogate in it is U+FFFD, for Rust's strings have none. The line as it is, which
-    /// `serde_json` may refuse, is that of [`line`](Self::line).
+    /// An entry; None if there is no such row. Each lone surrogate in it is U+FFFD, for Rust's strings have none. The order of its keys
+    /// is lost, unless the feature `preserve_order` of `serde_json` is on. The line as it is, which `serde_json` may refuse, is that of
+    /// [`line`](Self::line).
     ///
     /// # Errors
     ///
@@ -328,7 +328,8 @@ impl Session {
 
 #[doc(hidden)]
 impl Session {
-    /// A session without entries, which its caller keeps until it has a file. `file` is where it will be written once there is conversation.
+    /// A session without entries: the caller stores them until the file exists. `file` is where it will be written once there is
+    /// conversation.
     pub fn new(id: Vec<u8>, persistence: Persistence, file: Option<String>) -> Self {
         Self {
             id,

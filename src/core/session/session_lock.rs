@@ -2,7 +2,8 @@
 //!
 //! They check before their first line, and again after every path check ([`crate::storage::path_check`]), which is made
 //! every ten milliseconds at most, so that most appends cost nothing more. A session that takes the lock waits that long before
-//! it reads the file. From then on no other session of this package writes.
+//! it reads the file. From then on no other session of this package writes. A write that takes longer from its check to its end is taken in
+//! like that of another program.
 
 use std::path::Path;
 use std::time::Duration;
@@ -13,7 +14,7 @@ use crate::io::fs;
 use crate::io::lock_file::{wait_until_free, SessionLockGuard};
 use crate::storage::path_check::PATH_CHECK_INTERVAL;
 
-/// The longest time from a writer's check to the end of its write.
+/// How long a write may take from its check to its end. One that takes longer is taken in like that of another program.
 const MARGIN: Duration = Duration::from_millis(2);
 
 /// The lock of one session's file, held here or checked for.

@@ -39,7 +39,7 @@ pub struct SessionSummary {
     pub parent: Option<ParentSession>,
     /// The JSON text of the header's timestamp.
     #[serde(deserialize_with = "packed::maybe_text")]
-    pub created: Option<String>,
+    pub created_json: Option<String>,
     /// The newest user or assistant activity, ms since 1970.
     pub active: Option<f64>,
     /// The JSON texts of entry timestamps that only JavaScript can parse; the newest of them counts as activity. Empty in what a list
@@ -69,7 +69,7 @@ pub struct ListedSession {
 impl ListedSession {
     /// When the session was begun, ms since 1970, by its header; None if that says no time, or one that is not ISO.
     pub fn created(&self) -> Option<f64> {
-        time(self.summary.created.as_ref()?.as_bytes())
+        time(self.summary.created_json.as_ref()?.as_bytes())
     }
 
     /// When the session was modified, ms since 1970: its newest activity, else when it was begun, else when its file was modified.
@@ -217,7 +217,7 @@ impl SessionSummary {
             cwd: header.cwd.unwrap_or_default(),
             name: None,
             parent: header.parent,
-            created: header.timestamp,
+            created_json: header.timestamp_json,
             active: None,
             unparsed_dates: HashSet::new(),
             message_count: 0,

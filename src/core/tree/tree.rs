@@ -185,8 +185,8 @@ impl Tree {
         rows + of_ids + self.ids.memory() + self.labels.memory()
     }
 
-    /// How many ids there are.
-    pub fn distinct(&self) -> usize {
+    /// How many different ids entries have.
+    pub fn distinct_ids(&self) -> usize {
         self.distinct
     }
 

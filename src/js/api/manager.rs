@@ -327,7 +327,7 @@ impl SessionManager {
     /// ```
     #[napi(catch_unwind)]
     pub fn get_entry_count(&self) -> u32 {
-        self.state.borrow().session.tree().distinct() as u32
+        self.state.borrow().session.tree().distinct_ids() as u32
     }
 
     /// What the model calls of this session used, those on abandoned branches included. No entry objects are made of a file's entries, and each entry
@@ -441,7 +441,7 @@ impl SessionManager {
         usage: JsVal<'env>,
     ) -> Result<JsVal<'env>> {
         let js = JsEnv::new(env);
-        let below = match js.kind(branch_from_id)? {
+        let parent = match js.kind(branch_from_id)? {
             ValueType::Null => ParentChoice::Root,
             _ => {
                 self.known(js, branch_from_id)?;
@@ -461,7 +461,7 @@ impl SessionManager {
             (c"fromHook", from_hook),
         ])?;
         let head = NewHead { has_summary: js.is_truthy(summary)?, ..NewHead::default() };
-        let new = PendingEntry { below, head, ..PendingEntry::entry(EntryKind::BranchSummary, own) };
+        let new = PendingEntry { parent, head, ..PendingEntry::entry(EntryKind::BranchSummary, own) };
         self.append_for_id(env, new)
     }
 

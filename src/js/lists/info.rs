@@ -32,7 +32,7 @@ pub fn info_object<'env>(js: JsEnv<'env>, session: &ListedFile) -> Result<Option
 fn info_with<'env>(js: JsEnv<'env>, session: &ListedFile, first: JsVal<'env>) -> Result<(JsVal<'env>, f64)> {
     let ListedFile { path, file, listed } = session;
     let summary = &listed.summary;
-    let created = summary.created.as_ref().map_or_else(|| js.undefined(), |text| parse(js, text))?;
+    let created = summary.created_json.as_ref().map_or_else(|| js.undefined(), |text| parse(js, text))?;
     let modified = listed.modified_ms(|| match js.kind(created)? {
         ValueType::String => js.number_value(factory::call(js, FactoryFn::NewestTime, &[js.array_of(&[created])?])?),
         _ => Ok(None),

@@ -19,7 +19,7 @@ use pi_session_core::listing::find_session::lookup_filter;
 use pi_session_core::listing::scope::ListScope;
 use pi_session_core::search::query::{Query, SearchOptions};
 use pi_session_core::search::run::{HitSession, Search};
-use pi_session_core::search::scope::{hit_role, Scope, HIT_ROLES};
+use pi_session_core::search::scope::{hit_role, TextScope, HIT_ROLES};
 use pi_session_core::search::session_search::Hit;
 
 /// The options of a search.
@@ -95,7 +95,7 @@ fn start(js: JsEnv<'_>, query: JsVal<'_>, options: JsVal<'_>, deferred: Deferred
 /// What is searched for besides the query.
 fn search_options(js: JsEnv<'_>, options: &Options<'_>) -> Result<SearchOptions> {
     let defaults = SearchOptions::default();
-    let scopes = options.names(c"in", Scope::named, &Scope::NAMED.map(|(_, name)| name))?;
+    let scopes = options.names(c"in", TextScope::named, &TextScope::NAMED.map(|(_, name)| name))?;
     Ok(SearchOptions {
         limit: options.whole_number(c"limit")?.unwrap_or(defaults.limit),
         mark: options.optional(c"mark")?.map(|mark| marks(js, mark)).transpose()?.unwrap_or(defaults.mark),

@@ -32,7 +32,7 @@ pub struct PendingEntry<'env> {
     /// The JSON text of the own fields, if it was made already.
     pub text: Option<Vec<u8>>,
     pub head: NewHead,
-    pub below: ParentChoice,
+    pub parent: ParentChoice,
     /// An id that the own fields refer to already.
     pub id: Option<String>,
     /// A time that the own fields refer to already, ms since 1970.
@@ -42,7 +42,7 @@ pub struct PendingEntry<'env> {
 impl<'env> PendingEntry<'env> {
     /// An entry below the leaf.
     pub fn entry(kind: EntryKind, own: JsVal<'env>) -> Self {
-        Self { kind, own, text: None, head: NewHead::default(), below: ParentChoice::Leaf, id: None, time: None }
+        Self { kind, own, text: None, head: NewHead::default(), parent: ParentChoice::Leaf, id: None, time: None }
     }
 
     /// The JSON text of the own fields. The caller's code may run.
@@ -107,7 +107,7 @@ fn append_silently<'env>(state: &RefCell<ManagerState>, js: JsEnv<'env>, mut new
             let entry = NewEntry {
                 kind: new.kind,
                 own_fields: new.text.as_deref().unwrap_or_default(),
-                below: new.below,
+                parent: new.parent,
                 id: new.id.as_deref(),
                 time,
             };

@@ -27,7 +27,7 @@ pub fn literal(path: &Path) -> PathBuf {
     path.to_str().and_then(with_verbatim).map_or_else(|| path.to_owned(), PathBuf::from)
 }
 
-/// An error of a name that no file can have is the one of a name that no file has.
+/// Reports an invalid name as `NotFound`.
 pub fn as_missing(error: io::Error) -> io::Error {
     match error.raw_os_error() {
         Some(code) if is_name_of_nothing(code) => io::ErrorKind::NotFound.into(),

@@ -264,7 +264,7 @@ pub struct LeftOut<'a> {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Report<'a> {
-    /// Those of subagents apart. As all that follows but `total`, `by` and the left-out calls, of every time, whatever `since` and `until`.
+    /// Sessions, without those of subagents. Only `total`, `by` and `left_out.calls` are limited by `since` and `until`.
     pub sessions: usize,
     /// How many sessions of subagents there are.
     pub subagents: usize,

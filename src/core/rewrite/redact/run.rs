@@ -50,7 +50,7 @@ impl Redaction {
         Self::new(Target::Text(Needle::new(text, replacement)?, entries), replacement)
     }
 
-    /// Takes out what the entries with these ids say.
+    /// Takes out what the entries with these ids say. An error (`System`) if there is no memory for the replacement.
     pub fn entries(entries: HashSet<Vec<u8>>, replacement: &[u8]) -> Result<Self> {
         Self::new(Target::Entries(entries), replacement)
     }

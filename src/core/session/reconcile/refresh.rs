@@ -19,7 +19,7 @@ use crate::summary::header_scan::first_header;
 const CHECKS: usize = 4;
 
 impl Session {
-    /// Takes in what other processes did to the file. This **writes a file that was deleted or renamed again**, unless the session is
+    /// Takes in what other processes did to the file. This **creates the file again if it was deleted or renamed**, unless the session is
     /// read-only. One that was replaced or rewritten is taken in if it holds the same session: rows may have other numbers then, see
     /// [`RowNo`]. The leaf stays if its entry is still there; else it is its nearest ancestor that is, else the last entry. That of a
     /// read-only session is always the last entry.

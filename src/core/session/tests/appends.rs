@@ -166,7 +166,7 @@ fn what_cannot_be_an_entry_is_refused_and_nothing_is_written() {
             assert_eq!(code, ErrorCode::InvalidArgument, "{wrong:?}: {text}");
         }
         let orphan =
-            NewEntry { below: ParentChoice::Id(b"gone".to_vec()), ..NewEntry::new(EntryKind::Custom, NOTE, 0.0) };
+            NewEntry { parent: ParentChoice::Id(b"gone".to_vec()), ..NewEntry::new(EntryKind::Custom, NOTE, 0.0) };
         assert_eq!(refused(&mut session, &orphan), (ErrorCode::EntryNotFound, "Entry gone not found".into()));
         assert_eq!(session.set_leaf(Some(9999)).expect_err("refused").code(), ErrorCode::InvalidArgument);
     }
@@ -180,8 +180,8 @@ fn a_parent_is_the_same_entry_after_the_file_was_replaced() {
     let world = World::with(&["a", "b"]);
     let mut session = opened(&world.path);
     world.replace(&(HEADER.to_owned() + &entry("b") + &entry("a")));
-    let below = ParentChoice::Id(b"a".to_vec());
-    let row = session.append(&NewEntry { below, ..NewEntry::new(EntryKind::Custom, NOTE, 0.0) }).expect("appended");
+    let parent = ParentChoice::Id(b"a".to_vec());
+    let row = session.append(&NewEntry { parent, ..NewEntry::new(EntryKind::Custom, NOTE, 0.0) }).expect("appended");
     assert_eq!(session.tree().parent_row(row).map(|parent| session.tree().id_of(parent)), Some(&b"a"[..]));
     assert!(world.text().lines().last().expect("a line").contains(r#""parentId":"a""#));
 }
@@ -196,8 +196,8 @@ fn a_context_edit_that_would_do_nothing_is_refused() {
     };
     let (message, note) = (row(EntryKind::Message, USER), row(EntryKind::Custom, NOTE));
     let edit_of = |id: &str| format!(r#"{{"targetId":"{id}","replacement":null}}"#);
-    let edit = |session: &mut Session, own: &str, below: ParentChoice| {
-        let new = NewEntry { below, ..NewEntry::new(EntryKind::ContextEdit, own.as_bytes(), 0.0) };
+    let edit = |session: &mut Session, own: &str, parent: ParentChoice| {
+        let new = NewEntry { parent, ..NewEntry::new(EntryKind::ContextEdit, own.as_bytes(), 0.0) };
         session.append(&new).map(drop).map_err(|error| error.code())
     };
     let not_editable = Err(ErrorCode::EntryNotEditable);
@@ -217,9 +217,9 @@ fn a_context_edit_is_checked_against_what_other_processes_wrote() {
     let world = World::with(&[]);
     world.add(&message("a"));
     let mut session = opened(&world.path);
-    let edit = |session: &mut Session, target: &str, below| {
+    let edit = |session: &mut Session, target: &str, parent| {
         let own = format!(r#"{{"targetId":"{target}","replacement":null}}"#);
-        session.append(&NewEntry { below, ..NewEntry::new(EntryKind::ContextEdit, own.as_bytes(), 0.0) })
+        session.append(&NewEntry { parent, ..NewEntry::new(EntryKind::ContextEdit, own.as_bytes(), 0.0) })
     };
     world.add(&message("b"));
     edit(&mut session, "b", ParentChoice::Id(b"b".to_vec())).expect("it is there now");

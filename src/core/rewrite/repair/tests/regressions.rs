@@ -209,7 +209,7 @@ fn an_incomplete_header_keeps_what_can_be_read_of_it() {
             }
             assert_eq!(header.id, kept("\"id\":\"s\"", "s", "name-1").as_bytes(), "{line}");
             let time = kept("2025-01-01T00:00:00.000Z\"", "2025-01-01T00:00:00.000Z", "2026-01-02T03:04:05.006Z");
-            assert_eq!(header.timestamp, Some(format!("\"{time}\"")), "{line}");
+            assert_eq!(header.timestamp_json, Some(format!("\"{time}\"")), "{line}");
             assert_eq!(header.cwd, Some(kept("\"/my/project\"", "/my/project", "").into_bytes()), "{line}");
             let parent = has("\"/p\"").then(|| crate::format::header::ParentSession::Path(b"/p".to_vec()));
             assert_eq!(header.parent, parent, "{line}");

@@ -246,7 +246,7 @@ fn is_the_same_in_the_end(tree: &Tree, naive: &Naive) -> Result<(), TestCaseErro
         .collect();
     prop_assert_eq!(labels, naive.labels());
     let distinct: BTreeSet<_> = naive.all.iter().map(|made| &made.id).collect();
-    prop_assert_eq!((tree.len(), tree.distinct()), (naive.all.len(), distinct.len()));
+    prop_assert_eq!((tree.len(), tree.distinct_ids()), (naive.all.len(), distinct.len()));
     let last_info = naive.all.iter().rposition(|made| made.kind == "session_info");
     prop_assert_eq!(tree.last_info().map(|no| no as usize), last_info);
     let talks = |made: &Made| made.kind == "message" && matches!(made.role, "user" | "assistant");
