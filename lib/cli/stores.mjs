@@ -5,6 +5,7 @@ import { PING } from "../store/calls.js";
 import { privateError } from "../store/errors.js";
 import local from "../store/local.js";
 import { displayName, isId } from "../store/names.js";
+import { isToPull } from "../store/sync.js";
 import { CommandError, UsageError } from "./errors.mjs";
 import { paint, withProgress, write, writeJson, writeWarning } from "./output.mjs";
 import { workingDirectory } from "./dir-options.mjs";
@@ -137,7 +138,7 @@ async function pulled(connection, query, options) {
 		for (const item of items) listed.add(item.session);
 		for (const problem of problems) rows.push(problemRow(problem));
 		for (const one of deleted) rows.push(deletedRow(one));
-		const fresh = items.filter(({ state }) => state === "new" || state === "changed");
+		const fresh = items.filter(isToPull);
 		if (options.dryRun) {
 			for (const { session: id, file, state, stored } of fresh)
 				rows.push({ session: id, file: file ?? "", what: state === "new" ? `${size(stored.bytes)} to be pulled` : "may have changed since the last pull" });

@@ -5,7 +5,7 @@ import { pullCommand } from "./store-shared.mjs";
 
 const require = createRequire(import.meta.url);
 const { revisionOf } = require("../store/notes.js");
-const { isLarge } = require("../store/sync.js");
+const { isLarge, isToPull } = require("../store/sync.js");
 
 /** For how long a pull in the background begins more sessions. */
 const DURATION_MS = 5000;
@@ -72,7 +72,7 @@ export class Pulls {
 		if (isFirst) this.#context.claims.showUses(items.map(({ stored }) => stored));
 		const others = items.filter(({ state }) => state !== "same");
 		const wanted = this.#sessions.changeable(others).filter(({ stored }) => !this.#retries.has(revisionOf(stored)));
-		const news = wanted.filter(isNews);
+		const news = wanted.filter(isToPull);
 		const large = news.filter(isLarge);
 		const small = news.filter((item) => !large.includes(item));
 		// Before any is pulled: what is pulled into a fork must not have lines that were redacted in its parent session.
@@ -87,8 +87,8 @@ export class Pulls {
 		if (isFirst && news.length > 0) reports.send({ lacking: { left: news.length, of: news.length } });
 		reports.showFew(problems.map(described), (count) => `${count} more problems; ${pullCommand(givenDir)} names them`);
 		this.#seen = now;
-		this.#settle(items.filter((item) => !isNews(item)));
-		this.#retryLater(others.filter((item) => isNews(item) && !news.includes(item)));
+		this.#settle(items.filter((item) => !isToPull(item)));
+		this.#retryLater(others.filter((item) => isToPull(item) && !news.includes(item)));
 		if (large.length > 0) this.large ??= this.#endOf(pull(large), large);
 		const results = await pull(small);
 		if (results.length === small.length) return false;
@@ -138,8 +138,6 @@ export class Pulls {
 		this.#retryLater(items.filter(({ session }) => failed.has(session)));
 	}
 }
-
-const isNews = ({ state }) => state === "new" || state === "changed";
 
 /** What a pull has to say of a session: lines, and the matter of those whose text may be another one each time. */
 const outcome = ({ session, error, redacted, problems }) => [

@@ -197,7 +197,7 @@ export class Sessions {
 		};
 		// What cannot be read or removed waits for a later start.
 		const aside = async () => removeAside(this.#context.notesDir);
-		await Promise.allSettled([here(), this.#context.pending.left(take), aside()]);
+		await Promise.allSettled([here(), this.#context.pending.visitAbandoned(take), aside()]);
 	}
 
 	/** Takes a session that is not stored to its end, once: several processes may have left it. Gives whether it is one. @param {PendingSession} one */

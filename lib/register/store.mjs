@@ -63,8 +63,8 @@ class StoreInPi {
 	/** Which sessions other hosts use, by session: a sentence, and until when it holds unless it is reported again. */
 	#inUse = new Map();
 	#follower;
-	/** The sessions that it was told to be open, as a text. */
-	#told;
+	/** The open sessions as they were last sent to it, as a text. */
+	#sentOpen;
 	/** When the next follower may be started. */
 	#followsFrom = 0;
 	/** What each follower is told of pi's start, where pi starts. */
@@ -172,9 +172,9 @@ class StoreInPi {
 		const open = this.#sessions().filter(({ file }) => existsSync(file)).map(({ session, file, cwd }) => ({ session, file, cwd }));
 		const isNeeded = this.#start !== undefined || open.length > 0;
 		if (!this.#follower && isNeeded && performance.now() >= this.#followsFrom && !this.#errors.isSilent()) this.#startFollower();
-		const told = JSON.stringify(open);
-		if (told !== this.#told) this.#follower?.send({ open });
-		this.#told = this.#follower && told;
+		const text = JSON.stringify(open);
+		if (text !== this.#sentOpen) this.#follower?.send({ open });
+		this.#sentOpen = this.#follower && text;
 	}
 
 	#startFollower() {
@@ -185,7 +185,7 @@ class StoreInPi {
 
 	#dropFollower() {
 		this.#follower.stop();
-		[this.#follower, this.#told] = [undefined, undefined];
+		[this.#follower, this.#sentOpen] = [undefined, undefined];
 	}
 
 	#receive({ claimed, inUse, show, done, error }) {

@@ -32,7 +32,7 @@ const CHECKSUM_BYTES = 18;
 const checksumOf = (line) => sha256(line).toString("base64url", 0, CHECKSUM_BYTES);
 
 /** The checksum of the line with this SHA-256. @param {string} hash in hexadecimal digits */
-const checksumIn = (hash) => Buffer.from(hash, "hex").toString("base64url", 0, CHECKSUM_BYTES);
+const checksumOfHash = (hash) => Buffer.from(hash, "hex").toString("base64url", 0, CHECKSUM_BYTES);
 
 /**
  * @param {{ session: string, host: string, clock: number, prev: string, lines: Uint8Array[] }} batch
@@ -139,7 +139,7 @@ function redactedRanges(bytes, redacted) {
 const beginningOf = (sum) => Buffer.from(`${BEGINNING}${sum}"`);
 
 exports.beginningOf = beginningOf;
-exports.checksumIn = checksumIn;
+exports.checksumOfHash = checksumOfHash;
 exports.checksumOf = checksumOf;
 exports.decodeBatches = decodeBatches;
 exports.encodeBatch = encodeBatch;

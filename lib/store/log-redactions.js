@@ -1,7 +1,7 @@
 // Redacted lines in a directory or a bucket. An object for each says which line was taken out, and has the line that stands in its place. In
 // the logs its bytes are overwritten with spaces, so that all else stays where it is.
 const { inParallel } = require("./in-parallel.js");
-const { checksumIn, checksumOf } = require("./log-batches.js");
+const { checksumOfHash, checksumOf } = require("./log-batches.js");
 const { redactedPath } = require("./log-names.js");
 
 /** @typedef {import("./index").Redaction} Redaction */
@@ -42,7 +42,7 @@ class LogRedactions {
 	/** @param {SessionListing} listing @param {readonly Redaction[]} redactions */
 	async add({ folder, session }, redactions) {
 		for (const { hash, line } of redactions) {
-			const path = redactedPath(folder, session, checksumIn(hash), line && checksumOf(line));
+			const path = redactedPath(folder, session, checksumOfHash(hash), line && checksumOf(line));
 			await this.#objects.create(path, Buffer.concat([Buffer.from(`${hash}\n`), line ?? Buffer.alloc(0)]));
 		}
 	}

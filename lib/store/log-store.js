@@ -125,7 +125,7 @@ class LogStore {
 			const records = headers ? await this.#recordsOf(listing, list.problems) : { header: Buffer.alloc(0), project: undefined };
 			if (!records) return;
 			const claim = holders.get(id);
-			const stored = { session: id, ...sumOf(listing), header: records.header, project: project ?? records.project, ...(claim && { claim }) };
+			const stored = { session: id, ...totalsOf(listing), header: records.header, project: project ?? records.project, ...(claim && { claim }) };
 			this.#listings.set(stored, listing);
 			list.sessions.push(stored);
 		});
@@ -275,8 +275,8 @@ class LogStore {
 	}
 }
 
-/** What a listing says for a list. @param {SessionListing} listing */
-function sumOf({ hosts, redacted }) {
+/** What a list says of a session by its listing alone. @param {SessionListing} listing */
+function totalsOf({ hosts, redacted }) {
 	const parts = [...hosts.values()].flat();
 	return {
 		hosts: [...hosts.keys()].sort(compareText),

@@ -46,10 +46,10 @@ class LogWriter {
 	/** The same, and then past this host's log. */
 	#own;
 	/**
-	 * Whether all that was passed since the caller's cursor is what the caller gave. Another checkout of this host, or another machine that has
-	 * the same id, may have written more: then the caller's cursor stays, so that this is loaded.
+	 * True while every batch that was passed since the caller's cursor holds only lines of this call. Another checkout of this host, or another
+	 * machine that has the same id, may have written more: then the caller's cursor stays, so that this is loaded.
 	 */
-	#isCallers = true;
+	#passedOnlyGiven = true;
 	/** How large the log's last part is. */
 	#size = 0;
 	/** Whether nothing says yet which project the session is of. */
@@ -94,7 +94,7 @@ class LogWriter {
 
 	/** @param {number} stored */
 	#appended(stored) {
-		return { stored, cursor: (this.#isCallers ? this.#own : this.#after).toString() };
+		return { stored, cursor: (this.#passedOnlyGiven ? this.#own : this.#after).toString() };
 	}
 
 	async #look() {
@@ -130,7 +130,7 @@ class LogWriter {
 			passed.set(path, [...(passed.get(path) ?? []), batch]);
 			// A damaged one is stored again.
 			for (const { checksum, line } of batch.lines) if (checksumOf(line) === checksum) this.#lines.delete(checksum);
-			this.#isCallers &&= batch.clock > this.#after.clock && batch.lines.every(({ checksum }) => this.#given.has(checksum));
+			this.#passedOnlyGiven &&= batch.clock > this.#after.clock && batch.lines.every(({ checksum }) => this.#given.has(checksum));
 		});
 		const problem = isWaiting && !isLast ? problems.at(-1) : undefined;
 		if (problem) throw new StoreError("failed", `Session ${this.#session}: ${problem.where}: ${problem.message}`);

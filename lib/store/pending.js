@@ -46,7 +46,7 @@ class Pending {
 	add({ session, file, cwd, project }) {
 		fs.mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
 		// First: a file without a lock is that of a process that has ended.
-		if (this.#isOwn) this.#release ??= tryLock(this.#lockOf(this.id));
+		if (this.#isOwn) this.#release ??= tryOptionalLock(this.#lockOf(this.id));
 		fs.appendFileSync(this.#fileOf(this.id), `${JSON.stringify({ session, file: fileOnDisk(file), cwd, project })}\n`, { mode: 0o600 });
 	}
 
@@ -65,7 +65,7 @@ class Pending {
 	 * of it is.
 	 * @param {(one: PendingSession) => Promise<boolean>} isNeeded
 	 */
-	async left(isNeeded) {
+	async visitAbandoned(isNeeded) {
 		await Promise.all(this.#others().map(async (id) => {
 			const isRunning = this.#isRunning(id);
 			if (isRunning) return;
@@ -86,7 +86,7 @@ class Pending {
 
 	/** Whether a process runs; undefined where no lock can tell. @param {string} id */
 	#isRunning(id) {
-		const release = tryLock(this.#lockOf(id));
+		const release = tryOptionalLock(this.#lockOf(id));
 		release?.();
 		return release === undefined ? undefined : release === null;
 	}
@@ -134,7 +134,7 @@ function sessionIn(line) {
  * the same.
  * @param {string} path
  */
-function tryLock(path) {
+function tryOptionalLock(path) {
 	try {
 		return require("../../index.js").tryLockFile(path);
 	} catch {

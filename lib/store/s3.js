@@ -27,7 +27,7 @@ const TIMEOUT_MS = 30_000;
 /** How long a connection is kept for another request: servers end idle ones without a word, some after 5 seconds. */
 const IDLE_MS = 4000;
 /**
- * After how many milliseconds at least something is asked again: servers refuse requests when many come at once. A put has a condition, so
+ * Least delays before a refused request is repeated, in milliseconds: servers refuse requests when many come at once. A put has a condition, so
  * that one that was carried out all the same is refused the second time, and found by who looks.
  */
 const PAUSES_MS = [100, 400];

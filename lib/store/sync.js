@@ -28,6 +28,9 @@ const TRIES = 5;
 /** Whether a session lacks much here, as far as its sizes tell. @param {SyncItem} item */
 const isLarge = ({ file, stored }) => stored.bytes - (file === undefined ? 0 : (fs.statSync(file, { throwIfNoEntry: false })?.size ?? 0)) > LARGE_BYTES;
 
+/** Whether a pull has to do with a session. @param {SyncItem} item */
+const isToPull = ({ state }) => state === "new" || state === "changed";
+
 class SessionSync {
 	#options;
 	#notes;
@@ -92,9 +95,11 @@ class SessionSync {
 	}
 
 	/** @param {SyncItem} item */
-	async #isBehind({ session, stored, file, state }) {
+	async #isBehind(item) {
+		const { session, stored, file } = item;
 		const note = this.#notes.get(session);
-		if (state !== "changed" || file === undefined || !note) return state === "new" || state === "changed";
+		if (!isToPull(item)) return false;
+		if (file === undefined || !note) return true;
 		if (note.needsAll || (note.redactions ?? 0) !== stored.redactions || !(await isAsNoted(file, note))) return true;
 		// A push notes no revision: others may have appended meanwhile. What is wrong with the store, a pull says.
 		const page = await this.#options.store.load(session, note.cursor, stored).catch(() => undefined);
@@ -137,7 +142,7 @@ class SessionSync {
 	async pull({ session, items: compared, chosen, elsewhere: taken, signal, duration, onProgress, onResult } = {}) {
 		const items = compared ?? (await this.compare(session)).items;
 		const files = new Map(items.map(({ session, file }) => [session, file]));
-		const wanted = (chosen ?? items).filter(({ state }) => state === "new" || state === "changed").sort((a, b) => b.stored.modified.getTime() - a.stored.modified.getTime());
+		const wanted = (chosen ?? items).filter(isToPull).sort((a, b) => b.stored.modified.getTime() - a.stored.modified.getTime());
 		// First: what is pulled into a fork must not have lines that were redacted in its parent session.
 		const elsewhere = taken ?? (await this.takeRedactions(items));
 		/** @type {Map<string, number | Error>} */
@@ -344,3 +349,4 @@ async function storedHeader(store, stored) {
 
 exports.SessionSync = SessionSync;
 exports.isLarge = isLarge;
+exports.isToPull = isToPull;

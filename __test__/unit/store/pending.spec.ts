@@ -14,7 +14,7 @@ const session = (name: string) => ({ session: name, file: `/${name}.jsonl`, cwd:
 /** What is asked of what processes have left, if that is the answer. */
 async function askedOf(pending: InstanceType<typeof Pending>, isNeeded: boolean): Promise<object[]> {
 	const asked: object[] = [];
-	await pending.left(async (one: object) => {
+	await pending.visitAbandoned(async (one: object) => {
 		asked.push(one);
 		return isNeeded;
 	});
