@@ -2,7 +2,7 @@
 // of all of them is stored.
 import { promises, statSync } from "node:fs";
 import { createRequire } from "node:module";
-import { dirname } from "node:path";
+import { basename, dirname } from "node:path";
 import { everySessionFile } from "../shared/session-dir.mjs";
 import { callPi, endCalls } from "./store-messages.mjs";
 import { lateness } from "./store-shared.mjs";
@@ -11,11 +11,11 @@ const require = createRequire(import.meta.url);
 const { PING } = require("../store/calls.js");
 const { SessionSync } = require("../store/index.js");
 const { inParallel } = require("../store/in-parallel.js");
-const { callHere } = require("../store/local.js");
+const { callHere, filesIn, localSessions } = require("../store/local.js");
 const { Notes } = require("../store/notes.js");
 const { removeAside } = require("../store/redact.js");
 const { lagOf } = require("../store/session-file.js");
-const { fileOnDisk, onDisk } = require("../store/session-path.js");
+const { fileOnDisk, idInName, onDisk } = require("../store/session-path.js");
 const { projectIn } = require("../store/settings.js");
 
 /** How many pending sessions are begun at the same time: each takes some megabytes. */
@@ -40,6 +40,15 @@ const LARGEST_OPEN = 32 << 20;
  */
 /** What pi has open. @typedef {{ session: string, file: string, cwd: string }} OpenSession */
 /** @typedef {import("../store/pending.js").PendingSession} PendingSession */
+
+/** Whether another file of its directory has the session, and is the one that is pushed. @param {{ session: string, file: string }} one */
+async function isSuperseded({ session, file }) {
+	const dir = dirname(file);
+	const named = (await filesIn(dir)).filter((path) => idInName(path) === session);
+	if (named.length < 2) return false;
+	const pushed = (await localSessions(dir)).get(session);
+	return pushed !== undefined && basename(pushed.file) !== basename(file);
+}
 
 export class Sessions {
 	isEnding = false;
@@ -169,7 +178,7 @@ export class Sessions {
 			await promises.stat(one.file);
 			const { address, notesDir, rules } = this.#context;
 			const note = new Notes(notesDir, address, dirname(one.file)).get(one.session);
-			return !rules.isPrivate(one) && lagOf(one.file, note) > 0;
+			return !rules.isPrivate(one) && lagOf(one.file, note) > 0 && !(await isSuperseded(one));
 		} catch (error) {
 			if (error.code !== "ENOENT" && error.code !== "ENOTDIR") return true;
 			// Without its directory it may be on a drive that is away.

@@ -17,7 +17,7 @@ class StoreError extends Error {
 	}
 }
 
-/** @param {string} session @param {string} host */
+/** @param {string} session @param {string} host as it is shown to people */
 const claimedError = (session, host) => new StoreError("claimed", `Session ${session} is claimed by host ${host}`);
 
 /** @param {string} session */

@@ -9,6 +9,7 @@ const { StoreError, claimedError } = require("./errors.js");
 const { compareText } = require("./lines.js");
 const { CLAIMS, claimIn, claimPath, claimsOf } = require("./log-names.js");
 const { untilWritten } = require("./log-objects.js");
+const { displayName } = require("./names.js");
 
 /** @typedef {import("./log-objects").Objects} Objects */
 /** @typedef {import("./log-names").NamedClaim} NamedClaim */
@@ -47,7 +48,7 @@ class Claims {
 		const path = claimPath(session, this.#host, ttl);
 		const until = await untilWritten(this.#objects, path, async (tries) => {
 			const { own: before, other: holder } = await this.#of(session);
-			if (holder) throw claimedError(session, holder.host);
+			if (holder) throw claimedError(session, displayName(holder.host));
 			if (ttl === 0) {
 				await this.#objects.remove(before.map(({ path }) => path));
 				return this.#objects.now();

@@ -3,7 +3,7 @@
 const { DEFAULT_SCHEMA, checkTimeout, readAddress, timeoutIn } = require("./address.js");
 const { StoreError, claimedError, deletedError, resetError } = require("./errors.js");
 const { buffer, checkAppend, checkProject, checkTtl, compareText, entryOf, headerFault, lineKey, sha256 } = require("./lines.js");
-const { checkId, isId } = require("./names.js");
+const { checkId, displayName, isId } = require("./names.js");
 const { APPEND, stampAt } = require("./postgres-append.js");
 const { openPool, storeError } = require("./postgres-connection.js");
 const { VERSION, makeTables, readVersion } = require("./postgres-schema.js");
@@ -240,7 +240,7 @@ class PostgresStore {
 		);
 		if (row) return { until: fromSeconds(row.lease) };
 		const held = (await this.#thereOf(session)).claim;
-		if (held && held.host !== this.host) throw claimedError(session, held.host);
+		if (held && held.host !== this.host) throw claimedError(session, displayName(held.host));
 		throw new StoreError("unreachable", `${this.#name}: the claim of session ${session} ended just now`);
 	}
 

@@ -262,7 +262,10 @@ class S3Objects {
 	#refusal(answer) {
 		const code = codeOf(answer);
 		const said = [answer.status, code, textIn(answer.body.toString("utf8"), "Message")].filter(Boolean).join(", ");
-		return new StoreError(kindOf(answer), `${this.name}: the server answered ${said}`);
+		const region = answer.headers["x-amz-bucket-region"];
+		const isElsewhere = region !== undefined && region !== this.#options.region;
+		const hint = isElsewhere ? ` (the bucket is in the region ${region}, not ${this.#options.region}: set region=${region} in the address, or AWS_REGION)` : "";
+		return new StoreError(kindOf(answer), `${this.name}: the server answered ${said}${hint}`);
 	}
 }
 

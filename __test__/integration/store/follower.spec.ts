@@ -309,6 +309,19 @@ test("a session that was left on a drive that is away is stored at a later start
 	await vi.waitFor(async () => expect(await at.stored()).toEqual(["stored", "waits"]), LONG);
 });
 
+// Regression: each pi said at its end that not all was stored, and pushed it again, in vain.
+test("of two files of one session in a directory, the one that is not pushed is not waited for", async () => {
+	const at = await setup();
+	const later = { ...at.one, file: join(at.path, "sessions", `2025-06-02T09-00-00-000Z_${SESSION}.jsonl`) };
+	writeFileSync(later.file, text(header(), entry("stored"), entry("later")));
+	const { hears, close } = follow(at, left(at, at.one, later), { PI_SESSION_NATIVE_LOCK: "" });
+	await hears("done");
+	await vi.waitFor(async () => expect(await at.stored()).toEqual(["stored", "later"]), LONG);
+	await close();
+	follow(at, { start: {} }, { PI_SESSION_NATIVE_LOCK: "" });
+	await vi.waitFor(() => expect(new Pending(at.notes, at.address, "earlier").own()).toEqual([]), LONG);
+});
+
 // Regression: it was pushed as often, four times at once, and each start of pi that could not store it left another file.
 test("a session that several processes left is stored once, and one that cannot be stored leaves no file of a process that did not open it", async () => {
 	const at = await setup();

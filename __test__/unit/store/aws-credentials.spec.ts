@@ -24,6 +24,14 @@ async function bucket() {
 	return { keys, address: `s3://bucket?endpoint=http://127.0.0.1:${(server.address() as AddressInfo).port}` };
 }
 
+/** The address of a server that answers every request so. */
+async function answering(status: number, headers: Record<string, string>, body: string) {
+	const server = createServer((_, response) => response.writeHead(status, headers).end(body)).listen(0, "127.0.0.1");
+	await once(server, "listening");
+	onTestFinished(() => void server.close());
+	return `s3://bucket?endpoint=http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
 /** Lists a store twice in a process of its own. */
 const list = (address: string, env: Record<string, string>) => {
 	const program = `
@@ -63,4 +71,12 @@ test("without credentials the error says what may give some", async () => {
 	const { stdout } = await list(address, {});
 	expect(stdout).toMatch(/^denied .*AWS_ACCESS_KEY_ID.*@aws-sdk\/credential-providers/);
 	expect(keys).toEqual([]);
+});
+
+// Regression: that the answer was a redirect was all that was said.
+test("that a bucket is in another region is said, with what to set", async () => {
+	const address = await answering(301, { "x-amz-bucket-region": "eu-central-1" }, "<Error><Code>PermanentRedirect</Code></Error>");
+	const { stdout } = await list(address, { AWS_ACCESS_KEY_ID: "me", AWS_SECRET_ACCESS_KEY: "s" });
+	expect(stdout).toContain("failed s3://bucket/: the server answered 301, PermanentRedirect");
+	expect(stdout).toContain("(the bucket is in the region eu-central-1, not us-east-1: set region=eu-central-1 in the address, or AWS_REGION)");
 });

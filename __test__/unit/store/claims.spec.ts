@@ -25,6 +25,14 @@ const claimFile = (path: string, name: string, session = SESSION) => join(path, 
 const claimOf = (path: string, host: string, session = SESSION) => claimFile(path, claimsIn(path, session).find((name) => name.startsWith(`${host}.`)) as string, session);
 const claimIn = async (store: DirectoryStore) => (await store.list()).sessions[0]?.claim;
 
+test("who has a claim is said by the name that people know", async () => {
+	const path = emptyDirectory();
+	const [laptop, desktop] = ["me-laptop-1a2b3c4d", "me-desktop-1a2b3c4d"].map((host) => new DirectoryStore({ path, host })) as [DirectoryStore, DirectoryStore];
+	await append(laptop, [entry("a")]);
+	await laptop.claim(SESSION, { ttl: 60_000 });
+	await expect(desktop.claim(SESSION, { ttl: 60_000 })).rejects.toMatchObject({ code: "claimed", message: `Session ${SESSION} is claimed by host me-laptop` });
+});
+
 test("of hosts that claim at the same time one has the session", async () => {
 	const { path } = await stored();
 	const hosts = Array.from({ length: 8 }, (_, at) => new DirectoryStore({ path, host: `host${at}` }));
