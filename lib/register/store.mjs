@@ -15,8 +15,9 @@ const TIMEOUT_MS = 2000;
 const TICK_MS = 400;
 /** After how long another follower may be started where one ended by itself: some never can be. */
 const RESTART_MS = 60_000;
-/** Statics that give a manager with a file. */
+/** Statics that give a manager with a file, and methods after which a manager may have another one. */
 const STATICS = ["create", "open", "continueRecent", "forkFrom"];
+const METHODS = ["newSession", "createBranchedSession", "setSessionFile"];
 /** Arguments with which pi shows no stored session. */
 const SHOWS_NOTHING = new Set(["--help", "-h", "--version", "-v", "--list-models", "--no-session", "--export"]);
 /** pi's commands that are about no session, as the first argument. */
@@ -112,16 +113,10 @@ class StoreInPi {
 	/** Follows the sessions that managers of this class have from now on. */
 	watch(SessionManager) {
 		this.#SessionManager = SessionManager;
-		for (const name of STATICS) {
-			const declared = Object.getOwnPropertyDescriptor(SessionManager, name);
-			const apply = (original, self, args) => {
-				const manager = Reflect.apply(original, self, args);
-				// A session that is only looked at has nothing to store, and nobody is to see that it is in use.
-				if (!args.some((arg) => arg?.readonly === true)) this.#register(manager);
-				return manager;
-			};
-			Object.defineProperty(SessionManager, name, { ...declared, value: new Proxy(declared.value, { apply }) });
-		}
+		// A session that is only looked at has nothing to store, and nobody is to see that it is in use.
+		const register = (manager, args) => !args.some((arg) => arg?.readonly === true) && this.#register(manager);
+		for (const name of STATICS) doAfter(SessionManager, name, register);
+		for (const name of METHODS) doAfter(SessionManager.prototype, name, () => this.#addPending());
 		// The timer does not keep pi running.
 		setInterval(() => this.#tick(), TICK_MS).unref();
 		process.on("exit", () => this.#end());
@@ -261,6 +256,17 @@ class StoreInPi {
 		if (why !== undefined && (unstored ?? this.#pendingFiles.size) > 0) print(`not all is stored yet (${why}); the next start goes on with it, or pi-sessions push`);
 		this.#follower.stop();
 	}
+}
+
+/** Lets a method do something more, which is given its result and its arguments. */
+function doAfter(object, name, more) {
+	const declared = Object.getOwnPropertyDescriptor(object, name);
+	const apply = (original, self, args) => {
+		const result = Reflect.apply(original, self, args);
+		more(result, args);
+		return result;
+	};
+	Object.defineProperty(object, name, { ...declared, value: new Proxy(declared.value, { apply }) });
 }
 
 /** From here on signals end this process at once: pi has ended, and nobody would hear of them while the store is waited for. */
