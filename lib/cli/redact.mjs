@@ -6,9 +6,9 @@ import { everySessionFile, subagentFiles } from "../shared/session-dir.mjs";
 import { counted, safeLine } from "../shared/text.mjs";
 import copies from "../store/copies.js";
 import local from "../store/local.js";
-import redactions from "../store/redact.js";
-import redacted from "../store/redacted-lines.js";
-import lineHashes from "../store/redactions.js";
+import redactions from "../store/redact-files.js";
+import redacted from "../store/redaction-file.js";
+import lineHashes from "../store/redaction-rules.js";
 import { UsageError } from "./errors.mjs";
 import { paint, write, writeJson, writeWarning } from "./output.mjs";
 import { sessionDir } from "./dir-options.mjs";
@@ -100,7 +100,7 @@ async function done(file, what, connection, options) {
 	const found = [...(await local.localSessions(dirname(file))).values()].find((one) => one.file === file);
 	if (found && connection) return (await syncOf(connection, found, options)).redact(found, what);
 	const notesDir = notesDirHere();
-	return redactions.redactFile(file, what, { notesDir, redacted: found && new redacted.RedactedLines(notesDir, found) });
+	return redactions.redactFile(file, what, { notesDir, redacted: found && new redacted.RedactionFile(notesDir, found) });
 }
 
 /**

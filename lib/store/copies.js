@@ -3,7 +3,7 @@
 const { promises: fs } = require("node:fs");
 const { unlessAbsent } = require("./calls.js");
 const { entryOf, isObject, parse } = require("./lines.js");
-const { hashOf } = require("./redactions.js");
+const { hashOf } = require("./redaction-rules.js");
 const { readLines } = require("./session-file.js");
 
 /** @typedef {import("./index").Redaction} Redaction */

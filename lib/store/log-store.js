@@ -22,7 +22,7 @@ const { LogRecords } = require("./log-records.js");
 const { LogRedactions } = require("./log-redactions.js");
 const { LogWriter } = require("./log-writer.js");
 const { checkId } = require("./names.js");
-const { settleRedactions, toRedactions } = require("./redactions.js");
+const { settleRedactions, toRedactions } = require("./redaction-rules.js");
 
 /** @typedef {import("./index").CompleteStore} Store */
 /** @typedef {import("./index").Problem} Problem */

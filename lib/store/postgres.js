@@ -7,7 +7,7 @@ const { checkId, displayName, isId } = require("./names.js");
 const { APPEND, stampAt } = require("./postgres-append.js");
 const { openPool, storeError } = require("./postgres-connection.js");
 const { VERSION, makeTables, readVersion } = require("./postgres-schema.js");
-const { settleRedactions, toRedactions } = require("./redactions.js");
+const { settleRedactions, toRedactions } = require("./redaction-rules.js");
 
 /** @typedef {import("./index").CompleteStore} Store */
 

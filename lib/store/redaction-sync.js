@@ -3,7 +3,7 @@
 //
 // | session file | redaction file | store | what follows |
 // | --- | --- | --- | --- |
-// | has the old line | has the redaction | has the old line | the next redaction, push or pull of the session changes the file (`finish` in redact.js) |
+// | has the old line | has the redaction | has the old line | the next redaction, push or pull of the session changes the file (`finish` in redact-files.js) |
 // | has the new line | has the redaction | has the old line | the next push or pull tells the store (`push`) |
 // | has the new line | has the redaction, and names the store as unfinished | knows the redaction, and may have the old line | `push` again |
 // | has the new line | has the redaction | knows the redaction, and has the new line | nothing |
@@ -16,8 +16,8 @@ const { copiesAmong } = require("./copies.js");
 const { asError, isGone } = require("./errors.js");
 const { inParallel } = require("./in-parallel.js");
 const { describe, filesIn } = require("./local.js");
-const { planStored, pushRedactions, redactFile, takeOver } = require("./redact.js");
-const { RedactedLines } = require("./redacted-lines.js");
+const { planStored, pushRedactions, redactFile, takeOver } = require("./redact-files.js");
+const { RedactionFile } = require("./redaction-file.js");
 const { NotASession } = require("./session-file.js");
 
 /** @typedef {{ session: string, file: string, cwd?: string }} Local */
@@ -48,7 +48,7 @@ class RedactionSync {
 
 	/** What was redacted in a session's file. @param {Local} local */
 	redactedOf(local) {
-		return new RedactedLines(this.#options.notes, local, this.#options.address);
+		return new RedactionFile(this.#options.notes, local, this.#options.address);
 	}
 
 	/**

@@ -11,7 +11,7 @@ import { DirectoryStore, type LineStore, loadAll } from "../../../lib/store/inde
 import { SESSION, emptyDirectory, header, ids } from "../../support/lines.js";
 import { NAME, text } from "../../support/machines.js";
 
-const { RedactedLines } = createRequire(__filename)("../../../lib/store/redacted-lines.js");
+const { RedactionFile } = createRequire(__filename)("../../../lib/store/redaction-file.js");
 const root = resolve(__dirname, "../../..");
 const LONG = { timeout: 500_000, interval: 20 };
 const said = (id: string, parentId: string | null) =>
@@ -172,7 +172,7 @@ test.each(["none", "exclusive"])("what was noted to be redacted in a session tha
 	const [secret, safe] = ["secret", "[redacted]"].map((word) => Buffer.from(said("a", null).toString().replace('"content":"a"', `"content":"${word}"`))) as [Buffer, Buffer];
 	await at.put(SESSION, secret);
 	writeFileSync(file, text(header(), secret, said("b", "a")));
-	const redacted = new RedactedLines(join(at.agent, "session-stores"), { session: SESSION, file }, join(at.path, "store"));
+	const redacted = new RedactionFile(join(at.agent, "session-stores"), { session: SESSION, file }, join(at.path, "store"));
 	await redacted.withLock(() => redacted.add([{ hash: createHash("sha256").update(secret).digest("hex"), line: safe }]));
 	const { says, end } = at.pi(`
 		const { redact } = SessionManager;
@@ -194,7 +194,7 @@ test("what was noted to be redacted since the last line was stored is redacted a
 	writeFileSync(file, text(header(), secret));
 	const { end } = at.pi(`globalThis.kept = SessionManager.open(${JSON.stringify(file)});`);
 	await vi.waitFor(async () => expect((await at.other.list()).sessions[0]?.claim).toBeDefined(), LONG);
-	const redacted = new RedactedLines(join(at.agent, "session-stores"), { session: SESSION, file }, join(at.path, "store"));
+	const redacted = new RedactionFile(join(at.agent, "session-stores"), { session: SESSION, file }, join(at.path, "store"));
 	await redacted.withLock(() => redacted.add([{ hash: createHash("sha256").update(secret).digest("hex"), line: safe }]));
 	await end();
 	expect(readFileSync(file, "utf8")).toBe(text(header(), safe));

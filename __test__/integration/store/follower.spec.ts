@@ -14,7 +14,7 @@ const register = resolve(__dirname, "../../../lib/register");
 const HOUR = 3_600_000;
 const require = createRequire(__filename);
 const { Pending } = require("../../../lib/store/pending.js");
-const { RedactedLines } = require("../../../lib/store/redacted-lines.js");
+const { RedactionFile } = require("../../../lib/store/redaction-file.js");
 
 /** A session whose first entry is stored, in a file that has one more that is not. */
 async function setup() {
@@ -153,7 +153,7 @@ test("when pi was killed the last lines are stored, and the claims given up", as
 test("a call that pi has not answered when it ends keeps the rest from nothing", async () => {
 	const at = await setup();
 	const [line, hash] = [entry("redacted"), createHash("sha256").update(entry("waits")).digest("hex")];
-	const redacted = new RedactedLines(at.notes, at.one, at.address);
+	const redacted = new RedactionFile(at.notes, at.one, at.address);
 	await redacted.withLock(() => redacted.add([{ hash, line }]));
 	const { child, close } = follow(at, { open: [at.one], timeout: 60_000 });
 	const [call] = await once(child, "message");

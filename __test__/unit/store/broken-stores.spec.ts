@@ -11,7 +11,7 @@ import { library } from "../../support/lines.js";
 const require = createRequire(library);
 const { checkAppend, checkProject } = require("./lines.js");
 const { checkId } = require("./names.js");
-const { hashOf, settleRedactions, toRedactions } = require("./redactions.js");
+const { hashOf, settleRedactions, toRedactions } = require("./redaction-rules.js");
 
 /** The case that must fail, by fault. */
 const FAULTS = {

@@ -8,7 +8,7 @@ import { SESSION, entries, entry, library } from "../../support/lines.js";
 import { NAME, idsIn, text, world } from "../../support/machines.js";
 import { api } from "../../support/scratch.js";
 
-const { RedactedLines } = createRequire(library)("./redacted-lines.js");
+const { RedactionFile } = createRequire(library)("./redaction-file.js");
 
 afterEach(() => vi.restoreAllMocks());
 
@@ -53,7 +53,7 @@ test("what is noted of a session does not depend on the links in the path to its
 	const link = join(dir, "..", "link");
 	symlinkSync(dir, link, "junction");
 	expect(new SessionSync({ ...options, dir: link }).isNoted(SESSION)).toBe(true);
-	const redacted = (file: string) => new RedactedLines(notes, { session: SESSION, file }).all();
+	const redacted = (file: string) => new RedactionFile(notes, { session: SESSION, file }).all();
 	expect(redacted(file)).toHaveLength(1);
 	expect(redacted(join(link, NAME))).toEqual(redacted(file));
 });

@@ -1,5 +1,5 @@
 // The redaction file of a session: what was redacted, and what stands in its place, whether a store is named or not. It goes to every store
-// that has the session, also to one that is named later (redact.js). The file also says in which stores that was begun and has not ended.
+// that has the session, also to one that is named later (redact-files.js). The file also says in which stores that was begun and has not ended.
 const { createHash } = require("node:crypto");
 const { readFileSync } = require("node:fs");
 const { dirname, join, resolve } = require("node:path");
@@ -9,14 +9,14 @@ const { hostLock } = require("./host-lock.js");
 const { isObject, parse } = require("./lines.js");
 const { checkId, nameOf } = require("./names.js");
 const { Notes } = require("./notes.js");
-const { settleRedactions } = require("./redactions.js");
+const { settleRedactions } = require("./redaction-rules.js");
 const { onDisk } = require("./session-path.js");
 const { namesIn, unlessAbsentSync, writeWhole } = require("./small-file.js");
 
 /** @typedef {{ hash: string, line: Buffer }} ReplacedLine the SHA-256 of the bytes of a line in hexadecimal digits, and the line in its place */
 /** @typedef {{ lines: ReplacedLine[], unfinished: string[] }} Kept `unfinished`: the stores in which a redaction was begun and has not ended, by their keys */
 
-class RedactedLines {
+class RedactionFile {
 	#session;
 	#notesDir;
 	#path;
@@ -131,4 +131,4 @@ class RedactedLines {
 	}
 }
 
-exports.RedactedLines = RedactedLines;
+exports.RedactionFile = RedactionFile;

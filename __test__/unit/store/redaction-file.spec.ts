@@ -11,15 +11,15 @@ import { testWith } from "../../support/windows.js";
 const { StoreError } = createRequire(library)("./errors.js");
 const { callHere } = createRequire(library)("./local.js");
 const { loadAll } = createRequire(library)("./load-all.js");
-const { redactFile } = createRequire(library)("./redact.js");
-const { RedactedLines } = createRequire(library)("./redacted-lines.js");
+const { redactFile } = createRequire(library)("./redact-files.js");
+const { RedactionFile } = createRequire(library)("./redaction-file.js");
 const { makePrivate } = createRequire(library)("./settings.js");
 const { writeWhole } = createRequire(library)("./small-file.js");
 const patient = { timeout: 500_000 };
 afterEach(() => vi.restoreAllMocks());
 
 const line = (digit: string) => ({ hash: digit.repeat(64), line: entry("redacted") });
-const redactedIn = (notes: string) => new RedactedLines(notes, { session: SESSION, file: "/sessions/one.jsonl" });
+const redactedIn = (notes: string) => new RedactionFile(notes, { session: SESSION, file: "/sessions/one.jsonl" });
 
 /** The one file in a directory of notes. */
 const fileIn = (notes: string) => join(notes, readdirSync(notes, { recursive: true, encoding: "utf8" }).find((name) => name.endsWith(".json")) as string);
@@ -99,7 +99,7 @@ test("with a damaged redaction file nothing of the session goes to the store or 
 	const a = machine("a");
 	begin(a, Buffer.from('{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"hunter2"}}'));
 	await a.sync.push();
-	await new RedactedLines(a.notes, { session: SESSION, file: a.file }).add([line("1")]);
+	await new RedactionFile(a.notes, { session: SESSION, file: a.file }).add([line("1")]);
 	writeFileSync(join(a.notes, "redacted", readdirSync(join(a.notes, "redacted"))[0] as string, `${SESSION}.json`), "");
 	const error = { code: "failed", message: expect.stringContaining("is damaged") };
 	const before = readFileSync(a.file, "utf8");
@@ -119,7 +119,7 @@ test("what a process had noted to redact when it was killed is redacted so, here
 	const clean = said("the password is [redacted]");
 	begin(a, said("the password is hunter2"), entry("b"));
 	const hash = createHash("sha256").update(said("the password is hunter2")).digest("hex");
-	await new RedactedLines(a.notes, { session: SESSION, file: a.file }).add([{ hash, line: clean }]);
+	await new RedactionFile(a.notes, { session: SESSION, file: a.file }).add([{ hash, line: clean }]);
 	expect(await a.again().push()).toMatchObject([{ lag: 0 }]);
 	expect(await b.again().pull()).toMatchObject([{ session: SESSION }]);
 	for (const { file } of [a, b]) expect(readFileSync(file).subarray(-lined(clean, entry("b")).length)).toEqual(lined(clean, entry("b")));
@@ -136,7 +136,7 @@ test.each(["push", "redact"] as const)("a redaction that was stopped before the 
 	writeFileSync(backup, lined(said("", "hunter2"), said("", "hunter2").fill("2", 28, 29)));
 	const local = { session: SESSION, file: a.file };
 	const stopped = () => Promise.reject(new Error("stopped"));
-	await expect(redactFile(a.file, { entries: ["a"] }, { notesDir: a.notes, redacted: new RedactedLines(a.notes, local), call: stopped })).rejects.toThrow("stopped");
+	await expect(redactFile(a.file, { entries: ["a"] }, { notesDir: a.notes, redacted: new RedactionFile(a.notes, local), call: stopped })).rejects.toThrow("stopped");
 	for (const file of [a.file, backup]) expect(readFileSync(file, "utf8")).toContain("hunter2");
 	if (next === "push") await a.again().push();
 	else await a.again().redact(local, { text: "something else" });
@@ -150,7 +150,7 @@ test.each(["before the file is changed", "in the moment in which it is changed"]
 	const a = machine("a");
 	const said = (id: string, content: string) => Buffer.from(`{"type":"message","id":"${id}","parentId":null,"message":{"role":"user","content":"${content}"}}`);
 	begin(a, entry("a"), said("b", "hunter2"));
-	const redacted = new RedactedLines(a.notes, { session: SESSION, file: a.file });
+	const redacted = new RedactionFile(a.notes, { session: SESSION, file: a.file });
 	const hashes = [said("b", "hunter2"), said("c", "hunter2")].map((line) => createHash("sha256").update(line).digest("hex")).sort();
 	const noted = () => redacted.all().map(({ hash }: { hash: string }) => hash).sort();
 	const isEarly = when.startsWith("before");
@@ -196,7 +196,7 @@ test("of a line that was redacted twice the redaction file holds what is left at
 	begin(a, Buffer.from('{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"hunter2 and swordfish"}}'));
 	const local = { session: SESSION, file: a.file };
 	for (const text of ["hunter2", "swordfish"]) await a.again().redact(local, { text });
-	const lines = new RedactedLines(a.notes, local).all().map(({ line }: { line: Buffer }) => line.toString());
+	const lines = new RedactionFile(a.notes, local).all().map(({ line }: { line: Buffer }) => line.toString());
 	expect(lines).toEqual(Array(2).fill(readFileSync(a.file, "utf8").split("\n")[1]));
 });
 
@@ -264,7 +264,7 @@ test("what was redacted while the store was away does not come back with a file 
 
 // Regression: it stayed unfinished for ever, and each push tried it again.
 test.each(["not-found", "deleted"])("a redaction of what the store has not is over (%s)", async (code) => {
-	const redacted = new RedactedLines(emptyDirectory(), { session: SESSION, file: "/sessions/one.jsonl" }, "/store");
+	const redacted = new RedactionFile(emptyDirectory(), { session: SESSION, file: "/sessions/one.jsonl" }, "/store");
 	await expect(redacted.redactInStore(() => Promise.reject(new StoreError(code, "gone")))).rejects.toThrow("gone");
 	expect(redacted.isUnfinished()).toBe(false);
 });
@@ -272,7 +272,7 @@ test.each(["not-found", "deleted"])("a redaction of what the store has not is ov
 // Regression: the lock was that of the directory, and a store that did not answer kept every other one from being told for two minutes.
 test.each([["another store", "/other", SESSION], ["another session", "/away", "other"]])("while a store does not answer, %s is told", async (_, store, session) => {
 	const folder = emptyDirectory();
-	const redacted = (address: string, id: string) => new RedactedLines(folder, { session: id, file: "/sessions/one.jsonl" }, address);
+	const redacted = (address: string, id: string) => new RedactionFile(folder, { session: id, file: "/sessions/one.jsonl" }, address);
 	let answer: (() => void) | undefined;
 	const first = redacted("/away", SESSION).redactInStore(() => new Promise<void>((resolve) => (answer = resolve)));
 	await vi.waitFor(() => expect(answer).toBeDefined());
@@ -306,7 +306,7 @@ test("a store that is set back during a push to before a redaction is told again
 // Regression: processes had one mark, which the first one that succeeded removed.
 test("a redaction in a store is unfinished until it has succeeded, whatever another process does meanwhile", async () => {
 	const folder = emptyDirectory();
-	const inStore = (name: string) => new RedactedLines(folder, { session: SESSION, file: "/sessions/one.jsonl" }, name);
+	const inStore = (name: string) => new RedactionFile(folder, { session: SESSION, file: "/sessions/one.jsonl" }, name);
 	let fail: ((error: Error) => void) | undefined;
 	const first = inStore("/store").redactInStore(() => new Promise((_, reject) => (fail = reject)));
 	await vi.waitFor(() => expect(fail).toBeDefined());

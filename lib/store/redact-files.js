@@ -1,6 +1,6 @@
 // Takes something out of session files and out of a store.
 //
-// What a redaction of a session file is going to change is in a redaction file (redacted-lines.js), with what is to stand in its place, before
+// What a redaction of a session file is going to change is in a redaction file (redaction-file.js), with what is to stand in its place, before
 // the session file is changed, and goes to each store before anything else of the session does: until the store knows of it, its old lines
 // would come back with the next pull. A store may also have what the file does not have any more, because it was edited by hand.
 const { mkdirSync, mkdtempSync, promises: fs, readFileSync, rmSync, statSync, writeFileSync } = require("node:fs");
@@ -10,18 +10,18 @@ const { asError } = require("./errors.js");
 const { entryOf, splitLines } = require("./lines.js");
 const { loadAll } = require("./load-all.js");
 const { callHere } = require("./local.js");
-const { hashOf } = require("./redactions.js");
+const { hashOf } = require("./redaction-rules.js");
 const { CURRENT_VERSION } = require("./session-file.js");
 const { namesIn } = require("./small-file.js");
 
 /** @typedef {import("./index").LineStore} LineStore */
-/** @typedef {import("./redacted-lines").ReplacedLine} ReplacedLine */
-/** @typedef {import("./redacted-lines").RedactedLines} RedactedLines */
+/** @typedef {import("./redaction-file").ReplacedLine} ReplacedLine */
+/** @typedef {import("./redaction-file").RedactionFile} RedactionFile */
 /** @typedef {import("../../index").RedactInput} RedactInput */
 /**
  * @typedef {object} Redacting
  * @property {string} notesDir the directory of this machine's notes
- * @property {RedactedLines} [redacted] keeps what is changed, for the stores; none for a file that no store takes
+ * @property {RedactionFile} [redacted] keeps what is changed, for the stores; none for a file that no store takes
  * @property {import("./local").CallManager} [call]
  */
 
@@ -71,7 +71,7 @@ const replacedBy = (lines, now) =>
 /**
  * Does in a file what its redaction file says, within `withLock`.
  * @param {string} file
- * @param {RedactedLines} redacted
+ * @param {RedactionFile} redacted
  * @param {import("./local").CallManager} [call]
  */
 async function finish(file, redacted, call = callHere) {
@@ -146,7 +146,7 @@ async function takeOver({ session, file }, redactions, options) {
  * Where another host put another line in the place of one, each of the two may hold what the other one was to take out: the entry loses all
  * that it says, here and in the store.
  * @param {{ session: string, file: string }} local
- * @param {ToStore & Redacting & { redacted: RedactedLines }} options
+ * @param {ToStore & Redacting & { redacted: RedactionFile }} options
  * @returns {Promise<boolean>}
  */
 async function pushRedactions({ session, file }, options) {
