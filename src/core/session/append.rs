@@ -22,7 +22,7 @@ use crate::tree::tree::RowNo;
 use super::session::{check_length, Session};
 
 /// How often a line is written before the append fails.
-const TRIES: usize = 8;
+pub(super) const TRIES: usize = 8;
 
 /// The parent of a new entry.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use crate::base::error::{Error, Result};
 use crate::base::memory::{self, collect, copy_of_bytes, insert_into, with_capacity};
-use crate::format::entry::{read_line, Line};
+use crate::format::entry::{read_line, EntryHead, Line};
 use crate::format::header::Version;
 use crate::index::index::Index;
 use crate::index::load::{load, Loaded};
@@ -18,6 +18,7 @@ use crate::storage::storage::{read_into, Storage};
 use crate::tree::tree::{IdNo, RowNo};
 
 use super::{CheckDepth, PreviousFile};
+use crate::session::append::TRIES;
 use crate::session::session::{Persistence, RowRemap, Session};
 use crate::summary::header_scan::first_header;
 
@@ -30,6 +31,8 @@ impl Session {
         // A repair copies lines until it is done: lines that are added before its end would be in the file twice.
         let free = if depth == CheckDepth::ForRead || !self.is_persisted() { Ok(()) } else { self.lock.wait(&path) };
         let mut storage = self.open_replacement(&path, old)?;
+        // Before the content is read: what others append after that is not taken for known.
+        let size = storage.size()?;
         let Some(mut loaded) = load(&storage)?.filter(|loaded| loaded.header.id == self.id) else {
             return Err(Error::changed(&path, "it is not a session any more"));
         };
@@ -58,7 +61,7 @@ impl Session {
         }
         let rows = 0..loaded.index.tree.len() as RowNo;
         let appended = collect(rows.filter(|&row| ours.contains(loaded.index.tree.id_of(row))))?;
-        let size = storage.size()?.max(loaded.index.indexed_end());
+        let size = size.max(loaded.index.indexed_end());
         let leaf = self.leaf_in(&loaded.index)?;
         // Nothing below can fail.
         if !lines.is_empty() {
@@ -215,18 +218,34 @@ impl Session {
 /// Appends lines to a storage and its index.
 fn add(lines: &[String], storage: &mut FileStorage, index: &mut Index) -> Result<()> {
     for line in lines {
-        let mut bytes = copy_of_bytes(line.as_bytes())?;
-        read_line(line, |line| {
-            let Line::Entry(head) = line else { return Ok(()) };
-            // Before the write, so that what this entry needs is there after it.
-            index.reserve(&head)?;
-            let span = storage.append(&mut bytes)?;
-            if span.offset > index.indexed_end() {
-                index.read_more_until(storage, span.offset)?;
-            }
-            index.push(&head, Some(span))?;
-            Ok::<_, Error>(())
+        read_line(line, |read| match read {
+            Line::Entry(head) => add_entry(line, &head, storage, index),
+            _ => Ok(()),
         })??;
     }
     Ok(())
+}
+
+/// Appends an entry's line, unless another process has just added the entry.
+fn add_entry(line: &str, head: &EntryHead<'_>, storage: &mut FileStorage, index: &mut Index) -> Result<()> {
+    for _ in 0..TRIES {
+        // Before the write, so that what this entry needs is there after it.
+        index.reserve(head)?;
+        let span = storage.append(&mut copy_of_bytes(line.as_bytes())?)?;
+        let (mut is_continuation, mut is_there) = (false, false);
+        if span.offset > index.indexed_end() {
+            is_continuation = index.read_more_until(storage, span.offset)?;
+            is_there = index.tree.find(&head.id).is_some();
+        }
+        if !is_continuation && !is_there {
+            index.push(head, Some(span))?;
+            return Ok(());
+        }
+        storage.rollback_append(span, line.as_bytes())?;
+        storage.set_unterminated(is_continuation);
+        if is_there {
+            return Ok(());
+        }
+    }
+    Err(Error::changed(storage.name(), "other processes keep writing into the same place"))
 }
