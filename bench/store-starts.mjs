@@ -93,7 +93,7 @@ async function main() {
 	const [agent, work] = [folder("agent"), folder("shop")];
 	const start = async (timeout) => {
 		const more = { UV_THREADPOOL_SIZE: "16", PI_CODING_AGENT_DIR: agent, HOME: scratch, PI_SESSION_NATIVE_HOST: "laptop", PI_SESSION_NATIVE_PROJECT: "bench" };
-		const child = spawn(process.execPath, [fileURLToPath(new URL("../lib/register/store-follower.mjs", import.meta.url))], { cwd: work, env: { ...process.env, ...more, ...env }, stdio: ["pipe", "pipe", "inherit", "ipc"], serialization: "advanced" });
+		const child = spawn(process.execPath, [fileURLToPath(new URL("../lib/follower/follower.mjs", import.meta.url))], { cwd: work, env: { ...process.env, ...more, ...env }, stdio: ["pipe", "pipe", "inherit", "ipc"], serialization: "advanced" });
 		const begun = performance.now();
 		child.send({ address: env.PI_SESSION_NATIVE_STORE, notesDir: join(agent, "session-stores"), pending: "bench", timeout, start: {} });
 		setTimeout(() => child.kill("SIGKILL"), timeout).unref();

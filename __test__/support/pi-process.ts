@@ -43,7 +43,7 @@ export function node({ work, env }: Machine, args: string[], input = ""): Promis
 /** What pi does with the hook: the store is asked, managers are watched, and something is said. */
 export const program = (body: string) => `
 	import { createRequire } from "node:module";
-	import { storeOfEnvironment } from ${JSON.stringify(pathToFileURL(join(root, "lib/register/store.mjs")).href)};
+	import { storeOfEnvironment } from ${JSON.stringify(pathToFileURL(join(root, "lib/follower/in-pi.mjs")).href)};
 	const { SessionManager } = createRequire(${JSON.stringify(join(root, "index.js"))})("./index.js");
 	const before = Object.getOwnPropertyDescriptors(SessionManager);
 	const store = storeOfEnvironment();
@@ -93,7 +93,7 @@ export const PENDING = "pi";
 
 /** The process beside pi, without pi: `first` is what it is told first. */
 export function beside(at: { env: NodeJS.ProcessEnv; work?: string }, first: object) {
-	const child: ChildProcess = spawn(process.execPath, [join(root, "lib/register/store-follower.mjs")], { cwd: at.work, stdio: ["pipe", "pipe", "inherit", "ipc"], serialization: "advanced", env: at.env });
+	const child: ChildProcess = spawn(process.execPath, [join(root, "lib/follower/follower.mjs")], { cwd: at.work, stdio: ["pipe", "pipe", "inherit", "ipc"], serialization: "advanced", env: at.env });
 	onTestFinished(() => void child.kill("SIGKILL"));
 	let said = "";
 	child.stdout?.setEncoding("utf8").on("data", (part: string) => (said += part));

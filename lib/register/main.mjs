@@ -7,9 +7,9 @@ import { isMainThread } from "node:worker_threads";
 import { keepCompiled } from "./compile-cache.mjs";
 import { Hooks } from "./hooks.mjs";
 import { BUNDLE, Packages, Unfit, readEnvironment } from "./package.mjs";
-import { agentDirOf, isStoreNamed } from "./store-shared.mjs";
 
 const require = module.createRequire(import.meta.url);
+const { agentDirOf, isStoreNamed } = require("../store/setting-names.js");
 
 let hooks;
 /** The store that this process's sessions go to, if one is named. */
@@ -73,7 +73,7 @@ function install(settings) {
 /** Takes the store that is named for a pi, or for scripts that load one. Most have none, and what it needs takes a few milliseconds to load. */
 function takeStore(pi) {
 	const agentDir = agentDirOf(pi?.config);
-	if (isMainThread && isStoreNamed(agentDir)) store = require("./store.mjs").storeOfEnvironment(agentDir);
+	if (isMainThread && isStoreNamed(agentDir)) store = require("../follower/in-pi.mjs").storeOfEnvironment(agentDir);
 }
 
 /** Options by which Node runs what is in its command line: the first argument is then no script. */

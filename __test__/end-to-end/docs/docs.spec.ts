@@ -220,7 +220,7 @@ describe("pages", () => {
 	});
 
 	test("the hook's page says of each of its files what it does", () => {
-		const files = readdirSync(join(root, "lib/register"));
+		const files = ["register", "follower"].flatMap((folder) => readdirSync(join(root, "lib", folder)));
 		const named = [...textOf("docs/pi-hook.md").matchAll(/^\| (`[^|]*\.mjs`[^|]*) \|/gm)].flatMap(([, cell]) => (cell as string).match(/[\w*-]+\.mjs/g) ?? []);
 		const isNamed = (file: string) => named.some((name) => name === file || (name.endsWith("*.mjs") && file.startsWith(name.slice(0, -"*.mjs".length))));
 		expect(files.length).toBeGreaterThan(10);

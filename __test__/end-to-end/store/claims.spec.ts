@@ -27,7 +27,7 @@ async function setup({ address, env, open: storeOf }: SharedStore, before: (desk
 	const program = `
 		import { createRequire } from "node:module";
 		import { appendFileSync } from "node:fs";
-		import { storeOfEnvironment } from ${JSON.stringify(pathToFileURL(join(root, "lib/register/store.mjs")).href)};
+		import { storeOfEnvironment } from ${JSON.stringify(pathToFileURL(join(root, "lib/follower/in-pi.mjs")).href)};
 		const { SessionManager } = createRequire(${JSON.stringify(join(root, "index.js"))})("./index.js");
 		const store = storeOfEnvironment();
 		store.pullBefore([]);

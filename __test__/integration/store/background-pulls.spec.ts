@@ -28,7 +28,7 @@ function setup(more: Record<string, string> = {}) {
 	const pi = (program: string) => {
 		const child: ChildProcess = spawn(process.execPath, ["--input-type=module", "-e", `
 			import { createRequire } from "node:module";
-			import { storeOfEnvironment } from ${JSON.stringify(pathToFileURL(join(root, "lib/register/store.mjs")).href)};
+			import { storeOfEnvironment } from ${JSON.stringify(pathToFileURL(join(root, "lib/follower/in-pi.mjs")).href)};
 			const { SessionManager } = createRequire(${JSON.stringify(join(root, "index.js"))})("./index.js");
 			const store = storeOfEnvironment();
 			store.pullBefore([]);

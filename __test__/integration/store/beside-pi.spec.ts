@@ -36,12 +36,12 @@ test("what talks to the store makes more calls to a drive at the same time than 
 	writeFileSync(preload, `require("node:fs").appendFileSync(${JSON.stringify(join(at.path, "threads"))}, \`\${process.argv[1]?.split(/[\\\\/]/).pop()} \${process.env.UV_THREADPOOL_SIZE}\\n\`);`);
 	const body = `${HELLO}
 		const { readFileSync } = await import("node:fs");
-		while (!readFileSync(${JSON.stringify(join(at.path, "threads"))}, "utf8").includes("store-follower")) await new Promise((resolve) => setTimeout(resolve, 20));`;
+		while (!readFileSync(${JSON.stringify(join(at.path, "threads"))}, "utf8").includes("follower.mjs")) await new Promise((resolve) => setTimeout(resolve, 20));`;
 	await pi({ ...at, env: { ...at.env, NODE_OPTIONS: `--require ${preload}`, UV_THREADPOOL_SIZE: undefined } }, body);
 	const seen = () => new Set(readFileSync(join(at.path, "threads"), "utf8").trim().split("\n"));
-	expect(seen()).toContain("store-follower.mjs 16");
+	expect(seen()).toContain("follower.mjs 16");
 	await pi({ ...at, env: { ...at.env, NODE_OPTIONS: `--require ${preload}`, UV_THREADPOOL_SIZE: "5" } }, "");
-	expect(seen()).toContain("store-follower.mjs 5");
+	expect(seen()).toContain("follower.mjs 5");
 });
 
 test("while git is slow to name the project of another directory, its session is not followed twice", async () => {
@@ -84,7 +84,7 @@ test.each([
 		const original = ${call};
 		globalThis.isFailing = ${when === "from its start"};
 		${call} = (...args) => {
-			if (!isFailing || process.argv[1]?.endsWith("store-follower.mjs")) return original(...args);
+			if (!isFailing || process.argv[1]?.endsWith("follower.mjs")) return original(...args);
 			globalThis.hasFailed = true;
 			throw new Error(${JSON.stringify(error)});
 		};
@@ -106,7 +106,7 @@ test.each([
 /** Lets the follower hold a connection to a server of the test's, which is closed when the process is gone, whatever it waits for. */
 function lifeline({ path }: Machine, port: number): string {
 	const preload = join(path, "lifeline.cjs");
-	writeFileSync(preload, `if (process.argv[1]?.endsWith("store-follower.mjs")) require("node:net").connect(${port}, "127.0.0.1").unref();`);
+	writeFileSync(preload, `if (process.argv[1]?.endsWith("follower.mjs")) require("node:net").connect(${port}, "127.0.0.1").unref();`);
 	return `--require ${preload}`;
 }
 
@@ -176,7 +176,7 @@ const DIES = `
 	const { writeSync } = fs;
 	fs.writeSync = (to, what, ...rest) => {
 		const written = writeSync(to, what, ...rest);
-		if (process.argv[1]?.endsWith("store-follower.mjs") && String(what).includes('"done":"start"')) die();
+		if (process.argv[1]?.endsWith("follower.mjs") && String(what).includes('"done":"start"')) die();
 		return written;
 	};
 	require("node:module").syncBuiltinESMExports();`;
@@ -251,7 +251,7 @@ test("what a process that has ended reports late is not taken for what the next 
 test("where the process that talks to the store is killed while pi waits, that is said, and the store is not taken for silent", async () => {
 	const at = machine();
 	const preload = join(at.path, "killed.cjs");
-	writeFileSync(preload, `if (process.argv[1]?.endsWith("store-follower.mjs")) process.kill(process.pid, "SIGKILL");`);
+	writeFileSync(preload, `if (process.argv[1]?.endsWith("follower.mjs")) process.kill(process.pid, "SIGKILL");`);
 	const { end, err } = await pi({ ...at, env: { ...at.env, NODE_OPTIONS: `--require ${preload}` } }, "");
 	expect([end, err]).toEqual([0, "pi-session-native: the store was not asked: the process that talks to it has ended\n"]);
 	expect(new LastErrors(join(at.agent, "session-stores"), at.address).isSilent()).toBe(false);
@@ -261,7 +261,7 @@ test("where the process that talks to the store is killed while pi waits, that i
 test("where the process that talks to the store was killed just before pi ends, another one stores the rest", async () => {
 	const at = machine();
 	const [preload, number] = [join(at.path, "number.cjs"), join(at.path, "number")];
-	writeFileSync(preload, `if (process.argv[1]?.endsWith("store-follower.mjs")) require("node:fs").appendFileSync(${JSON.stringify(number)}, process.pid + "\\n");`);
+	writeFileSync(preload, `if (process.argv[1]?.endsWith("follower.mjs")) require("node:fs").appendFileSync(${JSON.stringify(number)}, process.pid + "\\n");`);
 	// No event is handled between the kill and pi's end, which waits for the one that it has started then.
 	const { end, err } = await pi({ ...at, env: { ...at.env, NODE_OPTIONS: `--require ${preload}` } }, `import { readFileSync } from "node:fs";
 		import child from "node:child_process";
@@ -297,7 +297,7 @@ test("a process that ends is started once a minute", async () => {
 			throw new Error("no more processes");
 		};
 		syncBuiltinESMExports();
-		const { storeOfEnvironment } = await import(${JSON.stringify(pathToFileURL(join(root, "lib/register/store.mjs")).href)});
+		const { storeOfEnvironment } = await import(${JSON.stringify(pathToFileURL(join(root, "lib/follower/in-pi.mjs")).href)});
 		const { SessionManager, getDefaultSessionDir } = createRequire(${JSON.stringify(join(root, "index.js"))})("./index.js");
 		storeOfEnvironment().watch(SessionManager, getDefaultSessionDir);
 		${HELLO}
@@ -308,7 +308,7 @@ test("a process that ends is started once a minute", async () => {
 
 /** A program with a follower of its own. */
 const withFollower = (at: Machine, body: string) => node(at, ["--input-type=module", "-e", `
-	import { Follower } from ${JSON.stringify(pathToFileURL(join(root, "lib/register/store-process.mjs")).href)};
+	import { Follower } from ${JSON.stringify(pathToFileURL(join(root, "lib/follower/process.mjs")).href)};
 	const follower = new Follower(${JSON.stringify({ address: at.address, notesDir: join(at.agent, "session-stores"), timeout: Number(MINUTES) })});
 	${body}
 	follower.stop();`]);
@@ -326,7 +326,7 @@ test("the error of a request is not taken for that of the next one", async () =>
 	const at = machine();
 	const preload = join(at.path, "reports.cjs");
 	const reports = [{ done: "start", error: "out of luck" }, { done: "end" }].map((report) => `${JSON.stringify(report)}\n`).join("");
-	writeFileSync(preload, `if (process.argv[1]?.endsWith("store-follower.mjs")) require("node:fs").writeSync(1, ${JSON.stringify(reports)});`);
+	writeFileSync(preload, `if (process.argv[1]?.endsWith("follower.mjs")) require("node:fs").writeSync(1, ${JSON.stringify(reports)});`);
 	const { out } = await withFollower({ ...at, env: { ...at.env, NODE_OPTIONS: `--require ${preload}` } }, `console.log(JSON.stringify(follower.wait("end", ${MINUTES})));`);
 	expect(JSON.parse(out)).toEqual({ done: "end", outcome: "done" });
 });

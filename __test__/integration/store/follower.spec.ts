@@ -10,7 +10,6 @@ import { SESSION, append, emptyDirectory, entry, header, ids } from "../../suppo
 import { NAME, text } from "../../support/machines.js";
 import { LONG, PENDING, beside, endOf } from "../../support/pi-process.js";
 
-const register = resolve(__dirname, "../../../lib/register");
 const HOUR = 3_600_000;
 const require = createRequire(__filename);
 const { Pending } = require("../../../lib/store/pending.js");
@@ -117,7 +116,7 @@ test("a session that pi has closed is followed until it is stored, and again whe
 	const at = await setup();
 	const [preload, stops] = [join(at.path, "stops.cjs"), join(at.path, "stops")];
 	writeFileSync(preload, `
-		const { SessionSync } = require(${JSON.stringify(resolve(register, "../store/index.js"))});
+		const { SessionSync } = require(${JSON.stringify(resolve(__dirname, "../../../lib/store/index.js"))});
 		const { stop } = SessionSync.prototype;
 		SessionSync.prototype.stop = async function () {
 			require("node:fs").appendFileSync(${JSON.stringify(stops)}, \`\${this.lag()}\n\`);
@@ -233,7 +232,7 @@ test("of the sessions that earlier processes left a few are stored at the same t
 	const preload = join(at.path, "counting.cjs");
 	const most = join(at.path, "most");
 	writeFileSync(preload, `
-		const { DirectoryStore } = require(${JSON.stringify(resolve(register, "../store/index.js"))});
+		const { DirectoryStore } = require(${JSON.stringify(resolve(__dirname, "../../../lib/store/index.js"))});
 		const { append } = DirectoryStore.prototype;
 		let [now, most] = [0, 0];
 		DirectoryStore.prototype.append = async function (...args) {

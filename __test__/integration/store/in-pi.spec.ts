@@ -238,7 +238,7 @@ test("the process that talks to the store has its password neither in its enviro
 	const at = machine({ PI_SESSION_NATIVE_STORE: `postgres://me:s3cret@127.0.0.1:${port}/x`, PI_SESSION_NATIVE_STORE_TIMEOUT: "300000" });
 	const [preload, seen] = [join(at.path, "seen.cjs"), join(at.path, "seen")];
 	writeFileSync(preload, `
-		if (process.argv[1]?.endsWith("store-follower.mjs")) {
+		if (process.argv[1]?.endsWith("follower.mjs")) {
 			require("node:fs").writeFileSync(${JSON.stringify(seen)}, JSON.stringify([process.env, process.argv, process.execArgv]));
 			process.exit();
 		}`);
@@ -338,7 +338,7 @@ test("what a store holds is said in lines that are fit for a terminal", async ()
 test.each([["--no-session"], ["-p", "--no-session", "Hi"], ["list"], ["install", "x"], ["auth", "print-api-key"], ["--export", "x.jsonl"], ["--help"]])("pi %s waits for no store", async (...args) => {
 	const at = machine({ PI_SESSION_NATIVE_STORE: "/not/there", PI_SESSION_NATIVE_STORE_TIMEOUT: "1" });
 	const starts = (args: string[]) => `storeOfEnvironment().pullBefore(${JSON.stringify(args)});`;
-	const only = `import { storeOfEnvironment } from ${JSON.stringify(pathToFileURL(join(root, "lib/register/store.mjs")).href)};`;
+	const only = `import { storeOfEnvironment } from ${JSON.stringify(pathToFileURL(join(root, "lib/follower/in-pi.mjs")).href)};`;
 	expect((await node(at, ["--input-type=module", "-e", only + starts(args)])).err).toBe("");
 	expect((await node(at, ["--input-type=module", "-e", only + starts(["-p", "--", ...args])])).err).toContain("did not answer");
 });

@@ -15,7 +15,7 @@ const MINUTE = 60_000;
 interface Item {
 	session: string;
 }
-const { Pulls } = (await import("../../../lib/register/store-pulls.mjs" as string)) as { Pulls: new (context: object, sessions: object, place: object) => { large?: Promise<void>; pull(): Promise<number> } };
+const { Pulls } = (await import("../../../lib/follower/pulls.mjs" as string)) as { Pulls: new (context: object, sessions: object, place: object) => { large?: Promise<void>; pull(): Promise<number> } };
 
 beforeEach(() => {
 	vi.useFakeTimers({ toFake: ["performance"] });
@@ -181,7 +181,7 @@ test("what another host redacts while pi runs is taken out of what is here, when
 
 // Regression: only the size of its file was asked for, and pi waited while what was stored was written into that.
 test("an open session is pulled up to 32 MiB, here and in the store", async () => {
-	const { Sessions } = (await import("../../../lib/register/store-sessions.mjs" as string)) as { Sessions: new (context: object) => { follow(open: object[]): void; changeable(items: object[]): object[] } };
+	const { Sessions } = (await import("../../../lib/follower/sessions.mjs" as string)) as { Sessions: new (context: object) => { follow(open: object[]): void; changeable(items: object[]): object[] } };
 	const [small, large, closed] = ["small", "large", "closed"].map((name) => join(emptyDirectory(), name)) as [string, string, string];
 	const LARGEST = 32 << 20;
 	for (const file of [small, large, closed]) writeFileSync(file, "");

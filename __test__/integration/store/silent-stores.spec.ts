@@ -28,7 +28,7 @@ type Machine = ReturnType<typeof machine>;
 function start({ work, env }: Machine, body: string, before = `store.pullBefore([]);`): { child: ChildProcess; ended: Promise<{ end: number | string; err: string[] }> } {
 	const program = `
 		import { createRequire } from "node:module";
-		import { storeOfEnvironment } from ${JSON.stringify(pathToFileURL(join(root, "lib/register/store.mjs")).href)};
+		import { storeOfEnvironment } from ${JSON.stringify(pathToFileURL(join(root, "lib/follower/in-pi.mjs")).href)};
 		const { SessionManager } = createRequire(${JSON.stringify(join(root, "index.js"))})("./index.js");
 		const store = storeOfEnvironment();
 		${before}
@@ -67,7 +67,7 @@ function letMinutePass({ notes }: Machine) {
 test("a drive that hangs keeps pi neither from starting nor from ending", async () => {
 	const at = machine(await hangingDrive(), 2000);
 	const [preload, started] = [join(at.path, "started.cjs"), join(at.path, "started")];
-	writeFileSync(preload, `if (process.argv[1]?.endsWith("store-follower.mjs")) require("node:fs").appendFileSync(${JSON.stringify(started)}, "x");`);
+	writeFileSync(preload, `if (process.argv[1]?.endsWith("follower.mjs")) require("node:fs").appendFileSync(${JSON.stringify(started)}, "x");`);
 	const { end, err } = await run({ ...at, env: { ...at.env, NODE_OPTIONS: `--require ${preload}` } }, HELLO);
 	expect(end).toBe(0);
 	expect(err).toEqual([expect.stringMatching(NO_ANSWER), expect.stringMatching(/not all is stored yet \(the store did not answer within 2 s\)/)]);

@@ -1,4 +1,4 @@
-// The messages between pi's process (store.mjs) and the follower, the process beside it that talks to the store (store-follower.mjs).
+// The messages between pi's process (in-pi.mjs) and the follower, the process beside it that talks to the store (follower.mjs).
 //
 // To the follower, values on the channel that Node opens between the two:
 //   address, notesDir, pending, timeout  the first one: the store's address with its password, the directory of this machine's notes, the
@@ -10,7 +10,7 @@
 // When its standard input ends, pi ends, or was killed: calls that wait for an answer fail, the rest of what pi has opened is stored and the
 // claims are given up, for `timeout` at most. Nothing is said there.
 //
-// From the follower, a JSON object a line on its standard output, which is a file (store-process.mjs):
+// From the follower, a JSON object a line on its standard output, which is a file (process.mjs):
 //   done, error         "start" or "end", and why it failed
 //   isReached           the store has answered at pi's start, or at its end
 //   lacking, unstored   how many sessions wait to be pulled at the start, and to be stored at the end

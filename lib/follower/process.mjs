@@ -1,4 +1,4 @@
-// The follower, as pi's process sees it: a process that talks to a store for it (store-follower.mjs; store-messages.mjs has the messages).
+// The follower, as pi's process sees it: a process that talks to a store for it (follower.mjs; messages.mjs has the messages).
 // A store may hang: a call to a network drive whose server is gone keeps one of the few threads of its process forever, and a silent server
 // keeps a socket open. Here that ends with the follower.
 //
@@ -10,9 +10,9 @@ import { randomUUID } from "node:crypto";
 import { closeSync, fstatSync, mkdirSync, openSync, readSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { reportIn } from "./store-messages.mjs";
+import { reportIn } from "./messages.mjs";
 
-const FOLLOWER = fileURLToPath(new URL("store-follower.mjs", import.meta.url));
+const FOLLOWER = fileURLToPath(new URL("follower.mjs", import.meta.url));
 /** On a network drive each call waits for some milliseconds, and no more calls than Node has threads at the same time: four by itself. */
 const THREADS = { UV_THREADPOOL_SIZE: "16" };
 /** How often an answer is looked for that is waited for, and after how many times whether the process still runs. */

@@ -4,8 +4,8 @@ import { promises, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, dirname } from "node:path";
 import { everySessionFile } from "../shared/session-dir.mjs";
-import { callPi, endCalls } from "./store-messages.mjs";
-import { lateness } from "./store-shared.mjs";
+import { callPi, endCalls } from "./messages.mjs";
+import { lateness } from "./common.mjs";
 
 const require = createRequire(import.meta.url);
 const { PING } = require("../store/calls.js");
@@ -63,7 +63,7 @@ export class Sessions {
 	#projects = new Map();
 	#context;
 
-	/** @param {import("./store-follower.mjs").Context} context */
+	/** @param {import("./follower.mjs").Context} context */
 	constructor(context) {
 		this.#context = context;
 	}

@@ -1,9 +1,9 @@
-// What pi's process and the follower have in common (see store.mjs). A start without a store loads this file.
+// What pi's process and the follower have in common (see in-pi.mjs).
 import { createRequire } from "node:module";
 
 const require = createRequire(import.meta.url);
 
-export const { STORE_VARIABLE, agentDirOf, isStoreNamed, notesIn } = require("../store/setting-names.js");
+export const { STORE_VARIABLE, agentDirOf, notesIn } = require("../store/setting-names.js");
 
 /** How long a session counts as in use after the last claim, in milliseconds. */
 export const CLAIM_MS = 60_000;

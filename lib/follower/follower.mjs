@@ -1,6 +1,6 @@
-// The follower: the process beside pi that alone talks to its store, for as long as pi runs (store-messages.mjs has the messages). It
-// pulls for pi's start (store-pulls.mjs), follows what pi has open and stores the rest at pi's end (store-sessions.mjs), and claims it
-// (store-claims.mjs). What it does again and again is in one table (store-schedule.mjs):
+// The follower: the process beside pi that alone talks to its store, for as long as pi runs (messages.mjs has the messages). It
+// pulls for pi's start (pulls.mjs), follows what pi has open and stores the rest at pi's end (sessions.mjs), and claims it
+// (claims.mjs). What it does again and again is in one table (schedule.mjs):
 //
 //   task            is done again                                       when it failed
 //   pull            after 5 s, after a minute where nobody says         after a minute; a session that fails or is left out: when it has
@@ -13,11 +13,11 @@ import { createRequire } from "node:module";
 import { dirname } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { defaultDir, pathOf } from "../shared/session-dir.mjs";
-import { HeldClaims } from "./store-claims.mjs";
-import { Reports, takeAnswer } from "./store-messages.mjs";
-import { Pulls } from "./store-pulls.mjs";
-import { Schedule } from "./store-schedule.mjs";
-import { Sessions } from "./store-sessions.mjs";
+import { HeldClaims } from "./claims.mjs";
+import { Reports, takeAnswer } from "./messages.mjs";
+import { Pulls } from "./pulls.mjs";
+import { Schedule } from "./schedule.mjs";
+import { Sessions } from "./sessions.mjs";
 
 const require = createRequire(import.meta.url);
 const { getConfiguredSessionDir } = require("../../index.js");
@@ -48,8 +48,8 @@ const end = () => process.kill(process.pid, "SIGKILL");
  * @property {(filter?: object) => Promise<import("../store/index.js").SessionList>} list what the store lists
  */
 
-/** The first message: see store-messages.mjs. @typedef {{ address: string, notesDir: string, pending: string, timeout: number, start?: { dir?: string } }} First */
-/** @typedef {import("./store-sessions.mjs").OpenSession} OpenSession */
+/** The first message: see messages.mjs. @typedef {{ address: string, notesDir: string, pending: string, timeout: number, start?: { dir?: string } }} First */
+/** @typedef {import("./sessions.mjs").OpenSession} OpenSession */
 
 class StoreFollower {
 	/** @type {Context} */
@@ -116,7 +116,7 @@ class StoreFollower {
 		await pulled;
 	}
 
-	/** Where the sessions of pi's working directory are. @returns {Promise<import("./store-sessions.mjs").Place>} */
+	/** Where the sessions of pi's working directory are. @returns {Promise<import("./sessions.mjs").Place>} */
 	async #placeHere() {
 		const cwd = process.cwd();
 		const own = this.#context.namedDir(cwd);

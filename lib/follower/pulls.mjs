@@ -1,7 +1,7 @@
 // The follower's pulls: what the store has of this project and this machine lacks, at pi's start and then again and again.
 import { createRequire } from "node:module";
-import { RETRY_MS } from "./store-schedule.mjs";
-import { pullCommand } from "./store-shared.mjs";
+import { RETRY_MS } from "./schedule.mjs";
+import { pullCommand } from "./common.mjs";
 
 const require = createRequire(import.meta.url);
 const { revisionOf } = require("../store/notes.js");
@@ -30,9 +30,9 @@ export class Pulls {
 	large;
 
 	/**
-	 * @param {import("./store-follower.mjs").Context} context
-	 * @param {import("./store-sessions.mjs").Sessions} sessions
-	 * @param {import("./store-sessions.mjs").Place} place what is pulled into
+	 * @param {import("./follower.mjs").Context} context
+	 * @param {import("./sessions.mjs").Sessions} sessions
+	 * @param {import("./sessions.mjs").Place} place what is pulled into
 	 */
 	constructor(context, sessions, place) {
 		[this.#context, this.#sessions] = [context, sessions];

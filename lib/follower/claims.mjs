@@ -1,6 +1,6 @@
 // The follower's claims: which sessions this host has claimed in the store, and which ones it hears that others use.
 import { createRequire } from "node:module";
-import { CLAIM_MS, isExclusive } from "./store-shared.mjs";
+import { CLAIM_MS, isExclusive } from "./common.mjs";
 
 const require = createRequire(import.meta.url);
 const { isGone } = require("../store/errors.js");
@@ -15,7 +15,7 @@ export class HeldClaims {
 	/** What claims a session before each append, where this host is to have it alone. */
 	beforeAppend = isExclusive() ? (session) => this.#claimUnlessHeld(session) : undefined;
 
-	/** @param {{ store: import("../store/index.js").LineStore, reports: import("./store-messages.mjs").Reports }} parts */
+	/** @param {{ store: import("../store/index.js").LineStore, reports: import("./messages.mjs").Reports }} parts */
 	constructor({ store, reports }) {
 		[this.#store, this.#reports] = [store, reports];
 	}

@@ -1,11 +1,11 @@
 // A store of sessions (PI_SESSION_NATIVE_STORE) while pi runs: this project's sessions are pulled before pi starts, what pi
 // appends is pushed while it runs, and the rest when it ends. Only another process touches the store, the follower: pi waits for it at
-// its start and at its end, two seconds each, and never between them (store-process.mjs). This process tells it which sessions are open,
+// its start and at its end, two seconds each, and never between them (process.mjs). This process tells it which sessions are open,
 // and writes down on this machine that they are pending (lib/store/pending.js).
 import { existsSync, writeSync } from "node:fs";
 import { createRequire } from "node:module";
-import { Follower } from "./store-process.mjs";
-import { CLAIM_MS, STORE_VARIABLE, agentDirOf, isExclusive, lateness, notesIn, pullCommand } from "./store-shared.mjs";
+import { Follower } from "./process.mjs";
+import { CLAIM_MS, STORE_VARIABLE, agentDirOf, isExclusive, lateness, notesIn, pullCommand } from "./common.mjs";
 
 const require = createRequire(import.meta.url);
 /** What the variable said before its password was taken out. */
