@@ -13,7 +13,6 @@ import { UsageError } from "./errors.mjs";
 import { paint, write, writeJson, writeWarning } from "./output.mjs";
 import { sessionDir } from "./dir-options.mjs";
 import { findEntry, openReadOnly, sessionPath } from "./sessions.mjs";
-import { onSignal } from "./signals.mjs";
 import { ifStoreIsNamed, notesDirHere, syncOf } from "./store-connection.mjs";
 
 /** @typedef {import("./store-connection.mjs").Options & { text?: string, entry?: string[], replacement?: string, dryRun?: boolean }} Options */
@@ -34,8 +33,6 @@ export async function redact(query, options) {
 	const rows = [];
 	const { dryRun } = options;
 	let isSilent = false;
-	// A signal waits until a copy of the session is gone (redactAside).
-	const off = onSignal(() => {});
 	await ifStoreIsNamed(options, async (connection, silence) => {
 		isSilent = silence !== undefined;
 		if (silence !== undefined) writeWarning(`${safeLine(silence)}: it is redacted here alone`, Boolean(options.json));
@@ -48,7 +45,7 @@ export async function redact(query, options) {
 		// A store may still have to be told of an earlier run.
 		for (const row of await rowsOf(path, () => what, connection, options, true)) rows.push(row);
 		await report(path, rows, connection, silence, options);
-	}).finally(off);
+	});
 	if (isSilent) return 1;
 	if (rows.length === 0 || dryRun) return 0;
 	return rows.some(({ error, left }) => error !== undefined || left > 0) ? 1 : 0;
@@ -99,8 +96,7 @@ async function done(file, what, connection, options) {
 	// What a store cannot take is redacted all the same.
 	const found = [...(await local.localSessions(dirname(file))).values()].find((one) => one.file === file);
 	if (found && connection) return (await syncOf(connection, found, options)).redact(found, what);
-	const notesDir = notesDirHere();
-	return redactions.redactFile(file, what, { notesDir, redacted: found && new redacted.RedactionFile(notesDir, found) });
+	return redactions.redactFile(file, what, { redacted: found && new redacted.RedactionFile(notesDirHere(), found) });
 }
 
 /**

@@ -13,7 +13,6 @@ const { SessionSync } = require("../store/index.js");
 const { inParallel } = require("../store/in-parallel.js");
 const { callHere, filesIn, localSessions } = require("../store/local.js");
 const { Notes } = require("../store/notes.js");
-const { removeAside } = require("../store/redact-files.js");
 const { lagOf } = require("../store/session-file.js");
 const { fileOnDisk, idInName, onDisk } = require("../store/session-path.js");
 const { projectIn } = require("../store/settings.js");
@@ -204,9 +203,8 @@ export class Sessions {
 			const noted = (await sync.local()).filter(({ session }) => sync.isNoted(session));
 			await Promise.all(noted.map((local) => take({ ...local, cwd: place.cwd, project: place.project })));
 		};
-		// What cannot be read or removed waits for a later start.
-		const aside = async () => removeAside(this.#context.notesDir);
-		await Promise.allSettled([here(), this.#context.pending.visitAbandoned(take), aside()]);
+		// What cannot be read waits for a later start.
+		await Promise.allSettled([here(), this.#context.pending.visitAbandoned(take)]);
 	}
 
 	/** Takes a session that is not stored to its end, once: several processes may have left it. Gives whether it is one. @param {PendingSession} one */

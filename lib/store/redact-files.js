@@ -3,16 +3,13 @@
 // What a redaction of a session file is going to change is in a redaction file (redaction-file.js), with what is to stand in its place, before
 // the session file is changed, and goes to each store before anything else of the session does: until the store knows of it, its old lines
 // would come back with the next pull. A store may also have what the file does not have any more, because it was edited by hand.
-const { mkdirSync, mkdtempSync, promises: fs, readFileSync, rmSync, statSync, writeFileSync } = require("node:fs");
-const { join } = require("node:path");
+const { promises: fs } = require("node:fs");
 const { copiesIn, eachLine, entriesWith, identityOf } = require("./copies.js");
 const { asError } = require("./errors.js");
-const { entryOf, splitLines } = require("./lines.js");
+const { entryOf } = require("./lines.js");
 const { loadAll } = require("./load-all.js");
 const { callHere } = require("./local.js");
 const { hashOf } = require("./redaction-rules.js");
-const { CURRENT_VERSION } = require("./session-file.js");
-const { namesIn } = require("./small-file.js");
 
 /** @typedef {import("./index").LineStore} LineStore */
 /** @typedef {import("./redaction-file").ReplacedLine} ReplacedLine */
@@ -20,14 +17,9 @@ const { namesIn } = require("./small-file.js");
 /** @typedef {import("../../index").RedactInput} RedactInput */
 /**
  * @typedef {object} Redacting
- * @property {string} notesDir the directory of this machine's notes
  * @property {RedactionFile} [redacted] keeps what is changed, for the stores; none for a file that no store takes
  * @property {import("./local").CallManager} [call]
  */
-
-/** What the folder of lines that are redacted apart from their file is called, and how long it may be there. */
-const ASIDE = "redacting-";
-const LONGEST_ASIDE_MS = 60_000;
 
 /**
  * Redacts a session file, after what a process that was killed was about to redact in it.
@@ -36,7 +28,7 @@ const LONGEST_ASIDE_MS = 60_000;
  * @param {Redacting} options
  * @returns {Promise<import("../../index").RedactReport>}
  */
-async function redactFile(file, what, { notesDir, redacted, call = callHere }) {
+async function redactFile(file, what, { redacted, call = callHere }) {
 	const plan = () => callHere("redact", file, { ...what, dryRun: true });
 	if (what.dryRun) return plan();
 	if (!redacted) return change(file, what, call);
@@ -44,7 +36,7 @@ async function redactFile(file, what, { notesDir, redacted, call = callHere }) {
 		const left = await finish(file, redacted, call);
 		const planned = async () => {
 			const old = await linesOf(file, new Set((await plan()).lines.map(({ hash }) => hash)));
-			return redactAside(notesDir, [...old.values()], what);
+			return redactLines([...old.values()], what);
 		};
 		// Another process may append to it meanwhile.
 		while (await redacted.add(await planned()));
@@ -150,7 +142,7 @@ async function takeOver({ session, file }, redactions, options) {
  * @returns {Promise<boolean>}
  */
 async function pushRedactions({ session, file }, options) {
-	const { store, notesDir, redacted, isAsked, isPrivate, secretIn, call } = options;
+	const { store, redacted, isAsked, isPrivate, secretIn, call } = options;
 	const all = redacted.all();
 	const isUnfinished = isAsked || redacted.isUnfinished();
 	if (all.length === 0 && !isUnfinished) return false;
@@ -176,7 +168,7 @@ async function pushRedactions({ session, file }, options) {
 	});
 	if (differing.length === 0) return wasSent;
 	const ours = differing.map(({ line }) => line);
-	const empty = new Map(redactAside(notesDir, ours, { lines: ours.map((line) => ({ hash: hashOf(line) })) }).map(({ hash, line }) => [hash, line]));
+	const empty = new Map(redactLines(ours, { lines: ours.map((line) => ({ hash: hashOf(line) })) }).map(({ hash, line }) => [hash, line]));
 	const emptied = differing.flatMap(({ line, other }) => {
 		const last = empty.get(hashOf(line)) ?? line;
 		return [line, other].filter((one) => !one.equals(last)).map((one) => ({ hash: hashOf(one), line: last }));
@@ -198,12 +190,12 @@ const redactionsIn = async (store, session) => new Map((await store.redactions(s
  * session's file has the entry, that is its line, which may have been edited by hand.
  * @param {{ session: string, file: string }} local
  * @param {RedactInput} what
- * @param {{ store: LineStore, notesDir: string }} options `notesDir`: the directory of this machine's notes
+ * @param {LineStore} store
  * @returns {Promise<{ id: string | null, hash: string, line: Buffer }[]>}
  */
-async function planStored({ session, file }, what, { store, notesDir }) {
+async function planStored({ session, file }, what, store) {
 	const old = new Map((await loadAll(store, session)).lines.map(({ line }) => [hashOf(line), line]));
-	const changed = redactAside(notesDir, [...old.values()], what);
+	const changed = redactLines([...old.values()], what);
 	const here = new Map((await entriesWith(file, new Set(changed.flatMap(({ id }) => id ?? [])))).map(({ identity, line }) => [identity, line]));
 	return changed.flatMap(({ id, hash, line }) => {
 		const own = here.get(identityOf(old.get(hash) ?? Buffer.alloc(0)) ?? "");
@@ -212,40 +204,15 @@ async function planStored({ session, file }, what, { store, notesDir }) {
 }
 
 /**
- * What lines become when they are redacted: those that change. A file has them meanwhile, which is gone when this returns. Nothing is awaited,
- * so that where a signal is handled it waits, too; what a process that was killed has left, the next one removes, and the next follower.
- * @param {string} notesDir the directory of this machine's notes
+ * What lines become when they are redacted: those that change.
  * @param {Buffer[]} lines
  * @param {RedactInput} what
  */
-function redactAside(notesDir, lines, what) {
-	if (lines.length === 0) return [];
-	removeAside(notesDir);
-	mkdirSync(notesDir, { recursive: true, mode: 0o700 });
-	const folder = mkdtempSync(join(notesDir, ASIDE));
-	try {
-		const path = join(folder, "lines.jsonl");
-		const header = Buffer.from(JSON.stringify({ type: "session", version: CURRENT_VERSION, id: "lines" }));
-		writeFileSync(path, joined([header, ...lines]), { mode: 0o600 });
-		const report = require("../../index.js").SessionManager.redact(path, { ...what, dryRun: false });
-		const bytes = readFileSync(path);
-		const changed = new Map(splitLines(bytes, 0, bytes.length).map(({ line }) => [hashOf(line), line]));
-		return replacedBy(report.lines, changed);
-	} finally {
-		rmSync(folder, { recursive: true, force: true });
-	}
+function redactLines(lines, what) {
+	/** @type {{ redactLines: (lines: Buffer[], what: RedactInput) => { id: string | null, hash: string, line: Uint8Array<ArrayBuffer> }[] }} */
+	const addon = /** @type {any} */ (require("../../index.js"));
+	return addon.redactLines(lines, what).map((one) => ({ ...one, line: Buffer.from(one.line.buffer) }));
 }
-
-/** Removes what killed processes left of redactions apart from the file. @param {string} notesDir */
-function removeAside(notesDir) {
-	for (const name of namesIn(notesDir).filter((name) => name.startsWith(ASIDE))) {
-		const path = join(notesDir, name);
-		if (Date.now() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0) > LONGEST_ASIDE_MS) rmSync(path, { recursive: true, force: true });
-	}
-}
-
-/** @param {Uint8Array[]} lines */
-const joined = (lines) => Buffer.concat(lines.flatMap((line) => [line, Buffer.from("\n")]));
 
 /**
  * The lines of a file that have these hashes, by hash. What was redacted leaves the store though the file is gone.
@@ -267,5 +234,4 @@ async function linesOf(path, hashes) {
 exports.planStored = planStored;
 exports.pushRedactions = pushRedactions;
 exports.redactFile = redactFile;
-exports.removeAside = removeAside;
 exports.takeOver = takeOver;

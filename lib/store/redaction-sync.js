@@ -86,7 +86,7 @@ class RedactionSync {
 	 * @param {Map<string, number | Error>} results of each session
 	 */
 	async #takeOver(changed, redactions, results) {
-		const { notes: notesDir, dir, call, otherFiles } = this.#options;
+		const { dir, call, otherFiles } = this.#options;
 		const own = changed.flatMap(({ file }) => file ?? []);
 		const files = redactions.size > 0 ? new Set([...own, ...(await filesIn(dir)), ...((await otherFiles?.()) ?? [])]) : [];
 		for (const file of files) {
@@ -94,7 +94,7 @@ class RedactionSync {
 			const local = await unlessAbsent(describe(file)).catch((error) => (error instanceof NotASession ? undefined : { file }));
 			if (!local) continue;
 			const redacted = "session" in local ? this.redactedOf(local) : undefined;
-			const counts = await takeOver(local, redactions, { notesDir, redacted, call });
+			const counts = await takeOver(local, redactions, { redacted, call });
 			for (const [owner, count] of counts) {
 				const before = results.get(owner);
 				// Where a file keeps lines of a session, that session's redactions are taken over again by the next pull.
@@ -142,13 +142,13 @@ class RedactionSync {
 	 * @param {boolean} [isAsked] whatever the store knows
 	 */
 	async push(local, isAsked) {
-		const { store, notes: notesDir, secretIn, call } = this.#options;
+		const { store, secretIn, call } = this.#options;
 		const { session, file, cwd = this.#options.cwd } = local;
 		const isPrivate = this.#options.isPrivate?.({ session, file, cwd }) ?? false;
 		const redacted = this.redactedOf(local);
 		try {
 			const { length } = redacted.all();
-			const isChanged = await pushRedactions(local, { store, notesDir, redacted, isAsked, secretIn, isPrivate, call });
+			const isChanged = await pushRedactions(local, { store, redacted, isAsked, secretIn, isPrivate, call });
 			this.#pushed.set(session, length);
 			return isChanged;
 		} catch (error) {
@@ -172,12 +172,12 @@ class RedactionSync {
 
 	/** @type {import("./index").SessionSync["redact"]} */
 	async redact(local, what) {
-		const { store, notes: notesDir } = this.#options;
+		const { store } = this.#options;
 		const redacted = this.redactedOf(local);
-		const done = await redactFile(local.file, what, { notesDir, redacted });
+		const done = await redactFile(local.file, what, { redacted });
 		try {
 			const known = new Set([...done.lines, ...redacted.all()].map(({ hash }) => hash));
-			const stored = (await planStored(local, what, { store, notesDir })).filter(({ hash }) => !known.has(hash));
+			const stored = (await planStored(local, what, store)).filter(({ hash }) => !known.has(hash));
 			if (!what.dryRun) {
 				await redacted.withLock(() => redacted.add(stored));
 				await this.push(local, true);

@@ -1,5 +1,5 @@
 // `pi-sessions redact`, `remote delete`, `remote status` and `remote move`.
-import { appendFileSync, copyFileSync, mkdirSync, readFileSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { appendFileSync, copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { SessionManager } from "../../../index.js";
@@ -7,7 +7,6 @@ import { DirectoryStore, loadAll } from "../../../lib/store/index.js";
 import { bin, good, put, run, runProgram, world } from "../../support/cli.js";
 import { entry, header as storedHeader } from "../../support/lines.js";
 import { message, scratch, user } from "../../support/scratch.js";
-import { isWindows } from "../../support/windows.js";
 
 const ID = "0194aaaa-1111-7000-8000-000000000001";
 const FORK = "0194bbbb-1111-7000-8000-000000000002";
@@ -172,30 +171,6 @@ test("what failed of a session that was deleted since, here or from the store, i
 	// A push asks for it again.
 	expect((await run(laptop, ["push"])).code).toBe(1);
 	expect(await good(laptop, ["remote", "status"])).toContain("1 session deleted from the store, still here");
-});
-
-// Regression: the whole session stayed in the system's directory for temporary files.
-test.skipIf(isWindows)("a signal leaves no copy of lines, and what a process that was killed left is removed", async () => {
-	const { laptop } = team();
-	put(laptop, ID, [message("a", null, user(SECRET))]);
-	await good(laptop, ["push"]);
-	const notes = join(laptop.agent, "session-stores");
-	mkdirSync(join(notes, "redacting-old"));
-	utimesSync(join(notes, "redacting-old"), 0, 0);
-	const temporary = scratch();
-	const interrupting = join(temporary, "interrupting.cjs");
-	writeFileSync(interrupting, `const { syncBuiltinESMExports } = require("node:module");
-		for (const fs of [require("node:fs"), require("node:fs").promises]) {
-			const { writeFile, writeFileSync } = fs;
-			const interrupt = (path) => String(path).endsWith("lines.jsonl") && process.kill(process.pid, "SIGINT");
-			fs.writeFile = (...args) => Promise.resolve(writeFile(...args)).finally(() => interrupt(args[0]));
-			if (writeFileSync) fs.writeFileSync = (...args) => (writeFileSync(...args), interrupt(args[0]));
-		}
-		syncBuiltinESMExports();`);
-	const { code } = await run(laptop, ["redact", ID, "--text", "hunter2"], { NODE_OPTIONS: `--require=${interrupting}`, TMPDIR: temporary });
-	expect(code).toBe(null);
-	expect([...readdirSync(notes), ...readdirSync(temporary)].filter((name) => /redacting-|pi-session-native/.test(name))).toEqual([]);
-	await good(laptop, ["redact", ID, "--text", "hunter2"]);
 });
 
 test("the sessions of a remote that was renamed are moved", async () => {

@@ -129,11 +129,12 @@ const FUNCTIONS = {
 	getDefaultSessionDir: (_, { dir }) => ["/here", dir, { create: false }],
 	getLatestCompactionEntry: (size) => [entries(size)],
 	migrateSessionEntries: (size) => [[{ type: "session", id: "s" }, ...entries(size).slice(1)]],
+	redactLines: (size) => [[bytes(entry("a", size)), bytes(entry("b", size))], { text: "z", entries: ["a"], replacement: "y", dryRun: false }],
 	projectContextEntry: (size) => [entries(size)[1], { type: "context_edit", targetId: "a", replacement: { content: content(size) } }],
 	sessionEntryToContextMessages: (size) => [entries(size)[1]],
 };
 /** What reads the numbers of typed arrays itself. */
-const READ = Object.keys(STATICS).filter((name) => name.startsWith("merge") || name === "redact, lines");
+const READ = [...Object.keys(STATICS).filter((name) => name.startsWith("merge") || name === "redact, lines"), "redactLines"];
 /** They take text, numbers, a listener or nothing. */
 const WITHOUT_OBJECTS = `
 	appendLabelChange appendModelChange appendSessionInfo appendThinkingLevelChange branch buildContextEntries
@@ -193,7 +194,7 @@ function meddle(args, { how, keys }) {
 const count = { trials: 0, results: 0, errors: 0, unknown, wrong: [] };
 const text = (value) => {
 	try {
-		return JSON.stringify(value) ?? "";
+		return JSON.stringify(value, (_, one) => (isView(one) ? Buffer.from(one).toString("latin1") : one)) ?? "";
 	} catch {
 		return "";
 	}

@@ -114,6 +114,7 @@ const WRONG: Record<string, (dir: string) => unknown[]> = {
 	projectContextEntry: () => [null],
 	readTexts: () => [5],
 	redact: (dir) => [join(dir, "x.jsonl"), { text: 5 }],
+	redactLines: () => [["text"], { text: "x" }],
 	repair: () => [5],
 	search: () => ["words", { limit: -1 }],
 	sessionEntryToContextMessages: () => [undefined],

@@ -156,3 +156,16 @@ test("getters and proxies are asked once, and what they do to the session meanwh
 	expect(() => SessionManager.redact(file, { lines })).toThrow("refused");
 	expect(readFileSync(file, "utf8")).toBe(before);
 });
+
+test("lines without a file are redacted as those of a file, to the byte, and only those that change are given", () => {
+	const { redactLines } = api as unknown as { redactLines: (lines: Uint8Array[], what: object) => { id: string | null; hash: string; line: Uint8Array }[] };
+	const bytes = (text: string) => Buffer.from(text, "latin1");
+	const lines = [line("a", null, "hunter2 \xff"), line("b", "a", "stays"), "torn { hunter2", HEADER.replace("/", "hunter2")];
+	const redacted = (what: object) => redactLines(lines.map(bytes), what).map((one) => ({ ...one, line: Buffer.from(one.line).toString("latin1") }));
+	const hash = (text: string) => createHash("sha256").update(bytes(text)).digest("hex");
+	const replaced = (text: string, id: string | null) => ({ id, hash: hash(text), line: text.replace("hunter2", "*") });
+	const [first = "", , torn = ""] = lines;
+	expect(redacted({ text: "hunter2", replacement: "*" })).toEqual([replaced(first, "a"), replaced(torn, null)]);
+	expect(redacted({ lines: [{ hash: hash(first) }], replacement: "*" })).toEqual([{ id: "a", hash: hash(first), line: line("a", null, "*") }]);
+	expect(redactLines([], { text: "hunter2" })).toEqual([]);
+});

@@ -136,7 +136,7 @@ test.each(["push", "redact"] as const)("a redaction that was stopped before the 
 	writeFileSync(backup, lined(said("", "hunter2"), said("", "hunter2").fill("2", 28, 29)));
 	const local = { session: SESSION, file: a.file };
 	const stopped = () => Promise.reject(new Error("stopped"));
-	await expect(redactFile(a.file, { entries: ["a"] }, { notesDir: a.notes, redacted: new RedactionFile(a.notes, local), call: stopped })).rejects.toThrow("stopped");
+	await expect(redactFile(a.file, { entries: ["a"] }, { redacted: new RedactionFile(a.notes, local), call: stopped })).rejects.toThrow("stopped");
 	for (const file of [a.file, backup]) expect(readFileSync(file, "utf8")).toContain("hunter2");
 	if (next === "push") await a.again().push();
 	else await a.again().redact(local, { text: "something else" });
@@ -164,7 +164,7 @@ test.each(["before the file is changed", "in the moment in which it is changed"]
 		else begin(a, entry("a"), said("c", "hunter2"));
 		return callHere(name, file, input);
 	};
-	await redactFile(a.file, { text: "hunter2" }, { notesDir: a.notes, redacted, call });
+	await redactFile(a.file, { text: "hunter2" }, { redacted, call });
 	expect(readFileSync(a.file, "utf8")).not.toContain("hunter2");
 	expect(noted()).toEqual(hashes);
 });

@@ -15,7 +15,7 @@ use crate::js::engine::{JsEnv, JsVal};
 use crate::js::lists::list::catalog_and_cwd;
 use pi_session_core::base::wtf8::to_string_lossy;
 use pi_session_core::catalog::forget_file;
-use pi_session_core::rewrite::redact::{redact, RedactReport, Redaction};
+use pi_session_core::rewrite::redact::{self, RedactReport, Redaction};
 
 /// What replaces a text if the caller names nothing else.
 const REPLACEMENT: &[u8] = b"[redacted]";
@@ -72,6 +72,27 @@ fn lines_of<'env>(js: JsEnv<'env>, lines: JsVal<'env>) -> Result<Vec<(String, Op
     (0..js.len(list)?).map(line).collect()
 }
 
+/// What lines become that are in no session file, such as those of a store: those that change, each with its entry's id, the hash of the
+/// old line, and the new one. For `lib/store`, and not public.
+#[napi(catch_unwind, skip_typescript)]
+pub fn redact_lines<'env>(env: &'env Env, lines: JsVal<'env>, what: JsVal<'env>) -> Result<JsVal<'env>> {
+    let js = JsEnv::new(env);
+    let list = args::list(js, lines, "lines")?;
+    let lines: Result<Vec<_>> =
+        (0..js.len(list)?).map(|at| args::bytes(js, js.at(list, at)?, "each of lines")).collect();
+    let (lines, (redaction, _)) = (lines?, redaction_of(js, what)?);
+    let changed = redact::redact_lines(&lines, &redaction).or_throw(js)?;
+    let found = js.array(changed.len())?;
+    for (at, (line, new)) in (0..).zip(&changed) {
+        js.scoped(|js, _| {
+            let id = line.id.as_ref().map_or_else(|| js.null(), |id| js.string(id.as_bytes()))?;
+            let hash = js.string(line.hash.as_bytes())?;
+            js.set_at(found, at, js.record(&[(c"id", id), (c"hash", hash), (c"line", js.u8s(new)?)])?)
+        })?;
+    }
+    Ok(found)
+}
+
 #[napi]
 impl SessionManager {
     /// Takes something out of a session file: a text, what entries say, or lines. Its backups (`.v1.bak`, `.bak`) are redacted, too, and the
@@ -100,7 +121,7 @@ impl SessionManager {
         let path = resolved(js, path, "path")?;
         let (redaction, is_dry_run) = redaction_of(js, what)?;
         let (location, _) = catalog_and_cwd(js)?;
-        let report = redact(&path, &redaction, is_dry_run).map(|redacted| {
+        let report = redact::redact(&path, &redaction, is_dry_run).map(|redacted| {
             let is_catalog_clean = is_dry_run || location.is_none_or(|location| forget_file(&location, &path));
             Report { redacted, is_catalog_clean }
         });

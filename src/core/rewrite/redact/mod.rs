@@ -7,7 +7,7 @@ mod entry;
 mod run;
 mod text;
 
-pub use self::run::{redact, RedactReport, RedactedLine, Redaction};
+pub use self::run::{redact, redact_lines, RedactReport, RedactedLine, Redaction};
 
 #[cfg(test)]
 mod tests;

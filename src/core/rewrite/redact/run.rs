@@ -131,6 +131,20 @@ pub fn redact(path: &str, redaction: &Redaction, is_dry_run: bool) -> Result<Red
     Ok(RedactReport { lines, backups, left })
 }
 
+/// What lines that are in no session file become: those that change, each with the line that takes its place.
+pub fn redact_lines(lines: &[Vec<u8>], redaction: &Redaction) -> Result<Vec<(RedactedLine, Vec<u8>)>> {
+    let mut identities = Identities::default();
+    let (is_backup, identities, changed) = (false, &mut identities, Vec::new());
+    let mut redactor = Redactor { redaction, is_backup, identities, changed, left: 0 };
+    let mut new_lines = Vec::new();
+    for line in lines {
+        if let Some(new) = redactor.line(line)? {
+            push(&mut new_lines, new)?;
+        }
+    }
+    Ok(memory::collect(redactor.changed.into_iter().zip(new_lines))?)
+}
+
 /// The files that a migration and repairs left beside a session file.
 fn backups_of(path: &str) -> Result<Vec<String>> {
     let target = fs::real_path(Path::new(path)).with_call("realpath", path)?;
