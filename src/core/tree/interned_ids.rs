@@ -35,7 +35,7 @@ impl InternedIds {
         if let Some(&id_no) = lookup.find(hash, |id_no| bytes_of(spans, bytes, *id_no) == id) {
             return id_no;
         }
-        let id_no = spans.len() as IdNo;
+        let id_no = IdNo(spans.len() as u32);
         lookup.insert_unique(hash, id_no, |id_no| hasher.hash_one(bytes_of(spans, bytes, *id_no)));
         spans.push((bytes.len() as u64, id.len() as u32));
         bytes.extend_from_slice(id);
@@ -60,6 +60,6 @@ impl InternedIds {
 }
 
 fn bytes_of<'a>(spans: &[(u64, u32)], bytes: &'a [u8], id_no: IdNo) -> &'a [u8] {
-    let span = spans.get(id_no as usize).map(|&(start, len)| start as usize..start as usize + len as usize);
+    let span = spans.get(id_no.0 as usize).map(|&(start, len)| start as usize..start as usize + len as usize);
     span.and_then(|span| bytes.get(span)).unwrap_or_default()
 }

@@ -8,7 +8,8 @@ use crate::format::entry::EntryKind;
 /// file with other rows. Ask [`Session::take_remap`](crate::Session::take_remap) after it, or keep ids (`Tree::id_of`, `Tree::find`).
 pub type RowNo = u32;
 /// An interned id: [`Tree::id_bytes`](crate::Tree::id_bytes) gives its text. It is valid as long as row numbers are, see [`RowNo`].
-pub type IdNo = u32;
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct IdNo(pub(super) u32);
 
 /// The end of a list that is linked by row numbers.
 pub(super) const NONE: RowNo = RowNo::MAX;

@@ -120,7 +120,7 @@ impl Tree {
             next_sibling: NONE,
         });
         self.link_child(parent, no);
-        if let Some(rows) = self.rows_of_ids.get_mut(id as usize) {
+        if let Some(rows) = self.rows_of_ids.get_mut(id.0 as usize) {
             self.distinct += usize::from(rows.last == NONE);
             rows.last = no;
         }
@@ -145,7 +145,7 @@ impl Tree {
 
     fn intern(&mut self, id: &[u8]) -> IdNo {
         let id_no = self.ids.intern(id);
-        if self.rows_of_ids.len() <= id_no as usize {
+        if self.rows_of_ids.len() <= id_no.0 as usize {
             self.rows_of_ids.push(RowsOfId::default());
         }
         id_no
@@ -155,7 +155,7 @@ impl Tree {
         let children = match parent {
             ParentRef::Null => Some(&mut self.null_children),
             ParentRef::Missing => Some(&mut self.missing_children),
-            ParentRef::Id(id_no) => self.rows_of_ids.get_mut(id_no as usize).map(|rows| &mut rows.children),
+            ParentRef::Id(id_no) => self.rows_of_ids.get_mut(id_no.0 as usize).map(|rows| &mut rows.children),
             ParentRef::Number(_) | ParentRef::Other => None,
         };
         let Some(children) = children else { return };
@@ -212,10 +212,11 @@ impl Tree {
 
     /// The row that an id means: the last that has it.
     pub fn row_of(&self, id_no: IdNo) -> Option<RowNo> {
-        self.rows_of_ids.get(id_no as usize).map(|rows| rows.last).filter(|&row| row != NONE)
+        self.rows_of_ids.get(id_no.0 as usize).map(|rows| rows.last).filter(|&row| row != NONE)
     }
 
-    /// The bytes of an id, WTF-8. A label's target that is not a text begins with the byte 0xFF, which no WTF-8 has.
+    /// The bytes of an id, WTF-8; empty for the number of another tree that this one does not have. A label's target that is not a text
+    /// begins with the byte 0xFF, which no WTF-8 has.
     pub fn id_bytes(&self, id_no: IdNo) -> &[u8] {
         self.ids.bytes_of(id_no)
     }
@@ -316,7 +317,7 @@ impl Tree {
             ChildrenOf::Missing => self.missing_children,
             ChildrenOf::Null => self.null_children,
             ChildrenOf::Id(id) => {
-                let rows = self.id_no(id).and_then(|id_no| self.rows_of_ids.get(id_no as usize));
+                let rows = self.id_no(id).and_then(|id_no| self.rows_of_ids.get(id_no.0 as usize));
                 rows.map(|rows| rows.children).unwrap_or_default()
             }
             ChildrenOf::Number(number) => {
