@@ -261,7 +261,7 @@ impl SessionManager {
             session.tree().row(row).and_then(|row| row.role())
         };
         if let (Some(text), true, true) = (content, is_text, role.is_some_and(needs_block_list)) {
-            let blocks = factory::call(js, FactoryFn::TextBlocks, &[text])?;
+            let blocks = factory::call(js, FactoryFn::TextBlock, &[text])?;
             replacement = js.record(&[(c"content", blocks)])?;
         }
         let head = NewHead { target: id, ..NewHead::default() };

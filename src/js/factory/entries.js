@@ -1,6 +1,7 @@
 // Entry objects, and what is made of them: messages, projections and trees. Making many small objects is cheaper here than
 // through Node-API. The addon calls these functions with `scratch`, an array of numbers that it reads in place. They keep no
-// state of sessions and decide nothing about them: what an entry contributes, and its position in the tree, come in as numbers.
+// state of sessions. What kind of message an entry contributes, and its position in the tree, Rust decides: they come in as numbers. The
+// shape of the message is here.
 (shared, codes, scratch, values) => {
 	"use strict";
 	const { define, time, unbound } = shared;
@@ -129,7 +130,6 @@
 			scratch[2] = world.Date.now();
 			return text;
 		},
-		textBlocks: (text) => [{ type: "text", text }],
 		tree: (objects, parents, labels, unordered) => tree(objects, objects, parents, labels, unordered),
 		// `places` is a list of what is known of entries without reading them; for others it has 0.
 		outline(objects, places, rows, parents, labels, unordered) {

@@ -74,5 +74,4 @@ factory! {
     UnreadTexts = c"unreadTexts",
     Listen = c"listen",
     Message = c"message",
-    TextBlocks = c"textBlocks",
 }

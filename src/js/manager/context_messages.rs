@@ -90,7 +90,7 @@ pub fn edited_messages<'env>(
                 continue;
             }
             Edited::WithContent => content,
-            Edited::WithTextBlock => factory::call(js, FactoryFn::TextBlocks, &[content])?,
+            Edited::WithTextBlock => factory::call(js, FactoryFn::TextBlock, &[content])?,
         };
         changed.push(factory::call(js, FactoryFn::WithContent, &[message, content])?);
     }
