@@ -20,7 +20,7 @@ const STATICS = ["create", "open", "continueRecent", "forkFrom"];
 const METHODS = ["newSession", "createBranchedSession", "setSessionFile"];
 /** Arguments with which pi shows no stored session. */
 const SHOWS_NOTHING = new Set(["--help", "-h", "--version", "-v", "--list-models", "--no-session", "--export"]);
-/** pi's commands that are about no session, as the first argument. */
+/** pi's commands that are about no session, as the first argument. Known here alone: one that a later pi has waits for the store, two seconds at most. */
 const COMMANDS = new Set(["install", "remove", "uninstall", "update", "list", "config", "auth"]);
 
 /**
