@@ -358,7 +358,10 @@ export interface SessionSyncOptions {
 	store: LineStore;
 	/** The address of the store. Notes are kept apart for each, and for each `dir`; nothing secret of it is kept. */
 	address: string;
-	/** A directory of this machine with notes of how far files are stored. It may be lost. */
+	/**
+	 * A directory of this machine that lasts. What it says of how far files are stored may be lost; its folder `redacted` must not, or what was
+	 * redacted may come back with a pull.
+	 */
 	notes: string;
 	/** The directory of the session files. Sessions are pulled into it alone. */
 	dir: string;

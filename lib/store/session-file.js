@@ -66,7 +66,7 @@ function tailChecksumAt(path, offset) {
 	try {
 		file = fs.openSync(path, "r");
 		const tail = Buffer.alloc(Math.min(offset, CHECKED_BYTES));
-		fs.readSync(file, tail, 0, tail.length, offset - tail.length);
+		for (let [at, length] = [0, 1]; length > 0; at += length) length = fs.readSync(file, tail, at, tail.length - at, offset - tail.length + at);
 		return checksumOf(tail);
 	} catch {
 		return undefined;
