@@ -19,6 +19,7 @@ export const {
 	migrateSessionEntries,
 	parseSessionEntries,
 	projectContextEntry,
+	redactLines,
 	sessionEntryToContextMessages,
 	setAgentDir,
 	tryLockFile,

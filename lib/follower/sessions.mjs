@@ -107,7 +107,7 @@ export class Sessions {
 		return async () => {
 			const one = openOne();
 			if (!one) {
-				if (followed && (await this.#isUnstored(followed))) return FOLLOW_MS;
+				if (followed && (await this.#isUnstored(followed))) return PENDING_MS;
 				await sync?.stop();
 				[sync, followed] = [undefined, undefined];
 				// Meanwhile pi may have opened it again.
@@ -180,8 +180,8 @@ export class Sessions {
 			return !rules.isPrivate(one) && lagOf(one.file, note) > 0 && !(await isSuperseded(one));
 		} catch (error) {
 			if (error.code !== "ENOENT" && error.code !== "ENOTDIR") return true;
-			// Without its directory it may be on a drive that is away.
-			return promises.stat(dirname(one.file)).then(() => false, () => true);
+			// Without its directory it may be on a drive that is away, for a while.
+			return promises.stat(dirname(one.file)).then(() => false, () => !one.isForgotten);
 		}
 	}
 

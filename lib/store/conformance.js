@@ -90,6 +90,7 @@ const CASES = {
 		const store = await open("a");
 		const page = await store.load(SESSION);
 		assert.deepEqual([page.lines, page.more, page.problems], [[], false, []]);
+		assert.deepEqual(await store.redactions(SESSION), []);
 		assert.equal((await append(store, [])).stored, 0);
 		await listsNothing(store);
 		await listsNothing(store, { session: SESSION });

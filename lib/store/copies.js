@@ -82,10 +82,9 @@ async function copiesIn(path, redactions) {
  * What is to be redacted among lines because their originals were, or they themselves: copies that differ in more than their parent are not
  * among it, as each session may have been redacted in another way.
  * @param {Buffer[]} lines
- * @param {readonly Redaction[]} redactions
+ * @param {RedactedEntry[]} entries
  */
-function copiesAmong(lines, redactions) {
-	const entries = entriesIn(redactions);
+function copiesAmong(lines, entries) {
 	// As in most directories: then no line is looked at.
 	if (entries.length === 0) return [];
 	const ids = idsOf(entries);
@@ -96,11 +95,16 @@ function copiesAmong(lines, redactions) {
 	});
 }
 
-/** What stands in the places of redacted entries, with the identities of these. @param {readonly Redaction[]} redactions */
-const entriesIn = (redactions) => redactions.flatMap(({ hash, line }) => (line ? { hash, line, identity: identityOf(line) } : []));
+/**
+ * A redacted entry: the hash of its line, the line in its place, its id and its identity.
+ * @typedef {{ hash: string, line: Buffer, id: string | undefined, identity: string | undefined }} RedactedEntry
+ */
 
-/** @param {{ line: Buffer }[]} entries */
-const idsOf = (entries) => new Set(entries.flatMap(({ line }) => entryOf(line)?.id ?? []));
+/** The redacted entries in whose places lines stand. @param {readonly Redaction[]} redactions @returns {RedactedEntry[]} */
+const entriesIn = (redactions) => redactions.flatMap(({ hash, line }) => (line ? { hash, line, id: entryOf(line)?.id, identity: identityOf(line) } : []));
+
+/** @param {RedactedEntry[]} entries */
+const idsOf = (entries) => new Set(entries.flatMap(({ id }) => id ?? []));
 
 /**
  * How a copy is redacted. One that differs from an original only in its parent gets what stands in the original's place. Of any other nobody
@@ -139,5 +143,6 @@ function belowParentOf(other, line) {
 exports.copiesAmong = copiesAmong;
 exports.copiesIn = copiesIn;
 exports.eachLine = eachLine;
+exports.entriesIn = entriesIn;
 exports.entriesWith = entriesWith;
 exports.identityOf = identityOf;

@@ -156,9 +156,11 @@ class DirectoryObjects {
 			if (!known && size > 0) return undefined;
 			const file = known ?? (await unlessThere(this.#make(full, "ax")))?.file;
 			if (!file) return undefined;
+			let isAsKnown = false;
 			try {
 				const there = (await file.stat()).size;
 				if (there !== size) return undefined;
+				isAsKnown = true;
 				// Who made it may have been killed before this.
 				if (there === 0) await setMode(full, (await fs.stat(this.#root)).mode & FILE_MODE);
 				// Not by the handle: on Windows one that appends cannot cut.
@@ -167,7 +169,7 @@ class DirectoryObjects {
 				await file.datasync();
 			} catch (error) {
 				// It may be in memory alone, where a repeated append would find it, and a second synchronisation may not fail any more.
-				await fs.truncate(full, endOffset).catch(() => {});
+				if (isAsKnown) await fs.truncate(full, endOffset).catch(() => {});
 				throw error;
 			} finally {
 				await file.close();

@@ -176,12 +176,12 @@ export interface LineStore {
 	 */
 	delete(session: string): Promise<void>;
 	/**
-	 * Removes lines for ever, and puts others in their places: no row, file or object of the store has their bytes when it resolves. A line
-	 * that is not there yet counts, too: if it is appended later nothing is stored. Rejects with `not-found` or `deleted` where there is
-	 * no such session.
+	 * Removes lines for ever, and puts others in their places: no row, file or object of the store has their bytes when it resolves, but for
+	 * what a killed process left of an append, which the next append of its host removes. A line that is not there yet counts, too: if it is
+	 * appended later nothing is stored. Rejects with `not-found` or `deleted` where there is no such session.
 	 */
 	redact(session: string, redactions: readonly Redaction[]): Promise<void>;
-	/** The lines of a session that were redacted, sorted by hash. */
+	/** The lines of a session that were redacted, sorted by hash; none where there is no such session. */
 	redactions(session: string): Promise<Redaction[]>;
 	/**
 	 * Gives the sessions of a project the name of another one, as after its remote was renamed: `list` of the other one has them. Nothing

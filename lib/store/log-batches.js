@@ -105,32 +105,32 @@ function hasBatch(bytes, from) {
 }
 
 /**
- * Where a part of a log has the bytes of redacted lines, also after damage and in a torn end. A damaged line of a batch that has a redacted one
- * may be that. Of a batch that is not there to its end, which its host may be writing, only the lines in the places of redacted ones are.
+ * Where a part of a log has the bytes of redacted lines, also after damage. A damaged line of a batch that has a redacted one may be that. The
+ * end that the next append of its host cuts off is left to it: the host may be writing there.
  * @param {Buffer} bytes
+ * @param {{ session: string, host: string }} of
  * @param {{ has: (checksum: string) => boolean }} redacted by checksum
  */
-function redactedRanges(bytes, redacted) {
+function redactedRanges(bytes, of, redacted) {
 	/** @type {{ at: number, length: number }[]} */
 	const ranges = [];
-	/** The last batch that began, and how many of its lines were passed. */
-	let [checksums, end, nth] = [/** @type {string[]} */ ([]), 0, 0];
-	let known = new Set(checksums);
-	for (let [at, next] = [0, 0]; at < bytes.length; at = next + 1) {
+	const { end: whole, fault, isLast } = decodeBatches(bytes, 0, of);
+	const to = fault === undefined || isLast ? whole : bytes.length;
+	/** Of the last batch that began, and where it ends. */
+	let [checksums, end] = [/** @type {Set<string>} */ (new Set()), 0];
+	for (let [at, next] = [0, 0]; at < to; at = next + 1) {
 		const newline = bytes.indexOf(NEWLINE, at);
 		next = newline < 0 ? bytes.length : newline;
 		const line = bytes.subarray(at, next);
 		const meta = line.toString("latin1", 0, BEGINNING.length) === BEGINNING ? parseMeta(line) : undefined;
 		if (meta?.isWhole) {
-			[checksums, end, nth] = [meta.lines, next + 1 + meta.bytes, 0];
-			known = new Set(checksums);
+			[checksums, end] = [new Set(meta.lines), next + 1 + meta.bytes];
 			continue;
 		}
 		const checksum = checksumOf(line);
-		let candidates = [checksum];
-		if (at < end && !known.has(checksum)) candidates = end <= bytes.length ? checksums : checksums.slice(nth, nth + 1);
-		if (candidates.some((one) => redacted.has(one)) && line.some((byte) => byte !== 0x20)) ranges.push({ at, length: line.length });
-		nth++;
+		const isDamaged = at < end && !checksums.has(checksum);
+		const isRedacted = [checksum, ...(isDamaged ? checksums : [])].some((one) => redacted.has(one));
+		if (isRedacted && line.some((byte) => byte !== 0x20)) ranges.push({ at, length: line.length });
 	}
 	return ranges;
 }

@@ -1,6 +1,6 @@
 // Reading logs: the batches of each host that a cursor has not passed, and what is redacted of them (log-store.js).
 const { LogCursor } = require("./cursor.js");
-const { resetError } = require("./errors.js");
+const { StoreError, resetError } = require("./errors.js");
 const { PARALLEL } = require("./in-parallel.js");
 const { compareLines, compareText, entryOf } = require("./lines.js");
 const { beginningOf, checksumOf, decodeBatches } = require("./log-batches.js");
@@ -56,7 +56,7 @@ class LogReader {
 			for (const { batch, path } of read) {
 				if (batch.clock <= start.clock) page.comesAfter = false;
 				// A process that was killed after it wrote it did not look at what was redacted, and no append reads what the cursor has passed.
-				if (host === this.#host) await this.#redactions.blank(path, [batch], listing);
+				if (host === this.#host) await this.#redactions.blank(path, [batch], listing).catch(unlessRefused);
 				for (const [index, { checksum, line: there }] of batch.lines.entries()) {
 					const where = `${path}, line ${index + 1} of the batch at ${batch.start}`;
 					const isRedacted = listing.redacted.has(checksum);
@@ -139,6 +139,11 @@ class LogReader {
 		const there = await this.#objects.get(partPath(listing, host, part), start, start + beginning.length);
 		if (there && !beginning.equals(there.bytes)) throw resetError(listing.session);
 	}
+}
+
+/** Who may not write there may read. @param {unknown} error */
+function unlessRefused(error) {
+	if (!(error instanceof StoreError && ["denied", "read-only"].includes(error.code))) throw error;
 }
 
 /**

@@ -232,10 +232,10 @@ class LogStore {
 		// All of them are applied, because whoever made the others may have been stopped here.
 		const listing = await this.#thereOf(session);
 		await this.#redactions.removeUnused(listing);
-		for (const parts of listing.hosts.values())
+		for (const [host, parts] of listing.hosts)
 			await inParallel(parts, async ({ path }) => {
 				const content = await this.#objects.get(path);
-				const ranges = content ? redactedRanges(content.bytes, listing.redacted) : [];
+				const ranges = content ? redactedRanges(content.bytes, { session, host }, listing.redacted) : [];
 				if (ranges.length > 0) await this.#objects.blank(path, ranges);
 			});
 	}

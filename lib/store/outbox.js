@@ -79,9 +79,12 @@ class Outbox {
 				this.#storedLines = new Set(page.lines.map(({ line }) => lineKey(line)));
 				note = { cursor: page.cursor, offset: 0, fingerprint: await fingerprintAt(file, 0), needsAll: page.lines.length > 0 };
 			}
-			const { lines, bytes, goesOn } = this.#beforeSecret(await readLines(file, note.offset));
+			const read = await readLines(file, note.offset);
 			// After reading: what is said once a session is private is not among the lines if it was not private yet.
 			if (this.#options.isPrivate?.()) return false;
+			// Then the file is another one.
+			if (await redactAgain?.(read.lines)) return true;
+			const { lines, bytes, goesOn } = this.#beforeSecret(read);
 			if (bytes === 0) {
 				await this.#compare(note);
 				return this.#atEnd();
@@ -91,8 +94,6 @@ class Outbox {
 			const fresh = lines.filter((line) => fits(line) && entryOf(line) && !this.#storedLines.has(lineKey(line)));
 			let { cursor, needsAll } = note;
 			if (fresh.length > 0) {
-				// Then the file is another one.
-				if (await redactAgain?.(fresh)) return true;
 				await claim?.();
 				const append = { header, lines: fresh, project, after: cursor, restores };
 				({ cursor } = await store.append(session, append));

@@ -13,12 +13,14 @@ const { fileOnDisk } = require("./session-path.js");
 const { namesIn, remove, unlessAbsentSync } = require("./small-file.js");
 
 /**
- * A session of this machine. Without a project it was not known yet.
- * @typedef {{ session: string, file: string, cwd: string, project?: string }} PendingSession
+ * A session of this machine. Without a project it was not known yet. `isForgotten`: nobody waits any longer for a directory of it that is not
+ * there.
+ * @typedef {{ session: string, file: string, cwd: string, project?: string, isForgotten?: boolean }} PendingSession
  */
 
 const EXTENSION = ".jsonl";
 const DAY_MS = 86_400_000;
+const FORGOTTEN_MS = 90 * DAY_MS;
 
 class Pending {
 	#folder;
@@ -69,8 +71,9 @@ class Pending {
 		await Promise.all(this.#others().map(async (id) => {
 			const isRunning = this.#isRunning(id);
 			if (isRunning) return;
-			const needed = await Promise.all(this.#read(id).map(isNeeded));
-			if (!needed.includes(true) && (isRunning === false || this.#isOld(id))) this.#remove(id);
+			const age = this.#ageOf(id);
+			const needed = await Promise.all(this.#read(id).map((one) => isNeeded({ ...one, isForgotten: age > FORGOTTEN_MS })));
+			if (!needed.includes(true) && (isRunning === false || age > DAY_MS)) this.#remove(id);
 		}));
 	}
 
@@ -91,9 +94,9 @@ class Pending {
 		return release === undefined ? undefined : release === null;
 	}
 
-	/** Whether a process has opened no session for a day. @param {string} id */
-	#isOld(id) {
-		return Date.now() - (fs.statSync(this.#fileOf(id), { throwIfNoEntry: false })?.mtimeMs ?? 0) > DAY_MS;
+	/** How long ago a process has opened its last session, in milliseconds. @param {string} id */
+	#ageOf(id) {
+		return Date.now() - (fs.statSync(this.#fileOf(id), { throwIfNoEntry: false })?.mtimeMs ?? 0);
 	}
 
 	/** @param {string} id @returns {PendingSession[]} */

@@ -231,6 +231,7 @@ async function linesOf(path, hashes) {
 	return found;
 }
 
+exports.finish = finish;
 exports.planStored = planStored;
 exports.pushRedactions = pushRedactions;
 exports.redactFile = redactFile;

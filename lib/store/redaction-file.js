@@ -1,9 +1,10 @@
 // The redaction file of a session: what was redacted, and what stands in its place, whether a store is named or not. It goes to every store
 // that has the session, also to one that is named later (redact-files.js). The file also says in which stores that was begun and has not ended.
 const { createHash } = require("node:crypto");
-const { readFileSync } = require("node:fs");
+const { readFileSync, statSync } = require("node:fs");
 const { dirname, join, resolve } = require("node:path");
 const { addressKey } = require("./address.js");
+const { entriesIn } = require("./copies.js");
 const { StoreError, isGone } = require("./errors.js");
 const { hostLock } = require("./host-lock.js");
 const { isObject, parse } = require("./lines.js");
@@ -15,6 +16,7 @@ const { namesIn, unlessAbsentSync, writeWhole } = require("./small-file.js");
 
 /** @typedef {{ hash: string, line: Buffer }} ReplacedLine the SHA-256 of the bytes of a line in hexadecimal digits, and the line in its place */
 /** @typedef {{ lines: ReplacedLine[], unfinished: string[] }} Kept `unfinished`: the stores in which a redaction was begun and has not ended, by their keys */
+/** What redaction files say, by path; `version` changes when the file is replaced. @typedef {Map<string, { version: string, entries: import("./copies").RedactedEntry[] }>} DirectoryCache */
 
 class RedactionFile {
 	#session;
@@ -47,11 +49,28 @@ class RedactionFile {
 		return this.#read().lines;
 	}
 
-	/** What was redacted in all sessions of the directory, in this one first. */
-	ofDirectory() {
+	/**
+	 * What was redacted in all sessions of the directory, in this one first. A damaged file of another session is left out: it stops its own.
+	 * @param {DirectoryCache} cache what was read before
+	 */
+	ofDirectory(cache) {
 		const folder = dirname(this.#path);
 		const paths = namesIn(folder).filter((name) => name.endsWith(".json")).map((name) => join(folder, name));
-		return [...new Set([this.#path, ...paths])].flatMap((path) => this.#read(path).lines);
+		return [...new Set([this.#path, ...paths])].flatMap((path) => {
+			const stat = statSync(path, { throwIfNoEntry: false });
+			if (!stat) return [];
+			const version = `${stat.ino} ${stat.mtimeMs} ${stat.size}`;
+			const known = cache.get(path);
+			if (known?.version === version) return known.entries;
+			try {
+				const entries = entriesIn(this.#read(path).lines);
+				cache.set(path, { version, entries });
+				return entries;
+			} catch (error) {
+				if (path === this.#path) throw error;
+				return [];
+			}
+		});
 	}
 
 	/** Whether a redaction in the store was begun and has not ended: the store may know it, and still have the bytes. */

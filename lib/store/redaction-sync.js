@@ -16,7 +16,7 @@ const { copiesAmong } = require("./copies.js");
 const { asError, isGone } = require("./errors.js");
 const { inParallel } = require("./in-parallel.js");
 const { describe, filesIn } = require("./local.js");
-const { planStored, pushRedactions, redactFile, takeOver } = require("./redact-files.js");
+const { finish, planStored, pushRedactions, redactFile, takeOver } = require("./redact-files.js");
 const { RedactionFile } = require("./redaction-file.js");
 const { NotASession } = require("./session-file.js");
 
@@ -34,6 +34,8 @@ class RedactionSync {
 	#errors;
 	/** How many lines that were redacted here the store was found to know, by session. @type {Map<string, number>} */
 	#pushed = new Map();
+	/** @type {import("./redaction-file").DirectoryCache} */
+	#directoryCache = new Map();
 
 	/**
 	 * @param {import("./index").SessionSyncOptions & { call?: import("./local").CallManager }} options
@@ -129,9 +131,12 @@ class RedactionSync {
 	 */
 	async redactAgain(local, lines) {
 		const redacted = this.redactedOf(local);
-		const copies = copiesAmong(lines, redacted.ofDirectory());
+		const copies = copiesAmong(lines, redacted.ofDirectory(this.#directoryCache));
 		if (copies.length === 0) return false;
-		await redacted.withLock(() => redacted.add(copies));
+		await redacted.withLock(async () => {
+			await redacted.add(copies);
+			await finish(local.file, redacted, this.#options.call);
+		});
 		await this.push(local);
 		return true;
 	}

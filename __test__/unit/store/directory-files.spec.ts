@@ -74,6 +74,24 @@ test("an append that is repeated writes what could not be synchronised again", a
 	expect((await append(open(path), entries("a", 1))).stored).toBe(1);
 });
 
+// Regression: it cut the log where it had ended when it was last seen, and what another process had stored since was gone.
+test("an append that cannot look at its log cuts nothing off", async () => {
+	const path = emptyDirectory();
+	const store = open(path);
+	const { cursor } = await append(store, entries("a", 1));
+	const second = await append(open(path), entries("b", 1), cursor);
+	expect(second.stored).toBe(1);
+	const openFile = fs.promises.open;
+	vi.spyOn(fs.promises, "open").mockImplementation(async (...args: any[]) => {
+		const file = await (openFile as any)(...args);
+		if (String(args[0]).endsWith(".lines")) file.stat = () => Promise.reject(Object.assign(new Error("EIO: i/o error, fstat"), { code: "EIO" }));
+		return file;
+	});
+	expect((await failure(append(store, entries("c", 1), cursor))).code).toBe("unreachable");
+	vi.restoreAllMocks();
+	expect((await open(path, "b").load(SESSION)).lines).toHaveLength(2);
+});
+
 // Regression: it failed although it was stored.
 test.each(["EINVAL", "ENOTSUP", "EOPNOTSUPP", "EBADF"])("where directories cannot be synchronised an append succeeds (%s)", async (code) => {
 	const path = emptyDirectory();

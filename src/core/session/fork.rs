@@ -80,11 +80,12 @@ impl ForkSource {
         }
         // What may fail comes before the file has its name, as far as it can: a retry must find the name free.
         let session = Session::new(Vec::new(), Persistence::File, Some(target.clone())).with_options(options)?;
+        let size = out.size();
         let storage = out.finish(options.durability)?;
         let file_id = storage.file_id();
         session.loaded(target, Box::new(storage)).inspect_err(|_| {
             let found = fs::stat_path(Path::new(target)).ok().flatten();
-            if found.is_some_and(|found| found.file_id == file_id) {
+            if found.is_some_and(|found| found.file_id == file_id && found.size == size) {
                 let _ = fs::remove(Path::new(target));
             }
         })

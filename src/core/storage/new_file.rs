@@ -67,6 +67,11 @@ impl NewFile {
         self.write_all(bytes).with_call("write", &self.path)
     }
 
+    /// How many bytes it has.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
     /// Gives it the mode of the file that it replaces, and the owner where that is allowed.
     pub fn set_like(&self, old: &dyn Storage) -> Result<()> {
         match old.metadata()? {
