@@ -76,11 +76,11 @@ export class Pulls {
 		const large = news.filter(isLarge);
 		const small = news.filter((item) => !large.includes(item));
 		// Before any is pulled: what is pulled into a fork must not have lines that were redacted in its parent session.
-		const elsewhere = await sync.takeRedactions(wanted);
+		const fetched = await sync.fetchRedactions(wanted);
 		let done = 0;
 		const onResult = () => isFirst && reports.send({ lacking: { left: news.length - ++done, of: news.length } });
 		const pull = async (chosen) => {
-			const results = await sync.pull({ items, chosen, elsewhere, duration: isFirst ? timeout : DURATION_MS, onResult });
+			const results = await sync.pull({ items, chosen, fetched, duration: isFirst ? timeout : DURATION_MS, onResult });
 			this.#take(results, chosen, isFirst);
 			return results;
 		};

@@ -93,7 +93,7 @@ async function change(file, what, call) {
  * @param {Redacting} options
  * @returns {Promise<Map<string, number | Error>>} of each session that the file has lines of: how many were redacted, or why they were not
  */
-async function takeOver({ session, file }, redactions, options) {
+async function applyRedactions({ session, file }, redactions, options) {
 	/** @type {Map<string, string>} */
 	const owners = new Map();
 	/** @type {Map<string, number | Error>} */
@@ -235,4 +235,4 @@ exports.finish = finish;
 exports.planStored = planStored;
 exports.pushRedactions = pushRedactions;
 exports.redactFile = redactFile;
-exports.takeOver = takeOver;
+exports.applyRedactions = applyRedactions;

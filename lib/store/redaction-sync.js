@@ -8,7 +8,7 @@
 // | has the new line | has the redaction, and names the store as unfinished | knows the redaction, and may have the old line | `push` again |
 // | has the new line | has the redaction | knows the redaction, and has the new line | nothing |
 // | has the old line, such as one that was put back | has the redaction | knows the redaction, and has the new line | the next pull, or the first push of a process, changes the file (`finish`) |
-// | has the old line | does not have it | knows the redaction of another host | the next pull (`take`), which begins with the first row |
+// | has the old line | does not have it | knows the redaction of another host | the next pull (`fetch`), which begins with the first row |
 // | has it, or not | that of another session of the directory has it | has the old line, in a fork | the next pull or push of the fork (`redactAgain`) |
 const { join } = require("node:path");
 const { unlessAbsent } = require("./calls.js");
@@ -16,16 +16,16 @@ const { copiesAmong } = require("./copies.js");
 const { asError, isGone } = require("./errors.js");
 const { inParallel } = require("./in-parallel.js");
 const { describe, filesIn } = require("./local.js");
-const { finish, planStored, pushRedactions, redactFile, takeOver } = require("./redact-files.js");
+const { finish, planStored, pushRedactions, redactFile, applyRedactions } = require("./redact-files.js");
 const { RedactionFile } = require("./redaction-file.js");
 const { NotASession } = require("./session-file.js");
 
 /** @typedef {{ session: string, file: string, cwd?: string }} Local */
 /** @typedef {import("./index").SyncItem} SyncItem */
 /**
- * What was redacted elsewhere in some sessions: `takeOver` gives for each of them how many lines were redacted here so, or why not. It does it
+ * What was redacted elsewhere in some sessions: `apply` gives for each of them how many lines were redacted here so, or why not. It does it
  * once.
- * @typedef {{ sessions: Set<string>, takeOver: () => Promise<Map<string, number | Error>> }} Elsewhere
+ * @typedef {{ sessions: Set<string>, apply: () => Promise<Map<string, number | Error>> }} FetchedRedactions
  */
 
 class RedactionSync {
@@ -54,12 +54,12 @@ class RedactionSync {
 	}
 
 	/**
-	 * Keeps what was redacted elsewhere. Gives the sessions that have such redactions, and what takes them over in every session file of this
+	 * Keeps what was redacted elsewhere. Gives the sessions that have such redactions, and what applies them to every session file of this
 	 * machine: that takes its time, so what is pulled into other sessions does not wait for it, but is redacted by what is kept.
 	 * @param {SyncItem[]} items those that are the same as in the store are left out
-	 * @returns {Promise<Elsewhere>}
+	 * @returns {Promise<FetchedRedactions>}
 	 */
-	async take(items) {
+	async fetch(items) {
 		const { store, dir } = this.#options;
 		const changed = items.filter(({ session, stored, state }) => state !== "same" && stored.redactions > 0 && this.#notes.get(session)?.redactions !== stored.redactions);
 		/** @type {Map<string, number | Error>} */
@@ -77,8 +77,8 @@ class RedactionSync {
 			}
 		});
 		/** @type {Promise<Map<string, number | Error>> | undefined} */
-		let taking;
-		return { sessions: new Set(results.keys()), takeOver: () => (taking ??= this.#takeOver(changed, redactions, results)) };
+		let applying;
+		return { sessions: new Set(results.keys()), apply: () => (applying ??= this.#applyToFiles(changed, redactions, results)) };
 	}
 
 	/**
@@ -87,7 +87,7 @@ class RedactionSync {
 	 * @param {Map<string, import("./index").Redaction[]>} redactions by session
 	 * @param {Map<string, number | Error>} results of each session
 	 */
-	async #takeOver(changed, redactions, results) {
+	async #applyToFiles(changed, redactions, results) {
 		const { dir, call, otherFiles } = this.#options;
 		const own = changed.flatMap(({ file }) => file ?? []);
 		const files = redactions.size > 0 ? new Set([...own, ...(await filesIn(dir)), ...((await otherFiles?.()) ?? [])]) : [];
@@ -96,17 +96,17 @@ class RedactionSync {
 			const local = await unlessAbsent(describe(file)).catch((error) => (error instanceof NotASession ? undefined : { file }));
 			if (!local) continue;
 			const redacted = "session" in local ? this.redactedOf(local) : undefined;
-			const counts = await takeOver(local, redactions, { redacted, call });
+			const counts = await applyRedactions(local, redactions, { redacted, call });
 			for (const [owner, count] of counts) {
 				const before = results.get(owner);
-				// Where a file keeps lines of a session, that session's redactions are taken over again by the next pull.
+				// Where a file keeps lines of a session, that session's redactions are applied again by the next pull.
 				if (!(before instanceof Error)) results.set(owner, count instanceof Error ? count : Number(before) + count);
 			}
 		}
 		for (const { session, stored } of changed) {
 			const [note, result] = [this.#notes.get(session), results.get(session)];
 			if (result instanceof Error) this.#errors.set(session, result);
-			// It need not be taken over again.
+			// They need not be applied again.
 			else if (note) await this.#notes.set(session, { ...note, redactions: stored.redactions });
 		}
 		return results;

@@ -133,24 +133,24 @@ class SessionSync {
 	/**
 	 * Adds what is stored to the files of this machine, the newest first, each separately: an error is in the report of its session. What
 	 * was redacted elsewhere is redacted here. Throws if the store cannot be asked.
-	 * @param {import("./index").SyncOptions & { items?: SyncItem[], chosen?: SyncItem[], elsewhere?: import("./redaction-sync").Elsewhere, duration?: number, onResult?: (result: import("./index").PullResult) => void }} [options]
-	 *   Internal, for the follower, are `chosen`: those of the items that are pulled, where others may be their parent sessions; `elsewhere`:
-	 *   what `takeRedactions` gave, where several pulls are made of some items; `duration`: no more sessions are begun after so many
+	 * @param {import("./index").SyncOptions & { items?: SyncItem[], chosen?: SyncItem[], fetched?: import("./redaction-sync").FetchedRedactions, duration?: number, onResult?: (result: import("./index").PullResult) => void }} [options]
+	 *   Internal, for the follower, are `chosen`: those of the items that are pulled, where others may be their parent sessions; `fetched`:
+	 *   what `fetchRedactions` gave, where several pulls are made of some items; `duration`: no more sessions are begun after so many
 	 *   milliseconds, counted again for those that were redacted elsewhere
 	 * @returns {Promise<import("./index").PullResult[]>}
 	 */
-	async pull({ session, items: compared, chosen, elsewhere: taken, signal, duration, onProgress, onResult } = {}) {
+	async pull({ session, items: compared, chosen, fetched: given, signal, duration, onProgress, onResult } = {}) {
 		const items = compared ?? (await this.compare(session)).items;
 		const files = new Map(items.map(({ session, file }) => [session, file]));
 		const wanted = (chosen ?? items).filter(isToPull).sort((a, b) => b.stored.modified.getTime() - a.stored.modified.getTime());
 		// First: what is pulled into a fork must not have lines that were redacted in its parent session.
-		const elsewhere = taken ?? (await this.takeRedactions(items));
+		const fetched = given ?? (await this.fetchRedactions(items));
 		/** @type {Map<string, number | Error>} */
-		let takenOver = new Map();
+		let applied = new Map();
 		/** @type {Map<SyncItem, import("./index").PullResult>} */
 		const results = new Map();
 		const work = async (/** @type {SyncItem} */ item) => {
-			const result = await this.#pullOne(item, files, takenOver.get(item.session));
+			const result = await this.#pullOne(item, files, applied.get(item.session));
 			this.#errors.set(item.session, result.error);
 			results.set(item, result);
 			onProgress?.(results.size, wanted.length);
@@ -163,9 +163,9 @@ class SessionSync {
 				inParallel(some.filter(isLarge), work, { signal: ends, limit: LARGE_PARALLEL }),
 			]);
 		};
-		const isRedacted = (/** @type {SyncItem} */ { session }) => elsewhere.sessions.has(session);
+		const isRedacted = (/** @type {SyncItem} */ { session }) => fetched.sessions.has(session);
 		await pullAll(wanted.filter((item) => !isRedacted(item)));
-		if (!signal?.aborted) takenOver = await elsewhere.takeOver();
+		if (!signal?.aborted) applied = await fetched.apply();
 		await pullAll(wanted.filter(isRedacted));
 		return wanted.flatMap((item) => results.get(item) ?? []);
 	}
@@ -173,16 +173,16 @@ class SessionSync {
 	/**
 	 * @param {SyncItem} item
 	 * @param {Map<string, string | undefined>} files of the sessions that there are, or will be
-	 * @param {number | Error | undefined} takenOver how many lines were redacted here as elsewhere, or why not
+	 * @param {number | Error | undefined} applied how many lines were redacted here as elsewhere, or why not
 	 * @returns {Promise<import("./index").PullResult>}
 	 */
-	async #pullOne(item, files, takenOver = 0) {
+	async #pullOne(item, files, applied = 0) {
 		const { session, stored, state } = item;
 		const { store, cwd, dir, call } = this.#options;
 		let file = item.file ?? "";
-		const report = { session, isNew: state === "new", redacted: typeof takenOver === "number" ? takenOver : 0 };
+		const report = { session, isNew: state === "new", redacted: typeof applied === "number" ? applied : 0 };
 		try {
-			if (typeof takenOver !== "number") throw takenOver;
+			if (typeof applied !== "number") throw applied;
 			let header;
 			if (report.isNew) {
 				const parentOf = (/** @type {string} */ name) => {
@@ -199,7 +199,7 @@ class SessionSync {
 			return { ...report, file, ...(await pull({ store, stored, isChanged, file, header, notes: this.#notes, redactAgain: (lines) => this.#redactions.redactAgain({ session, file }, lines), call })) };
 		} catch (error) {
 			// Another process pulls it, too, and made its file first.
-			if (report.isNew && isObject(error) && error.code === "EEXIST") return this.#pullOne({ ...item, file, state: "changed" }, files, takenOver);
+			if (report.isNew && isObject(error) && error.code === "EEXIST") return this.#pullOne({ ...item, file, state: "changed" }, files, applied);
 			return { ...report, file, added: 0, problems: [], error: asError(error) };
 		}
 	}
@@ -208,8 +208,8 @@ class SessionSync {
 	 * What `RedactionSync` does. Internal: only `pull` and the follower call it.
 	 * @param {SyncItem[]} items
 	 */
-	takeRedactions(items) {
-		return this.#redactions.take(items);
+	fetchRedactions(items) {
+		return this.#redactions.fetch(items);
 	}
 
 	/** @type {Sync["redact"]} */

@@ -157,7 +157,7 @@ test("what was redacted in a large session is taken out of its fork before that 
 	const { pulls, pull, putLarge, put } = setup();
 	await putLarge("large");
 	await put("fork", "a");
-	const [redactions, pulled] = (["takeRedactions", "pull"] as const).map((name) => vi.spyOn(SessionSync.prototype, name).mockClear()) as [Mock, Mock];
+	const [redactions, pulled] = (["fetchRedactions", "pull"] as const).map((name) => vi.spyOn(SessionSync.prototype, name).mockClear()) as [Mock, Mock];
 	await pull();
 	await pulls.large;
 	expect(redactions.mock.calls.map(([items]) => (items as Item[]).map(({ session }) => session).sort())).toEqual([["fork", "large"]]);
