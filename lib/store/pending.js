@@ -72,7 +72,8 @@ class Pending {
 			const isRunning = this.#isRunning(id);
 			if (isRunning) return;
 			const age = this.#ageOf(id);
-			const needed = await Promise.all(this.#read(id).map((one) => isNeeded({ ...one, isForgotten: age > FORGOTTEN_MS })));
+			const isForgotten = age > FORGOTTEN_MS;
+			const needed = await Promise.all(this.#read(id).map((one) => isNeeded({ ...one, ...(isForgotten && { isForgotten }) })));
 			if (!needed.includes(true) && (isRunning === false || age > DAY_MS)) this.#remove(id);
 		}));
 	}

@@ -1,7 +1,7 @@
 // The process beside pi, without pi: what it follows, stores at the end and claims, and what it says.
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { appendFileSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 import { expect, test, vi } from "vitest";
@@ -306,6 +306,20 @@ test("a session that was left on a drive that is away is stored at a later start
 	renameSync(`${drive}.away`, drive);
 	follow(at, { start: {} }, { PI_SESSION_NATIVE_LOCK: "" });
 	await vi.waitFor(async () => expect(await at.stored()).toEqual(["stored", "waits"]), LONG);
+});
+
+// Regression: for each pi that had its sessions in a directory that was removed since, a file stayed for ever.
+test("a session whose directory has been away for three months is not waited for any longer", async () => {
+	const at = await setup();
+	renameSync(join(at.path, "sessions"), join(at.path, "sessions.away"));
+	const message = left(at, at.one);
+	const path = readdirSync(join(at.notes, "open"), { recursive: true }).map(String).find((name) => name.endsWith("earlier.jsonl")) as string;
+	const then = Date.now() / 1000 - 91 * 86_400;
+	utimesSync(join(at.notes, "open", path), then, then);
+	const { hears, close } = follow(at, message, { PI_SESSION_NATIVE_LOCK: "" });
+	await hears("done");
+	await close();
+	expect(new Pending(at.notes, at.address, "earlier").own()).toEqual([]);
 });
 
 // Regression: each pi said at its end that not all was stored, and pushed it again, in vain.
