@@ -4,8 +4,7 @@
 //   npm run runtimes -- --quick node20       few random cases, and less on the Nodes in between: as `npm run test:all` does
 //   npm run runtimes -- --specs __test__/unit/contract/tree bun     these files; -t names one test
 // The last line is the sum: `N passed, N failed`. A test whose tool is missing is not run, and the tool is named.
-import { spawn } from "node:child_process";
-import { once } from "node:events";
+import { spawnSync } from "node:child_process";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { RUNTIMES, setup } from "../runtimes/setup.mjs";
@@ -67,14 +66,15 @@ function filesOf(name, specs, quick) {
 /** Runs the specs on one runtime; gives what `reported` does. */
 function runOn(name, { specs, quick, test }) {
 	const env = { ...process.env, PSN_RUNTIME: name, PSN_COUNTS: quick ? "taste" : (process.env.PSN_COUNTS ?? "full") };
-	const run = async (reporters) => {
+	const run = (reporters) => {
 		const { binary, args } = setup(name);
 		if (HOOKED.includes(name)) env.PSN_PI_NODE = binary;
 		// For the processes that vitest and the tests start, too.
 		if (name === "bun") env.BUN_OPTIONS = `--preload=${join(root, "__test__/unit/runtimes/bun-home.cjs")}`;
 		const vitest = [VITEST, "run", "--silent=passed-only", ...filesOf(name, specs, quick), ...(test ? ["-t", test] : []), ...reporters];
-		const [code] = await once(spawn(binary, [...args, ...vitest], { cwd: root, env, stdio: "inherit" }), "exit");
-		return code ?? 1;
+		const { status, error } = spawnSync(binary, [...args, ...vitest], { cwd: root, env, stdio: "inherit" });
+		if (error) throw error;
+		return status ?? 1;
 	};
 	return reported(run, { env, again: (file) => `npm run runtimes -- ${name} --specs ${file}`, isFiltered: test !== undefined });
 }

@@ -143,19 +143,18 @@ const checked = async () => {
 };
 const built = Promise.all([installed, rest || checked()]).then(([isGood]) => isGood && step("build", command("npm", "run", "build:dev")));
 env.RUSTDOCFLAGS = "-D warnings";
-const rust = built.then(async (isGood) => {
+const rust = built.then(async () => {
 	if (!rest) {
 		await step("cargo test", cargoTest);
 		await step("cargo clippy", clippy());
 		await step("cargo doc", command("cargo", "doc", "--locked", "--no-deps", "--document-private-items"));
 	}
 	if (all) await step("clippy for other systems", otherSystems);
-	// Beside the end of vitest, whose tests of processes and stores often wait.
-	if (all && isGood && (await pi)) await step("runtimes", runtimes);
 });
 const specs = Promise.all([built, pi]).then(([addon, reference]) => addon && reference && step("vitest", vitest));
 await built.then((isGood) => isGood && step("generated files are fresh", () => fresh(before)));
 await Promise.all([rust, specs]);
+if (all && (await built) && (await pi)) await step("runtimes", runtimes);
 
 for (const failure of failures) console.log(`\n  FAILED ${failure}`);
 for (const tool of missing) console.log(`\n  NOT RUN: ${tool}`);

@@ -196,9 +196,12 @@ describe("pages", () => {
 		expect(variables(textOf("docs/environment.md"))).toEqual(variables(sources.map(read).join("\n")));
 	});
 
+	/** For the addon's loader and for `lib/store`. */
+	const INTERNAL = ["__napiBindingTarget", "redactLines"];
+
 	test("the page on moving over names every member of the class and every function that pi does not have, and no other", async () => {
 		const [pi, ours] = [await loadReference(), await loadSubject()] as const;
-		const functionsOf = (holder: object): string[] => Object.getOwnPropertyNames(holder).filter((name) => !["arguments", "caller", "__napiBindingTarget"].includes(name) && typeof (holder as Record<string, unknown>)[name] === "function");
+		const functionsOf = (holder: object): string[] => Object.getOwnPropertyNames(holder).filter((name) => !["arguments", "caller", ...INTERNAL].includes(name) && typeof (holder as Record<string, unknown>)[name] === "function");
 		const more = (of: (module: SessionModule) => object): string[] => {
 			const known = new Set(functionsOf(of(pi)));
 			return functionsOf(of(ours)).filter((name) => !known.has(name)).sort();
