@@ -1,7 +1,7 @@
 // Machines that share a store: in a directory, if none is given.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { DirectoryStore, type LineStore, SessionSync, type SessionSyncOptions } from "../../lib/store/index.js";
+import { DirectoryStore, type LineStore, SessionSync } from "../../lib/store/index.js";
 import { SESSION, emptyDirectory, header } from "./lines.js";
 
 /** The name of the file of `SESSION`. */
@@ -17,10 +17,10 @@ export function world(open?: (host: string) => LineStore) {
 	const path = emptyDirectory();
 	const errors: string[] = [];
 	/** With the `host` of another one it is another checkout on that machine. */
-	const machine = (name: string, { isShared, host = name, claim }: { isShared?: boolean; host?: string; claim?: SessionSyncOptions["claim"] } = {}) => {
+	const machine = (name: string, { isShared, host = name }: { isShared?: boolean; host?: string } = {}) => {
 		const dir = join(path, name);
 		const store = open?.(host) ?? new DirectoryStore({ path, host });
-		const options = { store, address: path, notes: join(path, `notes-${name}`), dir, cwd: `/home/${name}/shop`, project: "shop", isShared, claim };
+		const options = { store, address: path, notes: join(path, `notes-${name}`), dir, cwd: `/home/${name}/shop`, project: "shop", isShared };
 		const sync = () => new SessionSync({ ...options, onError: (error) => errors.push(error.message) });
 		/** `again` is another process. */
 		return { dir, file: join(dir, NAME), store, notes: options.notes, options, sync: sync(), again: sync };

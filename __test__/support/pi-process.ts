@@ -80,8 +80,6 @@ export interface Report {
 	isReached?: boolean;
 	lacking?: { left: number; of: number };
 	unstored?: number;
-	claimed?: string;
-	inUse?: [string, string];
 	show?: string;
 }
 

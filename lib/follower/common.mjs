@@ -5,11 +5,6 @@ const require = createRequire(import.meta.url);
 
 export const { STORE_VARIABLE, agentDirOf, notesIn } = require("../store/setting-names.js");
 
-/** How long a session counts as in use after the last claim, in milliseconds. */
-export const CLAIM_MS = 60_000;
-
-export const isExclusive = () => process.env.PI_SESSION_NATIVE_LOCK === "exclusive";
-
 /** What is said of a store that did not answer for `timeout` milliseconds. */
 export const lateness = (timeout) => `the store did not answer within ${timeout / 1000} s`;
 

@@ -13,7 +13,7 @@ import { createRequire } from "node:module";
 import { dirname } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { defaultDir, pathOf } from "../shared/session-dir.mjs";
-import { HeldClaims } from "./claims.mjs";
+import { Claims } from "./claims.mjs";
 import { Reports, takeAnswer } from "./messages.mjs";
 import { Pulls } from "./pulls.mjs";
 import { Schedule } from "./schedule.mjs";
@@ -43,7 +43,7 @@ const end = () => process.kill(process.pid, "SIGKILL");
  * @property {import("../store/pending.js").Pending} pending pi's pending sessions, and those of other processes
  * @property {import("../store/last-errors.js").LastErrors} errors
  * @property {Reports} reports
- * @property {HeldClaims} claims
+ * @property {Claims} claims
  * @property {Schedule} schedule
  * @property {(filter?: object) => Promise<import("../store/index.js").SessionList>} list what the store lists
  */
@@ -68,7 +68,7 @@ class StoreFollower {
 			rules: pushRules(agentDir),
 			pending: new Pending(notesDir, address, pending),
 			errors: new LastErrors(notesDir, address),
-			claims: new HeldClaims({ store, reports }),
+			claims: new Claims({ store, reports }),
 			schedule: new Schedule(),
 			list: (filter) => this.#list(filter),
 		};

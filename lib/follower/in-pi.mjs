@@ -5,7 +5,7 @@
 import { existsSync, writeSync } from "node:fs";
 import { createRequire } from "node:module";
 import { Follower } from "./process.mjs";
-import { CLAIM_MS, STORE_VARIABLE, agentDirOf, isExclusive, lateness, notesIn, pullCommand } from "./common.mjs";
+import { STORE_VARIABLE, agentDirOf, lateness, notesIn, pullCommand } from "./common.mjs";
 
 const require = createRequire(import.meta.url);
 /** What the variable said before its password was taken out. */
@@ -61,8 +61,6 @@ class StoreInPi {
 	#managers = new Set();
 	/** The files of the pending sessions; managers may have gone on to other ones since. */
 	#pendingFiles = new Set();
-	/** Which sessions other hosts use, by session: a sentence, and until when it holds unless it is reported again. */
-	#inUse = new Map();
 	#follower;
 	/** The open sessions as they were last sent to it, as a text. */
 	#sentOpen;
@@ -114,23 +112,16 @@ class StoreInPi {
 	watch(SessionManager) {
 		this.#SessionManager = SessionManager;
 		// A session that is only looked at has nothing to store, and nobody is to see that it is in use.
-		const register = (manager, args) => !args.some((arg) => arg?.readonly === true) && this.#register(manager);
+		const register = (manager, args) => {
+			if (args.some((arg) => arg?.readonly === true)) return;
+			this.#managers.add(new WeakRef(manager));
+			this.#addPending();
+		};
 		for (const name of STATICS) doAfter(SessionManager, name, register);
 		for (const name of METHODS) doAfter(SessionManager.prototype, name, () => this.#addPending());
 		// The timer does not keep pi running.
 		setInterval(() => this.#tick(), TICK_MS).unref();
 		process.on("exit", () => this.#end());
-	}
-
-	/** Takes a manager that was made; throws if its session is in use elsewhere and wanted alone. */
-	#register(manager) {
-		const use = this.#inUse.get(manager.getSessionId());
-		if (use !== undefined && performance.now() < use.until && isExclusive()) {
-			manager.close();
-			throw new Error(`${use.sentence}, and PI_SESSION_NATIVE_LOCK=exclusive is set`);
-		}
-		this.#managers.add(new WeakRef(manager));
-		this.#addPending();
 	}
 
 	/** The sessions that managers have open: they may have gone on to other ones since. */
@@ -183,9 +174,7 @@ class StoreInPi {
 		[this.#follower, this.#sentOpen] = [undefined, undefined];
 	}
 
-	#receive({ claimed, inUse, show, done, error }) {
-		if (claimed) this.#inUse.delete(claimed);
-		if (inUse) this.#inUse.set(inUse[0], { sentence: safe(inUse[1]), until: performance.now() + CLAIM_MS });
+	#receive({ show, done, error }) {
 		if (show) this.#show(show);
 		if (done === "start" && error) this.#show(error);
 	}
@@ -275,11 +264,9 @@ function endBySignals() {
 }
 
 /** One line that is fit for a terminal: what a store holds was written by others. */
-const safe = (text) => require("../shared/text.mjs").safeLine(text);
-
 function print(line) {
 	try {
-		writeSync(2, `pi-session-native: ${safe(line)}\n`);
+		writeSync(2, `pi-session-native: ${require("../shared/text.mjs").safeLine(line)}\n`);
 	} catch {
 		// Nobody reads the errors of this process, or not now: pi goes on.
 	}

@@ -14,7 +14,6 @@
 //   done, error         "start" or "end", and why it failed
 //   isReached           the store has answered at pi's start, or at its end
 //   lacking, unstored   how many sessions wait to be pulled at the start, and to be stored at the end
-//   claimed, inUse      a session that is claimed here; one that another host uses, with a sentence that says so
 //   show                a line for whoever runs pi
 //   ended               why the follower ends
 //

@@ -136,14 +136,14 @@ export class Sessions {
 
 	/** A new sync. It lets pi's process change the files that pi has open, until pi ends and answers no more. @param {Place} place */
 	syncFor(place) {
-		const { store, address, notesDir, namedDir, rules, claims } = this.#context;
+		const { store, address, notesDir, namedDir, rules } = this.#context;
 		const call = (name, file, input) => {
 			const open = this.isEnding ? undefined : this.#openFile(file);
 			return open ? callPi({ name, file: open, input }) : callHere(name, file, input);
 		};
 		const otherFiles = async () => everySessionFile(namedDir(place.cwd));
 		const onError = (error, session) => this.#showFailure(error, session);
-		return new SessionSync({ store, address, notes: notesDir, ...place, ...rules, otherFiles, call, claim: claims.beforeAppend, onError });
+		return new SessionSync({ store, address, notes: notesDir, ...place, ...rules, otherFiles, call, onError });
 	}
 
 	/**
@@ -224,7 +224,7 @@ export class Sessions {
 	 */
 	async storePending() {
 		const failures = await this.#store([...this.#pending.values()]);
-		if (failures.some(({ code }) => code !== "claimed")) throw failures[0];
+		if (failures.length > 0) throw failures[0];
 		return PENDING_MS;
 	}
 
@@ -267,7 +267,7 @@ export class Sessions {
 		};
 		const store = async (one) => {
 			const error = await push(one).catch((error) => error);
-			if (error?.retryable || error?.code === "claimed") return failures.push(error);
+			if (error?.retryable) return failures.push(error);
 			this.#pending.delete(one.file);
 			if (error) this.#showFailure(error, one.session);
 		};
@@ -275,8 +275,8 @@ export class Sessions {
 		return failures;
 	}
 
-	/** Errors that may pass are retried, and reported when pi ends if they did not; that another host has the claim is said where it is asked for. */
+	/** Errors that may pass are retried, and reported when pi ends if they did not. */
 	#showFailure(error, session) {
-		if (error.code !== "claimed" && !error.retryable) this.#context.reports.show(`session ${session} is not stored: ${error.message}`, `${session} ${error.code}`);
+		if (!error.retryable) this.#context.reports.show(`session ${session} is not stored: ${error.message}`, `${session} ${error.code}`);
 	}
 }

@@ -376,11 +376,6 @@ export interface SessionSyncOptions {
 	isShared?: boolean;
 	/** By default `projectOf(cwd, store.host)`. */
 	project?: string;
-	/**
-	 * Is called before something is appended to a session, and waited for: it may claim the session. If it rejects, as a claim does while
-	 * another host has one, what was to be appended waits. The store itself refuses no append because of a claim.
-	 */
-	claim?: (session: string) => unknown;
 	/** Whether a session is never pushed. It is asked again before each portion. */
 	isPrivate?: (local: { session: string; cwd: string | undefined; file?: string }) => boolean;
 	/** Says which secret a line of an entry holds. It is not stored then, nor is what follows it in its session: code `held-back`. */

@@ -26,7 +26,6 @@ const { fingerprintAt, readHeader, readLines } = require("./session-file.js");
  * @property {(error: Error) => void} [onSkipped] is given an error for each line that is too long for the store
  * @property {boolean} [verifiesCursor] shows the store the cursor if the file has nothing new: a store that was made anew or put back is noticed, too
  * @property {boolean} [restores] stores a session again that was deleted from the store
- * @property {() => unknown} [claim] is called before an append, and waited for; nothing is appended if it throws
  * @property {(lines: Buffer[]) => Promise<boolean>} [redactAgain] redacts those of the lines that were redacted here before; gives whether there are any
  * @property {(line: Uint8Array) => string | undefined} [secretIn] says which secret a line holds: it is not stored then
  * @property {() => boolean} [isPrivate] whether nothing more is to be stored
@@ -66,7 +65,7 @@ class Outbox {
 	}
 
 	async #tryPortion() {
-		const { store, session, project, readNote, onNote, onSkipped, onProgress, claim, redactAgain, restores } = this.#options;
+		const { store, session, project, readNote, onNote, onSkipped, onProgress, redactAgain, restores } = this.#options;
 		const file = await unlessAbsent(fs.open(this.#options.file));
 		// A session gets its file with its first message.
 		if (!file) return false;
@@ -94,7 +93,6 @@ class Outbox {
 			const fresh = lines.filter((line) => fits(line) && entryOf(line) && !this.#storedLines.has(lineKey(line)));
 			let { cursor, needsAll } = note;
 			if (fresh.length > 0) {
-				await claim?.();
 				const append = { header, lines: fresh, project, after: cursor, restores };
 				({ cursor } = await store.append(session, append));
 				if (cursor === append.after) {

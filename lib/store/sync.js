@@ -321,13 +321,12 @@ class SessionSync {
 	 */
 	#pushOf(local, more) {
 		const { session, file } = local;
-		const { store, claim, secretIn } = this.#options;
+		const { store, secretIn } = this.#options;
 		return new Push({
 			...{ store, session, file, secretIn, project: this.project },
 			readNote: () => this.#notes.get(session),
 			onNote: (note) => this.#setPushed(session, note),
 			isPrivate: () => this.isPrivate(local),
-			claim: claim && (() => claim(session)),
 			onStart: () => this.#redactions.pushUnknown(local),
 			redactAgain: (lines) => this.#redactions.redactAgain(local, lines),
 			...more,

@@ -154,9 +154,6 @@ test("a session that was deleted from the store comes back only if a push is to 
 	for (const wanted of [{}, { session: SESSION }]) {
 		expect(await a.again().push(wanted)).toMatchObject([{ error: { code: "deleted", message: said } }]);
 	}
-	// Regression: where the session is claimed first, nothing said how it is put back.
-	const claim = (session: string) => a.store.claim?.(session, { ttl: 1000 });
-	expect(await machine("a", { claim }).sync.push()).toMatchObject([{ error: { code: "deleted", message: said } }]);
 	expect(await a.again().push({ session: SESSION, restores: true })).toMatchObject([{ lag: 0 }]);
 	expect(ids(await loadAll(a.store, SESSION))).toEqual(["x", "y"]);
 	// With nothing new in the file, too.
