@@ -4,6 +4,7 @@
 // and writes down on this machine that they are pending (lib/store/pending.js).
 import { existsSync, writeSync } from "node:fs";
 import { createRequire } from "node:module";
+import { messageOf } from "../store/errors.js";
 import { Follower } from "./process.mjs";
 import { STORE_VARIABLE, agentDirOf, lateness, notesIn, pullCommand } from "./common.mjs";
 
@@ -44,7 +45,7 @@ export function storeOfEnvironment(agentDir = agentDirOf()) {
 		show(address);
 		return new StoreInPi(address, notesIn(agentDir), answerTimeout(TIMEOUT_MS, print));
 	} catch (error) {
-		print(`no store is used: ${error.message}`);
+		print(`no store is used: ${messageOf(error)}`);
 		return undefined;
 	}
 }
@@ -141,7 +142,7 @@ class StoreInPi {
 			try {
 				this.#pending.add({ ...one, project: process.env.PI_SESSION_NATIVE_PROJECT || undefined });
 			} catch (error) {
-				this.#show(`which sessions are open cannot be written down (${error.message}): what is not stored when pi is killed waits for pi-sessions push`);
+				this.#show(`which sessions are open cannot be written down (${messageOf(error)}): what is not stored when pi is killed waits for pi-sessions push`);
 			}
 		}
 	}
@@ -194,7 +195,8 @@ class StoreInPi {
 			const report = this.#SessionManager[name](file, input);
 			for (const one of this.#sessions().filter((one) => one.file === file)) this.#reload(one);
 			return { report };
-		} catch ({ message, code }) {
+		} catch (error) {
+			const { message, code } = Object(error);
 			return { error: { message, code } };
 		}
 	}
@@ -204,7 +206,7 @@ class StoreInPi {
 		try {
 			manager.reload();
 		} catch (error) {
-			this.#show(`session ${session}: what others said is in its file, and is not taken in here: ${error.message}`);
+			this.#show(`session ${session}: what others said is in its file, and is not taken in here: ${messageOf(error)}`);
 		}
 	}
 
@@ -249,13 +251,12 @@ class StoreInPi {
 
 /** Lets a method do something more, which is given its result and its arguments. */
 function doAfter(object, name, more) {
-	const declared = Object.getOwnPropertyDescriptor(object, name);
 	const apply = (original, self, args) => {
 		const result = Reflect.apply(original, self, args);
 		more(result, args);
 		return result;
 	};
-	Object.defineProperty(object, name, { ...declared, value: new Proxy(declared.value, { apply }) });
+	Object.defineProperty(object, name, { value: new Proxy(object[name], { apply }) });
 }
 
 /** From here on signals end this process at once: pi has ended, and nobody would hear of them while the store is waited for. */

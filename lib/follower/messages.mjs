@@ -63,7 +63,7 @@ export async function callPi(call) {
 	const { report, error } = await new Promise((resolve) => {
 		waiting.push(resolve);
 		// Where pi is gone nobody waits for the answer.
-		process.send(call, () => {});
+		process.send?.(call, () => {});
 	});
 	if (error) throw Object.assign(new Error(error.message), error);
 	return report;

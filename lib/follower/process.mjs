@@ -10,6 +10,7 @@ import { randomUUID } from "node:crypto";
 import { closeSync, fstatSync, mkdirSync, openSync, readSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { messageOf } from "../store/errors.js";
 import { reportIn } from "./messages.mjs";
 
 const FOLLOWER = fileURLToPath(new URL("follower.mjs", import.meta.url));
@@ -26,9 +27,10 @@ export class Follower {
 	/** Why the process has ended, or cannot be used; undefined while it runs. What it said itself counts more than what its end tells. */
 	#why;
 	#exit;
+	/** @type {import("node:child_process").ChildProcess | undefined} */
 	#child;
 	/** The file of its reports, and how far it was read. */
-	#reports;
+	#reports = -1;
 	#position = 0;
 	#onReport;
 	/** What was reported since this process began to wait, of each kind the last. */
@@ -46,19 +48,21 @@ export class Follower {
 			this.#reports = openSync(path, "ax+", 0o600);
 			// Nobody else is to find it, and it is gone with the last process that has it open.
 			unlinkSync(path);
-			const stdio = ["pipe", this.#reports, "ignore", "ipc"];
-			const child = spawn(process.execPath, [FOLLOWER], { detached: true, stdio, serialization: "advanced", windowsHide: true, env: { ...THREADS, ...process.env } });
+			const child = spawn(process.execPath, [FOLLOWER], {
+				...{ detached: true, windowsHide: true, env: { ...THREADS, ...process.env }, serialization: "advanced" },
+				stdio: ["pipe", this.#reports, "ignore", "ipc"],
+			});
 			this.#child = child;
 			child.on("error", (error) => (this.#exit ??= error.message));
 			if (child.pid === undefined) throw new Error("its process cannot be started");
 			child.on("exit", (code, signal) => (this.#exit ??= signal ?? `exit code ${code}`));
-			child.on("message", (call) => this.send({ answer: onCall(call) }));
+			child.on("message", (call) => this.send({ answer: onCall?.(call) }));
 			// That the process has ended is known otherwise. Without a listener the error would end pi.
-			child.stdin.on("error", () => {});
-			for (const part of [child, child.stdin, child.channel]) part?.unref();
+			child.stdin?.on("error", () => {});
+			for (const part of [child, child.stdin, child.channel]) Object(part).unref?.();
 			this.send(first);
 		} catch (error) {
-			this.#why = error.message;
+			this.#why = messageOf(error);
 		}
 	}
 
@@ -68,7 +72,7 @@ export class Follower {
 
 	/** That the process has ended meanwhile is known by its end. */
 	send(message) {
-		if (this.ended === undefined) this.#child.send(message, () => {});
+		if (this.ended === undefined) this.#child?.send(message, () => {});
 	}
 
 	/** Passes on what the process has reported since. If that cannot be read, as on a network drive, it counts as ended. */
@@ -90,7 +94,7 @@ export class Follower {
 			this.#position += length;
 			return bytes.toString("utf8", 0, length).split("\n");
 		} catch (error) {
-			this.#why ??= `its reports cannot be read: ${error.message}`;
+			this.#why ??= `its reports cannot be read: ${messageOf(error)}`;
 			return [];
 		}
 	}
@@ -131,7 +135,8 @@ export class Follower {
 	 * an event was handled, but what is written to it is refused. After `end`, when nothing can be written, it counts as running there.
 	 */
 	#hasExited() {
-		const { pid, stdin } = this.#child;
+		const { pid, stdin } = this.#child ?? {};
+		if (pid === undefined || !stdin) return true;
 		stdin.write("\n");
 		try {
 			process.kill(pid, 0);

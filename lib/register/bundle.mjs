@@ -7,6 +7,7 @@
 import { isAscii } from "node:buffer";
 import { readFileSync } from "node:fs";
 import { basename } from "node:path/posix";
+import { messageOf } from "../store/errors.js";
 import { BUNDLE, Unfit, managerSource } from "./package.mjs";
 
 const HOOKED = new URL("hooked.mjs", import.meta.url).href;
@@ -72,7 +73,7 @@ export class Bundle {
 		try {
 			return { bundle: new Bundle(pi) };
 		} catch (error) {
-			return { refused: error.message };
+			return { refused: messageOf(error) };
 		}
 	}
 
@@ -82,7 +83,9 @@ export class Bundle {
 		const at = classAt - VARIABLE.length;
 		const once = !text.includes(CLASS, classAt + 1) && METHODS.every((one) => definitions(text, one) === 1);
 		if (!once || !text.startsWith(VARIABLE, at)) throw new Error(`${name} does not declare SessionManager once`);
-		const { source, names, functions, numbers } = managerSource(pi);
+		const manager = managerSource(pi);
+		if (!manager) throw new Error("its session manager is not understood");
+		const { source, names, functions, numbers } = manager;
 		const unknown = names.find((one) => one !== "SessionManager" && !functions.includes(one) && !(one in numbers));
 		if (unknown) throw new Error(`${unknown} is neither a function nor a number`);
 		// The rest of the module is in front of its last declaration, and not longer than unbundled.

@@ -1,6 +1,7 @@
 // What the hooks share with the modules that they add to pi's module graph or edit. These may be loaded by `require`: no
 // top-level await here.
 
+/** @type {Record<string, any>} */
 export const hooked = {
 	/** `started(dir)`: an entry module of the pi in `dir` begins. Throws unless its manager is replaced. */
 	started: undefined,

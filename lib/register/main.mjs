@@ -4,6 +4,7 @@ import module from "node:module";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { isMainThread } from "node:worker_threads";
+import { messageOf } from "../store/errors.js";
 import { keepCompiled } from "./compile-cache.mjs";
 import { Hooks } from "./hooks.mjs";
 import { BUNDLE, Packages, Unfit, readEnvironment } from "./package.mjs";
@@ -42,7 +43,7 @@ function loadOurs() {
 	try {
 		ours = require("../../index.js");
 	} catch (error) {
-		const [reason] = error.message.split("\n");
+		const [reason] = messageOf(error).split("\n");
 		throw new Unfit(reason.replace(/^pi-session-native: /, ""));
 	}
 	store?.watch(ours.SessionManager);
