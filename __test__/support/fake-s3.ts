@@ -7,7 +7,8 @@ import { library } from "./lines.js";
 
 const require = createRequire(library);
 const { encodeBatch } = require("./log-batches.js");
-const { folderOf, headerPath, projectPath, claimPath, partPath } = require("./log-names.js");
+const { folderOf, headerPath, projectPath, partPath } = require("./log-names.js");
+const { presencePath } = require("./log-presence.js");
 
 const PAGE = 1000;
 
@@ -19,8 +20,8 @@ export interface FakeBucket {
 	asked: string[];
 	/** A session of the project "shop" that a host has stored: one line, at a time. */
 	put(session: string, options: { at: number; host?: string; content?: string }): void;
-	/** A host that claimed a session for a minute at a time. */
-	putClaim(session: string, host: string, at: number): void;
+	/** A host that has a session open. */
+	putPresence(session: string, host: string, at: number): void;
 }
 
 /** Each request takes `delay` milliseconds, or what it gives for a key. */
@@ -70,6 +71,6 @@ export async function fakeBucket(delay: (key: string) => number): Promise<FakeBu
 			const lines = [Buffer.from(JSON.stringify({ type: "message", id: `${session}-a`, parentId: null, timestamp: new Date(at).toISOString(), message: { role: "user", content, timestamp: at } }))];
 			put(partPath({ folder: folderOf("shop"), session, generation: 1 }, host, 1), encodeBatch({ session, host, clock: 1, prev: "", lines }).bytes, at);
 		},
-		putClaim: (session, host, at) => put(claimPath(session, host, 60_000), "", at),
+		putPresence: (session, host, at) => put(presencePath(host, session), "", at),
 	};
 }

@@ -41,7 +41,7 @@ const withFiles = (path: string) => ({
 
 /** A backup of what a directory holds of a store. */
 async function backupOf(path: string): Promise<() => Promise<void>> {
-	const STORED = ["sessions", "headers", "lines", "claims", "store.json"];
+	const STORED = ["sessions", "headers", "lines", "presence", "store.json"];
 	const kept = emptyDirectory();
 	const copy = (from: string, to: string) => {
 		for (const name of STORED) {

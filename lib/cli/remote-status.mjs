@@ -57,7 +57,7 @@ export async function remoteStatus(options) {
  * @param {string[]} files every session file of this machine
  */
 async function isWanted(session, { store }, syncs, files) {
-	const { sessions, problems, deleted } = await store.list({ session, headers: false, claims: false });
+	const { sessions, problems, deleted } = await store.list({ session, headers: false, presence: false });
 	if (deleted.length > 0) return false;
 	if (files.some((path) => idInName(path) === session)) return true;
 	const isHere = (await Promise.all(syncs.map((sync) => sync.local(session)))).flat().length > 0;
@@ -93,7 +93,7 @@ async function statusOf(sync, list, errors) {
 		private: secret.length,
 		privateStored: secret.map(({ session }) => session).filter((session) => list?.sessions.some((one) => one.session === session)),
 		deleted: [...gone],
-		inUse: (list?.sessions ?? []).flatMap(({ session, claim }) => (claim ? { session, host: claim.host } : [])),
+		inUse: (list?.sessions ?? []).flatMap(({ session, presence = [] }) => presence.map((host) => ({ session, host }))),
 	};
 }
 

@@ -167,7 +167,7 @@ const problemRow = ({ session, where, message }) => ({ session, file: "", what: 
  * @param {Set<string>} listed the sessions of those that have one
  */
 async function storedElsewhere({ store }, listed) {
-	const { sessions } = await store.list({ headers: false, claims: false });
+	const { sessions } = await store.list({ headers: false, presence: false });
 	return { sessions: sessions.filter(({ session }) => !listed.has(session)).length };
 }
 
@@ -178,7 +178,7 @@ async function storedElsewhere({ store }, listed) {
  */
 async function listedFor({ store }, query) {
 	// Where headers are asked for, each may cost a request.
-	const less = { headers: false, claims: false };
+	const less = { headers: false, presence: false };
 	const list = isId(query) ? await store.list({ session: query, ...less }) : undefined;
 	return list && list.sessions.length + list.problems.length + list.deleted.length > 0 ? list : store.list(less);
 }
@@ -244,7 +244,7 @@ export async function remoteMove(from, to, options) {
 		if (project === "" || from === "") throw new UsageError("The name of a project must not be empty; pi-sessions remote --all lists the projects");
 		if (project === from) throw new UsageError(`${safeLine(from)} is the project's name already; name the one that it is to have: pi-sessions remote move ${safeLine(from)} <to>`);
 		if (!store.move) throw new CommandError(`${safeLine(shown)} cannot give a project another name`);
-		const [there, target] = await Promise.all([from, project].map((project) => store.list({ project, headers: false, claims: false })));
+		const [there, target] = await Promise.all([from, project].map((project) => store.list({ project, headers: false, presence: false })));
 		const sessions = there.sessions.map(({ session }) => session);
 		if (sessions.length + there.problems.length === 0) throw new CommandError(`No session of a project ${safeLine(from)} is stored; pi-sessions remote --all lists the projects`);
 		if (!options.dryRun) await store.move(from, project);
@@ -278,12 +278,12 @@ export async function remote(options) {
 		// The names of other projects are in the headers' objects.
 		const { sessions, problems } = await store.list(options.all ? {} : { project: (await syncHere(connection, options)).project, headers: false });
 		if (options.json) {
-			const rows = sessions.map(({ session, project, hosts, bytes, modified, claim }) => ({ session, project, hosts, bytes, modified, claim }));
+			const rows = sessions.map(({ session, project, hosts, bytes, modified, presence }) => ({ session, project, hosts, bytes, modified, presence }));
 			await writeJson({ store: shown, host: store.host, sessions: rows, problems });
 		} else {
 			const rows = sessions
 				.sort((a, b) => b.modified.getTime() - a.modified.getTime())
-				.map(({ session, project, hosts, bytes, modified, claim }) => [clip(session, 36), clip(project ?? "", 60), clip(hosts.map(displayName).join(", "), 60), size(bytes), age(modified), claim ? clip(displayName(claim.host), 30) : ""]);
+				.map(({ session, project, hosts, bytes, modified, presence = [] }) => [clip(session, 36), clip(project ?? "", 60), clip(hosts.map(displayName).join(", "), 60), size(bytes), age(modified), clip(presence.map(displayName).join(", "), 30)]);
 			const columns = [
 				{ title: "SESSION", paint: paint.cyan },
 				{ title: "PROJECT", least: 12, rank: 2 },

@@ -2,11 +2,7 @@
 import { createRequire } from "node:module";
 
 const require = createRequire(import.meta.url);
-const { isGone } = require("../store/errors.js");
 const { displayName } = require("../store/names.js");
-
-/** How long a claim lasts, in milliseconds, unless it is renewed. */
-const CLAIM_MS = 60_000;
 
 export class Claims {
 	#store;
@@ -23,22 +19,22 @@ export class Claims {
 	async renew(session) {
 		this.#claimed.add(session);
 		try {
-			await this.#store.claim?.(session, { ttl: CLAIM_MS });
+			await this.#store.setPresence?.(session, true);
 		} catch (error) {
-			if (isGone(error) || error.code === "claimed" || error.retryable) return;
-			this.#reports.show(`session ${session} is not claimed: ${error.message}`, `claim ${session} ${error.code}`);
+			if (!error.retryable) this.#reports.show(`others do not see that session ${session} is open here: ${error.message}`, `presence ${error.code}`);
 		}
 	}
 
 	/** Gives up what this process has claimed. */
 	async release() {
-		await Promise.allSettled([...this.#claimed].map((session) => this.#store.claim?.(session, { ttl: 0 })));
+		await Promise.allSettled([...this.#claimed].map((session) => this.#store.setPresence?.(session, false)));
 	}
 
 	/** Says which of these stored sessions other hosts use. */
 	showUses(stored) {
-		const used = stored.filter(({ claim }) => claim && claim.host !== this.#store.host);
-		const lines = used.map(({ session, claim }) => [`session ${session} is in use on ${displayName(claim.host)}`]);
+		const others = ({ presence = [] }) => presence.filter((host) => host !== this.#store.host);
+		const used = stored.filter((one) => others(one).length > 0);
+		const lines = used.map((one) => [`session ${one.session} is in use on ${others(one).map(displayName).join(", ")}`]);
 		this.#reports.showFew(lines, (count) => `${count} more sessions are in use on other hosts; pi-sessions remote shows them`);
 	}
 }

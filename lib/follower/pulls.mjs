@@ -58,7 +58,7 @@ export class Pulls {
 		const sync = this.#sync;
 		const { reports, list, timeout, givenDir } = this.#context;
 		const isFirst = this.#seen === undefined;
-		const stored = await list({ project: sync.project, claims: isFirst });
+		const stored = await list({ project: sync.project, presence: isFirst });
 		const now = JSON.stringify(stored.sessions.map(revisionOf));
 		for (const [revision, at] of this.#retries) {
 			if (performance.now() < at) continue;

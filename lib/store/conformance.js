@@ -416,28 +416,22 @@ const CASES = {
 		await rejects(open("../host"), "invalid");
 	},
 
-	async "a claim is one host's while it lasts"({ open }) {
+	async "a list says which hosts have a session open, until they have closed it"({ open }) {
 		const [a, b] = [await open("a"), await open("b")];
-		if (!a.claim || !b.claim) return;
-		await rejects(a.claim(SESSION, { ttl: 60_000 }), "not-found");
+		if (!a.setPresence || !b.setPresence) return;
+		const presence = async () => (await b.list({ session: SESSION })).sessions[0]?.presence ?? [];
 		await append(a, entries("a", 1));
-		const { until } = await a.claim(SESSION, { ttl: 60_000 });
-		assert(until instanceof Date && !Number.isNaN(until.getTime()));
-		await a.claim(SESSION, { ttl: 60_000 });
-		for (const ttl of [60_000, 0]) await rejects(b.claim(SESSION, { ttl }), "claimed");
-		assert.equal((await b.list()).sessions[0]?.claim?.host, "a");
-		// It keeps nobody from appending.
-		await append(b, entries("b", 1));
-		await a.claim(SESSION, { ttl: 0 });
-		assert.equal((await a.list()).sessions[0]?.claim, undefined);
-		await b.claim(SESSION, { ttl: 60_000 });
-		await rejects(a.claim(SESSION, { ttl: 60_000 }), "claimed");
-		// Once the session was deleted nobody can, until it is put back.
-		await a.delete(SESSION);
-		for (const ttl of [60_000, 0]) await rejects(b.claim(SESSION, { ttl }), "deleted");
-		await a.append(SESSION, { header: newHeader(), lines: entries("c", 1), restores: true });
-		await b.claim(SESSION, { ttl: 60_000 });
-		await rejects(a.claim(SESSION, { ttl: 60_000 }), "claimed");
+		assert.deepEqual(await presence(), []);
+		for (const store of [b, a, a]) await store.setPresence?.(SESSION, true);
+		await b.setPresence("another", true);
+		assert.deepEqual(await presence(), ["a", "b"]);
+		assert.deepEqual((await a.list()).sessions.map(({ session }) => session), [SESSION]);
+		await append(b, entries("b", 1), (await b.load(SESSION)).cursor);
+		for (const store of [a, a]) await store.setPresence?.(SESSION, false);
+		assert.deepEqual(await presence(), ["b"]);
+		await (await open("b")).setPresence?.(SESSION, false);
+		assert.deepEqual(await presence(), []);
+		for (const isPresent of [true, false]) await rejects(a.setPresence("../x", isPresent), "invalid");
 	},
 };
 

@@ -223,20 +223,6 @@ class DirectoryObjects {
 		});
 	}
 
-	/** The time of the drive, which may be another machine's; this machine's if it cannot be written to. */
-	async now() {
-		const probe = join(this.#root, `${DRAFT}${randomUUID()}`);
-		try {
-			await this.#drafts.sweep(this.#root);
-			await fs.writeFile(probe, "", { flag: "wx" });
-			return Math.round((await fs.stat(probe)).mtimeMs);
-		} catch {
-			return Date.now();
-		} finally {
-			await fs.rm(probe, { force: true }).catch(() => {});
-		}
-	}
-
 	/** @type {Objects["remove"]} */
 	async remove(paths) {
 		await this.#guard(() => inParallel(paths, (path) => fs.rm(join(this.#root, path), { force: true })));

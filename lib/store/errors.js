@@ -17,9 +17,6 @@ class StoreError extends Error {
 	}
 }
 
-/** @param {string} session @param {string} host as it is shown to people */
-const claimedError = (session, host) => new StoreError("claimed", `Session ${session} is claimed by host ${host}`);
-
 /** @param {string} session */
 const resetError = (session) => new StoreError("reset", `Session ${session} is not the one that was loaded before: load it from the beginning`);
 
@@ -45,7 +42,6 @@ const asError = (error) => (error instanceof Error ? error : new Error(String(er
 
 exports.StoreError = StoreError;
 exports.asError = asError;
-exports.claimedError = claimedError;
 exports.deletedError = deletedError;
 exports.isGone = isGone;
 exports.privateError = privateError;

@@ -16,8 +16,6 @@ export type StoreErrorCode =
 	| "invalid"
 	/** The session of a cursor is not that of the store (it was deleted, restored from a backup, or is another store's): load it from the beginning. */
 	| "reset"
-	/** Another host has claimed the session. */
-	| "claimed"
 	/** The session was deleted from the store: only an append with `restores` puts it back. */
 	| "deleted"
 	/** A line holds a secret, by the rules for what may leave this machine. */
@@ -105,8 +103,8 @@ export interface StoredSession {
 	modified: Date;
 	/** Grows with each line that is redacted. */
 	redactions: number;
-	/** Who uses it now, if anybody has claimed it. */
-	claim?: { host: string; until: Date };
+	/** The hosts that have it open now, sorted (`setPresence`). */
+	presence?: string[];
 }
 
 /** A line that was removed from a session for ever. */
@@ -135,14 +133,10 @@ export interface ListFilter {
 	project?: string;
 	/** Whether headers are wanted, by default yes. Where each costs a request they are empty otherwise. */
 	headers?: boolean;
-	/** Whether claims are wanted, as they are by default. */
-	claims?: boolean;
+	/** Whether it is wanted which hosts have sessions open, by default yes. */
+	presence?: boolean;
 	/** May be called as soon as the store has answered something. */
 	onAnswer?: () => void;
-}
-
-export interface Claim {
-	until: Date;
 }
 
 /**
@@ -189,18 +183,16 @@ export interface LineStore {
 	 */
 	move?(from: string, to: string): Promise<void>;
 	/**
-	 * Claims a session for this host for some time (milliseconds), or prolongs its claim; 0 gives it up. Rejects with code
-	 * `claimed` while another host's claim lasts, with `not-found` if the store does not have the session, and with `deleted` if it was
-	 * deleted. In a directory or a bucket a claim lasts a day at most. An adapter may go without
-	 * claims.
+	 * Lets `list` show for a minute that this host has a session open, or ends that. Several hosts may have one open, and nobody is kept from
+	 * anything. The store need not have the session. An adapter may go without it.
 	 */
-	claim?(session: string, claim: { ttl: number }): Promise<Claim>;
+	setPresence?(session: string, isPresent: boolean): Promise<void>;
 	/** Ends connections that the store opened itself. */
 	close(): Promise<void>;
 }
 
 /** A store with all that an adapter may go without. */
-export type CompleteStore = LineStore & Required<Pick<LineStore, "header" | "move" | "claim">>;
+export type CompleteStore = LineStore & Required<Pick<LineStore, "header" | "move" | "setPresence">>;
 
 export interface DirectoryStoreOptions {
 	path: string;

@@ -90,13 +90,6 @@ function checkProject(project) {
 		throw new StoreError("invalid", `A project's name has ${LONGEST_PROJECT} characters at most, without NUL and lone surrogates`);
 }
 
-/** @param {{ ttl: number }} claim */
-function checkTtl(claim) {
-	const { ttl } = claim ?? {};
-	if (!Number.isFinite(ttl) || ttl < 0) throw new StoreError("invalid", `A claim's ttl must be a number of milliseconds, 0 or more, not ${ttl}`);
-	return ttl;
-}
-
 /**
  * Names a line by its beginning, where its ids are.
  * @param {string} session
@@ -139,7 +132,6 @@ const compareLines = (a, b) => a.clock - b.clock || compareText(a.host, b.host) 
 exports.buffer = buffer;
 exports.checkAppend = checkAppend;
 exports.checkProject = checkProject;
-exports.checkTtl = checkTtl;
 exports.compareLines = compareLines;
 exports.compareText = compareText;
 exports.entryOf = entryOf;

@@ -23,14 +23,10 @@ const { idOf, nameOf } = require("./names.js");
  * @typedef {{ path: string, replacement?: string, unused: string[] }} Redacted
  */
 
-/** `ttl` is how long it lasts from when it was `written`, both in milliseconds. @typedef {{ path: string, session: string, host: string, ttl: number, written: number }} NamedClaim */
-
 const LINES = "lines/";
-const CLAIMS = "claims/";
 const PART = /^(.+)\.(\d{8})\.lines$/;
 const REDACTED = /^([A-Za-z0-9_-]{24})(?:\.([A-Za-z0-9_-]{24}))?$/;
 const MOVED = /^lines\/[^/]+\/from\.([0-9a-f]{32})$/;
-const CLAIM = /^claims\/([^@/]+)@([^/]+)\.(\d{1,8})$/;
 const FOLDER = /^(.+)\.(?:(\d{1,9})(\.deleted)?|(redacted))$/;
 
 /** A project may have any name; without one it is empty. @param {string} [project] */
@@ -53,19 +49,6 @@ const headersOf = (session) => `headers/${nameOf(session)}.`;
 
 /** @param {{ session: string, generation: number }} of */
 const headerPath = ({ session, generation }) => `${headersOf(session)}${generation}`;
-
-/** What the paths of a session's claims begin with. @param {string} session */
-const claimsOf = (session) => `${CLAIMS}${nameOf(session)}@`;
-
-/** @param {string} session @param {string} host @param {number} ttl in milliseconds */
-const claimPath = (session, host, ttl) => `${claimsOf(session)}${nameOf(host)}.${Math.ceil(ttl)}`;
-
-/** Undefined if it is not the name of a claim. @param {ObjectInfo} object @returns {NamedClaim | undefined} */
-function claimIn({ path, modified }) {
-	const [, name = "", by = "", ttl] = CLAIM.exec(path) ?? [];
-	const [session, host] = [idOf(name), idOf(by)];
-	return session === undefined || host === undefined ? undefined : { path, session, host, ttl: Number(ttl), written: modified.getTime() };
-}
 
 /** @param {string} folder @param {string} session @param {number} generation */
 const deletedPath = (folder, session, generation) => `${prefixOf(folder, session)}${generation}.deleted`;
@@ -146,11 +129,7 @@ function addRedacted(listing, paths) {
 	}
 }
 
-exports.CLAIMS = CLAIMS;
 exports.LINES = LINES;
-exports.claimIn = claimIn;
-exports.claimPath = claimPath;
-exports.claimsOf = claimsOf;
 exports.deletedPath = deletedPath;
 exports.folderOf = folderOf;
 exports.headerPath = headerPath;

@@ -20,7 +20,6 @@ const { StoreError } = require("./errors.js");
  * @property {(path: string, ranges: { at: number, length: number }[]) => Promise<void>} blank overwrites with spaces; nothing if it is not there
  * @property {(paths: string[]) => Promise<void>} remove
  * @property {() => Promise<void>} [check] throws unless the server refuses to create what is there, and to replace what has changed
- * @property {() => Promise<number>} now what time an object would get that is created now, in milliseconds
  * @property {string} name for messages
  * @property {() => void} [close] ends what waits for another call
  * @property {number} partSize a part of a log that is larger is full

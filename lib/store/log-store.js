@@ -12,11 +12,11 @@ const { setTimeout: pause } = require("node:timers/promises");
 const { LogCursor } = require("./cursor.js");
 const { StoreError, deletedError, resetError } = require("./errors.js");
 const { inParallel } = require("./in-parallel.js");
-const { checkAppend, checkProject, checkTtl, compareText, headerFault, sha256 } = require("./lines.js");
+const { checkAppend, checkProject, compareText, headerFault, sha256 } = require("./lines.js");
 const { checksumOf, redactedRanges } = require("./log-batches.js");
-const { Claims } = require("./log-claims.js");
 const { LINES, deletedPath, folderOf, headerPath, headersOf, listingsOf, movedIn, movedPath, prefixOf, projectPath } = require("./log-names.js");
 const { untilWritten } = require("./log-objects.js");
+const { presencePath, readPresence, removePresence } = require("./log-presence.js");
 const { LogReader } = require("./log-reader.js");
 const { LogRecords } = require("./log-records.js");
 const { LogRedactions } = require("./log-redactions.js");
@@ -46,7 +46,6 @@ class LogStore {
 	#records;
 	#redactions;
 	#reader;
-	#claims;
 	#lock;
 	/** @type {Map<string, LastAppend>} */
 	#lastAppends = new Map();
@@ -63,7 +62,6 @@ class LogStore {
 		this.#records = new LogRecords(objects);
 		this.#redactions = new LogRedactions(objects);
 		this.#reader = new LogReader(objects, this.#redactions, host);
-		this.#claims = new Claims(objects, host);
 		this.#lock = lock;
 		/** @readonly */
 		this.host = checkId(host, "host");
@@ -111,21 +109,20 @@ class LogStore {
 	}
 
 	/** @type {Store["list"]} */
-	async list({ session, project, headers = true, claims = true, onAnswer } = {}) {
+	async list({ session, project, headers = true, presence = true, onAnswer } = {}) {
 		if (session !== undefined) checkId(session, "session");
 		const store = await this.#records.readId();
 		onAnswer?.();
 		/** @type {import("./index").SessionList} */
 		const list = { sessions: [], deleted: [], problems: [], ...(store !== undefined && { store }) };
-		const [listings, holders] = await Promise.all([this.#listingsFor({ session, project }, list.problems), claims ? this.#claims.holders() : new Map()]);
+		const [listings, present] = await Promise.all([this.#listingsFor({ session, project }, list.problems), presence ? readPresence(this.#objects) : new Map()]);
 		await inParallel(listings, async (listing) => {
 			const { session: id, hosts, deleted: at } = listing;
 			if (hosts.size === 0 && at) list.deleted.push({ session: id, at });
 			if (hosts.size === 0) return;
 			const records = headers ? await this.#recordsOf(listing, list.problems) : { header: Buffer.alloc(0), project: undefined };
 			if (!records) return;
-			const claim = holders.get(id);
-			const stored = { session: id, ...totalsOf(listing), header: records.header, project: project ?? records.project, ...(claim && { claim }) };
+			const stored = { session: id, ...totalsOf(listing), header: records.header, project: project ?? records.project, presence: present.get(id) ?? [] };
 			this.#listings.set(stored, listing);
 			list.sessions.push(stored);
 		});
@@ -258,16 +255,12 @@ class LogStore {
 		return toRedactions(new Map([...(await this.#redactions.read(listing)).values()].map(({ hash, line }) => [hash, line])));
 	}
 
-	/** @type {Store["claim"]} */
-	async claim(session, claim) {
-		const ttl = checkTtl(claim);
-		await this.#thereOf(session);
-		return this.#lock("claims", async () => {
-			const claimed = await this.#claims.claim(session, ttl);
-			// What other users left may be theirs to remove.
-			await this.#claims.sweep().catch(() => {});
-			return claimed;
-		});
+	/** @type {Store["setPresence"]} */
+	async setPresence(session, isPresent) {
+		checkId(session, "session");
+		await this.#records.prepareToWrite();
+		if (isPresent) await this.#objects.touch(presencePath(this.host, session));
+		else await removePresence(this.#objects, this.host, session);
 	}
 
 	async close() {

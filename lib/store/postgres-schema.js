@@ -24,8 +24,6 @@ const tables = (schema) => `
 		head bigint NOT NULL,
 		bytes bigint NOT NULL,
 		updated timestamptz NOT NULL DEFAULT now(),
-		owner text,
-		lease timestamptz,
 		deleted timestamptz,
 		redacted bytea[] NOT NULL DEFAULT '{}',
 		replacements bytea[] NOT NULL DEFAULT '{}'
@@ -42,6 +40,12 @@ const tables = (schema) => `
 		stamp uuid NOT NULL DEFAULT gen_random_uuid(),
 		PRIMARY KEY (session, sequence),
 		UNIQUE (session, entry_id, sha256)
+	);
+	CREATE TABLE ${schema}.presence (
+		session text COLLATE "C" NOT NULL,
+		host text NOT NULL,
+		written timestamptz NOT NULL DEFAULT now(),
+		PRIMARY KEY (session, host)
 	);`;
 
 /** @param {string} schema */

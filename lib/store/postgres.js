@@ -1,9 +1,9 @@
 // Lines in PostgreSQL. Each append is one statement, because no transaction of several can be had: two calls of `query` on a pool may get
 // different connections, as may two statements behind a pooler. Calls that take several leave a state that a repetition goes on from.
 const { DEFAULT_SCHEMA, checkTimeout, readAddress, timeoutIn } = require("./address.js");
-const { StoreError, claimedError, deletedError, resetError } = require("./errors.js");
-const { buffer, checkAppend, checkProject, checkTtl, compareText, entryOf, headerFault, lineKey, sha256 } = require("./lines.js");
-const { checkId, displayName, isId } = require("./names.js");
+const { StoreError, deletedError, resetError } = require("./errors.js");
+const { buffer, checkAppend, checkProject, compareText, entryOf, headerFault, lineKey, sha256 } = require("./lines.js");
+const { checkId, isId } = require("./names.js");
 const { APPEND, stampAt } = require("./postgres-append.js");
 const { openPool, storeError } = require("./postgres-connection.js");
 const { VERSION, makeTables, readVersion } = require("./postgres-schema.js");
@@ -133,14 +133,14 @@ class PostgresStore {
 
 	/** @type {Store["list"]} */
 	async list(filter) {
-		const { session, project, headers = true, onAnswer } = filter ?? {};
+		const { session, project, headers = true, presence = true, onAnswer } = filter ?? {};
 		if (session !== undefined) checkId(session, "session");
 		const rows = await this.#query(
 			`SELECT v.store, id, CASE WHEN $3 THEN header ELSE '' END AS header, project, hosts, bytes, cardinality(redacted) AS redactions, extract(epoch FROM updated) AS updated, extract(epoch FROM deleted) AS deleted,
-				CASE WHEN lease > now() THEN owner END AS owner, extract(epoch FROM lease) AS lease
+				ARRAY(SELECT host FROM $.presence WHERE $4 AND session = id AND written > now() - interval '1 minute') AS presence
 			FROM $.schema_version v LEFT JOIN $.sessions ON ($1::text IS NULL OR id = $1) AND ($2::text IS NULL OR project = $2)
 			WHERE v.version = ${VERSION}`,
-			[session ?? null, project ?? null, headers],
+			[session ?? null, project ?? null, headers, presence],
 		);
 		onAnswer?.();
 		/** @type {import("./index").SessionList} */
@@ -158,7 +158,7 @@ class PostgresStore {
 				list.sessions.push({
 					...{ session: row.id, header: row.header, project: row.project ?? undefined, hosts: row.hosts.sort(compareText) },
 					...{ bytes: Number(row.bytes), modified: fromSeconds(row.updated), redactions: Number(row.redactions) },
-					...(row.owner === null ? {} : { claim: { host: row.owner, until: fromSeconds(row.lease) } }),
+					presence: row.presence.sort(compareText),
 				});
 		}
 		return list;
@@ -177,7 +177,7 @@ class PostgresStore {
 	async delete(session) {
 		checkId(session, "session");
 		await this.#query(
-			`UPDATE $.sessions SET deleted = now(), generation = gen_random_uuid(), header = '', hosts = '{}', head = 0, bytes = 0, owner = NULL, lease = NULL,
+			`UPDATE $.sessions SET deleted = now(), generation = gen_random_uuid(), header = '', hosts = '{}', head = 0, bytes = 0,
 				replacements = array_fill(NULL::bytea, ARRAY[cardinality(redacted)])
 			WHERE id = $1 AND deleted IS NULL`,
 			[session],
@@ -229,19 +229,13 @@ class PostgresStore {
 		await this.#query("UPDATE $.sessions SET project = $2 WHERE project = $1", [from, to]);
 	}
 
-	/** @type {Store["claim"]} */
-	async claim(session, claim) {
+	/** @type {Store["setPresence"]} */
+	async setPresence(session, isPresent) {
 		checkId(session, "session");
-		const [row] = await this.#query(
-			`UPDATE $.sessions SET owner = CASE WHEN $3 > 0 THEN $2 END, lease = now() + $3 * interval '1 millisecond'
-			WHERE id = $1 AND deleted IS NULL AND (owner IS NULL OR owner = $2 OR lease <= now())
-			RETURNING extract(epoch FROM lease) AS lease`,
-			[session, this.host, checkTtl(claim)],
-		);
-		if (row) return { until: fromSeconds(row.lease) };
-		const held = (await this.#thereOf(session)).claim;
-		if (held && held.host !== this.host) throw claimedError(session, displayName(held.host));
-		throw new StoreError("unreachable", `${this.#name}: the claim of session ${session} ended just now`);
+		const statement = isPresent
+			? "INSERT INTO $.presence VALUES ($1, $2) ON CONFLICT (session, host) DO UPDATE SET written = now()"
+			: "DELETE FROM $.presence WHERE host = $2 AND (session = $1 OR written < now() - interval '1 minute')";
+		await this.#query(statement, [session, this.host]);
 	}
 
 	async close() {

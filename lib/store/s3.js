@@ -161,11 +161,6 @@ class S3Objects {
 		if (object) this.#ifStill(object);
 	}
 
-	/** The server's time, by its last answer. */
-	async now() {
-		return Date.now() + this.#ahead;
-	}
-
 	/** @type {Objects["remove"]} */
 	async remove(paths) {
 		// Those that come later are removed when those before are gone: what a kill leaves is an earlier state.
@@ -197,7 +192,7 @@ class S3Objects {
 	async #send({ method, url, body, headers = {} }) {
 		const { AwsV4Signer } = requireSigner();
 		const hash = createHash("sha256").update(body ?? "").digest("hex");
-		const datetime = new Date(await this.now()).toISOString().replace(/[:-]|\.\d{3}/g, "");
+		const datetime = new Date(Date.now() + this.#ahead).toISOString().replace(/[:-]|\.\d{3}/g, "");
 		const signer = new AwsV4Signer({
 			...(await this.#credentials()),
 			...{ service: "s3", region: this.#options.region, datetime, method, url: `${this.#base}${url}` },

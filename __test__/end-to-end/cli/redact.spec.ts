@@ -119,7 +119,7 @@ test("the status says what is stored, what is behind and why, who uses what, and
 	await good(laptop, ["push"]);
 	// Regression: there was one to be pulled.
 	expect(await good(laptop, ["remote", "status"])).toMatch(/shop: 1 stored session, \d+ B, by anna-laptop, last changed now\n$/);
-	await new DirectoryStore({ path: store, host: "desktop-00112233" }).claim(ID, { ttl: 600_000 });
+	await new DirectoryStore({ path: store, host: "desktop-00112233" }).setPresence(ID, true);
 	const other = JSON.parse(await good(desktop, ["remote", "status", "--json"]));
 	expect(other).toMatchObject({
 		store,

@@ -149,12 +149,12 @@ test.each([["PostgreSQL", inPostgres], ["a bucket", inBucket]])("%s: a session t
 	const desktop = store.open("desktop");
 	const [stored] = (await desktop.list()).sessions;
 	const session = stored?.session as string;
-	// The laptop gave up its own claim when pi ended.
-	expect(stored?.claim).toBeUndefined();
-	await desktop.claim?.(session, { ttl: 600_000 });
+	// On the laptop pi has ended.
+	expect(stored?.presence).toEqual([]);
+	await desktop.setPresence?.(session, true);
 	const shared = await laptop.run(["-p", "--continue", "b"], env);
 	expect(shared).toMatchObject({ code: 0, stdout: "Two\n" });
 	expect(shared.stderr).toContain(`session ${session} is in use on desktop\n`);
 	expect(shared.stderr).not.toContain(PASSWORD);
-	expect((await desktop.list()).sessions).toMatchObject([{ claim: { host: "desktop" }, hosts: ["laptop"] }]);
+	expect((await desktop.list()).sessions).toMatchObject([{ presence: ["desktop"], hosts: ["laptop"] }]);
 });

@@ -261,6 +261,18 @@ test("what was stored by a transaction that was rolled back is not there", async
 	expect(ids(await open(schema, "c").load(SESSION))).toEqual(["a0"]);
 });
 
+test("a host counts as having a session open for a minute by the server's clock, and removes what its killed processes left", async () => {
+	const schema = newSchema();
+	const [a, b] = [open(schema), open(schema, "b")];
+	await append(a, entries("a", 1));
+	for (const [store, session] of [[a, SESSION], [a, "killed"], [b, SESSION], [b, "killed"]] as const) await store.setPresence(session, true);
+	await admin.query(`UPDATE ${schema}.presence SET written = now() - interval '61 s' WHERE host = 'b' OR session = 'killed'`);
+	expect((await a.list()).sessions).toMatchObject([{ presence: ["a"] }]);
+	expect((await a.list({ presence: false })).sessions).toMatchObject([{ presence: [] }]);
+	await a.setPresence(SESSION, false);
+	expect((await admin.query(`SELECT host, session FROM ${schema}.presence ORDER BY session`)).rows).toEqual([{ host: "b", session: SESSION }, { host: "b", session: "killed" }]);
+});
+
 test("the columns tell people what is in the line", async () => {
 	const schema = newSchema();
 	const line = Buffer.from('{"type":"message","id":"\\u0000\\ud83d","parentId":"p"}');

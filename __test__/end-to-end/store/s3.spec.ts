@@ -287,7 +287,7 @@ describe("a store that cannot be used says why, and no secret", () => {
 		const { port } = await between((request) => request.method === "PUT" && { status: 409, body: "<Error><Code>ConditionalRequestConflict</Code></Error>" });
 		const store = open(bucket, "b", { port });
 		const hash = createHash("sha256").update(entries("a", 1)[0] as Buffer).digest("hex");
-		for (const work of [() => store.delete(SESSION), () => store.redact(SESSION, [{ hash }]), () => store.claim(SESSION, { ttl: 1000 }), () => append(store, entries("b", 1))])
+		for (const work of [() => store.delete(SESSION), () => store.redact(SESSION, [{ hash }]), () => append(store, entries("b", 1))])
 			expect(await failure(work())).toMatchObject({ code: "unreachable", retryable: true, message: expect.stringContaining("the server answered 409") });
 		const { sessions, deleted } = await open(bucket).list();
 		expect([sessions.length, deleted]).toEqual([1, []]);
@@ -366,10 +366,9 @@ test.each([-3_600_000, 3_600_000])("a clock that is wrong by %i ms changes nothi
 	});
 	const other = open(bucket, "b");
 	await append(other, entries("b", 1), (await other.load(SESSION)).cursor);
-	await other.claim(SESSION, { ttl: 60_000 });
+	await other.setPresence(SESSION, true);
 	vi.useRealTimers();
-	expect((await store.list()).sessions).toMatchObject([{ claim: { host: "b" } }]);
-	await expect(store.claim(SESSION, { ttl: 60_000 })).rejects.toMatchObject({ code: "claimed" });
+	expect((await store.list()).sessions).toMatchObject([{ presence: ["b"] }]);
 	await append(store, entries("c", 1), (await store.load(SESSION, cursor)).cursor);
 	expect(ids(await loadAll(store, SESSION))).toEqual(["a0", "b0", "c0"]);
 });

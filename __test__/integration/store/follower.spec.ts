@@ -1,4 +1,4 @@
-// The process beside pi, without pi: what it follows, stores at the end and claims, and what it says.
+// The process beside pi, without pi: what it follows and stores at the end, what others see to be open here, and what it says.
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { appendFileSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
@@ -10,7 +10,6 @@ import { SESSION, append, emptyDirectory, entry, header, ids } from "../../suppo
 import { NAME, text } from "../../support/machines.js";
 import { LONG, PENDING, beside, endOf } from "../../support/pi-process.js";
 
-const HOUR = 3_600_000;
 const require = createRequire(__filename);
 const { Pending } = require("../../../lib/store/pending.js");
 const { RedactionFile } = require("../../../lib/store/redaction-file.js");
@@ -43,10 +42,10 @@ function left(at: World, ...sessions: { session: string; file: string; cwd: stri
 }
 
 /** Who has the session open, as its store says. */
-const hostsOf = async (at: World) => (await at.desktop.list({ session: SESSION })).sessions.flatMap(({ claim }) => claim?.host ?? []);
+const hostsOf = async (at: World) => (await at.desktop.list({ session: SESSION })).sessions.flatMap(({ presence }) => presence ?? []);
 const isOpenOnLaptop = (at: World) => vi.waitFor(async () => expect(await hostsOf(at)).toEqual(["laptop"]), LONG);
 
-test("a session that the store does not have yet is stored, and claimed then", async () => {
+test("a session that the store does not have yet is stored, and seen to be open then", async () => {
 	const at = await setup();
 	for (const name of readdirSync(at.address)) rmSync(join(at.address, name), { recursive: true });
 	const { heard } = follow(at, { open: [at.one] });
@@ -55,24 +54,24 @@ test("a session that the store does not have yet is stored, and claimed then", a
 	expect(heard()).toEqual([]);
 });
 
-test("after another process of this host gave a session up, it is claimed again", async () => {
+test("a session that another process of this host has closed is soon seen to be open again", async () => {
 	const at = await setup();
 	const preload = join(at.path, "fast.cjs");
 	writeFileSync(preload, "const [now, begun] = [Date.now, Date.now()]; Date.now = () => begun + 50 * (now() - begun);");
 	follow(at, { open: [at.one] }, { NODE_OPTIONS: `--require ${preload}` });
 	await isOpenOnLaptop(at);
-	await at.laptop.claim?.(SESSION, { ttl: 0 });
+	await at.laptop.setPresence?.(SESSION, false);
 	await isOpenOnLaptop(at);
 });
 
 // Regression: others saw in the store that it was open.
-test("a session that is private by now, and stored before, is neither stored nor claimed any more", async () => {
+test("a session that is private by now, and stored before, is neither stored nor seen to be open any more", async () => {
 	const at = await setup();
 	writeFileSync(join(at.path, "session-store.json"), JSON.stringify({ private: [SESSION] }), { mode: 0o600 });
 	const file = join(at.path, "sessions", "2025-06-02T09-00-00-000Z_open.jsonl");
 	writeFileSync(file, text(header("open"), entry("here")));
 	const { heard } = follow(at, { open: [at.one, { session: "open", file, cwd: "/shop" }] });
-	await vi.waitFor(async () => expect((await at.desktop.list({ session: "open" })).sessions).toMatchObject([{ claim: { host: "laptop" } }]), LONG);
+	await vi.waitFor(async () => expect((await at.desktop.list({ session: "open" })).sessions).toMatchObject([{ presence: ["laptop"] }]), LONG);
 	expect(heard()).toEqual([]);
 	expect(await at.stored()).toEqual(["stored"]);
 	expect(await hostsOf(at)).toEqual([]);
@@ -104,7 +103,7 @@ test("a session that pi has closed is followed until it is stored, and again whe
 });
 
 // Regression: it ended at once, and the last lines waited for the next start.
-test("when pi was killed the last lines are stored, and the claims given up", async () => {
+test("when pi was killed the last lines are stored, and the session is not seen to be open any more", async () => {
 	const at = await setup();
 	const { close } = follow(at, { open: [at.one] });
 	await isOpenOnLaptop(at);
@@ -143,7 +142,7 @@ test("a session that pi has open is changed by pi alone where a link is in one o
 
 test("what waits is stored, when pi ends too, though another host has the session open", async () => {
 	const at = await setup();
-	await at.desktop.claim?.(SESSION, { ttl: HOUR });
+	await at.desktop.setPresence?.(SESSION, true);
 	new Pending(at.notes, at.address, PENDING).add(at.one);
 	expect(await endOf({ env: envOf(at, {}) }, { notesDir: at.notes })).toContainEqual({ done: "end" });
 	expect(await at.stored()).toEqual(["stored", "waits"]);
@@ -179,11 +178,11 @@ test("a store that may not be written to is said once, however often it is tried
 });
 
 // It was called not stored.
-test("a session of which only the claim fails is called not claimed", async () => {
+test("that others do not see that a session is open here is said, and it is stored", async () => {
 	const at = await setup();
-	const { heard, hears } = follow(at, { open: [at.one] }, failing(at, "/claims/"));
+	const { heard, hears } = follow(at, { open: [at.one] }, failing(at, "/presence/"));
 	await hears("show");
-	expect(heard()).toEqual([{ show: expect.stringMatching(`^session ${SESSION} is not claimed: .*: access is denied`) }]);
+	expect(heard()).toEqual([{ show: expect.stringMatching(`^others do not see that session ${SESSION} is open here: .*: access is denied`) }]);
 	expect(await at.stored()).toEqual(["stored", "waits"]);
 });
 

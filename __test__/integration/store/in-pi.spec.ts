@@ -120,7 +120,7 @@ test("a pi that has opened hundreds of sessions stores the rest when it ends", a
 	expect([await storedLines(at), writtenDown(at)]).toEqual([[1], []]);
 });
 
-// Regression: it was stored, and claimed.
+// Regression: it was stored, and others saw that it was open.
 test("a session that is opened to be read is neither stored nor written down", async () => {
 	const at = machine();
 	writeFileSync(join(at.dir, NAME), text(header(), entry("mine")));
@@ -326,7 +326,7 @@ test("what a store holds is said in lines that are fit for a terminal", async ()
 	writeFileSync(preload, `
 		const { DirectoryStore } = require(${JSON.stringify(join(root, "lib/store/index.js"))});
 		const evil = ${JSON.stringify(evil)};
-		DirectoryStore.prototype.list = async () => ({ sessions: [{ session: ${JSON.stringify(SESSION)}, header: Buffer.from("{}"), project: "shop", hosts: ["x"], bytes: 1, modified: new Date(0), redactions: 0, claim: { host: \`desktop\${evil}\`, until: new Date() } }], deleted: [], problems: [{ session: evil, where: evil, message: evil }] });`);
+		DirectoryStore.prototype.list = async () => ({ sessions: [{ session: ${JSON.stringify(SESSION)}, header: Buffer.from("{}"), project: "shop", hosts: ["x"], bytes: 1, modified: new Date(0), redactions: 0, presence: [\`desktop\${evil}\`] }], deleted: [], problems: [{ session: evil, where: evil, message: evil }] });`);
 	const { err } = await pi({ ...at, env: { ...at.env, NODE_OPTIONS: `--require ${preload}` } }, "");
 	// eslint-disable-next-line no-control-regex
 	expect(err.replaceAll("\n", "")).not.toMatch(/[\u0000-\u001f]/);
@@ -398,7 +398,7 @@ test("a session that another host uses is said in a line, and opens, alone on th
 	const at = machine({ PI_SESSION_NATIVE_LOCK: "exclusive" });
 	const desktop = new DirectoryStore({ path: at.address, host: "desktop" });
 	await append(desktop, entries("n", 1));
-	await desktop.claim(SESSION, { ttl: 600_000 });
+	await desktop.setPresence(SESSION, true);
 	expect(await pi(at, `SessionManager.open(${JSON.stringify(join(at.dir, NAME))}).close();`)).toMatchObject({ out: "", err: `pi-session-native: session ${SESSION} is in use on desktop\n` });
 });
 

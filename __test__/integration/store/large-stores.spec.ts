@@ -32,7 +32,7 @@ function fill({ put }: FakeBucket, count: number): string[] {
 test("a first start with 300 sessions takes the newest ones whole before it looks at the older ones, and the next start asks little", async () => {
 	const bucket = await fakeBucket(() => 5);
 	const ids = fill(bucket, 300);
-	for (let at = 0; at < 20; at++) bucket.putClaim(`s-${at}`, `host-${at}`, Date.now());
+	for (let at = 0; at < 20; at++) bucket.putPresence(`s-${at}`, `host-${at}`, Date.now());
 	const at = machine(bucket);
 	const first = at.start(Number(MINUTES));
 	await first.hears("done");
@@ -53,12 +53,12 @@ test("a first start with 300 sessions takes the newest ones whole before it look
 test("with 5,000 sessions of 20 hosts a start asks for ten things at most, and a session by its id for that one", async () => {
 	const bucket = await fakeBucket(() => 0);
 	fill(bucket, 5000);
-	for (let at = 0; at < 20; at++) bucket.putClaim(`s-${at}`, `host-${at}`, Date.now());
+	for (let at = 0; at < 20; at++) bucket.putPresence(`s-${at}`, `host-${at}`, Date.now());
 	vi.stubEnv("AWS_ACCESS_KEY_ID", "me").stubEnv("AWS_SECRET_ACCESS_KEY", "s3cret");
 	onTestFinished(() => void vi.unstubAllEnvs());
 	const store = await openStore(bucket.address, { host: "laptop" });
 	const sync = new SessionSync({ store, address: bucket.address, notes: emptyDirectory(), dir: join(emptyDirectory(), "none"), cwd: "/x", project: "shop" });
-	const { items } = await sync.compare(undefined, await store.list({ project: "shop", headers: false, claims: true }));
+	const { items } = await sync.compare(undefined, await store.list({ project: "shop", headers: false, presence: true }));
 	expect(items).toHaveLength(5000);
 	expect(bucket.asked.length, bucket.asked.join()).toBeLessThanOrEqual(10);
 	bucket.asked.length = 0;

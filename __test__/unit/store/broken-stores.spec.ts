@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import { setTimeout as pause } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { conformanceCases } from "../../../lib/store/conformance.js";
-import type { Append, Appended, Claim, LineStore, ListFilter, Page, Redaction, SessionList } from "../../../lib/store/index.js";
+import type { Append, Appended, LineStore, ListFilter, Page, Redaction, SessionList } from "../../../lib/store/index.js";
 import { StoreError } from "../../../lib/store/index.js";
 import { library } from "../../support/lines.js";
 
@@ -35,8 +35,8 @@ const FAULTS = {
 	"a redacted line is stored again": "a redacted line is gone for ever, and another one stands in its place",
 	"it forgets redactions with the session": "a redacted line is gone for ever, and another one stands in its place",
 	"it takes anything for a redaction": "what cannot be a redaction is refused",
-	"a session that was deleted is claimed": "a claim is one host's while it lasts",
-	"it does not say who has claimed a session": "a claim is one host's while it lasts",
+	"only the last host is said to have a session open": "a list says which hosts have a session open, until they have closed it",
+	"a session that was closed is said to be open": "a list says which hosts have a session open, until they have closed it",
 	"it takes any id": "what is no id, no entry, no header and no cursor is refused, and nothing stored",
 } as const;
 type Fault = keyof typeof FAULTS;
@@ -53,13 +53,14 @@ interface Session {
 	rows: Row[];
 	redacted: Map<string, Buffer | undefined>;
 	deleted?: Date;
-	claim?: { host: string; until: Date };
 	isTorn: boolean;
 }
 
 interface Shared {
 	id: string;
 	sessions: Map<string, Session>;
+	/** The hosts that have it open, by session. */
+	presence: Map<string, Set<string>>;
 }
 
 const CURSOR = /^(\d{1,9})\/(\d{1,9})$/;
@@ -150,10 +151,10 @@ class MemoryStore implements LineStore {
 		const found = [...this.#shared.sessions].filter(([id, one]) => (session === undefined || id === session) && (project === undefined || one.project === project)).sort(([a], [b]) => (a < b ? -1 : 1));
 		const isThere = ([, one]: [string, Session]) => one.deleted === undefined && (one.rows.length > 0 || this.#has("an append of no lines makes a session"));
 		return {
-			sessions: found.filter(isThere).map(([id, { header, project, rows, redacted, claim }]) => ({
+			sessions: found.filter(isThere).map(([id, { header, project, rows, redacted }]) => ({
 				...{ session: id, header, project, hosts: [...new Set(rows.map(({ host }) => host))].sort(), redactions: redacted.size },
 				...{ bytes: rows.reduce((sum, { line }) => sum + (line?.length ?? 0), 0), modified: new Date(0) },
-				...(this.#has("it does not say who has claimed a session") ? {} : { claim }),
+				presence: [...(this.#shared.presence.get(id) ?? [])].sort(),
 			})),
 			deleted: found.flatMap(([session, { deleted: at }]) => (at ? [{ session, at }] : [])),
 			problems: [],
@@ -165,7 +166,7 @@ class MemoryStore implements LineStore {
 		const found = this.#session(session);
 		if (!found || found.deleted) return;
 		if (this.#has("it forgets that a session was deleted")) this.#shared.sessions.delete(session);
-		else Object.assign(found, { rows: [], deleted: new Date(), claim: undefined });
+		else Object.assign(found, { rows: [], deleted: new Date() });
 	}
 
 	async redact(session: string, redactions: readonly Redaction[]): Promise<void> {
@@ -192,25 +193,19 @@ class MemoryStore implements LineStore {
 		for (const one of this.#shared.sessions.values()) if (one.project === from) one.project = to;
 	}
 
-	#checkClaim(found: Session | undefined): void {
-		if (found?.claim && found.claim.host !== this.host) throw new StoreError("claimed", "another host has it");
-	}
-
-	async claim(session: string, { ttl }: { ttl: number }): Promise<Claim> {
-		const found = this.#session(session);
-		if (!found) throw new StoreError("not-found", "there is no such session");
-		if (found.deleted && !this.#has("a session that was deleted is claimed")) throw new StoreError("deleted", "it was deleted");
-		this.#checkClaim(found);
-		const until = new Date(Date.now() + ttl);
-		found.claim = ttl > 0 ? { host: this.host, until } : undefined;
-		return { until };
+	async setPresence(session: string, isPresent: boolean): Promise<void> {
+		this.#session(session);
+		const hosts = new Set(this.#has("only the last host is said to have a session open") ? [] : this.#shared.presence.get(session));
+		if (isPresent) hosts.add(this.host);
+		else if (!this.#has("a session that was closed is said to be open")) hosts.delete(this.host);
+		this.#shared.presence.set(session, hosts);
 	}
 
 	async close(): Promise<void> {}
 }
 
 async function result(run: (typeof conformanceCases)[number]["run"], fault?: Fault): Promise<string> {
-	const shared: Shared = { id: randomUUID(), sessions: new Map() };
+	const shared: Shared = { id: randomUUID(), sessions: new Map(), presence: new Map() };
 	const tear = async (session: string) => void ((shared.sessions.get(session) as Session).isTorn = true);
 	return run({ open: async (host) => new MemoryStore(shared, host, fault), tear }).then(
 		() => "passed",

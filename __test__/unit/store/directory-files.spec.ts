@@ -170,7 +170,7 @@ function appendAs(uid: number, gid: number, umask: number, path: string, host: s
 		const { DirectoryStore } = require(${JSON.stringify(library)});
 		const store = new DirectoryStore({ path: ${JSON.stringify(path)}, host: ${JSON.stringify(host)}, locks: ${JSON.stringify(join(tmpdir(), `psn-locks-${uid}`))} });
 		const append = { header: Buffer.from(${JSON.stringify(String(header()))}), lines: [Buffer.from(${JSON.stringify(String(line))})], project: "shop" };
-		store.append(${JSON.stringify(SESSION)}, append).then(() => store.claim(${JSON.stringify(SESSION)}, { ttl: 60_000 })).then(() => store.claim(${JSON.stringify(SESSION)}, { ttl: 0 })).catch((error) => {
+		store.append(${JSON.stringify(SESSION)}, append).then(() => store.setPresence(${JSON.stringify(SESSION)}, true)).then(() => store.setPresence(${JSON.stringify(SESSION)}, false)).catch((error) => {
 			console.error(error.message);
 			process.exit(1);
 		});`;

@@ -18,18 +18,16 @@ test("what killed processes left is removed after a day", async () => {
 	const path = emptyDirectory();
 	const store = open(path);
 	await append(store, entries("a", 1));
-	await store.claim(SESSION, { ttl: 60_000 });
+	await store.setPresence(SESSION, true);
 	const before = new Date(Date.now() - 25 * 3600 * 1000);
-	const drafts = [".draft-x", "sessions/.draft-x", "claims/.draft-x", "sessions/.draft-new"];
+	const drafts = ["sessions/.draft-x", "presence/a/.draft-x", "sessions/.draft-new"];
 	for (const draft of drafts) {
 		writeFileSync(join(path, draft), "x");
 		if (!draft.endsWith("new")) fs.utimesSync(join(path, draft), before, before);
 	}
 	const other = open(path, "b");
 	await other.append("s2", { header: header("s2"), lines: entries("b", 1) });
-	await other.claim("s2", { ttl: 60_000 });
-	await other.list();
-	await open(path).claim(SESSION, { ttl: 60_000 });
+	await open(path).setPresence(SESSION, true);
 	expect(filesOf(path).filter((file) => file.includes(".draft-"))).toEqual(["sessions/.draft-new"]);
 });
 

@@ -1,0 +1,58 @@
+// Which hosts have a session open, in a directory. That all of them are listed is part of the conformance suite.
+import { mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { expect, test } from "vitest";
+import { DirectoryStore } from "../../../lib/store/index.js";
+import { SESSION, append, emptyDirectory, entries, header } from "../../support/lines.js";
+
+async function stored(): Promise<{ path: string; laptop: DirectoryStore; desktop: DirectoryStore }> {
+	const path = emptyDirectory();
+	const [laptop, desktop] = ["laptop", "desktop"].map((host) => new DirectoryStore({ path, host })) as [DirectoryStore, DirectoryStore];
+	await append(laptop, entries("a", 1));
+	return { path, laptop, desktop };
+}
+
+const presenceIn = async (store: DirectoryStore) => (await store.list()).sessions[0]?.presence;
+
+/** As if it were written so many seconds before. */
+function age(path: string, host: string, session: string, seconds: number): void {
+	const time = Date.now() / 1000 - seconds;
+	utimesSync(join(path, "presence", host, session), time, time);
+}
+
+test.each([[30, true], [61, false], [-3600, true]])("a host that wrote that it has a session open %i s ago, by the clock here, counts: %s", async (seconds, counts) => {
+	const { path, laptop, desktop } = await stored();
+	await laptop.setPresence(SESSION, true);
+	age(path, "laptop", SESSION, seconds);
+	expect(await presenceIn(desktop)).toEqual(counts ? ["laptop"] : []);
+	await laptop.setPresence(SESSION, true);
+	expect(await presenceIn(desktop)).toEqual(["laptop"]);
+});
+
+// Regression: it stayed for ever, and each list read it.
+test("what a killed process of a host left goes when the host closes a session, and that of others stays", async () => {
+	const { path, laptop, desktop } = await stored();
+	for (const [host, session] of [[laptop, "killed"], [laptop, "open"], [laptop, SESSION], [desktop, "killed"]] as const) await host.setPresence(session, true);
+	for (const host of ["laptop", "desktop"]) age(path, host, "killed", 61);
+	await laptop.setPresence(SESSION, false);
+	expect(["laptop", "desktop"].map((host) => readdirSync(join(path, "presence", host)))).toEqual([["open"], ["killed"]]);
+});
+
+test("a name that no host made counts for nothing", async () => {
+	const { path, laptop, desktop } = await stored();
+	await laptop.setPresence("another", true);
+	for (const name of [SESSION, `-/${SESSION}`, `laptop/${SESSION}.`, `laptop/more/${SESSION}`, `laptop/${SESSION.toUpperCase()}`].map((one) => join(path, "presence", one))) {
+		mkdirSync(dirname(name), { recursive: true });
+		writeFileSync(name, "");
+	}
+	expect(await presenceIn(desktop)).toEqual([]);
+});
+
+test("a session and a host whose ids are as long as they may be are seen, in capitals, too", async () => {
+	const path = emptyDirectory();
+	const [session, host] = ["S".repeat(120), "H".repeat(120)] as const;
+	const laptop = new DirectoryStore({ path, host });
+	await laptop.append(session, { header: header(session), lines: entries("a", 1) });
+	await laptop.setPresence(session, true);
+	expect(await presenceIn(laptop)).toEqual([host]);
+});
