@@ -1,20 +1,20 @@
 // The follower: the process beside pi that alone talks to its store, for as long as pi runs (messages.mjs has the messages). It
-// pulls for pi's start (pulls.mjs), follows what pi has open and stores the rest at pi's end (sessions.mjs), and claims it
-// (claims.mjs). What it does again and again is in one table (schedule.mjs):
+// pulls for pi's start (pulls.mjs), follows what pi has open and stores the rest at pi's end (sessions.mjs), and shows
+// others what is open here (presence.mjs). What it does again and again is in one table (schedule.mjs):
 //
 //   task            is done again                                       when it failed
 //   pull            after 5 s, after a minute where nobody says         after a minute; a session that fails or is left out: when it has
 //                   anything, at once where there is more               changed, or after a minute
 //   pending         after 5 s                                           after a minute
 //   follow <file>   after 0.4 s; once the store has the session         after 0.4 s; what is stored while it is followed: as Push says
-//                   every 20 s, to renew the claim; until pi has        (lib/store/push.js)
+//                   every 20 s, to show that it is open; until pi has   (lib/store/push.js)
 //                   closed the file, and it is stored
 import { createRequire } from "node:module";
 import { dirname } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { defaultDir, pathOf } from "../shared/session-dir.mjs";
-import { Claims } from "./claims.mjs";
 import { Reports, takeAnswer } from "./messages.mjs";
+import { Presence } from "./presence.mjs";
 import { Pulls } from "./pulls.mjs";
 import { Schedule } from "./schedule.mjs";
 import { Sessions } from "./sessions.mjs";
@@ -43,7 +43,7 @@ const end = () => process.kill(process.pid, "SIGKILL");
  * @property {import("../store/pending.js").Pending} pending pi's pending sessions, and those of other processes
  * @property {import("../store/last-errors.js").LastErrors} errors
  * @property {Reports} reports
- * @property {Claims} claims
+ * @property {Presence} presence
  * @property {Schedule} schedule
  * @property {(filter?: object) => Promise<import("../store/index.js").SessionList>} list what the store lists
  */
@@ -68,7 +68,7 @@ class StoreFollower {
 			rules: pushRules(agentDir),
 			pending: new Pending(notesDir, address, pending),
 			errors: new LastErrors(notesDir, address),
-			claims: new Claims({ store, reports }),
+			presence: new Presence({ store, reports }),
 			schedule: new Schedule(),
 			list: (filter) => this.#list(filter),
 		};

@@ -243,7 +243,7 @@ class StoreInPi {
 		this.#follower.end();
 		const { outcome, error, unstored } = this.#waitFor("end");
 		const why = outcome === "late" ? lateness(this.#timeout) : error;
-		// Where only claims were to be given up, all is stored, and they end by themselves. One that did not say yet has at most what was open here.
+		// Where others were only to be shown that all is closed, they see that within a minute. One that did not say yet has at most what was open here.
 		if (why !== undefined && (unstored ?? this.#pendingFiles.size) > 0) print(`not all is stored yet (${why}); the next start goes on with it, or pi-sessions push`);
 		this.#follower.stop();
 	}

@@ -5,10 +5,10 @@
 //            name of pi's file of pending sessions there (lib/store/pending.js), and how long pi waits for the store, in milliseconds
 //   start    in the first one, where pi has a start: pull what is lacking in the directory `dir` of it, or pi's own, and store the pending
 //            sessions of earlier processes
-//   open     the sessions that pi has open from now on, as `{ session, file, cwd }`; they are followed and claimed
+//   open     the sessions that pi has open from now on, as `{ session, file, cwd }`; they are followed, and shown to others
 //   answer   what a call gave, in the order of the calls: its `report`, or an `error`
-// When its standard input ends, pi ends, or was killed: calls that wait for an answer fail, the rest of what pi has opened is stored and the
-// claims are given up, for `timeout` at most. Nothing is said there.
+// When its standard input ends, pi ends, or was killed: calls that wait for an answer fail, the rest of what pi has opened is stored and
+// others are shown that it is closed, for `timeout` at most. Nothing is said there.
 //
 // From the follower, a JSON object a line on its standard output, which is a file (process.mjs):
 //   done, error         "start" or "end", and why it failed

@@ -69,7 +69,7 @@ export class Pulls {
 		if (now === this.#seen) return false;
 		this.#settled = new Set(stored.sessions.map(revisionOf).filter((revision) => this.#settled.has(revision)));
 		const { items, problems } = await sync.compare(undefined, stored, (one) => this.#settled.has(revisionOf(one)));
-		if (isFirst) this.#context.claims.showUses(items.map(({ stored }) => stored));
+		if (isFirst) this.#context.presence.reportOthers(items.map(({ stored }) => stored));
 		const others = items.filter(({ state }) => state !== "same");
 		const wanted = this.#sessions.changeable(others).filter(({ stored }) => !this.#retries.has(revisionOf(stored)));
 		const news = wanted.filter(isToPull);

@@ -1,5 +1,5 @@
 // What the follower does again and again: a table of tasks, and when each is tried again. That goes by the time of day, which goes on while
-// the machine sleeps: a claim may have ended by then.
+// the machine sleeps: others may not see any more what is open here by then.
 
 /** How often the table is looked at, in milliseconds. */
 const TICK_MS = 400;

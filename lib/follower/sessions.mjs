@@ -1,5 +1,5 @@
-// The follower's sessions: those that pi has open, which are followed and claimed, and pending ones of earlier processes. At pi's end the rest
-// of all of them is stored.
+// The follower's sessions: those that pi has open, which are followed and shown to others, and pending ones of earlier processes. At pi's end
+// the rest of all of them is stored.
 import { promises, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, dirname } from "node:path";
@@ -19,9 +19,9 @@ const { projectIn } = require("../store/settings.js");
 
 /** How many pending sessions are begun at the same time: each takes some megabytes. */
 const SESSIONS_AT_ONCE = 4;
-/** How often it is looked whether a session that is open here is in the store, and how often its claim is renewed. */
+/** How often it is looked whether a session that is open here is in the store, and how often others are shown that it is open. */
 const FOLLOW_MS = 400;
-const RENEW_MS = 20_000;
+const PRESENCE_MS = 20_000;
 /** How often pending sessions of earlier processes are looked for: on a slow drive they are found late. */
 const PENDING_MS = 5000;
 /** After how long without a word here others' lines are asked for more rarely. */
@@ -85,7 +85,7 @@ export class Sessions {
 		return items.filter((item) => item.file === undefined || isChangeable(item));
 	}
 
-	/** Follows what pi has open from now on, and claims what the store has of it. @param {OpenSession[]} open */
+	/** Follows what pi has open from now on, and shows others what the store has of it. @param {OpenSession[]} open */
 	follow(open) {
 		this.#open = open;
 		this.#openFiles = new Map(open.map(({ file }) => [onDisk(file), file]));
@@ -98,7 +98,7 @@ export class Sessions {
 	 * and it is stored.
 	 */
 	#following(file) {
-		const { rules, pending, claims } = this.#context;
+		const { rules, pending, presence } = this.#context;
 		const openOne = () => this.#open.find((one) => one.file === file);
 		/** @type {SessionSync | undefined} */
 		let sync;
@@ -125,8 +125,8 @@ export class Sessions {
 					[sync, followed] = [made, one];
 				}
 				if (!sync.isNoted(one.session)) return FOLLOW_MS;
-				await claims.renew(one.session);
-				return RENEW_MS;
+				await presence.show(one.session);
+				return PRESENCE_MS;
 			} catch (error) {
 				this.#showFailure(error, one.session);
 				return FOLLOW_MS;
@@ -228,12 +228,12 @@ export class Sessions {
 		return PENDING_MS;
 	}
 
-	/** pi's end: stores what is not stored yet, unless the store is silent, and gives up the claims. */
+	/** pi's end: stores what is not stored yet, unless the store is silent, and shows others that it is closed. */
 	async storeRest() {
 		this.isEnding = true;
 		this.#context.schedule.stop();
 		endCalls();
-		const { settings, timeout, pending, reports, errors, list, claims } = this.#context;
+		const { settings, timeout, pending, reports, errors, list, presence } = this.#context;
 		const unstored = settings.push ? await this.#unstoredOf(pending.own()) : [];
 		const own = new Set(unstored.map(({ file }) => file));
 		const others = settings.push ? [...this.#pending.values()].filter(({ file }) => !own.has(file)) : [];
@@ -244,7 +244,7 @@ export class Sessions {
 			// It is known soon whether the store answers.
 			if (rest.length > 0) await list(PING);
 			const [failed] = await this.#store(rest);
-			await claims.release();
+			await presence.end();
 			if (failed) throw failed;
 		} finally {
 			if ((await this.#unstoredOf(unstored)).length === 0) pending.remove();

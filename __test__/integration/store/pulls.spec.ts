@@ -40,7 +40,7 @@ function setup() {
 		settings: { pull: true },
 		list: (filter: object) => store.list({ headers: false, ...filter }),
 		reports: { send() {}, showFew() {}, show: (line: string) => void shown.push(line) },
-		claims: { showUses() {} },
+		presence: { reportOthers() {} },
 		timeout: 300_000,
 	};
 	const sessions = { isIdle: () => false, changeable: compares, syncFor: (place: object) => new SessionSync({ ...place, call }) };

@@ -1,23 +1,23 @@
-// The follower's claims: which sessions this host has claimed in the store, and which ones others use.
+// Presence in the store: the sessions that this host is shown to have open, and those that others have.
 import { createRequire } from "node:module";
 
 const require = createRequire(import.meta.url);
 const { displayName } = require("../store/names.js");
 
-export class Claims {
+export class Presence {
 	#store;
 	#reports;
-	/** The sessions that this process has claimed. */
-	#claimed = new Set();
+	/** The sessions that this process has shown to be open. */
+	#shown = new Set();
 
 	/** @param {{ store: import("../store/index.js").LineStore, reports: import("./messages.mjs").Reports }} parts */
 	constructor({ store, reports }) {
 		[this.#store, this.#reports] = [store, reports];
 	}
 
-	/** Claims a session that the store has, or renews the claim. */
-	async renew(session) {
-		this.#claimed.add(session);
+	/** Shows for a minute that a session is open here. */
+	async show(session) {
+		this.#shown.add(session);
 		try {
 			await this.#store.setPresence?.(session, true);
 		} catch (error) {
@@ -25,13 +25,13 @@ export class Claims {
 		}
 	}
 
-	/** Gives up what this process has claimed. */
-	async release() {
-		await Promise.allSettled([...this.#claimed].map((session) => this.#store.setPresence?.(session, false)));
+	/** Shows none any more. */
+	async end() {
+		await Promise.allSettled([...this.#shown].map((session) => this.#store.setPresence?.(session, false)));
 	}
 
-	/** Says which of these stored sessions other hosts use. */
-	showUses(stored) {
+	/** Says which of these stored sessions other hosts have open. */
+	reportOthers(stored) {
 		const others = ({ presence = [] }) => presence.filter((host) => host !== this.#store.host);
 		const used = stored.filter((one) => others(one).length > 0);
 		const lines = used.map((one) => [`session ${one.session} is in use on ${others(one).map(displayName).join(", ")}`]);
