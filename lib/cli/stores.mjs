@@ -167,7 +167,7 @@ const problemRow = ({ session, where, message }) => ({ session, file: "", what: 
  * @param {Set<string>} listed the sessions of those that have one
  */
 async function storedElsewhere({ store }, listed) {
-	const { sessions } = await store.list({ headers: false, presence: false });
+	const { sessions } = await store.list({ headers: false });
 	return { sessions: sessions.filter(({ session }) => !listed.has(session)).length };
 }
 
@@ -177,10 +177,8 @@ async function storedElsewhere({ store }, listed) {
  * @param {string} query
  */
 async function listedFor({ store }, query) {
-	// Where headers are asked for, each may cost a request.
-	const less = { headers: false, presence: false };
-	const list = isId(query) ? await store.list({ session: query, ...less }) : undefined;
-	return list && list.sessions.length + list.problems.length + list.deleted.length > 0 ? list : store.list(less);
+	const list = isId(query) ? await store.list({ session: query, headers: false }) : undefined;
+	return list && list.sessions.length + list.problems.length + list.deleted.length > 0 ? list : store.list({ headers: false });
 }
 
 /** The ids of what is stored, those that cannot be read included. @param {Connection} connection @param {string} query */
@@ -244,7 +242,7 @@ export async function remoteMove(from, to, options) {
 		if (project === "" || from === "") throw new UsageError("The name of a project must not be empty; pi-sessions remote --all lists the projects");
 		if (project === from) throw new UsageError(`${safeLine(from)} is the project's name already; name the one that it is to have: pi-sessions remote move ${safeLine(from)} <to>`);
 		if (!store.move) throw new CommandError(`${safeLine(shown)} cannot give a project another name`);
-		const [there, target] = await Promise.all([from, project].map((project) => store.list({ project, headers: false, presence: false })));
+		const [there, target] = await Promise.all([from, project].map((project) => store.list({ project, headers: false })));
 		const sessions = there.sessions.map(({ session }) => session);
 		if (sessions.length + there.problems.length === 0) throw new CommandError(`No session of a project ${safeLine(from)} is stored; pi-sessions remote --all lists the projects`);
 		if (!options.dryRun) await store.move(from, project);
@@ -276,7 +274,8 @@ export async function remote(options) {
 	return withStore(options, async (connection) => {
 		const { store, shown } = connection;
 		// The names of other projects are in the headers' objects.
-		const { sessions, problems } = await store.list(options.all ? {} : { project: (await syncHere(connection, options)).project, headers: false });
+		const filter = options.all ? {} : { project: (await syncHere(connection, options)).project, headers: false };
+		const { sessions, problems } = await store.list({ ...filter, presence: true });
 		if (options.json) {
 			const rows = sessions.map(({ session, project, hosts, bytes, modified, presence }) => ({ session, project, hosts, bytes, modified, presence }));
 			await writeJson({ store: shown, host: store.host, sessions: rows, problems });

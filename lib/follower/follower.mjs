@@ -132,7 +132,7 @@ class StoreFollower {
 			reports.send({ isReached: true });
 		};
 		try {
-			const list = await store.list({ headers: false, presence: false, ...filter, onAnswer });
+			const list = await store.list({ headers: false, ...filter, onAnswer });
 			onAnswer();
 			errors.set(undefined, undefined);
 			return list;

@@ -4,7 +4,7 @@ const { StoreError } = require("./errors.js");
 /** @typedef {import("./index").StoreErrorCode} StoreErrorCode */
 
 /** What a list is asked for where it only matters whether the store answers. */
-const PING = { session: "0", headers: false, presence: false };
+const PING = { session: "0", headers: false };
 
 /**
  * What a call to the file system gives; undefined if the file is not there.

@@ -419,7 +419,7 @@ const CASES = {
 	async "a list says which hosts have a session open, until they have closed it"({ open }) {
 		const [a, b] = [await open("a"), await open("b")];
 		if (!a.setPresence || !b.setPresence) return;
-		const presence = async () => (await b.list({ session: SESSION })).sessions[0]?.presence ?? [];
+		const presence = async () => (await b.list({ session: SESSION, presence: true })).sessions[0]?.presence ?? [];
 		await append(a, entries("a", 1));
 		assert.deepEqual(await presence(), []);
 		for (const store of [b, a, a]) await store.setPresence?.(SESSION, true);

@@ -103,7 +103,7 @@ export interface StoredSession {
 	modified: Date;
 	/** Grows with each line that is redacted. */
 	redactions: number;
-	/** The hosts that have it open now, sorted (`setPresence`). */
+	/** The hosts that have it open now, sorted (`setPresence`), if the list was asked for them. */
 	presence?: string[];
 }
 
@@ -133,7 +133,7 @@ export interface ListFilter {
 	project?: string;
 	/** Whether headers are wanted, by default yes. Where each costs a request they are empty otherwise. */
 	headers?: boolean;
-	/** Whether it is wanted which hosts have sessions open, by default yes. */
+	/** Whether it is wanted which hosts have sessions open, by default no. */
 	presence?: boolean;
 	/** May be called as soon as the store has answered something. */
 	onAnswer?: () => void;

@@ -7,14 +7,10 @@ const { idOf, nameOf } = require("./names.js");
 /** @typedef {import("./log-objects").ObjectInfo} ObjectInfo */
 
 const PRESENCE_MS = 60_000;
-const PRESENCE = "presence/";
-const NAME = /^presence\/([^/]+)\/([^/]+)$/;
+const PRESENCE = /^presence\/([^/]+)\/([^/]+)$/;
 
-/** @param {string} host */
-const folderOf = (host) => `${PRESENCE}${nameOf(host)}/`;
-
-/** @param {string} host @param {string} session */
-const presencePath = (host, session) => `${folderOf(host)}${nameOf(session)}`;
+/** Without a session, what those of the host begin with. @param {string} host @param {string} [session] */
+const presencePath = (host, session = "") => `presence/${nameOf(host)}/${nameOf(session)}`;
 
 /** @param {ObjectInfo} object */
 const isOver = ({ modified }) => Date.now() - modified.getTime() >= PRESENCE_MS;
@@ -23,8 +19,8 @@ const isOver = ({ modified }) => Date.now() - modified.getTime() >= PRESENCE_MS;
 async function readPresence(objects) {
 	/** @type {Map<string, string[]>} */
 	const presence = new Map();
-	for (const object of await objects.list(PRESENCE)) {
-		const [, host, session] = (NAME.exec(object.path) ?? []).map(idOf);
+	for (const object of await objects.list("presence/")) {
+		const [, host, session] = (PRESENCE.exec(object.path) ?? []).map(idOf);
 		if (host === undefined || session === undefined || isOver(object)) continue;
 		presence.set(session, [...(presence.get(session) ?? []), host].sort(compareText));
 	}
@@ -33,9 +29,8 @@ async function readPresence(objects) {
 
 /** With a session that was closed goes what killed processes of the host left. @param {Objects} objects @param {string} host @param {string} session */
 async function removePresence(objects, host, session) {
-	const own = presencePath(host, session);
-	const left = (await objects.list(folderOf(host))).filter(isOver).map(({ path }) => path);
-	await objects.remove([own, ...left]);
+	const left = (await objects.list(presencePath(host))).filter(isOver);
+	await objects.remove([presencePath(host, session), ...left.map(({ path }) => path)]);
 }
 
 exports.presencePath = presencePath;

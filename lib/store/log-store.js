@@ -109,7 +109,7 @@ class LogStore {
 	}
 
 	/** @type {Store["list"]} */
-	async list({ session, project, headers = true, presence = true, onAnswer } = {}) {
+	async list({ session, project, headers = true, presence = false, onAnswer } = {}) {
 		if (session !== undefined) checkId(session, "session");
 		const store = await this.#records.readId();
 		onAnswer?.();

@@ -133,7 +133,7 @@ class PostgresStore {
 
 	/** @type {Store["list"]} */
 	async list(filter) {
-		const { session, project, headers = true, presence = true, onAnswer } = filter ?? {};
+		const { session, project, headers = true, presence = false, onAnswer } = filter ?? {};
 		if (session !== undefined) checkId(session, "session");
 		const rows = await this.#query(
 			`SELECT v.store, id, CASE WHEN $3 THEN header ELSE '' END AS header, project, hosts, bytes, cardinality(redacted) AS redactions, extract(epoch FROM updated) AS updated, extract(epoch FROM deleted) AS deleted,

@@ -67,7 +67,7 @@ class SessionSync {
 		const { store, dir } = this.#options;
 		const local = await localSessions(dir, undefined, isSettled && this.#found);
 		this.#found = new Map([...local.values()].map((one) => [one.file, one]));
-		const list = known ?? await store.list(session === undefined ? { project: this.project, headers: false, presence: false } : { session, presence: false });
+		const list = known ?? await store.list(session === undefined ? { project: this.project, headers: false } : { session });
 		const { sessions, problems } = list;
 		const items = await inParallel(sessions, async (stored) => {
 			const file = local.get(stored.session)?.file;
@@ -119,7 +119,7 @@ class SessionSync {
 			const note = there.has(session) ? undefined : this.#notes.get(session);
 			if (!note || note.elsewhere === elsewhere) return;
 			// The store may also have it under the name of another project. That is asked once.
-			const { sessions, problems, deleted } = await this.#options.store.list({ session, presence: false });
+			const { sessions, problems, deleted } = await this.#options.store.list({ session });
 			const isLost = sessions.length + problems.length + deleted.length === 0;
 			await this.#notes.set(session, isLost ? undefined : { ...note, elsewhere });
 		});

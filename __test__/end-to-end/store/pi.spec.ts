@@ -147,7 +147,7 @@ test.each([["PostgreSQL", inPostgres], ["a bucket", inBucket]])("%s: a session t
 	const laptop = await machine(path, "laptop", [{ text: "One" }, { text: "Two" }]);
 	expect(await laptop.run(["-p", "a"], env)).toMatchObject({ code: 0, stdout: "One\n", stderr: "" });
 	const desktop = store.open("desktop");
-	const [stored] = (await desktop.list()).sessions;
+	const [stored] = (await desktop.list({ presence: true })).sessions;
 	const session = stored?.session as string;
 	// On the laptop pi has ended.
 	expect(stored?.presence).toEqual([]);
@@ -156,5 +156,5 @@ test.each([["PostgreSQL", inPostgres], ["a bucket", inBucket]])("%s: a session t
 	expect(shared).toMatchObject({ code: 0, stdout: "Two\n" });
 	expect(shared.stderr).toContain(`session ${session} is in use on desktop\n`);
 	expect(shared.stderr).not.toContain(PASSWORD);
-	expect((await desktop.list()).sessions).toMatchObject([{ presence: ["desktop"], hosts: ["laptop"] }]);
+	expect((await desktop.list({ presence: true })).sessions).toMatchObject([{ presence: ["desktop"], hosts: ["laptop"] }]);
 });

@@ -193,7 +193,7 @@ test("what was noted to be redacted since the last line was stored is redacted a
 	const [secret, safe] = ["secret", "[redacted]"].map((word) => Buffer.from(said("a", null).toString().replace('"content":"a"', `"content":"${word}"`))) as [Buffer, Buffer];
 	writeFileSync(file, text(header(), secret));
 	const { end } = at.pi(`globalThis.kept = SessionManager.open(${JSON.stringify(file)});`);
-	await vi.waitFor(async () => expect((await at.other.list()).sessions[0]?.presence).toHaveLength(1), LONG);
+	await vi.waitFor(async () => expect((await at.other.list({ presence: true })).sessions[0]?.presence).toHaveLength(1), LONG);
 	const redacted = new RedactionFile(join(at.agent, "session-stores"), { session: SESSION, file }, join(at.path, "store"));
 	await redacted.withLock(() => redacted.add([{ hash: createHash("sha256").update(secret).digest("hex"), line: safe }]));
 	await end();

@@ -42,7 +42,7 @@ function left(at: World, ...sessions: { session: string; file: string; cwd: stri
 }
 
 /** Who has the session open, as its store says. */
-const hostsOf = async (at: World) => (await at.desktop.list({ session: SESSION })).sessions.flatMap(({ presence }) => presence ?? []);
+const hostsOf = async (at: World) => (await at.desktop.list({ session: SESSION, presence: true })).sessions.flatMap(({ presence }) => presence ?? []);
 const isOpenOnLaptop = (at: World) => vi.waitFor(async () => expect(await hostsOf(at)).toEqual(["laptop"]), LONG);
 
 test("a session that the store does not have yet is stored, and seen to be open then", async () => {
@@ -71,7 +71,7 @@ test("a session that is private by now, and stored before, is neither stored nor
 	const file = join(at.path, "sessions", "2025-06-02T09-00-00-000Z_open.jsonl");
 	writeFileSync(file, text(header("open"), entry("here")));
 	const { heard } = follow(at, { open: [at.one, { session: "open", file, cwd: "/shop" }] });
-	await vi.waitFor(async () => expect((await at.desktop.list({ session: "open" })).sessions).toMatchObject([{ presence: ["laptop"] }]), LONG);
+	await vi.waitFor(async () => expect((await at.desktop.list({ session: "open", presence: true })).sessions).toMatchObject([{ presence: ["laptop"] }]), LONG);
 	expect(heard()).toEqual([]);
 	expect(await at.stored()).toEqual(["stored"]);
 	expect(await hostsOf(at)).toEqual([]);

@@ -12,7 +12,7 @@ async function stored(): Promise<{ path: string; laptop: DirectoryStore; desktop
 	return { path, laptop, desktop };
 }
 
-const presenceIn = async (store: DirectoryStore) => (await store.list()).sessions[0]?.presence;
+const presenceIn = async (store: DirectoryStore) => (await store.list({ presence: true })).sessions[0]?.presence;
 
 /** As if it were written so many seconds before. */
 function age(path: string, host: string, session: string, seconds: number): void {
