@@ -68,6 +68,13 @@ pub(crate) fn path_text(path: &Path) -> Result<&str> {
     path.to_str().ok_or_else(|| Error::invalid(format!("The path must be Unicode: {}", path.display())))
 }
 
+/// A path as text, which stays the same when the working directory changes: a relative one is made absolute.
+pub(crate) fn absolute_text(path: &Path) -> Result<String> {
+    // Windows' own call would take dots off the ends of names.
+    let absolute = if path.is_absolute() { Ok(path.to_owned()) } else { std::path::absolute(path) };
+    path_text(&absolute.with_call("getcwd", path_text(path)?)?).map(str::to_owned)
+}
+
 /// Whether a path needs no working directory to be understood, except for its drive.
 pub fn is_absolute(path: &str) -> bool {
     HERE.is_absolute(path)

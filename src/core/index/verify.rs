@@ -1,9 +1,12 @@
 //! Verification of a session file: every line is read, nothing is changed.
 
+use std::path::Path;
+
 use serde::Serialize;
 
 use crate::base::error::{Result, WithCall};
 use crate::base::memory::{self, collect, push};
+use crate::base::paths::absolute_text;
 use crate::base::wtf8::copy_lossy;
 use crate::format::entry::{is_blank, read_line, Damage, EntryHead, Line};
 use crate::format::header::{Header, HeaderFields, Version};
@@ -97,8 +100,10 @@ pub(crate) struct Survey {
     pub torn_line_start: Option<u64>,
 }
 
-/// Checks the session file at an absolute path. Nothing is changed; a `System` error if it is not there or cannot be read.
-pub fn verify(path: &str) -> Result<VerifyReport> {
+/// Checks the session file at `path`; a relative path is made absolute. Nothing is changed; a `System` error if it is not there or cannot be
+/// read.
+pub fn verify(path: impl AsRef<Path>) -> Result<VerifyReport> {
+    let path = &absolute_text(path.as_ref())?;
     Survey::of(&FileStorage::open(path)?)?.report(path)
 }
 

@@ -96,7 +96,7 @@ mod tests {
         let text = lines.join("\n") + "\n\n" + &entry("a", "gone") + "\n";
         std::fs::write(&path, text).expect("written");
         let session = Session::open(&path, Persistence::File, SessionFileOptions::default()).expect("opened");
-        let (told, verified) = (session.diagnostics().expect("memory"), verify(&path.to_string_lossy()).expect("read"));
+        let (told, verified) = (session.diagnostics().expect("memory"), verify(path).expect("read"));
         assert_eq!(told.faults.orphans.iter().map(|orphan| orphan.line).collect::<Vec<_>>(), [4, 6, 9]);
         assert_eq!(told.faults.damaged.iter().map(|damage| damage.line).collect::<Vec<_>>(), [5]);
         assert_eq!(told.faults.duplicate_ids.iter().map(|id| id.lines.clone()).collect::<Vec<_>>(), [[4, 9]]);

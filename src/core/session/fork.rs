@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use super::open::absolute;
 use super::session::{Persistence, Session};
 use crate::base::error::{Error, ErrorCode, Result, WithCall};
 use crate::base::options::SessionFileOptions;
+use crate::base::paths::absolute_text;
 use crate::format::entry::{read_line, Line};
 use crate::format::header::{NewHeader, Version};
 use crate::io::fs;
@@ -31,7 +31,7 @@ impl ForkSource {
     /// `SessionInvalid`: the file is not there, is empty, or is not a session. `System`: it cannot be read. `InvalidArgument`: the path is
     /// not Unicode.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        let path = &absolute(path.as_ref())?;
+        let path = &absolute_text(path.as_ref())?;
         let unusable = || {
             let text = "Cannot fork: source session file is empty or invalid";
             Error::of_file(ErrorCode::SessionInvalid, text, path)
@@ -58,7 +58,7 @@ impl ForkSource {
         header: &NewHeader<'_>,
         options: SessionFileOptions,
     ) -> Result<Session> {
-        let target = &absolute(target.as_ref())?;
+        let target = &absolute_text(target.as_ref())?;
         let header = header.line()?;
         let mut out = NewFile::create(target)?;
         out.line(&header)?;

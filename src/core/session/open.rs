@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use super::session::{Persistence, Session};
-use crate::base::error::{part, Error, Result, WithCall};
+use crate::base::error::{part, Error, Result};
 use crate::base::memory::{copy_of_bytes, MemoryWriter};
 use crate::base::options::SessionFileOptions;
-use crate::base::paths::path_text;
+use crate::base::paths::absolute_text;
 use crate::format::header::{NewHeader, Version};
 use crate::index::load::{load, Loaded};
 use crate::io::line_span::LineSpan;
@@ -29,12 +29,6 @@ pub enum OpenResult {
     Session(Box<Session>),
 }
 
-/// A path that stays the same when the working directory changes.
-pub(super) fn absolute(path: &Path) -> Result<String> {
-    let absolute = std::path::absolute(path).with_call("getcwd", path_text(path)?)?;
-    path_text(&absolute).map(str::to_owned)
-}
-
 impl Session {
     /// Sets its options. An exclusive session takes its lock here; an error if another process has it.
     #[doc(hidden)]
@@ -55,7 +49,7 @@ impl Session {
     pub fn create(file: Option<&Path>, header: &NewHeader<'_>, options: SessionFileOptions) -> Result<Self> {
         let mut line = header.line()?;
         line.push(b'\n');
-        let file = file.map(absolute).transpose()?;
+        let file = file.map(absolute_text).transpose()?;
         let persistence = if file.is_some() { Persistence::File } else { Persistence::Memory };
         let name = file.clone().unwrap_or_default();
         let session = Self::new(Vec::new(), persistence, file).with_options(options)?;
@@ -73,7 +67,7 @@ impl Session {
     /// - `SessionChanged`: others keep writing to the file while it is migrated.
     /// - `System`: the file is not there (`ENOENT`), cannot be read, or not be rewritten.
     pub fn open(path: impl AsRef<Path>, persistence: Persistence, options: SessionFileOptions) -> Result<Self> {
-        let path = absolute(path.as_ref())?;
+        let path = absolute_text(path.as_ref())?;
         match Self::open_if_any(&path, persistence, options)? {
             OpenResult::Missing(error) => Err(error),
             OpenResult::Empty => Err(Error::not_a_session(&path)),

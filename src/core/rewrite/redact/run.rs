@@ -11,6 +11,7 @@ use super::entry::{blanked, Identity};
 use super::text::Needle;
 use crate::base::error::{Error, Result, WithCall};
 use crate::base::memory::{self, copy_of_bytes, insert_into, push};
+use crate::base::paths::absolute_text;
 use crate::io::fs;
 use crate::io::line_reader::{line_text, owned_text};
 use crate::io::lock_file::SessionLockGuard;
@@ -102,14 +103,15 @@ pub struct RedactReport {
     pub left: u64,
 }
 
-/// Takes something out of the session file at an absolute path, and out of its backups. `is_dry_run`: only tells what would be
-/// changed.
+/// Takes something out of the session file at `path`, and out of its backups; a relative path is made absolute. `is_dry_run`: only tells
+/// what would be changed.
 ///
 /// Each file is replaced as a whole. Lines that other programs append meanwhile are redacted, too. If `left` of the report is not 0,
 /// something remains. So it does elsewhere: in what the catalog has of the file (`catalog::forget_file` takes that out), in forks and
 /// branches of the session, in the sessions of its subagents, in stores, and in copies. Each of these files is redacted by itself.
 /// Errors are those of [`repair`](crate::repair), but some of the backups may be changed then.
-pub fn redact(path: &str, redaction: &Redaction, is_dry_run: bool) -> Result<RedactReport> {
+pub fn redact(path: impl AsRef<Path>, redaction: &Redaction, is_dry_run: bool) -> Result<RedactReport> {
+    let path = &absolute_text(path.as_ref())?;
     let _lock = if is_dry_run { None } else { Some(SessionLockGuard::join(path)?) };
     if first_header(RewriteTarget::hold(path)?.storage())?.is_none() {
         return Err(Error::not_a_session(path));

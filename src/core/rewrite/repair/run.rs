@@ -1,6 +1,6 @@
 //! A repair from the lock to the report. It starts over if another program changes the file meanwhile.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -9,6 +9,7 @@ use super::header;
 use super::plan::RepairPlan;
 use super::repair_log::{Repair, RepairLog};
 use crate::base::error::{Error, Result};
+use crate::base::paths::absolute_text;
 use crate::format::header::Version;
 use crate::index::verify::{verify, LineClass, Survey, SurveyedLine, VerifyReport};
 use crate::io::lock_file::SessionLockGuard;
@@ -34,7 +35,8 @@ pub struct RepairReport {
     pub repair_count: u64,
 }
 
-/// Repairs the session file at an absolute path. A good file is left alone. `now` is the time in ms since 1970, for a header that has none.
+/// Repairs the session file at `path`; a relative path is made absolute. A good file is left alone. `now` is the time in ms since 1970, for a
+/// header that has none.
 ///
 /// Lines that other programs append meanwhile are carried over unchanged. Time and the length of the new file are linear in
 /// the length of the old one.
@@ -47,7 +49,8 @@ pub struct RepairReport {
 ///
 /// Nothing is changed then, but for an error after the new file has got the name: the original is then in the backup (`<file>.bak`, or
 /// `<file>.v1.bak` of an old version), which is complete by then.
-pub fn repair(path: &str, now: f64) -> Result<RepairReport> {
+pub fn repair(path: impl AsRef<Path>, now: f64) -> Result<RepairReport> {
+    let path = &absolute_text(path.as_ref())?;
     let good = Arc::new(verify(path)?);
     if good.ok {
         return Ok(done(path, good.clone(), good, RepairLog::default(), None));

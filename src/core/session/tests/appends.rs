@@ -3,6 +3,7 @@
 use super::*;
 use crate::base::error::ErrorCode;
 use crate::format::header::NewHeader;
+use crate::rewrite::redact::{redact, Redaction};
 
 const HEADER_OF_NEW: NewHeader<'static> = NewHeader { id: "s", cwd: "/c", parent: None, time: 0.0 };
 const USER: &[u8] = br#"{"message":{"role":"user","content":"Hi"}}"#;
@@ -117,8 +118,15 @@ fn a_relative_path_is_made_absolute() {
     let name = std::path::Path::new("never-written.jsonl");
     let session = Session::create(Some(name), &HEADER_OF_NEW, SessionFileOptions::default()).expect("made");
     assert_eq!(session.file(), here.join(name).to_str());
-    let error = Session::open(name, Persistence::File, SessionFileOptions::default()).expect_err("not there");
-    assert_eq!(error.path(), here.join(name).to_str());
+    let redaction = Redaction::text(b"secret", None, b"*").expect("a redaction");
+    for error in [
+        Session::open(name, Persistence::File, SessionFileOptions::default()).expect_err("not there"),
+        crate::verify(name).expect_err("not there"),
+        crate::repair(name, 0.0).expect_err("not there"),
+        redact(name, &redaction, true).expect_err("not there"),
+    ] {
+        assert_eq!(error.path(), here.join(name).to_str());
+    }
 }
 
 #[test]

@@ -258,7 +258,7 @@ fn check(OddFileSystem { name, file_system, fails }: &OddFileSystem, work: Work)
     let (file, entries) = work.result();
     match result {
         Ok(()) => {
-            let report = verify(&at(dir.path(), file)).expect("readable");
+            let report = verify(at(dir.path(), file)).expect("readable");
             // A migration keeps a damaged line where it stood.
             assert!(report.ok || work == Work::Migrate, "{what}: {report:?}");
             assert_eq!(report.entries, entries, "{what}");

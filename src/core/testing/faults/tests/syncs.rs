@@ -122,7 +122,7 @@ fn what_is_written_whole_is_on_disk_before_it_has_its_name_and_then_the_name_is(
     /// SessionFileOptions, what it is, what is in `s.jsonl` before, what is done, the file, the call that names it.
     type Case = (SessionFileOptions, &'static str, String, Work, &'static str, FsCall);
     let migrates: Work = |dir, options| Session::open(at(dir, "s.jsonl"), Persistence::File, options).map(drop);
-    let repairs: Work = |dir, _| crate::rewrite::repair::repair(&at(dir, "s.jsonl"), 0.0).map(drop);
+    let repairs: Work = |dir, _| crate::rewrite::repair::repair(at(dir, "s.jsonl"), 0.0).map(drop);
     let restores: Work = |dir, options| {
         let mut session = opened(&at(dir, "s.jsonl"), options);
         fs::remove_file(at(dir, "s.jsonl")).expect("removed");
@@ -179,7 +179,7 @@ fn where_a_directory_cannot_be_synced_all_is_written_as_ever() {
     type Work = fn(&Path) -> Result<()>;
     let ways: [(&str, &str, Work); 5] = [
         ("migration", OLD, |dir| Session::open(at(dir, "s.jsonl"), Persistence::File, OS).map(drop)),
-        ("repair", "torn", |dir| crate::rewrite::repair::repair(&at(dir, "s.jsonl"), 0.0).map(drop)),
+        ("repair", "torn", |dir| crate::rewrite::repair::repair(at(dir, "s.jsonl"), 0.0).map(drop)),
         ("deleted file", "", |dir| {
             let mut session = opened(&at(dir, "s.jsonl"), OS);
             fs::remove_file(at(dir, "s.jsonl")).expect("removed");
@@ -204,7 +204,7 @@ fn where_a_directory_cannot_be_synced_all_is_written_as_ever() {
             for code in [libc::EINVAL, libc::ENOTSUP, libc::EBADF] {
                 let (dir, result, _) = run(call, InjectedFault::Once(code));
                 result.unwrap_or_else(|error| panic!("{what}, {code}: {error}"));
-                assert!(verify(&at(dir.path(), "s.jsonl")).expect("read").ok, "{what}");
+                assert!(verify(at(dir.path(), "s.jsonl")).expect("read").ok, "{what}");
             }
             let (_dir, result, _) = run(call, InjectedFault::Once(libc::EIO));
             result.expect_err("a disk that fails is told");
