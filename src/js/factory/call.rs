@@ -49,7 +49,7 @@ pub fn install(js: JsEnv<'_>, read_body: JsVal<'_>, listed_text: JsVal<'_>) -> R
         values,
         compile(ENTRIES, &[shared, codes, numbers, values])?,
         compile(LAZY, &[shared, codes, read_body])?,
-        compile(MANAGER_CLASS, &[shared, values])?,
+        compile(MANAGER_CLASS, &[shared])?,
         compile(LISTS, &[shared, listed_text])?,
     ];
     let function = |name: &CStr| {

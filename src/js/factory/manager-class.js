@@ -1,8 +1,7 @@
 // The class `SessionManager` beyond what napi-rs makes of it, and what each manager owns.
-(shared, values) => {
+(shared) => {
 	"use strict";
 	const { invalid, unbound } = shared;
-	const { crossings } = values;
 	const { Object, Symbol, WeakMap, queueMicrotask } = globalThis;
 	const { apply } = Reflect;
 	const { defineProperty } = Object;
@@ -147,7 +146,6 @@
 				configurable: true,
 			});
 			Object.defineProperty(SessionManager, "length", { value: LENGTHS.SessionManager, configurable: true });
-			Object.defineProperty(functions, Symbol.for("pi-session-native.crossings"), { value: crossings });
 			for (const name of Object.keys(functions)) {
 				const value = functions[name];
 				if (typeof value !== "function" || value === SessionManager) continue;

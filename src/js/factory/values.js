@@ -28,8 +28,6 @@
 	const MOST_UNITS = 1 << 26;
 	let left;
 	let units;
-	// How often values and long texts crossed, and how often the engine's JSON alone was used for one. Tests read this.
-	const crossings = { written: 0, writtenByEngine: 0, parsed: 0, parsedByEngine: 0 };
 
 	// What is different in the copies that are being made: position, other value, and so on.
 	let changes;
@@ -87,7 +85,6 @@
 
 	// The JSON text of a value, or a list-like object of the text with placeholders and the strings that they replace.
 	function write(value) {
-		crossings.written++;
 		const texts = { __proto__: null, length: 1 };
 		left = MANY;
 		units = 0;
@@ -95,7 +92,6 @@
 		changed = 0;
 		const shadow = canTell() ? withoutTexts(value, texts, DEEP) : NOT_PLAIN;
 		changes = undefined;
-		if (shadow === NOT_PLAIN) crossings.writtenByEngine++;
 		if (shadow === NOT_PLAIN || texts.length === 1) return stringify(value);
 		texts[0] = stringify(shadow);
 		return texts;
@@ -121,20 +117,14 @@
 	return {
 		// For the other scripts.
 		LONG,
-		crossings,
 
-		parse(text) {
-			if (text.length >= 2 * LONG) crossings.parsedByEngine++;
-			return parse(text);
-		},
+		parse,
 		// The value of a text that these long strings were taken out of.
 		parseApart(text, texts) {
-			crossings.parsed++;
 			return putBack(parse(text), texts);
 		},
 		// The value of a text that is one text block.
 		textBlock(text) {
-			crossings.parsed++;
 			return [{ type: "text", text }];
 		},
 		write,
