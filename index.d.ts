@@ -2373,7 +2373,7 @@ export declare class SessionManager {
    * A new session in another working directory with the whole history of a session file.
    *
    * @throws If the source is empty, is not a session, or has no header. If the id in the options cannot be part of a file name,
-   * or the directory or the file cannot be made.
+   * or the directory or the file cannot be made. If memory runs out after the file was made, it stays, whole.
    * @example
    * ```ts
    * const fork = SessionManager.forkFrom(file, "/another/project", dir);
