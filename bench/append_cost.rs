@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use pi_session_core::base::options::SessionFileOptions;
 use pi_session_core::format::entry::EntryKind;
 use pi_session_core::format::serialize::{line, NewHead};
-use pi_session_core::session::append::AppendPlan;
+use pi_session_core::session::AppendPlan;
 use pi_session_core::session::{NewEntry, Persistence, Session};
 
 const ROUNDS: usize = 15;

@@ -2,15 +2,16 @@
 //!
 //! | To | |
 //! | --- | --- |
-//! | open, make, append to a session | [`Session::open`], [`Session::create`], [`Session::append`] |
-//! | walk its entries | [`Session::tree`], [`Tree::path`], [`Session::entry`] |
-//! | go on from an earlier entry | [`Session::set_leaf`], [`ParentChoice`] |
+//! | open, make, append to a session | [`session::Session::open`], [`session::Session::create`], [`session::Session::append`] |
+//! | walk its entries | [`session::Session::tree`], [`tree::Tree::path`], [`session::Session::entry`] |
+//! | go on from an earlier entry | [`session::Session::set_leaf`], [`session::ParentChoice`] |
 //! | see which entries the model sees | [`context::projection::project`] |
-//! | fork a session | [`ForkSource`] |
+//! | fork a session | [`session::fork::ForkSource`] |
 //! | know what entries hold | [`file_format`] |
-//! | take in what other processes wrote | [`Session::refresh`], [`Session::take_remap`] |
-//! | find a session, list, add up, search | [`listing::find_session`], `list`, `listing::usage`, `Search` |
-//! | verify, repair, redact | [`verify`], [`repair`], [`rewrite::redact::redact`] |
+//! | take in what other processes wrote | [`session::Session::refresh`], [`session::Session::take_remap`] |
+//! | find a session, list, add up, search | [`listing::find_session`], `listing::list`, `listing::usage`, `search` |
+//! | verify, repair, redact | [`index::verify::verify`], [`rewrite::repair::repair`], [`rewrite::redact::redact`] |
+//! | know why a call failed | [`base::error::Error`] |
 //!
 //! What is public and not in these pages is for the addon: it may change at any time. So may what serde makes of public types, which is the
 //! form of the addon's reports and of the catalog.
@@ -48,35 +49,4 @@ pub mod summary;
 mod testing;
 pub mod tree;
 
-#[doc(inline)]
-pub use self::{
-    base::{
-        error::{Error, ErrorCode, Result},
-        memory::OutOfMemory,
-        options::{Durability, EntryIds, Lock, SessionFileOptions},
-        paths::{default_session_dir, Process, StdProcess},
-        time::Time,
-    },
-    format::{agent_message::Role, entry::EntryKind, header::NewHeader, ids::session_id},
-    index::verify::{verify, VerifyReport},
-    io::dirs::make_dir as make_session_dir,
-    listing::scope::ListScope,
-    rewrite::repair::{repair, RepairReport},
-    session::{fork::ForkSource, NewEntry, ParentChoice, Persistence, RowRemap, Session},
-    tree::{
-        row::{Row, RowNo},
-        tree::Tree,
-    },
-};
-#[cfg(feature = "catalog")]
-#[doc(inline)]
-pub use self::{
-    catalog::location::{location as catalog_location, CatalogLocation},
-    listing::list::{list, list_events, ListEvent, ListedFile},
-    search::{
-        query::{Query, SearchOptions},
-        run::{HitSession, Search},
-        scope::TextScope,
-        session_search::Hit,
-    },
-};
+pub use self::io::dirs::make_dir as make_session_dir;

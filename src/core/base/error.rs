@@ -117,7 +117,7 @@ impl Error {
         Self::of_file(ErrorCode::SessionLocked, format_args!("Session file is locked by {holder}"), path)
     }
 
-    /// An [`ErrorCode::InvalidArgument`] with this text: for what implements [`Process`](crate::Process), and for callbacks. In JavaScript
+    /// An [`ErrorCode::InvalidArgument`] with this text: for what implements [`Process`](super::paths::Process), and for callbacks. In JavaScript
     /// it is an `Error`, as pi throws it.
     pub fn invalid(text: impl Into<String>) -> Self {
         Self::new(ErrorCode::InvalidArgument, text)

@@ -1,6 +1,6 @@
 //! The options of a session's file.
 
-/// Who may write to a session's file. Only [`Persistence::File`](crate::Persistence::File) takes the lock or looks for it.
+/// Who may write to a session's file. Only [`Persistence::File`](crate::session::Persistence::File) takes the lock or looks for it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Lock {
     /// Every process, at the same time. An append waits up to 250 ms for another session's lock, then fails: `SessionLocked`.

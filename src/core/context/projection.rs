@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use crate::base::memory::{self, collect, insert, with_capacity, OutOfMemory};
 use crate::format::agent_message::Role;
 use crate::format::entry::EntryKind;
-use crate::tree::tree::{IdNo, Row, RowNo, Tree};
+use crate::tree::{IdNo, Row, RowNo, Tree};
 
 /// What an entry gives to the context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,10 +5,12 @@ use std::error::Error;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use pi_session_core::{
-    list, make_session_dir, session_id, Durability, EntryKind, ErrorCode, ListScope, NewEntry, NewHeader, Persistence,
-    Session, SessionFileOptions,
-};
+use pi_session_core::base::error::ErrorCode;
+use pi_session_core::base::options::{Durability, SessionFileOptions};
+use pi_session_core::format::{entry::EntryKind, header::NewHeader, ids::session_id};
+use pi_session_core::listing::{list::list, scope::ListScope};
+use pi_session_core::make_session_dir;
+use pi_session_core::session::{NewEntry, Persistence, Session};
 use serde_json::json;
 
 fn now() -> Result<f64, Box<dyn Error>> {

@@ -4,9 +4,9 @@ use serde::Serialize;
 
 use crate::base::memory::{self, collect, copy_of, with_capacity, OutOfMemory};
 use crate::base::wtf8::copy_lossy;
-use crate::index::index::DamagedLine;
-use crate::tree::tree::{ParentRef, RowNo, Tree};
+use crate::index::DamagedLine;
 use crate::tree::tree_integrity::check_integrity;
+use crate::tree::{ParentRef, RowNo, Tree};
 
 /// An entry whose parent is not in the session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

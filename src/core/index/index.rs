@@ -13,7 +13,7 @@ use crate::format::entry::{Damage, EntryHead};
 use crate::io::line_reader::{LineReader, RawLine, WHOLE};
 use crate::io::line_span::LineSpan;
 use crate::storage::storage::Storage;
-use crate::tree::tree::{RowNo, Tree};
+use crate::tree::{RowNo, Tree};
 
 /// A line that is not an entry. It may be longer than any line that is read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

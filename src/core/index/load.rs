@@ -66,7 +66,7 @@ mod tests {
     use super::*;
     use crate::format::entry::Damage;
     use crate::storage::memory::MemoryStorage;
-    use crate::tree::tree::RowNo;
+    use crate::tree::RowNo;
 
     fn load_text(text: &[u8]) -> Option<Loaded> {
         load(&MemoryStorage::new("test".into(), text.to_vec())).expect("readable")

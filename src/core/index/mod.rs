@@ -3,10 +3,12 @@
 pub mod damage_report;
 #[doc(hidden)]
 pub mod entry_lines;
-pub mod index;
+pub(crate) mod index;
 pub(crate) mod load;
 pub(crate) mod parallel_scan;
 #[doc(hidden)]
 pub mod read_entries;
 pub(crate) mod torn_line;
 pub mod verify;
+
+pub use self::index::{DamagedLine, Index};

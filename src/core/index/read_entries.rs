@@ -10,7 +10,7 @@ use crate::io::line_reader::{line_text, WHOLE};
 use crate::io::line_span::LineSpan;
 use crate::json::long_strings::StringParts;
 use crate::storage::storage::{bytes_at, read_into, Storage};
-use crate::tree::tree::RowNo;
+use crate::tree::RowNo;
 
 /// Parts with fewer bytes than this between them are read together.
 const GAP: u64 = 8 << 10;

@@ -11,14 +11,14 @@ use crate::base::wtf8::copy_lossy;
 use crate::format::entry::{is_blank, read_line, Damage, EntryHead, Line};
 use crate::format::header::{Header, HeaderFields, Version};
 use crate::index::damage_report::{FaultReport, Totals};
-use crate::index::index::DamagedLine;
+use crate::index::DamagedLine;
 use crate::io::line_reader::{line_text, LineReader, WHOLE};
 use crate::io::line_span::LineSpan;
 use crate::json::reader::{is_json, read, Raw};
 use crate::json::Value;
 use crate::storage::file::FileStorage;
 use crate::storage::storage::Storage;
-use crate::tree::tree::{RowNo, Tree};
+use crate::tree::{RowNo, Tree};
 
 /// The report on a session file.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -1,6 +1,6 @@
 //! Every call to the file system, and what needs nothing but those calls.
 
-pub mod dirs;
+pub(crate) mod dirs;
 pub(crate) mod file_fingerprint;
 pub mod file_mutex;
 pub(crate) mod file_window;

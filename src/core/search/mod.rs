@@ -1,7 +1,9 @@
 //! Full-text search over all sessions, in their files.
 //!
 //! ```
-//! use pi_session_core::{ListScope, Query, Search, SearchOptions, StdProcess};
+//! use pi_session_core::base::paths::StdProcess;
+//! use pi_session_core::listing::scope::ListScope;
+//! use pi_session_core::search::{query::*, run::Search};
 //!
 //! Search {
 //!     scope: &ListScope::dir("/the/sessions".into(), Some("/project".into())),

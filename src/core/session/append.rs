@@ -17,7 +17,7 @@ use crate::format::entry::EntryKind;
 use crate::format::serialize::{line, Envelope, NewHead};
 use crate::io::line_span::LineSpan;
 use crate::storage::new_file::NewFile;
-use crate::tree::tree::RowNo;
+use crate::tree::RowNo;
 
 use super::session::{check_length, Session};
 

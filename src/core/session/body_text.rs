@@ -8,7 +8,7 @@ use crate::base::wtf8::shown;
 use crate::format::body::BodyOf;
 use crate::format::entry::{read_line_and_bodies, EntryKind};
 use crate::json::long_strings::StringParts;
-use crate::tree::tree::RowNo;
+use crate::tree::RowNo;
 
 /// A body's text and its length in bytes.
 #[derive(Debug)]

@@ -17,7 +17,7 @@ use crate::io::line_reader::line_text;
 use crate::io::line_span::LineSpan;
 use crate::json::{quoted, ObjectText};
 use crate::storage::new_file::NewFile;
-use crate::tree::tree::{IdNo, ParentRef, RowNo, Tree};
+use crate::tree::{IdNo, ParentRef, RowNo, Tree};
 
 /// The plan of a branched session.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use super::history::{ChangeCount, ForeignChangeKind};
 use super::session::Session;
 use crate::base::error::Result;
 use crate::index::damage_report::FaultReport;
-use crate::tree::tree::RowNo;
+use crate::tree::RowNo;
 
 /// The diagnostics of a session.
 #[derive(Debug, Serialize)]

@@ -1,6 +1,6 @@
 //! One open session: its entries, its file, and when it gets one.
 
-pub mod append;
+pub(crate) mod append;
 #[doc(hidden)]
 pub mod body_text;
 #[doc(hidden)]
@@ -10,10 +10,10 @@ pub mod fork;
 pub(crate) mod history;
 pub mod open;
 pub(crate) mod reconcile;
-pub mod session;
+pub(crate) mod session;
 mod session_lock;
 
-pub use self::append::{NewEntry, ParentChoice};
+pub use self::append::{AppendPlan, NewEntry, ParentChoice, TextNeed};
 pub use self::history::{ChangeCount, ForeignChangeKind};
 pub use self::session::{Persistence, RowRemap, Session};
 

@@ -17,8 +17,8 @@ use crate::format::entry::{EntryHead, EntryKind};
 use crate::format::header::Header;
 use crate::format::ids::new_entry_id;
 use crate::format::serialize::NewHead;
-use crate::index::index::Index;
 use crate::index::read_entries::TakeLine;
+use crate::index::Index;
 use crate::io::file_fingerprint::Nanos;
 use crate::io::line_reader::{owned_text, MAX_LINE_BYTES};
 use crate::io::line_span::LineSpan;
@@ -26,7 +26,7 @@ use crate::json::long_strings::StringParts;
 use crate::json::string::without_lone_surrogates;
 use crate::storage::file::FileStorage;
 use crate::storage::storage::{bytes_at, Storage};
-use crate::tree::tree::{RowNo, Tree};
+use crate::tree::{RowNo, Tree};
 
 /// Whether a session writes to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -135,7 +135,8 @@ impl Session {
     /// A branch begins at an earlier entry, kept by its id: rows may have other numbers after an append, see [`RowNo`].
     ///
     /// ```
-    /// # use pi_session_core::{EntryKind::Custom, NewEntry, NewHeader, Result, Session};
+    /// # use pi_session_core::format::{entry::EntryKind::Custom, header::NewHeader};
+    /// # use pi_session_core::{base::error::Result, session::*};
     /// # fn branches(session: &mut Session) -> Result<()> {
     /// let asked = session.append(&NewEntry::new(Custom, br#"{"customType":"question"}"#, 0.0))?;
     /// let asked = session.tree().id_of(asked).to_vec();

@@ -9,7 +9,7 @@ use crate::format::entry::EntryKind;
 use crate::format::serialize::NewHead;
 use crate::io::fs::faults::{before_next, before_nth};
 use crate::io::fs::FsCall;
-use crate::tree::tree::RowNo;
+use crate::tree::RowNo;
 
 /// Appends a custom entry, of an id that is chosen already or not.
 fn append_as(session: &mut Session, id: Option<&str>) -> Result<RowNo> {

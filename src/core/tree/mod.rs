@@ -4,8 +4,11 @@
 pub mod ancestors;
 mod interned_ids;
 pub mod labels;
-pub mod row;
+pub(crate) mod row;
 #[doc(hidden)]
 pub mod sibling_order;
-pub mod tree;
+pub(crate) mod tree;
 pub(crate) mod tree_integrity;
+
+pub use self::row::{IdNo, ParentRef, Row, RowNo};
+pub use self::tree::{ChildrenOf, Tree};

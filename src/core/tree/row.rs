@@ -5,9 +5,9 @@ use crate::format::agent_message::{MessageHead, Role};
 use crate::format::entry::EntryKind;
 
 /// The number of a row, in file order from 0. It is valid until the next call of its session that takes `&mut self`: that may take in a
-/// file with other rows. Ask [`Session::take_remap`](crate::Session::take_remap) after it, or keep ids (`Tree::id_of`, `Tree::find`).
+/// file with other rows. Ask [`Session::take_remap`](crate::session::Session::take_remap) after it, or keep ids (`Tree::id_of`, `Tree::find`).
 pub type RowNo = u32;
-/// An interned id: [`Tree::id_bytes`](crate::Tree::id_bytes) gives its text. It is valid as long as row numbers are, see [`RowNo`].
+/// An interned id: [`Tree::id_bytes`](crate::tree::Tree::id_bytes) gives its text. It is valid as long as row numbers are, see [`RowNo`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct IdNo(pub(super) u32);
 
@@ -40,7 +40,7 @@ pub struct Row {
     pub sets_label: bool,
     /// Whether its summary is not empty.
     pub has_summary: bool,
-    /// Its id, as [`Tree::id_bytes`](crate::tree::tree::Tree::id_bytes) gives it.
+    /// Its id, as [`Tree::id_bytes`](crate::tree::Tree::id_bytes) gives it.
     pub id: IdNo,
     /// Its parent.
     pub parent: ParentRef,

@@ -3,7 +3,7 @@
 use super::row::Row;
 use crate::base::memory::{self, filled, push};
 use crate::base::time::Time;
-use crate::tree::tree::RowNo;
+use crate::tree::RowNo;
 
 /// The rows whose children, in file order, may not be in the order of their times: a time goes back, or is not known here.
 /// `parents` has the parent of each of `rows`.
@@ -32,7 +32,7 @@ pub fn unordered_parents(rows: &[Row], parents: &[Option<RowNo>]) -> memory::Res
 mod tests {
     use crate::format::entry::{read_line, Line};
     use crate::tree::sibling_order::unordered_parents;
-    use crate::tree::tree::Tree;
+    use crate::tree::Tree;
 
     #[test]
     fn only_children_whose_times_go_back_or_are_not_known_are_sorted() {

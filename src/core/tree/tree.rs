@@ -10,7 +10,7 @@ use super::ancestors::{cycles, path_to};
 use super::interned_ids::InternedIds;
 use super::labels::Labels;
 use super::row::NONE;
-pub use super::row::{IdNo, ParentRef, Row, RowNo};
+use super::row::{IdNo, ParentRef, Row, RowNo};
 use crate::base::memory::{self, collect, insert_into, push, reserve, with_capacity, OutOfMemory};
 use crate::format::entry::{EntryHead, EntryKind, Parent};
 

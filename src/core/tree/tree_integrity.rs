@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::ancestors::cycles;
-use super::tree::{IdNo, ParentRef, RowNo, Tree};
+use super::{IdNo, ParentRef, RowNo, Tree};
 use crate::base::memory::{self, collect, insert_into, push};
 
 /// What is wrong with a tree.

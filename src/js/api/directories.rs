@@ -16,9 +16,9 @@ use crate::js::lists::search;
 use crate::js::manager::session_dir::configured_session_dir;
 use pi_session_core::base::options::Durability;
 use pi_session_core::base::paths;
-use pi_session_core::io::dirs::make_dir;
 use pi_session_core::listing::find_session::{by_id_prefix, most_recent};
 use pi_session_core::listing::scope::ListScope;
+use pi_session_core::make_session_dir;
 
 #[napi]
 impl SessionManager {
@@ -136,7 +136,7 @@ pub fn get_default_session_dir(env: &Env, cwd: JsVal<'_>, agent_dir: JsVal<'_>, 
     let only_named = !js.is_nullish(create)? && !js.is_truthy(create)?;
     let dir = on_paths(js, |process| paths::default_session_dir(&cwd, agent.as_deref(), process))?;
     if !only_named {
-        make_dir(&dir, Durability::Os).or_throw(js)?;
+        make_session_dir(&dir, Durability::Os).or_throw(js)?;
     }
     Ok(dir)
 }

@@ -22,7 +22,7 @@ use pi_session_core::index::entry_lines::each_entry_line;
 use pi_session_core::io::file_mutex::FileMutex;
 use pi_session_core::storage::file::FileStorage;
 use pi_session_core::tree::ancestors::path_to;
-use pi_session_core::tree::tree::{RowNo, Tree};
+use pi_session_core::tree::{RowNo, Tree};
 
 /// What the hand-written types call the literal 3.
 pub type SessionVersion = u32;

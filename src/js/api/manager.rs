@@ -21,8 +21,8 @@ use crate::js::manager::{gc, materialize, open, reads};
 use pi_session_core::base::error::Error as CoreError;
 use pi_session_core::format::entry::EntryKind;
 use pi_session_core::format::serialize::NewHead;
-use pi_session_core::session::append::ParentChoice;
-use pi_session_core::tree::tree::RowNo;
+use pi_session_core::session::ParentChoice;
+use pi_session_core::tree::RowNo;
 
 /// A conversation session: an append-only tree of entries in a JSONL file, or in memory.
 ///

@@ -9,7 +9,7 @@ use pi_session_core::format::agent_message::Role;
 use pi_session_core::format::body::BodyOf;
 use pi_session_core::index::read_entries::BODY_PLACEHOLDER;
 use pi_session_core::json::long_strings::{LONG, STRING_PLACEHOLDER};
-use pi_session_core::session::append::TextNeed;
+use pi_session_core::session::TextNeed;
 
 /// The object that the factory takes its codes from.
 pub fn codes<'env>(js: JsEnv<'env>) -> Result<JsVal<'env>> {

@@ -19,7 +19,7 @@ use pi_session_core::base::wtf8::shown;
 use pi_session_core::format::body::BodyOf;
 use pi_session_core::session::body_text::{BodyPlace, BodyText, MissingBody};
 use pi_session_core::session::Session;
-use pi_session_core::tree::tree::RowNo;
+use pi_session_core::tree::RowNo;
 
 /// The environment variable that turns laziness off.
 const SWITCH: &str = "PI_SESSION_NATIVE_LAZY_BODIES";

@@ -19,7 +19,7 @@ use pi_session_core::format::entry::EntryKind;
 use pi_session_core::format::ids;
 use pi_session_core::session::branch::{plan, BranchLabel, BranchLines, BranchPlan, BranchStep};
 use pi_session_core::session::{Persistence, Session};
-use pi_session_core::tree::tree::RowNo;
+use pi_session_core::tree::RowNo;
 
 /// Moves the manager to a new session that holds the path to `to`. Gives the new file's path, if it writes files.
 pub fn branched_session(state: &RefCell<ManagerState>, js: JsEnv<'_>, to: RowNo) -> Result<Option<String>> {

@@ -9,7 +9,7 @@ use pi_session_core::base::memory::{collect, push};
 use pi_session_core::context::context_edit::{edited, Edited};
 use pi_session_core::context::projection::{Contribution, Projection};
 use pi_session_core::format::agent_message::Role;
-use pi_session_core::tree::tree::RowNo;
+use pi_session_core::tree::RowNo;
 
 /// What the factory makes of a projection of the entries in a list: `project` or `context`.
 pub fn projected<'env>(

@@ -10,7 +10,7 @@ use napi::Result;
 use crate::js::convert::errors::OrThrow;
 use crate::js::engine::{JsEnv, JsVal, Persistent};
 use pi_session_core::base::memory::{reserve, resize};
-use pi_session_core::tree::tree::RowNo;
+use pi_session_core::tree::RowNo;
 
 /// What is kept of an entry.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -14,7 +14,7 @@ use pi_session_core::base::memory::collect;
 use pi_session_core::base::time::{timestamp, Time};
 use pi_session_core::format::entry::EntryKind;
 use pi_session_core::format::serialize::is_envelope_last;
-use pi_session_core::tree::tree::{ParentRef, RowNo};
+use pi_session_core::tree::{ParentRef, RowNo};
 
 /// Makes the objects of these rows that are not made yet.
 pub fn ensure(state: &RefCell<ManagerState>, js: JsEnv<'_>, rows: impl Iterator<Item = RowNo>) -> Result<()> {

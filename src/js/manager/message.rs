@@ -11,7 +11,7 @@ use crate::js::factory::{self, scratch, FactoryFn};
 use pi_session_core::format::agent_message::{MessageHead, Role};
 use pi_session_core::format::entry::EntryKind;
 use pi_session_core::format::serialize::NewHead;
-use pi_session_core::session::append::TextNeed;
+use pi_session_core::session::TextNeed;
 
 /// The new entry of a message. The caller's code may run.
 pub fn new_message<'env>(

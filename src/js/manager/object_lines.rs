@@ -12,7 +12,7 @@ use crate::js::engine::JsEnv;
 use crate::js::factory::{self, FactoryFn};
 use pi_session_core::base::memory::push;
 use pi_session_core::base::wtf8::shown;
-use pi_session_core::tree::tree::RowNo;
+use pi_session_core::tree::RowNo;
 
 /// The lines of the header and of every entry that the manager holds as objects, serialised now. Ids, parents and types are
 /// those of the tree.

@@ -22,7 +22,7 @@ use pi_session_core::base::time::timestamp;
 use pi_session_core::base::wtf8::to_string_lossy;
 use pi_session_core::format::header::CURRENT_VERSION;
 use pi_session_core::format::ids;
-use pi_session_core::io::dirs::make_dir;
+use pi_session_core::make_session_dir;
 use pi_session_core::session::open::OpenResult;
 use pi_session_core::session::{Persistence, Session};
 
@@ -46,7 +46,7 @@ impl ManagerConfig {
     ) -> Result<Self> {
         let cwd = on_paths(js, |process| paths::resolve(cwd, process))?;
         if persistence == Persistence::File && !dir.is_empty() {
-            make_dir(&dir, options.durability).or_throw(js)?;
+            make_session_dir(&dir, options.durability).or_throw(js)?;
         }
         Ok(Self { cwd, dir, persistence, options })
     }

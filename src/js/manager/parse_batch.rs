@@ -13,7 +13,7 @@ use pi_session_core::base::error::{Error as CoreError, Result as CoreResult};
 use pi_session_core::base::memory::{self, append, push, reserve};
 use pi_session_core::base::wtf8::{shown, to_string_lossy};
 use pi_session_core::session::Session;
-use pi_session_core::tree::tree::RowNo;
+use pi_session_core::tree::RowNo;
 
 /// How many bytes of lines are made into objects in one batch, a longer line aside.
 const BATCH_BYTES: usize = 1 << 18;

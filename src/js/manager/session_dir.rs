@@ -10,10 +10,10 @@ use pi_session_core::base::options::Durability;
 use pi_session_core::base::paths;
 use pi_session_core::base::paths::Process as _;
 use pi_session_core::format::header::new_file_name;
-use pi_session_core::io::dirs::make_dir;
 use pi_session_core::listing::configured_dir::{configured_dir, ConfiguredDir};
 use pi_session_core::listing::find_session::lookup_filter;
 use pi_session_core::listing::scope::ListScope;
+use pi_session_core::make_session_dir;
 
 /// The directory of a working directory's sessions: the one that was given, or the default one, which is made.
 pub fn session_dir(js: JsEnv<'_>, cwd: &str, given: JsVal<'_>, durability: Durability) -> Result<String> {
@@ -21,7 +21,7 @@ pub fn session_dir(js: JsEnv<'_>, cwd: &str, given: JsVal<'_>, durability: Durab
         Some(dir) => on_paths(js, |process| paths::normalize(&dir, process)),
         None => {
             let dir = on_paths(js, |process| paths::default_session_dir(cwd, None, process))?;
-            make_dir(&dir, durability).or_throw(js)?;
+            make_session_dir(&dir, durability).or_throw(js)?;
             Ok(dir)
         }
     }

@@ -20,7 +20,7 @@ use pi_session_core::listing::usage::calendar::Calendar;
 use pi_session_core::listing::usage::report::UsageSession;
 use pi_session_core::summary::line_scanner::ScannedLine;
 use pi_session_core::summary::usage::session_usage::{LargeEntry, SessionUsage, LARGEST_KEPT};
-use pi_session_core::tree::tree::RowNo;
+use pi_session_core::tree::RowNo;
 
 /// What was collected of a manager's session so far, for the next report.
 pub struct CollectedUsage {

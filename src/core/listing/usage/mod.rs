@@ -3,7 +3,8 @@
 //!
 //! ```
 //! use pi_session_core::listing::usage::{add_up::report, calendar::Calendar, collect::*, report::*};
-//! use pi_session_core::{list, ListScope, StdProcess};
+//! use pi_session_core::base::paths::StdProcess;
+//! use pi_session_core::listing::{list::list, scope::ListScope};
 //!
 //! let scope = ListScope::dir("/the/sessions".into(), None);
 //! let source = UsageSource::Sessions(scope.clone());

@@ -109,7 +109,7 @@ pub struct RedactReport {
 /// Each file is replaced as a whole. Lines that other programs append meanwhile are redacted, too. If `left` of the report is not 0,
 /// something remains. So it does elsewhere: in what the catalog has of the file (`catalog::forget_file` takes that out), in forks and
 /// branches of the session, in the sessions of its subagents, in stores, and in copies. Each of these files is redacted by itself.
-/// Errors are those of [`repair`](crate::repair), but some of the backups may be changed then.
+/// Errors are those of [`repair`](crate::rewrite::repair::repair), but some of the backups may be changed then.
 pub fn redact(path: impl AsRef<Path>, redaction: &Redaction, is_dry_run: bool) -> Result<RedactReport> {
     let path = &absolute_text(path.as_ref())?;
     let _lock = if is_dry_run { None } else { Some(SessionLockGuard::join(path)?) };

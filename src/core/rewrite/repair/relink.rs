@@ -17,8 +17,8 @@ use crate::io::line_reader::line_text;
 use crate::json::string::owned_string;
 use crate::json::{quoted, string_bytes, ObjectText};
 use crate::storage::storage::Storage;
-use crate::tree::tree::Tree;
 use crate::tree::tree_integrity::check_integrity;
+use crate::tree::Tree;
 
 /// A damaged entry, or several in a row, and what can be read of the first.
 #[derive(Debug)]

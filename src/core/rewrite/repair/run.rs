@@ -44,7 +44,7 @@ pub struct RepairReport {
 /// # Errors
 ///
 /// `SessionInvalid`: nothing of a session is in the file. `SessionLocked`: another process has its lock, or a
-/// session that does not share it ([`Lock::ExclusiveProcess`](crate::Lock::ExclusiveProcess) does).
+/// session that does not share it ([`Lock::ExclusiveProcess`](crate::base::options::Lock::ExclusiveProcess) does).
 /// `SessionChanged`: others keep writing to it. `System`: it cannot be read or written.
 ///
 /// Nothing is changed then, but for an error after the new file has got the name: the original is then in the backup (`<file>.bak`, or

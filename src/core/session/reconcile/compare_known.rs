@@ -5,13 +5,13 @@
 
 use crate::base::error::{Error, Result};
 use crate::format::header::{Header, Version};
-use crate::index::index::{DamagedLine, Index};
 use crate::index::load::load;
+use crate::index::{DamagedLine, Index};
 use crate::io::line_reader::line_text;
 use crate::storage::storage::bytes_at;
-use crate::tree::tree::{IdNo, ParentRef, RowNo};
+use crate::tree::{IdNo, ParentRef, RowNo};
 
-use crate::session::session::Session;
+use crate::session::Session;
 
 impl Session {
     /// Whether the header and the last known entry are where they were.

@@ -9,17 +9,17 @@ use crate::base::error::{Error, Result};
 use crate::base::memory::{self, collect, copy_of_bytes, insert_into, with_capacity};
 use crate::format::entry::{read_line, EntryHead, Line};
 use crate::format::header::Version;
-use crate::index::index::Index;
 use crate::index::load::{load, Loaded};
+use crate::index::Index;
 use crate::io::owner;
-use crate::session::history::ForeignChangeKind;
+use crate::session::ForeignChangeKind;
 use crate::storage::file::FileStorage;
 use crate::storage::storage::{read_into, Storage};
-use crate::tree::tree::{IdNo, RowNo};
+use crate::tree::{IdNo, RowNo};
 
 use super::{CheckDepth, PreviousFile};
 use crate::session::append::TRIES;
-use crate::session::session::{Persistence, RowRemap, Session};
+use crate::session::{Persistence, RowRemap, Session};
 use crate::summary::header_scan::first_header;
 
 impl Session {

@@ -7,9 +7,9 @@ use crate::format::entry::{read_line, EntryHead, EntryKind, Line};
 use crate::format::header::{Header, Version, CURRENT_VERSION};
 use crate::io::line_reader::line_text;
 use crate::json::{quoted, ObjectText};
-use crate::tree::tree::{ParentRef, RowNo};
+use crate::tree::{ParentRef, RowNo};
 
-use crate::session::session::Session;
+use crate::session::Session;
 
 #[doc(hidden)]
 impl Session {
@@ -74,7 +74,7 @@ fn restored(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::session::Persistence;
+    use crate::session::Persistence;
 
     fn session(lines: &[&str]) -> Session {
         let mut session = Session::new(b"s".to_vec(), Persistence::Memory, None);

@@ -121,8 +121,8 @@ fn a_relative_path_is_made_absolute() {
     let redaction = Redaction::text(b"secret", None, b"*").expect("a redaction");
     for error in [
         Session::open(name, Persistence::File, SessionFileOptions::default()).expect_err("not there"),
-        crate::verify(name).expect_err("not there"),
-        crate::repair(name, 0.0).expect_err("not there"),
+        crate::index::verify::verify(name).expect_err("not there"),
+        crate::rewrite::repair::repair(name, 0.0).expect_err("not there"),
         redact(name, &redaction, true).expect_err("not there"),
     ] {
         assert_eq!(error.path(), here.join(name).to_str());

@@ -69,7 +69,7 @@ fn a_repair_shares_the_lock_of_its_process() {
     let shared = SessionFileOptions { lock: Lock::ExclusiveProcess, ..SessionFileOptions::default() };
     let mut session = Session::open(&world.path, Persistence::File, shared).expect("opened");
     world.add("damaged\n");
-    crate::repair(&world.path, 0.0).expect("repaired");
+    crate::rewrite::repair::repair(&world.path, 0.0).expect("repaired");
     let mine = append(&mut session);
     assert_eq!(ids(&session), ["a", &mine]);
     expect_whole(&session, &world);

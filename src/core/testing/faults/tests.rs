@@ -13,7 +13,7 @@ use crate::format::entry::EntryKind;
 use crate::format::header::NewHeader;
 use crate::format::serialize::NewHead;
 use crate::io::fs::faults::{with, InjectedFault};
-use crate::session::append::{AppendPlan, NewEntry};
+use crate::session::{AppendPlan, NewEntry};
 use crate::session::{Persistence, Session};
 
 #[cfg(unix)]

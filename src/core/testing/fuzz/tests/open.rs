@@ -7,12 +7,12 @@ use super::Subject;
 use crate::context::projection::project;
 use crate::format::entry::{read_line, Line};
 use crate::format::header::Header;
-use crate::index::index::Index;
 use crate::index::load::load;
+use crate::index::Index;
 use crate::json::reader::is_json;
 use crate::storage::memory::MemoryStorage;
-use crate::tree::tree::{ChildrenOf, RowNo, Tree};
 use crate::tree::tree_integrity::check_integrity;
+use crate::tree::{ChildrenOf, RowNo, Tree};
 
 /// Ids of the entries that a plain reading finds; None for what is not a session.
 fn plainly(bytes: &[u8]) -> Option<Vec<Vec<u8>>> {

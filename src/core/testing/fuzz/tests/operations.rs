@@ -7,10 +7,10 @@ use std::fs;
 use super::Subject;
 use crate::base::options::SessionFileOptions;
 use crate::format::entry::EntryKind;
-use crate::session::append::NewEntry;
+use crate::session::NewEntry;
 use crate::session::{Persistence, Session};
 use crate::testing::faults::tests::scratch;
-use crate::tree::tree::RowNo;
+use crate::tree::RowNo;
 
 const HEADER: &str = "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"timestamp\":\"t\",\"cwd\":\"/c\"}\n";
 
