@@ -1,11 +1,12 @@
 // Machines, two checkouts of one of them included, that push and pull at the same time while others delete the session, put an older
-// state of the store back, or lose their notes: whatever happens in whatever order, nobody lacks a line in the end.
+// state of the store back, or lose their notes: whatever happens in whatever order, nobody lacks a line in the end. Of a session that was
+// deleted each file keeps what was appended to it, and the store has nothing.
 import fs, { appendFileSync, cpSync, existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
 import { loadAll } from "../../lib/store/index.js";
 import { count } from "../support/counts.mjs";
-import { SESSION, entry, ids } from "../support/lines.js";
+import { SESSION, entry, filesOf, ids } from "../support/lines.js";
 import { idsIn, text, world } from "../support/machines.js";
 import { Random, caseSeed } from "./differential/random.js";
 
@@ -37,6 +38,7 @@ async function runHistory(index: number): Promise<void> {
 	const machines = [machine("a"), machine("b"), machine("c"), ...(random.chance(0.5) ? [machine("b2", { host: "b" })] : [])];
 	const [first] = machines as [(typeof machines)[0]];
 	const all = new Set(["root"]);
+	const appended = new Map(machines.map(({ file }) => [file, [] as string[]]));
 	begin(first, entry("root"));
 	await first.sync.push();
 	for (const { sync } of machines.slice(1)) await sync.pull();
@@ -63,11 +65,12 @@ async function runHistory(index: number): Promise<void> {
 			[16, () => {
 				if (!existsSync(one.file)) return;
 				all.add(`${step}`);
+				appended.get(one.file)?.push(`${step}`);
 				appendFileSync(one.file, text(entry(`${step}`)));
 			}],
 			[10, () => start(sync().push())],
 			[9, () => start(sync().pull())],
-			[1, () => start(one.store.delete(SESSION))],
+			[index % 4 === 3 ? 1 : 0, () => start(one.store.delete(SESSION))],
 			[1, () => rmSync(one.notes, { recursive: true, force: true })],
 			[1, async () => {
 				await still();
@@ -82,9 +85,18 @@ async function runHistory(index: number): Promise<void> {
 		if (random.chance(0.3)) await still();
 	}
 	await still();
+	if ((await first.store.list()).deleted.length > 0) {
+		for (const { sync, store, file } of machines) {
+			expect(await sync.push({ session: SESSION }), what).toMatchObject([{ error: { code: "deleted" } }]);
+			expect(idsIn(file), what).toEqual(expect.arrayContaining(appended.get(file) ?? []));
+			await store.delete(SESSION);
+		}
+		expect(filesOf(path).filter((name) => /^(headers|lines)\//.test(name)), what).toEqual([expect.stringMatching(/\.deleted$/)]);
+		return;
+	}
 	for (let round = 0; round < 4; round++)
 		for (const { sync } of machines) {
-			const done = [...(await sync.push({ session: SESSION, restores: true })), ...(await sync.pull({ session: SESSION }))];
+			const done = [...(await sync.push({ session: SESSION })), ...(await sync.pull({ session: SESSION }))];
 			if (round === 3) expect(done.flatMap((result) => [result.error ?? [], "added" in result ? result.problems : []].flat()), what).toEqual([]);
 		}
 	const order = idsIn(first.file);

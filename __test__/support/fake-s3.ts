@@ -29,7 +29,7 @@ export async function fakeBucket(delay: (key: string) => number): Promise<FakeBu
 	const objects = new Map<string, { body: Buffer; modified: Date }>();
 	const asked: string[] = [];
 	const put = (key: string, body: string | Buffer, at: number) => objects.set(key, { body: Buffer.from(body), modified: new Date(at) });
-	put("store.json", `${JSON.stringify({ store: "pi-session-native", version: 3, id: "fake" })}\n`, 0);
+	put("store.json", `${JSON.stringify({ store: "pi-session-native", version: 4, id: "fake" })}\n`, 0);
 	const list = (query: URLSearchParams): string => {
 		const [prefix, from] = [query.get("prefix") ?? "", Number(query.get("continuation-token") ?? 0)];
 		const keys = [...objects.keys()].filter((key) => key.startsWith(prefix)).sort();
@@ -67,9 +67,9 @@ export async function fakeBucket(delay: (key: string) => number): Promise<FakeBu
 		put: (session, { at, host = "desktop", content = session }) => {
 			const header = JSON.stringify({ type: "session", version: 3, id: session, timestamp: "2025-06-01T09:00:00.000Z", cwd: "/x" });
 			put(projectPath(session), "shop\n", at);
-			put(headerPath({ session, generation: 1 }), header, at);
+			put(headerPath(session), header, at);
 			const lines = [Buffer.from(JSON.stringify({ type: "message", id: `${session}-a`, parentId: null, timestamp: new Date(at).toISOString(), message: { role: "user", content, timestamp: at } }))];
-			put(partPath({ folder: folderOf("shop"), session, generation: 1 }, host, 1), encodeBatch({ session, host, clock: 1, prev: "", lines }).bytes, at);
+			put(partPath({ folder: folderOf("shop"), session }, host, 1), encodeBatch({ session, host, clock: 1, prev: "", lines }).bytes, at);
 		},
 		putPresence: (session, host, at) => put(presencePath(host, session), "", at),
 	};

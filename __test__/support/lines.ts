@@ -16,11 +16,10 @@ export const library = resolve(__dirname, "../../lib/store/index.js");
 const { folderOf, headerPath, partPath } = createRequire(library)("./log-names.js");
 
 /** Where a directory has the log of a host. */
-export const logOf = (host: string, { session = SESSION, project, generation = 1 }: { session?: string; project?: string; generation?: number } = {}): string =>
-	partPath({ folder: folderOf(project), session, generation }, host, 1);
+export const logOf = (host: string, { session = SESSION, project }: { session?: string; project?: string } = {}): string => partPath({ folder: folderOf(project), session }, host, 1);
 
 /** Where a directory has the header of a session. */
-export const headerFileOf = (session = SESSION): string => headerPath({ session, generation: 1 });
+export const headerFileOf = (session = SESSION): string => headerPath(session);
 
 export const SESSION = "01972ab8-2280-7be3-8cc7-05ac027b6185";
 

@@ -187,9 +187,8 @@ function addStores(program) {
 		["sync", "Pulls, then pushes", ["sync", "sync --all --json"]],
 	]);
 	for (const [name, summary, examples] of STORES) {
-		const one = command(program, name, summary, [...examples]).option(...STORE);
-		if (name !== "pull") one.option("--restore", "store again what was deleted from the store");
-		one
+		command(program, name, summary, [...examples])
+			.option(...STORE)
 			.argument("[session]", "a file or the beginning of a session id; without it those of the working directory's project")
 			.option("-a, --all", "the sessions of every project that has some here")
 			.option(...DRY_RUN)

@@ -13,7 +13,7 @@ import { writeWarning } from "./output.mjs";
 import { cwdOf, sessionDir, workingDirectory } from "./dir-options.mjs";
 
 /** @typedef {import("../store/index.js").LineStore} LineStore */
-/** @typedef {{ cwd?: string, dir?: string, json?: boolean, all?: boolean, store?: string, dryRun?: boolean, restore?: boolean }} Options */
+/** @typedef {{ cwd?: string, dir?: string, json?: boolean, all?: boolean, store?: string, dryRun?: boolean }} Options */
 /** @typedef {{ store: LineStore, address: string, shown: string, notesDir: string }} Connection */
 
 /** How long a directory may take to answer, if the variable does not say it. */

@@ -97,7 +97,7 @@ async function pushed(connection, query, options) {
 			for (const { session, file, lag } of waiting) rows.push({ session, file, what: `${size(lag)} to be stored` });
 			continue;
 		}
-		const pushes = await withProgress("Storing bytes", ({ update }) => sync.push({ session, restores: Boolean(options.restore), onProgress: update }));
+		const pushes = await withProgress("Storing bytes", ({ update }) => sync.push({ session, onProgress: update }));
 		for (const { session: id, file, bytes, error } of pushes) if (bytes > 0 || error) rows.push({ session: id, file, what: `${size(bytes)} stored`, error: error?.message });
 	}
 	if (rows.length > 0) return { rows };

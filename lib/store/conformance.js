@@ -325,14 +325,6 @@ const CASES = {
 		// Once more, it is as it was.
 		await a.delete(SESSION);
 		assert.deepEqual((await b.list()).deleted, deleted);
-		// The same id may be used again, and what was known of its first generation leads nowhere.
-		const restoring = { header: newHeader(), restores: true };
-		await rejects(a.append(SESSION, { ...restoring, lines: entries("b", 1), after: cursor }), "reset");
-		await a.append(SESSION, { ...restoring, lines: entries("c", 3) });
-		assert.deepEqual((await a.list()).deleted, []);
-		await append(a, entries("d", 1));
-		await rejects(b.load(SESSION, seen), "reset");
-		assert.deepEqual(texts(await loadAll(b, SESSION)), asTexts([...entries("c", 3), ...entries("d", 1)]));
 	},
 
 	async "a redacted line is gone for ever, and another one stands in its place"({ open }) {
@@ -366,11 +358,8 @@ const CASES = {
 		await a.redact(SESSION, [{ hash: hashOf(entry("n", "never stored")), line: entry("n") }]);
 		assert.equal((await append(c, [entry("n", "never stored"), entry("n")], (await loadAll(c, SESSION)).cursor)).stored, 1);
 		assert.deepEqual(texts(await loadAll(a, SESSION)), asTexts([entry("s", "[gone]"), kept, entry("z"), entry("c"), entry("n")]));
-		// It stays redacted if the session is deleted and put back.
 		await a.delete(SESSION);
 		await rejects(b.redact(SESSION, [{ hash: hashOf(kept) }]), "deleted");
-		await b.append(SESSION, { header: newHeader(), lines: [secret, kept], restores: true });
-		assert.deepEqual(texts(await loadAll(a, SESSION)), asTexts([kept]));
 	},
 
 	async "what cannot be a redaction is refused"({ open }) {
@@ -404,7 +393,7 @@ const CASES = {
 			await rejects(append(store, entries("a", 1), cursor), "reset");
 		}
 		const lines = entries("a", 1);
-		for (const append of [undefined, { header }, { header, lines: 5 }, { lines }, { header, lines, restores: 1 }])
+		for (const append of [undefined, { header }, { header, lines: 5 }, { lines }])
 			// @ts-expect-error: something is missing or not of its type
 			await rejects(store.append(SESSION, append), "invalid");
 		for (const project of [5, null, "a\0", "\ud800", "x".repeat(2000)])

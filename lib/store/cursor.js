@@ -1,5 +1,5 @@
-// What a host has seen of a session in a directory or a bucket: which generation of it, the highest clock, and of each host's log where the
-// last batch is that was passed, with its checksum. It shows when the store was put back to a state without that batch.
+// What a host has seen of a session in a directory or a bucket: the highest clock, and of each host's log where the last batch is that was
+// passed, with its checksum. It shows when the store was put back to a state without that batch.
 const { StoreError } = require("./errors.js");
 const { isCount, isObject, parse } = require("./lines.js");
 const { isId } = require("./names.js");
@@ -10,7 +10,6 @@ const { isId } = require("./names.js");
 const NOTHING = { part: 1, start: 0, end: 0, sum: "" };
 
 class LogCursor {
-	generation = 0;
 	clock = 0;
 	/** @type {Map<string, Seen>} */
 	hosts = new Map();
@@ -19,8 +18,7 @@ class LogCursor {
 	constructor(text) {
 		if (text === undefined) return;
 		const value = parse(Buffer.from(text));
-		if (!isObject(value) || !isCount(value.generation) || !isCount(value.clock) || !isObject(value.hosts)) throw notACursor();
-		this.generation = value.generation;
+		if (!isObject(value) || !isCount(value.clock) || !isObject(value.hosts)) throw notACursor();
 		this.clock = value.clock;
 		for (const [host, seen] of Object.entries(value.hosts)) {
 			if (!isId(host)) throw notACursor();
@@ -46,7 +44,7 @@ class LogCursor {
 
 	toString() {
 		const hosts = Object.fromEntries([...this.hosts].sort().map(([host, { part, start, end, sum }]) => [host, [part, start, end, sum]]));
-		return JSON.stringify({ generation: this.generation, clock: this.clock, hosts });
+		return JSON.stringify({ clock: this.clock, hosts });
 	}
 }
 

@@ -21,7 +21,11 @@ class StoreError extends Error {
 const resetError = (session) => new StoreError("reset", `Session ${session} is not the one that was loaded before: load it from the beginning`);
 
 /** @param {string} session */
-const deletedError = (session) => new StoreError("deleted", `Session ${session} was deleted from the store`);
+const deletedError = (session) =>
+	new StoreError("deleted", `Session ${session} was deleted from the store, and stays here: pi-sessions fork ${session} makes a session of it that is stored`);
+
+/** @param {unknown} error */
+const isDeleted = (error) => error instanceof StoreError && error.code === "deleted";
 
 /** @param {string} session */
 const privateError = (session) =>
@@ -35,7 +39,7 @@ const privateError = (session) =>
 const messageOf = (error) => (error instanceof AggregateError ? error.errors.map(messageOf).join("; ") : error instanceof Error ? error.message || error.name : String(error));
 
 /** Whether the store has nothing of the session. @param {unknown} error */
-const isGone = (error) => error instanceof StoreError && (error.code === "not-found" || error.code === "deleted");
+const isGone = (error) => isDeleted(error) || (error instanceof StoreError && error.code === "not-found");
 
 /** @param {unknown} error */
 const asError = (error) => (error instanceof Error ? error : new Error(String(error)));
@@ -43,6 +47,7 @@ const asError = (error) => (error instanceof Error ? error : new Error(String(er
 exports.StoreError = StoreError;
 exports.asError = asError;
 exports.deletedError = deletedError;
+exports.isDeleted = isDeleted;
 exports.isGone = isGone;
 exports.privateError = privateError;
 exports.resetError = resetError;

@@ -16,7 +16,7 @@ export type StoreErrorCode =
 	| "invalid"
 	/** The session of a cursor is not that of the store (it was deleted, restored from a backup, or is another store's): load it from the beginning. */
 	| "reset"
-	/** The session was deleted from the store: only an append with `restores` puts it back. */
+	/** The session was deleted from the store, and stays so: a fork of it, which has another id, can be stored. */
 	| "deleted"
 	/** A line holds a secret, by the rules for what may leave this machine. */
 	| "held-back"
@@ -49,8 +49,6 @@ export interface Append {
 	 * appended since. Without a cursor they are compared with everything that it ever appended.
 	 */
 	after?: Cursor;
-	/** Put the session back, into the project that it was in, if it was deleted; by default the append is refused then, with code `deleted`. */
-	restores?: boolean;
 }
 
 export interface Appended {
@@ -165,8 +163,8 @@ export interface LineStore {
 	 */
 	header?(session: string, stored?: StoredSession): Promise<Buffer | undefined>;
 	/**
-	 * Removes a session and all its lines; only that it was deleted stays known. Removing a session that is not there succeeds. What was
-	 * redacted stays so if the session is put back.
+	 * Removes a session and all its lines; only that it was deleted stays known, so that nobody stores it again. Removing a session that is
+	 * not there succeeds.
 	 */
 	delete(session: string): Promise<void>;
 	/**
@@ -406,9 +404,9 @@ export class SessionSync {
 	redact(local: { session: string; file: string }, what: RedactInput): Promise<RedactReport & { stored: { id: string | null; hash: string }[]; error?: Error }>;
 	/**
 	 * Stores what the files of this machine hold; 5 `tries` in a row by default. What fails is in the result of its session.
-	 * A session that was deleted from the store is put back if `restores` is true; otherwise its result has an error with code `deleted`.
+	 * That of a session that was deleted from the store has an error with code `deleted`.
 	 */
-	push(options?: SyncOptions & { tries?: number; restores?: boolean }): Promise<PushResult[]>;
+	push(options?: SyncOptions & { tries?: number }): Promise<PushResult[]>;
 	/** The sessions of this machine that `push` is about. */
 	local(session?: string): Promise<{ session: string; file: string; cwd: string | undefined }[]>;
 	/** Whether a session was stored from here, or pulled. */

@@ -63,10 +63,9 @@ const LONGEST_PROJECT = 1000;
  */
 function checkAppend(session, append, longest = Infinity) {
 	if (!isObject(append)) throw new StoreError("invalid", `What is appended to session ${session} must be an object with a header and lines`);
-	const { header, lines, project, restores } = append;
+	const { header, lines, project } = append;
 	if (!Array.isArray(lines)) throw new StoreError("invalid", "The lines must be an array");
 	if (project !== undefined) checkProject(project);
-	if (restores !== undefined && typeof restores !== "boolean") throw new StoreError("invalid", `restores of an append is true or false, not ${typeof restores}`);
 	let size = 0;
 	if (!(header instanceof Uint8Array)) throw new StoreError("invalid", "The header must be a Uint8Array");
 	const fault = headerFault(header, session);

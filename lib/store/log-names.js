@@ -7,14 +7,13 @@ const { idOf, nameOf } = require("./names.js");
 /** @typedef {import("./log-objects").ObjectInfo} ObjectInfo */
 /** @typedef {ObjectInfo & { part: number }} Part */
 /**
- * What the names say of one session. `hosts` are those of its last generation, each with the parts of its log in order: the session is there
- * if there are any.
+ * What the names say of one session. The session is there if there are `hosts`, each with the parts of its log in order; one that was deleted
+ * has none.
  * @typedef {object} SessionListing
  * @property {string} session
  * @property {string} folder of the project
- * @property {number} generation the one that can be appended to: the next one if the last one was deleted
  * @property {Map<string, Part[]>} hosts
- * @property {Date} [deleted] when the generation before was deleted
+ * @property {Date} [deleted] when it was deleted
  * @property {Map<string, Redacted>} redacted by the line's checksum
  */
 /**
@@ -27,7 +26,7 @@ const LINES = "lines/";
 const PART = /^(.+)\.(\d{8})\.lines$/;
 const REDACTED = /^([A-Za-z0-9_-]{24})(?:\.([A-Za-z0-9_-]{24}))?$/;
 const MOVED = /^lines\/[^/]+\/from\.([0-9a-f]{32})$/;
-const FOLDER = /^(.+)\.(?:(\d{1,9})(\.deleted)?|(redacted))$/;
+const OF_A_SESSION = /^(.+)\.(logs|deleted|redacted)$/;
 
 /** A project may have any name; without one it is empty. @param {string} [project] */
 const folderOf = (project) => `${LINES}${project ? createHash("sha256").update(project).digest("hex").slice(0, 32) : "none"}/`;
@@ -44,20 +43,23 @@ const prefixOf = (folder, session) => `${folder}${nameOf(session)}.`;
 /** Where the name of a session's project is. @param {string} session */
 const projectPath = (session) => `sessions/${nameOf(session)}`;
 
-/** What the paths of a session's headers begin with. @param {string} session */
-const headersOf = (session) => `headers/${nameOf(session)}.`;
+/** @param {string} session */
+const headerPath = (session) => `headers/${nameOf(session)}`;
 
-/** @param {{ session: string, generation: number }} of */
-const headerPath = ({ session, generation }) => `${headersOf(session)}${generation}`;
+/** @param {{ folder: string, session: string }} of */
+const deletedPath = ({ folder, session }) => `${prefixOf(folder, session)}deleted`;
 
-/** @param {string} folder @param {string} session @param {number} generation */
-const deletedPath = (folder, session, generation) => `${prefixOf(folder, session)}${generation}.deleted`;
+/** @param {{ folder: string, session: string }} of @param {string} checksum @param {string} [replacement] */
+const redactedPath = (of, checksum, replacement) => `${redactionsOf(of)}${checksum}${replacement === undefined ? "" : `.${replacement}`}`;
 
-/** @param {string} folder @param {string} session @param {string} checksum @param {string} [replacement] */
-const redactedPath = (folder, session, checksum, replacement) => `${prefixOf(folder, session)}redacted/${checksum}${replacement === undefined ? "" : `.${replacement}`}`;
+/** What the paths of a session's logs begin with. @param {{ folder: string, session: string }} of */
+const logsOf = ({ folder, session }) => `${prefixOf(folder, session)}logs/`;
 
-/** @param {{ folder: string, session: string, generation: number }} of @param {string} host @param {number} part */
-const partPath = ({ folder, session, generation }, host, part) => `${prefixOf(folder, session)}${generation}/${nameOf(host)}.${String(part).padStart(8, "0")}.lines`;
+/** What the paths of a session's redactions begin with. @param {{ folder: string, session: string }} of */
+const redactionsOf = ({ folder, session }) => `${prefixOf(folder, session)}redacted/`;
+
+/** @param {{ folder: string, session: string }} of @param {string} host @param {number} part */
+const partPath = (of, host, part) => `${logsOf(of)}${nameOf(host)}.${String(part).padStart(8, "0")}.lines`;
 
 /** What there is of each session. Other names are nobody's. @param {ObjectInfo[]} objects @returns {SessionListing[]} */
 function listingsOf(objects) {
@@ -67,46 +69,37 @@ function listingsOf(objects) {
 	const redactions = new Map();
 	for (const one of objects) {
 		const [lines, project, name = "", file, ...more] = one.path.split("/");
-		const [, encoded = "", generation, deleted, redacted] = FOLDER.exec(name) ?? [];
+		const [, encoded = "", kind] = OF_A_SESSION.exec(name) ?? [];
 		const session = idOf(encoded);
-		if (session === undefined || more.length > 0 || (file === undefined) !== (deleted !== undefined)) continue;
+		if (session === undefined || more.length > 0 || (file === undefined) !== (kind === "deleted")) continue;
 		const folder = `${lines}/${project}/`;
 		const key = `${folder}${session}`;
 		let listing = listings.get(key);
 		if (!listing) listings.set(key, (listing = newListing(folder, session)));
-		if (deleted) addDeletion(listing, Number(generation), one.modified);
-		else if (redacted) redactions.set(listing, [...(redactions.get(listing) ?? []), one.path]);
-		else addPart(listing, Number(generation), one, file ?? "");
+		if (kind === "deleted") listing.deleted = one.modified;
+		else if (kind === "redacted") redactions.set(listing, [...(redactions.get(listing) ?? []), one.path]);
+		else addPart(listing, one, file ?? "");
 	}
 	for (const [listing, paths] of redactions) addRedacted(listing, paths);
-	for (const { hosts } of listings.values()) for (const parts of hosts.values()) parts.sort((a, b) => a.part - b.part);
+	for (const { hosts, deleted } of listings.values()) {
+		// What a deletion that was stopped has left is nobody's.
+		if (deleted) hosts.clear();
+		for (const parts of hosts.values()) parts.sort((a, b) => a.part - b.part);
+	}
 	return [...listings.values()];
 }
 
 /** @param {string} folder @param {string} session @returns {SessionListing} */
-const newListing = (folder, session) => ({ session, folder, generation: 1, hosts: new Map(), redacted: new Map() });
+const newListing = (folder, session) => ({ session, folder, hosts: new Map(), redacted: new Map() });
 
-/** What an earlier generation left is nobody's. @param {SessionListing} listing @param {number} generation */
-function goOnTo(listing, generation) {
-	if (generation > listing.generation) listing.hosts.clear();
-	listing.generation = Math.max(listing.generation, generation);
-}
-
-/** @param {SessionListing} listing @param {number} generation @param {Date} at */
-function addDeletion(listing, generation, at) {
-	goOnTo(listing, generation + 1);
-	if (listing.generation === generation + 1) listing.deleted = at;
-}
-
-/** @param {SessionListing} listing @param {number} generation @param {ObjectInfo} object @param {string} file */
-function addPart(listing, generation, object, file) {
+/** @param {SessionListing} listing @param {ObjectInfo} object @param {string} file */
+function addPart({ hosts }, object, file) {
 	const [, name = "", part] = PART.exec(file) ?? [];
 	const host = idOf(name);
-	if (host === undefined || Number(part) === 0 || generation < listing.generation) return;
-	goOnTo(listing, generation);
-	const parts = listing.hosts.get(host) ?? [];
+	if (host === undefined || Number(part) === 0) return;
+	const parts = hosts.get(host) ?? [];
 	parts.push({ ...object, part: Number(part) });
-	listing.hosts.set(host, parts);
+	hosts.set(host, parts);
 }
 
 /**
@@ -133,8 +126,8 @@ exports.LINES = LINES;
 exports.deletedPath = deletedPath;
 exports.folderOf = folderOf;
 exports.headerPath = headerPath;
-exports.headersOf = headersOf;
 exports.listingsOf = listingsOf;
+exports.logsOf = logsOf;
 exports.movedIn = movedIn;
 exports.movedPath = movedPath;
 exports.newListing = newListing;
@@ -142,3 +135,4 @@ exports.partPath = partPath;
 exports.prefixOf = prefixOf;
 exports.projectPath = projectPath;
 exports.redactedPath = redactedPath;
+exports.redactionsOf = redactionsOf;

@@ -43,7 +43,6 @@ class LogReader {
 		const { session } = listing;
 		checkCursor(listing, start);
 		const cursor = new LogCursor(start.toString());
-		cursor.generation = listing.generation;
 		/** @type {Page} */
 		const page = { lines: [], cursor: "", more: false, problems: [], comesAfter: true };
 		let room = PAGE_BYTES;
@@ -147,14 +146,12 @@ function unlessRefused(error) {
 }
 
 /**
- * Logs never become shorter, unless the session was deleted or an old state of the store put back.
+ * Logs never become shorter, unless an old state of the store is put back.
  * @param {SessionListing} listing
  * @param {LogCursor} cursor
  * @param {string} [only] this host's log
  */
-function checkCursor({ session, generation, hosts }, cursor, only) {
-	if (cursor.isEmpty) return;
-	if (cursor.generation !== generation) throw resetError(session);
+function checkCursor({ session, hosts }, cursor, only) {
 	const isThere = (/** @type {string} */ host, /** @type {Seen} */ { part, end }) => (hosts.get(host) ?? []).some((one) => one.part === part && one.size >= end);
 	for (const [host, seen] of cursor.hosts) if ((only === undefined || host === only) && !isThere(host, seen)) throw resetError(session);
 }

@@ -1,6 +1,6 @@
 // What a directory or a bucket has besides lines: store.json, which marks it as a store, the name of each session's project, and headers. None
-// of them ever changes. A session that was deleted keeps its project, and loses its header; one that is put back gets another header. The
-// project's name leads to the folder that has the session's lines.
+// of them ever changes. A session that was deleted keeps its project, and loses its header. The project's name leads to the folder that has
+// the session's lines.
 const { randomUUID } = require("node:crypto");
 const { StoreError } = require("./errors.js");
 const { buffer, isObject, parse } = require("./lines.js");
@@ -10,7 +10,7 @@ const { checkId } = require("./names.js");
 /** @typedef {import("./log-names").SessionListing} SessionListing */
 /** @typedef {import("./log-objects").Objects} Objects */
 
-const VERSION = 3;
+const VERSION = 4;
 const LAYOUT_FILE = "store.json";
 const CUT_OFF = "it is cut off: remove it, and push the session again from a machine that has it, in a directory of its project";
 
@@ -93,14 +93,14 @@ class LogRecords {
 	}
 
 	/** Stores the header of a session if it has none: a backup may lack it. @param {SessionListing} listing @param {Uint8Array} header */
-	async setHeader(listing, header) {
-		if (listing.hosts.size > 0 && (await this.headerOf(listing))) return;
-		await this.#objects.create(headerPath(listing), buffer(header));
+	async setHeader({ session, hosts }, header) {
+		if (hosts.size > 0 && (await this.headerOf(session))) return;
+		await this.#objects.create(headerPath(session), buffer(header));
 	}
 
-	/** @param {SessionListing} listing */
-	async headerOf(listing) {
-		return (await this.#objects.get(headerPath(listing)))?.bytes;
+	/** @param {string} session */
+	async headerOf(session) {
+		return (await this.#objects.get(headerPath(session)))?.bytes;
 	}
 }
 

@@ -40,9 +40,9 @@ class LogRedactions {
 	}
 
 	/** @param {SessionListing} listing @param {readonly Redaction[]} redactions */
-	async add({ folder, session }, redactions) {
+	async add(listing, redactions) {
 		for (const { hash, line } of redactions) {
-			const path = redactedPath(folder, session, checksumOfHash(hash), line && checksumOf(line));
+			const path = redactedPath(listing, checksumOfHash(hash), line && checksumOf(line));
 			await this.#objects.create(path, Buffer.concat([Buffer.from(`${hash}\n`), line ?? Buffer.alloc(0)]));
 		}
 	}
@@ -57,21 +57,6 @@ class LogRedactions {
 		const lines = batches.flatMap((batch) => batch.lines);
 		const found = lines.filter(({ checksum, line }) => redacted.has(checksum) && line.some((byte) => byte !== 0x20));
 		if (found.length > 0) await this.#objects.blank(path, found.map(({ at, line }) => ({ at, length: line.length })));
-	}
-
-	/** Removes what was put in the places of redacted lines: that these were redacted stays known. @param {SessionListing} listing */
-	async removeReplacements(listing) {
-		for (const [checksum, { hash, line }] of await this.read(listing)) {
-			if (line === undefined) continue;
-			await this.add(listing, [{ hash }]);
-			await this.#objects.remove([redactedPath(listing.folder, listing.session, checksum, checksumOf(line))]);
-		}
-		await this.removeUnused(listing);
-	}
-
-	/** Removes what was put in the places of redacted lines and does not stand there. @param {SessionListing} listing */
-	async removeUnused({ redacted }) {
-		await this.#objects.remove([...redacted.values()].flatMap(({ unused }) => unused));
 	}
 }
 

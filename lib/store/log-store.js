@@ -14,7 +14,7 @@ const { StoreError, deletedError, resetError } = require("./errors.js");
 const { inParallel } = require("./in-parallel.js");
 const { checkAppend, checkProject, compareText, headerFault, sha256 } = require("./lines.js");
 const { checksumOf, redactedRanges } = require("./log-batches.js");
-const { LINES, deletedPath, folderOf, headerPath, headersOf, listingsOf, movedIn, movedPath, prefixOf, projectPath } = require("./log-names.js");
+const { LINES, deletedPath, folderOf, headerPath, listingsOf, logsOf, movedIn, movedPath, projectPath, redactionsOf } = require("./log-names.js");
 const { untilWritten } = require("./log-objects.js");
 const { presencePath, readPresence, removePresence } = require("./log-presence.js");
 const { LogReader } = require("./log-reader.js");
@@ -28,15 +28,12 @@ const { settleRedactions, toRedactions } = require("./redaction-rules.js");
 /** @typedef {import("./index").Problem} Problem */
 /** @typedef {import("./log-names").SessionListing} SessionListing */
 /** @typedef {import("./log-objects").Objects} Objects */
-/** @typedef {import("./log-objects").ObjectInfo} ObjectInfo */
 /** @typedef {import("./log-writer").LastAppend} LastAppend */
 /** How often a session is read again because something was gone, or was being written; after that it counts as missing or damaged. */
 const REREADS = 5;
 const REREAD_MS = 20;
 /** Of how many sessions the last append is remembered. */
 const MAX_LAST_APPENDS = 64;
-/** What follows the name of a session in the paths of its logs and headers: a generation. */
-const OF_A_GENERATION = /^(\d+)(?:\/|$)/;
 /** Sessions share locks, because the files of locks stay. */
 const LOCKS = 64;
 
@@ -161,9 +158,9 @@ class LogStore {
 	 */
 	async #recordsOf(listing, problems) {
 		const { session } = listing;
-		const header = await this.#records.headerOf(listing);
+		const header = await this.#records.headerOf(session);
 		const named = await this.#records.readProject(session);
-		const faults = { [headerPath(listing)]: await this.#headerFault(listing, header), [projectPath(session)]: projectFault(listing, named) };
+		const faults = { [headerPath(session)]: await this.#headerFault(listing, header), [projectPath(session)]: projectFault(listing, named) };
 		const found = Object.entries(faults).flatMap(([where, message]) => (message === undefined ? [] : { session, where, message }));
 		problems.push(...found);
 		return header && found.length === 0 ? { header, project: named.project || undefined } : undefined;
@@ -174,19 +171,19 @@ class LogStore {
 	 * @param {SessionListing} listing
 	 * @param {Buffer} [header]
 	 */
-	async #headerFault({ session, folder, generation }, header) {
+	async #headerFault({ session, folder }, header) {
 		if (header) return headerFault(header, session);
-		const now = await this.#records.listingOf(folder, session);
-		return now.generation === generation ? "its header is missing" : undefined;
+		const { deleted } = await this.#records.listingOf(folder, session);
+		return deleted ? undefined : "its header is missing";
 	}
 
 	/** @type {Store["header"]} */
 	async header(session, stored) {
 		const listing = (stored && this.#listings.get(stored)) ?? (await this.#records.look(session));
 		if (!listing || listing.hosts.size === 0) return undefined;
-		const header = await this.#records.headerOf(listing);
+		const header = await this.#records.headerOf(session);
 		const fault = await this.#headerFault(listing, header);
-		if (fault !== undefined) throw new StoreError("failed", `${headerPath(listing)}: ${fault}`);
+		if (fault !== undefined) throw new StoreError("failed", `${headerPath(session)}: ${fault}`);
 		return header;
 	}
 
@@ -195,30 +192,11 @@ class LogStore {
 		this.#lastAppends.delete(session);
 		const before = await this.#records.look(session);
 		if (!before) return;
-		// What an interrupted deletion left is removed without another mark.
-		const isOver = before.hosts.size === 0 && before.deleted !== undefined;
-		const generation = isOver ? before.generation - 1 : before.generation;
-		// First: so lists say that it is deleted, however this is stopped.
-		if (!isOver) await this.#objects.create(deletedPath(before.folder, session, generation), Buffer.alloc(0));
-		// Who appends looks once more after writing, and removes what this list does not have. What was put back meanwhile stays.
-		const prefix = prefixOf(before.folder, session);
-		const objects = await this.#objects.list(prefix);
-		await this.#removeUpTo(generation, objects, prefix);
-		const headers = headersOf(session);
-		await this.#removeUpTo(generation, await this.#objects.list(headers), headers);
-		const listing = listingsOf(objects).find((listing) => listing.session === session);
-		if (listing?.hosts.size === 0) await this.#redactions.removeReplacements(listing);
-	}
-
-	/**
-	 * Removes the logs or the headers of a generation, and of those before it.
-	 * @param {number} last
-	 * @param {ObjectInfo[]} objects
-	 * @param {string} prefix what stands before the generation in their paths
-	 */
-	async #removeUpTo(last, objects, prefix) {
-		const isEnded = (/** @type {string} */ path) => Number(OF_A_GENERATION.exec(path.slice(prefix.length))?.[1]) <= last;
-		await this.#objects.remove(objects.map(({ path }) => path).filter(isEnded));
+		// First: so lists say that it is deleted, however this is stopped. What that leaves is removed by the next deletion.
+		if (!before.deleted) await this.#objects.create(deletedPath(before), Buffer.alloc(0));
+		// Who appends looks once more after writing, and removes what these lists do not have.
+		const objects = [...(await this.#objects.list(logsOf(before))), ...(await this.#objects.list(redactionsOf(before)))];
+		await this.#objects.remove([...objects.map(({ path }) => path), headerPath(session)]);
 	}
 
 	/** @type {Store["redact"]} */
@@ -228,7 +206,7 @@ class LogStore {
 		await this.#redactions.add(before, settleRedactions(session, redactions, await this.#redactionsIn(before)));
 		// All of them are applied, because whoever made the others may have been stopped here.
 		const listing = await this.#thereOf(session);
-		await this.#redactions.removeUnused(listing);
+		await this.#objects.remove([...listing.redacted.values()].flatMap(({ unused }) => unused));
 		for (const [host, parts] of listing.hosts)
 			await inParallel(parts, async ({ path }) => {
 				const content = await this.#objects.get(path);

@@ -101,11 +101,9 @@ class LogWriter {
 		const found = this.#last?.listing ?? (await this.#parts.records.look(this.#session));
 		if (found) this.#listing = found;
 		this.#isNew = !found;
-		const { hosts, deleted, generation } = this.#listing;
-		const isThere = hosts.size > 0;
-		if (!isThere && deleted && !this.#append.restores) throw deletedError(this.#session);
-		if (!this.#after.isEmpty && (!isThere || this.#after.generation !== generation)) throw resetError(this.#session);
-		this.#own.generation = generation;
+		const { hosts, deleted } = this.#listing;
+		if (deleted) throw deletedError(this.#session);
+		if (!this.#after.isEmpty && hosts.size === 0) throw resetError(this.#session);
 	}
 
 	async #plan() {
@@ -174,29 +172,30 @@ class LogWriter {
 		const written = await objects.append(path, { size, endOffset: start, cachedPart: this.#last?.cachedPart }, bytes);
 		if (!written) {
 			// The session may have been deleted before its header was stored again.
-			const { generation } = await records.listingOf(this.#listing.folder, session);
-			if (generation > this.#listing.generation) await objects.remove([headerPath(this.#listing)]);
+			await this.#listingUnlessDeleted(path);
 			return undefined;
 		}
 		this.#own.pass(host, { part, start, end: start + bytes.length, sum, clock });
 		return { path, batch: decodeBatches(bytes, start, { session, host }).batches, cachedPart: written.cachedPart };
 	}
 
+	/** Throws, and removes what was written, if the session was deleted meanwhile. @param {string} path */
+	async #listingUnlessDeleted(path) {
+		const listing = await this.#parts.records.listingOf(this.#listing.folder, this.#session);
+		if (!listing.deleted) return listing;
+		await this.#parts.objects.remove([path, headerPath(this.#session)]);
+		throw deletedError(this.#session);
+	}
+
 	/**
-	 * Gives the listing after the batch was written. Throws, and removes what was written, if the session was deleted meanwhile.
+	 * Gives the listing after the batch was written.
 	 * @param {string} path
 	 * @param {Batch[]} batch
 	 */
 	async #verify(path, batch) {
-		const { objects, records, redactions } = this.#parts;
-		const { session, folder, generation } = this.#listing;
+		const { objects, redactions } = this.#parts;
 		for (let looks = 0; looks < LOOKS; looks++) {
-			const listing = await records.listingOf(folder, session);
-			if (listing.generation > generation) {
-				// Without what was before it nobody could read it, and it must not come back.
-				await objects.remove([path, headerPath(this.#listing)]);
-				throw deletedError(session);
-			}
+			const listing = await this.#listingUnlessDeleted(path);
 			if (listing.hosts.size > 0) {
 				await redactions.blank(path, batch, listing);
 				return listing;
@@ -204,7 +203,7 @@ class LogWriter {
 			// A drive may list what was written a moment later. A deletion leaves its mark for ever.
 			await pause(LOOK_MS);
 		}
-		throw new StoreError("unreachable", `Session ${session}: ${objects.name} does not list ${path}, which was written: it is tried again`);
+		throw new StoreError("unreachable", `Session ${this.#session}: ${objects.name} does not list ${path}, which was written: it is tried again`);
 	}
 }
 

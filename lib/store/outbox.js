@@ -8,7 +8,7 @@
 const { promises: fs } = require("node:fs");
 const { isDeepStrictEqual } = require("node:util");
 const { unlessAbsent } = require("./calls.js");
-const { StoreError } = require("./errors.js");
+const { StoreError, deletedError } = require("./errors.js");
 const { entryOf, lineKey, tooLong } = require("./lines.js");
 const { loadAll } = require("./load-all.js");
 const { fingerprintAt, readHeader, readLines } = require("./session-file.js");
@@ -25,7 +25,6 @@ const { fingerprintAt, readHeader, readLines } = require("./session-file.js");
  * @property {(note: Note | undefined) => unknown} onNote keeps a note when it holds, or that none does any more, and is waited for
  * @property {(error: Error) => void} [onSkipped] is given an error for each line that is too long for the store
  * @property {boolean} [verifiesCursor] shows the store the cursor if the file has nothing new: a store that was made anew or put back is noticed, too
- * @property {boolean} [restores] stores a session again that was deleted from the store
  * @property {(lines: Buffer[]) => Promise<boolean>} [redactAgain] redacts those of the lines that were redacted here before; gives whether there are any
  * @property {(line: Uint8Array) => string | undefined} [secretIn] says which secret a line holds: it is not stored then
  * @property {() => boolean} [isPrivate] whether nothing more is to be stored
@@ -51,12 +50,10 @@ class Outbox {
 		try {
 			return await this.#tryPortion();
 		} catch (error) {
-			const { store, session, restores, onNote } = this.#options;
-			if (!(error instanceof StoreError)) throw error;
-			if (error.code === "deleted") throw new DeletedError(session);
-			if (error.code !== "reset") throw error;
+			const { store, session, onNote } = this.#options;
+			if (!(error instanceof StoreError) || error.code !== "reset") throw error;
 			// One that was set back to before it had the session does not say so.
-			if (!restores && (await store.list({ session })).deleted.length > 0) throw new DeletedError(session);
+			if ((await store.list({ session })).deleted.length > 0) throw deletedError(session);
 			await onNote(undefined);
 			if (this.#wasReset) throw error;
 			this.#wasReset = true;
@@ -65,7 +62,7 @@ class Outbox {
 	}
 
 	async #tryPortion() {
-		const { store, session, project, readNote, onNote, onSkipped, onProgress, redactAgain, restores } = this.#options;
+		const { store, session, project, readNote, onNote, onSkipped, onProgress, redactAgain } = this.#options;
 		const file = await unlessAbsent(fs.open(this.#options.file));
 		// A session gets its file with its first message.
 		if (!file) return false;
@@ -93,7 +90,7 @@ class Outbox {
 			const fresh = lines.filter((line) => fits(line) && entryOf(line) && !this.#storedLines.has(lineKey(line)));
 			let { cursor, needsAll } = note;
 			if (fresh.length > 0) {
-				const append = { header, lines: fresh, project, after: cursor, restores };
+				const append = { header, lines: fresh, project, after: cursor };
 				({ cursor } = await store.append(session, append));
 				if (cursor === append.after) {
 					// It has not passed what was appended, and would not show whether a store that was set back still has it.
@@ -150,12 +147,4 @@ class Outbox {
 	}
 }
 
-class DeletedError extends StoreError {
-	/** @param {string} session */
-	constructor(session) {
-		super("deleted", `Session ${session} was deleted from the store, and stays here: pi-sessions push --restore ${session} stores it again`);
-	}
-}
-
-exports.DeletedError = DeletedError;
 exports.Outbox = Outbox;

@@ -5,7 +5,7 @@ const stampAt = (number) => `(SELECT stamp FROM $.entries WHERE session = $1 AND
 
 /**
  * Its parameters: the session, its header and project, the host; of each line the entry's id, its parent's, the line and its hash; of the
- * cursor the generation, the number and the stamp; whether it restores the session.
+ * cursor the number, 0 without one, and the stamp.
  */
 const APPEND = `WITH given AS (
 		SELECT * FROM unnest($5::text[], $6::text[], $7::bytea[], $8::bytea[]) WITH ORDINALITY AS g (entry_id, parent_id, line, sha256, n)
@@ -20,23 +20,18 @@ const APPEND = `WITH given AS (
 	), touched AS (
 		INSERT INTO $.sessions AS s (id, header, project, hosts, head, bytes)
 		SELECT $1, $2, $3, ARRAY[$4::text], count(*), coalesce(sum(octet_length(line)), 0) FROM fresh
-		HAVING $9::uuid IS NULL OR EXISTS (SELECT FROM $.sessions WHERE id = $1)
-		ON CONFLICT (id) DO UPDATE SET head = s.head + EXCLUDED.head, bytes = s.bytes + EXCLUDED.bytes, updated = now(), deleted = NULL,
-			header = CASE WHEN s.deleted IS NULL THEN s.header ELSE EXCLUDED.header END,
+		HAVING $9 = 0 OR EXISTS (SELECT FROM $.sessions WHERE id = $1)
+		ON CONFLICT (id) DO UPDATE SET head = s.head + EXCLUDED.head, bytes = s.bytes + EXCLUDED.bytes, updated = now(),
 			hosts = CASE WHEN $4 = ANY (s.hosts) THEN s.hosts ELSE s.hosts || EXCLUDED.hosts END
-		WHERE CASE WHEN $9::uuid IS NULL
-			THEN s.deleted IS NULL OR $12 AND EXISTS (SELECT FROM $.sessions WHERE id = $1 AND deleted IS NOT NULL)
-			ELSE s.deleted IS NULL AND s.generation = $9 AND s.head >= $10 AND ${stampAt("$10")} IS NOT DISTINCT FROM $11::uuid
-		END
-		RETURNING s.generation, s.head, s.head - (SELECT count(*) FROM fresh) AS base, cardinality(s.redacted) AS redactions
+		WHERE s.deleted IS NULL AND ${stampAt("$9")} IS NOT DISTINCT FROM $10::uuid
+		RETURNING s.head, s.head - (SELECT count(*) FROM fresh) AS base, cardinality(s.redacted) AS redactions
 	), stored AS (
 		INSERT INTO $.entries (session, sequence, entry_id, parent_id, host, line, sha256)
 		SELECT $1, base + place, entry_id, parent_id, $4, line, sha256 FROM fresh, touched
-		WHERE ($9::uuid IS NULL OR generation = $9) AND redactions = (SELECT count(*) FROM redacted)
+		WHERE redactions = (SELECT count(*) FROM redacted)
 		ON CONFLICT (session, entry_id, sha256) DO NOTHING RETURNING sequence, stamp
 	)
-	SELECT generation, (SELECT generation FROM $.sessions WHERE id = $1) AS was, head, base,
-		(SELECT count(*) FROM fresh) AS fresh, (SELECT count(*) FROM stored) AS stored,
+	SELECT head, base, (SELECT count(*) FROM fresh) AS fresh, (SELECT count(*) FROM stored) AS stored,
 		(SELECT stamp FROM stored ORDER BY sequence DESC LIMIT 1) AS stamp
 	FROM touched`;
 

@@ -1,7 +1,7 @@
 // The tables. The first host creates them, in one transaction under an advisory lock; hosts that start at the same time wait for it.
 
 /** The version of their layout. Those before it were never released. */
-const VERSION = 5;
+const VERSION = 6;
 
 /**
  * `sequence` is given by an update of the session's row in the transaction that inserts. The row stays locked until that
@@ -17,7 +17,6 @@ const VERSION = 5;
 const tables = (schema) => `
 	CREATE TABLE ${schema}.sessions (
 		id text COLLATE "C" PRIMARY KEY,
-		generation uuid NOT NULL DEFAULT gen_random_uuid(),
 		header bytea NOT NULL,
 		project text,
 		hosts text[] NOT NULL,

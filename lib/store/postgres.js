@@ -24,10 +24,9 @@ const NO_TABLE = "42P01";
 /** No such table, column or operator: the tables were dropped, or changed by another release, while this process runs. */
 const OTHER_TABLES = new Set([NO_TABLE, "42703", "42883"]);
 
-/** The cursor of a session that is not there. Any other holds generation, and sequence and stamp of the last row that was passed. */
-const NOTHING = "0:0";
-const UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}";
-const CURSOR = new RegExp(`^(${UUID}):(\\d{1,15}):(${UUID})?$`);
+/** A cursor holds the highest number that it has passed, and the stamp of the last row up to that. This one has passed nothing. */
+const NOTHING = "0:";
+const CURSOR = /^(\d{1,15}):([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})?$/;
 
 class PostgresStore {
 	/** @type {import("./index").Queryable} */
@@ -67,32 +66,24 @@ class PostgresStore {
 		checkId(session, "session");
 		const lines = [...new Map(checkAppend(session, append, LONGEST_APPEND).map((line) => [lineKey(line.line), line])).values()];
 		const after = readCursor(append.after);
-		if (lines.length === 0 && !after) return { stored: 0, cursor: append.after ?? NOTHING };
+		if (lines.length === 0 && after.sequence === 0) return { stored: 0, cursor: append.after ?? NOTHING };
 		const values = [
 			...[session, buffer(append.header), append.project ?? null, this.host],
 			...[lines.map(({ id }) => shownId(id)), lines.map(({ parentId }) => parentId === null ? null : shownId(parentId))],
 			...[lines.map(({ line }) => line), lines.map(({ line }) => sha256(line))],
-			...[after?.generation ?? null, after?.sequence ?? 0, after?.stamp ?? null, append.restores ?? false],
+			...[after.sequence, after.stamp],
 		];
-		if (append.restores) await this.#removeLines(session);
 		const [row] = await this.#query(APPEND, values);
-		if (!row || (after && row.generation !== after.generation)) {
-			const isDeleted = (await this.list({ session, headers: false })).deleted.length > 0;
-			// It was deleted since this began: what was there goes first.
-			if (isDeleted && append.restores && !after) return this.append(session, append);
-			throw isDeleted && !append.restores ? deletedError(session) : resetError(session);
-		}
+		if (!row) throw (await this.list({ session, headers: false })).deleted.length > 0 ? deletedError(session) : resetError(session);
 		const stored = Number(row.stored);
-		// While this waited for the session it was deleted and put back, and what was there is gone; or another host stored one of the lines, or
-		// redacted something. What was not seen is seen the next time, and the cursor covers it.
-		const isAnother = row.was !== null && row.was !== row.generation;
-		if (isAnother || stored < Number(row.fresh)) {
+		// While this waited for the session, another host stored one of the lines, or redacted something. What was not seen is seen the next time,
+		// and the cursor covers it.
+		if (stored < Number(row.fresh)) {
 			const again = await this.append(session, append);
-			const isSame = (readCursor(again.cursor)?.generation ?? row.generation) === row.generation;
-			return isSame ? { ...again, stored: again.stored + stored } : again;
+			return { ...again, stored: again.stored + stored };
 		}
-		if (Number(row.base) !== (after?.sequence ?? 0)) return { stored, cursor: append.after ?? NOTHING };
-		return { stored, cursor: cursorText({ generation: row.generation, sequence: Number(row.head), stamp: row.stamp ?? after?.stamp ?? null }) };
+		if (Number(row.base) !== after.sequence) return { stored, cursor: append.after ?? NOTHING };
+		return { stored, cursor: cursorText(Number(row.head), row.stamp ?? after.stamp) };
 	}
 
 	/** @type {Store["load"]} */
@@ -100,20 +91,19 @@ class PostgresStore {
 		checkId(session, "session");
 		const after = readCursor(cursor);
 		const rows = await this.#query(
-			`SELECT s.generation, s.head, ${stampAt("$2")} AS seen, e.sequence, e.host, e.sha256, e.stamp, e.sha256 = ANY (s.redacted) AS redacted,
+			`SELECT s.head, ${stampAt("$2")} AS seen, e.sequence, e.host, e.sha256, e.stamp, e.sha256 = ANY (s.redacted) AS redacted,
 				CASE WHEN e.sha256 = ANY (s.redacted) THEN coalesce(s.replacements[array_position(s.redacted, e.sha256)], '') ELSE e.line END AS line
 			FROM $.sessions s LEFT JOIN (
 				SELECT *, sum(octet_length(line)) OVER (ORDER BY sequence) - octet_length(line) AS before FROM (
 					SELECT sequence, host, line, sha256, stamp FROM $.entries WHERE session = $1 AND sequence > $2 ORDER BY sequence LIMIT $4
 				) following
 			) e ON e.before < $3 WHERE s.id = $1 AND s.deleted IS NULL ORDER BY e.sequence`,
-			[session, after?.sequence ?? 0, PAGE_BYTES, PAGE_LINES],
+			[session, after.sequence, PAGE_BYTES, PAGE_LINES],
 		);
 		/** @type {import("./index").Page} */
 		const page = { lines: [], cursor: NOTHING, comesAfter: true, more: false, problems: [] };
 		const [first] = rows;
-		if (after && (first?.generation !== after.generation || Number(first.head) < after.sequence || first.seen !== after.stamp))
-			throw resetError(session);
+		if (first ? first.seen !== after.stamp : after.sequence > 0) throw resetError(session);
 		if (!first) return page;
 		let [last, passed] = [Number(first.head), first.seen];
 		for (const { sequence, host, line, sha256: hash, stamp, redacted } of rows) {
@@ -126,7 +116,7 @@ class PostgresStore {
 			else if (!entryOf(line)) page.problems.push({ session, where, message: "it is not an entry" });
 			else page.lines.push({ line, host, clock: last, index: 0 });
 		}
-		page.cursor = cursorText({ generation: first.generation, sequence: last, stamp: passed });
+		page.cursor = cursorText(last, passed);
 		page.more = last < Number(first.head);
 		return page;
 	}
@@ -177,17 +167,10 @@ class PostgresStore {
 	async delete(session) {
 		checkId(session, "session");
 		await this.#query(
-			`UPDATE $.sessions SET deleted = now(), generation = gen_random_uuid(), header = '', hosts = '{}', head = 0, bytes = 0,
-				replacements = array_fill(NULL::bytea, ARRAY[cardinality(redacted)])
-			WHERE id = $1 AND deleted IS NULL`,
+			"UPDATE $.sessions SET deleted = now(), header = '', hosts = '{}', redacted = '{}', replacements = '{}' WHERE id = $1 AND deleted IS NULL",
 			[session],
 		);
 		// What was appended before that is seen by a statement that begins after it.
-		await this.#removeLines(session);
-	}
-
-	/** Removes what there still is of a deleted session. @param {string} session */
-	async #removeLines(session) {
 		await this.#query("DELETE FROM $.entries WHERE session = $1 AND EXISTS (SELECT FROM $.sessions WHERE id = $1 AND deleted IS NOT NULL)", [session]);
 	}
 
@@ -310,14 +293,13 @@ class PostgresStore {
 	}
 }
 
-/** @param {{ generation: string, sequence: number, stamp: string | null }} seen */
-const cursorText = ({ generation, sequence, stamp }) => `${generation}:${sequence}:${stamp ?? ""}`;
+/** @param {number} sequence @param {string | null} stamp */
+const cursorText = (sequence, stamp) => `${sequence}:${stamp ?? ""}`;
 
-/** Undefined if nothing was seen. @param {string} [text] */
+/** @param {string} [text] */
 function readCursor(text = NOTHING) {
-	if (text === NOTHING) return undefined;
-	const [, generation, sequence, stamp = null] = CURSOR.exec(text) ?? [];
-	if (generation !== undefined) return { generation, sequence: Number(sequence), stamp };
+	const [, sequence, stamp = null] = CURSOR.exec(text) ?? [];
+	if (sequence !== undefined) return { sequence: Number(sequence), stamp };
 	throw new StoreError("reset", "The cursor is not one of this store");
 }
 

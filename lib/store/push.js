@@ -3,8 +3,8 @@
 // A followed file is checked four times a second. New lines are stored at once; lines that are appended meanwhile go with the
 // next call. So a single entry only waits for the check, and the slower the store answers, the more entries share a call.
 const { promises: fs } = require("node:fs");
-const { StoreError, asError } = require("./errors.js");
-const { DeletedError, Outbox } = require("./outbox.js");
+const { StoreError, asError, isDeleted } = require("./errors.js");
+const { Outbox } = require("./outbox.js");
 const { lagOf } = require("./session-file.js");
 
 /**
@@ -97,7 +97,7 @@ class Push {
 				const error = this.#error;
 				if (!error) return !this.#isStopped;
 				const isInVain = tries !== undefined && (this.#failures >= tries || !(error instanceof StoreError) || !error.retryable);
-				if (isInVain || error instanceof DeletedError) return false;
+				if (isInVain || isDeleted(error)) return false;
 				if (await isLate(new Promise((resolve) => setTimeout(resolve, this.#wait())))) return false;
 			}
 			return false;
@@ -141,7 +141,7 @@ class Push {
 			this.#failures++;
 			this.#error = asError(error);
 			[this.#isDue, this.#retryAt] = [true, performance.now() + this.#wait()];
-			if (!(before instanceof DeletedError && error instanceof DeletedError)) this.#options.onError?.(this.#error);
+			if (!(isDeleted(before) && isDeleted(error))) this.#options.onError?.(this.#error);
 		}
 	}
 }

@@ -218,7 +218,7 @@ class SessionSync {
 	}
 
 	/** @type {Sync["push"]} */
-	async push({ session, signal, tries = TRIES, restores = false, onProgress } = {}) {
+	async push({ session, signal, tries = TRIES, onProgress } = {}) {
 		const all = await this.local(session);
 		const wanted = all.filter((one) => !this.isPrivate(one));
 		if (session !== undefined && wanted.length < all.length) throw privateError(session);
@@ -231,7 +231,6 @@ class SessionSync {
 			let skipped;
 			const push = this.#pushOf({ session, file }, {
 				verifiesCursor: true,
-				restores,
 				onSkipped: (error) => (skipped = error),
 				onNote: (note) => {
 					if (!note) before = 0;

@@ -94,7 +94,7 @@ test("what stands where it cannot be replaced is said, and the exit code is 1", 
 	expect([code, out]).toEqual([1, expect.stringContaining("1 line still holds it where it cannot be replaced: in a header")]);
 });
 
-test("a stored session is deleted by a command, stays here, and what would bring it back says so", async () => {
+test("a stored session is deleted by a command, and stays here: a fork of it is stored", async () => {
 	const { store, laptop, desktop } = team();
 	put(laptop, ID, [message("a", null, user("hello"))]);
 	await good(laptop, ["push"]);
@@ -104,10 +104,12 @@ test("a stored session is deleted by a command, stays here, and what would bring
 	expect((await new DirectoryStore({ path: store, host: "reader" }).list()).sessions).toEqual([]);
 	for (const command of [["push"], ["push", "0194"], ["sync", "0194"]]) {
 		const { code, out } = await run(laptop, command);
-		expect([code, out]).toEqual([1, expect.stringContaining(`was deleted from the store, and stays here: pi-sessions push --restore ${ID}`)]);
+		expect([code, out]).toEqual([1, expect.stringContaining(`was deleted from the store, and stays here: pi-sessions fork ${ID} makes a session of it that is stored`)]);
 		appendFileSync(JSON.parse(await good(laptop, ["list", "--json"]))[0].path, `${JSON.stringify(message(`n${command.length}`, "a", user("more")))}\n`);
 	}
-	expect(await good(laptop, ["push", "--restore", "0194"])).toMatch(/ stored {2}0194aaaa/);
+	await good(laptop, ["fork", "0194"]);
+	const { code, out } = await run(laptop, ["push"]);
+	expect([code, out]).toEqual([1, expect.stringMatching(/ stored {2}(?!0194aaaa)/)]);
 	expect((await run(desktop, ["remote", "delete", "0199"])).code).toBe(1);
 });
 

@@ -195,8 +195,8 @@ describe("a store that cannot be used says why, and no password", () => {
 
 	// Regression: tables of early clones failed with errors of SQL, or asked for a newer release.
 	test.each([
-		[6, "newer-schema", "has layout 6, this release knows 5: install a newer pi-session-native"],
-		[3, "unsupported", "has layout 3, which no release has: DROP SCHEMA"],
+		[7, "newer-schema", "has layout 7, this release knows 6: install a newer pi-session-native"],
+		[5, "unsupported", "has layout 5, which no release has: DROP SCHEMA"],
 		[1, "unsupported", "has layout 1, which no release has: DROP SCHEMA"],
 	])("its tables have layout %d", async (version, code, message) => {
 		const schema = newSchema();

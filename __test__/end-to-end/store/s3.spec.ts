@@ -90,8 +90,8 @@ test("a list goes on where the server cut it", async () => {
 	for (let n = 0; n < 1050; n++) {
 		const session = `s${n}`;
 		put(projectPath(session), "\n");
-		put(headerPath({ session, generation: 1 }), header(session));
-		put(partPath({ folder: "lines/none/", session, generation: 1 }, "a", 1), encodeBatch({ session, host: "a", clock: 1, prev: "", lines: [entry("x")] }).bytes);
+		put(headerPath(session), header(session));
+		put(partPath({ folder: "lines/none/", session }, "a", 1), encodeBatch({ session, host: "a", clock: 1, prev: "", lines: [entry("x")] }).bytes);
 	}
 	const { sessions, problems } = await open(bucket).list();
 	expect([sessions.length, problems]).toEqual([1051, []]);
@@ -131,12 +131,12 @@ describe("requests", () => {
 			mkdirSync(join(server.folder, bucket, path, ".."), { recursive: true });
 			writeFileSync(join(server.folder, bucket, path), bytes);
 		};
-		put("store.json", '{"store":"pi-session-native","version":3,"id":"x"}');
+		put("store.json", '{"store":"pi-session-native","version":4,"id":"x"}');
 		for (let n = 0; n < sessions; n++) {
 			const session = `s${n}`;
 			put(projectPath(session), "shop\n");
-			put(headerPath({ session, generation: 1 }), header(session));
-			put(partPath({ folder: folderOf("shop"), session, generation: 1 }, "a", 1), encodeBatch({ session, host: "a", clock: 1, prev: "", lines: [entry("x")] }).bytes);
+			put(headerPath(session), header(session));
+			put(partPath({ folder: folderOf("shop"), session }, "a", 1), encodeBatch({ session, host: "a", clock: 1, prev: "", lines: [entry("x")] }).bytes);
 		}
 	}
 
@@ -173,7 +173,7 @@ describe("requests", () => {
 		}
 		const parts = (await open(bucket).list()).sessions[0];
 		expect(parts?.bytes).toBeGreaterThan(8 * 80_000);
-		expect([1, 2, 3].map((part) => existsSync(join(server.folder, bucket, partPath({ folder: folderOf(), session: SESSION, generation: 1 }, "a", part))))).toEqual([true, true, false]);
+		expect([1, 2, 3].map((part) => existsSync(join(server.folder, bucket, partPath({ folder: folderOf(), session: SESSION }, "a", part))))).toEqual([true, true, false]);
 		const page = await loadAll(open(bucket, "b"), SESSION);
 		expect([page.lines.length, page.problems]).toEqual([8, []]);
 	});
@@ -228,9 +228,9 @@ describe("a store that cannot be used says why, and no secret", () => {
 
 	test("a newer release wrote it", async () => {
 		const bucket = server.newBucket();
-		writeFileSync(join(server.folder, bucket, "store.json"), '{"store":"pi-session-native","version":4}');
+		writeFileSync(join(server.folder, bucket, "store.json"), '{"store":"pi-session-native","version":5}');
 		for (const work of [() => open(bucket).load(SESSION), () => append(open(bucket), entries("a", 1))])
-			expect(await failure(work())).toMatchObject({ code: "newer-schema", message: expect.stringContaining("layout 4, this release knows 3") });
+			expect(await failure(work())).toMatchObject({ code: "newer-schema", message: expect.stringContaining("layout 5, this release knows 4") });
 	});
 
 	test("credentials that are none, or that cannot be had", async () => {

@@ -351,7 +351,7 @@ test("a session that was deleted from the store is said once, and is not put bac
 	await append(reader(at), [entry("another session, so that the store stays what it is")]);
 	await reader(at).delete(session);
 	const { err } = await pi(at, `SessionManager.open(${JSON.stringify(out.trim())}).appendMessage({ role: "user", content: "And on", timestamp: 2 });`);
-	expect(err).toBe(`pi-session-native: session ${session} is not stored: Session ${session} was deleted from the store, and stays here: pi-sessions push --restore ${session} stores it again\n`);
+	expect(err).toBe(`pi-session-native: session ${session} is not stored: Session ${session} was deleted from the store, and stays here: pi-sessions fork ${session} makes a session of it that is stored\n`);
 	expect((await reader(at).list({ session })).sessions).toEqual([]);
 });
 

@@ -31,9 +31,8 @@ const FAULTS = {
 	"it keeps the header of who appended last": "sessions are listed with the header and the project of who appended first",
 	"a project keeps its name": "a project that is moved has another name, and what is appended meanwhile is there",
 	"it forgets that a session was deleted": "a deleted session is gone, and old cursors say so",
-	"it takes a cursor of the generation before": "a deleted session is gone, and old cursors say so",
+	"it takes the cursor of a session that was deleted": "a deleted session is gone, and old cursors say so",
 	"a redacted line is stored again": "a redacted line is gone for ever, and another one stands in its place",
-	"it forgets redactions with the session": "a redacted line is gone for ever, and another one stands in its place",
 	"it takes anything for a redaction": "what cannot be a redaction is refused",
 	"only the last host is said to have a session open": "a list says which hosts have a session open, until they have closed it",
 	"a session that was closed is said to be open": "a list says which hosts have a session open, until they have closed it",
@@ -47,7 +46,6 @@ interface Row {
 }
 
 interface Session {
-	generation: number;
 	header: Buffer;
 	project?: string;
 	rows: Row[];
@@ -63,7 +61,7 @@ interface Shared {
 	presence: Map<string, Set<string>>;
 }
 
-const CURSOR = /^(\d{1,9})\/(\d{1,9})$/;
+const CURSOR = /^passed (\d{1,9})$/;
 const PAGE_BYTES = 8 * 1024 * 1024;
 
 class MemoryStore implements LineStore {
@@ -87,10 +85,10 @@ class MemoryStore implements LineStore {
 	/** How many rows a cursor has passed. */
 	#passed(found: Session | undefined, cursor: string | undefined): number {
 		if (cursor === undefined) return 0;
-		const [, generation, passed] = CURSOR.exec(cursor) ?? [];
-		if (generation === undefined) throw new StoreError("reset", "The cursor is not one of this store");
-		const isOfThisGeneration = this.#has("it takes a cursor of the generation before") || Number(generation) === found?.generation;
-		if (Number(passed) > 0 && (!isOfThisGeneration || found?.deleted)) throw new StoreError("reset", "another generation");
+		const [, passed] = CURSOR.exec(cursor) ?? [];
+		if (passed === undefined) throw new StoreError("reset", "The cursor is not one of this store");
+		const isThere = found !== undefined && (!found.deleted || this.#has("it takes the cursor of a session that was deleted"));
+		if (Number(passed) > 0 && !isThere) throw new StoreError("reset", "there is no such session");
 		return Number(passed);
 	}
 
@@ -98,12 +96,11 @@ class MemoryStore implements LineStore {
 		let found = this.#session(session);
 		const given: Buffer[] = checkAppend(session, append).map(({ line }: { line: Buffer }) => Buffer.from(this.#has("it keeps text, not bytes") ? line.toString() : line));
 		if (append.after !== undefined && !CURSOR.test(append.after)) throw new StoreError("reset", "The cursor is not one of this store");
-		if (found?.deleted && !append.restores) throw new StoreError("deleted", "it was deleted");
+		if (found?.deleted) throw new StoreError("deleted", "it was deleted");
 		const seen = this.#passed(found, append.after);
-		if (given.length === 0 && !this.#has("an append of no lines makes a session")) return { stored: 0, cursor: append.after ?? "0/0" };
-		if (!found || found.deleted) {
-			const forgets = this.#has("it forgets redactions with the session");
-			found = { generation: (found?.generation ?? 0) + 1, header: Buffer.from(append.header), project: append.project, rows: [], redacted: forgets ? new Map() : (found?.redacted ?? new Map()), isTorn: false };
+		if (given.length === 0 && !this.#has("an append of no lines makes a session")) return { stored: 0, cursor: append.after ?? "passed 0" };
+		if (!found) {
+			found = { header: Buffer.from(append.header), project: append.project, rows: [], redacted: new Map(), isTorn: false };
 			this.#shared.sessions.set(session, found);
 		}
 		const one = found;
@@ -125,14 +122,14 @@ class MemoryStore implements LineStore {
 		if (this.#has("several processes of a host write at the same time")) await pause(5);
 		if (this.#has("it says that lines are stored before they are")) setTimeout(write, 50);
 		else write();
-		this.#lastCursor = `${one.generation}/${isNext ? rows.length : seen}`;
+		this.#lastCursor = `passed ${isNext ? rows.length : seen}`;
 		return { stored: fresh.length, cursor: this.#lastCursor };
 	}
 
 	async load(session: string, after?: string): Promise<Page> {
 		const found = this.#session(session);
 		const passed = this.#passed(found, after);
-		const page: Page = { lines: [], cursor: after ?? "0/0", comesAfter: true, more: false, problems: [] };
+		const page: Page = { lines: [], cursor: after ?? "passed 0", comesAfter: true, more: false, problems: [] };
 		if (!found || found.deleted) return page;
 		let [at, bytes] = [passed, 0];
 		if (after !== undefined && this.#has("an old cursor has passed all but the last hundred lines")) at = Math.max(at, found.rows.length - 100);
@@ -143,7 +140,7 @@ class MemoryStore implements LineStore {
 			bytes += line?.length ?? 0;
 		}
 		if (found.isTorn && this.#has("a torn end is read")) page.problems.push({ session, where: "its end", message: "it is not a line" });
-		return { ...page, cursor: `${found.generation}/${at}`, more: at < found.rows.length && !this.#has("the first page is the last one") };
+		return { ...page, cursor: `passed ${at}`, more: at < found.rows.length && !this.#has("the first page is the last one") };
 	}
 
 	async list({ session, project }: ListFilter = {}): Promise<SessionList> {

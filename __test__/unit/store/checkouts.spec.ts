@@ -141,20 +141,3 @@ test("what a checkout stored after another one's lines reaches others after the 
 	for (const { file } of [one, two, other]) expect(idsIn(file)).toEqual(["r", "y", "z1", "z2"]);
 });
 
-// Regression: it was unreadable for others.
-test("a session that one checkout put back stays readable when another checkout goes on with it", async () => {
-	const { path, machine, begin } = world();
-	const [one, two, other] = [machine("one", { host: "a" }), machine("two", { host: "a" }), machine("b")];
-	begin(one, entry("r"));
-	await one.sync.push();
-	for (const { sync } of [two, other]) await sync.pull();
-	await other.store.delete(SESSION);
-	appendFileSync(two.file, text(entry("q")));
-	expect(await two.sync.push({ session: SESSION, restores: true })).toMatchObject([{ lag: 0 }]);
-	appendFileSync(one.file, text(entry("x")));
-	expect(await one.sync.push()).toMatchObject([{ lag: 0 }]);
-	expect(await settle(one, two, other)).toEqual([]);
-	for (const { file } of [one, two, other]) expect(new Set(idsIn(file))).toEqual(new Set(["r", "q", "x"]));
-	expect(idsIn(other.file)).toEqual(idsIn(one.file));
-	expect((await loadAll(new DirectoryStore({ path, host: "reader" }), SESSION)).problems).toEqual([]);
-});

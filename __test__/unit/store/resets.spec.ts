@@ -9,6 +9,7 @@ import { SESSION, append, entry, header, ids, library, logOf } from "../../suppo
 import { idsIn, text, world } from "../../support/machines.js";
 import { setEnv } from "../../support/scratch.js";
 
+const { deletedPath, folderOf } = createRequire(library)("./log-names.js");
 const { Notes } = createRequire(library)("./notes.js");
 const patient = { timeout: 500_000, interval: 5 };
 afterEach(() => vi.restoreAllMocks());
@@ -54,7 +55,7 @@ test("a note whose cursor has the form of another store counts for nothing", asy
 	begin(a, entry("x"));
 	await a.sync.push();
 	const notes = new Notes(a.notes, path, a.dir);
-	const spoil = () => notes.set(SESSION, { ...notes.get(SESSION), cursor: '{"life":1,"clock":1,"hosts":{}}' });
+	const spoil = () => notes.set(SESSION, { ...notes.get(SESSION), cursor: '{"life":1,"hosts":{}}' });
 	await spoil();
 	expect(await machine("a").sync.push()).toMatchObject([{ lag: 0 }]);
 	await spoil();
@@ -141,7 +142,7 @@ test("a push of new lines costs no list of the store", async () => {
 	expect(list).not.toHaveBeenCalled();
 });
 
-test("a session that was deleted from the store comes back only if a push is to restore it", async () => {
+test("a session that was deleted from the store stays here, and is not stored again", async () => {
 	const { machine, begin } = world();
 	const a = machine("a");
 	begin(a, entry("x"));
@@ -150,16 +151,11 @@ test("a session that was deleted from the store comes back only if a push is to 
 	expect(await a.sync.push()).toMatchObject([{ bytes: 0, lag: 0 }]);
 	expect((await a.store.list()).sessions).toEqual([]);
 	appendFileSync(a.file, text(entry("y")));
-	const said = expect.stringContaining(`was deleted from the store, and stays here: pi-sessions push --restore ${SESSION} stores it again`);
+	const said = expect.stringContaining(`was deleted from the store, and stays here: pi-sessions fork ${SESSION} makes a session of it that is stored`);
 	for (const wanted of [{}, { session: SESSION }]) {
 		expect(await a.again().push(wanted)).toMatchObject([{ error: { code: "deleted", message: said } }]);
 	}
-	expect(await a.again().push({ session: SESSION, restores: true })).toMatchObject([{ lag: 0 }]);
-	expect(ids(await loadAll(a.store, SESSION))).toEqual(["x", "y"]);
-	// With nothing new in the file, too.
-	await a.store.delete(SESSION);
-	expect(await a.again().push({ session: SESSION, restores: true })).toMatchObject([{ lag: 0 }]);
-	expect(ids(await loadAll(a.store, SESSION))).toEqual(["x", "y"]);
+	expect([(await a.store.list()).sessions, idsIn(a.file)]).toEqual([[], ["x", "y"]]);
 });
 
 test("another host's folder that is away for a while does not end a follow", async () => {
@@ -186,7 +182,7 @@ test("another host's folder that is away for a while does not end a follow", asy
 });
 
 test("a session that was deleted from the store is told once while it is followed, and asked for again and again", async () => {
-	const { machine, begin, errors } = world();
+	const { path, machine, begin, errors } = world();
 	const a = machine("a");
 	begin(a, entry("x"));
 	await a.sync.push();
@@ -196,14 +192,15 @@ test("a session that was deleted from the store is told once while it is followe
 	const append = vi.spyOn(a.store, "append");
 	await vi.waitFor(() => expect(append.mock.calls.length).toBeGreaterThan(2), patient);
 	expect(errors).toEqual([expect.stringContaining("was deleted from the store")]);
-	await machine("r").store.append(SESSION, { header: header(), lines: [entry("x")], restores: true, project: "shop" });
+	// As a backup that was put back.
+	rmSync(join(path, deletedPath({ folder: folderOf("shop"), session: SESSION })));
 	await vi.waitFor(() => expect(a.sync.lag()).toBe(0), patient);
 	await a.sync.stop();
 	expect(ids(await loadAll(machine("r").store, SESSION))).toEqual(["x", "y"]);
 	expect(errors).toHaveLength(1);
 });
 
-// Regression: it was called deleted, and only a push that was to restore it stored it again.
+// Regression: it was called deleted, and was not stored again.
 test("a session that is away, as in a synchronised directory that is incomplete, is stored again, and joined with what comes back", async () => {
 	const { path, machine, begin, errors } = world();
 	const [a, b] = [machine("a"), machine("b")];
@@ -274,8 +271,6 @@ test("a session that was deleted from the store does not come back because its f
 		expect(await sync.push()).toMatchObject([{ error: { code: "deleted" } }]);
 		expect((await b.store.list()).sessions).toEqual([]);
 	}
-	expect(await machine("a").sync.push({ session: SESSION, restores: true })).toMatchObject([{ lag: 0 }]);
-	expect(ids(await loadAll(b.store, SESSION))).toEqual(["x"]);
 });
 
 test("after an older state of the store was put back, a push of a file that has nothing new stores what is gone", async () => {
@@ -294,21 +289,18 @@ test("after an older state of the store was put back, a push of a file that has 
 	expect(ids(await loadAll(machine("r").store, SESSION))).toEqual(["x", "y"]);
 });
 
-test("of several sessions the one that was deleted from the store is told, and put back alone if that is asked for", async () => {
+test("of several sessions the one that was deleted from the store is told, and the others are stored", async () => {
 	const { machine } = world();
 	const a = machine("a");
 	mkdirSync(a.dir, { recursive: true });
 	const names = ["aaa", "bbb", "ccc"];
 	for (const name of names) writeFileSync(join(a.dir, `2025-06-01T09-00-00-000Z_${name}.jsonl`), text(header(name), entry(`x-${name}`)));
 	await a.sync.push();
-	for (const deleted of ["bbb", "aaa"]) {
-		await machine("r").store.delete(deleted);
-		const results = await machine("a").sync.push();
-		expect(results.filter(({ error }) => error).map(({ session, error }) => [session, (error as { code?: string }).code])).toEqual([[deleted, "deleted"]]);
-		const restored = await machine("a").sync.push({ restores: true } as object);
-		expect(restored.filter(({ bytes }) => bytes > 0).map(({ session }) => session)).toEqual([deleted]);
-		expect((await machine("r").store.list()).sessions.map(({ session }) => session)).toEqual(names);
-	}
+	await machine("r").store.delete("bbb");
+	for (const { file } of await a.sync.local()) appendFileSync(file, text(entry("y")));
+	const results = await machine("a").sync.push();
+	expect(results.map(({ session, error }) => [session, (error as { code?: string })?.code])).toEqual(names.map((name) => [name, name === "bbb" ? "deleted" : undefined]));
+	for (const name of names) expect(ids(await loadAll(a.store, name))).toEqual(name === "bbb" ? [] : [`x-${name}`, "y"]);
 });
 
 // Regression: it never was.
