@@ -226,7 +226,7 @@ test("a stored session that cannot be read is told to be so where it is named, t
 	const head = join(store, headerFileOf("s-1"));
 	writeFileSync(head, readFileSync(head, "utf8").replace('"id":"s-1"', '"id":"s-9"'));
 	const all = await run(desktop, ["pull"]);
-	expect(all).toMatchObject({ code: 1, out: expect.stringMatching(/^failed {2}s-1: headers\/s-1\.1: the header is that of session "s-9"\n$/) });
+	expect(all).toMatchObject({ code: 1, out: expect.stringMatching(/^failed {2}s-1: headers\/s-1: the header is that of session "s-9"\n$/) });
 	for (const args of [["pull", "s-1"], ["pull", "s-"], ["pull", "s-1", "--dry-run"], ["sync", "s-1"]]) expect(await run(desktop, args)).toEqual({ ...all, err: "" });
 	// Where the file is, it is told as well.
 	expect(await run(laptop, ["pull", "s-1"])).toEqual({ ...all, err: "" });
