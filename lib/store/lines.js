@@ -98,12 +98,12 @@ function checkProject(project) {
 const tooLong = (session, line, longest) =>
 	`Session ${session}: a line of ${line.length} bytes is longer than the ${longest} that this store takes; it begins with ${JSON.stringify(buffer(line).toString("utf8", 0, 100))}`;
 
-/** Lines, each with where it is. @param {Buffer} bytes @param {number} from @param {number} to the end of a line */
+/** @param {Buffer} bytes @param {number} from @param {number} to the end of a line */
 function splitLines(bytes, from, to) {
 	const lines = [];
 	for (let at = from; at < to; ) {
 		const end = bytes.indexOf(NEWLINE, at);
-		lines.push({ at, line: bytes.subarray(at, end) });
+		lines.push(bytes.subarray(at, end));
 		at = end + 1;
 	}
 	return lines;

@@ -14,7 +14,7 @@ const { buffer, isCount, isObject, parse, sha256, splitLines } = require("./line
  * @property {string} prev
  * @property {string} host
  * @property {number} clock
- * @property {{ checksum: string, at: number, line: Buffer }[]} lines `at`: where it is in the log's part; the checksum is that of the line as it was appended
+ * @property {{ checksum: string, line: Buffer }[]} lines the checksum is that of the line as it was appended
  * @property {number} start where the batch is in the log's part
  * @property {number} end
  */
@@ -68,7 +68,7 @@ function decodeBatches(read, offset, of) {
 		if (end > bytes.length || bytes[end - 1] !== NEWLINE) break;
 		const fault = faultOf(meta, of);
 		if (fault !== undefined) return { batches, end: offset + start, fault };
-		const lines = splitLines(bytes, content, end).map(({ at, line }, nth) => ({ checksum: meta.lines[nth] ?? "", at: offset + at, line }));
+		const lines = splitLines(bytes, content, end).map((line, nth) => ({ checksum: meta.lines[nth] ?? "", line }));
 		if (lines.length !== meta.lines.length) return { batches, end: offset + start, fault: "it has not the lines that its first line says", isLast: !hasBatch(bytes, content) };
 		batches.push({ sum: meta.sum, prev: meta.prev, host: meta.host, clock: meta.clock, lines, start: offset + start, end: offset + end });
 		start = end;

@@ -52,10 +52,10 @@ class LogReader {
 			const { bytes, more, problems, isWaiting } = await this.log(listing, host, cursor, room, (batch, path) => read.push({ batch, path }));
 			if (isWaiting && !isSettled) return undefined;
 			const redacted = await this.#redactions.read(listing, read.flatMap(({ batch }) => batch.lines.map(({ checksum }) => checksum)));
+			// A process that was killed after it wrote them did not look at what was redacted, and no append reads what the cursor has passed.
+			if (host === this.#host) await this.#redactions.blankIfIn(listing, host, read.map(({ batch }) => batch)).catch(unlessRefused);
 			for (const { batch, path } of read) {
 				if (batch.clock <= start.clock) page.comesAfter = false;
-				// A process that was killed after it wrote it did not look at what was redacted, and no append reads what the cursor has passed.
-				if (host === this.#host) await this.#redactions.blank(path, [batch], listing).catch(unlessRefused);
 				for (const [index, { checksum, line: there }] of batch.lines.entries()) {
 					const where = `${path}, line ${index + 1} of the batch at ${batch.start}`;
 					const isRedacted = listing.redacted.has(checksum);

@@ -1,7 +1,7 @@
 // Redacted lines in a directory or a bucket. An object for each says which line was taken out, and has the line that stands in its place. In
 // the logs its bytes are overwritten with spaces, so that all else stays where it is.
 const { inParallel } = require("./in-parallel.js");
-const { checksumOfHash, checksumOf } = require("./log-batches.js");
+const { checksumOf, checksumOfHash, redactedRanges } = require("./log-batches.js");
 const { redactedPath } = require("./log-names.js");
 
 /** @typedef {import("./index").Redaction} Redaction */
@@ -47,16 +47,19 @@ class LogRedactions {
 		}
 	}
 
-	/**
-	 * Removes the bytes of redacted lines.
-	 * @param {string} path
-	 * @param {Batch[]} batches in it
-	 * @param {SessionListing} listing
-	 */
-	async blank(path, batches, { redacted }) {
-		const lines = batches.flatMap((batch) => batch.lines);
-		const found = lines.filter(({ checksum, line }) => redacted.has(checksum) && line.some((byte) => byte !== 0x20));
-		if (found.length > 0) await this.#objects.blank(path, found.map(({ at, line }) => ({ at, length: line.length })));
+	/** Removes the bytes of redacted lines from the log of a host. @param {SessionListing} listing @param {string} host */
+	async blank({ session, hosts, redacted }, host) {
+		await inParallel(hosts.get(host) ?? [], async ({ path }) => {
+			const content = await this.#objects.get(path);
+			const ranges = content ? redactedRanges(content.bytes, { session, host }, redacted) : [];
+			if (ranges.length > 0) await this.#objects.blank(path, ranges);
+		});
+	}
+
+	/** The same, if some of these batches of it have such lines. @param {SessionListing} listing @param {string} host @param {Batch[]} batches */
+	async blankIfIn(listing, host, batches) {
+		const isLeft = (/** @type {Batch["lines"][0]} */ { checksum, line }) => listing.redacted.has(checksum) && line.some((byte) => byte !== 0x20);
+		if (batches.some(({ lines }) => lines.some(isLeft))) await this.blank(listing, host);
 	}
 }
 

@@ -13,7 +13,7 @@ const { LogCursor } = require("./cursor.js");
 const { StoreError, deletedError, resetError } = require("./errors.js");
 const { inParallel } = require("./in-parallel.js");
 const { checkAppend, checkProject, compareText, headerFault, sha256 } = require("./lines.js");
-const { checksumOf, redactedRanges } = require("./log-batches.js");
+const { checksumOf } = require("./log-batches.js");
 const { LINES, deletedPath, folderOf, headerPath, listingsOf, logsOf, movedIn, movedPath, projectPath, redactionsOf } = require("./log-names.js");
 const { untilWritten } = require("./log-objects.js");
 const { presencePath, readPresence, removePresence } = require("./log-presence.js");
@@ -207,12 +207,7 @@ class LogStore {
 		// All of them are applied, because whoever made the others may have been stopped here.
 		const listing = await this.#thereOf(session);
 		await this.#objects.remove([...listing.redacted.values()].flatMap(({ unused }) => unused));
-		for (const [host, parts] of listing.hosts)
-			await inParallel(parts, async ({ path }) => {
-				const content = await this.#objects.get(path);
-				const ranges = content ? redactedRanges(content.bytes, { session, host }, listing.redacted) : [];
-				if (ranges.length > 0) await this.#objects.blank(path, ranges);
-			});
+		for (const host of listing.hosts.keys()) await this.#redactions.blank(listing, host);
 	}
 
 	/** What there is of a session; throws if it is not there. @param {string} session */

@@ -9,7 +9,7 @@
 const { setTimeout: pause } = require("node:timers/promises");
 const { LogCursor } = require("./cursor.js");
 const { StoreError, deletedError, resetError } = require("./errors.js");
-const { checksumOf, decodeBatches, encodeBatch } = require("./log-batches.js");
+const { checksumOf, encodeBatch } = require("./log-batches.js");
 const { folderOf, headerPath, newListing, partPath } = require("./log-names.js");
 const { LAST_CLOCK, checkCursor } = require("./log-reader.js");
 
@@ -86,10 +86,10 @@ class LogWriter {
 		if (this.#lines.size === 0) return { appended: this.#appended(0) };
 		const written = await this.#write();
 		if (!written) return undefined;
-		const { path, batch, cachedPart } = written;
-		const listing = await this.#verify(path, batch);
+		const listing = await this.#verify(written.path);
 		const stored = [...this.#lines.keys()].filter((checksum) => !listing.redacted.has(checksum)).length;
-		return { appended: this.#appended(stored), last: { cursor: this.#own.toString(), listing, cachedPart } };
+		if (stored < this.#lines.size) await this.#parts.redactions.blank(listing, this.#parts.host);
+		return { appended: this.#appended(stored), last: { cursor: this.#own.toString(), listing, cachedPart: written.cachedPart } };
 	}
 
 	/** @param {number} stored */
@@ -122,10 +122,10 @@ class LogWriter {
 		const listing = this.#listing;
 		// In a directory that is synchronised, what another host has may be away for a moment.
 		checkCursor(listing, this.#own, host);
-		/** @type {Map<string, Batch[]>} */
-		const passed = new Map();
-		const { problems, isWaiting, isLast } = await reader.log(listing, host, this.#own, Infinity, (batch, path) => {
-			passed.set(path, [...(passed.get(path) ?? []), batch]);
+		/** @type {Batch[]} */
+		const passed = [];
+		const { problems, isWaiting, isLast } = await reader.log(listing, host, this.#own, Infinity, (batch) => {
+			passed.push(batch);
 			// A damaged one is stored again.
 			for (const { checksum, line } of batch.lines) if (checksumOf(line) === checksum) this.#lines.delete(checksum);
 			this.#passedOnlyGiven &&= batch.clock > this.#after.clock && batch.lines.every(({ checksum }) => this.#given.has(checksum));
@@ -133,11 +133,9 @@ class LogWriter {
 		const problem = isWaiting && !isLast ? problems.at(-1) : undefined;
 		if (problem) throw new StoreError("failed", `Session ${this.#session}: ${problem.where}: ${problem.message}`);
 		// A process that was killed after it wrote them may not have synchronised them, and did not look at what was redacted.
-		for (const [path, batches] of passed) {
-			await objects.sync?.(path);
-			await redactions.blank(path, batches, listing);
-		}
 		const lastPart = (listing.hosts.get(host) ?? []).find(({ part }) => part === this.#own.of(host).part);
+		if (lastPart && passed.length > 0) await objects.sync?.(lastPart.path);
+		await redactions.blankIfIn(listing, host, passed);
 		this.#size = lastPart?.size ?? 0;
 	}
 
@@ -176,7 +174,7 @@ class LogWriter {
 			return undefined;
 		}
 		this.#own.pass(host, { part, start, end: start + bytes.length, sum, clock });
-		return { path, batch: decodeBatches(bytes, start, { session, host }).batches, cachedPart: written.cachedPart };
+		return { path, cachedPart: written.cachedPart };
 	}
 
 	/** Throws, and removes what was written, if the session was deleted meanwhile. @param {string} path */
@@ -187,19 +185,12 @@ class LogWriter {
 		throw deletedError(this.#session);
 	}
 
-	/**
-	 * Gives the listing after the batch was written.
-	 * @param {string} path
-	 * @param {Batch[]} batch
-	 */
-	async #verify(path, batch) {
-		const { objects, redactions } = this.#parts;
+	/** Gives the listing after a batch was written. @param {string} path */
+	async #verify(path) {
+		const { host, objects } = this.#parts;
 		for (let looks = 0; looks < LOOKS; looks++) {
 			const listing = await this.#listingUnlessDeleted(path);
-			if (listing.hosts.size > 0) {
-				await redactions.blank(path, batch, listing);
-				return listing;
-			}
+			if (listing.hosts.has(host)) return listing;
 			// A drive may list what was written a moment later. A deletion leaves its mark for ever.
 			await pause(LOOK_MS);
 		}

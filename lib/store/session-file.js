@@ -93,7 +93,7 @@ async function readLines(file, offset) {
 		const read = await readAt(file, offset, Math.max(0, Math.min(length, there)));
 		const end = read.lastIndexOf(NEWLINE) + 1;
 		if (end === 0 && length < there) continue;
-		const lines = splitLines(read, 0, end).map(({ line }) => line);
+		const lines = splitLines(read, 0, end);
 		return { lines, bytes: end, rest: read.subarray(end), goesOn: length < there };
 	}
 }
