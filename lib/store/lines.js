@@ -29,14 +29,14 @@ const isObject = (value) => typeof value === "object" && value !== null && !Arra
 const isCount = (value) => Number.isSafeInteger(value) && Number(value) >= 0;
 
 /**
- * The ids of a line that is an entry; undefined for any other line, the header among them.
+ * The id of a line that is an entry; undefined for any other line, the header among them.
  * @param {Uint8Array} line
  */
 function entryOf(line) {
 	if (line.includes(NEWLINE)) return undefined;
 	const value = parse(line);
 	if (!isObject(value) || typeof value.id !== "string" || value.type === "session") return undefined;
-	return { id: value.id, parentId: typeof value.parentId === "string" ? value.parentId : null };
+	return { id: value.id };
 }
 
 /**
@@ -56,7 +56,7 @@ function headerFault(line, session) {
 const LONGEST_PROJECT = 1000;
 
 /**
- * Checks what is to be appended.
+ * Checks what is to be appended, and gives the lines.
  * @param {string} session
  * @param {import("./index").Append} append
  * @param {number} [longest] the most bytes that lines may have in all
@@ -75,9 +75,8 @@ function checkAppend(session, append, longest = Infinity) {
 		size += line.length;
 		if (line.length > longest) throw new StoreError("invalid", tooLong(session, line, longest));
 		if (size > longest) throw new StoreError("invalid", `The lines to append to session ${session} have more than ${longest} bytes: append them in portions`);
-		const entry = entryOf(line);
-		if (!entry) throw new StoreError("invalid", `Line ${at} to append to session ${session} is not the line of an entry`);
-		return { ...entry, line: buffer(line) };
+		if (!entryOf(line)) throw new StoreError("invalid", `Line ${at} to append to session ${session} is not the line of an entry`);
+		return buffer(line);
 	});
 }
 

@@ -67,7 +67,7 @@ class LogStore {
 	/** @type {Store["append"]} */
 	async append(session, append) {
 		checkId(session, "session");
-		const given = new Map(checkAppend(session, append).map(({ line }) => [checksumOf(line), line]));
+		const given = new Map(checkAppend(session, append).map((line) => [checksumOf(line), line]));
 		const parts = { host: this.host, objects: this.#objects, records: this.#records, reader: this.#reader, redactions: this.#redactions };
 		await this.#records.prepareToWrite();
 		return this.#lock(lockOf(session), async () => {

@@ -6,8 +6,7 @@ const VERSION = 6;
 /**
  * `sequence` is given by an update of the session's row in the transaction that inserts. The row stays locked until that
  * commits, so that a higher number is never visible before a lower one: a reader of what comes after n misses nothing.
- * `entry_id` and `parent_id` are for people who query the tables. The line itself is `bytea`: `jsonb` and
- * `text` hold neither NUL nor half a surrogate pair.
+ * A line is `bytea`: `jsonb` and `text` hold neither NUL nor half a surrogate pair.
  * A cursor names the `stamp` of the last row that it has passed, which is random because a store that was restored or made anew gives the
  * same numbers again: a row is changed only to remove what was redacted, so the same stamp means the same rows before.
  * The row of a deleted session stays, because whoever waits for it to append is to find it deleted. Redactions are the hashes of lines, and
@@ -31,14 +30,12 @@ const tables = (schema) => `
 	CREATE TABLE ${schema}.entries (
 		session text COLLATE "C" NOT NULL REFERENCES ${schema}.sessions ON DELETE CASCADE,
 		sequence bigint NOT NULL,
-		entry_id text NOT NULL,
-		parent_id text,
 		host text NOT NULL,
 		line bytea NOT NULL,
 		sha256 bytea NOT NULL,
 		stamp uuid NOT NULL DEFAULT gen_random_uuid(),
 		PRIMARY KEY (session, sequence),
-		UNIQUE (session, entry_id, sha256)
+		UNIQUE (session, sha256)
 	);
 	CREATE TABLE ${schema}.presence (
 		session text COLLATE "C" NOT NULL,

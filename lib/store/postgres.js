@@ -17,8 +17,6 @@ const PAGE_BYTES = 8 * 1024 * 1024;
 const PAGE_LINES = 5000;
 /** What an append may hold. `pg` sends and reads it as hexadecimal text, and no text of JavaScript has more than 512 MB. */
 const LONGEST_APPEND = 200 * 1024 * 1024;
-/** Longer ids are cut in the columns for people: an index takes at most some 2,700 bytes. */
-const LONGEST_ID = 200;
 
 const NO_TABLE = "42P01";
 /** No such table, column or operator: the tables were dropped, or changed by another release, while this process runs. */
@@ -64,14 +62,12 @@ class PostgresStore {
 	/** @type {Store["append"]} */
 	async append(session, append) {
 		checkId(session, "session");
-		const lines = [...new Map(checkAppend(session, append, LONGEST_APPEND).map((line) => [lineKey(line.line), line])).values()];
+		const lines = [...new Map(checkAppend(session, append, LONGEST_APPEND).map((line) => [lineKey(line), line])).values()];
 		const after = readCursor(append.after);
 		if (lines.length === 0 && after.sequence === 0) return { stored: 0, cursor: append.after ?? NOTHING };
 		const values = [
 			...[session, buffer(append.header), append.project ?? null, this.host],
-			...[lines.map(({ id }) => shownId(id)), lines.map(({ parentId }) => parentId === null ? null : shownId(parentId))],
-			...[lines.map(({ line }) => line), lines.map(({ line }) => sha256(line))],
-			...[after.sequence, after.stamp],
+			...[lines, lines.map(sha256), after.sequence, after.stamp],
 		];
 		const [row] = await this.#query(APPEND, values);
 		if (!row) throw (await this.list({ session, headers: false })).deleted.length > 0 ? deletedError(session) : resetError(session);
@@ -191,7 +187,7 @@ class PostgresStore {
 		// Who appends waits for the session's row and looks for redactions again, so that the rows that there are now are all. All redactions
 		// are applied, because whoever made some may have been stopped here.
 		await this.#query(
-			`UPDATE $.entries e SET line = '', entry_id = '', parent_id = NULL FROM $.sessions s
+			`UPDATE $.entries e SET line = '' FROM $.sessions s
 			WHERE e.session = $1 AND s.id = $1 AND e.sha256 = ANY (s.redacted) AND e.line <> ''`,
 			[session],
 		);
@@ -305,12 +301,6 @@ function readCursor(text = NOTHING) {
 
 /** The server's code for an error of `#run`. @param {any} error @returns {string} */
 const codeOf = (error) => String(error?.cause?.code);
-
-/**
- * What people see of an id: what `text` can hold.
- * @param {string} id
- */
-const shownId = (id) => id.slice(0, LONGEST_ID).toWellFormed().replaceAll("\0", "\ufffd");
 
 /** @param {unknown} seconds */
 const fromSeconds = (seconds) => new Date(Number(seconds) * 1000);

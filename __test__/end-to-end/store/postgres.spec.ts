@@ -255,17 +255,6 @@ test("a host counts as having a session open for a minute by the server's clock,
 	expect((await admin.query(`SELECT host, session FROM ${schema}.presence ORDER BY session`)).rows).toEqual([{ host: "b", session: SESSION }, { host: "b", session: "killed" }]);
 });
 
-test("the columns tell people what is in the line", async () => {
-	const schema = newSchema();
-	const line = Buffer.from('{"type":"message","id":"\\u0000\\ud83d","parentId":"p"}');
-	await append(open(schema), [line, entry("x".repeat(9000))]);
-	const { rows } = await admin.query(`SELECT entry_id, parent_id, host, sequence, line FROM ${schema}.entries ORDER BY sequence`);
-	expect(rows).toMatchObject([
-		{ entry_id: "\ufffd\ufffd", parent_id: "p", host: "a", sequence: "1", line },
-		{ entry_id: "x".repeat(200), parent_id: null },
-	]);
-});
-
 test("a line that pg cannot carry is refused before it is sent, and so are several that it cannot carry at once", async () => {
 	const schema = newSchema();
 	const store = open(schema);

@@ -94,7 +94,7 @@ class MemoryStore implements LineStore {
 
 	async append(session: string, append: Append): Promise<Appended> {
 		let found = this.#session(session);
-		const given: Buffer[] = checkAppend(session, append).map(({ line }: { line: Buffer }) => Buffer.from(this.#has("it keeps text, not bytes") ? line.toString() : line));
+		const given: Buffer[] = checkAppend(session, append).map((line: Buffer) => Buffer.from(this.#has("it keeps text, not bytes") ? line.toString() : line));
 		if (append.after !== undefined && !CURSOR.test(append.after)) throw new StoreError("reset", "The cursor is not one of this store");
 		if (found?.deleted) throw new StoreError("deleted", "it was deleted");
 		const seen = this.#passed(found, append.after);
